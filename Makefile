@@ -1,0 +1,22 @@
+# make                    the three programs, in build/release/
+# make run                install what is missing, start PostgreSQL, gateway and two workers, run the main job; Ctrl-C ends all
+# make test               install what is missing, build, run every test; VARIANT=debug|asan|tsan|coverage
+# make check              everything a change must pass: lint, both compilers, sanitizers, longer fuzzing
+# make bench              measure and print the table of tests/bench; writes build/bench.json
+# make fuzz               every fuzz target for FUZZ_SECONDS (20) each
+# make fresh              prove `make run` and `make test` in a pristine Debian made by debootstrap
+# make format             clang-format over the tree; `make lint` checks it
+# make clean              remove build/; `make clean-all` also removes var/ (database, models)
+# make help               this list
+.DEFAULT_GOAL := all
+VARIANT ?= release
+OUT := build/$(VARIANT)
+
+include tools/mk/flags.mk
+include tools/mk/module.mk
+include $(sort $(wildcard shared/*/module.mk gateway/*/module.mk worker/*/module.mk))
+include tools/mk/registry.mk
+include tools/mk/rules.mk
+include tools/mk/test.mk
+include tools/mk/lint.mk
+include tools/mk/run.mk

@@ -1,0 +1,117 @@
+#include "shared/base/arena.h"
+
+#include <assert.h>
+#include <stdalign.h>
+#include <stdint.h>
+
+#include "shared/base/memory.h"
+
+enum { CHUNK_SIZE_MIN = 4096, CHUNK_SIZE_MAX = 256 * 1024 };
+
+typedef struct Chunk {
+    struct Chunk *previous;
+    size_t used;
+    size_t capacity;
+    alignas(max_align_t) unsigned char bytes[];
+} Chunk;
+
+typedef struct Deferred {
+    struct Deferred *previous;
+    ArenaRelease release;
+    void *resource;
+} Deferred;
+
+struct Arena {
+    Chunk *chunk;
+    Deferred *deferred;
+    size_t size;
+    size_t size_max;
+};
+
+Arena *
+arena_new(size_t size_max)
+{
+    assert(size_max > 0);
+
+    Arena *arena = memory_new(1, sizeof *arena);
+    if (arena != NULL) {
+        arena->size_max = size_max;
+    }
+    return arena;
+}
+
+void
+arena_free(Arena *arena)
+{
+    if (arena == NULL) {
+        return;
+    }
+    for (Deferred *deferred = arena->deferred; deferred != NULL; deferred = deferred->previous) {
+        deferred->release(deferred->resource);
+    }
+    Chunk *chunk = arena->chunk;
+    while (chunk != NULL) {
+        Chunk *const previous = chunk->previous;
+        memory_free(chunk);
+        chunk = previous;
+    }
+    memory_free(arena);
+}
+
+static Chunk *
+chunk_add(Arena *arena, size_t size)
+{
+    const size_t doubled = arena->chunk == NULL ? CHUNK_SIZE_MIN : arena->chunk->capacity * 2;
+    const size_t usual = doubled < CHUNK_SIZE_MAX ? doubled : CHUNK_SIZE_MAX;
+    const size_t capacity = size > usual ? size : usual;
+    Chunk *const chunk = memory_new(1, sizeof *chunk + capacity);
+    if (chunk == NULL) {
+        return NULL;
+    }
+    chunk->capacity = capacity;
+    chunk->previous = arena->chunk;
+    arena->chunk = chunk;
+    return chunk;
+}
+
+void *
+arena_alloc(Arena *arena, size_t size)
+{
+    assert(arena != NULL);
+    assert(arena->size <= arena->size_max);
+
+    if (size > arena->size_max - arena->size) {
+        return NULL;
+    }
+    const size_t alignment = alignof(max_align_t);
+    const size_t rounded = (size + alignment - 1) / alignment * alignment;
+    Chunk *chunk = arena->chunk;
+    if (chunk == NULL || rounded > chunk->capacity - chunk->used) {
+        chunk = chunk_add(arena, rounded);
+        if (chunk == NULL) {
+            return NULL;
+        }
+    }
+    void *const memory = chunk->bytes + chunk->used;
+    chunk->used += rounded;
+    arena->size += size;
+    return memory;
+}
+
+void *
+arena_defer(Arena *arena, ArenaRelease release, void *resource)
+{
+    Deferred *const deferred = arena_alloc(arena, sizeof *deferred);
+    if (deferred == NULL) {
+        return NULL;
+    }
+    *deferred = (Deferred){.previous = arena->deferred, .release = release, .resource = resource};
+    arena->deferred = deferred;
+    return resource;
+}
+
+size_t
+arena_size(const Arena *arena)
+{
+    return arena->size;
+}

@@ -1,0 +1,100 @@
+#include "shared/base/call.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "shared/base/text.h"
+
+Status
+call_fail_at(Call *call, Status code, const char *file, int line, const char *format, ...)
+{
+    assert(call != NULL);
+    assert(code != STATUS_OK);
+
+    call->error.code = code;
+    call->error.file = file;
+    call->error.line = line;
+
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(call->error.message, sizeof call->error.message, format, arguments);
+    va_end(arguments);
+    return code;
+}
+
+Status
+call_wrap(Call *call, const char *format, ...)
+{
+    assert(call != NULL);
+    assert(call->error.code != STATUS_OK);
+
+    char cause[ERROR_MESSAGE_SIZE];
+    memcpy(cause, call->error.message, sizeof cause);
+
+    va_list arguments;
+    va_start(arguments, format);
+    const int written = vsnprintf(call->error.message, ERROR_MESSAGE_SIZE, format, arguments);
+    va_end(arguments);
+    if (written >= 0 && written < ERROR_MESSAGE_SIZE) {
+        const int room = ERROR_MESSAGE_SIZE - written;
+        (void)snprintf(call->error.message + written, (size_t)room, ": %.*s", room, cause);
+    }
+    return call->error.code;
+}
+
+Status
+call_fail_memory(Call *call, const char *what)
+{
+    return call_fail(call, STATUS_RESOURCE_EXHAUSTED, "no memory left for %s", what);
+}
+
+void
+call_note(Call *call, const char *pointer, const char *format, ...)
+{
+    assert(call != NULL && call->arena != NULL);
+
+    if (call->error.detail_count == ERROR_DETAILS_MAX) {
+        return;
+    }
+    char detail[ERROR_MESSAGE_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(detail, sizeof detail, format, arguments);
+    va_end(arguments);
+    const ErrorDetail noted = {
+        .pointer = text_copy(call->arena, slice_from_string(pointer)),
+        .detail = text_copy(call->arena, slice_from_string(detail)),
+    };
+    if (noted.pointer != NULL && noted.detail != NULL) {
+        call->error.details[call->error.detail_count++] = noted;
+    }
+}
+
+void
+call_cancel(Call *call)
+{
+    __atomic_store_n(&call->is_cancelled, true, __ATOMIC_RELEASE);
+}
+
+Status
+call_check(Call *call, uint64_t now_ns)
+{
+    if (__atomic_load_n(&call->is_cancelled, __ATOMIC_ACQUIRE)) {
+        return call_fail(call, STATUS_CANCELLED, "the caller gave up");
+    }
+    if (call_time_left_ns(call, now_ns) == 0) {
+        return call_fail(call, STATUS_DEADLINE_EXCEEDED, "the deadline has passed");
+    }
+    return STATUS_OK;
+}
+
+uint64_t
+call_time_left_ns(const Call *call, uint64_t now_ns)
+{
+    if (call->deadline_ns == 0) {
+        return UINT64_MAX;
+    }
+    return call->deadline_ns > now_ns ? call->deadline_ns - now_ns : 0;
+}

@@ -1,0 +1,73 @@
+/* What one unit of work carries down the stack: a request in the gateway, a step in the worker.
+ *
+ * A function that can fail for a reason worth explaining takes the Call first and returns a Status.
+ * It explains itself once, where the cause is known, with call_fail(); callers pass the Status on with
+ * TRY() and may add what they were doing with call_wrap(). Nothing below main() logs an error: the top
+ * of the stack logs the Call's error once.
+ *
+ * Ownership: a Call borrows its arena; the texts of its details live there.
+ * Threads:   one at a time, but for `is_cancelled`, which any thread may set with call_cancel().
+ * Errors:    this is where they live. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shared/base/arena.h"
+#include "shared/base/status.h"
+
+enum { ERROR_MESSAGE_SIZE = 512, ERROR_DETAILS_MAX = 20, REQUEST_ID_SIZE = 33 };
+
+/* One of several faults of one document. `pointer` is a JSON pointer (RFC 6901) into it. */
+typedef struct ErrorDetail {
+    const char *pointer;
+    const char *detail;
+} ErrorDetail;
+
+typedef struct Error {
+    Status code;
+    const char *file;
+    int line;
+    char message[ERROR_MESSAGE_SIZE];
+    ErrorDetail details[ERROR_DETAILS_MAX];
+    int detail_count;
+} Error;
+
+typedef struct Call {
+    Arena *arena;
+    uint64_t deadline_ns; /* monotonic; 0 means none */
+    char request_id[REQUEST_ID_SIZE];
+    bool is_cancelled;
+    Error error;
+} Call;
+
+#define call_fail(call, code, ...) call_fail_at(call, code, __FILE__, __LINE__, __VA_ARGS__)
+
+MUST_USE Status call_fail_at(Call *call, Status code, const char *file, int line, const char *format, ...)
+    PRINTF_LIKE(5, 6);
+
+/* "loading model m7" + "file not found" -> "loading model m7: file not found". Keeps the code. */
+MUST_USE Status call_wrap(Call *call, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/* RESOURCE_EXHAUSTED: the call's arena, or the machine, has no room for `what`. */
+MUST_USE Status call_fail_memory(Call *call, const char *what);
+
+/* Adds one fault to a list that a later call_fail() sums up. The first ERROR_DETAILS_MAX are kept. */
+void call_note(Call *call, const char *pointer, const char *format, ...) PRINTF_LIKE(3, 4);
+
+/* Asks the work to stop at its next call_check(). */
+void call_cancel(Call *call);
+
+/* CANCELLED when somebody asked for it, DEADLINE_EXCEEDED when `now_ns` is past the deadline. */
+MUST_USE Status call_check(Call *call, uint64_t now_ns);
+
+/* Nanoseconds left, 0 when none; UINT64_MAX without a deadline. */
+uint64_t call_time_left_ns(const Call *call, uint64_t now_ns);
+
+#define TRY(expression)                                                                                      \
+    do {                                                                                                     \
+        const Status try_status_ = (expression);                                                             \
+        if (try_status_ != STATUS_OK) {                                                                      \
+            return try_status_;                                                                              \
+        }                                                                                                    \
+    } while (0)

@@ -1,0 +1,17 @@
+/* Time. Everything that waits counts on the monotonic clock; only records meant for people use the wall
+ * clock. Modules that decide by time take `now_ns` as a parameter, so that tests and simulations set it. */
+#pragma once
+
+#include <stdint.h>
+
+enum { CLOCK_STAMP_SIZE = sizeof "2026-11-21T10:11:12.123456Z" };
+
+static const uint64_t CLOCK_NS_PER_US = 1000;
+static const uint64_t CLOCK_NS_PER_MS = 1000000;
+static const uint64_t CLOCK_NS_PER_S = 1000000000;
+
+uint64_t clock_monotonic_ns(void);
+uint64_t clock_wall_us(void); /* microseconds since 1970, UTC */
+
+/* RFC 3339 in UTC with microseconds, as every record of ours is stamped. */
+void clock_stamp(uint64_t wall_us, char ret_stamp[CLOCK_STAMP_SIZE]);

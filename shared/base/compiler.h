@@ -1,0 +1,15 @@
+/* Compiler attributes under readable names. The only file that spells them. */
+#pragma once
+
+#define CLEANUP(function) __attribute__((cleanup(function)))
+#define MUST_USE __attribute__((warn_unused_result))
+#define PRINTF_LIKE(format_index, first_index) __attribute__((format(printf, format_index, first_index)))
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Reads a pointer and leaves NULL behind: gives a thing away that a cleanup attribute would have freed. */
+#define TAKE(pointer)                                                                                        \
+    __extension__({                                                                                          \
+        __typeof__(pointer) taken_ = (pointer);                                                              \
+        (pointer) = NULL;                                                                                    \
+        taken_;                                                                                              \
+    })

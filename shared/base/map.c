@@ -1,0 +1,191 @@
+#include "shared/base/map.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "shared/base/memory.h"
+#include "shared/base/random.h"
+
+/* Open addressing with linear probing; a removed entry leaves a tombstone (key.data NULL, value set). */
+typedef struct Slot {
+    MapEntry entry;
+    uint64_t hash;
+} Slot;
+
+struct Map {
+    Slot *slots;
+    size_t capacity; /* 0 or a power of two */
+    size_t used;     /* entries and tombstones */
+    size_t count;
+};
+
+enum { CAPACITY_MIN = 16 };
+
+static char tombstone;
+
+static uint64_t
+hash_key(Slice key)
+{
+    static uint64_t seed;
+    uint64_t expected = 0;
+    uint64_t hash = __atomic_load_n(&seed, __ATOMIC_RELAXED);
+    if (hash == 0) {
+        hash = random_nonzero_uint64();
+        if (!__atomic_compare_exchange_n(&seed, &expected, hash, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+            hash = expected;
+        }
+    }
+    /* Wyhash-style folding multiply, eight bytes at a time. */
+    const char *bytes = key.data;
+    size_t left = key.size;
+    while (left > 0) {
+        const size_t part = left < 8 ? left : 8;
+        uint64_t word = left;
+        memcpy(&word, bytes, part);
+        __extension__ const unsigned __int128 product =
+            (unsigned __int128)(hash ^ word) * 0x9e3779b97f4a7c15u;
+        hash = (uint64_t)product ^ (uint64_t)(product >> 64) ^ key.size;
+        bytes += part;
+        left -= part;
+    }
+    return hash ^ hash >> 32;
+}
+
+Map *
+map_new(void)
+{
+    return memory_new(1, sizeof(Map));
+}
+
+static bool
+slot_is_live(const Slot *slot)
+{
+    return slot->entry.value != NULL && slot->entry.value != &tombstone;
+}
+
+static void
+key_free(Slot *slot)
+{
+    memory_free((void *)(uintptr_t)slot->entry.key.data);
+}
+
+void
+map_free(Map *map)
+{
+    if (map == NULL) {
+        return;
+    }
+    for (size_t index = 0; index < map->capacity; index++) {
+        if (slot_is_live(&map->slots[index])) {
+            key_free(&map->slots[index]);
+        }
+    }
+    memory_free(map->slots);
+    memory_free(map);
+}
+
+size_t
+map_count(const Map *map)
+{
+    return map->count;
+}
+
+/* The slot of the key, or the empty one where the probing ended. */
+static Slot *
+slot_find(const Map *map, Slice key, uint64_t hash)
+{
+    size_t index = (size_t)hash & (map->capacity - 1);
+    while (map->slots[index].entry.value != NULL) {
+        Slot *const slot = &map->slots[index];
+        if (slot->hash == hash && slot_is_live(slot) && slice_equal(slot->entry.key, key)) {
+            return slot;
+        }
+        index = (index + 1) & (map->capacity - 1);
+    }
+    return &map->slots[index];
+}
+
+void *
+map_get(const Map *map, Slice key)
+{
+    return map->count == 0 ? NULL : slot_find(map, key, hash_key(key))->entry.value;
+}
+
+static bool
+map_rebuild(Map *map)
+{
+    size_t capacity = CAPACITY_MIN;
+    while (capacity < (map->count + 1) * 2) {
+        capacity *= 2;
+    }
+    Slot *const slots = memory_new(capacity, sizeof *slots);
+    if (slots == NULL) {
+        return false;
+    }
+    Map larger = {.slots = slots, .capacity = capacity, .used = map->count, .count = map->count};
+    for (size_t index = 0; index < map->capacity; index++) {
+        const Slot *const slot = &map->slots[index];
+        if (slot_is_live(slot)) {
+            *slot_find(&larger, slot->entry.key, slot->hash) = *slot;
+        }
+    }
+    memory_free(map->slots);
+    *map = larger;
+    return true;
+}
+
+bool
+map_put(Map *map, Slice key, void *value)
+{
+    assert(value != NULL);
+
+    const uint64_t hash = hash_key(key);
+    if ((map->used + 1) * 4 > map->capacity * 3 && !map_rebuild(map)) {
+        return false;
+    }
+    Slot *const slot = slot_find(map, key, hash);
+    if (slot->entry.value != NULL) {
+        slot->entry.value = value;
+        return true;
+    }
+    char *const copy = memory_new(1, key.size + 1);
+    if (copy == NULL) {
+        return false;
+    }
+    if (key.size > 0) {
+        memcpy(copy, key.data, key.size);
+    }
+    *slot = (Slot){.entry = {.key = slice_of(copy, key.size), .value = value}, .hash = hash};
+    map->used++;
+    map->count++;
+    return true;
+}
+
+void *
+map_remove(Map *map, Slice key)
+{
+    if (map->count == 0) {
+        return NULL;
+    }
+    Slot *const slot = slot_find(map, key, hash_key(key));
+    void *const value = slot->entry.value;
+    if (value == NULL) {
+        return NULL;
+    }
+    key_free(slot);
+    slot->entry = (MapEntry){.value = &tombstone};
+    map->count--;
+    return value;
+}
+
+const MapEntry *
+map_next(const Map *map, size_t *cursor)
+{
+    while (*cursor < map->capacity) {
+        const Slot *const slot = &map->slots[(*cursor)++];
+        if (slot_is_live(slot)) {
+            return &slot->entry;
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,32 @@
+#include "shared/base/memory.h"
+
+#include <stdlib.h>
+
+void *
+memory_new(size_t count, size_t size)
+{
+    return calloc(count, size);
+}
+
+void *
+memory_new_aligned(size_t size)
+{
+    const size_t line = MEMORY_CACHE_LINE;
+    if (size > (size_t)-1 - line) {
+        return NULL;
+    }
+    const size_t rounded = size == 0 ? line : (size + line - 1) / line * line;
+    return aligned_alloc(line, rounded);
+}
+
+void *
+memory_resize(void *memory, size_t size)
+{
+    return realloc(memory, size);
+}
+
+void
+memory_free(void *memory)
+{
+    free(memory);
+}

@@ -1,0 +1,45 @@
+/* Identities: a UUID inside, `prefix_` and 32 hex digits outside ("ses_0190…"), so that an id tells a
+ * reader what it names and a wrong one is refused before the database is asked.
+ * Version 7 (RFC 9562 5.7): the time leads, so that newer rows sort behind older ones. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shared/base/slice.h"
+
+typedef struct Uuid {
+    unsigned char bytes[16];
+} Uuid;
+
+enum {
+    UUID_TEXT_SIZE = sizeof "00000000-0000-0000-0000-000000000000",
+    ID_PREFIX_MAX = 4,
+    ID_TEXT_SIZE = ID_PREFIX_MAX + 1 + 32 + 1,
+};
+
+/* Each kind of id is a type of its own, so that one cannot be passed for another. */
+typedef struct TenantId {
+    Uuid value;
+} TenantId;
+typedef struct SessionId {
+    Uuid value;
+} SessionId;
+typedef struct GraphId {
+    Uuid value;
+} GraphId;
+typedef struct StepId {
+    Uuid value;
+} StepId;
+
+Uuid uuid_new(void);
+bool uuid_equal(Uuid left, Uuid right);
+bool uuid_is_zero(Uuid uuid);
+
+/* The dashed form that PostgreSQL reads and writes. */
+void uuid_to_text(Uuid uuid, char ret_text[UUID_TEXT_SIZE]);
+bool uuid_from_text(Slice text, Uuid *ret_uuid);
+
+/* The outside form. `prefix` is 3 or 4 letters: "ses", "grf", "stp", "tnt". */
+void id_to_text(const char *prefix, Uuid uuid, char ret_text[ID_TEXT_SIZE]);
+bool id_from_text(const char *prefix, Slice text, Uuid *ret_uuid);

@@ -1,0 +1,21 @@
+# $(call module,DIRECTORY,MODULES IT MAY INCLUDE,PKG-CONFIG PACKAGES)
+# The second list is the layering rule: tools/check_layers reads it from the same line.
+# A directory belongs to the archive of its first part (shared, gateway or worker); gateway/cli is a
+# program of its own.
+NVCC ?= $(shell command -v nvcc)
+# Debian's oneDNN has no .pc file.
+WITHOUT_PC := dnnl
+pkg_config = $(if $(filter-out $(WITHOUT_PC),$(1)),$(shell pkg-config $(2) $(filter-out $(WITHOUT_PC),$(1)) 2>/dev/null)) \
+    $(if $(filter --libs,$(2)),$(addprefix -l,$(filter $(WITHOUT_PC),$(1))))
+
+archive_of = $(if $(filter gateway/cli%,$(1)),cli,$(firstword $(subst /, ,$(1))))
+
+define module_define
+MODULES += $(1)
+USES_$(1) := $(2)
+SOURCES_$(call archive_of,$(1)) += $(sort $(wildcard $(1)/*.c))
+$(OUT)/$(1)/%.o: PACKAGE_CFLAGS := $(call pkg_config,$(3),--cflags)
+PACKAGES += $(3)
+PACKAGES_$(1) := $(3)
+endef
+module = $(eval $(call module_define,$(strip $(1)),$(strip $(2)),$(strip $(3))))

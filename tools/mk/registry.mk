@@ -1,0 +1,24 @@
+# $(call registry,DIRECTORY,TYPE,PREFIX,HEADER): every DIRECTORY/name.c defines `const TYPE PREFIX_name`;
+# the build writes the sorted table of them, PREFIX_table. The directory listing is the registry.
+define registry_define
+NAMES_$(3) := $(sort $(basename $(notdir $(wildcard $(1)/*.c))))
+$(OUT)/gen/$(1)/table.c: $(OUT)/gen/$(1)/names tools/write_table
+	@tools/write_table $(1) $(2) $(3) $(4) $$(NAMES_$(3)) > $$@
+$(OUT)/gen/$(1)/names: FORCE
+	@mkdir -p $$(@D); echo '$$(NAMES_$(3))' | cmp -s - $$@ || echo '$$(NAMES_$(3))' > $$@
+GENERATED_$(firstword $(subst /, ,$(1))) += $(OUT)/gen/$(1)/table.c
+endef
+registry = $(if $(wildcard $(1)/*.c),$(eval $(call registry_define,$(strip $(1)),$(strip $(2)),$(strip $(3)),$(strip $(4)))))
+
+$(call registry,shared/ops/families,OpFamily,op_family,shared/ops/family.h)
+$(call registry,worker/reference,KernelFamily,reference,worker/runtime/kernel.h)
+$(call registry,worker/cpu/kernels,KernelFamily,cpu_kernels,worker/runtime/kernel.h)
+$(call registry,gateway/handlers,Handler,handler,gateway/http/handler.h)
+
+# SQL lives in .sql files: each becomes `const Statement sql_<name>` and a row of sql_table[].
+SQL := $(sort $(wildcard gateway/store/*.sql))
+ifneq ($(SQL),)
+GENERATED_gateway += $(OUT)/gen/gateway/store/sql.c
+$(OUT)/gen/gateway/store/sql.c: $(SQL) tools/embed_sql
+	@mkdir -p $(@D); tools/embed_sql $(SQL) > $@
+endif

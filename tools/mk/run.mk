@@ -1,0 +1,3 @@
+# What people start.
+help: ; @sed -n 's/^# \(make.*\)/\1/p' Makefile
+.PHONY: help

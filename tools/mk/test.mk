@@ -1,0 +1,38 @@
+# Every tests/<kind>/**/<name>_test.c is one program, run by itself. Every tests/fuzz/<name>_fuzz.c is one
+# decoder: under VARIANT=fuzz (clang) a libFuzzer target, in the others a test that runs its corpus.
+TEST_KINDS := unit conformance integration contract simulation
+TESTS := $(sort $(shell find $(TEST_KINDS:%=tests/%) -name '*_test.c' 2>/dev/null))
+TEST_PROGRAMS := $(TESTS:%.c=$(OUT)/%)
+SUPPORT := $(patsubst %,$(OUT)/%.o,$(sort $(wildcard tests/support/*.c)))
+FUZZERS := $(sort $(wildcard tests/fuzz/*_fuzz.c))
+FUZZ_PROGRAMS := $(FUZZERS:%.c=$(OUT)/%)
+FUZZ_SECONDS ?= 20
+UNIT_TEST_PROGRAMS := $(filter $(OUT)/tests/unit/% $(OUT)/tests/conformance/%,$(TEST_PROGRAMS)) $(FUZZ_PROGRAMS)
+$(OUT)/tests/%.o: PACKAGE_CFLAGS = $(call pkg_config,$(sort $(PACKAGES)),--cflags)
+
+TEST_ARCHIVES := $(OUT)/libgateway.a $(OUT)/libworker.a $(OUT)/libshared.a
+WRAPPED_ALLOCATORS := -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=aligned_alloc
+$(OUT)/tests/%_test: $(OUT)/tests/%_test.c.o $(SUPPORT) $(TEST_ARCHIVES)
+	@echo "LINK $@"; $(CC) $(LDFLAGS) $(WRAPPED_ALLOCATORS) -o $@ $^ -lcmocka $(PACKAGE_LIBS)
+
+FUZZ_DRIVER := $(if $(filter fuzz,$(VARIANT)),,$(OUT)/tests/fuzz/corpus_runner.c.o)
+$(OUT)/tests/fuzz/%_fuzz: $(OUT)/tests/fuzz/%_fuzz.c.o $(FUZZ_DRIVER) $(TEST_ARCHIVES)
+	@echo "LINK $@"; $(CC) $(LDFLAGS) $(if $(FUZZ_DRIVER),,-fsanitize=fuzzer) -o $@ $^ $(PACKAGE_LIBS)
+
+test: ; @tools/install_packages build test && $(MAKE) --no-print-directory run-tests
+run-tests: all $(TEST_PROGRAMS) $(FUZZ_PROGRAMS)
+	@OUT=$(OUT) tools/with_postgres tools/run_tests $(TEST_PROGRAMS) $(FUZZ_PROGRAMS)
+
+# What needs no other process: quick enough to run under every sanitizer.
+run-unit-tests: $(UNIT_TEST_PROGRAMS)
+	@OUT=$(OUT) tools/run_tests $(UNIT_TEST_PROGRAMS)
+
+fuzz: ; @$(MAKE) --no-print-directory CC=clang VARIANT=fuzz run-fuzzers
+run-fuzzers: $(FUZZ_PROGRAMS)
+	@for target in $(FUZZ_PROGRAMS); do tools/run_fuzzer $$target $(FUZZ_SECONDS) || exit 1; done
+
+coverage:
+	$(MAKE) VARIANT=coverage test
+	gcovr --root . --filter shared/ --filter gateway/ --filter worker/ build/coverage
+.PHONY: test run-tests run-unit-tests fuzz run-fuzzers coverage
+.SECONDARY:
