@@ -28,7 +28,8 @@ void buffer_done(Buffer *buffer);
 /* Empty again, keeping the memory; clears a failure. */
 void buffer_clear(Buffer *buffer);
 
-/* Room for `size` more bytes at the end, to be filled and then claimed with buffer_grow(). NULL on failure. */
+/* Room for `size` more bytes at the end, to be filled and then claimed with buffer_grow(). NULL on failure.
+ */
 char *buffer_reserve(Buffer *buffer, size_t size);
 void buffer_grow(Buffer *buffer, size_t size);
 

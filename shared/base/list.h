@@ -11,7 +11,7 @@ typedef struct ListLink {
 } ListLink;
 
 /* The thing that contains a link: LIST_ITEM(link, Stream, siblings). */
-#define LIST_ITEM(link, type, member) ((type *)(void *)((char *)(link) - offsetof(type, member)))
+#define LIST_ITEM(link, type, member) ((type *)(void *)((char *)(link)-offsetof(type, member)))
 
 /* Walks from first to last; the current item may be removed. */
 #define LIST_EACH(head, link)                                                                                \

@@ -29,7 +29,8 @@ slice_starts_with(Slice slice, Slice prefix)
 bool
 slice_ends_with(Slice slice, Slice suffix)
 {
-    return slice.size >= suffix.size && slice_equal(slice_part(slice, slice.size - suffix.size, suffix.size), suffix);
+    return slice.size >= suffix.size &&
+           slice_equal(slice_part(slice, slice.size - suffix.size, suffix.size), suffix);
 }
 
 int

@@ -55,6 +55,7 @@ main(int argc, char **argv)
         count += entry->d_name[0] != '.' && run_file(path) == 0 ? 1 : 0;
     }
     (void)closedir(entries);
-    (void)printf(count > 0 ? "[       OK ] %s_survives_its_corpus\n" : "[  FAILED  ] %s_has_a_corpus\n", name);
+    (void)printf(
+        count > 0 ? "[       OK ] %s_survives_its_corpus\n" : "[  FAILED  ] %s_has_a_corpus\n", name);
     return count > 0 ? 0 : 1;
 }

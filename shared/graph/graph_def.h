@@ -1,0 +1,91 @@
+/* A graph as its author wrote it: names, not links; nothing checked but the grammar. What the formats read
+ * and write; what a partition is on its way to a worker. graph.h links and validates it.
+ *
+ * Ownership: a GraphDef owns an arena that holds all it points to; refcounted, because graphs outlive the
+ *            calls that made them. Strings may point into `source`, the bytes it was read from, which it
+ * keeps. Threads:   built by one, then immutable and shared. */
+#pragma once
+
+#include "shared/graph/attribute.h"
+
+typedef struct NodeDef {
+    Slice name;
+    Slice op;
+    Slice device;        /* "" when nothing was asked for */
+    const Slice *inputs; /* "node", "node:port", "^node"; "" is an absent optional input (onnx:: ops only) */
+    size_t input_count;
+    const Attr *attrs;
+    size_t attr_count;
+    const char *pointer; /* where it stands in its document, for errors: "/node/3"; NULL: by index */
+} NodeDef;
+
+typedef struct FunctionArgument {
+    Slice name;
+    Dtype dtype;       /* DTYPE_INVALID when given by an attribute */
+    Slice type_attr;   /* the function's attribute that names the dtype */
+    Slice number_attr; /* … or how many of them */
+    Slice type_list_attr;
+} FunctionArgument;
+
+typedef struct FunctionReturn {
+    Slice name;  /* of the output or control output */
+    Slice value; /* "node:out:0", or the node's name for a control output */
+} FunctionReturn;
+
+typedef struct FunctionDef {
+    Slice name;
+    const FunctionArgument *inputs;
+    size_t input_count;
+    const FunctionArgument *outputs;
+    size_t output_count;
+    const NodeDef *nodes;
+    size_t node_count;
+    const FunctionReturn *returns;
+    size_t return_count;
+    const FunctionReturn *control_returns;
+    size_t control_return_count;
+    const Attr *attrs;
+    size_t attr_count;
+} FunctionDef;
+
+/* Named feeds or fetches that a model declares (ONNX graph inputs and outputs, SavedModel signatures). */
+typedef struct GraphPort {
+    Slice name;   /* what the user says */
+    Slice tensor; /* "node:port" */
+    Dtype dtype;
+    Shape shape;
+} GraphPort;
+
+typedef struct GraphDef {
+    int32_t reference_count; /* atomic */
+    Arena *arena;
+    TensorBuffer *source; /* the bytes read, or NULL */
+    const NodeDef *nodes;
+    size_t node_count;
+    const FunctionDef *functions;
+    size_t function_count;
+    int64_t producer;
+    int64_t min_consumer;
+    const GraphPort *inputs; /* declared by the model; none for a bare GraphDef */
+    size_t input_count;
+    const GraphPort *outputs;
+    size_t output_count;
+    const char **warnings; /* what was left out or changed on import */
+    size_t warning_count;
+} GraphDef;
+
+enum { GRAPH_NODE_COUNT_MAX = 65536 };
+
+/* An empty one whose arena may grow to `size_max` bytes. NULL without memory. */
+MUST_USE GraphDef *graph_def_new(size_t size_max);
+GraphDef *graph_def_ref(GraphDef *def);
+void graph_def_unref(GraphDef *def); /* NULL is allowed */
+
+static inline void
+graph_def_unrefp(GraphDef **def)
+{
+    graph_def_unref(*def);
+}
+#define AUTO_GRAPH_DEF CLEANUP(graph_def_unrefp) GraphDef *
+
+const AttrValue *node_def_attr(const NodeDef *node, Slice name); /* NULL when it has none */

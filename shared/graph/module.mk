@@ -1,0 +1,1 @@
+$(call module,shared/graph,shared/base shared/tensor)

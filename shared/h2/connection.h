@@ -1,0 +1,106 @@
+/* One HTTP/2 connection (RFC 9113), client or server, over a socket on a Loop. Requests and answers are
+ * streams; bodies go out without a copy from the sender's own buffers and come in as the receiver drains.
+ *
+ * The rules that measurements fixed: window of 1 MiB a stream, opened by h2_stream_consume(); frames of
+ * 64 KiB; at most 256 KiB written a loop turn, so that a small message beside a large one waits microseconds.
+ * Floods (PING, SETTINGS, empty DATA, WINDOW_UPDATE, PRIORITY, RST, header lists over 32 KiB) end the
+ * connection with ENHANCE_YOUR_CALM.
+ *
+ * Ownership: a connection owns its socket and streams. A H2Stream pointer is valid until its on_close has
+ *            returned. The user hangs state on `stream->context` and frees it in on_close.
+ * Threads:   all calls on the loop's thread.
+ * Errors:    a stream ends with a Status: OK (both sides ended), CANCELLED (peer reset with CANCEL or
+ *            NO_ERROR), UNAVAILABLE (connection lost, refused, GOAWAY), DEADLINE_EXCEEDED never (callers own
+ *            time), RESOURCE_EXHAUSTED (ENHANCE_YOUR_CALM), INTERNAL (protocol error). */
+#pragma once
+
+#include "shared/base/call.h"
+#include "shared/base/slice.h"
+#include "shared/net/loop.h"
+
+typedef struct H2Connection H2Connection;
+typedef struct H2Stream H2Stream;
+
+enum { H2_HEADERS_MAX = 32 };
+
+typedef struct H2Header {
+    Slice name; /* lower case */
+    Slice value;
+} H2Header;
+
+/* What the user of a connection is told. All optional but on_close. */
+typedef struct H2Handlers {
+    /* Headers are complete. Server: a request has come in (`:method`, `:path` among the headers); client:
+     * the answer's final headers, `:status` among them. The headers live until the callback returns.
+     * `is_last`: no body follows. */
+    void (*on_headers)(H2Stream *stream, const H2Header *headers, size_t count, bool is_last);
+    /* A piece of body. The sender may send more only as h2_stream_consume() gives the bytes back. */
+    void (*on_data)(H2Stream *stream, Slice data);
+    /* The peer has ended its side in good order. */
+    void (*on_end)(H2Stream *stream);
+    /* Room again: what was queued with h2_stream_write() has fallen under H2_WRITE_LOW. */
+    void (*on_writable)(H2Stream *stream);
+    /* The last call for this stream; the reason as above. */
+    void (*on_close)(H2Stream *stream, Status reason);
+    /* The connection is gone (after on_close of all its streams) and will be freed when this returns. */
+    void (*on_disconnect)(H2Connection *connection, Status reason);
+} H2Handlers;
+
+enum { H2_WRITE_LOW = 256 * 1024, H2_WRITE_HIGH = 1024 * 1024 };
+
+struct H2Stream {
+    H2Connection *connection;
+    int32_t id;
+    void *context;              /* the user's */
+    const H2Handlers *handlers; /* the connection's; may be replaced on one stream */
+};
+
+typedef struct H2Options {
+    const H2Handlers *handlers;
+    void *context;               /* the user's, for the whole connection */
+    uint32_t stream_count_max;   /* concurrent streams the peer may open; 0: 1024 */
+    uint32_t ping_interval_ms;   /* 0: 2000; the connection is lost after three unanswered */
+    uint32_t connect_timeout_ms; /* 0: 1000; client only */
+} H2Options;
+
+/* Server side: takes over an accepted socket. */
+MUST_USE Status h2_accept(Call *call, Loop *loop, int fd, const H2Options *options, H2Connection **ret);
+
+/* Client side: starts connecting to "host:port" with prior knowledge. Requests may be submitted at once;
+ * they go out when the connection stands, or close with UNAVAILABLE. */
+MUST_USE Status h2_connect(
+    Call *call, Loop *loop, const char *address, const H2Options *options, H2Connection **ret);
+
+void *h2_context(const H2Connection *connection);
+size_t h2_stream_count(const H2Connection *connection);
+
+/* Ends in good order: GOAWAY now, the socket when the last stream has ended. */
+void h2_shutdown(H2Connection *connection);
+
+/* Ends now: every stream closes with UNAVAILABLE, on_disconnect follows before this returns. */
+void h2_abort(H2Connection *connection);
+
+/* Client: opens a stream. `headers` hold the pseudo-headers first. With `is_last` no body follows. NULL when
+ * there is no memory or the connection is closing. */
+MUST_USE H2Stream *h2_request(H2Connection *connection, const H2Header *headers, size_t count, bool is_last,
+    const H2Handlers *handlers, void *context);
+
+/* Server: the answer's headers, once. `status` as in HTTP. */
+void h2_respond(H2Stream *stream, int status, const H2Header *headers, size_t count, bool is_last);
+
+typedef void (*H2Release)(void *owner);
+
+/* Queues body bytes without copying them; `release(owner)` is called when they have left or the stream has
+ * ended (NULL: the bytes outlive the stream). False when the stream is closed; release is called even so.
+ * Stop above H2_WRITE_HIGH queued bytes and wait for on_writable. */
+bool h2_stream_write(H2Stream *stream, Slice data, H2Release release, void *owner);
+bool h2_stream_write_copy(H2Stream *stream, Slice data); /* for small pieces: copied into the stream */
+size_t h2_stream_queued(const H2Stream *stream);
+void h2_stream_end(H2Stream *stream); /* after the last write */
+
+/* Gives `size` received bytes back to the sender's window. */
+void h2_stream_consume(H2Stream *stream, size_t size);
+
+/* RST_STREAM with CANCEL (Status CANCELLED), INTERNAL_ERROR or REFUSED_STREAM (UNAVAILABLE). on_close follows
+ * later in this turn, or at once when called outside a callback of this connection. */
+void h2_stream_reset(H2Stream *stream, Status reason);

@@ -1,0 +1,1 @@
+$(call module,shared/h2,shared/base shared/net,libnghttp2)

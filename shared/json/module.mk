@@ -1,0 +1,1 @@
+$(call module,shared/json,shared/base,libcjson)

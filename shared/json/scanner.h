@@ -1,0 +1,78 @@
+/* A pull scanner over JSON text (RFC 8259): validates as it goes and allocates nothing. For what is large or
+ * hot: step requests, tensors, graphs. Small control documents use document.h.
+ *
+ *     json_object_begin(&scanner);
+ *     while (json_object_next(&scanner, &name)) { … read or json_skip() one value … }
+ *
+ * Ownership: the text must outlive the scanner; Slices point into it.
+ * Threads:   one at a time.
+ * Errors:    the first fault stops the scanner: every later call returns false or a neutral value. Ask
+ *            json_scan_end() for the Status, whose message says what was wrong, at which line and column.
+ *            Depth over `depth_max`, invalid UTF-8, duplicate names of one object (up to 64 names are
+ *            compared; more is the caller's map's business), trailing bytes are faults. */
+#pragma once
+
+#include "shared/base/call.h"
+#include "shared/base/slice.h"
+
+enum { JSON_DEPTH_MAX = 100 };
+
+typedef enum JsonKind {
+    JSON_FAULT, /* the scanner has stopped */
+    JSON_NULL,
+    JSON_FALSE,
+    JSON_TRUE,
+    JSON_NUMBER,
+    JSON_STRING,
+    JSON_ARRAY,
+    JSON_OBJECT,
+} JsonKind;
+
+typedef struct JsonScanner {
+    const char *start;
+    const char *position;
+    const char *end;
+    int depth;
+    int depth_max;
+    uint64_t is_object_bits[2]; /* one bit a level: object or array */
+    bool needs_comma;
+    const char *fault; /* what was wrong, NULL while all is well */
+    const char *fault_position;
+} JsonScanner;
+
+void json_scan_begin(JsonScanner *scanner, Slice text, int depth_max);
+
+/* OK when the whole text was one valid value, wholly read. INVALID_ARGUMENT otherwise:
+ * "line 3, column 14: expected ':' after the name". */
+MUST_USE Status json_scan_end(Call *call, JsonScanner *scanner);
+
+/* The kind of the value that comes next, without reading it. */
+JsonKind json_peek(JsonScanner *scanner);
+
+bool json_object_begin(JsonScanner *scanner);
+/* The next member's name, decoded when it holds no escapes (else raw with has_escapes semantics handled by
+ * json_string). False behind the last member; the object is closed then. */
+bool json_object_next(JsonScanner *scanner, Slice *ret_name);
+
+bool json_array_begin(JsonScanner *scanner);
+bool json_array_next(JsonScanner *scanner); /* true: a value follows; false: the array is closed */
+
+/* A string. Without escapes the Slice points into the text; with escapes it is decoded into `arena`. */
+bool json_string(JsonScanner *scanner, Arena *arena, Slice *ret_value);
+bool json_boolean(JsonScanner *scanner, bool *ret_value);
+bool json_null(JsonScanner *scanner);
+
+/* The number's own characters, valid by the grammar. */
+bool json_number_text(JsonScanner *scanner, Slice *ret_text);
+bool json_double(JsonScanner *scanner, double *ret_value);
+/* A float32 rounded once from the decimal text, not through a double. */
+bool json_float(JsonScanner *scanner, float *ret_value);
+/* Integers as a JSON number without fraction (1e3 and 1.0 are refused), or as a decimal string. */
+bool json_int64(JsonScanner *scanner, int64_t *ret_value);
+bool json_uint64(JsonScanner *scanner, uint64_t *ret_value);
+
+/* Passes over one value of any kind, validating it; the value's own text. */
+bool json_skip(JsonScanner *scanner, Slice *ret_text);
+
+/* The caller found the value wrong: stops the scanner with this message (a literal) at the current place. */
+void json_fault(JsonScanner *scanner, const char *message);

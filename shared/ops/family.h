@@ -1,0 +1,35 @@
+/* One op family: the signatures and shape rules of operations that belong together. One file in
+ * shared/ops/families defines one of these; the build collects them.
+ *
+ * A signature is written as TensorFlow's registry prints it (reference/tf_ops: taken over, not retyped):
+ *
+ *     "MatMul(a:T, b:T)->(product:T) {transpose_a:bool=false, transpose_b:bool=false, T:type}"
+ *     "ConcatV2(values:N*T, axis:Tidx)->(output:T) {N:int, T:type, Tidx:type=DT_INT32}"
+ *     "IdentityN(input:T)->(output:T) {T:types}"               a list of types: one tensor each
+ *     "RandomUniform!(shape:T)->(output:dtype) {…}"            '!' marks it stateful
+ *     "onnx::Conv(X:T, W:T, B?:T)->(Y:T) {auto_pad:string=NOTSET, strides:ints=[], T:type}"
+ *                                                              '?' marks an optional input (ONNX)
+ *
+ * Fixed dtypes are written as TensorFlow does (float, int32, …). Threads: immutable. */
+#pragma once
+
+#include "shared/graph/graph.h"
+#include "shared/graph/op.h"
+
+typedef struct OpDefinition {
+    const char *signature;
+    unsigned flags; /* OP_COMMUTATIVE, OP_CONTROL_FLOW, OP_SOURCE */
+    InferShapes infer_shapes;
+} OpDefinition;
+
+typedef struct OpFamily {
+    const OpDefinition *definitions;
+    size_t definition_count;
+} OpFamily;
+
+extern const OpFamily *const op_family_table[];
+extern const size_t op_family_table_count;
+
+#define OP_FAMILY(name, table)                                                                               \
+    extern const OpFamily op_family_##name;                                                                  \
+    const OpFamily op_family_##name = {.definitions = (table), .definition_count = COUNT_OF(table)}

@@ -1,0 +1,1 @@
+$(call module,shared/tensor,shared/base shared/json)

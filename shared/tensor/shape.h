@@ -1,0 +1,39 @@
+/* Shapes: known ones for tensors, partly known ones for inference (dimension -1, rank -1).
+ *
+ * Errors: shape_element_count() and shape_byte_size() refuse products that pass int64 before anything is
+ *         allocated, zero dimensions notwithstanding (a 0 must not hide 2^62 siblings). */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shared/base/buffer.h"
+#include "shared/tensor/dtype.h"
+
+enum { SHAPE_RANK_MAX = 16, SHAPE_TEXT_SIZE = 256 };
+
+typedef struct Shape {
+    int rank;                     /* -1: unknown (inference only) */
+    int64_t dims[SHAPE_RANK_MAX]; /* -1: unknown (inference only) */
+} Shape;
+
+Shape shape_scalar(void);
+Shape shape_vector(int64_t size);
+Shape shape_unknown(void);
+Shape shape_of_rank(int rank); /* all dimensions unknown */
+
+bool shape_is_known(const Shape *shape);
+bool shape_equal(const Shape *left, const Shape *right);
+
+/* Two partly known shapes that must describe one tensor: false when they cannot. */
+bool shape_merge(const Shape *left, const Shape *right, Shape *ret_merged);
+
+/* NumPy's broadcasting, also of partly known shapes. False when they do not fit. */
+bool shape_broadcast(const Shape *left, const Shape *right, Shape *ret_result);
+
+/* The product of known dimensions; false when it, or the product of the non-zero ones, overflows. */
+bool shape_element_count(const Shape *shape, int64_t *ret_count);
+bool shape_byte_size(const Shape *shape, Dtype dtype, size_t *ret_size);
+
+/* "[2,3]", "[?,3]", "?" for an unknown rank; returns ret_text. */
+const char *shape_text(const Shape *shape, char ret_text[SHAPE_TEXT_SIZE]);

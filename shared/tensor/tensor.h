@@ -1,0 +1,70 @@
+/* A tensor: element type, shape and a reference to an immutable buffer. Copying a Tensor's struct does not
+ * copy or reference the buffer; tensor_ref() does. Only the maker writes into a buffer, before it hands the
+ * tensor on, or a kernel that finds itself the only owner (tensor_is_unique).
+ *
+ * Ownership: a Tensor holds one reference to its buffer; tensor_unref() gives it back and zeroes the struct.
+ * Threads:   reference counts are atomic; contents are immutable once shared.
+ * Errors:    false when memory is short or the size overflows. */
+#pragma once
+
+#include "shared/base/call.h"
+#include "shared/tensor/shape.h"
+
+typedef struct TensorBuffer TensorBuffer;
+
+struct TensorBuffer {
+    int32_t reference_count;               /* atomic */
+    size_t size;                           /* bytes usable at data */
+    void *data;                            /* aligned to 64 bytes unless it is a view */
+    void (*release)(TensorBuffer *buffer); /* called with the last reference gone */
+    void *owner;                           /* the allocator's, or the parent of a view */
+};
+
+typedef struct Tensor {
+    Dtype dtype; /* DTYPE_INVALID: no tensor (absent, or a dead one) */
+    Shape shape; /* fully known */
+    void *data;  /* NULL when there are no elements; string tensors: Slice elements[] */
+    TensorBuffer *buffer;
+} Tensor;
+
+/* --- Buffers -------------------------------------------------------------------------------------------- */
+
+/* From the system's heap, 64-byte aligned, contents unspecified. The worker's devices have allocators of
+ * their own (worker/runtime/device.h) that make TensorBuffers too. */
+MUST_USE TensorBuffer *tensor_buffer_new(size_t size);
+
+/* Wraps bytes that `release` will free. */
+MUST_USE TensorBuffer *tensor_buffer_wrap(
+    void *data, size_t size, void (*release)(TensorBuffer *), void *owner);
+TensorBuffer *tensor_buffer_ref(TensorBuffer *buffer);
+void tensor_buffer_unref(TensorBuffer *buffer); /* NULL is allowed */
+
+/* --- Tensors -------------------------------------------------------------------------------------------- */
+
+/* Uninitialised elements of a copyable dtype. */
+MUST_USE bool tensor_new(Dtype dtype, const Shape *shape, Tensor *ret_tensor);
+
+/* A tensor over bytes of an existing buffer, of which it takes a new reference. `data` lies inside it. */
+MUST_USE bool tensor_view(
+    Dtype dtype, const Shape *shape, TensorBuffer *buffer, void *data, Tensor *ret_tensor);
+
+/* A string tensor whose element bytes are copied behind the element table, in one buffer. */
+MUST_USE bool tensor_new_strings(const Shape *shape, const Slice *elements, Tensor *ret_tensor);
+
+Tensor tensor_ref(const Tensor *tensor);
+void tensor_unref(Tensor *tensor);
+bool tensor_is_unique(const Tensor *tensor); /* one reference to the buffer, and it is not a view */
+
+int64_t tensor_element_count(const Tensor *tensor);
+size_t tensor_byte_size(const Tensor *tensor); /* elements; for strings lengths (8 bytes each) and bytes */
+bool tensor_equal(const Tensor *left, const Tensor *right); /* dtype, shape, bits */
+
+/* Scalar or one-element integer tensors of any integer dtype, as attributes of computation often come. */
+MUST_USE bool tensor_to_int64(const Tensor *tensor, int64_t index, int64_t *ret_value);
+
+static inline void
+tensor_unrefp(Tensor *tensor)
+{
+    tensor_unref(tensor);
+}
+#define AUTO_TENSOR CLEANUP(tensor_unrefp) Tensor

@@ -1,0 +1,79 @@
+/* The frames that bodies of the worker protocol are made of. Bytes in, bytes out; no sockets.
+ *
+ * One frame: fixed header (24 bytes, little-endian), `rank` dimensions (int64), name, padding to 64 bytes
+ * from the frame's start, payload, padding of the payload to 8 bytes.
+ *
+ *     0  u32  magic "SLF1"        8  u8 rank        16 u64 payload_size
+ *     4  u8   kind                9  u8 flags (0)
+ *     5  u8   dtype (ours)       10  u16 reserved (0)
+ *     6  u16  name_size          12  u32 reserved (0)
+ *
+ * String tensors: element sizes (u64 each), then the bytes.
+ * Errors: INVALID_ARGUMENT for anything malformed, RESOURCE_EXHAUSTED above a limit; lengths are checked
+ *         against the shape and the limits before anything is allocated. */
+#pragma once
+
+#include "shared/base/buffer.h"
+#include "shared/base/call.h"
+#include "shared/tensor/tensor.h"
+
+typedef enum FrameKind {
+    FRAME_HEADER = 1,   /* JSON: what the request is about (messages.h) */
+    FRAME_TENSOR = 2,   /* name, dtype, shape, elements */
+    FRAME_DEAD = 3,     /* name of a tensor that will never have a value */
+    FRAME_ANNOUNCE = 4, /* name and byte size of a tensor to be pulled: payload is u64 size */
+    FRAME_HEARTBEAT = 5,
+    FRAME_STATUS = 6, /* JSON: canonical code, message, node; the end of an answer */
+    FRAME_STATS = 7,  /* JSON: step statistics */
+} FrameKind;
+
+enum {
+    FRAME_FIXED_SIZE = 24,
+    FRAME_ALIGNMENT = 64,
+    FRAME_NAME_SIZE_MAX = 4096,
+    FRAME_JSON_SIZE_MAX = 1 << 20,
+};
+
+typedef struct Frame {
+    FrameKind kind;
+    Slice name;
+    Slice json;    /* HEADER, STATUS, STATS */
+    Tensor tensor; /* TENSOR: owned by whoever takes the frame; ANNOUNCE: none */
+    uint64_t announced_size;
+} Frame;
+
+/* Appends everything of a tensor's frame but its payload; the payload is then sent from tensor->data itself
+ * (tensor_payload), without a copy, and followed by `frame_padding` zero bytes. For string tensors the
+ * payload is appended too and tensor_payload is empty. */
+void frame_write_tensor_head(Buffer *buffer, Slice name, const Tensor *tensor);
+Slice frame_tensor_payload(const Tensor *tensor);
+size_t frame_padding(size_t payload_size);
+
+void frame_write_json(Buffer *buffer, FrameKind kind, Slice json);
+void frame_write_dead(Buffer *buffer, Slice name);
+void frame_write_announce(Buffer *buffer, Slice name, uint64_t byte_size);
+void frame_write_heartbeat(Buffer *buffer);
+
+/* Puts frames together from a stream of pieces. Small parts are buffered; a tensor's payload goes straight
+ * into the tensor's own buffer. */
+typedef struct FrameReader FrameReader;
+
+typedef struct FrameLimits {
+    size_t tensor_size_max; /* bytes of one payload */
+    size_t total_size_max;  /* bytes of all payloads of one reader; 0: no limit */
+    /* Where payload bytes are to live; NULL: the heap (tensor_buffer_new). */
+    TensorBuffer *(*allocate)(void *context, size_t size);
+    void *allocate_context;
+} FrameLimits;
+
+MUST_USE FrameReader *frame_reader_new(const FrameLimits *limits);
+void frame_reader_free(FrameReader *reader); /* NULL is allowed */
+
+/* Takes bytes from *data (advancing it) until one frame is complete: OK with *ret_is_complete true, and the
+ * caller handles the frame (its json and name live until the next call; its tensor is the caller's now) and
+ * calls again while data is left. *ret_is_complete false: all of *data was taken. */
+MUST_USE Status frame_read(
+    Call *call, FrameReader *reader, Slice *data, Frame *ret_frame, bool *ret_is_complete);
+
+/* True when no frame is half read: the body may end here. */
+bool frame_reader_is_between(const FrameReader *reader);

@@ -1,0 +1,1 @@
+$(call module,shared/wire,shared/base shared/json shared/tensor)

@@ -1,0 +1,88 @@
+/* One way to compute one op on one device. A file in worker/reference (the simple kernels that define what
+ * is right), worker/cpu/kernels (fast ones) or worker/cuda/kernels holds a family of them.
+ * Read by nvcc too: valid C11 and C++.
+ *
+ * Life: supports() when a partition is registered → create() → compute() once a run, on any thread, several
+ * runs at the same time → destroy(). State made by create() is immutable while runs use it.
+ *
+ * Errors: compute() explains itself with call_fail(context->call, …); the runtime adds the node's name. */
+#pragma once
+
+#include "shared/base/call.h"
+#include "shared/graph/graph.h"
+#include "worker/runtime/device.h"
+
+typedef struct KernelContext {
+    Call *call;
+    Device *device;
+    const Node *node;
+    const void *state; /* what create() made */
+
+    /* Data inputs in order; dtype DTYPE_INVALID for an absent optional one. An input may be taken over for
+     * the output when kernel_forward() allows it. */
+    Tensor *inputs;
+    uint32_t input_count;
+
+    /* To be filled by kernel_output(), kernel_forward() or by storing a referenced tensor. One left
+     * DTYPE_INVALID is a dead output, legal for Switch alone. */
+    Tensor *outputs;
+    uint32_t output_count;
+} KernelContext;
+
+typedef struct Kernel {
+    const char *op; /* "MatMul", "onnx::Conv" */
+
+    /* Whether this kernel can do this node (dtypes, attributes). NULL: always. */
+    bool (*supports)(const Node *node);
+
+    /* Reads attributes, prepares weights. NULL: no state. */
+    Status (*create)(Call *call, const Node *node, void **ret_state);
+    void (*destroy)(void *state);
+
+    Status (*compute)(KernelContext *context);
+
+    /* Where its arguments live on a device that is not the host: bit i set = input i in host memory. */
+    uint32_t host_inputs;
+    uint32_t host_outputs;
+
+    /* Never worth a hand-over to another thread (Identity, Shape, Reshape). Others are measured. */
+    bool is_cheap;
+} Kernel;
+
+typedef struct KernelFamily {
+    const Kernel *kernels;
+    size_t kernel_count;
+} KernelFamily;
+
+/* A new output of this dtype and shape in the device's memory. RESOURCE_EXHAUSTED with sizes. */
+MUST_USE Status kernel_output(
+    KernelContext *context, uint32_t index, Dtype dtype, const Shape *shape, Tensor **ret_output);
+
+/* The output takes over input `input`'s buffer when nobody else holds it and the byte sizes are equal (the
+ * shapes may differ); a new one otherwise. For element-wise kernels. */
+MUST_USE Status kernel_forward(KernelContext *context, uint32_t input, uint32_t index, Dtype dtype,
+    const Shape *shape, Tensor **ret_output);
+
+/* The output is the input's elements under another shape (Identity, Reshape, Squeeze): no copy. */
+void kernel_alias(KernelContext *context, uint32_t input, uint32_t index, const Shape *shape);
+
+/* Reads an integer input (any integer dtype) of at most `capacity` elements: axes, shapes, paddings. */
+MUST_USE Status kernel_input_ints(
+    KernelContext *context, uint32_t input, int64_t *ret_values, size_t capacity, size_t *ret_count);
+
+#ifdef __cplusplus
+#define KERNEL_FAMILY(prefix, name, table)                                                                   \
+    extern "C" {                                                                                             \
+    extern const KernelFamily prefix##_##name;                                                               \
+    }                                                                                                        \
+    const KernelFamily prefix##_##name = {(table), COUNT_OF(table)}
+#else
+#define KERNEL_FAMILY(prefix, name, table)                                                                   \
+    extern const KernelFamily prefix##_##name;                                                               \
+    const KernelFamily prefix##_##name = {.kernels = (table), .kernel_count = COUNT_OF(table)}
+
+extern const KernelFamily *const reference_table[];
+extern const size_t reference_table_count;
+extern const KernelFamily *const cpu_kernels_table[];
+extern const size_t cpu_kernels_table_count;
+#endif

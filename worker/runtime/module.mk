@@ -1,0 +1,1 @@
+$(call module,worker/runtime,shared/base shared/tensor shared/graph shared/ops)
