@@ -1,0 +1,36 @@
+/* SHA-256 and HMAC-SHA-256: names of contents, hashes of secrets, signatures of tokens.
+ *
+ * Ownership: values, but for an incremental state, which sha256_end() or sha256_abandon() frees.
+ * Threads:   any, one state one thread at a time.
+ * Errors:    a digest of bytes in memory cannot fail; the program stops when the library has no SHA-256,
+ *            for nothing that follows could be trusted. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "shared/base/compiler.h"
+#include "shared/base/slice.h"
+
+enum { SHA256_SIZE = 32, SHA256_HEX_SIZE = 2 * SHA256_SIZE + 1 };
+
+typedef struct Sha256 {
+    unsigned char bytes[SHA256_SIZE];
+} Sha256;
+
+void sha256(Slice bytes, Sha256 *ret_digest);
+void hmac_sha256(Slice key, Slice bytes, Sha256 *ret_digest);
+
+bool sha256_equal(const Sha256 *left, const Sha256 *right); /* in constant time */
+
+/* 64 lower-case hex digits. Reading accepts nothing else; `ret_digest` is untouched when it says false. */
+void sha256_to_hex(const Sha256 *digest, char ret_hex[SHA256_HEX_SIZE]);
+bool sha256_from_hex(Slice hex, Sha256 *ret_digest);
+
+/* A digest of bytes that come in parts. */
+typedef struct Sha256State Sha256State;
+
+MUST_USE Sha256State *sha256_begin(void); /* NULL when there is no memory */
+void sha256_update(Sha256State *state, Slice bytes);
+void sha256_end(Sha256State *state, Sha256 *ret_digest);
+void sha256_abandon(Sha256State *state); /* NULL is allowed */

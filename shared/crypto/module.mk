@@ -1,0 +1,1 @@
+$(call module,shared/crypto,shared/base,libcrypto)
