@@ -1,5 +1,5 @@
 # $(call registry,DIRECTORY,TYPE,PREFIX,HEADER): every DIRECTORY/name.c defines `const TYPE PREFIX_name`;
-# the build writes the sorted table of them, PREFIX_table. The directory listing is the registry.
+# the build writes the sorted table of them, PREFIX_table, also of none. The directory listing is the registry.
 define registry_define
 NAMES_$(3) := $(sort $(basename $(notdir $(wildcard $(1)/*.c))))
 $(OUT)/gen/$(1)/table.c: $(OUT)/gen/$(1)/names tools/write_table
@@ -8,7 +8,7 @@ $(OUT)/gen/$(1)/names: FORCE
 	@mkdir -p $$(@D); echo '$$(NAMES_$(3))' | cmp -s - $$@ || echo '$$(NAMES_$(3))' > $$@
 GENERATED_$(firstword $(subst /, ,$(1))) += $(OUT)/gen/$(1)/table.c
 endef
-registry = $(if $(wildcard $(1)/*.c),$(eval $(call registry_define,$(strip $(1)),$(strip $(2)),$(strip $(3)),$(strip $(4)))))
+registry = $(if $(wildcard $(strip $(4))),$(eval $(call registry_define,$(strip $(1)),$(strip $(2)),$(strip $(3)),$(strip $(4)))))
 
 $(call registry,shared/ops/families,OpFamily,op_family,shared/ops/family.h)
 $(call registry,worker/reference,KernelFamily,reference,worker/runtime/kernel.h)

@@ -58,6 +58,9 @@ typedef struct KernelFamily {
 MUST_USE Status kernel_output(
     KernelContext *context, uint32_t index, Dtype dtype, const Shape *shape, Tensor **ret_output);
 
+/* kernel_forward() and kernel_alias() take the reference that inputs[input] holds: its elements stay readable
+ * through the input until compute() returns, its buffer is NULL then. */
+
 /* The output takes over input `input`'s buffer when nobody else holds it and the byte sizes are equal (the
  * shapes may differ); a new one otherwise. For element-wise kernels. */
 MUST_USE Status kernel_forward(KernelContext *context, uint32_t input, uint32_t index, Dtype dtype,
@@ -69,6 +72,10 @@ void kernel_alias(KernelContext *context, uint32_t input, uint32_t index, const 
 /* Reads an integer input (any integer dtype) of at most `capacity` elements: axes, shapes, paddings. */
 MUST_USE Status kernel_input_ints(
     KernelContext *context, uint32_t input, int64_t *ret_values, size_t capacity, size_t *ret_count);
+
+/* The kernel for a node on the CPU: the first fast one (worker/cpu/kernels) that supports it, else the
+ * reference; NULL when there is none. */
+const Kernel *kernel_find(const Node *node);
 
 #ifdef __cplusplus
 #define KERNEL_FAMILY(prefix, name, table)                                                                   \

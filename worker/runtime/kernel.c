@@ -1,0 +1,120 @@
+#include "worker/runtime/kernel.h"
+
+#include <inttypes.h>
+
+/* The reference of an input moves to the output; its elements stay readable through the input until the
+ * kernel returns. */
+static void
+kernel_take(KernelContext *context, uint32_t input, uint32_t index, Dtype dtype, const Shape *shape)
+{
+    Tensor *from = &context->inputs[input];
+    Tensor *to = &context->outputs[index];
+    to->dtype = dtype;
+    to->shape = *shape;
+    to->data = from->data;
+    to->buffer = TAKE(from->buffer);
+}
+
+static bool
+kernel_can_take(const Tensor *input, size_t size)
+{
+    return input->buffer != NULL && dtype_is_copyable(input->dtype) && tensor_is_unique(input) &&
+           tensor_byte_size(input) == size;
+}
+
+Status
+kernel_output(KernelContext *context, uint32_t index, Dtype dtype, const Shape *shape, Tensor **ret_output)
+{
+    size_t size = 0;
+    char text[SHAPE_TEXT_SIZE];
+    if (!dtype_is_copyable(dtype)) {
+        return call_fail(context->call, STATUS_INTERNAL, "output %" PRIu32 " of type %s is no device memory",
+            index, dtype_name(dtype));
+    }
+    if (!shape_byte_size(shape, dtype, &size)) {
+        return call_fail(context->call, STATUS_RESOURCE_EXHAUSTED,
+            "output %" PRIu32 " of type %s and shape %s is larger than any memory", index, dtype_name(dtype),
+            shape_text(shape, text));
+    }
+    TensorBuffer *buffer = NULL;
+    if (size > 0) {
+        buffer = context->device->allocate(context->device, size);
+        if (buffer == NULL) {
+            DeviceMemory memory = {0};
+            context->device->memory(context->device, &memory);
+            return call_fail(context->call, STATUS_RESOURCE_EXHAUSTED,
+                "output %" PRIu32 " of type %s and shape %s needs %zu bytes, but %" PRIu64 " of %" PRIu64
+                " bytes of device memory are in use",
+                index, dtype_name(dtype), shape_text(shape, text), size, memory.in_use, memory.limit);
+        }
+    }
+    Tensor *output = &context->outputs[index];
+    output->dtype = dtype;
+    output->shape = *shape;
+    output->data = buffer == NULL ? NULL : buffer->data;
+    output->buffer = buffer;
+    *ret_output = output;
+    return STATUS_OK;
+}
+
+Status
+kernel_forward(KernelContext *context, uint32_t input, uint32_t index, Dtype dtype, const Shape *shape,
+    Tensor **ret_output)
+{
+    size_t size = 0;
+    const bool is_taken = dtype_is_copyable(dtype) && shape_byte_size(shape, dtype, &size) &&
+                          kernel_can_take(&context->inputs[input], size);
+    if (!is_taken) {
+        return kernel_output(context, index, dtype, shape, ret_output);
+    }
+    kernel_take(context, input, index, dtype, shape);
+    *ret_output = &context->outputs[index];
+    return STATUS_OK;
+}
+
+/* An input that was aliased before has handed its reference to that output. */
+static TensorBuffer *
+kernel_taken_buffer(const KernelContext *context, const Tensor *input)
+{
+    for (uint32_t i = 0; i < context->output_count; i++) {
+        const Tensor *output = &context->outputs[i];
+        if (output->buffer != NULL && output->data == input->data) {
+            return output->buffer;
+        }
+    }
+    return NULL;
+}
+
+void
+kernel_alias(KernelContext *context, uint32_t input, uint32_t index, const Shape *shape)
+{
+    Tensor *from = &context->inputs[input];
+    if (from->buffer == NULL && from->data != NULL) {
+        from->buffer = tensor_buffer_ref(kernel_taken_buffer(context, from));
+    }
+    kernel_take(context, input, index, from->dtype, shape);
+}
+
+Status
+kernel_input_ints(
+    KernelContext *context, uint32_t input, int64_t *ret_values, size_t capacity, size_t *ret_count)
+{
+    const Tensor *tensor = &context->inputs[input];
+    if (!dtype_is_integer(tensor->dtype)) {
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "input %" PRIu32 " must be integers, not %s",
+            input, dtype_name(tensor->dtype));
+    }
+    const int64_t count = tensor_element_count(tensor);
+    if (count < 0 || (size_t)count > capacity) {
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT,
+            "input %" PRIu32 " must have at most %zu elements, not %" PRId64, input, capacity, count);
+    }
+    for (int64_t i = 0; i < count; i++) {
+        if (!tensor_to_int64(tensor, i, &ret_values[i])) {
+            return call_fail(context->call, STATUS_INVALID_ARGUMENT,
+                "element %" PRId64 " of input %" PRIu32 " does not fit into 64 signed bits", i, input);
+        }
+    }
+    *ret_count = (size_t)count;
+    return STATUS_OK;
+}
