@@ -1,0 +1,1 @@
+$(call module,gateway/upstream,shared/base shared/net shared/h2 shared/tensor shared/wire)

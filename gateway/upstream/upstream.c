@@ -1,0 +1,383 @@
+/* Happy path: upstream_begin() finds or opens the worker's connection and submits the headers → body pieces
+ * are queued without copies → on_headers notes the status and whether frames follow → on_data feeds the frame
+ * reader, which hands each frame on → on_close ends the call.
+ *
+ * Failure: a connection that breaks closes all its streams with UNAVAILABLE; the next call opens a new one.
+ * An answer that cannot be read resets the stream and ends the call with INTERNAL. */
+#include "gateway/upstream/upstream.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "shared/base/map.h"
+#include "shared/base/memory.h"
+#include "shared/h2/connection.h"
+#include "shared/net/socket.h"
+
+enum { BODY_SIZE_MAX = 1 << 20, CALL_ARENA_SIZE_MAX = 4 << 20 };
+
+struct Upstream {
+    Loop *loop;
+    UpstreamOptions options;
+    FrameLimits limits;
+    Map *peers; /* address → Peer */
+    ListLink failed; /* calls that could not be opened, to be told at the end of the turn */
+    Task tell_failed;
+};
+
+typedef struct Peer {
+    Upstream *upstream;
+    H2Connection *connection; /* NULL: not connected */
+    char address[ADDRESS_TEXT_SIZE];
+} Peer;
+
+struct UpstreamCall {
+    ListLink link;
+    Upstream *upstream;
+    H2Stream *stream; /* NULL when it could not be opened */
+    const UpstreamEvents *events;
+    void *context;
+    Arena *arena;
+    FrameReader *reader; /* when the answer is frames */
+    Buffer body;
+    int http_status;
+    Status failure; /* OK, or why we ended the stream ourselves */
+    char message[ERROR_MESSAGE_SIZE];
+};
+
+/* --- Ending a call ---------------------------------------------------------------------------------------- */
+
+static void
+call_end(UpstreamCall *call, Status status, const char *message)
+{
+    call->events->on_done(call, status, message);
+    frame_reader_free(call->reader);
+    buffer_done(&call->body);
+    arena_free(call->arena);
+    memory_free(call);
+}
+
+static void
+call_break(UpstreamCall *call, Status status, const char *message)
+{
+    if (call->failure == STATUS_OK) {
+        call->failure = status;
+        (void)snprintf(call->message, sizeof call->message, "%s", message);
+        h2_stream_reset(call->stream, STATUS_CANCELLED);
+    }
+}
+
+static void
+tell_failed(Task *task)
+{
+    Upstream *const upstream = (Upstream *)(void *)((char *)task - offsetof(Upstream, tell_failed));
+    while (!list_is_empty(&upstream->failed)) {
+        UpstreamCall *const call = LIST_ITEM(list_first(&upstream->failed), UpstreamCall, link);
+        list_remove(&call->link);
+        const bool was_cancelled = call->failure == STATUS_CANCELLED;
+        call_end(call, was_cancelled ? STATUS_CANCELLED : STATUS_UNAVAILABLE, call->message);
+    }
+}
+
+/* --- The stream's events ---------------------------------------------------------------------------------- */
+
+static void
+stream_on_headers(H2Stream *stream, const H2Header *headers, size_t count, bool is_last)
+{
+    (void)is_last;
+    UpstreamCall *const call = stream->context;
+    for (size_t index = 0; index < count; index++) {
+        uint64_t status = 0;
+        if (slice_equals_string(headers[index].name, ":status") &&
+            slice_to_uint64(headers[index].value, &status)) {
+            call->http_status = (int)status;
+        } else if (slice_equals_string(headers[index].name, "content-type") &&
+                   slice_equals_string(headers[index].value, WIRE_CONTENT_TYPE_FRAMES) && call->reader == NULL) {
+            call->reader = frame_reader_new(&call->upstream->limits);
+            if (call->reader == NULL) {
+                call_break(call, STATUS_RESOURCE_EXHAUSTED, "no memory left for a worker's answer");
+            }
+        }
+    }
+}
+
+static void
+read_frames(UpstreamCall *call, Slice data)
+{
+    Call reading = {.arena = call->arena};
+    bool is_complete = true;
+    while (call->failure == STATUS_OK && is_complete) {
+        Frame frame;
+        if (frame_read(&reading, call->reader, &data, &frame, &is_complete) != STATUS_OK) {
+            call_break(call, STATUS_INTERNAL, reading.error.message);
+        } else if (is_complete && call->events->on_frame != NULL) {
+            call->events->on_frame(call, &frame);
+        } else if (is_complete) {
+            tensor_unref(&frame.tensor);
+        }
+    }
+}
+
+static void
+stream_on_data(H2Stream *stream, Slice data)
+{
+    UpstreamCall *const call = stream->context;
+    if (call->reader != NULL) {
+        read_frames(call, data);
+    } else {
+        buffer_append_slice(&call->body, data);
+        if (!buffer_is_ok(&call->body)) {
+            call_break(call, STATUS_INTERNAL, "a worker's answer is longer than 1 MiB");
+        }
+    }
+    h2_stream_consume(stream, data.size);
+}
+
+static void
+stream_on_close(H2Stream *stream, Status reason)
+{
+    UpstreamCall *const call = stream->context;
+    if (call->failure != STATUS_OK) {
+        call_end(call, call->failure, call->message);
+    } else if (reason != STATUS_OK) {
+        call_end(call, STATUS_UNAVAILABLE, "the connection to the worker was lost");
+    } else if (call->reader != NULL && !frame_reader_is_between(call->reader)) {
+        call_end(call, STATUS_INTERNAL, "the worker's answer ended within a frame");
+    } else {
+        call_end(call, STATUS_OK, "");
+    }
+}
+
+static void
+connection_on_disconnect(H2Connection *connection, Status reason)
+{
+    (void)reason;
+    Peer *const peer = h2_context(connection);
+    if (peer->connection == connection) {
+        peer->connection = NULL;
+    }
+}
+
+static const H2Handlers handlers = {
+    .on_headers = stream_on_headers,
+    .on_data = stream_on_data,
+    .on_close = stream_on_close,
+    .on_disconnect = connection_on_disconnect,
+};
+
+/* --- Connections ------------------------------------------------------------------------------------------ */
+
+Upstream *
+upstream_new(Loop *loop, const UpstreamOptions *options)
+{
+    Upstream *const upstream = memory_new(1, sizeof *upstream);
+    if (upstream == NULL) {
+        return NULL;
+    }
+    upstream->loop = loop;
+    upstream->options = *options;
+    upstream->limits = (FrameLimits){.tensor_size_max = options->tensor_size_max};
+    upstream->tell_failed.run = tell_failed;
+    list_init(&upstream->failed);
+    upstream->peers = map_new();
+    if (upstream->peers == NULL) {
+        memory_free(upstream);
+        return NULL;
+    }
+    return upstream;
+}
+
+void
+upstream_free(Upstream *upstream)
+{
+    if (upstream == NULL) {
+        return;
+    }
+    size_t cursor = 0;
+    for (const MapEntry *entry = map_next(upstream->peers, &cursor); entry != NULL;
+         entry = map_next(upstream->peers, &cursor)) {
+        Peer *const peer = entry->value;
+        if (peer->connection != NULL) {
+            h2_abort(peer->connection);
+        }
+        memory_free(peer);
+    }
+    tell_failed(&upstream->tell_failed);
+    map_free(upstream->peers);
+    memory_free(upstream);
+}
+
+static Peer *
+peer_find(Upstream *upstream, const char *address)
+{
+    const Slice key = slice_from_string(address);
+    Peer *peer = map_get(upstream->peers, key);
+    if (peer != NULL) {
+        return peer;
+    }
+    peer = memory_new(1, sizeof *peer);
+    if (peer == NULL || !map_put(upstream->peers, key, peer)) {
+        memory_free(peer);
+        return NULL;
+    }
+    peer->upstream = upstream;
+    (void)snprintf(peer->address, sizeof peer->address, "%s", address);
+    return peer;
+}
+
+static Status
+peer_connect(Call *call, Peer *peer)
+{
+    if (peer->connection != NULL) {
+        return STATUS_OK;
+    }
+    const H2Options options = {
+        .handlers = &handlers,
+        .context = peer,
+        .connect_timeout_ms = peer->upstream->options.connect_timeout_ms,
+    };
+    return h2_connect(call, peer->upstream->loop, peer->address, &options, &peer->connection);
+}
+
+/* --- Requests --------------------------------------------------------------------------------------------- */
+
+typedef struct HeaderList {
+    H2Header headers[H2_HEADERS_MAX];
+    size_t count;
+} HeaderList;
+
+static void
+header_add(HeaderList *list, const char *name, Slice value)
+{
+    assert(list->count < H2_HEADERS_MAX);
+    if (value.size > 0) {
+        list->headers[list->count++] = (H2Header){.name = slice_from_string(name), .value = value};
+    }
+}
+
+static H2Stream *
+stream_open(UpstreamCall *call, Peer *peer, const UpstreamHead *head)
+{
+    char deadline[24];
+    char attempt[24];
+    const int deadline_size = snprintf(deadline, sizeof deadline, "%llu", (unsigned long long)head->deadline_ms);
+    const int attempt_size = snprintf(attempt, sizeof attempt, "%lld", (long long)head->attempt);
+    HeaderList list = {.count = 0};
+    header_add(&list, ":method", slice_from_string(head->method));
+    header_add(&list, ":scheme", SLICE("http"));
+    header_add(&list, ":authority", slice_from_string(peer->address));
+    header_add(&list, ":path", head->path);
+    header_add(&list, WIRE_HEADER_VERSION, SLICE("1"));
+    header_add(&list, WIRE_HEADER_TOKEN, slice_from_string(peer->upstream->options.token));
+    header_add(&list, WIRE_HEADER_DEADLINE, slice_of(deadline, head->deadline_ms == 0 ? 0 : (size_t)deadline_size));
+    header_add(&list, WIRE_HEADER_ATTEMPT, slice_of(attempt, head->attempt == 0 ? 0 : (size_t)attempt_size));
+    header_add(&list, WIRE_HEADER_REQUEST_ID, slice_from_string(head->request_id));
+    header_add(&list, WIRE_HEADER_INCARNATION, head->incarnation);
+    header_add(&list, WIRE_HEADER_PUSH_TOKEN, head->push_token);
+    return h2_request(peer->connection, list.headers, list.count, false, &handlers, call);
+}
+
+UpstreamCall *
+upstream_begin(Upstream *upstream, const UpstreamHead *head, const UpstreamEvents *events, void *context)
+{
+    UpstreamCall *const call = memory_new(1, sizeof *call);
+    Peer *const peer = peer_find(upstream, head->address);
+    if (call == NULL || peer == NULL) {
+        memory_free(call);
+        return NULL;
+    }
+    *call = (UpstreamCall){.upstream = upstream, .events = events, .context = context};
+    call->body.size_max = BODY_SIZE_MAX;
+    list_init(&call->link);
+    call->arena = arena_new(CALL_ARENA_SIZE_MAX);
+    Call opening = {.arena = call->arena};
+    if (call->arena != NULL && peer_connect(&opening, peer) == STATUS_OK) {
+        call->stream = stream_open(call, peer, head);
+    }
+    if (call->stream == NULL) {
+        (void)snprintf(call->message, sizeof call->message, "worker at %s: %s", peer->address,
+            opening.error.code == STATUS_OK ? "no stream could be opened" : opening.error.message);
+        list_append(&upstream->failed, &call->link);
+        loop_defer(upstream->loop, &upstream->tell_failed);
+    }
+    return call;
+}
+
+void
+upstream_write_copy(UpstreamCall *call, Slice data)
+{
+    if (call->stream != NULL) {
+        (void)h2_stream_write_copy(call->stream, data);
+    }
+}
+
+static void
+release_buffer(void *owner)
+{
+    tensor_buffer_unref(owner);
+}
+
+void
+upstream_write_buffer(UpstreamCall *call, Slice data, TensorBuffer *buffer)
+{
+    if (call->stream != NULL) {
+        (void)h2_stream_write(call->stream, data, release_buffer, tensor_buffer_ref(buffer));
+    }
+}
+
+void
+upstream_write_tensor(UpstreamCall *call, Slice name, const Tensor *tensor)
+{
+    /* Below this a copy beside the frame's head is cheaper than an entry of its own in the write vector. */
+    enum { COPY_SIZE_MAX = 4096 };
+    AUTO_BUFFER head = {0};
+    frame_write_tensor_head(&head, name, tensor);
+    const Slice payload = frame_tensor_payload(tensor);
+    const Slice padding = slice_of("\0\0\0\0\0\0\0", frame_padding(payload.size));
+    if (payload.size <= COPY_SIZE_MAX) {
+        buffer_append_slice(&head, payload);
+        buffer_append_slice(&head, padding);
+        upstream_write_copy(call, buffer_slice(&head));
+        return;
+    }
+    upstream_write_copy(call, buffer_slice(&head));
+    upstream_write_buffer(call, payload, tensor->buffer);
+    upstream_write_copy(call, padding);
+}
+
+void
+upstream_end(UpstreamCall *call)
+{
+    if (call->stream != NULL) {
+        h2_stream_end(call->stream);
+    }
+}
+
+void
+upstream_cancel(UpstreamCall *call)
+{
+    if (call->stream != NULL) {
+        call_break(call, STATUS_CANCELLED, "the caller gave up");
+    } else {
+        call->failure = STATUS_CANCELLED;
+    }
+}
+
+void *
+upstream_context(const UpstreamCall *call)
+{
+    return call->context;
+}
+
+int
+upstream_http_status(const UpstreamCall *call)
+{
+    return call->http_status;
+}
+
+Slice
+upstream_body(const UpstreamCall *call)
+{
+    return buffer_slice(&call->body);
+}

@@ -1,0 +1,68 @@
+/* HTTP/2 calls to workers: one connection a worker and loop, opened when first needed and again after a loss.
+ *
+ * Ownership: an UpstreamCall belongs to the upstream and is valid until its on_done has returned.
+ * Threads:   everything on the loop's thread.
+ * Errors:    on_done brings one Status: OK when the worker answered to the end, whatever its HTTP status;
+ *            UNAVAILABLE when the worker cannot be reached or went away; CANCELLED after upstream_cancel();
+ *            INTERNAL when the answer was no answer of this protocol. */
+#pragma once
+
+#include "shared/base/call.h"
+#include "shared/net/loop.h"
+#include "shared/wire/frame.h"
+#include "shared/wire/messages.h"
+
+typedef struct Upstream Upstream;
+typedef struct UpstreamCall UpstreamCall;
+
+typedef struct UpstreamOptions {
+    const char *token;            /* the shared secret that workers ask for; NULL: none */
+    size_t tensor_size_max;       /* of one received tensor */
+    uint32_t connect_timeout_ms;  /* 0: 1000 */
+} UpstreamOptions;
+
+MUST_USE Upstream *upstream_new(Loop *loop, const UpstreamOptions *options);
+
+/* Ends every call with UNAVAILABLE. NULL is allowed. */
+void upstream_free(Upstream *upstream);
+
+/* What every request to a worker carries. */
+typedef struct UpstreamHead {
+    const char *method;
+    Slice path;
+    const char *address;       /* "host:port" */
+    Slice incarnation;         /* what we believe; empty: not checked */
+    int64_t attempt;           /* 0: not about a step */
+    uint64_t deadline_ms;      /* time left; 0: none */
+    const char *request_id;    /* NULL: none */
+    Slice push_token;          /* empty: none */
+} UpstreamHead;
+
+typedef struct UpstreamEvents {
+    /* One frame of an answer in frames. A tensor in it is the callee's now. May be NULL: frames are dropped. */
+    void (*on_frame)(UpstreamCall *call, Frame *frame);
+    /* The end; `status` as above. For OK, upstream_http_status() and, when the answer was no frames,
+     * upstream_body() tell the rest. `message` says what happened otherwise. */
+    void (*on_done)(UpstreamCall *call, Status status, const char *message);
+} UpstreamEvents;
+
+/* Opens a request. Body pieces follow with upstream_write(), then upstream_end(). NULL without memory; a
+ * worker that cannot be reached is told through on_done, never from within this call. */
+MUST_USE UpstreamCall *upstream_begin(Upstream *upstream, const UpstreamHead *head,
+    const UpstreamEvents *events, void *context);
+
+void upstream_write_copy(UpstreamCall *call, Slice data);
+
+/* A whole tensor frame, its payload sent from the tensor's own buffer. */
+void upstream_write_tensor(UpstreamCall *call, Slice name, const Tensor *tensor);
+
+/* Bytes that stay valid until `buffer` is given back; a reference is taken. */
+void upstream_write_buffer(UpstreamCall *call, Slice data, TensorBuffer *buffer);
+void upstream_end(UpstreamCall *call);
+
+/* Resets the stream; on_done(CANCELLED) follows within this turn. */
+void upstream_cancel(UpstreamCall *call);
+
+void *upstream_context(const UpstreamCall *call);
+int upstream_http_status(const UpstreamCall *call); /* 0 before the headers */
+Slice upstream_body(const UpstreamCall *call);      /* of an answer that was no frames, up to 1 MiB */
