@@ -21,7 +21,7 @@ struct Upstream {
     Loop *loop;
     UpstreamOptions options;
     FrameLimits limits;
-    Map *peers; /* address → Peer */
+    Map *peers;      /* address → Peer */
     ListLink failed; /* calls that could not be opened, to be told at the end of the turn */
     Task tell_failed;
 };
@@ -46,7 +46,8 @@ struct UpstreamCall {
     char message[ERROR_MESSAGE_SIZE];
 };
 
-/* --- Ending a call ---------------------------------------------------------------------------------------- */
+/* --- Ending a call ----------------------------------------------------------------------------------------
+ */
 
 static void
 call_end(UpstreamCall *call, Status status, const char *message)
@@ -80,7 +81,8 @@ tell_failed(Task *task)
     }
 }
 
-/* --- The stream's events ---------------------------------------------------------------------------------- */
+/* --- The stream's events ----------------------------------------------------------------------------------
+ */
 
 static void
 stream_on_headers(H2Stream *stream, const H2Header *headers, size_t count, bool is_last)
@@ -93,7 +95,8 @@ stream_on_headers(H2Stream *stream, const H2Header *headers, size_t count, bool 
             slice_to_uint64(headers[index].value, &status)) {
             call->http_status = (int)status;
         } else if (slice_equals_string(headers[index].name, "content-type") &&
-                   slice_equals_string(headers[index].value, WIRE_CONTENT_TYPE_FRAMES) && call->reader == NULL) {
+                   slice_equals_string(headers[index].value, WIRE_CONTENT_TYPE_FRAMES) &&
+                   call->reader == NULL) {
             call->reader = frame_reader_new(&call->upstream->limits);
             if (call->reader == NULL) {
                 call_break(call, STATUS_RESOURCE_EXHAUSTED, "no memory left for a worker's answer");
@@ -166,7 +169,8 @@ static const H2Handlers handlers = {
     .on_disconnect = connection_on_disconnect,
 };
 
-/* --- Connections ------------------------------------------------------------------------------------------ */
+/* --- Connections ------------------------------------------------------------------------------------------
+ */
 
 Upstream *
 upstream_new(Loop *loop, const UpstreamOptions *options)
@@ -240,7 +244,8 @@ peer_connect(Call *call, Peer *peer)
     return h2_connect(call, peer->upstream->loop, peer->address, &options, &peer->connection);
 }
 
-/* --- Requests --------------------------------------------------------------------------------------------- */
+/* --- Requests ---------------------------------------------------------------------------------------------
+ */
 
 typedef struct HeaderList {
     H2Header headers[H2_HEADERS_MAX];
@@ -261,7 +266,8 @@ stream_open(UpstreamCall *call, Peer *peer, const UpstreamHead *head)
 {
     char deadline[24];
     char attempt[24];
-    const int deadline_size = snprintf(deadline, sizeof deadline, "%llu", (unsigned long long)head->deadline_ms);
+    const int deadline_size =
+        snprintf(deadline, sizeof deadline, "%llu", (unsigned long long)head->deadline_ms);
     const int attempt_size = snprintf(attempt, sizeof attempt, "%lld", (long long)head->attempt);
     HeaderList list = {.count = 0};
     header_add(&list, ":method", slice_from_string(head->method));
@@ -270,7 +276,8 @@ stream_open(UpstreamCall *call, Peer *peer, const UpstreamHead *head)
     header_add(&list, ":path", head->path);
     header_add(&list, WIRE_HEADER_VERSION, SLICE("1"));
     header_add(&list, WIRE_HEADER_TOKEN, slice_from_string(peer->upstream->options.token));
-    header_add(&list, WIRE_HEADER_DEADLINE, slice_of(deadline, head->deadline_ms == 0 ? 0 : (size_t)deadline_size));
+    header_add(
+        &list, WIRE_HEADER_DEADLINE, slice_of(deadline, head->deadline_ms == 0 ? 0 : (size_t)deadline_size));
     header_add(&list, WIRE_HEADER_ATTEMPT, slice_of(attempt, head->attempt == 0 ? 0 : (size_t)attempt_size));
     header_add(&list, WIRE_HEADER_REQUEST_ID, slice_from_string(head->request_id));
     header_add(&list, WIRE_HEADER_INCARNATION, head->incarnation);

@@ -16,9 +16,9 @@ typedef struct Upstream Upstream;
 typedef struct UpstreamCall UpstreamCall;
 
 typedef struct UpstreamOptions {
-    const char *token;            /* the shared secret that workers ask for; NULL: none */
-    size_t tensor_size_max;       /* of one received tensor */
-    uint32_t connect_timeout_ms;  /* 0: 1000 */
+    const char *token;           /* the shared secret that workers ask for; NULL: none */
+    size_t tensor_size_max;      /* of one received tensor */
+    uint32_t connect_timeout_ms; /* 0: 1000 */
 } UpstreamOptions;
 
 MUST_USE Upstream *upstream_new(Loop *loop, const UpstreamOptions *options);
@@ -30,16 +30,17 @@ void upstream_free(Upstream *upstream);
 typedef struct UpstreamHead {
     const char *method;
     Slice path;
-    const char *address;       /* "host:port" */
-    Slice incarnation;         /* what we believe; empty: not checked */
-    int64_t attempt;           /* 0: not about a step */
-    uint64_t deadline_ms;      /* time left; 0: none */
-    const char *request_id;    /* NULL: none */
-    Slice push_token;          /* empty: none */
+    const char *address;    /* "host:port" */
+    Slice incarnation;      /* what we believe; empty: not checked */
+    int64_t attempt;        /* 0: not about a step */
+    uint64_t deadline_ms;   /* time left; 0: none */
+    const char *request_id; /* NULL: none */
+    Slice push_token;       /* empty: none */
 } UpstreamHead;
 
 typedef struct UpstreamEvents {
-    /* One frame of an answer in frames. A tensor in it is the callee's now. May be NULL: frames are dropped. */
+    /* One frame of an answer in frames. A tensor in it is the callee's now. May be NULL: frames are dropped.
+     */
     void (*on_frame)(UpstreamCall *call, Frame *frame);
     /* The end; `status` as above. For OK, upstream_http_status() and, when the answer was no frames,
      * upstream_body() tell the rest. `message` says what happened otherwise. */
@@ -48,8 +49,8 @@ typedef struct UpstreamEvents {
 
 /* Opens a request. Body pieces follow with upstream_write(), then upstream_end(). NULL without memory; a
  * worker that cannot be reached is told through on_done, never from within this call. */
-MUST_USE UpstreamCall *upstream_begin(Upstream *upstream, const UpstreamHead *head,
-    const UpstreamEvents *events, void *context);
+MUST_USE UpstreamCall *upstream_begin(
+    Upstream *upstream, const UpstreamHead *head, const UpstreamEvents *events, void *context);
 
 void upstream_write_copy(UpstreamCall *call, Slice data);
 

@@ -6,7 +6,8 @@
 #include "shared/json/scanner.h"
 #include "shared/json/writer.h"
 
-/* --- Reading by table ------------------------------------------------------------------------------------- */
+/* --- Reading by table -------------------------------------------------------------------------------------
+ */
 
 typedef struct Member Member;
 typedef bool (*MemberRead)(JsonScanner *scanner, Arena *arena, const Member *member, void *ret_struct);
@@ -157,7 +158,8 @@ wire_run_read(Call *call, Slice json, WireRun *ret_run)
     WireRun run = {.attempt = -1, .slot = -1};
     TRY(read_document(call, json, run_members, &run));
     if (run.partition.size != DIGEST_TEXT_SIZE - 1) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "'partition' must be a sha256 digest of 64 hex digits");
+        return call_fail(
+            call, STATUS_INVALID_ARGUMENT, "'partition' must be a sha256 digest of 64 hex digits");
     }
     const bool is_in_range = run.attempt >= 1 && run.slot >= 0 && run.slot < SLOT_COUNT_MAX &&
                              run.feed_count >= 0 && run.feed_count <= UINT16_MAX && run.fetch_count >= 0 &&
@@ -170,7 +172,8 @@ wire_run_read(Call *call, Slice json, WireRun *ret_run)
     return STATUS_OK;
 }
 
-/* --- Status ----------------------------------------------------------------------------------------------- */
+/* --- Status -----------------------------------------------------------------------------------------------
+ */
 
 static bool
 read_code(JsonScanner *scanner, Arena *arena, const Member *member, void *ret_struct)
@@ -247,7 +250,8 @@ wire_status_read(Call *call, Slice json, WireStatus *ret_status)
     return STATUS_OK;
 }
 
-/* --- Statistics ------------------------------------------------------------------------------------------- */
+/* --- Statistics -------------------------------------------------------------------------------------------
+ */
 
 static const Member stats_members[] = {
     {"elapsed_us", read_integer, offsetof(WireStats, elapsed_us)},
@@ -278,7 +282,8 @@ wire_stats_read(Call *call, Slice json, WireStats *ret_stats)
     return STATUS_OK;
 }
 
-/* --- Worker ----------------------------------------------------------------------------------------------- */
+/* --- Worker -----------------------------------------------------------------------------------------------
+ */
 
 static const Member device_members[] = {
     {"type", read_text, offsetof(WireDevice, type)},
@@ -360,7 +365,8 @@ wire_worker_read(Call *call, Slice json, WireWorker *ret_worker)
     return STATUS_OK;
 }
 
-/* --- Keys in paths ---------------------------------------------------------------------------------------- */
+/* --- Keys in paths ----------------------------------------------------------------------------------------
+ */
 
 static bool
 is_unreserved(char byte)
