@@ -43,7 +43,7 @@ struct UpstreamCall {
     Buffer body;
     int http_status;
     Status failure; /* OK, or why we ended the stream ourselves */
-    char message[ERROR_MESSAGE_SIZE];
+    char message[ERROR_MESSAGE_SIZE + ADDRESS_TEXT_SIZE + 32];
 };
 
 /* --- Ending a call ----------------------------------------------------------------------------------------
