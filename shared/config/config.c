@@ -1,0 +1,370 @@
+/* Loading, in order: defaults; the file, whose path may come from a flag or the environment; the environment;
+ * the flags. Each writes over what came before, so that the strongest source has the last word. */
+#include "shared/config/config.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "shared/base/text.h"
+#include "shared/config/nearest.h"
+#include "shared/config/setting.h"
+
+struct Config {
+    const ConfigTable *table;
+    Setting *settings; /* one for each definition */
+    const char **words;
+    size_t word_count;
+    const char *file_path;
+    bool wants_help;
+};
+
+static const SettingDefinition config_definition = {
+    .name = "config", .type = SETTING_STRING, .meaning = "a file of settings, one 'name = value' a line"};
+static const SettingDefinition help_definition = {
+    .name = "help", .type = SETTING_BOOLEAN, .meaning = "print the settings and stop"};
+
+/* --- Names ---------------------------------------------------------------------------------------------- */
+
+static const SettingDefinition *
+definition_find(const ConfigTable *table, Slice flag)
+{
+    const SettingDefinition *const built_in[] = {&config_definition, &help_definition};
+    for (size_t index = 0; index < table->count + COUNT_OF(built_in); index++) {
+        const SettingDefinition *const definition =
+            index < table->count ? &table->definitions[index] : built_in[index - table->count];
+        char own[SETTING_VARIABLE_SIZE];
+        setting_flag(definition, own);
+        if (slice_equals_string(flag, own)) {
+            return definition;
+        }
+    }
+    return NULL;
+}
+
+static bool
+is_secret_name(const ConfigTable *table, Slice name)
+{
+    for (size_t index = 0; index < table->count; index++) {
+        if (table->definitions[index].type == SETTING_SECRET &&
+            slice_equals_string(name, table->definitions[index].name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static Status
+unknown_name(Call *call, const ConfigTable *table, const char *prefix, Slice name)
+{
+    if (is_secret_name(table, name)) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT,
+            "'%s%.*s' is a secret and comes from a file only: use '%s%.*s-file'", prefix, SLICE_PRINT(name),
+            prefix, SLICE_PRINT(name));
+    }
+    char nearest[SETTING_VARIABLE_SIZE];
+    if (nearest_name(table, name, nearest)) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "there is no setting '%s%.*s': did you mean '%s%s'",
+            prefix, SLICE_PRINT(name), prefix, nearest);
+    }
+    return call_fail(
+        call, STATUS_INVALID_ARGUMENT, "there is no setting '%s%.*s'", prefix, SLICE_PRINT(name));
+}
+
+/* --- Values --------------------------------------------------------------------------------------------- */
+
+static Status
+config_assign(
+    Call *call, Config *config, const SettingDefinition *definition, const char *text, const char *source)
+{
+    Setting setting;
+    if (source == NULL) {
+        return call_fail_memory(call, "a setting");
+    }
+    if (setting_parse(call, definition, text, &setting) != STATUS_OK) {
+        char flag[SETTING_VARIABLE_SIZE];
+        setting_flag(definition, flag);
+        return call_wrap(call, "setting '%s' (%s)", flag, source);
+    }
+    if (definition == &config_definition) {
+        config->file_path = setting.text;
+    } else if (definition == &help_definition) {
+        config->wants_help = setting.integer != 0;
+    } else {
+        setting.source = source;
+        config->settings[definition - config->table->definitions] = setting;
+    }
+    return STATUS_OK;
+}
+
+static Status
+load_defaults(Call *call, Config *config)
+{
+    for (size_t index = 0; index < config->table->count; index++) {
+        const SettingDefinition *const definition = &config->table->definitions[index];
+        config->settings[index].source = "default";
+        if (definition->default_value != NULL) {
+            TRY(config_assign(call, config, definition, definition->default_value, "default"));
+        }
+    }
+    return STATUS_OK;
+}
+
+/* --- The environment ------------------------------------------------------------------------------------ */
+
+/* NULL when unset or empty. */
+static const char *
+variable_find(const ConfigInput *input, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *const *entry = input->environment; entry != NULL && *entry != NULL; entry++) {
+        if (strncmp(*entry, name, length) == 0 && (*entry)[length] == '=') {
+            return (*entry)[length + 1] == '\0' ? NULL : *entry + length + 1;
+        }
+    }
+    return NULL;
+}
+
+static Status
+load_variable(Call *call, Config *config, const ConfigInput *input, const SettingDefinition *definition)
+{
+    char name[SETTING_VARIABLE_SIZE];
+    setting_variable(definition, name);
+    const char *const text = variable_find(input, name);
+    if (text == NULL) {
+        return STATUS_OK;
+    }
+    return config_assign(call, config, definition, text, text_format(call->arena, "environment %s", name));
+}
+
+static Status
+load_environment(Call *call, Config *config, const ConfigInput *input)
+{
+    for (size_t index = 0; index < config->table->count; index++) {
+        TRY(load_variable(call, config, input, &config->table->definitions[index]));
+    }
+    return STATUS_OK;
+}
+
+/* --- Flags ---------------------------------------------------------------------------------------------- */
+
+/* A flag's value: behind '=', or the next argument; a boolean alone is true. */
+static Status
+flag_value(Call *call, const SettingDefinition *definition, const ConfigInput *input, size_t *index,
+    const char **ret_text)
+{
+    const char *const argument = input->arguments[*index];
+    const char *const equals = strchr(argument, '=');
+    if (equals != NULL) {
+        *ret_text = equals + 1;
+    } else if (definition->type == SETTING_BOOLEAN) {
+        *ret_text = "true";
+    } else if (*index + 1 < input->argument_count) {
+        *index += 1;
+        *ret_text = input->arguments[*index];
+    } else {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "'%s' needs a value", argument);
+    }
+    return STATUS_OK;
+}
+
+static Status
+load_flag(Call *call, Config *config, const ConfigInput *input, size_t *index, bool is_early)
+{
+    const char *const argument = input->arguments[*index];
+    const Slice whole = slice_from_string(argument + 2);
+    const Slice name = slice_part(whole, 0, slice_find(whole, '='));
+    const SettingDefinition *const definition = definition_find(config->table, name);
+    if (definition == NULL) {
+        return unknown_name(call, config->table, "--", name);
+    }
+    const char *text = NULL;
+    TRY(flag_value(call, definition, input, index, &text));
+    const bool is_built_in = definition == &config_definition || definition == &help_definition;
+    if (is_built_in != is_early) {
+        return STATUS_OK;
+    }
+    return config_assign(
+        call, config, definition, text, text_format(call->arena, "flag --%.*s", SLICE_PRINT(name)));
+}
+
+/* Runs twice: early for --config, which decides what the file says, late for everything else. */
+static Status
+load_flags(Call *call, Config *config, const ConfigInput *input, bool is_early)
+{
+    bool takes_flags = true;
+    config->word_count = 0;
+    for (size_t index = 0; index < input->argument_count; index++) {
+        const char *const argument = input->arguments[index];
+        if (takes_flags && strcmp(argument, "--") == 0) {
+            takes_flags = false;
+        } else if (takes_flags && strncmp(argument, "--", 2) == 0) {
+            TRY(load_flag(call, config, input, &index, is_early));
+        } else {
+            config->words[config->word_count++] = argument;
+        }
+    }
+    return STATUS_OK;
+}
+
+/* --- The file ------------------------------------------------------------------------------------------- */
+
+static Slice
+without_comment(Slice line)
+{
+    for (size_t index = 0; index < line.size; index++) {
+        const bool follows_space = index == 0 || line.data[index - 1] == ' ' || line.data[index - 1] == '\t';
+        if (line.data[index] == '#' && follows_space) {
+            return slice_part(line, 0, index);
+        }
+    }
+    return line;
+}
+
+static Status
+load_line(Call *call, Config *config, Slice line, int number)
+{
+    const size_t equals = slice_find(line, '=');
+    if (equals == line.size) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT,
+            "file '%s' line %d: expected 'name = value', not '%.*s'", config->file_path, number,
+            SLICE_PRINT(line));
+    }
+    const Slice name = slice_trim(slice_part(line, 0, equals));
+    const Slice value = slice_trim(slice_part(line, equals + 1, line.size));
+    const SettingDefinition *const definition = definition_find(config->table, name);
+    const bool is_built_in = definition == &config_definition || definition == &help_definition;
+    if (definition == NULL || is_built_in) {
+        (void)unknown_name(call, config->table, "", name);
+        return call_wrap(call, "file '%s' line %d", config->file_path, number);
+    }
+    const char *const text = text_copy(call->arena, value);
+    if (text == NULL) {
+        return call_fail_memory(call, "a setting");
+    }
+    const char *const source = text_format(call->arena, "file %s line %d", config->file_path, number);
+    return config_assign(call, config, definition, text, source);
+}
+
+static Status
+load_file(Call *call, Config *config)
+{
+    if (config->file_path == NULL) {
+        return STATUS_OK;
+    }
+    Slice rest;
+    TRY(setting_read_file(call, config->file_path, SETTING_FILE_SIZE_MAX, &rest));
+    Slice line;
+    for (int number = 1; slice_split(&rest, '\n', &line); number++) {
+        if (line.size > 0 && line.data[line.size - 1] == '\r') {
+            line.size--;
+        }
+        line = slice_trim(without_comment(line));
+        if (line.size > 0) {
+            TRY(load_line(call, config, line, number));
+        }
+    }
+    return STATUS_OK;
+}
+
+Status
+config_load(Call *call, const ConfigTable *table, const ConfigInput *input, Config **ret_config)
+{
+    Config *const config = arena_alloc(call->arena, sizeof *config);
+    Setting *const settings = arena_alloc(call->arena, (table->count + 1) * sizeof *settings);
+    const char **const words = arena_alloc(call->arena, (input->argument_count + 1) * sizeof *words);
+    if (config == NULL || settings == NULL || words == NULL) {
+        return call_fail_memory(call, "the settings");
+    }
+    *config = (Config){.table = table, .settings = settings, .words = words};
+    TRY(load_defaults(call, config));
+    TRY(load_variable(call, config, input, &config_definition));
+    TRY(load_flags(call, config, input, true));
+    TRY(load_file(call, config));
+    TRY(load_environment(call, config, input));
+    TRY(load_flags(call, config, input, false));
+    *ret_config = config;
+    return STATUS_OK;
+}
+
+/* --- Asking --------------------------------------------------------------------------------------------- */
+
+static const Setting *
+setting_find(const Config *config, const char *name, unsigned types)
+{
+    for (size_t index = 0; index < config->table->count; index++) {
+        const SettingDefinition *const definition = &config->table->definitions[index];
+        if (strcmp(definition->name, name) == 0) {
+            assert((types & 1u << definition->type) != 0);
+            return &config->settings[index];
+        }
+    }
+    assert(!"a setting that the table has");
+    return NULL;
+}
+
+const char *
+config_string(const Config *config, const char *name)
+{
+    return setting_find(config, name, 1u << SETTING_STRING | 1u << SETTING_CHOICE)->text;
+}
+
+int64_t
+config_integer(const Config *config, const char *name)
+{
+    const unsigned types = 1u << SETTING_INTEGER | 1u << SETTING_DURATION | 1u << SETTING_BYTES;
+    return setting_find(config, name, types)->integer;
+}
+
+bool
+config_boolean(const Config *config, const char *name)
+{
+    return setting_find(config, name, 1u << SETTING_BOOLEAN)->integer != 0;
+}
+
+size_t
+config_list(const Config *config, const char *name, const Slice **ret_items)
+{
+    const Setting *const setting = setting_find(config, name, 1u << SETTING_LIST);
+    *ret_items = setting->items;
+    return setting->item_count;
+}
+
+const char *
+config_secret(const Config *config, const char *name)
+{
+    return setting_find(config, name, 1u << SETTING_SECRET)->secret;
+}
+
+bool
+config_is_set(const Config *config, const char *name)
+{
+    return strcmp(setting_find(config, name, UINT32_MAX)->source, "default") != 0;
+}
+
+bool
+config_wants_help(const Config *config)
+{
+    return config->wants_help;
+}
+
+const char *
+config_word(const Config *config, size_t index)
+{
+    return index < config->word_count ? config->words[index] : NULL;
+}
+
+void
+config_write(const Config *config, Buffer *buffer)
+{
+    for (size_t index = 0; index < config->table->count; index++) {
+        const Setting *const setting = &config->settings[index];
+        char flag[SETTING_VARIABLE_SIZE];
+        setting_flag(&config->table->definitions[index], flag);
+        if (setting->text == NULL) {
+            buffer_append_format(buffer, "# %s is not set\n", flag);
+        } else {
+            buffer_append_format(buffer, "%s = %s  # %s\n", flag, setting->text, setting->source);
+        }
+    }
+}

@@ -1,0 +1,73 @@
+/* A program's settings: one table says what exists, and every way of setting reads that table.
+ * A flag (--worker-count 4, --worker-count=4) beats the environment (SLUICE_WORKER_COUNT) beats the file
+ * named by --config (worker-count = 4) beats the default. Secrets are never written in any of these:
+ * --api-key-file, SLUICE_API_KEY_FILE and api-key-file = name the file that holds one.
+ *
+ * Ownership: a Config lives in the arena of the Call that loaded it; so do all texts it gives out.
+ * Threads:   immutable once loaded.
+ * Errors:    INVALID_ARGUMENT names the place, the value, and what was expected; for an unknown name the
+ * nearest known one. Asking for a setting that the table lacks, or by another type, is a bug (assert). */
+#pragma once
+
+#include "shared/base/buffer.h"
+#include "shared/base/call.h"
+
+typedef enum SettingType {
+    SETTING_STRING,
+    SETTING_CHOICE,   /* one of `choices` */
+    SETTING_INTEGER,  /* 65536; in `unit`, if it has one */
+    SETTING_DURATION, /* 250ms, 10s, 5m, 24h, 7d; in milliseconds */
+    SETTING_BYTES,    /* 4096, 64KiB, 16MiB, 2GiB */
+    SETTING_BOOLEAN,  /* true or false; the flag alone means true */
+    SETTING_LIST,     /* separated by commas; empty items are dropped */
+    SETTING_SECRET,   /* the content of the file named by NAME-file, without the line end */
+} SettingType;
+
+typedef struct SettingDefinition {
+    const char *name; /* lower case, words joined by '-' */
+    SettingType type;
+    const char *default_value; /* as a user writes it; NULL: unset */
+    const char *unit;          /* INTEGER: what is counted, for people; NULL: nothing to add */
+    const char *meaning;
+    const char *choices; /* CHOICE: "keys|off" */
+    int64_t minimum;     /* INTEGER, DURATION, BYTES; both 0: anything not negative */
+    int64_t maximum;
+} SettingDefinition;
+
+typedef struct ConfigTable {
+    const SettingDefinition *definitions;
+    size_t count;
+} ConfigTable;
+
+typedef struct ConfigInput {
+    const char *const *arguments; /* those behind the program's name */
+    size_t argument_count;
+    const char *const *environment; /* as in environ(7); NULL: none */
+} ConfigInput;
+
+typedef struct Config Config;
+
+/* Unknown variables are ignored, for others (Kubernetes service links) set SLUICE_… too; an empty one is
+ * unset. An unknown flag or name in the file is an error.
+ * `--config FILE` (SLUICE_CONFIG) and `--help` exist in every table. What is left of the arguments, and
+ * everything behind `--`, are the words (config_word). */
+MUST_USE Status config_load(
+    Call *call, const ConfigTable *table, const ConfigInput *input, Config **ret_config);
+
+bool config_wants_help(const Config *config);
+const char *config_word(const Config *config, size_t index); /* NULL behind the last */
+
+const char *config_string(const Config *config, const char *name); /* STRING, CHOICE; NULL when unset */
+int64_t config_integer(const Config *config, const char *name); /* INTEGER, DURATION, BYTES; 0 when unset */
+bool config_boolean(const Config *config, const char *name);
+size_t config_list(const Config *config, const char *name, const Slice **ret_items);
+const char *config_secret(const Config *config, const char *name); /* NULL when unset */
+bool config_is_set(const Config *config, const char *name);        /* by a user, not by default */
+
+/* The effective values with their sources, as a file that --config reads: "name = value  # source".
+ * A secret shows the path of its file. */
+void config_write(const Config *config, Buffer *buffer);
+
+/* What --help prints, and the table of a README. */
+void config_write_help(const ConfigTable *table, Buffer *buffer);
+void config_write_markdown(const ConfigTable *table, Buffer *buffer);
