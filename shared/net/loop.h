@@ -15,7 +15,7 @@
 typedef struct Loop Loop;
 
 MUST_USE Status loop_new(Call *call, Loop **ret_loop);
-void loop_free(Loop *loop);
+void loop_free(Loop *loop); /* NULL is allowed; no other thread may be posting any more */
 
 /* Serves until loop_stop(). One turn: mailbox, timers that are due, ready descriptors, deferred tasks. */
 void loop_run(Loop *loop);
@@ -77,5 +77,7 @@ struct Task {
 void loop_post(Loop *loop, Task *task);
 
 /* Runs the task at the end of this turn (same thread only): the place to write out what many callbacks of
- * the turn have queued. Deferring a task twice within a turn runs it once. */
+ * the turn have queued. Deferring a task twice within a turn runs it once. A task
+ * deferred by such a task runs in the next turn, which does not wait. */
 void loop_defer(Loop *loop, Task *task);
+void loop_undefer(Loop *loop, Task *task); /* before its owner goes; allowed when it is not deferred */
