@@ -1,0 +1,57 @@
+/* Element-wise functions of two tensors that broadcast against each other. */
+#include "shared/ops/family.h"
+#include "shared/ops/infer.h"
+
+#define ARITHMETIC(name, flags)                                                                              \
+    {                                                                                                        \
+        name "(x:T, y:T)->(z:T) {T:type}", flags, infer_broadcast                                            \
+    }
+
+/* AddN wants equal shapes; TensorFlow does not broadcast here. */
+static Status
+infer_add_n(Call *call, InferContext *context)
+{
+    Shape result = context->inputs[0];
+    for (uint32_t index = 1; index < context->node->input_count; index++) {
+        Shape merged;
+        if (!shape_merge(&result, &context->inputs[index], &merged)) {
+            char left[SHAPE_TEXT_SIZE];
+            char right[SHAPE_TEXT_SIZE];
+            return call_fail(call, STATUS_INVALID_ARGUMENT, "input %u has shape %s, not %s", index,
+                shape_text(&context->inputs[index], right), shape_text(&result, left));
+        }
+        result = merged;
+    }
+    context->outputs[0] = result;
+    return STATUS_OK;
+}
+
+static const OpDefinition arithmetic_ops[] = {
+    ARITHMETIC("Add", OP_COMMUTATIVE),
+    ARITHMETIC("AddV2", OP_COMMUTATIVE),
+    ARITHMETIC("Sub", 0),
+    ARITHMETIC("Mul", OP_COMMUTATIVE),
+    ARITHMETIC("MulNoNan", 0),
+    ARITHMETIC("Div", 0),
+    ARITHMETIC("RealDiv", 0),
+    ARITHMETIC("TruncateDiv", 0),
+    ARITHMETIC("TruncateMod", 0),
+    ARITHMETIC("DivNoNan", 0),
+    ARITHMETIC("FloorDiv", 0),
+    ARITHMETIC("FloorMod", 0),
+    ARITHMETIC("Mod", 0),
+    ARITHMETIC("Maximum", OP_COMMUTATIVE),
+    ARITHMETIC("Minimum", OP_COMMUTATIVE),
+    ARITHMETIC("Pow", 0),
+    ARITHMETIC("SquaredDifference", OP_COMMUTATIVE),
+    ARITHMETIC("BitwiseAnd", OP_COMMUTATIVE),
+    ARITHMETIC("BitwiseOr", OP_COMMUTATIVE),
+    ARITHMETIC("BitwiseXor", OP_COMMUTATIVE),
+    ARITHMETIC("Xdivy", 0),
+    ARITHMETIC("Xlogy", 0),
+    {"Atan2(y:T, x:T)->(z:T) {T:type}", 0, infer_broadcast},
+    {"AddN(inputs:N*T)->(sum:T) {N:int, T:type}", OP_COMMUTATIVE, infer_add_n},
+    {"AccumulateNV2(inputs:N*T)->(sum:T) {N:int, T:type, shape:shape}", OP_COMMUTATIVE, infer_add_n},
+};
+
+OP_FAMILY(arithmetic, arithmetic_ops);

@@ -1,0 +1,57 @@
+/* Sources of tensors, and ops that pass them on unchanged. */
+#include "shared/ops/family.h"
+#include "shared/ops/infer.h"
+
+static Status
+infer_constant(Call *call, InferContext *context)
+{
+    (void)call;
+    context->outputs[0] = node_attr_tensor(context->node, "value")->shape;
+    return STATUS_OK;
+}
+
+/* Graphs of producers below 24 say rank 0 where they mean unknown, hence no claim for scalars. */
+static Status
+infer_placeholder(Call *call, InferContext *context)
+{
+    (void)call;
+    const AttrValue *declared = node_attr(context->node, "shape");
+    if (declared != NULL && declared->kind == ATTR_SHAPE && declared->value.shape.rank != 0) {
+        context->outputs[0] = declared->value.shape;
+    }
+    return STATUS_OK;
+}
+
+static Status
+infer_placeholder_with_default(Call *call, InferContext *context)
+{
+    const Shape *declared = &node_attr(context->node, "shape")->value.shape;
+    Shape merged;
+    if (!shape_merge(declared, &context->inputs[0], &merged)) {
+        char left[SHAPE_TEXT_SIZE];
+        char right[SHAPE_TEXT_SIZE];
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "the default has shape %s, not %s",
+            shape_text(&context->inputs[0], left), shape_text(declared, right));
+    }
+    context->outputs[0] = *declared;
+    return STATUS_OK;
+}
+
+static const OpDefinition constant_ops[] = {
+    {"Const()->(output:dtype) {value:tensor, dtype:type}", OP_SOURCE, infer_constant},
+    {"Placeholder()->(output:dtype) {dtype:type, shape:shape=unk}", OP_SOURCE, infer_placeholder},
+    {"PlaceholderV2()->(output:dtype) {dtype:type, shape:shape}", OP_SOURCE, infer_placeholder},
+    {"PlaceholderWithDefault(input:dtype)->(output:dtype) {dtype:type, shape:shape}", 0,
+        infer_placeholder_with_default},
+    {"NoOp()->() {}", 0, infer_unknown},
+    {"Identity(input:T)->(output:T) {T:type}", 0, infer_unchanged},
+    {"IdentityN(input:T)->(output:T) {T:list(type)}", 0, infer_unchanged},
+    {"Snapshot(input:T)->(output:T) {T:type}", 0, infer_unchanged},
+    {"StopGradient(input:T)->(output:T) {T:type}", 0, infer_unchanged},
+    {"PreventGradient(input:T)->(output:T) {T:type, message:string=}", 0, infer_unchanged},
+    {"CheckNumerics(tensor:T)->(output:T) {T:type, message:string}", 0, infer_unchanged},
+    {"ZerosLike(x:T)->(y:T) {T:type}", 0, infer_unchanged},
+    {"OnesLike(x:T)->(y:T) {T:type}", 0, infer_unchanged},
+};
+
+OP_FAMILY(constant, constant_ops);

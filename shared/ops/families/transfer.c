@@ -1,0 +1,26 @@
+/* What only partitions contain: their edges to the step (feeds, fetches), to other partitions, and to large
+ * constants that travel apart from the graph. */
+#include "shared/ops/family.h"
+#include "shared/ops/infer.h"
+
+static Status
+infer_declared(Call *call, InferContext *context)
+{
+    (void)call;
+    context->outputs[0] = node_attr(context->node, "shape")->value.shape;
+    return STATUS_OK;
+}
+
+static const OpDefinition transfer_ops[] = {
+    {"_Arg()->(output:T) {T:type, index:int}", OP_SOURCE, infer_unknown},
+    {"_Retval(input:T)->() {T:type, index:int}", 0, infer_unknown},
+    {"_Send!(tensor:T)->() {T:type, tensor_name:string, send_device:string, recv_device:string, "
+     "client_terminated:bool=false, send_device_incarnation:int=0}",
+        0, infer_unknown},
+    {"_Recv!()->(tensor:tensor_type) {tensor_type:type, tensor_name:string, send_device:string, "
+     "recv_device:string, client_terminated:bool=false, send_device_incarnation:int=0}",
+        0, infer_unknown},
+    {"_BlobConst()->(output:dtype) {dtype:type, shape:shape, sha256:string}", OP_SOURCE, infer_declared},
+};
+
+OP_FAMILY(transfer, transfer_ops);
