@@ -137,8 +137,8 @@ infer_check_size(Call *call, const Shape *shape)
     int64_t count = 0;
     if (shape_is_known(shape) && !shape_element_count(shape, &count)) {
         char text[SHAPE_TEXT_SIZE];
-        return call_fail(call, STATUS_RESOURCE_EXHAUSTED, "shape %s has too many elements",
-            shape_text(shape, text));
+        return call_fail(
+            call, STATUS_RESOURCE_EXHAUSTED, "shape %s has too many elements", shape_text(shape, text));
     }
     return STATUS_OK;
 }

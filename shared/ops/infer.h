@@ -32,10 +32,12 @@ MUST_USE Status infer_int(
 MUST_USE Status infer_axis(Call *call, int64_t axis, int rank, int *ret_axis);
 
 /* The input has this rank, or an unknown one (then ret_shape has unknown dimensions). */
-MUST_USE Status infer_rank(Call *call, const InferContext *context, uint32_t input, int rank, Shape *ret_shape);
+MUST_USE Status infer_rank(
+    Call *call, const InferContext *context, uint32_t input, int rank, Shape *ret_shape);
 
 /* Two dimensions that must be equal; -1 is unknown. */
-MUST_USE Status infer_equal(Call *call, int64_t left, int64_t right, const char *what, int64_t *ret_dimension);
+MUST_USE Status infer_equal(
+    Call *call, int64_t left, int64_t right, const char *what, int64_t *ret_dimension);
 
 /* An output shape made of values a user gave: no negative dimension, an element count within int64. */
 MUST_USE Status infer_check_size(Call *call, const Shape *shape);

@@ -321,8 +321,7 @@ parse_argument(Parser *parser, const Op *op, Slice text, OpArgument *argument)
 }
 
 static bool
-parse_arguments(
-    Parser *parser, const Op *op, Slice list, const OpArgument **ret_arguments, size_t *ret_count)
+parse_arguments(Parser *parser, const Op *op, Slice list, const OpArgument **ret_arguments, size_t *ret_count)
 {
     const size_t count = count_items(list);
     OpArgument *arguments = arena_alloc(parser->arena, (count + 1) * sizeof *arguments);
