@@ -46,6 +46,7 @@ Dtype dtype_from_tensorflow_number(int64_t number); /* 101 (a reference) gives t
 Dtype dtype_from_onnx_number(int64_t number);
 Dtype dtype_from_npy(Slice descr);
 
-bool dtype_is_floating(Dtype dtype);
-bool dtype_is_integer(Dtype dtype);
+bool dtype_is_floating(Dtype dtype); /* float16, bfloat16, float32, float64 */
+bool dtype_is_integer(Dtype dtype);  /* signed or not; bool is none */
+bool dtype_is_complex(Dtype dtype);
 bool dtype_is_copyable(Dtype dtype); /* elements are plain bytes */

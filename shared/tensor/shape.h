@@ -10,7 +10,8 @@
 #include "shared/base/buffer.h"
 #include "shared/tensor/dtype.h"
 
-enum { SHAPE_RANK_MAX = 16, SHAPE_TEXT_SIZE = 256 };
+/* The text of every shape fits: 19 digits and a comma a dimension. */
+enum { SHAPE_RANK_MAX = 16, SHAPE_TEXT_SIZE = SHAPE_RANK_MAX * 20 + 3 };
 
 typedef struct Shape {
     int rank;                     /* -1: unknown (inference only) */
@@ -28,11 +29,15 @@ bool shape_equal(const Shape *left, const Shape *right);
 /* Two partly known shapes that must describe one tensor: false when they cannot. */
 bool shape_merge(const Shape *left, const Shape *right, Shape *ret_merged);
 
-/* NumPy's broadcasting, also of partly known shapes. False when they do not fit. */
+/* NumPy's broadcasting, also of partly known shapes: an unknown dimension against 1 stays unknown, against
+ * any other takes that; an unknown rank gives an unknown rank. False when they do not fit. */
 bool shape_broadcast(const Shape *left, const Shape *right, Shape *ret_result);
 
-/* The product of known dimensions; false when it, or the product of the non-zero ones, overflows. */
+/* The product of the dimensions; false when the shape is not fully known, or when the product of the non-zero
+ * dimensions overflows. */
 bool shape_element_count(const Shape *shape, int64_t *ret_count);
+
+/* Bytes of a tensor of a copyable dtype, at most PTRDIFF_MAX; false otherwise. */
 bool shape_byte_size(const Shape *shape, Dtype dtype, size_t *ret_size);
 
 /* "[2,3]", "[?,3]", "?" for an unknown rank; returns ret_text. */

@@ -18,6 +18,7 @@ struct TensorBuffer {
     void *data;                            /* aligned to 64 bytes unless it is a view */
     void (*release)(TensorBuffer *buffer); /* called with the last reference gone */
     void *owner;                           /* the allocator's, or the parent of a view */
+    bool is_view;                          /* the bytes belong to somebody else: never written in place */
 };
 
 typedef struct Tensor {
@@ -33,7 +34,8 @@ typedef struct Tensor {
  * their own (worker/runtime/device.h) that make TensorBuffers too. */
 MUST_USE TensorBuffer *tensor_buffer_new(size_t size);
 
-/* Wraps bytes that `release` will free. */
+/* A view of bytes that `release` will give back: it is called once, with the buffer, whose struct it leaves
+ * alone. NULL when memory is short; the bytes are the caller's still. */
 MUST_USE TensorBuffer *tensor_buffer_wrap(
     void *data, size_t size, void (*release)(TensorBuffer *), void *owner);
 TensorBuffer *tensor_buffer_ref(TensorBuffer *buffer);
@@ -41,10 +43,11 @@ void tensor_buffer_unref(TensorBuffer *buffer); /* NULL is allowed */
 
 /* --- Tensors -------------------------------------------------------------------------------------------- */
 
-/* Uninitialised elements of a copyable dtype. */
+/* Uninitialised elements of a copyable dtype. No elements: no buffer. */
 MUST_USE bool tensor_new(Dtype dtype, const Shape *shape, Tensor *ret_tensor);
 
-/* A tensor over bytes of an existing buffer, of which it takes a new reference. `data` lies inside it. */
+/* A tensor over bytes of an existing buffer, of which it takes a new reference. False when `data` and the
+ * size of the shape do not lie inside it. */
 MUST_USE bool tensor_view(
     Dtype dtype, const Shape *shape, TensorBuffer *buffer, void *data, Tensor *ret_tensor);
 
@@ -53,13 +56,14 @@ MUST_USE bool tensor_new_strings(const Shape *shape, const Slice *elements, Tens
 
 Tensor tensor_ref(const Tensor *tensor);
 void tensor_unref(Tensor *tensor);
-bool tensor_is_unique(const Tensor *tensor); /* one reference to the buffer, and it is not a view */
+bool tensor_is_unique(const Tensor *tensor); /* one reference to the buffer, which is no view */
 
 int64_t tensor_element_count(const Tensor *tensor);
 size_t tensor_byte_size(const Tensor *tensor); /* elements; for strings lengths (8 bytes each) and bytes */
 bool tensor_equal(const Tensor *left, const Tensor *right); /* dtype, shape, bits */
 
-/* Scalar or one-element integer tensors of any integer dtype, as attributes of computation often come. */
+/* The element at `index` of a tensor of any integer dtype, as axes and sizes come. False when the dtype is no
+ * integer, `index` is outside, or a uint64 passes int64. */
 MUST_USE bool tensor_to_int64(const Tensor *tensor, int64_t index, int64_t *ret_value);
 
 static inline void

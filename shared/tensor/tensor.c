@@ -1,0 +1,277 @@
+#include "shared/tensor/tensor.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "shared/base/memory.h"
+
+/* --- Buffers -------------------------------------------------------------------------------------------- */
+
+/* One allocation: the struct fills the first cache line, the bytes follow. */
+_Static_assert(sizeof(TensorBuffer) <= MEMORY_CACHE_LINE, "a tensor's bytes start on the second line");
+
+static void
+heap_release(TensorBuffer *buffer)
+{
+    memory_free(buffer);
+}
+
+TensorBuffer *
+tensor_buffer_new(size_t size)
+{
+    if (size > PTRDIFF_MAX - MEMORY_CACHE_LINE) {
+        return NULL;
+    }
+    TensorBuffer *const buffer = memory_new_aligned(MEMORY_CACHE_LINE + size);
+    if (buffer != NULL) {
+        *buffer = (TensorBuffer){
+            .reference_count = 1,
+            .size = size,
+            .data = (char *)buffer + MEMORY_CACHE_LINE,
+            .release = heap_release,
+        };
+    }
+    return buffer;
+}
+
+typedef struct WrappedBuffer {
+    TensorBuffer buffer;
+    void (*release)(TensorBuffer *buffer);
+} WrappedBuffer;
+
+static void
+wrapped_release(TensorBuffer *buffer)
+{
+    WrappedBuffer *const wrapped = (WrappedBuffer *)buffer;
+    if (wrapped->release != NULL) {
+        wrapped->release(buffer);
+    }
+    memory_free(wrapped);
+}
+
+TensorBuffer *
+tensor_buffer_wrap(void *data, size_t size, void (*release)(TensorBuffer *), void *owner)
+{
+    WrappedBuffer *const wrapped = memory_new(1, sizeof *wrapped);
+    if (wrapped == NULL) {
+        return NULL;
+    }
+    wrapped->release = release;
+    wrapped->buffer = (TensorBuffer){
+        .reference_count = 1,
+        .size = size,
+        .data = data,
+        .release = wrapped_release,
+        .owner = owner,
+        .is_view = true,
+    };
+    return &wrapped->buffer;
+}
+
+TensorBuffer *
+tensor_buffer_ref(TensorBuffer *buffer)
+{
+    if (buffer != NULL) {
+        const int32_t before = __atomic_fetch_add(&buffer->reference_count, 1, __ATOMIC_RELAXED);
+        assert(before > 0 && before < INT32_MAX);
+        (void)before;
+    }
+    return buffer;
+}
+
+void
+tensor_buffer_unref(TensorBuffer *buffer)
+{
+    if (buffer == NULL) {
+        return;
+    }
+    const int32_t left = __atomic_sub_fetch(&buffer->reference_count, 1, __ATOMIC_ACQ_REL);
+    assert(left >= 0);
+    if (left == 0) {
+        buffer->release(buffer);
+    }
+}
+
+/* --- Tensors -------------------------------------------------------------------------------------------- */
+
+bool
+tensor_new(Dtype dtype, const Shape *shape, Tensor *ret_tensor)
+{
+    size_t size = 0;
+    if (!shape_byte_size(shape, dtype, &size)) {
+        return false;
+    }
+    TensorBuffer *const buffer = size == 0 ? NULL : tensor_buffer_new(size);
+    if (buffer == NULL && size > 0) {
+        return false;
+    }
+    *ret_tensor = (Tensor){
+        .dtype = dtype, .shape = *shape, .data = buffer == NULL ? NULL : buffer->data, .buffer = buffer};
+    return true;
+}
+
+bool
+tensor_view(Dtype dtype, const Shape *shape, TensorBuffer *buffer, void *data, Tensor *ret_tensor)
+{
+    size_t size = 0;
+    if (!shape_byte_size(shape, dtype, &size)) {
+        return false;
+    }
+    if (size == 0) {
+        *ret_tensor = (Tensor){.dtype = dtype, .shape = *shape};
+        return true;
+    }
+    const uintptr_t start = buffer == NULL ? 0 : (uintptr_t)buffer->data;
+    const uintptr_t offset = (uintptr_t)data - start;
+    if (buffer == NULL || (uintptr_t)data < start || offset > buffer->size || size > buffer->size - offset) {
+        return false;
+    }
+    *ret_tensor =
+        (Tensor){.dtype = dtype, .shape = *shape, .data = data, .buffer = tensor_buffer_ref(buffer)};
+    return true;
+}
+
+/* Bytes of the element table and of the elements behind it. */
+static bool
+string_buffer_size(int64_t count, const Slice *elements, size_t *ret_size)
+{
+    size_t size = 0;
+    if (__builtin_mul_overflow((size_t)count, sizeof(Slice), &size)) {
+        return false;
+    }
+    for (int64_t index = 0; index < count; index++) {
+        if (__builtin_add_overflow(size, elements[index].size, &size)) {
+            return false;
+        }
+    }
+    *ret_size = size;
+    return true;
+}
+
+bool
+tensor_new_strings(const Shape *shape, const Slice *elements, Tensor *ret_tensor)
+{
+    int64_t count = 0;
+    size_t size = 0;
+    if (!shape_element_count(shape, &count) || !string_buffer_size(count, elements, &size)) {
+        return false;
+    }
+    TensorBuffer *const buffer = count == 0 ? NULL : tensor_buffer_new(size);
+    if (buffer == NULL && count > 0) {
+        return false;
+    }
+    Slice *const table = buffer == NULL ? NULL : buffer->data;
+    char *bytes = (char *)(table + count);
+    for (int64_t index = 0; index < count; index++) {
+        const Slice element = elements[index];
+        table[index] = slice_of(bytes, element.size);
+        if (element.size > 0) {
+            memcpy(bytes, element.data, element.size);
+        }
+        bytes += element.size;
+    }
+    *ret_tensor = (Tensor){.dtype = DTYPE_STRING, .shape = *shape, .data = table, .buffer = buffer};
+    return true;
+}
+
+Tensor
+tensor_ref(const Tensor *tensor)
+{
+    Tensor copy = *tensor;
+    copy.buffer = tensor_buffer_ref(tensor->buffer);
+    return copy;
+}
+
+void
+tensor_unref(Tensor *tensor)
+{
+    tensor_buffer_unref(tensor->buffer);
+    *tensor = (Tensor){0};
+}
+
+bool
+tensor_is_unique(const Tensor *tensor)
+{
+    const TensorBuffer *const buffer = tensor->buffer;
+    return buffer != NULL && !buffer->is_view &&
+           __atomic_load_n(&buffer->reference_count, __ATOMIC_ACQUIRE) == 1;
+}
+
+int64_t
+tensor_element_count(const Tensor *tensor)
+{
+    int64_t count = 0;
+    const bool is_known = tensor->dtype != DTYPE_INVALID && shape_element_count(&tensor->shape, &count);
+    return is_known ? count : 0;
+}
+
+size_t
+tensor_byte_size(const Tensor *tensor)
+{
+    const int64_t count = tensor_element_count(tensor);
+    if (tensor->dtype != DTYPE_STRING) {
+        return (size_t)count * dtype_size(tensor->dtype);
+    }
+    size_t size = (size_t)count * sizeof(uint64_t);
+    const Slice *const elements = tensor->data;
+    for (int64_t index = 0; index < count; index++) {
+        size += elements[index].size;
+    }
+    return size;
+}
+
+static bool
+strings_equal(const Tensor *left, const Tensor *right)
+{
+    const int64_t count = tensor_element_count(left);
+    const Slice *const left_elements = left->data;
+    const Slice *const right_elements = right->data;
+    for (int64_t index = 0; index < count; index++) {
+        if (!slice_equal(left_elements[index], right_elements[index])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool
+tensor_equal(const Tensor *left, const Tensor *right)
+{
+    if (left->dtype != right->dtype || !shape_equal(&left->shape, &right->shape)) {
+        return false;
+    }
+    if (left->dtype == DTYPE_STRING) {
+        return strings_equal(left, right);
+    }
+    const size_t size = tensor_byte_size(left);
+    return size == 0 || left->data == right->data || memcmp(left->data, right->data, size) == 0;
+}
+
+/* The element's bits in the low bytes, as unsigned. A view's elements may lie at any address. */
+static uint64_t
+element_bits(const Tensor *tensor, int64_t index, size_t size)
+{
+    uint64_t bits = 0;
+    memcpy(&bits, (const char *)tensor->data + (size_t)index * size, size);
+    return bits;
+}
+
+bool
+tensor_to_int64(const Tensor *tensor, int64_t index, int64_t *ret_value)
+{
+    if (!dtype_is_integer(tensor->dtype) || index < 0 || index >= tensor_element_count(tensor)) {
+        return false;
+    }
+    const size_t size = dtype_size(tensor->dtype);
+    const uint64_t bits = element_bits(tensor, index, size);
+    if (tensor->dtype >= DTYPE_UINT8) {
+        if (bits > INT64_MAX) {
+            return false;
+        }
+        *ret_value = (int64_t)bits;
+        return true;
+    }
+    const unsigned unused = (unsigned)(8 * (sizeof bits - size));
+    *ret_value = (int64_t)(bits << unused) >> unused;
+    return true;
+}
