@@ -292,15 +292,14 @@ config_load(Call *call, const ConfigTable *table, const ConfigInput *input, Conf
 static const Setting *
 setting_find(const Config *config, const char *name, unsigned types)
 {
-    for (size_t index = 0; index < config->table->count; index++) {
-        const SettingDefinition *const definition = &config->table->definitions[index];
-        if (strcmp(definition->name, name) == 0) {
-            assert((types & 1u << definition->type) != 0);
-            return &config->settings[index];
-        }
+    const SettingDefinition *const definitions = config->table->definitions;
+    size_t index = 0;
+    while (index < config->table->count && strcmp(definitions[index].name, name) != 0) {
+        index++;
     }
-    assert(!"a setting that the table has");
-    return NULL;
+    assert(index < config->table->count);
+    assert((types & 1u << definitions[index].type) != 0);
+    return &config->settings[index];
 }
 
 const char *

@@ -1,0 +1,156 @@
+#include "shared/telemetry/line.h"
+
+#include <stdio.h>
+
+static const char line_cut[] = ",\"cut\":true";
+enum { END_ROOM = sizeof line_cut + sizeof "}\n" };
+
+/* Appends what fits; the caller compares sizes and takes all of it back when it did not. */
+static bool
+line_append(LogLine *line, const char *text, size_t size)
+{
+    if (size > sizeof line->bytes - END_ROOM - line->size) {
+        return false;
+    }
+    memcpy(line->bytes + line->size, text, size);
+    line->size += size;
+    return true;
+}
+
+/* --- Text ----------------------------------------------------------------------------------------------- */
+
+typedef struct Range {
+    uint32_t first;
+    uint32_t last;
+} Range;
+
+/* What could move a terminal's cursor, start a line, or turn text around under a reader's eyes. */
+static const Range hidden[] = {
+    {0x00, 0x1f},
+    {0x7f, 0x9f},     /* DEL and C1 */
+    {0x61c, 0x61c},   /* Arabic letter mark */
+    {0x200b, 0x200f}, /* zero width, left-to-right and right-to-left marks */
+    {0x2028, 0x202e}, /* line and paragraph separators, embeddings and overrides */
+    {0x2060, 0x2069}, /* word joiner, isolates */
+    {0xfeff, 0xfeff},
+};
+
+static bool
+is_hidden(uint32_t code)
+{
+    for (size_t index = 0; index < COUNT_OF(hidden); index++) {
+        if (code >= hidden[index].first && code <= hidden[index].last) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One character of UTF-8 (RFC 3629); its length, or 0 when the bytes are none. */
+static size_t
+decode(const unsigned char *bytes, size_t size, uint32_t *ret_code)
+{
+    static const uint32_t minimum[] = {0, 0, 0x80, 0x800, 0x10000};
+    const unsigned char first = bytes[0];
+    const size_t length = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    if (length == 0 || length > size || first > 0xf4) {
+        return 0;
+    }
+    uint32_t code = length == 1 ? first : first & (0xffu >> (length + 1));
+    for (size_t index = 1; index < length; index++) {
+        if ((bytes[index] & 0xc0) != 0x80) {
+            return 0;
+        }
+        code = code << 6 | (bytes[index] & 0x3fu);
+    }
+    if (code < minimum[length] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) {
+        return 0;
+    }
+    *ret_code = code;
+    return length;
+}
+
+/* Writes the character at the text's start; how many bytes of the text it took, 0 when the line is full. */
+static size_t
+append_character(LogLine *line, Slice text)
+{
+    uint32_t code = 0;
+    size_t length = decode((const unsigned char *)text.data, text.size, &code);
+    char escape[sizeof "\\uffff"];
+    bool fits = false;
+    if (length == 0) {
+        length = 1;
+        fits = line_append(line, "\\ufffd", sizeof escape - 1);
+    } else if (code == '"' || code == '\\') {
+        escape[0] = '\\';
+        escape[1] = (char)code;
+        fits = line_append(line, escape, 2);
+    } else if (is_hidden(code)) {
+        (void)snprintf(escape, sizeof escape, "\\u%04x", (unsigned)(code & 0xffff));
+        fits = line_append(line, escape, sizeof escape - 1);
+    } else {
+        fits = line_append(line, text.data, length);
+    }
+    return fits ? length : 0;
+}
+
+/* A text too long ends in "…", never inside a character. */
+static bool
+append_text(LogLine *line, Slice text)
+{
+    bool fits = line_append(line, "\"", 1);
+    size_t start = 0;
+    while (fits && start < text.size && start < LOG_TEXT_SIZE_MAX) {
+        const size_t taken = append_character(line, slice_part(text, start, text.size));
+        fits = taken > 0;
+        start += taken;
+    }
+    if (start < text.size) {
+        fits = fits && line_append(line, "…", sizeof "…" - 1);
+    }
+    return fits && line_append(line, "\"", 1);
+}
+
+/* --- Members -------------------------------------------------------------------------------------------- */
+
+static bool
+append_value(LogLine *line, const LogField *field)
+{
+    char digits[sizeof "-9223372036854775808"];
+    if (field->kind == LOG_KIND_TEXT) {
+        return append_text(line, field->text);
+    }
+    if (field->kind == LOG_KIND_BOOLEAN) {
+        return field->integer != 0 ? line_append(line, "true", 4) : line_append(line, "false", 5);
+    }
+    const int length = snprintf(digits, sizeof digits, "%lld", (long long)field->integer);
+    return line_append(line, digits, (size_t)length);
+}
+
+void
+line_begin(LogLine *line)
+{
+    line->bytes[0] = '{';
+    line->size = 1;
+}
+
+bool
+line_field(LogLine *line, const LogField *field)
+{
+    const size_t before = line->size;
+    const bool fits = line_append(line, ",", line->size > 1 ? 1 : 0) &&
+                      append_text(line, slice_from_string(field->name)) && line_append(line, ":", 1) &&
+                      append_value(line, field);
+    if (!fits) {
+        line->size = before;
+    }
+    return fits;
+}
+
+void
+line_end(LogLine *line, bool is_cut)
+{
+    const int length =
+        snprintf(line->bytes + line->size, sizeof line->bytes - line->size, "%s}\n", is_cut ? line_cut : "");
+    line->size += (size_t)length;
+}

@@ -1,0 +1,97 @@
+#include "shared/telemetry/log.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include "shared/base/clock.h"
+#include "shared/telemetry/line.h"
+
+static const char *const level_names[] = {
+    [LOG_DEBUG] = "debug", [LOG_INFO] = "info", [LOG_WARNING] = "warning", [LOG_ERROR] = "error"};
+
+static const char *log_program = "sluice";
+static LogLevel log_level = LOG_INFO;
+static int log_descriptor = STDERR_FILENO;
+static uint64_t dropped_count;
+
+/* Between poll() and write() nobody else of this process may take the room that poll() saw. */
+static pthread_mutex_t write_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+void
+log_init(const char *program, LogLevel level, int descriptor)
+{
+    log_program = program;
+    log_descriptor = descriptor;
+    __atomic_store_n(&log_level, level, __ATOMIC_RELEASE);
+}
+
+bool
+log_level_from_name(Slice name, LogLevel *ret_level)
+{
+    for (size_t index = 0; index < COUNT_OF(level_names); index++) {
+        if (slice_equals_string(name, level_names[index])) {
+            *ret_level = (LogLevel)index;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A pipe is writable when PIPE_BUF bytes fit, so that a write behind poll() does not block. */
+static void
+line_send(const LogLine *line)
+{
+    struct pollfd target = {.fd = log_descriptor, .events = POLLOUT};
+    (void)pthread_mutex_lock(&write_mutex);
+    const bool is_sent = poll(&target, 1, 0) == 1 && (target.revents & POLLOUT) != 0 &&
+                         write(log_descriptor, line->bytes, line->size) == (ssize_t)line->size;
+    (void)pthread_mutex_unlock(&write_mutex);
+    if (!is_sent) {
+        (void)__atomic_add_fetch(&dropped_count, 1, __ATOMIC_RELAXED);
+    }
+}
+
+void
+log_write(LogLevel level, const char *message, const LogField *fields, size_t field_count)
+{
+    if (level < __atomic_load_n(&log_level, __ATOMIC_ACQUIRE)) {
+        return;
+    }
+    char stamp[CLOCK_STAMP_SIZE];
+    clock_stamp(clock_wall_us(), stamp);
+    const LogField opening[] = {
+        log_text("time", stamp),
+        log_text("level", level_names[level]),
+        log_text("program", log_program),
+        log_text("message", message),
+    };
+    LogLine line;
+    line_begin(&line);
+    for (size_t index = 0; index < COUNT_OF(opening); index++) {
+        (void)line_field(&line, &opening[index]);
+    }
+    bool is_cut = false;
+    for (size_t index = 0; index < field_count; index++) {
+        if (fields[index].kind != LOG_KIND_NONE && !line_field(&line, &fields[index])) {
+            is_cut = true;
+        }
+    }
+    line_end(&line, is_cut);
+    line_send(&line);
+}
+
+void
+log_failure(LogLevel level, const char *message, const Call *call)
+{
+    const Error *const error = &call->error;
+    log_event(level, message, log_text("request_id", call->request_id),
+        log_text("code", status_name(error->code)), log_text("error", error->message),
+        log_text("file", error->file), log_integer("line", error->line));
+}
+
+uint64_t
+log_dropped_count(void)
+{
+    return __atomic_load_n(&dropped_count, __ATOMIC_RELAXED);
+}

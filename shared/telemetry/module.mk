@@ -1,0 +1,1 @@
+$(call module,shared/telemetry,shared/base)
