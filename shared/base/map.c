@@ -23,8 +23,8 @@ enum { CAPACITY_MIN = 16 };
 
 static char tombstone;
 
-static uint64_t
-hash_key(Slice key)
+uint64_t
+map_hash(Slice key)
 {
     static uint64_t seed;
     uint64_t expected = 0;
@@ -108,7 +108,7 @@ slot_find(const Map *map, Slice key, uint64_t hash)
 void *
 map_get(const Map *map, Slice key)
 {
-    return map->count == 0 ? NULL : slot_find(map, key, hash_key(key))->entry.value;
+    return map->count == 0 ? NULL : slot_find(map, key, map_hash(key))->entry.value;
 }
 
 static bool
@@ -139,7 +139,7 @@ map_put(Map *map, Slice key, void *value)
 {
     assert(value != NULL);
 
-    const uint64_t hash = hash_key(key);
+    const uint64_t hash = map_hash(key);
     if ((map->used + 1) * 4 > map->capacity * 3 && !map_rebuild(map)) {
         return false;
     }
@@ -167,7 +167,7 @@ map_remove(Map *map, Slice key)
     if (map->count == 0) {
         return NULL;
     }
-    Slot *const slot = slot_find(map, key, hash_key(key));
+    Slot *const slot = slot_find(map, key, map_hash(key));
     void *const value = slot->entry.value;
     if (value == NULL) {
         return NULL;

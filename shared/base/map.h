@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "shared/base/compiler.h"
 #include "shared/base/slice.h"
@@ -33,6 +34,9 @@ void *map_remove(Map *map, Slice key);
 /* Walks all entries in no particular order: start with *cursor = 0; NULL at the end. Removing the entry just
  * returned is allowed, any other change is not. */
 const MapEntry *map_next(const Map *map, size_t *cursor);
+
+/* The seeded hash, for tables that keep their keys themselves. Differs from process to process. */
+uint64_t map_hash(Slice key);
 
 static inline void
 map_freep(Map **map)

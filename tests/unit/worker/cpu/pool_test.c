@@ -1,0 +1,125 @@
+#include "tests/support/cmocka_all.h"
+
+#include <sched.h>
+
+#include "worker/cpu/pool.h"
+
+typedef struct CountedWork {
+    DeviceWork work;
+    int *count; /* atomic */
+} CountedWork;
+
+static void
+count_work(DeviceWork *work)
+{
+    __atomic_add_fetch(((CountedWork *)(void *)work)->count, 1, __ATOMIC_RELEASE);
+}
+
+static void
+wait_for(const int *count, int wanted)
+{
+    while (__atomic_load_n(count, __ATOMIC_ACQUIRE) < wanted) {
+        sched_yield();
+    }
+}
+
+static void
+all_queued_work_runs_once(void **state)
+{
+    (void)state;
+    enum { COUNT = 1000 };
+    for (int threads = 1; threads <= 4; threads *= 2) {
+        static CountedWork works[COUNT];
+        int count = 0;
+        Pool *pool = pool_new(threads);
+        for (int i = 0; i < COUNT; i++) {
+            works[i] = (CountedWork){.work.run = count_work, .count = &count};
+            pool_schedule(pool, &works[i].work);
+        }
+        wait_for(&count, COUNT);
+        pool_free(pool);
+        assert_int_equal(count, COUNT);
+    }
+}
+
+static void
+add_one(void *context, int64_t index)
+{
+    int *counts = context;
+    __atomic_add_fetch(&counts[index], 1, __ATOMIC_RELAXED);
+}
+
+static void
+a_loop_runs_each_iteration_once(void **state)
+{
+    (void)state;
+    enum { COUNT = 500 };
+    Pool *pool = pool_new(3);
+    for (int64_t count = 0; count <= COUNT; count = count * 2 + 1) {
+        int counts[COUNT] = {0};
+        pool_parallel_for(pool, count, add_one, counts);
+        for (int64_t i = 0; i < COUNT; i++) {
+            assert_int_equal(counts[i], i < count);
+        }
+    }
+    pool_free(pool);
+}
+
+typedef struct Nest {
+    Pool *pool;
+    int counts[8][16];
+} Nest;
+
+static void
+inner_loop(void *context, int64_t index)
+{
+    Nest *nest = context;
+    pool_parallel_for(nest->pool, 16, add_one, nest->counts[index]);
+}
+
+typedef struct NestWork {
+    DeviceWork work;
+    Nest nest;
+    int *done;
+} NestWork;
+
+static void
+outer_loop(DeviceWork *work)
+{
+    NestWork *nest_work = (NestWork *)(void *)work;
+    pool_parallel_for(nest_work->nest.pool, 8, inner_loop, &nest_work->nest);
+    __atomic_add_fetch(nest_work->done, 1, __ATOMIC_RELEASE);
+}
+
+static void
+loops_nest_inside_queued_work(void **state)
+{
+    (void)state;
+    static NestWork works[10];
+    int done = 0;
+    Pool *pool = pool_new(2);
+    for (int i = 0; i < 10; i++) {
+        works[i].work.run = outer_loop;
+        works[i].nest.pool = pool;
+        works[i].done = &done;
+        pool_schedule(pool, &works[i].work);
+    }
+    wait_for(&done, 10);
+    for (int i = 0; i < 10; i++) {
+        for (int k = 0; k < 8 * 16; k++) {
+            assert_int_equal(works[i].nest.counts[k / 16][k % 16], 1);
+        }
+    }
+    pool_free(pool);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_queued_work_runs_once),
+        cmocka_unit_test(a_loop_runs_each_iteration_once),
+        cmocka_unit_test(loops_nest_inside_queued_work),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,380 @@
+/* Two levels. A block freed goes to the freeing thread's cache; when the list of its class is full there,
+ * half of it moves to the shared lists under the lock; from there it goes back to the system when the shared
+ * cache is full. A block wanted takes the same way backwards. Blocks above THREAD_SIZE_MAX skip the first
+ * level.
+ *
+ * The limit binds the footprint: every byte taken from the system, handed out or cached. Only taking from the
+ * system can hit it, and before it fails, the caller's and the shared caches are emptied. */
+#include "worker/cpu/allocator.h"
+
+#include <assert.h>
+#include <pthread.h>
+
+#include "shared/base/list.h"
+#include "shared/base/memory.h"
+#include "worker/cpu/size_class.h"
+
+enum {
+    HEADER_SIZE = 64, /* keeps the data behind it aligned */
+    THREAD_SIZE_MAX = 32 * 1024,
+    THREAD_CLASS_COUNT = 32, /* classes of up to THREAD_SIZE_MAX */
+    THREAD_BYTES_MAX = 64 * 1024,
+    THREAD_BLOCKS_MAX = 64,
+    DRIFT_MAX = 64 * 1024,
+};
+
+typedef struct Block {
+    TensorBuffer buffer;
+    struct Block *next;
+    uint32_t size_class;
+} Block;
+
+_Static_assert(sizeof(Block) <= HEADER_SIZE, "a block's header keeps its data aligned");
+
+typedef struct BlockList {
+    Block *first;
+    uint32_t count;
+} BlockList;
+
+/* Written by its thread alone; allocator_memory() reads the counters. */
+typedef struct ThreadCache {
+    ListLink link;
+    Allocator *allocator;
+    int64_t drift; /* bytes handed out less bytes taken back, not yet in allocator->in_use */
+    uint64_t allocation_count;
+    BlockList lists[THREAD_CLASS_COUNT];
+} ThreadCache;
+
+struct Allocator {
+    uint64_t limit;
+    uint64_t cache_max;
+    pthread_key_t key; /* ThreadCache of the calling thread */
+    pthread_mutex_t lock;
+    uint64_t footprint;
+    uint64_t cached; /* in `lists` */
+    BlockList lists[SIZE_CLASS_COUNT];
+    ListLink threads;
+    uint64_t allocation_count; /* of threads that ended or had no cache */
+    int64_t in_use;            /* atomic; without the threads' drift */
+    int64_t peak;              /* atomic */
+};
+
+static void
+block_push(BlockList *list, Block *block)
+{
+    block->next = list->first;
+    list->first = block;
+    list->count++;
+}
+
+static Block *
+block_pop(BlockList *list)
+{
+    Block *block = list->first;
+    if (block != NULL) {
+        list->first = block->next;
+        list->count--;
+    }
+    return block;
+}
+
+static uint32_t
+thread_list_max(uint32_t size_class)
+{
+    const size_t fitting = THREAD_BYTES_MAX / size_class_bytes(size_class);
+    return fitting < THREAD_BLOCKS_MAX ? (uint32_t)fitting : THREAD_BLOCKS_MAX;
+}
+
+/* --- The shared level: under the lock ------------------------------------------------------------------- */
+
+static void
+shared_put(Allocator *allocator, Block *block)
+{
+    const size_t bytes = size_class_bytes(block->size_class);
+    if (allocator->cached + bytes > allocator->cache_max) {
+        allocator->footprint -= bytes;
+        memory_free(block);
+        return;
+    }
+    allocator->cached += bytes;
+    block_push(&allocator->lists[block->size_class], block);
+}
+
+static Block *
+shared_take(Allocator *allocator, uint32_t size_class)
+{
+    Block *block = block_pop(&allocator->lists[size_class]);
+    if (block != NULL) {
+        allocator->cached -= size_class_bytes(size_class);
+    }
+    return block;
+}
+
+/* The largest first: they free the most with the fewest calls. */
+static void
+shared_trim(Allocator *allocator, uint64_t keep)
+{
+    for (uint32_t i = SIZE_CLASS_COUNT; i-- > 0 && allocator->cached > keep;) {
+        Block *block = NULL;
+        while (allocator->cached > keep && (block = shared_take(allocator, i)) != NULL) {
+            allocator->footprint -= size_class_bytes(i);
+            memory_free(block);
+        }
+    }
+}
+
+static void
+thread_flush(ThreadCache *cache)
+{
+    for (uint32_t i = 0; i < THREAD_CLASS_COUNT; i++) {
+        Block *block = NULL;
+        while ((block = block_pop(&cache->lists[i])) != NULL) {
+            shared_put(cache->allocator, block);
+        }
+    }
+}
+
+static Block *
+system_take(Allocator *allocator, ThreadCache *cache, uint32_t size_class)
+{
+    const size_t bytes = size_class_bytes(size_class);
+    if (bytes > allocator->limit) {
+        return NULL;
+    }
+    if (allocator->footprint + bytes > allocator->limit) {
+        if (cache != NULL) {
+            thread_flush(cache);
+        }
+        shared_trim(allocator, 0);
+    }
+    if (allocator->footprint + bytes > allocator->limit) {
+        return NULL;
+    }
+    Block *block = memory_new_aligned(HEADER_SIZE + bytes);
+    if (block != NULL) {
+        allocator->footprint += bytes;
+        block->size_class = size_class;
+    }
+    return block;
+}
+
+/* --- The thread's level --------------------------------------------------------------------------------- */
+
+/* The peak is looked at when a thread hands in its drift, so that the common path touches no shared line. */
+static void
+count_in_use(Allocator *allocator, int64_t change)
+{
+    const int64_t now = __atomic_add_fetch(&allocator->in_use, change, __ATOMIC_RELAXED);
+    int64_t peak = __atomic_load_n(&allocator->peak, __ATOMIC_RELAXED);
+    while (now > peak && !__atomic_compare_exchange_n(
+                             &allocator->peak, &peak, now, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
+}
+
+static void
+count_drift(Allocator *allocator, ThreadCache *cache, int64_t change)
+{
+    if (cache == NULL) {
+        count_in_use(allocator, change);
+        return;
+    }
+    const int64_t drift = cache->drift + change;
+    const bool is_large = drift > DRIFT_MAX || drift < -DRIFT_MAX;
+    __atomic_store_n(&cache->drift, is_large ? 0 : drift, __ATOMIC_RELAXED);
+    if (is_large) {
+        count_in_use(allocator, drift);
+    }
+}
+
+static void
+thread_cache_end(void *value)
+{
+    ThreadCache *cache = value;
+    Allocator *allocator = cache->allocator;
+    pthread_mutex_lock(&allocator->lock);
+    thread_flush(cache);
+    list_remove(&cache->link);
+    allocator->allocation_count += cache->allocation_count;
+    pthread_mutex_unlock(&allocator->lock);
+    count_in_use(allocator, cache->drift);
+    memory_free(cache);
+}
+
+static ThreadCache *
+thread_cache_new(Allocator *allocator)
+{
+    ThreadCache *cache = memory_new(1, sizeof *cache);
+    if (cache == NULL) {
+        return NULL;
+    }
+    if (pthread_setspecific(allocator->key, cache) != 0) {
+        memory_free(cache);
+        return NULL;
+    }
+    cache->allocator = allocator;
+    pthread_mutex_lock(&allocator->lock);
+    list_append(&allocator->threads, &cache->link);
+    pthread_mutex_unlock(&allocator->lock);
+    return cache;
+}
+
+/* NULL without memory: the shared level serves alone then. */
+static ThreadCache *
+thread_cache(Allocator *allocator)
+{
+    ThreadCache *cache = pthread_getspecific(allocator->key);
+    return cache != NULL ? cache : thread_cache_new(allocator);
+}
+
+/* Half a list at a time moves between the levels, so that a thread that only makes or only takes back does
+ * not lock for each block. */
+static Block *
+refill(Allocator *allocator, ThreadCache *cache, uint32_t size_class)
+{
+    pthread_mutex_lock(&allocator->lock);
+    Block *block = shared_take(allocator, size_class);
+    if (block == NULL) {
+        block = system_take(allocator, cache, size_class);
+    } else if (cache != NULL && size_class < THREAD_CLASS_COUNT) {
+        Block *more = NULL;
+        for (uint32_t i = thread_list_max(size_class) / 2;
+             i > 0 && (more = shared_take(allocator, size_class)) != NULL; i--) {
+            block_push(&cache->lists[size_class], more);
+        }
+    }
+    if (cache == NULL) {
+        allocator->allocation_count += block != NULL;
+    }
+    pthread_mutex_unlock(&allocator->lock);
+    return block;
+}
+
+static void
+spill(Allocator *allocator, ThreadCache *cache, Block *block)
+{
+    pthread_mutex_lock(&allocator->lock);
+    if (cache != NULL && block->size_class < THREAD_CLASS_COUNT) {
+        BlockList *list = &cache->lists[block->size_class];
+        for (uint32_t i = list->count / 2; i > 0; i--) {
+            shared_put(allocator, block_pop(list));
+        }
+    }
+    shared_put(allocator, block);
+    pthread_mutex_unlock(&allocator->lock);
+}
+
+static void
+block_release(TensorBuffer *buffer)
+{
+    Allocator *allocator = buffer->owner;
+    Block *block = (Block *)(void *)buffer;
+    ThreadCache *cache = thread_cache(allocator);
+    count_drift(allocator, cache, -(int64_t)size_class_bytes(block->size_class));
+    if (cache != NULL && block->size_class < THREAD_CLASS_COUNT &&
+        cache->lists[block->size_class].count < thread_list_max(block->size_class)) {
+        block_push(&cache->lists[block->size_class], block);
+    } else {
+        spill(allocator, cache, block);
+    }
+}
+
+TensorBuffer *
+allocator_allocate(Allocator *allocator, size_t size)
+{
+    uint32_t size_class = 0;
+    if (!size_class_find(size, &size_class)) {
+        return NULL;
+    }
+    ThreadCache *cache = thread_cache(allocator);
+    Block *block = NULL;
+    if (cache != NULL && size_class < THREAD_CLASS_COUNT) {
+        block = block_pop(&cache->lists[size_class]);
+    }
+    if (block == NULL) {
+        block = refill(allocator, cache, size_class);
+    }
+    if (block == NULL) {
+        return NULL;
+    }
+    if (cache != NULL) {
+        __atomic_store_n(&cache->allocation_count, cache->allocation_count + 1, __ATOMIC_RELAXED);
+    }
+    count_drift(allocator, cache, (int64_t)size_class_bytes(size_class));
+    block->buffer = (TensorBuffer){
+        .reference_count = 1,
+        .size = size,
+        .data = (char *)block + HEADER_SIZE,
+        .release = block_release,
+        .owner = allocator,
+    };
+    return &block->buffer;
+}
+
+/* --- Life and statistics -------------------------------------------------------------------------------- */
+
+Allocator *
+allocator_new(uint64_t limit, uint64_t cache_max)
+{
+    Allocator *allocator = memory_new(1, sizeof *allocator);
+    if (allocator == NULL) {
+        return NULL;
+    }
+    if (pthread_key_create(&allocator->key, thread_cache_end) != 0) {
+        memory_free(allocator);
+        return NULL;
+    }
+    assert(size_class_bytes(THREAD_CLASS_COUNT - 1) == THREAD_SIZE_MAX);
+    allocator->limit = limit;
+    allocator->cache_max = cache_max;
+    pthread_mutex_init(&allocator->lock, NULL);
+    list_init(&allocator->threads);
+    return allocator;
+}
+
+void
+allocator_free(Allocator *allocator)
+{
+    if (allocator == NULL) {
+        return;
+    }
+    pthread_key_delete(allocator->key);
+    LIST_EACH(&allocator->threads, link)
+    {
+        thread_cache_end(LIST_ITEM(link, ThreadCache, link));
+    }
+    assert(allocator->in_use == 0);
+    shared_trim(allocator, 0);
+    pthread_mutex_destroy(&allocator->lock);
+    memory_free(allocator);
+}
+
+void
+allocator_memory(Allocator *allocator, DeviceMemory *ret_memory)
+{
+    pthread_mutex_lock(&allocator->lock);
+    int64_t in_use = __atomic_load_n(&allocator->in_use, __ATOMIC_RELAXED);
+    uint64_t allocation_count = allocator->allocation_count;
+    LIST_EACH(&allocator->threads, link)
+    {
+        const ThreadCache *cache = LIST_ITEM(link, ThreadCache, link);
+        in_use += __atomic_load_n(&cache->drift, __ATOMIC_RELAXED);
+        allocation_count += __atomic_load_n(&cache->allocation_count, __ATOMIC_RELAXED);
+    }
+    pthread_mutex_unlock(&allocator->lock);
+    const int64_t peak = __atomic_load_n(&allocator->peak, __ATOMIC_RELAXED);
+    ret_memory->limit = allocator->limit;
+    ret_memory->in_use = in_use < 0 ? 0 : (uint64_t)in_use;
+    ret_memory->peak = (uint64_t)(peak < in_use ? in_use : peak);
+    ret_memory->allocation_count = allocation_count;
+}
+
+void
+allocator_trim(Allocator *allocator, uint64_t keep)
+{
+    ThreadCache *cache = pthread_getspecific(allocator->key);
+    pthread_mutex_lock(&allocator->lock);
+    if (cache != NULL) {
+        thread_flush(cache);
+    }
+    shared_trim(allocator, keep);
+    pthread_mutex_unlock(&allocator->lock);
+}

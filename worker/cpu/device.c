@@ -1,0 +1,130 @@
+#include "worker/cpu/device.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include "shared/base/memory.h"
+#include "shared/base/random.h"
+#include "worker/cpu/allocator.h"
+#include "worker/cpu/pool.h"
+
+typedef struct CpuDevice {
+    Device device;
+    Allocator *allocator;
+    Pool *pool;
+} CpuDevice;
+
+static CpuDevice *
+cpu_device(const Device *device)
+{
+    return (CpuDevice *)(uintptr_t)device;
+}
+
+static TensorBuffer *
+cpu_allocate(Device *device, size_t size)
+{
+    return allocator_allocate(cpu_device(device)->allocator, size);
+}
+
+static void
+cpu_memory(const Device *device, DeviceMemory *ret_memory)
+{
+    allocator_memory(cpu_device(device)->allocator, ret_memory);
+}
+
+static void
+cpu_schedule(Device *device, DeviceWork *work)
+{
+    pool_schedule(cpu_device(device)->pool, work);
+}
+
+static void
+cpu_parallel_for(Device *device, int64_t count, void (*body)(void *context, int64_t index), void *context)
+{
+    pool_parallel_for(cpu_device(device)->pool, count, body, context);
+}
+
+/* The widest set the kernels and their library choose code by. */
+static const char *
+cpu_isa(void)
+{
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+        return "avx512";
+    }
+    if (__builtin_cpu_supports("avx2")) {
+        return "avx2";
+    }
+    return "sse4.1";
+#else
+    return "baseline";
+#endif
+}
+
+static int
+cpu_thread_count(int wanted)
+{
+    if (wanted == 0) {
+        cpu_set_t set;
+        wanted = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    }
+    return wanted < POOL_THREADS_MAX ? wanted : POOL_THREADS_MAX;
+}
+
+static uint64_t
+cpu_memory_limit(uint64_t wanted)
+{
+    if (wanted != 0) {
+        return wanted;
+    }
+    const uint64_t pages = (uint64_t)sysconf(_SC_PHYS_PAGES);
+    return pages / 4 * 3 * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+Status
+cpu_device_new(Call *call, const CpuDeviceOptions *options, Device **ret_device)
+{
+    CpuDevice *made = memory_new(1, sizeof *made);
+    if (made == NULL) {
+        return call_fail_memory(call, "a device");
+    }
+    const uint64_t limit = cpu_memory_limit(options->memory_limit);
+    made->device = (Device){
+        .type = "CPU",
+        .incarnation = random_nonzero_uint64(),
+        .isa = cpu_isa(),
+        .thread_count = cpu_thread_count(options->thread_count),
+        .allocate = cpu_allocate,
+        .memory = cpu_memory,
+        .schedule = cpu_schedule,
+        .parallel_for = cpu_parallel_for,
+    };
+    made->allocator = allocator_new(limit, options->cache_max == 0 ? limit / 4 : options->cache_max);
+    made->pool = pool_new(made->device.thread_count);
+    if (made->allocator == NULL || made->pool == NULL) {
+        cpu_device_free(&made->device);
+        return call_fail(call, STATUS_RESOURCE_EXHAUSTED, "no memory or threads for a device of %d threads",
+            cpu_thread_count(options->thread_count));
+    }
+    *ret_device = &made->device;
+    return STATUS_OK;
+}
+
+/* Threads first: they keep caches of the allocator. */
+void
+cpu_device_free(Device *device)
+{
+    if (device != NULL) {
+        pool_free(cpu_device(device)->pool);
+        allocator_free(cpu_device(device)->allocator);
+        memory_free(cpu_device(device));
+    }
+}
+
+void
+cpu_device_trim(Device *device, uint64_t keep)
+{
+    allocator_trim(cpu_device(device)->allocator, keep);
+}

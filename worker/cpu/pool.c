@@ -1,0 +1,273 @@
+/* One lock guards a first-in-first-out queue and a list of open loops. A thread that finds neither spins for
+ * a moment (a wake-up between cores costs more than most kernels), then sleeps; whoever hands work in wakes
+ * one thread, and only when one sleeps.
+ *
+ * A loop lives on its caller's stack. The caller takes iterations like everybody else; when none is left it
+ * closes the loop, so that nobody new joins, and waits for those who are still inside. It cannot wait for
+ * work that has not begun, so loops may nest. */
+#include "worker/cpu/pool.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <sched.h>
+
+#include "shared/base/list.h"
+#include "shared/base/memory.h"
+
+enum { SPIN_COUNT = 2000 }; /* some microseconds */
+
+typedef struct Loop {
+    ListLink link;
+    void (*body)(void *context, int64_t index);
+    void *context;
+    int64_t count;
+    int64_t next;   /* atomic: the next iteration nobody has taken */
+    int32_t inside; /* pool threads taking part; falls without the lock */
+} Loop;
+
+struct Pool {
+    pthread_mutex_t lock;
+    pthread_cond_t has_work;
+    DeviceWork *first;
+    DeviceWork *last;
+    ListLink loops;
+    int32_t pending; /* atomic: queued work and open loops; what spinning threads watch */
+    int sleeping;
+    bool is_ending;
+    int thread_count;
+    pthread_t threads[];
+};
+
+static inline void
+spin_pause(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
+/* --- Loops ---------------------------------------------------------------------------------------------- */
+
+static void
+loop_take_part(Loop *loop)
+{
+    int64_t index = __atomic_fetch_add(&loop->next, 1, __ATOMIC_RELAXED);
+    while (index < loop->count) {
+        loop->body(loop->context, index);
+        index = __atomic_fetch_add(&loop->next, 1, __ATOMIC_RELAXED);
+    }
+}
+
+static bool
+loop_has_more(Loop *loop)
+{
+    return __atomic_load_n(&loop->next, __ATOMIC_RELAXED) < loop->count;
+}
+
+/* Under the lock. An open loop without iterations left is passed over: its caller closes it soon. */
+static Loop *
+pool_join_loop(Pool *pool)
+{
+    LIST_EACH(&pool->loops, link)
+    {
+        Loop *loop = LIST_ITEM(link, Loop, link);
+        if (loop_has_more(loop)) {
+            __atomic_add_fetch(&loop->inside, 1, __ATOMIC_RELAXED);
+            return loop;
+        }
+    }
+    return NULL;
+}
+
+static void
+loop_leave(Loop *loop)
+{
+    /* The last touch: the caller's frame may be gone behind it. */
+    __atomic_sub_fetch(&loop->inside, 1, __ATOMIC_RELEASE);
+}
+
+static void
+pool_open_loop(Pool *pool, Loop *loop)
+{
+    pthread_mutex_lock(&pool->lock);
+    list_append(&pool->loops, &loop->link);
+    __atomic_add_fetch(&pool->pending, 1, __ATOMIC_RELAXED);
+    const int64_t wanted = loop->count - 1 < pool->sleeping ? loop->count - 1 : pool->sleeping;
+    pthread_mutex_unlock(&pool->lock);
+    for (int64_t i = 0; i < wanted; i++) {
+        pthread_cond_signal(&pool->has_work);
+    }
+}
+
+static void
+pool_close_loop(Pool *pool, Loop *loop)
+{
+    pthread_mutex_lock(&pool->lock);
+    list_remove(&loop->link);
+    __atomic_sub_fetch(&pool->pending, 1, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&pool->lock);
+    for (int spins = 0; __atomic_load_n(&loop->inside, __ATOMIC_ACQUIRE) > 0; spins++) {
+        spins < SPIN_COUNT ? spin_pause() : (void)sched_yield();
+    }
+}
+
+void
+pool_parallel_for(Pool *pool, int64_t count, void (*body)(void *context, int64_t index), void *context)
+{
+    Loop loop = {.body = body, .context = context, .count = count};
+    if (count <= 1) {
+        loop_take_part(&loop);
+        return;
+    }
+    pool_open_loop(pool, &loop);
+    loop_take_part(&loop);
+    pool_close_loop(pool, &loop);
+}
+
+/* --- The queue ------------------------------------------------------------------------------------------ */
+
+void
+pool_schedule(Pool *pool, DeviceWork *work)
+{
+    work->next = NULL;
+    pthread_mutex_lock(&pool->lock);
+    if (pool->last == NULL) {
+        pool->first = work;
+    } else {
+        pool->last->next = work;
+    }
+    pool->last = work;
+    __atomic_add_fetch(&pool->pending, 1, __ATOMIC_RELAXED);
+    const bool has_sleeper = pool->sleeping > 0;
+    pthread_mutex_unlock(&pool->lock);
+    if (has_sleeper) {
+        pthread_cond_signal(&pool->has_work);
+    }
+}
+
+static DeviceWork *
+pool_take(Pool *pool)
+{
+    DeviceWork *work = pool->first;
+    if (work != NULL) {
+        pool->first = work->next;
+        if (pool->first == NULL) {
+            pool->last = NULL;
+        }
+        __atomic_sub_fetch(&pool->pending, 1, __ATOMIC_RELAXED);
+    }
+    return work;
+}
+
+/* --- Threads -------------------------------------------------------------------------------------------- */
+
+static void
+pool_spin(Pool *pool)
+{
+    for (int spins = 0; spins < SPIN_COUNT; spins++) {
+        if (__atomic_load_n(&pool->pending, __ATOMIC_RELAXED) > 0) {
+            return;
+        }
+        spin_pause();
+    }
+}
+
+/* Open loops first: their callers hold a thread until they end. False when there was nothing to do. */
+static bool
+pool_work_once(Pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    Loop *loop = pool_join_loop(pool);
+    DeviceWork *work = loop == NULL ? pool_take(pool) : NULL;
+    pthread_mutex_unlock(&pool->lock);
+    if (loop != NULL) {
+        loop_take_part(loop);
+        loop_leave(loop);
+    } else if (work != NULL) {
+        work->run(work);
+    }
+    return loop != NULL || work != NULL;
+}
+
+static bool
+pool_has_work(Pool *pool)
+{
+    LIST_EACH(&pool->loops, link)
+    {
+        if (loop_has_more(LIST_ITEM(link, Loop, link))) {
+            return true;
+        }
+    }
+    return pool->first != NULL;
+}
+
+/* False when the pool ends. */
+static bool
+pool_sleep(Pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    while (!pool_has_work(pool) && !pool->is_ending) {
+        pool->sleeping++;
+        pthread_cond_wait(&pool->has_work, &pool->lock);
+        pool->sleeping--;
+    }
+    const bool is_ending = pool->is_ending && !pool_has_work(pool);
+    pthread_mutex_unlock(&pool->lock);
+    return !is_ending;
+}
+
+static void *
+pool_thread(void *argument)
+{
+    Pool *pool = argument;
+    do {
+        while (pool_work_once(pool)) {}
+        pool_spin(pool);
+    } while (pool_work_once(pool) || pool_sleep(pool));
+    return NULL;
+}
+
+static void
+pool_end(Pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->is_ending = true;
+    pthread_mutex_unlock(&pool->lock);
+    pthread_cond_broadcast(&pool->has_work);
+    for (int i = 0; i < pool->thread_count; i++) {
+        pthread_join(pool->threads[i], NULL);
+    }
+    pthread_cond_destroy(&pool->has_work);
+    pthread_mutex_destroy(&pool->lock);
+    memory_free(pool);
+}
+
+Pool *
+pool_new(int thread_count)
+{
+    assert(thread_count >= 1 && thread_count <= POOL_THREADS_MAX);
+    Pool *pool = memory_new(1, sizeof *pool + (size_t)thread_count * sizeof pool->threads[0]);
+    if (pool == NULL) {
+        return NULL;
+    }
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->has_work, NULL);
+    list_init(&pool->loops);
+    while (pool->thread_count < thread_count) {
+        if (pthread_create(&pool->threads[pool->thread_count], NULL, pool_thread, pool) != 0) {
+            pool_end(pool);
+            return NULL;
+        }
+        pool->thread_count++;
+    }
+    return pool;
+}
+
+void
+pool_free(Pool *pool)
+{
+    if (pool != NULL) {
+        assert(pool->first == NULL && list_is_empty(&pool->loops));
+        pool_end(pool);
+    }
+}
