@@ -55,3 +55,6 @@ struct Attr {
 
 /* Equal in every bit, tensors by content. */
 bool attr_value_equal(const AttrValue *left, const AttrValue *right);
+
+/* "int", "type", …: as messages name a kind. */
+const char *attr_kind_name(AttrKind kind);

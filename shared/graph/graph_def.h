@@ -3,7 +3,8 @@
  *
  * Ownership: a GraphDef owns an arena that holds all it points to; refcounted, because graphs outlive the
  *            calls that made them. Strings may point into `source`, the bytes it was read from, which it
- * keeps. Threads:   built by one, then immutable and shared. */
+ *            keeps.
+ * Threads:   built by one, then immutable and shared. */
 #pragma once
 
 #include "shared/graph/attribute.h"
@@ -89,3 +90,20 @@ graph_def_unrefp(GraphDef **def)
 #define AUTO_GRAPH_DEF CLEANUP(graph_def_unrefp) GraphDef *
 
 const AttrValue *node_def_attr(const NodeDef *node, Slice name); /* NULL when it has none */
+
+/* --- Grammar ---------------------------------------------------------------------------------------------
+ */
+
+/* A letter, digit or '.', then also '-' '/' '_'; parts of that form may be joined by '>'. `allows_internal`
+ * lets a leading '_' pass, as in partitions. */
+bool node_name_is_valid(Slice name, bool allows_internal);
+
+/* "node", "node:port" or "^node", taken apart. */
+typedef struct NodeInput {
+    Slice node;
+    uint32_t port;
+    bool is_control;
+} NodeInput;
+
+/* False when `text` has none of the three forms; whether the node exists is not looked at. */
+MUST_USE bool node_input_parse(Slice text, NodeInput *ret_input);

@@ -17,7 +17,7 @@ refuse(Parser *parser, Slice part)
 
 /* --- Splitting ------------------------------------------------------------------------------------------ */
 
-/* What stands in brackets at the start of *rest, which moves behind them. */
+/* What stands in brackets at the start of *rest, which moves behind them; both may be one variable. */
 static bool
 take_group(Slice *rest, char open, char close, Slice *ret_inside)
 {
@@ -28,8 +28,9 @@ take_group(Slice *rest, char open, char close, Slice *ret_inside)
     for (size_t index = 0; index < rest->size; index++) {
         depth += (rest->data[index] == open) - (rest->data[index] == close);
         if (depth == 0) {
-            *ret_inside = slice_part(*rest, 1, index - 1);
+            const Slice inside = slice_part(*rest, 1, index - 1);
             *rest = slice_part(*rest, index + 1, SIZE_MAX);
+            *ret_inside = inside;
             return true;
         }
     }

@@ -1,0 +1,271 @@
+/* Attributes and arity: what the author gave against what the op declares. */
+#include <stdio.h>
+
+#include "shared/graph/link.h"
+
+enum { PLACE_SIZE = 160 };
+
+/* "/attr/<name>", escaped as RFC 6901 wants it. */
+static const char *
+attr_place(Slice name, char ret_place[PLACE_SIZE])
+{
+    size_t size = (size_t)snprintf(ret_place, PLACE_SIZE, "/attr/");
+    for (size_t index = 0; index < name.size && size + 3 < PLACE_SIZE; index++) {
+        const char byte = name.data[index];
+        const bool is_special = byte == '~' || byte == '/';
+        ret_place[size++] = is_special ? '~' : byte;
+        if (is_special) {
+            ret_place[size++] = byte == '~' ? '0' : '1';
+        }
+    }
+    ret_place[size] = '\0';
+    return ret_place;
+}
+
+static void
+attr_fault(Linker *linker, const Node *node, Slice name, const char *reason)
+{
+    char place[PLACE_SIZE];
+    const Slice shown = slice_part(name, 0, 64);
+    link_fault(linker, node, attr_place(name, place), "attribute '%.*s' %s", SLICE_PRINT(shown), reason);
+}
+
+static bool
+kind_fits(const OpAttribute *declared, const AttrValue *given)
+{
+    const bool is_empty_list = given->is_list && given->value.list.count == 0;
+    return given->is_list == declared->is_list && (given->kind == declared->kind || is_empty_list);
+}
+
+static void
+check_kind(Linker *linker, const Node *node, const OpAttribute *declared, const AttrValue *given)
+{
+    if (kind_fits(declared, given)) {
+        return;
+    }
+    char place[PLACE_SIZE];
+    link_fault(linker, node, attr_place(declared->name, place), "attribute '%.*s' is %s%s, expected %s%s",
+        SLICE_PRINT(declared->name), given->is_list ? "a list of " : "", attr_kind_name(given->kind),
+        declared->is_list ? "a list of " : "", attr_kind_name(declared->kind));
+}
+
+static void
+bind_declared(Linker *linker, const Node *node, const OpAttribute *declared, Attr *attr)
+{
+    const AttrValue *const given = node_def_attr(node->def, declared->name);
+    attr->name = declared->name;
+    if (given != NULL) {
+        check_kind(linker, node, declared, given);
+        attr->value = *given;
+    } else if (declared->has_default) {
+        attr->value = declared->default_value;
+    } else {
+        attr->value = (AttrValue){.kind = declared->kind, .is_list = declared->is_list};
+        if (declared->kind != ATTR_TYPE || declared->is_list || !node_is_onnx(node)) {
+            attr_fault(linker, node, declared->name, "is missing");
+        }
+    }
+    if (declared->kind == ATTR_TYPE && !declared->is_list && given != NULL && !given->is_list &&
+        given->value.type == DTYPE_INVALID) {
+        attr_fault(linker, node, declared->name, "is not a type");
+    }
+}
+
+static bool
+op_declares(const Op *op, Slice name)
+{
+    for (size_t index = 0; index < op->attr_count; index++) {
+        if (slice_equal(op->attrs[index].name, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void
+check_colocation(Linker *linker, const Node *node, const AttrValue *value)
+{
+    static const Slice prefix = {.data = "loc:@", .size = 5};
+    for (size_t index = 0; value->is_list && index < value->value.list.count; index++) {
+        const AttrValue *const item = &value->value.list.items[index];
+        if (item->kind == ATTR_STRING && slice_starts_with(item->value.s, prefix) &&
+            map_get(linker->graph->by_name, slice_part(item->value.s, prefix.size, SIZE_MAX)) == NULL) {
+            attr_fault(linker, node, SLICE("_class"), "colocates with a node that does not exist");
+        }
+    }
+}
+
+/* Those the op does not declare: free-form ones stay, others are faults. */
+static size_t
+bind_undeclared(Linker *linker, const Node *node, Attr *attrs, size_t count)
+{
+    for (size_t index = 0; index < node->def->attr_count; index++) {
+        const Attr *const given = &node->def->attrs[index];
+        const bool is_free = given->name.size > 0 && given->name.data[0] == '_';
+        if (node->op != NULL && op_declares(node->op, given->name)) {
+            continue;
+        }
+        if (!is_free && node->op != NULL) {
+            attr_fault(linker, node, given->name, "is not declared by the op");
+            continue;
+        }
+        if (slice_equal(given->name, SLICE("_class"))) {
+            check_colocation(linker, node, &given->value);
+        }
+        attrs[count++] = *given;
+    }
+    return count;
+}
+
+/* --- Arity ---------------------------------------------------------------------------------------------- */
+
+size_t
+argument_count(const Node *node, const OpArgument *argument)
+{
+    const Slice name = argument->number_attr.size > 0 ? argument->number_attr : argument->type_list_attr;
+    if (name.size == 0) {
+        return 1;
+    }
+    for (size_t index = 0; index < node->attr_count; index++) {
+        const AttrValue *const value = &node->attrs[index].value;
+        if (slice_equal(node->attrs[index].name, name)) {
+            return value->is_list ? value->value.list.count : (size_t)value->value.i;
+        }
+    }
+    return 0;
+}
+
+/* Whether all counts among the attributes are usable, so that the arguments can be counted. */
+static bool
+check_counts(Linker *linker, const Node *node, const OpArgument *arguments, size_t argument_total)
+{
+    size_t total = 0;
+    for (size_t index = 0; index < argument_total; index++) {
+        const size_t count = argument_count(node, &arguments[index]);
+        total += count > LINK_OUTPUT_COUNT_MAX ? LINK_OUTPUT_COUNT_MAX + 1 : count;
+        if (total > LINK_OUTPUT_COUNT_MAX) {
+            const bool is_number = arguments[index].number_attr.size > 0;
+            attr_fault(linker, node,
+                is_number ? arguments[index].number_attr : arguments[index].type_list_attr,
+                "is no count of tensors");
+            return false;
+        }
+    }
+    return true;
+}
+
+static size_t
+required_input_count(const Node *node)
+{
+    size_t required = 0;
+    size_t total = 0;
+    for (size_t index = 0; index < node->op->input_count; index++) {
+        total += argument_count(node, &node->op->inputs[index]);
+        required = node->op->inputs[index].is_optional ? required : total;
+    }
+    return required;
+}
+
+static void
+check_absent_inputs(Linker *linker, const Node *node)
+{
+    size_t position = 0;
+    for (size_t index = 0; index < node->op->input_count; index++) {
+        const OpArgument *const argument = &node->op->inputs[index];
+        const size_t count = argument_count(node, argument);
+        for (size_t item = 0; item < count && position < node->input_count; item++, position++) {
+            if (node->inputs[position].node == NODE_NONE && !argument->is_optional) {
+                link_fault(linker, node, "/input", "input %zu ('%.*s') may not be absent", position,
+                    SLICE_PRINT(argument->name));
+            }
+        }
+    }
+}
+
+/* ONNX leaves optional inputs at the end out; a linked node has all that its op declares. */
+static Status
+add_absent_inputs(Linker *linker, Node *node, size_t expected)
+{
+    if (node->input_count == expected) {
+        return STATUS_OK;
+    }
+    Endpoint *const inputs = link_alloc(linker, expected, sizeof *inputs);
+    if (inputs == NULL) {
+        return call_fail_memory(linker->call, "the graph's edges");
+    }
+    for (size_t index = 0; index < expected; index++) {
+        inputs[index] = index < node->input_count ? node->inputs[index] : (Endpoint){.node = NODE_NONE};
+    }
+    node->inputs = inputs;
+    node->input_count = (uint32_t)expected;
+    return STATUS_OK;
+}
+
+static Status
+link_arity(Linker *linker, Node *node)
+{
+    const Op *const op = node->op;
+    if (!check_counts(linker, node, op->inputs, op->input_count) ||
+        !check_counts(linker, node, op->outputs, op->output_count)) {
+        return STATUS_OK;
+    }
+    size_t expected = 0;
+    for (size_t index = 0; index < op->input_count; index++) {
+        expected += argument_count(node, &op->inputs[index]);
+    }
+    const size_t required = required_input_count(node);
+    if (node->input_count > expected || node->input_count < required) {
+        link_fault(linker, node, "/input", "has %u data input%s, op '%.*s' takes %zu", node->input_count,
+            node->input_count == 1 ? "" : "s", SLICE_PRINT(op->name),
+            node->input_count < required ? required : expected);
+        return STATUS_OK;
+    }
+    check_absent_inputs(linker, node);
+    return add_absent_inputs(linker, node, expected);
+}
+
+/* A constant whose value is not of the dtype it claims would be read as something else by whoever uses it. */
+static void
+check_constant(Linker *linker, const Node *node)
+{
+    if (node->op == NULL || !slice_equal(node->def->op, SLICE("Const"))) {
+        return;
+    }
+    const Dtype claimed = node_attr_type(node, "dtype");
+    const Dtype actual = node_attr_tensor(node, "value")->dtype;
+    if (claimed != actual) {
+        link_fault(linker, node, "/attr/value", "attribute 'value' is %s, 'dtype' says %s",
+            dtype_name(actual), dtype_name(claimed));
+    }
+}
+
+static Status
+link_node_attrs(Linker *linker, Node *node)
+{
+    const size_t declared = node->op == NULL ? 0 : node->op->attr_count;
+    Attr *const attrs = link_alloc(linker, declared + node->def->attr_count, sizeof *attrs);
+    if (attrs == NULL) {
+        return call_fail_memory(linker->call, "the graph's attributes");
+    }
+    const size_t faults = linker->fault_count;
+    for (size_t index = 0; index < declared; index++) {
+        bind_declared(linker, node, &node->op->attrs[index], &attrs[index]);
+    }
+    node->attr_count = bind_undeclared(linker, node, attrs, declared);
+    node->attrs = attrs;
+    linker->attrs[node->id] = attrs;
+    if (linker->fault_count == faults) {
+        check_constant(linker, node);
+    }
+    const bool is_countable = node->op != NULL && node->inputs != NULL && linker->fault_count == faults;
+    return is_countable ? link_arity(linker, node) : STATUS_OK;
+}
+
+Status
+link_attrs(Linker *linker)
+{
+    for (uint32_t id = 0; id < linker->graph->node_count; id++) {
+        TRY(link_node_attrs(linker, &linker->graph->nodes[id]));
+    }
+    return STATUS_OK;
+}

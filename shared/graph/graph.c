@@ -1,0 +1,142 @@
+#include "shared/graph/graph.h"
+
+#include <assert.h>
+
+Graph *
+graph_ref(Graph *graph)
+{
+    (void)__atomic_add_fetch(&graph->reference_count, 1, __ATOMIC_RELAXED);
+    return graph;
+}
+
+void
+graph_unref(Graph *graph)
+{
+    if (graph == NULL || __atomic_sub_fetch(&graph->reference_count, 1, __ATOMIC_ACQ_REL) > 0) {
+        return;
+    }
+    map_free(graph->by_name);
+    graph_def_unref(graph->def);
+    arena_free(graph->arena);
+}
+
+const Node *
+graph_find(const Graph *graph, Slice name)
+{
+    return map_get(graph->by_name, name);
+}
+
+static const GraphPort *
+find_port(const GraphPort *ports, size_t count, Slice name)
+{
+    for (size_t index = 0; index < count; index++) {
+        if (slice_equal(ports[index].name, name)) {
+            return &ports[index];
+        }
+    }
+    return NULL;
+}
+
+/* What the model declares under this name, else the text itself. */
+static Slice
+resolve_declared(const GraphDef *def, Slice text)
+{
+    const GraphPort *port = find_port(def->inputs, def->input_count, text);
+    if (port == NULL) {
+        port = find_port(def->outputs, def->output_count, text);
+    }
+    return port == NULL ? text : port->tensor;
+}
+
+Status
+graph_endpoint(Call *call, const Graph *graph, Slice text, Endpoint *ret_endpoint)
+{
+    const Slice shown = slice_part(text, 0, 128);
+    NodeInput input;
+    if (!node_input_parse(resolve_declared(graph->def, text), &input) || input.is_control) {
+        return call_fail(
+            call, STATUS_INVALID_ARGUMENT, "'%.*s' is neither 'node' nor 'node:port'", SLICE_PRINT(shown));
+    }
+    const Node *const node = graph_find(graph, input.node);
+    if (node == NULL) {
+        return call_fail(call, STATUS_NOT_FOUND, "the graph has no node for '%.*s'", SLICE_PRINT(shown));
+    }
+    if (node->op != NULL && input.port >= node->output_count) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "'%.*s' does not exist: the node has %u output%s",
+            SLICE_PRINT(shown), node->output_count, node->output_count == 1 ? "" : "s");
+    }
+    *ret_endpoint = (Endpoint){.node = node->id, .port = input.port};
+    return STATUS_OK;
+}
+
+/* --- Attributes ----------------------------------------------------------------------------------------- */
+
+const AttrValue *
+node_attr(const Node *node, const char *name)
+{
+    const Slice wanted = slice_from_string(name);
+    for (size_t index = 0; index < node->attr_count; index++) {
+        if (slice_equal(node->attrs[index].name, wanted)) {
+            return &node->attrs[index].value;
+        }
+    }
+    return NULL;
+}
+
+static const AttrValue *
+declared_attr(const Node *node, const char *name, AttrKind kind)
+{
+    const AttrValue *const value = node_attr(node, name);
+    assert(value != NULL && value->kind == kind && !value->is_list);
+    return value;
+}
+
+int64_t
+node_attr_int(const Node *node, const char *name)
+{
+    return declared_attr(node, name, ATTR_INT)->value.i;
+}
+
+float
+node_attr_float(const Node *node, const char *name)
+{
+    return declared_attr(node, name, ATTR_FLOAT)->value.f;
+}
+
+bool
+node_attr_bool(const Node *node, const char *name)
+{
+    return declared_attr(node, name, ATTR_BOOL)->value.b;
+}
+
+Slice
+node_attr_string(const Node *node, const char *name)
+{
+    return declared_attr(node, name, ATTR_STRING)->value.s;
+}
+
+Dtype
+node_attr_type(const Node *node, const char *name)
+{
+    return declared_attr(node, name, ATTR_TYPE)->value.type;
+}
+
+const Tensor *
+node_attr_tensor(const Node *node, const char *name)
+{
+    return &declared_attr(node, name, ATTR_TENSOR)->value.tensor;
+}
+
+size_t
+node_attr_ints(const Node *node, const char *name, int64_t *ret_values, size_t capacity)
+{
+    const AttrValue *const value = node_attr(node, name);
+    if (value == NULL || value->value.list.count == 0) {
+        return 0;
+    }
+    assert(value->is_list && value->kind == ATTR_INT);
+    for (size_t index = 0; index < value->value.list.count && index < capacity; index++) {
+        ret_values[index] = value->value.list.items[index].value.i;
+    }
+    return value->value.list.count;
+}

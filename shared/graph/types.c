@@ -1,0 +1,231 @@
+/* Dtypes: what each output has, what each input expects, and whether the two agree. */
+#include <stdio.h>
+
+#include "shared/graph/link.h"
+
+static Attr *
+find_attr(const Linker *linker, const Node *node, Slice name)
+{
+    Attr *const attrs = linker->attrs[node->id];
+    for (size_t index = 0; index < node->attr_count; index++) {
+        if (slice_equal(attrs[index].name, name)) {
+            return &attrs[index];
+        }
+    }
+    return NULL;
+}
+
+static const AttrValue *
+attr_of(const Node *node, Slice name)
+{
+    for (size_t index = 0; index < node->attr_count; index++) {
+        if (slice_equal(node->attrs[index].name, name)) {
+            return &node->attrs[index].value;
+        }
+    }
+    return NULL;
+}
+
+Dtype
+argument_dtype(const Node *node, const OpArgument *argument, size_t index)
+{
+    if (argument->type_list_attr.size > 0) {
+        const AttrValue *const types = attr_of(node, argument->type_list_attr);
+        return types == NULL ? DTYPE_INVALID : types->value.list.items[index].value.type;
+    }
+    if (argument->type_attr.size > 0) {
+        const AttrValue *const type = attr_of(node, argument->type_attr);
+        return type == NULL ? DTYPE_INVALID : type->value.type;
+    }
+    return argument->dtype;
+}
+
+/* DTYPE_INVALID when the input is absent or its producer is unknown or has no such port. */
+static Dtype
+endpoint_dtype(const Graph *graph, Endpoint endpoint)
+{
+    if (endpoint.node == NODE_NONE || endpoint.port >= graph->nodes[endpoint.node].output_count) {
+        return DTYPE_INVALID;
+    }
+    return graph->nodes[endpoint.node].output_dtypes[endpoint.port];
+}
+
+static size_t
+tensor_count(const Node *node, const OpArgument *arguments, size_t argument_total)
+{
+    size_t total = 0;
+    for (size_t index = 0; index < argument_total; index++) {
+        total += argument_count(node, &arguments[index]);
+    }
+    return total;
+}
+
+static Dtype *
+flatten_dtypes(Linker *linker, const Node *node, const OpArgument *arguments, size_t argument_total)
+{
+    Dtype *const dtypes = link_alloc(linker, tensor_count(node, arguments, argument_total), sizeof *dtypes);
+    size_t position = 0;
+    for (size_t index = 0; dtypes != NULL && index < argument_total; index++) {
+        const size_t count = argument_count(node, &arguments[index]);
+        for (size_t item = 0; item < count; item++) {
+            dtypes[position++] = argument_dtype(node, &arguments[index], item);
+        }
+    }
+    return dtypes;
+}
+
+/* Missing type attributes of an onnx:: node take the dtype of the first present input that has it. */
+static void
+bind_types(Linker *linker, const Node *node)
+{
+    size_t position = 0;
+    for (size_t index = 0; index < node->op->input_count; index++) {
+        const OpArgument *const argument = &node->op->inputs[index];
+        Attr *const attr =
+            argument->type_attr.size == 0 ? NULL : find_attr(linker, node, argument->type_attr);
+        const size_t count = argument_count(node, argument);
+        for (size_t item = 0; item < count; item++, position++) {
+            if (attr != NULL && attr->value.value.type == DTYPE_INVALID) {
+                attr->value.value.type = endpoint_dtype(linker->graph, node->inputs[position]);
+            }
+        }
+    }
+}
+
+static bool
+has_unknown_input(const Graph *graph, const Node *node)
+{
+    for (uint32_t index = 0; index < node->input_count; index++) {
+        if (node->inputs[index].node != NODE_NONE &&
+            endpoint_dtype(graph, node->inputs[index]) == DTYPE_INVALID) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static Status
+link_node_types(Linker *linker, Node *node)
+{
+    if (node->op == NULL) {
+        return STATUS_OK;
+    }
+    if (node_is_onnx(node)) {
+        bind_types(linker, node);
+    }
+    const Op *const op = node->op;
+    node->input_dtypes = flatten_dtypes(linker, node, op->inputs, op->input_count);
+    node->output_dtypes = flatten_dtypes(linker, node, op->outputs, op->output_count);
+    if (node->input_dtypes == NULL || node->output_dtypes == NULL) {
+        return call_fail_memory(linker->call, "the graph's dtypes");
+    }
+    node->output_count = (uint32_t)tensor_count(node, op->outputs, op->output_count);
+    for (uint32_t port = 0; port < node->output_count; port++) {
+        if (node->output_dtypes[port] == DTYPE_INVALID && !has_unknown_input(linker->graph, node)) {
+            link_fault(linker, node, "/attr", "the inputs do not tell the dtype of output %u", port);
+        }
+    }
+    return STATUS_OK;
+}
+
+/* --- Edges ---------------------------------------------------------------------------------------------- */
+
+static const OpArgument *
+argument_at(const Node *node, const OpArgument *arguments, size_t argument_total, size_t position)
+{
+    for (size_t index = 0; index < argument_total; index++) {
+        const size_t count = argument_count(node, &arguments[index]);
+        if (position < count) {
+            return &arguments[index];
+        }
+        position -= count;
+    }
+    return NULL;
+}
+
+static bool
+is_reference_output(const Node *node, uint32_t port)
+{
+    const OpArgument *const argument = argument_at(node, node->op->outputs, node->op->output_count, port);
+    return argument != NULL && argument->is_reference;
+}
+
+static void
+edge_fault(Linker *linker, const Node *node, uint32_t index, const char *reason)
+{
+    const Node *const source = &linker->graph->nodes[node->inputs[index].node];
+    char place[40];
+    (void)snprintf(place, sizeof place, "/input/%u", index);
+    const Slice name = slice_part(source->name, 0, 128);
+    link_fault(linker, node, place, "input %u '%.*s:%u' %s", index, SLICE_PRINT(name),
+        node->inputs[index].port, reason);
+}
+
+static void
+check_edge(Linker *linker, const Node *node, uint32_t index)
+{
+    const Endpoint endpoint = node->inputs[index];
+    if (endpoint.node == NODE_NONE || linker->graph->nodes[endpoint.node].op == NULL) {
+        return;
+    }
+    const Node *const source = &linker->graph->nodes[endpoint.node];
+    char reason[128];
+    if (endpoint.port >= source->output_count) {
+        (void)snprintf(reason, sizeof reason, "does not exist: the node has %u output%s",
+            source->output_count, source->output_count == 1 ? "" : "s");
+        edge_fault(linker, node, index, reason);
+        return;
+    }
+    const Dtype actual = source->output_dtypes[endpoint.port];
+    const Dtype expected = node->op == NULL ? DTYPE_INVALID : node->input_dtypes[index];
+    if (actual != DTYPE_INVALID && expected != DTYPE_INVALID && actual != expected) {
+        (void)snprintf(reason, sizeof reason, "is %s, expected %s", dtype_name(actual), dtype_name(expected));
+        edge_fault(linker, node, index, reason);
+    }
+}
+
+static void
+check_references(Linker *linker, const Node *node)
+{
+    for (uint32_t index = 0; node->op != NULL && index < node->input_count; index++) {
+        const OpArgument *const argument = argument_at(node, node->op->inputs, node->op->input_count, index);
+        const uint32_t id = node->inputs[index].node;
+        if (argument == NULL || !argument->is_reference || id == NODE_NONE) {
+            continue;
+        }
+        const Node *const source = &linker->graph->nodes[id];
+        if (source->op != NULL && !is_reference_output(source, node->inputs[index].port)) {
+            edge_fault(linker, node, index, "is a value, expected a reference to a variable");
+        }
+    }
+}
+
+static bool
+takes_references(const Op *op)
+{
+    for (size_t index = 0; op != NULL && index < op->input_count; index++) {
+        if (op->inputs[index].is_reference) {
+            return true;
+        }
+    }
+    return false;
+}
+
+Status
+link_types(Linker *linker)
+{
+    Graph *const graph = linker->graph;
+    for (uint32_t index = 0; index < graph->node_count; index++) {
+        TRY(link_node_types(linker, &graph->nodes[graph->order[index]]));
+    }
+    for (uint32_t id = 0; id < graph->node_count; id++) {
+        const Node *const node = &graph->nodes[id];
+        for (uint32_t index = 0; index < node->input_count; index++) {
+            check_edge(linker, node, index);
+        }
+        if (takes_references(node->op)) {
+            check_references(linker, node);
+        }
+    }
+    return STATUS_OK;
+}

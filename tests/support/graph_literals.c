@@ -1,0 +1,235 @@
+#include "tests/support/graph_literals.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "shared/ops/signature.h"
+
+/* --- The text form -------------------------------------------------------------------------------------- */
+
+enum { PARTS_MAX = 32 };
+
+static void
+must(bool is_true)
+{
+    if (!is_true) {
+        (void)fputs("a graph literal cannot be read\n", stderr);
+        abort();
+    }
+}
+
+/* What stands before `separator`; *rest moves behind it. */
+static Slice
+cut(Slice *rest, char separator)
+{
+    const size_t end = slice_find(*rest, separator);
+    const Slice part = slice_part(*rest, 0, end);
+    *rest = slice_part(*rest, end + 1, SIZE_MAX);
+    return slice_trim(part);
+}
+
+static void *
+copy_of(Arena *arena, const void *items, size_t size)
+{
+    void *const copy = arena_alloc(arena, size);
+    if (copy != NULL && size > 0) {
+        memcpy(copy, items, size);
+    }
+    return copy;
+}
+
+static Slice
+inside(Slice text)
+{
+    return slice_part(text, 1, text.size - 2);
+}
+
+static void
+read_shape(Slice text, Shape *shape)
+{
+    *shape = shape_scalar();
+    while (text.size > 0) {
+        must(slice_to_int64(cut(&text, ','), &shape->dims[shape->rank++]));
+    }
+}
+
+static void
+release_buffer(void *buffer)
+{
+    tensor_buffer_unref(buffer);
+}
+
+static void
+read_tensor(Arena *arena, Slice text, Tensor *tensor)
+{
+    const Dtype dtype = dtype_from_name(cut(&text, '('));
+    int64_t number = 0;
+    must(slice_to_int64(cut(&text, ')'), &number) && dtype_is_integer(dtype));
+    const Shape scalar = shape_scalar();
+    if (tensor_new(dtype, &scalar, tensor)) {
+        memcpy(tensor->data, &number, dtype_size(dtype));
+        must(arena_defer(arena, release_buffer, tensor->buffer) != NULL);
+    }
+}
+
+static void read_value(Arena *arena, Slice text, AttrValue *value);
+
+static void
+read_list(Arena *arena, Slice text, AttrValue *list)
+{
+    AttrValue items[PARTS_MAX] = {0};
+    size_t count = 0;
+    while (text.size > 0) {
+        read_value(arena, cut(&text, ','), &items[count++]);
+    }
+    list->is_list = true;
+    list->kind = items[0].kind;
+    list->value.list.count = count;
+    list->value.list.items = copy_of(arena, items, count * sizeof *items);
+}
+
+static void
+read_value(Arena *arena, Slice text, AttrValue *value)
+{
+    must(text.size > 0);
+    if (text.data[0] == '[') {
+        read_list(arena, inside(text), value);
+    } else if (text.data[0] == '\'') {
+        value->kind = ATTR_STRING;
+        value->value.s = inside(text);
+    } else if (text.data[0] == '<') {
+        value->kind = ATTR_SHAPE;
+        read_shape(inside(text), &value->value.shape);
+    } else if (slice_find(text, '(') < text.size) {
+        value->kind = ATTR_TENSOR;
+        read_tensor(arena, text, &value->value.tensor);
+    } else if (slice_to_int64(text, &value->value.i)) {
+        value->kind = ATTR_INT;
+    } else {
+        value->kind = ATTR_TYPE;
+        value->value.type = dtype_from_name(text);
+    }
+}
+
+static void
+read_node(Arena *arena, Slice line, NodeDef *node)
+{
+    node->name = cut(&line, '=');
+    line = slice_trim(line);
+    node->op = cut(&line, '(');
+    Slice inputs = cut(&line, ')');
+    Slice parts[PARTS_MAX];
+    while (inputs.size > 0) {
+        parts[node->input_count++] = cut(&inputs, ',');
+    }
+    node->inputs = copy_of(arena, parts, node->input_count * sizeof *parts);
+    Attr attrs[PARTS_MAX] = {0};
+    line = slice_trim(line);
+    while (line.size > 0) {
+        Slice pair = cut(&line, ' ');
+        attrs[node->attr_count].name = cut(&pair, '=');
+        read_value(arena, pair, &attrs[node->attr_count++].value);
+    }
+    node->attrs = copy_of(arena, attrs, node->attr_count * sizeof *attrs);
+}
+
+GraphDef *
+graph_literal(const char *text)
+{
+    GraphDef *const def = graph_def_new(1 << 20);
+    if (def == NULL) {
+        return NULL;
+    }
+    Slice rest = slice_from_string(text);
+    size_t capacity = 1;
+    for (size_t index = 0; index < rest.size; index++) {
+        capacity += rest.data[index] == '\n' ? 1 : 0;
+    }
+    NodeDef *const nodes = arena_alloc(def->arena, capacity * sizeof *nodes);
+    while (nodes != NULL && rest.size > 0) {
+        const Slice line = cut(&rest, '\n');
+        if (line.size > 0) {
+            read_node(def->arena, line, &nodes[def->node_count++]);
+        }
+    }
+    def->nodes = nodes;
+    return def;
+}
+
+/* --- Ops ------------------------------------------------------------------------------------------------ */
+
+static Status
+infer_same(Call *call, InferContext *context)
+{
+    if (context->node->input_count == 2 &&
+        !shape_broadcast(&context->inputs[0], &context->inputs[1], &context->outputs[0])) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "the inputs do not fit");
+    }
+    context->outputs[0] = context->node->input_count == 1 ? context->inputs[0] : context->outputs[0];
+    return STATUS_OK;
+}
+
+static Status
+infer_source(Call *call, InferContext *context)
+{
+    (void)call;
+    const AttrValue *const value = node_attr(context->node, "value");
+    context->outputs[0] =
+        value == NULL ? node_attr(context->node, "shape")->value.shape : value->value.tensor.shape;
+    return STATUS_OK;
+}
+
+/* Reads its second input's value: known only when that is a constant. */
+static Status
+infer_fill(Call *call, InferContext *context)
+{
+    (void)call;
+    int64_t size = 0;
+    if (context->values[0] != NULL && tensor_to_int64(context->values[0], 0, &size)) {
+        context->outputs[0] = shape_vector(size);
+    }
+    return STATUS_OK;
+}
+
+static const OpDefinition definitions[] = {
+    {"Add(x:T, y:T)->(z:T) {T:type}", OP_COMMUTATIVE, infer_same},
+    {"Assign(ref:Ref(T), value:T)->(output_ref:Ref(T)) {T:type}", 0, NULL},
+    {"Const()->(output:dtype) {value:tensor, dtype:type}", OP_SOURCE, infer_source},
+    {"Enter(data:T)->(output:T) {T:type, frame_name:string}", OP_CONTROL_FLOW, infer_same},
+    {"Exit(data:T)->(output:T) {T:type}", OP_CONTROL_FLOW, infer_same},
+    {"Fill(dims:int32)->(output:float) {}", 0, infer_fill},
+    {"Identity(input:T)->(output:T) {T:type}", 0, infer_same},
+    {"IdentityN(input:T)->(output:T) {T:list(type)}", 0, NULL},
+    {"MatMul(a:T, b:T)->(product:T) {transpose_a:bool=false, transpose_b:bool=false, T:type}", 0, NULL},
+    {"Merge(inputs:N*T)->(output:T, value_index:int32) {T:type, N:int}", OP_CONTROL_FLOW, NULL},
+    {"NextIteration(data:T)->(output:T) {T:type}", OP_CONTROL_FLOW, infer_same},
+    {"NoOp()->() {}", 0, NULL},
+    {"Pack(values:N*T)->(output:T) {N:int, T:type, axis:int=0}", 0, NULL},
+    {"Placeholder()->(output:dtype) {dtype:type, shape:shape=unk}", OP_SOURCE, infer_source},
+    {"Split(split_dim:int32, value:T)->(output:num_split*T) {num_split:int, T:type}", 0, NULL},
+    {"Variable!()->(ref:Ref(dtype)) {shape:shape, dtype:type}", 0, NULL},
+    {"onnx::Add(A:T, B:T)->(C:T) {T:type}", 0, infer_same},
+    {"onnx::Clip(input:T, min?:T, max?:T)->(output:T) {T:type}", 0, NULL},
+};
+
+const Op *
+literal_op_find(Slice name)
+{
+    static Op ops[COUNT_OF(definitions)];
+    static Arena *arena; /* lives as long as the program, as the real registry's */
+    if (arena == NULL) {
+        arena = arena_new(1 << 20);
+        for (size_t index = 0; index < COUNT_OF(definitions); index++) {
+            Slice error;
+            if (arena == NULL || !signature_parse(arena, &definitions[index], &ops[index], &error)) {
+                abort();
+            }
+        }
+    }
+    for (size_t index = 0; index < COUNT_OF(definitions); index++) {
+        if (slice_equal(ops[index].name, name)) {
+            return &ops[index];
+        }
+    }
+    return NULL;
+}

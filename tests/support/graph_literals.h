@@ -1,0 +1,16 @@
+/* Graphs written down in a test, one node a line, linked against a handful of ops:
+ *
+ *     x = Placeholder() dtype=float32 shape=<2,3>
+ *     n = Const() dtype=int32 value=int32(4)                   a scalar tensor
+ *     s = Split(n, x) num_split=2 T=float32 _note='free' _class=['loc:@x','loc:@n'] _types=[int8]
+ *     y = Add(s, s:1, ^x) T=float32 */
+#pragma once
+
+#include "shared/graph/graph.h"
+
+/* A GraphDef that holds all it needs; NULL without memory. A text that breaks the form aborts the test. */
+GraphDef *graph_literal(const char *text);
+
+/* Add, Assign, Const, Enter, Exit, Fill, Identity, IdentityN, MatMul, Merge, NextIteration, NoOp, Pack,
+ * Placeholder, Split, Variable, onnx::Add, onnx::Clip: TensorFlow's and ONNX's signatures. */
+const Op *literal_op_find(Slice name);
