@@ -1,0 +1,58 @@
+/* Comparisons, logic and choice, element by element. */
+#include "shared/ops/family.h"
+#include "shared/ops/infer.h"
+
+#define COMPARISON(name, flags) {name "(x:T, y:T)->(z:bool) {T:type}", flags, infer_broadcast},
+
+/* Select does not broadcast: the condition is of the branches' shape, a scalar, or a vector that picks rows. */
+static Status
+infer_select(Call *call, InferContext *context)
+{
+    const Shape *condition = &context->inputs[0];
+    Shape branch;
+    char left[SHAPE_TEXT_SIZE];
+    char right[SHAPE_TEXT_SIZE];
+    if (!shape_merge(&context->inputs[1], &context->inputs[2], &branch)) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "the branches have shapes %s and %s",
+            shape_text(&context->inputs[1], left), shape_text(&context->inputs[2], right));
+    }
+    context->outputs[0] = branch;
+    if (condition->rank <= 0 || branch.rank < 0) {
+        return STATUS_OK;
+    }
+    const bool picks_rows = condition->rank == 1 && branch.rank > 1;
+    const Shape rows = shape_vector(picks_rows ? branch.dims[0] : -1);
+    Shape merged;
+    if (!shape_merge(condition, picks_rows ? &rows : &branch, &merged)) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "a condition of shape %s does not choose within %s",
+            shape_text(condition, left), shape_text(&branch, right));
+    }
+    context->outputs[0] = picks_rows ? branch : merged;
+    return STATUS_OK;
+}
+
+/* As many rows as elements are true: only the run knows. */
+static Status
+infer_where(Call *call, InferContext *context)
+{
+    (void)call;
+    context->outputs[0] = shape_of_rank(2);
+    context->outputs[0].dims[1] = context->inputs[0].rank;
+    return STATUS_OK;
+}
+
+static const OpDefinition logic_ops[] = {
+    COMPARISON("Equal", OP_COMMUTATIVE) COMPARISON("NotEqual", OP_COMMUTATIVE) COMPARISON("Less", 0)
+    COMPARISON("LessEqual", 0) COMPARISON("Greater", 0) COMPARISON("GreaterEqual", 0)
+    {"ApproximateEqual(x:T, y:T)->(z:bool) {T:type, tolerance:float=1e-05}", OP_COMMUTATIVE,
+        infer_broadcast},
+    {"LogicalAnd(x:bool, y:bool)->(z:bool) {}", OP_COMMUTATIVE, infer_broadcast},
+    {"LogicalOr(x:bool, y:bool)->(z:bool) {}", OP_COMMUTATIVE, infer_broadcast},
+    {"LogicalNot(x:bool)->(y:bool) {}", 0, infer_unchanged},
+    {"Select(condition:bool, t:T, e:T)->(output:T) {T:type}", 0, infer_select},
+    {"SelectV2(condition:bool, t:T, e:T)->(output:T) {T:type}", 0, infer_broadcast},
+    {"ClipByValue(t:T, clip_value_min:T, clip_value_max:T)->(output:T) {T:type}", 0, infer_broadcast},
+    {"Where(input:T)->(index:int64) {T:type=DT_BOOL}", 0, infer_where},
+};
+
+OP_FAMILY(logic, logic_ops);

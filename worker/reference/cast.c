@@ -1,0 +1,33 @@
+/* Conversion between dtypes. */
+#include "worker/reference/primitives/cast.h"
+#include "worker/reference/primitives/outputs.h"
+
+static bool
+supports(const Node *node)
+{
+    const Dtype from = node->input_dtypes[0];
+    const Dtype to = node->output_dtypes[0];
+    return from == to || cast_supports(from, to);
+}
+
+static Status
+compute(KernelContext *context)
+{
+    const Tensor *input = &context->inputs[0];
+    if (input->dtype == context->node->output_dtypes[0]) {
+        kernel_alias(context, 0, 0, &input->shape);
+        return STATUS_OK;
+    }
+    Tensor *output = NULL;
+    TRY(kernel_output(context, 0, context->node->output_dtypes[0], &input->shape, &output));
+    cast_tensor(input, output);
+    return STATUS_OK;
+}
+
+static const Kernel cast_kernels[] = {
+    {.op = "Cast", .supports = supports, .compute = compute},
+    {.op = "onnx::Cast", .supports = supports, .compute = compute},
+    {.op = "onnx::CastLike", .supports = supports, .compute = compute},
+};
+
+KERNEL_FAMILY(reference, cast, cast_kernels);

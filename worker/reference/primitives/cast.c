@@ -1,0 +1,114 @@
+#include "worker/reference/primitives/cast.h"
+
+#include "worker/reference/primitives/elements.h"
+
+/* A run of elements passes through the widest type of its class, which holds every value exactly. */
+enum { RUN_ELEMENTS = 256 };
+
+typedef enum ValueClass { CLASS_NONE, CLASS_SIGNED, CLASS_UNSIGNED, CLASS_REAL, CLASS_COMPLEX } ValueClass;
+
+typedef union Values {
+    int64_t signed_integers[RUN_ELEMENTS];
+    uint64_t unsigned_integers[RUN_ELEMENTS];
+    double reals[RUN_ELEMENTS];
+    double complex complexes[RUN_ELEMENTS];
+} Values;
+
+/* --- Reading -------------------------------------------------------------------------------------------- */
+
+#define READ_LOOP(name, member, wide, upper, lower, storage, compute, read, write)                           \
+    static void name##_##lower(const void *input, int64_t count, Values *values)                             \
+    {                                                                                                        \
+        const storage *x = input;                                                                            \
+        for (int64_t n = 0; n < count; n++) {                                                                \
+            values->member[n] = (wide)read(x[n]);                                                            \
+        }                                                                                                    \
+    }
+
+SIGNED_ELEMENTS(READ_LOOP, load, signed_integers, int64_t)
+UNSIGNED_ELEMENTS(READ_LOOP, load, unsigned_integers, uint64_t)
+BOOL_ELEMENTS(READ_LOOP, load, unsigned_integers, uint64_t)
+FLOATING_ELEMENTS(READ_LOOP, load, reals, double)
+COMPLEX_ELEMENTS(READ_LOOP, load, complexes, double complex)
+
+typedef struct Reader {
+    ValueClass value_class;
+    void (*load)(const void *input, int64_t count, Values *values);
+} Reader;
+
+#define READER(name, class, upper, lower, ...) [DTYPE_##upper] = {class, name##_##lower},
+static const Reader readers[DTYPE_COUNT] = {
+    SIGNED_ELEMENTS(READER, load, CLASS_SIGNED) UNSIGNED_ELEMENTS(READER, load, CLASS_UNSIGNED)
+    BOOL_ELEMENTS(READER, load, CLASS_UNSIGNED) FLOATING_ELEMENTS(READER, load, CLASS_REAL)
+    COMPLEX_ELEMENTS(READER, load, CLASS_COMPLEX)};
+
+/* --- Writing -------------------------------------------------------------------------------------------- */
+
+/* The integer's 64 bits, signed or not. */
+static uint64_t
+truncate_real(double value)
+{
+    if (value >= 0x1p63) {
+        return value < 0x1p64 ? (uint64_t)value : UINT64_MAX;
+    }
+    if (value >= -0x1p63) {
+        return (uint64_t)(int64_t)value;
+    }
+    return value < 0 ? (uint64_t)INT64_MIN : 0; /* NaN is not below zero */
+}
+
+#define WRITE_LOOP(name, member, conversion, upper, lower, storage, compute, read, write)                    \
+    static void name##_##lower(const Values *values, int64_t count, void *output)                            \
+    {                                                                                                        \
+        storage *z = output;                                                                                 \
+        for (int64_t n = 0; n < count; n++) {                                                                \
+            z[n] = write((compute)conversion(values->member[n]));                                            \
+        }                                                                                                    \
+    }
+
+#define IS_TRUE(value) ((value) != 0)
+
+#define WRITE_LOOPS(name, member, to_integer, to_real, to_complex)                                           \
+    WRAPPING_ELEMENTS(WRITE_LOOP, name, member, to_integer)                                                  \
+    BOOL_ELEMENTS(WRITE_LOOP, name, member, IS_TRUE)                                                         \
+    FLOATING_ELEMENTS(WRITE_LOOP, name, member, to_real)                                                     \
+    COMPLEX_ELEMENTS(WRITE_LOOP, name, member, to_complex)
+
+WRITE_LOOPS(store_signed, signed_integers, , , )
+WRITE_LOOPS(store_unsigned, unsigned_integers, , , )
+WRITE_LOOPS(store_real, reals, truncate_real, , )
+#define TRUNCATE_COMPLEX(value) truncate_real(creal(value))
+WRITE_LOOPS(store_complex, complexes, TRUNCATE_COMPLEX, creal, )
+
+typedef void (*Store)(const Values *values, int64_t count, void *output);
+
+#define STORES(name) {INTEGER_LOOPS(name) BOOL_LOOPS(name) FLOATING_LOOPS(name) COMPLEX_LOOPS(name)}
+static const Store stores[][DTYPE_COUNT] = {
+    [CLASS_SIGNED] = STORES(store_signed),
+    [CLASS_UNSIGNED] = STORES(store_unsigned),
+    [CLASS_REAL] = STORES(store_real),
+    [CLASS_COMPLEX] = STORES(store_complex),
+};
+
+/* -------------------------------------------------------------------------------------------------------- */
+
+bool
+cast_supports(Dtype from, Dtype to)
+{
+    return readers[from].load != NULL && stores[CLASS_REAL][to] != NULL;
+}
+
+void
+cast_tensor(const Tensor *input, Tensor *output)
+{
+    const Reader *reader = &readers[input->dtype];
+    const Store store = stores[reader->value_class][output->dtype];
+    const int64_t count = tensor_element_count(input);
+    Values values;
+    for (int64_t first = 0; first < count; first += RUN_ELEMENTS) {
+        const int64_t size = count - first < RUN_ELEMENTS ? count - first : RUN_ELEMENTS;
+        reader->load(
+            (const char *)input->data + first * (int64_t)dtype_size(input->dtype), size, &values);
+        store(&values, size, (char *)output->data + first * (int64_t)dtype_size(output->dtype));
+    }
+}

@@ -1,0 +1,105 @@
+#include "worker/reference/primitives/elementwise.h"
+
+#include "worker/reference/primitives/outputs.h"
+
+static bool
+has_one_dtype(const Node *node)
+{
+    for (uint32_t index = 1; index < node->input_count; index++) {
+        if (node->input_dtypes[index] != node->input_dtypes[0]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+const ElementwiseOp *
+elementwise_find(const ElementwiseOp *ops, size_t op_count, const Node *node)
+{
+    for (size_t index = 0; index < op_count; index++) {
+        if (slice_equals_string(node->op->name, ops[index].name)) {
+            const bool has_loop = node->input_count > 0 && ops[index].loops[node->input_dtypes[0]] != NULL;
+            return has_loop && has_one_dtype(node) ? &ops[index] : NULL;
+        }
+    }
+    return NULL;
+}
+
+Status
+elementwise_check(KernelContext *context, const ElementwiseOp *op)
+{
+    const Tensor *input = &context->inputs[context->input_count - 1];
+    if (op->checks == 0 || !dtype_is_integer(input->dtype)) {
+        return STATUS_OK;
+    }
+    const int64_t count = tensor_element_count(input);
+    for (int64_t index = 0; index < count; index++) {
+        int64_t value = 0;
+        if (!tensor_to_int64(input, index, &value)) {
+            continue; /* above INT64_MAX: neither zero nor negative */
+        }
+        const bool is_refused = ((op->checks & ELEMENTWISE_REFUSES_ZERO) != 0 && value == 0) ||
+                                ((op->checks & ELEMENTWISE_REFUSES_NEGATIVE) != 0 && value < 0);
+        if (is_refused) {
+            return call_fail(context->call, STATUS_INVALID_ARGUMENT,
+                "element %lld of the second input is %lld, which is not allowed for %s integers",
+                (long long)index, (long long)value, dtype_name(input->dtype));
+        }
+    }
+    return STATUS_OK;
+}
+
+static void
+read_parameters(const Node *node, const ElementwiseOp *op, float *ret_parameters)
+{
+    for (size_t index = 0; index < COUNT_OF(op->parameters); index++) {
+        const char *name = op->parameters[index];
+        ret_parameters[index] = name == NULL ? 0 : node_attr_float(node, name);
+    }
+}
+
+/* The input that could lend its memory: the first of the result's size is tried. */
+static uint32_t
+pick_forwarded(const KernelContext *context)
+{
+    return context->input_count > 1 && tensor_element_count(&context->inputs[0]) <
+                                           tensor_element_count(&context->inputs[1])
+               ? 1
+               : 0;
+}
+
+Status
+elementwise_compute(KernelContext *context, const ElementwiseOp *op)
+{
+    TRY(elementwise_check(context, op));
+    const ElementLoop loop = op->loops[context->inputs[0].dtype];
+    Tensor *output = NULL;
+    TRY(output_forward(context, pick_forwarded(context), &output));
+    float parameters[COUNT_OF(op->parameters)];
+    read_parameters(context->node, op, parameters);
+    const Tensor *inputs[BROADCAST_INPUTS_MAX];
+    for (uint32_t index = 0; index < context->input_count; index++) {
+        inputs[index] = &context->inputs[index];
+    }
+    broadcast_run(inputs, (int)context->input_count, output, parameters, loop);
+    return STATUS_OK;
+}
+
+Status
+elementwise_fold(KernelContext *context, const ElementwiseOp *op)
+{
+    if (context->input_count == 1) {
+        kernel_alias(context, 0, 0, &context->inputs[0].shape);
+        return STATUS_OK;
+    }
+    const ElementLoop loop = op->loops[context->inputs[0].dtype];
+    Tensor *output = NULL;
+    TRY(output_new(context, &output));
+    const Tensor *pair[] = {&context->inputs[0], &context->inputs[1]};
+    broadcast_run(pair, 2, output, NULL, loop);
+    for (uint32_t index = 2; index < context->input_count; index++) {
+        const Tensor *next[] = {output, &context->inputs[index]};
+        broadcast_run(next, 2, output, NULL, loop);
+    }
+    return STATUS_OK;
+}

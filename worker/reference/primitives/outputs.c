@@ -1,0 +1,72 @@
+#include "worker/reference/primitives/outputs.h"
+
+#include "shared/base/memory.h"
+
+enum { INPUTS_ON_STACK = 8 };
+
+static Status
+run_rule(KernelContext *context, Shape *shapes, const Tensor **values, Shape *ret_shapes)
+{
+    for (uint32_t index = 0; index < context->input_count; index++) {
+        const bool is_absent = context->inputs[index].dtype == DTYPE_INVALID;
+        shapes[index] = is_absent ? shape_unknown() : context->inputs[index].shape;
+        values[index] = is_absent ? NULL : &context->inputs[index];
+    }
+    for (uint32_t index = 0; index < context->output_count; index++) {
+        ret_shapes[index] = shape_unknown();
+    }
+    InferContext infer = {
+        .node = context->node, .inputs = shapes, .values = values, .outputs = ret_shapes};
+    return context->node->op->infer_shapes(context->call, &infer);
+}
+
+static Status
+check_known(KernelContext *context, const Shape *shapes)
+{
+    for (uint32_t index = 0; index < context->output_count; index++) {
+        if (!shape_is_known(&shapes[index])) {
+            char text[SHAPE_TEXT_SIZE];
+            return call_fail(context->call, STATUS_INTERNAL, "the shape rule of '%.*s' leaves output %u as %s",
+                SLICE_PRINT(context->node->op->name), index, shape_text(&shapes[index], text));
+        }
+    }
+    return STATUS_OK;
+}
+
+Status
+output_shapes(KernelContext *context, Shape *ret_shapes)
+{
+    if (context->input_count <= INPUTS_ON_STACK) {
+        Shape shapes[INPUTS_ON_STACK];
+        const Tensor *values[INPUTS_ON_STACK];
+        TRY(run_rule(context, shapes, values, ret_shapes));
+        return check_known(context, ret_shapes);
+    }
+    AUTO_MEMORY Shape *shapes = memory_new(context->input_count, sizeof *shapes);
+    AUTO_MEMORY const Tensor **values = memory_new(context->input_count, sizeof *values);
+    if (shapes == NULL || values == NULL) {
+        return call_fail_memory(context->call, "the inputs' shapes");
+    }
+    TRY(run_rule(context, shapes, values, ret_shapes));
+    return check_known(context, ret_shapes);
+}
+
+Status
+output_new(KernelContext *context, Tensor **ret_output)
+{
+    Shape shape;
+    TRY(output_shapes(context, &shape));
+    return kernel_output(context, 0, context->node->output_dtypes[0], &shape, ret_output);
+}
+
+Status
+output_forward(KernelContext *context, uint32_t input, Tensor **ret_output)
+{
+    Shape shape;
+    TRY(output_shapes(context, &shape));
+    const Dtype dtype = context->node->output_dtypes[0];
+    if (context->inputs[input].dtype != dtype) {
+        return kernel_output(context, 0, dtype, &shape, ret_output);
+    }
+    return kernel_forward(context, input, 0, dtype, &shape, ret_output);
+}
