@@ -52,7 +52,8 @@ power_integer(uint64_t base, uint64_t exponent)
     return result;
 }
 
-#define FLOOR_REMAINDER(a, b) (fmod(a, b) != 0 && (fmod(a, b) < 0) != ((b) < 0) ? fmod(a, b) + (b) : fmod(a, b))
+#define FLOOR_REMAINDER(a, b)                                                                                \
+    (fmod(a, b) != 0 && (fmod(a, b) < 0) != ((b) < 0) ? fmod(a, b) + (b) : fmod(a, b))
 
 /* NaN wins over a number on either side. */
 #define LARGER(a, b) ((a) > (b) || (a) != (a) ? (a) : (b))
@@ -215,9 +216,10 @@ power_mixed(KernelContext *context)
 {
     Shape shape;
     TRY(output_shapes(context, &shape));
-    const Dtype dtype = dtype_is_integer(context->inputs[0].dtype) && dtype_is_integer(context->inputs[1].dtype)
-                            ? DTYPE_INT64
-                            : DTYPE_FLOAT64;
+    const Dtype dtype =
+        dtype_is_integer(context->inputs[0].dtype) && dtype_is_integer(context->inputs[1].dtype)
+            ? DTYPE_INT64
+            : DTYPE_FLOAT64;
     AUTO_TENSOR base = {0};
     AUTO_TENSOR exponent = {0};
     AUTO_TENSOR result = {0};

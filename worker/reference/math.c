@@ -62,7 +62,7 @@ FLOAT_PAIRS(sigmoid_gradient, b *a *(1 - a))
 FLOAT_PAIRS(tanh_gradient, b *(1 - a * a))
 FLOAT_PAIRS(rsqrt_gradient, b *a *a *a / -2)
 FLOAT_PAIRS(sqrt_gradient, b / (2 * a))
-FLOAT_PAIRS(reciprocal_gradient, -b * a * a)
+FLOAT_PAIRS(reciprocal_gradient, -b *a *a)
 
 /* Rounding leaves integers as they are; halves go to the even neighbour (TensorFlow, ONNX). */
 #define ROUNDINGS(name, expression)                                                                          \

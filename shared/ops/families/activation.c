@@ -18,11 +18,11 @@ infer_softmax(Call *call, InferContext *context)
 
 static const OpDefinition activation_ops[] = {
     ACTIVATION("Relu") ACTIVATION("Relu6") ACTIVATION("Elu") ACTIVATION("Selu") ACTIVATION("Softplus")
-    ACTIVATION("Softsign")
-    ACTIVATION_GRADIENT("ReluGrad", "features") ACTIVATION_GRADIENT("Relu6Grad", "features")
-    ACTIVATION_GRADIENT("EluGrad", "outputs") ACTIVATION_GRADIENT("SeluGrad", "outputs")
-    ACTIVATION_GRADIENT("SoftplusGrad", "features") ACTIVATION_GRADIENT("SoftsignGrad", "features")
-    {"LeakyRelu(features:T)->(activations:T) {alpha:float=0.2, T:type=DT_FLOAT}", 0, infer_unchanged},
+        ACTIVATION("Softsign") ACTIVATION_GRADIENT("ReluGrad", "features") ACTIVATION_GRADIENT("Relu6Grad",
+            "features") ACTIVATION_GRADIENT("EluGrad", "outputs") ACTIVATION_GRADIENT("SeluGrad", "outputs")
+            ACTIVATION_GRADIENT("SoftplusGrad", "features") ACTIVATION_GRADIENT("SoftsignGrad", "features"){
+                "LeakyRelu(features:T)->(activations:T) {alpha:float=0.2, T:type=DT_FLOAT}", 0,
+                infer_unchanged},
     {"LeakyReluGrad(gradients:T, features:T)->(backprops:T) {alpha:float=0.2, T:type=DT_FLOAT}", 0,
         infer_broadcast},
     {"Softmax(logits:T)->(softmax:T) {T:type}", 0, infer_softmax},

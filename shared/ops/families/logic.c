@@ -4,7 +4,8 @@
 
 #define COMPARISON(name, flags) {name "(x:T, y:T)->(z:bool) {T:type}", flags, infer_broadcast},
 
-/* Select does not broadcast: the condition is of the branches' shape, a scalar, or a vector that picks rows. */
+/* Select does not broadcast: the condition is of the branches' shape, a scalar, or a vector that picks rows.
+ */
 static Status
 infer_select(Call *call, InferContext *context)
 {
@@ -43,9 +44,9 @@ infer_where(Call *call, InferContext *context)
 
 static const OpDefinition logic_ops[] = {
     COMPARISON("Equal", OP_COMMUTATIVE) COMPARISON("NotEqual", OP_COMMUTATIVE) COMPARISON("Less", 0)
-    COMPARISON("LessEqual", 0) COMPARISON("Greater", 0) COMPARISON("GreaterEqual", 0)
-    {"ApproximateEqual(x:T, y:T)->(z:bool) {T:type, tolerance:float=1e-05}", OP_COMMUTATIVE,
-        infer_broadcast},
+        COMPARISON("LessEqual", 0) COMPARISON("Greater", 0) COMPARISON("GreaterEqual", 0){
+            "ApproximateEqual(x:T, y:T)->(z:bool) {T:type, tolerance:float=1e-05}", OP_COMMUTATIVE,
+            infer_broadcast},
     {"LogicalAnd(x:bool, y:bool)->(z:bool) {}", OP_COMMUTATIVE, infer_broadcast},
     {"LogicalOr(x:bool, y:bool)->(z:bool) {}", OP_COMMUTATIVE, infer_broadcast},
     {"LogicalNot(x:bool)->(y:bool) {}", 0, infer_unchanged},

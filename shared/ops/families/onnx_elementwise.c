@@ -4,7 +4,8 @@
 #include "shared/ops/infer.h"
 
 #define FUNCTION(name) {"onnx::" name "(X:T)->(Y:T) {T:type}", 0, infer_unchanged},
-#define FUNCTION_ALPHA(name, alpha) {"onnx::" name "(X:T)->(Y:T) {alpha:float=" alpha ", T:type}", 0, infer_unchanged},
+#define FUNCTION_ALPHA(name, alpha)                                                                          \
+    {"onnx::" name "(X:T)->(Y:T) {alpha:float=" alpha ", T:type}", 0, infer_unchanged},
 #define PAIR(name, flags) {"onnx::" name "(A:T, B:T)->(C:T) {T:type}", flags, infer_broadcast},
 #define COMPARISON(name, flags) {"onnx::" name "(A:T, B:T)->(C:bool) {T:type}", flags, infer_broadcast},
 #define LOGIC(name) {"onnx::" name "(A:bool, B:bool)->(C:bool) {}", OP_COMMUTATIVE, infer_broadcast},
@@ -27,16 +28,18 @@ infer_first(Call *call, InferContext *context)
 }
 
 static const OpDefinition onnx_elementwise_ops[] = {
-    FUNCTION("Abs") FUNCTION("Neg") FUNCTION("Sign") FUNCTION("Sqrt") FUNCTION("Reciprocal")
-    FUNCTION("Exp") FUNCTION("Log") FUNCTION("Floor") FUNCTION("Ceil") FUNCTION("Round") FUNCTION("Erf")
-    FUNCTION("Sin") FUNCTION("Cos") FUNCTION("Tan") FUNCTION("Asin") FUNCTION("Acos") FUNCTION("Atan")
-    FUNCTION("Sinh") FUNCTION("Cosh") FUNCTION("Tanh") FUNCTION("Asinh") FUNCTION("Acosh")
-    FUNCTION("Atanh") FUNCTION("Sigmoid") FUNCTION("BitwiseNot") FUNCTION("Relu") FUNCTION("Softplus")
-    FUNCTION("Softsign") FUNCTION("HardSwish") FUNCTION("Mish") FUNCTION("Identity")
-    FUNCTION_ALPHA("Elu", "1") FUNCTION_ALPHA("Celu", "1") FUNCTION_ALPHA("LeakyRelu", "0.01")
-    FUNCTION_ALPHA("ThresholdedRelu", "1")
-    {"onnx::Selu(X:T)->(Y:T) {alpha:float=1.67326319217681884765625, gamma:float=1.05070102214813232421875, "
-     "T:type}", 0, infer_unchanged},
+    FUNCTION("Abs") FUNCTION("Neg") FUNCTION("Sign") FUNCTION("Sqrt") FUNCTION("Reciprocal") FUNCTION("Exp")
+        FUNCTION("Log") FUNCTION("Floor") FUNCTION("Ceil") FUNCTION("Round") FUNCTION("Erf") FUNCTION("Sin")
+            FUNCTION("Cos") FUNCTION("Tan") FUNCTION("Asin") FUNCTION("Acos") FUNCTION("Atan")
+                FUNCTION("Sinh") FUNCTION("Cosh") FUNCTION("Tanh") FUNCTION("Asinh") FUNCTION("Acosh")
+                    FUNCTION("Atanh") FUNCTION("Sigmoid") FUNCTION("BitwiseNot") FUNCTION("Relu")
+                        FUNCTION("Softplus") FUNCTION("Softsign") FUNCTION("HardSwish") FUNCTION("Mish")
+                            FUNCTION("Identity") FUNCTION_ALPHA("Elu", "1") FUNCTION_ALPHA("Celu", "1")
+                                FUNCTION_ALPHA("LeakyRelu", "0.01") FUNCTION_ALPHA("ThresholdedRelu", "1"){
+                                    "onnx::Selu(X:T)->(Y:T) {alpha:float=1.67326319217681884765625, "
+                                    "gamma:float=1.05070102214813232421875, "
+                                    "T:type}",
+                                    0, infer_unchanged},
     {"onnx::HardSigmoid(X:T)->(Y:T) {alpha:float=0.2, beta:float=0.5, T:type}", 0, infer_unchanged},
     {"onnx::Gelu(X:T)->(Y:T) {approximate:string=none, T:type}", 0, infer_unchanged},
     {"onnx::IsNaN(X:T)->(Y:bool) {T:type}", 0, infer_unchanged},
@@ -46,18 +49,17 @@ static const OpDefinition onnx_elementwise_ops[] = {
     {"onnx::Cast(input:T)->(output:to) {to:type, saturate:int=1, round_mode:string=up, T:type}", 0,
         infer_unchanged},
     {"onnx::CastLike(input:T, target_type:U)->(output:U) {saturate:int=1, round_mode:string=up, T:type, "
-     "U:type}", 0, infer_unchanged},
+     "U:type}",
+        0, infer_unchanged},
     PAIR("Add", OP_COMMUTATIVE) PAIR("Sub", 0) PAIR("Mul", OP_COMMUTATIVE) PAIR("Div", 0)
-    PAIR("BitwiseAnd", OP_COMMUTATIVE) PAIR("BitwiseOr", OP_COMMUTATIVE) PAIR("BitwiseXor", OP_COMMUTATIVE)
-    {"onnx::Mod(A:T, B:T)->(C:T) {fmod:int=0, T:type}", 0, infer_broadcast},
+        PAIR("BitwiseAnd", OP_COMMUTATIVE) PAIR("BitwiseOr", OP_COMMUTATIVE) PAIR("BitwiseXor",
+            OP_COMMUTATIVE){"onnx::Mod(A:T, B:T)->(C:T) {fmod:int=0, T:type}", 0, infer_broadcast},
     {"onnx::BitShift(X:T, Y:T)->(Z:T) {direction:string, T:type}", 0, infer_broadcast},
     {"onnx::Pow(X:T, Y:T1)->(Z:T) {T:type, T1:type}", 0, infer_broadcast},
     COMPARISON("Equal", OP_COMMUTATIVE) COMPARISON("Less", 0) COMPARISON("LessOrEqual", 0)
-    COMPARISON("Greater", 0) COMPARISON("GreaterOrEqual", 0)
-    LOGIC("And") LOGIC("Or") LOGIC("Xor")
-    {"onnx::Not(X:bool)->(Y:bool) {}", 0, infer_unchanged},
+        COMPARISON("Greater", 0) COMPARISON("GreaterOrEqual", 0) LOGIC("And") LOGIC("Or")
+            LOGIC("Xor"){"onnx::Not(X:bool)->(Y:bool) {}", 0, infer_unchanged},
     {"onnx::Where(condition:bool, X:T, Y:T)->(output:T) {T:type}", 0, infer_broadcast},
-    FOLD("Sum") FOLD("Max") FOLD("Min") FOLD("Mean")
-};
+    FOLD("Sum") FOLD("Max") FOLD("Min") FOLD("Mean")};
 
 OP_FAMILY(onnx_elementwise, onnx_elementwise_ops);

@@ -78,8 +78,8 @@ walk_next(const Walk *walk, int input_count, int64_t *position, int64_t *offsets
 }
 
 void
-broadcast_run(const Tensor *const *inputs, int input_count, Tensor *output, const float *parameters,
-    ElementLoop loop)
+broadcast_run(
+    const Tensor *const *inputs, int input_count, Tensor *output, const float *parameters, ElementLoop loop)
 {
     if (tensor_element_count(output) == 0) {
         return;

@@ -20,5 +20,5 @@ typedef struct ElementRun {
 typedef void (*ElementLoop)(const ElementRun *run);
 
 /* Every input must broadcast to the output's shape. The output may be one of the inputs of its shape. */
-void broadcast_run(const Tensor *const *inputs, int input_count, Tensor *output, const float *parameters,
-    ElementLoop loop);
+void broadcast_run(
+    const Tensor *const *inputs, int input_count, Tensor *output, const float *parameters, ElementLoop loop);

@@ -37,10 +37,9 @@ typedef struct Reader {
 } Reader;
 
 #define READER(name, class, upper, lower, ...) [DTYPE_##upper] = {class, name##_##lower},
-static const Reader readers[DTYPE_COUNT] = {
-    SIGNED_ELEMENTS(READER, load, CLASS_SIGNED) UNSIGNED_ELEMENTS(READER, load, CLASS_UNSIGNED)
-    BOOL_ELEMENTS(READER, load, CLASS_UNSIGNED) FLOATING_ELEMENTS(READER, load, CLASS_REAL)
-    COMPLEX_ELEMENTS(READER, load, CLASS_COMPLEX)};
+static const Reader readers[DTYPE_COUNT] = {SIGNED_ELEMENTS(READER, load, CLASS_SIGNED)
+        UNSIGNED_ELEMENTS(READER, load, CLASS_UNSIGNED) BOOL_ELEMENTS(READER, load, CLASS_UNSIGNED)
+            FLOATING_ELEMENTS(READER, load, CLASS_REAL) COMPLEX_ELEMENTS(READER, load, CLASS_COMPLEX)};
 
 /* --- Writing -------------------------------------------------------------------------------------------- */
 
@@ -82,7 +81,10 @@ WRITE_LOOPS(store_complex, complexes, TRUNCATE_COMPLEX, creal, )
 
 typedef void (*Store)(const Values *values, int64_t count, void *output);
 
-#define STORES(name) {INTEGER_LOOPS(name) BOOL_LOOPS(name) FLOATING_LOOPS(name) COMPLEX_LOOPS(name)}
+#define STORES(name)                                                                                         \
+    {                                                                                                        \
+        INTEGER_LOOPS(name) BOOL_LOOPS(name) FLOATING_LOOPS(name) COMPLEX_LOOPS(name)                        \
+    }
 static const Store stores[][DTYPE_COUNT] = {
     [CLASS_SIGNED] = STORES(store_signed),
     [CLASS_UNSIGNED] = STORES(store_unsigned),
@@ -107,8 +109,7 @@ cast_tensor(const Tensor *input, Tensor *output)
     Values values;
     for (int64_t first = 0; first < count; first += RUN_ELEMENTS) {
         const int64_t size = count - first < RUN_ELEMENTS ? count - first : RUN_ELEMENTS;
-        reader->load(
-            (const char *)input->data + first * (int64_t)dtype_size(input->dtype), size, &values);
+        reader->load((const char *)input->data + first * (int64_t)dtype_size(input->dtype), size, &values);
         store(&values, size, (char *)output->data + first * (int64_t)dtype_size(output->dtype));
     }
 }

@@ -62,8 +62,8 @@ read_parameters(const Node *node, const ElementwiseOp *op, float *ret_parameters
 static uint32_t
 pick_forwarded(const KernelContext *context)
 {
-    return context->input_count > 1 && tensor_element_count(&context->inputs[0]) <
-                                           tensor_element_count(&context->inputs[1])
+    return context->input_count > 1 &&
+                   tensor_element_count(&context->inputs[0]) < tensor_element_count(&context->inputs[1])
                ? 1
                : 0;
 }

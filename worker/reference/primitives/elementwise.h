@@ -25,7 +25,8 @@ const ElementwiseOp *elementwise_find(const ElementwiseOp *ops, size_t op_count,
 /* One to three inputs. INVALID_ARGUMENT for shapes that do not broadcast and for refused values. */
 MUST_USE Status elementwise_compute(KernelContext *context, const ElementwiseOp *op);
 
-/* INVALID_ARGUMENT when the last input has integers that the op refuses; elementwise_compute() asks itself. */
+/* INVALID_ARGUMENT when the last input has integers that the op refuses; elementwise_compute() asks itself.
+ */
 MUST_USE Status elementwise_check(KernelContext *context, const ElementwiseOp *op);
 
 /* Any number of inputs, folded from the left with a loop of two; one input is passed on. */

@@ -15,8 +15,7 @@ run_rule(KernelContext *context, Shape *shapes, const Tensor **values, Shape *re
     for (uint32_t index = 0; index < context->output_count; index++) {
         ret_shapes[index] = shape_unknown();
     }
-    InferContext infer = {
-        .node = context->node, .inputs = shapes, .values = values, .outputs = ret_shapes};
+    InferContext infer = {.node = context->node, .inputs = shapes, .values = values, .outputs = ret_shapes};
     return context->node->op->infer_shapes(context->call, &infer);
 }
 
@@ -26,8 +25,9 @@ check_known(KernelContext *context, const Shape *shapes)
     for (uint32_t index = 0; index < context->output_count; index++) {
         if (!shape_is_known(&shapes[index])) {
             char text[SHAPE_TEXT_SIZE];
-            return call_fail(context->call, STATUS_INTERNAL, "the shape rule of '%.*s' leaves output %u as %s",
-                SLICE_PRINT(context->node->op->name), index, shape_text(&shapes[index], text));
+            return call_fail(context->call, STATUS_INTERNAL,
+                "the shape rule of '%.*s' leaves output %u as %s", SLICE_PRINT(context->node->op->name),
+                index, shape_text(&shapes[index], text));
         }
     }
     return STATUS_OK;
