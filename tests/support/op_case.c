@@ -1,0 +1,411 @@
+#include "tests/support/op_case.h"
+
+#include "shared/base/text.h"
+#include "shared/ops/registry.h"
+#include "shared/ops/signature.h"
+#include "tests/support/cmocka_all.h"
+#include "tests/support/tensor_literals.h"
+#include "worker/runtime/kernel.h"
+
+enum { ARENA_SIZE = 1 << 22, ATTRS_MAX = 24 };
+
+/* What the shape rule is told about the inputs. */
+typedef enum Knowledge { KNOWS_VALUES, KNOWS_SHAPES, KNOWS_NOTHING } Knowledge;
+
+typedef struct Run {
+    const OpCase *op_case;
+    const Op *op;
+    Call *call;
+    Tensor inputs[OP_CASE_TENSORS_MAX];
+    uint32_t input_count;
+    GraphDef *def;
+} Run;
+
+static void
+release_buffer(void *buffer)
+{
+    tensor_buffer_unref(buffer);
+}
+
+/* A tensor that the arena gives back. */
+static Tensor
+keep(Arena *arena, Tensor tensor)
+{
+    if (tensor.buffer != NULL) {
+        assert_non_null(arena_defer(arena, release_buffer, tensor.buffer));
+    }
+    return tensor;
+}
+
+/* --- Attributes ----------------------------------------------------------------------------------------- */
+
+/* The value of `name` in "name=value; …". */
+static bool
+find_given(const char *attrs, Slice name, Slice *ret_value)
+{
+    Slice rest = slice_from_string(attrs);
+    Slice part;
+    while (rest.size > 0 && slice_split(&rest, ';', &part)) {
+        part = slice_trim(part);
+        const size_t equals = slice_find(part, '=');
+        if (slice_equal(slice_part(part, 0, equals), name)) {
+            *ret_value = slice_part(part, equals + 1, SIZE_MAX);
+            return true;
+        }
+    }
+    return false;
+}
+
+static Shape
+read_shape(Slice text)
+{
+    Shape shape = shape_unknown();
+    Slice part;
+    if (text.size > 0 && text.data[0] == '[') {
+        shape = shape_scalar();
+        text = slice_part(text, 1, text.size - 2);
+        while (text.size > 0 && slice_split(&text, ',', &part)) {
+            assert_true(slice_to_int64(part, &shape.dims[shape.rank++]));
+        }
+    }
+    return shape;
+}
+
+/* Scalars and lists in the form of defaults: the signature parser reads them. */
+static AttrValue
+read_default(Arena *arena, const OpAttribute *declared, Slice text)
+{
+    static const char *const kinds[] = {[ATTR_STRING] = "string",
+        [ATTR_INT] = "int",
+        [ATTR_FLOAT] = "float",
+        [ATTR_BOOL] = "bool",
+        [ATTR_TYPE] = "type",
+        [ATTR_SHAPE] = "shape"};
+    char signature[512];
+    (void)snprintf(signature, sizeof signature, declared->is_list ? "A()->() {a:list(%s)=%.*s}" : "A()->() {a:%s=%.*s}",
+        kinds[declared->kind], SLICE_PRINT(text));
+    const OpDefinition definition = {.signature = text_copy(arena, slice_from_string(signature))};
+    Op op;
+    Slice error = SLICE("");
+    if (!signature_parse(arena, &definition, &op, &error)) {
+        fail_msg("'%s' is not read", signature);
+    }
+    return op.attrs[0].default_value;
+}
+
+static AttrValue
+read_attr(Arena *arena, const OpAttribute *declared, Slice text)
+{
+    AttrValue value = {.kind = declared->kind};
+    if (declared->kind == ATTR_TYPE && !declared->is_list) {
+        value.value.type = dtype_from_name(text);
+    } else if (declared->kind == ATTR_SHAPE && !declared->is_list) {
+        value.value.shape = read_shape(text);
+    } else if (declared->kind == ATTR_TENSOR) {
+        value.value.tensor = keep(arena, tensor_literal(text_copy(arena, text)));
+    } else {
+        value = read_default(arena, declared, text);
+    }
+    return value;
+}
+
+/* A type or number attribute, told by the inputs: all inputs that remain belong to a numbered argument. */
+static bool
+derive_attr(const Run *run, const OpAttribute *declared, AttrValue *value)
+{
+    const Op *op = run->op;
+    uint32_t position = 0;
+    for (size_t index = 0; index < op->input_count; index++) {
+        const OpArgument *argument = &op->inputs[index];
+        const bool is_number = slice_equal(argument->number_attr, declared->name);
+        const uint32_t others = (uint32_t)op->input_count - 1;
+        const uint32_t count = argument->number_attr.size > 0 ? run->input_count - others : 1;
+        if (is_number) {
+            *value = (AttrValue){.kind = ATTR_INT, .value.i = count};
+            return true;
+        }
+        if (slice_equal(argument->type_attr, declared->name) && position < run->input_count &&
+            run->inputs[position].dtype != DTYPE_INVALID) {
+            *value = (AttrValue){.kind = ATTR_TYPE, .value.type = run->inputs[position].dtype};
+            return true;
+        }
+        position += count;
+    }
+    return false;
+}
+
+static const Attr *
+make_attrs(Run *run, size_t *ret_count)
+{
+    Arena *arena = run->def->arena;
+    Attr *attrs = arena_alloc(arena, ATTRS_MAX * sizeof *attrs);
+    assert_non_null(attrs);
+    size_t count = 0;
+    for (size_t index = 0; index < run->op->attr_count; index++) {
+        const OpAttribute *declared = &run->op->attrs[index];
+        Slice text;
+        attrs[count].name = declared->name;
+        if (run->op_case->attrs != NULL && find_given(run->op_case->attrs, declared->name, &text)) {
+            attrs[count++].value = read_attr(arena, declared, text);
+        } else if (derive_attr(run, declared, &attrs[count].value)) {
+            count++;
+        }
+    }
+    *ret_count = count;
+    return attrs;
+}
+
+/* --- Graph ---------------------------------------------------------------------------------------------- */
+
+static NodeDef
+make_source(Run *run, uint32_t index, Knowledge knowledge)
+{
+    Arena *arena = run->def->arena;
+    Attr *attrs = arena_alloc(arena, 2 * sizeof *attrs);
+    assert_non_null(attrs);
+    const Tensor *tensor = &run->inputs[index];
+    attrs[0].name = SLICE("dtype");
+    attrs[0].value = (AttrValue){.kind = ATTR_TYPE, .value.type = tensor->dtype};
+    if (knowledge == KNOWS_VALUES) {
+        attrs[1].name = SLICE("value");
+        attrs[1].value = (AttrValue){.kind = ATTR_TENSOR, .value.tensor = keep(arena, tensor_ref(tensor))};
+    } else {
+        attrs[1].name = SLICE("shape");
+        attrs[1].value = (AttrValue){.kind = ATTR_SHAPE,
+            .value.shape = knowledge == KNOWS_SHAPES ? tensor->shape : shape_unknown()};
+    }
+    const NodeDef node = {
+        .name = slice_from_string(text_format(arena, "input%u", index)),
+        .op = knowledge == KNOWS_VALUES ? SLICE("Const") : SLICE("Placeholder"),
+        .attrs = attrs,
+        .attr_count = 2,
+    };
+    return node;
+}
+
+/* The sources that exist, then the op. */
+static GraphDef *
+make_graph(Run *run, Knowledge knowledge)
+{
+    run->def = graph_def_new(ARENA_SIZE);
+    assert_non_null(run->def);
+    NodeDef *nodes = arena_alloc(run->def->arena, (run->input_count + 1) * sizeof *nodes);
+    Slice *inputs = arena_alloc(run->def->arena, (run->input_count + 1) * sizeof *inputs);
+    assert_true(nodes != NULL && inputs != NULL);
+    size_t count = 0;
+    for (uint32_t index = 0; index < run->input_count; index++) {
+        if (run->inputs[index].dtype == DTYPE_INVALID) {
+            inputs[index] = SLICE("");
+            continue;
+        }
+        nodes[count] = make_source(run, index, knowledge);
+        inputs[index] = nodes[count++].name;
+    }
+    nodes[count] = (NodeDef){.name = SLICE("subject"),
+        .op = slice_from_string(run->op_case->op),
+        .inputs = inputs,
+        .input_count = run->input_count};
+    nodes[count].attrs = make_attrs(run, &nodes[count].attr_count);
+    run->def->nodes = nodes;
+    run->def->node_count = count + 1;
+    return run->def;
+}
+
+static Status
+link_and_infer(Run *run, Knowledge knowledge, Graph **ret_graph, const Shape **ret_shapes)
+{
+    AUTO_GRAPH_DEF def = make_graph(run, knowledge);
+    AUTO_GRAPH graph = NULL;
+    const GraphLimits limits = {.allows_internal = true};
+    TRY(graph_link(run->call, def, op_find, limits, &graph));
+    const Shape *const *shapes = NULL;
+    TRY(graph_infer_shapes(run->call, graph, NULL, 0, &shapes));
+    *ret_shapes = shapes[graph_find(graph, SLICE("subject"))->id];
+    *ret_graph = TAKE(graph);
+    return STATUS_OK;
+}
+
+/* --- Kernel --------------------------------------------------------------------------------------------- */
+
+static TensorBuffer *
+heap_allocate(Device *device, size_t size)
+{
+    (void)device;
+    return tensor_buffer_new(size);
+}
+
+static void
+heap_memory(const Device *device, DeviceMemory *ret_memory)
+{
+    (void)device;
+    *ret_memory = (DeviceMemory){0};
+}
+
+static const Kernel *
+find_kernel(const Node *node)
+{
+    for (size_t family = 0; family < reference_table_count; family++) {
+        for (size_t index = 0; index < reference_table[family]->kernel_count; index++) {
+            const Kernel *kernel = &reference_table[family]->kernels[index];
+            if (slice_equals_string(node->op->name, kernel->op) &&
+                (kernel->supports == NULL || kernel->supports(node))) {
+                return kernel;
+            }
+        }
+    }
+    return NULL;
+}
+
+static Status
+compute(Run *run, const Node *node, Tensor *inputs, Tensor *outputs)
+{
+    Device device = {.type = "CPU", .thread_count = 1, .allocate = heap_allocate, .memory = heap_memory};
+    const Kernel *kernel = find_kernel(node);
+    if (kernel == NULL) {
+        return call_fail(run->call, STATUS_UNIMPLEMENTED, "no reference kernel supports the node");
+    }
+    void *state = NULL;
+    if (kernel->create != NULL) {
+        TRY(kernel->create(run->call, node, &state));
+    }
+    KernelContext context = {.call = run->call,
+        .device = &device,
+        .node = node,
+        .state = state,
+        .inputs = inputs,
+        .input_count = node->input_count,
+        .outputs = outputs,
+        .output_count = node->output_count};
+    const Status status = kernel->compute(&context);
+    if (kernel->destroy != NULL) {
+        kernel->destroy(state);
+    }
+    return status;
+}
+
+/* --- Comparing ------------------------------------------------------------------------------------------ */
+
+static bool
+check_shapes(const Node *node, const Shape *inferred, const Tensor *outputs, Knowledge knowledge)
+{
+    static const char *const names[] = {"values", "shapes", "nothing"};
+    for (uint32_t index = 0; index < node->output_count; index++) {
+        Shape merged;
+        if (!shape_merge(&inferred[index], &outputs[index].shape, &merged)) {
+            char left[SHAPE_TEXT_SIZE];
+            char right[SHAPE_TEXT_SIZE];
+            print_error("knowing %s, output %u is inferred as %s, but computed as %s\n", names[knowledge], index,
+                shape_text(&inferred[index], left), shape_text(&outputs[index].shape, right));
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool
+check_outputs(const OpCase *op_case, const Node *node, const Tensor *outputs)
+{
+    for (uint32_t index = 0; index < node->output_count && op_case->outputs[index] != NULL; index++) {
+        if (op_case->outputs[index][0] == '\0') {
+            continue; /* not looked at */
+        }
+        AUTO_TENSOR expected = tensor_literal(op_case->outputs[index]);
+        const double tolerance =
+            op_case->tolerance > 0 ? op_case->tolerance : tensor_tolerance(expected.dtype);
+        if (!tensor_is_near(&outputs[index], &expected, tolerance)) {
+            print_error("… in output %u\n", index);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool
+check_error(const Run *run, Status status)
+{
+    const OpCase *op_case = run->op_case;
+    const char *message = run->call->error.message;
+    if (op_case->error == NULL || status != op_case->error_code || strstr(message, op_case->error) == NULL) {
+        print_error("%s: %s\n", status_name(status), message);
+        return false;
+    }
+    return true;
+}
+
+static bool
+check_compute(Run *run, const Node *node, const Shape *inferred, Knowledge knowledge)
+{
+    Tensor inputs[OP_CASE_TENSORS_MAX] = {0};
+    Tensor outputs[OP_CASE_TENSORS_MAX] = {0};
+    assert_true(node->input_count <= OP_CASE_TENSORS_MAX && node->output_count <= OP_CASE_TENSORS_MAX);
+    for (uint32_t index = 0; index < run->input_count; index++) {
+        inputs[index] = tensor_ref(&run->inputs[index]);
+    }
+    const Status status = compute(run, node, inputs, outputs);
+    bool is_right = status == STATUS_OK ? run->op_case->error == NULL : check_error(run, status);
+    if (status == STATUS_OK && is_right) {
+        is_right = check_shapes(node, inferred, outputs, knowledge) &&
+                   (knowledge != KNOWS_VALUES || check_outputs(run->op_case, node, outputs));
+    }
+    for (size_t index = 0; index < OP_CASE_TENSORS_MAX; index++) {
+        tensor_unref(&inputs[index]);
+        tensor_unref(&outputs[index]);
+    }
+    return is_right;
+}
+
+static bool
+run_once(Run *run, Knowledge knowledge)
+{
+    AUTO_ARENA arena = arena_new(ARENA_SIZE);
+    Call call = {.arena = arena};
+    run->call = &call;
+    AUTO_GRAPH graph = NULL;
+    const Shape *inferred = NULL;
+    const Status status = link_and_infer(run, knowledge, &graph, &inferred);
+    if (status != STATUS_OK) {
+        for (int index = 0; index < call.error.detail_count; index++) {
+            print_error("%s: %s\n", call.error.details[index].pointer, call.error.details[index].detail);
+        }
+        return knowledge != KNOWS_NOTHING && check_error(run, status);
+    }
+    return check_compute(run, graph_find(graph, SLICE("subject")), inferred, knowledge);
+}
+
+static bool
+run_case(const OpCase *op_case)
+{
+    Run run = {.op_case = op_case, .op = op_find(slice_from_string(op_case->op))};
+    if (run.op == NULL) {
+        print_error("there is no such op\n");
+        return false;
+    }
+    for (; run.input_count < OP_CASE_TENSORS_MAX && op_case->inputs[run.input_count] != NULL; run.input_count++) {
+        const char *text = op_case->inputs[run.input_count];
+        run.inputs[run.input_count] = text[0] == '\0' ? (Tensor){0} : tensor_literal(text);
+    }
+    bool is_right = true;
+    for (Knowledge knowledge = KNOWS_VALUES; knowledge <= KNOWS_NOTHING && is_right; knowledge++) {
+        is_right = run_once(&run, knowledge);
+    }
+    for (uint32_t index = 0; index < run.input_count; index++) {
+        tensor_unref(&run.inputs[index]);
+    }
+    return is_right;
+}
+
+void
+op_cases_run(const OpCase *cases, size_t count)
+{
+    size_t failed = 0;
+    for (size_t index = 0; index < count; index++) {
+        if (!run_case(&cases[index])) {
+            print_error("… in case %zu, %s {%s}\n\n", index, cases[index].op,
+                cases[index].attrs == NULL ? "" : cases[index].attrs);
+            failed++;
+        }
+    }
+    if (failed > 0) {
+        fail_msg("%zu of %zu cases failed", failed, count);
+    }
+}

@@ -1,0 +1,167 @@
+#include "tests/support/tensor_literals.h"
+
+#include <math.h>
+
+#include "tests/support/cmocka_all.h"
+#include "worker/reference/primitives/half.h"
+
+/* --- Reading -------------------------------------------------------------------------------------------- */
+
+static double
+number_of(Slice word)
+{
+    char text[64];
+    assert_true(word.size > 0 && word.size < sizeof text);
+    memcpy(text, word.data, word.size);
+    text[word.size] = '\0';
+    char *end = NULL;
+    const double value = strtod(text, &end);
+    if (*end != '\0') {
+        fail_msg("'%s' is no number", text);
+    }
+    return value;
+}
+
+static void
+write_element(Tensor *tensor, int64_t index, Slice word)
+{
+    char *element = (char *)tensor->data + index * (int64_t)dtype_size(tensor->dtype);
+    if (dtype_is_floating(tensor->dtype)) {
+        const double value = number_of(word);
+        const float single = (float)value;
+        const uint16_t half = tensor->dtype == DTYPE_FLOAT16 ? float16_from_float(single)
+                                                             : bfloat16_from_float(single);
+        const void *bytes = tensor->dtype == DTYPE_FLOAT64   ? (const void *)&value
+                            : tensor->dtype == DTYPE_FLOAT32 ? (const void *)&single
+                                                             : (const void *)&half;
+        memcpy(element, bytes, dtype_size(tensor->dtype));
+        return;
+    }
+    int64_t value = 0;
+    uint64_t positive = 0;
+    assert_true(slice_to_int64(word, &value) || slice_to_uint64(word, &positive));
+    positive = positive > 0 ? positive : (uint64_t)value;
+    memcpy(element, &positive, dtype_size(tensor->dtype)); /* little-endian */
+}
+
+static Shape
+read_shape(Slice text)
+{
+    Shape shape = shape_scalar();
+    Slice part;
+    while (text.size > 0 && slice_split(&text, ',', &part)) {
+        assert_true(slice_to_int64(slice_trim(part), &shape.dims[shape.rank++]));
+    }
+    return shape;
+}
+
+Tensor
+tensor_literal(const char *text)
+{
+    Slice rest = slice_from_string(text);
+    const size_t open = slice_find(rest, '[');
+    const size_t close = slice_find(rest, ']');
+    const Dtype dtype = dtype_from_name(slice_part(rest, 0, open));
+    if (dtype == DTYPE_INVALID || close == rest.size) {
+        fail_msg("'%s' is no tensor", text);
+    }
+    const Shape shape = read_shape(slice_part(rest, open + 1, close - open - 1));
+    rest = slice_trim(slice_part(rest, close + 1, SIZE_MAX));
+    Tensor tensor;
+    assert_true(tensor_new(dtype, &shape, &tensor));
+    const int64_t count = tensor_element_count(&tensor);
+    int64_t index = 0;
+    Slice word = SLICE("");
+    Slice part;
+    while (rest.size > 0 && slice_split(&rest, ' ', &part)) {
+        const bool repeats = slice_equals_string(part, "...");
+        word = repeats ? word : part;
+        for (const int64_t end = repeats ? count : index + 1; index < end; index++) {
+            assert_true(index < count);
+            write_element(&tensor, index, word);
+        }
+    }
+    if (index != count) {
+        fail_msg("'%s' has %lld values", text, (long long)index);
+    }
+    return tensor;
+}
+
+/* --- Comparing ------------------------------------------------------------------------------------------ */
+
+static double
+element_of(const Tensor *tensor, int64_t index)
+{
+    uint16_t half;
+    float single;
+    double value;
+    int64_t integer = 0;
+    const char *element = (const char *)tensor->data + index * (int64_t)dtype_size(tensor->dtype);
+    if (tensor->dtype == DTYPE_FLOAT64) {
+        memcpy(&value, element, sizeof value);
+        return value;
+    }
+    if (tensor->dtype == DTYPE_FLOAT32) {
+        memcpy(&single, element, sizeof single);
+        return (double)single;
+    }
+    if (dtype_is_floating(tensor->dtype)) {
+        memcpy(&half, element, sizeof half);
+        return (double)(tensor->dtype == DTYPE_FLOAT16 ? float16_to_float(half) : bfloat16_to_float(half));
+    }
+    if (tensor->dtype == DTYPE_BOOL) {
+        return *(const uint8_t *)element;
+    }
+    return tensor_to_int64(tensor, index, &integer) ? (double)integer : 1e20;
+}
+
+static bool
+is_near(double actual, double expected, double tolerance)
+{
+    if (isnan(expected) || isinf(expected) || isnan(actual)) {
+        return isnan(expected) ? isnan(actual) : actual == expected;
+    }
+    return fabs(actual - expected) <= tolerance * (1 + fabs(expected));
+}
+
+bool
+tensor_is_near(const Tensor *actual, const Tensor *expected, double tolerance)
+{
+    char left[SHAPE_TEXT_SIZE];
+    char right[SHAPE_TEXT_SIZE];
+    if (actual->dtype != expected->dtype || !shape_equal(&actual->shape, &expected->shape)) {
+        print_error("got %s%s, not %s%s\n", dtype_name(actual->dtype), shape_text(&actual->shape, left),
+            dtype_name(expected->dtype), shape_text(&expected->shape, right));
+        return false;
+    }
+    if (!dtype_is_floating(actual->dtype) && tensor_equal(actual, expected)) {
+        return true;
+    }
+    const int64_t count = tensor_element_count(expected);
+    for (int64_t index = 0; index < count; index++) {
+        const double got = element_of(actual, index);
+        const double want = element_of(expected, index);
+        if (!is_near(got, want, tolerance)) {
+            print_error("element %lld is %.9g, not %.9g\n", (long long)index, got, want);
+            return false;
+        }
+    }
+    return dtype_is_floating(actual->dtype) || tensor_equal(actual, expected);
+}
+
+double
+tensor_tolerance(Dtype dtype)
+{
+    switch ((int)dtype) {
+    case DTYPE_FLOAT16:
+        return 2e-3;
+    case DTYPE_BFLOAT16:
+        return 1.6e-2;
+    case DTYPE_FLOAT32:
+        return 2e-6;
+    case DTYPE_FLOAT64:
+        return 1e-12;
+    default:
+        return 0;
+    }
+}

@@ -1,0 +1,15 @@
+/* Tensors written down in a test: "float32[2,3] 1 2 3 4 5 6", "bool[] 1", "int8[0]". A "…" after a value
+ * repeats it up to the end. Floats may be nan, inf, -inf. */
+#pragma once
+
+#include "shared/tensor/tensor.h"
+
+/* A text that breaks the form fails the test. */
+Tensor tensor_literal(const char *text);
+
+/* Same dtype and shape, each |actual - expected| ≤ tolerance × (1 + |expected|); NaN equals NaN. Prints the
+ * first difference and gives false. */
+bool tensor_is_near(const Tensor *actual, const Tensor *expected, double tolerance);
+
+/* What the dtype's precision allows for a few operations. */
+double tensor_tolerance(Dtype dtype);
