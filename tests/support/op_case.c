@@ -82,8 +82,9 @@ read_default(Arena *arena, const OpAttribute *declared, Slice text)
         [ATTR_TYPE] = "type",
         [ATTR_SHAPE] = "shape"};
     char signature[512];
-    (void)snprintf(signature, sizeof signature, declared->is_list ? "A()->() {a:list(%s)=%.*s}" : "A()->() {a:%s=%.*s}",
-        kinds[declared->kind], SLICE_PRINT(text));
+    (void)snprintf(signature, sizeof signature,
+        declared->is_list ? "A()->() {a:list(%s)=%.*s}" : "A()->() {a:%s=%.*s}", kinds[declared->kind],
+        SLICE_PRINT(text));
     const OpDefinition definition = {.signature = text_copy(arena, slice_from_string(signature))};
     Op op;
     Slice error = SLICE("");
@@ -171,8 +172,8 @@ make_source(Run *run, uint32_t index, Knowledge knowledge)
         attrs[1].value = (AttrValue){.kind = ATTR_TENSOR, .value.tensor = keep(arena, tensor_ref(tensor))};
     } else {
         attrs[1].name = SLICE("shape");
-        attrs[1].value = (AttrValue){.kind = ATTR_SHAPE,
-            .value.shape = knowledge == KNOWS_SHAPES ? tensor->shape : shape_unknown()};
+        attrs[1].value = (AttrValue){
+            .kind = ATTR_SHAPE, .value.shape = knowledge == KNOWS_SHAPES ? tensor->shape : shape_unknown()};
     }
     const NodeDef node = {
         .name = slice_from_string(text_format(arena, "input%u", index)),
@@ -294,8 +295,8 @@ check_shapes(const Node *node, const Shape *inferred, const Tensor *outputs, Kno
         if (!shape_merge(&inferred[index], &outputs[index].shape, &merged)) {
             char left[SHAPE_TEXT_SIZE];
             char right[SHAPE_TEXT_SIZE];
-            print_error("knowing %s, output %u is inferred as %s, but computed as %s\n", names[knowledge], index,
-                shape_text(&inferred[index], left), shape_text(&outputs[index].shape, right));
+            print_error("knowing %s, output %u is inferred as %s, but computed as %s\n", names[knowledge],
+                index, shape_text(&inferred[index], left), shape_text(&outputs[index].shape, right));
             return false;
         }
     }
@@ -380,7 +381,8 @@ run_case(const OpCase *op_case)
         print_error("there is no such op\n");
         return false;
     }
-    for (; run.input_count < OP_CASE_TENSORS_MAX && op_case->inputs[run.input_count] != NULL; run.input_count++) {
+    for (; run.input_count < OP_CASE_TENSORS_MAX && op_case->inputs[run.input_count] != NULL;
+         run.input_count++) {
         const char *text = op_case->inputs[run.input_count];
         run.inputs[run.input_count] = text[0] == '\0' ? (Tensor){0} : tensor_literal(text);
     }

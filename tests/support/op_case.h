@@ -18,8 +18,8 @@ typedef struct OpCase {
     const char *attrs;
     const char *inputs[OP_CASE_TENSORS_MAX]; /* "" is an absent optional one */
     const char *outputs[OP_CASE_TENSORS_MAX];
-    double tolerance;   /* 0: what the dtype allows */
-    const char *error;  /* the message expected instead of outputs */
+    double tolerance;  /* 0: what the dtype allows */
+    const char *error; /* the message expected instead of outputs */
     Status error_code;
 } OpCase;
 

@@ -29,8 +29,8 @@ write_element(Tensor *tensor, int64_t index, Slice word)
     if (dtype_is_floating(tensor->dtype)) {
         const double value = number_of(word);
         const float single = (float)value;
-        const uint16_t half = tensor->dtype == DTYPE_FLOAT16 ? float16_from_float(single)
-                                                             : bfloat16_from_float(single);
+        const uint16_t half =
+            tensor->dtype == DTYPE_FLOAT16 ? float16_from_float(single) : bfloat16_from_float(single);
         const void *bytes = tensor->dtype == DTYPE_FLOAT64   ? (const void *)&value
                             : tensor->dtype == DTYPE_FLOAT32 ? (const void *)&single
                                                              : (const void *)&half;
