@@ -1,0 +1,12 @@
+/* UTF-8 (RFC 3629): well-formed means shortest form, no surrogates, at most U+10FFFF. */
+#pragma once
+
+#include "shared/base/slice.h"
+
+/* Bytes of the well-formed character at `text`, 1 to 4; 0 when there is none or `end` cuts it. */
+size_t utf8_character_size(const char *text, const char *end);
+
+bool utf8_is_valid(Slice text);
+
+/* Writes a character (no surrogate, at most 0x10FFFF) and returns its size. */
+size_t utf8_encode(uint32_t character, char ret_bytes[4]);
