@@ -1,11 +1,14 @@
 /* Writes JSON into a Buffer, commas and escapes included.
  *
- * Errors: those of the Buffer; a writer never produces half-valid text unless the Buffer has failed. */
+ * Ownership: the Buffer is the caller's.
+ * Threads:   one at a time.
+ * Errors:    those of the Buffer, which nesting deeper than JSON_WRITER_DEPTH_MAX fails too; a writer never
+ *            produces half-valid text unless the Buffer has failed. */
 #pragma once
 
 #include "shared/base/buffer.h"
 
-enum { JSON_WRITER_DEPTH_MAX = 64 };
+enum { JSON_WRITER_DEPTH_MAX = 128 };
 
 typedef struct JsonWriter {
     Buffer *buffer;

@@ -1,0 +1,107 @@
+/* Which names the open objects have had. The books are a stack: an object's names lie behind those of the
+ * objects around it, and are forgotten when it closes. A name is kept as its place in the text and a hash;
+ * a filter of 64 bits an object answers most questions without a comparison. */
+#include "shared/json/scan.h"
+
+#define level_of(scanner) (&(scanner)->levels[(scanner)->depth - 1])
+
+void
+json_names_begin(JsonScanner *scanner, bool is_object)
+{
+    JsonLevel *const level = level_of(scanner);
+    const JsonLevel *const outer = scanner->depth > 1 ? level - 1 : NULL;
+    *level = (JsonLevel){
+        .is_object = is_object,
+        .first_name = (uint16_t)(outer == NULL ? 0 : outer->first_name + outer->name_count),
+        .first_byte = (uint16_t)(outer == NULL ? 0 : outer->first_byte + outer->byte_count),
+    };
+}
+
+static uint64_t
+hash_of(Slice name)
+{
+    uint64_t hash = name.size;
+    for (size_t start = 0; start < name.size; start += sizeof hash) {
+        const size_t left = name.size - start;
+        uint64_t word = 0;
+        memcpy(&word, name.data + start, left < sizeof word ? left : sizeof word);
+        hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
+
+/* Reads the noted name again from the text, for it may have escapes where `name` has none. */
+static bool
+is_same_name(const JsonScanner *scanner, const JsonName *noted, Slice name)
+{
+    const char *const start = scanner->start + noted->offset;
+    JsonScanner again;
+    json_scan_within(&again, scanner, slice_of(start, (size_t)(scanner->end - start)));
+    char decoded[JSON_ESCAPED_NAMES_SIZE_MAX];
+    Slice raw;
+    bool has_escapes = false;
+    if (!json_string_scan(&again, start, &raw, &has_escapes)) {
+        return false;
+    }
+    const Slice text = has_escapes ? slice_of(decoded, json_string_decode(raw, decoded)) : raw;
+    return slice_equal(text, name);
+}
+
+static bool
+is_known(const JsonScanner *scanner, const JsonLevel *level, uint32_t hash, Slice name)
+{
+    const JsonName *const first = &scanner->names[level->first_name];
+    for (const JsonName *noted = first; noted < first + level->name_count; noted++) {
+        if (noted->hash == hash && is_same_name(scanner, noted, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A name with escapes is decoded where the object's previous one stood. */
+static bool
+name_decode(JsonScanner *scanner, Slice raw, Slice *ret_name)
+{
+    JsonLevel *const level = level_of(scanner);
+    if (raw.size > (size_t)(JSON_ESCAPED_NAMES_SIZE_MAX - level->first_byte)) {
+        return json_stop(scanner, raw.data, "a name with escapes is too long");
+    }
+    char *const decoded = scanner->name_bytes + level->first_byte;
+    const size_t size = json_string_decode(raw, decoded);
+    if (memchr(decoded, '\0', size) != NULL) {
+        return json_stop(scanner, raw.data, "a name holds the character 0");
+    }
+    level->byte_count = (uint16_t)size;
+    *ret_name = slice_of(decoded, size);
+    return true;
+}
+
+bool
+json_name_add(JsonScanner *scanner, Slice raw, bool has_escapes, Slice *ret_name)
+{
+    Slice name = raw;
+    if (has_escapes && !name_decode(scanner, raw, &name)) {
+        return false;
+    }
+    JsonLevel *const level = level_of(scanner);
+    const uint64_t hash = hash_of(name);
+    const uint64_t filter_bit = UINT64_C(1) << (hash & 63);
+    const uint32_t kept_hash = (uint32_t)(hash >> 32);
+    if ((level->filter & filter_bit) != 0 && is_known(scanner, level, kept_hash, name)) {
+        return json_stop(scanner, raw.data, "an object has this name twice");
+    }
+    if (level->name_count < JSON_NAMES_COMPARED_MAX) {
+        const int place = level->first_name + level->name_count;
+        if (place >= JSON_OPEN_NAMES_MAX) {
+            return json_stop(scanner, raw.data, "objects inside each other have too many names");
+        }
+        scanner->names[place] =
+            (JsonName){.offset = (uint32_t)(raw.data - scanner->start), .hash = kept_hash};
+        level->name_count++;
+        level->filter |= filter_bit;
+    }
+    *ret_name = name;
+    return true;
+}

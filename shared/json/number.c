@@ -1,0 +1,315 @@
+#include <math.h>
+#include <stdlib.h>
+
+#include "shared/json/decimal.h"
+#include "shared/json/scan.h"
+
+/* Longer numbers are valid, but nobody needs their value: 800 digits tell any two doubles apart. */
+enum { NUMBER_SIZE_MAX = 1024, MANTISSA_DIGITS_MAX = 19, EXPONENT_MAX = 100000 };
+
+typedef struct Number {
+    const char *start;
+    const char *end;
+    uint64_t mantissa; /* digits without the point; wrapped when there are more than 19 */
+    int exponent;
+    int digit_count; /* zeros in front included */
+    bool is_negative;
+    bool is_integer; /* neither fraction nor exponent */
+} Number;
+
+static inline bool
+is_digit(char byte)
+{
+    return (unsigned char)(byte - '0') < 10;
+}
+
+static inline const char *
+digits_read(const char *position, const char *end, uint64_t *mantissa)
+{
+    uint64_t value = *mantissa;
+    while (position < end && is_digit(*position)) {
+        value = value * 10 + (uint64_t)(*position - '0');
+        position++;
+    }
+    *mantissa = value;
+    return position;
+}
+
+/* "e+12", "E-3"; NULL when no digit follows. */
+static const char *
+exponent_read(const char *position, const char *end, int *exponent)
+{
+    position++;
+    const bool is_negative = position < end && *position == '-';
+    if (position < end && (*position == '-' || *position == '+')) {
+        position++;
+    }
+    const char *const first = position;
+    int value = 0;
+    for (; position < end && is_digit(*position); position++) {
+        value = value < EXPONENT_MAX ? value * 10 + (*position - '0') : EXPONENT_MAX;
+    }
+    *exponent += is_negative ? -value : value;
+    return position == first ? NULL : position;
+}
+
+/* RFC 8259, section 6. NULL when it is no number. */
+static inline const char *
+number_parse(const char *position, const char *end, Number *number)
+{
+    number->start = position;
+    number->is_negative = position < end && *position == '-';
+    position += number->is_negative;
+    number->mantissa = 0;
+    const char *const whole = position;
+    position = digits_read(position, end, &number->mantissa);
+    ptrdiff_t digit_count = position - whole;
+    if (digit_count == 0 || (digit_count > 1 && *whole == '0')) {
+        return NULL;
+    }
+    number->exponent = 0;
+    number->is_integer = true;
+    if (position < end && *position == '.') {
+        const char *const fraction = ++position;
+        position = digits_read(position, end, &number->mantissa);
+        const ptrdiff_t fraction_count = position - fraction;
+        if (fraction_count == 0) {
+            return NULL;
+        }
+        digit_count += fraction_count;
+        number->exponent = -(int)(fraction_count < EXPONENT_MAX ? fraction_count : EXPONENT_MAX);
+        number->is_integer = false;
+    }
+    if (position < end && (*position | 0x20) == 'e') {
+        position = exponent_read(position, end, &number->exponent);
+        number->is_integer = false;
+    }
+    number->digit_count = (int)(digit_count < EXPONENT_MAX ? digit_count : EXPONENT_MAX);
+    number->end = position;
+    return position;
+}
+
+/* The scanner stays in front of the number. */
+static inline bool
+number_read(JsonScanner *scanner, Number *ret_number)
+{
+    const char *const start = json_value_start(scanner);
+    if (start >= scanner->end || (*start != '-' && !is_digit(*start))) {
+        return json_stop(scanner, start, "expected a number");
+    }
+    if (number_parse(start, scanner->end, ret_number) == NULL) {
+        return json_stop(scanner, start, "a number is not written as JSON has it");
+    }
+    return true;
+}
+
+bool
+json_number_skip(JsonScanner *scanner)
+{
+    Number number;
+    if (!number_read(scanner, &number)) {
+        return false;
+    }
+    json_value_end(scanner, number.end);
+    return true;
+}
+
+bool
+json_number_text(JsonScanner *scanner, Slice *ret_text)
+{
+    Number number;
+    if (!number_read(scanner, &number)) {
+        return false;
+    }
+    *ret_text = slice_of(number.start, (size_t)(number.end - number.start));
+    json_value_end(scanner, number.end);
+    return true;
+}
+
+/* --- Floating point ------------------------------------------------------------------------------------- */
+
+static bool
+number_copy(const Number *number, char ret_text[NUMBER_SIZE_MAX + 1])
+{
+    const size_t size = (size_t)(number->end - number->start);
+    if (size > NUMBER_SIZE_MAX) {
+        return false;
+    }
+    memcpy(ret_text, number->start, size);
+    ret_text[size] = '\0';
+    return true;
+}
+
+/* Every digit is in the mantissa: leading zeros do not count. */
+static inline bool
+has_whole_mantissa(const Number *number)
+{
+    if (number->digit_count <= MANTISSA_DIGITS_MAX) {
+        return true;
+    }
+    int zero_count = 0;
+    for (const char *position = number->start; position < number->end; position++) {
+        if (*position == '0') {
+            zero_count++;
+        } else if (*position != '.' && *position != '-') {
+            break;
+        }
+    }
+    return number->digit_count - zero_count <= MANTISSA_DIGITS_MAX;
+}
+
+typedef struct NamedDouble {
+    const char *name;
+    double value;
+} NamedDouble;
+
+static const NamedDouble named_doubles[] = {
+    {"NaN", (double)NAN}, {"Infinity", (double)INFINITY}, {"-Infinity", -(double)INFINITY}};
+
+/* The three that JSON's numbers cannot say. */
+static bool
+named_double_read(JsonScanner *scanner, double *ret_value)
+{
+    const char *const start = scanner->position;
+    Slice raw;
+    bool has_escapes = false;
+    if (!json_string_scan(scanner, start + 1, &raw, &has_escapes)) {
+        return false;
+    }
+    for (size_t index = 0; index < COUNT_OF(named_doubles); index++) {
+        if (slice_equals_string(raw, named_doubles[index].name)) {
+            *ret_value = named_doubles[index].value;
+            json_value_end(scanner, scanner->position);
+            return true;
+        }
+    }
+    return json_stop(scanner, start, "expected a number, 'NaN', 'Infinity' or '-Infinity'");
+}
+
+static inline bool
+is_string_next(JsonScanner *scanner)
+{
+    const char *const start = json_value_start(scanner);
+    return start < scanner->end && *start == '"';
+}
+
+static bool
+double_read_slowly(JsonScanner *scanner, const Number *number, double *ret_value)
+{
+    char text[NUMBER_SIZE_MAX + 1];
+    if (!number_copy(number, text)) {
+        return json_stop(scanner, number->start, "a number has more characters than 1024");
+    }
+    const double value = strtod(text, NULL);
+    if (isinf(value)) {
+        return json_stop(scanner, number->start, "a number is too large for float64");
+    }
+    *ret_value = fabs(value);
+    return true;
+}
+
+bool
+json_double(JsonScanner *scanner, double *ret_value)
+{
+    if (is_string_next(scanner)) {
+        return named_double_read(scanner, ret_value);
+    }
+    Number number;
+    double value = 0;
+    if (!number_read(scanner, &number)) {
+        return false;
+    }
+    if ((!has_whole_mantissa(&number) || !decimal_to_double(number.mantissa, number.exponent, &value)) &&
+        !double_read_slowly(scanner, &number, &value)) {
+        return false;
+    }
+    *ret_value = number.is_negative ? -value : value;
+    json_value_end(scanner, number.end);
+    return true;
+}
+
+static bool
+float_read_slowly(JsonScanner *scanner, const Number *number, float *ret_value)
+{
+    char text[NUMBER_SIZE_MAX + 1];
+    if (!number_copy(number, text)) {
+        return json_stop(scanner, number->start, "a number has more characters than 1024");
+    }
+    *ret_value = fabsf(strtof(text, NULL));
+    return true;
+}
+
+bool
+json_float(JsonScanner *scanner, float *ret_value)
+{
+    if (is_string_next(scanner)) {
+        double named = 0;
+        if (!named_double_read(scanner, &named)) {
+            return false;
+        }
+        *ret_value = (float)named;
+        return true;
+    }
+    Number number;
+    float value = 0;
+    if (!number_read(scanner, &number)) {
+        return false;
+    }
+    if ((!has_whole_mantissa(&number) || !decimal_to_float(number.mantissa, number.exponent, &value)) &&
+        !float_read_slowly(scanner, &number, &value)) {
+        return false;
+    }
+    if (isinf(value)) {
+        return json_stop(scanner, number.start, "a number is too large for float32");
+    }
+    *ret_value = number.is_negative ? -value : value;
+    json_value_end(scanner, number.end);
+    return true;
+}
+
+/* --- Integers ------------------------------------------------------------------------------------------- */
+
+/* The digits of an integer: a number without fraction and exponent, or a string of decimal digits. */
+static bool
+integer_text(JsonScanner *scanner, Slice *ret_text)
+{
+    const char *const start = json_value_start(scanner);
+    if (is_string_next(scanner)) {
+        bool has_escapes = false;
+        if (!json_string_scan(scanner, start + 1, ret_text, &has_escapes)) {
+            return false;
+        }
+        scanner->needs_comma = true;
+        return true;
+    }
+    Number number;
+    if (!number_read(scanner, &number)) {
+        return false;
+    }
+    if (!number.is_integer) {
+        return json_stop(scanner, start, "expected an integer, without fraction and exponent");
+    }
+    *ret_text = slice_of(number.start, (size_t)(number.end - number.start));
+    json_value_end(scanner, number.end);
+    return true;
+}
+
+bool
+json_int64(JsonScanner *scanner, int64_t *ret_value)
+{
+    Slice text;
+    if (!integer_text(scanner, &text)) {
+        return false;
+    }
+    return slice_to_int64(text, ret_value) || json_stop(scanner, text.data, "expected an integer of int64");
+}
+
+bool
+json_uint64(JsonScanner *scanner, uint64_t *ret_value)
+{
+    Slice text;
+    if (!integer_text(scanner, &text)) {
+        return false;
+    }
+    return slice_to_uint64(text, ret_value) || json_stop(scanner, text.data, "expected an integer of uint64");
+}

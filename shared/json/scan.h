@@ -1,0 +1,70 @@
+/* What the scanner's own files share; nobody else includes this. */
+#pragma once
+
+#include "shared/json/scanner.h"
+
+/* Stops the scanner: nothing is left to read, and the first fault stays. Returns false. */
+bool json_stop(JsonScanner *scanner, const char *position, const char *message);
+
+/* --- string.c ------------------------------------------------------------------------------------------- */
+
+/* The end of the characters that need no care: the first quote, backslash, control character or byte beyond
+ * ASCII, or `end`. */
+const char *json_plain_run_end(const char *position, const char *end);
+
+/* `position` stands behind the opening quote. The raw characters up to the closing one, checked for UTF-8,
+ * control characters and escapes; the scanner moves behind it. */
+bool json_string_scan(JsonScanner *scanner, const char *position, Slice *ret_raw, bool *ret_has_escapes);
+
+/* Decodes what json_string_scan() found valid; writes at most raw.size bytes and returns how many. */
+size_t json_string_decode(Slice raw, char *ret_bytes);
+
+/* --- names.c -------------------------------------------------------------------------------------------- */
+
+/* Opens the books on the names of the object or array just entered. */
+void json_names_begin(JsonScanner *scanner, bool is_object);
+
+/* Decodes a name and notes it; false when the object has it already. */
+bool json_name_add(JsonScanner *scanner, Slice raw, bool has_escapes, Slice *ret_name);
+
+/* --- number.c ------------------------------------------------------------------------------------------- */
+
+/* Passes over a number. */
+bool json_number_skip(JsonScanner *scanner);
+
+/* --- number_text.c: what the writer writes -------------------------------------------------------------- */
+
+enum { JSON_NUMBER_TEXT_SIZE = 40 };
+
+/* The shortest decimal that reads back as the same number, or one of "NaN", "Infinity", "-Infinity" with its
+ * quotes. Returns the number of characters; there is no NUL behind them. */
+size_t json_double_text(double value, char ret_text[JSON_NUMBER_TEXT_SIZE]);
+size_t json_float_text(float value, char ret_text[JSON_NUMBER_TEXT_SIZE]);
+
+/* --- everywhere ----------------------------------------------------------------------------------------- */
+
+static inline const char *
+json_skip_space(const char *position, const char *end)
+{
+    while (
+        position < end && (*position == ' ' || *position == '\n' || *position == '\r' || *position == '\t')) {
+        position++;
+    }
+    return position;
+}
+
+/* Where the next value starts; the scanner's end when there is none. */
+static inline const char *
+json_value_start(JsonScanner *scanner)
+{
+    scanner->position = json_skip_space(scanner->position, scanner->end);
+    return scanner->position;
+}
+
+/* A value has been read up to here. */
+static inline void
+json_value_end(JsonScanner *scanner, const char *position)
+{
+    scanner->position = position;
+    scanner->needs_comma = true;
+}

@@ -1,0 +1,208 @@
+#include "shared/base/utf8.h"
+#include "shared/json/scan.h"
+
+/* Eight bytes at a time: a mark in the high bit of each byte that ends the plain run (a quote, a backslash,
+ * a control character, anything beyond ASCII). Only the lowest mark is sure; it is the one that counts. */
+static inline uint64_t
+special_marks(uint64_t word)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    const uint64_t quotes = word ^ (ones * '"');
+    const uint64_t backslashes = word ^ (ones * '\\');
+    const uint64_t marks = ((quotes - ones) & ~quotes) | ((backslashes - ones) & ~backslashes) |
+                           ((word - ones * ' ') & ~word) | word;
+    return marks & (ones * 0x80);
+}
+
+const char *
+json_plain_run_end(const char *position, const char *end)
+{
+    while (end - position >= 8) {
+        uint64_t word = 0;
+        memcpy(&word, position, sizeof word);
+        const uint64_t marks = special_marks(word);
+        if (marks != 0) {
+            return position + (__builtin_ctzll(marks) >> 3);
+        }
+        position += 8;
+    }
+    while (position < end && *position != '"' && *position != '\\' && (signed char)*position >= ' ') {
+        position++;
+    }
+    return position;
+}
+
+/* One row a letter that may follow a backslash; 'u' has its own rule. */
+static const char escaped_characters[128] = {
+    ['"'] = '"',
+    ['\\'] = '\\',
+    ['/'] = '/',
+    ['b'] = '\b',
+    ['f'] = '\f',
+    ['n'] = '\n',
+    ['r'] = '\r',
+    ['t'] = '\t',
+};
+
+/* Four hex digits behind "\u"; -1 when they are none. */
+static int32_t
+unit_read(const char *position, const char *end)
+{
+    if (end - position < 4) {
+        return -1;
+    }
+    int32_t unit = 0;
+    for (int index = 0; index < 4; index++) {
+        const char byte = position[index];
+        const char letter = (char)(byte | 0x20);
+        if (byte >= '0' && byte <= '9') {
+            unit = unit * 16 + (byte - '0');
+        } else if (letter >= 'a' && letter <= 'f') {
+            unit = unit * 16 + (letter - 'a' + 10);
+        } else {
+            return -1;
+        }
+    }
+    return unit;
+}
+
+/* The character of a "\u" escape, of two when the first is a high surrogate. `position` stands on the
+ * backslash. Returns where the escape ends; NULL when it is none. */
+static const char *
+unicode_escape_read(const char *position, const char *end, uint32_t *ret_character)
+{
+    const int32_t first = unit_read(position + 2, end);
+    if (first < 0 || (first >= 0xdc00 && first <= 0xdfff)) {
+        return NULL;
+    }
+    if (first < 0xd800 || first > 0xdbff) {
+        *ret_character = (uint32_t)first;
+        return position + 6;
+    }
+    const bool is_pair = end - position >= 12 && position[6] == '\\' && position[7] == 'u';
+    const int32_t second = is_pair ? unit_read(position + 8, end) : -1;
+    if (second < 0xdc00 || second > 0xdfff) {
+        return NULL;
+    }
+    *ret_character = 0x10000 + ((uint32_t)(first - 0xd800) << 10) + (uint32_t)(second - 0xdc00);
+    return position + 12;
+}
+
+/* As above, of any escape. */
+static const char *
+escape_read(const char *position, const char *end, uint32_t *ret_character)
+{
+    if (end - position < 2) {
+        return NULL;
+    }
+    const unsigned char letter = (unsigned char)position[1];
+    if (letter == 'u') {
+        return unicode_escape_read(position, end, ret_character);
+    }
+    if (letter >= sizeof escaped_characters || escaped_characters[letter] == '\0') {
+        return NULL;
+    }
+    *ret_character = (unsigned char)escaped_characters[letter];
+    return position + 2;
+}
+
+static const char *
+escape_pass(JsonScanner *scanner, const char *position)
+{
+    uint32_t character = 0;
+    const char *const behind = escape_read(position, scanner->end, &character);
+    if (behind == NULL) {
+        (void)json_stop(scanner, position, "a string holds an escape that is none");
+    }
+    return behind;
+}
+
+static const char *
+beyond_ascii_pass(JsonScanner *scanner, const char *position)
+{
+    const size_t size = utf8_character_size(position, scanner->end);
+    if (size == 0) {
+        (void)json_stop(scanner, position, "a string is not UTF-8");
+        return NULL;
+    }
+    return position + size;
+}
+
+bool
+json_string_scan(JsonScanner *scanner, const char *position, Slice *ret_raw, bool *ret_has_escapes)
+{
+    const char *const start = position;
+    bool has_escapes = false;
+    for (;;) {
+        position = json_plain_run_end(position, scanner->end);
+        if (position >= scanner->end) {
+            return json_stop(scanner, start - 1, "a string has no end");
+        }
+        if (*position == '"') {
+            break;
+        }
+        if (*position == '\\') {
+            has_escapes = true;
+            position = escape_pass(scanner, position);
+        } else if ((unsigned char)*position < ' ') {
+            return json_stop(scanner, position, "a string holds a control character that is not escaped");
+        } else {
+            position = beyond_ascii_pass(scanner, position);
+        }
+        if (position == NULL) {
+            return false;
+        }
+    }
+    *ret_raw = slice_of(start, (size_t)(position - start));
+    *ret_has_escapes = has_escapes;
+    scanner->position = position + 1;
+    return true;
+}
+
+size_t
+json_string_decode(Slice raw, char *ret_bytes)
+{
+    const char *position = raw.data;
+    const char *const end = raw.data + raw.size;
+    char *target = ret_bytes;
+    while (position < end) {
+        const char *const backslash = memchr(position, '\\', (size_t)(end - position));
+        const char *const run_end = backslash == NULL ? end : backslash;
+        memcpy(target, position, (size_t)(run_end - position));
+        target += run_end - position;
+        position = run_end;
+        if (backslash != NULL) {
+            uint32_t character = 0;
+            position = escape_read(backslash, end, &character);
+            target += utf8_encode(character, target);
+        }
+    }
+    return (size_t)(target - ret_bytes);
+}
+
+bool
+json_string(JsonScanner *scanner, Arena *arena, Slice *ret_value)
+{
+    const char *const start = json_value_start(scanner);
+    if (start >= scanner->end || *start != '"') {
+        return json_stop(scanner, start, "expected a string");
+    }
+    Slice raw;
+    bool has_escapes = false;
+    if (!json_string_scan(scanner, start + 1, &raw, &has_escapes)) {
+        return false;
+    }
+    scanner->needs_comma = true;
+    if (!has_escapes) {
+        *ret_value = raw;
+        return true;
+    }
+    char *const decoded = arena_alloc(arena, raw.size);
+    if (decoded == NULL) {
+        (void)json_stop(scanner, start, "no memory left for a string");
+        scanner->fault_status = STATUS_RESOURCE_EXHAUSTED;
+        return false;
+    }
+    *ret_value = slice_of(decoded, json_string_decode(raw, decoded));
+    return true;
+}

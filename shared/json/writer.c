@@ -1,0 +1,286 @@
+#include "shared/json/writer.h"
+
+#include <assert.h>
+
+#include "shared/base/base64.h"
+#include "shared/base/utf8.h"
+#include "shared/json/scan.h"
+
+JsonWriter
+json_writer(Buffer *buffer)
+{
+    return (JsonWriter){.buffer = buffer};
+}
+
+/* --- Structure ------------------------------------------------------------------------------------------ */
+
+/* What stands between this value and the one before. */
+static void
+value_begin(JsonWriter *writer)
+{
+    if (writer->follows_name) {
+        writer->follows_name = false;
+        return;
+    }
+    if (writer->has_member[writer->depth]) {
+        buffer_append_byte(writer->buffer, ',');
+    }
+    writer->has_member[writer->depth] = true;
+}
+
+static void
+container_begin(JsonWriter *writer, char opener)
+{
+    value_begin(writer);
+    if (writer->depth + 1 >= JSON_WRITER_DEPTH_MAX) {
+        writer->buffer->has_failed = true;
+    } else {
+        writer->has_member[writer->depth + 1] = false;
+    }
+    /* The depth counts on, so that the ends still match; nothing is written any more. */
+    writer->depth += buffer_is_ok(writer->buffer) ? 1 : 0;
+    buffer_append_byte(writer->buffer, opener);
+}
+
+static void
+container_end(JsonWriter *writer, char closer)
+{
+    buffer_append_byte(writer->buffer, closer);
+    writer->depth -= buffer_is_ok(writer->buffer) ? 1 : 0;
+    assert(writer->depth >= 0);
+}
+
+void
+json_write_object_begin(JsonWriter *writer)
+{
+    container_begin(writer, '{');
+}
+
+void
+json_write_object_end(JsonWriter *writer)
+{
+    container_end(writer, '}');
+}
+
+void
+json_write_array_begin(JsonWriter *writer)
+{
+    container_begin(writer, '[');
+}
+
+void
+json_write_array_end(JsonWriter *writer)
+{
+    container_end(writer, ']');
+}
+
+/* --- Strings -------------------------------------------------------------------------------------------- */
+
+/* C1 controls (C2 80 to C2 9F), U+2028 and U+2029 (E2 80 A8, E2 80 A9): invisible line ends to some readers.
+ */
+static bool
+is_hidden_character(const char *position, size_t size)
+{
+    const unsigned char *const bytes = (const unsigned char *)position;
+    return (size == 2 && bytes[0] == 0xc2 && bytes[1] <= 0x9f) ||
+           (size == 3 && bytes[0] == 0xe2 && bytes[1] == 0x80 && (bytes[2] == 0xa8 || bytes[2] == 0xa9));
+}
+
+static void
+beyond_ascii_write(Buffer *buffer, const char **position, const char *end)
+{
+    const size_t size = utf8_character_size(*position, end);
+    if (size == 0) {
+        buffer_append_string(buffer, "\xef\xbf\xbd");
+    } else if (is_hidden_character(*position, size)) {
+        const unsigned last = (unsigned char)(*position)[size - 1];
+        buffer_append_format(buffer, "\\u%04x", size == 2 ? last : 0x2000 | (last & 0x3f));
+    } else {
+        buffer_append(buffer, *position, size);
+    }
+    *position += size == 0 ? 1 : size;
+}
+
+/* Short escapes where JSON has them; 0 stands for "\u00xx". */
+static const char short_escapes[128] = {
+    ['"'] = '"',
+    ['\\'] = '\\',
+    ['\b'] = 'b',
+    ['\f'] = 'f',
+    ['\n'] = 'n',
+    ['\r'] = 'r',
+    ['\t'] = 't',
+};
+
+static void
+special_write(Buffer *buffer, const char **position, const char *end)
+{
+    const unsigned char byte = (unsigned char)**position;
+    if (byte >= 0x80) {
+        beyond_ascii_write(buffer, position, end);
+        return;
+    }
+    if (short_escapes[byte] == '\0') {
+        buffer_append_format(buffer, "\\u%04x", (unsigned)byte);
+    } else {
+        const char escape[2] = {'\\', short_escapes[byte]};
+        buffer_append(buffer, escape, sizeof escape);
+    }
+    (*position)++;
+}
+
+static void
+string_write(Buffer *buffer, Slice value)
+{
+    const char *position = value.data;
+    const char *const end = value.size == 0 ? value.data : value.data + value.size;
+    buffer_append_byte(buffer, '"');
+    while (position < end) {
+        const char *const run_end = json_plain_run_end(position, end);
+        buffer_append(buffer, position, (size_t)(run_end - position));
+        position = run_end;
+        if (position < end) {
+            special_write(buffer, &position, end);
+        }
+    }
+    buffer_append_byte(buffer, '"');
+}
+
+void
+json_write_name_slice(JsonWriter *writer, Slice name)
+{
+    value_begin(writer);
+    string_write(writer->buffer, name);
+    buffer_append_byte(writer->buffer, ':');
+    writer->follows_name = true;
+}
+
+void
+json_write_name(JsonWriter *writer, const char *name)
+{
+    json_write_name_slice(writer, slice_from_string(name));
+}
+
+void
+json_write_slice(JsonWriter *writer, Slice value)
+{
+    value_begin(writer);
+    string_write(writer->buffer, value);
+}
+
+void
+json_write_string(JsonWriter *writer, const char *value)
+{
+    if (value == NULL) {
+        json_write_null(writer);
+        return;
+    }
+    json_write_slice(writer, slice_from_string(value));
+}
+
+void
+json_write_base64(JsonWriter *writer, Slice bytes)
+{
+    value_begin(writer);
+    buffer_append_byte(writer->buffer, '"');
+    const size_t size = base64_encoded_size(bytes.size);
+    char *const text = buffer_reserve(writer->buffer, size);
+    if (text != NULL) {
+        base64_encode(bytes, text);
+        buffer_grow(writer->buffer, size);
+    }
+    buffer_append_byte(writer->buffer, '"');
+}
+
+/* --- Other values --------------------------------------------------------------------------------------- */
+
+void
+json_write_int64(JsonWriter *writer, int64_t value)
+{
+    value_begin(writer);
+    buffer_append_int64(writer->buffer, value);
+}
+
+void
+json_write_uint64(JsonWriter *writer, uint64_t value)
+{
+    value_begin(writer);
+    buffer_append_uint64(writer->buffer, value);
+}
+
+void
+json_write_raw(JsonWriter *writer, Slice text)
+{
+    value_begin(writer);
+    buffer_append_slice(writer->buffer, text);
+}
+
+void
+json_write_boolean(JsonWriter *writer, bool value)
+{
+    json_write_raw(writer, value ? SLICE("true") : SLICE("false"));
+}
+
+void
+json_write_null(JsonWriter *writer)
+{
+    json_write_raw(writer, SLICE("null"));
+}
+
+void
+json_write_double(JsonWriter *writer, double value)
+{
+    char text[JSON_NUMBER_TEXT_SIZE];
+    json_write_raw(writer, slice_of(text, json_double_text(value, text)));
+}
+
+void
+json_write_float(JsonWriter *writer, float value)
+{
+    char text[JSON_NUMBER_TEXT_SIZE];
+    json_write_raw(writer, slice_of(text, json_float_text(value, text)));
+}
+
+/* --- Members -------------------------------------------------------------------------------------------- */
+
+void
+json_member_string(JsonWriter *writer, const char *name, const char *value)
+{
+    json_write_name(writer, name);
+    json_write_string(writer, value);
+}
+
+void
+json_member_slice(JsonWriter *writer, const char *name, Slice value)
+{
+    json_write_name(writer, name);
+    json_write_slice(writer, value);
+}
+
+void
+json_member_int64(JsonWriter *writer, const char *name, int64_t value)
+{
+    json_write_name(writer, name);
+    json_write_int64(writer, value);
+}
+
+void
+json_member_uint64(JsonWriter *writer, const char *name, uint64_t value)
+{
+    json_write_name(writer, name);
+    json_write_uint64(writer, value);
+}
+
+void
+json_member_boolean(JsonWriter *writer, const char *name, bool value)
+{
+    json_write_name(writer, name);
+    json_write_boolean(writer, value);
+}
+
+void
+json_member_double(JsonWriter *writer, const char *name, double value)
+{
+    json_write_name(writer, name);
+    json_write_double(writer, value);
+}
