@@ -36,7 +36,7 @@ typedef struct H2Handlers {
     void (*on_headers)(H2Stream *stream, const H2Header *headers, size_t count, bool is_last);
     /* A piece of body. The sender may send more only as h2_stream_consume() gives the bytes back. */
     void (*on_data)(H2Stream *stream, Slice data);
-    /* The peer has ended its side in good order. */
+    /* The peer has ended its side in good order; also after headers that were last. */
     void (*on_end)(H2Stream *stream);
     /* Room again: what was queued with h2_stream_write() has fallen under H2_WRITE_LOW. */
     void (*on_writable)(H2Stream *stream);
@@ -80,8 +80,9 @@ void h2_shutdown(H2Connection *connection);
 /* Ends now: every stream closes with UNAVAILABLE, on_disconnect follows before this returns. */
 void h2_abort(H2Connection *connection);
 
-/* Client: opens a stream. `headers` hold the pseudo-headers first. With `is_last` no body follows. NULL when
- * there is no memory or the connection is closing. */
+/* Client: opens a stream. `headers` hold the pseudo-headers first; they are copied. With `is_last` no body
+ * follows. Handlers may be NULL: the connection's. Beyond the peer's stream limit, requests wait their turn.
+ * NULL when there is no memory or the connection is closing. */
 MUST_USE H2Stream *h2_request(H2Connection *connection, const H2Header *headers, size_t count, bool is_last,
     const H2Handlers *handlers, void *context);
 
@@ -90,13 +91,14 @@ void h2_respond(H2Stream *stream, int status, const H2Header *headers, size_t co
 
 typedef void (*H2Release)(void *owner);
 
-/* Queues body bytes without copying them; `release(owner)` is called when they have left or the stream has
- * ended (NULL: the bytes outlive the stream). False when the stream is closed; release is called even so.
- * Stop above H2_WRITE_HIGH queued bytes and wait for on_writable. */
+/* Queues body bytes without copying them; `release(owner)` is called once, when they have left or the stream
+ * has ended, in either case perhaps after on_close (NULL: the bytes outlive the connection). False when the
+ * stream takes no more, or has no memory and will close; release is called even so. Stop above H2_WRITE_HIGH
+ * queued bytes and wait for on_writable. */
 bool h2_stream_write(H2Stream *stream, Slice data, H2Release release, void *owner);
 bool h2_stream_write_copy(H2Stream *stream, Slice data); /* for small pieces: copied into the stream */
-size_t h2_stream_queued(const H2Stream *stream);
-void h2_stream_end(H2Stream *stream); /* after the last write */
+size_t h2_stream_queued(const H2Stream *stream); /* bytes that wait for the peer's window or the socket */
+void h2_stream_end(H2Stream *stream);            /* after the last write */
 
 /* Gives `size` received bytes back to the sender's window. */
 void h2_stream_consume(H2Stream *stream, size_t size);

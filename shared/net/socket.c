@@ -10,8 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* A peer that is gone is noticed within 5 s, sending (user timeout) or idle (2 s + 3 probes of 1 s). */
-enum { BACKLOG = 1024, KEEP_IDLE_S = 2, KEEP_INTERVAL_S = 1, KEEP_COUNT = 3, USER_TIMEOUT_MS = 5000 };
+/* A peer that is gone is noticed within 5 s: sending by the user timeout, idle after 2 s and 3 probes. */
+enum { BACKLOG = 1024, KEEP_IDLE_S = 2, KEEP_INTERVAL_S = 1, KEEP_COUNT = 3, USER_TIMEOUT_MS = 3000 };
 enum { HOST_SIZE = 256, PORT_SIZE = sizeof "65535" };
 
 typedef struct HostPort {

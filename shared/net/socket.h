@@ -22,7 +22,7 @@ typedef struct ListenOptions {
 MUST_USE Status socket_listen(Call *call, const char *address, ListenOptions options, int *ret_fd);
 
 /* The next waiting connection, or -1 when there is none (or no descriptor left for it). Its peer must read
- * steadily: 5 s without taking what was sent end it (TCP_USER_TIMEOUT). */
+ * steadily: 3 s without taking what was sent end it (TCP_USER_TIMEOUT). */
 int socket_accept(int listener_fd);
 
 /* Starts connecting; the descriptor becomes writable when it is done or has failed (socket_error). */

@@ -46,7 +46,7 @@ assert_tuned(int fd)
     assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_NODELAY), 1);
     assert_int_equal(option_of(fd, SOL_SOCKET, SO_KEEPALIVE), 1);
     assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_KEEPIDLE), 2);
-    assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_USER_TIMEOUT), 5000);
+    assert_int_equal(option_of(fd, IPPROTO_TCP, TCP_USER_TIMEOUT), 3000);
     assert_true((fcntl(fd, F_GETFL) & O_NONBLOCK) != 0);
     assert_true((fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0);
 }

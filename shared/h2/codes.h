@@ -1,0 +1,13 @@
+/* The border between HTTP/2's error codes (RFC 9113 7), nghttp2's own and ours. */
+#pragma once
+
+#include <stdint.h>
+
+#include "shared/base/status.h"
+
+Status h2_status_of_code(uint32_t error_code);
+uint32_t h2_code_of_status(Status status);
+
+/* For a fatal answer of the library: what the peer is told, and what the streams are. */
+uint32_t h2_code_of_failure(int library_error);
+Status h2_status_of_failure(int library_error);

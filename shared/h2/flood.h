@@ -1,0 +1,41 @@
+/* How many frames that cost us and carry nothing a peer may send: a bucket of tokens each, filled with time.
+ * The library bounds CONTINUATION and the entries of one SETTINGS by itself; these it does not.
+ *
+ * Threads: the connection's. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum FloodKind {
+    FLOOD_NONE,     /* requests and bodies: bounded by streams and windows */
+    FLOOD_CONTROL,  /* PING, SETTINGS, PRIORITY, empty DATA, what we do not know */
+    FLOOD_WINDOW,   /* WINDOW_UPDATE: our DATA earns more of them */
+    FLOOD_RESET,    /* RST_STREAM received: CVE-2023-44487 */
+    FLOOD_PROVOKED, /* RST_STREAM that the peer's errors made us send: CVE-2025-8671 */
+    FLOOD_KINDS,
+} FloodKind;
+
+typedef struct FloodBucket {
+    double tokens;
+    double burst;
+    double per_second;
+    uint64_t filled_ns;
+} FloodBucket;
+
+typedef struct Flood {
+    FloodBucket buckets[FLOOD_KINDS];
+} Flood;
+
+/* Every concurrent stream may be reset at once: a caller that gives up its work is no attacker. */
+void flood_init(Flood *flood, size_t stream_count_max, uint64_t now_ns);
+
+/* What a frame with this header counts as. */
+FloodKind flood_kind(uint8_t type, uint8_t flags, size_t length);
+
+/* Takes a token. False: the peer is flooding us. */
+bool flood_take(Flood *flood, FloodKind kind, uint64_t now_ns);
+
+/* A DATA frame of ours went out: the peer may answer with window updates. */
+void flood_earn_window(Flood *flood);

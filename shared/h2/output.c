@@ -1,0 +1,128 @@
+#include "shared/h2/output.h"
+
+#include <assert.h>
+
+#include "shared/base/memory.h"
+
+/* Under this, a copy costs less than a vector of its own. */
+enum { COPY_SIZE_MAX = 1024, PIECES_FIRST = 64 };
+
+struct Piece {
+    Segment *segment; /* NULL: the next bytes of `copied` */
+    const char *data;
+    size_t size;
+};
+
+void
+output_done(Output *output)
+{
+    output_advance(output, output->size);
+    buffer_done(&output->copied);
+    memory_free(output->pieces);
+    output->pieces = NULL;
+}
+
+static Piece *
+add_piece(Output *output)
+{
+    if (output->piece_count == output->piece_capacity) {
+        const size_t capacity = output->piece_capacity == 0 ? PIECES_FIRST : 2 * output->piece_capacity;
+        Piece *const grown = memory_resize(output->pieces, capacity * sizeof(Piece));
+        if (grown == NULL) {
+            return NULL;
+        }
+        output->pieces = grown;
+        output->piece_capacity = capacity;
+    }
+    Piece *const piece = &output->pieces[output->piece_count++];
+    *piece = (Piece){.segment = NULL};
+    return piece;
+}
+
+bool
+output_copy(Output *output, const void *data, size_t size)
+{
+    const bool has_last = output->piece_count > output->piece_first;
+    Piece *piece = has_last ? &output->pieces[output->piece_count - 1] : NULL;
+    if (piece == NULL || piece->segment != NULL) {
+        piece = add_piece(output);
+    }
+    buffer_append(&output->copied, data, size);
+    if (piece == NULL || !buffer_is_ok(&output->copied)) {
+        return false;
+    }
+    piece->size += size;
+    output->size += size;
+    return true;
+}
+
+bool
+output_add(Output *output, Segment *segment, size_t size)
+{
+    assert(size <= segment->size - segment->sent);
+    const char *const data = segment->data + segment->sent;
+    if (size <= COPY_SIZE_MAX) {
+        segment->sent += size;
+        return output_copy(output, data, size);
+    }
+    Piece *const piece = add_piece(output);
+    if (piece == NULL) {
+        return false;
+    }
+    *piece = (Piece){.segment = segment_ref(segment), .data = data, .size = size};
+    segment->sent += size;
+    output->size += size;
+    return true;
+}
+
+size_t
+output_gather(const Output *output, struct iovec ret_vectors[OUTPUT_VECTORS_MAX])
+{
+    const char *copied = output->copied.data + output->copied_sent;
+    size_t count = 0;
+    for (size_t index = output->piece_first; index < output->piece_count && count < OUTPUT_VECTORS_MAX;
+         index++) {
+        const Piece *const piece = &output->pieces[index];
+        const char *const data = piece->segment == NULL ? copied : piece->data;
+        copied += piece->segment == NULL ? piece->size : 0;
+        ret_vectors[count++] = (struct iovec){.iov_base = (void *)(uintptr_t)data, .iov_len = piece->size};
+    }
+    return count;
+}
+
+/* Memory of copied bytes is reused when all have left: the session fills an empty output only. */
+static void
+restart_when_empty(Output *output)
+{
+    if (output->size == 0) {
+        buffer_clear(&output->copied);
+        output->copied_sent = 0;
+        output->piece_first = 0;
+        output->piece_count = 0;
+    }
+}
+
+void
+output_advance(Output *output, size_t size)
+{
+    output->size -= size;
+    while (size > 0) {
+        Piece *const piece = &output->pieces[output->piece_first];
+        const size_t part = size < piece->size ? size : piece->size;
+        size -= part;
+        piece->size -= part;
+        if (piece->segment == NULL) {
+            output->copied_sent += part;
+        } else {
+            piece->data += part;
+        }
+        if (piece->size > 0) {
+            break;
+        }
+        output->piece_first++;
+        if (piece->segment != NULL) {
+            segment_unref(output->store, piece->segment);
+        }
+    }
+    restart_when_empty(output);
+}

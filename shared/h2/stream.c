@@ -1,0 +1,246 @@
+#include <assert.h>
+#include <stdio.h>
+
+#include "shared/h2/codes.h"
+#include "shared/h2/session.h"
+
+static Stream *
+stream_of(H2Stream *stream)
+{
+    return (Stream *)(void *)stream;
+}
+
+/* nghttp2 reads these only; its struct is shared with the receiving side. */
+static nghttp2_nv
+engine_header(Slice name, Slice value)
+{
+    return (nghttp2_nv){
+        .name = (uint8_t *)(uintptr_t)name.data,
+        .namelen = name.size,
+        .value = (uint8_t *)(uintptr_t)value.data,
+        .valuelen = value.size,
+    };
+}
+
+static void
+wake(const Stream *stream)
+{
+    stream->session->hooks->wants_write(stream->session);
+}
+
+/* Without on_close yet: that comes with the flush at the end of the turn, so that a caller whose write has
+ * failed still holds a stream. */
+static void
+reset_later(Stream *stream, Status reason)
+{
+    Session *const session = stream->session;
+    if (stream->is_closing) {
+        return;
+    }
+    session_stream_close(stream, reason, session_reset_mark());
+    if (nghttp2_submit_rst_stream(
+            session->engine, NGHTTP2_FLAG_NONE, stream->public.id, h2_code_of_status(reason)) != 0) {
+        session_finish(session, STATUS_RESOURCE_EXHAUSTED);
+    }
+    wake(stream);
+}
+
+/* --- Heads ---------------------------------------------------------------------------------------------- */
+
+static Stream *
+open_request(
+    Session *session, const nghttp2_nv *headers, size_t count, bool is_last, const H2Handlers *handlers)
+{
+    if (session->is_finished || session->is_shutting_down ||
+        nghttp2_session_check_request_allowed(session->engine) == 0) {
+        return NULL;
+    }
+    Stream *const stream = session_stream_new(session, handlers);
+    if (stream == NULL) {
+        return NULL;
+    }
+    const nghttp2_data_provider body = session_data_provider();
+    const int32_t id =
+        nghttp2_submit_request(session->engine, NULL, headers, count, is_last ? NULL : &body, stream);
+    if (id < 0) {
+        session_stream_forget(stream);
+        return NULL;
+    }
+    stream->public.id = id;
+    stream->is_ended = is_last;
+    stream->is_end_sent = is_last;
+    return stream;
+}
+
+H2Stream *
+session_request(Session *session, const H2Header *headers, size_t count, bool is_last,
+    const H2Handlers *handlers, void *context)
+{
+    assert(count <= H2_HEADERS_MAX && !session->is_server);
+    nghttp2_nv fields[H2_HEADERS_MAX];
+    for (size_t index = 0; index < count; index++) {
+        fields[index] = engine_header(headers[index].name, headers[index].value);
+    }
+    Stream *const stream = open_request(session, fields, count, is_last, handlers);
+    if (stream == NULL) {
+        return NULL;
+    }
+    stream->public.context = context;
+    wake(stream);
+    return &stream->public;
+}
+
+void
+h2_respond(H2Stream *public, int status, const H2Header *headers, size_t count, bool is_last)
+{
+    Stream *const stream = stream_of(public);
+    assert(stream->session->is_server && !stream->has_responded);
+    assert(status >= 200 && status <= 999 && count < H2_HEADERS_MAX);
+    if (stream->is_closing) {
+        return;
+    }
+    char digits[] = "200";
+    digits[0] = (char)('0' + status / 100);
+    digits[1] = (char)('0' + status / 10 % 10);
+    digits[2] = (char)('0' + status % 10);
+    nghttp2_nv fields[H2_HEADERS_MAX];
+    fields[0] = engine_header(SLICE(":status"), slice_of(digits, 3));
+    for (size_t index = 0; index < count; index++) {
+        fields[index + 1] = engine_header(headers[index].name, headers[index].value);
+    }
+    const nghttp2_data_provider body = session_data_provider();
+    stream->has_responded = true;
+    if (nghttp2_submit_response(
+            stream->session->engine, public->id, fields, count + 1, is_last ? NULL : &body) != 0) {
+        reset_later(stream, STATUS_RESOURCE_EXHAUSTED);
+        return;
+    }
+    stream->is_ended = stream->is_ended || is_last;
+    stream->is_end_sent = is_last;
+    wake(stream);
+}
+
+/* --- Bodies --------------------------------------------------------------------------------------------- */
+
+static void
+resume(Stream *stream)
+{
+    if (stream->is_deferred) {
+        stream->is_deferred = false;
+        (void)nghttp2_session_resume_data(stream->session->engine, stream->public.id);
+    }
+    wake(stream);
+}
+
+static void
+append(Stream *stream, Segment *segment)
+{
+    if (stream->queue_last == NULL) {
+        stream->queue_first = segment;
+    } else {
+        stream->queue_last->next = segment;
+    }
+    stream->queue_last = segment;
+}
+
+static void
+count_written(Stream *stream, size_t size)
+{
+    stream->queued += size;
+    stream->wants_room = stream->wants_room || stream->queued >= H2_WRITE_LOW;
+    resume(stream);
+}
+
+static bool
+can_write(const Stream *stream)
+{
+    return !stream->is_closing && !stream->is_ended;
+}
+
+/* A write that finds no memory leaves a hole in the body: the stream cannot go on. */
+bool
+h2_stream_write(H2Stream *public, Slice data, H2Release release, void *owner)
+{
+    Stream *const stream = stream_of(public);
+    const bool is_open = can_write(stream);
+    const bool is_empty = data.size == 0;
+    Segment *const segment =
+        is_open && !is_empty ? segment_new(&stream->session->segments, data, release, owner) : NULL;
+    if (segment == NULL) {
+        if (is_open && !is_empty) {
+            reset_later(stream, STATUS_RESOURCE_EXHAUSTED);
+        }
+        if (release != NULL) {
+            release(owner);
+        }
+        return is_open && is_empty;
+    }
+    append(stream, segment);
+    count_written(stream, data.size);
+    return true;
+}
+
+bool
+h2_stream_write_copy(H2Stream *public, Slice data)
+{
+    Stream *const stream = stream_of(public);
+    if (!can_write(stream)) {
+        return false;
+    }
+    if (data.size == 0) {
+        return true;
+    }
+    if (stream->queue_last == NULL || !segment_append(stream->queue_last, data)) {
+        Segment *const segment = segment_new_copy(&stream->session->segments, data);
+        if (segment == NULL) {
+            reset_later(stream, STATUS_RESOURCE_EXHAUSTED);
+            return false;
+        }
+        append(stream, segment);
+    }
+    count_written(stream, data.size);
+    return true;
+}
+
+size_t
+h2_stream_queued(const H2Stream *public)
+{
+    return ((const Stream *)(const void *)public)->queued;
+}
+
+void
+h2_stream_end(H2Stream *public)
+{
+    Stream *const stream = stream_of(public);
+    if (can_write(stream)) {
+        stream->is_ended = true;
+        resume(stream);
+    }
+}
+
+void
+h2_stream_consume(H2Stream *public, size_t size)
+{
+    Stream *const stream = stream_of(public);
+    assert(stream->is_closing || size <= stream->unconsumed);
+    if (stream->is_closing || size == 0) {
+        return;
+    }
+    stream->unconsumed -= size;
+    if (nghttp2_session_consume_stream(stream->session->engine, public->id, size) != 0) {
+        reset_later(stream, STATUS_RESOURCE_EXHAUSTED);
+        return;
+    }
+    if (session_has_more(stream->session)) {
+        wake(stream);
+    }
+}
+
+void
+h2_stream_reset(H2Stream *public, Status reason)
+{
+    Session *const session = stream_of(public)->session;
+    session_enter(session);
+    reset_later(stream_of(public), reason);
+    session_leave(session);
+}

@@ -1,0 +1,69 @@
+/* A client and a server of shared/h2 on one loop, over a real socket, that write down what they are told.
+ *
+ * The server echoes: it answers 200 and sends back what it receives. A test changes that by its hook, which
+ * sees every event before the default is done. */
+#pragma once
+
+#include "shared/h2/connection.h"
+#include "shared/net/socket.h"
+
+typedef enum Side { CLIENT, SERVER, SIDES } Side;
+
+enum { PROBES_MAX = 3000 };
+
+/* What one side saw of one stream. */
+typedef struct Probe {
+    H2Stream *stream; /* NULL after on_close */
+    Side side;
+    char log[64]; /* h: headers, H: headers that are last, d: data (once a run), e: end, w: writable, c: close
+                   */
+    int status;
+    char path[32];
+    size_t header_count;
+    uint64_t received;
+    Status reason;
+} Probe;
+
+/* True: the event is dealt with. */
+typedef bool (*PairHook)(Probe *probe, char event, Slice data);
+
+typedef struct Pair {
+    Loop *loop;
+    Watch listener;
+    char address[ADDRESS_TEXT_SIZE];
+    H2Connection *connections[SIDES];
+    int disconnects[SIDES];
+    Status reasons[SIDES];
+    Probe probes[SIDES][PROBES_MAX];
+    size_t probe_count[SIDES];
+    PairHook hook;
+    H2Options options[SIDES];
+    int released; /* by pair_release() */
+} Pair;
+
+extern Pair pair; /* one a program */
+
+/* The loop and the listener; the options are the caller's to change until pair_connect(). */
+void pair_open(PairHook hook);
+void pair_connect(void); /* both sides stand when it returns */
+void pair_close(void);
+
+/* A file descriptor connected to the server, for raw bytes. */
+int pair_connect_raw(void);
+
+/* NULL when the connection takes no request. */
+Probe *pair_request(const char *path, bool is_last);
+
+void pair_release(void *owner); /* counts */
+
+/* Turns of the loop until the condition holds; fails the test after 20 s. */
+#define PAIR_UNTIL(condition)                                                                                \
+    do {                                                                                                     \
+        const uint64_t pair_end_ = loop_now_ns(pair.loop) + UINT64_C(20000000000);                           \
+        while (!(condition)) {                                                                               \
+            assert_true(loop_now_ns(pair.loop) < pair_end_);                                                 \
+            loop_turn(pair.loop, 100);                                                                       \
+        }                                                                                                    \
+    } while (0)
+
+void pair_turns(int count); /* that do not wait */
