@@ -21,4 +21,10 @@ ifneq ($(SQL),)
 GENERATED_gateway += $(OUT)/gen/gateway/store/sql.c
 $(OUT)/gen/gateway/store/sql.c: $(SQL) tools/embed_sql
 	@mkdir -p $(@D); tools/embed_sql $(SQL) > $@
+
+# The migrations travel inside the gateway, which refuses a schema it does not know.
+MIGRATIONS := $(sort $(wildcard migrations/*.sql))
+GENERATED_gateway += $(OUT)/gen/migrations/table.c
+$(OUT)/gen/migrations/table.c: $(MIGRATIONS) tools/embed_migrations
+	@mkdir -p $(@D); tools/embed_migrations $(MIGRATIONS) > $@
 endif

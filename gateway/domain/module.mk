@@ -1,0 +1,1 @@
+$(call module,gateway/domain,shared/base)

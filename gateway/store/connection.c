@@ -1,0 +1,232 @@
+/* The life of a connection: PQconnectStart(), a poll for each step of the handshake, then one statement that
+ * sets the session up and asks what the role could do. A failure starts a pause before the next attempt, so
+ * that a database which comes back is not met by everybody at once. */
+#include "gateway/store/connection.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+
+#include "gateway/store/connection_private.h"
+#include "shared/base/clock.h"
+#include "shared/base/memory.h"
+#include "shared/base/random.h"
+
+STATEMENT(session_begin);
+
+enum { WAIT_MAX_MS_DEFAULT = 30000, PAUSE_MIN_MS = 50, PAUSE_MAX_MS = 5000 };
+
+static const char *const role_names[] = {
+    [STORE_ROLE_APP] = "sluice_app",
+    [STORE_ROLE_QUEUE] = "sluice_queue",
+    [STORE_ROLE_AUTH] = "sluice_auth",
+};
+
+void
+store_disconnect(Store *store)
+{
+    PQfinish(store->connection);
+    store->connection = NULL;
+    memset(store->is_prepared, 0, sql_table_count * sizeof *store->is_prepared);
+    if (store->transaction != TRANSACTION_NONE) {
+        store->transaction = TRANSACTION_LOST;
+    }
+}
+
+uint64_t
+store_wait_end_ns(const Call *call, const Store *store, uint64_t now_ns)
+{
+    const uint64_t left_ns = call_time_left_ns(call, now_ns);
+    return now_ns + (left_ns < store->wait_max_ns ? left_ns : store->wait_max_ns);
+}
+
+Status
+store_wait(Call *call, Store *store, short events, uint64_t end_ns)
+{
+    struct pollfd socket = {.fd = PQsocket(store->connection), .events = events};
+    int ready = 0;
+    do {
+        const uint64_t now_ns = clock_monotonic_ns();
+        const uint64_t left_ms =
+            now_ns >= end_ns ? 0 : (end_ns - now_ns + CLOCK_NS_PER_MS - 1) / CLOCK_NS_PER_MS;
+        if (left_ms == 0) {
+            store_disconnect(store);
+            return call_fail(call, STATUS_DEADLINE_EXCEEDED, "PostgreSQL did not answer in time");
+        }
+        ready = poll(&socket, 1, left_ms > INT_MAX ? INT_MAX : (int)left_ms);
+    } while (ready == 0 || (ready < 0 && errno == EINTR));
+    assert(ready > 0);
+    return STATUS_OK;
+}
+
+/* Decorrelated jitter: somewhere between the least pause and three times the last one. */
+static void
+pause_before_next_attempt(Store *store)
+{
+    const uint64_t least = PAUSE_MIN_MS * CLOCK_NS_PER_MS;
+    const uint64_t most = PAUSE_MAX_MS * CLOCK_NS_PER_MS;
+    const uint64_t last = store->connect_pause_ns < least ? least : store->connect_pause_ns;
+    const uint64_t pause = least + random_uint64() % (3 * last - least + 1);
+    store->connect_pause_ns = pause < most ? pause : most;
+    store->connect_after_ns = clock_monotonic_ns() + store->connect_pause_ns;
+}
+
+/* libpq ends its messages with a line feed, and may send several lines. */
+static Status
+fail_connect(Call *call, Store *store)
+{
+    const Slice message = slice_from_string(PQerrorMessage(store->connection));
+    const Slice line = slice_part(message, 0, slice_find(message, '\n'));
+    return call_fail(call, STATUS_UNAVAILABLE, "PostgreSQL cannot be reached: %.*s", SLICE_PRINT(line));
+}
+
+static Status
+handshake(Call *call, Store *store)
+{
+    const uint64_t end_ns = store_wait_end_ns(call, store, clock_monotonic_ns());
+    for (;;) {
+        switch (PQconnectPoll(store->connection)) {
+        case PGRES_POLLING_OK:
+            return STATUS_OK;
+        case PGRES_POLLING_READING:
+            TRY(store_wait(call, store, POLLIN, end_ns));
+            break;
+        case PGRES_POLLING_WRITING:
+            TRY(store_wait(call, store, POLLOUT, end_ns));
+            break;
+        case PGRES_POLLING_FAILED:
+        case PGRES_POLLING_ACTIVE:
+        default:
+            return fail_connect(call, store);
+        }
+    }
+}
+
+/* What stands before `dbname` are defaults that the conninfo may change; the user behind it may not be. A
+ * peer that is gone is noticed in five seconds (both settings are needed: one is for pending data, one for
+ * none). */
+static PGconn *
+start_connection(const Store *store)
+{
+    const char *const keywords[] = {"application_name", "keepalives_idle", "keepalives_interval",
+        "keepalives_count", "tcp_user_timeout", "target_session_attrs", "dbname", "user", "client_encoding",
+        NULL};
+    const char *const values[] = {"sluice-gateway", "2", "1", "3", "5000", "read-write", store->conninfo,
+        role_names[store->role], "UTF8", NULL};
+    return PQconnectStartParams(keywords, values, 1);
+}
+
+static Status
+begin_session(Call *call, Store *store)
+{
+    PGresult *result = NULL;
+    Exchange exchange = {0};
+    exchange_add(&exchange, store, &sql_session_begin, &(Values){0});
+    TRY(exchange_run(call, store, &exchange, &result));
+    AUTO_ROWS rows = {.result = result, .count = (size_t)PQntuples(result)};
+    RowReader reader = row_reader(call, &rows, 0);
+    const bool sees_past_row_security = row_boolean(&reader);
+    const char *const user = row_text(&reader);
+    if (sees_past_row_security) {
+        return call_fail(call, STATUS_FAILED_PRECONDITION,
+            "the role '%s' can see past row security: it must not be a superuser, have BYPASSRLS or be a "
+            "member of "
+            "'sluice_owner'",
+            user);
+    }
+    return STATUS_OK;
+}
+
+static Status
+connect_now(Call *call, Store *store)
+{
+    store->connection = start_connection(store);
+    if (store->connection == NULL) {
+        return call_fail_memory(call, "a connection to PostgreSQL");
+    }
+    if (PQstatus(store->connection) == CONNECTION_BAD) {
+        return fail_connect(call, store);
+    }
+    TRY(handshake(call, store));
+    if (PQsetnonblocking(store->connection, 1) != 0 || PQenterPipelineMode(store->connection) != 1) {
+        return fail_connect(call, store);
+    }
+    return begin_session(call, store);
+}
+
+/* A server that shut down has said so: what it wrote, or the end of the stream, waits to be read. */
+static bool
+is_still_up(Store *store)
+{
+    struct pollfd socket = {.fd = PQsocket(store->connection), .events = POLLIN};
+    if (poll(&socket, 1, 0) <= 0) {
+        return true;
+    }
+    return PQconsumeInput(store->connection) == 1 && PQstatus(store->connection) == CONNECTION_OK;
+}
+
+Status
+store_connect(Call *call, Store *store)
+{
+    if (store->connection != NULL && is_still_up(store)) {
+        return STATUS_OK;
+    }
+    store_disconnect(store);
+    if (clock_monotonic_ns() < store->connect_after_ns) {
+        return call_fail(call, STATUS_UNAVAILABLE, "PostgreSQL could not be reached a moment ago");
+    }
+    const Status status = connect_now(call, store);
+    if (status != STATUS_OK) {
+        store_disconnect(store);
+        pause_before_next_attempt(store);
+        return status;
+    }
+    store->connect_pause_ns = 0;
+    return STATUS_OK;
+}
+
+static Store *
+new_store(const StoreOptions *options)
+{
+    const Slice conninfo = slice_from_string(options->conninfo);
+    Store *const store = memory_new(1, sizeof *store);
+    if (store == NULL) {
+        return NULL;
+    }
+    const uint64_t wait_max_ms = options->wait_max_ms == 0 ? WAIT_MAX_MS_DEFAULT : options->wait_max_ms;
+    store->role = options->role;
+    store->wait_max_ns = wait_max_ms * CLOCK_NS_PER_MS;
+    store->is_prepared = memory_new(sql_table_count, sizeof *store->is_prepared);
+    store->conninfo = memory_new(1, conninfo.size + 1);
+    if (store->is_prepared == NULL || store->conninfo == NULL) {
+        store_close(store);
+        return NULL;
+    }
+    memcpy(store->conninfo, conninfo.data, conninfo.size);
+    return store;
+}
+
+Status
+store_open(Call *call, const StoreOptions *options, Store **ret_store)
+{
+    AUTO_STORE store = new_store(options);
+    if (store == NULL) {
+        return call_fail_memory(call, "a connection to PostgreSQL");
+    }
+    TRY(store_connect(call, store));
+    *ret_store = TAKE(store);
+    return STATUS_OK;
+}
+
+void
+store_close(Store *store)
+{
+    if (store == NULL) {
+        return;
+    }
+    PQfinish(store->connection);
+    memory_free(store->is_prepared);
+    memory_free(store->conninfo);
+    memory_free(store);
+}

@@ -1,0 +1,79 @@
+/* One connection to PostgreSQL under one of the store's roles: prepared statements by name, transactions that
+ * carry the tenant, waits that end at the call's deadline.
+ *
+ * A statement outside a transaction is a transaction of its own: the tenant, the statement and the commit
+ * travel together, one round trip. Between store_begin() and store_commit() statements share one; begin
+ * travels with the first of them.
+ *
+ * Ownership: store_close() frees it. Rows belong to the caller.
+ * Threads:   one at a time; each job thread has its own.
+ * Errors:    UNAVAILABLE: PostgreSQL cannot be reached, or went away; the next statement outside a
+ * transaction connects again, after a pause that grows with every failure. DEADLINE_EXCEEDED: the call's
+ * deadline came first. UNKNOWN: the connection was lost while a transaction was being committed, which may
+ *            have happened: read back by id. Everything else: the table in sqlstate.c. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "gateway/store/rows.h"
+#include "gateway/store/statement.h"
+#include "gateway/store/values.h"
+#include "shared/base/call.h"
+#include "shared/base/uuid.h"
+
+typedef struct Store Store;
+
+typedef enum StoreRole {
+    STORE_ROLE_APP,   /* request paths, one tenant at a time */
+    STORE_ROLE_QUEUE, /* claims, leases, batch records of all tenants */
+    STORE_ROLE_AUTH,  /* keys_find() only */
+} StoreRole;
+
+typedef struct StoreOptions {
+    const char *conninfo; /* libpq's URL or keywords; the user is given by the role */
+    StoreRole role;
+    uint64_t wait_max_ms; /* for any one answer, whatever the deadline; 0: 30,000 */
+} StoreOptions;
+
+/* The tenant of statements that have none: all tenants for the queue role, no rows for the others. */
+#define NO_TENANT ((TenantId){{{0}}})
+
+/* Connects. FAILED_PRECONDITION when the role could see past row security (superuser, BYPASSRLS, owner).
+ * UNAVAILABLE when PostgreSQL cannot be reached; *ret_store is untouched. Resolving a host name may block. */
+MUST_USE Status store_open(Call *call, const StoreOptions *options, Store **ret_store);
+void store_close(Store *store); /* NULL is allowed */
+
+/* Runs one statement. `ret_rows` is empty, or zeroed, before; free it with rows_done(). */
+MUST_USE Status store_query(Call *call, Store *store, TenantId tenant, const Statement *statement,
+    const Values *values, Rows *ret_rows);
+
+/* The same for a statement whose answer is only how many rows it changed; NULL is allowed. */
+MUST_USE Status store_execute(Call *call, Store *store, TenantId tenant, const Statement *statement,
+    const Values *values, uint64_t *ret_changed);
+
+/* Transactions do not nest. */
+MUST_USE Status store_begin(Call *call, Store *store, TenantId tenant);
+MUST_USE Status store_commit(Call *call, Store *store);
+
+/* Ends a transaction without effect; nothing happens when there is none. */
+void store_rollback(Store *store);
+
+bool store_is_in_transaction(const Store *store);
+
+/* AUTO_TRANSACTION transaction = store;   after store_begin(): rolls back on every way out but a commit. */
+static inline void
+store_rollbackp(Store **store)
+{
+    if (*store != NULL) {
+        store_rollback(*store);
+    }
+}
+#define AUTO_TRANSACTION CLEANUP(store_rollbackp) Store *
+
+static inline void
+store_closep(Store **store)
+{
+    store_close(*store);
+}
+#define AUTO_STORE CLEANUP(store_closep) Store *

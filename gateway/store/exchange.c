@@ -1,0 +1,167 @@
+/* One round trip in libpq's pipeline mode:
+ *   1. every command is queued: prepare (once a connection), then run;
+ *   2. a sync marks the end; without an explicit begin, everything up to it is one transaction;
+ *   3. the queue is written while answers are read, so that neither side waits on a full buffer;
+ *   4. each command has one answer; behind a failed one all others say "aborted", up to the sync.
+ * Whatever goes wrong in step 3 gives the connection up: what it would say next belongs to nobody. */
+#include <assert.h>
+#include <poll.h>
+
+#include "gateway/store/connection_private.h"
+#include "gateway/store/sqlstate.h"
+#include "shared/base/clock.h"
+
+enum { RESULT_BINARY = 1 };
+
+static void
+note_command(Exchange *exchange, const Statement *statement, bool is_prepare, bool is_queued)
+{
+    assert(exchange->count < EXCHANGE_COMMANDS_MAX);
+    exchange->commands[exchange->count] = statement;
+    exchange->is_prepare[exchange->count] = is_prepare;
+    exchange->count++;
+    exchange->has_failed = exchange->has_failed || !is_queued;
+}
+
+void
+exchange_add(Exchange *exchange, Store *store, const Statement *statement, const Values *values)
+{
+    assert(values->count == statement->parameter_count);
+    if (!store->is_prepared[statement->index]) {
+        const int is_queued = PQsendPrepare(store->connection, statement->name, statement->text, 0, NULL);
+        note_command(exchange, statement, true, is_queued == 1);
+    }
+    const int is_queued = PQsendQueryPrepared(store->connection, statement->name, values->count, values->data,
+        values->sizes, values->formats, RESULT_BINARY);
+    note_command(exchange, statement, false, is_queued == 1);
+}
+
+static Status
+lost(Call *call, Store *store)
+{
+    const Slice message = slice_from_string(PQerrorMessage(store->connection));
+    const Slice line = slice_part(message, 0, slice_find(message, '\n'));
+    const Status status =
+        call_fail(call, STATUS_UNAVAILABLE, "the connection to PostgreSQL was lost: %.*s", SLICE_PRINT(line));
+    store_disconnect(store);
+    return status;
+}
+
+/* Until libpq holds a whole answer. */
+static Status
+await_answer(Call *call, Store *store, uint64_t end_ns)
+{
+    for (;;) {
+        const int unsent = PQflush(store->connection);
+        if (unsent < 0) {
+            return lost(call, store);
+        }
+        if (PQisBusy(store->connection) == 0) {
+            return STATUS_OK;
+        }
+        TRY(store_wait(call, store, unsent == 0 ? POLLIN : POLLIN | POLLOUT, end_ns));
+        if (PQconsumeInput(store->connection) != 1) {
+            return lost(call, store);
+        }
+    }
+}
+
+static Status
+next_answer(Call *call, Store *store, uint64_t end_ns, PGresult **ret_result)
+{
+    TRY(await_answer(call, store, end_ns));
+    *ret_result = PQgetResult(store->connection);
+    return STATUS_OK;
+}
+
+static Status
+explain_failure(Call *call, const Statement *statement, const PGresult *result)
+{
+    const char *const message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    const Status status = sqlstate_status(PQresultErrorField(result, PG_DIAG_SQLSTATE));
+    return call_fail(call, status, "the statement '%s' failed: %s", statement->name,
+        message == NULL ? PQresultErrorMessage(result) : message);
+}
+
+/* The answer of command `index`, and the NULL that ends it. */
+static Status
+read_answer(Call *call, Store *store, uint64_t end_ns, PGresult **ret_result)
+{
+    PGresult *end = NULL;
+    TRY(next_answer(call, store, end_ns, ret_result));
+    if (*ret_result == NULL) {
+        return lost(call, store);
+    }
+    const Status status = next_answer(call, store, end_ns, &end);
+    if (status == STATUS_OK && end == NULL) {
+        return STATUS_OK;
+    }
+    PQclear(end);
+    PQclear(TAKE(*ret_result));
+    return status == STATUS_OK ? lost(call, store) : status;
+}
+
+static Status
+read_sync(Call *call, Store *store, uint64_t end_ns)
+{
+    PGresult *result = NULL;
+    TRY(next_answer(call, store, end_ns, &result));
+    const ExecStatusType status = PQresultStatus(result);
+    PQclear(result);
+    return status == PGRES_PIPELINE_SYNC ? STATUS_OK : lost(call, store);
+}
+
+static bool
+is_success(const PGresult *result)
+{
+    const ExecStatusType status = PQresultStatus(result);
+    return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
+}
+
+/* Reads every answer; the first failure is the one explained, since the others only follow from it. */
+static Status
+read_answers(Call *call, Store *store, const Exchange *exchange, uint64_t end_ns, PGresult **ret_result)
+{
+    Status outcome = STATUS_OK;
+    for (int index = 0; index < exchange->count; index++) {
+        const Statement *const statement = exchange->commands[index];
+        PGresult *result = NULL;
+        const Status status = read_answer(call, store, end_ns, &result);
+        if (status != STATUS_OK) {
+            return status;
+        }
+        if (is_success(result)) {
+            store->is_prepared[statement->index] = true;
+        } else if (outcome == STATUS_OK) {
+            outcome = explain_failure(call, statement, result);
+        }
+        if (index + 1 == exchange->count && outcome == STATUS_OK) {
+            *ret_result = result;
+        } else {
+            PQclear(result);
+        }
+    }
+    return outcome;
+}
+
+Status
+exchange_run(Call *call, Store *store, Exchange *exchange, PGresult **ret_result)
+{
+    if (exchange->has_failed || PQpipelineSync(store->connection) != 1) {
+        return lost(call, store);
+    }
+    const uint64_t end_ns = store_wait_end_ns(call, store, clock_monotonic_ns());
+    PGresult *result = NULL;
+    const Status outcome = read_answers(call, store, exchange, end_ns, &result);
+    const Status synced = store->connection == NULL ? outcome : read_sync(call, store, end_ns);
+    if (outcome != STATUS_OK || synced != STATUS_OK) {
+        PQclear(result);
+        return outcome != STATUS_OK ? outcome : synced;
+    }
+    if (PQstatus(store->connection) == CONNECTION_BAD) {
+        PQclear(result);
+        return lost(call, store);
+    }
+    *ret_result = result;
+    return STATUS_OK;
+}

@@ -1,0 +1,25 @@
+/* The schema: the files of migrations/, embedded by the build, applied in order, forward only.
+ *
+ * Threads: any; appliers of one database wait for each other (an advisory lock).
+ * Errors:  FAILED_PRECONDITION when the database holds a migration that this program does not know, or knows
+ *          with other bytes, or lacks one that it knows (migrate_check() only). */
+#pragma once
+
+#include "gateway/store/connection.h"
+
+typedef struct Migration {
+    int version; /* 1, 2, 3 … */
+    const char *name;
+    const char *text;
+} Migration;
+
+extern const Migration migration_table[];
+extern const size_t migration_table_count;
+
+/* Applies what is missing, each migration in a transaction of its own, and says how many that were.
+ * `conninfo` names a user who may create roles and schemas. Blocks; the call's deadline bounds every
+ * statement. */
+MUST_USE Status migrate_apply(Call *call, const char *conninfo, size_t *ret_applied);
+
+/* OK when the database's schema is exactly the one this program was built for. */
+MUST_USE Status migrate_check(Call *call, Store *store);

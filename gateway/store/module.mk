@@ -1,0 +1,1 @@
+$(call module,gateway/store,shared/base shared/crypto gateway/domain,libpq)

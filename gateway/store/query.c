@@ -1,0 +1,149 @@
+/* Statements and transactions, made of exchanges. */
+#include <assert.h>
+
+#include "gateway/store/connection_private.h"
+#include "shared/base/clock.h"
+
+STATEMENT(context_set);
+STATEMENT(transaction_begin);
+STATEMENT(transaction_commit);
+STATEMENT(transaction_rollback);
+
+enum { ROLLBACK_MAX_MS = 1000 };
+
+/* PostgreSQL stops a little before we do, so that the usual late statement costs no connection. */
+static void
+add_context(Exchange *exchange, Call *call, Store *store, TenantId tenant)
+{
+    const uint64_t now_ns = clock_monotonic_ns();
+    const uint64_t left_ms = (store_wait_end_ns(call, store, now_ns) - now_ns) / CLOCK_NS_PER_MS;
+    const uint64_t timeout_ms = left_ms - left_ms / 10;
+    Values values = {0};
+    values_uuid(&values, tenant.value);
+    values_int64(&values, timeout_ms == 0 ? 1 : (int64_t)timeout_ms);
+    exchange_add(exchange, store, &sql_context_set, &values);
+}
+
+/* Everything that must stand before the statement itself. */
+static Status
+prepare_exchange(Call *call, Store *store, TenantId tenant, Exchange *exchange)
+{
+    TRY(call_check(call, clock_monotonic_ns()));
+    if (store->transaction == TRANSACTION_LOST) {
+        return call_fail(
+            call, STATUS_UNAVAILABLE, "the connection to PostgreSQL was lost in this transaction");
+    }
+    if (store->transaction == TRANSACTION_OPEN) {
+        assert(uuid_equal(tenant.value, store->tenant.value));
+        return STATUS_OK;
+    }
+    const Transaction asked = store->transaction;
+    store->transaction = TRANSACTION_NONE; /* connecting loses nothing yet */
+    const Status status = store_connect(call, store);
+    store->transaction = asked;
+    TRY(status);
+    if (asked == TRANSACTION_ASKED) {
+        assert(uuid_equal(tenant.value, store->tenant.value));
+        exchange_add(exchange, store, &sql_transaction_begin, &(Values){0});
+        store->transaction = TRANSACTION_OPEN;
+    }
+    add_context(exchange, call, store, tenant);
+    return STATUS_OK;
+}
+
+Status
+store_query(Call *call, Store *store, TenantId tenant, const Statement *statement, const Values *values,
+    Rows *ret_rows)
+{
+    Exchange exchange = {0};
+    PGresult *result = NULL;
+    TRY(prepare_exchange(call, store, tenant, &exchange));
+    exchange_add(&exchange, store, statement, values);
+    TRY(exchange_run(call, store, &exchange, &result));
+    uint64_t changed = 0;
+    (void)slice_to_uint64(slice_from_string(PQcmdTuples(result)), &changed);
+    *ret_rows = (Rows){.result = result, .count = (size_t)PQntuples(result), .changed = changed};
+    return STATUS_OK;
+}
+
+Status
+store_execute(Call *call, Store *store, TenantId tenant, const Statement *statement, const Values *values,
+    uint64_t *ret_changed)
+{
+    AUTO_ROWS rows = {0};
+    TRY(store_query(call, store, tenant, statement, values, &rows));
+    if (ret_changed != NULL) {
+        *ret_changed = rows.changed;
+    }
+    return STATUS_OK;
+}
+
+bool
+store_is_in_transaction(const Store *store)
+{
+    return store->transaction != TRANSACTION_NONE;
+}
+
+Status
+store_begin(Call *call, Store *store, TenantId tenant)
+{
+    assert(store->transaction == TRANSACTION_NONE);
+    TRY(call_check(call, clock_monotonic_ns()));
+    store->transaction = TRANSACTION_ASKED;
+    store->tenant = tenant;
+    return STATUS_OK;
+}
+
+/* A commit of a failed transaction succeeds as "ROLLBACK": that is a mistake of ours, not a success. */
+static Status
+commit_now(Call *call, Store *store)
+{
+    Exchange exchange = {0};
+    PGresult *result = NULL;
+    exchange_add(&exchange, store, &sql_transaction_commit, &(Values){0});
+    const Status status = exchange_run(call, store, &exchange, &result);
+    if (status != STATUS_OK) {
+        return store->connection != NULL
+                   ? status
+                   : call_fail(call, STATUS_UNKNOWN,
+                         "the connection to PostgreSQL was lost during a commit, which may "
+                         "have happened");
+    }
+    const bool is_committed = strcmp(PQcmdStatus(result), "COMMIT") == 0;
+    PQclear(result);
+    return is_committed ? STATUS_OK
+                        : call_fail(call, STATUS_ABORTED, "the transaction had failed and was rolled back");
+}
+
+Status
+store_commit(Call *call, Store *store)
+{
+    assert(store->transaction != TRANSACTION_NONE);
+    if (store->transaction == TRANSACTION_OPEN) {
+        const Status status = commit_now(call, store);
+        store->transaction = TRANSACTION_NONE;
+        return status;
+    }
+    const bool is_lost = store->transaction == TRANSACTION_LOST;
+    store->transaction = TRANSACTION_NONE;
+    return is_lost ? call_fail(call, STATUS_UNAVAILABLE,
+                         "the connection to PostgreSQL was lost in this transaction")
+                   : STATUS_OK;
+}
+
+void
+store_rollback(Store *store)
+{
+    if (store->transaction == TRANSACTION_OPEN) {
+        Call call = {.deadline_ns = clock_monotonic_ns() + ROLLBACK_MAX_MS * CLOCK_NS_PER_MS};
+        Exchange exchange = {0};
+        PGresult *result = NULL;
+        exchange_add(&exchange, store, &sql_transaction_rollback, &(Values){0});
+        if (exchange_run(&call, store, &exchange, &result) == STATUS_OK) {
+            PQclear(result);
+        } else if (store->connection != NULL) {
+            store_disconnect(store);
+        }
+    }
+    store->transaction = TRANSACTION_NONE;
+}

@@ -1,0 +1,1 @@
+select version, name, checksum from schema_version order by version

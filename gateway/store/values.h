@@ -1,0 +1,33 @@
+/* The parameters of one statement, added in the order $1, $2, … They are sent beside the SQL, never in it.
+ *
+ * Ownership: borrows the bytes of texts until the statement has run; a zeroed Values is an empty one.
+ * Threads:   one at a time. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shared/base/slice.h"
+#include "shared/base/uuid.h"
+#include "shared/crypto/digest.h"
+
+enum { VALUES_MAX = 24, VALUE_INLINE_SIZE = 32 };
+
+typedef struct Values {
+    int count;
+    const char *data[VALUES_MAX];
+    int sizes[VALUES_MAX];
+    int formats[VALUES_MAX];
+    char inlined[VALUES_MAX][VALUE_INLINE_SIZE];
+} Values;
+
+void values_null(Values *values);
+void values_uuid(Values *values, Uuid uuid); /* a zero UUID is null */
+void values_int64(Values *values, int64_t value);
+void values_double(Values *values, double value);
+void values_boolean(Values *values, bool value);
+void values_bytes(Values *values, Slice bytes); /* bytea, text, or an array of SqlArray; NULL data is null */
+void values_digest(Values *values, const Sha256 *digest);
+
+/* Text for any type, JSON and timestamps included, in the form a person would write. NULL is null. */
+void values_text(Values *values, const char *text);
