@@ -37,6 +37,28 @@ call protect('blobs');
 call protect('blob_chunks');
 grant select, insert, update, delete on blobs, blob_chunks to sluice_app;
 
+-- Counted here, so that a quota costs no sum over all blobs.
+create table usages (
+    tenant_id uuid primary key references tenants on delete cascade,
+    stored_bytes bigint not null default 0
+);
+call protect('usages');
+grant select, insert, update on usages to sluice_app;
+
+create function count_stored_bytes() returns trigger
+language plpgsql set search_path = sluice, pg_temp as $$
+begin
+    if tg_op = 'INSERT' then
+        insert into usages (tenant_id, stored_bytes) values (new.tenant_id, new.size)
+        on conflict (tenant_id) do update set stored_bytes = usages.stored_bytes + new.size;
+    else
+        update usages set stored_bytes = stored_bytes - old.size where tenant_id = old.tenant_id;
+    end if;
+    return null;
+end $$;
+create trigger blob_is_counted after insert or delete on blobs
+    for each row execute function count_stored_bytes();
+
 create table graphs (
     tenant_id uuid not null,
     id uuid not null,

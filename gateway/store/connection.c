@@ -112,8 +112,8 @@ start_connection(const Store *store)
     const char *const keywords[] = {"application_name", "keepalives_idle", "keepalives_interval",
         "keepalives_count", "tcp_user_timeout", "target_session_attrs", "dbname", "user", "client_encoding",
         NULL};
-    const char *const values[] = {"sluice-gateway", "2", "1", "3", "5000", "read-write", store->conninfo,
-        role_names[store->role], "UTF8", NULL};
+    const char *const values[] = {
+        "sluice-gateway", "2", "1", "3", "5000", "read-write", store->conninfo, store->user, "UTF8", NULL};
     return PQconnectStartParams(keywords, values, 1);
 }
 
@@ -130,7 +130,7 @@ begin_session(Call *call, Store *store)
     const char *const user = row_text(&reader);
     if (sees_past_row_security) {
         return call_fail(call, STATUS_FAILED_PRECONDITION,
-            "the role '%s' can see past row security: it must not be a superuser, have BYPASSRLS or be a "
+            "the user '%s' can see past row security: it must not be a superuser, have BYPASSRLS or be a "
             "member of "
             "'sluice_owner'",
             user);
@@ -155,15 +155,17 @@ connect_now(Call *call, Store *store)
     return begin_session(call, store);
 }
 
-/* A server that shut down has said so: what it wrote, or the end of the stream, waits to be read. */
+/* A server that shut down has said so: what it wrote, and then the end of the stream, wait to be read. */
 static bool
 is_still_up(Store *store)
 {
     struct pollfd socket = {.fd = PQsocket(store->connection), .events = POLLIN};
-    if (poll(&socket, 1, 0) <= 0) {
-        return true;
+    while (poll(&socket, 1, 0) > 0) {
+        if (PQconsumeInput(store->connection) != 1 || PQstatus(store->connection) != CONNECTION_OK) {
+            return false;
+        }
     }
-    return PQconsumeInput(store->connection) == 1 && PQstatus(store->connection) == CONNECTION_OK;
+    return true;
 }
 
 Status
@@ -186,25 +188,30 @@ store_connect(Call *call, Store *store)
     return STATUS_OK;
 }
 
+static char *
+copy_text(const char *text)
+{
+    const size_t size = strlen(text);
+    char *const copy = memory_new(1, size + 1);
+    if (copy != NULL) {
+        memcpy(copy, text, size);
+    }
+    return copy;
+}
+
 static Store *
 new_store(const StoreOptions *options)
 {
-    const Slice conninfo = slice_from_string(options->conninfo);
-    Store *const store = memory_new(1, sizeof *store);
+    AUTO_STORE store = memory_new(1, sizeof *store);
     if (store == NULL) {
         return NULL;
     }
     const uint64_t wait_max_ms = options->wait_max_ms == 0 ? WAIT_MAX_MS_DEFAULT : options->wait_max_ms;
-    store->role = options->role;
     store->wait_max_ns = wait_max_ms * CLOCK_NS_PER_MS;
     store->is_prepared = memory_new(sql_table_count, sizeof *store->is_prepared);
-    store->conninfo = memory_new(1, conninfo.size + 1);
-    if (store->is_prepared == NULL || store->conninfo == NULL) {
-        store_close(store);
-        return NULL;
-    }
-    memcpy(store->conninfo, conninfo.data, conninfo.size);
-    return store;
+    store->conninfo = copy_text(options->conninfo);
+    store->user = copy_text(options->user == NULL ? role_names[options->role] : options->user);
+    return store->is_prepared == NULL || store->conninfo == NULL || store->user == NULL ? NULL : TAKE(store);
 }
 
 Status
@@ -228,5 +235,6 @@ store_close(Store *store)
     PQfinish(store->connection);
     memory_free(store->is_prepared);
     memory_free(store->conninfo);
+    memory_free(store->user);
     memory_free(store);
 }

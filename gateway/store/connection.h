@@ -31,8 +31,9 @@ typedef enum StoreRole {
 } StoreRole;
 
 typedef struct StoreOptions {
-    const char *conninfo; /* libpq's URL or keywords; the user is given by the role */
+    const char *conninfo; /* libpq's URL or keywords; its user does not count */
     StoreRole role;
+    const char *user;     /* a member of the role; NULL: the role itself, as "sluice_app" */
     uint64_t wait_max_ms; /* for any one answer, whatever the deadline; 0: 30,000 */
 } StoreOptions;
 

@@ -18,7 +18,7 @@ typedef enum Transaction {
 struct Store {
     PGconn *connection; /* NULL when there is none */
     char *conninfo;
-    StoreRole role;
+    char *user;
     uint64_t wait_max_ns;
     uint64_t connect_after_ns;
     uint64_t connect_pause_ns;

@@ -13,6 +13,7 @@
 
 enum { VALUES_MAX = 24, VALUE_INLINE_SIZE = 32 };
 
+/* Not to be copied: `data` points into `inlined`. */
 typedef struct Values {
     int count;
     const char *data[VALUES_MAX];

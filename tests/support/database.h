@@ -30,3 +30,5 @@ const char *database_ask(Database *database, const char *sql);
 
 /* A new tenant with default quotas. */
 TenantId database_add_tenant(Database *database, const char *name);
+
+#define DATABASE_TEST(test) cmocka_unit_test_setup_teardown(test, database_setup, database_teardown)

@@ -1,0 +1,1 @@
+delete from devices where task = $1

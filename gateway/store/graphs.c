@@ -1,0 +1,174 @@
+#include "gateway/store/graphs.h"
+
+STATEMENT(graph_insert);
+STATEMENT(graph_find_same);
+STATEMENT(graph_count);
+STATEMENT(graph_find);
+STATEMENT(graph_list);
+STATEMENT(graph_delete);
+
+static Status
+read_graph(Call *call, const Rows *rows, size_t row, StoredGraph *ret_graph)
+{
+    StoredGraph graph;
+    RowReader reader = row_reader(call, rows, row);
+    graph.id.value = row_uuid(&reader);
+    graph.session.value = row_uuid(&reader);
+    graph.parent.value = row_uuid(&reader);
+    graph.digest = row_digest(&reader);
+    graph.media_type = row_text(&reader);
+    graph.source = row_digest(&reader);
+    graph.summary = row_text(&reader);
+    graph.created_us = row_time_us(&reader);
+    TRY(row_end(call, &reader));
+    *ret_graph = graph;
+    return STATUS_OK;
+}
+
+static Status
+find_same(Call *call, Store *store, TenantId tenant, const StoredGraph *graph, StoredGraph *ret_graph)
+{
+    AUTO_ROWS rows = {0};
+    Values values = {0};
+    values_uuid(&values, tenant.value);
+    values_uuid(&values, graph->session.value);
+    values_digest(&values, &graph->source);
+    values_text(&values, graph->media_type);
+    TRY(store_query(call, store, tenant, &sql_graph_find_same, &values, &rows));
+    if (rows.count == 0) {
+        return call_fail(call, STATUS_ABORTED, "the same graph was deleted at this moment");
+    }
+    return read_graph(call, &rows, 0, ret_graph);
+}
+
+static Status
+check_quota(Call *call, Store *store, TenantId tenant)
+{
+    AUTO_ROWS rows = {0};
+    Values values = {0};
+    values_uuid(&values, tenant.value);
+    TRY(store_query(call, store, tenant, &sql_graph_count, &values, &rows));
+    if (rows.count == 0) {
+        return call_fail(call, STATUS_NOT_FOUND, "the tenant has no quotas");
+    }
+    RowReader reader = row_reader(call, &rows, 0);
+    const int64_t most = row_int64(&reader);
+    const int64_t count = row_int64(&reader);
+    TRY(row_end(call, &reader));
+    return count < most ? STATUS_OK
+                        : call_fail(call, STATUS_RESOURCE_EXHAUSTED, "the quota 'graphs_max' is used up");
+}
+
+/* What the constraints of the table mean to whoever sends a graph. */
+static Status
+explain_refusal(Call *call, const StoredGraph *graph, Status status)
+{
+    char session[ID_TEXT_SIZE];
+    id_to_text("ses", graph->session.value, session);
+    if (status == STATUS_FAILED_PRECONDITION) {
+        return call_fail(
+            call, STATUS_NOT_FOUND, "session '%s' does not exist, or the source is no blob", session);
+    }
+    if (status == STATUS_ALREADY_EXISTS && !uuid_is_zero(graph->parent.value)) {
+        return call_fail(call, STATUS_ABORTED, "the graph has been extended by another request");
+    }
+    return status;
+}
+
+Status
+graphs_create(Call *call, Store *store, TenantId tenant, const StoredGraph *graph, StoredGraph *ret_graph,
+    bool *ret_is_new)
+{
+    AUTO_ROWS rows = {0};
+    Values values = {0};
+    values_uuid(&values, tenant.value);
+    values_uuid(&values, graph->id.value);
+    values_uuid(&values, graph->session.value);
+    values_uuid(&values, graph->parent.value);
+    values_digest(&values, &graph->digest);
+    values_text(&values, graph->media_type);
+    values_digest(&values, &graph->source);
+    values_text(&values, graph->summary);
+    TRY(check_quota(call, store, tenant));
+    const Status status = store_query(call, store, tenant, &sql_graph_insert, &values, &rows);
+    if (status != STATUS_OK) {
+        return explain_refusal(call, graph, status);
+    }
+    *ret_is_new = rows.count > 0;
+    return rows.count > 0 ? read_graph(call, &rows, 0, ret_graph)
+                          : find_same(call, store, tenant, graph, ret_graph);
+}
+
+static Status
+find(Call *call, Store *store, TenantId tenant, SessionId session, GraphId id, Rows *ret_rows)
+{
+    Values values = {0};
+    values_uuid(&values, tenant.value);
+    values_uuid(&values, session.value);
+    values_uuid(&values, id.value);
+    return store_query(call, store, tenant, &sql_graph_find, &values, ret_rows);
+}
+
+static Status
+fail_not_found(Call *call, GraphId id)
+{
+    char text[ID_TEXT_SIZE];
+    id_to_text("grf", id.value, text);
+    return call_fail(call, STATUS_NOT_FOUND, "graph '%s' does not exist", text);
+}
+
+Status
+graphs_find(Call *call, Store *store, TenantId tenant, SessionId session, GraphId id, StoredGraph *ret_graph)
+{
+    AUTO_ROWS rows = {0};
+    if (uuid_is_zero(id.value)) {
+        return fail_not_found(call, id);
+    }
+    TRY(find(call, store, tenant, session, id, &rows));
+    return rows.count == 0 ? fail_not_found(call, id) : read_graph(call, &rows, 0, ret_graph);
+}
+
+Status
+graphs_find_newest(Call *call, Store *store, TenantId tenant, SessionId session, StoredGraph *ret_graph)
+{
+    AUTO_ROWS rows = {0};
+    TRY(find(call, store, tenant, session, (GraphId){{{0}}}, &rows));
+    return rows.count == 0 ? call_fail(call, STATUS_NOT_FOUND, "the session has no graph")
+                           : read_graph(call, &rows, 0, ret_graph);
+}
+
+Status
+graphs_list(
+    Call *call, Store *store, TenantId tenant, SessionId session, const Page *page, GraphPage *ret_page)
+{
+    AUTO_ROWS rows = {0};
+    Values values = {0};
+    values_uuid(&values, tenant.value);
+    values_uuid(&values, session.value);
+    values_uuid(&values, page->before);
+    values_int64(&values, (int64_t)page_size(page) + 1);
+    TRY(store_query(call, store, tenant, &sql_graph_list, &values, &rows));
+    GraphPage found = {.has_more = rows.count > page_size(page)};
+    found.count = rows.count - found.has_more;
+    found.items = arena_alloc(call->arena, (found.count + 1) * sizeof *found.items);
+    if (found.items == NULL) {
+        return call_fail_memory(call, "a page of graphs");
+    }
+    for (size_t index = 0; index < found.count; index++) {
+        TRY(read_graph(call, &rows, index, &found.items[index]));
+    }
+    *ret_page = found;
+    return STATUS_OK;
+}
+
+Status
+graphs_delete(Call *call, Store *store, TenantId tenant, SessionId session, GraphId id)
+{
+    uint64_t changed = 0;
+    Values values = {0};
+    values_uuid(&values, tenant.value);
+    values_uuid(&values, session.value);
+    values_uuid(&values, id.value);
+    TRY(store_execute(call, store, tenant, &sql_graph_delete, &values, &changed));
+    return changed == 0 ? fail_not_found(call, id) : STATUS_OK;
+}

@@ -1,0 +1,43 @@
+/* Graphs: immutable, each with the bytes that were sent (a blob) and a summary of what is in them.
+ *
+ * Ownership: texts live in call->arena.
+ * Errors:    NOT_FOUND also when the graph is another tenant's or another session's. */
+#pragma once
+
+#include "gateway/store/connection.h"
+#include "gateway/store/page.h"
+
+typedef struct StoredGraph {
+    GraphId id;
+    SessionId session;
+    GraphId parent;         /* the graph that this one extends; zero for none */
+    Sha256 digest;          /* of the canonical form: the resource's ETag */
+    const char *media_type; /* of the source */
+    Sha256 source;          /* the blob that holds the bytes that were sent */
+    const char *summary;    /* a JSON object */
+    uint64_t created_us;
+} StoredGraph;
+
+typedef struct GraphPage {
+    StoredGraph *items;
+    size_t count;
+    bool has_more;
+} GraphPage;
+
+/* Stores a graph whose source is a blob already (in the same transaction, best). The same bytes of the same
+ * media type are one graph: *ret_is_new says which it was. NOT_FOUND when the session does not exist,
+ * ABORTED when the parent has been extended by another request, RESOURCE_EXHAUSTED by quota. */
+MUST_USE Status graphs_create(Call *call, Store *store, TenantId tenant, const StoredGraph *graph,
+    StoredGraph *ret_graph, bool *ret_is_new);
+
+MUST_USE Status graphs_find(
+    Call *call, Store *store, TenantId tenant, SessionId session, GraphId id, StoredGraph *ret_graph);
+
+/* The session's newest graph: what a step that names none runs. */
+MUST_USE Status graphs_find_newest(
+    Call *call, Store *store, TenantId tenant, SessionId session, StoredGraph *ret_graph);
+
+MUST_USE Status graphs_list(
+    Call *call, Store *store, TenantId tenant, SessionId session, const Page *page, GraphPage *ret_page);
+
+MUST_USE Status graphs_delete(Call *call, Store *store, TenantId tenant, SessionId session, GraphId id);

@@ -1,0 +1,6 @@
+-- $1 name, null for all
+select id, name, created_at, disabled_at is not null
+from tenants
+where $1::text is null or name = $1
+order by name
+limit 1000

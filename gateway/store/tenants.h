@@ -1,0 +1,28 @@
+/* Tenants and their quotas.
+ *
+ * Ownership: texts live in call->arena. */
+#pragma once
+
+#include "gateway/domain/tenant.h"
+#include "gateway/store/connection.h"
+
+typedef struct Tenant {
+    TenantId id;
+    const char *name; /* lower-case letters, digits and inner hyphens */
+    uint64_t created_us;
+    bool is_disabled;
+} Tenant;
+
+typedef struct TenantList {
+    Tenant *items;
+    size_t count;
+} TenantList;
+
+/* With default quotas. ALREADY_EXISTS when the name or id is taken, INVALID_ARGUMENT for a bad name. */
+MUST_USE Status tenants_create(Call *call, Store *store, TenantId id, const char *name);
+
+/* By name, or all of them up to 1000 in the order of names (name NULL). For a store of the role QUEUE. */
+MUST_USE Status tenants_list(Call *call, Store *store, const char *name, TenantList *ret_list);
+
+MUST_USE Status quotas_find(Call *call, Store *store, TenantId tenant, Quota *ret_quota);
+MUST_USE Status quotas_update(Call *call, Store *store, TenantId tenant, const Quota *quota);

@@ -1,0 +1,169 @@
+#include "gateway/store/workers.h"
+
+STATEMENT(worker_seen);
+STATEMENT(worker_lock);
+STATEMENT(worker_insert);
+STATEMENT(worker_list);
+STATEMENT(worker_find);
+STATEMENT(worker_set_draining);
+STATEMENT(worker_delete);
+STATEMENT(device_clear);
+STATEMENT(device_insert);
+STATEMENT(device_list);
+
+static Status
+read_worker(Call *call, const Rows *rows, size_t row, WorkerRecord *ret_worker)
+{
+    WorkerRecord worker;
+    RowReader reader = row_reader(call, rows, row);
+    worker.name = row_text(&reader);
+    worker.task = row_int64(&reader);
+    worker.address = row_text(&reader);
+    worker.incarnation = row_text(&reader);
+    worker.is_draining = row_boolean(&reader);
+    worker.first_seen_us = row_time_us(&reader);
+    worker.last_seen_us = row_time_us(&reader);
+    TRY(row_end(call, &reader));
+    *ret_worker = worker;
+    return STATUS_OK;
+}
+
+static Status
+query_seen(Call *call, Store *store, const Statement *statement, const WorkerRecord *seen, Rows *ret_rows)
+{
+    Values values = {0};
+    values_text(&values, seen->name);
+    values_text(&values, seen->address);
+    values_text(&values, seen->incarnation);
+    return store_query(call, store, NO_TENANT, statement, &values, ret_rows);
+}
+
+static Status
+insert_worker(Call *call, Store *store, const WorkerRecord *seen, WorkerRecord *ret_worker)
+{
+    AUTO_ROWS rows = {0};
+    TRY(store_begin(call, store, NO_TENANT));
+    AUTO_TRANSACTION transaction = store;
+    TRY(store_execute(call, store, NO_TENANT, &sql_worker_lock, &(Values){0}, NULL));
+    TRY(query_seen(call, store, &sql_worker_insert, seen, &rows));
+    TRY(store_commit(call, TAKE(transaction)));
+    return read_worker(call, &rows, 0, ret_worker);
+}
+
+Status
+workers_upsert(Call *call, Store *store, const WorkerRecord *seen, WorkerRecord *ret_worker)
+{
+    AUTO_ROWS rows = {0};
+    TRY(query_seen(call, store, &sql_worker_seen, seen, &rows));
+    return rows.count == 0 ? insert_worker(call, store, seen, ret_worker)
+                           : read_worker(call, &rows, 0, ret_worker);
+}
+
+Status
+workers_list(Call *call, Store *store, WorkerList *ret_list)
+{
+    AUTO_ROWS rows = {0};
+    TRY(store_query(call, store, NO_TENANT, &sql_worker_list, &(Values){0}, &rows));
+    WorkerList list = {.count = rows.count};
+    list.items = arena_alloc(call->arena, (rows.count + 1) * sizeof *list.items);
+    if (list.items == NULL) {
+        return call_fail_memory(call, "a list of workers");
+    }
+    for (size_t index = 0; index < rows.count; index++) {
+        TRY(read_worker(call, &rows, index, &list.items[index]));
+    }
+    *ret_list = list;
+    return STATUS_OK;
+}
+
+static Status
+fail_not_found(Call *call, const char *name)
+{
+    return call_fail(call, STATUS_NOT_FOUND, "worker '%s' is not known", name);
+}
+
+Status
+workers_find(Call *call, Store *store, const char *name, WorkerRecord *ret_worker)
+{
+    AUTO_ROWS rows = {0};
+    Values values = {0};
+    values_text(&values, name);
+    TRY(store_query(call, store, NO_TENANT, &sql_worker_find, &values, &rows));
+    return rows.count == 0 ? fail_not_found(call, name) : read_worker(call, &rows, 0, ret_worker);
+}
+
+Status
+workers_set_draining(Call *call, Store *store, const char *name, bool is_draining)
+{
+    uint64_t changed = 0;
+    Values values = {0};
+    values_text(&values, name);
+    values_boolean(&values, is_draining);
+    TRY(store_execute(call, store, NO_TENANT, &sql_worker_set_draining, &values, &changed));
+    return changed == 0 ? fail_not_found(call, name) : STATUS_OK;
+}
+
+Status
+workers_delete(Call *call, Store *store, const char *name)
+{
+    uint64_t changed = 0;
+    Values values = {0};
+    values_text(&values, name);
+    TRY(store_execute(call, store, NO_TENANT, &sql_worker_delete, &values, &changed));
+    return changed == 0 ? fail_not_found(call, name) : STATUS_OK;
+}
+
+static Status
+insert_device(Call *call, Store *store, int64_t task, const DeviceRecord *device)
+{
+    Values values = {0};
+    values_int64(&values, task);
+    values_text(&values, device->name);
+    values_text(&values, device->type);
+    values_int64(&values, device->memory_bytes);
+    values_text(&values, device->attributes);
+    return store_execute(call, store, NO_TENANT, &sql_device_insert, &values, NULL);
+}
+
+Status
+devices_replace(Call *call, Store *store, int64_t task, const DeviceList *devices)
+{
+    Values values = {0};
+    values_int64(&values, task);
+    TRY(store_begin(call, store, NO_TENANT));
+    AUTO_TRANSACTION transaction = store;
+    TRY(store_execute(call, store, NO_TENANT, &sql_device_clear, &values, NULL));
+    for (size_t index = 0; index < devices->count; index++) {
+        TRY(insert_device(call, store, task, &devices->items[index]));
+    }
+    return store_commit(call, TAKE(transaction));
+}
+
+static Status
+read_device(Call *call, const Rows *rows, size_t row, DeviceRecord *ret_device)
+{
+    RowReader reader = row_reader(call, rows, row);
+    ret_device->task = row_int64(&reader);
+    ret_device->name = row_text(&reader);
+    ret_device->type = row_text(&reader);
+    ret_device->memory_bytes = row_int64(&reader);
+    ret_device->attributes = row_text(&reader);
+    return row_end(call, &reader);
+}
+
+Status
+devices_list(Call *call, Store *store, DeviceList *ret_list)
+{
+    AUTO_ROWS rows = {0};
+    TRY(store_query(call, store, NO_TENANT, &sql_device_list, &(Values){0}, &rows));
+    DeviceList list = {.count = rows.count};
+    list.items = arena_alloc(call->arena, (rows.count + 1) * sizeof *list.items);
+    if (list.items == NULL) {
+        return call_fail_memory(call, "a list of devices");
+    }
+    for (size_t index = 0; index < rows.count; index++) {
+        TRY(read_device(call, &rows, index, &list.items[index]));
+    }
+    *ret_list = list;
+    return STATUS_OK;
+}

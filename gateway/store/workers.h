@@ -1,0 +1,52 @@
+/* The worker pool: names, the task number that each name keeps for ever, drain marks, devices. Whether a
+ * worker lives, and its load, only the gateways that poll it know.
+ *
+ * Ownership: texts live in call->arena. */
+#pragma once
+
+#include "gateway/store/connection.h"
+
+typedef struct WorkerRecord {
+    const char *name;
+    int64_t task; /* the N of /job:worker/task:N */
+    const char *address;
+    const char *incarnation;
+    bool is_draining;
+    uint64_t first_seen_us;
+    uint64_t last_seen_us;
+} WorkerRecord;
+
+typedef struct WorkerList {
+    WorkerRecord *items;
+    size_t count;
+} WorkerList;
+
+typedef struct DeviceRecord {
+    int64_t task;
+    const char *name; /* "/device:GPU:0" */
+    const char *type; /* "GPU" */
+    int64_t memory_bytes;
+    const char *attributes; /* a JSON object */
+} DeviceRecord;
+
+typedef struct DeviceList {
+    DeviceRecord *items;
+    size_t count;
+} DeviceList;
+
+/* Notes that the worker `seen->name` lives at `seen->address` as `seen->incarnation`. A new name gets the
+ * lowest free task number. For a store of the role QUEUE. */
+MUST_USE Status workers_upsert(Call *call, Store *store, const WorkerRecord *seen, WorkerRecord *ret_worker);
+
+/* In the order of task numbers, at most 10,000. */
+MUST_USE Status workers_list(Call *call, Store *store, WorkerList *ret_list);
+MUST_USE Status workers_find(Call *call, Store *store, const char *name, WorkerRecord *ret_worker);
+
+MUST_USE Status workers_set_draining(Call *call, Store *store, const char *name, bool is_draining);
+
+/* Forgets a worker; its task number becomes free. For a store of the role QUEUE. */
+MUST_USE Status workers_delete(Call *call, Store *store, const char *name);
+
+/* Replaces what is known of a worker's devices. For a store of the role QUEUE. */
+MUST_USE Status devices_replace(Call *call, Store *store, int64_t task, const DeviceList *devices);
+MUST_USE Status devices_list(Call *call, Store *store, DeviceList *ret_list);
