@@ -59,15 +59,32 @@ release_buffer(void *buffer)
     tensor_buffer_unref(buffer);
 }
 
+/* A number of an integer type or float32, in the bytes of one element. */
+static void
+read_number(Slice text, Dtype dtype, void *element)
+{
+    int64_t number = 0;
+    if (dtype == DTYPE_FLOAT32) {
+        const float value = strtof(text.data, NULL);
+        memcpy(element, &value, sizeof value);
+    } else {
+        must(slice_to_int64(text, &number) && dtype_is_integer(dtype));
+        memcpy(element, &number, dtype_size(dtype));
+    }
+}
+
 static void
 read_tensor(Arena *arena, Slice text, Tensor *tensor)
 {
-    const Dtype dtype = dtype_from_name(cut(&text, '('));
-    int64_t number = 0;
-    must(slice_to_int64(cut(&text, ')'), &number) && dtype_is_integer(dtype));
-    const Shape scalar = shape_scalar();
-    if (tensor_new(dtype, &scalar, tensor)) {
-        memcpy(tensor->data, &number, dtype_size(dtype));
+    Slice type = cut(&text, '(');
+    const Dtype dtype = dtype_from_name(cut(&type, '<'));
+    Shape shape;
+    read_shape(cut(&type, '>'), &shape);
+    if (tensor_new(dtype, &shape, tensor)) {
+        const Slice number = cut(&text, ')');
+        for (int64_t i = 0; i < tensor_element_count(tensor); i++) {
+            read_number(number, dtype, (char *)tensor->data + (size_t)i * dtype_size(dtype));
+        }
         must(arena_defer(arena, release_buffer, tensor->buffer) != NULL);
     }
 }

@@ -2,6 +2,7 @@
  *
  *     x = Placeholder() dtype=float32 shape=<2,3>
  *     n = Const() dtype=int32 value=int32(4)                   a scalar tensor
+ *     w = Const() dtype=float32 value=float32<2,3>(0.5)        all elements equal
  *     s = Split(n, x) num_split=2 T=float32 _note='free' _class=['loc:@x','loc:@n'] _types=[int8]
  *     y = Add(s, s:1, ^x) T=float32 */
 #pragma once

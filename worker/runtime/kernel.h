@@ -2,8 +2,8 @@
  * is right), worker/cpu/kernels (fast ones) or worker/cuda/kernels holds a family of them.
  * Read by nvcc too: valid C11 and C++.
  *
- * Life: supports() when a partition is registered → create() → compute() once a run, on any thread, several
- * runs at the same time → destroy(). State made by create() is immutable while runs use it.
+ * Life: supports() when a partition is registered → create() → prepare() → compute() once a run, on any
+ * thread, several runs at the same time → destroy(). State made by create() is immutable while runs use it.
  *
  * Errors: compute() explains itself with call_fail(context->call, …); the runtime adds the node's name. */
 #pragma once
@@ -38,6 +38,11 @@ typedef struct Kernel {
     /* Reads attributes, prepares weights. NULL: no state. */
     Status (*create)(Call *call, const Node *node, void **ret_state);
     void (*destroy)(void *state);
+
+    /* Sees the values of its constant inputs (NULL for the others) before the first run, to lay weights out
+     * as it wants them. They outlive the state. NULL: no need. */
+    Status (*prepare)(
+        Call *call, Device *device, const Node *node, const Tensor *const *constants, void *state);
 
     Status (*compute)(KernelContext *context);
 

@@ -1,0 +1,135 @@
+#include "tests/support/partition_runs.h"
+
+#include <sched.h>
+
+#include "tests/support/cmocka_all.h"
+#include "tests/support/graph_literals.h"
+
+static const size_t CALL_ARENA_MAX = 1024 * 1024;
+static const uint64_t DEVICE_MEMORY = 256 * 1024 * 1024;
+
+void
+fixture_begin(RunFixture *fixture, int thread_count)
+{
+    *fixture = (RunFixture){.call.arena = arena_new(CALL_ARENA_MAX)};
+    const CpuDeviceOptions options = {.thread_count = thread_count, .memory_limit = DEVICE_MEMORY};
+    assert_status(&fixture->call, STATUS_OK, cpu_device_new(&fixture->call, &options, &fixture->device));
+}
+
+uint64_t
+fixture_memory_in_use(const RunFixture *fixture)
+{
+    DeviceMemory memory = {0};
+    fixture->device->memory(fixture->device, &memory);
+    return memory.in_use;
+}
+
+void
+fixture_end(RunFixture *fixture)
+{
+    assert_int_equal(fixture_memory_in_use(fixture), 0);
+    cpu_device_free(fixture->device);
+    arena_free(fixture->call.arena);
+}
+
+Partition *
+fixture_compile(RunFixture *fixture, const char *text)
+{
+    AUTO_GRAPH_DEF def = graph_literal(text);
+    MissingBlobs missing = {0};
+    Partition *partition = NULL;
+    assert_status(&fixture->call, STATUS_OK,
+        partition_compile(&fixture->call, def, fixture->device, NULL, &missing, &partition));
+    return partition;
+}
+
+static void
+outcome_output(void *context, uint32_t index, Tensor *tensor, bool is_dead)
+{
+    RunOutcome *outcome = context;
+    assert_true(index < OUTCOME_OUTPUTS_MAX);
+    outcome->outputs[index] = *tensor;
+    outcome->is_dead[index] = is_dead;
+    *tensor = (Tensor){0};
+    __atomic_add_fetch(&outcome->output_count, 1, __ATOMIC_RELAXED);
+}
+
+static void
+outcome_done(void *context, const RunResult *result)
+{
+    RunOutcome *outcome = context;
+    outcome->code = result->code;
+    outcome->stats = result->stats;
+    snprintf(outcome->message, sizeof outcome->message, "%s", result->message);
+    snprintf(outcome->node, sizeof outcome->node, "%.*s", SLICE_PRINT(result->node));
+    __atomic_add_fetch(&outcome->done_count, 1, __ATOMIC_RELEASE);
+}
+
+RunCallbacks
+outcome_callbacks(RunOutcome *outcome)
+{
+    return (RunCallbacks){.context = outcome, .on_output = outcome_output, .on_done = outcome_done};
+}
+
+void
+outcome_wait(const RunOutcome *outcome)
+{
+    while (__atomic_load_n(&outcome->done_count, __ATOMIC_ACQUIRE) == 0) {
+        sched_yield();
+    }
+}
+
+void
+outcome_clear(RunOutcome *outcome)
+{
+    for (int i = 0; i < OUTCOME_OUTPUTS_MAX; i++) {
+        tensor_unref(&outcome->outputs[i]);
+    }
+    *outcome = (RunOutcome){0};
+}
+
+void
+fixture_run(RunFixture *fixture, Partition *partition, Rendezvous *rendezvous, Tensor *args,
+    uint32_t arg_count, RunOutcome *outcome)
+{
+    const RunRequest request = {
+        .partition = partition,
+        .args = args,
+        .arg_count = arg_count,
+        .rendezvous = rendezvous,
+        .callbacks = outcome_callbacks(outcome),
+    };
+    assert_status(&fixture->call, STATUS_OK, run_start(&fixture->call, &request, NULL));
+    outcome_wait(outcome);
+}
+
+Tensor
+fixture_floats(RunFixture *fixture, const Shape *shape, const float *values)
+{
+    size_t size = 0;
+    assert_true(shape_byte_size(shape, DTYPE_FLOAT32, &size));
+    TensorBuffer *buffer = fixture->device->allocate(fixture->device, size);
+    assert_non_null(buffer);
+    memcpy(buffer->data, values, size);
+    return (Tensor){.dtype = DTYPE_FLOAT32, .shape = *shape, .data = buffer->data, .buffer = buffer};
+}
+
+Tensor
+fixture_vector(RunFixture *fixture, int64_t size, float value)
+{
+    const Shape shape = shape_vector(size);
+    TensorBuffer *buffer = fixture->device->allocate(fixture->device, (size_t)size * sizeof(float));
+    assert_non_null(buffer);
+    for (int64_t i = 0; i < size; i++) {
+        ((float *)buffer->data)[i] = value;
+    }
+    return (Tensor){.dtype = DTYPE_FLOAT32, .shape = shape, .data = buffer->data, .buffer = buffer};
+}
+
+float
+tensor_float(const Tensor *tensor, int64_t index)
+{
+    assert_int_equal(tensor->dtype, DTYPE_FLOAT32);
+    assert_true(index < tensor_element_count(tensor));
+    return ((const float *)tensor->data)[index];
+}

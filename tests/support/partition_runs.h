@@ -1,0 +1,48 @@
+/* Compiles graphs written down in a test (graph_literals.h) for a CPU device of its own and runs them. */
+#pragma once
+
+#include "worker/cpu/device.h"
+#include "worker/runtime/run.h"
+
+typedef struct RunFixture {
+    Call call; /* with an arena */
+    Device *device;
+} RunFixture;
+
+void fixture_begin(RunFixture *fixture, int thread_count);
+
+/* Gives the device back; every buffer must be back before. */
+void fixture_end(RunFixture *fixture);
+
+/* A text that does not compile fails the test. */
+Partition *fixture_compile(RunFixture *fixture, const char *text);
+
+enum { OUTCOME_OUTPUTS_MAX = 8 };
+
+/* What a run gave; outputs by index. */
+typedef struct RunOutcome {
+    Status code;
+    char message[1024];
+    char node[64];
+    RunStats stats;
+    Tensor outputs[OUTCOME_OUTPUTS_MAX];
+    bool is_dead[OUTCOME_OUTPUTS_MAX];
+    int output_count; /* atomic */
+    int done_count;   /* atomic */
+} RunOutcome;
+
+/* Callbacks that fill an outcome in. */
+RunCallbacks outcome_callbacks(RunOutcome *outcome);
+void outcome_wait(const RunOutcome *outcome); /* until on_done() came */
+void outcome_clear(RunOutcome *outcome);      /* gives the outputs back */
+
+/* Starts a run, waits for its end. The args are taken. `rendezvous` may be NULL. */
+void fixture_run(RunFixture *fixture, Partition *partition, Rendezvous *rendezvous, Tensor *args,
+    uint32_t arg_count, RunOutcome *outcome);
+
+/* Tensors in the device's memory. */
+Tensor fixture_floats(RunFixture *fixture, const Shape *shape, const float *values);
+Tensor fixture_vector(RunFixture *fixture, int64_t size, float value);
+float tensor_float(const Tensor *tensor, int64_t index);
+
+uint64_t fixture_memory_in_use(const RunFixture *fixture);

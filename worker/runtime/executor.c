@@ -1,0 +1,258 @@
+/* A node's life: its word counts down with every edge that fires; at zero it is ready; whoever brought it
+ * there owns it from then on. Cheap nodes queue in the ticket, expensive ones go to the device's threads but
+ * for one, which stays on this thread. node_run() does the work and calls ticket_propagate(), which makes
+ * others ready.
+ *
+ * After a failure nothing new is done: ready nodes are dropped, tickets come back, and the last one's end
+ * finds the tensors that stayed in slots. */
+#include "worker/runtime/executor.h"
+
+#include "shared/base/clock.h"
+
+enum {
+    EXPENSIVE_NS = 10 * 1000,  /* about what handing over to a sleeping thread costs */
+    DEADLINE_CHECK_EVERY = 32, /* nodes */
+};
+
+static const uint64_t DEAD_INPUT = (uint64_t)1 << 32;
+static const uint64_t MERGE_WINNER = (uint64_t)1 << 48;
+
+/* --- Ready nodes ---------------------------------------------------------------------------------------- */
+
+static void
+ticket_push(Ticket *ticket, uint32_t node)
+{
+    ticket->run->next[node] = NODE_NONE;
+    if (ticket->first == NODE_NONE) {
+        ticket->first = node;
+    } else {
+        ticket->run->next[ticket->last] = node;
+    }
+    ticket->last = node;
+}
+
+static void
+run_work(DeviceWork *work)
+{
+    const RunWork *handed = (const RunWork *)(void *)work;
+    Ticket ticket;
+    ticket_begin(&ticket, handed->run, arena_new(SCRATCH_MAX));
+    ticket_push(&ticket, handed->node);
+    arena_free(ticket_run(&ticket));
+}
+
+static void
+ticket_hand_over(Ticket *ticket, uint32_t node)
+{
+    Device *device = ticket->partition->device;
+    RunWork *work = &ticket->run->works[node];
+    work->work.run = run_work;
+    __atomic_add_fetch(&ticket->run->ticket_count, 1, __ATOMIC_RELAXED);
+    device->schedule(device, &work->work);
+}
+
+/* A node not measured yet is expensive. */
+static bool
+is_expensive(const Partition *partition, uint32_t node)
+{
+    return __atomic_load_n(&partition->costs[node], __ATOMIC_RELAXED) > EXPENSIVE_NS;
+}
+
+void
+ticket_ready(Ticket *ticket, uint32_t node)
+{
+    if (ticket->run->traces != NULL) {
+        ticket->run->traces[node].scheduled_ns = clock_monotonic_ns();
+    }
+    if (!is_expensive(ticket->partition, node)) {
+        ticket_push(ticket, node);
+    } else if (ticket->kept == NODE_NONE) {
+        ticket->kept = node;
+    } else {
+        ticket_hand_over(ticket, node);
+    }
+}
+
+/* NODE_NONE when there is none. The kept node waits for nothing: with cheap ones in front it goes elsewhere.
+ */
+static uint32_t
+ticket_next(Ticket *ticket)
+{
+    const uint32_t kept = ticket->kept;
+    ticket->kept = NODE_NONE;
+    if (ticket->first == NODE_NONE) {
+        return kept;
+    }
+    if (kept != NODE_NONE) {
+        ticket_hand_over(ticket, kept);
+    }
+    const uint32_t node = ticket->first;
+    ticket->first = ticket->run->next[node];
+    return node;
+}
+
+/* --- Passing on ----------------------------------------------------------------------------------------- */
+
+static void
+edge_fire(Ticket *ticket, const ScheduleEdge *edge, bool is_dead)
+{
+    const uint64_t change = (is_dead ? DEAD_INPUT : 0) - 1;
+    const uint64_t word = __atomic_add_fetch(&ticket->run->words[edge->node], change, __ATOMIC_ACQ_REL);
+    if ((uint32_t)word == 0) {
+        ticket_ready(ticket, edge->node);
+    }
+}
+
+/* What an edge makes of a Merge's word: bit 0 "no live input yet", above it twice the missing controls, then
+ * dead inputs (16 bits) and the input that won, plus one (16 bits). */
+static uint64_t
+merge_word(const ScheduleNode *merge, const ScheduleEdge *edge, uint64_t word, bool is_dead)
+{
+    if (edge->slot == SLOT_NONE) {
+        return word - 2;
+    }
+    if (is_dead) {
+        return word + DEAD_INPUT;
+    }
+    return (word & 1) == 0 ? word : word - 1 + MERGE_WINNER * (edge->slot - merge->slot + 1);
+}
+
+static bool
+merge_is_ready(const ScheduleNode *merge, uint64_t word)
+{
+    const uint32_t dead = (uint32_t)(word / DEAD_INPUT) & 0xffff;
+    const uint32_t pending = (uint32_t)word;
+    return pending == 0 || (pending == 1 && dead == merge->node->input_count);
+}
+
+static void
+edge_fire_merge(Ticket *ticket, const ScheduleEdge *edge, bool is_dead)
+{
+    const ScheduleNode *merge = &ticket->partition->nodes[edge->node];
+    uint64_t *word = &ticket->run->words[edge->node];
+    uint64_t before = __atomic_load_n(word, __ATOMIC_RELAXED);
+    uint64_t after = merge_word(merge, edge, before, is_dead);
+    while (!__atomic_compare_exchange_n(word, &before, after, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+        after = merge_word(merge, edge, before, is_dead);
+    }
+    const bool is_late = edge->slot != SLOT_NONE && !is_dead && (before & 1) == 0;
+    if (is_late) {
+        tensor_unref(&ticket->run->slots[edge->slot]);
+    } else if (merge_is_ready(merge, after) && !merge_is_ready(merge, before)) {
+        ticket_ready(ticket, edge->node);
+    }
+}
+
+static void
+edge_deliver(Ticket *ticket, const ScheduleEdge *edge, Tensor *output)
+{
+    Tensor *slot = &ticket->run->slots[edge->slot];
+    *slot = *output;
+    if (edge->is_last) {
+        output->dtype = DTYPE_INVALID;
+        output->buffer = NULL;
+    } else {
+        (void)tensor_buffer_ref(slot->buffer);
+    }
+}
+
+void
+ticket_propagate(Ticket *ticket, const ScheduleNode *node, Tensor *outputs, bool is_dead)
+{
+    const ScheduleEdge *edges = node->edges;
+    const uint32_t edge_count = node->edge_count;
+    for (uint32_t i = 0; i < edge_count; i++) {
+        const ScheduleEdge *edge = &edges[i];
+        bool is_absent = is_dead;
+        if (edge->slot != SLOT_NONE && !is_dead) {
+            is_absent = outputs[edge->port].dtype == DTYPE_INVALID;
+            if (!is_absent) {
+                edge_deliver(ticket, edge, &outputs[edge->port]);
+            }
+        }
+        if (edge->to_merge) {
+            edge_fire_merge(ticket, edge, is_absent);
+        } else {
+            edge_fire(ticket, edge, is_absent);
+        }
+    }
+    for (uint32_t i = 0; i < node->node->output_count && !is_dead; i++) {
+        tensor_buffer_unref(outputs[i].buffer);
+        outputs[i].buffer = NULL;
+        outputs[i].dtype = DTYPE_INVALID;
+    }
+}
+
+/* --- Tickets -------------------------------------------------------------------------------------------- */
+
+void
+ticket_begin(Ticket *ticket, Run *run, Arena *arena)
+{
+    ticket->run = run;
+    ticket->partition = run->partition;
+    ticket->first = NODE_NONE;
+    ticket->last = NODE_NONE;
+    ticket->kept = NODE_NONE;
+    ticket->node_count = 0;
+    /* Field by field: zeroing the error's text would cost more than a small run. */
+    ticket->call.arena = arena;
+    ticket->call.deadline_ns = run->deadline_ns;
+    ticket->call.request_id[0] = '\0';
+    ticket->call.is_cancelled = false;
+    ticket->call.error.code = STATUS_OK;
+    ticket->call.error.message[0] = '\0';
+    ticket->call.error.detail_count = 0;
+    if (arena == NULL) {
+        run_fail(run, STATUS_RESOURCE_EXHAUSTED, "out of memory for the kernels' scratch memory", (Slice){0});
+    }
+}
+
+void
+ticket_drop(Run *run)
+{
+    if (__atomic_sub_fetch(&run->ticket_count, 1, __ATOMIC_ACQ_REL) == 0) {
+        run_finish(run);
+    }
+}
+
+static void
+ticket_check_deadline(Ticket *ticket)
+{
+    const Run *run = ticket->run;
+    if (run->deadline_ns != 0 && ticket->node_count % DEADLINE_CHECK_EVERY == 0 &&
+        clock_monotonic_ns() > run->deadline_ns) {
+        run_cancel(ticket->run, STATUS_DEADLINE_EXCEEDED, "the step's deadline has passed");
+    }
+}
+
+static void
+ticket_renew_arena(Ticket *ticket)
+{
+    arena_free(ticket->call.arena);
+    ticket->call.arena = arena_new(SCRATCH_MAX);
+    if (ticket->call.arena == NULL) {
+        run_fail(ticket->run, STATUS_RESOURCE_EXHAUSTED, "out of memory for the kernels' scratch memory",
+            (Slice){0});
+    }
+}
+
+Arena *
+ticket_run(Ticket *ticket)
+{
+    Run *run = ticket->run;
+    for (uint32_t node = ticket_next(ticket); node != NODE_NONE; node = ticket_next(ticket)) {
+        ticket_check_deadline(ticket);
+        if (run_has_failed(run)) {
+            continue;
+        }
+        node_run(ticket, node);
+        ticket->node_count++;
+        if (ticket->call.arena != NULL && arena_size(ticket->call.arena) > 0) {
+            ticket_renew_arena(ticket);
+        }
+    }
+    Arena *arena = ticket->call.arena;
+    __atomic_add_fetch(&run->node_count, ticket->node_count, __ATOMIC_RELAXED);
+    ticket_drop(run);
+    return arena;
+}

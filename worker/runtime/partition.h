@@ -1,0 +1,57 @@
+/* A compiled partition: the nodes one slot runs, linked, with a kernel for each and its constants at hand,
+ * laid out as a static schedule that any number of runs use at the same time.
+ *
+ * Beside ordinary nodes it holds _Arg and _Retval (feeds and fetches by index), _Send and _Recv, and
+ * _BlobConst (a constant whose bytes are a blob named by their SHA-256).
+ *
+ * Ownership: refcounted; holds its graph, its kernels' states, its constants and the blobs under them. The
+ *            device outlives it.
+ * Threads:   immutable but for measured costs and the pool of idle run states, which are synchronised.
+ * Errors:    partition_compile() explains what is wrong with the graph, naming the node. */
+#pragma once
+
+#include "shared/graph/graph.h"
+#include "worker/runtime/device.h"
+
+typedef struct Partition Partition;
+
+/* Where large constants come from: a new reference to the blob's bytes, or NULL when it is not here. `sha256`
+ * is lower-case hex. */
+typedef struct BlobSource {
+    void *context;
+    TensorBuffer *(*find)(void *context, Slice sha256);
+} BlobSource;
+
+/* The digests of blobs that were not there, each once, in the call's arena. */
+typedef struct MissingBlobs {
+    const char **sha256;
+    size_t count;
+} MissingBlobs;
+
+/* INVALID_ARGUMENT when the graph breaks a rule; UNIMPLEMENTED when an op or its kernel does not exist;
+ * FAILED_PRECONDITION when blobs are missing: all of them are in *ret_missing then; RESOURCE_EXHAUSTED.
+ * `blobs` may be NULL: there are none. The call needs an arena. Keeps a reference to `def`. */
+MUST_USE Status partition_compile(Call *call, GraphDef *def, Device *device, const BlobSource *blobs,
+    MissingBlobs *ret_missing, Partition **ret_partition);
+Partition *partition_ref(Partition *partition);
+void partition_unref(Partition *partition); /* NULL is allowed */
+
+static inline void
+partition_unrefp(Partition **partition)
+{
+    partition_unref(*partition);
+}
+#define AUTO_PARTITION CLEANUP(partition_unrefp) Partition *
+
+uint32_t partition_arg_count(const Partition *partition);
+uint32_t partition_retval_count(const Partition *partition);
+uint32_t partition_node_count(const Partition *partition);
+Dtype partition_arg_dtype(const Partition *partition, uint32_t index);
+Slice partition_retval_name(const Partition *partition, uint32_t index); /* the _Retval node's */
+bool partition_has_transfers(const Partition *partition);                /* any _Send or _Recv */
+
+/* Bytes it keeps in memory: graph, schedule, constants, blobs; without idle run states. */
+size_t partition_size(const Partition *partition);
+
+/* What a run is expected to compute, all threads together, as measured so far; high before the first run. */
+uint64_t partition_cost_ns(const Partition *partition);

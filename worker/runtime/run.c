@@ -1,0 +1,219 @@
+#include "worker/runtime/run.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "shared/base/buffer.h"
+#include "shared/base/clock.h"
+#include "worker/runtime/executor.h"
+
+enum { INLINE_COST_NS = 50 * 1000, WAITING_NAMED_MAX = 4 };
+
+/* --- Failure and cancellation --------------------------------------------------------------------------- */
+
+/* Notes the first failure. False when there was one before, or the run is over. */
+static bool
+run_note_failure(Run *run, Status code, const char *message, Slice node)
+{
+    pthread_mutex_lock(&run->lock);
+    const bool is_first = !run->has_failed && !run->is_done;
+    if (is_first) {
+        const Slice text = slice_part(slice_from_string(message), 0, sizeof run->message - 1);
+        memcpy(run->message, text.data, text.size);
+        run->message[text.size] = '\0';
+        run->code = code;
+        run->error_node = node;
+        __atomic_store_n(&run->has_failed, true, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&run->lock);
+    return is_first;
+}
+
+/* The others hear ABORTED with the cause: theirs are consequences, not causes. */
+void
+run_fail(Run *run, Status code, const char *message, Slice node)
+{
+    if (run_note_failure(run, code, message, node) && run->rendezvous != NULL) {
+        char text[ERROR_MESSAGE_SIZE];
+        snprintf(text, sizeof text, "node '%.*s' failed: %s", SLICE_PRINT(node), message);
+        rendezvous_abort(run->rendezvous, STATUS_ABORTED, text);
+    }
+}
+
+/* "…; waiting: 'recv_1' for '/slot:1/…;0:0', 'recv_2' for '…' and 3 more" */
+static void
+append_waiting(const Run *run, Buffer *text)
+{
+    uint32_t count = 0;
+    const Partition *partition = run->partition;
+    for (uint32_t i = 0; i < partition->receive_count; i++) {
+        const ScheduleNode *node = &partition->nodes[partition->receives[i]];
+        if (!__atomic_load_n(&run->receives[node->index].is_waiting, __ATOMIC_RELAXED)) {
+            continue;
+        }
+        if (count++ < WAITING_NAMED_MAX) {
+            buffer_append_format(text, "%s'%.*s' for '%.*s'", count == 1 ? "; waiting: " : ", ",
+                SLICE_PRINT(node->node->name), SLICE_PRINT(partition->keys[node->index]));
+        }
+    }
+    if (count > WAITING_NAMED_MAX) {
+        buffer_append_format(text, " and %" PRIu32 " more", count - WAITING_NAMED_MAX);
+    }
+}
+
+void
+run_cancel(Run *run, Status code, const char *message)
+{
+    AUTO_BUFFER text = {0};
+    assert(code != STATUS_OK);
+    buffer_append_string(&text, message);
+    if (code == STATUS_DEADLINE_EXCEEDED) {
+        append_waiting(run, &text);
+    }
+    const char *whole = buffer_string(&text);
+    const char *told = whole == NULL ? message : whole;
+    if (run_note_failure(run, code, told, (Slice){0}) && run->rendezvous != NULL) {
+        rendezvous_abort(run->rendezvous, code, told);
+    }
+}
+
+/* --- Life ----------------------------------------------------------------------------------------------- */
+
+Run *
+run_ref(Run *run)
+{
+    __atomic_add_fetch(&run->reference_count, 1, __ATOMIC_RELAXED);
+    return run;
+}
+
+void
+run_unref(Run *run)
+{
+    if (run == NULL || __atomic_sub_fetch(&run->reference_count, 1, __ATOMIC_ACQ_REL) > 0) {
+        return;
+    }
+    Partition *partition = run->partition;
+    rendezvous_unref(TAKE(run->rendezvous));
+    run_state_put(run);
+    partition_unref(partition);
+}
+
+static void
+run_release_tensors(Run *run)
+{
+    for (uint32_t i = 0; i < run->partition->slot_count; i++) {
+        tensor_unref(&run->slots[i]);
+    }
+    for (uint32_t i = 0; i < run->partition->arg_count; i++) {
+        tensor_unref(&run->args[i]);
+    }
+}
+
+void
+run_finish(Run *run)
+{
+    const uint32_t node_count = __atomic_load_n(&run->node_count, __ATOMIC_RELAXED);
+    if (!run_has_failed(run) && node_count != run->partition->scheduled_count) {
+        (void)run_note_failure(run, STATUS_INTERNAL, "the run ended before all nodes ran", (Slice){0});
+    }
+    pthread_mutex_lock(&run->lock);
+    run->is_done = true;
+    pthread_mutex_unlock(&run->lock);
+    if (run->has_failed) {
+        run_release_tensors(run);
+    }
+    const RunResult result = {
+        .code = run->code,
+        .message = run->message,
+        .node = run->error_node,
+        .stats = {.elapsed_ns = clock_monotonic_ns() - run->start_ns,
+            .node_count = node_count,
+            .traces = run->traces},
+    };
+    run->callbacks.on_done(run->callbacks.context, &result);
+    run_unref(run);
+}
+
+/* --- Start ---------------------------------------------------------------------------------------------- */
+
+static Status
+check_request(Call *call, const RunRequest *request)
+{
+    const Partition *partition = request->partition;
+    if (request->arg_count != partition->arg_count) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "the partition takes %" PRIu32 " feeds, not %" PRIu32,
+            partition->arg_count, request->arg_count);
+    }
+    for (uint32_t i = 0; i < request->arg_count; i++) {
+        const Dtype wanted = partition_arg_dtype(partition, i);
+        if (request->args[i].dtype != wanted) {
+            return call_fail(call, STATUS_INVALID_ARGUMENT, "feed %" PRIu32 " must be of type %s, not %s", i,
+                dtype_name(wanted), dtype_name(request->args[i].dtype));
+        }
+    }
+    if (request->rendezvous == NULL && partition->transfer_count > 0) {
+        return call_fail(
+            call, STATUS_INVALID_ARGUMENT, "a partition with transfers needs a rendezvous to run");
+    }
+    return STATUS_OK;
+}
+
+static void
+run_begin(Run *run)
+{
+    Ticket ticket;
+    Arena *arena = TAKE(run->arena);
+    ticket_begin(&ticket, run, arena != NULL ? arena : arena_new(SCRATCH_MAX));
+    for (uint32_t i = 0; i < run->partition->root_count; i++) {
+        ticket_ready(&ticket, run->partition->roots[i]);
+    }
+    run_ref(run);
+    run->arena = ticket_run(&ticket);
+    run_unref(run);
+}
+
+static void
+start_work(DeviceWork *work)
+{
+    run_begin((Run *)(void *)((char *)work - offsetof(Run, start_work)));
+}
+
+static void
+run_take_args(Run *run, const RunRequest *request)
+{
+    for (uint32_t i = 0; i < request->arg_count; i++) {
+        run->args[i] = request->args[i];
+        request->args[i] = (Tensor){0};
+    }
+}
+
+Status
+run_start(Call *call, const RunRequest *request, Run **ret_run)
+{
+    TRY(check_request(call, request));
+    Run *run = run_state_get(request->partition);
+    if (run == NULL) {
+        return call_fail_memory(call, "a run");
+    }
+    if (request->traces_nodes && !run_state_trace(run)) {
+        run_state_put(run);
+        return call_fail_memory(call, "a run's traces");
+    }
+    (void)partition_ref(request->partition);
+    run->rendezvous = request->rendezvous == NULL ? NULL : rendezvous_ref(request->rendezvous);
+    run->callbacks = request->callbacks;
+    run->deadline_ns = request->deadline_ns;
+    run->start_ns = clock_monotonic_ns();
+    run_take_args(run, request);
+    if (ret_run != NULL) {
+        *ret_run = run_ref(run);
+    }
+    if (partition_cost_ns(request->partition) <= INLINE_COST_NS) {
+        run_begin(run);
+    } else {
+        run->start_work.run = start_work;
+        request->partition->device->schedule(request->partition->device, &run->start_work);
+    }
+    return STATUS_OK;
+}

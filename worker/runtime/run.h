@@ -1,0 +1,71 @@
+/* Runs of compiled partitions. A run starts with its fed tensors, hands out fetched ones as they are produced
+ * and ends exactly once with on_done().
+ *
+ * A run whose measured cost is tiny completes inside run_start() on the calling thread; others go to the
+ * device's threads. The first error ends a run: it aborts the run's rendezvous, skips what has not begun, and
+ * gives all buffers back before on_done().
+ *
+ * Ownership: refcounted; the caller of run_start() gets one reference and may cancel until it gives it back.
+ *            Fed tensors move into the run; fetched ones may be taken by on_output().
+ * Threads:   callbacks come on any thread, on_output() on several at once, also inside run_start(),
+ *            run_cancel() and rendezvous_abort(); on_done() last and once.
+ * Errors:    run_start() fails before anything began and calls nothing; later ones come with on_done(). */
+#pragma once
+
+#include "worker/runtime/partition.h"
+#include "worker/runtime/rendezvous.h"
+
+typedef struct Run Run;
+
+/* When a node ran, on the monotonic clock. All zero: it did not (dead, or skipped after an error). */
+typedef struct NodeTrace {
+    uint64_t scheduled_ns;
+    uint64_t start_ns;
+    uint64_t end_ns;
+    uint32_t thread;       /* a small number, one a thread of the process */
+    uint64_t output_bytes; /* that it made or passed on */
+} NodeTrace;
+
+typedef struct RunStats {
+    uint64_t elapsed_ns; /* from run_start() to on_done() */
+    uint32_t node_count; /* that ran, dead ones too */
+    const NodeTrace
+        *traces; /* one a node of the partition when asked for, else NULL; until on_done() returns */
+} RunStats;
+
+typedef struct RunResult {
+    Status code;
+    const char *message; /* "" when OK */
+    Slice node;          /* that failed; empty when none did */
+    RunStats stats;
+} RunResult;
+
+typedef struct RunCallbacks {
+    void *context;
+    /* A fetch is there. Dead: a branch that was not taken; tensor->dtype is DTYPE_INVALID. May take the
+     * tensor by zeroing *tensor. */
+    void (*on_output)(void *context, uint32_t index, Tensor *tensor, bool is_dead);
+    void (*on_done)(void *context, const RunResult *result);
+} RunCallbacks;
+
+typedef struct RunRequest {
+    Partition *partition;
+    Tensor *args; /* taken when run_start() succeeds: zeroed */
+    uint32_t arg_count;
+    Rendezvous *rendezvous; /* may be NULL when the partition has no transfers */
+    uint64_t
+        deadline_ns; /* monotonic; 0 for none. Checked between nodes; the caller's timer does the rest. */
+    bool traces_nodes;
+    RunCallbacks callbacks;
+} RunRequest;
+
+/* INVALID_ARGUMENT when number or dtypes of the args are wrong; RESOURCE_EXHAUSTED without memory.
+ * ret_run may be NULL when nobody will cancel. */
+MUST_USE Status run_start(Call *call, const RunRequest *request, Run **ret_run);
+
+/* Ends a run early with this status unless it has ended or failed already. For DEADLINE_EXCEEDED the message
+ * is completed with the nodes that wait and the keys they wait for. */
+void run_cancel(Run *run, Status code, const char *message);
+
+Run *run_ref(Run *run);
+void run_unref(Run *run); /* NULL is allowed */
