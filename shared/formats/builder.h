@@ -1,0 +1,81 @@
+/* What every reader of a graph does: collect lists whose length shows only at their end, copy texts, make
+ * tensors, all within bounds. Private to shared/formats.
+ *
+ *     size_t mark = builder_mark(builder);
+ *     … builder_push(builder, &item, sizeof item); …          lists may nest
+ *     builder_take(builder, mark, sizeof item, &items, &count);
+ *
+ * Ownership: a builder owns the GraphDef until builder_finish() gives it away; builder_done() frees it.
+ * Threads:   one at a time.
+ * Errors:    RESOURCE_EXHAUSTED past the bounds; INVALID_ARGUMENT for tensors that cannot be. */
+#pragma once
+
+#include "shared/base/buffer.h"
+#include "shared/graph/graph_def.h"
+
+typedef struct GraphBuilder {
+    Call *call;
+    GraphDef *def;
+    Buffer stack;             /* the items of lists that are not complete yet */
+    size_t tensor_bytes_left; /* how much tensors may still take, so that few bytes cannot ask for many */
+} GraphBuilder;
+
+/* Bounds follow from the size of what is read. */
+MUST_USE Status builder_begin(GraphBuilder *builder, Call *call, size_t source_size);
+void builder_done(GraphBuilder *builder);
+GraphDef *builder_finish(GraphBuilder *builder);
+#define AUTO_GRAPH_BUILDER CLEANUP(builder_done) GraphBuilder
+
+/* --- Lists and texts ------------------------------------------------------------------------------------ */
+
+static inline size_t
+builder_mark(const GraphBuilder *builder)
+{
+    return builder->stack.size;
+}
+
+MUST_USE Status builder_push(GraphBuilder *builder, const void *item, size_t size);
+/* The items pushed since `mark`, in the graph's memory. */
+MUST_USE Status builder_take(
+    GraphBuilder *builder, size_t mark, size_t item_size, const void **ret_items, size_t *ret_count);
+MUST_USE Status builder_alloc(GraphBuilder *builder, size_t count, size_t size, void **ret_memory);
+MUST_USE Status builder_copy(GraphBuilder *builder, Slice text, Slice *ret_copy);
+
+/* builder_take() into a pointer of any item type. */
+#define BUILDER_TAKE(builder, mark, ret_items, ret_count)                                                    \
+    __extension__({                                                                                          \
+        const void *taken_items_ = NULL;                                                                     \
+        const Status taken_ = builder_take(builder, mark, sizeof **(ret_items), &taken_items_, ret_count);   \
+        *(ret_items) = taken_items_;                                                                         \
+        taken_;                                                                                              \
+    })
+
+/* --- Tensors -------------------------------------------------------------------------------------------- */
+
+/* Uninitialised elements of a copyable dtype, charged and kept by the graph. INVALID_ARGUMENT when the shape
+ * is not fully known or too large. */
+MUST_USE Status builder_tensor(
+    GraphBuilder *builder, Dtype dtype, const Shape *shape, Tensor *ret_tensor, int64_t *ret_count);
+
+/* A string tensor: `given` elements, the last one repeated as often as the shape asks. */
+MUST_USE Status builder_string_tensor(
+    GraphBuilder *builder, const Shape *shape, const Slice *elements, size_t given, Tensor *ret_tensor);
+
+/* A tensor over bytes inside `source`, without a copy; false when its start is not aligned for its dtype. */
+MUST_USE bool builder_view(GraphBuilder *builder, Dtype dtype, const Shape *shape, Slice bytes,
+    TensorBuffer *source, Tensor *ret_tensor);
+
+/* TensorFlow's rule for values that are fewer than the elements: none gives zeros, else the last repeats. */
+void tensor_repeat_last(const Tensor *tensor, int64_t given);
+
+/* Where TensorProto keeps the values of a dtype when it does not keep raw bytes: which of its repeated
+ * fields, by number and name. NULL: nowhere we read (resources, variants). */
+typedef struct TensorField {
+    int number;
+    const char *name; /* in JSON */
+} TensorField;
+const TensorField *tensor_field(Dtype dtype);
+
+/* TensorProto's content of a string tensor: as many varint lengths as elements, then their bytes. */
+MUST_USE Status builder_string_content(
+    GraphBuilder *builder, const Shape *shape, Slice content, Tensor *ret_tensor);

@@ -1,0 +1,1 @@
+$(call module,shared/formats,shared/base shared/json shared/tensor shared/graph)
