@@ -179,6 +179,20 @@ builder_string_tensor(
     return STATUS_OK;
 }
 
+Status
+builder_zeros(GraphBuilder *builder, Dtype dtype, const Shape *shape, Tensor *ret_tensor)
+{
+    if (dtype == DTYPE_STRING) {
+        return builder_string_tensor(builder, shape, NULL, 0, ret_tensor);
+    }
+    Tensor tensor;
+    int64_t count = 0;
+    TRY(builder_tensor(builder, dtype, shape, &tensor, &count));
+    tensor_repeat_last(&tensor, 0);
+    *ret_tensor = tensor;
+    return STATUS_OK;
+}
+
 bool
 builder_view(GraphBuilder *builder, Dtype dtype, const Shape *shape, Slice bytes, TensorBuffer *source,
     Tensor *ret_tensor)

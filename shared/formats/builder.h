@@ -61,6 +61,9 @@ MUST_USE Status builder_tensor(
 MUST_USE Status builder_string_tensor(
     GraphBuilder *builder, const Shape *shape, const Slice *elements, size_t given, Tensor *ret_tensor);
 
+/* Zeros, or empty strings: what a tensor without values holds. */
+MUST_USE Status builder_zeros(GraphBuilder *builder, Dtype dtype, const Shape *shape, Tensor *ret_tensor);
+
 /* A tensor over bytes inside `source`, without a copy; false when its start is not aligned for its dtype. */
 MUST_USE bool builder_view(GraphBuilder *builder, Dtype dtype, const Shape *shape, Slice bytes,
     TensorBuffer *source, Tensor *ret_tensor);

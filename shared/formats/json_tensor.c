@@ -249,5 +249,6 @@ json_read_tensor(JsonReader *reader, void *target)
                                              : read_content(reader, &message, content, target);
     }
     const Slice values = message.values[field->number];
-    return read_values(reader, &message, values.size > 0 ? values : SLICE("[]"), target);
+    return values.size > 0 ? read_values(reader, &message, values, target)
+                           : builder_zeros(reader->builder, message.dtype, &message.shape, target);
 }
