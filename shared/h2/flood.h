@@ -10,7 +10,7 @@
 
 typedef enum FloodKind {
     FLOOD_NONE,     /* requests and bodies: bounded by streams and windows */
-    FLOOD_CONTROL,  /* PING, SETTINGS, PRIORITY, empty DATA, what we do not know */
+    FLOOD_CONTROL,  /* PING, SETTINGS, PRIORITY, GOAWAY, empty DATA */
     FLOOD_WINDOW,   /* WINDOW_UPDATE: our DATA earns more of them */
     FLOOD_RESET,    /* RST_STREAM received: CVE-2023-44487 */
     FLOOD_PROVOKED, /* RST_STREAM that the peer's errors made us send: CVE-2025-8671 */
