@@ -247,6 +247,18 @@ tensor_equal(const Tensor *left, const Tensor *right)
     return size == 0 || left->data == right->data || memcmp(left->data, right->data, size) == 0;
 }
 
+bool
+tensor_is_valid(const Tensor *tensor)
+{
+    const size_t size = tensor->dtype == DTYPE_BOOL ? tensor_byte_size(tensor) : 0;
+    const unsigned char *const bytes = tensor->data;
+    unsigned char seen = 0;
+    for (size_t index = 0; index < size; index++) {
+        seen |= bytes[index];
+    }
+    return seen <= 1;
+}
+
 /* The element's bits in the low bytes, as unsigned. A view's elements may lie at any address. */
 static uint64_t
 element_bits(const Tensor *tensor, int64_t index, size_t size)

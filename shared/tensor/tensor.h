@@ -62,6 +62,9 @@ int64_t tensor_element_count(const Tensor *tensor);
 size_t tensor_byte_size(const Tensor *tensor); /* elements; for strings lengths (8 bytes each) and bytes */
 bool tensor_equal(const Tensor *left, const Tensor *right); /* dtype, shape, bits */
 
+/* Of bytes from outside: false when a bool element is neither 0 nor 1, which C may not read as bool. */
+bool tensor_is_valid(const Tensor *tensor);
+
 /* The element at `index` of a tensor of any integer dtype, as axes and sizes come. False when the dtype is no
  * integer, `index` is outside, or a uint64 passes int64. */
 MUST_USE bool tensor_to_int64(const Tensor *tensor, int64_t index, int64_t *ret_value);

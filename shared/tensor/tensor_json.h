@@ -1,12 +1,18 @@
 /* Tensors in JSON, as the REST API has them (openapi: Tensor).
  *
- * In:  {"dtype","shape","data"} with data flat or nested in row-major order; {"dtype","shape","b64"};
- *      {"npy": base64}; a bare number, string, boolean or nested array when `expected` fixes the dtype.
- *      NaN and infinities as strings. int64 never passes through a double. {"ref": "sha256:…"} is reported
- *      through ret_ref, for the caller to resolve.
- * Out: {"dtype","shape","data"} with data flat.
+ * In:  {"dtype","shape","data"} with data flat or nested in row-major order; without "shape" the nesting is
+ *      the shape; {"dtype","shape","b64"}: the elements' bytes, little-endian,
+ *      or a string scalar's; {"npy": base64}, alone or with
+ *      the dtype and shape that it must have; a bare number, string, boolean or nested array when `expected`
+ *      fixes the dtype, which an object may leave out too. NaN and infinities as strings; integers as numbers
+ *      without fraction or as decimal strings, never through a double. A complex element is [real,
+ * imaginary]. A string element that is no UTF-8 is {"b64": base64}. {"ref": "sha256:…"} is reported through
+ * ret_ref as it stands, for the caller to resolve. Out: {"dtype","shape","data"} with data flat.
  *
- * Errors: INVALID_ARGUMENT naming what was wrong and where; RESOURCE_EXHAUSTED above `byte_size_max`. */
+ * Ownership: the tensor holds copies; *ret_ref points into the text or lives in call->arena, which strings
+ *            with escapes pass through too.
+ * Errors:    INVALID_ARGUMENT naming what was wrong and where; RESOURCE_EXHAUSTED above `byte_size_max`. The
+ *            scanner has stopped then. */
 #pragma once
 
 #include "shared/json/scanner.h"
@@ -18,6 +24,9 @@ typedef struct TensorJsonOptions {
     size_t byte_size_max; /* of one tensor */
 } TensorJsonOptions;
 
+/* Reads one value. Either the tensor is set, or its dtype is DTYPE_INVALID and *ret_ref is set. */
 MUST_USE Status tensor_json_read(
     Call *call, JsonScanner *scanner, TensorJsonOptions options, Tensor *ret_tensor, Slice *ret_ref);
+
+/* Resources and variants have no elements in JSON. Fails as the writer's Buffer does. */
 void tensor_json_write(JsonWriter *writer, const Tensor *tensor);

@@ -1,0 +1,312 @@
+#include "shared/tensor/npy.h"
+
+/* magic, version (major, minor), header size (u16, or u32 from version 2 on), header, elements */
+enum { MAGIC_SIZE = 6, VERSION_SIZE = 2, PREAMBLE_SIZE = 10, HEADER_ALIGNMENT = 64, HEADER_SIZE_MAX = 65535 };
+static const char magic[MAGIC_SIZE] = {'\x93', 'N', 'U', 'M', 'P', 'Y'};
+
+typedef struct Header {
+    Slice descr;
+    bool has_order;
+    bool is_fortran;
+    bool has_shape;
+    Shape shape;
+} Header;
+
+/* --- The dictionary: a Python literal, {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), } --------
+ */
+
+static void
+space_skip(Slice *text)
+{
+    while (text->size > 0 && (text->data[0] == ' ' || text->data[0] == '\n')) {
+        *text = slice_part(*text, 1, text->size);
+    }
+}
+
+static bool
+token_take(Slice *text, const char *token)
+{
+    space_skip(text);
+    const Slice expected = slice_from_string(token);
+    if (!slice_starts_with(*text, expected)) {
+        return false;
+    }
+    *text = slice_part(*text, expected.size, text->size);
+    return true;
+}
+
+static bool
+quoted_take(Slice *text, Slice *ret_content)
+{
+    space_skip(text);
+    if (text->size == 0 || (text->data[0] != '\'' && text->data[0] != '"')) {
+        return false;
+    }
+    const Slice behind = slice_part(*text, 1, text->size);
+    const size_t end = slice_find(behind, text->data[0]);
+    if (end == behind.size) {
+        return false;
+    }
+    *ret_content = slice_part(behind, 0, end);
+    *text = slice_part(behind, end + 1, behind.size);
+    return true;
+}
+
+/* "3", or "3L" as Python 2 wrote it. */
+static bool
+dim_take(Slice *text, int64_t *ret_dim)
+{
+    space_skip(text);
+    size_t size = 0;
+    while (size < text->size && text->data[size] >= '0' && text->data[size] <= '9') {
+        size++;
+    }
+    if (!slice_to_int64(slice_part(*text, 0, size), ret_dim)) {
+        return false;
+    }
+    *text = slice_part(*text, size, text->size);
+    (void)token_take(text, "L");
+    return true;
+}
+
+/* "()", "(3,)", "(3, 4)" */
+static bool
+shape_take(Slice *text, Shape *ret_shape)
+{
+    Shape shape = shape_scalar();
+    if (!token_take(text, "(")) {
+        return false;
+    }
+    while (!token_take(text, ")")) {
+        if (shape.rank == SHAPE_RANK_MAX || !dim_take(text, &shape.dims[shape.rank])) {
+            return false;
+        }
+        shape.rank++;
+        if (!token_take(text, ",")) {
+            *ret_shape = shape;
+            return shape.rank > 1 && token_take(text, ")");
+        }
+    }
+    *ret_shape = shape;
+    return true;
+}
+
+static Status
+descr_take(Call *call, Slice *text, Header *header)
+{
+    space_skip(text);
+    if (text->size > 0 && text->data[0] == '[') {
+        return call_fail(call, STATUS_UNIMPLEMENTED, "a .npy file of records is not supported");
+    }
+    if (header->descr.data != NULL || !quoted_take(text, &header->descr)) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "the .npy header's 'descr' is not one string");
+    }
+    return STATUS_OK;
+}
+
+static Status
+order_take(Call *call, Slice *text, Header *header)
+{
+    header->is_fortran = token_take(text, "True");
+    if (header->has_order || (!header->is_fortran && !token_take(text, "False"))) {
+        return call_fail(
+            call, STATUS_INVALID_ARGUMENT, "the .npy header's 'fortran_order' is not one True or False");
+    }
+    header->has_order = true;
+    return STATUS_OK;
+}
+
+static Status
+header_shape_take(Call *call, Slice *text, Header *header)
+{
+    if (header->has_shape || !shape_take(text, &header->shape)) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT,
+            "the .npy header's 'shape' is not one tuple of at most %d sizes", SHAPE_RANK_MAX);
+    }
+    header->has_shape = true;
+    return STATUS_OK;
+}
+
+static const struct {
+    const char *name;
+    Status (*take)(Call *call, Slice *text, Header *header);
+} entries[] = {{"descr", descr_take}, {"fortran_order", order_take}, {"shape", header_shape_take}};
+
+static Status
+entry_take(Call *call, Slice *text, Header *header)
+{
+    Slice name = {0};
+    if (!quoted_take(text, &name) || !token_take(text, ":")) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "the .npy header is no dictionary");
+    }
+    for (size_t index = 0; index < COUNT_OF(entries); index++) {
+        if (slice_equals_string(name, entries[index].name)) {
+            return entries[index].take(call, text, header);
+        }
+    }
+    return call_fail(
+        call, STATUS_INVALID_ARGUMENT, "the .npy header has an unknown entry '%.*s'", SLICE_PRINT(name));
+}
+
+static Status
+header_parse(Call *call, Slice text, Header *ret_header)
+{
+    Header header = {0};
+    bool is_open = token_take(&text, "{");
+    while (is_open && !token_take(&text, "}")) {
+        TRY(entry_take(call, &text, &header));
+        const bool has_comma = token_take(&text, ",");
+        space_skip(&text);
+        is_open = has_comma || (text.size > 0 && text.data[0] == '}');
+    }
+    space_skip(&text);
+    if (!is_open || text.size > 0) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "the .npy header is no dictionary");
+    }
+    if (header.descr.data == NULL || !header.has_order || !header.has_shape) {
+        return call_fail(
+            call, STATUS_INVALID_ARGUMENT, "the .npy header lacks one of 'descr', 'fortran_order', 'shape'");
+    }
+    *ret_header = header;
+    return STATUS_OK;
+}
+
+/* --- Reading -------------------------------------------------------------------------------------------- */
+
+/* Splits the file into the header's dictionary and the elements. */
+static Status
+file_split(Call *call, Slice bytes, Slice *ret_header, Slice *ret_elements)
+{
+    const unsigned char *const data = (const unsigned char *)bytes.data;
+    if (bytes.size < PREAMBLE_SIZE || memcmp(data, magic, MAGIC_SIZE) != 0) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "the bytes are no .npy file: the magic is missing");
+    }
+    const unsigned version = data[MAGIC_SIZE];
+    if (version < 1 || version > 3) {
+        return call_fail(
+            call, STATUS_UNIMPLEMENTED, "version %u of .npy files is not supported, 1 to 3 are", version);
+    }
+    const size_t size_start = MAGIC_SIZE + VERSION_SIZE;
+    const size_t size_size = version == 1 ? 2 : 4;
+    size_t header_size = 0;
+    for (size_t index = 0; index < size_size && size_start + index < bytes.size; index++) {
+        header_size |= (size_t)data[size_start + index] << (8 * index);
+    }
+    const size_t start = size_start + size_size;
+    if (bytes.size < start || header_size > bytes.size - start) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "the .npy header of %zu bytes is cut", header_size);
+    }
+    if (header_size > HEADER_SIZE_MAX) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT,
+            "the .npy header has %zu bytes, at most %d are allowed", header_size, HEADER_SIZE_MAX);
+    }
+    *ret_header = slice_part(bytes, start, header_size);
+    *ret_elements = slice_part(bytes, start + header_size, bytes.size);
+    return STATUS_OK;
+}
+
+/* Elements in Fortran order: the first index runs fastest. Walks the target in its own order. */
+static void
+fortran_turn(const Shape *shape, size_t element_size, const char *source, char *target, size_t size)
+{
+    size_t strides[SHAPE_RANK_MAX];
+    int64_t indexes[SHAPE_RANK_MAX] = {0};
+    size_t stride = element_size;
+    for (int axis = 0; axis < shape->rank; axis++) {
+        strides[axis] = stride;
+        stride *= (size_t)shape->dims[axis];
+    }
+    size_t offset = 0;
+    for (size_t done = 0; done < size; done += element_size) {
+        memcpy(target + done, source + offset, element_size);
+        int axis = shape->rank - 1;
+        offset += axis < 0 ? 0 : strides[axis];
+        while (axis > 0 && ++indexes[axis] == shape->dims[axis]) {
+            offset -= strides[axis] * (size_t)shape->dims[axis];
+            indexes[axis] = 0;
+            axis--;
+            offset += strides[axis];
+        }
+    }
+}
+
+static Status
+size_check(Call *call, const Header *header, Dtype dtype, size_t available, size_t byte_size_max)
+{
+    char text[SHAPE_TEXT_SIZE];
+    size_t size = 0;
+    if (!shape_byte_size(&header->shape, dtype, &size) || size > byte_size_max) {
+        return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
+            "the .npy file's shape %s of %s has more than %zu bytes", shape_text(&header->shape, text),
+            dtype_name(dtype), byte_size_max);
+    }
+    if (size != available) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT,
+            "the .npy file has %zu bytes of elements, but shape %s of %s has %zu", available,
+            shape_text(&header->shape, text), dtype_name(dtype), size);
+    }
+    return STATUS_OK;
+}
+
+Status
+npy_read(Call *call, Slice bytes, size_t byte_size_max, Tensor *ret_tensor)
+{
+    Slice header_text = {0};
+    Slice elements = {0};
+    Header header = {0};
+    TRY(file_split(call, bytes, &header_text, &elements));
+    TRY(header_parse(call, header_text, &header));
+    const Dtype dtype = dtype_from_npy(header.descr);
+    if (dtype == DTYPE_INVALID) {
+        return call_fail(call, STATUS_UNIMPLEMENTED, "the .npy type '%.*s' is not supported",
+            SLICE_PRINT(slice_part(header.descr, 0, 32)));
+    }
+    TRY(size_check(call, &header, dtype, elements.size, byte_size_max));
+    AUTO_TENSOR tensor = {0};
+    if (!tensor_new(dtype, &header.shape, &tensor)) {
+        return call_fail_memory(call, "a .npy file's elements");
+    }
+    if (header.is_fortran) {
+        fortran_turn(&header.shape, dtype_size(dtype), elements.data, tensor.data, elements.size);
+    } else if (elements.size > 0) {
+        memcpy(tensor.data, elements.data, elements.size);
+    }
+    if (!tensor_is_valid(&tensor)) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "a bool of the .npy file is neither 0 nor 1");
+    }
+    *ret_tensor = tensor_ref(&tensor);
+    return STATUS_OK;
+}
+
+/* --- Writing -------------------------------------------------------------------------------------------- */
+
+Status
+npy_write_header(Call *call, const Tensor *tensor, Buffer *buffer)
+{
+    const char *const descr = dtype_npy(tensor->dtype);
+    if (*descr == '\0') {
+        return call_fail(
+            call, STATUS_UNIMPLEMENTED, "a .npy file cannot hold %s elements", dtype_name(tensor->dtype));
+    }
+    const size_t start = buffer->size;
+    buffer_append(buffer, magic, sizeof magic);
+    buffer_append(buffer, "\x01\x00\x00\x00", 4);
+    buffer_append_format(buffer, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
+    for (int axis = 0; axis < tensor->shape.rank; axis++) {
+        buffer_append_format(buffer, axis == 0 ? "%ld," : " %ld,", (long)tensor->shape.dims[axis]);
+    }
+    /* One dimension keeps its comma, which makes it a tuple; more lose the last one. */
+    buffer->size -= tensor->shape.rank > 1 && buffer_is_ok(buffer) ? 1 : 0;
+    buffer_append_string(buffer, "), }");
+    while (buffer_is_ok(buffer) && (buffer->size - start) % HEADER_ALIGNMENT != HEADER_ALIGNMENT - 1) {
+        buffer_append_byte(buffer, ' ');
+    }
+    buffer_append_byte(buffer, '\n');
+    if (!buffer_is_ok(buffer)) {
+        return call_fail_memory(call, "a .npy header");
+    }
+    const size_t header_size = buffer->size - start - PREAMBLE_SIZE;
+    buffer->data[start + PREAMBLE_SIZE - 2] = (char)(header_size & 0xff);
+    buffer->data[start + PREAMBLE_SIZE - 1] = (char)(header_size >> 8 & 0xff);
+    return STATUS_OK;
+}
