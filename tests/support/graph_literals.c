@@ -59,7 +59,7 @@ release_buffer(void *buffer)
     tensor_buffer_unref(buffer);
 }
 
-/* A number of an integer type or float32, in the bytes of one element. */
+/* A number of an integer type, bool or float32, in the bytes of one element. */
 static void
 read_number(Slice text, Dtype dtype, void *element)
 {
@@ -68,7 +68,7 @@ read_number(Slice text, Dtype dtype, void *element)
         const float value = strtof(text.data, NULL);
         memcpy(element, &value, sizeof value);
     } else {
-        must(slice_to_int64(text, &number) && dtype_is_integer(dtype));
+        must(slice_to_int64(text, &number) && (dtype_is_integer(dtype) || dtype == DTYPE_BOOL));
         memcpy(element, &number, dtype_size(dtype));
     }
 }

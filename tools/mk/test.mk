@@ -19,6 +19,12 @@ FUZZ_DRIVER := $(if $(filter fuzz,$(VARIANT)),,$(OUT)/tests/fuzz/corpus_runner.c
 $(OUT)/tests/fuzz/%_fuzz: $(OUT)/tests/fuzz/%_fuzz.c.o $(FUZZ_DRIVER) $(TEST_ARCHIVES)
 	@echo "LINK $@"; $(CC) $(LDFLAGS) $(if $(FUZZ_DRIVER),,-fsanitize=fuzzer) -o $@ $^ $(PACKAGE_LIBS)
 
+# Every tests/bench/<name>_bench.c is one program that prints what it measured.
+BENCH_PROGRAMS := $(patsubst %.c,$(OUT)/%,$(sort $(wildcard tests/bench/*_bench.c)))
+$(OUT)/tests/bench/%_bench: $(OUT)/tests/bench/%_bench.c.o $(SUPPORT) $(TEST_ARCHIVES)
+	@echo "LINK $@"; $(CC) $(LDFLAGS) $(WRAPPED_ALLOCATORS) -o $@ $^ -lcmocka $(PACKAGE_LIBS)
+bench: $(BENCH_PROGRAMS) ; @for program in $^; do $$program || exit 1; done
+
 test: ; @tools/install_packages build test && $(MAKE) --no-print-directory run-tests
 run-tests: all $(TEST_PROGRAMS) $(FUZZ_PROGRAMS)
 	@OUT=$(OUT) tools/with_postgres tools/run_tests $(TEST_PROGRAMS) $(FUZZ_PROGRAMS)
@@ -34,5 +40,5 @@ run-fuzzers: $(FUZZ_PROGRAMS)
 coverage:
 	$(MAKE) VARIANT=coverage test
 	gcovr --root . --filter shared/ --filter gateway/ --filter worker/ build/coverage
-.PHONY: test run-tests run-unit-tests fuzz run-fuzzers coverage
+.PHONY: test bench run-tests run-unit-tests fuzz run-fuzzers coverage
 .SECONDARY:

@@ -1,0 +1,140 @@
+/* What the executor costs: nanoseconds a node on a chain and on a wide graph of tiny Adds, and microseconds
+ * for the smallest whole run (one feed, one node, one fetch). Best of several rounds: others use the machine
+ * too. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "shared/base/buffer.h"
+#include "shared/base/clock.h"
+#include "shared/graph/graph_def.h"
+#include "tests/support/graph_literals.h"
+#include "worker/cpu/device.h"
+#include "worker/runtime/run.h"
+
+enum { ROUNDS = 200, RUNS_A_ROUND = 20 };
+
+typedef struct Bench {
+    Call call;
+    Device *device;
+    int done; /* atomic */
+} Bench;
+
+static void
+must(Bench *bench, Status status)
+{
+    if (status != STATUS_OK) {
+        fprintf(stderr, "executor_bench: %s\n", bench->call.error.message);
+        exit(1);
+    }
+}
+
+static void
+on_output(void *context, uint32_t index, Tensor *tensor, bool is_dead)
+{
+    (void)context;
+    (void)index;
+    (void)tensor;
+    (void)is_dead;
+}
+
+static void
+on_done(void *context, const RunResult *result)
+{
+    Bench *bench = context;
+    if (result->code != STATUS_OK) {
+        fprintf(stderr, "executor_bench: %s\n", result->message);
+        exit(1);
+    }
+    __atomic_store_n(&bench->done, 1, __ATOMIC_RELEASE);
+}
+
+static void
+run_once(Bench *bench, Partition *partition)
+{
+    TensorBuffer *buffer = bench->device->allocate(bench->device, sizeof(float));
+    *(float *)buffer->data = 1;
+    Tensor arg = {.dtype = DTYPE_FLOAT32, .shape = shape_vector(1), .data = buffer->data, .buffer = buffer};
+    const RunRequest request = {.partition = partition,
+        .args = &arg,
+        .arg_count = 1,
+        .callbacks = {.context = bench, .on_output = on_output, .on_done = on_done}};
+    __atomic_store_n(&bench->done, 0, __ATOMIC_RELAXED);
+    must(bench, run_start(&bench->call, &request, NULL));
+    while (__atomic_load_n(&bench->done, __ATOMIC_ACQUIRE) == 0) {}
+}
+
+/* Nanoseconds for one run. */
+static double
+measure(Bench *bench, const char *text)
+{
+    AUTO_GRAPH_DEF def = graph_literal(text);
+    MissingBlobs missing = {0};
+    AUTO_PARTITION partition = NULL;
+    double best = 1e18;
+    must(bench, partition_compile(&bench->call, def, bench->device, NULL, &missing, &partition));
+    for (int round = 0; round < ROUNDS; round++) {
+        const uint64_t start_ns = clock_monotonic_ns();
+        for (int i = 0; i < RUNS_A_ROUND; i++) {
+            run_once(bench, partition);
+        }
+        const double ns = (double)(clock_monotonic_ns() - start_ns) / RUNS_A_ROUND;
+        best = ns < best ? ns : best;
+    }
+    return best;
+}
+
+static void
+chain_text(Buffer *text, int count)
+{
+    buffer_append_string(text, "n0 = _Arg() T=float32 index=0\n");
+    for (int i = 1; i <= count; i++) {
+        buffer_append_format(text, "n%d = Add(n%d, n%d) T=float32\n", i, i - 1, i - 1);
+    }
+    buffer_append_format(text, "out = _Retval(n%d) T=float32 index=0\n", count);
+}
+
+/* All Adds read the feed and one join waits for all of them. */
+static void
+wide_text(Buffer *text, int count)
+{
+    buffer_append_string(text, "x = _Arg() T=float32 index=0\n");
+    for (int i = 0; i < count; i++) {
+        buffer_append_format(text, "a%d = Add(x, x) T=float32\n", i);
+    }
+    for (int i = 0; i < count; i += 20) {
+        buffer_append_format(text, "j%d = Identity(x", i);
+        for (int k = i; k < i + 20 && k < count; k++) {
+            buffer_append_format(text, ", ^a%d", k);
+        }
+        buffer_append_string(text, ") T=float32\n");
+    }
+    buffer_append_string(text, "out = _Retval(x) T=float32 index=0\n");
+}
+
+int
+main(void)
+{
+    enum { COUNT = 1000 };
+    Bench bench = {.call.arena = arena_new(64 * 1024 * 1024)};
+    AUTO_BUFFER chain = {0};
+    AUTO_BUFFER wide = {0};
+    const CpuDeviceOptions options = {.memory_limit = 1 << 30};
+    must(&bench, cpu_device_new(&bench.call, &options, &bench.device));
+    chain_text(&chain, COUNT);
+    wide_text(&wide, COUNT);
+    const double chain_ns = measure(&bench, buffer_string(&chain));
+    const double wide_ns = measure(&bench, buffer_string(&wide));
+    const double identity_ns = measure(&bench, "x = _Arg() T=float32 index=0\n"
+                                               "y = Identity(x) T=float32\n"
+                                               "out = _Retval(y) T=float32 index=0\n");
+    const double add_ns = measure(&bench, "x = _Arg() T=float32 index=0\n"
+                                          "y = Add(x, x) T=float32\n"
+                                          "out = _Retval(y) T=float32 index=0\n");
+    printf("chain of %d Adds            %8.1f ns a node\n", COUNT, chain_ns / COUNT);
+    printf("%d Adds side by side        %8.1f ns a node\n", COUNT, wide_ns / COUNT);
+    printf("run of feed, Identity, fetch  %8.3f us\n", identity_ns / 1000);
+    printf("run of feed, Add, fetch       %8.3f us\n", add_ns / 1000);
+    cpu_device_free(bench.device);
+    arena_free(bench.call.arena);
+    return 0;
+}
