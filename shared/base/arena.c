@@ -3,10 +3,11 @@
 #include <assert.h>
 #include <stdalign.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "shared/base/memory.h"
 
-enum { CHUNK_SIZE_MIN = 4096, CHUNK_SIZE_MAX = 256 * 1024 };
+enum { CHUNK_SIZE_MIN = 4096, CHUNK_SIZE_MAX = 256 * 1024, CHUNK_SIZE_KEPT = 64 * 1024 };
 
 typedef struct Chunk {
     struct Chunk *previous;
@@ -40,22 +41,52 @@ arena_new(size_t size_max)
     return arena;
 }
 
+static void
+deferred_release(Arena *arena)
+{
+    for (Deferred *deferred = arena->deferred; deferred != NULL; deferred = deferred->previous) {
+        deferred->release(deferred->resource);
+    }
+    arena->deferred = NULL;
+}
+
+static void
+chunks_free(Chunk *chunk)
+{
+    while (chunk != NULL) {
+        Chunk *const previous = chunk->previous;
+        memory_free(chunk);
+        chunk = previous;
+    }
+}
+
 void
 arena_free(Arena *arena)
 {
     if (arena == NULL) {
         return;
     }
-    for (Deferred *deferred = arena->deferred; deferred != NULL; deferred = deferred->previous) {
-        deferred->release(deferred->resource);
-    }
-    Chunk *chunk = arena->chunk;
-    while (chunk != NULL) {
-        Chunk *const previous = chunk->previous;
-        memory_free(chunk);
-        chunk = previous;
-    }
+    deferred_release(arena);
+    chunks_free(arena->chunk);
     memory_free(arena);
+}
+
+/* The newest chunk is the largest: what is kept grows to what calls need, up to a bound. */
+void
+arena_clear(Arena *arena)
+{
+    deferred_release(arena);
+    Chunk *kept = arena->chunk;
+    if (kept != NULL && kept->capacity > CHUNK_SIZE_KEPT) {
+        chunks_free(kept);
+        kept = NULL;
+    } else if (kept != NULL) {
+        chunks_free(TAKE(kept->previous));
+        memset(kept->bytes, 0, kept->used);
+        kept->used = 0;
+    }
+    arena->chunk = kept;
+    arena->size = 0;
 }
 
 static Chunk *

@@ -1,0 +1,299 @@
+/* Everything that can be known from the head alone, in the order in which it must be known. */
+#include <ctype.h>
+
+#include "gateway/http/accept.h"
+#include "gateway/http/cors.h"
+#include "gateway/http/internals.h"
+#include "gateway/http/preferences.h"
+#include "shared/base/text.h"
+#include "shared/telemetry/trace.h"
+
+/* --- The head ------------------------------------------------------------------------------------------- */
+
+static enum MHD_Result
+field_collect(void *owner, enum MHD_ValueKind kind, const char *name, size_t name_size, const char *value,
+    size_t value_size)
+{
+    (void)kind;
+    Exchange *const exchange = owner;
+    Request *const request = &exchange->request;
+    if (request->header_count == REQUEST_HEADERS_MAX) {
+        exchange->has_too_many_fields = true;
+        return MHD_NO;
+    }
+    request->headers[request->header_count++] =
+        (Field){.name = slice_of(name, name_size), .value = slice_of(value, value_size)};
+    return MHD_YES;
+}
+
+static void
+values_trim(Request *request)
+{
+    for (size_t index = 0; index < request->header_count; index++) {
+        request->headers[index].value = slice_trim(request->headers[index].value);
+    }
+}
+
+static Status
+check_sizes(Exchange *exchange, const Head *head)
+{
+    const HttpOptions *const options = &exchange->server->options;
+    if (exchange->line_size > options->target_size_max) {
+        return response_fail(&exchange->call, &exchange->response, 414,
+            "the request target has %zu bytes, at most %zu are allowed", exchange->line_size,
+            options->target_size_max);
+    }
+    if (exchange->has_too_many_fields) {
+        return response_fail(&exchange->call, &exchange->response, 431, "more than %d headers", REQUEST_HEADERS_MAX);
+    }
+    if (head_size(head) > options->head_size_max) {
+        return response_fail(&exchange->call, &exchange->response, 431,
+            "the header block has %zu bytes, at most %zu are allowed", head_size(head), options->head_size_max);
+    }
+    return STATUS_OK;
+}
+
+static Status
+guard(Exchange *exchange, Target *ret_target)
+{
+    Request *const request = &exchange->request;
+    Call *const call = &exchange->call;
+    const Head head = {
+        .target = exchange->line,
+        .target_size = exchange->line_size,
+        .version = exchange->version,
+        .fields = request->headers,
+        .field_count = request->header_count,
+    };
+    if (!exchange->has_too_many_fields) {
+        TRY(guard_layout(call, &head));
+    }
+    TRY(check_sizes(exchange, &head));
+    TRY(guard_fields(call, request->headers, request->header_count));
+    values_trim(request);
+    TRY(guard_host(call, request, exchange->version));
+    TRY(guard_framing(call, request, &exchange->framing));
+    if (request->target.data == NULL) {
+        return call_fail_memory(call, "the request's target");
+    }
+    TRY(target_parse(call, request->target, ret_target));
+    request->path = ret_target->path;
+    return query_parse(call, target_query(request->target), request->query, &request->query_count);
+}
+
+static void
+take_identity(Exchange *exchange)
+{
+    const Slice id = request_header(&exchange->request, "X-Request-Id");
+    if (request_id_is_valid(id)) {
+        memcpy(exchange->call.request_id, id.data, id.size);
+        exchange->call.request_id[id.size] = '\0';
+    }
+    const Slice traceparent = request_header(&exchange->request, "traceparent");
+    TraceContext trace;
+    if (traceparent.size > 0 && trace_parse(traceparent, &trace)) {
+        exchange->request.traceparent = traceparent;
+    }
+}
+
+/* --- The route ------------------------------------------------------------------------------------------ */
+
+static void
+answer_options(Exchange *exchange)
+{
+    char allow[ROUTE_ALLOW_SIZE];
+    route_allow(exchange->route, allow);
+    response_status(&exchange->response, 204);
+    response_header(&exchange->response, "Allow", allow);
+    cors_preflight(exchange->server->options.origins, &exchange->request, allow, &exchange->response);
+    exchange_finish(exchange);
+}
+
+static const Handler options_handler = {
+    .operation_id = "options", .method = "OPTIONS", .path = "*", .access = ACCESS_PUBLIC, .start = answer_options};
+
+static Status
+find_handler(Exchange *exchange, const Target *target)
+{
+    Request *const request = &exchange->request;
+    exchange->route = router_find(exchange->server->router, target->segments, target->segment_count,
+        request->parameters, &request->parameter_count);
+    if (exchange->route == NULL) {
+        return call_fail(&exchange->call, STATUS_NOT_FOUND, "there is nothing at '%.*s'",
+            SLICE_PRINT(slice_part(target->path, 0, 256)));
+    }
+    request->handler = request_is_method(request, "OPTIONS") ? &options_handler
+                                                             : route_handler(exchange->route, request->method);
+    if (request->handler == NULL) {
+        char allow[ROUTE_ALLOW_SIZE];
+        route_allow(exchange->route, allow);
+        response_header(&exchange->response, "Allow", allow);
+        return response_fail(&exchange->call, &exchange->response, 405, "'%.*s' takes %s, not %.16s",
+            SLICE_PRINT(slice_part(target->path, 0, 256)), allow, request->method);
+    }
+    return STATUS_OK;
+}
+
+/* --- The body, as announced ----------------------------------------------------------------------------- */
+
+static Status
+take_media_type(Exchange *exchange)
+{
+    const Slice bare = media_type_bare(request_header(&exchange->request, "Content-Type"));
+    char *const lower = text_copy(exchange->call.arena, bare);
+    if (lower == NULL) {
+        return call_fail_memory(&exchange->call, "the media type");
+    }
+    for (size_t index = 0; index < bare.size; index++) {
+        lower[index] = (char)tolower((unsigned char)lower[index]);
+    }
+    exchange->request.media_type = slice_of(lower, bare.size);
+    return STATUS_OK;
+}
+
+/* A body without a type is taken for the first one that the operation names. */
+static Status
+check_media_type(Exchange *exchange)
+{
+    TRY(take_media_type(exchange));
+    const char *const *types = exchange->request.handler->body_types;
+    Slice *const sent = &exchange->request.media_type;
+    if (types == NULL) {
+        return STATUS_OK;
+    }
+    if (sent->size == 0) {
+        *sent = slice_from_string(types[0]);
+        return STATUS_OK;
+    }
+    for (const char *const *type = types; *type != NULL; type++) {
+        if (slice_equals_string(*sent, *type)) {
+            return STATUS_OK;
+        }
+    }
+    return response_fail(&exchange->call, &exchange->response, 415,
+        "Content-Type is '%.*s', this operation takes '%s'%s", SLICE_PRINT(slice_part(*sent, 0, 128)), types[0],
+        types[1] == NULL ? "" : " and others");
+}
+
+static Status
+check_coding(Exchange *exchange)
+{
+    const Slice coding = request_header(&exchange->request, "Content-Encoding");
+    const bool is_plain = coding.size == 0 || slice_equal_ignoring_case(coding, SLICE("identity"));
+    exchange->is_gzip = slice_equal_ignoring_case(coding, SLICE("gzip"));
+    if (is_plain || (exchange->is_gzip && exchange->sink == NULL)) {
+        return STATUS_OK;
+    }
+    response_header(&exchange->response, "Accept-Encoding", exchange->sink == NULL ? "gzip" : "identity");
+    return response_fail(&exchange->call, &exchange->response, 415, "Content-Encoding is '%.*s', which is not taken here",
+        SLICE_PRINT(slice_part(coding, 0, 64)));
+}
+
+static Status
+check_body(Exchange *exchange)
+{
+    const Framing *const framing = &exchange->framing;
+    const Handler *const handler = exchange->request.handler;
+    if (framing->content_length == 0 && !framing->is_chunked) {
+        return STATUS_OK;
+    }
+    if (handler->body_size_max == 0) {
+        return response_fail(&exchange->call, &exchange->response, 413, "this operation takes no body");
+    }
+    if (framing->content_length > handler->body_size_max) {
+        return response_fail(&exchange->call, &exchange->response, 413,
+            "the body has %llu bytes, this operation takes at most %zu",
+            (unsigned long long)framing->content_length, handler->body_size_max);
+    }
+    TRY(check_media_type(exchange));
+    exchange->sink = handler->sink == NULL ? NULL : handler->sink(&exchange->request);
+    return check_coding(exchange);
+}
+
+/* --- Who asks ------------------------------------------------------------------------------------------- */
+
+/* To a tenant, what belongs to operators is not there. */
+Status
+admission_access(Exchange *exchange)
+{
+    const bool is_hidden =
+        exchange->request.handler->access == ACCESS_OPERATOR && !exchange->request.principal.is_operator;
+    return !is_hidden ? STATUS_OK
+                      : call_fail(&exchange->call, STATUS_NOT_FOUND, "there is nothing at '%.*s'",
+                            SLICE_PRINT(slice_part(exchange->request.path, 0, 256)));
+}
+
+static Status
+fail_credentials(Exchange *exchange)
+{
+    return exchange->credentials.scheme == CREDENTIALS_NONE
+               ? call_fail(&exchange->call, STATUS_UNAUTHENTICATED,
+                     "credentials are required: 'Authorization: Bearer <key>'")
+               : call_fail(&exchange->call, STATUS_UNAUTHENTICATED, "the credentials are not valid");
+}
+
+static Status
+authorize(Exchange *exchange)
+{
+    Request *const request = &exchange->request;
+    const HttpOptions *const options = &exchange->server->options;
+    if (request->handler->access == ACCESS_PUBLIC) {
+        return STATUS_OK;
+    }
+    const Slice ticket = request_query(request, "ticket");
+    TRY(credentials_parse(&exchange->call, request_header(request, "Authorization"), &exchange->credentials));
+    if (exchange->credentials.scheme == CREDENTIALS_NONE && ticket.size > 0) {
+        exchange->credentials = (Credentials){.scheme = CREDENTIALS_TICKET, .secret = ticket};
+    }
+    AuthorizeAnswer answer = AUTHORIZE_DENIED;
+    if (options->authorize != NULL) {
+        answer = options->authorize(options->services, request, &exchange->credentials, &request->principal);
+    }
+    if (answer == AUTHORIZE_UNKNOWN && options->authorize_blocking != NULL) {
+        exchange->needs_authorization = true;
+        return STATUS_OK;
+    }
+    return answer == AUTHORIZE_ALLOWED ? admission_access(exchange) : fail_credentials(exchange);
+}
+
+/* --- All of it ------------------------------------------------------------------------------------------ */
+
+static Status
+admit(Exchange *exchange, const Target *target)
+{
+    TRY(find_handler(exchange, target));
+    TRY(check_body(exchange));
+    return authorize(exchange);
+}
+
+/* At once, on libmicrohttpd's first call: it closes the connection behind such a reply. */
+static enum MHD_Result
+reply_and_close(Exchange *exchange, Status status)
+{
+    exchange->status = status;
+    exchange->phase = EXCHANGE_ENDED;
+    connection_enter(exchange->connection, CONNECTION_REPLY, 0);
+    return delivery_step(exchange, NULL);
+}
+
+enum MHD_Result
+admission_step(Exchange *exchange, Upload *upload)
+{
+    (void)upload;
+    if (exchange->connection->phase == CONNECTION_CUT) {
+        return MHD_NO;
+    }
+    (void)MHD_get_connection_values_n(exchange->connection->mhd, MHD_HEADER_KIND, field_collect, exchange);
+    Target target;
+    const Status guarded = guard(exchange, &target);
+    if (guarded != STATUS_OK) {
+        return reply_and_close(exchange, guarded);
+    }
+    take_identity(exchange);
+    const Status admitted = admit(exchange, &target);
+    if (admitted != STATUS_OK && exchange->framing.expects_continue) {
+        return reply_and_close(exchange, admitted);
+    }
+    reception_resume(exchange, admitted);
+    return MHD_YES;
+}

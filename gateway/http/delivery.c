@@ -1,0 +1,181 @@
+#include "gateway/http/accept.h"
+#include "gateway/http/conditional.h"
+#include "gateway/http/cors.h"
+#include "gateway/http/internals.h"
+#include "gateway/http/problem.h"
+#include "shared/base/text.h"
+#include "shared/gzip/gzip.h"
+
+enum {
+    GZIP_SIZE_MIN = 1024,
+    GZIP_SIZE_MAX_ON_LOOP = 32 * 1024, /* well under a millisecond */
+    GZIP_SIZE_MAX_USUAL = 1024 * 1024, /* above, speed is worth more than the last percent */
+};
+
+/* --- Making the response final -------------------------------------------------------------------------- */
+
+static Slice
+body_of(const Response *response)
+{
+    return response->borrowed.data != NULL ? response->borrowed : buffer_slice(&response->buffer);
+}
+
+static bool
+is_not_modified(const Exchange *exchange)
+{
+    const Response *const response = &exchange->response;
+    if (response->etag == NULL || (response->status != 0 && response->status != 200)) {
+        return false;
+    }
+    const Slice quoted = slice_from_string(response->etag);
+    const Slice list = request_header(&exchange->request, "If-None-Match");
+    const bool is_read = request_is_method(&exchange->request, "GET") || request_is_method(&exchange->request, "HEAD");
+    return is_read && etag_list_has(list, slice_part(quoted, 1, quoted.size - 2));
+}
+
+static bool
+is_compressible(const Response *response)
+{
+    const char *const type = response_header_get(response, "Content-Type");
+    return type != NULL && response->stream == NULL && response_header_get(response, "Content-Encoding") == NULL &&
+           (slice_starts_with(slice_from_string(type), SLICE("application/json")) ||
+               slice_starts_with(slice_from_string(type), SLICE("text/")) ||
+               slice_ends_with(media_type_bare(slice_from_string(type)), SLICE("+json")));
+}
+
+static void
+body_compress(Exchange *exchange, bool is_job_thread)
+{
+    Response *const response = &exchange->response;
+    const Slice body = body_of(response);
+    if (body.size < GZIP_SIZE_MIN || !is_compressible(response)) {
+        return;
+    }
+    response_vary(response, "Accept-Encoding");
+    if ((!is_job_thread && body.size > GZIP_SIZE_MAX_ON_LOOP) ||
+        !accept_encoding(request_header(&exchange->request, "Accept-Encoding"), "gzip")) {
+        return;
+    }
+    const bool is_fast = !is_job_thread || body.size > GZIP_SIZE_MAX_USUAL;
+    Buffer compressed = {0};
+    if (!gzip_deflate(&compressed, body, is_fast ? GZIP_LEVEL_FAST : GZIP_LEVEL_USUAL)) {
+        buffer_done(&compressed); /* then it goes as it is */
+        return;
+    }
+    const char *const type = response_header_get(response, "Content-Type");
+    response_take(response, type, &compressed);
+    response_header(response, "Content-Encoding", "gzip");
+    if (response->etag != NULL) {
+        response->etag = text_format(response->arena, "W/%s", response->etag);
+    }
+}
+
+void
+delivery_render(Exchange *exchange, bool is_job_thread)
+{
+    if (exchange->is_rendered) {
+        return;
+    }
+    exchange->is_rendered = true;
+    Response *const response = &exchange->response;
+    if (exchange->status == STATUS_OK && (response->has_failed || !buffer_is_ok(&response->buffer))) {
+        exchange->status = call_fail_memory(&exchange->call, "the response");
+    }
+    if (exchange->status != STATUS_OK) {
+        stream_close(&exchange->stream);
+        response->has_failed = false;
+        problem_write(&exchange->call, exchange->request.path, response);
+    } else if (is_not_modified(exchange)) {
+        response_clear_body(response);
+        response_status(response, 304);
+    }
+    if (response->status == 0) {
+        response_status(response, 200);
+    }
+    body_compress(exchange, is_job_thread);
+    cors_apply(exchange->server->options.origins, &exchange->request, response);
+}
+
+/* --- Handing it over ------------------------------------------------------------------------------------ */
+
+typedef void (*HeaderEmit)(void *target, const char *name, const char *value);
+
+static void
+headers_emit(const Exchange *exchange, HeaderEmit emit, void *target)
+{
+    const Response *const response = &exchange->response;
+    emit(target, "X-Request-Id", exchange->call.request_id);
+    if (response->etag != NULL) {
+        emit(target, "ETag", response->etag);
+    }
+    for (size_t index = 0; index < response->header_count; index++) {
+        emit(target, response->headers[index].name, response->headers[index].value);
+    }
+}
+
+static void
+emit_to_daemon(void *target, const char *name, const char *value)
+{
+    (void)MHD_add_response_header(target, name, value); /* fails without memory: the reply goes without it */
+}
+
+static struct MHD_Response *
+response_make(Exchange *exchange)
+{
+    if (exchange->response.stream != NULL) {
+        return stream_response(&exchange->stream);
+    }
+    const Slice body = body_of(&exchange->response);
+    exchange->sent = request_is_method(&exchange->request, "HEAD") ? 0 : body.size;
+    return MHD_create_response_from_buffer(body.size, (void *)(uintptr_t)body.data, MHD_RESPMEM_PERSISTENT);
+}
+
+/* Chunk framing is libmicrohttpd's alone, and it reads bare line feeds there: no second request is taken from
+ * behind a chunked body (guards.h). */
+static bool
+must_close(const Exchange *exchange)
+{
+    return exchange->framing.is_chunked || exchange->server->is_draining;
+}
+
+enum MHD_Result
+delivery_step(Exchange *exchange, Upload *upload)
+{
+    (void)upload;
+    delivery_render(exchange, false);
+    struct MHD_Response *const response = response_make(exchange);
+    if (response == NULL) {
+        return MHD_NO;
+    }
+    headers_emit(exchange, emit_to_daemon, response);
+    if (must_close(exchange)) {
+        emit_to_daemon(response, "Connection", "close");
+    }
+    exchange->phase = EXCHANGE_REPLYING;
+    const enum MHD_Result result =
+        MHD_queue_response(exchange->connection->mhd, (unsigned)exchange->response.status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+/* --- Past libmicrohttpd --------------------------------------------------------------------------------- */
+
+static void
+emit_to_buffer(void *target, const char *name, const char *value)
+{
+    buffer_append_format(target, "%s: %s\r\n", name, value);
+}
+
+void
+delivery_send_raw(Exchange *exchange)
+{
+    const Response *const response = &exchange->response;
+    const Slice body = body_of(response);
+    AUTO_BUFFER reply = {0};
+    buffer_append_format(&reply, "HTTP/1.1 %d %s\r\n", response->status, http_status_title(response->status));
+    headers_emit(exchange, emit_to_buffer, &reply);
+    buffer_append_format(&reply, "Connection: close\r\nContent-Length: %zu\r\n\r\n", body.size);
+    buffer_append_slice(&reply, body);
+    exchange->sent = body.size;
+    connection_cut(exchange->connection, buffer_slice(&reply));
+}

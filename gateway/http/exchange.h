@@ -1,0 +1,43 @@
+/* A request in flight, as a `start` handler sees it: from the route's match until the reply has been handed
+ * over. It lives on the loop that accepted its connection.
+ *
+ * The handler ends it exactly once, with exchange_finish() or exchange_fail(), even after it was cancelled.
+ * Cancelling (the client hung up, the deadline passed) is a request to end soon: the hook is called once, on
+ * the loop, and call_check() of the exchange's call fails from then on.
+ *
+ * Ownership: the server's; not to be touched after its end, but for its stream (stream.h).
+ * Threads:   the loop thread only, but for the work given to exchange_offload(). */
+#pragma once
+
+#include "gateway/http/handler.h"
+#include "gateway/http/stream.h"
+#include "shared/net/loop.h"
+
+const Request *exchange_request(const Exchange *exchange);
+Call *exchange_call(Exchange *exchange);
+Response *exchange_response(Exchange *exchange);
+Loop *exchange_loop(const Exchange *exchange);
+
+/* Sends the response. */
+void exchange_finish(Exchange *exchange);
+
+/* Sends the problem document of the call's error, which `status` must be. */
+void exchange_fail(Exchange *exchange, Status status);
+
+/* At most one hook; NULL takes it back. When the exchange is cancelled already, the hook is called at once. */
+typedef void (*ExchangeCancelled)(Exchange *exchange, void *owner);
+void exchange_on_cancel(Exchange *exchange, ExchangeCancelled cancelled, void *owner);
+
+/* Moves the deadline: a monotonic time, 0 for none. The default is HttpOptions.deadline_ms from arrival. */
+void exchange_deadline(Exchange *exchange, uint64_t deadline_ns);
+
+/* Runs `work` on a job thread and then `done` on the loop, with the work's Status. Until `done`, the exchange
+ * and its call belong to the job thread. False when the queue is full: nothing will be called. */
+typedef Status (*ExchangeWork)(Call *call, void *job_context, void *owner);
+typedef void (*ExchangeWorked)(Exchange *exchange, Status status, void *owner);
+MUST_USE bool exchange_offload(Exchange *exchange, ExchangeWork work, ExchangeWorked done, void *owner);
+
+/* Makes the response's body a stream; NULL when memory ends. exchange_finish() sends the head then, and the
+ * pieces may come before and after it. A failed exchange drops the stream. */
+MUST_USE HttpStream *exchange_stream(
+    Exchange *exchange, const char *content_type, const HttpStreamEvents *events, void *owner);

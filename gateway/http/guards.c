@@ -1,0 +1,140 @@
+#include "gateway/http/guards.h"
+
+#include "gateway/http/characters.h"
+
+static const char end_of_line[2] = {'\0', '\0'}; /* what a CRLF has become */
+
+static Status
+fail_layout(Call *call, const char *where)
+{
+    return call_fail(call, STATUS_INVALID_ARGUMENT,
+        "the header block is malformed %s: lines must end with CR LF, must not be folded, and hold no NUL",
+        where);
+}
+
+/* The name starts where the line before ended, and its value behind "name:" and spaces. `*line` moves to the
+ * next line. */
+static bool
+line_is_in_place(Field field, const char **line)
+{
+    if (field.name.data != *line || field.value.data == NULL || field.value.data <= field.name.data) {
+        return false;
+    }
+    const size_t gap = (size_t)(field.value.data - field.name.data);
+    if (gap <= field.name.size || field.name.data[field.name.size] != '\0') {
+        return false;
+    }
+    for (size_t index = field.name.size + 1; index < gap; index++) {
+        if (field.name.data[index] != ' ' && field.name.data[index] != '\t') {
+            return false;
+        }
+    }
+    *line = field.value.data + field.value.size + sizeof end_of_line;
+    return memcmp(field.value.data + field.value.size, end_of_line, sizeof end_of_line) == 0;
+}
+
+Status
+guard_layout(Call *call, const Head *head)
+{
+    if (head->target + head->target_size + 1 != head->version ||
+        memcmp(head->version + strlen(head->version), end_of_line, sizeof end_of_line) != 0) {
+        return fail_layout(call, "in the request line");
+    }
+    const char *line = head->version + strlen(head->version) + sizeof end_of_line;
+    for (size_t index = 0; index < head->field_count; index++) {
+        if (!line_is_in_place(head->fields[index], &line)) {
+            return fail_layout(call, index == 0 ? "before the first header" : "among the headers");
+        }
+    }
+    return memcmp(line, end_of_line, sizeof end_of_line) == 0 ? STATUS_OK
+                                                               : fail_layout(call, "at its end");
+}
+
+size_t
+head_size(const Head *head)
+{
+    if (head->field_count == 0) {
+        return head->target_size;
+    }
+    const Slice last = head->fields[head->field_count - 1].value;
+    return (size_t)(last.data + last.size - head->target);
+}
+
+static const char *const unique_names[] = {
+    "Authorization",
+    "Content-Encoding",
+    "Content-Length",
+    "Content-Type",
+    "Host",
+    "Idempotency-Key",
+    "Transfer-Encoding",
+};
+
+/* The bit of a name that may come once, 0 for any other. */
+static unsigned
+unique_bit(Slice name)
+{
+    for (size_t index = 0; index < COUNT_OF(unique_names); index++) {
+        if (slice_equal_ignoring_case(name, slice_from_string(unique_names[index]))) {
+            return 1U << index;
+        }
+    }
+    return 0;
+}
+
+Status
+guard_fields(Call *call, const Field *fields, size_t field_count)
+{
+    unsigned seen = 0;
+    for (size_t index = 0; index < field_count; index++) {
+        const Field field = fields[index];
+        if (field.name.size == 0 || !character_all(field.name, CHARACTER_TOKEN)) {
+            return call_fail(call, STATUS_INVALID_ARGUMENT, "header %zu has no valid name", index + 1);
+        }
+        if (!character_all(field.value, CHARACTER_VALUE)) {
+            return call_fail(call, STATUS_INVALID_ARGUMENT, "header '%.*s' holds control bytes",
+                SLICE_PRINT(field.name));
+        }
+        const unsigned bit = unique_bit(field.name);
+        if ((seen & bit) != 0) {
+            return call_fail(
+                call, STATUS_INVALID_ARGUMENT, "header '%.*s' is given twice", SLICE_PRINT(field.name));
+        }
+        seen |= bit;
+    }
+    return STATUS_OK;
+}
+
+Status
+guard_host(Call *call, const Request *request, const char *version)
+{
+    return request_header(request, "Host").data == NULL && strcmp(version, "HTTP/1.0") != 0
+               ? call_fail(call, STATUS_INVALID_ARGUMENT, "the Host header is missing")
+               : STATUS_OK;
+}
+
+Status
+guard_framing(Call *call, const Request *request, Framing *ret_framing)
+{
+    const Slice length = request_header(request, "Content-Length");
+    const Slice coding = request_header(request, "Transfer-Encoding");
+    const Slice expect = request_header(request, "Expect");
+    Framing framing = {
+        .is_chunked = coding.data != NULL,
+        .expects_continue = slice_equal_ignoring_case(slice_trim(expect), SLICE("100-continue")),
+    };
+    if (length.data != NULL && coding.data != NULL) {
+        return call_fail(
+            call, STATUS_INVALID_ARGUMENT, "Content-Length and Transfer-Encoding exclude each other");
+    }
+    if (coding.data != NULL && !slice_equal_ignoring_case(slice_trim(coding), SLICE("chunked"))) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "Transfer-Encoding is '%.*s', only 'chunked' is understood",
+            SLICE_PRINT(coding));
+    }
+    if (length.data != NULL && !slice_to_uint64(slice_trim(length), &framing.content_length)) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "Content-Length '%.*s' is no decimal number of bytes",
+            SLICE_PRINT(length));
+    }
+    *ret_framing = framing;
+    return STATUS_OK;
+}

@@ -1,0 +1,65 @@
+/* A REST operation: its row in the route table and the function that serves it.
+ *
+ * A file of gateway/handlers defines one:
+ *
+ *     HANDLER(create_session) = {
+ *         .operation_id = "createSession",
+ *         .method = "POST",
+ *         .path = "/api/v1/sessions",
+ *         .access = ACCESS_TENANT,
+ *         .body_size_max = 64 * 1024,
+ *         .run = create_session,
+ *     };
+ *
+ * and the build collects the directory into handler_table. A handler has one of two shapes:
+ *
+ * `run`    straight-line code that may wait: it is called on a job thread, with that thread's context (the
+ *          database connection) in request->job_context, and its Status ends the request.
+ * `start`  for the hot path: it is called on the loop thread, must not wait, and ends the request with one
+ *          exchange_finish() or exchange_fail(), at once or later (exchange.h). */
+#pragma once
+
+#include <stddef.h>
+
+#include "gateway/http/request.h"
+#include "gateway/http/response.h"
+#include "shared/base/call.h"
+
+typedef struct Exchange Exchange;
+
+typedef enum Access {
+    ACCESS_PUBLIC,   /* no credentials are asked for; the principal is empty */
+    ACCESS_TENANT,   /* any principal */
+    ACCESS_OPERATOR, /* principals with the operator role; others get 404 */
+} Access;
+
+/* Takes a body piece by piece as it arrives, on the loop thread, so that it is never held twice. What `begin`
+ * makes is found in request->sink_state and is freed by the call's arena (arena_defer). Any failure ends the
+ * request and its connection. */
+typedef struct BodySink {
+    MUST_USE Status (*begin)(Call *call, const Request *request, void **ret_state);
+    MUST_USE Status (*write)(Call *call, void *state, Slice piece);
+} BodySink;
+
+struct Handler {
+    const char *operation_id; /* as in openapi.yaml */
+    const char *method;
+    const char *path; /* "/api/v1/graphs/{graph}:plan": literals, {parameters}, a :verb at the end */
+    Access access;
+    size_t body_size_max;          /* bytes, inflated; 0: the request has no body */
+    const char *const *body_types; /* media types taken, NULL-terminated; NULL: any */
+
+    Status (*run)(Call *call, const Request *request, Response *response);
+    void (*start)(Exchange *exchange);
+
+    /* Optional: the sink for this request's body, or NULL to have it buffered. */
+    const BodySink *(*sink)(const Request *request);
+};
+
+#define HANDLER(name)                                                                                        \
+    extern const Handler handler_##name;                                                                     \
+    const Handler handler_##name
+
+/* All of gateway/handlers, sorted by file name; NULL-terminated. */
+extern const Handler *const handler_table[];
+extern const size_t handler_table_count;

@@ -1,0 +1,46 @@
+/* Threads for everything that waits or takes long, so that loop threads never do.
+ *
+ * Each thread makes a context of its own when it starts (a database connection) and hands it to every job.
+ * The queue is bounded: a full one is an answer (503), not a wait.
+ *
+ * Ownership: a Job lives inside its owner's struct, from job_submit() until `done` is called.
+ * Threads:   job_submit() from any; `run` on a job thread; `done` on the job's loop.
+ * Errors:    job_pool_new() says what the first context_new said, or UNAVAILABLE for threads. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "shared/base/call.h"
+#include "shared/net/loop.h"
+
+typedef struct JobPool JobPool;
+typedef struct Job Job;
+
+struct Job {
+    Task task; /* first: how `done` gets back to the loop */
+    Job *next;
+    Loop *loop;
+    void (*run)(Job *job, void *context);
+    void (*done)(Job *job); /* NULL when nobody waits; the job is its own owner then */
+};
+
+typedef struct JobPoolOptions {
+    int thread_count; /* 0: 4 */
+    int queue_max;    /* jobs waiting; 0: 1024 */
+    Status (*context_new)(Call *call, void *owner, void **ret_context); /* NULL: no context */
+    void (*context_free)(void *context);
+    void *owner;
+} JobPoolOptions;
+
+/* Returns when every thread has its context, or the first failure. */
+MUST_USE Status job_pool_new(Call *call, const JobPoolOptions *options, JobPool **ret_pool);
+
+/* Runs what is queued, then ends the threads. NULL is allowed. The loops must still run, or be turned, for the
+ * jobs' `done` to be called. */
+void job_pool_free(JobPool *pool);
+
+/* False when the queue is full; the job was not taken. */
+MUST_USE bool job_submit(JobPool *pool, Job *job);
+
+size_t job_pool_waiting(JobPool *pool);

@@ -1,0 +1,23 @@
+/* Lists in pages (AIP-158): page_size and an opaque page_token, which holds the key of the last item given and
+ * never an offset.
+ *
+ * A token is bound to the route and to every other query parameter of the request that it was made for: with
+ * another filter it is refused. It carries no authority, every page is authorized anew.
+ *
+ * Errors: INVALID_ARGUMENT for a size or a token that cannot be read. */
+#pragma once
+
+#include "gateway/http/request.h"
+#include "gateway/http/response.h"
+
+enum { PAGE_SIZE_DEFAULT = 50, PAGE_SIZE_MAX = 1000 };
+
+typedef struct Page {
+    uint32_t size; /* at most PAGE_SIZE_MAX; ask the store for one more to know whether a page follows */
+    Slice after;   /* the bytes given to page_token() for the last item; empty for the first page */
+} Page;
+
+MUST_USE Status page_parse(Call *call, const Request *request, Page *ret_page);
+
+/* The token of the page behind the item with this key, and the Link header with rel="next". NULL without memory. */
+const char *page_token(Call *call, const Request *request, Response *response, Slice key);

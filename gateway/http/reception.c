@@ -1,0 +1,140 @@
+#include "gateway/http/internals.h"
+
+enum {
+    DISCARD_SIZE_MAX = 256 * 1024, /* what is read and thrown away to keep a connection */
+    RESERVE_SIZE_MAX = 64 * 1024 * 1024,
+};
+
+/* The moment by which this much of the body must have come, and some grace. */
+static void
+expect_more(Exchange *exchange)
+{
+    const HttpOptions *const options = &exchange->server->options;
+    const uint64_t paid_ns = exchange->received * CLOCK_NS_PER_S / options->body_rate_min;
+    connection_enter(exchange->connection, CONNECTION_BODY,
+        exchange->body_started_ns + options->body_grace_ms * CLOCK_NS_PER_MS + paid_ns);
+}
+
+void
+reception_resume(Exchange *exchange, Status status)
+{
+    exchange->phase = EXCHANGE_BODY;
+    exchange->body_started_ns = loop_now_ns(exchange->server->loop);
+    if (status == STATUS_OK) {
+        expect_more(exchange);
+    } else {
+        exchange_refuse(exchange, status);
+    }
+}
+
+/* --- Refusing ------------------------------------------------------------------------------------------- */
+
+void
+exchange_refuse(Exchange *exchange, Status status)
+{
+    const uint64_t left = exchange->framing.content_length - exchange->received;
+    if (exchange->framing.is_chunked || left > DISCARD_SIZE_MAX) {
+        exchange_cut(exchange, status);
+        return;
+    }
+    exchange->status = status;
+    exchange->phase = EXCHANGE_REFUSED;
+    expect_more(exchange);
+}
+
+void
+exchange_cut(Exchange *exchange, Status status)
+{
+    exchange->status = status;
+    exchange->phase = EXCHANGE_CUT;
+    delivery_render(exchange, false);
+    delivery_send_raw(exchange);
+}
+
+enum MHD_Result
+refused_step(Exchange *exchange, Upload *upload)
+{
+    if (*upload->size > 0) {
+        exchange->received += *upload->size;
+        *upload->size = 0;
+        expect_more(exchange);
+        return MHD_YES;
+    }
+    exchange->phase = EXCHANGE_ENDED;
+    connection_enter(exchange->connection, CONNECTION_REPLY, 0);
+    return delivery_step(exchange, upload);
+}
+
+enum MHD_Result
+cut_step(Exchange *exchange, Upload *upload)
+{
+    exchange->received += *upload->size;
+    const bool is_end = *upload->size == 0;
+    *upload->size = 0;
+    return is_end ? MHD_NO : MHD_YES;
+}
+
+/* --- Taking --------------------------------------------------------------------------------------------- */
+
+static Status
+sink_take(Exchange *exchange, Slice piece)
+{
+    if (!exchange->is_body_begun) {
+        TRY(exchange->sink->begin(&exchange->call, &exchange->request, &exchange->request.sink_state));
+        exchange->is_body_begun = true;
+    }
+    return piece.size == 0 ? STATUS_OK
+                           : exchange->sink->write(&exchange->call, exchange->request.sink_state, piece);
+}
+
+static Status
+buffer_take(Exchange *exchange, Slice piece)
+{
+    const uint64_t announced = exchange->framing.content_length;
+    if (exchange->body.size == 0 && announced > piece.size) {
+        (void)buffer_reserve(&exchange->body, announced < RESERVE_SIZE_MAX ? announced : RESERVE_SIZE_MAX);
+    }
+    buffer_append_slice(&exchange->body, piece);
+    return buffer_is_ok(&exchange->body) ? STATUS_OK : call_fail_memory(&exchange->call, "the request's body");
+}
+
+static Status
+piece_take(Exchange *exchange, Slice piece)
+{
+    exchange->received += piece.size;
+    const size_t size_max = exchange->request.handler->body_size_max;
+    if (exchange->received > size_max) {
+        return response_fail(&exchange->call, &exchange->response, 413,
+            "the body has more than the %zu bytes that this operation takes", size_max);
+    }
+    return exchange->sink != NULL ? sink_take(exchange, piece) : buffer_take(exchange, piece);
+}
+
+/* An empty body begins and ends its sink too. */
+static Status
+reception_end(Exchange *exchange)
+{
+    return exchange->sink == NULL ? STATUS_OK : sink_take(exchange, (Slice){0});
+}
+
+enum MHD_Result
+reception_step(Exchange *exchange, Upload *upload)
+{
+    if (exchange->needs_authorization) {
+        exchange_check_access(exchange); /* this piece comes again */
+        return MHD_YES;
+    }
+    const Slice piece = slice_of(upload->data, *upload->size);
+    const bool is_end = piece.size == 0;
+    const Status status = is_end ? reception_end(exchange) : piece_take(exchange, piece);
+    *upload->size = 0;
+    if (status != STATUS_OK) {
+        exchange_refuse(exchange, status);
+        return is_end ? refused_step(exchange, upload) : MHD_YES;
+    }
+    if (is_end) {
+        return exchange_dispatch(exchange);
+    }
+    expect_more(exchange);
+    return MHD_YES;
+}

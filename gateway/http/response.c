@@ -1,0 +1,161 @@
+#include "gateway/http/response.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <strings.h>
+
+#include "gateway/http/characters.h"
+#include "shared/base/text.h"
+
+void
+response_begin(Response *response, Arena *arena)
+{
+    Buffer buffer = response->buffer; /* its memory serves the next reply too */
+    buffer_clear(&buffer);
+    *response = (Response){.arena = arena, .buffer = buffer};
+}
+
+static void
+borrowed_drop(Response *response)
+{
+    if (response->release != NULL) {
+        response->release(response->resource);
+    }
+    response->borrowed = (Slice){0};
+    response->release = NULL;
+    response->resource = NULL;
+}
+
+void
+response_done(Response *response)
+{
+    borrowed_drop(response);
+    buffer_done(&response->buffer);
+}
+
+void
+response_status(Response *response, int http_status)
+{
+    response->status = http_status;
+}
+
+static ResponseHeader *
+header_place(Response *response, const char *name)
+{
+    for (size_t index = 0; index < response->header_count; index++) {
+        if (strcasecmp(response->headers[index].name, name) == 0) {
+            return &response->headers[index];
+        }
+    }
+    return response->header_count < RESPONSE_HEADERS_MAX ? &response->headers[response->header_count++] : NULL;
+}
+
+static void
+header_put(Response *response, const char *name, const char *value)
+{
+    ResponseHeader *const header = header_place(response, name);
+    if (header == NULL || value == NULL || !character_all(slice_from_string(value), CHARACTER_VALUE)) {
+        response->has_failed = true;
+        value = "";
+    }
+    if (header != NULL) {
+        *header = (ResponseHeader){.name = name, .value = value};
+    }
+}
+
+void
+response_header(Response *response, const char *name, const char *value)
+{
+    header_put(response, name, text_copy(response->arena, slice_from_string(value)));
+}
+
+void
+response_header_format(Response *response, const char *name, const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    const bool fits = length >= 0 && (size_t)length < sizeof text;
+    header_put(response, name, fits ? text_copy(response->arena, slice_of(text, (size_t)length)) : NULL);
+}
+
+const char *
+response_header_get(const Response *response, const char *name)
+{
+    for (size_t index = 0; index < response->header_count; index++) {
+        if (strcasecmp(response->headers[index].name, name) == 0) {
+            return response->headers[index].value;
+        }
+    }
+    return NULL;
+}
+
+void
+response_vary(Response *response, const char *header)
+{
+    const char *const present = response_header_get(response, "Vary");
+    if (present == NULL) {
+        response_header(response, "Vary", header);
+    } else {
+        response_header_format(response, "Vary", "%s, %s", present, header);
+    }
+}
+
+void
+response_etag(Response *response, const char *tag)
+{
+    response->etag = text_format(response->arena, "\"%s\"", tag);
+    response->has_failed = response->has_failed || response->etag == NULL;
+}
+
+Buffer *
+response_body(Response *response, const char *content_type)
+{
+    borrowed_drop(response);
+    buffer_clear(&response->buffer);
+    header_put(response, "Content-Type", content_type);
+    return &response->buffer;
+}
+
+Buffer *
+response_json(Response *response)
+{
+    return response_body(response, "application/json");
+}
+
+void
+response_take(Response *response, const char *content_type, Buffer *buffer)
+{
+    borrowed_drop(response);
+    buffer_done(&response->buffer);
+    response->buffer = *buffer;
+    *buffer = (Buffer){0};
+    response_header(response, "Content-Type", content_type);
+}
+
+void
+response_borrow(Response *response, const char *content_type, Slice bytes, ArenaRelease release, void *resource)
+{
+    borrowed_drop(response);
+    buffer_clear(&response->buffer);
+    response->borrowed = bytes;
+    response->release = release;
+    response->resource = resource;
+    response_header(response, "Content-Type", content_type);
+}
+
+void
+response_clear_body(Response *response)
+{
+    borrowed_drop(response);
+    buffer_clear(&response->buffer);
+    size_t kept = 0;
+    for (size_t index = 0; index < response->header_count; index++) {
+        if (strncasecmp(response->headers[index].name, "Content-", sizeof "Content-" - 1) != 0) {
+            response->headers[kept++] = response->headers[index];
+        }
+    }
+    response->header_count = kept;
+}

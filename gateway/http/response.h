@@ -1,0 +1,81 @@
+/* What a handler answers: a status, headers, and a body that is written, taken over, borrowed or streamed.
+ *
+ * A handler that fails returns its Status and leaves the rest to the server, which writes the problem document
+ * (RFC 9457) from the Call's error. response_fail() is for the failures that only HTTP has words for.
+ *
+ * Ownership: the response owns its body; header values are copied into the call's arena.
+ * Threads:   one at a time.
+ * Errors:    a response that found no memory is sent as 429; nothing needs to be checked on the way. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "shared/base/arena.h"
+#include "shared/base/buffer.h"
+#include "shared/base/call.h"
+#include "shared/base/slice.h"
+
+enum { RESPONSE_HEADERS_MAX = 24 };
+
+typedef struct HttpStream HttpStream;
+
+typedef struct ResponseHeader {
+    const char *name;
+    const char *value;
+} ResponseHeader;
+
+typedef struct Response {
+    Arena *arena;
+    int status; /* 0: not chosen yet, 200 */
+    ResponseHeader headers[RESPONSE_HEADERS_MAX];
+    size_t header_count;
+    const char *etag; /* quoted, or NULL */
+    bool has_failed;  /* a header found no room */
+
+    Buffer buffer;  /* the body, when it is written */
+    Slice borrowed; /* the body, when it belongs to somebody else */
+    ArenaRelease release;
+    void *resource;
+    HttpStream *stream; /* the body, when it comes in pieces */
+} Response;
+
+void response_begin(Response *response, Arena *arena);
+void response_done(Response *response);
+
+void response_status(Response *response, int http_status);
+
+/* Sets or replaces. `name` is a literal; control bytes in the value make the response fail. */
+void response_header(Response *response, const char *name, const char *value);
+void response_header_format(Response *response, const char *name, const char *format, ...) PRINTF_LIKE(3, 4);
+
+/* Adds a request header's name to Vary: the reply depends on it. */
+void response_vary(Response *response, const char *header);
+const char *response_header_get(const Response *response, const char *name); /* NULL when not set */
+
+/* The tag of the resource's present state, without quotes. With it, the server answers 304 to a GET whose
+ * If-None-Match names the tag. */
+void response_etag(Response *response, const char *tag);
+
+/* Sets the Content-Type and gives the buffer to write the body into. */
+Buffer *response_body(Response *response, const char *content_type);
+Buffer *response_json(Response *response); /* application/json */
+
+/* Takes the buffer over and leaves an empty one behind. */
+void response_take(Response *response, const char *content_type, Buffer *buffer);
+
+/* A body that somebody else owns; `release(resource)` is called when it has been sent or is no longer needed.
+ * `release` may be NULL for bytes that outlive the server. */
+void response_borrow(
+    Response *response, const char *content_type, Slice bytes, ArenaRelease release, void *resource);
+
+/* Drops the body and its headers; status, ETag and all else stay. */
+void response_clear_body(Response *response);
+
+/* Fails the call with the canonical code that belongs to this HTTP status, and keeps the HTTP status for the
+ * reply: return response_fail(call, response, 412, "…"). */
+#define response_fail(call, response, http_status, ...)                                                      \
+    (response_status((response), (http_status)),                                                             \
+        call_fail((call), http_status_code(http_status), __VA_ARGS__))
+
+#include "gateway/http/http_status.h"

@@ -1,0 +1,333 @@
+/* One turn of the loop: sockets become ready, timers fire, results arrive; each of these asks for one MHD_run(),
+ * which happens once, at the end of the turn. libmicrohttpd's own epoll descriptor is nested in the loop's.
+ * (Its own loop would stall when exactly 128·k events are ready: it waits again with the full timeout.) */
+#include "gateway/http/server.h"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "gateway/http/internals.h"
+#include "shared/base/memory.h"
+#include "shared/base/random.h"
+#include "shared/base/text.h"
+
+enum {
+    CONNECTION_MEMORY = 256 * 1024, /* the buffer of a connection: measured best for streams too */
+    ACCEPTS_PER_TURN = 64,
+};
+
+static const HttpOptions defaults = {
+    .arena_size_max = 64 * 1024 * 1024,
+    .target_size_max = 8 * 1024,
+    .head_size_max = 32 * 1024,
+    .connections_max = 10000,
+    .deadline_ms = 60000,
+    .head_timeout_ms = 10000,
+    .idle_timeout_ms = 60000,
+    .body_grace_ms = 10000,
+    .body_rate_min = 1024,
+};
+
+static const char overload_reply[] =
+    "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n";
+
+/* --- libmicrohttpd's crank ------------------------------------------------------------------------------ */
+
+void
+server_run_soon(HttpServer *server)
+{
+    loop_defer(server->loop, &server->run);
+}
+
+/* libmicrohttpd names the earliest moment; a firing too early costs nothing, so the timer only moves forward
+ * when it has fired. */
+static void
+schedule_next_run(HttpServer *server)
+{
+    MHD_UNSIGNED_LONG_LONG timeout_ms = 0;
+    if (MHD_get_timeout(server->daemon, &timeout_ms) == MHD_NO) {
+        return;
+    }
+    if (timeout_ms == 0) {
+        server_run_soon(server);
+        return;
+    }
+    const uint64_t due_ns = loop_now_ns(server->loop) + timeout_ms * CLOCK_NS_PER_MS;
+    if (server->timer.due_ns == 0 || due_ns < server->timer.due_ns) {
+        timer_set(server->loop, &server->timer, due_ns);
+    }
+}
+
+static void
+run_daemon(Task *task)
+{
+    HttpServer *const server = LIST_ITEM(task, HttpServer, run);
+    (void)MHD_run(server->daemon);
+    schedule_next_run(server);
+}
+
+static void
+daemon_ready(Watch *watch, uint32_t events)
+{
+    (void)events;
+    server_run_soon(LIST_ITEM(watch, HttpServer, daemon_watch));
+}
+
+static void
+daemon_due(Timer *timer)
+{
+    server_run_soon(LIST_ITEM(timer, HttpServer, timer));
+}
+
+/* --- Accepting ------------------------------------------------------------------------------------------ */
+
+static void
+connection_admit(HttpServer *server, int fd)
+{
+    if (server->connection_count >= server->options.connections_max) {
+        (void)send(fd, overload_reply, sizeof overload_reply - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+        socket_close(fd);
+        return;
+    }
+    struct sockaddr_storage peer = {0};
+    socklen_t size = sizeof peer;
+    if (getpeername(fd, (struct sockaddr *)&peer, &size) < 0) {
+        socket_close(fd);
+        return;
+    }
+    /* Closes the socket when it fails. */
+    (void)MHD_add_connection(server->daemon, fd, (struct sockaddr *)&peer, size);
+}
+
+static void
+listener_ready(Watch *watch, uint32_t events)
+{
+    (void)events;
+    HttpServer *const server = LIST_ITEM(watch, HttpServer, listener);
+    for (int count = 0; count < ACCEPTS_PER_TURN; count++) {
+        const int fd = socket_accept(server->listener_fd);
+        if (fd < 0) {
+            break;
+        }
+        connection_admit(server, fd);
+    }
+    server_run_soon(server);
+}
+
+/* --- What libmicrohttpd calls --------------------------------------------------------------------------- */
+
+void *
+server_begin(void *server, const char *target, struct MHD_Connection *mhd)
+{
+    Connection *const connection = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+    if (connection == NULL || connection->phase == CONNECTION_CUT) {
+        return NULL;
+    }
+    Exchange *const exchange = exchange_take(server, connection);
+    if (exchange == NULL) {
+        return NULL;
+    }
+    connection->exchange = exchange;
+    exchange->line = target;
+    exchange->line_size = strlen(target);
+    if (exchange->line_size <= exchange->server->options.target_size_max) {
+        const Slice line = slice_of(target, exchange->line_size);
+        exchange->request.target = slice_of(text_copy(exchange->call.arena, line), line.size);
+    }
+    return exchange;
+}
+
+static enum MHD_Result
+close_step(Exchange *exchange, Upload *upload)
+{
+    (void)exchange;
+    (void)upload;
+    return MHD_NO;
+}
+
+static enum MHD_Result (*const steps[])(Exchange *exchange, Upload *upload) = {
+    [EXCHANGE_HEAD] = admission_step,
+    [EXCHANGE_BODY] = reception_step,
+    [EXCHANGE_AUTHORIZING] = close_step, /* suspended: never called */
+    [EXCHANGE_WORKING] = close_step,     /* likewise */
+    [EXCHANGE_ENDED] = delivery_step,
+    [EXCHANGE_REPLYING] = close_step, /* likewise */
+    [EXCHANGE_REFUSED] = refused_step,
+    [EXCHANGE_CUT] = cut_step,
+};
+
+enum MHD_Result
+server_access(void *server, struct MHD_Connection *mhd, const char *url, const char *method, const char *version,
+    const char *data, size_t *size, void **context)
+{
+    (void)server;
+    (void)mhd;
+    (void)url; /* decoded by other rules than ours */
+    Exchange *const exchange = *context;
+    if (exchange == NULL) {
+        return MHD_NO;
+    }
+    if (exchange->phase == EXCHANGE_HEAD) {
+        exchange->request.method = method;
+        exchange->version = version;
+    }
+    Upload upload = {.data = data, .size = size};
+    return steps[exchange->phase](exchange, &upload);
+}
+
+void
+server_completed(
+    void *server, struct MHD_Connection *mhd, void **context, enum MHD_RequestTerminationCode code)
+{
+    (void)server;
+    (void)mhd;
+    Exchange *const exchange = *context;
+    if (exchange == NULL) {
+        return;
+    }
+    Connection *const connection = exchange->connection;
+    exchange->is_sent = code == MHD_REQUEST_TERMINATED_COMPLETED_OK;
+    connection->exchange = NULL;
+    *context = NULL;
+    exchange_release(exchange);
+    if (connection->phase != CONNECTION_CUT) {
+        const HttpServer *const owner = connection->server;
+        connection_enter(connection, CONNECTION_IDLE, server_after_ms(owner, owner->options.idle_timeout_ms));
+    }
+}
+
+/* --- Opening and closing -------------------------------------------------------------------------------- */
+
+static void
+options_complete(HttpOptions *options)
+{
+#define DEFAULT(member) options->member = options->member == 0 ? defaults.member : options->member
+    DEFAULT(arena_size_max);
+    DEFAULT(target_size_max);
+    DEFAULT(head_size_max);
+    DEFAULT(connections_max);
+    DEFAULT(deadline_ms);
+    DEFAULT(head_timeout_ms);
+    DEFAULT(idle_timeout_ms);
+    DEFAULT(body_grace_ms);
+    DEFAULT(body_rate_min);
+#undef DEFAULT
+}
+
+static Status
+daemon_open(Call *call, HttpServer *server)
+{
+    const HttpOptions *const options = &server->options;
+    const unsigned int stall_timeout_s = (options->idle_timeout_ms + 999) / 1000;
+    server->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET, 0, NULL,
+        NULL, server_access, server, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_LIMIT, options->connections_max,
+        MHD_OPTION_PER_IP_CONNECTION_LIMIT, options->connections_per_address_max, MHD_OPTION_CONNECTION_TIMEOUT,
+        stall_timeout_s, MHD_OPTION_URI_LOG_CALLBACK, server_begin, server, MHD_OPTION_NOTIFY_COMPLETED,
+        server_completed, server, MHD_OPTION_NOTIFY_CONNECTION, connection_notify, server, MHD_OPTION_END);
+    if (server->daemon == NULL) {
+        return call_fail(call, STATUS_UNAVAILABLE, "libmicrohttpd does not start");
+    }
+    const int epoll_fd = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+    return watch_open(call, &server->daemon_watch, server->loop, epoll_fd, EPOLLIN, daemon_ready);
+}
+
+static Status
+server_open(Call *call, HttpServer *server, const char *address)
+{
+    TRY(router_new(call, server->options.handlers, &server->router));
+    TRY(socket_listen(call, address, (ListenOptions){.is_shared = true}, &server->listener_fd));
+    socket_local_address(server->listener_fd, server->address);
+    TRY(daemon_open(call, server));
+    return watch_open(call, &server->listener, server->loop, server->listener_fd, EPOLLIN, listener_ready);
+}
+
+Status
+http_server_new(
+    Call *call, Loop *loop, const char *address, const HttpOptions *options, HttpServer **ret_server)
+{
+    HttpServer *const server = memory_new(1, sizeof *server);
+    if (server == NULL) {
+        return call_fail_memory(call, "an HTTP server");
+    }
+    server->loop = loop;
+    server->options = *options;
+    options_complete(&server->options);
+    server->listener_fd = -1;
+    server->run.run = run_daemon;
+    server->timer.fire = daemon_due;
+    list_init(&server->connections);
+    random_bytes(server->id_seed, sizeof server->id_seed);
+    const Status status = server_open(call, server, address);
+    if (status != STATUS_OK) {
+        http_server_free(server);
+        return status;
+    }
+    *ret_server = server;
+    return STATUS_OK;
+}
+
+void
+http_server_address(const HttpServer *server, char ret_text[ADDRESS_TEXT_SIZE])
+{
+    memcpy(ret_text, server->address, ADDRESS_TEXT_SIZE);
+}
+
+size_t
+http_server_active(const HttpServer *server)
+{
+    return server->active_count;
+}
+
+void
+http_server_drain(HttpServer *server)
+{
+    server->is_draining = true;
+    watch_close(&server->listener);
+    socket_close(server->listener_fd);
+    server->listener_fd = -1;
+    LIST_EACH (&server->connections, link) {
+        Connection *const connection = LIST_ITEM(link, Connection, siblings);
+        if (connection->phase == CONNECTION_IDLE) {
+            connection_shut(connection);
+        }
+    }
+}
+
+/* Handlers are asked to end, and are waited for: a job thread may be at work in an exchange. Their replies get
+ * what time the rest takes. */
+static void
+connections_end(HttpServer *server)
+{
+    while (!list_is_empty(&server->connections)) {
+        LIST_EACH (&server->connections, link) {
+            Connection *const connection = LIST_ITEM(link, Connection, siblings);
+            if (connection->is_suspended) {
+                exchange_cancel(connection->exchange);
+            }
+            connection_shut(connection);
+        }
+        loop_turn(server->loop, 10);
+    }
+}
+
+void
+http_server_free(HttpServer *server)
+{
+    if (server == NULL) {
+        return;
+    }
+    http_server_drain(server);
+    if (server->daemon != NULL) {
+        connections_end(server);
+        watch_close(&server->daemon_watch);
+        MHD_stop_daemon(server->daemon);
+    }
+    timer_clear(server->loop, &server->timer);
+    loop_undefer(server->loop, &server->run);
+    while (server->free_exchanges != NULL) {
+        exchange_free(server);
+    }
+    router_free(server->router);
+    memory_free(server);
+}

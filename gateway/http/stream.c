@@ -1,0 +1,224 @@
+/* The writer queues pieces; libmicrohttpd asks for bytes whenever the socket takes some. When there is none it
+ * is suspended (an answer of 0 bytes alone would make it ask again at once, for ever), and the next piece, the
+ * end or an abort resumes it. */
+#include "gateway/http/stream.h"
+
+#include "gateway/http/internals.h"
+#include "shared/base/memory.h"
+
+enum { BLOCK_SIZE = 256 * 1024 };
+
+struct StreamPiece {
+    StreamPiece *next;
+    Slice rest;
+    ArenaRelease release;
+    void *resource;
+    char copy[];
+};
+
+/* --- The queue ------------------------------------------------------------------------------------------ */
+
+static void
+piece_drop(HttpStream *stream)
+{
+    StreamPiece *const piece = stream->first;
+    stream->first = piece->next;
+    stream->last = stream->first == NULL ? &stream->first : stream->last;
+    stream->queued -= piece->rest.size;
+    if (piece->release != NULL) {
+        piece->release(piece->resource);
+    }
+    memory_free(piece);
+}
+
+static size_t
+pieces_read(HttpStream *stream, char *buffer, size_t size)
+{
+    size_t taken = 0;
+    while (taken < size && stream->first != NULL) {
+        Slice *const rest = &stream->first->rest;
+        const size_t part = rest->size < size - taken ? rest->size : size - taken;
+        memcpy(buffer + taken, rest->data, part);
+        *rest = slice_part(*rest, part, rest->size);
+        stream->queued -= part;
+        taken += part;
+        if (rest->size == 0) {
+            piece_drop(stream);
+        }
+    }
+    return taken;
+}
+
+static void
+stream_wake(HttpStream *stream)
+{
+    if (stream->is_waiting) {
+        stream->is_waiting = false;
+        connection_resume(stream->exchange->connection);
+    }
+}
+
+static bool
+piece_add(HttpStream *stream, StreamPiece *piece, size_t size)
+{
+    piece->rest.size = size;
+    *stream->last = piece;
+    stream->last = &piece->next;
+    stream->queued += size;
+    stream->owes_drained = stream->owes_drained || stream->queued > HTTP_STREAM_LOW;
+    stream_wake(stream);
+    return true;
+}
+
+bool
+http_stream_write(HttpStream *stream, Slice bytes, ArenaRelease release, void *resource)
+{
+    const bool is_open = !stream->has_ended && !stream->is_aborted;
+    StreamPiece *const piece = is_open && bytes.size > 0 ? memory_new(1, sizeof *piece) : NULL;
+    if (piece == NULL) {
+        if (release != NULL) {
+            release(resource);
+        }
+        if (is_open && bytes.size > 0) {
+            http_stream_abort(stream);
+        }
+        return is_open && bytes.size == 0;
+    }
+    *piece = (StreamPiece){.rest = bytes, .release = release, .resource = resource};
+    return piece_add(stream, piece, bytes.size);
+}
+
+bool
+http_stream_copy(HttpStream *stream, Slice bytes)
+{
+    if (stream->has_ended || stream->is_aborted || bytes.size == 0) {
+        return bytes.size == 0;
+    }
+    StreamPiece *const piece = memory_new(1, sizeof *piece + bytes.size);
+    if (piece == NULL) {
+        http_stream_abort(stream);
+        return false;
+    }
+    memcpy(piece->copy, bytes.data, bytes.size);
+    piece->rest.data = piece->copy;
+    return piece_add(stream, piece, bytes.size);
+}
+
+size_t
+http_stream_queued(const HttpStream *stream)
+{
+    return stream->queued;
+}
+
+void
+http_stream_end(HttpStream *stream)
+{
+    stream->has_ended = true;
+    stream_wake(stream);
+}
+
+void
+http_stream_abort(HttpStream *stream)
+{
+    stream->is_aborted = true;
+    stream_wake(stream);
+}
+
+/* --- libmicrohttpd's side ------------------------------------------------------------------------------- */
+
+static void
+tell_drained(HttpStream *stream)
+{
+    if (stream->owes_drained && stream->queued <= HTTP_STREAM_LOW && !stream->has_ended &&
+        stream->events->drained != NULL) {
+        stream->owes_drained = false;
+        stream->events->drained(stream, stream->owner);
+    }
+}
+
+static void
+stream_wait(HttpStream *stream)
+{
+    Connection *const connection = stream->exchange->connection;
+    stream->is_waiting = true;
+    connection_suspend(connection);
+    if (connection->is_gone) {
+        stream_cancel(stream);
+    }
+}
+
+static ssize_t
+stream_read(void *owner, uint64_t position, char *buffer, size_t size)
+{
+    (void)position;
+    HttpStream *const stream = owner;
+    if (stream->exchange == NULL || stream->is_aborted) {
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    }
+    const size_t taken = pieces_read(stream, buffer, size);
+    stream->exchange->sent += taken;
+    tell_drained(stream);
+    if (taken > 0) {
+        return (ssize_t)taken;
+    }
+    if (stream->first != NULL) {
+        return (ssize_t)pieces_read(stream, buffer, size);
+    }
+    if (stream->is_aborted) {
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    }
+    if (stream->has_ended) {
+        stream->is_complete = true;
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    }
+    stream_wait(stream);
+    return 0;
+}
+
+struct MHD_Response *
+stream_response(HttpStream *stream)
+{
+    return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_SIZE, stream_read, stream, NULL);
+}
+
+/* --- Beginning and end ---------------------------------------------------------------------------------- */
+
+HttpStream *
+exchange_stream(Exchange *exchange, const char *content_type, const HttpStreamEvents *events, void *owner)
+{
+    HttpStream *const stream = &exchange->stream;
+    *stream = (HttpStream){.exchange = exchange, .events = events, .owner = owner};
+    stream->last = &stream->first;
+    response_clear_body(&exchange->response);
+    response_header(&exchange->response, "Content-Type", content_type);
+    exchange->response.stream = stream;
+    return stream;
+}
+
+void
+stream_close(HttpStream *stream)
+{
+    if (stream->exchange == NULL) {
+        return;
+    }
+    while (stream->first != NULL) {
+        piece_drop(stream);
+    }
+    stream->exchange->response.stream = NULL;
+    stream->exchange = NULL;
+    stream->events->closed(stream->owner, stream->is_complete && !stream->is_aborted);
+}
+
+/* The peer is gone. The writer learns it now; libmicrohttpd when it asks for more. */
+void
+stream_cancel(HttpStream *stream)
+{
+    Exchange *const exchange = stream->exchange;
+    if (exchange == NULL) {
+        return;
+    }
+    stream->is_aborted = true;
+    exchange->is_hang_up = true;
+    stream_close(stream);
+    connection_resume(exchange->connection);
+}

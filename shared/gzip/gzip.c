@@ -1,0 +1,167 @@
+#include "shared/gzip/gzip.h"
+
+#include <limits.h>
+#include <zlib.h>
+
+#include "shared/base/memory.h"
+
+enum {
+    WINDOW_BITS = 15 + 16, /* +16: gzip framing, not zlib's own */
+    MEMORY_LEVEL = 8,
+    PIECE_SIZE = 64 * 1024,
+    PIECE_SIZE_FIRST = 4 * 1024,
+};
+
+static voidpf
+allocate(voidpf owner, uInt count, uInt size)
+{
+    (void)owner;
+    return memory_new(count, size);
+}
+
+static void
+release(voidpf owner, voidpf memory)
+{
+    (void)owner;
+    memory_free(memory);
+}
+
+/* zlib counts in 32 bits: input beyond that is handed over in parts. */
+static void
+feed(z_stream *stream, Slice *rest)
+{
+    if (stream->avail_in == 0 && rest->size > 0) {
+        const size_t part = rest->size < UINT_MAX ? rest->size : UINT_MAX;
+        stream->next_in = (Bytef *)(uintptr_t)rest->data;
+        stream->avail_in = (uInt)part;
+        *rest = slice_of(rest->data + part, rest->size - part);
+    }
+}
+
+/* --- Deflate -------------------------------------------------------------------------------------------- */
+
+static int
+deflate_piece(z_stream *stream, Buffer *output, bool is_last)
+{
+    char *const room = buffer_reserve(output, PIECE_SIZE);
+    if (room == NULL) {
+        return Z_MEM_ERROR;
+    }
+    stream->next_out = (Bytef *)room;
+    stream->avail_out = PIECE_SIZE;
+    const int result = deflate(stream, is_last ? Z_FINISH : Z_NO_FLUSH);
+    buffer_grow(output, PIECE_SIZE - stream->avail_out);
+    return result;
+}
+
+bool
+gzip_deflate(Buffer *output, Slice input, int level)
+{
+    z_stream stream = {.zalloc = allocate, .zfree = release};
+    if (deflateInit2(&stream, level, Z_DEFLATED, WINDOW_BITS, MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK) {
+        return false;
+    }
+    int result = Z_OK;
+    while (result == Z_OK) {
+        feed(&stream, &input);
+        result = deflate_piece(&stream, output, input.size == 0);
+    }
+    (void)deflateEnd(&stream);
+    return result == Z_STREAM_END;
+}
+
+/* --- Inflate -------------------------------------------------------------------------------------------- */
+
+typedef enum Outcome { OUTCOME_MORE, OUTCOME_DONE, OUTCOME_CUT, OUTCOME_INVALID, OUTCOME_TOO_LARGE, OUTCOME_NO_MEMORY } Outcome;
+
+typedef struct Inflation {
+    z_stream stream;
+    Slice rest;
+    size_t size_left; /* of what may still come out */
+    Buffer *output;
+} Inflation;
+
+static Outcome
+member_end(Inflation *inflation)
+{
+    if (inflation->stream.avail_in == 0 && inflation->rest.size == 0) {
+        return OUTCOME_DONE;
+    }
+    return inflateReset(&inflation->stream) == Z_OK ? OUTCOME_MORE : OUTCOME_INVALID;
+}
+
+/* There is always room for output, so that Z_BUF_ERROR can only mean that the input has ended. */
+static Outcome
+inflate_outcome(Inflation *inflation, int result)
+{
+    switch (result) {
+    case Z_OK:
+        return OUTCOME_MORE;
+    case Z_STREAM_END:
+        return member_end(inflation);
+    case Z_BUF_ERROR:
+        return OUTCOME_CUT;
+    case Z_MEM_ERROR:
+        return OUTCOME_NO_MEMORY;
+    default:
+        return OUTCOME_INVALID;
+    }
+}
+
+static Outcome
+inflate_piece(Inflation *inflation)
+{
+    /* One byte of room more than is left tells "just fits" from "too large". */
+    const size_t usual = inflation->output->size < PIECE_SIZE ? PIECE_SIZE_FIRST : PIECE_SIZE;
+    const size_t size = inflation->size_left < usual ? inflation->size_left + 1 : usual;
+    char *const room = buffer_reserve(inflation->output, size);
+    if (room == NULL) {
+        return OUTCOME_NO_MEMORY;
+    }
+    feed(&inflation->stream, &inflation->rest);
+    inflation->stream.next_out = (Bytef *)room;
+    inflation->stream.avail_out = (uInt)size;
+    const int result = inflate(&inflation->stream, Z_NO_FLUSH);
+    const size_t made = size - inflation->stream.avail_out;
+    if (made > inflation->size_left) {
+        return OUTCOME_TOO_LARGE;
+    }
+    buffer_grow(inflation->output, made);
+    inflation->size_left -= made;
+    return inflate_outcome(inflation, result);
+}
+
+static Status
+outcome_status(Call *call, Outcome outcome, size_t size_max)
+{
+    switch (outcome) {
+    case OUTCOME_MORE:
+    case OUTCOME_DONE:
+        return STATUS_OK;
+    case OUTCOME_TOO_LARGE:
+        return call_fail(call, STATUS_OUT_OF_RANGE, "the gzip data inflate to more than the %zu bytes allowed", size_max);
+    case OUTCOME_NO_MEMORY:
+        return call_fail_memory(call, "inflating gzip data");
+    case OUTCOME_CUT:
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "the gzip data end early");
+    case OUTCOME_INVALID:
+        break;
+    }
+    return call_fail(call, STATUS_INVALID_ARGUMENT, "the data are not valid gzip");
+}
+
+Status
+gzip_inflate(Call *call, Slice input, size_t size_max, Buffer *output)
+{
+    Inflation inflation = {
+        .stream = {.zalloc = allocate, .zfree = release}, .rest = input, .size_left = size_max, .output = output};
+    if (inflateInit2(&inflation.stream, WINDOW_BITS) != Z_OK) {
+        return call_fail_memory(call, "inflating gzip data");
+    }
+    Outcome outcome = OUTCOME_MORE;
+    while (outcome == OUTCOME_MORE) {
+        outcome = inflate_piece(&inflation);
+    }
+    (void)inflateEnd(&inflation.stream);
+    return outcome_status(call, outcome, size_max);
+}

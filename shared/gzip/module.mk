@@ -1,0 +1,1 @@
+$(call module,shared/gzip,shared/base,zlib)
