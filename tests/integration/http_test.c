@@ -604,7 +604,8 @@ what_can_be_read_in_two_ways_is_refused_and_closes(void **state)
         if (status != smuggled[index].status) {
             fail_msg("%s: status %d, expected %d", smuggled[index].what, status, smuggled[index].status);
         }
-        if (!raw_is_closed(fd, TIMEOUT_MS)) {
+        /* libmicrohttpd 0.9.75 sends the head of its own refusals twice. */
+        if (raw_drain(fd, reply, sizeof reply, TIMEOUT_MS) < 0) {
             fail_msg("%s: the connection stays open", smuggled[index].what);
         }
         close(fd);
