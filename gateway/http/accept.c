@@ -52,8 +52,9 @@ range_specificity(Slice range, Slice media_type)
         return SPECIFICITY_ANY;
     }
     const size_t slash = slice_find(media_type, '/') + 1;
-    const bool has_type = range.size == slash + 1 && range.data[slash] == '*' &&
-                          slice_equal_ignoring_case(slice_part(range, 0, slash), slice_part(media_type, 0, slash));
+    const bool has_type =
+        range.size == slash + 1 && range.data[slash] == '*' &&
+        slice_equal_ignoring_case(slice_part(range, 0, slash), slice_part(media_type, 0, slash));
     return has_type ? SPECIFICITY_TYPE : SPECIFICITY_NONE;
 }
 

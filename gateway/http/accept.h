@@ -16,8 +16,8 @@ int accept_quality(Slice accept, const char *media_type);
 /* The index of the best of our offers, in our order when they tie; -1 when none is acceptable (406). */
 int accept_choose(Slice accept, const char *const *offers, int offer_count);
 
-/* Whether Accept-Encoding admits this content coding ("gzip"). Without the header: no, for a client that names
- * nothing may not be able to. */
+/* Whether Accept-Encoding admits this content coding ("gzip"). Without the header: no, for a client that
+ * names nothing may not be able to. */
 bool accept_encoding(Slice accept_encoding_header, const char *coding);
 
 /* "Application/JSON; charset=utf-8" gives "Application/JSON". */

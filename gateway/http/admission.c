@@ -44,11 +44,13 @@ check_sizes(Exchange *exchange, const Head *head)
             options->target_size_max);
     }
     if (exchange->has_too_many_fields) {
-        return response_fail(&exchange->call, &exchange->response, 431, "more than %d headers", REQUEST_HEADERS_MAX);
+        return response_fail(
+            &exchange->call, &exchange->response, 431, "more than %d headers", REQUEST_HEADERS_MAX);
     }
     if (head_size(head) > options->head_size_max) {
         return response_fail(&exchange->call, &exchange->response, 431,
-            "the header block has %zu bytes, at most %zu are allowed", head_size(head), options->head_size_max);
+            "the header block has %zu bytes, at most %zu are allowed", head_size(head),
+            options->head_size_max);
     }
     return STATUS_OK;
 }
@@ -109,8 +111,11 @@ answer_options(Exchange *exchange)
     exchange_finish(exchange);
 }
 
-static const Handler options_handler = {
-    .operation_id = "options", .method = "OPTIONS", .path = "*", .access = ACCESS_PUBLIC, .start = answer_options};
+static const Handler options_handler = {.operation_id = "options",
+    .method = "OPTIONS",
+    .path = "*",
+    .access = ACCESS_PUBLIC,
+    .start = answer_options};
 
 static Status
 find_handler(Exchange *exchange, const Target *target)
@@ -122,8 +127,9 @@ find_handler(Exchange *exchange, const Target *target)
         return call_fail(&exchange->call, STATUS_NOT_FOUND, "there is nothing at '%.*s'",
             SLICE_PRINT(slice_part(target->path, 0, 256)));
     }
-    request->handler = request_is_method(request, "OPTIONS") ? &options_handler
-                                                             : route_handler(exchange->route, request->method);
+    request->handler = request_is_method(request, "OPTIONS")
+                           ? &options_handler
+                           : route_handler(exchange->route, request->method);
     if (request->handler == NULL) {
         char allow[ROUTE_ALLOW_SIZE];
         route_allow(exchange->route, allow);
@@ -171,8 +177,8 @@ check_media_type(Exchange *exchange)
         }
     }
     return response_fail(&exchange->call, &exchange->response, 415,
-        "Content-Type is '%.*s', this operation takes '%s'%s", SLICE_PRINT(slice_part(*sent, 0, 128)), types[0],
-        types[1] == NULL ? "" : " and others");
+        "Content-Type is '%.*s', this operation takes '%s'%s", SLICE_PRINT(slice_part(*sent, 0, 128)),
+        types[0], types[1] == NULL ? "" : " and others");
 }
 
 static Status
@@ -185,8 +191,8 @@ check_coding(Exchange *exchange)
         return STATUS_OK;
     }
     response_header(&exchange->response, "Accept-Encoding", exchange->sink == NULL ? "gzip" : "identity");
-    return response_fail(&exchange->call, &exchange->response, 415, "Content-Encoding is '%.*s', which is not taken here",
-        SLICE_PRINT(slice_part(coding, 0, 64)));
+    return response_fail(&exchange->call, &exchange->response, 415,
+        "Content-Encoding is '%.*s', which is not taken here", SLICE_PRINT(slice_part(coding, 0, 64)));
 }
 
 static Status

@@ -33,8 +33,9 @@ request_match(Call *call, const Request *request, Response *response, const char
 {
     const Slice list = request_header(request, "If-Match");
     if (list.data == NULL) {
-        return is_required ? response_fail(call, response, 428, "If-Match with the resource's ETag is required here")
-                           : STATUS_OK;
+        return is_required
+                   ? response_fail(call, response, 428, "If-Match with the resource's ETag is required here")
+                   : STATUS_OK;
     }
     if (!etag_list_has(list, slice_from_string(tag))) {
         return response_fail(call, response, 412, "If-Match is '%.*s', but the resource is at '\"%s\"'",

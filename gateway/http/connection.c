@@ -1,9 +1,9 @@
 /* A connection goes IDLE → HEAD → (BODY →) WORK → REPLY → IDLE …, and each phase has a deadline of ours.
  *
- * Its socket is watched twice: by libmicrohttpd, which reads and writes it, and by our loop, edge-triggered, for
- * the two things that libmicrohttpd does not tell: the first byte of a request, and, while it is suspended, that
- * the peer is gone. Half-closing counts as gone: who shuts down the sending side of a connection before the reply
- * is taken to have lost interest in it, as nginx and others do. */
+ * Its socket is watched twice: by libmicrohttpd, which reads and writes it, and by our loop, edge-triggered,
+ * for the two things that libmicrohttpd does not tell: the first byte of a request, and, while it is
+ * suspended, that the peer is gone. Half-closing counts as gone: who shuts down the sending side of a
+ * connection before the reply is taken to have lost interest in it, as nginx and others do. */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
@@ -77,9 +77,10 @@ static void
 expire_body(Connection *connection)
 {
     Exchange *const exchange = connection->exchange;
-    exchange_cut(exchange, response_fail(&exchange->call, &exchange->response, 408,
-                               "the body came too slowly: %llu bytes so far, at least %u bytes a second are needed",
-                               (unsigned long long)exchange->received, connection->server->options.body_rate_min));
+    exchange_cut(
+        exchange, response_fail(&exchange->call, &exchange->response, 408,
+                      "the body came too slowly: %llu bytes so far, at least %u bytes a second are needed",
+                      (unsigned long long)exchange->received, connection->server->options.body_rate_min));
 }
 
 static void
@@ -131,7 +132,8 @@ socket_ready(Watch *watch, uint32_t events)
     Connection *const connection = LIST_ITEM(watch, Connection, watch);
     if (connection->phase == CONNECTION_IDLE) {
         const HttpServer *const server = connection->server;
-        connection_enter(connection, CONNECTION_HEAD, server_after_ms(server, server->options.head_timeout_ms));
+        connection_enter(
+            connection, CONNECTION_HEAD, server_after_ms(server, server->options.head_timeout_ms));
     }
     if ((events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) {
         peer_gone(connection);
@@ -159,8 +161,8 @@ connection_open(HttpServer *server, struct MHD_Connection *mhd, void **ret_conte
     connection->timer.fire = timer_fired;
     const int fd = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     Call call = {0};
-    if (watch_open(&call, &connection->watch, server->loop, fd, EPOLLIN | EPOLLRDHUP | EPOLLET, socket_ready) !=
-        STATUS_OK) {
+    if (watch_open(&call, &connection->watch, server->loop, fd, EPOLLIN | EPOLLRDHUP | EPOLLET,
+            socket_ready) != STATUS_OK) {
         memory_free(connection);
         return;
     }

@@ -29,7 +29,8 @@ is_not_modified(const Exchange *exchange)
     }
     const Slice quoted = slice_from_string(response->etag);
     const Slice list = request_header(&exchange->request, "If-None-Match");
-    const bool is_read = request_is_method(&exchange->request, "GET") || request_is_method(&exchange->request, "HEAD");
+    const bool is_read =
+        request_is_method(&exchange->request, "GET") || request_is_method(&exchange->request, "HEAD");
     return is_read && etag_list_has(list, slice_part(quoted, 1, quoted.size - 2));
 }
 
@@ -37,7 +38,8 @@ static bool
 is_compressible(const Response *response)
 {
     const char *const type = response_header_get(response, "Content-Type");
-    return type != NULL && response->stream == NULL && response_header_get(response, "Content-Encoding") == NULL &&
+    return type != NULL && response->stream == NULL &&
+           response_header_get(response, "Content-Encoding") == NULL &&
            (slice_starts_with(slice_from_string(type), SLICE("application/json")) ||
                slice_starts_with(slice_from_string(type), SLICE("text/")) ||
                slice_ends_with(media_type_bare(slice_from_string(type)), SLICE("+json")));

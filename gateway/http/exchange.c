@@ -64,7 +64,8 @@ exchange_take(HttpServer *server, Connection *connection)
     *exchange = (Exchange){
         .server = server,
         .connection = connection,
-        .call = {.arena = exchange->call.arena, .deadline_ns = server_after_ms(server, server->options.deadline_ms)},
+        .call = {.arena = exchange->call.arena,
+            .deadline_ns = server_after_ms(server, server->options.deadline_ms)},
         .request = {.services = server->options.services},
         .response = {.buffer = exchange->response.buffer},
         .body = exchange->body,
@@ -104,7 +105,9 @@ exchange_log(const Exchange *exchange)
         .target = target_path(request->target),
         .traceparent = request->traceparent,
         .principal = &request->principal,
-        .http_status = exchange->is_hang_up ? 499 : is_ours ? exchange->response.status : 400,
+        .http_status = exchange->is_hang_up ? 499
+                       : is_ours            ? exchange->response.status
+                                            : 400,
         .code = exchange->status,
         .message = exchange->call.error.message,
         .received = exchange->received,
@@ -154,7 +157,8 @@ submit(Exchange *exchange, void (*run)(Job *job, void *context), void (*done)(Jo
 static Status
 fail_overload(Exchange *exchange)
 {
-    return call_fail(&exchange->call, STATUS_UNAVAILABLE, "the gateway has too much waiting work, try again soon");
+    return call_fail(
+        &exchange->call, STATUS_UNAVAILABLE, "the gateway has too much waiting work, try again soon");
 }
 
 static Status
@@ -296,7 +300,8 @@ exchange_fail(Exchange *exchange, Status status)
     exchange_end(exchange, status);
 }
 
-/* Only a hang-up marks the call as cancelled: a passed deadline is seen by call_check() itself, and says so. */
+/* Only a hang-up marks the call as cancelled: a passed deadline is seen by call_check() itself, and says so.
+ */
 void
 exchange_cancel(Exchange *exchange)
 {

@@ -24,7 +24,8 @@ void exchange_finish(Exchange *exchange);
 /* Sends the problem document of the call's error, which `status` must be. */
 void exchange_fail(Exchange *exchange, Status status);
 
-/* At most one hook; NULL takes it back. When the exchange is cancelled already, the hook is called at once. */
+/* At most one hook; NULL takes it back. When the exchange is cancelled already, the hook is called at once.
+ */
 typedef void (*ExchangeCancelled)(Exchange *exchange, void *owner);
 void exchange_on_cancel(Exchange *exchange, ExchangeCancelled cancelled, void *owner);
 

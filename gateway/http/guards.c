@@ -46,8 +46,7 @@ guard_layout(Call *call, const Head *head)
             return fail_layout(call, index == 0 ? "before the first header" : "among the headers");
         }
     }
-    return memcmp(line, end_of_line, sizeof end_of_line) == 0 ? STATUS_OK
-                                                               : fail_layout(call, "at its end");
+    return memcmp(line, end_of_line, sizeof end_of_line) == 0 ? STATUS_OK : fail_layout(call, "at its end");
 }
 
 size_t
@@ -92,8 +91,8 @@ guard_fields(Call *call, const Field *fields, size_t field_count)
             return call_fail(call, STATUS_INVALID_ARGUMENT, "header %zu has no valid name", index + 1);
         }
         if (!character_all(field.value, CHARACTER_VALUE)) {
-            return call_fail(call, STATUS_INVALID_ARGUMENT, "header '%.*s' holds control bytes",
-                SLICE_PRINT(field.name));
+            return call_fail(
+                call, STATUS_INVALID_ARGUMENT, "header '%.*s' holds control bytes", SLICE_PRINT(field.name));
         }
         const unsigned bit = unique_bit(field.name);
         if ((seen & bit) != 0) {
@@ -128,8 +127,8 @@ guard_framing(Call *call, const Request *request, Framing *ret_framing)
             call, STATUS_INVALID_ARGUMENT, "Content-Length and Transfer-Encoding exclude each other");
     }
     if (coding.data != NULL && !slice_equal_ignoring_case(slice_trim(coding), SLICE("chunked"))) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "Transfer-Encoding is '%.*s', only 'chunked' is understood",
-            SLICE_PRINT(coding));
+        return call_fail(call, STATUS_INVALID_ARGUMENT,
+            "Transfer-Encoding is '%.*s', only 'chunked' is understood", SLICE_PRINT(coding));
     }
     if (length.data != NULL && !slice_to_uint64(slice_trim(length), &framing.content_length)) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "Content-Length '%.*s' is no decimal number of bytes",

@@ -8,10 +8,10 @@
  *   delivery.c    the reply
  *   stream.c      a reply in pieces
  *
- * libmicrohttpd calls server_access() for a request once with its head, once for each piece of its body, once at
- * its end, and again whenever a suspended connection is resumed; the exchange's phase says what the call is for.
- * A reply to the first call would close the connection (so does libmicrohttpd 0.9.75), therefore only refusals
- * that must close it are given there. */
+ * libmicrohttpd calls server_access() for a request once with its head, once for each piece of its body, once
+ * at its end, and again whenever a suspended connection is resumed; the exchange's phase says what the call
+ * is for. A reply to the first call would close the connection (so does libmicrohttpd 0.9.75), therefore only
+ * refusals that must close it are given there. */
 #pragma once
 
 #include <microhttpd.h>
@@ -34,7 +34,7 @@ struct HttpStream {
     void *owner;
     StreamPiece *first;
     StreamPiece **last;
-    size_t queued; /* bytes */
+    size_t queued;     /* bytes */
     bool owes_drained; /* the queue was above HTTP_STREAM_LOW */
     bool has_ended;
     bool is_aborted;
@@ -45,8 +45,8 @@ struct HttpStream {
 /* --- Exchange ------------------------------------------------------------------------------------------- */
 
 typedef enum ExchangePhase {
-    EXCHANGE_HEAD,        /* the head is being received */
-    EXCHANGE_BODY,        /* the body is; credentials that were not cached are checked before its first piece */
+    EXCHANGE_HEAD, /* the head is being received */
+    EXCHANGE_BODY, /* the body is; credentials that were not cached are checked before its first piece */
     EXCHANGE_AUTHORIZING, /* suspended: a job thread does that */
     EXCHANGE_WORKING,     /* the handler has it */
     EXCHANGE_ENDED,       /* the reply can be given */
@@ -167,8 +167,8 @@ struct Connection {
     bool is_gone; /* the peer has closed its side */
 };
 
-void connection_notify(void *server, struct MHD_Connection *mhd, void **context,
-    enum MHD_ConnectionNotificationCode code);
+void connection_notify(
+    void *server, struct MHD_Connection *mhd, void **context, enum MHD_ConnectionNotificationCode code);
 
 /* Enters a phase that ends at the deadline, 0 for none. */
 void connection_enter(Connection *connection, ConnectionPhase phase, uint64_t deadline_ns);
@@ -212,7 +212,8 @@ server_after_ms(const HttpServer *server, uint32_t delay_ms)
 
 void server_run_soon(HttpServer *server);
 
-/* Begins an exchange when libmicrohttpd has read a request line; what it returns comes with every later call. */
+/* Begins an exchange when libmicrohttpd has read a request line; what it returns comes with every later call.
+ */
 void *server_begin(void *server, const char *target, struct MHD_Connection *mhd);
 enum MHD_Result server_access(void *server, struct MHD_Connection *mhd, const char *url, const char *method,
     const char *version, const char *upload, size_t *upload_size, void **exchange);

@@ -26,8 +26,8 @@ struct Job {
 };
 
 typedef struct JobPoolOptions {
-    int thread_count; /* 0: 4 */
-    int queue_max;    /* jobs waiting; 0: 1024 */
+    int thread_count;                                                   /* 0: 4 */
+    int queue_max;                                                      /* jobs waiting; 0: 1024 */
     Status (*context_new)(Call *call, void *owner, void **ret_context); /* NULL: no context */
     void (*context_free)(void *context);
     void *owner;
@@ -36,8 +36,8 @@ typedef struct JobPoolOptions {
 /* Returns when every thread has its context, or the first failure. */
 MUST_USE Status job_pool_new(Call *call, const JobPoolOptions *options, JobPool **ret_pool);
 
-/* Runs what is queued, then ends the threads. NULL is allowed. The loops must still run, or be turned, for the
- * jobs' `done` to be called. */
+/* Runs what is queued, then ends the threads. NULL is allowed. The loops must still run, or be turned, for
+ * the jobs' `done` to be called. */
 void job_pool_free(JobPool *pool);
 
 /* False when the queue is full; the job was not taken. */

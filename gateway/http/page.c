@@ -100,7 +100,9 @@ page_parse(Call *call, const Request *request, Page *ret_page)
 {
     uint64_t size = 0;
     TRY(request_query_uint64(call, request, "page_size", INT32_MAX, &size));
-    Page page = {.size = size == 0 ? PAGE_SIZE_DEFAULT : size < PAGE_SIZE_MAX ? (uint32_t)size : PAGE_SIZE_MAX};
+    Page page = {.size = size == 0              ? PAGE_SIZE_DEFAULT
+                         : size < PAGE_SIZE_MAX ? (uint32_t)size
+                                                : PAGE_SIZE_MAX};
     const Slice token = request_query(request, "page_token");
     if (token.size > 0) {
         TRY(token_parse(call, request, token, &page.after));

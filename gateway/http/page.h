@@ -1,5 +1,5 @@
-/* Lists in pages (AIP-158): page_size and an opaque page_token, which holds the key of the last item given and
- * never an offset.
+/* Lists in pages (AIP-158): page_size and an opaque page_token, which holds the key of the last item given
+ * and never an offset.
  *
  * A token is bound to the route and to every other query parameter of the request that it was made for: with
  * another filter it is refused. It carries no authority, every page is authorized anew.
@@ -19,5 +19,6 @@ typedef struct Page {
 
 MUST_USE Status page_parse(Call *call, const Request *request, Page *ret_page);
 
-/* The token of the page behind the item with this key, and the Link header with rel="next". NULL without memory. */
+/* The token of the page behind the item with this key, and the Link header with rel="next". NULL without
+ * memory. */
 const char *page_token(Call *call, const Request *request, Response *response, Slice key);

@@ -16,8 +16,8 @@ typedef struct Preferences {
 
 Preferences preferences_parse(Slice prefer);
 
-/* draft-ietf-httpapi-idempotency-key-header: a quoted string, or the same without its quotes. The key: 1 to 255
- * visible characters; data NULL when the header (data NULL) is absent. INVALID_ARGUMENT otherwise. */
+/* draft-ietf-httpapi-idempotency-key-header: a quoted string, or the same without its quotes. The key: 1 to
+ * 255 visible characters; data NULL when the header (data NULL) is absent. INVALID_ARGUMENT otherwise. */
 MUST_USE Status idempotency_key_parse(Call *call, Slice header, Slice *ret_key);
 
 /* Whether somebody else's request id is fit for our logs: 1 to 32 letters, digits, '.', '_', '-'. */

@@ -65,5 +65,6 @@ credentials_parse(Call *call, Slice authorization, Credentials *ret_credentials)
         return basic_parse(call, text, ret_credentials);
     }
     return call_fail(call, STATUS_UNAUTHENTICATED,
-        "the authorization scheme is '%.*s', expected 'Bearer' or 'Basic'", SLICE_PRINT(slice_part(scheme, 0, 32)));
+        "the authorization scheme is '%.*s', expected 'Bearer' or 'Basic'",
+        SLICE_PRINT(slice_part(scheme, 0, 32)));
 }

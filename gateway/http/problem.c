@@ -43,8 +43,9 @@ static void
 document_write(const Call *call, int http_status, Slice instance, Buffer *buffer)
 {
     const Error *const error = &call->error;
-    const char *const detail =
-        is_internal(error->code) ? "something went wrong here; the log has it under the request id" : error->message;
+    const char *const detail = is_internal(error->code)
+                                   ? "something went wrong here; the log has it under the request id"
+                                   : error->message;
     char type[TYPE_SIZE];
     type_write(error->code, type);
 

@@ -1,10 +1,11 @@
 /* Errors as documents: application/problem+json (RFC 9457), made from a Call's error by one table.
  *
- *     {"type": "/problems/not-found", "title": "Not Found", "status": 404, "detail": "…", "instance": "/api/…",
- *      "code": "NOT_FOUND", "request_id": "…", "retryable": false, "errors": [{"pointer": "#/…", "detail": "…"}],
- *      "error": "…"}
+ *     {"type": "/problems/not-found", "title": "Not Found", "status": 404, "detail": "…", "instance":
+ * "/api/…", "code": "NOT_FOUND", "request_id": "…", "retryable": false, "errors": [{"pointer": "#/…",
+ * "detail": "…"}], "error": "…"}
  *
- * What went wrong inside (INTERNAL, UNKNOWN, DATA_LOSS) is told to the log; the client gets the request id. */
+ * What went wrong inside (INTERNAL, UNKNOWN, DATA_LOSS) is told to the log; the client gets the request id.
+ */
 #pragma once
 
 #include "gateway/http/response.h"
@@ -13,6 +14,7 @@
 
 extern const char PROBLEM_TYPE[]; /* "application/problem+json" */
 
-/* Replaces the response's body by the problem of call->error. The HTTP status is the one that the response has
- * when that is an error, else the code's own. Adds Retry-After to 429 and 503, WWW-Authenticate to 401. */
+/* Replaces the response's body by the problem of call->error. The HTTP status is the one that the response
+ * has when that is an error, else the code's own. Adds Retry-After to 429 and 503, WWW-Authenticate to 401.
+ */
 void problem_write(const Call *call, Slice instance, Response *response);

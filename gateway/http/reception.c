@@ -95,7 +95,8 @@ buffer_take(Exchange *exchange, Slice piece)
         (void)buffer_reserve(&exchange->body, announced < RESERVE_SIZE_MAX ? announced : RESERVE_SIZE_MAX);
     }
     buffer_append_slice(&exchange->body, piece);
-    return buffer_is_ok(&exchange->body) ? STATUS_OK : call_fail_memory(&exchange->call, "the request's body");
+    return buffer_is_ok(&exchange->body) ? STATUS_OK
+                                         : call_fail_memory(&exchange->call, "the request's body");
 }
 
 static Status

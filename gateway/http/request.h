@@ -48,8 +48,8 @@ typedef struct Request {
     void *job_context; /* of the job thread, in Handler.run; NULL on a loop thread */
 } Request;
 
-/* The slice's data are NULL when the request has no such header, parameter or query. Header names are compared
- * without case. Path parameters that the route has are always there. */
+/* The slice's data are NULL when the request has no such header, parameter or query. Header names are
+ * compared without case. Path parameters that the route has are always there. */
 Slice request_header(const Request *request, const char *name);
 Slice request_parameter(const Request *request, const char *name);
 Slice request_query(const Request *request, const char *name);

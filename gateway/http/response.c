@@ -47,7 +47,8 @@ header_place(Response *response, const char *name)
             return &response->headers[index];
         }
     }
-    return response->header_count < RESPONSE_HEADERS_MAX ? &response->headers[response->header_count++] : NULL;
+    return response->header_count < RESPONSE_HEADERS_MAX ? &response->headers[response->header_count++]
+                                                         : NULL;
 }
 
 static void
@@ -136,7 +137,8 @@ response_take(Response *response, const char *content_type, Buffer *buffer)
 }
 
 void
-response_borrow(Response *response, const char *content_type, Slice bytes, ArenaRelease release, void *resource)
+response_borrow(
+    Response *response, const char *content_type, Slice bytes, ArenaRelease release, void *resource)
 {
     borrowed_drop(response);
     buffer_clear(&response->buffer);

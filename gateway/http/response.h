@@ -1,7 +1,8 @@
 /* What a handler answers: a status, headers, and a body that is written, taken over, borrowed or streamed.
  *
- * A handler that fails returns its Status and leaves the rest to the server, which writes the problem document
- * (RFC 9457) from the Call's error. response_fail() is for the failures that only HTTP has words for.
+ * A handler that fails returns its Status and leaves the rest to the server, which writes the problem
+ * document (RFC 9457) from the Call's error. response_fail() is for the failures that only HTTP has words
+ * for.
  *
  * Ownership: the response owns its body; header values are copied into the call's arena.
  * Threads:   one at a time.

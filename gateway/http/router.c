@@ -231,7 +231,8 @@ route_allow(const Route *route, char ret_text[ROUTE_ALLOW_SIZE])
     for (size_t index = 0; index < COUNT_OF(methods); index++) {
         if (route->handlers[index] != NULL) {
             const char *const also = index == 0 ? ", HEAD" : "";
-            size += (size_t)snprintf(ret_text + size, ROUTE_ALLOW_SIZE - size, "%s%s, ", methods[index], also);
+            size +=
+                (size_t)snprintf(ret_text + size, ROUTE_ALLOW_SIZE - size, "%s%s, ", methods[index], also);
         }
     }
     (void)snprintf(ret_text + size, ROUTE_ALLOW_SIZE - size, "OPTIONS");

@@ -1,12 +1,12 @@
 /* From a path to its handler: a tree of segments built once from the table of handlers.
  *
- * At each place a literal is tried before "{name}:verb", and that before "{name}"; a branch that leads nowhere
- * is left again. A parameter takes any segment that is not empty, colons included.
+ * At each place a literal is tried before "{name}:verb", and that before "{name}"; a branch that leads
+ * nowhere is left again. A parameter takes any segment that is not empty, colons included.
  *
  * Ownership: the router borrows the handlers. Parameter values point into the segments.
  * Threads:   immutable once built.
- * Errors:    router_new() says INVALID_ARGUMENT when two handlers claim one route, or name one place's parameter
- *            differently. */
+ * Errors:    router_new() says INVALID_ARGUMENT when two handlers claim one route, or name one place's
+ * parameter differently. */
 #pragma once
 
 #include "gateway/http/handler.h"

@@ -1,6 +1,7 @@
-/* One turn of the loop: sockets become ready, timers fire, results arrive; each of these asks for one MHD_run(),
- * which happens once, at the end of the turn. libmicrohttpd's own epoll descriptor is nested in the loop's.
- * (Its own loop would stall when exactly 128·k events are ready: it waits again with the full timeout.) */
+/* One turn of the loop: sockets become ready, timers fire, results arrive; each of these asks for one
+ * MHD_run(), which happens once, at the end of the turn. libmicrohttpd's own epoll descriptor is nested in
+ * the loop's. (Its own loop would stall when exactly 128·k events are ready: it waits again with the full
+ * timeout.) */
 #include "gateway/http/server.h"
 
 #include <sys/epoll.h>
@@ -119,7 +120,8 @@ listener_ready(Watch *watch, uint32_t events)
 void *
 server_begin(void *server, const char *target, struct MHD_Connection *mhd)
 {
-    Connection *const connection = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+    Connection *const connection =
+        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
     if (connection == NULL || connection->phase == CONNECTION_CUT) {
         return NULL;
     }
@@ -157,8 +159,8 @@ static enum MHD_Result (*const steps[])(Exchange *exchange, Upload *upload) = {
 };
 
 enum MHD_Result
-server_access(void *server, struct MHD_Connection *mhd, const char *url, const char *method, const char *version,
-    const char *data, size_t *size, void **context)
+server_access(void *server, struct MHD_Connection *mhd, const char *url, const char *method,
+    const char *version, const char *data, size_t *size, void **context)
 {
     (void)server;
     (void)mhd;
@@ -219,12 +221,12 @@ daemon_open(Call *call, HttpServer *server)
 {
     const HttpOptions *const options = &server->options;
     const unsigned int stall_timeout_s = (options->idle_timeout_ms + 999) / 1000;
-    server->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET, 0, NULL,
-        NULL, server_access, server, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_LIMIT, options->connections_max,
-        MHD_OPTION_PER_IP_CONNECTION_LIMIT, options->connections_per_address_max, MHD_OPTION_CONNECTION_TIMEOUT,
-        stall_timeout_s, MHD_OPTION_URI_LOG_CALLBACK, server_begin, server, MHD_OPTION_NOTIFY_COMPLETED,
-        server_completed, server, MHD_OPTION_NOTIFY_CONNECTION, connection_notify, server, MHD_OPTION_END);
+    server->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET, 0,
+        NULL, NULL, server_access, server, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
+        MHD_OPTION_CONNECTION_LIMIT, options->connections_max, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+        options->connections_per_address_max, MHD_OPTION_CONNECTION_TIMEOUT, stall_timeout_s,
+        MHD_OPTION_URI_LOG_CALLBACK, server_begin, server, MHD_OPTION_NOTIFY_COMPLETED, server_completed,
+        server, MHD_OPTION_NOTIFY_CONNECTION, connection_notify, server, MHD_OPTION_END);
     if (server->daemon == NULL) {
         return call_fail(call, STATUS_UNAVAILABLE, "libmicrohttpd does not start");
     }
@@ -286,7 +288,8 @@ http_server_drain(HttpServer *server)
     watch_close(&server->listener);
     socket_close(server->listener_fd);
     server->listener_fd = -1;
-    LIST_EACH (&server->connections, link) {
+    LIST_EACH(&server->connections, link)
+    {
         Connection *const connection = LIST_ITEM(link, Connection, siblings);
         if (connection->phase == CONNECTION_IDLE) {
             connection_shut(connection);
@@ -294,13 +297,14 @@ http_server_drain(HttpServer *server)
     }
 }
 
-/* Handlers are asked to end, and are waited for: a job thread may be at work in an exchange. Their replies get
- * what time the rest takes. */
+/* Handlers are asked to end, and are waited for: a job thread may be at work in an exchange. Their replies
+ * get what time the rest takes. */
 static void
 connections_end(HttpServer *server)
 {
     while (!list_is_empty(&server->connections)) {
-        LIST_EACH (&server->connections, link) {
+        LIST_EACH(&server->connections, link)
+        {
             Connection *const connection = LIST_ITEM(link, Connection, siblings);
             if (connection->is_suspended) {
                 exchange_cancel(connection->exchange);

@@ -59,20 +59,20 @@ typedef struct HttpOptions {
     const char *const *origins; /* browsers' origins that CORS admits, NULL-terminated; "*" admits all */
 
     /* 0 chooses the default in brackets. */
-    size_t arena_size_max;      /* memory of one call [64 MiB] */
-    size_t target_size_max;     /* [8 KiB] */
-    size_t head_size_max;       /* [32 KiB] */
-    uint32_t connections_max;   /* [10,000] */
+    size_t arena_size_max;                /* memory of one call [64 MiB] */
+    size_t target_size_max;               /* [8 KiB] */
+    size_t head_size_max;                 /* [32 KiB] */
+    uint32_t connections_max;             /* [10,000] */
     uint32_t connections_per_address_max; /* 0: no bound */
-    uint32_t deadline_ms;       /* of a request [60,000] */
-    uint32_t head_timeout_ms;   /* from its first byte to the end of its headers [10,000] */
-    uint32_t idle_timeout_ms;   /* between requests, and of a client that stops reading [60,000] */
-    uint32_t body_grace_ms;     /* before the minimum rate counts [10,000] */
-    uint32_t body_rate_min;     /* bytes a second [1024] */
+    uint32_t deadline_ms;                 /* of a request [60,000] */
+    uint32_t head_timeout_ms;             /* from its first byte to the end of its headers [10,000] */
+    uint32_t idle_timeout_ms;             /* between requests, and of a client that stops reading [60,000] */
+    uint32_t body_grace_ms;               /* before the minimum rate counts [10,000] */
+    uint32_t body_rate_min;               /* bytes a second [1024] */
 } HttpOptions;
 
-/* Listens on `address` with SO_REUSEPORT, so that each loop has a socket of its own on one port. The options are
- * copied, what they point to is not. */
+/* Listens on `address` with SO_REUSEPORT, so that each loop has a socket of its own on one port. The options
+ * are copied, what they point to is not. */
 MUST_USE Status http_server_new(
     Call *call, Loop *loop, const char *address, const HttpOptions *options, HttpServer **ret_server);
 

@@ -1,6 +1,6 @@
-/* The writer queues pieces; libmicrohttpd asks for bytes whenever the socket takes some. When there is none it
- * is suspended (an answer of 0 bytes alone would make it ask again at once, for ever), and the next piece, the
- * end or an abort resumes it. */
+/* The writer queues pieces; libmicrohttpd asks for bytes whenever the socket takes some. When there is none
+ * it is suspended (an answer of 0 bytes alone would make it ask again at once, for ever), and the next piece,
+ * the end or an abort resumes it. */
 #include "gateway/http/stream.h"
 
 #include "gateway/http/internals.h"

@@ -2,8 +2,8 @@
  *
  * The pieces are queued without copying; the one copy is into libmicrohttpd's send buffer. Backpressure: the
  * writer asks http_stream_queued() and stops above what it wants to hold; `drained` tells when the queue has
- * fallen under HTTP_STREAM_LOW. A stream that is aborted ends without the last chunk and closes the connection,
- * so that the client can tell a cut result from a whole one (RFC 9112 7.1, 8).
+ * fallen under HTTP_STREAM_LOW. A stream that is aborted ends without the last chunk and closes the
+ * connection, so that the client can tell a cut result from a whole one (RFC 9112 7.1, 8).
  *
  * Ownership: the exchange's. After `closed` the stream is gone: it comes once, also after an end or an abort.
  * Threads:   the loop thread only. */

@@ -52,7 +52,8 @@ typedef struct Part {
 } Part;
 
 static const Part path_part = {.name = "path", .allowed = CHARACTER_PATH, .never_coded = "/\\"};
-static const Part query_part = {.name = "query", .allowed = CHARACTER_QUERY, .is_form = true, .never_coded = ""};
+static const Part query_part = {
+    .name = "query", .allowed = CHARACTER_QUERY, .is_form = true, .never_coded = ""};
 
 static Status
 decode_into(Call *call, const Part *part, Slice text, char *decoded, size_t *ret_size)
@@ -62,7 +63,8 @@ decode_into(Call *call, const Part *part, Slice text, char *decoded, size_t *ret
         const unsigned char raw = (unsigned char)text.data[position];
         unsigned char byte = 0;
         if (!byte_decode(text, &position, &byte)) {
-            return call_fail(call, STATUS_INVALID_ARGUMENT, "'%%' without two hex digits in the %s", part->name);
+            return call_fail(
+                call, STATUS_INVALID_ARGUMENT, "'%%' without two hex digits in the %s", part->name);
         }
         const bool is_hidden = raw == '%' && byte != 0 && strchr(part->never_coded, byte) != NULL;
         if (byte < ' ' || byte == 0x7f || is_hidden) {
@@ -126,8 +128,8 @@ target_parse(Call *call, Slice raw, Target *ret_target)
     Slice text;
     while (slice_split(&rest, '/', &text)) {
         if (target.segment_count == TARGET_SEGMENTS_MAX) {
-            return call_fail(call, STATUS_INVALID_ARGUMENT, "the path has more than %d segments",
-                TARGET_SEGMENTS_MAX);
+            return call_fail(
+                call, STATUS_INVALID_ARGUMENT, "the path has more than %d segments", TARGET_SEGMENTS_MAX);
         }
         Slice *const segment = &target.segments[target.segment_count++];
         TRY(decode(call, &path_part, text, segment));

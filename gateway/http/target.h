@@ -1,5 +1,5 @@
-/* A request target taken apart: "/api/v1/graphs/g%201?page_size=5" gives the segments "api", "v1", "graphs" and
- * "g 1", and one query parameter.
+/* A request target taken apart: "/api/v1/graphs/g%201?page_size=5" gives the segments "api", "v1", "graphs"
+ * and "g 1", and one query parameter.
  *
  * Strict, because two programs that read one target differently are how requests are smuggled past a proxy's
  * rules: only the characters of RFC 3986 3.3 and 3.4, only origin form, nothing encoded that means structure
@@ -23,8 +23,7 @@ typedef struct Target {
 MUST_USE Status target_parse(Call *call, Slice raw, Target *ret_target);
 
 /* The part behind '?', in the form that browsers and curl send: '+' is a space (WHATWG URL 5.1). */
-MUST_USE Status query_parse(
-    Call *call, Slice raw, Field ret_fields[REQUEST_QUERY_MAX], size_t *ret_count);
+MUST_USE Status query_parse(Call *call, Slice raw, Field ret_fields[REQUEST_QUERY_MAX], size_t *ret_count);
 
 /* The target's path and query, split at the first '?'. */
 Slice target_path(Slice raw);

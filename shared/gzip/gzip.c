@@ -72,7 +72,14 @@ gzip_deflate(Buffer *output, Slice input, int level)
 
 /* --- Inflate -------------------------------------------------------------------------------------------- */
 
-typedef enum Outcome { OUTCOME_MORE, OUTCOME_DONE, OUTCOME_CUT, OUTCOME_INVALID, OUTCOME_TOO_LARGE, OUTCOME_NO_MEMORY } Outcome;
+typedef enum Outcome {
+    OUTCOME_MORE,
+    OUTCOME_DONE,
+    OUTCOME_CUT,
+    OUTCOME_INVALID,
+    OUTCOME_TOO_LARGE,
+    OUTCOME_NO_MEMORY
+} Outcome;
 
 typedef struct Inflation {
     z_stream stream;
@@ -139,7 +146,8 @@ outcome_status(Call *call, Outcome outcome, size_t size_max)
     case OUTCOME_DONE:
         return STATUS_OK;
     case OUTCOME_TOO_LARGE:
-        return call_fail(call, STATUS_OUT_OF_RANGE, "the gzip data inflate to more than the %zu bytes allowed", size_max);
+        return call_fail(
+            call, STATUS_OUT_OF_RANGE, "the gzip data inflate to more than the %zu bytes allowed", size_max);
     case OUTCOME_NO_MEMORY:
         return call_fail_memory(call, "inflating gzip data");
     case OUTCOME_CUT:
@@ -153,8 +161,10 @@ outcome_status(Call *call, Outcome outcome, size_t size_max)
 Status
 gzip_inflate(Call *call, Slice input, size_t size_max, Buffer *output)
 {
-    Inflation inflation = {
-        .stream = {.zalloc = allocate, .zfree = release}, .rest = input, .size_left = size_max, .output = output};
+    Inflation inflation = {.stream = {.zalloc = allocate, .zfree = release},
+        .rest = input,
+        .size_left = size_max,
+        .output = output};
     if (inflateInit2(&inflation.stream, WINDOW_BITS) != Z_OK) {
         return call_fail_memory(call, "inflating gzip data");
     }

@@ -10,8 +10,8 @@ int raw_open(const char *address); /* "127.0.0.1:4711" */
 void raw_send(int fd, const void *bytes, size_t size);
 void raw_send_text(int fd, const char *text);
 
-/* Reads one reply whose Content-Length is known (or that has no body) into ret_reply, NUL-terminated. Returns its
- * status; 0 when the connection ends before a whole reply; -1 when `timeout_ms` pass. */
+/* Reads one reply whose Content-Length is known (or that has no body) into ret_reply, NUL-terminated. Returns
+ * its status; 0 when the connection ends before a whole reply; -1 when `timeout_ms` pass. */
 int raw_reply(int fd, char ret_reply[RAW_REPLY_SIZE], int timeout_ms);
 
 /* Reads until the peer closes; the bytes read, or -1 when `timeout_ms` pass. */
