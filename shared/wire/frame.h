@@ -8,9 +8,14 @@
  *     5  u8   dtype (ours)       10  u16 reserved (0)
  *     6  u16  name_size          12  u32 reserved (0)
  *
- * String tensors: element sizes (u64 each), then the bytes.
- * Errors: INVALID_ARGUMENT for anything malformed, RESOURCE_EXHAUSTED above a limit; lengths are checked
- *         against the shape and the limits before anything is allocated. */
+ * Numbers are little-endian, paddings and what a kind does not use are zero; the payload's size is that of
+ * the shape and dtype. String tensors: element sizes (u64 each), then the bytes.
+ *
+ * Ownership: a frame's name and json lie in its reader; its tensor is whoever's who takes the frame.
+ * Threads:   a reader belongs to one thread at a time.
+ * Errors:    INVALID_ARGUMENT for anything malformed, RESOURCE_EXHAUSTED above a limit; lengths are checked
+ *            against the shape and the limits before anything is allocated. Nothing can be read behind an
+ *            error. Writing fails as the Buffer does, also for names over FRAME_NAME_SIZE_MAX. */
 #pragma once
 
 #include "shared/base/buffer.h"
@@ -31,6 +36,7 @@ enum {
     FRAME_FIXED_SIZE = 24,
     FRAME_ALIGNMENT = 64,
     FRAME_NAME_SIZE_MAX = 4096,
+    FRAME_PAYLOAD_ALIGNMENT = 8,
     FRAME_JSON_SIZE_MAX = 1 << 20,
 };
 
@@ -43,12 +49,16 @@ typedef struct Frame {
 } Frame;
 
 /* Appends everything of a tensor's frame but its payload; the payload is then sent from tensor->data itself
- * (tensor_payload), without a copy, and followed by `frame_padding` zero bytes. For string tensors the
- * payload is appended too and tensor_payload is empty. */
+ * (frame_tensor_payload), without a copy, and followed by frame_padding() zero bytes. For string tensors the
+ * payload and its padding are appended too, and frame_tensor_payload is empty. */
 void frame_write_tensor_head(Buffer *buffer, Slice name, const Tensor *tensor);
 Slice frame_tensor_payload(const Tensor *tensor);
 size_t frame_padding(size_t payload_size);
 
+/* Bytes of the whole frame, for a Content-Length. */
+size_t frame_tensor_size(Slice name, const Tensor *tensor);
+
+/* A HEADER, STATUS or STATS frame. */
 void frame_write_json(Buffer *buffer, FrameKind kind, Slice json);
 void frame_write_dead(Buffer *buffer, Slice name);
 void frame_write_announce(Buffer *buffer, Slice name, uint64_t byte_size);
@@ -61,7 +71,8 @@ typedef struct FrameReader FrameReader;
 typedef struct FrameLimits {
     size_t tensor_size_max; /* bytes of one payload */
     size_t total_size_max;  /* bytes of all payloads of one reader; 0: no limit */
-    /* Where payload bytes are to live; NULL: the heap (tensor_buffer_new). */
+    /* Where payload bytes are to live; NULL: the heap (tensor_buffer_new). Strings always live there, for
+     * their table is made on the host; it takes up to as many bytes again as their payload. */
     TensorBuffer *(*allocate)(void *context, size_t size);
     void *allocate_context;
 } FrameLimits;
