@@ -60,7 +60,8 @@ create table steps (
     primary key (tenant_id, id)
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500);
 create index steps_claim on steps (tenant_id, priority, id) where state = 'queued';
-create index steps_lease on steps (lease_until) where state in ('leased', 'running');
+-- Not on lease_until: a heartbeat that changes no index is cheap.
+create index steps_held on steps (lease_owner) where state in ('leased', 'running');
 create index steps_expiry on steps (deadline_at) where state = 'queued';
 create index steps_ended on steps (ended_at) where ended_at is not null;
 create index steps_session on steps (tenant_id, session_id, id desc);
@@ -148,6 +149,24 @@ call protect('step_history');
 call open_to_queue('step_history');
 grant select on step_history to sluice_app;
 grant select, insert on step_history to sluice_queue;
+
+-- Both, for readers. created_at = step_created_at(id) finds the one partition that can hold an id.
+create view step_records with (security_invoker = true) as
+select tenant_id, id, session_id, graph_id, state, is_async, priority, request, attempts, fence,
+    is_cancel_requested, created_at, started_at, ended_at, deadline_at, error_code, error_message, error_node,
+    stats
+from steps
+union all
+select tenant_id, id, session_id, graph_id, state, is_async, priority, request, attempts, 0::bigint, false,
+    created_at, started_at, ended_at, null::timestamptz, error_code, error_message, error_node, stats
+from step_history;
+grant select on step_records to sluice_app, sluice_queue;
+
+-- Seconds before attempt number `attempts` + 1: doubling up to a minute, the upper half of it at random.
+create function retry_pause(attempts integer) returns interval
+language sql volatile
+return least(60, 0.25 * 2 ^ least(attempts, 10)) * (0.5 + random() / 2) * interval '1 second';
+grant execute on function retry_pause to sluice_app, sluice_queue;
 
 -- Makes the partitions from two days ago to `days_ahead` from now and drops those older than `days_kept`.
 create function roll_step_history(days_ahead integer, days_kept integer)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "gateway/store/sessions.h"
 #include "shared/base/memory.h"
 #include "tests/support/cmocka_all.h"
 
@@ -124,4 +125,14 @@ database_add_tenant(Database *database, const char *name)
         id, name, id);
     (void)database_ask(database, sql);
     return tenant;
+}
+
+SessionId
+database_add_session(Database *database, TenantId tenant)
+{
+    const Session session = {.id = {uuid_new()}, .name = "", .options = "{}"};
+    Session stored;
+    assert_status(&database->call, STATUS_OK,
+        sessions_create(&database->call, database->app, tenant, &session, &stored));
+    return stored.id;
 }

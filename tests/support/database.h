@@ -31,4 +31,7 @@ const char *database_ask(Database *database, const char *sql);
 /* A new tenant with default quotas. */
 TenantId database_add_tenant(Database *database, const char *name);
 
+/* A new session of that tenant. */
+SessionId database_add_session(Database *database, TenantId tenant);
+
 #define DATABASE_TEST(test) cmocka_unit_test_setup_teardown(test, database_setup, database_teardown)

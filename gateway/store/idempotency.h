@@ -1,0 +1,50 @@
+/* Requests that may be sent again: a key is kept with the digest of its request and, once there is one, the
+ * first answer, for 24 hours.
+ *
+ * Ownership: texts live in call->arena. */
+#pragma once
+
+#include "gateway/store/connection.h"
+
+typedef enum IdempotencyOutcome {
+    IDEMPOTENCY_FRESH,    /* run the request, then finish or abandon */
+    IDEMPOTENCY_REPLAY,   /* send `answer` again */
+    IDEMPOTENCY_RUNNING,  /* the first one has not answered yet */
+    IDEMPOTENCY_MISMATCH, /* the key came with another request before */
+} IdempotencyOutcome;
+
+typedef struct IdempotencyAnswer {
+    int64_t http_status;
+    const char *location;     /* "" for none */
+    const char *content_type; /* "" for none */
+    Slice body;
+} IdempotencyAnswer;
+
+typedef struct IdempotencyRequest {
+    const char *key;
+    Sha256 digest; /* of the request: method, path and body */
+    uint64_t held_ms;
+} IdempotencyRequest;
+
+typedef struct Idempotency {
+    IdempotencyOutcome outcome;
+    Uuid owner; /* FRESH: to be shown when finishing */
+    IdempotencyAnswer answer;
+} Idempotency;
+
+/* Takes the key, in the caller's transaction or at once. In a transaction, a second request with the same key
+ * waits until the first has committed. A key whose holder has not answered within held_ms may be taken by the
+ * same request again: its holder crashed. */
+MUST_USE Status idempotency_begin(Call *call, Store *store, TenantId tenant,
+    const IdempotencyRequest *request, Idempotency *ret_idempotency);
+
+/* Keeps the answer. ABORTED when the key was taken over meanwhile. */
+MUST_USE Status idempotency_finish(
+    Call *call, Store *store, TenantId tenant, const char *key, Uuid owner, const IdempotencyAnswer *answer);
+
+/* Frees the key of a request that failed in a way that is worth another try. */
+MUST_USE Status idempotency_abandon(Call *call, Store *store, TenantId tenant, const char *key, Uuid owner);
+
+/* Forgets up to `count_max` keys whose time is over. */
+MUST_USE Status idempotency_expire(
+    Call *call, Store *store, TenantId tenant, size_t count_max, uint64_t *ret_removed);

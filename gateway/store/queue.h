@@ -1,0 +1,101 @@
+/* The durable queue: steps accepted for later, leased to gateways, ended exactly once.
+ *
+ * Whoever works on a step holds it by its fence, which grows with every claim: a heartbeat, a start, an end
+ * that shows an older fence changes nothing. Time is the database's clock only. Tenants and priorities share
+ * by weight (start-time fair queueing, in claim_steps() of the migrations).
+ *
+ * Ownership: texts live in call->arena.
+ * Errors:    ABORTED: the step is held by another, or has ended otherwise. */
+#pragma once
+
+#include "gateway/store/steps.h"
+
+/* What a holder shows. */
+typedef struct StepHold {
+    TenantId tenant;
+    StepId id;
+    int64_t fence;
+} StepHold;
+
+typedef struct StepNew {
+    StepId id;
+    SessionId session;
+    GraphId graph;
+    int priority;        /* STEP_PRIORITY_… */
+    double cost;         /* device-seconds, estimated; above 0 */
+    const char *request; /* a JSON object */
+    int attempts_max;
+    uint64_t timeout_ms; /* from now to the end, waiting included */
+    StepTensors feeds;   /* their blobs are stored already */
+} StepNew;
+
+/* A step's end. */
+typedef struct StepEnd {
+    StepState state;
+    const char *error_code; /* NULL for none, as the next two */
+    const char *error_message;
+    const char *error_node;
+    const char *stats;     /* a JSON object; NULL: none */
+    double device_seconds; /* used in truth; 0: as estimated */
+    StepTensors outputs;   /* their blobs are stored already */
+} StepEnd;
+
+typedef struct StepList {
+    StepRecord *items;
+    size_t count;
+} StepList;
+
+/* What a heartbeat learns of one held step. */
+typedef struct StepBeat {
+    bool is_held;
+    bool is_cancel_requested;
+} StepBeat;
+
+typedef struct QueueDepth {
+    int64_t queued;
+    int64_t running;
+    uint64_t oldest_us; /* when the oldest queued step was created; 0 for none */
+} QueueDepth;
+
+/* Accepts a step for later, in the caller's transaction (beside its idempotency key and its blobs) or in one
+ * of its own; durable when that commits. NOT_FOUND without the session, RESOURCE_EXHAUSTED over the quota
+ * 'queued_steps_max', ALREADY_EXISTS when the id is taken. */
+MUST_USE Status queue_enqueue(Call *call, Store *store, TenantId tenant, const StepNew *step);
+
+/* Records a synchronous step that must be durable before it runs: it begins as running, held by `owner`. */
+MUST_USE Status queue_begin(
+    Call *call, Store *store, TenantId tenant, const StepNew *step, const char *owner, StepHold *ret_hold);
+
+/* Leases up to `count_max` steps (at most 100) to `owner` for `lease_ms`. Every lease counts as an attempt
+ * before anything is dispatched. For a store of the role QUEUE, as are the others that take no tenant. */
+MUST_USE Status queue_claim(
+    Call *call, Store *store, const char *owner, size_t count_max, uint64_t lease_ms, StepList *ret_steps);
+
+/* Keeps `count` steps for `lease_ms` more; one answer each. */
+MUST_USE Status queue_heartbeat(
+    Call *call, Store *store, const StepHold *holds, size_t count, uint64_t lease_ms, StepBeat *ret_beats);
+
+/* leased → running. */
+MUST_USE Status queue_start(Call *call, Store *store, const StepHold *hold);
+
+/* Ends a step with its outputs in one transaction, the caller's or its own. Ending a step again in the same
+ * way is OK, so that a commit whose reply was lost can be tried again. For a store of the role APP. */
+MUST_USE Status queue_end(Call *call, Store *store, const StepHold *hold, const StepEnd *end);
+
+/* Puts a step back for another attempt, later with every one; past the last it is dead. Without `is_charged`
+ * the attempt does not count: the step was not to blame. */
+MUST_USE Status queue_retry(Call *call, Store *store, const StepHold *hold, const StepEnd *reason,
+    bool is_charged, StepState *ret_state);
+
+/* Gives back all that `owner` holds, without charge: a gateway that drains. */
+MUST_USE Status queue_release(Call *call, Store *store, const char *owner, uint64_t *ret_released);
+
+/* Ends or requeues up to 1000 steps whose lease has run out, and expires up to 1000 that waited past their
+ * deadline. */
+MUST_USE Status queue_sweep(Call *call, Store *store, uint64_t *ret_swept);
+
+/* dead → queued, with all attempts again. For a store of the role APP. */
+MUST_USE Status queue_redrive(Call *call, Store *store, TenantId tenant, StepId id);
+
+/* Of one tenant. For a store of the role APP. */
+MUST_USE Status queue_depth(Call *call, Store *store, TenantId tenant, QueueDepth *ret_depth);

@@ -1,0 +1,78 @@
+/* Steps as their tenant sees them: one record from acceptance to history, its outputs, its cancellation. Who
+ * moves them from state to state is queue.h.
+ *
+ * Ownership: texts live in call->arena.
+ * Errors:    NOT_FOUND also when the step is another tenant's. */
+#pragma once
+
+#include "gateway/domain/step_state.h"
+#include "gateway/store/connection.h"
+#include "gateway/store/page.h"
+
+enum { STEP_PRIORITY_LOW, STEP_PRIORITY_NORMAL, STEP_PRIORITY_HIGH };
+enum { STEP_TENSOR_RANK_MAX = 16 };
+
+typedef struct StepRecord {
+    TenantId tenant;
+    StepId id;
+    SessionId session;
+    GraphId graph;
+    StepState state;
+    bool is_async;
+    int64_t priority;
+    const char *request; /* a JSON object, without the feeds' values */
+    int64_t attempts;
+    int64_t fence; /* grows with every claim; 0 in history */
+    bool is_cancel_requested;
+    uint64_t created_us; /* what the id says */
+    uint64_t started_us; /* 0: never */
+    uint64_t ended_us;   /* 0: not yet */
+    uint64_t deadline_us;
+    const char *error_code; /* a name of shared/base/status.h; "" for none */
+    const char *error_message;
+    const char *error_node;
+    const char *stats; /* a JSON object */
+} StepRecord;
+
+typedef struct StepPage {
+    StepRecord *items;
+    size_t count;
+    bool has_more;
+} StepPage;
+
+/* A feed or output by reference. */
+typedef struct StepTensor {
+    const char *name;
+    const char *dtype;
+    int64_t dims[STEP_TENSOR_RANK_MAX];
+    size_t rank;
+    Sha256 sha256; /* of a blob of the same tenant */
+} StepTensor;
+
+typedef struct StepTensors {
+    StepTensor *items;
+    size_t count;
+} StepTensors;
+
+/* NULL or zero members do not filter. */
+typedef struct StepFilter {
+    SessionId session;
+    const char *state;
+    Page page;
+} StepFilter;
+
+MUST_USE Status steps_find(Call *call, Store *store, TenantId tenant, StepId id, StepRecord *ret_step);
+
+/* Newest first, queued and ended ones alike. */
+MUST_USE Status steps_list(
+    Call *call, Store *store, TenantId tenant, const StepFilter *filter, StepPage *ret_page);
+
+/* A queued step is cancelled at once; of one that runs, its holder is asked to; an ended one stays as it is.
+ */
+MUST_USE Status steps_cancel(Call *call, Store *store, TenantId tenant, StepId id, StepRecord *ret_step);
+
+MUST_USE Status steps_feeds(Call *call, Store *store, TenantId tenant, StepId id, StepTensors *ret_feeds);
+MUST_USE Status steps_outputs(Call *call, Store *store, TenantId tenant, StepId id, StepTensors *ret_outputs);
+
+/* For this module's other files: the columns of step_records, in the order of the view. */
+MUST_USE Status step_read(Call *call, const Rows *rows, size_t row, StepRecord *ret_step);

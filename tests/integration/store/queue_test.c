@@ -1,0 +1,555 @@
+#include "gateway/store/queue.h"
+
+#include "gateway/domain/tenant.h"
+#include "gateway/store/blobs.h"
+#include "gateway/store/sessions.h"
+#include "gateway/store/tenants.h"
+#include "tests/support/cmocka_all.h"
+#include "tests/support/database.h"
+
+enum { LEASE_MS = 30000 };
+
+static StepNew
+example(SessionId session)
+{
+    return (StepNew){.id = {uuid_new()},
+        .session = session,
+        .graph = {uuid_new()},
+        .priority = STEP_PRIORITY_NORMAL,
+        .cost = 1,
+        .request = "{\"fetches\": [\"y:0\"]}",
+        .attempts_max = 2,
+        .timeout_ms = 60000};
+}
+
+static StepNew
+enqueue(Database *database, TenantId tenant)
+{
+    const StepNew step = example(database_add_session(database, tenant));
+    assert_status(&database->call, STATUS_OK, queue_enqueue(&database->call, database->app, tenant, &step));
+    return step;
+}
+
+static StepHold
+claim_one(Database *database)
+{
+    StepList steps;
+    assert_status(&database->call, STATUS_OK,
+        queue_claim(&database->call, database->queue, "gateway-1", 1, LEASE_MS, &steps));
+    assert_int_equal(steps.count, 1);
+    assert_int_equal(steps.items[0].state, STEP_LEASED);
+    return (StepHold){
+        .tenant = steps.items[0].tenant, .id = steps.items[0].id, .fence = steps.items[0].fence};
+}
+
+static StepHold
+start_one(Database *database)
+{
+    const StepHold hold = claim_one(database);
+    assert_status(&database->call, STATUS_OK, queue_start(&database->call, database->queue, &hold));
+    return hold;
+}
+
+static StepRecord
+find(Database *database, TenantId tenant, StepId id)
+{
+    StepRecord step;
+    assert_status(&database->call, STATUS_OK, steps_find(&database->call, database->app, tenant, id, &step));
+    return step;
+}
+
+/* Lets every lease run out. */
+static void
+let_leases_lapse(Database *database)
+{
+    (void)database_ask(database,
+        "update steps set lease_until = now() - interval '1 second' where lease_until is "
+        "not null");
+}
+
+static void
+assert_depth(Database *database, TenantId tenant, int64_t queued, int64_t running)
+{
+    QueueDepth depth;
+    assert_status(&database->call, STATUS_OK, queue_depth(&database->call, database->app, tenant, &depth));
+    assert_int_equal(depth.queued, queued);
+    assert_int_equal(depth.running, running);
+    assert_int_equal(depth.oldest_us != 0, queued != 0);
+}
+
+static Sha256
+put_blob(Database *database, Slice bytes)
+{
+    Sha256 digest;
+    sha256(bytes, &digest);
+    assert_status(&database->call, STATUS_OK,
+        blobs_put(&database->call, database->app, TENANT_DEFAULT, &digest, bytes));
+    return digest;
+}
+
+static void
+a_step_goes_from_the_queue_to_its_end(void **state)
+{
+    Database *const database = *state;
+    Call *const call = &database->call;
+    StepTensor feed = {.name = "x:0", .dtype = "float32", .dims = {1, 224, 3}, .rank = 3};
+    StepTensor output = {.name = "y:0", .dtype = "int64", .rank = 0};
+    feed.sha256 = put_blob(database, SLICE("feed"));
+    output.sha256 = put_blob(database, SLICE("output"));
+    StepNew step = example(database_add_session(database, TENANT_DEFAULT));
+    step.feeds = (StepTensors){.items = &feed, .count = 1};
+    assert_status(call, STATUS_OK, queue_enqueue(call, database->app, TENANT_DEFAULT, &step));
+    assert_depth(database, TENANT_DEFAULT, 1, 0);
+
+    StepTensors feeds;
+    const StepHold hold = start_one(database);
+    assert_depth(database, TENANT_DEFAULT, 0, 1);
+    assert_status(call, STATUS_OK, steps_feeds(call, database->queue, TENANT_DEFAULT, step.id, &feeds));
+    assert_int_equal(feeds.count, 1);
+    assert_string_equal(feeds.items[0].name, "x:0");
+    assert_int_equal(feeds.items[0].rank, 3);
+    assert_int_equal(feeds.items[0].dims[1], 224);
+    assert_true(sha256_equal(&feeds.items[0].sha256, &feed.sha256));
+
+    const StepEnd end = {.state = STEP_SUCCEEDED,
+        .stats = "{\"nodes\": 7}",
+        .device_seconds = 0.5,
+        .outputs = {.items = &output, .count = 1}};
+    StepTensors outputs;
+    assert_status(call, STATUS_OK, queue_end(call, database->app, &hold, &end));
+    assert_status(call, STATUS_OK, steps_outputs(call, database->app, TENANT_DEFAULT, step.id, &outputs));
+    assert_int_equal(outputs.count, 1);
+    assert_int_equal(outputs.items[0].rank, 0);
+    assert_string_equal(outputs.items[0].dtype, "int64");
+
+    const StepRecord ended = find(database, TENANT_DEFAULT, step.id);
+    assert_int_equal(ended.state, STEP_SUCCEEDED);
+    assert_string_equal(ended.stats, "{\"nodes\": 7}");
+    assert_string_equal(ended.error_code, "");
+    assert_int_equal(ended.attempts, 1);
+    assert_true(ended.created_us <= ended.ended_us && ended.started_us <= ended.ended_us);
+    assert_depth(database, TENANT_DEFAULT, 0, 0);
+}
+
+static void
+a_stale_fence_changes_nothing(void **state)
+{
+    Database *const database = *state;
+    Call *const call = &database->call;
+    const StepNew step = enqueue(database, TENANT_DEFAULT);
+    const StepHold old = start_one(database);
+    uint64_t swept = 0;
+    StepBeat beats[2];
+    StepState moved = STEP_STATE_COUNT;
+    let_leases_lapse(database);
+    assert_status(call, STATUS_OK, queue_sweep(call, database->queue, &swept));
+    assert_int_equal(swept, 1);
+    (void)database_ask(database, "update steps set run_after = now()");
+    const StepHold current = start_one(database);
+    assert_int_equal(current.fence, old.fence + 1);
+
+    const StepEnd end = {.state = STEP_SUCCEEDED, .stats = "{\"zombie\": true}"};
+    const StepEnd failure = {.error_code = "INTERNAL"};
+    assert_status(call, STATUS_ABORTED, queue_end(call, database->app, &old, &end));
+    assert_status(call, STATUS_ABORTED, queue_start(call, database->queue, &old));
+    assert_status(call, STATUS_ABORTED, queue_retry(call, database->queue, &old, &failure, true, &moved));
+    const StepHold both[] = {old, current};
+    assert_status(call, STATUS_OK, queue_heartbeat(call, database->queue, both, 2, LEASE_MS, beats));
+    assert_false(beats[0].is_held);
+    assert_true(beats[1].is_held);
+    const StepRecord found = find(database, TENANT_DEFAULT, step.id);
+    assert_int_equal(found.state, STEP_RUNNING);
+    assert_int_equal(found.attempts, 2);
+    assert_string_equal(found.stats, "{}");
+}
+
+static void
+ending_again_in_the_same_way_is_fine(void **state)
+{
+    Database *const database = *state;
+    Call *const call = &database->call;
+    (void)enqueue(database, TENANT_DEFAULT);
+    const StepHold hold = start_one(database);
+    const StepEnd success = {.state = STEP_SUCCEEDED};
+    const StepEnd failure = {.state = STEP_FAILED, .error_code = "INTERNAL"};
+    assert_status(call, STATUS_OK, queue_end(call, database->app, &hold, &success));
+    assert_status(call, STATUS_OK, queue_end(call, database->app, &hold, &success));
+    assert_status(call, STATUS_ABORTED, queue_end(call, database->app, &hold, &failure));
+}
+
+static void
+a_move_that_is_not_in_the_table_is_refused(void **state)
+{
+    Database *const database = *state;
+    Call *const call = &database->call;
+    (void)enqueue(database, TENANT_DEFAULT);
+    const StepHold leased = claim_one(database);
+    const StepEnd success = {.state = STEP_SUCCEEDED};
+    assert_status(call, STATUS_FAILED_PRECONDITION, queue_end(call, database->app, &leased, &success));
+    assert_string_equal(call->error.message,
+        "the statement 'step_end' failed: a step cannot move from 'leased' to 'succeeded'");
+}
+
+/* The two tables of gateway/domain/step_state.c against those of the migrations. */
+static void
+the_database_knows_the_same_states_and_moves(void **state)
+{
+    Database *const database = *state;
+    char sql[256];
+    int count = 0;
+    for (StepState from = STEP_QUEUED; from < STEP_STATE_COUNT; from++) {
+        (void)snprintf(sql, sizeof sql,
+            "select is_initial::text || is_ended::text from step_states where name = '%s'",
+            step_state_name(from));
+        char expected[16];
+        (void)snprintf(expected, sizeof expected, "%s%s", step_state_is_initial(from) ? "true" : "false",
+            step_state_is_ended(from) ? "true" : "false");
+        assert_string_equal(database_ask(database, sql), expected);
+        for (StepState to = STEP_QUEUED; to < STEP_STATE_COUNT; to++) {
+            (void)snprintf(sql, sizeof sql,
+                "select count(*) from step_moves where from_state = '%s' and to_state = '%s'",
+                step_state_name(from), step_state_name(to));
+            assert_string_equal(database_ask(database, sql), step_state_may_move(from, to) ? "1" : "0");
+            count += step_state_may_move(from, to);
+        }
+    }
+    char total[16];
+    (void)snprintf(total, sizeof total, "%d", count);
+    assert_string_equal(database_ask(database, "select count(*) from step_moves"), total);
+    (void)snprintf(total, sizeof total, "%d", STEP_STATE_COUNT);
+    assert_string_equal(database_ask(database, "select count(*) from step_states"), total);
+}
+
+static void
+a_failure_is_tried_again_until_the_last_attempt(void **state)
+{
+    Database *const database = *state;
+    Call *const call = &database->call;
+    const StepNew step = enqueue(database, TENANT_DEFAULT);
+    const StepEnd reason = {
+        .error_code = "UNAVAILABLE", .error_message = "the worker died", .error_node = "conv1"};
+    StepState moved = STEP_STATE_COUNT;
+    StepList none;
+    StepHold hold = start_one(database);
+    assert_status(call, STATUS_OK, queue_retry(call, database->queue, &hold, &reason, true, &moved));
+    assert_int_equal(moved, STEP_QUEUED);
+    assert_status(call, STATUS_OK, queue_claim(call, database->queue, "gateway-1", 1, LEASE_MS, &none));
+    assert_int_equal(none.count, 0); /* it waits */
+    (void)database_ask(database, "update steps set run_after = now()");
+    hold = start_one(database);
+    assert_status(call, STATUS_OK, queue_retry(call, database->queue, &hold, &reason, true, &moved));
+    assert_int_equal(moved, STEP_DEAD);
+    const StepRecord dead = find(database, TENANT_DEFAULT, step.id);
+    assert_int_equal(dead.attempts, 2);
+    assert_string_equal(dead.error_message, "the worker died");
+    assert_string_equal(dead.error_node, "conv1");
+
+    assert_status(call, STATUS_OK, queue_redrive(call, database->app, TENANT_DEFAULT, step.id));
+    assert_status(
+        call, STATUS_FAILED_PRECONDITION, queue_redrive(call, database->app, TENANT_DEFAULT, step.id));
+    assert_int_equal(claim_one(database).fence, 3);
+}
+
+static void
+a_retry_without_charge_costs_no_attempt_and_no_pause(void **state)
+{
+    Database *const database = *state;
+    Call *const call = &database->call;
+    const StepEnd reason = {.error_code = "UNAVAILABLE"};
+    StepState moved = STEP_STATE_COUNT;
+    const StepNew step = enqueue(database, TENANT_DEFAULT);
+    for (int turn = 0; turn < 5; turn++) {
+        const StepHold hold = start_one(database);
+        assert_status(call, STATUS_OK, queue_retry(call, database->queue, &hold, &reason, false, &moved));
+        assert_int_equal(moved, STEP_QUEUED);
+    }
+    assert_int_equal(find(database, TENANT_DEFAULT, step.id).attempts, 0);
+}
+
+static void
+a_gateway_that_drains_gives_its_steps_back(void **state)
+{
+    Database *const database = *state;
+    Call *const call = &database->call;
+    uint64_t released = 0;
+    const StepNew step = enqueue(database, TENANT_DEFAULT);
+    (void)start_one(database);
+    assert_status(call, STATUS_OK, queue_release(call, database->queue, "gateway-2", &released));
+    assert_int_equal(released, 0);
+    assert_status(call, STATUS_OK, queue_release(call, database->queue, "gateway-1", &released));
+    assert_int_equal(released, 1);
+    const StepRecord found = find(database, TENANT_DEFAULT, step.id);
+    assert_int_equal(found.state, STEP_QUEUED);
+    assert_int_equal(found.attempts, 0);
+    assert_int_equal(claim_one(database).fence, 2);
+}
+
+static void
+a_sweep_ends_what_nobody_holds(void **state)
+{
+    Database *const database = *state;
+    Call *const call = &database->call;
+    uint64_t swept = 0;
+    StepHold hold;
+    const SessionId session = database_add_session(database, TENANT_DEFAULT);
+    const StepNew synchronous = example(session);
+    StepNew late = example(session);
+    late.timeout_ms = 0;
+    assert_status(
+        call, STATUS_OK, queue_begin(call, database->app, TENANT_DEFAULT, &synchronous, "gateway-1", &hold));
+    assert_status(call, STATUS_OK, queue_enqueue(call, database->app, TENANT_DEFAULT, &late));
+    let_leases_lapse(database);
+    assert_status(call, STATUS_OK, queue_sweep(call, database->queue, &swept));
+    assert_int_equal(swept, 2);
+    const StepRecord failed = find(database, TENANT_DEFAULT, synchronous.id);
+    const StepRecord expired = find(database, TENANT_DEFAULT, late.id);
+    assert_int_equal(failed.state, STEP_FAILED);
+    assert_string_equal(failed.error_message, "the gateway that ran it went away");
+    assert_int_equal(expired.state, STEP_EXPIRED);
+    assert_string_equal(expired.error_code, "DEADLINE_EXCEEDED");
+    assert_status(call, STATUS_OK, queue_sweep(call, database->queue, &swept));
+    assert_int_equal(swept, 0);
+}
+
+static void
+a_queued_step_is_cancelled_at_once_and_a_running_one_on_request(void **state)
+{
+    Database *const database = *state;
+    Call *const call = &database->call;
+    StepRecord step;
+    StepBeat beat;
+    const StepNew first = enqueue(database, TENANT_DEFAULT);
+    const StepHold hold = start_one(database);
+    const StepNew second = enqueue(database, TENANT_DEFAULT);
+    assert_status(call, STATUS_OK, steps_cancel(call, database->app, TENANT_DEFAULT, second.id, &step));
+    assert_int_equal(step.state, STEP_CANCELLED);
+    assert_true(step.ended_us > 0);
+    assert_status(call, STATUS_OK, steps_cancel(call, database->app, TENANT_DEFAULT, second.id, &step));
+    assert_int_equal(step.state, STEP_CANCELLED);
+    assert_status(call, STATUS_OK, queue_heartbeat(call, database->queue, &hold, 1, LEASE_MS, &beat));
+    assert_true(beat.is_held && !beat.is_cancel_requested);
+    assert_status(call, STATUS_OK, steps_cancel(call, database->app, TENANT_DEFAULT, first.id, &step));
+    assert_int_equal(step.state, STEP_RUNNING);
+    assert_status(call, STATUS_OK, queue_heartbeat(call, database->queue, &hold, 1, LEASE_MS, &beat));
+    assert_true(beat.is_held && beat.is_cancel_requested);
+    assert_depth(database, TENANT_DEFAULT, 0, 1);
+}
+
+static void
+another_tenant_can_neither_see_nor_touch_a_step(void **state)
+{
+    Database *const database = *state;
+    Call *const call = &database->call;
+    const TenantId other = database_add_tenant(database, "other");
+    const StepNew step = enqueue(database, TENANT_DEFAULT);
+    StepHold hold = start_one(database);
+    StepRecord found;
+    StepPage page;
+    StepTensors tensors;
+    assert_status(call, STATUS_NOT_FOUND, steps_find(call, database->app, other, step.id, &found));
+    assert_status(call, STATUS_NOT_FOUND, steps_cancel(call, database->app, other, step.id, &found));
+    assert_status(call, STATUS_OK, steps_list(call, database->app, other, &(StepFilter){0}, &page));
+    assert_int_equal(page.count, 0);
+    assert_status(call, STATUS_OK, steps_outputs(call, database->app, other, step.id, &tensors));
+    assert_int_equal(tensors.count, 0);
+    assert_depth(database, other, 0, 0);
+    hold.tenant = other;
+    const StepEnd end = {.state = STEP_SUCCEEDED};
+    assert_status(call, STATUS_NOT_FOUND, queue_end(call, database->app, &hold, &end));
+    StepNew stolen = example(step.session);
+    assert_status(call, STATUS_NOT_FOUND, queue_enqueue(call, database->app, other, &stolen));
+    assert_int_equal(find(database, TENANT_DEFAULT, step.id).state, STEP_RUNNING);
+}
+
+static void
+the_quota_of_queued_steps_is_kept(void **state)
+{
+    Database *const database = *state;
+    Call *const call = &database->call;
+    Quota quota;
+    assert_status(call, STATUS_OK, quotas_find(call, database->app, TENANT_DEFAULT, &quota));
+    quota.queued_steps_max = 2;
+    assert_status(call, STATUS_OK, quotas_update(call, database->app, TENANT_DEFAULT, &quota));
+    (void)enqueue(database, TENANT_DEFAULT);
+    (void)enqueue(database, TENANT_DEFAULT);
+    const StepNew third = example(database_add_session(database, TENANT_DEFAULT));
+    StepRecord found;
+    assert_status(
+        call, STATUS_RESOURCE_EXHAUSTED, queue_enqueue(call, database->app, TENANT_DEFAULT, &third));
+    assert_string_equal(call->error.message, "the quota 'queued_steps_max' is used up");
+    assert_status(call, STATUS_NOT_FOUND, steps_find(call, database->app, TENANT_DEFAULT, third.id, &found));
+    assert_depth(database, TENANT_DEFAULT, 2, 0);
+}
+
+static void
+the_quota_of_running_steps_holds_claims_back(void **state)
+{
+    Database *const database = *state;
+    Call *const call = &database->call;
+    Quota quota;
+    StepList steps;
+    assert_status(call, STATUS_OK, quotas_find(call, database->app, TENANT_DEFAULT, &quota));
+    quota.running_steps_max = 1;
+    assert_status(call, STATUS_OK, quotas_update(call, database->app, TENANT_DEFAULT, &quota));
+    (void)enqueue(database, TENANT_DEFAULT);
+    (void)enqueue(database, TENANT_DEFAULT);
+    assert_status(call, STATUS_OK, queue_claim(call, database->queue, "gateway-1", 10, LEASE_MS, &steps));
+    assert_int_equal(steps.count, 1);
+}
+
+static void
+enqueue_many(Database *database, TenantId tenant, int priority, int count)
+{
+    const SessionId session = database_add_session(database, tenant);
+    for (int index = 0; index < count; index++) {
+        StepNew step = example(session);
+        step.priority = priority;
+        assert_status(
+            &database->call, STATUS_OK, queue_enqueue(&database->call, database->app, tenant, &step));
+    }
+}
+
+/* Tenants of the weights 1, 1 and 2, of which the first is flooded: 40 claims go 10, 10, 20. */
+static void
+tenants_share_by_weight_whatever_they_queue(void **state)
+{
+    Database *const database = *state;
+    Call *const call = &database->call;
+    const TenantId second = database_add_tenant(database, "second");
+    const TenantId heavy = database_add_tenant(database, "heavy");
+    Quota quota;
+    StepList steps;
+    int counts[3] = {0};
+    assert_status(call, STATUS_OK, quotas_find(call, database->app, heavy, &quota));
+    quota.weight = 2;
+    assert_status(call, STATUS_OK, quotas_update(call, database->app, heavy, &quota));
+    enqueue_many(database, TENANT_DEFAULT, STEP_PRIORITY_NORMAL, 100);
+    enqueue_many(database, second, STEP_PRIORITY_NORMAL, 30);
+    enqueue_many(database, heavy, STEP_PRIORITY_NORMAL, 30);
+    for (int turn = 0; turn < 2; turn++) {
+        assert_status(call, STATUS_OK, queue_claim(call, database->queue, "gateway-1", 20, LEASE_MS, &steps));
+        assert_int_equal(steps.count, 20);
+        for (size_t index = 0; index < steps.count; index++) {
+            const Uuid tenant = steps.items[index].tenant.value;
+            counts[0] += uuid_equal(tenant, TENANT_DEFAULT.value);
+            counts[1] += uuid_equal(tenant, second.value);
+            counts[2] += uuid_equal(tenant, heavy.value);
+        }
+    }
+    assert_in_range(counts[0], 9, 11);
+    assert_in_range(counts[1], 9, 11);
+    assert_in_range(counts[2], 19, 21);
+}
+
+/* Classes of the weights 1, 3 and 6: the low one is never starved. */
+static void
+priorities_share_and_nothing_starves(void **state)
+{
+    Database *const database = *state;
+    Call *const call = &database->call;
+    StepList steps;
+    int counts[3] = {0};
+    for (int priority = STEP_PRIORITY_LOW; priority <= STEP_PRIORITY_HIGH; priority++) {
+        enqueue_many(database, TENANT_DEFAULT, priority, 30);
+    }
+    assert_status(call, STATUS_OK, queue_claim(call, database->queue, "gateway-1", 40, LEASE_MS, &steps));
+    assert_int_equal(steps.count, 40);
+    for (size_t index = 0; index < steps.count; index++) {
+        counts[steps.items[index].priority]++;
+    }
+    assert_in_range(counts[STEP_PRIORITY_LOW], 3, 5);
+    assert_in_range(counts[STEP_PRIORITY_NORMAL], 11, 13);
+    assert_in_range(counts[STEP_PRIORITY_HIGH], 23, 25);
+}
+
+/* Who comes back from idleness shares from now on; it gets no burst for what it did not use. */
+static void
+idleness_saves_no_credit(void **state)
+{
+    Database *const database = *state;
+    Call *const call = &database->call;
+    const TenantId idle = database_add_tenant(database, "idle");
+    StepList steps;
+    int of_idle = 0;
+    enqueue_many(database, TENANT_DEFAULT, STEP_PRIORITY_NORMAL, 60);
+    assert_status(call, STATUS_OK, queue_claim(call, database->queue, "gateway-1", 40, LEASE_MS, &steps));
+    enqueue_many(database, idle, STEP_PRIORITY_NORMAL, 20);
+    assert_status(call, STATUS_OK, queue_claim(call, database->queue, "gateway-1", 10, LEASE_MS, &steps));
+    for (size_t index = 0; index < steps.count; index++) {
+        of_idle += uuid_equal(steps.items[index].tenant.value, idle.value);
+    }
+    assert_in_range(of_idle, 4, 6);
+}
+
+static void
+inside_a_tenant_the_oldest_goes_first(void **state)
+{
+    Database *const database = *state;
+    Call *const call = &database->call;
+    StepList steps;
+    enqueue_many(database, TENANT_DEFAULT, STEP_PRIORITY_NORMAL, 10);
+    assert_status(call, STATUS_OK, queue_claim(call, database->queue, "gateway-1", 10, LEASE_MS, &steps));
+    assert_int_equal(steps.count, 10);
+    for (size_t index = 1; index < steps.count; index++) {
+        assert_true(steps.items[index - 1].created_us <= steps.items[index].created_us);
+    }
+}
+
+static void
+lists_filter_by_session_and_state(void **state)
+{
+    Database *const database = *state;
+    Call *const call = &database->call;
+    const StepNew first = enqueue(database, TENANT_DEFAULT);
+    const StepNew second = enqueue(database, TENANT_DEFAULT);
+    StepRecord cancelled;
+    StepPage page;
+    assert_status(call, STATUS_OK, steps_cancel(call, database->app, TENANT_DEFAULT, first.id, &cancelled));
+    assert_status(call, STATUS_OK, steps_list(call, database->app, TENANT_DEFAULT, &(StepFilter){0}, &page));
+    assert_int_equal(page.count, 2);
+    StepFilter filter = {.state = "cancelled"};
+    assert_status(call, STATUS_OK, steps_list(call, database->app, TENANT_DEFAULT, &filter, &page));
+    assert_true(page.count == 1 && uuid_equal(page.items[0].id.value, first.id.value));
+    filter = (StepFilter){.session = second.session};
+    assert_status(call, STATUS_OK, steps_list(call, database->app, TENANT_DEFAULT, &filter, &page));
+    assert_true(page.count == 1 && uuid_equal(page.items[0].id.value, second.id.value));
+}
+
+static void
+deleting_a_session_cancels_its_steps(void **state)
+{
+    Database *const database = *state;
+    Call *const call = &database->call;
+    const StepNew step = enqueue(database, TENANT_DEFAULT);
+    assert_status(call, STATUS_OK, sessions_delete(call, database->app, TENANT_DEFAULT, step.session, 0));
+    const StepRecord found = find(database, TENANT_DEFAULT, step.id);
+    assert_int_equal(found.state, STEP_CANCELLED);
+    assert_string_equal(found.error_message, "the session was deleted");
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        DATABASE_TEST(a_step_goes_from_the_queue_to_its_end),
+        DATABASE_TEST(a_stale_fence_changes_nothing),
+        DATABASE_TEST(ending_again_in_the_same_way_is_fine),
+        DATABASE_TEST(a_move_that_is_not_in_the_table_is_refused),
+        DATABASE_TEST(the_database_knows_the_same_states_and_moves),
+        DATABASE_TEST(a_failure_is_tried_again_until_the_last_attempt),
+        DATABASE_TEST(a_retry_without_charge_costs_no_attempt_and_no_pause),
+        DATABASE_TEST(a_gateway_that_drains_gives_its_steps_back),
+        DATABASE_TEST(a_sweep_ends_what_nobody_holds),
+        DATABASE_TEST(a_queued_step_is_cancelled_at_once_and_a_running_one_on_request),
+        DATABASE_TEST(another_tenant_can_neither_see_nor_touch_a_step),
+        DATABASE_TEST(the_quota_of_queued_steps_is_kept),
+        DATABASE_TEST(the_quota_of_running_steps_holds_claims_back),
+        DATABASE_TEST(tenants_share_by_weight_whatever_they_queue),
+        DATABASE_TEST(priorities_share_and_nothing_starves),
+        DATABASE_TEST(idleness_saves_no_credit),
+        DATABASE_TEST(inside_a_tenant_the_oldest_goes_first),
+        DATABASE_TEST(lists_filter_by_session_and_state),
+        DATABASE_TEST(deleting_a_session_cancels_its_steps),
+    };
+    return cmocka_run_group_tests_name("gateway/store/queue", tests, NULL, NULL);
+}
