@@ -3,6 +3,8 @@
  *
  * A callback that returns CALLBACK_FAILURE stops the engine for good: that is how a connection which the user
  * aborts inside a handler stops at once. */
+#include <assert.h>
+
 #include "shared/h2/codes.h"
 #include "shared/h2/session.h"
 
@@ -227,6 +229,7 @@ on_stream_close(nghttp2_session *engine, int32_t id, uint32_t error_code, void *
 
 /* --- Sent ----------------------------------------------------------------------------------------------- */
 
+/* NOLINTBEGIN(readability-function-size,readability-non-const-parameter): the library's signatures */
 static ssize_t
 read_length(nghttp2_session *engine, uint8_t type, int32_t id, int32_t connection_window,
     int32_t stream_window, uint32_t frame_size_max, void *context)
@@ -268,24 +271,38 @@ read_data(nghttp2_session *engine, int32_t id, uint8_t *buffer, size_t size, uin
     return (ssize_t)(stream->queued < size ? stream->queued : size);
 }
 
+/* NOLINTEND(readability-function-size,readability-non-const-parameter) */
+
+/* At most `size` bytes of the first segment; 0 when there is no memory. */
+static size_t
+move_front(Stream *stream, size_t size)
+{
+    Session *const session = stream->session;
+    Segment *const segment = stream->queue_first;
+    assert(segment != NULL); /* `queued` is the sum of them */
+    const size_t left = segment->size - segment->sent;
+    const size_t part = size < left ? size : left;
+    if (!output_add(&session->output, segment, part)) {
+        return 0;
+    }
+    if (part == left) {
+        stream->queue_first = segment->next;
+        stream->queue_last = stream->queue_first == NULL ? NULL : stream->queue_last;
+        segment_unref(&session->segments, segment);
+    }
+    stream->queued -= part;
+    return part;
+}
+
 static bool
 move_to_output(Stream *stream, size_t size)
 {
-    Session *const session = stream->session;
-    stream->queued -= size;
     while (size > 0) {
-        Segment *const segment = stream->queue_first;
-        const size_t left = segment->size - segment->sent;
-        const size_t part = size < left ? size : left;
-        if (!output_add(&session->output, segment, part)) {
+        const size_t moved = move_front(stream, size);
+        if (moved == 0) {
             return false;
         }
-        size -= part;
-        if (part == left) {
-            stream->queue_first = segment->next;
-            stream->queue_last = stream->queue_first == NULL ? NULL : stream->queue_last;
-            segment_unref(&session->segments, segment);
-        }
+        size -= moved;
     }
     return true;
 }

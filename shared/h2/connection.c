@@ -91,7 +91,7 @@ on_wants_write(Session *session)
     loop_defer(connection->loop, &connection->flush);
 }
 
-static const SessionHooks HOOKS = {.wants_write = on_wants_write, .finished = on_finished};
+static const SessionHooks session_hooks = {.wants_write = on_wants_write, .finished = on_finished};
 
 static void
 set_blocked(H2Connection *connection, bool is_blocked)
@@ -258,7 +258,7 @@ connection_new(
     const SessionOptions session_options = {
         .connection = connection,
         .handlers = options->handlers,
-        .hooks = &HOOKS,
+        .hooks = &session_hooks,
         .is_server = is_server,
         .stream_count_max = options->stream_count_max,
         .now_ns = loop_now_ns(loop),

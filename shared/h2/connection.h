@@ -3,8 +3,9 @@
  *
  * The rules that measurements fixed: window of 1 MiB a stream, opened by h2_stream_consume(); frames of
  * 64 KiB; at most 256 KiB written a loop turn, so that a small message beside a large one waits microseconds.
- * Floods (PING, SETTINGS, empty DATA, WINDOW_UPDATE, PRIORITY, RST, header lists over 32 KiB) end the
- * connection with ENHANCE_YOUR_CALM.
+ * Floods (PING, SETTINGS, empty DATA, WINDOW_UPDATE, PRIORITY, RST, CONTINUATION, header lists over 32 KiB)
+ * end the connection with ENHANCE_YOUR_CALM; a stream with more than H2_HEADERS_MAX headers is reset with it.
+ * A request that breaks the rules of HTTP is reset before anybody is told.
  *
  * Ownership: a connection owns its socket and streams. A H2Stream pointer is valid until its on_close has
  *            returned. The user hangs state on `stream->context` and frees it in on_close.
@@ -56,17 +57,18 @@ struct H2Stream {
 };
 
 typedef struct H2Options {
-    const H2Handlers *handlers;
+    const H2Handlers *handlers;  /* must live as long as the connection */
     void *context;               /* the user's, for the whole connection */
-    uint32_t stream_count_max;   /* concurrent streams the peer may open; 0: 1024 */
+    uint32_t stream_count_max;   /* the peer may open; more are refused, or end the connection; 0: 1024 */
     uint32_t ping_interval_ms;   /* 0: 2000; the connection is lost after three unanswered */
     uint32_t connect_timeout_ms; /* 0: 1000; client only */
 } H2Options;
 
-/* Server side: takes over an accepted socket. */
+/* Server side: takes over an accepted socket, and closes it also when it fails. */
 MUST_USE Status h2_accept(Call *call, Loop *loop, int fd, const H2Options *options, H2Connection **ret);
 
-/* Client side: starts connecting to "host:port" with prior knowledge. Requests may be submitted at once;
+/* Client side: starts connecting to "host:port" (a number: a name waits for the resolver) with prior
+ * knowledge. Requests may be submitted at once;
  * they go out when the connection stands, or close with UNAVAILABLE. */
 MUST_USE Status h2_connect(
     Call *call, Loop *loop, const char *address, const H2Options *options, H2Connection **ret);
@@ -74,7 +76,8 @@ MUST_USE Status h2_connect(
 void *h2_context(const H2Connection *connection);
 size_t h2_stream_count(const H2Connection *connection);
 
-/* Ends in good order: GOAWAY now, the socket when the last stream has ended. */
+/* Ends in good order: GOAWAY now, the socket when the last stream has ended. on_disconnect says OK then; the
+ * other side is told UNAVAILABLE. */
 void h2_shutdown(H2Connection *connection);
 
 /* Ends now: every stream closes with UNAVAILABLE, on_disconnect follows before this returns. */

@@ -6,7 +6,7 @@
 
 enum { RESET_BURST_MIN = 100 };
 
-static const FloodBucket BUCKETS[FLOOD_KINDS] = {
+static const FloodBucket buckets_of_kinds[FLOOD_KINDS] = {
     [FLOOD_CONTROL] = {.burst = 1000, .per_second = 100},
     [FLOOD_WINDOW] = {.burst = 10000, .per_second = 1000},
     [FLOOD_RESET] = {.burst = RESET_BURST_MIN, .per_second = 100},
@@ -14,14 +14,14 @@ static const FloodBucket BUCKETS[FLOOD_KINDS] = {
 };
 
 /* One update for the stream and one for the connection. */
-static const double WINDOW_UPDATES_PER_DATA = 2;
+static const double window_updates_per_data = 2;
 
 void
 flood_init(Flood *flood, size_t stream_count_max, uint64_t now_ns)
 {
     for (size_t kind = 0; kind < FLOOD_KINDS; kind++) {
         FloodBucket *const bucket = &flood->buckets[kind];
-        *bucket = BUCKETS[kind];
+        *bucket = buckets_of_kinds[kind];
         if (kind == FLOOD_RESET && stream_count_max > RESET_BURST_MIN) {
             bucket->burst = (double)stream_count_max;
         }
@@ -78,5 +78,5 @@ flood_take(Flood *flood, FloodKind kind, uint64_t now_ns)
 void
 flood_earn_window(Flood *flood)
 {
-    fill(&flood->buckets[FLOOD_WINDOW], WINDOW_UPDATES_PER_DATA);
+    fill(&flood->buckets[FLOOD_WINDOW], window_updates_per_data);
 }

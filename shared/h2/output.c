@@ -34,19 +34,23 @@ add_piece(Output *output)
         output->pieces = grown;
         output->piece_capacity = capacity;
     }
+    assert(output->pieces != NULL);
     Piece *const piece = &output->pieces[output->piece_count++];
     *piece = (Piece){.segment = NULL};
     return piece;
 }
 
+static Piece *
+last_piece(const Output *output)
+{
+    return output->piece_count > output->piece_first ? &output->pieces[output->piece_count - 1] : NULL;
+}
+
 bool
 output_copy(Output *output, const void *data, size_t size)
 {
-    const bool has_last = output->piece_count > output->piece_first;
-    Piece *piece = has_last ? &output->pieces[output->piece_count - 1] : NULL;
-    if (piece == NULL || piece->segment != NULL) {
-        piece = add_piece(output);
-    }
+    Piece *const last = last_piece(output);
+    Piece *const piece = last == NULL || last->segment != NULL ? add_piece(output) : last;
     buffer_append(&output->copied, data, size);
     if (piece == NULL || !buffer_is_ok(&output->copied)) {
         return false;
@@ -85,7 +89,7 @@ output_gather(const Output *output, struct iovec ret_vectors[OUTPUT_VECTORS_MAX]
         const Piece *const piece = &output->pieces[index];
         const char *const data = piece->segment == NULL ? copied : piece->data;
         copied += piece->segment == NULL ? piece->size : 0;
-        ret_vectors[count++] = (struct iovec){.iov_base = (void *)(uintptr_t)data, .iov_len = piece->size};
+        ret_vectors[count++] = (struct iovec){.iov_base = output_mutable(data), .iov_len = piece->size};
     }
     return count;
 }

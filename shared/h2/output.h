@@ -37,5 +37,14 @@ MUST_USE bool output_add(Output *output, Segment *segment, size_t size);
 /* The front of what waits; the number of vectors filled. */
 size_t output_gather(const Output *output, struct iovec ret_vectors[OUTPUT_VECTORS_MAX]);
 
+/* For the C interfaces that only read, and forgot to say so. */
+static inline void *
+output_mutable(const void *data)
+{
+    void *mutable = NULL;
+    memcpy(&mutable, &data, sizeof mutable);
+    return mutable;
+}
+
 /* The first `size` bytes have left. */
 void output_advance(Output *output, size_t size);

@@ -1,5 +1,6 @@
 #include "shared/h2/session.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "shared/base/memory.h"
@@ -88,6 +89,7 @@ session_init(Call *call, Session *session, const SessionOptions *options)
 {
     const uint32_t stream_count_max =
         options->stream_count_max == 0 ? SESSION_STREAMS_DEFAULT : options->stream_count_max;
+    assert(options->handlers != NULL);
     *session = (Session){
         .connection = options->connection,
         .handlers = options->handlers,
@@ -183,7 +185,7 @@ session_is_over(const Session *session)
 
 /* --- Ends ----------------------------------------------------------------------------------------------- */
 
-static const uint8_t SHUTDOWN_PING[8] = "shutdown";
+static const uint8_t shutdown_ping[8] = "shutdown";
 
 static void
 send_ping(Session *session, const uint8_t *opaque)
@@ -204,7 +206,7 @@ session_ping(Session *session)
 bool
 session_ping_ends_shutdown(const uint8_t opaque[8])
 {
-    return memcmp(opaque, SHUTDOWN_PING, sizeof SHUTDOWN_PING) == 0;
+    return memcmp(opaque, shutdown_ping, sizeof shutdown_ping) == 0;
 }
 
 /* RFC 9113 6.8: first a GOAWAY that names no last stream, so that requests on their way are still served;
@@ -218,7 +220,7 @@ session_shutdown_begin(Session *session)
     } else if (nghttp2_submit_shutdown_notice(session->engine) != 0) {
         session_finish(session, STATUS_RESOURCE_EXHAUSTED);
     } else {
-        send_ping(session, SHUTDOWN_PING);
+        send_ping(session, shutdown_ping);
     }
 }
 
@@ -279,11 +281,13 @@ session_reset_mark(void)
 Stream *
 session_stream_new(Session *session, const H2Handlers *handlers)
 {
+    const H2Handlers *const told = handlers == NULL ? session->handlers : handlers;
+    assert(told->on_close != NULL);
     Stream *const stream = pool_take(&session->streams);
     if (stream != NULL) {
         stream->session = session;
         stream->public.connection = session->connection;
-        stream->public.handlers = handlers == NULL ? session->handlers : handlers;
+        stream->public.handlers = told;
         list_append(&session->open, &stream->siblings);
         list_init(&stream->writable);
         session->stream_count++;

@@ -10,16 +10,23 @@ stream_of(H2Stream *stream)
     return (Stream *)(void *)stream;
 }
 
-/* nghttp2 reads these only; its struct is shared with the receiving side. */
 static nghttp2_nv
 engine_header(Slice name, Slice value)
 {
     return (nghttp2_nv){
-        .name = (uint8_t *)(uintptr_t)name.data,
+        .name = output_mutable(name.data),
         .namelen = name.size,
-        .value = (uint8_t *)(uintptr_t)value.data,
+        .value = output_mutable(value.data),
         .valuelen = value.size,
     };
+}
+
+static void
+put_headers(nghttp2_nv *fields, const H2Header *headers, size_t count)
+{
+    for (size_t index = 0; index < count; index++) {
+        fields[index] = engine_header(headers[index].name, headers[index].value);
+    }
 }
 
 static void
@@ -78,9 +85,7 @@ session_request(Session *session, const H2Header *headers, size_t count, bool is
 {
     assert(count <= H2_HEADERS_MAX && !session->is_server);
     nghttp2_nv fields[H2_HEADERS_MAX];
-    for (size_t index = 0; index < count; index++) {
-        fields[index] = engine_header(headers[index].name, headers[index].value);
-    }
+    put_headers(fields, headers, count);
     Stream *const stream = open_request(session, fields, count, is_last, handlers);
     if (stream == NULL) {
         return NULL;
@@ -90,34 +95,38 @@ session_request(Session *session, const H2Header *headers, size_t count, bool is
     return &stream->public;
 }
 
-void
-h2_respond(H2Stream *public, int status, const H2Header *headers, size_t count, bool is_last)
+static void
+put_status(char digits[3], int status)
 {
-    Stream *const stream = stream_of(public);
-    assert(stream->session->is_server && !stream->has_responded);
-    assert(status >= 200 && status <= 999 && count < H2_HEADERS_MAX);
-    if (stream->is_closing) {
-        return;
-    }
-    char digits[] = "200";
+    assert(status >= 200 && status <= 999);
     digits[0] = (char)('0' + status / 100);
     digits[1] = (char)('0' + status / 10 % 10);
     digits[2] = (char)('0' + status % 10);
-    nghttp2_nv fields[H2_HEADERS_MAX];
-    fields[0] = engine_header(SLICE(":status"), slice_of(digits, 3));
-    for (size_t index = 0; index < count; index++) {
-        fields[index + 1] = engine_header(headers[index].name, headers[index].value);
-    }
-    const nghttp2_data_provider body = session_data_provider();
-    stream->has_responded = true;
-    if (nghttp2_submit_response(
-            stream->session->engine, public->id, fields, count + 1, is_last ? NULL : &body) != 0) {
-        reset_later(stream, STATUS_RESOURCE_EXHAUSTED);
+}
+
+void
+h2_respond(H2Stream *stream, int status, const H2Header *headers, size_t count, bool is_last)
+{
+    Stream *const this = stream_of(stream);
+    assert(this->session->is_server && !this->has_responded && count < H2_HEADERS_MAX);
+    if (this->is_closing) {
         return;
     }
-    stream->is_ended = stream->is_ended || is_last;
-    stream->is_end_sent = is_last;
-    wake(stream);
+    char digits[3];
+    put_status(digits, status);
+    nghttp2_nv fields[H2_HEADERS_MAX];
+    fields[0] = engine_header(SLICE(":status"), slice_of(digits, sizeof digits));
+    put_headers(fields + 1, headers, count);
+    const nghttp2_data_provider body = session_data_provider();
+    this->has_responded = true;
+    if (nghttp2_submit_response(
+            this->session->engine, stream->id, fields, count + 1, is_last ? NULL : &body) != 0) {
+        reset_later(this, STATUS_RESOURCE_EXHAUSTED);
+        return;
+    }
+    this->is_ended = this->is_ended || is_last;
+    this->is_end_sent = is_last;
+    wake(this);
 }
 
 /* --- Bodies --------------------------------------------------------------------------------------------- */
@@ -159,88 +168,88 @@ can_write(const Stream *stream)
 
 /* A write that finds no memory leaves a hole in the body: the stream cannot go on. */
 bool
-h2_stream_write(H2Stream *public, Slice data, H2Release release, void *owner)
+h2_stream_write(H2Stream *stream, Slice data, H2Release release, void *owner)
 {
-    Stream *const stream = stream_of(public);
-    const bool is_open = can_write(stream);
+    Stream *const this = stream_of(stream);
+    const bool is_open = can_write(this);
     const bool is_empty = data.size == 0;
     Segment *const segment =
-        is_open && !is_empty ? segment_new(&stream->session->segments, data, release, owner) : NULL;
+        is_open && !is_empty ? segment_new(&this->session->segments, data, release, owner) : NULL;
     if (segment == NULL) {
         if (is_open && !is_empty) {
-            reset_later(stream, STATUS_RESOURCE_EXHAUSTED);
+            reset_later(this, STATUS_RESOURCE_EXHAUSTED);
         }
         if (release != NULL) {
             release(owner);
         }
         return is_open && is_empty;
     }
-    append(stream, segment);
-    count_written(stream, data.size);
+    append(this, segment);
+    count_written(this, data.size);
     return true;
 }
 
 bool
-h2_stream_write_copy(H2Stream *public, Slice data)
+h2_stream_write_copy(H2Stream *stream, Slice data)
 {
-    Stream *const stream = stream_of(public);
-    if (!can_write(stream)) {
+    Stream *const this = stream_of(stream);
+    if (!can_write(this)) {
         return false;
     }
     if (data.size == 0) {
         return true;
     }
-    if (stream->queue_last == NULL || !segment_append(stream->queue_last, data)) {
-        Segment *const segment = segment_new_copy(&stream->session->segments, data);
+    if (this->queue_last == NULL || !segment_append(this->queue_last, data)) {
+        Segment *const segment = segment_new_copy(&this->session->segments, data);
         if (segment == NULL) {
-            reset_later(stream, STATUS_RESOURCE_EXHAUSTED);
+            reset_later(this, STATUS_RESOURCE_EXHAUSTED);
             return false;
         }
-        append(stream, segment);
+        append(this, segment);
     }
-    count_written(stream, data.size);
+    count_written(this, data.size);
     return true;
 }
 
 size_t
-h2_stream_queued(const H2Stream *public)
+h2_stream_queued(const H2Stream *stream)
 {
-    return ((const Stream *)(const void *)public)->queued;
+    return ((const Stream *)(const void *)stream)->queued;
 }
 
 void
-h2_stream_end(H2Stream *public)
+h2_stream_end(H2Stream *stream)
 {
-    Stream *const stream = stream_of(public);
-    if (can_write(stream)) {
-        stream->is_ended = true;
-        resume(stream);
+    Stream *const this = stream_of(stream);
+    if (can_write(this)) {
+        this->is_ended = true;
+        resume(this);
     }
 }
 
 void
-h2_stream_consume(H2Stream *public, size_t size)
+h2_stream_consume(H2Stream *stream, size_t size)
 {
-    Stream *const stream = stream_of(public);
-    assert(stream->is_closing || size <= stream->unconsumed);
-    if (stream->is_closing || size == 0) {
+    Stream *const this = stream_of(stream);
+    assert(this->is_closing || size <= this->unconsumed);
+    if (this->is_closing || size == 0) {
         return;
     }
-    stream->unconsumed -= size;
-    if (nghttp2_session_consume_stream(stream->session->engine, public->id, size) != 0) {
-        reset_later(stream, STATUS_RESOURCE_EXHAUSTED);
+    this->unconsumed -= size;
+    if (nghttp2_session_consume_stream(this->session->engine, stream->id, size) != 0) {
+        reset_later(this, STATUS_RESOURCE_EXHAUSTED);
         return;
     }
-    if (session_has_more(stream->session)) {
-        wake(stream);
+    if (session_has_more(this->session)) {
+        wake(this);
     }
 }
 
 void
-h2_stream_reset(H2Stream *public, Status reason)
+h2_stream_reset(H2Stream *stream, Status reason)
 {
-    Session *const session = stream_of(public)->session;
+    Session *const session = stream_of(stream)->session;
     session_enter(session);
-    reset_later(stream_of(public), reason);
+    reset_later(stream_of(stream), reason);
     session_leave(session);
 }

@@ -294,9 +294,9 @@ run_timers(Loop *loop)
 /* --- Descriptors ---------------------------------------------------------------------------------------- */
 
 static int
-control(const Watch *watch, int operation, uint32_t events)
+control(Watch *watch, int operation, uint32_t events)
 {
-    struct epoll_event event = {.events = events, .data.ptr = (void *)(uintptr_t)watch};
+    struct epoll_event event = {.events = events, .data.ptr = watch};
     return epoll_ctl(watch->loop->epoll_fd, operation, watch->fd, &event);
 }
 

@@ -1,6 +1,7 @@
 #include "shared/net/socket.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -159,6 +160,7 @@ socket_listen(Call *call, const char *address, ListenOptions options, int *ret_f
 {
     AUTO_ADDRINFO found = NULL;
     TRY(resolve(call, address, AI_PASSIVE, &found));
+    assert(found != NULL);
     const int fd = open_socket(found);
     if (fd < 0 || !try_listen(fd, found, options)) {
         const int cause = errno;
@@ -198,6 +200,7 @@ socket_connect(Call *call, const char *address, int *ret_fd)
 {
     AUTO_ADDRINFO found = NULL;
     TRY(resolve(call, address, 0, &found));
+    assert(found != NULL);
     const int fd = open_socket(found);
     if (fd < 0) {
         return call_fail(
