@@ -26,28 +26,36 @@ static const SettingDefinition help_definition = {
 
 /* --- Names ---------------------------------------------------------------------------------------------- */
 
+static bool
+is_flag_of(const SettingDefinition *definition, Slice flag)
+{
+    char own[SETTING_VARIABLE_SIZE];
+    setting_flag(definition, own);
+    return slice_equals_string(flag, own);
+}
+
 static const SettingDefinition *
 definition_find(const ConfigTable *table, Slice flag)
 {
-    const SettingDefinition *const built_in[] = {&config_definition, &help_definition};
-    for (size_t index = 0; index < table->count + COUNT_OF(built_in); index++) {
-        const SettingDefinition *const definition =
-            index < table->count ? &table->definitions[index] : built_in[index - table->count];
-        char own[SETTING_VARIABLE_SIZE];
-        setting_flag(definition, own);
-        if (slice_equals_string(flag, own)) {
-            return definition;
+    for (size_t index = 0; index < table->count; index++) {
+        if (is_flag_of(&table->definitions[index], flag)) {
+            return &table->definitions[index];
         }
     }
-    return NULL;
+    if (is_flag_of(&config_definition, flag)) {
+        return &config_definition;
+    }
+    return is_flag_of(&help_definition, flag) ? &help_definition : NULL;
 }
 
 static bool
 is_secret_name(const ConfigTable *table, Slice name)
 {
+    assert(table->definitions != NULL);
+
     for (size_t index = 0; index < table->count; index++) {
-        if (table->definitions[index].type == SETTING_SECRET &&
-            slice_equals_string(name, table->definitions[index].name)) {
+        const SettingDefinition *const definition = &table->definitions[index];
+        if (definition->type == SETTING_SECRET && slice_equals_string(name, definition->name)) {
             return true;
         }
     }

@@ -149,7 +149,7 @@ secret_parse(Call *call, const SettingDefinition *definition, Slice text, Settin
 {
     (void)definition;
     (void)text;
-    Slice content;
+    Slice content = {0};
     TRY(setting_read_file(call, setting->text, SETTING_SECRET_SIZE_MAX, &content));
     while (content.size > 0 && strchr("\r\n", content.data[content.size - 1]) != NULL) {
         content.size--;

@@ -46,24 +46,37 @@ is_hidden(uint32_t code)
     return false;
 }
 
+/* How many bytes a character with this first byte has, 0 when none begins so. */
+static size_t
+character_length(unsigned char first)
+{
+    if (first < 0x80) {
+        return 1;
+    }
+    if (first < 0xc2 || first > 0xf4) {
+        return 0;
+    }
+    return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+}
+
 /* One character of UTF-8 (RFC 3629); its length, or 0 when the bytes are none. */
 static size_t
 decode(const unsigned char *bytes, size_t size, uint32_t *ret_code)
 {
     static const uint32_t minimum[] = {0, 0, 0x80, 0x800, 0x10000};
-    const unsigned char first = bytes[0];
-    const size_t length = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-    if (length == 0 || length > size || first > 0xf4) {
+    const size_t length = character_length(bytes[0]);
+    if (length == 0 || length > size) {
         return 0;
     }
-    uint32_t code = length == 1 ? first : first & (0xffu >> (length + 1));
+    uint32_t code = length == 1 ? bytes[0] : bytes[0] & (0xffu >> (length + 1));
     for (size_t index = 1; index < length; index++) {
         if ((bytes[index] & 0xc0) != 0x80) {
             return 0;
         }
         code = code << 6 | (bytes[index] & 0x3fu);
     }
-    if (code < minimum[length] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) {
+    const bool is_surrogate = code >= 0xd800 && code <= 0xdfff;
+    if (code < minimum[length] || code > 0x10ffff || is_surrogate) {
         return 0;
     }
     *ret_code = code;
