@@ -144,6 +144,10 @@ read_node(Arena *arena, Slice line, NodeDef *node)
     line = slice_trim(line);
     while (line.size > 0) {
         Slice pair = cut(&line, ' ');
+        if (slice_starts_with(pair, SLICE("@"))) {
+            node->device = slice_part(pair, 1, pair.size);
+            continue;
+        }
         attrs[node->attr_count].name = cut(&pair, '=');
         read_value(arena, pair, &attrs[node->attr_count++].value);
     }

@@ -1,0 +1,85 @@
+/* One compilation on its way from step to step; each step is a file and fills its part. Inside gateway/plan.
+ *
+ * Ownership: everything lives in call->arena, but for what plan->arena will keep.
+ * Threads:   one. */
+#pragma once
+
+#include "gateway/plan/device_name.h"
+#include "gateway/plan/plan.h"
+
+enum { SLOT_NONE = UINT32_MAX, SLOT_COPIED = UINT32_MAX - 1, FEED_NONE = UINT32_MAX };
+
+typedef struct Compile {
+    Call *call;
+    const PlanRequest *request;
+    const Graph *source; /* as the author wrote it */
+
+    /* resolve.c: positions are the signature's. */
+    Endpoint *feeds;
+    Dtype *feed_dtypes;
+    Endpoint *fetches;
+    uint32_t *targets;
+    Map *feed_map; /* Endpoint → its place in `feeds` */
+
+    /* prune.c */
+    GraphDef *def;
+    Graph *graph; /* what the signature needs, with an _Arg for each feed and a _Retval for each fetch */
+    const Node **origins; /* of each node of `graph`: the author's; NULL for _Arg and _Retval */
+    uint32_t *ports;      /* of an _Arg or _Retval: the position of its feed or fetch; 0 else */
+    bool *is_target;
+
+    /* estimate.c */
+    const Shape *const *shapes;
+
+    /* place.c */
+    uint32_t *slots;   /* of each node; SLOT_COPIED: wherever it is read */
+    const char **whys; /* of each node */
+    Slice *subjects;   /* … and of what that speaks */
+    int32_t slot_tasks[PLAN_SLOT_COUNT_MAX];
+    uint32_t slot_count;
+} Compile;
+
+/* A zeroed list in the call's arena. */
+void *compile_alloc(const Compile *compile, size_t count, size_t size);
+/* An empty map that goes with the call's arena; NULL without memory. */
+Map *compile_map(const Compile *compile);
+MUST_USE Status compile_no_memory(const Compile *compile);
+
+static inline bool
+op_is(const Node *node, const char *op)
+{
+    return slice_equals_string(node->def->op, op);
+}
+
+/* Names → endpoints. */
+MUST_USE Status resolve_names(Compile *compile);
+MUST_USE Status resolve_feed(
+    Call *call, const Graph *graph, const SignatureFeed *feed, Endpoint *ret_endpoint, Dtype *ret_dtype);
+/* What the feed's placeholder allows; unknown for any other node. */
+Shape resolve_feed_shape(const Graph *graph, Endpoint endpoint);
+uint32_t compile_find_feed(const Compile *compile, Endpoint endpoint); /* FEED_NONE */
+
+/* source → graph. */
+MUST_USE Status prune(Compile *compile);
+
+/* Shapes of all outputs. */
+MUST_USE Status infer_shapes(Compile *compile);
+uint64_t estimate_bytes(const Compile *compile, const Node *node, uint32_t port);
+/* Fills memory and cost of every slot. */
+MUST_USE Status estimate_slots(const Compile *compile, PlanSlot *slots);
+
+/* Which nodes must share a slot: ret_groups[node] is the smallest id of its group. */
+MUST_USE Status group_nodes(const Compile *compile, uint32_t **ret_groups);
+
+/* Which outermost loop a node belongs to: ret_loops[node] is an id of one of the loop's nodes, or NODE_NONE.
+ */
+MUST_USE Status find_loops(const Compile *compile, uint32_t **ret_loops);
+
+/* The worker task a node asks for, or PLAN_TASK_NONE; refused with the reason when nobody can give it. */
+MUST_USE Status device_request(const Compile *compile, const Node *node, int32_t *ret_task);
+
+/* slots, whys, subjects, slot_tasks. */
+MUST_USE Status place(Compile *compile);
+
+/* Partitions, transfers, decisions, blobs, digests: into the plan. */
+MUST_USE Status partition(Compile *compile, Plan *plan);

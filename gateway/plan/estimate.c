@@ -1,0 +1,239 @@
+/* What a run will cost, as far as shapes tell: for people who read a plan, for the choice between near
+ * places, and for workers who decide what is too small for a thread of its own. Unknown dimensions count 1.
+ */
+#include "gateway/plan/compile.h"
+
+/* --- Shapes --------------------------------------------------------------------------------------------- */
+
+static size_t
+collect_seeds(const Compile *compile, ShapeSeed *seeds)
+{
+    const Signature *const signature = compile->request->signature;
+    size_t count = 0;
+    for (uint32_t id = 0; id < compile->graph->node_count; id++) {
+        if (!op_is(&compile->graph->nodes[id], "_Arg")) {
+            continue;
+        }
+        const uint32_t feed = compile->ports[id];
+        const Shape declared = resolve_feed_shape(compile->source, compile->feeds[feed]);
+        ShapeSeed *const seed = &seeds[count++];
+        seed->endpoint = (Endpoint){.node = id};
+        if (!shape_merge(&signature->feeds[feed].shape, &declared, &seed->shape)) {
+            seed->shape = shape_unknown();
+        }
+    }
+    return count;
+}
+
+Status
+infer_shapes(Compile *compile)
+{
+    ShapeSeed *const seeds = compile_alloc(compile, compile->request->signature->feed_count, sizeof *seeds);
+    if (seeds == NULL) {
+        return compile_no_memory(compile);
+    }
+    const size_t count = collect_seeds(compile, seeds);
+    return graph_infer_shapes(compile->call, compile->graph, seeds, count, &compile->shapes);
+}
+
+static double
+element_count(const Shape *shape)
+{
+    double count = 1;
+    for (int index = 0; index < shape->rank; index++) {
+        count *= shape->dims[index] < 0 ? 1 : (double)shape->dims[index];
+    }
+    return count;
+}
+
+/* Strings and handles count as the pointers that stand for them. */
+uint64_t
+estimate_bytes(const Compile *compile, const Node *node, uint32_t port)
+{
+    enum { HANDLE_SIZE = 16 };
+    const size_t size = dtype_size(node->output_dtypes[port]);
+    const double bytes =
+        element_count(&compile->shapes[node->id][port]) * (double)(size == 0 ? HANDLE_SIZE : size);
+    return bytes < (double)INT64_MAX ? (uint64_t)bytes : INT64_MAX;
+}
+
+/* --- Cost ----------------------------------------------------------------------------------------------- */
+
+static const Shape *
+input_shape(const Compile *compile, const Node *node, uint32_t index)
+{
+    static const Shape unknown = {.rank = -1};
+    if (index >= node->input_count || node->inputs[index].node == NODE_NONE) {
+        return &unknown;
+    }
+    return &compile->shapes[node->inputs[index].node][node->inputs[index].port];
+}
+
+/* The inner dimension of a product: what is in the first factor for each of its rows. */
+static double
+product_depth(const Compile *compile, const Node *node)
+{
+    const Shape *const left = input_shape(compile, node, 0);
+    const AttrValue *const transposes = node_attr(node, "transpose_a");
+    const bool is_transposed = transposes != NULL && transposes->value.b;
+    if (left->rank < 2) {
+        return 1;
+    }
+    const int64_t depth = left->dims[left->rank - (is_transposed ? 2 : 1)];
+    return depth < 0 ? 1 : (double)depth;
+}
+
+/* TensorFlow's filters are [height, width, in, out]: all but the last are read for each output element. */
+static double
+filter_depth(const Compile *compile, const Node *node)
+{
+    const Shape *const filter = input_shape(compile, node, 1);
+    const int64_t out = filter->rank > 0 ? filter->dims[filter->rank - 1] : 1;
+    return element_count(filter) / (double)(out > 0 ? out : 1);
+}
+
+/* ONNX's are [out, in, …]. */
+static double
+onnx_filter_depth(const Compile *compile, const Node *node)
+{
+    const Shape *const filter = input_shape(compile, node, 1);
+    const int64_t out = filter->rank > 0 ? filter->dims[0] : 1;
+    return element_count(filter) / (double)(out > 0 ? out : 1);
+}
+
+typedef struct CostRule {
+    Slice op;
+    double (*depth)(const Compile *compile, const Node *node); /* multiplications for one output element */
+} CostRule;
+
+#define RULE(name, function)                                                                                 \
+    {                                                                                                        \
+        .op = {.data = (name), .size = sizeof(name) - 1}, .depth = (function)                                \
+    }
+static const CostRule cost_rules[] = {
+    RULE("MatMul", product_depth),
+    RULE("BatchMatMul", product_depth),
+    RULE("BatchMatMulV2", product_depth),
+    RULE("onnx::MatMul", product_depth),
+    RULE("onnx::Gemm", product_depth),
+    RULE("Conv2D", filter_depth),
+    RULE("DepthwiseConv2dNative", filter_depth),
+    RULE("onnx::Conv", onnx_filter_depth),
+};
+
+static double
+node_cost(const Compile *compile, const Node *node)
+{
+    double depth = 0.5;
+    for (size_t index = 0; index < COUNT_OF(cost_rules); index++) {
+        if (slice_equal(node->def->op, cost_rules[index].op)) {
+            depth = cost_rules[index].depth(compile, node);
+        }
+    }
+    const bool is_free = node->op->flags & OP_SOURCE;
+    double elements = 0;
+    for (uint32_t port = 0; port < node->output_count; port++) {
+        elements += element_count(&compile->shapes[node->id][port]);
+    }
+    return is_free ? 0 : 2 * depth * elements;
+}
+
+/* --- Memory --------------------------------------------------------------------------------------------- */
+
+static uint64_t
+node_bytes(const Compile *compile, const Node *node)
+{
+    uint64_t bytes = 0;
+    for (uint32_t port = 0; port < node->output_count; port++) {
+        const uint64_t size = estimate_bytes(compile, node, port);
+        bytes = bytes > INT64_MAX - size ? INT64_MAX : bytes + size;
+    }
+    return bytes;
+}
+
+/* Per node, the last place in the order where somebody reads it; its own when nobody does. */
+static void
+find_last_reads(const Compile *compile, uint32_t *last)
+{
+    const Graph *const graph = compile->graph;
+    for (uint32_t place = 0; place < graph->node_count; place++) {
+        const Node *const node = &graph->nodes[graph->order[place]];
+        last[node->id] = place > last[node->id] ? place : last[node->id];
+        for (uint32_t index = 0; index < node->input_count; index++) {
+            const uint32_t source = node->inputs[index].node;
+            if (source != NODE_NONE && place > last[source]) {
+                last[source] = place;
+            }
+        }
+    }
+}
+
+typedef struct Liveness {
+    uint64_t live[PLAN_SLOT_COUNT_MAX];
+    uint64_t peak[PLAN_SLOT_COUNT_MAX];
+} Liveness;
+
+static void
+live_add(Liveness *liveness, uint32_t slot, uint64_t bytes)
+{
+    uint64_t *const live = &liveness->live[slot];
+    *live = *live > INT64_MAX - bytes ? INT64_MAX : *live + bytes;
+    liveness->peak[slot] = *live > liveness->peak[slot] ? *live : liveness->peak[slot];
+}
+
+/* Copied nodes count on every slot for the whole run: constants stay anyway, feeds for the most part. */
+static void
+count_copies(const Compile *compile, Liveness *liveness)
+{
+    for (uint32_t id = 0; id < compile->graph->node_count; id++) {
+        if (compile->slots[id] != SLOT_COPIED) {
+            continue;
+        }
+        const uint64_t bytes = node_bytes(compile, &compile->graph->nodes[id]);
+        for (uint32_t slot = 0; slot < compile->slot_count; slot++) {
+            live_add(liveness, slot, bytes);
+        }
+    }
+}
+
+/* Gives back what is read for the last time here, once, however often the node reads it. */
+static void
+count_last_reads(const Compile *compile, const Node *node, uint32_t place, uint32_t *last, Liveness *liveness)
+{
+    for (uint32_t index = 0; index < node->input_count; index++) {
+        const uint32_t source = node->inputs[index].node;
+        if (source == NODE_NONE || last[source] != place || compile->slots[source] == SLOT_COPIED) {
+            continue;
+        }
+        last[source] = UINT32_MAX;
+        const uint64_t bytes = node_bytes(compile, &compile->graph->nodes[source]);
+        uint64_t *const live = &liveness->live[compile->slots[source]];
+        *live = *live > bytes ? *live - bytes : 0;
+    }
+}
+
+Status
+estimate_slots(const Compile *compile, PlanSlot *slots)
+{
+    const Graph *const graph = compile->graph;
+    uint32_t *const last = compile_alloc(compile, graph->node_count, sizeof *last);
+    if (last == NULL) {
+        return compile_no_memory(compile);
+    }
+    find_last_reads(compile, last);
+    Liveness liveness = {0};
+    count_copies(compile, &liveness);
+    for (uint32_t place = 0; place < graph->node_count; place++) {
+        const Node *const node = &graph->nodes[graph->order[place]];
+        const uint32_t slot = compile->slots[node->id];
+        if (slot != SLOT_COPIED) {
+            live_add(&liveness, slot, node_bytes(compile, node));
+            slots[slot].cost += node_cost(compile, node);
+        }
+        count_last_reads(compile, node, place, last, &liveness);
+    }
+    for (uint32_t slot = 0; slot < compile->slot_count; slot++) {
+        slots[slot].memory = liveness.peak[slot];
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,141 @@
+/* A plan for people. */
+#include "gateway/plan/plan.h"
+
+static void
+write_shape(JsonWriter *writer, const Shape *shape)
+{
+    json_write_name(writer, "shape");
+    if (shape->rank < 0) {
+        json_write_null(writer);
+        return;
+    }
+    json_write_array_begin(writer);
+    for (int index = 0; index < shape->rank; index++) {
+        json_write_int64(writer, shape->dims[index]);
+    }
+    json_write_array_end(writer);
+}
+
+static void
+write_slots(JsonWriter *writer, const Plan *plan)
+{
+    json_write_name(writer, "slots");
+    json_write_array_begin(writer);
+    for (size_t index = 0; index < plan->slot_count; index++) {
+        const PlanSlot *const slot = &plan->slots[index];
+        json_write_object_begin(writer);
+        json_member_uint64(writer, "slot", index);
+        json_member_string(writer, "device_type", slot->device_type);
+        if (slot->task != PLAN_TASK_NONE) {
+            json_member_int64(writer, "task", slot->task);
+        }
+        json_member_uint64(writer, "memory_bytes", slot->memory);
+        json_member_double(writer, "operations", slot->cost);
+        json_write_object_end(writer);
+    }
+    json_write_array_end(writer);
+}
+
+static void
+write_names(JsonWriter *writer, const char *name, const Slice *names, const uint32_t *positions, size_t count)
+{
+    json_write_name(writer, name);
+    json_write_array_begin(writer);
+    for (size_t index = 0; index < count; index++) {
+        json_write_slice(writer, names[positions[index]]);
+    }
+    json_write_array_end(writer);
+}
+
+static void
+write_blobs(JsonWriter *writer, const PlanPartition *partition)
+{
+    json_write_name(writer, "blobs");
+    json_write_array_begin(writer);
+    for (size_t index = 0; index < partition->blob_count; index++) {
+        json_write_object_begin(writer);
+        json_member_string(writer, "sha256", partition->blobs[index].sha256);
+        json_member_uint64(writer, "bytes", tensor_byte_size(&partition->blobs[index].tensor));
+        json_write_object_end(writer);
+    }
+    json_write_array_end(writer);
+}
+
+static void
+write_partitions(JsonWriter *writer, const Plan *plan)
+{
+    json_write_name(writer, "partitions");
+    json_write_array_begin(writer);
+    for (size_t index = 0; index < plan->partition_count; index++) {
+        const PlanPartition *const partition = &plan->partitions[index];
+        json_write_object_begin(writer);
+        json_member_uint64(writer, "slot", partition->slot);
+        json_member_string(writer, "digest", partition->digest);
+        json_member_uint64(writer, "nodes", partition->node_count);
+        json_member_uint64(writer, "bytes", partition->document.size);
+        write_names(writer, "feeds", plan->feeds, partition->feeds, partition->feed_count);
+        write_names(writer, "fetches", plan->fetches, partition->fetches, partition->fetch_count);
+        write_blobs(writer, partition);
+        json_write_object_end(writer);
+    }
+    json_write_array_end(writer);
+}
+
+static void
+write_transfers(JsonWriter *writer, const Plan *plan)
+{
+    json_write_name(writer, "transfers");
+    json_write_array_begin(writer);
+    for (size_t index = 0; index < plan->transfer_count; index++) {
+        const PlanTransfer *const transfer = &plan->transfers[index];
+        json_write_object_begin(writer);
+        json_member_string(writer, "tensor", transfer->tensor_name);
+        json_member_slice(writer, "node", transfer->node);
+        json_member_uint64(writer, "from", transfer->from);
+        json_member_uint64(writer, "to", transfer->to);
+        json_member_boolean(writer, "control", transfer->is_control);
+        json_member_string(writer, "dtype", dtype_name(transfer->dtype));
+        write_shape(writer, &transfer->shape);
+        json_member_uint64(writer, "bytes", transfer->bytes);
+        json_write_object_end(writer);
+    }
+    json_write_array_end(writer);
+}
+
+/* "next to its input 'conv1'". */
+static void
+write_reason(JsonWriter *writer, const PlanDecision *decision)
+{
+    AUTO_BUFFER reason = {0};
+    buffer_append_string(&reason, decision->why);
+    if (decision->subject.size > 0) {
+        buffer_append_format(&reason, " '%.*s'", SLICE_PRINT(decision->subject));
+    }
+    json_member_slice(writer, "reason", buffer_slice(&reason));
+}
+
+static void
+write_decisions(JsonWriter *writer, const Plan *plan)
+{
+    json_write_name(writer, "nodes");
+    json_write_array_begin(writer);
+    for (size_t index = 0; index < plan->decision_count; index++) {
+        const PlanDecision *const decision = &plan->decisions[index];
+        json_write_object_begin(writer);
+        json_member_slice(writer, "node", decision->node);
+        json_member_uint64(writer, "slot", decision->slot);
+        json_member_string(writer, "device", "/device:CPU:0");
+        write_reason(writer, decision);
+        json_write_object_end(writer);
+    }
+    json_write_array_end(writer);
+}
+
+void
+plan_write_json(JsonWriter *writer, const Plan *plan)
+{
+    write_slots(writer, plan);
+    write_partitions(writer, plan);
+    write_transfers(writer, plan);
+    write_decisions(writer, plan);
+}

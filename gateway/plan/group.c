@@ -1,0 +1,117 @@
+/* Nodes that must share a slot: by "_class" ("loc:@x"), by an edge that carries a reference or a resource, by
+ * being in one loop (TensorFlow's ColocationGraph, with whole loops added). */
+#include "gateway/plan/compile.h"
+
+typedef struct Groups {
+    const Compile *compile;
+    uint32_t *parents; /* union-find; a root is the smallest id of its group */
+    Map *by_name;      /* "x" of "loc:@x" → a place in `parents` */
+} Groups;
+
+static uint32_t
+root_of(const Groups *groups, uint32_t id)
+{
+    uint32_t *const parents = groups->parents;
+    while (parents[id] != id) {
+        parents[id] = parents[parents[id]];
+        id = parents[id];
+    }
+    return id;
+}
+
+static void
+unite(const Groups *groups, uint32_t left, uint32_t right)
+{
+    const uint32_t left_root = root_of(groups, left);
+    const uint32_t right_root = root_of(groups, right);
+    if (left_root < right_root) {
+        groups->parents[right_root] = left_root;
+    } else {
+        groups->parents[left_root] = right_root;
+    }
+}
+
+static Status
+join(const Groups *groups, uint32_t id, Slice name)
+{
+    const uint32_t *const member = map_get(groups->by_name, name);
+    if (member != NULL) {
+        unite(groups, (uint32_t)(member - groups->parents), id);
+        return STATUS_OK;
+    }
+    return map_put(groups->by_name, name, &groups->parents[id]) ? STATUS_OK
+                                                                : compile_no_memory(groups->compile);
+}
+
+/* A node without "loc:@" is a member of the group named after itself, so that others can join it. */
+static Status
+join_named(const Groups *groups, uint32_t id)
+{
+    static const Slice prefix = {.data = "loc:@", .size = 5};
+    const Node *const origin = groups->compile->origins[id];
+    const AttrValue *const classes = origin == NULL ? NULL : node_attr(origin, "_class");
+    bool has_joined = origin == NULL;
+    for (size_t index = 0; classes != NULL && classes->is_list && index < classes->value.list.count;
+         index++) {
+        const AttrValue *const item = &classes->value.list.items[index];
+        if (item->kind == ATTR_STRING && slice_starts_with(item->value.s, prefix)) {
+            TRY(join(groups, id, slice_part(item->value.s, prefix.size, SIZE_MAX)));
+            has_joined = true;
+        }
+    }
+    return has_joined ? STATUS_OK : join(groups, id, origin->name);
+}
+
+static bool
+is_single(const OpArgument *argument)
+{
+    return argument->number_attr.size == 0 && argument->type_list_attr.size == 0;
+}
+
+/* Reference arguments stand before any list in every op that has them, so that positions agree. */
+static void
+join_handles(const Groups *groups, const Node *node)
+{
+    for (uint32_t index = 0; index < node->input_count; index++) {
+        const uint32_t source = node->inputs[index].node;
+        const bool is_handle = node->input_dtypes[index] == DTYPE_RESOURCE;
+        bool is_reference = index < node->op->input_count && node->op->inputs[index].is_reference;
+        for (uint32_t before = 0; is_reference && before < index; before++) {
+            is_reference = is_single(&node->op->inputs[before]);
+        }
+        if (source != NODE_NONE && (is_handle || is_reference)) {
+            unite(groups, source, node->id);
+        }
+    }
+}
+
+Status
+group_nodes(const Compile *compile, uint32_t **ret_groups)
+{
+    const Graph *const graph = compile->graph;
+    uint32_t *loops = NULL;
+    TRY(find_loops(compile, &loops));
+    const Groups groups = {
+        .compile = compile,
+        .parents = compile_alloc(compile, graph->node_count, sizeof *groups.parents),
+        .by_name = compile_map(compile),
+    };
+    if (groups.parents == NULL || groups.by_name == NULL) {
+        return compile_no_memory(compile);
+    }
+    for (uint32_t id = 0; id < graph->node_count; id++) {
+        groups.parents[id] = id;
+    }
+    for (uint32_t id = 0; id < graph->node_count; id++) {
+        TRY(join_named(&groups, id));
+        join_handles(&groups, &graph->nodes[id]);
+        if (loops[id] != NODE_NONE) {
+            unite(&groups, loops[id], id);
+        }
+    }
+    for (uint32_t id = 0; id < graph->node_count; id++) {
+        groups.parents[id] = root_of(&groups, id);
+    }
+    *ret_groups = groups.parents;
+    return STATUS_OK;
+}

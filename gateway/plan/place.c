@@ -1,0 +1,364 @@
+/* Every node onto a slot, with the reason.
+ *
+ *   1. Groups of nodes that must be together; the task each asks for. Tasks take slots in ascending order.
+ *   2. In topological order: what asks for a task gets its slot. Light nodes, and under the local policy all
+ *      others too, go where most bytes of their inputs are. Under the spread policy heavy ones take turns.
+ *   3. Light nodes without an input that has a place wait and go to their first reader, backwards.
+ *   4. Constants and feeds are copied to every slot that reads them: no hop, no transfer.
+ *   5. Slots that nobody uses are closed up. */
+#include <stdlib.h>
+
+#include "gateway/plan/compile.h"
+
+typedef struct Placement {
+    Compile *compile;
+    const uint32_t *groups; /* of each node, its group's first node */
+    int32_t *tasks;         /* what each node itself asks for */
+    uint32_t *group_sizes;  /* of each group's first node, as all with this prefix */
+    int32_t *group_tasks;
+    uint32_t *group_askers;
+    uint32_t *group_slots;
+    bool *has_reader;
+    uint32_t *wanted; /* of a node that waits: the slot of its first reader … */
+    uint32_t *wanted_by;
+    uint32_t turn;
+} Placement;
+
+/* --- 1. Tasks ------------------------------------------------------------------------------------------- */
+
+static Status
+add_request(const Placement *placement, uint32_t id)
+{
+    const Compile *const compile = placement->compile;
+    const Node *const node = &compile->graph->nodes[id];
+    const uint32_t group = placement->groups[id];
+    int32_t task = PLAN_TASK_NONE;
+    placement->group_sizes[group]++;
+    TRY(device_request(compile, node, &task));
+    placement->tasks[id] = task;
+    if (task == PLAN_TASK_NONE) {
+        return STATUS_OK;
+    }
+    if (placement->group_tasks[group] != PLAN_TASK_NONE && placement->group_tasks[group] != task) {
+        const Node *const asker = &compile->graph->nodes[placement->group_askers[group]];
+        return call_fail(compile->call, STATUS_INVALID_ARGUMENT,
+            "nodes '%.*s' and '%.*s' must be together, but ask for '%.*s' and '%.*s'",
+            SLICE_PRINT(asker->name), SLICE_PRINT(node->name), SLICE_PRINT(asker->def->device),
+            SLICE_PRINT(node->def->device));
+    }
+    if (placement->group_tasks[group] == PLAN_TASK_NONE) {
+        placement->group_tasks[group] = task;
+        placement->group_askers[group] = id;
+    }
+    return STATUS_OK;
+}
+
+static int
+compare_tasks(const void *left, const void *right)
+{
+    const int32_t a = *(const int32_t *)left;
+    const int32_t b = *(const int32_t *)right;
+    return (a > b) - (a < b);
+}
+
+static bool
+has_task(const Compile *compile, uint32_t count, int32_t task)
+{
+    for (uint32_t slot = 0; slot < count; slot++) {
+        if (compile->slot_tasks[slot] == task) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Ties break by task number, not by name: task 2 stands before task 10. */
+static Status
+open_slots(const Placement *placement)
+{
+    Compile *const compile = placement->compile;
+    uint32_t count = 0;
+    for (uint32_t id = 0; id < compile->graph->node_count; id++) {
+        const int32_t task = placement->group_tasks[id];
+        if (task == PLAN_TASK_NONE || has_task(compile, count, task)) {
+            continue;
+        }
+        if (count == PLAN_SLOT_COUNT_MAX) {
+            return call_fail(compile->call, STATUS_INVALID_ARGUMENT,
+                "the nodes of this step ask for more than %d worker tasks", PLAN_SLOT_COUNT_MAX);
+        }
+        compile->slot_tasks[count++] = task;
+    }
+    qsort(compile->slot_tasks, count, sizeof *compile->slot_tasks, compare_tasks);
+    const uint32_t wanted = compile->request->signature->options.slot_count;
+    for (; count < wanted; count++) {
+        compile->slot_tasks[count] = PLAN_TASK_NONE;
+    }
+    compile->slot_count = count;
+    return STATUS_OK;
+}
+
+static uint32_t
+slot_of_task(const Compile *compile, int32_t task)
+{
+    uint32_t slot = 0;
+    while (compile->slot_tasks[slot] != task) {
+        slot++;
+    }
+    return slot;
+}
+
+/* --- 2. Forward ----------------------------------------------------------------------------------------- */
+
+/* Ops that only look at, rename or reshape what they read. */
+static bool
+is_light(const Node *node)
+{
+    static const char *const light[] = {"_Retval", "CheckNumerics", "ExpandDims", "Identity", "IdentityN",
+        "NoOp", "PreventGradient", "Rank", "Reshape", "Shape", "ShapeN", "Size", "Snapshot", "Squeeze",
+        "StopGradient", "onnx::Flatten", "onnx::Identity", "onnx::Reshape", "onnx::Shape", "onnx::Size",
+        "onnx::Squeeze", "onnx::Unsqueeze"};
+    if (node->op->flags & (OP_SOURCE | OP_CONTROL_FLOW)) {
+        return true;
+    }
+    for (size_t index = 0; index < COUNT_OF(light); index++) {
+        if (op_is(node, light[index])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What costs nothing to have twice and can start at once. */
+static bool
+is_copied(const Placement *placement, const Node *node)
+{
+    const uint32_t group = placement->groups[node->id];
+    return (op_is(node, "Const") || op_is(node, "_Arg")) && node->control_count == 0 &&
+           placement->group_sizes[group] == 1 && placement->group_tasks[group] == PLAN_TASK_NONE &&
+           placement->has_reader[node->id] && !placement->compile->is_target[node->id];
+}
+
+static void
+put(Placement *placement, const Node *node, uint32_t slot, const char *why, Slice subject)
+{
+    Compile *const compile = placement->compile;
+    compile->slots[node->id] = slot;
+    compile->whys[node->id] = why;
+    compile->subjects[node->id] = subject;
+    placement->group_slots[placement->groups[node->id]] = slot;
+}
+
+static bool
+has_place(const Compile *compile, uint32_t id)
+{
+    return id != NODE_NONE && compile->slots[id] != SLOT_NONE && compile->slots[id] != SLOT_COPIED;
+}
+
+/* The slot that holds most bytes of the node's inputs, the lowest of equals; its first control input's when
+ * there is no data. NULL when no input has a place. */
+static const Node *
+nearest_input(const Compile *compile, const Node *node)
+{
+    uint64_t bytes[PLAN_SLOT_COUNT_MAX] = {0};
+    const Node *first[PLAN_SLOT_COUNT_MAX] = {NULL};
+    for (uint32_t index = 0; index < node->input_count; index++) {
+        const Endpoint endpoint = node->inputs[index];
+        if (!has_place(compile, endpoint.node)) {
+            continue;
+        }
+        const Node *const source = &compile->graph->nodes[endpoint.node];
+        const uint32_t slot = compile->slots[endpoint.node];
+        bytes[slot] += estimate_bytes(compile, source, endpoint.port) / PLAN_SLOT_COUNT_MAX + 1;
+        first[slot] = first[slot] == NULL ? source : first[slot];
+    }
+    uint32_t best = 0;
+    for (uint32_t slot = 1; slot < compile->slot_count; slot++) {
+        best = bytes[slot] > bytes[best] ? slot : best;
+    }
+    for (uint32_t index = 0; first[best] == NULL && index < node->control_count; index++) {
+        if (has_place(compile, node->controls[index])) {
+            return &compile->graph->nodes[node->controls[index]];
+        }
+    }
+    return first[best];
+}
+
+static void
+place_free(Placement *placement, const Node *node)
+{
+    Compile *const compile = placement->compile;
+    const bool is_alone = placement->group_sizes[placement->groups[node->id]] == 1;
+    const bool is_spread = compile->request->signature->options.placement == PLACEMENT_SPREAD;
+    const bool is_small = is_alone && is_light(node);
+    const Node *const near = is_spread && !is_small ? NULL : nearest_input(compile, node);
+    if (near != NULL) {
+        put(placement, node, compile->slots[near->id], "next to its input", near->name);
+    } else if (is_small) {
+        compile->slots[node->id] = SLOT_NONE;
+    } else if (is_spread) {
+        put(placement, node, placement->turn++ % compile->slot_count, "next in turn", SLICE(""));
+    } else {
+        put(placement, node, 0, "nothing asks for another place", SLICE(""));
+    }
+}
+
+static void
+place_forward(Placement *placement, const Node *node)
+{
+    Compile *const compile = placement->compile;
+    const uint32_t group = placement->groups[node->id];
+    const int32_t task = placement->group_tasks[group];
+    if (is_copied(placement, node)) {
+        const bool is_feed = op_is(node, "_Arg");
+        compile->slots[node->id] = SLOT_COPIED;
+        compile->whys[node->id] =
+            is_feed ? "a feed goes to where it is read" : "a constant is copied to its readers";
+        compile->subjects[node->id] = SLICE("");
+    } else if (task != PLAN_TASK_NONE) {
+        const Node *const asker = &compile->graph->nodes[placement->group_askers[group]];
+        const bool is_own = placement->tasks[node->id] == task;
+        put(placement, node, slot_of_task(compile, task), is_own ? "asks for" : "together with",
+            is_own ? node->def->device : asker->name);
+    } else if (placement->group_slots[group] != SLOT_NONE) {
+        put(placement, node, placement->group_slots[group], "together with",
+            compile->graph->nodes[group].name);
+    } else {
+        place_free(placement, node);
+    }
+}
+
+/* --- 3. Backward ---------------------------------------------------------------------------------------- */
+
+static void
+want(Placement *placement, uint32_t id, const Node *reader)
+{
+    if (id != NODE_NONE) {
+        placement->wanted[id] = placement->compile->slots[reader->id];
+        placement->wanted_by[id] = reader->id;
+    }
+}
+
+/* Readers come before what they read, so that the last wish is the first reader's. */
+static void
+place_backward(Placement *placement, const Node *node)
+{
+    Compile *const compile = placement->compile;
+    if (compile->slots[node->id] == SLOT_NONE && placement->wanted[node->id] != SLOT_NONE) {
+        put(placement, node, placement->wanted[node->id], "next to its reader",
+            compile->graph->nodes[placement->wanted_by[node->id]].name);
+    } else if (compile->slots[node->id] == SLOT_NONE) {
+        put(placement, node, 0, "nothing asks for another place", SLICE(""));
+    }
+    if (compile->slots[node->id] == SLOT_COPIED) {
+        return;
+    }
+    for (uint32_t index = node->control_count; index-- > 0;) {
+        want(placement, node->controls[index], node);
+    }
+    for (uint32_t index = node->input_count; index-- > 0;) {
+        want(placement, node->inputs[index].node, node);
+    }
+}
+
+/* --- 5. Closing up -------------------------------------------------------------------------------------- */
+
+static void
+close_slots(Compile *compile)
+{
+    uint32_t numbers[PLAN_SLOT_COUNT_MAX];
+    bool is_used[PLAN_SLOT_COUNT_MAX] = {false};
+    const uint32_t node_count = compile->graph->node_count;
+    for (uint32_t id = 0; id < node_count; id++) {
+        if (compile->slots[id] != SLOT_COPIED) {
+            is_used[compile->slots[id]] = true;
+        }
+    }
+    uint32_t count = 0;
+    for (uint32_t slot = 0; slot < compile->slot_count; slot++) {
+        numbers[slot] = count;
+        compile->slot_tasks[count] = compile->slot_tasks[slot];
+        count += is_used[slot];
+    }
+    for (uint32_t id = 0; id < node_count; id++) {
+        if (compile->slots[id] != SLOT_COPIED) {
+            compile->slots[id] = numbers[compile->slots[id]];
+        }
+    }
+    compile->slot_count = count;
+}
+
+/* --- All ------------------------------------------------------------------------------------------------ */
+
+static Status
+alloc_all(Placement *placement)
+{
+    Compile *const compile = placement->compile;
+    const uint32_t count = compile->graph->node_count;
+    compile->slots = compile_alloc(compile, count, sizeof *compile->slots);
+    compile->whys = compile_alloc(compile, count, sizeof *compile->whys);
+    compile->subjects = compile_alloc(compile, count, sizeof *compile->subjects);
+    placement->tasks = compile_alloc(compile, count, sizeof *placement->tasks);
+    placement->group_sizes = compile_alloc(compile, count, sizeof *placement->group_sizes);
+    placement->group_tasks = compile_alloc(compile, count, sizeof *placement->group_tasks);
+    placement->group_askers = compile_alloc(compile, count, sizeof *placement->group_askers);
+    placement->group_slots = compile_alloc(compile, count, sizeof *placement->group_slots);
+    placement->has_reader = compile_alloc(compile, count, sizeof *placement->has_reader);
+    placement->wanted = compile_alloc(compile, count, sizeof *placement->wanted);
+    placement->wanted_by = compile_alloc(compile, count, sizeof *placement->wanted_by);
+    const bool is_all = compile->slots != NULL && compile->whys != NULL && compile->subjects != NULL &&
+                        placement->tasks != NULL && placement->group_sizes != NULL &&
+                        placement->group_tasks != NULL && placement->group_askers != NULL &&
+                        placement->group_slots != NULL && placement->has_reader != NULL &&
+                        placement->wanted != NULL && placement->wanted_by != NULL;
+    if (!is_all) {
+        return compile_no_memory(compile);
+    }
+    for (uint32_t id = 0; id < count; id++) {
+        compile->slots[id] = SLOT_NONE;
+        placement->group_tasks[id] = PLAN_TASK_NONE;
+        placement->group_slots[id] = SLOT_NONE;
+        placement->wanted[id] = SLOT_NONE;
+    }
+    return STATUS_OK;
+}
+
+static void
+find_readers(const Placement *placement)
+{
+    const Graph *const graph = placement->compile->graph;
+    for (uint32_t id = 0; id < graph->node_count; id++) {
+        const Node *const node = &graph->nodes[id];
+        for (uint32_t index = 0; index < node->input_count; index++) {
+            if (node->inputs[index].node != NODE_NONE) {
+                placement->has_reader[node->inputs[index].node] = true;
+            }
+        }
+        for (uint32_t index = 0; index < node->control_count; index++) {
+            placement->has_reader[node->controls[index]] = true;
+        }
+    }
+}
+
+Status
+place(Compile *compile)
+{
+    const Graph *const graph = compile->graph;
+    uint32_t *groups = NULL;
+    TRY(group_nodes(compile, &groups));
+    Placement placement = {.compile = compile, .groups = groups};
+    TRY(alloc_all(&placement));
+    find_readers(&placement);
+    for (uint32_t id = 0; id < graph->node_count; id++) {
+        TRY(add_request(&placement, id));
+    }
+    TRY(open_slots(&placement));
+    for (uint32_t index = 0; index < graph->node_count; index++) {
+        place_forward(&placement, &graph->nodes[graph->order[index]]);
+    }
+    for (uint32_t index = graph->node_count; index-- > 0;) {
+        place_backward(&placement, &graph->nodes[graph->order[index]]);
+    }
+    close_slots(compile);
+    return STATUS_OK;
+}

@@ -1,0 +1,418 @@
+/* The graph that is left: what fetches and targets need, reading feeds where the author had computed tensors
+ * (TensorFlow's pruning, RewriteGraphForExecution).
+ *
+ * A feed replaces a tensor, not its node: a control edge from the node still runs it. Only a placeholder,
+ * which cannot run, is replaced as a whole, control edges included. */
+#include "gateway/plan/compile.h"
+#include "shared/base/text.h"
+#include "shared/ops/registry.h"
+
+enum { DEF_SIZE_MAX = 1 << 30 };
+
+typedef struct Pruning {
+    Compile *compile;
+    bool *needed;       /* of each source node */
+    bool *is_feed_used; /* of each feed */
+    uint32_t *stack;
+    size_t depth;
+    NodeDef *nodes; /* of the new graph */
+    size_t node_count;
+} Pruning;
+
+/* --- Marking -------------------------------------------------------------------------------------------- */
+
+/* FEED_NONE: the node stays what it is. */
+static uint32_t
+replacing_feed(const Compile *compile, const Node *node)
+{
+    const bool is_placeholder = op_is(node, "Placeholder") || op_is(node, "PlaceholderV2");
+    return is_placeholder ? compile_find_feed(compile, (Endpoint){.node = node->id}) : FEED_NONE;
+}
+
+static void
+mark_node(Pruning *pruning, uint32_t id)
+{
+    const uint32_t feed = replacing_feed(pruning->compile, &pruning->compile->source->nodes[id]);
+    if (feed != FEED_NONE) {
+        pruning->is_feed_used[feed] = true;
+    } else if (!pruning->needed[id]) {
+        pruning->needed[id] = true;
+        pruning->stack[pruning->depth++] = id;
+    }
+}
+
+static void
+mark_inputs(Pruning *pruning, const Node *node)
+{
+    for (uint32_t index = 0; index < node->input_count; index++) {
+        const Endpoint endpoint = node->inputs[index];
+        if (endpoint.node == NODE_NONE) {
+            continue;
+        }
+        const uint32_t feed = compile_find_feed(pruning->compile, endpoint);
+        if (feed != FEED_NONE) {
+            pruning->is_feed_used[feed] = true;
+        } else {
+            mark_node(pruning, endpoint.node);
+        }
+    }
+    for (uint32_t index = 0; index < node->control_count; index++) {
+        mark_node(pruning, node->controls[index]);
+    }
+}
+
+static void
+mark_needed(Pruning *pruning)
+{
+    const Compile *const compile = pruning->compile;
+    const Signature *const signature = compile->request->signature;
+    for (size_t index = 0; index < signature->fetch_count; index++) {
+        mark_node(pruning, compile->fetches[index].node);
+    }
+    for (size_t index = 0; index < signature->target_count; index++) {
+        mark_node(pruning, compile->targets[index]);
+    }
+    while (pruning->depth > 0) {
+        mark_inputs(pruning, &compile->source->nodes[pruning->stack[--pruning->depth]]);
+    }
+}
+
+/* --- What cannot run ------------------------------------------------------------------------------------ */
+
+static Status
+check_known(Call *call, const Node *node)
+{
+    if (node->op != NULL) {
+        return STATUS_OK;
+    }
+    const Slice op = node->def->op;
+    for (size_t index = 0; index + 1 < op.size; index++) {
+        if (op.data[index] == ':' && op.data[index + 1] == ':') {
+            return call_fail(call, STATUS_UNIMPLEMENTED,
+                "node '%.*s' needs op '%.*s' of domain '%.*s', which is "
+                "not known",
+                SLICE_PRINT(node->name), SLICE_PRINT(slice_part(op, index + 2, op.size)),
+                SLICE_PRINT(slice_part(op, 0, index)));
+        }
+    }
+    return call_fail(call, STATUS_UNIMPLEMENTED,
+        "node '%.*s' needs op '%.*s' of domain 'tensorflow', which is not "
+        "known",
+        SLICE_PRINT(node->name), SLICE_PRINT(op));
+}
+
+/* One behind a control edge may stand on a branch that is not taken: then only its running would be wrong. */
+static Status
+check_fed(Call *call, const Graph *graph, const Node *node)
+{
+    const bool is_placeholder = op_is(node, "Placeholder") || op_is(node, "PlaceholderV2");
+    if (!is_placeholder || node->control_count > 0) {
+        return STATUS_OK;
+    }
+    char text[SHAPE_TEXT_SIZE];
+    const Shape shape = resolve_feed_shape(graph, (Endpoint){.node = node->id});
+    return call_fail(call, STATUS_INVALID_ARGUMENT, "placeholder '%.*s' must be fed, with %s %s",
+        SLICE_PRINT(node->name), dtype_name(node->output_dtypes[0]), shape_text(&shape, text));
+}
+
+static Status
+check_needed(const Pruning *pruning)
+{
+    Call *const call = pruning->compile->call;
+    const Graph *const source = pruning->compile->source;
+    for (uint32_t id = 0; id < source->node_count; id++) {
+        if (pruning->needed[id]) {
+            TRY(check_known(call, &source->nodes[id]));
+            TRY(check_fed(call, source, &source->nodes[id]));
+        }
+    }
+    return STATUS_OK;
+}
+
+/* --- Writing -------------------------------------------------------------------------------------------- */
+
+static Slice
+endpoint_name(const Compile *compile, const char *prefix, Endpoint endpoint, uint32_t repetition)
+{
+    const Node *const node = &compile->source->nodes[endpoint.node];
+    Arena *const arena = compile->def->arena;
+    const char *const text =
+        repetition == 0
+            ? text_format(arena, "%s_%.*s_%u", prefix, SLICE_PRINT(node->name), endpoint.port)
+            : text_format(arena, "%s_%.*s_%u_%u", prefix, SLICE_PRINT(node->name), endpoint.port, repetition);
+    return slice_from_string(text);
+}
+
+static Slice
+control_name(const Compile *compile, uint32_t id)
+{
+    const Node *const node = &compile->source->nodes[id];
+    const uint32_t feed = replacing_feed(compile, node);
+    const Slice name =
+        feed == FEED_NONE ? node->name : endpoint_name(compile, "_arg", compile->feeds[feed], 0);
+    return slice_from_string(text_format(compile->def->arena, "^%.*s", SLICE_PRINT(name)));
+}
+
+static void
+write_node(Pruning *pruning, const NodeDef *def, const Node *origin, uint32_t port)
+{
+    Compile *const compile = pruning->compile;
+    compile->origins[pruning->node_count] = origin;
+    compile->ports[pruning->node_count] = port;
+    pruning->nodes[pruning->node_count++] = *def;
+}
+
+/* `_Arg` and `_Retval`: {T, index}. */
+static Attr *
+port_attrs(const Compile *compile, Dtype dtype, uint32_t index)
+{
+    Attr *const attrs = arena_alloc(compile->def->arena, 2 * sizeof *attrs);
+    if (attrs != NULL) {
+        attrs[0] = (Attr){.name = SLICE("T"), .value = {.kind = ATTR_TYPE, .value.type = dtype}};
+        attrs[1] = (Attr){.name = SLICE("index"), .value = {.kind = ATTR_INT, .value.i = index}};
+    }
+    return attrs;
+}
+
+static Status
+write_args(Pruning *pruning)
+{
+    const Compile *const compile = pruning->compile;
+    for (uint32_t feed = 0; feed < compile->request->signature->feed_count; feed++) {
+        if (!pruning->is_feed_used[feed]) {
+            continue;
+        }
+        const Node *const replaced = &compile->source->nodes[compile->feeds[feed].node];
+        const NodeDef def = {
+            .name = endpoint_name(compile, "_arg", compile->feeds[feed], 0),
+            .op = SLICE("_Arg"),
+            .device = SLICE(""),
+            .attrs = port_attrs(compile, compile->feed_dtypes[feed], feed),
+            .attr_count = 2,
+            .pointer = replaced->def->pointer,
+        };
+        if (def.name.data == NULL || def.attrs == NULL) {
+            return compile_no_memory(compile);
+        }
+        write_node(pruning, &def, NULL, feed);
+    }
+    return STATUS_OK;
+}
+
+/* How often the endpoint was fetched before, under other names. */
+static Status
+count_fetch(const Compile *compile, Map *counts, const Endpoint *endpoint, uint32_t *ret_before)
+{
+    const Slice key = slice_of(endpoint, sizeof *endpoint);
+    uint32_t *count = map_get(counts, key);
+    if (count == NULL) {
+        count = compile_alloc(compile, 1, sizeof *count);
+        if (count == NULL || !map_put(counts, key, count)) {
+            return compile_no_memory(compile);
+        }
+    }
+    *ret_before = (*count)++;
+    return STATUS_OK;
+}
+
+static Status
+write_retvals(Pruning *pruning)
+{
+    const Compile *const compile = pruning->compile;
+    Map *const counts = compile_map(compile);
+    if (counts == NULL) {
+        return compile_no_memory(compile);
+    }
+    for (uint32_t fetch = 0; fetch < compile->request->signature->fetch_count; fetch++) {
+        const Endpoint endpoint = compile->fetches[fetch];
+        const Node *const node = &compile->source->nodes[endpoint.node];
+        Slice *const input = arena_alloc(compile->def->arena, sizeof *input);
+        uint32_t before = 0;
+        TRY(count_fetch(compile, counts, &endpoint, &before));
+        const NodeDef def = {
+            .name = endpoint_name(compile, "_retval", endpoint, before),
+            .op = SLICE("_Retval"),
+            .device = SLICE(""),
+            .inputs = input,
+            .input_count = 1,
+            .attrs = port_attrs(compile, node->output_dtypes[endpoint.port], fetch),
+            .attr_count = 2,
+            .pointer = node->def->pointer,
+        };
+        if (def.name.data == NULL || def.attrs == NULL || input == NULL) {
+            return compile_no_memory(compile);
+        }
+        *input = slice_from_string(
+            text_format(compile->def->arena, "%.*s:%u", SLICE_PRINT(node->name), endpoint.port));
+        write_node(pruning, &def, NULL, fetch);
+    }
+    return STATUS_OK;
+}
+
+/* The author's words where they still hold. */
+static Status
+write_inputs(const Compile *compile, const Node *node, NodeDef *def)
+{
+    Slice *const inputs =
+        arena_alloc(compile->def->arena, (node->input_count + node->control_count) * sizeof *inputs);
+    if (inputs == NULL) {
+        return compile_no_memory(compile);
+    }
+    size_t count = 0;
+    for (uint32_t index = 0; index < node->input_count; index++) {
+        const Endpoint endpoint = node->inputs[index];
+        const bool is_absent = endpoint.node == NODE_NONE;
+        const uint32_t feed = is_absent ? FEED_NONE : compile_find_feed(compile, endpoint);
+        inputs[count++] = is_absent           ? SLICE("")
+                          : feed == FEED_NONE ? node->def->inputs[index]
+                                              : endpoint_name(compile, "_arg", endpoint, 0);
+    }
+    for (uint32_t index = 0; index < node->control_count; index++) {
+        inputs[count++] = control_name(compile, node->controls[index]);
+    }
+    for (size_t index = 0; index < count; index++) {
+        if (inputs[index].data == NULL) {
+            return compile_no_memory(compile);
+        }
+    }
+    def->inputs = inputs;
+    def->input_count = count;
+    return STATUS_OK;
+}
+
+/* Without "_class", which may name nodes that are gone; placement reads it of the author's node. */
+static Status
+write_attrs(const Compile *compile, const Node *node, NodeDef *def)
+{
+    Attr *const attrs = arena_alloc(compile->def->arena, node->attr_count * sizeof *attrs);
+    if (attrs == NULL) {
+        return compile_no_memory(compile);
+    }
+    for (size_t index = 0; index < node->attr_count; index++) {
+        if (!slice_equals_string(node->attrs[index].name, "_class")) {
+            attrs[def->attr_count++] = node->attrs[index];
+        }
+    }
+    def->attrs = attrs;
+    return STATUS_OK;
+}
+
+static Status
+write_needed(Pruning *pruning)
+{
+    const Compile *const compile = pruning->compile;
+    for (uint32_t id = 0; id < compile->source->node_count; id++) {
+        const Node *const node = &compile->source->nodes[id];
+        if (!pruning->needed[id]) {
+            continue;
+        }
+        NodeDef def = {.name = node->name,
+            .op = node->def->op,
+            .device = node->def->device,
+            .pointer = node->def->pointer};
+        TRY(write_inputs(compile, node, &def));
+        TRY(write_attrs(compile, node, &def));
+        write_node(pruning, &def, node, 0);
+    }
+    return STATUS_OK;
+}
+
+static void
+graph_def_release(void *def)
+{
+    graph_def_unref(def);
+}
+
+static void
+graph_release(void *graph)
+{
+    graph_unref(graph);
+}
+
+static Status
+alloc_result(Pruning *pruning)
+{
+    Compile *const compile = pruning->compile;
+    const Signature *const signature = compile->request->signature;
+    const size_t count = compile->source->node_count + signature->feed_count + signature->fetch_count;
+    GraphDef *const def = graph_def_new(DEF_SIZE_MAX);
+    compile->def = def == NULL ? NULL : arena_defer(compile->call->arena, graph_def_release, def);
+    if (compile->def == NULL) {
+        graph_def_unref(def);
+        return compile_no_memory(compile);
+    }
+    pruning->nodes = arena_alloc(def->arena, count * sizeof *pruning->nodes);
+    compile->origins = compile_alloc(compile, count, sizeof *compile->origins);
+    compile->ports = compile_alloc(compile, count, sizeof *compile->ports);
+    const bool is_all = pruning->nodes != NULL && compile->origins != NULL && compile->ports != NULL;
+    return is_all ? STATUS_OK : compile_no_memory(compile);
+}
+
+static Status
+link_result(Pruning *pruning)
+{
+    Compile *const compile = pruning->compile;
+    const GraphDef *const from = compile->source->def;
+    GraphDef *const def = compile->def;
+    def->nodes = pruning->nodes;
+    def->node_count = pruning->node_count;
+    def->functions = from->functions;
+    def->function_count = from->function_count;
+    def->producer = from->producer;
+    def->min_consumer = from->min_consumer;
+    const GraphLimits limits = {.node_count_max = def->node_count, .allows_internal = true};
+    Graph *graph = NULL;
+    TRY(graph_link(compile->call, def, op_find, limits, &graph));
+    compile->graph = arena_defer(compile->call->arena, graph_release, graph);
+    if (compile->graph == NULL) {
+        graph_unref(graph);
+        return compile_no_memory(compile);
+    }
+    return STATUS_OK;
+}
+
+/* Found by name, for ids are new. A fed placeholder that is a target stands for its _Arg. */
+static Status
+mark_targets(Compile *compile)
+{
+    compile->is_target = compile_alloc(compile, compile->graph->node_count, sizeof *compile->is_target);
+    if (compile->is_target == NULL) {
+        return compile_no_memory(compile);
+    }
+    for (size_t index = 0; index < compile->request->signature->target_count; index++) {
+        const Node *const target = &compile->source->nodes[compile->targets[index]];
+        const uint32_t feed = replacing_feed(compile, target);
+        const Slice name =
+            feed == FEED_NONE ? target->name : endpoint_name(compile, "_arg", compile->feeds[feed], 0);
+        const Node *const node = graph_find(compile->graph, name);
+        if (node == NULL) {
+            return compile_no_memory(compile);
+        }
+        compile->is_target[node->id] = true;
+    }
+    return STATUS_OK;
+}
+
+Status
+prune(Compile *compile)
+{
+    const size_t node_count = compile->source->node_count;
+    Pruning pruning = {
+        .compile = compile,
+        .needed = compile_alloc(compile, node_count, sizeof *pruning.needed),
+        .is_feed_used =
+            compile_alloc(compile, compile->request->signature->feed_count, sizeof *pruning.is_feed_used),
+        .stack = compile_alloc(compile, node_count, sizeof *pruning.stack),
+    };
+    if (pruning.needed == NULL || pruning.is_feed_used == NULL || pruning.stack == NULL) {
+        return compile_no_memory(compile);
+    }
+    mark_needed(&pruning);
+    TRY(check_needed(&pruning));
+    TRY(alloc_result(&pruning));
+    TRY(write_args(&pruning));
+    TRY(write_needed(&pruning));
+    TRY(write_retvals(&pruning));
+    TRY(link_result(&pruning));
+    return mark_targets(compile);
+}

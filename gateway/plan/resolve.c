@@ -1,0 +1,168 @@
+/* The names of a signature → endpoints of the graph. Names a model declares come first, then `node[:port]`.
+ */
+#include "gateway/plan/compile.h"
+
+/* Tensors a person can send or read; a resource is a handle inside a worker. */
+static bool
+is_transportable(Dtype dtype)
+{
+    return dtype == DTYPE_STRING || dtype_is_copyable(dtype);
+}
+
+Status
+resolve_feed(
+    Call *call, const Graph *graph, const SignatureFeed *feed, Endpoint *ret_endpoint, Dtype *ret_dtype)
+{
+    Endpoint endpoint;
+    if (graph_endpoint(call, graph, feed->name, &endpoint) != STATUS_OK) {
+        return call_wrap(call, "feed");
+    }
+    const Node *const node = &graph->nodes[endpoint.node];
+    /* An unknown op's outputs are unknown too, but a feed may stand in for them. */
+    const Dtype dtype = endpoint.port < node->output_count ? node->output_dtypes[endpoint.port] : feed->dtype;
+    if (!is_transportable(dtype)) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "feed '%.*s' is a %s and cannot be fed",
+            SLICE_PRINT(feed->name), dtype_name(dtype));
+    }
+    if (feed->dtype != DTYPE_INVALID && feed->dtype != dtype) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "feed '%.*s' is %s, the graph expects %s",
+            SLICE_PRINT(feed->name), dtype_name(feed->dtype), dtype_name(dtype));
+    }
+    *ret_endpoint = endpoint;
+    *ret_dtype = dtype;
+    return STATUS_OK;
+}
+
+/* A placeholder of rank 0 says nothing: older graphs write it for "any shape". */
+Shape
+resolve_feed_shape(const Graph *graph, Endpoint endpoint)
+{
+    const Node *const node = &graph->nodes[endpoint.node];
+    const bool is_placeholder = op_is(node, "Placeholder") || op_is(node, "PlaceholderV2");
+    const AttrValue *const shape = is_placeholder ? node_attr(node, "shape") : NULL;
+    const bool is_declared = shape != NULL && shape->kind == ATTR_SHAPE && shape->value.shape.rank != 0;
+    return is_declared ? shape->value.shape : shape_unknown();
+}
+
+Status
+plan_describe_feed(Call *call, const Graph *graph, Slice name, Dtype *ret_dtype, Shape *ret_shape)
+{
+    const SignatureFeed feed = {.name = name, .shape = shape_unknown()};
+    Endpoint endpoint;
+    TRY(resolve_feed(call, graph, &feed, &endpoint, ret_dtype));
+    *ret_shape = resolve_feed_shape(graph, endpoint);
+    return STATUS_OK;
+}
+
+/* --- The lists ------------------------------------------------------------------------------------------ */
+
+static Slice
+endpoint_key(const Endpoint *endpoint)
+{
+    return slice_of(endpoint, sizeof *endpoint);
+}
+
+uint32_t
+compile_find_feed(const Compile *compile, Endpoint endpoint)
+{
+    const Endpoint *const feed = map_get(compile->feed_map, endpoint_key(&endpoint));
+    return feed == NULL ? FEED_NONE : (uint32_t)(feed - compile->feeds);
+}
+
+static Status
+check_feed_shape(Call *call, const Graph *graph, const SignatureFeed *feed, Endpoint endpoint)
+{
+    const Shape declared = resolve_feed_shape(graph, endpoint);
+    Shape merged;
+    if (!shape_merge(&feed->shape, &declared, &merged)) {
+        char given[SHAPE_TEXT_SIZE];
+        char expected[SHAPE_TEXT_SIZE];
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "feed '%.*s' has shape %s, the graph expects %s",
+            SLICE_PRINT(feed->name), shape_text(&feed->shape, given), shape_text(&declared, expected));
+    }
+    return STATUS_OK;
+}
+
+static Status
+resolve_feeds(Compile *compile)
+{
+    const Signature *const signature = compile->request->signature;
+    for (uint32_t index = 0; index < signature->feed_count; index++) {
+        const SignatureFeed *const feed = &signature->feeds[index];
+        Endpoint *const endpoint = &compile->feeds[index];
+        TRY(resolve_feed(compile->call, compile->source, feed, endpoint, &compile->feed_dtypes[index]));
+        TRY(check_feed_shape(compile->call, compile->source, feed, *endpoint));
+        const uint32_t other = compile_find_feed(compile, *endpoint);
+        if (other != FEED_NONE) {
+            return call_fail(compile->call, STATUS_INVALID_ARGUMENT,
+                "feeds '%.*s' and '%.*s' are the same tensor", SLICE_PRINT(signature->feeds[other].name),
+                SLICE_PRINT(feed->name));
+        }
+        if (!map_put(compile->feed_map, endpoint_key(endpoint), endpoint)) {
+            return compile_no_memory(compile);
+        }
+    }
+    return STATUS_OK;
+}
+
+static Status
+resolve_fetch(const Compile *compile, Slice name, Endpoint *ret_endpoint)
+{
+    Endpoint endpoint;
+    if (graph_endpoint(compile->call, compile->source, name, &endpoint) != STATUS_OK) {
+        return call_wrap(compile->call, "fetch");
+    }
+    if (compile_find_feed(compile, endpoint) != FEED_NONE) {
+        return call_fail(
+            compile->call, STATUS_INVALID_ARGUMENT, "'%.*s' is both fed and fetched", SLICE_PRINT(name));
+    }
+    const Node *const node = &compile->source->nodes[endpoint.node];
+    const bool is_known = endpoint.port < node->output_count;
+    if (is_known && !is_transportable(node->output_dtypes[endpoint.port])) {
+        return call_fail(compile->call, STATUS_INVALID_ARGUMENT, "fetch '%.*s' is a %s and cannot be fetched",
+            SLICE_PRINT(name), dtype_name(node->output_dtypes[endpoint.port]));
+    }
+    *ret_endpoint = endpoint;
+    return STATUS_OK;
+}
+
+/* "name", "name:port" and "^name" all select the node. */
+static Status
+resolve_target(const Compile *compile, Slice name, uint32_t *ret_node)
+{
+    const Slice text = slice_starts_with(name, SLICE("^")) ? slice_part(name, 1, name.size) : name;
+    const Node *const node = graph_find(compile->source, text);
+    if (node != NULL) {
+        *ret_node = node->id;
+        return STATUS_OK;
+    }
+    Endpoint endpoint;
+    if (graph_endpoint(compile->call, compile->source, text, &endpoint) != STATUS_OK) {
+        return call_wrap(compile->call, "target");
+    }
+    *ret_node = endpoint.node;
+    return STATUS_OK;
+}
+
+Status
+resolve_names(Compile *compile)
+{
+    const Signature *const signature = compile->request->signature;
+    compile->feeds = compile_alloc(compile, signature->feed_count, sizeof *compile->feeds);
+    compile->feed_dtypes = compile_alloc(compile, signature->feed_count, sizeof *compile->feed_dtypes);
+    compile->feed_map = compile_map(compile);
+    compile->fetches = compile_alloc(compile, signature->fetch_count, sizeof *compile->fetches);
+    compile->targets = compile_alloc(compile, signature->target_count, sizeof *compile->targets);
+    if (compile->feeds == NULL || compile->feed_dtypes == NULL || compile->feed_map == NULL ||
+        compile->fetches == NULL || compile->targets == NULL) {
+        return compile_no_memory(compile);
+    }
+    TRY(resolve_feeds(compile));
+    for (size_t index = 0; index < signature->fetch_count; index++) {
+        TRY(resolve_fetch(compile, signature->fetches[index], &compile->fetches[index]));
+    }
+    for (size_t index = 0; index < signature->target_count; index++) {
+        TRY(resolve_target(compile, signature->targets[index], &compile->targets[index]));
+    }
+    return STATUS_OK;
+}

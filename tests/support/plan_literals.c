@@ -1,0 +1,96 @@
+#include "tests/support/plan_literals.h"
+
+#include "shared/base/text.h"
+#include "shared/formats/graphdef_json.h"
+#include "shared/ops/registry.h"
+#include "tests/support/cmocka_all.h"
+#include "tests/support/graph_literals.h"
+
+enum { NAMES_MAX = 16 };
+
+static size_t
+split_names(const char *text, Slice *ret_names)
+{
+    Slice rest = slice_from_string(text);
+    size_t count = 0;
+    while (rest.size > 0 && slice_split(&rest, ' ', &ret_names[count])) {
+        count++;
+    }
+    return count;
+}
+
+static void
+graph_release(void *graph)
+{
+    graph_unref(graph);
+}
+
+static Status
+make_signature(Call *call, const PlanLiteral *literal, Signature *ret_signature)
+{
+    Slice feed_names[NAMES_MAX];
+    Slice fetches[NAMES_MAX];
+    Slice targets[NAMES_MAX];
+    SignatureFeed feeds[NAMES_MAX];
+    const size_t feed_count = split_names(literal->feeds, feed_names);
+    for (size_t index = 0; index < feed_count; index++) {
+        feeds[index] = (SignatureFeed){.name = feed_names[index], .shape = shape_unknown()};
+    }
+    const Signature given = {
+        .feeds = feeds,
+        .feed_count = feed_count,
+        .fetches = fetches,
+        .fetch_count = split_names(literal->fetches, fetches),
+        .targets = targets,
+        .target_count = split_names(literal->targets, targets),
+        .options = {.placement = literal->placement,
+            .slot_count = literal->slot_count == 0 ? 1 : literal->slot_count,
+            .has_soft_placement = literal->has_soft_placement},
+    };
+    return signature_make(call, SLICE("test"), &given, ret_signature);
+}
+
+Status
+plan_literal(Call *call, const PlanLiteral *literal, Plan **ret_plan)
+{
+    AUTO_GRAPH_DEF def = graph_literal(literal->graph);
+    Graph *graph = NULL;
+    assert_non_null(def);
+    assert_status(call, STATUS_OK, graph_link(call, def, op_find, (GraphLimits){0}, &graph));
+    assert_non_null(arena_defer(call->arena, graph_release, graph));
+    Signature signature;
+    TRY(make_signature(call, literal, &signature));
+    const PlanRequest request = {.graph = graph, .signature = &signature};
+    return plan_compile(call, &request, ret_plan);
+}
+
+const char *
+plan_partition_text(Call *call, const Plan *plan, size_t partition)
+{
+    AUTO_GRAPH_DEF def = NULL;
+    assert_status(call, STATUS_OK, graphdef_json_read(call, plan->partitions[partition].document, &def));
+    AUTO_BUFFER text = {0};
+    for (size_t index = 0; index < def->node_count; index++) {
+        const NodeDef *const node = &def->nodes[index];
+        buffer_append_format(&text, "%.*s = %.*s(", SLICE_PRINT(node->name), SLICE_PRINT(node->op));
+        for (size_t input = 0; input < node->input_count; input++) {
+            buffer_append_format(&text, "%s%.*s", input == 0 ? "" : ", ", SLICE_PRINT(node->inputs[input]));
+        }
+        buffer_append_string(&text, ")\n");
+    }
+    return text_copy(call->arena, buffer_slice(&text));
+}
+
+const char *
+plan_decision_text(Call *call, const Plan *plan, const char *node)
+{
+    for (size_t index = 0; index < plan->decision_count; index++) {
+        const PlanDecision *const decision = &plan->decisions[index];
+        if (slice_equals_string(decision->node, node)) {
+            return text_format(call->arena, "%u %s%s%.*s%s", decision->slot, decision->why,
+                decision->subject.size == 0 ? "" : " '", SLICE_PRINT(decision->subject),
+                decision->subject.size == 0 ? "" : "'");
+        }
+    }
+    return NULL;
+}

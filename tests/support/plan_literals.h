@@ -1,0 +1,23 @@
+/* Plans of graphs written down in a test (graph_literals.h), and partitions as text to compare. */
+#pragma once
+
+#include "gateway/plan/plan.h"
+
+typedef struct PlanLiteral {
+    const char *graph;
+    const char *feeds; /* names with a blank between them; NULL: none */
+    const char *fetches;
+    const char *targets;
+    PlacementPolicy placement;
+    uint32_t slot_count; /* 0 means 1 */
+    bool has_soft_placement;
+} PlanLiteral;
+
+/* Links against the real ops. Everything but the plan lives in call->arena. */
+MUST_USE Status plan_literal(Call *call, const PlanLiteral *literal, Plan **ret_plan);
+
+/* The partition's document read back, a node a line: "y = Add(x, _recv_w_0, ^z)". */
+const char *plan_partition_text(Call *call, const Plan *plan, size_t partition);
+
+/* "1 next to its input 'x'": the slot, the reason. NULL when the plan decides nothing for the node. */
+const char *plan_decision_text(Call *call, const Plan *plan, const char *node);

@@ -1,0 +1,267 @@
+#include "tests/support/call_fixture.h"
+#include "tests/support/plan_literals.h"
+
+static void
+assert_refused(Call *call, const PlanLiteral *literal, const char *message)
+{
+    Plan *plan = NULL;
+    assert_status(call, STATUS_INVALID_ARGUMENT, plan_literal(call, literal, &plan));
+    assert_string_equal(call->error.message, message);
+}
+
+static void
+assert_placed(Call *call, const Plan *plan, const char *node, const char *expected)
+{
+    const char *const text = plan_decision_text(call, plan, node);
+    assert_non_null(text);
+    assert_string_equal(text, expected);
+}
+
+#define CHAIN                                                                                                \
+    "x = Placeholder() dtype=float32 shape=<2,2>\n"                                                          \
+    "w = Const() dtype=float32 value=float32<2,2>(0.5)\n"                                                    \
+    "a = MatMul(x, w) T=float32\n"                                                                           \
+    "i = Identity(a) T=float32\n"                                                                            \
+    "b = MatMul(i, w) T=float32\n"                                                                           \
+    "c = MatMul(b, w) T=float32\n"                                                                           \
+    "d = MatMul(c, w) T=float32\n"
+
+static void
+local_keeps_everything_on_one_slot(void **state)
+{
+    Call *const call = *state;
+    AUTO_PLAN plan = NULL;
+    const PlanLiteral literal = {.graph = CHAIN, .feeds = "x", .fetches = "d", .slot_count = 4};
+    assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
+    assert_int_equal(plan->slot_count, 1);
+    assert_int_equal(plan->slots[0].task, PLAN_TASK_NONE);
+    assert_int_equal(plan->transfer_count, 0);
+    assert_placed(call, plan, "a", "0 nothing asks for another place");
+    assert_placed(call, plan, "d", "0 next to its input 'c'");
+    assert_placed(call, plan, "w", "0 a constant is copied to its readers");
+    assert_placed(call, plan, "x", "0 a feed goes to where it is read");
+}
+
+static void
+spread_gives_compute_nodes_to_the_slots_in_turn(void **state)
+{
+    Call *const call = *state;
+    AUTO_PLAN plan = NULL;
+    const PlanLiteral literal = {
+        .graph = CHAIN, .feeds = "x", .fetches = "d", .placement = PLACEMENT_SPREAD, .slot_count = 2};
+    assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
+    assert_placed(call, plan, "a", "0 next in turn");
+    assert_placed(call, plan, "i", "0 next to its input 'a'");
+    assert_placed(call, plan, "b", "1 next in turn");
+    assert_placed(call, plan, "c", "0 next in turn");
+    assert_placed(call, plan, "d", "1 next in turn");
+    assert_int_equal(plan->transfer_count, 3);
+}
+
+static void
+a_slot_that_nobody_uses_does_not_exist(void **state)
+{
+    Call *const call = *state;
+    AUTO_PLAN plan = NULL;
+    const PlanLiteral literal = {
+        .graph = CHAIN, .feeds = "x", .fetches = "b", .placement = PLACEMENT_SPREAD, .slot_count = 16};
+    assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
+    assert_int_equal(plan->slot_count, 2);
+    assert_int_equal(plan->partition_count, 2);
+}
+
+static void
+a_requested_task_is_honoured_and_what_follows_stays_there(void **state)
+{
+    Call *const call = *state;
+    AUTO_PLAN plan = NULL;
+    const PlanLiteral literal = {
+        .graph = "x = Placeholder() dtype=float32 shape=<8,8>\n"
+                 "a = Neg(x) T=float32 @/job:worker/task:10\n"
+                 "b = Neg(x) T=float32 @/task:2/device:CPU:0\n"
+                 "s = Identity(a) T=float32\n"
+                 "c = Neg(b) T=float32\n"
+                 "d = Add(a, s) T=float32\n",
+        .feeds = "x",
+        .fetches = "c d",
+    };
+    assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
+    assert_int_equal(plan->slot_count, 2);
+    assert_int_equal(plan->slots[0].task, 2);
+    assert_int_equal(plan->slots[1].task, 10);
+    assert_placed(call, plan, "a", "1 asks for '/job:worker/task:10'");
+    assert_placed(call, plan, "b", "0 asks for '/task:2/device:CPU:0'");
+    assert_placed(call, plan, "s", "1 next to its input 'a'");
+    assert_placed(call, plan, "c", "0 next to its input 'b'");
+    assert_placed(call, plan, "d", "1 next to its input 'a'");
+    assert_int_equal(plan->transfer_count, 0);
+}
+
+static void
+most_bytes_decide_which_input_is_nearest(void **state)
+{
+    Call *const call = *state;
+    AUTO_PLAN plan = NULL;
+    const PlanLiteral literal = {
+        .graph = "x = Placeholder() dtype=float32 shape=<1>\n"
+                 "y = Placeholder() dtype=float32 shape=<100,1>\n"
+                 "a = Neg(x) T=float32 @/task:0\n"
+                 "b = Neg(y) T=float32 @/task:1\n"
+                 "c = Add(a, b) T=float32\n",
+        .feeds = "x y",
+        .fetches = "c",
+    };
+    assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
+    assert_placed(call, plan, "c", "1 next to its input 'b'");
+    assert_int_equal(plan->transfer_count, 1);
+    assert_int_equal(plan->transfers[0].bytes, 4);
+}
+
+static void
+a_light_node_on_a_feed_goes_to_its_reader(void **state)
+{
+    Call *const call = *state;
+    AUTO_PLAN plan = NULL;
+    const PlanLiteral literal = {
+        .graph = "x = Placeholder() dtype=float32 shape=<4>\n"
+                 "i = Identity(x) T=float32\n"
+                 "a = Neg(x) T=float32 @/task:0\n"
+                 "b = Neg(i) T=float32 @/task:1\n",
+        .feeds = "x",
+        .fetches = "a b",
+    };
+    assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
+    assert_placed(call, plan, "i", "1 next to its reader 'b'");
+    assert_int_equal(plan->transfer_count, 0);
+    assert_int_equal(plan->partitions[0].feed_count, 1);
+    assert_int_equal(plan->partitions[1].feed_count, 1);
+}
+
+static void
+a_request_nobody_can_honour_is_refused_with_the_reason(void **state)
+{
+    Call *const call = *state;
+#define ASKING(device) "x = Placeholder() dtype=float32 shape=<4>\na = Neg(x) T=float32 @" device "\n"
+    assert_refused(call, &(PlanLiteral){.graph = ASKING("/device:GPU:0"), .feeds = "x", .fetches = "a"},
+        "node 'a' asks for device '/device:GPU:0', but workers have devices of type 'CPU' only");
+    assert_refused(call, &(PlanLiteral){.graph = ASKING("/job:ps/task:0"), .feeds = "x", .fetches = "a"},
+        "node 'a' asks for device '/job:ps/task:0', but the only job is '/job:worker'");
+    assert_refused(call, &(PlanLiteral){.graph = ASKING("/replica:1"), .feeds = "x", .fetches = "a"},
+        "node 'a' asks for device '/replica:1', but the only replica is '/replica:0'");
+    assert_refused(call, &(PlanLiteral){.graph = ASKING("/cpu:1"), .feeds = "x", .fetches = "a"},
+        "node 'a' asks for device '/cpu:1', but the only device of a worker is '/device:CPU:0'");
+    assert_refused(call, &(PlanLiteral){.graph = ASKING("gpu"), .feeds = "x", .fetches = "a"},
+        "node 'a' asks for device 'gpu', but a device is written '/job:worker/task:0/device:CPU:0', or a "
+        "part of "
+        "that");
+    AUTO_PLAN plan = NULL;
+    const PlanLiteral soft = {
+        .graph = ASKING("/job:ps/task:3/gpu:0"), .feeds = "x", .fetches = "a", .has_soft_placement = true};
+    assert_status(call, STATUS_OK, plan_literal(call, &soft, &plan));
+    assert_int_equal(plan->slots[0].task, PLAN_TASK_NONE);
+}
+
+#define TOGETHER(device)                                                                                     \
+    "x = Placeholder() dtype=float32 shape=<4>\n"                                                            \
+    "a = Neg(x) T=float32 @/task:1\n"                                                                        \
+    "b = Neg(x) T=float32 _class=['loc:@a'] " device "\n"                                                    \
+    "c = Neg(b) T=float32 _class=['loc:@gone']\n"                                                            \
+    "d = Neg(a) T=float32 _class=['loc:@gone']\n"                                                            \
+    "gone = Neg(x) T=float32\n"
+
+static void
+colocated_nodes_share_a_slot_also_when_their_anchor_is_pruned(void **state)
+{
+    Call *const call = *state;
+    AUTO_PLAN plan = NULL;
+    const PlanLiteral literal = {.graph = TOGETHER(""),
+        .feeds = "x",
+        .fetches = "c d",
+        .placement = PLACEMENT_SPREAD,
+        .slot_count = 2};
+    assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
+    assert_placed(call, plan, "b", "0 together with 'a'");
+    assert_placed(call, plan, "c", "0 next in turn");
+    assert_placed(call, plan, "d", "0 together with 'c'");
+}
+
+static void
+colocated_nodes_that_ask_for_two_tasks_are_refused(void **state)
+{
+    assert_refused(*state, &(PlanLiteral){.graph = TOGETHER("@/task:2"), .feeds = "x", .fetches = "c d"},
+        "nodes 'a' and 'b' must be together, but ask for '/task:1' and '/task:2'");
+}
+
+#define LOOP(device)                                                                                         \
+    "x = Placeholder() dtype=int32 shape=<>\n"                                                               \
+    "one = Const() dtype=int32 value=int32(1)\n"                                                             \
+    "before = Neg(x) T=int32\n"                                                                              \
+    "e = Enter(before) T=int32 frame_name='f'\n"                                                             \
+    "k = Enter(one) T=int32 frame_name='f'\n"                                                                \
+    "m = Merge(e, n) T=int32 N=2\n"                                                                          \
+    "p = Less(m, k) T=int32\n"                                                                               \
+    "l = LoopCond(p)\n"                                                                                      \
+    "s = Switch(m, l) T=int32\n"                                                                             \
+    "v = Add(s:1, k) T=int32 " device "\n"                                                                   \
+    "n = NextIteration(v) T=int32\n"                                                                         \
+    "q = Exit(s) T=int32\n"                                                                                  \
+    "after = Neg(q) T=int32\n"
+
+static void
+a_loop_stays_on_one_slot_as_a_whole(void **state)
+{
+    Call *const call = *state;
+    AUTO_PLAN plan = NULL;
+    const PlanLiteral literal = {.graph = LOOP("@/task:7"),
+        .feeds = "x",
+        .fetches = "after",
+        .placement = PLACEMENT_SPREAD,
+        .slot_count = 3};
+    assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
+    assert_placed(call, plan, "v", "0 asks for '/task:7'");
+    assert_placed(call, plan, "e", "0 together with 'v'");
+    assert_placed(call, plan, "n", "0 together with 'v'");
+    assert_placed(call, plan, "q", "0 together with 'v'");
+    assert_placed(call, plan, "after", "1 next in turn");
+    assert_int_equal(plan->transfer_count, 1);
+}
+
+static void
+a_feed_inside_a_loop_is_refused(void **state)
+{
+    assert_refused(*state, &(PlanLiteral){.graph = LOOP(""), .feeds = "x v", .fetches = "after"},
+        "node 'm' has inputs from different loops: 'f' and ''");
+}
+
+static void
+slots_have_estimates(void **state)
+{
+    Call *const call = *state;
+    AUTO_PLAN plan = NULL;
+    const PlanLiteral literal = {.graph = CHAIN, .feeds = "x", .fetches = "d"};
+    assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
+    /* x and w for the whole run; of the products two at a time: what is read and what is made. */
+    assert_int_equal(plan->slots[0].memory, 4 * 16);
+    /* Four products of 2·2 elements, 2 multiplications and additions each; one operation an element else. */
+    assert_true(plan->slots[0].cost == 4 * 16 + 4);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CALL_TEST(local_keeps_everything_on_one_slot),
+        CALL_TEST(spread_gives_compute_nodes_to_the_slots_in_turn),
+        CALL_TEST(a_slot_that_nobody_uses_does_not_exist),
+        CALL_TEST(a_requested_task_is_honoured_and_what_follows_stays_there),
+        CALL_TEST(most_bytes_decide_which_input_is_nearest),
+        CALL_TEST(a_light_node_on_a_feed_goes_to_its_reader),
+        CALL_TEST(a_request_nobody_can_honour_is_refused_with_the_reason),
+        CALL_TEST(colocated_nodes_share_a_slot_also_when_their_anchor_is_pruned),
+        CALL_TEST(colocated_nodes_that_ask_for_two_tasks_are_refused),
+        CALL_TEST(a_loop_stays_on_one_slot_as_a_whole),
+        CALL_TEST(a_feed_inside_a_loop_is_refused),
+        CALL_TEST(slots_have_estimates),
+    };
+    return cmocka_run_group_tests_name("gateway/plan/place", tests, NULL, NULL);
+}
