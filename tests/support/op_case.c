@@ -368,7 +368,7 @@ run_once(Run *run, Knowledge knowledge)
         for (int index = 0; index < call.error.detail_count; index++) {
             print_error("%s: %s\n", call.error.details[index].pointer, call.error.details[index].detail);
         }
-        return knowledge != KNOWS_NOTHING && check_error(run, status);
+        return check_error(run, status);
     }
     return check_compute(run, graph_find(graph, SLICE("subject")), inferred, knowledge);
 }

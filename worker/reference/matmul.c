@@ -1,4 +1,6 @@
 /* Products of matrices. */
+#include "worker/reference/primitives/broadcast.h"
+#include "worker/reference/primitives/elements.h"
 #include "worker/reference/primitives/matrix.h"
 #include "worker/reference/primitives/outputs.h"
 
@@ -36,10 +38,82 @@ batch_matmul_compute(KernelContext *context)
     return STATUS_OK;
 }
 
+/* The same elements as at least a matrix: a vector is a row on the left, a column on the right. */
+static Tensor
+as_matrix(const Tensor *tensor, bool is_left)
+{
+    Tensor matrix = *tensor;
+    if (tensor->shape.rank == 1) {
+        matrix.shape.rank = 2;
+        matrix.shape.dims[is_left ? 0 : 1] = 1;
+        matrix.shape.dims[is_left ? 1 : 0] = tensor->shape.dims[0];
+    }
+    return matrix;
+}
+
+static Status
+onnx_matmul_compute(KernelContext *context)
+{
+    Tensor *output = NULL;
+    TRY(output_new(context, &output));
+    const Tensor a = as_matrix(&context->inputs[0], true);
+    const Tensor b = as_matrix(&context->inputs[1], false);
+    Tensor product = *output;
+    const int columns = b.shape.rank - 1;
+    if (context->inputs[0].shape.rank == 1 || context->inputs[1].shape.rank == 1) {
+        product.shape = a.shape.rank > b.shape.rank ? a.shape : b.shape;
+        product.shape.dims[product.shape.rank - 2] = a.shape.dims[a.shape.rank - 2];
+        product.shape.dims[product.shape.rank - 1] = b.shape.dims[columns];
+    }
+    matrix_multiply(&a, false, &b, false, &product);
+    return STATUS_OK;
+}
+
+#define SCALE_LOOP(name, unused, upper, lower, storage, compute, read, write)                                \
+    static void name##_##lower(const ElementRun *run)                                                        \
+    {                                                                                                        \
+        const storage *x = run->inputs[0];                                                                   \
+        const storage *y = run->inputs[1];                                                                   \
+        storage *z = run->output;                                                                            \
+        for (int64_t n = 0; n < run->count; n++) {                                                           \
+            const double product = (double)read(x[n * run->strides[0]]) * (double)run->parameters[0];        \
+            const double added =                                                                             \
+                y == NULL ? 0 : (double)read(y[n * run->strides[1]]) * (double)run->parameters[1];           \
+            z[n] = write((compute)(product + added));                                                        \
+        }                                                                                                    \
+    }
+
+FLOATING_ELEMENTS(SCALE_LOOP, scale, )
+static const ElementLoop scale_loops[DTYPE_COUNT] = {FLOATING_LOOPS(scale)};
+
+static bool
+gemm_supports(const Node *node)
+{
+    return scale_loops[node->input_dtypes[0]] != NULL;
+}
+
+static Status
+gemm_compute(KernelContext *context)
+{
+    const Node *node = context->node;
+    Tensor *output = NULL;
+    TRY(output_new(context, &output));
+    matrix_multiply(&context->inputs[0], node_attr_int(node, "transA") != 0, &context->inputs[1],
+        node_attr_int(node, "transB") != 0, output);
+    const bool has_addend = context->input_count > 2 && context->inputs[2].dtype != DTYPE_INVALID;
+    const float factors[] = {node_attr_float(node, "alpha"), node_attr_float(node, "beta")};
+    const Tensor *inputs[] = {output, has_addend ? &context->inputs[2] : output};
+    const float without[] = {factors[0], 0};
+    broadcast_run(inputs, has_addend ? 2 : 1, output, has_addend ? factors : without, scale_loops[output->dtype]);
+    return STATUS_OK;
+}
+
 static const Kernel matmul_kernels[] = {
     {.op = "MatMul", .supports = matmul_supports, .compute = matmul_compute},
     {.op = "BatchMatMul", .supports = batch_matmul_supports, .compute = batch_matmul_compute},
     {.op = "BatchMatMulV2", .supports = batch_matmul_supports, .compute = batch_matmul_compute},
+    {.op = "onnx::MatMul", .supports = matmul_supports, .compute = onnx_matmul_compute},
+    {.op = "onnx::Gemm", .supports = gemm_supports, .compute = gemm_compute},
 };
 
 KERNEL_FAMILY(reference, matmul, matmul_kernels);

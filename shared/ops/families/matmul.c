@@ -44,6 +44,36 @@ batch_of(const Shape *shape)
     return batch;
 }
 
+/* The products of all matrices of two batches that broadcast. */
+static Status
+multiply_sizes(Call *call, const Shape *x, const Shape *y, const MatrixSize *left, const MatrixSize *right,
+    Shape *ret_result)
+{
+    int64_t depth = 0;
+    TRY(infer_equal(call, left->columns, right->rows, "the inner dimension", &depth));
+    const Shape left_batch = batch_of(x);
+    const Shape right_batch = batch_of(y);
+    Shape result;
+    if (!shape_broadcast(&left_batch, &right_batch, &result)) {
+        char left_text[SHAPE_TEXT_SIZE];
+        char right_text[SHAPE_TEXT_SIZE];
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "the batches of %s and %s do not broadcast",
+            shape_text(x, left_text), shape_text(y, right_text));
+    }
+    result.dims[result.rank++] = left->rows;
+    result.dims[result.rank++] = right->columns;
+    *ret_result = result;
+    return infer_check_size(call, ret_result);
+}
+
+static Status
+multiply_shapes(Call *call, const Shape *x, const Shape *y, Shape *ret_result)
+{
+    const MatrixSize left = matrix_size(x, false);
+    const MatrixSize right = matrix_size(y, false);
+    return multiply_sizes(call, x, y, &left, &right, ret_result);
+}
+
 /* BatchMatMul wants equal batches and V2 broadcasts them: whoever fits the first fits the second, so the
  * first takes the rule of the second, as TensorFlow's kernels do. */
 static Status
@@ -54,26 +84,76 @@ infer_batch_matmul(Call *call, InferContext *context)
     if (x->rank < 0 || y->rank < 0) {
         return STATUS_OK;
     }
-    char left_text[SHAPE_TEXT_SIZE];
-    char right_text[SHAPE_TEXT_SIZE];
     if (x->rank < 2 || y->rank < 2) {
+        char left[SHAPE_TEXT_SIZE];
+        char right[SHAPE_TEXT_SIZE];
         return call_fail(call, STATUS_INVALID_ARGUMENT, "shapes %s and %s are not both of matrices",
-            shape_text(x, left_text), shape_text(y, right_text));
+            shape_text(x, left), shape_text(y, right));
     }
     const MatrixSize left = matrix_size(x, node_attr_bool(context->node, "adj_x"));
     const MatrixSize right = matrix_size(y, node_attr_bool(context->node, "adj_y"));
+    return multiply_sizes(call, x, y, &left, &right, &context->outputs[0]);
+}
+
+/* A vector on the left is a row, on the right a column; that dimension is dropped again (NumPy's matmul). */
+static Status
+infer_onnx_matmul(Call *call, InferContext *context)
+{
+    Shape a = context->inputs[0];
+    Shape b = context->inputs[1];
+    if (a.rank < 0 || b.rank < 0) {
+        return STATUS_OK;
+    }
+    if (a.rank == 0 || b.rank == 0) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "scalars have no matrix product");
+    }
+    const bool is_row = a.rank == 1;
+    const bool is_column = b.rank == 1;
+    if (is_row) {
+        a = (Shape){.rank = 2, .dims = {1, a.dims[0]}};
+    }
+    if (is_column) {
+        b = (Shape){.rank = 2, .dims = {b.dims[0], 1}};
+    }
+    Shape result;
+    TRY(multiply_shapes(call, &a, &b, &result));
+    if (is_column) {
+        result.rank--;
+    }
+    if (is_row) {
+        const int row = result.rank - (is_column ? 1 : 2);
+        result.rank--;
+        for (int index = row; index < result.rank; index++) {
+            result.dims[index] = result.dims[index + 1];
+        }
+    }
+    context->outputs[0] = result;
+    return STATUS_OK;
+}
+
+/* alpha op(A) op(B) + beta C, where C broadcasts to the product. */
+static Status
+infer_gemm(Call *call, InferContext *context)
+{
+    Shape a;
+    Shape b;
+    TRY(infer_rank(call, context, 0, 2, &a));
+    TRY(infer_rank(call, context, 1, 2, &b));
+    const MatrixSize left = matrix_size(&a, node_attr_int(context->node, "transA") != 0);
+    const MatrixSize right = matrix_size(&b, node_attr_int(context->node, "transB") != 0);
     int64_t depth = 0;
     TRY(infer_equal(call, left.columns, right.rows, "the inner dimension", &depth));
-    const Shape left_batch = batch_of(x);
-    const Shape right_batch = batch_of(y);
-    Shape result;
-    if (!shape_broadcast(&left_batch, &right_batch, &result)) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "the batches of %s and %s do not broadcast",
-            shape_text(x, left_text), shape_text(y, right_text));
+    Shape product = shape_of_rank(2);
+    product.dims[0] = left.rows;
+    product.dims[1] = right.columns;
+    context->outputs[0] = product;
+    Shape sum;
+    if (infer_has_input(context, 2) && shape_is_known(&product) && shape_is_known(&context->inputs[2]) &&
+        (!shape_broadcast(&product, &context->inputs[2], &sum) || !shape_equal(&sum, &product))) {
+        char text[SHAPE_TEXT_SIZE];
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "C of shape %s does not broadcast to [%lld,%lld]",
+            shape_text(&context->inputs[2], text), (long long)left.rows, (long long)right.columns);
     }
-    result.dims[result.rank++] = left.rows;
-    result.dims[result.rank++] = right.columns;
-    context->outputs[0] = result;
     return STATUS_OK;
 }
 
@@ -83,6 +163,9 @@ static const OpDefinition matmul_ops[] = {
     {"BatchMatMul(x:T, y:T)->(output:T) {T:type, adj_x:bool=false, adj_y:bool=false}", 0, infer_batch_matmul},
     {"BatchMatMulV2(x:T, y:T)->(output:T) {T:type, adj_x:bool=false, adj_y:bool=false}", 0,
         infer_batch_matmul},
+    {"onnx::MatMul(A:T, B:T)->(Y:T) {T:type}", 0, infer_onnx_matmul},
+    {"onnx::Gemm(A:T, B:T, C?:T)->(Y:T) {alpha:float=1, beta:float=1, transA:int=0, transB:int=0, T:type}", 0,
+        infer_gemm},
 };
 
 OP_FAMILY(matmul, matmul_ops);

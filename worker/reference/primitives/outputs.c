@@ -1,22 +1,37 @@
 #include "worker/reference/primitives/outputs.h"
 
+#include <assert.h>
+
 #include "shared/base/memory.h"
 
-enum { INPUTS_ON_STACK = 8 };
-
-static Status
-run_rule(KernelContext *context, Shape *shapes, const Tensor **values, Shape *ret_shapes)
+static void
+tell(const KernelContext *context, Shape *shapes, const Tensor **values)
 {
     for (uint32_t index = 0; index < context->input_count; index++) {
         const bool is_absent = context->inputs[index].dtype == DTYPE_INVALID;
         shapes[index] = is_absent ? shape_unknown() : context->inputs[index].shape;
         values[index] = is_absent ? NULL : &context->inputs[index];
     }
+}
+
+void
+kernel_inference(const KernelContext *context, Shape *ret_outputs, KernelInference *ret_inference)
+{
+    assert(context->input_count <= INFER_INPUTS_MAX);
+    tell(context, ret_inference->shapes, ret_inference->values);
+    ret_inference->context = (InferContext){.node = context->node,
+        .inputs = ret_inference->shapes,
+        .values = ret_inference->values,
+        .outputs = ret_outputs};
+}
+
+static Status
+run_rule(KernelContext *context, InferContext *infer)
+{
     for (uint32_t index = 0; index < context->output_count; index++) {
-        ret_shapes[index] = shape_unknown();
+        infer->outputs[index] = shape_unknown();
     }
-    InferContext infer = {.node = context->node, .inputs = shapes, .values = values, .outputs = ret_shapes};
-    return context->node->op->infer_shapes(context->call, &infer);
+    return context->node->op->infer_shapes(context->call, infer);
 }
 
 static Status
@@ -36,10 +51,10 @@ check_known(KernelContext *context, const Shape *shapes)
 Status
 output_shapes(KernelContext *context, Shape *ret_shapes)
 {
-    if (context->input_count <= INPUTS_ON_STACK) {
-        Shape shapes[INPUTS_ON_STACK];
-        const Tensor *values[INPUTS_ON_STACK];
-        TRY(run_rule(context, shapes, values, ret_shapes));
+    if (context->input_count <= INFER_INPUTS_MAX) {
+        KernelInference inference;
+        kernel_inference(context, ret_shapes, &inference);
+        TRY(run_rule(context, &inference.context));
         return check_known(context, ret_shapes);
     }
     AUTO_MEMORY Shape *shapes = memory_new(context->input_count, sizeof *shapes);
@@ -47,7 +62,9 @@ output_shapes(KernelContext *context, Shape *ret_shapes)
     if (shapes == NULL || values == NULL) {
         return call_fail_memory(context->call, "the inputs' shapes");
     }
-    TRY(run_rule(context, shapes, values, ret_shapes));
+    tell(context, shapes, values);
+    InferContext infer = {.node = context->node, .inputs = shapes, .values = values, .outputs = ret_shapes};
+    TRY(run_rule(context, &infer));
     return check_known(context, ret_shapes);
 }
 

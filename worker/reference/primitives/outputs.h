@@ -5,6 +5,18 @@
 
 #include "worker/runtime/kernel.h"
 
+/* What a shape rule is told, from a running kernel: shared/ops answers kernels with it, too. */
+enum { INFER_INPUTS_MAX = 8 };
+
+typedef struct KernelInference {
+    InferContext context;
+    Shape shapes[INFER_INPUTS_MAX];
+    const Tensor *values[INFER_INPUTS_MAX];
+} KernelInference;
+
+/* For nodes of at most INFER_INPUTS_MAX inputs; ret_outputs[context->output_count] may be NULL. */
+void kernel_inference(const KernelContext *context, Shape *ret_outputs, KernelInference *ret_inference);
+
 /* ret_shapes[context->output_count] */
 MUST_USE Status output_shapes(KernelContext *context, Shape *ret_shapes);
 

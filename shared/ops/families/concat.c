@@ -1,0 +1,298 @@
+/* Tensors joined and cut along one dimension, and repeated. */
+#include "shared/ops/family.h"
+#include "shared/ops/infer.h"
+
+/* --- Joining -------------------------------------------------------------------------------------------- */
+
+/* Inputs first…first + count - 1 along `axis`: all other dimensions agree. */
+static Status
+join(Call *call, InferContext *context, uint32_t first, uint32_t count, int64_t axis)
+{
+    Shape result = shape_unknown();
+    int64_t total = 0;
+    for (uint32_t index = first; index < first + count; index++) {
+        Shape shape = context->inputs[index];
+        if (shape.rank < 0) {
+            total = -1;
+            continue;
+        }
+        int place = 0;
+        TRY(infer_axis(call, axis, shape.rank, &place));
+        const int64_t size = shape.dims[place];
+        total = total < 0 || size < 0 ? -1 : total + size;
+        shape.dims[place] = -1;
+        if (!shape_merge(&result, &shape, &result)) {
+            char left[SHAPE_TEXT_SIZE];
+            char right[SHAPE_TEXT_SIZE];
+            return call_fail(call, STATUS_INVALID_ARGUMENT, "input %u of shape %s does not join %s along axis %d",
+                index, shape_text(&context->inputs[index], left), shape_text(&context->inputs[first], right),
+                place);
+        }
+    }
+    if (result.rank >= 0) {
+        int place = 0;
+        TRY(infer_axis(call, axis, result.rank, &place));
+        result.dims[place] = total;
+    }
+    context->outputs[0] = result;
+    return infer_check_size(call, &result);
+}
+
+/* Only the rank is known while the axis is not. */
+static Status
+join_somewhere(Call *call, InferContext *context, uint32_t axis_input, uint32_t first)
+{
+    int64_t axis = 0;
+    bool is_known = false;
+    TRY(infer_int(call, context, axis_input, &axis, &is_known));
+    if (is_known) {
+        return join(call, context, first, context->node->input_count - 1, axis);
+    }
+    const int rank = context->inputs[first].rank;
+    context->outputs[0] = rank < 0 ? shape_unknown() : shape_of_rank(rank);
+    return STATUS_OK;
+}
+
+static Status
+infer_concat_v2(Call *call, InferContext *context)
+{
+    return join_somewhere(call, context, context->node->input_count - 1, 0);
+}
+
+static Status
+infer_concat(Call *call, InferContext *context)
+{
+    return join_somewhere(call, context, 0, 1);
+}
+
+static Status
+infer_onnx_concat(Call *call, InferContext *context)
+{
+    return join(call, context, 0, context->node->input_count, node_attr_int(context->node, "axis"));
+}
+
+/* All inputs alike, side by side along a new dimension. */
+static Status
+infer_pack(Call *call, InferContext *context)
+{
+    Shape each = context->inputs[0];
+    for (uint32_t index = 1; index < context->node->input_count; index++) {
+        if (!shape_merge(&each, &context->inputs[index], &each)) {
+            char left[SHAPE_TEXT_SIZE];
+            char right[SHAPE_TEXT_SIZE];
+            return call_fail(call, STATUS_INVALID_ARGUMENT, "input %u has shape %s, not %s", index,
+                shape_text(&context->inputs[index], left), shape_text(&context->inputs[0], right));
+        }
+    }
+    if (each.rank < 0) {
+        return STATUS_OK;
+    }
+    if (each.rank == SHAPE_RANK_MAX) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "more than %d dimensions", SHAPE_RANK_MAX);
+    }
+    int axis = 0;
+    TRY(infer_axis(call, node_attr_int(context->node, "axis"), each.rank + 1, &axis));
+    Shape result = shape_of_rank(each.rank + 1);
+    for (int index = 0; index < result.rank; index++) {
+        result.dims[index] = index == axis ? context->node->input_count : each.dims[index - (index > axis)];
+    }
+    context->outputs[0] = result;
+    return infer_check_size(call, &result);
+}
+
+/* --- Cutting -------------------------------------------------------------------------------------------- */
+
+static Status
+infer_unpack(Call *call, InferContext *context)
+{
+    const Shape *input = &context->inputs[0];
+    if (input->rank < 0) {
+        return STATUS_OK;
+    }
+    int axis = 0;
+    TRY(infer_axis(call, node_attr_int(context->node, "axis"), input->rank, &axis));
+    int64_t count = 0;
+    TRY(infer_equal(call, input->dims[axis], context->node->output_count, "the number of parts", &count));
+    Shape part = shape_of_rank(input->rank - 1);
+    for (int index = 0; index < part.rank; index++) {
+        part.dims[index] = input->dims[index + (index >= axis)];
+    }
+    for (uint32_t index = 0; index < context->node->output_count; index++) {
+        context->outputs[index] = part;
+    }
+    return STATUS_OK;
+}
+
+static void
+fill_parts(InferContext *context, const Shape *part)
+{
+    for (uint32_t index = 0; index < context->node->output_count; index++) {
+        context->outputs[index] = *part;
+    }
+}
+
+static Status
+infer_split(Call *call, InferContext *context)
+{
+    Shape part = context->inputs[1];
+    if (part.rank < 0) {
+        return STATUS_OK;
+    }
+    int64_t axis = 0;
+    bool is_known = false;
+    TRY(infer_int(call, context, 0, &axis, &is_known));
+    if (!is_known) {
+        part = shape_of_rank(part.rank);
+        fill_parts(context, &part);
+        return STATUS_OK;
+    }
+    int place = 0;
+    TRY(infer_axis(call, axis, part.rank, &place));
+    const int64_t count = context->node->output_count;
+    if (part.dims[place] >= 0 && part.dims[place] % count != 0) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "dimension %d of %lld is not a multiple of %lld", place,
+            (long long)part.dims[place], (long long)count);
+    }
+    part.dims[place] = part.dims[place] < 0 ? -1 : part.dims[place] / count;
+    fill_parts(context, &part);
+    return STATUS_OK;
+}
+
+/* Sizes along the axis; a -1 (TensorFlow) is what is left. */
+static Status
+place_sizes(Call *call, InferContext *context, const Shape *input, int axis, int64_t *sizes)
+{
+    int64_t total = 0;
+    int64_t *rest = NULL;
+    const uint32_t count = context->node->output_count;
+    for (uint32_t index = 0; index < count; index++) {
+        if (sizes[index] < -1 || (sizes[index] == -1 && rest != NULL)) {
+            return call_fail(call, STATUS_INVALID_ARGUMENT, "part %u has size %lld", index,
+                (long long)sizes[index]);
+        }
+        rest = sizes[index] == -1 ? &sizes[index] : rest;
+        if (sizes[index] > 0 && __builtin_add_overflow(total, sizes[index], &total)) {
+            return call_fail(call, STATUS_INVALID_ARGUMENT, "the parts are too large");
+        }
+    }
+    const int64_t available = input->dims[axis];
+    if (available >= 0 && (rest == NULL ? total != available : total > available)) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "the parts sum up to %lld, not %lld", (long long)total,
+            (long long)available);
+    }
+    if (rest != NULL) {
+        *rest = available < 0 ? -1 : available - total;
+    }
+    for (uint32_t index = 0; index < count; index++) {
+        context->outputs[index] = *input;
+        context->outputs[index].dims[axis] = sizes[index];
+    }
+    return STATUS_OK;
+}
+
+enum { PARTS_MAX = 256 };
+
+static Status
+split_by_values(Call *call, InferContext *context, const Shape *input, uint32_t sizes_input, int axis)
+{
+    int64_t sizes[PARTS_MAX];
+    size_t count = 0;
+    bool is_known = false;
+    const Shape unknown = shape_of_rank(input->rank);
+    fill_parts(context, &unknown);
+    TRY(infer_ints(call, context, sizes_input, sizes, PARTS_MAX, &count, &is_known));
+    if (!is_known) {
+        return STATUS_OK;
+    }
+    if (count != context->node->output_count) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "%zu sizes for %u parts", count,
+            context->node->output_count);
+    }
+    return place_sizes(call, context, input, axis, sizes);
+}
+
+static Status
+infer_split_v(Call *call, InferContext *context)
+{
+    const Shape *input = &context->inputs[0];
+    int64_t axis = 0;
+    int place = 0;
+    bool is_known = false;
+    TRY(infer_int(call, context, 2, &axis, &is_known));
+    if (!is_known || input->rank < 0) {
+        return STATUS_OK;
+    }
+    TRY(infer_axis(call, axis, input->rank, &place));
+    return split_by_values(call, context, input, 1, place);
+}
+
+/* Without sizes: equal parts, the last one smaller. */
+static Status
+infer_onnx_split(Call *call, InferContext *context)
+{
+    const Shape *input = &context->inputs[0];
+    if (input->rank < 0) {
+        return STATUS_OK;
+    }
+    int axis = 0;
+    TRY(infer_axis(call, node_attr_int(context->node, "axis"), input->rank, &axis));
+    if (infer_has_input(context, 1)) {
+        return split_by_values(call, context, input, 1, axis);
+    }
+    const int64_t available = input->dims[axis];
+    const int64_t count = context->node->output_count;
+    const int64_t size = available < 0 ? -1 : (available + count - 1) / count;
+    Shape part = *input;
+    for (int64_t index = 0; index < count; index++) {
+        const int64_t left = available - index * size;
+        part.dims[axis] = available < 0 ? -1 : left < 0 ? 0 : left < size ? left : size;
+        context->outputs[index] = part;
+    }
+    return STATUS_OK;
+}
+
+/* --- Repeating ------------------------------------------------------------------------------------------ */
+
+static Status
+infer_tile(Call *call, InferContext *context)
+{
+    int64_t repeats[SHAPE_RANK_MAX];
+    size_t count = 0;
+    bool is_known = false;
+    TRY(infer_ints(call, context, 1, repeats, SHAPE_RANK_MAX, &count, &is_known));
+    Shape result = context->inputs[0];
+    if (result.rank < 0 || !is_known) {
+        context->outputs[0] = result.rank < 0 ? shape_unknown() : shape_of_rank(result.rank);
+        return STATUS_OK;
+    }
+    if (count != (size_t)result.rank) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "%zu multiples do not repeat rank %d", count, result.rank);
+    }
+    for (int index = 0; index < result.rank; index++) {
+        if (repeats[index] < 0) {
+            return call_fail(call, STATUS_INVALID_ARGUMENT, "multiple %d is %lld, not at least 0", index,
+                (long long)repeats[index]);
+        }
+        TRY(infer_multiply(call, result.dims[index], repeats[index], &result.dims[index]));
+    }
+    context->outputs[0] = result;
+    return infer_check_size(call, &result);
+}
+
+static const OpDefinition concat_ops[] = {
+    {"Concat(concat_dim:int32, values:N*T)->(output:T) {N:int, T:type}", 0, infer_concat},
+    {"ConcatV2(values:N*T, axis:Tidx)->(output:T) {N:int, T:type, Tidx:type=DT_INT32}", 0, infer_concat_v2},
+    {"Pack(values:N*T)->(output:T) {N:int, T:type, axis:int=0}", 0, infer_pack},
+    {"Unpack(value:T)->(output:num*T) {num:int, T:type, axis:int=0}", 0, infer_unpack},
+    {"Split(split_dim:int32, value:T)->(output:num_split*T) {num_split:int, T:type}", 0, infer_split},
+    {"SplitV(value:T, size_splits:Tlen, split_dim:int32)->(output:num_split*T) {num_split:int, T:type, "
+     "Tlen:type=DT_INT64}",
+        0, infer_split_v},
+    {"Tile(input:T, multiples:Tmultiples)->(output:T) {T:type, Tmultiples:type=DT_INT32}", 0, infer_tile},
+    {"onnx::Concat(inputs:N*T)->(concat_result:T) {axis:int, N:int, T:type}", 0, infer_onnx_concat},
+    {"onnx::Split(input:T, split?:int64)->(outputs:num_outputs*T) {axis:int=0, num_outputs:int, T:type}", 0,
+        infer_onnx_split},
+    {"onnx::Tile(input:T, repeats:int64)->(output:T) {T:type}", 0, infer_tile},
+};
+
+OP_FAMILY(concat, concat_ops);

@@ -1,0 +1,50 @@
+/* Convolutions. */
+#include "shared/ops/convolution.h"
+#include "shared/ops/family.h"
+
+static Status
+infer_conv2d(Call *call, InferContext *context)
+{
+    Convolution convolution;
+    TRY(convolution_tensorflow(call, context, 2, &convolution));
+    context->outputs[0] = convolution.output;
+    return STATUS_OK;
+}
+
+static Status
+infer_conv3d(Call *call, InferContext *context)
+{
+    Convolution convolution;
+    TRY(convolution_tensorflow(call, context, 3, &convolution));
+    context->outputs[0] = convolution.output;
+    return STATUS_OK;
+}
+
+static Status
+infer_onnx_conv(Call *call, InferContext *context)
+{
+    if (context->inputs[0].rank < 0) {
+        return STATUS_OK;
+    }
+    Convolution convolution;
+    TRY(convolution_onnx(call, context, &convolution));
+    context->outputs[0] = convolution.output;
+    return STATUS_OK;
+}
+
+static const OpDefinition convolution_ops[] = {
+    {"Conv2D(input:T, filter:T)->(output:T) {T:type, strides:list(int), use_cudnn_on_gpu:bool=true, "
+     "padding:string, explicit_paddings:list(int)=[], data_format:string=NHWC, dilations:list(int)=[1,1,1,1]}",
+        0, infer_conv2d},
+    {"Conv3D(input:T, filter:T)->(output:T) {T:type, strides:list(int), padding:string, "
+     "data_format:string=NDHWC, dilations:list(int)=[1,1,1,1,1]}",
+        0, infer_conv3d},
+    {"DepthwiseConv2dNative(input:T, filter:T)->(output:T) {T:type, strides:list(int), padding:string, "
+     "data_format:string=NHWC, dilations:list(int)=[1,1,1,1]}",
+        0, infer_conv2d},
+    {"onnx::Conv(X:T, W:T, B?:T)->(Y:T) {auto_pad:string=NOTSET, dilations:list(int)=[], group:int=1, "
+     "kernel_shape:list(int)=[], pads:list(int)=[], strides:list(int)=[], T:type}",
+        0, infer_onnx_conv},
+};
+
+OP_FAMILY(convolution, convolution_ops);

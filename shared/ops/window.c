@@ -1,0 +1,228 @@
+#include "shared/ops/window.h"
+
+typedef enum Padding { PADDING_EXPLICIT, PADDING_VALID, PADDING_SAME, PADDING_SAME_LOWER } Padding;
+
+/* --- Attributes ----------------------------------------------------------------------------------------- */
+
+/* A list attribute that may be undeclared or empty; then `count` is 0. */
+static Status
+read_list(Call *call, const Node *node, const char *name, size_t expected, int64_t *values, size_t *ret_count)
+{
+    const AttrValue *declared = node_attr(node, name);
+    *ret_count = 0;
+    if (declared == NULL || declared->value.list.count == 0) {
+        return STATUS_OK;
+    }
+    if (declared->value.list.count != expected) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "%s has %zu values, not %zu", name,
+            declared->value.list.count, expected);
+    }
+    *ret_count = node_attr_ints(node, name, values, expected);
+    return STATUS_OK;
+}
+
+static Status
+check_positive(Call *call, const Window *window)
+{
+    for (int index = 0; index < window->rank; index++) {
+        const bool is_size_wrong = window->size[index] == 0 || window->size[index] < -1;
+        if (window->stride[index] < 1 || window->dilation[index] < 1 || is_size_wrong) {
+            return call_fail(call, STATUS_INVALID_ARGUMENT,
+                "a window of %lld with stride %lld and dilation %lld does not slide",
+                (long long)window->size[index], (long long)window->stride[index],
+                (long long)window->dilation[index]);
+        }
+    }
+    return STATUS_OK;
+}
+
+/* --- Placing along a dimension -------------------------------------------------------------------------- */
+
+static Status
+place_same(int64_t input, int64_t extent, bool is_lower, int index, Window *window)
+{
+    const int64_t stride = window->stride[index];
+    const int64_t output = input / stride + (input % stride != 0 ? 1 : 0);
+    const int64_t missing = (output - 1) * stride + extent - input;
+    const int64_t total = missing < 0 || output == 0 ? 0 : missing;
+    window->before[index] = is_lower ? total - total / 2 : total / 2;
+    window->after[index] = total - window->before[index];
+    window->output[index] = output;
+    return STATUS_OK;
+}
+
+static Status
+place_explicit(Call *call, int64_t input, int64_t extent, bool rounds_up, int index, Window *window)
+{
+    const int64_t stride = window->stride[index];
+    const int64_t room = input + window->before[index] + window->after[index] - extent;
+    if (room < 0 && input == 0) {
+        window->output[index] = 0;
+        return STATUS_OK;
+    }
+    if (room < 0) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT,
+            "a window of %lld does not fit into %lld padded by %lld and %lld", (long long)extent,
+            (long long)input, (long long)window->before[index], (long long)window->after[index]);
+    }
+    int64_t last = room / stride + (rounds_up && room % stride != 0 ? 1 : 0);
+    if (rounds_up && last > 0 && last * stride >= input + window->before[index]) {
+        last--;
+    }
+    window->output[index] = last + 1;
+    return STATUS_OK;
+}
+
+enum { EXTENT_MAX = INT32_MAX };
+
+static Status
+place(Call *call, const Shape *input, Padding padding, bool rounds_up, Window *window)
+{
+    TRY(check_positive(call, window));
+    for (int index = 0; index < window->rank; index++) {
+        const int64_t available = input->dims[window->space + index];
+        int64_t extent = 0;
+        if (window->size[index] < 0 || available < 0) {
+            window->output[index] = -1;
+            continue;
+        }
+        const bool is_too_large = __builtin_mul_overflow(window->size[index] - 1, window->dilation[index], &extent);
+        if (is_too_large || extent >= EXTENT_MAX || window->before[index] > EXTENT_MAX ||
+            window->after[index] > EXTENT_MAX || window->before[index] < 0 || window->after[index] < 0) {
+            return call_fail(call, STATUS_INVALID_ARGUMENT, "a window or its padding is too large or negative");
+        }
+        extent++;
+        if (padding == PADDING_SAME || padding == PADDING_SAME_LOWER) {
+            TRY(place_same(available, extent, padding == PADDING_SAME_LOWER, index, window));
+        } else {
+            TRY(place_explicit(call, available, extent, rounds_up, index, window));
+        }
+    }
+    return STATUS_OK;
+}
+
+/* --- TensorFlow ----------------------------------------------------------------------------------------- */
+
+static Status
+read_tensorflow_padding(Call *call, const Node *node, Window *window, Padding *ret_padding)
+{
+    const Slice text = node_attr_string(node, "padding");
+    int64_t pads[2 * (WINDOW_RANK_MAX + 2)];
+    size_t count = 0;
+    if (slice_equal(text, SLICE("SAME"))) {
+        *ret_padding = PADDING_SAME;
+    } else if (slice_equal(text, SLICE("VALID"))) {
+        *ret_padding = PADDING_VALID;
+    } else if (slice_equal(text, SLICE("EXPLICIT"))) {
+        *ret_padding = PADDING_EXPLICIT;
+        TRY(read_list(call, node, "explicit_paddings", 2 * (size_t)(window->rank + 2), pads, &count));
+    } else {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "padding '%.*s' is none of SAME, VALID, EXPLICIT",
+            SLICE_PRINT(text));
+    }
+    for (int index = 0; index < window->rank && count > 0; index++) {
+        window->before[index] = pads[2 * (window->space + index)];
+        window->after[index] = pads[2 * (window->space + index) + 1];
+    }
+    return STATUS_OK;
+}
+
+/* Lists have one value for each dimension of the input, in its order. */
+static Status
+read_tensorflow_list(Call *call, const Node *node, const char *name, const Window *window, int64_t *ret_values)
+{
+    int64_t values[WINDOW_RANK_MAX + 2];
+    size_t count = 0;
+    TRY(read_list(call, node, name, (size_t)window->rank + 2, values, &count));
+    for (int index = 0; index < window->rank && count > 0; index++) {
+        ret_values[index] = values[window->space + index];
+    }
+    if (count > 0 && (values[window->batch] != 1 || values[window->channel] != 1)) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "%s must be 1 for batch and channels", name);
+    }
+    return STATUS_OK;
+}
+
+Status
+window_tensorflow(
+    Call *call, const Node *node, const Shape *input, const int64_t *sizes, int rank, Window *ret_window)
+{
+    const Slice format = node_attr_string(node, "data_format");
+    const bool is_channels_first = slice_starts_with(format, SLICE("NC"));
+    Window window = {.rank = rank, .channel = is_channels_first ? 1 : rank + 1, .space = is_channels_first ? 2 : 1};
+    for (int index = 0; index < rank; index++) {
+        window.size[index] = sizes[index];
+        window.stride[index] = 1;
+        window.dilation[index] = 1;
+    }
+    Padding padding = PADDING_VALID;
+    TRY(read_tensorflow_list(call, node, "strides", &window, window.stride));
+    TRY(read_tensorflow_list(call, node, "dilations", &window, window.dilation));
+    TRY(read_tensorflow_padding(call, node, &window, &padding));
+    TRY(place(call, input, padding, false, &window));
+    *ret_window = window;
+    return STATUS_OK;
+}
+
+/* --- ONNX ----------------------------------------------------------------------------------------------- */
+
+static Status
+read_onnx_padding(Call *call, const Node *node, Window *window, Padding *ret_padding)
+{
+    const Slice text = node_attr_string(node, "auto_pad");
+    int64_t pads[2 * WINDOW_RANK_MAX];
+    size_t count = 0;
+    if (slice_equal(text, SLICE("SAME_UPPER"))) {
+        *ret_padding = PADDING_SAME;
+    } else if (slice_equal(text, SLICE("SAME_LOWER"))) {
+        *ret_padding = PADDING_SAME_LOWER;
+    } else if (slice_equal(text, SLICE("VALID"))) {
+        *ret_padding = PADDING_VALID;
+    } else if (slice_equal(text, SLICE("NOTSET"))) {
+        *ret_padding = PADDING_EXPLICIT;
+        TRY(read_list(call, node, "pads", 2 * (size_t)window->rank, pads, &count));
+    } else {
+        return call_fail(call, STATUS_INVALID_ARGUMENT,
+            "auto_pad '%.*s' is none of NOTSET, SAME_UPPER, SAME_LOWER, VALID", SLICE_PRINT(text));
+    }
+    for (int index = 0; index < window->rank && count > 0; index++) {
+        window->before[index] = pads[index];
+        window->after[index] = pads[window->rank + index];
+    }
+    return STATUS_OK;
+}
+
+Status
+window_onnx(
+    Call *call, const Node *node, const Shape *input, const int64_t *sizes, int rank, Window *ret_window)
+{
+    Window window = {.rank = rank, .channel = 1, .space = 2};
+    for (int index = 0; index < rank; index++) {
+        window.size[index] = sizes[index];
+        window.stride[index] = 1;
+        window.dilation[index] = 1;
+    }
+    Padding padding = PADDING_EXPLICIT;
+    size_t count = 0;
+    TRY(read_list(call, node, "strides", (size_t)rank, window.stride, &count));
+    TRY(read_list(call, node, "dilations", (size_t)rank, window.dilation, &count));
+    TRY(read_onnx_padding(call, node, &window, &padding));
+    const bool rounds_up = node_attr(node, "ceil_mode") != NULL && node_attr_int(node, "ceil_mode") != 0;
+    TRY(place(call, input, padding, rounds_up, &window));
+    *ret_window = window;
+    return STATUS_OK;
+}
+
+/* -------------------------------------------------------------------------------------------------------- */
+
+Shape
+window_output(const Window *window, const Shape *input, int64_t channels)
+{
+    Shape output = shape_of_rank(window->rank + 2);
+    output.dims[window->batch] = input->dims[window->batch];
+    output.dims[window->channel] = channels;
+    for (int index = 0; index < window->rank; index++) {
+        output.dims[window->space + index] = window->output[index];
+    }
+    return output;
+}

@@ -1,0 +1,42 @@
+/* How a window slides over the spatial dimensions of a tensor: convolutions and pools, TensorFlow's padding
+ * (SAME, VALID, EXPLICIT) and ONNX's (pads, auto_pad, ceil_mode).
+ *
+ * Along one dimension, with e = (size - 1) × dilation + 1:
+ *   VALID, explicit pads:  output = floor((input + before + after - e) / stride) + 1
+ *   SAME:                  output = ceil(input / stride); what is missing is padded, the odd one behind
+ *                          (SAME_LOWER: in front)
+ *   ceil_mode:             as explicit, rounded up, but no window begins in the padding behind
+ *
+ * Threads: any.
+ * Errors:  INVALID_ARGUMENT for attributes that do not fit the rank, sizes below 1 and windows larger than
+ *          the padded input. */
+#pragma once
+
+#include "shared/ops/infer.h"
+
+enum { WINDOW_RANK_MAX = 4 };
+
+typedef struct Window {
+    int rank;           /* spatial dimensions */
+    int batch;          /* where each dimension stands in the input and the output */
+    int channel;
+    int space;          /* the first spatial one; the others follow */
+    int64_t size[WINDOW_RANK_MAX];
+    int64_t stride[WINDOW_RANK_MAX];
+    int64_t dilation[WINDOW_RANK_MAX];
+    int64_t before[WINDOW_RANK_MAX];
+    int64_t after[WINDOW_RANK_MAX];
+    int64_t output[WINDOW_RANK_MAX]; /* -1 when the input's dimension is unknown */
+} Window;
+
+/* From attributes strides, padding, data_format, and where declared dilations and explicit_paddings. `sizes`
+ * are the window's, -1 for unknown; input has a rank of rank + 2. */
+MUST_USE Status window_tensorflow(
+    Call *call, const Node *node, const Shape *input, const int64_t *sizes, int rank, Window *ret_window);
+
+/* From attributes strides, pads, auto_pad, and where declared dilations and ceil_mode; channels come second. */
+MUST_USE Status window_onnx(
+    Call *call, const Node *node, const Shape *input, const int64_t *sizes, int rank, Window *ret_window);
+
+/* The output's shape: batch as the input's, these channels, the window's positions. */
+Shape window_output(const Window *window, const Shape *input, int64_t channels);

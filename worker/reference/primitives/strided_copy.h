@@ -1,0 +1,25 @@
+/* Moves elements from one regular place to another: transposing, slicing, repeating, reversing and joining
+ * are all this with different strides.
+ * Threads: any. */
+#pragma once
+
+#include "shared/tensor/tensor.h"
+
+enum { STRIDED_RANK_MAX = 2 * SHAPE_RANK_MAX }; /* repeating needs two dimensions for one */
+
+/* Element (i0, i1, …) goes from from_offset + Σ i × from to to_offset + Σ i × to, counted in elements.
+ * Strides may be 0 (repeats) or negative (reverses). */
+typedef struct StridedCopy {
+    int rank;
+    int64_t dims[STRIDED_RANK_MAX];
+    int64_t from[STRIDED_RANK_MAX];
+    int64_t to[STRIDED_RANK_MAX];
+    int64_t from_offset;
+    int64_t to_offset;
+} StridedCopy;
+
+/* Row-major strides of a shape. */
+void strides_dense(const Shape *shape, int64_t *ret_strides);
+
+/* Both tensors have one dtype, a copyable one. */
+void strided_copy(const StridedCopy *copy, const Tensor *from, Tensor *to);
