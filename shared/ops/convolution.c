@@ -64,8 +64,7 @@ check_kernel_shape(Call *call, const Node *node, const Shape *filter, int rank)
     int64_t sizes[WINDOW_RANK_MAX];
     const size_t count = node_attr_ints(node, "kernel_shape", sizes, WINDOW_RANK_MAX);
     if (count != 0 && count != (size_t)rank) {
-        return call_fail(
-            call, STATUS_INVALID_ARGUMENT, "kernel_shape has %zu values, not %d", count, rank);
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "kernel_shape has %zu values, not %d", count, rank);
     }
     for (size_t index = 0; index < count; index++) {
         int64_t size = 0;
@@ -84,8 +83,8 @@ check_groups(Call *call, const Shape *input, const Shape *filter, Convolution *c
             (long long)made, (long long)groups);
     }
     int64_t channels = 0;
-    TRY(infer_equal(call, input->dims[1], multiply_known(filter->dims[1], groups), "the number of channels",
-        &channels));
+    TRY(infer_equal(
+        call, input->dims[1], multiply_known(filter->dims[1], groups), "the number of channels", &channels));
     convolution->inputs = filter->dims[1];
     convolution->outputs = made < 0 ? -1 : made / groups;
     return STATUS_OK;

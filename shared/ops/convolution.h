@@ -7,9 +7,9 @@
 
 /* Filter dimensions, by what they are. */
 typedef struct FilterLayout {
-    int output;       /* where the output channels stand; for depthwise filters the multiplier */
-    int input;        /* input channels of one group */
-    int space;        /* first spatial dimension */
+    int output;        /* where the output channels stand; for depthwise filters the multiplier */
+    int input;         /* input channels of one group */
+    int space;         /* first spatial dimension */
     bool is_depthwise; /* the input's channels are the groups */
 } FilterLayout;
 

@@ -5,8 +5,8 @@
 #include "shared/ops/infer.h"
 
 typedef struct Reduction {
-    bool is_known;                     /* the axes, and the input's rank */
-    bool is_reduced[SHAPE_RANK_MAX];   /* by dimension of the input */
+    bool is_known;                   /* the axes, and the input's rank */
+    bool is_reduced[SHAPE_RANK_MAX]; /* by dimension of the input */
     Shape output;
 } Reduction;
 

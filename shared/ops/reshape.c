@@ -112,8 +112,8 @@ reshape_squeeze(Call *call, InferContext *context, const int64_t *axes, size_t c
             return STATUS_OK; /* perhaps dropped: the rank is unknown */
         }
         if (is_dropped[index] && size >= 0 && size != 1) {
-            return call_fail(call, STATUS_INVALID_ARGUMENT, "dimension %d is %lld, not 1", index,
-                (long long)size);
+            return call_fail(
+                call, STATUS_INVALID_ARGUMENT, "dimension %d is %lld, not 1", index, (long long)size);
         }
         if (!is_dropped[index] && !(count == 0 && size == 1)) {
             output.dims[output.rank++] = size;

@@ -38,8 +38,8 @@ take_plain(Call *call, const Shape *input, int dimension, int64_t size, Slicing 
     if (available < 0) {
         slicing->size[dimension] = size;
         return begin >= 0 ? STATUS_OK
-                          : call_fail(call, STATUS_INVALID_ARGUMENT, "the slice begins at %lld in dimension %d",
-                                (long long)begin, dimension);
+                          : call_fail(call, STATUS_INVALID_ARGUMENT,
+                                "the slice begins at %lld in dimension %d", (long long)begin, dimension);
     }
     const bool fits = begin >= 0 && begin <= available && size >= -1 && size <= available - begin;
     if (!fits) {
@@ -132,8 +132,8 @@ take_entry(Call *call, const StridedSpec *spec, int entry, int64_t available, in
     const int64_t step = spec->step[entry];
     const bool shrinks = has_bit(spec->shrink_mask, entry);
     if (step == 0 || (shrinks && step < 0)) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "stride %lld of entry %d is not allowed",
-            (long long)step, entry);
+        return call_fail(
+            call, STATUS_INVALID_ARGUMENT, "stride %lld of entry %d is not allowed", (long long)step, entry);
     }
     slicing->step[dimension] = shrinks ? 1 : step;
     slicing->size[dimension] = shrinks ? 1 : -1;
@@ -188,8 +188,8 @@ apply_spec(Call *call, const StridedSpec *spec, const Shape *input, Slicing *sli
     }
     const int rest = input->rank - entries;
     if (rest < 0 || (spec->ellipsis_mask & (spec->ellipsis_mask - 1)) != 0) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "%d entries do not slice a tensor of rank %d", entries,
-            input->rank);
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "%d entries do not slice a tensor of rank %d",
+            entries, input->rank);
     }
     int dimension = 0;
     bool has_ellipsis = false;
@@ -237,8 +237,8 @@ typedef struct OnnxSpec {
 } OnnxSpec;
 
 static Status
-read_optional(Call *call, const InferContext *context, uint32_t input, int64_t *values, size_t count,
-    bool *is_known)
+read_optional(
+    Call *call, const InferContext *context, uint32_t input, int64_t *values, size_t count, bool *is_known)
 {
     if (!infer_has_input(context, input)) {
         return STATUS_OK;
@@ -248,8 +248,8 @@ read_optional(Call *call, const InferContext *context, uint32_t input, int64_t *
     TRY(infer_ints(call, context, input, values, SHAPE_RANK_MAX, &given, &is_given));
     *is_known = *is_known && is_given;
     if (*is_known && given != count) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "input %u has %zu values, starts have %zu", input, given,
-            count);
+        return call_fail(
+            call, STATUS_INVALID_ARGUMENT, "input %u has %zu values, starts have %zu", input, given, count);
     }
     return STATUS_OK;
 }
@@ -264,8 +264,8 @@ read_onnx_spec(Call *call, const InferContext *context, OnnxSpec *spec, bool *re
     TRY(infer_ints(call, context, 2, spec->ends, SHAPE_RANK_MAX, &ends_count, &knows_ends));
     bool is_known = knows_starts && knows_ends;
     if (is_known && spec->count != ends_count) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "%zu starts and %zu ends do not agree", spec->count,
-            ends_count);
+        return call_fail(
+            call, STATUS_INVALID_ARGUMENT, "%zu starts and %zu ends do not agree", spec->count, ends_count);
     }
     for (size_t index = 0; index < SHAPE_RANK_MAX; index++) {
         spec->axes[index] = (int64_t)index;

@@ -86,10 +86,12 @@ place(Call *call, const Shape *input, Padding padding, bool rounds_up, Window *w
             window->output[index] = -1;
             continue;
         }
-        const bool is_too_large = __builtin_mul_overflow(window->size[index] - 1, window->dilation[index], &extent);
+        const bool is_too_large =
+            __builtin_mul_overflow(window->size[index] - 1, window->dilation[index], &extent);
         if (is_too_large || extent >= EXTENT_MAX || window->before[index] > EXTENT_MAX ||
             window->after[index] > EXTENT_MAX || window->before[index] < 0 || window->after[index] < 0) {
-            return call_fail(call, STATUS_INVALID_ARGUMENT, "a window or its padding is too large or negative");
+            return call_fail(
+                call, STATUS_INVALID_ARGUMENT, "a window or its padding is too large or negative");
         }
         extent++;
         if (padding == PADDING_SAME || padding == PADDING_SAME_LOWER) {
@@ -129,7 +131,8 @@ read_tensorflow_padding(Call *call, const Node *node, Window *window, Padding *r
 
 /* Lists have one value for each dimension of the input, in its order. */
 static Status
-read_tensorflow_list(Call *call, const Node *node, const char *name, const Window *window, int64_t *ret_values)
+read_tensorflow_list(
+    Call *call, const Node *node, const char *name, const Window *window, int64_t *ret_values)
 {
     int64_t values[WINDOW_RANK_MAX + 2];
     size_t count = 0;
@@ -149,7 +152,8 @@ window_tensorflow(
 {
     const Slice format = node_attr_string(node, "data_format");
     const bool is_channels_first = slice_starts_with(format, SLICE("NC"));
-    Window window = {.rank = rank, .channel = is_channels_first ? 1 : rank + 1, .space = is_channels_first ? 2 : 1};
+    Window window = {
+        .rank = rank, .channel = is_channels_first ? 1 : rank + 1, .space = is_channels_first ? 2 : 1};
     for (int index = 0; index < rank; index++) {
         window.size[index] = sizes[index];
         window.stride[index] = 1;

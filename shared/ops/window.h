@@ -17,10 +17,10 @@
 enum { WINDOW_RANK_MAX = 4 };
 
 typedef struct Window {
-    int rank;           /* spatial dimensions */
-    int batch;          /* where each dimension stands in the input and the output */
+    int rank;  /* spatial dimensions */
+    int batch; /* where each dimension stands in the input and the output */
     int channel;
-    int space;          /* the first spatial one; the others follow */
+    int space; /* the first spatial one; the others follow */
     int64_t size[WINDOW_RANK_MAX];
     int64_t stride[WINDOW_RANK_MAX];
     int64_t dilation[WINDOW_RANK_MAX];
@@ -34,7 +34,8 @@ typedef struct Window {
 MUST_USE Status window_tensorflow(
     Call *call, const Node *node, const Shape *input, const int64_t *sizes, int rank, Window *ret_window);
 
-/* From attributes strides, pads, auto_pad, and where declared dilations and ceil_mode; channels come second. */
+/* From attributes strides, pads, auto_pad, and where declared dilations and ceil_mode; channels come second.
+ */
 MUST_USE Status window_onnx(
     Call *call, const Node *node, const Shape *input, const int64_t *sizes, int rank, Window *ret_window);
 

@@ -30,8 +30,8 @@ typedef struct Place {
 } Place;
 
 #define CONVOLVE_LOOP(name, unused, upper, lower, storage, compute, read, write)                             \
-    static void name##_block_##lower(const Convolve *convolve, Place *place, int64_t batch, int64_t group,   \
-        int64_t first, int64_t width)                                                                        \
+    static void name##_block_##lower(                                                                        \
+        const Convolve *convolve, Place *place, int64_t batch, int64_t group, int64_t first, int64_t width)  \
     {                                                                                                        \
         const Convolution *convolution = convolve->convolution;                                              \
         const Sliding *sliding = &convolve->sliding;                                                         \
@@ -42,25 +42,26 @@ typedef struct Place {
             sums[n] = (double)read(bias[channel + n]);                                                       \
         }                                                                                                    \
         do {                                                                                                 \
-            const int64_t offset = sliding_offset(sliding, &place->output, &place->filter);                                 \
+            const int64_t offset = sliding_offset(sliding, &place->output, &place->filter);                  \
             if (offset < 0) {                                                                                \
                 continue;                                                                                    \
             }                                                                                                \
-            const storage *x = (const storage *)convolve->input + offset + batch * sliding->input.batch + \
-                               group * convolution->inputs * sliding->input.channel;                  \
+            const storage *x = (const storage *)convolve->input + offset + batch * sliding->input.batch +    \
+                               group * convolution->inputs * sliding->input.channel;                         \
             const storage *w = (const storage *)convolve->filter + place->filter.offset +                    \
                                group * convolve->filter_group + first * convolve->filter_output;             \
             for (int64_t k = 0; k < convolution->inputs; k++) {                                              \
-                const double a = (double)read(x[k * sliding->input.channel]);                         \
+                const double a = (double)read(x[k * sliding->input.channel]);                                \
                 for (int64_t n = 0; n < width; n++) {                                                        \
-                    sums[n] += a * (double)read(w[k * convolve->filter_input + n * convolve->filter_output]); \
+                    sums[n] +=                                                                               \
+                        a * (double)read(w[k * convolve->filter_input + n * convolve->filter_output]);       \
                 }                                                                                            \
             }                                                                                                \
         } while (walk_next(&place->filter));                                                                 \
-        storage *z = (storage *)convolve->output + place->output.offset + batch * sliding->output.batch + \
-                     channel * sliding->output.channel;                                               \
+        storage *z = (storage *)convolve->output + place->output.offset + batch * sliding->output.batch +    \
+                     channel * sliding->output.channel;                                                      \
         for (int64_t n = 0; n < width; n++) {                                                                \
-            z[n * sliding->output.channel] = write((compute)sums[n]);                                 \
+            z[n * sliding->output.channel] = write((compute)sums[n]);                                        \
         }                                                                                                    \
     }                                                                                                        \
     static void name##_##lower(const Convolve *convolve)                                                     \
@@ -68,7 +69,7 @@ typedef struct Place {
         const Convolution *convolution = convolve->convolution;                                              \
         Place place = {sliding_outputs(&convolve->sliding),                                                  \
             sliding_window(&convolve->sliding, convolve->filter_space)};                                     \
-        for (int64_t batch = 0; batch < convolve->sliding.batch; batch++) {                                          \
+        for (int64_t batch = 0; batch < convolve->sliding.batch; batch++) {                                  \
             do {                                                                                             \
                 for (int64_t group = 0; group < convolution->groups; group++) {                              \
                     for (int64_t n = 0; n < convolution->outputs; n += BLOCK_CHANNELS) {                     \
@@ -100,7 +101,8 @@ read_filter(const Convolution *convolution, const Shape *filter, Convolve *convo
     convolve->filter_input = layout->is_depthwise ? 0 : strides[layout->input];
     convolve->filter_group =
         layout->is_depthwise ? strides[layout->input] : convolution->outputs * strides[layout->output];
-    memcpy(convolve->filter_space, &strides[layout->space], (size_t)convolution->window.rank * sizeof strides[0]);
+    memcpy(convolve->filter_space, &strides[layout->space],
+        (size_t)convolution->window.rank * sizeof strides[0]);
 }
 
 static Status

@@ -104,7 +104,8 @@ gemm_compute(KernelContext *context)
     const float factors[] = {node_attr_float(node, "alpha"), node_attr_float(node, "beta")};
     const Tensor *inputs[] = {output, has_addend ? &context->inputs[2] : output};
     const float without[] = {factors[0], 0};
-    broadcast_run(inputs, has_addend ? 2 : 1, output, has_addend ? factors : without, scale_loops[output->dtype]);
+    broadcast_run(
+        inputs, has_addend ? 2 : 1, output, has_addend ? factors : without, scale_loops[output->dtype]);
     return STATUS_OK;
 }
 

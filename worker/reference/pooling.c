@@ -12,9 +12,9 @@ typedef struct Pool {
     Sliding sliding;
     const void *input;
     void *output;
-    int64_t *indices;           /* of the largest values, or NULL */
-    int64_t plane;              /* elements of one channel */
-    bool is_column_major;       /* how indices count within a plane */
+    int64_t *indices;     /* of the largest values, or NULL */
+    int64_t plane;        /* elements of one channel */
+    bool is_column_major; /* how indices count within a plane */
     bool counts_padding;
 } Pool;
 

@@ -12,11 +12,11 @@ typedef struct Reduce {
     const void *input;
     void *output;
     int64_t output_count;
-    Walk kept;           /* the place of each result */
-    Walk lines;          /* from there: the first elements of lines to fold */
-    int64_t line_count;  /* elements of a line */
+    Walk kept;          /* the place of each result */
+    Walk lines;         /* from there: the first elements of lines to fold */
+    int64_t line_count; /* elements of a line */
     int64_t line_stride;
-    int64_t count;       /* elements folded into one result */
+    int64_t count; /* elements folded into one result */
 } Reduce;
 
 typedef void (*ReduceLoop)(Reduce *reduce);
@@ -210,7 +210,8 @@ compute(KernelContext *context)
     return STATUS_OK;
 }
 
-#define OP_KERNEL(name, function) {.op = (name), .supports = supports, .compute = compute, .host_inputs = 1 << 1},
+#define OP_KERNEL(name, function)                                                                            \
+    {.op = (name), .supports = supports, .compute = compute, .host_inputs = 1 << 1},
 static const Kernel reduce_kernels[] = {REDUCE_OPS(OP_KERNEL)};
 
 KERNEL_FAMILY(reference, reduce, reduce_kernels);

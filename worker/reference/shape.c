@@ -23,8 +23,7 @@ static Status
 check_int(KernelContext *context, int64_t value)
 {
     if (context->node->output_dtypes[0] == DTYPE_INT32 && value > INT32_MAX) {
-        return call_fail(
-            context->call, STATUS_INVALID_ARGUMENT, "%lld does not fit int32", (long long)value);
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "%lld does not fit int32", (long long)value);
     }
     return STATUS_OK;
 }
@@ -126,14 +125,20 @@ enum { TARGET_ON_HOST = 1 << 1 };
 
 static const Kernel shape_kernels[] = {
     {.op = "Shape", .supports = writes_ints, .compute = shape_compute, .host_outputs = 1, .is_cheap = true},
-    {.op = "ShapeN", .supports = writes_ints, .compute = shape_compute, .host_outputs = ~0U, .is_cheap = true},
+    {.op = "ShapeN",
+        .supports = writes_ints,
+        .compute = shape_compute,
+        .host_outputs = ~0U,
+        .is_cheap = true},
     {.op = "Size", .supports = writes_ints, .compute = size_compute, .host_outputs = 1, .is_cheap = true},
     {.op = "Rank", .compute = rank_compute, .host_outputs = 1, .is_cheap = true},
     {.op = "Reshape", .compute = reshape_compute, .host_inputs = TARGET_ON_HOST, .is_cheap = true},
     {.op = "Squeeze", .compute = reshape_compute, .is_cheap = true},
     {.op = "ExpandDims", .compute = reshape_compute, .host_inputs = TARGET_ON_HOST, .is_cheap = true},
     {.op = "EnsureShape", .compute = reshape_compute, .is_cheap = true},
-    {.op = "BroadcastTo", .supports = broadcast_supports, .compute = broadcast_compute,
+    {.op = "BroadcastTo",
+        .supports = broadcast_supports,
+        .compute = broadcast_compute,
         .host_inputs = TARGET_ON_HOST},
     {.op = "onnx::Shape", .compute = onnx_shape_compute, .host_outputs = 1, .is_cheap = true},
     {.op = "onnx::Size", .compute = size_compute, .host_outputs = 1, .is_cheap = true},
@@ -141,7 +146,9 @@ static const Kernel shape_kernels[] = {
     {.op = "onnx::Squeeze", .compute = reshape_compute, .host_inputs = TARGET_ON_HOST, .is_cheap = true},
     {.op = "onnx::Unsqueeze", .compute = reshape_compute, .host_inputs = TARGET_ON_HOST, .is_cheap = true},
     {.op = "onnx::Flatten", .compute = reshape_compute, .is_cheap = true},
-    {.op = "onnx::Expand", .supports = broadcast_supports, .compute = broadcast_compute,
+    {.op = "onnx::Expand",
+        .supports = broadcast_supports,
+        .compute = broadcast_compute,
         .host_inputs = TARGET_ON_HOST},
 };
 

@@ -67,7 +67,10 @@ enum { SLICE_BOUNDS = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4 };
 
 static const Kernel slice_kernels[] = {
     {.op = "Slice", .supports = supports, .compute = slice_compute, .host_inputs = SLICE_BOUNDS},
-    {.op = "StridedSlice", .supports = supports, .compute = strided_slice_compute, .host_inputs = SLICE_BOUNDS},
+    {.op = "StridedSlice",
+        .supports = supports,
+        .compute = strided_slice_compute,
+        .host_inputs = SLICE_BOUNDS},
     {.op = "onnx::Slice", .supports = supports, .compute = onnx_slice_compute, .host_inputs = SLICE_BOUNDS},
 };
 

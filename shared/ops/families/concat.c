@@ -24,9 +24,9 @@ join(Call *call, InferContext *context, uint32_t first, uint32_t count, int64_t 
         if (!shape_merge(&result, &shape, &result)) {
             char left[SHAPE_TEXT_SIZE];
             char right[SHAPE_TEXT_SIZE];
-            return call_fail(call, STATUS_INVALID_ARGUMENT, "input %u of shape %s does not join %s along axis %d",
-                index, shape_text(&context->inputs[index], left), shape_text(&context->inputs[first], right),
-                place);
+            return call_fail(call, STATUS_INVALID_ARGUMENT,
+                "input %u of shape %s does not join %s along axis %d", index,
+                shape_text(&context->inputs[index], left), shape_text(&context->inputs[first], right), place);
         }
     }
     if (result.rank >= 0) {
@@ -150,8 +150,8 @@ infer_split(Call *call, InferContext *context)
     TRY(infer_axis(call, axis, part.rank, &place));
     const int64_t count = context->node->output_count;
     if (part.dims[place] >= 0 && part.dims[place] % count != 0) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "dimension %d of %lld is not a multiple of %lld", place,
-            (long long)part.dims[place], (long long)count);
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "dimension %d of %lld is not a multiple of %lld",
+            place, (long long)part.dims[place], (long long)count);
     }
     part.dims[place] = part.dims[place] < 0 ? -1 : part.dims[place] / count;
     fill_parts(context, &part);
@@ -167,8 +167,8 @@ place_sizes(Call *call, InferContext *context, const Shape *input, int axis, int
     const uint32_t count = context->node->output_count;
     for (uint32_t index = 0; index < count; index++) {
         if (sizes[index] < -1 || (sizes[index] == -1 && rest != NULL)) {
-            return call_fail(call, STATUS_INVALID_ARGUMENT, "part %u has size %lld", index,
-                (long long)sizes[index]);
+            return call_fail(
+                call, STATUS_INVALID_ARGUMENT, "part %u has size %lld", index, (long long)sizes[index]);
         }
         rest = sizes[index] == -1 ? &sizes[index] : rest;
         if (sizes[index] > 0 && __builtin_add_overflow(total, sizes[index], &total)) {
@@ -177,8 +177,8 @@ place_sizes(Call *call, InferContext *context, const Shape *input, int axis, int
     }
     const int64_t available = input->dims[axis];
     if (available >= 0 && (rest == NULL ? total != available : total > available)) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "the parts sum up to %lld, not %lld", (long long)total,
-            (long long)available);
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "the parts sum up to %lld, not %lld",
+            (long long)total, (long long)available);
     }
     if (rest != NULL) {
         *rest = available < 0 ? -1 : available - total;
@@ -205,8 +205,8 @@ split_by_values(Call *call, InferContext *context, const Shape *input, uint32_t 
         return STATUS_OK;
     }
     if (count != context->node->output_count) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "%zu sizes for %u parts", count,
-            context->node->output_count);
+        return call_fail(
+            call, STATUS_INVALID_ARGUMENT, "%zu sizes for %u parts", count, context->node->output_count);
     }
     return place_sizes(call, context, input, axis, sizes);
 }
@@ -266,7 +266,8 @@ infer_tile(Call *call, InferContext *context)
         return STATUS_OK;
     }
     if (count != (size_t)result.rank) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "%zu multiples do not repeat rank %d", count, result.rank);
+        return call_fail(
+            call, STATUS_INVALID_ARGUMENT, "%zu multiples do not repeat rank %d", count, result.rank);
     }
     for (int index = 0; index < result.rank; index++) {
         if (repeats[index] < 0) {

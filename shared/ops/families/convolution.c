@@ -34,7 +34,8 @@ infer_onnx_conv(Call *call, InferContext *context)
 
 static const OpDefinition convolution_ops[] = {
     {"Conv2D(input:T, filter:T)->(output:T) {T:type, strides:list(int), use_cudnn_on_gpu:bool=true, "
-     "padding:string, explicit_paddings:list(int)=[], data_format:string=NHWC, dilations:list(int)=[1,1,1,1]}",
+     "padding:string, explicit_paddings:list(int)=[], data_format:string=NHWC, "
+     "dilations:list(int)=[1,1,1,1]}",
         0, infer_conv2d},
     {"Conv3D(input:T, filter:T)->(output:T) {T:type, strides:list(int), padding:string, "
      "data_format:string=NDHWC, dilations:list(int)=[1,1,1,1,1]}",

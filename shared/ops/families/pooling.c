@@ -1,6 +1,6 @@
 /* Largest and mean values within windows. */
-#include "shared/ops/family.h"
 #include "shared/ops/pooling.h"
+#include "shared/ops/family.h"
 
 static Status
 infer_pool(Call *call, InferContext *context)
