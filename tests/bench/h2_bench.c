@@ -1,5 +1,5 @@
 /* Speed of shared/h2 over loopback, both ends on one loop in one thread: small requests a second at several
- * depths, then GB/s of one large body each way.
+ * depths, GB/s of one large body each way, and how long a small request takes beside one.
  *
  * Usage: h2_bench [SECONDS_PER_ROW] */
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "shared/h2/connection.h"
 #include "shared/net/socket.h"
 
-enum { SMALL_SIZE = 100, BLOCK_SIZE = 1 << 20 };
+enum { SMALL_SIZE = 100, BLOCK_SIZE = 1 << 20, SAMPLES_MAX = 1 << 20 };
 
 typedef struct Bench {
     Loop *loop;
@@ -189,6 +189,37 @@ measure_large(const char *name, bool is_upload, uint64_t size)
         "%s of 1 MiB blocks: %5.2f GB/s\n", name, (double)bench.received * 1e-9 / seconds_since(start_ns));
 }
 
+static int
+compare_times(const void *left, const void *right)
+{
+    const uint64_t first = *(const uint64_t *)left;
+    const uint64_t second = *(const uint64_t *)right;
+    return (first > second) - (first < second);
+}
+
+/* One small request at a time while a large answer comes in on the same connection. */
+static void
+measure_beside(uint64_t size)
+{
+    static uint64_t samples[SAMPLES_MAX];
+    size_t count = 0;
+    bench.to_send = size;
+    H2Stream *const stream =
+        h2_request(bench.client, LARGE_REQUEST, COUNT_OF(LARGE_REQUEST), true, NULL, NULL);
+    while (stream != NULL && bench.to_send > 0 && count < SAMPLES_MAX) {
+        bench.answered = 0;
+        const uint64_t start_ns = clock_monotonic_ns();
+        send_small();
+        run_until(1, UINT64_MAX);
+        samples[count++] = clock_monotonic_ns() - start_ns;
+    }
+    qsort(samples, count, sizeof samples[0], compare_times);
+    (void)printf("small beside a large answer: %zu, p50 %.0f us, p99 %.0f us\n", count,
+        (double)samples[count / 2] * 1e-3, (double)samples[count * 99 / 100] * 1e-3);
+    bench.answered = 0;
+    run_until(1, loop_now_ns(bench.loop) + CLOCK_NS_PER_S);
+}
+
 static void
 accept_one(Watch *watch, uint32_t events)
 {
@@ -233,6 +264,7 @@ main(int argc, char **argv)
     }
     measure_large("download", false, UINT64_C(4) << 30);
     measure_large("upload  ", true, UINT64_C(4) << 30);
+    measure_beside(UINT64_C(3) << 30);
     h2_abort(bench.client);
     h2_abort(bench.server);
     watch_close(&watch);
