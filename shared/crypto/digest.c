@@ -39,6 +39,12 @@ sha256_equal(const Sha256 *left, const Sha256 *right)
     return CRYPTO_memcmp(left->bytes, right->bytes, SHA256_SIZE) == 0;
 }
 
+bool
+constant_time_equal(Slice left, Slice right)
+{
+    return left.size == right.size && (left.size == 0 || CRYPTO_memcmp(left.data, right.data, left.size) == 0);
+}
+
 void
 sha256_to_hex(const Sha256 *digest, char ret_hex[SHA256_HEX_SIZE])
 {

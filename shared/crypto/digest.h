@@ -23,6 +23,9 @@ void hmac_sha256(Slice key, Slice bytes, Sha256 *ret_digest);
 
 bool sha256_equal(const Sha256 *left, const Sha256 *right); /* in constant time */
 
+/* For secrets: the time taken tells nothing but the lengths. */
+bool constant_time_equal(Slice left, Slice right);
+
 /* 64 lower-case hex digits. Reading accepts nothing else; `ret_digest` is untouched when it says false. */
 void sha256_to_hex(const Sha256 *digest, char ret_hex[SHA256_HEX_SIZE]);
 bool sha256_from_hex(Slice hex, Sha256 *ret_digest);

@@ -27,6 +27,8 @@ enum {
 #define WIRE_HEADER_ATTEMPT "sluice-attempt"
 #define WIRE_HEADER_INCARNATION "sluice-incarnation"
 #define WIRE_HEADER_PUSH_TOKEN "sluice-push-token"
+#define WIRE_HEADER_SLOT "sluice-slot"
+#define WIRE_HEADER_TENANT "sluice-tenant"
 #define WIRE_HEADER_TOKEN "sluice-token"
 
 /* Content type of bodies made of frames (frame.h). */

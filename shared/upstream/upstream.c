@@ -4,7 +4,7 @@
  *
  * Failure: a connection that breaks closes all its streams with UNAVAILABLE; the next call opens a new one.
  * An answer that cannot be read resets the stream and ends the call with INTERNAL. */
-#include "gateway/upstream/upstream.h"
+#include "shared/upstream/upstream.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -281,7 +281,9 @@ stream_open(UpstreamCall *call, Peer *peer, const UpstreamHead *head)
     header_add(&list, WIRE_HEADER_ATTEMPT, slice_of(attempt, head->attempt == 0 ? 0 : (size_t)attempt_size));
     header_add(&list, WIRE_HEADER_REQUEST_ID, slice_from_string(head->request_id));
     header_add(&list, WIRE_HEADER_INCARNATION, head->incarnation);
+    header_add(&list, WIRE_HEADER_TENANT, head->tenant);
     header_add(&list, WIRE_HEADER_PUSH_TOKEN, head->push_token);
+    header_add(&list, WIRE_HEADER_SLOT, head->slot);
     return h2_request(peer->connection, list.headers, list.count, false, &handlers, call);
 }
 
@@ -369,6 +371,23 @@ upstream_cancel(UpstreamCall *call)
     } else {
         call->failure = STATUS_CANCELLED;
     }
+}
+
+static void
+detached_on_done(UpstreamCall *call, Status status, const char *message)
+{
+    (void)call;
+    (void)status;
+    (void)message;
+}
+
+void
+upstream_detach(UpstreamCall *call)
+{
+    static const UpstreamEvents detached = {.on_done = detached_on_done};
+    call->events = &detached;
+    call->context = NULL;
+    upstream_cancel(call);
 }
 
 void *

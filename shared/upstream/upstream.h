@@ -1,4 +1,5 @@
-/* HTTP/2 calls to workers: one connection a worker and loop, opened when first needed and again after a loss.
+/* HTTP/2 calls to workers, from the gateway and from other workers: one connection a worker and loop, opened
+ * when first needed and again after a loss.
  *
  * Ownership: an UpstreamCall belongs to the upstream and is valid until its on_done has returned.
  * Threads:   everything on the loop's thread.
@@ -35,7 +36,9 @@ typedef struct UpstreamHead {
     int64_t attempt;        /* 0: not about a step */
     uint64_t deadline_ms;   /* time left; 0: none */
     const char *request_id; /* NULL: none */
+    Slice tenant;           /* whose partitions and blobs these are; empty: nobody's */
     Slice push_token;       /* empty: none */
+    Slice slot;             /* of the receiver, in decimal, for pushes and pulls; empty: none */
 } UpstreamHead;
 
 typedef struct UpstreamEvents {
@@ -63,6 +66,9 @@ void upstream_end(UpstreamCall *call);
 
 /* Resets the stream; on_done(CANCELLED) follows within this turn. */
 void upstream_cancel(UpstreamCall *call);
+
+/* As upstream_cancel(), but the caller is told nothing more: its context may go away now. */
+void upstream_detach(UpstreamCall *call);
 
 void *upstream_context(const UpstreamCall *call);
 int upstream_http_status(const UpstreamCall *call); /* 0 before the headers */
