@@ -13,6 +13,7 @@ registry = $(if $(wildcard $(strip $(4))),$(eval $(call registry_define,$(strip 
 $(call registry,shared/ops/families,OpFamily,op_family,shared/ops/family.h)
 $(call registry,worker/reference,KernelFamily,reference,worker/runtime/kernel.h)
 $(call registry,worker/cpu/kernels,KernelFamily,cpu_kernels,worker/runtime/kernel.h)
+$(call registry,worker/serve/methods,WorkerMethod,worker_method,worker/serve/method.h)
 $(call registry,gateway/handlers,Handler,handler,gateway/http/handler.h)
 
 # SQL lives in .sql files: each becomes `const Statement sql_<name>` and a row of sql_table[].

@@ -1,0 +1,294 @@
+/* A worker alone, as a process: its methods over real HTTP/2. */
+#include <signal.h>
+
+#include "shared/crypto/digest.h"
+#include "shared/upstream/upstream.h"
+#include "tests/support/cmocka_all.h"
+#include "tests/support/process.h"
+
+/* y = x·w + b, w [2,2] and b [2] constants. */
+static const char partition[] =
+    "{\"node\":["
+    "{\"name\":\"x\",\"op\":\"_Arg\",\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"},\"index\":{\"i\":\"0\"}}},"
+    "{\"name\":\"w\",\"op\":\"Const\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"},\"value\":{\"tensor\":"
+    "{\"dtype\":\"DT_FLOAT\",\"tensorShape\":{\"dim\":[{\"size\":\"2\"},{\"size\":\"2\"}]},"
+    "\"floatVal\":[1,2,3,4]}}}},"
+    "{\"name\":\"b\",\"op\":\"Const\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"},\"value\":{\"tensor\":"
+    "{\"dtype\":\"DT_FLOAT\",\"tensorShape\":{\"dim\":[{\"size\":\"2\"}]},\"floatVal\":[10,20]}}}},"
+    "{\"name\":\"xw\",\"op\":\"MatMul\",\"input\":[\"x\",\"w\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}}},"
+    "{\"name\":\"y\",\"op\":\"Add\",\"input\":[\"xw\",\"b\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}}},"
+    "{\"name\":\"r\",\"op\":\"_Retval\",\"input\":[\"y\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"},"
+    "\"index\":{\"i\":\"0\"}}}]}";
+
+typedef struct Fixture {
+    Process worker;
+    Loop *loop;
+    Upstream *upstream;
+    Arena *arena;
+    Call call;
+} Fixture;
+
+/* One call and what came of it. */
+typedef struct Answer {
+    bool is_done;
+    Status status;
+    int http_status;
+    char body[4096];
+    Tensor output;
+    WireStatus wire;
+    char message[512];
+    Arena *arena;
+} Answer;
+
+static void
+take_frame(UpstreamCall *call, Frame *frame)
+{
+    Answer *const answer = upstream_context(call);
+    if (frame->kind == FRAME_TENSOR) {
+        answer->output = frame->tensor;
+        return;
+    }
+    if (frame->kind == FRAME_STATUS) {
+        Call reading = {.arena = answer->arena};
+        assert_status(&reading, STATUS_OK, wire_status_read(&reading, frame->json, &answer->wire));
+        (void)snprintf(answer->message, sizeof answer->message, "%.*s", SLICE_PRINT(answer->wire.message));
+    }
+}
+
+static void
+take_end(UpstreamCall *call, Status status, const char *message)
+{
+    Answer *const answer = upstream_context(call);
+    (void)message;
+    answer->is_done = true;
+    answer->status = status;
+    answer->http_status = upstream_http_status(call);
+    (void)snprintf(answer->body, sizeof answer->body, "%.*s", SLICE_PRINT(upstream_body(call)));
+}
+
+static const UpstreamEvents events = {.on_frame = take_frame, .on_done = take_end};
+
+static int
+setup(void **state)
+{
+    static const char *const arguments[] = {"--listen", "127.0.0.1:0", "--name", "w0", NULL};
+    Fixture *const fixture = calloc(1, sizeof *fixture);
+    fixture->arena = arena_new(1 << 24);
+    fixture->call.arena = fixture->arena;
+    const UpstreamOptions options = {.tensor_size_max = 1 << 28};
+    *state = fixture;
+    if (!process_start(&fixture->worker, "sluice-worker", arguments) ||
+        loop_new(&fixture->call, &fixture->loop) != STATUS_OK) {
+        return -1;
+    }
+    fixture->upstream = upstream_new(fixture->loop, &options);
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    Fixture *const fixture = *state;
+    upstream_free(fixture->upstream);
+    loop_free(fixture->loop);
+    const int code = process_stop(&fixture->worker, SIGTERM);
+    arena_free(fixture->arena);
+    free(fixture);
+    return code;
+}
+
+static UpstreamCall *
+begin(Fixture *fixture, const char *method, const char *path, Answer *answer)
+{
+    *answer = (Answer){.arena = fixture->arena};
+    const UpstreamHead head = {
+        .method = method,
+        .path = slice_from_string(path),
+        .address = fixture->worker.address,
+        .attempt = 1,
+        .deadline_ms = 5000,
+        .tenant = SLICE("t"),
+    };
+    UpstreamCall *const call = upstream_begin(fixture->upstream, &head, &events, answer);
+    assert_non_null(call);
+    return call;
+}
+
+static void
+finish(Fixture *fixture, UpstreamCall *call, const Answer *answer)
+{
+    upstream_end(call);
+    for (int turn = 0; turn < 1000 && !answer->is_done; turn++) {
+        loop_turn(fixture->loop, 100);
+    }
+    assert_true(answer->is_done);
+}
+
+static void
+request(Fixture *fixture, const char *method, const char *path, const char *body, Answer *answer)
+{
+    UpstreamCall *const call = begin(fixture, method, path, answer);
+    if (body != NULL) {
+        upstream_write_copy(call, slice_from_string(body));
+    }
+    finish(fixture, call, answer);
+}
+
+static const char *
+digest_of(const char *text)
+{
+    static char hex[SHA256_HEX_SIZE];
+    Sha256 digest;
+    sha256(slice_from_string(text), &digest);
+    sha256_to_hex(&digest, hex);
+    return hex;
+}
+
+static void
+put_partition(Fixture *fixture)
+{
+    char path[256];
+    Answer answer;
+    request(fixture, "PUT", "/worker/v1/sessions/s1", "{}", &answer);
+    assert_int_equal(answer.http_status, 200);
+    (void)snprintf(path, sizeof path, "/worker/v1/sessions/s1/partitions/%s", digest_of(partition));
+    request(fixture, "PUT", path, partition, &answer);
+    assert_string_equal(answer.body, "{}");
+    assert_int_equal(answer.http_status, 200);
+}
+
+static void
+run_partition(Fixture *fixture, int feed_count, Answer *answer)
+{
+    AUTO_BUFFER json = {0};
+    AUTO_BUFFER frame = {0};
+    AUTO_TENSOR x = {0};
+    const Shape shape = {.rank = 2, .dims = {1, 2}};
+    const WireRun run = {
+        .partition = slice_from_string(digest_of(partition)),
+        .session = SLICE("s1"),
+        .attempt = 1,
+        .feed_count = 1,
+        .fetch_count = 1,
+    };
+    UpstreamCall *const call = begin(fixture, "POST", "/worker/v1/steps/stp_1:run", answer);
+    wire_run_write(&json, &run);
+    frame_write_json(&frame, FRAME_HEADER, buffer_slice(&json));
+    upstream_write_copy(call, buffer_slice(&frame));
+    assert_true(tensor_new(DTYPE_FLOAT32, &shape, &x));
+    ((float *)x.data)[0] = 1;
+    ((float *)x.data)[1] = 2;
+    for (int index = 0; index < feed_count; index++) {
+        upstream_write_tensor(call, SLICE("0"), &x);
+    }
+    finish(fixture, call, answer);
+}
+
+static void
+status_tells_who_it_is_and_what_it_has(void **state)
+{
+    Fixture *const fixture = *state;
+    Answer answer;
+    WireWorker worker;
+    request(fixture, "GET", "/worker/v1/status", NULL, &answer);
+    assert_int_equal(answer.http_status, 200);
+    assert_status(&fixture->call, STATUS_OK,
+        wire_worker_read(&fixture->call, slice_from_string(answer.body), &worker));
+    assert_true(slice_equals_string(worker.name, "w0"));
+    assert_true(slice_equals_string(worker.state, "serving"));
+    assert_int_equal(worker.device_count, 1);
+    assert_true(slice_equals_string(worker.devices[0].type, "CPU"));
+}
+
+static void
+a_registered_partition_computes_x_times_w_plus_b(void **state)
+{
+    Fixture *const fixture = *state;
+    Answer answer;
+    put_partition(fixture);
+    run_partition(fixture, 1, &answer);
+    assert_int_equal(answer.status, STATUS_OK);
+    assert_string_equal(status_name(answer.wire.code), "OK");
+    assert_int_equal(answer.output.dtype, DTYPE_FLOAT32);
+    assert_int_equal(tensor_element_count(&answer.output), 2);
+    assert_true(((float *)answer.output.data)[0] == 17 && ((float *)answer.output.data)[1] == 30);
+    tensor_unref(&answer.output);
+}
+
+static void
+an_unknown_partition_is_told_by_its_reason(void **state)
+{
+    Fixture *const fixture = *state;
+    Answer answer;
+    run_partition(fixture, 1, &answer);
+    assert_string_equal(status_name(answer.wire.code), "NOT_FOUND");
+    assert_true(slice_equals_string(answer.wire.reason, "unknown_partition"));
+}
+
+static void
+a_run_with_a_feed_missing_or_twice_is_refused(void **state)
+{
+    Fixture *const fixture = *state;
+    Answer answer;
+    put_partition(fixture);
+    run_partition(fixture, 0, &answer);
+    assert_int_equal(answer.http_status, 400);
+    assert_non_null(strstr(answer.body, "0 of 1 announced feeds have come"));
+    run_partition(fixture, 2, &answer);
+    assert_int_equal(answer.http_status, 400);
+    assert_non_null(strstr(answer.body, "has come twice"));
+}
+
+static void
+a_body_that_is_not_its_digest_is_refused(void **state)
+{
+    Fixture *const fixture = *state;
+    char path[256];
+    Answer answer;
+    request(fixture, "PUT", "/worker/v1/sessions/s1", "{}", &answer);
+    (void)snprintf(path, sizeof path, "/worker/v1/sessions/s1/partitions/%s", digest_of("something else"));
+    request(fixture, "PUT", path, partition, &answer);
+    assert_int_equal(answer.http_status, 400);
+    assert_non_null(strstr(answer.body, "the body's digest is"));
+}
+
+static void
+a_partition_needs_a_session_with_a_lease(void **state)
+{
+    Fixture *const fixture = *state;
+    char path[256];
+    Answer answer;
+    (void)snprintf(path, sizeof path, "/worker/v1/sessions/nobody/partitions/%s", digest_of(partition));
+    request(fixture, "PUT", path, partition, &answer);
+    assert_int_equal(answer.http_status, 404);
+}
+
+static void
+unknown_methods_and_malformed_frames_are_refused(void **state)
+{
+    Fixture *const fixture = *state;
+    Answer answer;
+    request(fixture, "GET", "/worker/v1/nothing", NULL, &answer);
+    assert_int_equal(answer.http_status, 404);
+    request(fixture, "POST", "/worker/v1/steps/stp_1:run", "this is no frame, but long enough to be one", &answer);
+    assert_int_equal(answer.http_status, 400);
+    request(fixture, "POST", "/worker/v1/steps/stp_1:run", "short", &answer);
+    assert_int_equal(answer.http_status, 400);
+}
+
+#define WORKER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WORKER_TEST(status_tells_who_it_is_and_what_it_has),
+        WORKER_TEST(a_registered_partition_computes_x_times_w_plus_b),
+        WORKER_TEST(an_unknown_partition_is_told_by_its_reason),
+        WORKER_TEST(a_run_with_a_feed_missing_or_twice_is_refused),
+        WORKER_TEST(a_body_that_is_not_its_digest_is_refused),
+        WORKER_TEST(a_partition_needs_a_session_with_a_lease),
+        WORKER_TEST(unknown_methods_and_malformed_frames_are_refused),
+    };
+    return cmocka_run_group_tests_name("worker", tests, NULL, NULL);
+}

@@ -1,0 +1,135 @@
+#include "tests/support/process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void
+program_path(const char *program, char *path, size_t size)
+{
+    const char *const out = getenv("OUT");
+    (void)snprintf(path, size, "%s/%s", out == NULL ? "build/release" : out, program);
+}
+
+/* In the child: ends with us, writes where it is told, becomes the program. */
+static void
+become(const char *program, const char *const *arguments, int output)
+{
+    char path[256];
+    char *argv[PROCESS_ARGUMENTS_MAX + 2] = {path};
+    size_t count = 0;
+    program_path(program, path, sizeof path);
+    for (; arguments[count] != NULL && count < PROCESS_ARGUMENTS_MAX; count++) {
+        argv[count + 1] = strdup(arguments[count]);
+    }
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)dup2(output, STDOUT_FILENO);
+    if (getenv("TEST_VERBOSE") == NULL) {
+        const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        (void)dup2(nowhere, STDERR_FILENO);
+    }
+    (void)execv(path, argv);
+    _exit(127);
+}
+
+static pid_t
+start(const char *program, const char *const *arguments, int *ret_output)
+{
+    int pipe_fds[2];
+    if (pipe2(pipe_fds, O_CLOEXEC) != 0) {
+        return -1;
+    }
+    const pid_t pid = fork();
+    if (pid == 0) {
+        become(program, arguments, pipe_fds[1]);
+    }
+    (void)close(pipe_fds[1]);
+    *ret_output = pipe_fds[0];
+    return pid;
+}
+
+/* Reads one line, at most `timeout_ms`. */
+static bool
+read_line(int fd, char *line, size_t size, int timeout_ms)
+{
+    size_t used = 0;
+    while (used + 1 < size) {
+        struct pollfd wait = {.fd = fd, .events = POLLIN};
+        if (poll(&wait, 1, timeout_ms) <= 0 || read(fd, line + used, 1) != 1) {
+            return false;
+        }
+        if (line[used] == '\n') {
+            line[used] = '\0';
+            return true;
+        }
+        used++;
+    }
+    return false;
+}
+
+bool
+process_start(Process *process, const char *program, const char *const *arguments)
+{
+    static const char said[] = "listening on ";
+    char line[128];
+    int output = -1;
+    *process = (Process){.pid = start(program, arguments, &output)};
+    const bool is_up = process->pid > 0 && read_line(output, line, sizeof line, 20000) &&
+                       strncmp(line, said, sizeof said - 1) == 0;
+    /* The pipe stays open: a program that prints later must not die of it. */
+    if (!is_up) {
+        if (process->pid > 0) {
+            (void)process_stop(process, SIGKILL);
+        }
+        return false;
+    }
+    (void)snprintf(process->address, sizeof process->address, "%.63s", line + sizeof said - 1);
+    return true;
+}
+
+static int
+wait_for(pid_t pid)
+{
+    int status = 0;
+    if (waitpid(pid, &status, 0) != pid) {
+        return -1;
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int
+process_stop(Process *process, int signal_number)
+{
+    if (process->pid <= 0) {
+        return -1;
+    }
+    (void)kill(process->pid, signal_number);
+    const int code = wait_for(process->pid);
+    process->pid = 0;
+    return code;
+}
+
+int
+process_run(const char *program, const char *const *arguments, char *ret_output, size_t output_size)
+{
+    char spare[4096];
+    int output = -1;
+    const pid_t pid = start(program, arguments, &output);
+    char *const target = ret_output == NULL ? spare : ret_output;
+    const size_t size = ret_output == NULL ? sizeof spare : output_size;
+    size_t used = 0;
+    for (ssize_t got = 1; pid > 0 && got > 0;) {
+        const size_t room = used + 1 < size ? size - used - 1 : 0;
+        got = room > 0 ? read(output, target + used, room) : read(output, spare, sizeof spare);
+        used += room > 0 && got > 0 ? (size_t)got : 0;
+    }
+    target[used] = '\0';
+    (void)close(output);
+    return pid > 0 ? wait_for(pid) : -1;
+}

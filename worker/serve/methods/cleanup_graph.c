@@ -1,0 +1,18 @@
+/* CleanupGraph: the step is over; what it parked is given back and late messages are kept out. */
+#include "worker/serve/worker.h"
+
+static Status
+finish(WorkerRequest *request)
+{
+    const int64_t attempt = request->attempt == 0 ? INT64_MAX : request->attempt;
+    step_table_cleanup(request->worker->steps, request->parameters[0], attempt);
+    worker_answer_json(request, 200, SLICE("{}"));
+    return STATUS_OK;
+}
+
+WORKER_METHOD(cleanup_graph) = {
+    .name = "CleanupGraph",
+    .verb = "DELETE",
+    .path = "/worker/v1/steps/{step}",
+    .finish = finish,
+};

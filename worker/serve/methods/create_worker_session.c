@@ -1,0 +1,20 @@
+/* CreateWorkerSession: a lease under which partitions are registered; putting it again renews it. */
+#include "worker/serve/server.h"
+
+static Status
+finish(WorkerRequest *request)
+{
+    TRY(session_table_put(&request->call, request->worker->sessions, request->parameters[0],
+        loop_now_ns(request->loop->loop)));
+    worker_answer_json(request, 200, SLICE("{}"));
+    return STATUS_OK;
+}
+
+WORKER_METHOD(create_worker_session) = {
+    .name = "CreateWorkerSession",
+    .verb = "PUT",
+    .path = "/worker/v1/sessions/{session}",
+    .body = BODY_DOCUMENT,
+    .body_size_max = 64 * 1024,
+    .finish = finish,
+};

@@ -1,0 +1,17 @@
+/* DeleteWorkerSession: gives the lease back. Idempotent; running steps end undisturbed. */
+#include "worker/serve/worker.h"
+
+static Status
+finish(WorkerRequest *request)
+{
+    session_table_remove(request->worker->sessions, request->parameters[0]);
+    worker_answer_json(request, 200, SLICE("{}"));
+    return STATUS_OK;
+}
+
+WORKER_METHOD(delete_worker_session) = {
+    .name = "DeleteWorkerSession",
+    .verb = "DELETE",
+    .path = "/worker/v1/sessions/{session}",
+    .finish = finish,
+};

@@ -1,0 +1,19 @@
+/* DeregisterGraph: forgets a partition once its last run has ended. Idempotent. */
+#include "worker/serve/worker.h"
+
+static Status
+finish(WorkerRequest *request)
+{
+    Slice key;
+    TRY(worker_partition_key(request, request->parameters[1], &key));
+    (void)partition_cache_remove(request->worker->partitions, key);
+    worker_answer_json(request, 200, SLICE("{}"));
+    return STATUS_OK;
+}
+
+WORKER_METHOD(deregister_graph) = {
+    .name = "DeregisterGraph",
+    .verb = "DELETE",
+    .path = "/worker/v1/sessions/{session}/partitions/{digest}",
+    .finish = finish,
+};

@@ -1,0 +1,41 @@
+/* GetStatus: who this worker is, its devices, and how busy they are. What discovery polls. */
+#include "worker/serve/worker.h"
+
+static Status
+finish(WorkerRequest *request)
+{
+    Worker *const worker = request->worker;
+    Device *const device = worker->device;
+    DeviceMemory memory;
+    CacheStats partitions;
+    device->memory(device, &memory);
+    partition_cache_stats(worker->partitions, &partitions);
+    const bool is_draining = __atomic_load_n(&worker->is_draining, __ATOMIC_ACQUIRE);
+    const WireWorker status = {
+        .name = slice_from_string(worker->name),
+        .incarnation = slice_from_string(worker->incarnation),
+        .state = is_draining ? SLICE("draining") : SLICE("serving"),
+        .running_count = __atomic_load_n(&worker->running_count, __ATOMIC_RELAXED),
+        .partition_count = (int64_t)partitions.count,
+        .devices = {{
+            .type = slice_from_string(device->type),
+            .id = device->id,
+            .isa = slice_from_string(device->isa),
+            .thread_count = device->thread_count,
+            .memory_limit = (int64_t)memory.limit,
+            .memory_in_use = (int64_t)memory.in_use,
+        }},
+        .device_count = 1,
+    };
+    AUTO_BUFFER json = {0};
+    wire_worker_write(&json, &status);
+    worker_answer_json(request, 200, buffer_slice(&json));
+    return STATUS_OK;
+}
+
+WORKER_METHOD(get_status) = {
+    .name = "GetStatus",
+    .verb = "GET",
+    .path = "/worker/v1/status",
+    .finish = finish,
+};

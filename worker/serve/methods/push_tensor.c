@@ -1,0 +1,65 @@
+/* Push: values that another slot of the step has produced for this one, or announcements of large ones. */
+#include "worker/serve/server.h"
+
+enum { PARKED_SIZE_MAX = 4 << 20 };
+
+static Status
+begin(WorkerRequest *request)
+{
+    const StepClaim claim = {
+        .step = request->parameters[0],
+        .slot = request->slot,
+        .attempt = request->attempt,
+        .push_token = request->push_token,
+        .now_ns = loop_now_ns(request->loop->loop),
+    };
+    StepEntry *entry = NULL;
+    TRY(step_table_enter(&request->call, request->worker->steps, &claim, &entry));
+    request->context = entry;
+    return STATUS_OK;
+}
+
+static Status
+frame(WorkerRequest *request, Frame *frame)
+{
+    const StepEntry *const entry = request->context;
+    AUTO_TENSOR tensor = frame->tensor;
+    if (frame->kind == FRAME_ANNOUNCE) {
+        return rendezvous_announce(&request->call, entry->rendezvous, frame->name);
+    }
+    if (frame->kind != FRAME_TENSOR && frame->kind != FRAME_DEAD) {
+        return call_fail(&request->call, STATUS_INVALID_ARGUMENT, "frame kind %d has no place in a push",
+            (int)frame->kind);
+    }
+    if (rendezvous_parked_bytes(entry->rendezvous) > PARKED_SIZE_MAX) {
+        return call_fail(&request->call, STATUS_RESOURCE_EXHAUSTED,
+            "more than %d bytes are parked for this step: announce instead", PARKED_SIZE_MAX);
+    }
+    return rendezvous_deliver(
+        &request->call, entry->rendezvous, frame->name, &tensor, frame->kind == FRAME_DEAD);
+}
+
+static Status
+finish(WorkerRequest *request)
+{
+    worker_answer_json(request, 200, SLICE("{}"));
+    return STATUS_OK;
+}
+
+static void
+closed(WorkerRequest *request)
+{
+    step_entry_unref(request->context);
+}
+
+WORKER_METHOD(push_tensor) = {
+    .name = "PushTensor",
+    .verb = "POST",
+    .path = "/worker/v1/steps/{step}/tensors",
+    .body = BODY_FRAMES,
+    .body_size_max = PUSH_SIZE_MAX,
+    .begin = begin,
+    .frame = frame,
+    .finish = finish,
+    .closed = closed,
+};

@@ -1,0 +1,135 @@
+/* RecvTensor: another slot wants a value of this one; waits until it is produced, or the step ends. */
+#include <stdio.h>
+
+#include "shared/base/memory.h"
+#include "worker/serve/server.h"
+
+/* The wait outlives neither the stream nor the entry; its answer may come on any thread. */
+typedef struct Wait {
+    RendezvousWaiter waiter;
+    Task task;
+    WorkerRequest *request; /* NULL once the stream is gone */
+    Loop *loop;
+    StepEntry *entry;
+    Slice key;
+    Tensor tensor;
+    bool is_dead;
+    Status code;
+    char error[ERROR_MESSAGE_SIZE];
+} Wait;
+
+static void
+wait_free(Wait *wait)
+{
+    tensor_unref(&wait->tensor);
+    step_entry_unref(wait->entry);
+    memory_free(wait);
+}
+
+static void
+wait_take(Wait *wait, RendezvousMessage *message)
+{
+    wait->code = message->code;
+    wait->is_dead = message->is_dead;
+    wait->tensor = message->tensor;
+    message->tensor = (Tensor){0};
+    (void)snprintf(wait->error, sizeof wait->error, "%s", message->error == NULL ? "" : message->error);
+}
+
+static void
+answer(WorkerRequest *request, const Wait *wait)
+{
+    if (wait->code != STATUS_OK) {
+        const WireStatus refusal = {.code = wait->code, .message = slice_from_string(wait->error)};
+        worker_answer_status(request, &refusal);
+        return;
+    }
+    worker_frames_begin(request);
+    if (wait->is_dead) {
+        AUTO_BUFFER frame = {0};
+        frame_write_dead(&frame, wait->key);
+        worker_frames_write(request, buffer_slice(&frame));
+    } else {
+        worker_frames_tensor(request, wait->key, &wait->tensor);
+    }
+    worker_frames_end(request);
+}
+
+static void
+answer_on_loop(Task *task)
+{
+    Wait *const wait = (Wait *)(void *)((char *)task - offsetof(Wait, task));
+    if (wait->request != NULL) {
+        WorkerRequest *const request = wait->request;
+        request->context = NULL;
+        answer(request, wait);
+    }
+    wait_free(wait);
+}
+
+static void
+value_came(RendezvousWaiter *waiter, RendezvousMessage *message)
+{
+    Wait *const wait = (Wait *)(void *)waiter;
+    wait_take(wait, message);
+    loop_post(wait->loop, &wait->task);
+}
+
+static Status
+finish(WorkerRequest *request)
+{
+    Call *const call = &request->call;
+    const StepClaim claim = {
+        .step = request->parameters[0],
+        .slot = request->slot,
+        .attempt = request->attempt,
+        .push_token = request->push_token,
+    };
+    Slice key;
+    if (!wire_key_decode(call->arena, request->parameters[1], &key)) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "the tensor's key is not percent-encoded");
+    }
+    StepEntry *const entry = step_table_find(request->worker->steps, &claim);
+    if (entry == NULL) {
+        return call_fail(call, STATUS_ABORTED, "this attempt of the step is not known here, or is over");
+    }
+    Wait *const wait = memory_new(1, sizeof *wait);
+    if (wait == NULL) {
+        step_entry_unref(entry);
+        return call_fail_memory(call, "a waiting receiver");
+    }
+    wait->waiter.done = value_came;
+    wait->task.run = answer_on_loop;
+    wait->request = request;
+    wait->loop = request->loop->loop;
+    wait->entry = entry;
+    wait->key = key;
+    request->context = wait;
+    RendezvousMessage message = {0};
+    if (rendezvous_receive(entry->rendezvous, key, &wait->waiter, &message)) {
+        wait_take(wait, &message);
+        answer_on_loop(&wait->task);
+    }
+    return STATUS_OK;
+}
+
+static void
+closed(WorkerRequest *request)
+{
+    Wait *const wait = request->context;
+    if (wait == NULL) {
+        return;
+    }
+    wait->request = NULL;
+    if (rendezvous_forget(wait->entry->rendezvous, &wait->waiter)) {
+        wait_free(wait);
+    }
+}
+
+WORKER_METHOD(recv_tensor) = {
+    .name = "RecvTensor",
+    .verb = "GET",
+    .path = "/worker/v1/steps/{step}/tensors/{key}",
+    .finish = finish,
+    .closed = closed,
+};

@@ -1,0 +1,410 @@
+/* RunGraph: runs one slot of one attempt of a step.
+ *
+ * Happy path: the HEADER frame names the partition and the peers → TENSOR frames bring the feeds → finish() enters
+ * the step's rendezvous, if other slots take part, and starts the run → outputs are written as they are produced →
+ * the STATUS and STATS frames end the answer.
+ *
+ * Failures: an unknown partition is answered in one STATUS frame, as soon as the header is in; a stream that is
+ * reset cancels the run; the deadline cancels it too, and its report says who waited for what.
+ *
+ * The run's callbacks come on any thread: they queue what happened and post one task to the stream's loop. What
+ * happens inside run_start() itself is written when that returns. */
+#include <pthread.h>
+#include <stdio.h>
+
+#include "shared/base/clock.h"
+#include "shared/base/memory.h"
+#include "shared/base/text.h"
+#include "worker/runtime/run.h"
+#include "worker/serve/server.h"
+
+typedef struct Output {
+    struct Output *next;
+    uint32_t index;
+    bool is_dead;
+    Tensor tensor;
+} Output;
+
+typedef struct GraphRun {
+    WorkerRequest *request; /* NULL once the stream is gone */
+    Worker *worker;
+    Loop *loop;
+    Partition *partition;
+    StepEntry *entry; /* NULL when no other slot takes part */
+    Run *run;
+    WireRun header;
+    Tensor *args;
+    int64_t arg_count; /* that have come */
+    Timer deadline;
+    Task task;
+
+    pthread_mutex_t lock; /* guards what follows */
+    Output *outputs;
+    Output **outputs_end;
+    bool is_posted;
+    bool is_done;
+    bool has_lost_output; /* no memory to queue one */
+    Status code;
+    char message[ERROR_MESSAGE_SIZE];
+    char node[128];
+    WireStats stats;
+} GraphRun;
+
+/* --- Answers ---------------------------------------------------------------------------------------------- */
+
+static void
+write_status(WorkerRequest *request, const WireStatus *status)
+{
+    AUTO_BUFFER json = {0};
+    AUTO_BUFFER frame = {0};
+    wire_status_write(&json, status);
+    frame_write_json(&frame, FRAME_STATUS, buffer_slice(&json));
+    worker_frames_begin(request);
+    worker_frames_write(request, buffer_slice(&frame));
+}
+
+static void
+write_stats(WorkerRequest *request, const WireStats *stats)
+{
+    AUTO_BUFFER json = {0};
+    AUTO_BUFFER frame = {0};
+    wire_stats_write(&json, stats);
+    frame_write_json(&frame, FRAME_STATS, buffer_slice(&json));
+    worker_frames_write(request, buffer_slice(&frame));
+}
+
+static void
+write_output(WorkerRequest *request, const Output *output)
+{
+    char name[24];
+    const int size = snprintf(name, sizeof name, "%u", output->index);
+    worker_frames_begin(request);
+    if (!output->is_dead) {
+        worker_frames_tensor(request, slice_of(name, (size_t)size), &output->tensor);
+        return;
+    }
+    AUTO_BUFFER frame = {0};
+    frame_write_dead(&frame, slice_of(name, (size_t)size));
+    worker_frames_write(request, buffer_slice(&frame));
+}
+
+/* --- Life ------------------------------------------------------------------------------------------------- */
+
+static void
+outputs_free(Output *outputs)
+{
+    while (outputs != NULL) {
+        Output *const next = outputs->next;
+        tensor_unref(&outputs->tensor);
+        memory_free(outputs);
+        outputs = next;
+    }
+}
+
+static void
+graph_run_free(GraphRun *graph_run)
+{
+    timer_clear(graph_run->loop, &graph_run->deadline);
+    outputs_free(graph_run->outputs);
+    for (int64_t index = 0; graph_run->args != NULL && index < graph_run->header.feed_count; index++) {
+        tensor_unref(&graph_run->args[index]);
+    }
+    memory_free(graph_run->args);
+    step_entry_unref(graph_run->entry);
+    run_unref(graph_run->run);
+    partition_unref(graph_run->partition);
+    (void)pthread_mutex_destroy(&graph_run->lock);
+    memory_free(graph_run);
+}
+
+static void
+graph_run_end(GraphRun *graph_run)
+{
+    WorkerRequest *const request = graph_run->request;
+    (void)__atomic_sub_fetch(&graph_run->worker->running_count, 1, __ATOMIC_RELAXED);
+    if (graph_run->has_lost_output && graph_run->code == STATUS_OK) {
+        graph_run->code = STATUS_RESOURCE_EXHAUSTED;
+        (void)snprintf(graph_run->message, sizeof graph_run->message, "no memory left for an output");
+    }
+    if (request != NULL) {
+        const WireStatus status = {
+            .code = graph_run->code,
+            .message = slice_from_string(graph_run->message),
+            .node = slice_from_string(graph_run->node),
+        };
+        request->context = NULL;
+        write_status(request, &status);
+        write_stats(request, &graph_run->stats);
+        worker_frames_end(request);
+    }
+    graph_run_free(graph_run);
+}
+
+/* Writes what the run has queued; ends it when that was all. */
+static void
+graph_run_flush(GraphRun *graph_run)
+{
+    (void)pthread_mutex_lock(&graph_run->lock);
+    Output *const outputs = graph_run->outputs;
+    graph_run->outputs = NULL;
+    graph_run->outputs_end = &graph_run->outputs;
+    graph_run->is_posted = false;
+    const bool is_done = graph_run->is_done;
+    (void)pthread_mutex_unlock(&graph_run->lock);
+    for (const Output *output = outputs; output != NULL && graph_run->request != NULL; output = output->next) {
+        write_output(graph_run->request, output);
+    }
+    outputs_free(outputs);
+    if (is_done) {
+        graph_run_end(graph_run);
+    }
+}
+
+static void
+flush_on_loop(Task *task)
+{
+    graph_run_flush((GraphRun *)(void *)((char *)task - offsetof(GraphRun, task)));
+}
+
+/* --- The run's callbacks, on any thread ------------------------------------------------------------------- */
+
+/* With the lock held: true when the caller must post the task after unlocking. */
+static bool
+claim_post(GraphRun *graph_run)
+{
+    const bool must_post = !graph_run->is_posted;
+    graph_run->is_posted = true;
+    return must_post;
+}
+
+static void
+run_output(void *context, uint32_t index, Tensor *tensor, bool is_dead)
+{
+    GraphRun *const graph_run = context;
+    Output *const output = memory_new(1, sizeof *output);
+    if (output == NULL) {
+        (void)pthread_mutex_lock(&graph_run->lock);
+        graph_run->has_lost_output = true;
+        (void)pthread_mutex_unlock(&graph_run->lock);
+        return;
+    }
+    output->index = index;
+    output->is_dead = is_dead;
+    output->tensor = *tensor;
+    *tensor = (Tensor){0};
+    (void)pthread_mutex_lock(&graph_run->lock);
+    *graph_run->outputs_end = output;
+    graph_run->outputs_end = &output->next;
+    graph_run->stats.bytes_out += is_dead ? 0 : (int64_t)tensor_byte_size(&output->tensor);
+    const bool must_post = claim_post(graph_run);
+    (void)pthread_mutex_unlock(&graph_run->lock);
+    if (must_post) {
+        loop_post(graph_run->loop, &graph_run->task);
+    }
+}
+
+static void
+run_done(void *context, const RunResult *result)
+{
+    GraphRun *const graph_run = context;
+    (void)pthread_mutex_lock(&graph_run->lock);
+    graph_run->is_done = true;
+    graph_run->code = result->code;
+    (void)snprintf(graph_run->message, sizeof graph_run->message, "%s", result->message);
+    (void)snprintf(graph_run->node, sizeof graph_run->node, "%.*s", SLICE_PRINT(result->node));
+    graph_run->stats.elapsed_us = (int64_t)(result->stats.elapsed_ns / CLOCK_NS_PER_US);
+    graph_run->stats.node_count = result->stats.node_count;
+    const bool must_post = claim_post(graph_run);
+    (void)pthread_mutex_unlock(&graph_run->lock);
+    if (must_post) {
+        loop_post(graph_run->loop, &graph_run->task);
+    }
+}
+
+/* --- The request ------------------------------------------------------------------------------------------ */
+
+static void
+deadline_passed(Timer *timer)
+{
+    GraphRun *const graph_run = (GraphRun *)(void *)((char *)timer - offsetof(GraphRun, deadline));
+    run_cancel(graph_run->run, STATUS_DEADLINE_EXCEEDED, "the deadline has passed");
+}
+
+static Status
+answer_unknown(WorkerRequest *request, Slice digest)
+{
+    char message[160];
+    const int size = snprintf(message, sizeof message, "partition %.*s is not registered here", SLICE_PRINT(digest));
+    const WireStatus status = {
+        .code = STATUS_NOT_FOUND,
+        .message = slice_of(message, (size_t)size),
+        .reason = SLICE("unknown_partition"),
+    };
+    write_status(request, &status);
+    worker_frames_end(request);
+    return STATUS_OK;
+}
+
+static Status
+take_header(WorkerRequest *request, const Frame *frame)
+{
+    Call *const call = &request->call;
+    WireRun header;
+    if (__atomic_load_n(&request->worker->is_draining, __ATOMIC_ACQUIRE)) {
+        return call_fail(call, STATUS_UNAVAILABLE, "worker '%s' is draining", request->worker->name);
+    }
+    /* The frame goes with the next read; the header's texts must stay. */
+    const char *const json = text_copy(call->arena, frame->json);
+    if (json == NULL) {
+        return call_fail_memory(call, "a run");
+    }
+    TRY(wire_run_read(call, slice_of(json, frame->json.size), &header));
+    Slice key;
+    TRY(worker_partition_key(request, header.partition, &key));
+    Partition *const partition = partition_cache_get(request->worker->partitions, key);
+    if (partition == NULL) {
+        return answer_unknown(request, header.partition);
+    }
+    GraphRun *const graph_run = memory_new(1, sizeof *graph_run);
+    Tensor *const args = memory_new((size_t)header.feed_count + 1, sizeof *args);
+    if (graph_run == NULL || args == NULL) {
+        memory_free(graph_run);
+        memory_free(args);
+        partition_unref(partition);
+        return call_fail_memory(call, "a run");
+    }
+    *graph_run = (GraphRun){
+        .request = request,
+        .worker = request->worker,
+        .loop = request->loop->loop,
+        .partition = partition,
+        .header = header,
+        .args = args,
+    };
+    graph_run->outputs_end = &graph_run->outputs;
+    graph_run->task.run = flush_on_loop;
+    graph_run->deadline.fire = deadline_passed;
+    (void)pthread_mutex_init(&graph_run->lock, NULL);
+    request->context = graph_run;
+    return STATUS_OK;
+}
+
+static Status
+take_feed(WorkerRequest *request, Frame *frame)
+{
+    GraphRun *const graph_run = request->context;
+    AUTO_TENSOR tensor = frame->tensor;
+    int64_t index = 0;
+    const bool is_index = slice_to_int64(frame->name, &index) && index < graph_run->header.feed_count;
+    if (!is_index || index < 0 || graph_run->args[index].dtype != DTYPE_INVALID) {
+        return call_fail(&request->call, STATUS_INVALID_ARGUMENT,
+            "feed '%.*s' is none of the %lld feeds that the header announced, or has come twice",
+            SLICE_PRINT(frame->name), (long long)graph_run->header.feed_count);
+    }
+    graph_run->stats.bytes_in += (int64_t)tensor_byte_size(&tensor);
+    graph_run->args[index] = tensor;
+    tensor = (Tensor){0};
+    graph_run->arg_count++;
+    return STATUS_OK;
+}
+
+static Status
+frame(WorkerRequest *request, Frame *frame)
+{
+    if (frame->kind == FRAME_HEADER && request->context == NULL) {
+        return take_header(request, frame);
+    }
+    if (frame->kind == FRAME_TENSOR && request->context != NULL) {
+        return take_feed(request, frame);
+    }
+    tensor_unref(&frame->tensor);
+    return call_fail(&request->call, STATUS_INVALID_ARGUMENT, "frame kind %d has no place here: a run is one header"
+        " frame, then its feeds", (int)frame->kind);
+}
+
+/* Joins the other slots of the step. */
+static Status
+enter_step(WorkerRequest *request, GraphRun *graph_run)
+{
+    const StepClaim claim = {
+        .step = request->parameters[0],
+        .slot = graph_run->header.slot,
+        .attempt = graph_run->header.attempt,
+        .push_token = graph_run->header.push_token,
+        .deadline_ns = request->call.deadline_ns,
+        .now_ns = loop_now_ns(request->loop->loop),
+    };
+    if (claim.push_token.size == 0) {
+        return STATUS_OK;
+    }
+    TRY(step_table_enter(&request->call, request->worker->steps, &claim, &graph_run->entry));
+    if (graph_run->entry->transport != NULL) {
+        return call_fail(&request->call, STATUS_ABORTED, "slot %lld of this attempt has been run already",
+            (long long)claim.slot);
+    }
+    TransportStep *const transport =
+        transport_step_new(request->loop->transport, claim.step, &graph_run->header);
+    if (transport == NULL) {
+        return call_fail_memory(&request->call, "the peers of a step");
+    }
+    transport_step_attach(transport, graph_run->entry->rendezvous);
+    graph_run->entry->transport = transport;
+    return STATUS_OK;
+}
+
+static Status
+finish(WorkerRequest *request)
+{
+    GraphRun *const graph_run = request->context;
+    Call *const call = &request->call;
+    if (graph_run == NULL) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "the body holds no header frame");
+    }
+    if (graph_run->arg_count != graph_run->header.feed_count) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "%lld of %lld announced feeds have come",
+            (long long)graph_run->arg_count, (long long)graph_run->header.feed_count);
+    }
+    TRY(enter_step(request, graph_run));
+    const RunRequest run = {
+        .partition = graph_run->partition,
+        .args = graph_run->args,
+        .arg_count = (uint32_t)graph_run->header.feed_count,
+        .rendezvous = graph_run->entry == NULL ? NULL : graph_run->entry->rendezvous,
+        .deadline_ns = call->deadline_ns,
+        .traces_nodes = graph_run->header.has_trace,
+        .callbacks = {.context = graph_run, .on_output = run_output, .on_done = run_done},
+    };
+    graph_run->is_posted = true; /* what happens inside run_start() is flushed below */
+    TRY(run_start(call, &run, &graph_run->run));
+    (void)__atomic_add_fetch(&graph_run->worker->running_count, 1, __ATOMIC_RELAXED);
+    if (call->deadline_ns != 0) {
+        timer_set(graph_run->loop, &graph_run->deadline, call->deadline_ns);
+    }
+    graph_run_flush(graph_run);
+    return STATUS_OK;
+}
+
+static void
+closed(WorkerRequest *request)
+{
+    GraphRun *const graph_run = request->context;
+    if (graph_run == NULL) {
+        return;
+    }
+    graph_run->request = NULL;
+    if (graph_run->run == NULL) {
+        graph_run_free(graph_run);
+    } else {
+        run_cancel(graph_run->run, STATUS_CANCELLED, "the caller gave up");
+    }
+}
+
+WORKER_METHOD(run_graph) = {
+    .name = "RunGraph",
+    .verb = "POST",
+    .path = "/worker/v1/steps/{step}:run",
+    .body = BODY_FRAMES,
+    .frame = frame,
+    .finish = finish,
+    .closed = closed,
+};

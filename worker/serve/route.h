@@ -1,0 +1,7 @@
+/* Finds the method for a verb and a path. */
+#pragma once
+
+#include "worker/serve/method.h"
+
+/* NULL when there is none; *ret_parameters are the parts of `path` that stand for {…}. */
+const WorkerMethod *route_find(Slice verb, Slice path, Slice ret_parameters[WORKER_PARAMETERS_MAX]);

@@ -1,0 +1,24 @@
+/* The worker's HTTP/2 server on one loop thread: connections, requests, answers. */
+#pragma once
+
+#include "worker/serve/worker.h"
+
+struct WorkerLoop {
+    Worker *worker;
+    Loop *loop;
+    Watch listener;
+    ListLink connections; /* ServerConnection */
+    ListLink requests;    /* WorkerRequest */
+    size_t request_count;
+    Transport *transport; /* to the other slots of steps that run here */
+    Task drain; /* posted by worker_stop() */
+    Timer drained;
+    uint32_t grace_ms;
+};
+
+/* Opens the loop's own listening socket on `address` (SO_REUSEPORT). */
+MUST_USE Status worker_loop_open(Call *call, Worker *worker, const char *address, WorkerLoop **ret_loop);
+void worker_loop_close(WorkerLoop *loop); /* NULL is allowed */
+
+/* Refuses new requests and stops the loop when the last one has ended, at most after `grace_ms`. Any thread. */
+void worker_loop_drain(WorkerLoop *loop, uint32_t grace_ms);

@@ -1,0 +1,22 @@
+/* Worker sessions: leases under which partitions are registered. What nobody renews for an hour is forgotten;
+ * the gateway puts a session again before it registers, so that forgetting is never seen.
+ *
+ * Threads: any; locks inside.
+ * Errors:  RESOURCE_EXHAUSTED above SESSION_COUNT_MAX. */
+#pragma once
+
+#include "shared/base/call.h"
+#include "shared/base/slice.h"
+
+enum { SESSION_COUNT_MAX = 65536, SESSION_LEASE_S = 3600 };
+
+typedef struct SessionTable SessionTable;
+
+MUST_USE SessionTable *session_table_new(void);
+void session_table_free(SessionTable *table); /* NULL is allowed */
+
+MUST_USE Status session_table_put(Call *call, SessionTable *table, Slice session, uint64_t now_ns);
+void session_table_remove(SessionTable *table, Slice session);
+
+/* Whether the lease still stands; renews it. */
+bool session_table_renew(SessionTable *table, Slice session, uint64_t now_ns);

@@ -1,0 +1,6 @@
+/* What can be set about a worker (sluice-worker --help). */
+#pragma once
+
+#include "shared/config/config.h"
+
+extern const ConfigTable worker_settings;

@@ -1,0 +1,281 @@
+/* Aborting a rendezvous calls its waiters, who may come back to this table: what is to be aborted is chained
+ * while the lock is held (StepEntry.reaped) and aborted after it has been given back. */
+#include "worker/serve/step_table.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "shared/base/clock.h"
+#include "shared/base/map.h"
+#include "shared/base/memory.h"
+#include "shared/crypto/digest.h"
+
+enum { UNCLAIMED_MS = 60000, TOMBSTONE_MS = 60000, SWEEP_EVERY = 1024 };
+
+struct StepTable {
+    pthread_mutex_t lock;
+    Map *entries; /* key → StepEntry */
+    size_t entered_count; /* since the last sweep */
+};
+
+/* --- Entries ---------------------------------------------------------------------------------------------- */
+
+/* The rendezvous is made when the first message comes, its way to the peers only with the run: this stands
+ * between the two. Nothing is sent before the run. */
+static Status
+entry_send(void *context, Call *call, Slice key, Tensor *tensor, bool is_dead)
+{
+    const StepEntry *const entry = context;
+    const RendezvousRemote remote = transport_step_remote(entry->transport);
+    return remote.send(remote.context, call, key, tensor, is_dead);
+}
+
+static void
+entry_pull(void *context, Slice key)
+{
+    const StepEntry *const entry = context;
+    const RendezvousRemote remote = transport_step_remote(entry->transport);
+    remote.pull(remote.context, key);
+}
+
+static StepEntry *
+entry_new(const StepClaim *claim, const char *key)
+{
+    StepEntry *const entry = memory_new(1, sizeof *entry);
+    if (entry == NULL) {
+        return NULL;
+    }
+    const RendezvousRemote remote = {.context = entry, .send = entry_send, .pull = entry_pull};
+    entry->reference_count = 1;
+    entry->attempt = claim->attempt;
+    (void)snprintf(entry->key, sizeof entry->key, "%s", key);
+    (void)snprintf(entry->push_token, sizeof entry->push_token, "%.*s", SLICE_PRINT(claim->push_token));
+    entry->rendezvous = rendezvous_new((uint32_t)claim->slot, &remote);
+    if (entry->rendezvous == NULL) {
+        memory_free(entry);
+        return NULL;
+    }
+    return entry;
+}
+
+static StepEntry *
+entry_ref(StepEntry *entry)
+{
+    (void)__atomic_add_fetch(&entry->reference_count, 1, __ATOMIC_RELAXED);
+    return entry;
+}
+
+void
+step_entry_unref(StepEntry *entry)
+{
+    if (entry != NULL && __atomic_sub_fetch(&entry->reference_count, 1, __ATOMIC_ACQ_REL) == 0) {
+        if (entry->transport != NULL) {
+            transport_step_detach(entry->transport);
+            transport_step_unref(entry->transport);
+        }
+        rendezvous_unref(entry->rendezvous);
+        memory_free(entry);
+    }
+}
+
+/* --- The table -------------------------------------------------------------------------------------------- */
+
+StepTable *
+step_table_new(void)
+{
+    StepTable *const table = memory_new(1, sizeof *table);
+    if (table == NULL) {
+        return NULL;
+    }
+    (void)pthread_mutex_init(&table->lock, NULL);
+    table->entries = map_new();
+    if (table->entries == NULL) {
+        memory_free(table);
+        return NULL;
+    }
+    return table;
+}
+
+/* Chains an entry whose table reference goes with it. */
+static void
+reap(StepEntry **reaped, StepEntry *entry)
+{
+    entry->reaped = *reaped;
+    *reaped = entry;
+}
+
+static void
+abort_reaped(StepEntry *reaped, const char *reason)
+{
+    while (reaped != NULL) {
+        StepEntry *const next = reaped->reaped;
+        rendezvous_abort(reaped->rendezvous, STATUS_ABORTED, reason);
+        step_entry_unref(reaped);
+        reaped = next;
+    }
+}
+
+/* Takes out what has expired at `now_ns`; UINT64_MAX: everything. */
+static void
+sweep(StepTable *table, uint64_t now_ns, StepEntry **reaped)
+{
+    size_t cursor = 0;
+    for (const MapEntry *item = map_next(table->entries, &cursor); item != NULL;
+         item = map_next(table->entries, &cursor)) {
+        StepEntry *const entry = item->value;
+        if (entry->expires_ns <= now_ns) {
+            (void)map_remove(table->entries, item->key);
+            reap(reaped, entry);
+        }
+    }
+    table->entered_count = 0;
+}
+
+void
+step_table_clear(StepTable *table)
+{
+    StepEntry *reaped = NULL;
+    (void)pthread_mutex_lock(&table->lock);
+    sweep(table, UINT64_MAX, &reaped);
+    (void)pthread_mutex_unlock(&table->lock);
+    abort_reaped(reaped, "every step of this worker was ended");
+}
+
+void
+step_table_free(StepTable *table)
+{
+    if (table != NULL) {
+        step_table_clear(table);
+        map_free(table->entries);
+        (void)pthread_mutex_destroy(&table->lock);
+        memory_free(table);
+    }
+}
+
+static Slice
+claim_key(const StepClaim *claim, char key[STEP_KEY_SIZE])
+{
+    const int size = snprintf(key, STEP_KEY_SIZE, "%.*s/%lld", SLICE_PRINT(slice_part(claim->step, 0, 40)),
+        (long long)claim->slot);
+    return slice_of(key, (size_t)size);
+}
+
+/* Whether a message of this attempt may still come in. */
+static Status
+entry_check(Call *call, const StepEntry *entry, const StepClaim *claim)
+{
+    if (claim->attempt < entry->attempt) {
+        return call_fail(call, STATUS_ABORTED, "attempt %lld of this step is over, attempt %lld is known",
+            (long long)claim->attempt, (long long)entry->attempt);
+    }
+    if (claim->attempt > entry->attempt) {
+        return STATUS_OK;
+    }
+    if (entry->is_over) {
+        return call_fail(call, STATUS_ABORTED, "this step is over");
+    }
+    if (!constant_time_equal(claim->push_token, slice_from_string(entry->push_token))) {
+        return call_fail(call, STATUS_PERMISSION_DENIED, "wrong push token");
+    }
+    return STATUS_OK;
+}
+
+static Status
+entry_insert(Call *call, StepTable *table, const StepClaim *claim, StepEntry *previous, StepEntry **ret_entry)
+{
+    char key[STEP_KEY_SIZE];
+    const Slice key_slice = claim_key(claim, key);
+    if (previous == NULL && map_count(table->entries) >= STEP_COUNT_MAX) {
+        return call_fail(call, STATUS_RESOURCE_EXHAUSTED, "%d steps are known already", STEP_COUNT_MAX);
+    }
+    StepEntry *const entry = entry_new(claim, key);
+    if (entry == NULL || !map_put(table->entries, key_slice, entry)) {
+        step_entry_unref(entry);
+        return call_fail_memory(call, "a step");
+    }
+    *ret_entry = entry;
+    return STATUS_OK;
+}
+
+static Status
+table_enter(Call *call, StepTable *table, const StepClaim *claim, StepEntry **reaped, StepEntry **ret_entry)
+{
+    char key[STEP_KEY_SIZE];
+    if (++table->entered_count >= SWEEP_EVERY) {
+        sweep(table, claim->now_ns, reaped);
+    }
+    StepEntry *entry = map_get(table->entries, claim_key(claim, key));
+    if (entry != NULL) {
+        TRY(entry_check(call, entry, claim));
+    }
+    if (entry == NULL || claim->attempt > entry->attempt) {
+        StepEntry *const previous = entry;
+        TRY(entry_insert(call, table, claim, previous, &entry));
+        if (previous != NULL) {
+            reap(reaped, previous);
+        }
+    }
+    const uint64_t until_ns = claim->deadline_ns != 0
+                                  ? claim->deadline_ns + TOMBSTONE_MS * CLOCK_NS_PER_MS
+                                  : claim->now_ns + UNCLAIMED_MS * CLOCK_NS_PER_MS;
+    entry->expires_ns = until_ns > entry->expires_ns ? until_ns : entry->expires_ns;
+    *ret_entry = entry_ref(entry);
+    return STATUS_OK;
+}
+
+Status
+step_table_enter(Call *call, StepTable *table, const StepClaim *claim, StepEntry **ret_entry)
+{
+    StepEntry *reaped = NULL;
+    (void)pthread_mutex_lock(&table->lock);
+    const Status status = table_enter(call, table, claim, &reaped, ret_entry);
+    (void)pthread_mutex_unlock(&table->lock);
+    abort_reaped(reaped, "a later attempt of the step has begun, or nobody has run it");
+    return status;
+}
+
+StepEntry *
+step_table_find(StepTable *table, const StepClaim *claim)
+{
+    char key[STEP_KEY_SIZE];
+    Call checking = {0};
+    (void)pthread_mutex_lock(&table->lock);
+    StepEntry *entry = map_get(table->entries, claim_key(claim, key));
+    const bool is_this = entry != NULL && claim->attempt == entry->attempt &&
+                         entry_check(&checking, entry, claim) == STATUS_OK;
+    entry = is_this ? entry_ref(entry) : NULL;
+    (void)pthread_mutex_unlock(&table->lock);
+    return entry;
+}
+
+void
+step_table_cleanup(StepTable *table, Slice step, int64_t attempt)
+{
+    StepEntry *over[SLOT_COUNT_MAX];
+    size_t over_count = 0;
+    (void)pthread_mutex_lock(&table->lock);
+    for (int64_t slot = 0; slot < SLOT_COUNT_MAX; slot++) {
+        char key[STEP_KEY_SIZE];
+        const StepClaim claim = {.step = step, .slot = slot};
+        StepEntry *const entry = map_get(table->entries, claim_key(&claim, key));
+        if (entry != NULL && entry->attempt <= attempt && !entry->is_over) {
+            entry->is_over = true;
+            over[over_count++] = entry_ref(entry);
+        }
+    }
+    (void)pthread_mutex_unlock(&table->lock);
+    for (size_t index = 0; index < over_count; index++) {
+        rendezvous_abort(over[index]->rendezvous, STATUS_ABORTED, "the step was cleaned up");
+        step_entry_unref(over[index]);
+    }
+}
+
+size_t
+step_table_count(StepTable *table)
+{
+    (void)pthread_mutex_lock(&table->lock);
+    const size_t count = map_count(table->entries);
+    (void)pthread_mutex_unlock(&table->lock);
+    return count;
+}

@@ -1,0 +1,57 @@
+/* The worker as a whole: who it is, what it caches, which steps run. Methods and transport work on it.
+ *
+ * Ownership: made and freed by main.c.
+ * Threads:   identity is immutable; caches and the step table lock inside. */
+#pragma once
+
+#include "shared/net/loop.h"
+#include "shared/net/socket.h"
+#include "worker/runtime/blob_cache.h"
+#include "worker/runtime/device.h"
+#include "worker/runtime/partition_cache.h"
+#include "worker/serve/method.h"
+#include "worker/serve/session_table.h"
+#include "worker/serve/step_table.h"
+
+enum { WORKER_NAME_MAX = 64, WORKER_LOOP_COUNT_MAX = 64 };
+
+typedef struct WorkerOptions {
+    const char *listen;        /* "127.0.0.1:0" */
+    const char *name;          /* unique among the workers of a gateway */
+    const char *token;         /* the shared secret; NULL: none is asked for */
+    int loop_count;
+    size_t tensor_size_max;
+    uint64_t memory_limit;     /* of the CPU device, bytes */
+    int thread_count;          /* of the CPU device */
+    size_t partition_cache_size;
+    size_t blob_cache_size;
+    size_t parked_size_max;    /* of one step: tensors pushed before they are wanted */
+} WorkerOptions;
+
+struct Worker {
+    WorkerOptions options;
+    char name[WORKER_NAME_MAX];
+    char incarnation[INCARNATION_TEXT_SIZE];
+    char address[ADDRESS_TEXT_SIZE]; /* where it listens */
+    Device *device;
+    PartitionCache *partitions;
+    BlobCache *blobs;
+    StepTable *steps;
+    SessionTable *sessions;
+    int64_t running_count; /* atomic: runs under way */
+    bool is_draining;      /* atomic */
+    WorkerLoop *loops[WORKER_LOOP_COUNT_MAX];
+    int loop_count;
+};
+
+/* "tenant/digest": tenants share no partitions. In the call's arena. */
+MUST_USE Status worker_partition_key(WorkerRequest *request, Slice digest, Slice *ret_key);
+
+MUST_USE Status worker_open(Call *call, const WorkerOptions *options, Device *device, Worker **ret_worker);
+
+/* Serves until worker_stop(); the calling thread runs the first loop. */
+void worker_run(Worker *worker);
+
+/* Refuses new runs, lets running ones end (at most `grace_ms`), then stops the loops. Any thread. */
+void worker_stop(Worker *worker, uint32_t grace_ms);
+void worker_close(Worker *worker); /* after worker_run() has returned; NULL is allowed */
