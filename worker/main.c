@@ -8,8 +8,8 @@
 
 #include "shared/base/memory.h"
 #include "worker/cpu/device.h"
-#include "worker/serve/worker.h"
 #include "worker/serve/settings.h"
+#include "worker/serve/worker.h"
 
 enum { ARENA_SIZE_MAX = 16 << 20 };
 
@@ -92,7 +92,8 @@ run(Call *call, int argc, char **argv, Stopper *stopper)
     } else if (word != NULL && strcmp(word, "config") == 0) {
         config_write(config, &text);
     } else if (word != NULL) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "'%s' is no command: there is 'config', or none to serve", word);
+        return call_fail(
+            call, STATUS_INVALID_ARGUMENT, "'%s' is no command: there is 'config', or none to serve", word);
     } else {
         return serve(call, config, stopper);
     }

@@ -42,7 +42,8 @@ sha256_equal(const Sha256 *left, const Sha256 *right)
 bool
 constant_time_equal(Slice left, Slice right)
 {
-    return left.size == right.size && (left.size == 0 || CRYPTO_memcmp(left.data, right.data, left.size) == 0);
+    return left.size == right.size &&
+           (left.size == 0 || CRYPTO_memcmp(left.data, right.data, left.size) == 0);
 }
 
 void

@@ -192,8 +192,8 @@ status_tells_who_it_is_and_what_it_has(void **state)
     WireWorker worker;
     request(fixture, "GET", "/worker/v1/status", NULL, &answer);
     assert_int_equal(answer.http_status, 200);
-    assert_status(&fixture->call, STATUS_OK,
-        wire_worker_read(&fixture->call, slice_from_string(answer.body), &worker));
+    assert_status(
+        &fixture->call, STATUS_OK, wire_worker_read(&fixture->call, slice_from_string(answer.body), &worker));
     assert_true(slice_equals_string(worker.name, "w0"));
     assert_true(slice_equals_string(worker.state, "serving"));
     assert_int_equal(worker.device_count, 1);
@@ -270,7 +270,8 @@ unknown_methods_and_malformed_frames_are_refused(void **state)
     Answer answer;
     request(fixture, "GET", "/worker/v1/nothing", NULL, &answer);
     assert_int_equal(answer.http_status, 404);
-    request(fixture, "POST", "/worker/v1/steps/stp_1:run", "this is no frame, but long enough to be one", &answer);
+    request(fixture, "POST", "/worker/v1/steps/stp_1:run", "this is no frame, but long enough to be one",
+        &answer);
     assert_int_equal(answer.http_status, 400);
     request(fixture, "POST", "/worker/v1/steps/stp_1:run", "short", &answer);
     assert_int_equal(answer.http_status, 400);

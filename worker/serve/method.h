@@ -1,12 +1,11 @@
 /* One method of the worker service: a request comes in on an HTTP/2 stream, an answer goes out. One file in
  * worker/serve/methods defines one of these; the build collects them.
  *
- * Happy path: the server checks version, credential and incarnation, finds the method, makes a WorkerRequest →
- * begin() → the body, by its kind → finish() answers, now or later → closed() gives back what is left.
+ * Happy path: the server checks version, credential and incarnation, finds the method, makes a WorkerRequest
+ * → begin() → the body, by its kind → finish() answers, now or later → closed() gives back what is left.
  *
- * Ownership: a WorkerRequest belongs to the server; it is valid until closed() has returned. Methods whose work
- *            goes on elsewhere hang it on request->context.
- * Threads:   everything on the stream's loop thread.
+ * Ownership: a WorkerRequest belongs to the server; it is valid until closed() has returned. Methods whose
+ * work goes on elsewhere hang it on request->context. Threads:   everything on the stream's loop thread.
  * Errors:    begin() and finish() return a Status; the server answers with it and its message. */
 #pragma once
 
@@ -29,7 +28,7 @@ typedef struct WorkerRequest {
     H2Stream *stream; /* NULL once closed */
     Call call;
     Slice parameters[WORKER_PARAMETERS_MAX]; /* {…} of the path, in order */
-    int64_t attempt; /* 0: none given */
+    int64_t attempt;                         /* 0: none given */
     int64_t slot;
     Slice tenant;
     Slice push_token;
@@ -48,10 +47,10 @@ struct WorkerMethod {
     BodyKind body;
     size_t body_size_max; /* DOCUMENT: bytes; FRAMES: bytes of one tensor, 0: the worker's limit */
 
-    Status (*begin)(WorkerRequest *request);                /* headers are in; may be NULL */
-    Status (*frame)(WorkerRequest *request, Frame *frame);  /* FRAMES: one; its tensor is the callee's */
-    Status (*finish)(WorkerRequest *request);               /* the body is in */
-    void (*closed)(WorkerRequest *request);                 /* the stream has ended, for whatever reason; may be NULL */
+    Status (*begin)(WorkerRequest *request);               /* headers are in; may be NULL */
+    Status (*frame)(WorkerRequest *request, Frame *frame); /* FRAMES: one; its tensor is the callee's */
+    Status (*finish)(WorkerRequest *request);              /* the body is in */
+    void (*closed)(WorkerRequest *request); /* the stream has ended, for whatever reason; may be NULL */
 };
 
 extern const WorkerMethod *const worker_method_table[];
@@ -61,7 +60,8 @@ extern const size_t worker_method_table_count;
     extern const WorkerMethod worker_method_##name;                                                          \
     const WorkerMethod worker_method_##name
 
-/* --- Answers ---------------------------------------------------------------------------------------------- */
+/* --- Answers ----------------------------------------------------------------------------------------------
+ */
 
 /* 200 with a JSON document (copied). */
 void worker_answer_json(WorkerRequest *request, int http_status, Slice json);

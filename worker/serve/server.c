@@ -21,7 +21,8 @@ typedef struct ServerConnection {
     H2Connection *h2;
 } ServerConnection;
 
-/* --- Requests --------------------------------------------------------------------------------------------- */
+/* --- Requests ---------------------------------------------------------------------------------------------
+ */
 
 static void
 request_refuse(WorkerRequest *request, Status status)
@@ -65,7 +66,8 @@ check_credential(Call *call, const Worker *worker, Slice token)
         return STATUS_OK;
     }
     if (!constant_time_equal(token, slice_from_string(worker->options.token))) {
-        return call_fail(call, STATUS_UNAUTHENTICATED, "the header '" WIRE_HEADER_TOKEN "' is missing or wrong");
+        return call_fail(
+            call, STATUS_UNAUTHENTICATED, "the header '" WIRE_HEADER_TOKEN "' is missing or wrong");
     }
     return STATUS_OK;
 }
@@ -129,10 +131,10 @@ request_read_head(WorkerRequest *request, const H2Header *headers, size_t count)
     TRY(check_incarnation(call, request->worker, header_find(headers, count, WIRE_HEADER_INCARNATION)));
     TRY(read_number(call, header_find(headers, count, WIRE_HEADER_DEADLINE), WIRE_HEADER_DEADLINE, UINT32_MAX,
         &deadline_ms));
-    TRY(read_number(call, header_find(headers, count, WIRE_HEADER_ATTEMPT), WIRE_HEADER_ATTEMPT, INT32_MAX,
-        &attempt));
-    TRY(read_number(call, header_find(headers, count, WIRE_HEADER_SLOT), WIRE_HEADER_SLOT, SLOT_COUNT_MAX - 1,
-        &slot));
+    TRY(read_number(
+        call, header_find(headers, count, WIRE_HEADER_ATTEMPT), WIRE_HEADER_ATTEMPT, INT32_MAX, &attempt));
+    TRY(read_number(
+        call, header_find(headers, count, WIRE_HEADER_SLOT), WIRE_HEADER_SLOT, SLOT_COUNT_MAX - 1, &slot));
     TRY(copy_header(call, header_find(headers, count, WIRE_HEADER_PUSH_TOKEN), &request->push_token));
     TRY(copy_header(call, header_find(headers, count, WIRE_HEADER_TENANT), &request->tenant));
     if (deadline_ms > 0) {
@@ -221,7 +223,8 @@ request_finish(WorkerRequest *request)
     return request->method->finish(request);
 }
 
-/* --- Streams ---------------------------------------------------------------------------------------------- */
+/* --- Streams ----------------------------------------------------------------------------------------------
+ */
 
 static WorkerRequest *
 request_new(WorkerLoop *loop, H2Stream *stream)
@@ -317,7 +320,8 @@ static const H2Handlers handlers = {
     .on_disconnect = connection_on_disconnect,
 };
 
-/* --- Answers ---------------------------------------------------------------------------------------------- */
+/* --- Answers ----------------------------------------------------------------------------------------------
+ */
 
 static void
 answer_begin(WorkerRequest *request, int http_status, const char *content_type, bool is_last)
@@ -399,7 +403,8 @@ worker_frames_end(WorkerRequest *request)
     }
 }
 
-/* --- The loop --------------------------------------------------------------------------------------------- */
+/* --- The loop ---------------------------------------------------------------------------------------------
+ */
 
 static void
 connection_accept(WorkerLoop *loop, int fd)
@@ -448,7 +453,8 @@ drain_begin(Task *task)
 {
     WorkerLoop *const loop = (WorkerLoop *)(void *)((char *)task - offsetof(WorkerLoop, drain));
     watch_close(&loop->listener);
-    LIST_EACH (&loop->connections, link) {
+    LIST_EACH(&loop->connections, link)
+    {
         h2_shutdown(LIST_ITEM(link, ServerConnection, link)->h2);
     }
     drain_check(&loop->drained);
@@ -505,7 +511,8 @@ worker_loop_close(WorkerLoop *loop)
         return;
     }
     if (loop->loop != NULL) {
-        LIST_EACH (&loop->connections, link) {
+        LIST_EACH(&loop->connections, link)
+        {
             h2_abort(LIST_ITEM(link, ServerConnection, link)->h2);
         }
         if (loop->listener.fd >= 0) {

@@ -11,7 +11,7 @@ struct WorkerLoop {
     ListLink requests;    /* WorkerRequest */
     size_t request_count;
     Transport *transport; /* to the other slots of steps that run here */
-    Task drain; /* posted by worker_stop() */
+    Task drain;           /* posted by worker_stop() */
     Timer drained;
     uint32_t grace_ms;
 };
@@ -20,5 +20,6 @@ struct WorkerLoop {
 MUST_USE Status worker_loop_open(Call *call, Worker *worker, const char *address, WorkerLoop **ret_loop);
 void worker_loop_close(WorkerLoop *loop); /* NULL is allowed */
 
-/* Refuses new requests and stops the loop when the last one has ended, at most after `grace_ms`. Any thread. */
+/* Refuses new requests and stops the loop when the last one has ended, at most after `grace_ms`. Any thread.
+ */
 void worker_loop_drain(WorkerLoop *loop, uint32_t grace_ms);

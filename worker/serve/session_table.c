@@ -36,7 +36,8 @@ static void
 leases_drop(Map *leases, uint64_t now_ns)
 {
     size_t cursor = 0;
-    for (const MapEntry *entry = map_next(leases, &cursor); entry != NULL; entry = map_next(leases, &cursor)) {
+    for (const MapEntry *entry = map_next(leases, &cursor); entry != NULL;
+         entry = map_next(leases, &cursor)) {
         Lease *const lease = entry->value;
         if (lease->expires_ns <= now_ns) {
             (void)map_remove(leases, entry->key);
@@ -64,7 +65,8 @@ lease_put(Call *call, Map *leases, Slice session, uint64_t now_ns)
         leases_drop(leases, now_ns);
     }
     if (lease == NULL && map_count(leases) >= SESSION_COUNT_MAX) {
-        return call_fail(call, STATUS_RESOURCE_EXHAUSTED, "%d sessions have leases already", SESSION_COUNT_MAX);
+        return call_fail(
+            call, STATUS_RESOURCE_EXHAUSTED, "%d sessions have leases already", SESSION_COUNT_MAX);
     }
     if (lease == NULL) {
         lease = memory_new(1, sizeof *lease);

@@ -15,11 +15,12 @@ enum { UNCLAIMED_MS = 60000, TOMBSTONE_MS = 60000, SWEEP_EVERY = 1024 };
 
 struct StepTable {
     pthread_mutex_t lock;
-    Map *entries; /* key → StepEntry */
+    Map *entries;         /* key → StepEntry */
     size_t entered_count; /* since the last sweep */
 };
 
-/* --- Entries ---------------------------------------------------------------------------------------------- */
+/* --- Entries ----------------------------------------------------------------------------------------------
+ */
 
 /* The rendezvous is made when the first message comes, its way to the peers only with the run: this stands
  * between the two. Nothing is sent before the run. */
@@ -79,7 +80,8 @@ step_entry_unref(StepEntry *entry)
     }
 }
 
-/* --- The table -------------------------------------------------------------------------------------------- */
+/* --- The table --------------------------------------------------------------------------------------------
+ */
 
 StepTable *
 step_table_new(void)
@@ -156,8 +158,8 @@ step_table_free(StepTable *table)
 static Slice
 claim_key(const StepClaim *claim, char key[STEP_KEY_SIZE])
 {
-    const int size = snprintf(key, STEP_KEY_SIZE, "%.*s/%lld", SLICE_PRINT(slice_part(claim->step, 0, 40)),
-        (long long)claim->slot);
+    const int size = snprintf(
+        key, STEP_KEY_SIZE, "%.*s/%lld", SLICE_PRINT(slice_part(claim->step, 0, 40)), (long long)claim->slot);
     return slice_of(key, (size_t)size);
 }
 
@@ -216,9 +218,8 @@ table_enter(Call *call, StepTable *table, const StepClaim *claim, StepEntry **re
             reap(reaped, previous);
         }
     }
-    const uint64_t until_ns = claim->deadline_ns != 0
-                                  ? claim->deadline_ns + TOMBSTONE_MS * CLOCK_NS_PER_MS
-                                  : claim->now_ns + UNCLAIMED_MS * CLOCK_NS_PER_MS;
+    const uint64_t until_ns = claim->deadline_ns != 0 ? claim->deadline_ns + TOMBSTONE_MS * CLOCK_NS_PER_MS
+                                                      : claim->now_ns + UNCLAIMED_MS * CLOCK_NS_PER_MS;
     entry->expires_ns = until_ns > entry->expires_ns ? until_ns : entry->expires_ns;
     *ret_entry = entry_ref(entry);
     return STATUS_OK;

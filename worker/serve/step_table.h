@@ -1,14 +1,14 @@
-/* Which steps a worker knows: for each (step, slot) the highest attempt it has seen, that attempt's rendezvous,
- * and, for a while after the end, a tombstone that keeps late messages out. One worker may run several slots
- * of a step.
+/* Which steps a worker knows: for each (step, slot) the highest attempt it has seen, that attempt's
+ * rendezvous, and, for a while after the end, a tombstone that keeps late messages out. One worker may run
+ * several slots of a step.
  *
  * A push may come before its run: it opens the entry under the push token it shows, and the run that comes
  * later must name the same token. What no run claims within a minute is dropped.
  *
  * Ownership: entries are refcounted; the table holds one reference until cleanup or expiry.
  * Threads:   any; one lock, held for the look-up alone.
- * Errors:    ABORTED for an attempt below the highest seen, or after the end of the step; PERMISSION_DENIED for
- *            a wrong push token; RESOURCE_EXHAUSTED when the table is full. */
+ * Errors:    ABORTED for an attempt below the highest seen, or after the end of the step; PERMISSION_DENIED
+ * for a wrong push token; RESOURCE_EXHAUSTED when the table is full. */
 #pragma once
 
 #include "shared/base/call.h"
@@ -52,7 +52,8 @@ MUST_USE Status step_table_enter(Call *call, StepTable *table, const StepClaim *
 /* The entry of exactly this attempt and token, or NULL; a new reference. */
 StepEntry *step_table_find(StepTable *table, const StepClaim *claim);
 
-/* The step is over in all its slots: aborts and leaves tombstones until 60 s after the deadline. Idempotent. */
+/* The step is over in all its slots: aborts and leaves tombstones until 60 s after the deadline. Idempotent.
+ */
 void step_table_cleanup(StepTable *table, Slice step, int64_t attempt);
 
 /* Ends every step, as CleanupAll asks. */

@@ -8,7 +8,8 @@
 #include "shared/base/text.h"
 #include "worker/serve/server.h"
 
-/* The rendezvous of a slot that runs in this same process: the way of a value from one slot to another here. */
+/* The rendezvous of a slot that runs in this same process: the way of a value from one slot to another here.
+ */
 static Rendezvous *
 find_local(void *context, Slice step, int64_t attempt, int64_t slot, Slice push_token)
 {
@@ -34,8 +35,8 @@ find_local(void *context, Slice step, int64_t attempt, int64_t slot, Slice push_
 Status
 worker_partition_key(WorkerRequest *request, Slice digest, Slice *ret_key)
 {
-    const char *const key = text_format(
-        request->call.arena, "%.*s/%.*s", SLICE_PRINT(request->tenant), SLICE_PRINT(digest));
+    const char *const key =
+        text_format(request->call.arena, "%.*s/%.*s", SLICE_PRINT(request->tenant), SLICE_PRINT(digest));
     if (key == NULL) {
         return call_fail_memory(&request->call, "a partition's key");
     }
@@ -95,8 +96,8 @@ worker_open(Call *call, const WorkerOptions *options, Device *device, Worker **r
         worker_close(worker);
         return status;
     }
-    (void)snprintf(worker->name, sizeof worker->name, "%s",
-        options->name == NULL ? worker->address : options->name);
+    (void)snprintf(
+        worker->name, sizeof worker->name, "%s", options->name == NULL ? worker->address : options->name);
     *ret_worker = worker;
     return STATUS_OK;
 }

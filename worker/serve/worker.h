@@ -16,16 +16,16 @@
 enum { WORKER_NAME_MAX = 64, WORKER_LOOP_COUNT_MAX = 64 };
 
 typedef struct WorkerOptions {
-    const char *listen;        /* "127.0.0.1:0" */
-    const char *name;          /* unique among the workers of a gateway */
-    const char *token;         /* the shared secret; NULL: none is asked for */
+    const char *listen; /* "127.0.0.1:0" */
+    const char *name;   /* unique among the workers of a gateway */
+    const char *token;  /* the shared secret; NULL: none is asked for */
     int loop_count;
     size_t tensor_size_max;
-    uint64_t memory_limit;     /* of the CPU device, bytes */
-    int thread_count;          /* of the CPU device */
+    uint64_t memory_limit; /* of the CPU device, bytes */
+    int thread_count;      /* of the CPU device */
     size_t partition_cache_size;
     size_t blob_cache_size;
-    size_t parked_size_max;    /* of one step: tensors pushed before they are wanted */
+    size_t parked_size_max; /* of one step: tensors pushed before they are wanted */
 } WorkerOptions;
 
 struct Worker {

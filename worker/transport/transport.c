@@ -2,8 +2,8 @@
  * on the loop, take_messages() groups what is queued by step and peer → one push request each → the peer
  * answers 204.
  *
- * Failures: a push that is refused or lost aborts the rendezvous of its step, once; messages of steps that have
- * been detached are dropped. */
+ * Failures: a push that is refused or lost aborts the rendezvous of its step, once; messages of steps that
+ * have been detached are dropped. */
 #include "worker/transport/transport.h"
 
 #include <pthread.h>
@@ -60,7 +60,8 @@ typedef struct Message {
     char key[];
 } Message;
 
-/* --- Steps ------------------------------------------------------------------------------------------------ */
+/* --- Steps ------------------------------------------------------------------------------------------------
+ */
 
 static void
 copy_text(char *target, size_t size, Slice text)
@@ -146,7 +147,8 @@ step_abort(TransportStep *step, const Peer *peer, Status status, Slice reason)
     }
 }
 
-/* --- Messages --------------------------------------------------------------------------------------------- */
+/* --- Messages ---------------------------------------------------------------------------------------------
+ */
 
 static void
 message_free(Message *message)
@@ -218,7 +220,8 @@ peer_find(const TransportStep *step, int64_t slot)
     return NULL;
 }
 
-/* --- Answers of peers ------------------------------------------------------------------------------------- */
+/* --- Answers of peers -------------------------------------------------------------------------------------
+ */
 
 typedef struct Delivery {
     TransportStep *step;
@@ -287,10 +290,12 @@ delivery_done(UpstreamCall *call, Status status, const char *message)
 static const UpstreamEvents push_events = {.on_done = delivery_done};
 static const UpstreamEvents pull_events = {.on_frame = pulled_frame, .on_done = delivery_done};
 
-/* --- Sending ---------------------------------------------------------------------------------------------- */
+/* --- Sending ----------------------------------------------------------------------------------------------
+ */
 
 static UpstreamCall *
-request_begin(const Message *message, const char *method, Slice path, const UpstreamEvents *events, Delivery *delivery)
+request_begin(
+    const Message *message, const char *method, Slice path, const UpstreamEvents *events, Delivery *delivery)
 {
     const UpstreamHead head = {
         .method = method,
@@ -301,11 +306,11 @@ request_begin(const Message *message, const char *method, Slice path, const Upst
         .push_token = slice_from_string(message->peer->push_token),
         .slot = slice_from_string(message->peer->slot_text),
     };
-    UpstreamCall *const call = delivery == NULL ? NULL
-                                                : upstream_begin(message->step->transport->upstream, &head,
-                                                      events, delivery);
+    UpstreamCall *const call =
+        delivery == NULL ? NULL : upstream_begin(message->step->transport->upstream, &head, events, delivery);
     if (call == NULL) {
-        step_abort(message->step, message->peer, STATUS_RESOURCE_EXHAUSTED, SLICE("no memory left for a transfer"));
+        step_abort(
+            message->step, message->peer, STATUS_RESOURCE_EXHAUSTED, SLICE("no memory left for a transfer"));
         if (delivery != NULL) {
             transport_step_unref(delivery->step);
             memory_free(delivery);
@@ -359,7 +364,8 @@ messages_push(Message *first, ListLink *messages)
         return;
     }
     message_write(call, first);
-    LIST_EACH (messages, link) {
+    LIST_EACH(messages, link)
+    {
         Message *const message = LIST_ITEM(link, Message, link);
         if (message->step == first->step && message->peer == first->peer && message->kind != MESSAGE_PULL) {
             message_write(call, message);
@@ -396,7 +402,8 @@ take_messages(Task *task)
     }
 }
 
-/* --- The hooks of the rendezvous -------------------------------------------------------------------------- */
+/* --- The hooks of the rendezvous --------------------------------------------------------------------------
+ */
 
 static Status
 send_local(Call *call, TransportStep *step, const Peer *peer, Slice key, Tensor *tensor, bool is_dead)
@@ -442,8 +449,8 @@ step_send(void *context, Call *call, Slice key, Tensor *tensor, bool is_dead)
     TransportStep *const step = context;
     const Peer *const peer = peer_find(step, key_slot(key, 1));
     if (peer == NULL) {
-        return call_fail(call, STATUS_INTERNAL, "key '%.*s' is for a slot this step does not have",
-            SLICE_PRINT(key));
+        return call_fail(
+            call, STATUS_INTERNAL, "key '%.*s' is for a slot this step does not have", SLICE_PRINT(key));
     }
     if (peer->is_local) {
         return send_local(call, step, peer, key, tensor, is_dead);
@@ -482,7 +489,8 @@ transport_step_remote(TransportStep *step)
     return (RendezvousRemote){.context = step, .send = step_send, .pull = step_pull};
 }
 
-/* --- The transport ---------------------------------------------------------------------------------------- */
+/* --- The transport ----------------------------------------------------------------------------------------
+ */
 
 Transport *
 transport_new(Loop *loop, const TransportOptions *options)

@@ -6,9 +6,9 @@
  * request.
  *
  * Ownership: a TransportStep is refcounted: its run holds one reference, each message on its way another.
- * Threads:   a Transport belongs to its loop; the hooks of transport_step_remote() may be called on any thread.
- * Errors:    a value that cannot be delivered aborts the step's rendezvous with UNAVAILABLE and the peer's
- *            address, or with what the peer answered. */
+ * Threads:   a Transport belongs to its loop; the hooks of transport_step_remote() may be called on any
+ * thread. Errors:    a value that cannot be delivered aborts the step's rendezvous with UNAVAILABLE and the
+ * peer's address, or with what the peer answered. */
 #pragma once
 
 #include "shared/net/loop.h"

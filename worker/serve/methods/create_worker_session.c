@@ -4,8 +4,8 @@
 static Status
 finish(WorkerRequest *request)
 {
-    TRY(session_table_put(&request->call, request->worker->sessions, request->parameters[0],
-        loop_now_ns(request->loop->loop)));
+    TRY(session_table_put(
+        &request->call, request->worker->sessions, request->parameters[0], loop_now_ns(request->loop->loop)));
     worker_answer_json(request, 200, SLICE("{}"));
     return STATUS_OK;
 }

@@ -21,8 +21,8 @@ finish(WorkerRequest *request)
     }
     TensorBuffer *const blob = request->worker->device->allocate(request->worker->device, bytes.size);
     if (blob == NULL) {
-        return call_fail(call, STATUS_RESOURCE_EXHAUSTED, "no room on the device for a blob of %zu bytes",
-            bytes.size);
+        return call_fail(
+            call, STATUS_RESOURCE_EXHAUSTED, "no room on the device for a blob of %zu bytes", bytes.size);
     }
     if (bytes.size > 0) {
         memcpy(blob->data, bytes.data, bytes.size);

@@ -38,8 +38,7 @@ compile(WorkerRequest *request, Slice key)
     AUTO_GRAPH_DEF def = NULL;
     AUTO_PARTITION partition = NULL;
     TRY(graphdef_json_read(call, buffer_slice(&request->body), &def));
-    const Status status =
-        partition_compile(call, def, request->worker->device, &blobs, &missing, &partition);
+    const Status status = partition_compile(call, def, request->worker->device, &blobs, &missing, &partition);
     if (missing.count > 0) {
         return answer_missing(request, &missing);
     }
@@ -56,10 +55,10 @@ finish(WorkerRequest *request)
     const Slice digest = request->parameters[1];
     Sha256 actual;
     char actual_text[SHA256_HEX_SIZE];
-    if (!session_table_renew(request->worker->sessions, request->parameters[0],
-            loop_now_ns(request->loop->loop))) {
-        return call_fail(call, STATUS_NOT_FOUND, "session '%.*s' has no lease here",
-            SLICE_PRINT(request->parameters[0]));
+    if (!session_table_renew(
+            request->worker->sessions, request->parameters[0], loop_now_ns(request->loop->loop))) {
+        return call_fail(
+            call, STATUS_NOT_FOUND, "session '%.*s' has no lease here", SLICE_PRINT(request->parameters[0]));
     }
     sha256(buffer_slice(&request->body), &actual);
     sha256_to_hex(&actual, actual_text);

@@ -1,14 +1,14 @@
 /* RunGraph: runs one slot of one attempt of a step.
  *
- * Happy path: the HEADER frame names the partition and the peers → TENSOR frames bring the feeds → finish() enters
- * the step's rendezvous, if other slots take part, and starts the run → outputs are written as they are produced →
- * the STATUS and STATS frames end the answer.
+ * Happy path: the HEADER frame names the partition and the peers → TENSOR frames bring the feeds → finish()
+ * enters the step's rendezvous, if other slots take part, and starts the run → outputs are written as they
+ * are produced → the STATUS and STATS frames end the answer.
  *
- * Failures: an unknown partition is answered in one STATUS frame, as soon as the header is in; a stream that is
- * reset cancels the run; the deadline cancels it too, and its report says who waited for what.
+ * Failures: an unknown partition is answered in one STATUS frame, as soon as the header is in; a stream that
+ * is reset cancels the run; the deadline cancels it too, and its report says who waited for what.
  *
- * The run's callbacks come on any thread: they queue what happened and post one task to the stream's loop. What
- * happens inside run_start() itself is written when that returns. */
+ * The run's callbacks come on any thread: they queue what happened and post one task to the stream's loop.
+ * What happens inside run_start() itself is written when that returns. */
 #include <pthread.h>
 #include <stdio.h>
 
@@ -50,7 +50,8 @@ typedef struct GraphRun {
     WireStats stats;
 } GraphRun;
 
-/* --- Answers ---------------------------------------------------------------------------------------------- */
+/* --- Answers ----------------------------------------------------------------------------------------------
+ */
 
 static void
 write_status(WorkerRequest *request, const WireStatus *status)
@@ -88,7 +89,8 @@ write_output(WorkerRequest *request, const Output *output)
     worker_frames_write(request, buffer_slice(&frame));
 }
 
-/* --- Life ------------------------------------------------------------------------------------------------- */
+/* --- Life -------------------------------------------------------------------------------------------------
+ */
 
 static void
 outputs_free(Output *outputs)
@@ -151,7 +153,8 @@ graph_run_flush(GraphRun *graph_run)
     graph_run->is_posted = false;
     const bool is_done = graph_run->is_done;
     (void)pthread_mutex_unlock(&graph_run->lock);
-    for (const Output *output = outputs; output != NULL && graph_run->request != NULL; output = output->next) {
+    for (const Output *output = outputs; output != NULL && graph_run->request != NULL;
+         output = output->next) {
         write_output(graph_run->request, output);
     }
     outputs_free(outputs);
@@ -166,7 +169,8 @@ flush_on_loop(Task *task)
     graph_run_flush((GraphRun *)(void *)((char *)task - offsetof(GraphRun, task)));
 }
 
-/* --- The run's callbacks, on any thread ------------------------------------------------------------------- */
+/* --- The run's callbacks, on any thread -------------------------------------------------------------------
+ */
 
 /* With the lock held: true when the caller must post the task after unlocking. */
 static bool
@@ -221,7 +225,8 @@ run_done(void *context, const RunResult *result)
     }
 }
 
-/* --- The request ------------------------------------------------------------------------------------------ */
+/* --- The request ------------------------------------------------------------------------------------------
+ */
 
 static void
 deadline_passed(Timer *timer)
@@ -234,7 +239,8 @@ static Status
 answer_unknown(WorkerRequest *request, Slice digest)
 {
     char message[160];
-    const int size = snprintf(message, sizeof message, "partition %.*s is not registered here", SLICE_PRINT(digest));
+    const int size =
+        snprintf(message, sizeof message, "partition %.*s is not registered here", SLICE_PRINT(digest));
     const WireStatus status = {
         .code = STATUS_NOT_FOUND,
         .message = slice_of(message, (size_t)size),
@@ -318,8 +324,10 @@ frame(WorkerRequest *request, Frame *frame)
         return take_feed(request, frame);
     }
     tensor_unref(&frame->tensor);
-    return call_fail(&request->call, STATUS_INVALID_ARGUMENT, "frame kind %d has no place here: a run is one header"
-        " frame, then its feeds", (int)frame->kind);
+    return call_fail(&request->call, STATUS_INVALID_ARGUMENT,
+        "frame kind %d has no place here: a run is one header"
+        " frame, then its feeds",
+        (int)frame->kind);
 }
 
 /* Joins the other slots of the step. */
