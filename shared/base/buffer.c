@@ -44,7 +44,9 @@ buffer_reserve(Buffer *buffer, size_t size)
     size_t wanted = 0;
     const bool is_too_much = __builtin_add_overflow(buffer->size, size, &wanted) ||
                              (buffer->size_max != 0 && wanted > buffer->size_max);
-    if (buffer->has_failed || is_too_much || (wanted > buffer->capacity && !capacity_raise(buffer, wanted))) {
+    /* Room for nothing is room too: NULL would mean failure. */
+    const bool needs_room = wanted > buffer->capacity || buffer->data == NULL;
+    if (buffer->has_failed || is_too_much || (needs_room && !capacity_raise(buffer, wanted))) {
         buffer->has_failed = true;
         return NULL;
     }

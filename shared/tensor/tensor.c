@@ -161,7 +161,7 @@ tensor_new_strings(const Shape *shape, const Slice *elements, Tensor *ret_tensor
         return false;
     }
     Slice *const table = buffer == NULL ? NULL : buffer->data;
-    char *bytes = (char *)(table + count);
+    char *bytes = table == NULL ? NULL : (char *)(table + count);
     for (int64_t index = 0; index < count; index++) {
         const Slice element = elements[index];
         table[index] = slice_of(bytes, element.size);

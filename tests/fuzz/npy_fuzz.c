@@ -1,0 +1,26 @@
+/* Any bytes: a .npy file or an error. A tensor that is read is written, and that reads back as the same. */
+#include <assert.h>
+
+#include "shared/tensor/npy.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { BYTE_SIZE_MAX = 1 << 16 };
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    Call call = {0};
+    AUTO_TENSOR tensor = {0};
+    AUTO_TENSOR same = {0};
+    AUTO_BUFFER file = {0};
+    if (npy_read(&call, slice_of(data, size), BYTE_SIZE_MAX, &tensor) != STATUS_OK) {
+        return 0;
+    }
+    const Status written = npy_write_header(&call, &tensor, &file);
+    assert(written == STATUS_OK && file.size % 64 == 0);
+    buffer_append(&file, tensor.data, tensor_byte_size(&tensor));
+    const Status read = npy_read(&call, buffer_slice(&file), BYTE_SIZE_MAX, &same);
+    assert(read == STATUS_OK && tensor_equal(&tensor, &same));
+    return 0;
+}
