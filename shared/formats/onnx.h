@@ -1,0 +1,20 @@
+/* ONNX models in: a ModelProto becomes a GraphDef of `onnx::` nodes in one internal form.
+ *
+ * Opsets 7 to ONNX_OPSET_MAX of the default domain are brought to the newest operator versions: attributes
+ * that became inputs are constants, renamed modes are renamed, the flattening Softmax of old is spelled out.
+ * Initializers and Constant become Const, graph inputs Placeholder. A node of another domain is
+ * "<domain>::<type>", which the linker takes for an unknown op unless somebody registers it.
+ * Names are made to fit the grammar; GraphDef.inputs and outputs hold those of the model.
+ * Not yet: If, Loop, Scan and other subgraphs, model-local functions, external data, sparse tensors.
+ *
+ * Ownership: the GraphDef keeps a reference to `source`: its texts and large, aligned initializers lie there.
+ * Threads:   any.
+ * Errors:    INVALID_ARGUMENT: no ONNX model, or one that breaks a rule. UNIMPLEMENTED, naming the node: what
+ *            we cannot do yet. RESOURCE_EXHAUSTED as for every format. */
+#pragma once
+
+#include "shared/graph/graph_def.h"
+
+enum { ONNX_OPSET_MIN = 7, ONNX_OPSET_MAX = 28 };
+
+MUST_USE Status onnx_read(Call *call, TensorBuffer *source, GraphDef **ret_def);
