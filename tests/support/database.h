@@ -35,3 +35,5 @@ TenantId database_add_tenant(Database *database, const char *name);
 SessionId database_add_session(Database *database, TenantId tenant);
 
 #define DATABASE_TEST(test) cmocka_unit_test_setup_teardown(test, database_setup, database_teardown)
+#define EMPTY_DATABASE_TEST(test)                                                                            \
+    cmocka_unit_test_setup_teardown(test, database_setup_empty, database_teardown)

@@ -13,7 +13,7 @@
 #include "tests/support/database.h"
 
 static const Statement sleeping = {
-    .name = "sleeping", .parameter_count = 1, .text = "select pg_sleep($1)::text"};
+    .name = "sleeping", .index = 0, .parameter_count = 1, .text = "select pg_sleep($1)::text"};
 
 static Session
 example(void)
@@ -243,7 +243,7 @@ statements_are_prepared_once_a_connection(void **state)
             sessions_find(call, database->app, TENANT_DEFAULT, example().id, &stored));
     }
     static const Statement counting = {
-        .name = "counting", .text = "select count(*) from pg_prepared_statements"};
+        .name = "counting", .index = 1, .text = "select count(*) from pg_prepared_statements"};
     AUTO_ROWS rows = {0};
     assert_status(
         call, STATUS_OK, store_query(call, database->app, TENANT_DEFAULT, &counting, &(Values){0}, &rows));

@@ -1,0 +1,166 @@
+#include "gateway/store/blobs.h"
+
+#include "gateway/domain/tenant.h"
+#include "gateway/store/tenants.h"
+#include "shared/base/memory.h"
+#include "tests/support/cmocka_all.h"
+#include "tests/support/database.h"
+
+/* Bytes in which every offset can be told from its neighbours. */
+static void
+fill(char *bytes, size_t size)
+{
+    for (size_t index = 0; index < size; index++) {
+        bytes[index] = (char)(index * 31 + index / 251);
+    }
+}
+
+static void
+assert_round_trip(Database *database, size_t size)
+{
+    Call *const call = &database->call;
+    AUTO_MEMORY char *bytes = memory_new(size + 1, 1);
+    const Slice sent = slice_of(bytes, size);
+    Sha256 digest;
+    Slice received;
+    uint64_t stored = 0;
+    fill(bytes, size);
+    sha256(sent, &digest);
+    assert_status(call, STATUS_OK, blobs_put(call, database->app, TENANT_DEFAULT, &digest, sent));
+    assert_status(call, STATUS_OK, blobs_find(call, database->app, TENANT_DEFAULT, &digest, &stored));
+    assert_int_equal(stored, size);
+    assert_status(call, STATUS_OK, blobs_get(call, database->app, TENANT_DEFAULT, &digest, &received));
+    assert_true(slice_equal(sent, received));
+}
+
+static void
+bytes_survive_around_the_edges_of_a_chunk(void **state)
+{
+    assert_round_trip(*state, 0);
+    assert_round_trip(*state, 1);
+    assert_round_trip(*state, BLOB_CHUNK_SIZE - 1);
+    assert_round_trip(*state, BLOB_CHUNK_SIZE);
+    assert_round_trip(*state, BLOB_CHUNK_SIZE + 1);
+    assert_round_trip(*state, 2 * BLOB_CHUNK_SIZE);
+}
+
+static void
+a_blob_has_a_largest_size(void **state)
+{
+    Database *const database = *state;
+    Call *const call = &database->call;
+    const Sha256 digest = {{1}};
+    AUTO_MEMORY char *bytes = memory_new(BLOB_SIZE_MAX + 1, 1);
+    assert_round_trip(database, BLOB_SIZE_MAX);
+    assert_status(call, STATUS_OUT_OF_RANGE,
+        blobs_put(call, database->app, TENANT_DEFAULT, &digest, slice_of(bytes, BLOB_SIZE_MAX + 1)));
+    assert_string_equal(call->error.message, "a blob has at most 67108864 bytes, not 67108865");
+}
+
+static void
+a_range_crosses_chunks_and_stops_at_the_end(void **state)
+{
+    Database *const database = *state;
+    Call *const call = &database->call;
+    const size_t size = 2 * BLOB_CHUNK_SIZE + 100;
+    AUTO_MEMORY char *bytes = memory_new(size, 1);
+    AUTO_BUFFER part = {0};
+    Sha256 digest;
+    fill(bytes, size);
+    sha256(slice_of(bytes, size), &digest);
+    assert_status(
+        call, STATUS_OK, blobs_put(call, database->app, TENANT_DEFAULT, &digest, slice_of(bytes, size)));
+    const BlobRange ranges[] = {{0, 10}, {BLOB_CHUNK_SIZE - 5, 10}, {5, 2 * BLOB_CHUNK_SIZE}, {size - 3, 100},
+        {size, 1}, {UINT64_MAX - 1, SIZE_MAX}};
+    const size_t expected[] = {10, 10, 2 * BLOB_CHUNK_SIZE, 3, 0, 0};
+    for (size_t index = 0; index < COUNT_OF(ranges); index++) {
+        buffer_clear(&part);
+        assert_status(
+            call, STATUS_OK, blobs_read(call, database->app, TENANT_DEFAULT, &digest, ranges[index], &part));
+        assert_int_equal(part.size, expected[index]);
+        assert_true(part.size == 0 || memcmp(part.data, bytes + ranges[index].offset, part.size) == 0);
+    }
+}
+
+static void
+the_same_bytes_are_stored_and_counted_once(void **state)
+{
+    Database *const database = *state;
+    assert_round_trip(database, 1000);
+    assert_round_trip(database, 1000);
+    assert_string_equal(database_ask(database, "select count(*) from blobs"), "1");
+    assert_string_equal(database_ask(database, "select stored_bytes from usages"), "1000");
+}
+
+static void
+another_tenant_has_bytes_of_its_own(void **state)
+{
+    Database *const database = *state;
+    Call *const call = &database->call;
+    const TenantId other = database_add_tenant(database, "other");
+    AUTO_BUFFER bytes = {0};
+    Sha256 digest;
+    uint64_t size = 0;
+    sha256(SLICE("secret"), &digest);
+    assert_status(call, STATUS_OK, blobs_put(call, database->app, TENANT_DEFAULT, &digest, SLICE("secret")));
+    assert_status(call, STATUS_NOT_FOUND, blobs_find(call, database->app, other, &digest, &size));
+    assert_status(call, STATUS_NOT_FOUND,
+        blobs_read(call, database->app, other, &digest, (BlobRange){.size = 10}, &bytes));
+    assert_non_null(strstr(call->error.message, "there are no bytes with the digest '2bb80d537b1da3e3"));
+    assert_status(call, STATUS_OK, blobs_put(call, database->app, other, &digest, SLICE("secret")));
+    assert_string_equal(database_ask(database, "select count(*) from blobs"), "2");
+}
+
+static void
+the_quota_of_stored_bytes_is_kept_and_freed(void **state)
+{
+    Database *const database = *state;
+    Call *const call = &database->call;
+    Quota quota;
+    Sha256 digest;
+    uint64_t removed = 0;
+    assert_status(call, STATUS_OK, quotas_find(call, database->app, TENANT_DEFAULT, &quota));
+    quota.stored_bytes_max = 1000;
+    assert_status(call, STATUS_OK, quotas_update(call, database->app, TENANT_DEFAULT, &quota));
+    assert_round_trip(database, 1000);
+    sha256(SLICE("x"), &digest);
+    assert_status(
+        call, STATUS_RESOURCE_EXHAUSTED, blobs_put(call, database->app, TENANT_DEFAULT, &digest, SLICE("x")));
+    assert_string_equal(call->error.message, "the quota 'stored_bytes_max' is used up");
+    assert_status(call, STATUS_OK, blobs_collect(call, database->app, TENANT_DEFAULT, 3600, 10, &removed));
+    assert_int_equal(removed, 0);
+    (void)database_ask(database, "update blobs set used_at = now() - interval '2 hours'");
+    assert_status(call, STATUS_OK, blobs_collect(call, database->app, TENANT_DEFAULT, 3600, 10, &removed));
+    assert_int_equal(removed, 1);
+    assert_string_equal(database_ask(database, "select count(*) from blob_chunks"), "0");
+    assert_status(call, STATUS_OK, blobs_put(call, database->app, TENANT_DEFAULT, &digest, SLICE("x")));
+}
+
+static void
+a_put_inside_a_transaction_ends_with_it(void **state)
+{
+    Database *const database = *state;
+    Call *const call = &database->call;
+    Sha256 digest;
+    uint64_t size = 0;
+    sha256(SLICE("x"), &digest);
+    assert_status(call, STATUS_OK, store_begin(call, database->app, TENANT_DEFAULT));
+    assert_status(call, STATUS_OK, blobs_put(call, database->app, TENANT_DEFAULT, &digest, SLICE("x")));
+    store_rollback(database->app);
+    assert_status(call, STATUS_NOT_FOUND, blobs_find(call, database->app, TENANT_DEFAULT, &digest, &size));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        DATABASE_TEST(bytes_survive_around_the_edges_of_a_chunk),
+        DATABASE_TEST(a_blob_has_a_largest_size),
+        DATABASE_TEST(a_range_crosses_chunks_and_stops_at_the_end),
+        DATABASE_TEST(the_same_bytes_are_stored_and_counted_once),
+        DATABASE_TEST(another_tenant_has_bytes_of_its_own),
+        DATABASE_TEST(the_quota_of_stored_bytes_is_kept_and_freed),
+        DATABASE_TEST(a_put_inside_a_transaction_ends_with_it),
+    };
+    return cmocka_run_group_tests_name("gateway/store/blobs", tests, NULL, NULL);
+}

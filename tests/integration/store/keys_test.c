@@ -1,0 +1,135 @@
+#include "gateway/store/keys.h"
+
+#include "gateway/domain/tenant.h"
+#include "gateway/store/tenants.h"
+#include "shared/base/clock.h"
+#include "tests/support/cmocka_all.h"
+#include "tests/support/database.h"
+
+static const Slice pepper = {.data = "pepper", .size = 6};
+
+static ApiKey
+create(Database *database, TenantId tenant, const KeyInfo *info)
+{
+    const ApiKey key = api_key_new();
+    assert_status(
+        &database->call, STATUS_OK, keys_create(&database->call, database->app, tenant, &key, pepper, info));
+    return key;
+}
+
+static void
+a_key_gives_its_tenant_and_scopes(void **state)
+{
+    Database *const database = *state;
+    Call *const call = &database->call;
+    const TenantId tenant = database_add_tenant(database, "acme");
+    const uint64_t expires_us = clock_wall_us() + 1000000000;
+    const KeyInfo info = {.name = "ci", .scopes = "steps:write graphs:read", .expires_us = expires_us};
+    const ApiKey key = create(database, tenant, &info);
+    KeyRecord record;
+    assert_status(call, STATUS_OK, keys_verify(call, database->auth, &key, pepper, &record));
+    assert_true(uuid_equal(record.tenant.value, tenant.value));
+    assert_string_equal(record.tenant_name, "acme");
+    assert_string_equal(record.scopes, "steps:write graphs:read");
+    assert_int_equal(record.expires_us, expires_us);
+}
+
+static void
+whatever_is_wrong_is_said_in_the_same_words(void **state)
+{
+    Database *const database = *state;
+    Call *const call = &database->call;
+    const KeyInfo info = {.name = "", .scopes = ""};
+    const KeyInfo expired = {.name = "", .scopes = "", .expires_us = 1};
+    const ApiKey good = create(database, TENANT_DEFAULT, &info);
+    const ApiKey old = create(database, TENANT_DEFAULT, &expired);
+    const ApiKey unknown = api_key_new();
+    ApiKey wrong_secret = unknown;
+    KeyRecord record;
+    memcpy(wrong_secret.id, good.id, sizeof good.id);
+    const ApiKey *const bad[] = {&old, &unknown, &wrong_secret};
+    for (size_t index = 0; index < COUNT_OF(bad); index++) {
+        assert_status(
+            call, STATUS_UNAUTHENTICATED, keys_verify(call, database->auth, bad[index], pepper, &record));
+        assert_string_equal(call->error.message, "the API key is not valid");
+    }
+    assert_status(
+        call, STATUS_UNAUTHENTICATED, keys_verify(call, database->auth, &good, SLICE("other"), &record));
+    assert_status(call, STATUS_OK, keys_verify(call, database->auth, &good, pepper, &record));
+    assert_string_equal(record.scopes, "");
+    assert_int_equal(record.expires_us, 0);
+}
+
+static void
+a_revoked_key_is_no_key(void **state)
+{
+    Database *const database = *state;
+    Call *const call = &database->call;
+    const KeyInfo info = {.name = "laptop", .scopes = "all"};
+    const ApiKey key = create(database, TENANT_DEFAULT, &info);
+    const TenantId other = database_add_tenant(database, "other");
+    KeyRecord record;
+    KeyList list;
+    assert_status(call, STATUS_NOT_FOUND, keys_revoke(call, database->app, other, key.id));
+    assert_status(call, STATUS_OK, keys_verify(call, database->auth, &key, pepper, &record));
+    assert_status(call, STATUS_OK, keys_revoke(call, database->app, TENANT_DEFAULT, key.id));
+    assert_status(call, STATUS_OK, keys_revoke(call, database->app, TENANT_DEFAULT, key.id));
+    assert_status(call, STATUS_UNAUTHENTICATED, keys_verify(call, database->auth, &key, pepper, &record));
+    assert_status(call, STATUS_OK, keys_list(call, database->app, TENANT_DEFAULT, &list));
+    assert_int_equal(list.count, 1);
+    assert_string_equal(list.items[0].name, "laptop");
+    assert_true(list.items[0].revoked_us >= list.items[0].created_us);
+    assert_status(call, STATUS_OK, keys_list(call, database->app, other, &list));
+    assert_int_equal(list.count, 0);
+}
+
+static void
+the_keys_of_a_disabled_tenant_are_no_keys(void **state)
+{
+    Database *const database = *state;
+    Call *const call = &database->call;
+    const KeyInfo info = {.name = "", .scopes = ""};
+    const ApiKey key = create(database, TENANT_DEFAULT, &info);
+    KeyRecord record;
+    (void)database_ask(database, "update tenants set disabled_at = now()");
+    assert_status(call, STATUS_UNAUTHENTICATED, keys_verify(call, database->auth, &key, pepper, &record));
+}
+
+static void
+the_secret_is_nowhere_in_the_database(void **state)
+{
+    Database *const database = *state;
+    const KeyInfo info = {.name = "", .scopes = ""};
+    const ApiKey key = create(database, TENANT_DEFAULT, &info);
+    const char *const row = database_ask(database, "select api_keys::text from api_keys");
+    assert_non_null(strstr(row, key.id));
+    assert_null(strstr(row, key.secret));
+}
+
+static void
+the_auth_role_may_do_nothing_else(void **state)
+{
+    Database *const database = *state;
+    Call *const call = &database->call;
+    KeyList keys;
+    TenantList tenants;
+    KeyRecord record;
+    assert_status(call, STATUS_PERMISSION_DENIED, keys_list(call, database->auth, TENANT_DEFAULT, &keys));
+    assert_status(call, STATUS_PERMISSION_DENIED, tenants_list(call, database->auth, NULL, &tenants));
+    assert_status(call, STATUS_PERMISSION_DENIED, keys_find(call, database->app, "0123456789AB", &record));
+    assert_status(call, STATUS_PERMISSION_DENIED, keys_find(call, database->queue, "0123456789AB", &record));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        DATABASE_TEST(a_key_gives_its_tenant_and_scopes),
+        DATABASE_TEST(whatever_is_wrong_is_said_in_the_same_words),
+        DATABASE_TEST(a_revoked_key_is_no_key),
+        DATABASE_TEST(the_keys_of_a_disabled_tenant_are_no_keys),
+        DATABASE_TEST(the_secret_is_nowhere_in_the_database),
+        DATABASE_TEST(the_auth_role_may_do_nothing_else),
+    };
+    return cmocka_run_group_tests_name("gateway/store/keys", tests, NULL, NULL);
+}

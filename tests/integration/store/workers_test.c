@@ -1,0 +1,156 @@
+#include "gateway/store/workers.h"
+
+#include <pthread.h>
+
+#include "gateway/store/leases.h"
+#include "tests/support/cmocka_all.h"
+#include "tests/support/database.h"
+
+static WorkerRecord
+upsert(Database *database, const char *name, const char *incarnation)
+{
+    const WorkerRecord seen = {.name = name, .address = "10.0.0.1:4711", .incarnation = incarnation};
+    WorkerRecord worker;
+    assert_status(
+        &database->call, STATUS_OK, workers_upsert(&database->call, database->queue, &seen, &worker));
+    return worker;
+}
+
+static void
+a_name_keeps_its_task_and_a_new_one_gets_the_lowest_free(void **state)
+{
+    Database *const database = *state;
+    Call *const call = &database->call;
+    assert_int_equal(upsert(database, "a", "1").task, 0);
+    assert_int_equal(upsert(database, "b", "1").task, 1);
+    assert_int_equal(upsert(database, "c", "1").task, 2);
+    const WorkerRecord again = upsert(database, "b", "2");
+    assert_int_equal(again.task, 1);
+    assert_string_equal(again.incarnation, "2");
+    assert_string_equal(again.address, "10.0.0.1:4711");
+    assert_true(again.first_seen_us < again.last_seen_us);
+    assert_status(call, STATUS_OK, workers_delete(call, database->queue, "a"));
+    assert_status(call, STATUS_NOT_FOUND, workers_delete(call, database->queue, "a"));
+    assert_int_equal(upsert(database, "d", "1").task, 0);
+    assert_int_equal(upsert(database, "e", "1").task, 3);
+}
+
+static void *
+upsert_from_thread(void *argument)
+{
+    const Database *const database = argument;
+    Call call = {.arena = arena_new(1 << 20)};
+    const StoreOptions options = {.conninfo = database->conninfo, .role = STORE_ROLE_QUEUE};
+    Store *store = NULL;
+    Status status = store_open(&call, &options, &store);
+    for (int index = 0; index < 20 && status == STATUS_OK; index++) {
+        char name[32];
+        (void)snprintf(name, sizeof name, "%lx-%d", (unsigned long)pthread_self(), index);
+        const WorkerRecord seen = {.name = name, .address = "a", .incarnation = "1"};
+        WorkerRecord worker;
+        status = workers_upsert(&call, store, &seen, &worker);
+    }
+    store_close(store);
+    arena_free(call.arena);
+    return status == STATUS_OK ? argument : NULL;
+}
+
+static void
+workers_that_come_at_once_get_numbers_without_gap(void **state)
+{
+    Database *const database = *state;
+    pthread_t threads[3];
+    for (size_t index = 0; index < COUNT_OF(threads); index++) {
+        assert_int_equal(pthread_create(&threads[index], NULL, upsert_from_thread, database), 0);
+    }
+    for (size_t index = 0; index < COUNT_OF(threads); index++) {
+        void *result = NULL;
+        assert_int_equal(pthread_join(threads[index], &result), 0);
+        assert_non_null(result);
+    }
+    assert_string_equal(database_ask(database, "select count(*) from workers"), "60");
+    assert_string_equal(database_ask(database, "select max(task) from workers"), "59");
+}
+
+static void
+a_drain_mark_stays_over_restarts(void **state)
+{
+    Database *const database = *state;
+    Call *const call = &database->call;
+    WorkerRecord worker;
+    WorkerList list;
+    (void)upsert(database, "b", "1");
+    (void)upsert(database, "a", "1");
+    assert_status(call, STATUS_OK, workers_set_draining(call, database->app, "a", true));
+    assert_status(call, STATUS_NOT_FOUND, workers_set_draining(call, database->app, "z", true));
+    assert_string_equal(call->error.message, "worker 'z' is not known");
+    (void)upsert(database, "a", "2");
+    assert_status(call, STATUS_OK, workers_find(call, database->app, "a", &worker));
+    assert_true(worker.is_draining);
+    assert_status(call, STATUS_NOT_FOUND, workers_find(call, database->app, "z", &worker));
+    assert_status(call, STATUS_OK, workers_list(call, database->app, &list));
+    assert_int_equal(list.count, 2);
+    assert_string_equal(list.items[0].name, "b");
+    assert_false(list.items[0].is_draining);
+}
+
+static void
+devices_are_replaced_as_a_whole(void **state)
+{
+    Database *const database = *state;
+    Call *const call = &database->call;
+    DeviceRecord devices[] = {
+        {.name = "/device:CPU:0", .type = "CPU", .memory_bytes = INT64_C(64) << 30, .attributes = "{}"},
+        {.name = "/device:GPU:0", .type = "GPU", .memory_bytes = 1, .attributes = "{\"sm\": 90}"},
+    };
+    DeviceList list = {.items = devices, .count = 2};
+    const int64_t task = upsert(database, "a", "1").task;
+    assert_status(call, STATUS_OK, devices_replace(call, database->queue, task, &list));
+    list.count = 1;
+    assert_status(call, STATUS_OK, devices_replace(call, database->queue, task, &list));
+    list.count = 2;
+    assert_status(call, STATUS_OK, devices_replace(call, database->queue, task, &list));
+    assert_status(call, STATUS_OK, devices_list(call, database->app, &list));
+    assert_int_equal(list.count, 2);
+    assert_string_equal(list.items[1].name, "/device:GPU:0");
+    assert_string_equal(list.items[1].attributes, "{\"sm\": 90}");
+    assert_int_equal(list.items[0].memory_bytes, INT64_C(64) << 30);
+    list = (DeviceList){.items = devices, .count = 1};
+    assert_status(call, STATUS_FAILED_PRECONDITION, devices_replace(call, database->queue, 99, &list));
+}
+
+static void
+one_at_a_time_holds_a_lease(void **state)
+{
+    Database *const database = *state;
+    Call *const call = &database->call;
+    Lease lease;
+    assert_status(call, STATUS_OK, leases_acquire(call, database->queue, "gc", "a", 60000, &lease));
+    assert_true(lease.is_held);
+    const int64_t fence = lease.fence;
+    assert_status(call, STATUS_OK, leases_acquire(call, database->queue, "gc", "b", 60000, &lease));
+    assert_false(lease.is_held);
+    assert_status(call, STATUS_OK, leases_acquire(call, database->queue, "gc", "a", 60000, &lease));
+    assert_true(lease.is_held && lease.fence == fence);
+    assert_status(call, STATUS_OK, leases_release(call, database->queue, "gc", "b"));
+    assert_status(call, STATUS_OK, leases_acquire(call, database->queue, "gc", "b", 60000, &lease));
+    assert_false(lease.is_held);
+    assert_status(call, STATUS_OK, leases_release(call, database->queue, "gc", "a"));
+    assert_status(call, STATUS_OK, leases_acquire(call, database->queue, "gc", "b", 0, &lease));
+    assert_true(lease.is_held && lease.fence == fence + 1);
+    assert_status(call, STATUS_OK, leases_acquire(call, database->queue, "gc", "a", 60000, &lease));
+    assert_true(lease.is_held && lease.fence == fence + 2);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        DATABASE_TEST(a_name_keeps_its_task_and_a_new_one_gets_the_lowest_free),
+        DATABASE_TEST(workers_that_come_at_once_get_numbers_without_gap),
+        DATABASE_TEST(a_drain_mark_stays_over_restarts),
+        DATABASE_TEST(devices_are_replaced_as_a_whole),
+        DATABASE_TEST(one_at_a_time_holds_a_lease),
+    };
+    return cmocka_run_group_tests_name("gateway/store/workers", tests, NULL, NULL);
+}
