@@ -329,17 +329,28 @@ send_data(nghttp2_session *engine, nghttp2_frame *frame, const uint8_t *header, 
     return 0;
 }
 
+/* Our own resets are free. Refusals are what a peer may meet that has not yet read our SETTINGS: they cost
+ * what a control frame does. All others are the peer's errors. */
+static void
+reset_sent(Session *session, const nghttp2_rst_stream *frame)
+{
+    const bool is_refusal = frame->error_code == NGHTTP2_REFUSED_STREAM;
+    const void *const held = nghttp2_session_get_stream_user_data(session->engine, frame->hd.stream_id);
+    if (held != session_reset_mark() &&
+        !flood_take(&session->flood, is_refusal ? FLOOD_CONTROL : FLOOD_PROVOKED, session->now_ns)) {
+        calm_down(session);
+    }
+}
+
 static int
 on_frame_sent(nghttp2_session *engine, const nghttp2_frame *frame, void *context)
 {
+    (void)engine;
     Session *const session = context;
-    if (frame->hd.type == NGHTTP2_GOAWAY && frame->goaway.error_code != NGHTTP2_NO_ERROR) {
+    if (frame->hd.type == NGHTTP2_RST_STREAM) {
+        reset_sent(session, &frame->rst_stream);
+    } else if (frame->hd.type == NGHTTP2_GOAWAY && frame->goaway.error_code != NGHTTP2_NO_ERROR) {
         session->reason = h2_status_of_code(frame->goaway.error_code);
-    }
-    if (frame->hd.type == NGHTTP2_RST_STREAM && frame->rst_stream.error_code != NGHTTP2_REFUSED_STREAM &&
-        nghttp2_session_get_stream_user_data(engine, frame->hd.stream_id) != session_reset_mark() &&
-        !flood_take(&session->flood, FLOOD_PROVOKED, session->now_ns)) {
-        calm_down(session);
     }
     return 0;
 }

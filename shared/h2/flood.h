@@ -1,5 +1,6 @@
 /* How many frames that cost us and carry nothing a peer may send: a bucket of tokens each, filled with time.
- * The library bounds CONTINUATION and the entries of one SETTINGS by itself; these it does not.
+ * The library bounds CONTINUATION and the entries of one SETTINGS by itself; these it does not. Frames of
+ * unknown type it skips without telling us: they cost their bytes and are not bounded.
  *
  * Threads: the connection's. */
 #pragma once
@@ -10,7 +11,7 @@
 
 typedef enum FloodKind {
     FLOOD_NONE,     /* requests and bodies: bounded by streams and windows */
-    FLOOD_CONTROL,  /* PING, SETTINGS, PRIORITY, GOAWAY, empty DATA */
+    FLOOD_CONTROL,  /* PING, SETTINGS, PRIORITY, GOAWAY, empty DATA, refusals */
     FLOOD_WINDOW,   /* WINDOW_UPDATE: our DATA earns more of them */
     FLOOD_RESET,    /* RST_STREAM received: CVE-2023-44487 */
     FLOOD_PROVOKED, /* RST_STREAM that the peer's errors made us send: CVE-2025-8671 */

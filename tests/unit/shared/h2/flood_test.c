@@ -387,6 +387,15 @@ streams_past_the_limit_are_refused(void **state)
 }
 
 static void
+a_flood_of_refused_streams_is_ended(void **state)
+{
+    (void)state;
+    open_streams(10000);
+    assert_calmed();
+    assert_int_equal(pair.probe_count[SERVER], 1024);
+}
+
+static void
 a_peer_that_breaks_the_limit_it_acknowledged_is_ended(void **state)
 {
     (void)state;
@@ -486,6 +495,7 @@ main(void)
         T(one_header_too_many_resets_its_stream_only),
         T(a_broken_request_is_reset_unseen),
         T(streams_past_the_limit_are_refused),
+        T(a_flood_of_refused_streams_is_ended),
         T(a_peer_that_breaks_the_limit_it_acknowledged_is_ended),
         T(bytes_that_are_not_http2_are_refused),
         T(a_frame_larger_than_announced_is_refused),
