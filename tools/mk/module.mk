@@ -3,8 +3,8 @@
 # A directory belongs to the archive of its first part (shared, gateway or worker); gateway/cli is a
 # program of its own.
 NVCC ?= $(shell command -v nvcc)
-# Debian's oneDNN has no .pc file.
-WITHOUT_PC := dnnl
+# Neither Debian's oneDNN nor the OpenMP runtime it uses has a .pc file.
+WITHOUT_PC := dnnl gomp
 pkg_config = $(if $(filter-out $(WITHOUT_PC),$(1)),$(shell pkg-config $(2) $(filter-out $(WITHOUT_PC),$(1)) 2>/dev/null)) \
     $(if $(filter --libs,$(2)),$(addprefix -l,$(filter $(WITHOUT_PC),$(1))))
 

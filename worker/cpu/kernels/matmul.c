@@ -1,0 +1,230 @@
+/* float32 matrix products of TensorFlow and ONNX, all by worker/cpu/onednn/product.h. Shapes are checked and
+ * outputs sized by the ops' own rules. */
+#include "worker/cpu/onednn/product.h"
+
+#include "shared/base/memory.h"
+#include "worker/reference/primitives/outputs.h"
+#include "worker/runtime/kernel.h"
+
+/* How the ops say what they want; NULL: they cannot. */
+typedef struct ProductOp {
+    const char *op;
+    const char *transposes_a;
+    const char *transposes_b;
+    bool is_gemm; /* alpha × a × b + beta × c */
+} ProductOp;
+
+static const ProductOp PRODUCT_OPS[] = {
+    {.op = "MatMul", .transposes_a = "transpose_a", .transposes_b = "transpose_b"},
+    {.op = "BatchMatMul", .transposes_a = "adj_x", .transposes_b = "adj_y"},
+    {.op = "BatchMatMulV2", .transposes_a = "adj_x", .transposes_b = "adj_y"},
+    {.op = "onnx::MatMul"},
+    {.op = "onnx::Gemm", .transposes_a = "transA", .transposes_b = "transB", .is_gemm = true},
+};
+
+typedef struct MatmulState {
+    bool transposes_a;
+    bool transposes_b;
+    float alpha;
+    float beta;
+    Product *product;
+} MatmulState;
+
+static bool
+supports(const Node *node)
+{
+    return node->input_dtypes[0] == DTYPE_FLOAT32 && node->input_dtypes[1] == DTYPE_FLOAT32;
+}
+
+static bool
+flag(const Node *node, const char *name)
+{
+    const AttrValue *value = name == NULL ? NULL : node_attr(node, name);
+    return value != NULL && (value->kind == ATTR_INT ? value->value.i != 0 : value->value.b);
+}
+
+static void
+destroy(void *state)
+{
+    MatmulState *matmul = state;
+    product_free(matmul->product);
+    memory_free(matmul);
+}
+
+static Status
+create(Call *call, const Node *node, void **ret_state)
+{
+    MatmulState *state = memory_new(1, sizeof *state);
+    if (state == NULL) {
+        return call_fail_memory(call, "a matrix product");
+    }
+    state->alpha = 1;
+    for (size_t i = 0; i < COUNT_OF(PRODUCT_OPS); i++) {
+        const ProductOp *op = &PRODUCT_OPS[i];
+        if (slice_equals_string(node->def->op, op->op)) {
+            state->transposes_a = flag(node, op->transposes_a);
+            state->transposes_b = flag(node, op->transposes_b);
+            state->alpha = op->is_gemm ? node_attr_float(node, "alpha") : 1;
+            state->beta = op->is_gemm ? node_attr_float(node, "beta") : 0;
+        }
+    }
+    const Status status = product_new(call, &state->product);
+    if (status != STATUS_OK) {
+        memory_free(state);
+        return status;
+    }
+    *ret_state = state;
+    return STATUS_OK;
+}
+
+/* A constant second matrix is packed; batches of them are rare and stay as they are. */
+static Status
+prepare(Call *call, Device *device, const Node *node, const Tensor *const *constants, void *state)
+{
+    (void)call;
+    (void)device;
+    (void)node;
+    const Tensor *b = constants[1];
+    const MatmulState *matmul = state;
+    if (b != NULL && b->shape.rank == 2) {
+        product_set_weights(matmul->product, b->data);
+    }
+    return STATUS_OK;
+}
+
+/* --- Shapes --------------------------------------------------------------------------------------------- */
+
+/* The last two dimensions as they lie; a vector is one row (on the left) or one column (on the right). */
+static void
+matrix_of(const Shape *shape, bool is_left, int64_t *ret_rows, int64_t *ret_columns)
+{
+    if (shape->rank == 1) {
+        *ret_rows = is_left ? 1 : shape->dims[0];
+        *ret_columns = is_left ? shape->dims[0] : 1;
+    } else {
+        *ret_rows = shape->dims[shape->rank - 2];
+        *ret_columns = shape->dims[shape->rank - 1];
+    }
+}
+
+static int
+batch_rank(const Shape *shape)
+{
+    return shape->rank > 2 ? shape->rank - 2 : 0;
+}
+
+/* In matrices; 0 where the input is broadcast. */
+static void
+batch_strides(const Shape *shape, int rank, int64_t *ret_strides)
+{
+    int64_t step = 1;
+    const int own = batch_rank(shape);
+    for (int i = rank - 1; i >= 0; i--) {
+        const int axis = i - (rank - own);
+        const int64_t size = axis < 0 ? 1 : shape->dims[axis];
+        ret_strides[i] = size == 1 ? 0 : step;
+        step *= size;
+    }
+}
+
+static void
+batches(const Shape *a, const Shape *b, ProductOperands *operands)
+{
+    const int left = batch_rank(a);
+    const int right = batch_rank(b);
+    operands->batch_rank = left > right ? left : right;
+    batch_strides(a, operands->batch_rank, operands->a_strides);
+    batch_strides(b, operands->batch_rank, operands->b_strides);
+    for (int i = 0; i < operands->batch_rank; i++) {
+        const int a_axis = i - (operands->batch_rank - left);
+        const int b_axis = i - (operands->batch_rank - right);
+        const int64_t a_size = a_axis < 0 ? 1 : a->dims[a_axis];
+        const int64_t b_size = b_axis < 0 ? 1 : b->dims[b_axis];
+        operands->batch_dims[i] = a_size == 1 ? b_size : a_size;
+    }
+}
+
+/* With one matrix on the right, all batches on the left are rows of one product. */
+static void
+merge_batches(const Shape *b, ProductShape *shape, ProductOperands *operands)
+{
+    if (batch_rank(b) > 0 || shape->transposes_a) {
+        return;
+    }
+    for (int i = 0; i < operands->batch_rank; i++) {
+        shape->m *= operands->batch_dims[i];
+    }
+    operands->batch_rank = 0;
+}
+
+/* --- Computing ------------------------------------------------------------------------------------------ */
+
+/* beta × c, broadcast to the output's rows and columns. */
+static void
+fill_with_c(const Tensor *c, float beta, Tensor *output)
+{
+    const int64_t rows = output->shape.dims[0];
+    const int64_t columns = output->shape.dims[1];
+    const int rank = c->shape.rank;
+    const bool has_columns = rank >= 1 && c->shape.dims[rank - 1] != 1;
+    const bool has_rows = rank == 2 && c->shape.dims[0] != 1;
+    const int64_t row_step = has_rows ? c->shape.dims[1] : 0;
+    const float *from = c->data;
+    float *to = output->data;
+    for (int64_t row = 0; row < rows; row++) {
+        for (int64_t column = 0; column < columns; column++) {
+            to[row * columns + column] = beta * from[row * row_step + (has_columns ? column : 0)];
+        }
+    }
+}
+
+static Status
+compute(KernelContext *context)
+{
+    const MatmulState *state = context->state;
+    const Tensor *a = &context->inputs[0];
+    const Tensor *b = &context->inputs[1];
+    const bool has_c = context->input_count > 2 && context->inputs[2].dtype != DTYPE_INVALID;
+    Tensor *output = NULL;
+    TRY(output_new(context, &output));
+    if (output->data == NULL) {
+        return STATUS_OK;
+    }
+    ProductShape shape = {.transposes_a = state->transposes_a,
+        .transposes_b = state->transposes_b,
+        .accumulates = has_c,
+        .alpha = state->alpha};
+    ProductOperands operands = {.a = a->data, .b = b->data, .output = output->data};
+    int64_t rows = 0;
+    int64_t columns = 0;
+    matrix_of(&a->shape, true, &rows, &columns);
+    shape.m = shape.transposes_a ? columns : rows;
+    shape.k = shape.transposes_a ? rows : columns;
+    matrix_of(&b->shape, false, &rows, &columns);
+    shape.n = shape.transposes_b ? rows : columns;
+    batches(&a->shape, &b->shape, &operands);
+    merge_batches(&b->shape, &shape, &operands);
+    if (has_c) {
+        fill_with_c(&context->inputs[2], state->beta, output);
+    } else if (shape.k == 0) {
+        memset(output->data, 0, tensor_byte_size(output));
+    }
+    return shape.k == 0 ? STATUS_OK
+                        : product_run(context->call, state->product, context->device, &shape, &operands);
+}
+
+#define MATMUL_KERNEL(name)                                                                                  \
+    {                                                                                                        \
+        .op = (name), .supports = supports, .create = create, .destroy = destroy, .prepare = prepare,        \
+        .compute = compute                                                                                   \
+    }
+
+static const Kernel matmul_kernels[] = {
+    MATMUL_KERNEL("MatMul"),
+    MATMUL_KERNEL("BatchMatMul"),
+    MATMUL_KERNEL("BatchMatMulV2"),
+    MATMUL_KERNEL("onnx::MatMul"),
+    MATMUL_KERNEL("onnx::Gemm"),
+};
+
+KERNEL_FAMILY(cpu_kernels, matmul, matmul_kernels);
