@@ -52,7 +52,7 @@ crc32_of(Slice bytes)
 ApiKey
 api_key_new(void)
 {
-    ApiKey key;
+    ApiKey key = {0};
     draw_digits(key.id, sizeof key.id);
     draw_digits(key.secret, sizeof key.secret);
     return key;

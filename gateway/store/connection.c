@@ -128,6 +128,8 @@ begin_session(Call *call, Store *store)
     RowReader reader = row_reader(call, &rows, 0);
     const bool sees_past_row_security = row_boolean(&reader);
     const char *const user = row_text(&reader);
+    (void)row_text(&reader);
+    TRY(row_end(call, &reader));
     if (sees_past_row_security) {
         return call_fail(call, STATUS_FAILED_PRECONDITION,
             "the user '%s' can see past row security: it must not be a superuser, have BYPASSRLS or be a "
@@ -136,6 +138,15 @@ begin_session(Call *call, Store *store)
             user);
     }
     return STATUS_OK;
+}
+
+/* libpq would print what the server says beside its answers. Only a warning matters: see commit_now(). */
+static void
+receive_notice(void *argument, const PGresult *notice)
+{
+    Store *const store = argument;
+    const char *const severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
+    store->is_warned = store->is_warned || (severity != NULL && strcmp(severity, "WARNING") == 0);
 }
 
 static Status
@@ -148,6 +159,7 @@ connect_now(Call *call, Store *store)
     if (PQstatus(store->connection) == CONNECTION_BAD) {
         return fail_connect(call, store);
     }
+    (void)PQsetNoticeReceiver(store->connection, receive_notice, store);
     TRY(handshake(call, store));
     if (PQsetnonblocking(store->connection, 1) != 0 || PQenterPipelineMode(store->connection) != 1) {
         return fail_connect(call, store);
@@ -191,8 +203,8 @@ store_connect(Call *call, Store *store)
 static char *
 copy_text(const char *text)
 {
-    const size_t size = strlen(text);
-    char *const copy = memory_new(1, size + 1);
+    const size_t size = strlen(text) + 1;
+    char *const copy = memory_new(1, size);
     if (copy != NULL) {
         memcpy(copy, text, size);
     }

@@ -24,6 +24,7 @@ struct Store {
     uint64_t connect_pause_ns;
     Transaction transaction;
     TenantId tenant;   /* of the transaction */
+    bool is_warned;    /* by the server, during the last exchange */
     bool *is_prepared; /* by Statement.index */
 };
 

@@ -150,6 +150,7 @@ exchange_run(Call *call, Store *store, Exchange *exchange, PGresult **ret_result
     if (exchange->has_failed || PQpipelineSync(store->connection) != 1) {
         return lost(call, store);
     }
+    store->is_warned = false;
     const uint64_t end_ns = store_wait_end_ns(call, store, clock_monotonic_ns());
     PGresult *result = NULL;
     const Status outcome = read_answers(call, store, exchange, end_ns, &result);

@@ -94,7 +94,20 @@ store_begin(Call *call, Store *store, TenantId tenant)
     return STATUS_OK;
 }
 
-/* A commit of a failed transaction succeeds as "ROLLBACK": that is a mistake of ours, not a success. */
+/* Two successes that are none: a failed transaction answers "ROLLBACK"; and when the wait for a synchronous
+ * standby is broken off, the server answers "COMMIT" beside a warning that the standby may not have it. */
+static Status
+judge_commit(Call *call, const Store *store, PGresult *result)
+{
+    const bool is_committed = strcmp(PQcmdStatus(result), "COMMIT") == 0;
+    PQclear(result);
+    if (!is_committed) {
+        return call_fail(call, STATUS_ABORTED, "the transaction had failed and was rolled back");
+    }
+    return store->is_warned ? call_fail(call, STATUS_UNKNOWN, "the commit may not have reached the standby")
+                            : STATUS_OK;
+}
+
 static Status
 commit_now(Call *call, Store *store)
 {
@@ -102,17 +115,14 @@ commit_now(Call *call, Store *store)
     PGresult *result = NULL;
     exchange_add(&exchange, store, &sql_transaction_commit, &(Values){0});
     const Status status = exchange_run(call, store, &exchange, &result);
-    if (status != STATUS_OK) {
-        return store->connection != NULL
-                   ? status
-                   : call_fail(call, STATUS_UNKNOWN,
-                         "the connection to PostgreSQL was lost during a commit, which may "
-                         "have happened");
+    if (status == STATUS_OK) {
+        return judge_commit(call, store, result);
     }
-    const bool is_committed = strcmp(PQcmdStatus(result), "COMMIT") == 0;
-    PQclear(result);
-    return is_committed ? STATUS_OK
-                        : call_fail(call, STATUS_ABORTED, "the transaction had failed and was rolled back");
+    if (store->connection != NULL) {
+        return status;
+    }
+    return call_fail(call, STATUS_UNKNOWN,
+        "the connection to PostgreSQL was lost during a commit, which may have happened");
 }
 
 Status

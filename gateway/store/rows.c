@@ -9,7 +9,7 @@
 enum { ARRAY_HEADER_SIZE = 20, ARRAY_ITEM_SIZE = 12 };
 
 /* PostgreSQL counts microseconds from 2000-01-01. */
-static const int64_t EPOCH_OFFSET_US = INT64_C(946684800) * 1000000;
+static const int64_t epoch_offset_us = INT64_C(946684800) * 1000000;
 
 void
 rows_done(Rows *rows)
@@ -115,7 +115,7 @@ row_time_us(RowReader *reader)
 {
     const Slice bytes = next_column(reader);
     assert(bytes.data == NULL || bytes.size == 8);
-    return bytes.data == NULL ? 0 : (uint64_t)(signed_big_endian(bytes) + EPOCH_OFFSET_US);
+    return bytes.data == NULL ? 0 : (uint64_t)(signed_big_endian(bytes) + epoch_offset_us);
 }
 
 const char *

@@ -2,8 +2,9 @@
 select
     rolsuper or rolbypassrls or pg_has_role(current_user, 'sluice_owner', 'member'),
     current_user::text,
-    set_config('search_path', 'sluice', false),
-    set_config('idle_in_transaction_session_timeout', '60000', false),
-    set_config('lock_timeout', '10000', false)
+    concat(
+        set_config('search_path', 'sluice', false),
+        set_config('idle_in_transaction_session_timeout', '60000', false),
+        set_config('lock_timeout', '10000', false))
 from pg_roles
 where rolname = current_user

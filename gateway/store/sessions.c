@@ -89,7 +89,7 @@ sessions_list(Call *call, Store *store, TenantId tenant, const Page *page, Sessi
 static Status
 fail_unchanged(Call *call, Store *store, TenantId tenant, SessionId id, int64_t version)
 {
-    Session session;
+    Session session = {0};
     TRY(sessions_find(call, store, tenant, id, &session));
     return call_fail(call, STATUS_ABORTED, "the session has version %lld, not %lld",
         (long long)session.version, (long long)version);

@@ -178,6 +178,27 @@ a_commit_whose_reply_is_lost_is_unknown(void **state)
         call, STATUS_NOT_FOUND, sessions_find(call, database->app, TENANT_DEFAULT, session.id, &stored));
 }
 
+/* As PostgreSQL does when the wait for a synchronous standby is broken off; a deferred trigger plays its
+ * part. */
+static void
+a_commit_with_a_warning_is_unknown(void **state)
+{
+    Database *const database = *state;
+    Call *const call = &database->call;
+    const Session session = example();
+    Session stored;
+    (void)database_ask(database, "create function warn() returns trigger language plpgsql as $$begin raise "
+                                 "warning 'not replicated'; return "
+                                 "null; end$$; create constraint trigger late after insert on sessions "
+                                 "deferrable initially deferred for each "
+                                 "row execute function warn()");
+    assert_status(call, STATUS_OK, store_begin(call, database->app, TENANT_DEFAULT));
+    assert_status(call, STATUS_OK, sessions_create(call, database->app, TENANT_DEFAULT, &session, &stored));
+    assert_status(call, STATUS_UNKNOWN, store_commit(call, database->app));
+    assert_string_equal(call->error.message, "the commit may not have reached the standby");
+    assert_status(call, STATUS_OK, sessions_find(call, database->app, TENANT_DEFAULT, session.id, &stored));
+}
+
 /* Nobody listens in this directory. */
 static void
 a_database_that_is_away_is_unavailable(void **state)
@@ -266,6 +287,7 @@ main(void)
         DATABASE_TEST(a_connection_that_ended_while_idle_is_made_again),
         DATABASE_TEST(a_connection_lost_in_a_transaction_is_unavailable_until_its_end),
         DATABASE_TEST(a_commit_whose_reply_is_lost_is_unknown),
+        DATABASE_TEST(a_commit_with_a_warning_is_unknown),
         DATABASE_TEST(a_database_that_is_away_is_unavailable),
         DATABASE_TEST(a_server_that_says_nothing_costs_the_deadline_only),
         DATABASE_TEST(a_user_who_sees_past_row_security_is_refused),
