@@ -146,6 +146,15 @@ signature_make(Call *call, Slice graph, const Signature *given, Signature *ret_s
     return STATUS_OK;
 }
 
+bool
+signature_key_is_of(Slice key, Slice graph)
+{
+    const size_t colon = slice_find(key, ':');
+    uint64_t size = 0;
+    return slice_starts_with(key, SLICE("g")) && slice_to_uint64(slice_part(key, 1, colon - 1), &size) &&
+           size == graph.size && slice_equal(slice_part(key, colon + 1, graph.size), graph);
+}
+
 /* --- Finding -------------------------------------------------------------------------------------------- */
 
 bool

@@ -51,5 +51,8 @@ MUST_USE Status signature_make(Call *call, Slice graph, const Signature *given, 
 bool signature_find_feed(const Signature *signature, Slice name, size_t *ret_index);
 bool signature_find_fetch(const Signature *signature, Slice name, size_t *ret_index);
 
+/* Whether signature_make() made the key for this graph. */
+bool signature_key_is_of(Slice key, Slice graph);
+
 bool placement_from_name(Slice name, PlacementPolicy *ret_placement); /* "local", "spread" */
 const char *placement_name(PlacementPolicy placement);

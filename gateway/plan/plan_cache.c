@@ -1,0 +1,267 @@
+#include "gateway/plan/plan_cache.h"
+
+#include <assert.h>
+#include <pthread.h>
+
+#include "shared/base/memory.h"
+
+typedef struct Entry {
+    ListLink link; /* in cache->used */
+    Plan *plan;
+    size_t size;
+    size_t key_size;
+    char key[];
+} Entry;
+
+/* A compilation under way. */
+typedef struct Flight {
+    ListLink waiters;
+} Flight;
+
+struct PlanCache {
+    pthread_mutex_t mutex;
+    Map *entries;  /* key → Entry */
+    Map *flights;  /* key → Flight */
+    ListLink used; /* entries, least recently used first */
+    size_t byte_size_max;
+    PlanCacheStats stats;
+};
+
+PlanCache *
+plan_cache_new(size_t byte_size_max)
+{
+    PlanCache *const cache = memory_new(1, sizeof *cache);
+    if (cache == NULL) {
+        return NULL;
+    }
+    cache->entries = map_new();
+    cache->flights = map_new();
+    if (cache->entries == NULL || cache->flights == NULL || pthread_mutex_init(&cache->mutex, NULL) != 0) {
+        map_free(cache->entries);
+        map_free(cache->flights);
+        memory_free(cache);
+        return NULL;
+    }
+    list_init(&cache->used);
+    cache->byte_size_max = byte_size_max;
+    return cache;
+}
+
+/* --- Entries, behind the mutex -------------------------------------------------------------------------- */
+
+static void
+entry_drop(PlanCache *cache, Entry *entry)
+{
+    (void)map_remove(cache->entries, slice_of(entry->key, entry->key_size));
+    list_remove(&entry->link);
+    cache->stats.byte_size -= entry->size;
+    cache->stats.plan_count--;
+    plan_unref(entry->plan);
+    memory_free(entry);
+}
+
+static void
+entry_add(PlanCache *cache, Slice key, Plan *plan)
+{
+    const size_t size = plan->byte_size + sizeof(Entry) + 2 * key.size;
+    Entry *const old = map_get(cache->entries, key);
+    if (old != NULL) {
+        entry_drop(cache, old);
+    }
+    Entry *const entry = size > cache->byte_size_max ? NULL : memory_new(1, sizeof *entry + key.size);
+    if (entry == NULL || !map_put(cache->entries, key, entry)) {
+        memory_free(entry);
+        return;
+    }
+    memcpy(entry->key, key.data, key.size);
+    entry->key_size = key.size;
+    entry->size = size;
+    entry->plan = plan_ref(plan);
+    list_append(&cache->used, &entry->link);
+    cache->stats.byte_size += size;
+    cache->stats.plan_count++;
+    while (cache->stats.byte_size > cache->byte_size_max) {
+        entry_drop(cache, LIST_ITEM(list_first(&cache->used), Entry, link));
+        cache->stats.eviction_count++;
+    }
+}
+
+void
+plan_cache_free(PlanCache *cache)
+{
+    if (cache == NULL) {
+        return;
+    }
+    assert(map_count(cache->flights) == 0);
+    LIST_EACH(&cache->used, link)
+    {
+        entry_drop(cache, LIST_ITEM(link, Entry, link));
+    }
+    map_free(cache->entries);
+    map_free(cache->flights);
+    (void)pthread_mutex_destroy(&cache->mutex);
+    memory_free(cache);
+}
+
+/* --- Looking up ----------------------------------------------------------------------------------------- */
+
+/* Without memory for it the compilation goes on unseen, and a second one may start beside it. */
+static void
+flight_begin(PlanCache *cache, Slice key)
+{
+    Flight *const flight = memory_new(1, sizeof *flight);
+    cache->stats.miss_count++;
+    if (flight != NULL) {
+        list_init(&flight->waiters);
+        if (!map_put(cache->flights, key, flight)) {
+            memory_free(flight);
+        }
+    }
+}
+
+PlanLookup
+plan_cache_get(PlanCache *cache, Slice key, PlanWaiter *waiter, Plan **ret_plan)
+{
+    PlanLookup lookup = PLAN_COMPILE;
+    (void)pthread_mutex_lock(&cache->mutex);
+    Entry *const entry = map_get(cache->entries, key);
+    Flight *const flight = map_get(cache->flights, key);
+    if (entry != NULL) {
+        list_remove(&entry->link);
+        list_append(&cache->used, &entry->link);
+        cache->stats.hit_count++;
+        *ret_plan = plan_ref(entry->plan);
+        lookup = PLAN_FOUND;
+    } else if (flight != NULL) {
+        list_append(&flight->waiters, &waiter->link);
+        waiter->is_waiting = true;
+        cache->stats.wait_count++;
+        lookup = PLAN_WAIT;
+    } else {
+        flight_begin(cache, key);
+    }
+    (void)pthread_mutex_unlock(&cache->mutex);
+    return lookup;
+}
+
+/* --- Ending a compilation ------------------------------------------------------------------------------- */
+
+static void
+take_waiters(PlanCache *cache, Slice key, ListLink *ret_waiters)
+{
+    Flight *const flight = map_remove(cache->flights, key);
+    list_init(ret_waiters);
+    if (flight == NULL) {
+        return;
+    }
+    LIST_EACH(&flight->waiters, link)
+    {
+        list_remove(link);
+        list_append(ret_waiters, link);
+        LIST_ITEM(link, PlanWaiter, link)->is_waiting = false;
+    }
+    memory_free(flight);
+}
+
+/* A waiter may be gone once it was called: its link is taken out first. */
+static void
+tell(ListLink *waiters, const PlanOutcome *outcome)
+{
+    LIST_EACH(waiters, link)
+    {
+        PlanWaiter *const waiter = LIST_ITEM(link, PlanWaiter, link);
+        list_remove(link);
+        if (outcome->plan != NULL) {
+            (void)plan_ref(outcome->plan);
+        }
+        waiter->on_ready(waiter, outcome);
+    }
+}
+
+void
+plan_cache_put(PlanCache *cache, Slice key, Plan *plan)
+{
+    ListLink waiters;
+    (void)pthread_mutex_lock(&cache->mutex);
+    entry_add(cache, key, plan);
+    take_waiters(cache, key, &waiters);
+    (void)pthread_mutex_unlock(&cache->mutex);
+    const PlanOutcome outcome = {.lookup = PLAN_FOUND, .plan = plan};
+    tell(&waiters, &outcome);
+}
+
+/* NULL when nobody waits; the flight ends then. */
+static PlanWaiter *
+next_in_line(PlanCache *cache, Slice key)
+{
+    Flight *const flight = map_get(cache->flights, key);
+    ListLink *const link = flight == NULL ? NULL : list_first(&flight->waiters);
+    if (link == NULL) {
+        memory_free(map_remove(cache->flights, key));
+        return NULL;
+    }
+    PlanWaiter *const waiter = LIST_ITEM(link, PlanWaiter, link);
+    list_remove(link);
+    waiter->is_waiting = false;
+    cache->stats.miss_count++;
+    return waiter;
+}
+
+void
+plan_cache_fail(PlanCache *cache, Slice key, const Error *error)
+{
+    const bool is_given_up = error->code == STATUS_CANCELLED || error->code == STATUS_DEADLINE_EXCEEDED;
+    PlanWaiter *heir = NULL;
+    ListLink waiters;
+    list_init(&waiters);
+    (void)pthread_mutex_lock(&cache->mutex);
+    if (is_given_up) {
+        heir = next_in_line(cache, key);
+    } else {
+        take_waiters(cache, key, &waiters);
+    }
+    (void)pthread_mutex_unlock(&cache->mutex);
+    if (heir != NULL) {
+        heir->on_ready(heir, &(PlanOutcome){.lookup = PLAN_COMPILE});
+    }
+    const PlanOutcome outcome = {.lookup = PLAN_FAILED, .code = error->code, .message = error->message};
+    tell(&waiters, &outcome);
+}
+
+/* --- Leaving, forgetting -------------------------------------------------------------------------------- */
+
+bool
+plan_cache_leave(PlanCache *cache, PlanWaiter *waiter)
+{
+    (void)pthread_mutex_lock(&cache->mutex);
+    const bool was_waiting = waiter->is_waiting;
+    if (was_waiting) {
+        list_remove(&waiter->link);
+        waiter->is_waiting = false;
+    }
+    (void)pthread_mutex_unlock(&cache->mutex);
+    return was_waiting;
+}
+
+void
+plan_cache_forget_graph(PlanCache *cache, Slice graph)
+{
+    (void)pthread_mutex_lock(&cache->mutex);
+    LIST_EACH(&cache->used, link)
+    {
+        Entry *const entry = LIST_ITEM(link, Entry, link);
+        if (signature_key_is_of(slice_of(entry->key, entry->key_size), graph)) {
+            entry_drop(cache, entry);
+        }
+    }
+    (void)pthread_mutex_unlock(&cache->mutex);
+}
+
+PlanCacheStats
+plan_cache_stats(PlanCache *cache)
+{
+    (void)pthread_mutex_lock(&cache->mutex);
+    const PlanCacheStats stats = cache->stats;
+    (void)pthread_mutex_unlock(&cache->mutex);
+    return stats;
+}
