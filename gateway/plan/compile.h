@@ -7,7 +7,9 @@
 #include "gateway/plan/device_name.h"
 #include "gateway/plan/plan.h"
 
-enum { SLOT_NONE = UINT32_MAX, SLOT_COPIED = UINT32_MAX - 1, FEED_NONE = UINT32_MAX };
+#define SLOT_NONE UINT32_MAX
+#define SLOT_COPIED (UINT32_MAX - 1)
+#define FEED_NONE UINT32_MAX
 
 typedef struct Compile {
     Call *call;

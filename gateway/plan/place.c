@@ -6,6 +6,7 @@
  *   3. Light nodes without an input that has a place wait and go to their first reader, backwards.
  *   4. Constants and feeds are copied to every slot that reads them: no hop, no transfer.
  *   5. Slots that nobody uses are closed up. */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "gateway/plan/compile.h"
@@ -188,6 +189,7 @@ static void
 place_free(Placement *placement, const Node *node)
 {
     Compile *const compile = placement->compile;
+    assert(compile->slot_count > 0);
     const bool is_alone = placement->group_sizes[placement->groups[node->id]] == 1;
     const bool is_spread = compile->request->signature->options.placement == PLACEMENT_SPREAD;
     const bool is_small = is_alone && is_light(node);

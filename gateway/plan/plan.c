@@ -57,7 +57,10 @@ copy_names(const Compile *compile, Plan *plan)
     const Signature *const signature = compile->request->signature;
     const size_t count = signature->feed_count + signature->fetch_count;
     Slice *const names = arena_alloc(plan->arena, count * sizeof *names);
-    for (size_t index = 0; names != NULL && index < count; index++) {
+    if (names == NULL) {
+        return compile_no_memory(compile);
+    }
+    for (size_t index = 0; index < count; index++) {
         const Slice name = index < signature->feed_count ? signature->feeds[index].name
                                                          : signature->fetches[index - signature->feed_count];
         names[index] = slice_of(text_copy(plan->arena, name), name.size);
@@ -69,7 +72,7 @@ copy_names(const Compile *compile, Plan *plan)
     plan->feed_count = signature->feed_count;
     plan->fetches = names + signature->feed_count;
     plan->fetch_count = signature->fetch_count;
-    return names == NULL ? compile_no_memory(compile) : STATUS_OK;
+    return STATUS_OK;
 }
 
 static Status

@@ -3,6 +3,8 @@
  *
  * A feed replaces a tensor, not its node: a control edge from the node still runs it. Only a placeholder,
  * which cannot run, is replaced as a whole, control edges included. */
+#include <assert.h>
+
 #include "gateway/plan/compile.h"
 #include "shared/base/text.h"
 #include "shared/ops/registry.h"
@@ -131,15 +133,18 @@ check_needed(const Pruning *pruning)
 
 /* --- Writing -------------------------------------------------------------------------------------------- */
 
+/* "_arg_<node>_<port>"; a repetition is counted behind the prefix, where no node's name can look like it. */
 static Slice
 endpoint_name(const Compile *compile, const char *prefix, Endpoint endpoint, uint32_t repetition)
 {
+    assert(compile->def != NULL);
+
     const Node *const node = &compile->source->nodes[endpoint.node];
     Arena *const arena = compile->def->arena;
     const char *const text =
         repetition == 0
             ? text_format(arena, "%s_%.*s_%u", prefix, SLICE_PRINT(node->name), endpoint.port)
-            : text_format(arena, "%s_%.*s_%u_%u", prefix, SLICE_PRINT(node->name), endpoint.port, repetition);
+            : text_format(arena, "%s%u_%.*s_%u", prefix, repetition, SLICE_PRINT(node->name), endpoint.port);
     return slice_from_string(text);
 }
 
@@ -354,6 +359,7 @@ link_result(Pruning *pruning)
     Compile *const compile = pruning->compile;
     const GraphDef *const from = compile->source->def;
     GraphDef *const def = compile->def;
+    assert(def != NULL);
     def->nodes = pruning->nodes;
     def->node_count = pruning->node_count;
     def->functions = from->functions;

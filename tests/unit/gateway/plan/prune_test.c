@@ -110,9 +110,13 @@ a_tensor_fetched_under_two_names_arrives_under_both(void **state)
 {
     Call *const call = *state;
     AUTO_PLAN plan = NULL;
-    const PlanLiteral literal = {.graph = CHAIN, .feeds = "x", .fetches = "b:0 b"};
+    /* Not even where another node's output would be called "_retval_b_0_1". */
+    const PlanLiteral literal = {
+        .graph = CHAIN "b_0 = Switch(b, p) T=float32\np = Placeholder() dtype=bool\n",
+        .feeds = "x p",
+        .fetches = "b:0 b b_0:1"};
     assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
-    assert_int_equal(plan->partitions[0].fetch_count, 2);
+    assert_int_equal(plan->partitions[0].fetch_count, 3);
     assert_true(slice_equals_string(plan->fetches[plan->partitions[0].fetches[1]], "b:0"));
 }
 
