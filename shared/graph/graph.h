@@ -20,7 +20,7 @@ typedef struct Endpoint {
     uint32_t port;
 } Endpoint;
 
-enum { NODE_NONE = UINT32_MAX }; /* Endpoint.node of an absent optional input */
+#define NODE_NONE UINT32_MAX /* Endpoint.node of an absent optional input */
 
 struct Node {
     uint32_t id; /* index in graph->nodes, in the author's order */
