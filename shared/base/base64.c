@@ -94,8 +94,11 @@ base64_encode(Slice bytes, char *ret_text)
         const unsigned group = (unsigned)source[0] << 16 | (left == 2 ? (unsigned)source[1] << 8 : 0);
         ret_text[0] = alphabet[group >> 18];
         ret_text[1] = alphabet[group >> 12 & 63];
-        ret_text[2] = left == 2 ? alphabet[group >> 6 & 63] : '=';
+        ret_text[2] = '=';
         ret_text[3] = '=';
+        if (left == 2) {
+            ret_text[2] = alphabet[group >> 6 & 63];
+        }
     }
 }
 

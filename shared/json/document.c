@@ -60,7 +60,7 @@ pointer_to(Slice name, char ret_pointer[POINTER_SIZE])
     return ret_pointer;
 }
 
-#define member_note(call, member, ...)                                                                       \
+#define MEMBER_NOTE(call, member, ...)                                                                       \
     call_note(                                                                                               \
         call, pointer_to(slice_from_string((member)->field->name), (char[POINTER_SIZE]){0}), __VA_ARGS__)
 
@@ -69,13 +69,13 @@ string_read(Call *call, const Member *member, const cJSON *item)
 {
     const JsonField *const field = member->field;
     if (!cJSON_IsString(item)) {
-        member_note(call, member, "expected a string");
+        MEMBER_NOTE(call, member, "expected a string");
         return STATUS_OK;
     }
     const size_t size = strlen(item->valuestring);
     const bool is_bounded = field->minimum != 0 || field->maximum != 0;
     if (is_bounded && (size < (size_t)field->minimum || size > (size_t)field->maximum)) {
-        member_note(call, member, "has %zu bytes, expected %lld to %lld", size, (long long)field->minimum,
+        MEMBER_NOTE(call, member, "has %zu bytes, expected %lld to %lld", size, (long long)field->minimum,
             (long long)field->maximum);
         return STATUS_OK;
     }
@@ -91,7 +91,7 @@ static Status
 boolean_read(Call *call, const Member *member, const cJSON *item)
 {
     if (!cJSON_IsBool(item)) {
-        member_note(call, member, "expected true or false");
+        MEMBER_NOTE(call, member, "expected true or false");
         return STATUS_OK;
     }
     *(bool *)member->target = cJSON_IsTrue(item) != 0;
@@ -104,12 +104,12 @@ int64_read(Call *call, const Member *member, const cJSON *item)
     const JsonField *const field = member->field;
     int64_t value = 0;
     if (!cJSON_IsNumber(item) || !slice_to_int64(member->text, &value)) {
-        member_note(call, member, "expected an integer");
+        MEMBER_NOTE(call, member, "expected an integer");
         return STATUS_OK;
     }
     const bool is_bounded = field->minimum != 0 || field->maximum != 0;
     if (is_bounded && (value < field->minimum || value > field->maximum)) {
-        member_note(call, member, "is %lld, expected %lld to %lld", (long long)value,
+        MEMBER_NOTE(call, member, "is %lld, expected %lld to %lld", (long long)value,
             (long long)field->minimum, (long long)field->maximum);
         return STATUS_OK;
     }
@@ -121,7 +121,7 @@ static Status
 double_read(Call *call, const Member *member, const cJSON *item)
 {
     if (!cJSON_IsNumber(item) || isinf(item->valuedouble)) {
-        member_note(call, member, "expected a number");
+        MEMBER_NOTE(call, member, "expected a number");
         return STATUS_OK;
     }
     *(double *)member->target = item->valuedouble;
@@ -172,7 +172,7 @@ member_read(Call *call, const Member *member)
         return member_reads[member->field->type](call, member, NULL);
     }
     if (holds_zero(member->text)) {
-        member_note(call, member, "holds the character 0");
+        MEMBER_NOTE(call, member, "holds the character 0");
         return STATUS_OK;
     }
     CLEANUP(cjson_deletep) cJSON *item = cJSON_ParseWithLength(member->text.data, member->text.size);
@@ -246,7 +246,7 @@ json_document_read(Call *call, Slice text, const JsonField *fields, size_t field
         if (member.text.data != NULL) {
             TRY(member_read(call, &member));
         } else if (field->is_required) {
-            member_note(call, &member, "is missing");
+            MEMBER_NOTE(call, &member, "is missing");
         }
     }
     return sum_up(call);

@@ -3,7 +3,11 @@
  * a filter of 64 bits an object answers most questions without a comparison. */
 #include "shared/json/scan.h"
 
-#define level_of(scanner) (&(scanner)->levels[(scanner)->depth - 1])
+static inline JsonLevel *
+level_of(JsonScanner *scanner)
+{
+    return &scanner->levels[scanner->depth - 1];
+}
 
 void
 json_names_begin(JsonScanner *scanner, bool is_object)
@@ -17,15 +21,34 @@ json_names_begin(JsonScanner *scanner, bool is_object)
     };
 }
 
-static uint64_t
+/* At most 8 bytes as a number; short ones by loads that overlap. */
+static inline uint64_t
+word_of(const char *bytes, size_t size)
+{
+    uint64_t word = 0;
+    if (size >= sizeof word) {
+        memcpy(&word, bytes, sizeof word);
+        return word;
+    }
+    if (size >= sizeof(uint32_t)) {
+        uint32_t first = 0;
+        uint32_t last = 0;
+        memcpy(&first, bytes, sizeof first);
+        memcpy(&last, bytes + size - sizeof last, sizeof last);
+        return (uint64_t)last << 32 | first;
+    }
+    for (size_t index = 0; index < size; index++) {
+        word = word << 8 | (unsigned char)bytes[index];
+    }
+    return word;
+}
+
+static inline uint64_t
 hash_of(Slice name)
 {
     uint64_t hash = name.size;
     for (size_t start = 0; start < name.size; start += sizeof hash) {
-        const size_t left = name.size - start;
-        uint64_t word = 0;
-        memcpy(&word, name.data + start, left < sizeof word ? left : sizeof word);
-        hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        hash = (hash ^ word_of(name.data + start, name.size - start)) * UINT64_C(0x9e3779b97f4a7c15);
         hash ^= hash >> 32;
     }
     return hash;

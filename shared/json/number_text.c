@@ -10,11 +10,10 @@
 enum { PLAIN_POINT_MIN = -5, PLAIN_POINT_MAX = 16, DIGITS_MAX = 20 };
 
 static size_t
-literal_write(const char *literal, char *ret_text)
+literal_write(Slice literal, char *ret_text)
 {
-    const size_t size = strlen(literal);
-    memcpy(ret_text, literal, size);
-    return size;
+    memcpy(ret_text, literal.data, literal.size);
+    return literal.size;
 }
 
 static int
@@ -94,11 +93,11 @@ static bool
 special_write(double value, char *ret_text, size_t *ret_size)
 {
     if (isnan(value)) {
-        *ret_size = literal_write("\"NaN\"", ret_text);
+        *ret_size = literal_write(SLICE("\"NaN\""), ret_text);
     } else if (isinf(value)) {
-        *ret_size = literal_write(value < 0 ? "\"-Infinity\"" : "\"Infinity\"", ret_text);
+        *ret_size = literal_write(value < 0 ? SLICE("\"-Infinity\"") : SLICE("\"Infinity\""), ret_text);
     } else if (value == 0) {
-        *ret_size = literal_write(signbit(value) ? "-0.0" : "0", ret_text);
+        *ret_size = literal_write(signbit(value) ? SLICE("-0.0") : SLICE("0"), ret_text);
     } else {
         return false;
     }

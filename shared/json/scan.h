@@ -8,10 +8,6 @@ bool json_stop(JsonScanner *scanner, const char *position, const char *message);
 
 /* --- string.c ------------------------------------------------------------------------------------------- */
 
-/* The end of the characters that need no care: the first quote, backslash, control character or byte beyond
- * ASCII, or `end`. */
-const char *json_plain_run_end(const char *position, const char *end);
-
 /* `position` stands behind the opening quote. The raw characters up to the closing one, checked for UTF-8,
  * control characters and escapes; the scanner moves behind it. */
 bool json_string_scan(JsonScanner *scanner, const char *position, Slice *ret_raw, bool *ret_has_escapes);
@@ -42,6 +38,39 @@ size_t json_double_text(double value, char ret_text[JSON_NUMBER_TEXT_SIZE]);
 size_t json_float_text(float value, char ret_text[JSON_NUMBER_TEXT_SIZE]);
 
 /* --- everywhere ----------------------------------------------------------------------------------------- */
+
+/* Eight bytes at a time: a mark in the high bit of each byte that ends the plain run (a quote, a backslash,
+ * a control character, anything beyond ASCII). Only the lowest mark is sure; it is the one that counts. */
+static inline uint64_t
+json_special_marks(uint64_t word)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    const uint64_t quotes = word ^ (ones * '"');
+    const uint64_t backslashes = word ^ (ones * '\\');
+    const uint64_t marks = ((quotes - ones) & ~quotes) | ((backslashes - ones) & ~backslashes) |
+                           ((word - ones * ' ') & ~word) | word;
+    return marks & (ones * 0x80);
+}
+
+/* The end of the characters that need no care: the first quote, backslash, control character or byte beyond
+ * ASCII, or `end`. */
+static inline const char *
+json_plain_run_end(const char *position, const char *end)
+{
+    while (end - position >= 8) {
+        uint64_t word = 0;
+        memcpy(&word, position, sizeof word);
+        const uint64_t marks = json_special_marks(word);
+        if (marks != 0) {
+            return position + (__builtin_ctzll(marks) >> 3);
+        }
+        position += 8;
+    }
+    while (position < end && *position != '"' && *position != '\\' && (signed char)*position >= ' ') {
+        position++;
+    }
+    return position;
+}
 
 static inline const char *
 json_skip_space(const char *position, const char *end)

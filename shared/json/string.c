@@ -1,37 +1,6 @@
 #include "shared/base/utf8.h"
 #include "shared/json/scan.h"
 
-/* Eight bytes at a time: a mark in the high bit of each byte that ends the plain run (a quote, a backslash,
- * a control character, anything beyond ASCII). Only the lowest mark is sure; it is the one that counts. */
-static inline uint64_t
-special_marks(uint64_t word)
-{
-    const uint64_t ones = UINT64_C(0x0101010101010101);
-    const uint64_t quotes = word ^ (ones * '"');
-    const uint64_t backslashes = word ^ (ones * '\\');
-    const uint64_t marks = ((quotes - ones) & ~quotes) | ((backslashes - ones) & ~backslashes) |
-                           ((word - ones * ' ') & ~word) | word;
-    return marks & (ones * 0x80);
-}
-
-const char *
-json_plain_run_end(const char *position, const char *end)
-{
-    while (end - position >= 8) {
-        uint64_t word = 0;
-        memcpy(&word, position, sizeof word);
-        const uint64_t marks = special_marks(word);
-        if (marks != 0) {
-            return position + (__builtin_ctzll(marks) >> 3);
-        }
-        position += 8;
-    }
-    while (position < end && *position != '"' && *position != '\\' && (signed char)*position >= ' ') {
-        position++;
-    }
-    return position;
-}
-
 /* One row a letter that may follow a backslash; 'u' has its own rule. */
 static const char escaped_characters[128] = {
     ['"'] = '"',

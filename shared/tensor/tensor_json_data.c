@@ -32,7 +32,7 @@ struct Elements {
     int64_t counts[DEPTH_MAX + 1];
 };
 
-#define refuse(elements, ...)                                                                                \
+#define REFUSE(elements, ...)                                                                                \
     ((elements)->status = call_fail((elements)->call, STATUS_INVALID_ARGUMENT, __VA_ARGS__), false)
 
 /* --- One element of each dtype -------------------------------------------------------------------------- */
@@ -59,7 +59,7 @@ static bool
 half_check(Elements *elements, double value, float narrowed)
 {
     if (isinf(narrowed) && !isinf(value)) {
-        return refuse(elements, "element %zu is %.9g, too large for %s", elements->count, value,
+        return REFUSE(elements, "element %zu is %.9g, too large for %s", elements->count, value,
             dtype_name(elements->dtype));
     }
     return true;
@@ -99,7 +99,7 @@ int_read(Elements *elements, void *target)
     const int64_t maximum = is_unsigned ? (INT64_C(1) << bits) - 1 : INT64_MAX >> (64 - bits);
     const int64_t minimum = is_unsigned ? 0 : -maximum - 1;
     if (value < minimum || value > maximum) {
-        return refuse(elements, "element %zu is %lld, but %s goes from %lld to %lld", elements->count,
+        return REFUSE(elements, "element %zu is %lld, but %s goes from %lld to %lld", elements->count,
             (long long)value, dtype_name(elements->dtype), (long long)minimum, (long long)maximum);
     }
     memcpy(target, &value, elements->size);
@@ -230,7 +230,7 @@ array_close(Elements *elements)
     if (elements->dims[depth] < 0) {
         elements->dims[depth] = count;
     } else if (elements->dims[depth] != count) {
-        return refuse(elements, "the arrays at depth %d are ragged: %lld elements and %lld", depth,
+        return REFUSE(elements, "the arrays at depth %d are ragged: %lld elements and %lld", depth,
             (long long)elements->dims[depth], (long long)count);
     }
     return true;
@@ -243,7 +243,7 @@ array_open(Elements *elements)
         return false;
     }
     if (elements->depth == DEPTH_MAX) {
-        return refuse(elements, "the arrays are nested more than %d deep", SHAPE_RANK_MAX);
+        return REFUSE(elements, "the arrays are nested more than %d deep", SHAPE_RANK_MAX);
     }
     elements->counts[++elements->depth] = 0;
     return true;
@@ -257,7 +257,7 @@ leaf_check(Elements *elements)
         elements->leaf_depth = elements->depth;
     }
     if (elements->leaf_depth != elements->depth) {
-        return refuse(elements, "the arrays are ragged: elements at depth %d and at %d", elements->leaf_depth,
+        return REFUSE(elements, "the arrays are ragged: elements at depth %d and at %d", elements->leaf_depth,
             elements->depth);
     }
     return true;
