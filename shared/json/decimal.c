@@ -1,7 +1,6 @@
 #include "shared/json/decimal.h"
 
 #include <float.h>
-#include <math.h>
 
 #include "shared/base/compiler.h"
 
@@ -110,8 +109,8 @@ magnitude_of(double value)
     uint64_t bits = 0;
     memcpy(&bits, &value, sizeof bits);
     const int binary = (int)(bits >> 52) - 1023;
-    const double log10_of_2 = 0.30102999566398120;
-    const int next = (int)floor(binary * log10_of_2) + 1;
+    /* log10(2) is 78913.2 / 2^18: near enough for every exponent of a double. */
+    const int next = ((binary * 78913) >> 18) + 1;
     if (next < -DECIMAL_EXPONENT_MAX || next > DECIMAL_EXPONENT_MAX) {
         return next - 1;
     }

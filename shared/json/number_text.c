@@ -16,19 +16,16 @@ literal_write(Slice literal, char *ret_text)
     return literal.size;
 }
 
-static int
-digits_write(uint64_t value, char ret_digits[DIGITS_MAX])
+/* Fills the end of `digits`; what it returns points there. */
+static Slice
+digits_write(uint64_t value, char digits[DIGITS_MAX])
 {
-    char reversed[DIGITS_MAX];
-    int count = 0;
+    char *first = digits + DIGITS_MAX;
     do {
-        reversed[count++] = (char)('0' + value % 10);
+        *--first = (char)('0' + value % 10);
         value /= 10;
     } while (value > 0);
-    for (int index = 0; index < count; index++) {
-        ret_digits[index] = reversed[count - 1 - index];
-    }
-    return count;
+    return slice_of(first, (size_t)(digits + DIGITS_MAX - first));
 }
 
 /* "d.ddde-7" */
@@ -48,9 +45,9 @@ scientific_write(const char *digits, int count, int point, char *ret_text)
         *text++ = '-';
     }
     char exponent_digits[DIGITS_MAX];
-    const int exponent_count = digits_write((uint64_t)abs(exponent), exponent_digits);
-    memcpy(text, exponent_digits, (size_t)exponent_count);
-    return (size_t)(text + exponent_count - ret_text);
+    const Slice magnitude = digits_write((uint64_t)abs(exponent), exponent_digits);
+    memcpy(text, magnitude.data, magnitude.size);
+    return (size_t)(text - ret_text) + magnitude.size;
 }
 
 /* "0.00ddd", "dd.dd" or "dddd000": `point` digits stand in front of the point. */
@@ -80,12 +77,13 @@ plain_write(const char *digits, int count, int point, char *ret_text)
 static size_t
 decimal_write(Decimal decimal, char *ret_text)
 {
-    char digits[DIGITS_MAX];
-    const int count = digits_write(decimal.mantissa, digits);
+    char memory[DIGITS_MAX];
+    const Slice digits = digits_write(decimal.mantissa, memory);
+    const int count = (int)digits.size;
     const int point = count + decimal.exponent;
     return point > PLAIN_POINT_MIN && point <= PLAIN_POINT_MAX
-               ? plain_write(digits, count, point, ret_text)
-               : scientific_write(digits, count, point, ret_text);
+               ? plain_write(digits.data, count, point, ret_text)
+               : scientific_write(digits.data, count, point, ret_text);
 }
 
 /* Writes what no decimal of ours can: false for ordinary numbers. */
