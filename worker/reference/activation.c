@@ -54,6 +54,28 @@ FLOAT_PAIRS(softplus_gradient, a / (1 + exp(-b)))
 FLOAT_PAIRS(softsign_gradient, a / ((1 + fabs(b)) * (1 + fabs(b))))
 FLOAT_PAIRS(leaky_relu_gradient, b > 0 ? a : PARAMETER(0) * a)
 
+/* Exact, or with tanh in place of the error function. */
+FLOATS(gelu, a *(1 + erf(a / sqrt(NUMBER(2)))) / 2)
+FLOATS(gelu_tanh, a *(1 + tanh(sqrt(NUMBER(M_2_PI)) * (a + NUMBER(0.044715) * a * a * a))) / 2)
+
+static const ElementwiseOp gelu_rows[] = {
+    {.name = "onnx::Gelu", .loops = gelu_loops},
+    {.name = "onnx::Gelu", .loops = gelu_tanh_loops},
+};
+
+static bool
+gelu_supports(const Node *node)
+{
+    return elementwise_find(gelu_rows, 1, node) != NULL;
+}
+
+static Status
+gelu_compute(KernelContext *context)
+{
+    const bool is_tanh = slice_equal(node_attr_string(context->node, "approximate"), SLICE("tanh"));
+    return elementwise_compute(context, &gelu_rows[is_tanh ? 1 : 0]);
+}
+
 #define ACTIVATION_OPS(X)                                                                                    \
     X("Relu", relu, NULL, NULL)                                                                              \
     X("Relu6", relu6, NULL, NULL)                                                                            \
@@ -89,6 +111,9 @@ ELEMENTWISE_FUNCTIONS(activation, activation_rows, elementwise_compute)
 
 #define OP_KERNEL(name, function, first, second)                                                             \
     {.op = (name), .supports = activation_supports, .compute = activation_compute},
-static const Kernel activation_kernels[] = {ACTIVATION_OPS(OP_KERNEL)};
+static const Kernel activation_kernels[] = {
+    ACTIVATION_OPS(OP_KERNEL) /* */
+    {.op = "onnx::Gelu", .supports = gelu_supports, .compute = gelu_compute},
+};
 
 KERNEL_FAMILY(reference, activation, activation_kernels);

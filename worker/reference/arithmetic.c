@@ -1,9 +1,9 @@
 /* Element-wise functions of two tensors. Integers wrap; integer division by zero is an error. */
 #include <tgmath.h>
 
-#include "worker/reference/primitives/cast.h"
 #include "worker/reference/primitives/elementwise.h"
 #include "worker/reference/primitives/outputs.h"
+#include "worker/reference/primitives/scratch.h"
 
 /* --- Scalars -------------------------------------------------------------------------------------------- */
 
@@ -158,6 +158,39 @@ static const ElementwiseOp fold_ops[] = {FOLD_OPS(OP_ROW)};
 ELEMENTWISE_FUNCTIONS(pair, pair_ops, elementwise_compute)
 ELEMENTWISE_FUNCTIONS(fold, fold_ops, elementwise_fold)
 
+/* --- Biases --------------------------------------------------------------------------------------------- */
+
+/* The bias lies along the channels: the last dimension or, in NC… formats, the second. */
+static const ElementwiseOp bias_rows[] = {
+    {.name = "BiasAdd", .loops = add_loops},
+    {.name = "BiasAddV1", .loops = add_loops},
+};
+
+static bool
+bias_supports(const Node *node)
+{
+    return elementwise_find(bias_rows, COUNT_OF(bias_rows), node) != NULL;
+}
+
+static Status
+bias_compute(KernelContext *context)
+{
+    Tensor *output = NULL;
+    TRY(output_forward(context, 0, &output));
+    const AttrValue *format = node_attr(context->node, "data_format");
+    const bool is_channels_first = format != NULL && slice_starts_with(format->value.s, SLICE("NC"));
+    Tensor bias = context->inputs[1];
+    const int rank = output->shape.rank;
+    const int axis = is_channels_first ? 1 : rank - 1;
+    bias.shape.rank = rank - axis;
+    for (int index = 1; index < bias.shape.rank; index++) {
+        bias.shape.dims[index] = 1;
+    }
+    const Tensor *inputs[] = {&context->inputs[0], &bias};
+    broadcast_run(inputs, 2, output, NULL, add_loops[output->dtype]);
+    return STATUS_OK;
+}
+
 /* --- ONNX's variations ---------------------------------------------------------------------------------- */
 
 /* fmod = 1: the sign follows the dividend, as in C; else the divisor, as in Python. */
@@ -223,18 +256,12 @@ power_mixed(KernelContext *context)
     AUTO_TENSOR base = {0};
     AUTO_TENSOR exponent = {0};
     AUTO_TENSOR result = {0};
-    if (!tensor_new(dtype, &context->inputs[0].shape, &base) ||
-        !tensor_new(dtype, &context->inputs[1].shape, &exponent) || !tensor_new(dtype, &shape, &result)) {
-        return call_fail_memory(context->call, "the power of mixed dtypes");
-    }
-    cast_tensor(&context->inputs[0], &base);
-    cast_tensor(&context->inputs[1], &exponent);
+    TRY(scratch_cast(context, &context->inputs[0], dtype, &base));
+    TRY(scratch_cast(context, &context->inputs[1], dtype, &exponent));
+    TRY(scratch_new(context, dtype, &shape, &result));
     const Tensor *inputs[] = {&base, &exponent};
     broadcast_run(inputs, 2, &result, NULL, power_loops[dtype]);
-    Tensor *output = NULL;
-    TRY(kernel_output(context, 0, context->inputs[0].dtype, &shape, &output));
-    cast_tensor(&result, output);
-    return STATUS_OK;
+    return scratch_finish(context, 0, &result);
 }
 
 static Status
@@ -274,6 +301,8 @@ mean_compute(KernelContext *context)
 #define FOLD_KERNEL(name, function, flags) {.op = (name), .supports = fold_supports, .compute = fold_compute},
 static const Kernel arithmetic_kernels[] = {
     PAIR_OPS(PAIR_KERNEL) FOLD_OPS(FOLD_KERNEL) /* */
+    {.op = "BiasAdd", .supports = bias_supports, .compute = bias_compute},
+    {.op = "BiasAddV1", .supports = bias_supports, .compute = bias_compute},
     {.op = "onnx::Mod", .supports = mod_supports, .compute = mod_compute},
     {.op = "onnx::BitShift", .supports = shift_supports, .compute = shift_compute},
     {.op = "onnx::Pow", .supports = power_supports, .compute = power_compute},

@@ -37,6 +37,10 @@ identity_compute(KernelContext *context)
 static Status
 placeholder_with_default_compute(KernelContext *context)
 {
+    KernelInference inference;
+    Shape declared; /* what feeds may be; the rule checks that the default is one of these */
+    kernel_inference(context, &declared, &inference);
+    TRY(context->node->op->infer_shapes(context->call, &inference.context));
     kernel_alias(context, 0, 0, &context->inputs[0].shape);
     return STATUS_OK;
 }

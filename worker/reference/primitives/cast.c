@@ -43,17 +43,26 @@ static const Reader readers[DTYPE_COUNT] = {SIGNED_ELEMENTS(READER, load, CLASS_
 
 /* --- Writing -------------------------------------------------------------------------------------------- */
 
-/* The integer's 64 bits, signed or not. */
+static int64_t
+truncate_signed(double value)
+{
+    if (value >= 0x1p63) {
+        return INT64_MAX;
+    }
+    if (value >= -0x1p63) {
+        return (int64_t)value;
+    }
+    return value < 0 ? INT64_MIN : 0; /* NaN is not below zero */
+}
+
+/* Below zero as C's conversion of the signed integer. */
 static uint64_t
-truncate_real(double value)
+truncate_unsigned(double value)
 {
     if (value >= 0x1p63) {
         return value < 0x1p64 ? (uint64_t)value : UINT64_MAX;
     }
-    if (value >= -0x1p63) {
-        return (uint64_t)(int64_t)value;
-    }
-    return value < 0 ? (uint64_t)INT64_MIN : 0; /* NaN is not below zero */
+    return (uint64_t)truncate_signed(value);
 }
 
 #define WRITE_LOOP(name, member, conversion, upper, lower, storage, compute, read, write)                    \
@@ -67,17 +76,20 @@ truncate_real(double value)
 
 #define IS_TRUE(value) ((value) != 0)
 
-#define WRITE_LOOPS(name, member, to_integer, to_real, to_complex)                                           \
-    WRAPPING_ELEMENTS(WRITE_LOOP, name, member, to_integer)                                                  \
+#define WRITE_LOOPS(name, member, to_signed, to_unsigned, to_real, to_complex)                               \
+    SIGNED_ELEMENTS(WRITE_LOOP, name, member, to_signed)                                                     \
+    UNSIGNED_ELEMENTS(WRITE_LOOP, name, member, to_unsigned)                                                 \
     BOOL_ELEMENTS(WRITE_LOOP, name, member, IS_TRUE)                                                         \
     FLOATING_ELEMENTS(WRITE_LOOP, name, member, to_real)                                                     \
     COMPLEX_ELEMENTS(WRITE_LOOP, name, member, to_complex)
 
-WRITE_LOOPS(store_signed, signed_integers, , , )
-WRITE_LOOPS(store_unsigned, unsigned_integers, , , )
-WRITE_LOOPS(store_real, reals, truncate_real, , )
-#define TRUNCATE_COMPLEX(value) truncate_real(creal(value))
-WRITE_LOOPS(store_complex, complexes, TRUNCATE_COMPLEX, creal, )
+#define SIGNED_PART(value) truncate_signed(creal(value))
+#define UNSIGNED_PART(value) truncate_unsigned(creal(value))
+
+WRITE_LOOPS(store_signed, signed_integers, , , , )
+WRITE_LOOPS(store_unsigned, unsigned_integers, , , , )
+WRITE_LOOPS(store_real, reals, truncate_signed, truncate_unsigned, , )
+WRITE_LOOPS(store_complex, complexes, SIGNED_PART, UNSIGNED_PART, creal, )
 
 typedef void (*Store)(const Values *values, int64_t count, void *output);
 

@@ -79,7 +79,8 @@ MUST_USE Status elementwise_fold(KernelContext *context, const ElementwiseOp *op
         uint8_t *z = run->output;                                                                            \
         for (int64_t n = 0; n < run->count; n++) {                                                           \
             const compute a = read(x[n * run->strides[0]]);                                                  \
-            z[n] = (uint8_t)(expression);                                                                    \
+            const bool is_true = (expression);                                                               \
+            z[n] = is_true;                                                                                  \
         }                                                                                                    \
     }
 
@@ -93,6 +94,7 @@ MUST_USE Status elementwise_fold(KernelContext *context, const ElementwiseOp *op
         for (int64_t n = 0; n < run->count; n++) {                                                           \
             const compute a = read(x[n * run->strides[0]]);                                                  \
             const compute b = read(y[n * run->strides[1]]);                                                  \
-            z[n] = (uint8_t)(expression);                                                                    \
+            const bool is_true = (expression);                                                               \
+            z[n] = is_true;                                                                                  \
         }                                                                                                    \
     }

@@ -1,0 +1,74 @@
+/* The largest elements, sorted; and where the non-zero ones are. */
+#include "shared/ops/family.h"
+#include "shared/ops/infer.h"
+
+/* k elements along a dimension: values and their indices. */
+static Status
+keep_largest(Call *call, InferContext *context, int64_t axis, int64_t k)
+{
+    Shape shape = context->inputs[0];
+    if (shape.rank < 0) {
+        return STATUS_OK;
+    }
+    int place = 0;
+    TRY(infer_axis(call, axis, shape.rank, &place));
+    if (k < -1 || (shape.dims[place] >= 0 && k > shape.dims[place])) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "k is %lld, not 0 to %lld", (long long)k,
+            (long long)shape.dims[place]);
+    }
+    shape.dims[place] = k;
+    context->outputs[0] = shape;
+    context->outputs[1] = shape;
+    return STATUS_OK;
+}
+
+static Status
+infer_top_k(Call *call, InferContext *context)
+{
+    return keep_largest(call, context, -1, node_attr_int(context->node, "k"));
+}
+
+static Status
+keep_largest_by_input(Call *call, InferContext *context, int64_t axis)
+{
+    int64_t k = -1;
+    bool is_known = false;
+    TRY(infer_int(call, context, 1, &k, &is_known));
+    if (is_known && k < 0) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "k is %lld, not at least 0", (long long)k);
+    }
+    return keep_largest(call, context, axis, is_known ? k : -1);
+}
+
+static Status
+infer_top_k_v2(Call *call, InferContext *context)
+{
+    return keep_largest_by_input(call, context, -1);
+}
+
+static Status
+infer_onnx_top_k(Call *call, InferContext *context)
+{
+    return keep_largest_by_input(call, context, node_attr_int(context->node, "axis"));
+}
+
+/* As many columns as elements are not zero: only the run knows. */
+static Status
+infer_non_zero(Call *call, InferContext *context)
+{
+    (void)call;
+    const int rank = context->inputs[0].rank;
+    context->outputs[0] = shape_of_rank(2);
+    context->outputs[0].dims[0] = rank;
+    return STATUS_OK;
+}
+
+static const OpDefinition order_ops[] = {
+    {"TopK(input:T)->(values:T, indices:int32) {k:int, sorted:bool=true, T:type}", 0, infer_top_k},
+    {"TopKV2(input:T, k:int32)->(values:T, indices:int32) {sorted:bool=true, T:type}", 0, infer_top_k_v2},
+    {"onnx::TopK(X:T, K:int64)->(Values:T, Indices:int64) {axis:int=-1, largest:int=1, sorted:int=1, T:type}",
+        0, infer_onnx_top_k},
+    {"onnx::NonZero(X:T)->(Y:int64) {T:type}", 0, infer_non_zero},
+};
+
+OP_FAMILY(order, order_ops);

@@ -1,0 +1,118 @@
+/* Biases and normalisation, against the formulas. */
+#include "tests/support/cmocka_all.h"
+#include "tests/support/op_case.h"
+
+#define RUN(cases) op_cases_run(cases, COUNT_OF(cases))
+
+static void
+biases_lie_along_channels(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "BiasAdd",
+            .inputs = {"float32[2,2] 1 2 3 4", "float32[2] 10 20"},
+            .outputs = {"float32[2,2] 11 22 13 24"}},
+        {.op = "BiasAdd",
+            .attrs = "data_format=NCHW",
+            .inputs = {"float32[1,2,1,2] 1 2 3 4", "float32[2] 10 20"},
+            .outputs = {"float32[1,2,1,2] 11 12 23 24"}},
+        {.op = "BiasAddV1", .inputs = {"int32[1,2] 1 2", "int32[2] 10 20"}, .outputs = {"int32[1,2] 11 22"}},
+        {.op = "BiasAdd",
+            .inputs = {"float32[2,2] 1 ...", "float32[3] 1 ..."},
+            .error = "the number of channels is 2 on one side and 3 on the other",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "BiasAdd",
+            .inputs = {"float32[2] 1 ...", "float32[2] 1 ..."},
+            .error = "a value of rank 1 has no channels",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "BiasAddGrad", .inputs = {"float32[2,2] 1 2 3 4"}, .outputs = {"float32[2] 4 6"}},
+        {.op = "BiasAddGrad",
+            .attrs = "data_format=NCHW",
+            .inputs = {"float32[1,2,1,2] 1 2 3 4"},
+            .outputs = {"float32[2] 3 7"}},
+    };
+    RUN(cases);
+}
+
+static void
+batches_normalise(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "FusedBatchNorm",
+            .attrs = "is_training=false; epsilon=0.5",
+            .inputs = {"float32[1,1,2,2] 1 2 3 4", "float32[2] 1 2", "float32[2] 0 1", "float32[2] 1 1",
+                "float32[2] 0.5 3.5"},
+            .outputs = {"float32[1,1,2,2] 0 2 2 4", "float32[2] 1 1", "float32[2] 0.5 3.5", "float32[2] 1 1",
+                "float32[2] 0.5 3.5"}},
+        {.op = "FusedBatchNormV3",
+            .attrs = "is_training=true; epsilon=0; data_format=NCHW",
+            .inputs = {"float32[1,1,1,2] 1 3", "float32[1] 1", "float32[1] 0", "float32[0]", "float32[0]"},
+            .outputs = {"float32[1,1,1,2] -1 1", "float32[1] 2", "float32[1] 2", "float32[1] 2",
+                "float32[1] 1", "float32[] 0"}},
+        {.op = "FusedBatchNormV2",
+            .attrs = "is_training=false; epsilon=0",
+            .inputs = {"float16[1,1,1,1] 3", "float32[1] 2", "float32[1] 1", "float32[1] 1", "float32[1] 4"},
+            .outputs = {"float16[1,1,1,1] 3", "float32[1] 1"}},
+        {.op = "FusedBatchNorm",
+            .attrs = "is_training=false",
+            .inputs = {"float32[1,1,1,2] 1 2", "float32[1] 1", "float32[2] 0 0", "float32[2] 0 0",
+                "float32[2] 1 1"},
+            .error = "the number of channels is 2 on one side and 1 on the other",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::BatchNormalization",
+            .attrs = "epsilon=0",
+            .inputs = {"float32[1,2,1] 3 5", "float32[2] 1 2", "float32[2] 0 1", "float32[2] 1 1",
+                "float32[2] 4 4"},
+            .outputs = {"float32[1,2,1] 1 5"}},
+        {.op = "onnx::InstanceNormalization",
+            .attrs = "epsilon=0",
+            .inputs = {"float32[2,1,2] 1 3 10 30", "float32[1] 2", "float32[1] 1"},
+            .outputs = {"float32[2,1,2] -1 3 -1 3"}},
+        {.op = "onnx::LayerNormalization",
+            .attrs = "epsilon=0",
+            .inputs = {"float32[2,2] 1 3 10 30", "float32[2] 1 2", "float32[2] 0 1"},
+            .outputs = {"float32[2,2] -1 3 -1 3", "float32[2,1] 2 20", "float32[2,1] 1 0.1"}},
+        {.op = "onnx::LayerNormalization",
+            .attrs = "axis=0; epsilon=0",
+            .inputs = {"float64[2] 1 3", "float64[1] 2"},
+            .outputs = {"float64[2] -2 2", "float32[1] 2", "float32[1] 1"}},
+        {.op = "onnx::LayerNormalization",
+            .inputs = {"float32[2,2] 1 3 10 30", "float32[3] 1 2 3"},
+            .error = "shape [3] does not broadcast to [2,2]",
+            .error_code = STATUS_INVALID_ARGUMENT},
+    };
+    RUN(cases);
+}
+
+static void
+responses_are_local(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "LRN",
+            .attrs = "depth_radius=1; bias=1; alpha=1; beta=1",
+            .inputs = {"float32[1,1,1,3] 1 2 3"},
+            .outputs = {"float32[1,1,1,3] 0.16666666666666666 0.13333333333333333 0.21428571428571427"}},
+        {.op = "onnx::LRN",
+            .attrs = "size=3; bias=1; alpha=3; beta=1",
+            .inputs = {"float32[1,3,1,1] 1 2 3"},
+            .outputs = {"float32[1,3,1,1] 0.16666666666666666 0.13333333333333333 0.21428571428571427"}},
+        {.op = "onnx::LRN",
+            .attrs = "size=2; bias=1; alpha=2; beta=0.5",
+            .inputs = {"float32[1,2,1] 1 2"},
+            .outputs = {"float32[1,2,1] 0.40824829046386307 0.894427191"}},
+    };
+    RUN(cases);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(biases_lie_along_channels),
+        cmocka_unit_test(batches_normalise),
+        cmocka_unit_test(responses_are_local),
+    };
+    return cmocka_run_group_tests_name("reference/normalization", tests, NULL, NULL);
+}
