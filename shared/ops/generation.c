@@ -17,7 +17,8 @@ count_integers(Call *call, int64_t start, int64_t limit, int64_t delta, int64_t 
     const uint64_t step = delta > 0 ? (uint64_t)delta : 0 - (uint64_t)delta;
     const uint64_t count = distance / step + (distance % step != 0 ? 1 : 0);
     if (count > INT64_MAX) {
-        return call_fail(call, STATUS_RESOURCE_EXHAUSTED, "%llu elements are too many", (unsigned long long)count);
+        return call_fail(
+            call, STATUS_RESOURCE_EXHAUSTED, "%llu elements are too many", (unsigned long long)count);
     }
     *ret_count = (int64_t)count;
     return STATUS_OK;
@@ -28,8 +29,8 @@ count_floats(Call *call, double start, double limit, double delta, int64_t *ret_
 {
     const double count = ceil((limit - start) / delta);
     if (delta == 0 || isnan(count)) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "a range from %g to %g by %g has no count", start, limit,
-            delta);
+        return call_fail(
+            call, STATUS_INVALID_ARGUMENT, "a range from %g to %g by %g has no count", start, limit, delta);
     }
     if (count >= 0x1p62) {
         return call_fail(call, STATUS_RESOURCE_EXHAUSTED, "%g elements are too many", count);
@@ -72,5 +73,6 @@ generation_range_count(Call *call, const Tensor *const *values, int64_t *ret_cou
     if (are_floats) {
         return count_floats(call, floats[0], floats[1], floats[2], ret_count);
     }
-    return call_fail(call, STATUS_INVALID_ARGUMENT, "ranges of %s are not counted", dtype_name(values[0]->dtype));
+    return call_fail(
+        call, STATUS_INVALID_ARGUMENT, "ranges of %s are not counted", dtype_name(values[0]->dtype));
 }

@@ -121,13 +121,16 @@ grow(Call *call, int index, PaddingPlan *plan)
         return STATUS_OK;
     }
     if (__builtin_add_overflow(*size, before, &grown) || __builtin_add_overflow(grown, after, &grown)) {
-        return call_fail(call, STATUS_RESOURCE_EXHAUSTED, "%lld elements padded by %lld and %lld are too many",
-            (long long)*size, (long long)before, (long long)after);
+        return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
+            "%lld elements padded by %lld and %lld are too many", (long long)*size, (long long)before,
+            (long long)after);
     }
-    const bool is_cut_away = grown < 0 || *size + (before < 0 ? before : 0) < 0 || *size + (after < 0 ? after : 0) < 0;
+    const bool is_cut_away =
+        grown < 0 || *size + (before < 0 ? before : 0) < 0 || *size + (after < 0 ? after : 0) < 0;
     if (is_cut_away || !mode_allows(plan->mode, *size, before) || !mode_allows(plan->mode, *size, after)) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "dimension %d of %lld cannot be padded by %lld and %lld",
-            index, (long long)*size, (long long)before, (long long)after);
+        return call_fail(call, STATUS_INVALID_ARGUMENT,
+            "dimension %d of %lld cannot be padded by %lld and %lld", index, (long long)*size,
+            (long long)before, (long long)after);
     }
     *size = grown;
     return STATUS_OK;

@@ -18,8 +18,7 @@ typedef void (*RunningLoop)(const Running *running);
     {                                                                                                        \
         const Lines *lines = &running->lines;                                                                \
         for (int64_t line = 0; line < lines->outer * lines->inner; line++) {                                 \
-            const int64_t first =                                                                            \
-                line / lines->inner * lines->size * lines->inner + line % lines->inner;                      \
+            const int64_t first = line / lines->inner * lines->size * lines->inner + line % lines->inner;    \
             const storage *x = (const storage *)running->input + first;                                      \
             storage *z = (storage *)running->output + first;                                                 \
             accumulator total = initial;                                                                     \

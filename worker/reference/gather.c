@@ -118,7 +118,8 @@ gather_elements_compute(KernelContext *context)
             source += position * stride;
             stride *= data->shape.dims[dimension];
         }
-        memcpy((char *)output->data + (size_t)element * size, (const char *)data->data + (size_t)source * size, size);
+        memcpy((char *)output->data + (size_t)element * size,
+            (const char *)data->data + (size_t)source * size, size);
     }
     return STATUS_OK;
 }
@@ -167,8 +168,8 @@ gather_nd_compute(KernelContext *context)
         TRY(read_coordinates(context, tuple, batch, depth, &slice));
         if (size > 0) {
             const int64_t source = tuple / tuples * slices + slice;
-            memcpy((char *)output->data + (size_t)tuple * size, (const char *)params->data + (size_t)source * size,
-                size);
+            memcpy((char *)output->data + (size_t)tuple * size,
+                (const char *)params->data + (size_t)source * size, size);
         }
     }
     return STATUS_OK;

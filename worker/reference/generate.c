@@ -109,7 +109,9 @@ lin_space_compute(KernelContext *context)
 
 static const Kernel generate_kernels[] = {
     {.op = "Fill", .supports = fill_supports, .compute = fill_compute, .host_inputs = 1},
-    {.op = "onnx::ConstantOfShape", .supports = fill_supports, .compute = constant_of_shape_compute,
+    {.op = "onnx::ConstantOfShape",
+        .supports = fill_supports,
+        .compute = constant_of_shape_compute,
         .host_inputs = 1},
     {.op = "Range", .supports = range_supports, .compute = range_compute, .host_inputs = 7},
     {.op = "onnx::Range", .supports = range_supports, .compute = range_compute, .host_inputs = 7},

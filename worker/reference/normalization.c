@@ -47,7 +47,8 @@ moments_of(const double *values, const Lines *lines, int64_t channel)
 }
 
 static void
-normalize_channel(double *values, const Lines *lines, int64_t channel, Moments moments, double scale, double bias)
+normalize_channel(
+    double *values, const Lines *lines, int64_t channel, Moments moments, double scale, double bias)
 {
     const double factor = scale / sqrt(moments.variance);
     for (int64_t outer = 0; outer < lines->outer; outer++) {
@@ -108,7 +109,8 @@ finish_fused(KernelContext *context, const Tensor *y, const Tensor *statistics)
     if (context->output_count > STATISTICS + 1) {
         const Shape scalar = shape_scalar();
         Tensor *reserve = NULL;
-        TRY(kernel_output(context, STATISTICS + 1, context->node->output_dtypes[STATISTICS + 1], &scalar, &reserve));
+        TRY(kernel_output(
+            context, STATISTICS + 1, context->node->output_dtypes[STATISTICS + 1], &scalar, &reserve));
         fill_zero(reserve);
     }
     return STATUS_OK;
@@ -241,7 +243,8 @@ bias_add_grad_compute(KernelContext *context)
     TRY(scratch_cast(context, &context->inputs[0], DTYPE_FLOAT64, &values));
     TRY(scratch_new(context, DTYPE_FLOAT64, &shape, &sums));
     fill_zero(&sums);
-    const Lines lines = lines_along(&values.shape, is_channels_first(context->node) ? 1 : values.shape.rank - 1);
+    const Lines lines =
+        lines_along(&values.shape, is_channels_first(context->node) ? 1 : values.shape.rank - 1);
     for (int64_t outer = 0; outer < lines.outer; outer++) {
         for (int64_t channel = 0; channel < lines.size; channel++) {
             const double *line = (const double *)values.data + (outer * lines.size + channel) * lines.inner;
@@ -258,7 +261,8 @@ static const Kernel normalization_kernels[] = {
     {.op = "FusedBatchNormV2", .supports = supports, .compute = fused_batch_norm_compute},
     {.op = "FusedBatchNormV3", .supports = supports, .compute = fused_batch_norm_compute},
     {.op = "BiasAddGrad", .supports = bias_grad_supports, .compute = bias_add_grad_compute},
-    {.op = "onnx::BatchNormalization", .supports = batch_normalization_supports,
+    {.op = "onnx::BatchNormalization",
+        .supports = batch_normalization_supports,
         .compute = batch_normalization_compute},
     {.op = "onnx::InstanceNormalization", .supports = supports, .compute = instance_normalization_compute},
 };

@@ -33,7 +33,8 @@ static bool
 supports(const Node *node)
 {
     const Dtype indices = node->output_dtypes[node->output_count - 1];
-    return is_beyond_loops[node->input_dtypes[0]] != NULL && (indices == DTYPE_INT32 || indices == DTYPE_INT64);
+    return is_beyond_loops[node->input_dtypes[0]] != NULL &&
+           (indices == DTYPE_INT32 || indices == DTYPE_INT64);
 }
 
 /* --- One extreme ---------------------------------------------------------------------------------------- */
@@ -126,7 +127,8 @@ insert_index(const TopK *top, const void *line, int64_t *indices, int64_t count,
 }
 
 static void
-top_line(const TopK *top, const Tensor *input, int64_t first, int64_t target, int64_t *indices, Tensor *outputs)
+top_line(
+    const TopK *top, const Tensor *input, int64_t first, int64_t target, int64_t *indices, Tensor *outputs)
 {
     const size_t size = dtype_size(input->dtype);
     const char *line = (const char *)input->data + (size_t)first * size;
@@ -136,8 +138,8 @@ top_line(const TopK *top, const Tensor *input, int64_t first, int64_t target, in
     }
     for (int64_t n = 0; n < count; n++) {
         const int64_t place = target + n * top->lines.inner;
-        memcpy((char *)outputs[0].data + (size_t)place * size, line + (size_t)(indices[n] * top->lines.inner) * size,
-            size);
+        memcpy((char *)outputs[0].data + (size_t)place * size,
+            line + (size_t)(indices[n] * top->lines.inner) * size, size);
         write_index(&outputs[1], place, indices[n]);
     }
 }

@@ -63,7 +63,8 @@ copy_mapped(const PaddingPlan *plan, const Tensor *input, Tensor *output)
             rest /= output->shape.dims[index];
             source += source_of(plan->mode, position, input->shape.dims[index]) * strides[index];
         }
-        memcpy((char *)output->data + (size_t)element * size, (const char *)input->data + (size_t)source * size, size);
+        memcpy((char *)output->data + (size_t)element * size,
+            (const char *)input->data + (size_t)source * size, size);
     }
 }
 

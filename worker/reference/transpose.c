@@ -123,10 +123,9 @@ read_blocks(const Node *node, const Shape *flat)
     const Blocks blocks = {
         .flat = flat,
         .size = node_attr_int(node, is_onnx ? "blocksize" : "block_size"),
-        .is_channels_first =
-            is_onnx || slice_starts_with(node_attr_string(node, "data_format"), SLICE("NC")),
-        .is_depth_outer = node_attr(node, "mode") != NULL &&
-                          slice_equal(node_attr_string(node, "mode"), SLICE("CRD")),
+        .is_channels_first = is_onnx || slice_starts_with(node_attr_string(node, "data_format"), SLICE("NC")),
+        .is_depth_outer =
+            node_attr(node, "mode") != NULL && slice_equal(node_attr_string(node, "mode"), SLICE("CRD")),
     };
     return blocks;
 }

@@ -28,8 +28,9 @@ take_along(Call *call, InferContext *context, int64_t axis, int64_t batch_dims)
     TRY(infer_axis(call, axis, params->rank, &place));
     batch_dims += batch_dims < 0 ? indices->rank : 0;
     if (batch_dims < 0 || batch_dims > place || batch_dims > indices->rank) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "batch_dims is %lld with axis %d and indices of rank %d",
-            (long long)batch_dims, place, indices->rank);
+        return call_fail(call, STATUS_INVALID_ARGUMENT,
+            "batch_dims is %lld with axis %d and indices of rank %d", (long long)batch_dims, place,
+            indices->rank);
     }
     for (int index = 0; index < (int)batch_dims; index++) {
         int64_t size = 0;
@@ -70,14 +71,14 @@ infer_gather_nd(Call *call, InferContext *context)
 {
     const Shape *params = &context->inputs[0];
     const Shape *indices = &context->inputs[1];
-    const int batch = node_attr(context->node, "batch_dims") == NULL
-                          ? 0
-                          : (int)node_attr_int(context->node, "batch_dims");
+    const int batch =
+        node_attr(context->node, "batch_dims") == NULL ? 0 : (int)node_attr_int(context->node, "batch_dims");
     if (params->rank < 0 || indices->rank < 0) {
         return STATUS_OK;
     }
     if (batch < 0 || indices->rank <= batch || params->rank < batch) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "indices of rank %d have no coordinates", indices->rank);
+        return call_fail(
+            call, STATUS_INVALID_ARGUMENT, "indices of rank %d have no coordinates", indices->rank);
     }
     const int64_t depth = indices->dims[indices->rank - 1];
     if (depth < 0) {
@@ -111,8 +112,9 @@ infer_gather_elements(Call *call, InferContext *context)
         TRY(infer_rank(call, context, 1, data->rank, &same));
         for (int index = 0; index < data->rank; index++) {
             if (index != axis && data->dims[index] >= 0 && same.dims[index] > data->dims[index]) {
-                return call_fail(call, STATUS_INVALID_ARGUMENT, "dimension %d of the indices is %lld, above %lld",
-                    index, (long long)same.dims[index], (long long)data->dims[index]);
+                return call_fail(call, STATUS_INVALID_ARGUMENT,
+                    "dimension %d of the indices is %lld, above %lld", index, (long long)same.dims[index],
+                    (long long)data->dims[index]);
             }
         }
     }
@@ -130,8 +132,8 @@ insert_depth(Call *call, InferContext *context, int64_t depth)
         return STATUS_OK;
     }
     if (depth < -1 || indices->rank == SHAPE_RANK_MAX) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "depth is %lld for indices of rank %d", (long long)depth,
-            indices->rank);
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "depth is %lld for indices of rank %d",
+            (long long)depth, indices->rank);
     }
     int axis = 0;
     TRY(infer_axis(call, node_attr_int(context->node, "axis"), indices->rank + 1, &axis));

@@ -36,8 +36,8 @@ infer_bias_add_grad(Call *call, InferContext *context)
     (void)call;
     const Shape *value = &context->inputs[0];
     const bool is_known = value->rank >= 2;
-    context->outputs[0] = shape_vector(
-        is_known ? value->dims[is_channels_first(context->node) ? 1 : value->rank - 1] : -1);
+    context->outputs[0] =
+        shape_vector(is_known ? value->dims[is_channels_first(context->node) ? 1 : value->rank - 1] : -1);
     return STATUS_OK;
 }
 
@@ -152,7 +152,8 @@ static const OpDefinition normalization_ops[] = {
     {"onnx::LogSoftmax(input:T)->(output:T) {axis:int=-1, T:type}", 0, infer_along_axis},
     {"onnx::Hardmax(input:T)->(output:T) {axis:int=-1, T:type}", 0, infer_along_axis},
     {"onnx::BatchNormalization(X:T, scale:T1, B:T1, input_mean:T2, input_var:T2)->(Y:T, running_mean?:T2, "
-     "running_var?:T2) {epsilon:float=1e-05, momentum:float=0.9, training_mode:int=0, T:type, T1:type, T2:type}",
+     "running_var?:T2) {epsilon:float=1e-05, momentum:float=0.9, training_mode:int=0, T:type, T1:type, "
+     "T2:type}",
         0, infer_channel_norm},
     {"onnx::InstanceNormalization(input:T, scale:T, B:T)->(output:T) {epsilon:float=1e-05, T:type}", 0,
         infer_channel_norm},

@@ -17,7 +17,8 @@ static const OpDefinition pad_ops[] = {
         infer_pad},
     {"MirrorPad(input:T, paddings:Tpaddings)->(output:T) {T:type, Tpaddings:type=DT_INT32, mode:string}", 0,
         infer_pad},
-    {"onnx::Pad(data:T, pads:int64, constant_value?:T, axes?:Tind)->(output:T) {mode:string=constant, T:type, "
+    {"onnx::Pad(data:T, pads:int64, constant_value?:T, axes?:Tind)->(output:T) {mode:string=constant, "
+     "T:type, "
      "Tind:type}",
         0, infer_pad},
 };

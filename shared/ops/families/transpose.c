@@ -7,7 +7,8 @@ permute(Call *call, InferContext *context, const int64_t *order, size_t count)
 {
     const Shape *input = &context->inputs[0];
     if (count != (size_t)input->rank) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "%zu axes do not permute rank %d", count, input->rank);
+        return call_fail(
+            call, STATUS_INVALID_ARGUMENT, "%zu axes do not permute rank %d", count, input->rank);
     }
     bool is_used[SHAPE_RANK_MAX] = {false};
     Shape output = shape_of_rank(input->rank);
@@ -35,7 +36,9 @@ infer_transpose(Call *call, InferContext *context)
     if (is_known && rank >= 0) {
         return permute(call, context, order, count);
     }
-    context->outputs[0] = rank >= 0 ? shape_of_rank(rank) : is_known ? shape_of_rank((int)count) : shape_unknown();
+    context->outputs[0] = rank >= 0  ? shape_of_rank(rank)
+                          : is_known ? shape_of_rank((int)count)
+                                     : shape_unknown();
     return STATUS_OK;
 }
 
@@ -85,9 +88,8 @@ typedef struct BlockPlace {
 static BlockPlace
 block_place(const Node *node)
 {
-    const bool is_channels_first =
-        slice_starts_with(node->op->name, SLICE("onnx::")) ||
-        slice_starts_with(node_attr_string(node, "data_format"), SLICE("NC"));
+    const bool is_channels_first = slice_starts_with(node->op->name, SLICE("onnx::")) ||
+                                   slice_starts_with(node_attr_string(node, "data_format"), SLICE("NC"));
     const BlockPlace place = is_channels_first ? (BlockPlace){2, 3, 1} : (BlockPlace){1, 2, 3};
     return place;
 }
@@ -96,8 +98,8 @@ static Status
 divide(Call *call, int64_t size, int64_t block, int64_t *ret_size)
 {
     if (size >= 0 && size % block != 0) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "%lld is no multiple of %lld", (long long)size,
-            (long long)block);
+        return call_fail(
+            call, STATUS_INVALID_ARGUMENT, "%lld is no multiple of %lld", (long long)size, (long long)block);
     }
     *ret_size = size < 0 ? -1 : size / block;
     return STATUS_OK;
@@ -110,8 +112,8 @@ read_block(Call *call, const InferContext *context, const char *name, Shape *ret
 {
     *ret_block = node_attr_int(context->node, name);
     if (*ret_block < 1 || *ret_block > BLOCK_MAX) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "%s is %lld, not 1 to %d", name, (long long)*ret_block,
-            BLOCK_MAX);
+        return call_fail(
+            call, STATUS_INVALID_ARGUMENT, "%s is %lld, not 1 to %d", name, (long long)*ret_block, BLOCK_MAX);
     }
     return infer_rank(call, context, 0, 4, ret_input);
 }

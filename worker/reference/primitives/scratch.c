@@ -6,8 +6,9 @@ Status
 scratch_new(KernelContext *context, Dtype dtype, const Shape *shape, Tensor *ret_tensor)
 {
     size_t size = 0;
-    TensorBuffer *buffer =
-        shape_byte_size(shape, dtype, &size) ? context->device->allocate(context->device, size > 0 ? size : 1) : NULL;
+    TensorBuffer *buffer = shape_byte_size(shape, dtype, &size)
+                               ? context->device->allocate(context->device, size > 0 ? size : 1)
+                               : NULL;
     if (buffer == NULL) {
         char text[SHAPE_TEXT_SIZE];
         return call_fail(context->call, STATUS_RESOURCE_EXHAUSTED, "no memory for a temporary %s%s",
