@@ -10,14 +10,14 @@
 #include "gateway/http/request.h"
 #include "gateway/http/response.h"
 
-enum { PAGE_SIZE_DEFAULT = 50, PAGE_SIZE_MAX = 1000 };
+enum { PAGE_QUERY_SIZE_DEFAULT = 50, PAGE_QUERY_SIZE_MAX = 1000 };
 
-typedef struct Page {
-    uint32_t size; /* at most PAGE_SIZE_MAX; ask the store for one more to know whether a page follows */
+typedef struct PageQuery {
+    uint32_t size; /* at most PAGE_QUERY_SIZE_MAX; ask the store for one more to know whether a page follows */
     Slice after;   /* the bytes given to page_token() for the last item; empty for the first page */
-} Page;
+} PageQuery;
 
-MUST_USE Status page_parse(Call *call, const Request *request, Page *ret_page);
+MUST_USE Status page_parse(Call *call, const Request *request, PageQuery *ret_page);
 
 /* The token of the page behind the item with this key, and the Link header with rel="next". NULL without
  * memory. */
