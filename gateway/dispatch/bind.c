@@ -1,0 +1,128 @@
+#include "gateway/dispatch/step_internal.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "shared/base/memory.h"
+
+enum { KEY_SIZE = 160, HOLDER_COUNT_MAX = 65536 };
+
+static Slice
+holder_key(const WorkerInfo *worker, const PlanPartition *partition, char *text)
+{
+    const int size = snprintf(text, KEY_SIZE, "%s %s", worker->incarnation, partition->digest);
+    return slice_of(text, (size_t)size);
+}
+
+void
+bind_note_holder(Dispatcher *dispatcher, const WorkerInfo *worker, const PlanPartition *partition)
+{
+    static char known;
+    char text[KEY_SIZE];
+    if (map_count(dispatcher->holders) < HOLDER_COUNT_MAX) {
+        /* Only a hint for the next binding: losing it for want of memory costs nothing else. */
+        (void)!map_put(dispatcher->holders, holder_key(worker, partition, text), &known);
+    }
+}
+
+void
+bind_load(Dispatcher *dispatcher, const WorkerInfo *worker, int change)
+{
+    const Slice key = slice_from_string(worker->address);
+    WorkerLoad *load = map_get(dispatcher->loads, key);
+    if (load == NULL) {
+        load = memory_new(1, sizeof *load);
+        if (load == NULL || !map_put(dispatcher->loads, key, load)) {
+            memory_free(load);
+            return;
+        }
+    }
+    load->running += change;
+}
+
+const WorkerInfo *
+slot_worker(const SlotRun *slot)
+{
+    return &slot->step->workers->workers[slot->worker];
+}
+
+static bool
+is_used(const StepRun *step, size_t slot_count, int worker)
+{
+    for (size_t index = 0; index < slot_count; index++) {
+        if (step->slots[index].worker == worker) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Lower is better. What weighs most comes first: a worker that just failed, one this step uses already, a
+ * partition still to be sent, then load. */
+static int64_t
+cost_of(const StepRun *step, size_t slot, int worker)
+{
+    char text[KEY_SIZE];
+    const WorkerInfo *const info = &step->workers->workers[worker];
+    const WorkerLoad *const load = map_get(step->dispatcher->loads, slice_from_string(info->address));
+    const Slice key = holder_key(info, step->slots[slot].partition, text);
+    int64_t cost = strcmp(info->name, step->avoided) == 0 ? 1 << 30 : 0;
+    cost += is_used(step, slot, worker) ? 1 << 24 : 0;
+    cost += map_get(step->dispatcher->holders, key) == NULL ? 8 : 0;
+    return cost + (load == NULL ? 0 : load->running);
+}
+
+static Status
+bind_fixed(Call *call, StepRun *step, size_t slot, int32_t task)
+{
+    for (size_t index = 0; index < step->workers->count; index++) {
+        const WorkerInfo *const info = &step->workers->workers[index];
+        if (info->task == task && info->state == WORKER_SERVING) {
+            step->slots[slot].worker = (int)index;
+            return STATUS_OK;
+        }
+    }
+    return call_fail(call, STATUS_UNAVAILABLE, "slot %zu asks for task %d, and no serving worker has it", slot,
+        task);
+}
+
+static Status
+bind_free(Call *call, StepRun *step, size_t slot)
+{
+    int best = -1;
+    int64_t best_cost = INT64_MAX;
+    for (size_t index = 0; index < step->workers->count; index++) {
+        if (step->workers->workers[index].state != WORKER_SERVING) {
+            continue;
+        }
+        const int64_t cost = cost_of(step, slot, (int)index);
+        if (cost < best_cost) {
+            best = (int)index;
+            best_cost = cost;
+        }
+    }
+    if (best < 0) {
+        return call_fail(call, STATUS_UNAVAILABLE, "no worker is serving (%zu known)", step->workers->count);
+    }
+    step->slots[slot].worker = best;
+    return STATUS_OK;
+}
+
+Status
+bind_slots(Call *call, StepRun *step)
+{
+    Dispatcher *const dispatcher = step->dispatcher;
+    if (dispatcher->version != directory_version(dispatcher->directory)) {
+        dispatcher->version = directory_version(dispatcher->directory);
+        roster_unref(dispatcher->workers);
+        dispatcher->workers = directory_take(dispatcher->directory);
+    }
+    roster_unref(step->workers);
+    step->workers = roster_ref(dispatcher->workers);
+    for (size_t slot = 0; slot < step->slot_count; slot++) {
+        const int32_t task = step->plan->slots[step->slots[slot].partition->slot].task;
+        TRY(task >= 0 ? bind_fixed(call, step, slot, task) : bind_free(call, step, slot));
+    }
+    return STATUS_OK;
+}

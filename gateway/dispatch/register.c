@@ -1,0 +1,250 @@
+/* Happy path: PUT the session → PUT the partition → every slot that waited goes on. When the worker lacks
+ * blobs it names them (412); they are PUT, all at once, and the partition again.
+ *
+ * Failure: whatever goes wrong goes to every waiting slot, whose step decides whether to try elsewhere. */
+#include <stdio.h>
+#include <string.h>
+
+#include "gateway/dispatch/step_internal.h"
+#include "shared/base/memory.h"
+
+enum { KEY_SIZE = 192, PATH_SIZE = 256, ROUND_MAX = 3, ANSWER_ARENA_SIZE_MAX = 1 << 20 };
+
+typedef struct Registration {
+    Dispatcher *dispatcher;
+    ListLink waiting; /* SlotRuns */
+    Plan *plan;
+    const PlanPartition *partition;
+    char key[KEY_SIZE];
+    char tenant[UUID_TEXT_SIZE];
+    char session[ID_TEXT_SIZE];
+    WorkerInfo worker;
+    int round;           /* how often the partition has been put */
+    int blobs_in_flight;
+    Status status; /* of the blobs */
+    char message[ERROR_MESSAGE_SIZE];
+} Registration;
+
+static void
+registration_end(Registration *registration, Status status, const char *message)
+{
+    (void)map_remove(registration->dispatcher->registrations, slice_from_string(registration->key));
+    if (status == STATUS_OK) {
+        bind_note_holder(registration->dispatcher, &registration->worker, registration->partition);
+    }
+    while (!list_is_empty(&registration->waiting)) {
+        SlotRun *const slot = LIST_ITEM(list_first(&registration->waiting), SlotRun, waiting);
+        list_remove(&slot->waiting);
+        slot_registered(slot, status, message);
+    }
+    plan_unref(registration->plan);
+    memory_free(registration);
+}
+
+/* --- Requests --------------------------------------------------------------------------------------------- */
+
+static UpstreamCall *
+put(Registration *registration, const char *path, const UpstreamEvents *events)
+{
+    enum { REGISTER_TIMEOUT_MS = 30000 };
+    const UpstreamHead head = {
+        .method = "PUT",
+        .path = slice_from_string(path),
+        .address = registration->worker.address,
+        .incarnation = slice_from_string(registration->worker.incarnation),
+        .deadline_ms = REGISTER_TIMEOUT_MS,
+        .tenant = slice_from_string(registration->tenant),
+    };
+    UpstreamCall *const call =
+        upstream_begin(registration->dispatcher->upstream, &head, events, registration);
+    if (call == NULL) {
+        registration_end(registration, STATUS_RESOURCE_EXHAUSTED, "no memory left for a registration");
+    }
+    return call;
+}
+
+static void put_partition(Registration *registration);
+
+/* An answer other than 2xx: its status document, or the HTTP status when it has none. */
+static Status
+answer_status(UpstreamCall *call, Call *reading, WireStatus *ret_status)
+{
+    if (upstream_http_status(call) / 100 == 2) {
+        *ret_status = (WireStatus){.code = STATUS_OK};
+        return STATUS_OK;
+    }
+    if (wire_status_read(reading, upstream_body(call), ret_status) != STATUS_OK) {
+        *ret_status = (WireStatus){.code = STATUS_INTERNAL, .message = SLICE("the worker refused without a reason")};
+    }
+    return ret_status->code;
+}
+
+static void
+blob_put_done(UpstreamCall *call, Status status, const char *message)
+{
+    Registration *const registration = upstream_context(call);
+    AUTO_ARENA arena = arena_new(ANSWER_ARENA_SIZE_MAX);
+    Call reading = {.arena = arena};
+    WireStatus answer = {.code = status, .message = slice_from_string(message)};
+    if (status == STATUS_OK && arena != NULL) {
+        (void)answer_status(call, &reading, &answer);
+    }
+    if (answer.code != STATUS_OK && registration->status == STATUS_OK) {
+        registration->status = answer.code;
+        (void)snprintf(registration->message, sizeof registration->message, "%.*s", SLICE_PRINT(answer.message));
+    }
+    if (--registration->blobs_in_flight > 0) {
+        return;
+    }
+    if (registration->status != STATUS_OK) {
+        registration_end(registration, registration->status, registration->message);
+    } else {
+        put_partition(registration);
+    }
+}
+
+static const UpstreamEvents blob_events = {.on_done = blob_put_done};
+
+static const PlanBlob *
+blob_find(const PlanPartition *partition, Slice digest)
+{
+    for (size_t index = 0; index < partition->blob_count; index++) {
+        if (slice_equals_string(digest, partition->blobs[index].sha256)) {
+            return &partition->blobs[index];
+        }
+    }
+    return NULL;
+}
+
+static void
+put_blobs(Registration *registration, const WireStatus *answer)
+{
+    registration->status = STATUS_OK;
+    registration->blobs_in_flight = 1; /* this function's own, given back at its end */
+    for (size_t index = 0; index < answer->missing_blob_count; index++) {
+        const PlanBlob *const blob = blob_find(registration->partition, answer->missing_blobs[index]);
+        char path[PATH_SIZE];
+        (void)snprintf(path, sizeof path, "/worker/v1/blobs/%.*s", SLICE_PRINT(answer->missing_blobs[index]));
+        const UpstreamHead head = {
+            .method = "PUT",
+            .path = slice_from_string(path),
+            .address = registration->worker.address,
+            .tenant = slice_from_string(registration->tenant),
+        };
+        UpstreamCall *const call = blob == NULL ? NULL
+                                                : upstream_begin(registration->dispatcher->upstream, &head,
+                                                      &blob_events, registration);
+        if (call == NULL) {
+            registration->status = STATUS_INTERNAL;
+            (void)snprintf(registration->message, sizeof registration->message,
+                "the worker asks for a blob the plan does not have");
+            break;
+        }
+        registration->blobs_in_flight++;
+        upstream_write_buffer(call, slice_of(blob->tensor.data, tensor_byte_size(&blob->tensor)),
+            blob->tensor.buffer);
+        upstream_end(call);
+    }
+    if (--registration->blobs_in_flight == 0) {
+        registration_end(registration, STATUS_INTERNAL, "the worker misses blobs but names none");
+    }
+}
+
+static void
+partition_put_done(UpstreamCall *call, Status status, const char *message)
+{
+    Registration *const registration = upstream_context(call);
+    AUTO_ARENA arena = arena_new(ANSWER_ARENA_SIZE_MAX);
+    if (status != STATUS_OK || arena == NULL) {
+        registration_end(registration, status != STATUS_OK ? status : STATUS_RESOURCE_EXHAUSTED, message);
+        return;
+    }
+    Call reading = {.arena = arena};
+    WireStatus answer;
+    (void)answer_status(call, &reading, &answer);
+    if (slice_equals_string(answer.reason, "missing_blobs") && registration->round < ROUND_MAX) {
+        put_blobs(registration, &answer);
+        return;
+    }
+    char text[ERROR_MESSAGE_SIZE];
+    (void)snprintf(text, sizeof text, "%.*s", SLICE_PRINT(answer.message));
+    registration_end(registration, answer.code, text);
+}
+
+static const UpstreamEvents partition_events = {.on_done = partition_put_done};
+
+static void
+put_partition(Registration *registration)
+{
+    char path[PATH_SIZE];
+    (void)snprintf(path, sizeof path, "/worker/v1/sessions/%s/partitions/%s", registration->session,
+        registration->partition->digest);
+    registration->round++;
+    UpstreamCall *const call = put(registration, path, &partition_events);
+    if (call != NULL) {
+        upstream_write_copy(call, registration->partition->document);
+        upstream_end(call);
+    }
+}
+
+static void
+session_put_done(UpstreamCall *call, Status status, const char *message)
+{
+    Registration *const registration = upstream_context(call);
+    if (status != STATUS_OK) {
+        registration_end(registration, status, message);
+    } else if (upstream_http_status(call) / 100 != 2) {
+        registration_end(registration, STATUS_UNAVAILABLE, "the worker refuses the session");
+    } else {
+        put_partition(registration);
+    }
+}
+
+static const UpstreamEvents session_events = {.on_done = session_put_done};
+
+/* --- The door --------------------------------------------------------------------------------------------- */
+
+static Registration *
+registration_new(const SlotRun *slot, const char *key)
+{
+    Registration *const registration = memory_new(1, sizeof *registration);
+    if (registration == NULL ||
+        !map_put(slot->step->dispatcher->registrations, slice_from_string(key), registration)) {
+        memory_free(registration);
+        return NULL;
+    }
+    registration->dispatcher = slot->step->dispatcher;
+    registration->plan = plan_ref(slot->step->plan);
+    registration->partition = slot->partition;
+    registration->worker = *slot_worker(slot);
+    list_init(&registration->waiting);
+    (void)snprintf(registration->key, sizeof registration->key, "%s", key);
+    (void)snprintf(registration->tenant, sizeof registration->tenant, "%s", slot->step->tenant);
+    (void)snprintf(registration->session, sizeof registration->session, "%s", slot->step->session);
+    return registration;
+}
+
+void
+registration_await(SlotRun *slot)
+{
+    char key[KEY_SIZE];
+    (void)snprintf(key, sizeof key, "%s %s %s", slot_worker(slot)->address, slot->step->tenant,
+        slot->partition->digest);
+    Registration *registration = map_get(slot->step->dispatcher->registrations, slice_from_string(key));
+    if (registration != NULL) {
+        list_append(&registration->waiting, &slot->waiting);
+        return;
+    }
+    registration = registration_new(slot, key);
+    if (registration == NULL) {
+        slot_registered(slot, STATUS_RESOURCE_EXHAUSTED, "no memory left for a registration");
+        return;
+    }
+    list_append(&registration->waiting, &slot->waiting);
+    char path[PATH_SIZE];
+    (void)snprintf(path, sizeof path, "/worker/v1/sessions/%s", registration->session);
+    UpstreamCall *const call = put(registration, path, &session_events);
+    if (call != NULL) {
+        upstream_end(call);
+    }
+}

@@ -1,0 +1,72 @@
+/* One step on its way through the workers: slots are bound, one run request goes to each, missing partitions
+ * are registered, outputs are handed on as they arrive, and the first error ends it all. A pure step whose
+ * worker dies is tried again on another one.
+ *
+ * Ownership: a StepRun belongs to the dispatcher; it is valid until on_done has returned.
+ * Threads:   everything on the loop's thread.
+ * Errors:    on_done brings exactly one root cause: UNAVAILABLE (no worker, or the last one died),
+ *            DEADLINE_EXCEEDED, CANCELLED, or what the first failing node said. */
+#pragma once
+
+#include "gateway/dispatch/directory.h"
+#include "gateway/plan/plan.h"
+#include "shared/upstream/upstream.h"
+#include "shared/base/uuid.h"
+#include "shared/net/loop.h"
+
+enum { STEP_ATTEMPT_MAX = 3 };
+
+/* One loop's dispatching. */
+typedef struct Dispatcher Dispatcher;
+
+MUST_USE Dispatcher *dispatcher_new(Loop *loop, Directory *directory, const UpstreamOptions *options);
+
+/* Ends every step with UNAVAILABLE; once the loop has stopped. NULL is allowed. */
+void dispatcher_free(Dispatcher *dispatcher);
+size_t dispatcher_running_count(const Dispatcher *dispatcher);
+
+typedef struct StepRun StepRun;
+
+typedef struct StepRequest {
+    StepId id;
+    Plan *plan;           /* a reference is taken */
+    const Tensor *feeds;  /* in the plan's order of feeds; references are taken */
+    size_t feed_count;
+    const char *tenant;   /* whose partitions and constants these are */
+    const char *session;  /* "ses_…" */
+    const char *request_id;
+    uint64_t deadline_ns; /* monotonic */
+    bool is_pure;         /* may be tried again */
+    bool has_trace;
+    int64_t attempt_base; /* attempts made before (queued steps) */
+} StepRequest;
+
+/* What one slot did. */
+typedef struct SlotReport {
+    int32_t task; /* of the worker it was bound to */
+    WireStats stats;
+} SlotReport;
+
+typedef struct StepReport {
+    Status status;
+    const char *message; /* "" when OK */
+    const char *node;    /* where it failed; "" when not known */
+    int64_t attempt;     /* the last one's number */
+    uint64_t elapsed_us;
+    size_t slot_count;
+    SlotReport slots[SLOT_COUNT_MAX];
+} StepReport;
+
+typedef struct StepEvents {
+    /* A fetched tensor, once each, in the order produced; the callee takes a reference if it keeps it. */
+    void (*on_output)(void *context, uint32_t fetch, const Tensor *tensor);
+    /* The one end. */
+    void (*on_done)(void *context, const StepReport *report);
+} StepEvents;
+
+/* Starts; never calls back from within. NULL without memory. */
+MUST_USE StepRun *step_start(Dispatcher *dispatcher, const StepRequest *request, const StepEvents *events,
+    void *context);
+
+/* Stops the work on every worker; on_done(CANCELLED) follows within this turn. */
+void step_cancel(StepRun *run);

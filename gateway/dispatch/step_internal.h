@@ -1,0 +1,92 @@
+/* What the files of this module share: the state of a dispatcher and of a running step. */
+#pragma once
+
+#include "gateway/dispatch/step.h"
+#include "shared/base/list.h"
+#include "shared/base/map.h"
+
+typedef enum SlotState { SLOT_IDLE, SLOT_REGISTERING, SLOT_RUNNING, SLOT_DONE } SlotState;
+
+/* One slot of one attempt. */
+typedef struct SlotRun {
+    ListLink waiting; /* in a Registration, while REGISTERING */
+    StepRun *step;
+    const PlanPartition *partition;
+    SlotState state;
+    int registration_count; /* in this attempt: a worker that keeps forgetting is broken */
+    int worker;             /* index in step->workers */
+    UpstreamCall *call;     /* while RUNNING */
+    char push_token[PUSH_TOKEN_TEXT_SIZE];
+    bool has_status; /* the worker's STATUS frame has come */
+    WireStats stats;
+} SlotRun;
+
+struct StepRun {
+    ListLink link; /* in dispatcher->steps */
+    Dispatcher *dispatcher;
+    const StepEvents *events;
+    void *context;
+    Plan *plan;
+    Roster *workers; /* the snapshot this attempt is bound in */
+    StepId id;
+    char id_text[ID_TEXT_SIZE];
+    char tenant[UUID_TEXT_SIZE];
+    char session[ID_TEXT_SIZE];
+    char request_id[REQUEST_ID_SIZE];
+    uint64_t started_ns;
+    uint64_t deadline_ns;
+    bool is_pure;
+    bool has_trace;
+    bool is_ending;     /* on_done is on its way */
+    bool is_restarting; /* the next attempt is on its way */
+    int64_t attempt;
+    int64_t attempt_last; /* no more after this one */
+    Timer timer;
+    Task start;
+    char avoided[WORKER_NAME_SIZE]; /* the worker that failed the attempt before */
+    Status status;
+    char message[ERROR_MESSAGE_SIZE];
+    char node[128];
+    size_t slot_count;
+    SlotRun slots[SLOT_COUNT_MAX];
+    bool *is_delivered; /* by fetch: an output goes out once, whatever the attempt */
+    size_t feed_count;
+    Tensor feeds[];
+};
+
+struct Dispatcher {
+    Loop *loop;
+    Upstream *upstream;
+    Directory *directory;
+    Roster *workers;
+    uint64_t version;
+    ListLink steps;
+    size_t step_count;
+    Map *registrations; /* "address digest" → Registration, while one is under way */
+    Map *holders;       /* "incarnation digest" → known to hold the partition */
+    Map *loads;         /* address → WorkerLoad */
+};
+
+/* How many of this loop's slots run on a worker now. */
+typedef struct WorkerLoad {
+    int running;
+} WorkerLoad;
+
+/* --- bind.c ----------------------------------------------------------------------------------------------- */
+
+/* Chooses a worker for every slot: a fixed task gets its worker; others the least loaded one that this step
+ * does not use yet, holders of the partition first. UNAVAILABLE with the reason when there is none. */
+MUST_USE Status bind_slots(Call *call, StepRun *step);
+const WorkerInfo *slot_worker(const SlotRun *slot);
+void bind_note_holder(Dispatcher *dispatcher, const WorkerInfo *worker, const PlanPartition *partition);
+void bind_load(Dispatcher *dispatcher, const WorkerInfo *worker, int change);
+
+/* --- register.c ------------------------------------------------------------------------------------------- */
+
+/* Registers the slot's partition on its worker (once, however many slots wait for it), then calls
+ * slot_registered(). */
+void registration_await(SlotRun *slot);
+
+/* --- step.c ----------------------------------------------------------------------------------------------- */
+
+void slot_registered(SlotRun *slot, Status status, const char *message);
