@@ -1,0 +1,96 @@
+/* createGraph: reads, validates and keeps a graph. The same bytes sent again are the same graph. */
+#include <string.h>
+
+#include "gateway/services/gateway.h"
+#include "gateway/services/graph_import.h"
+#include "gateway/services/resource_json.h"
+#include "gateway/store/blobs.h"
+#include "gateway/store/graphs.h"
+#include "shared/crypto/digest.h"
+
+/* The graph keeps its source: a copy that outlives the request. */
+static Status
+source_copy(Call *call, Slice bytes, TensorBuffer **ret_source)
+{
+    TensorBuffer *const source = tensor_buffer_new(bytes.size);
+    if (source == NULL) {
+        return call_fail_memory(call, "a graph's source");
+    }
+    memcpy(source->data, bytes.data, bytes.size);
+    *ret_source = source;
+    return STATUS_OK;
+}
+
+static Status
+store_graph(Call *call, const Request *request, const StoredGraph *wanted, StoredGraph *ret_graph, bool *ret_is_new)
+{
+    Store *store = NULL;
+    TRY(request_store(call, request, &store));
+    const TenantId tenant = request->principal.tenant;
+    TRY(store_begin(call, store, tenant));
+    AUTO_TRANSACTION transaction = store;
+    TRY(blobs_put(call, store, tenant, &wanted->source, request->body));
+    TRY(graphs_create(call, store, tenant, wanted, ret_graph, ret_is_new));
+    TRY(store_commit(call, store));
+    transaction = NULL;
+    return STATUS_OK;
+}
+
+static Status
+import(Call *call, const Request *request, GraphFormat format, Graph **ret_graph)
+{
+    TensorBuffer *source = NULL;
+    TRY(source_copy(call, request->body, &source));
+    const Status status =
+        graph_import(call, format, source, request_gateway(request)->limits.graph_nodes, ret_graph);
+    tensor_buffer_unref(source);
+    return status;
+}
+
+static Status
+run(Call *call, const Request *request, Response *response)
+{
+    const GraphFormat format = graph_format_find(request->media_type, request_query(request, "format"));
+    SessionId session;
+    AUTO_GRAPH graph = NULL;
+    AUTO_BUFFER summary = {0};
+    StoredGraph stored;
+    bool is_new = false;
+    TRY(session_id_read(call, request, &session));
+    if (format == GRAPH_FORMAT_UNKNOWN) {
+        return response_fail(call, response, 415,
+            "'%.*s' is no graph format that is served; send application/json or application/onnx, or add "
+            "?format=json or ?format=onnx",
+            SLICE_PRINT(request->media_type));
+    }
+    TRY(import(call, request, format, &graph));
+    graph_write_summary(&summary, graph);
+    StoredGraph wanted = {
+        .id = {uuid_new()},
+        .session = session,
+        .media_type = graph_format_media_type(format),
+        .summary = buffer_string(&summary),
+    };
+    if (wanted.summary == NULL) {
+        return call_fail_memory(call, "a graph's summary");
+    }
+    sha256(request->body, &wanted.source);
+    wanted.digest = wanted.source;
+    TRY(store_graph(call, request, &wanted, &stored, &is_new));
+    const GraphSnapshot identity = {.tenant = request->principal.tenant, .session = session, .id = stored.id};
+    graph_cache_put(request_gateway(request)->graphs, &identity, graph, request->body.size);
+    graph_cache_drop(request_gateway(request)->graphs, request->principal.tenant, session);
+    response_status(response, is_new ? 201 : 200);
+    graph_write(response, &stored);
+    graph_write_location(response, &stored);
+    return STATUS_OK;
+}
+
+HANDLER(create_graph) = {
+    .operation_id = "createGraph",
+    .method = "POST",
+    .path = "/api/v1/sessions/{session}/graphs",
+    .access = ACCESS_TENANT,
+    .body_size_max = BLOB_SIZE_MAX,
+    .run = run,
+};

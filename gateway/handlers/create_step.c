@@ -1,0 +1,201 @@
+/* createStep: runs a step and answers with its result.
+ *
+ * Happy path: start() prepares on the loop from the caches → step_start() dispatches → outputs are kept as they
+ * come → on_done() writes the step as JSON. On a miss, or with a large body, preparing goes to a job thread first.
+ *
+ * Failures: whatever stage fails ends the exchange with its Status; a client that hangs up cancels the step on
+ * every worker. */
+#include "gateway/services/step_call.h"
+
+#include "shared/base/clock.h"
+#include "shared/json/writer.h"
+#include "shared/tensor/tensor_json.h"
+
+enum { LOOP_BODY_SIZE_MAX = 256 * 1024, BODY_SIZE_MAX = 64 << 20 };
+
+/* --- The reply -------------------------------------------------------------------------------------------- */
+
+static void
+write_outputs(JsonWriter *writer, const StepCall *step)
+{
+    json_write_name(writer, "outputs");
+    json_write_object_begin(writer);
+    for (size_t index = 0; index < step->body.fetch_count; index++) {
+        size_t fetch = 0;
+        const Slice name = step->body.fetches[index];
+        if (signature_find_fetch(&step->signature, name, &fetch)) {
+            json_write_name_slice(writer, name);
+            tensor_json_write(writer, &step->outputs[fetch]);
+        }
+    }
+    json_write_object_end(writer);
+}
+
+static void
+write_partitions(JsonWriter *writer, const StepReport *report)
+{
+    json_write_name(writer, "partitions");
+    json_write_array_begin(writer);
+    for (size_t slot = 0; slot < report->slot_count; slot++) {
+        json_write_object_begin(writer);
+        json_member_uint64(writer, "slot", slot);
+        json_member_int64(writer, "task", report->slots[slot].task);
+        json_member_int64(writer, "elapsed_us", report->slots[slot].stats.elapsed_us);
+        json_member_int64(writer, "nodes", report->slots[slot].stats.node_count);
+        json_write_object_end(writer);
+    }
+    json_write_array_end(writer);
+}
+
+static void
+write_step(Buffer *buffer, const StepCall *step, const StepReport *report)
+{
+    char id[ID_TEXT_SIZE];
+    char session[ID_TEXT_SIZE];
+    id_to_text("stp", step->id.value, id);
+    id_to_text("ses", step->session_id.value, session);
+    JsonWriter writer = json_writer(buffer);
+    json_write_object_begin(&writer);
+    json_member_string(&writer, "id", id);
+    json_member_string(&writer, "session", session);
+    json_member_string(&writer, "graph", step->graph->id_text);
+    json_member_string(&writer, "state", "succeeded");
+    json_member_int64(&writer, "attempts", report->attempt);
+    json_member_uint64(&writer, "elapsed_us", report->elapsed_us);
+    write_partitions(&writer, report);
+    write_outputs(&writer, step);
+    json_write_object_end(&writer);
+}
+
+/* --- Running ---------------------------------------------------------------------------------------------- */
+
+static void
+step_output(void *context, uint32_t fetch, const Tensor *tensor)
+{
+    StepCall *const step = context;
+    step->outputs[fetch] = tensor_ref(tensor);
+}
+
+static void
+step_done(void *context, const StepReport *report)
+{
+    StepCall *const step = context;
+    step->run = NULL;
+    if (report->status == STATUS_OK) {
+        write_step(response_json(exchange_response(step->exchange)), step, report);
+        exchange_finish(step->exchange);
+        return;
+    }
+    const Status status = report->node[0] == '\0'
+                              ? call_fail(step->call, report->status, "%s", report->message)
+                              : call_fail(step->call, report->status, "node '%s': %s", report->node, report->message);
+    exchange_fail(step->exchange, status);
+}
+
+static void
+client_gone(Exchange *exchange, void *owner)
+{
+    (void)exchange;
+    StepCall *const step = owner;
+    if (step->run != NULL) {
+        step_cancel(step->run);
+    }
+}
+
+static void
+dispatch(StepCall *step)
+{
+    static const StepEvents events = {.on_output = step_output, .on_done = step_done};
+    char tenant[UUID_TEXT_SIZE];
+    char session[ID_TEXT_SIZE];
+    uuid_to_text(step->tenant.value, tenant);
+    id_to_text("ses", step->session_id.value, session);
+    const uint64_t deadline_ns = clock_monotonic_ns() + step->body.timeout_ms * CLOCK_NS_PER_MS;
+    const StepRequest request = {
+        .id = step->id,
+        .plan = step->plan,
+        .feeds = step->feeds,
+        .feed_count = step->body.feed_count,
+        .tenant = tenant,
+        .session = session,
+        .request_id = step->call->request_id,
+        .deadline_ns = deadline_ns,
+        .is_pure = step->plan->is_pure || step->body.is_idempotent,
+        .has_trace = step->body.has_trace,
+    };
+    /* The step's deadline is the request's, and its report must still be written. */
+    enum { REPLY_GRACE_MS = 1000 };
+    exchange_deadline(step->exchange, deadline_ns + REPLY_GRACE_MS * CLOCK_NS_PER_MS);
+    step->run = step_start(step->loop->dispatcher, &request, &events, step);
+    if (step->run == NULL) {
+        exchange_fail(step->exchange, call_fail_memory(step->call, "a step"));
+        return;
+    }
+    exchange_on_cancel(step->exchange, client_gone, step);
+}
+
+/* --- Preparing -------------------------------------------------------------------------------------------- */
+
+static Status
+prepare_on_job(Call *call, void *job_context, void *owner)
+{
+    StepCall *const step = owner;
+    Store *store = NULL;
+    bool needs_job = false;
+    TRY(job_store(call, job_context, STORE_ROLE_APP, &store));
+    return step_call_prepare(step, exchange_request(step->exchange)->body, store, &needs_job);
+}
+
+static void
+prepared_on_job(Exchange *exchange, Status status, void *owner)
+{
+    if (status == STATUS_OK) {
+        dispatch(owner);
+    } else {
+        exchange_fail(exchange, status);
+    }
+}
+
+static Status
+prepare(StepCall *step, bool *ret_needs_job)
+{
+    const Request *const request = exchange_request(step->exchange);
+    const Slice session = request_parameter(request, "session");
+    if (!id_from_text("ses", session, &step->session_id.value)) {
+        return call_fail(step->call, STATUS_NOT_FOUND, "session '%.*s' does not exist",
+            SLICE_PRINT(slice_part(session, 0, 64)));
+    }
+    if (request->body.size > LOOP_BODY_SIZE_MAX) {
+        *ret_needs_job = true;
+        return STATUS_OK;
+    }
+    return step_call_prepare(step, request->body, NULL, ret_needs_job);
+}
+
+static void
+start(Exchange *exchange)
+{
+    Call *const call = exchange_call(exchange);
+    StepCall *const step = step_call_new(exchange);
+    bool needs_job = false;
+    const Status status = step == NULL ? call_fail_memory(call, "a step") : prepare(step, &needs_job);
+    if (status != STATUS_OK) {
+        exchange_fail(exchange, status);
+    } else if (!needs_job) {
+        dispatch(step);
+    } else if (!exchange_offload(exchange, prepare_on_job, prepared_on_job, step)) {
+        exchange_fail(exchange, call_fail(call, STATUS_UNAVAILABLE, "too much is waiting for a job thread"));
+    }
+}
+
+static const char *const body_types[] = {"application/json", NULL};
+
+HANDLER(create_step) = {
+    .operation_id = "createStep",
+    .method = "POST",
+    .path = "/api/v1/sessions/{session}/steps",
+    .access = ACCESS_TENANT,
+    .body_size_max = BODY_SIZE_MAX,
+    .body_types = body_types,
+    .start = start,
+};

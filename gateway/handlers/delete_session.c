@@ -1,0 +1,27 @@
+/* deleteSession: removes a session with its graphs; what it has queued is cancelled. */
+#include "gateway/services/gateway.h"
+#include "gateway/services/resource_json.h"
+#include "gateway/store/sessions.h"
+
+static Status
+run(Call *call, const Request *request, Response *response)
+{
+    Store *store = NULL;
+    SessionId id;
+    int64_t version = 0;
+    TRY(session_id_read(call, request, &id));
+    TRY(version_match(call, request, response, false, &version));
+    TRY(request_store(call, request, &store));
+    TRY(sessions_delete(call, store, request->principal.tenant, id, version));
+    graph_cache_drop(request_gateway(request)->graphs, request->principal.tenant, id);
+    response_status(response, 204);
+    return STATUS_OK;
+}
+
+HANDLER(delete_session) = {
+    .operation_id = "deleteSession",
+    .method = "DELETE",
+    .path = "/api/v1/sessions/{session}",
+    .access = ACCESS_TENANT,
+    .run = run,
+};

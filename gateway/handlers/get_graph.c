@@ -1,0 +1,27 @@
+/* getGraph: what is in a graph. */
+#include "gateway/services/gateway.h"
+#include "gateway/services/resource_json.h"
+#include "gateway/store/graphs.h"
+
+static Status
+run(Call *call, const Request *request, Response *response)
+{
+    Store *store = NULL;
+    SessionId session;
+    GraphId id;
+    StoredGraph graph;
+    TRY(session_id_read(call, request, &session));
+    TRY(graph_id_read(call, request, &id));
+    TRY(request_store(call, request, &store));
+    TRY(graphs_find(call, store, request->principal.tenant, session, id, &graph));
+    graph_write(response, &graph);
+    return STATUS_OK;
+}
+
+HANDLER(get_graph) = {
+    .operation_id = "getGraph",
+    .method = "GET",
+    .path = "/api/v1/sessions/{session}/graphs/{graph}",
+    .access = ACCESS_TENANT,
+    .run = run,
+};

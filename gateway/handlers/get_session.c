@@ -1,0 +1,25 @@
+/* getSession: one session. */
+#include "gateway/services/gateway.h"
+#include "gateway/services/resource_json.h"
+#include "gateway/store/sessions.h"
+
+static Status
+run(Call *call, const Request *request, Response *response)
+{
+    Store *store = NULL;
+    SessionId id;
+    Session session;
+    TRY(session_id_read(call, request, &id));
+    TRY(request_store(call, request, &store));
+    TRY(sessions_find(call, store, request->principal.tenant, id, &session));
+    session_write(response, &session);
+    return STATUS_OK;
+}
+
+HANDLER(get_session) = {
+    .operation_id = "getSession",
+    .method = "GET",
+    .path = "/api/v1/sessions/{session}",
+    .access = ACCESS_TENANT,
+    .run = run,
+};

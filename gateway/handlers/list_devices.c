@@ -1,0 +1,29 @@
+/* listDevices: the pool as discovery last heard of it. */
+#include "gateway/http/exchange.h"
+#include "gateway/services/gateway.h"
+#include "gateway/services/worker_json.h"
+
+static void
+start(Exchange *exchange)
+{
+    Roster *const roster = directory_take(request_gateway(exchange_request(exchange))->directory);
+    JsonWriter writer = json_writer(response_json(exchange_response(exchange)));
+    json_write_object_begin(&writer);
+    json_write_name(&writer, "devices");
+    json_write_array_begin(&writer);
+    for (size_t index = 0; index < roster->count; index++) {
+        worker_write_devices(&writer, &roster->workers[index]);
+    }
+    json_write_array_end(&writer);
+    json_write_object_end(&writer);
+    roster_unref(roster);
+    exchange_finish(exchange);
+}
+
+HANDLER(list_devices) = {
+    .operation_id = "listDevices",
+    .method = "GET",
+    .path = "/api/v1/devices",
+    .access = ACCESS_TENANT,
+    .start = start,
+};

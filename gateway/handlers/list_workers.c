@@ -1,0 +1,29 @@
+/* listWorkers: the pool as discovery last heard of it. */
+#include "gateway/http/exchange.h"
+#include "gateway/services/gateway.h"
+#include "gateway/services/worker_json.h"
+
+static void
+start(Exchange *exchange)
+{
+    Roster *const roster = directory_take(request_gateway(exchange_request(exchange))->directory);
+    JsonWriter writer = json_writer(response_json(exchange_response(exchange)));
+    json_write_object_begin(&writer);
+    json_write_name(&writer, "workers");
+    json_write_array_begin(&writer);
+    for (size_t index = 0; index < roster->count; index++) {
+        worker_write(&writer, &roster->workers[index]);
+    }
+    json_write_array_end(&writer);
+    json_write_object_end(&writer);
+    roster_unref(roster);
+    exchange_finish(exchange);
+}
+
+HANDLER(list_workers) = {
+    .operation_id = "listWorkers",
+    .method = "GET",
+    .path = "/api/v1/workers",
+    .access = ACCESS_TENANT,
+    .start = start,
+};

@@ -1,0 +1,18 @@
+/* livez: the process and its loop are alive. Never touches the database. */
+#include "gateway/http/handler.h"
+#include "gateway/http/exchange.h"
+
+static void
+start(Exchange *exchange)
+{
+    buffer_append_string(response_body(exchange_response(exchange), "text/plain"), "ok\n");
+    exchange_finish(exchange);
+}
+
+HANDLER(livez) = {
+    .operation_id = "livez",
+    .method = "GET",
+    .path = "/livez",
+    .access = ACCESS_PUBLIC,
+    .start = start,
+};

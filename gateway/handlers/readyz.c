@@ -1,0 +1,42 @@
+/* readyz: ready for work: not draining, PostgreSQL answers, at least one worker serves. One line a check. */
+#include "gateway/services/gateway.h"
+#include "gateway/store/migrate.h"
+
+static bool
+has_worker(Directory *directory)
+{
+    Roster *const roster = directory_take(directory);
+    bool is_serving = false;
+    for (size_t index = 0; index < roster->count; index++) {
+        is_serving = is_serving || roster->workers[index].state == WORKER_SERVING;
+    }
+    roster_unref(roster);
+    return is_serving;
+}
+
+static Status
+run(Call *call, const Request *request, Response *response)
+{
+    Gateway *const gateway = request_gateway(request);
+    Store *store = NULL;
+    const bool is_serving = !__atomic_load_n(&gateway->is_draining, __ATOMIC_ACQUIRE);
+    const bool has_database =
+        request_store(call, request, &store) == STATUS_OK && migrate_check(call, store) == STATUS_OK;
+    const bool has_workers = has_worker(gateway->directory);
+    Buffer *const body = response_body(response, "text/plain");
+    buffer_append_format(body, "[%c]serving %s\n", is_serving ? '+' : '-', is_serving ? "ok" : "draining");
+    buffer_append_format(
+        body, "[%c]database %s\n", has_database ? '+' : '-', has_database ? "ok" : call->error.message);
+    buffer_append_format(
+        body, "[%c]workers %s\n", has_workers ? '+' : '-', has_workers ? "ok" : "none is serving");
+    response_status(response, is_serving && has_database && has_workers ? 200 : 503);
+    return STATUS_OK;
+}
+
+HANDLER(readyz) = {
+    .operation_id = "readyz",
+    .method = "GET",
+    .path = "/readyz",
+    .access = ACCESS_PUBLIC,
+    .run = run,
+};

@@ -1,0 +1,177 @@
+#include "gateway/services/auth.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gateway/domain/api_key.h"
+#include "gateway/services/gateway.h"
+#include "gateway/store/keys.h"
+#include "shared/base/clock.h"
+#include "shared/base/map.h"
+#include "shared/base/memory.h"
+
+typedef struct KnownKey {
+    Sha256 hash;
+    Principal principal;
+    uint64_t verified_ns;
+} KnownKey;
+
+struct AuthCache {
+    pthread_mutex_t lock;
+    Map *keys; /* key id → KnownKey */
+    Slice pepper;
+};
+
+AuthCache *
+auth_cache_new(Slice pepper)
+{
+    AuthCache *const cache = memory_new(1, sizeof *cache);
+    if (cache == NULL) {
+        return NULL;
+    }
+    (void)pthread_mutex_init(&cache->lock, NULL);
+    cache->pepper = pepper;
+    cache->keys = map_new();
+    if (cache->keys == NULL) {
+        memory_free(cache);
+        return NULL;
+    }
+    return cache;
+}
+
+static void
+keys_clear(Map *keys)
+{
+    size_t cursor = 0;
+    for (const MapEntry *entry = map_next(keys, &cursor); entry != NULL; entry = map_next(keys, &cursor)) {
+        KnownKey *const known = entry->value;
+        (void)map_remove(keys, entry->key);
+        memory_free(known);
+    }
+}
+
+void
+auth_cache_free(AuthCache *cache)
+{
+    if (cache != NULL) {
+        keys_clear(cache->keys);
+        map_free(cache->keys);
+        (void)pthread_mutex_destroy(&cache->lock);
+        memory_free(cache);
+    }
+}
+
+/* The key that the credentials show; false when they are none of ours. */
+static bool
+credentials_key(const Credentials *credentials, ApiKey *ret_key)
+{
+    switch (credentials->scheme) {
+    case CREDENTIALS_BEARER:
+        return api_key_from_text(credentials->secret, ret_key);
+    case CREDENTIALS_BASIC:
+        return api_key_from_parts(credentials->name, credentials->secret, ret_key);
+    case CREDENTIALS_NONE:
+    case CREDENTIALS_TICKET:
+        break;
+    }
+    return false;
+}
+
+static void
+principal_open(Principal *ret_principal)
+{
+    *ret_principal = (Principal){.tenant = TENANT_DEFAULT, .is_operator = true, .tenant_name = "default"};
+}
+
+static bool
+cache_find(AuthCache *cache, const ApiKey *key, Principal *ret_principal)
+{
+    const Sha256 hash = key_hash(key, cache->pepper);
+    (void)pthread_mutex_lock(&cache->lock);
+    const KnownKey *const known = map_get(cache->keys, slice_from_string(key->id));
+    const bool is_fresh =
+        known != NULL && clock_monotonic_ns() - known->verified_ns < AUTH_FRESH_MS * CLOCK_NS_PER_MS;
+    const bool is_known = is_fresh && sha256_equal(&known->hash, &hash);
+    if (is_known) {
+        *ret_principal = known->principal;
+    }
+    (void)pthread_mutex_unlock(&cache->lock);
+    return is_known;
+}
+
+static void
+cache_put(AuthCache *cache, const ApiKey *key, const Principal *principal)
+{
+    KnownKey *const known = memory_new(1, sizeof *known);
+    if (known == NULL) {
+        return; /* the next request asks the database again */
+    }
+    *known = (KnownKey){
+        .hash = key_hash(key, cache->pepper),
+        .principal = *principal,
+        .verified_ns = clock_monotonic_ns(),
+    };
+    const Slice id = slice_from_string(key->id);
+    (void)pthread_mutex_lock(&cache->lock);
+    if (map_count(cache->keys) >= AUTH_CACHE_MAX) {
+        keys_clear(cache->keys);
+    }
+    KnownKey *const previous = map_remove(cache->keys, id);
+    const bool is_kept = map_put(cache->keys, id, known);
+    (void)pthread_mutex_unlock(&cache->lock);
+    memory_free(previous);
+    if (!is_kept) {
+        memory_free(known);
+    }
+}
+
+AuthorizeAnswer
+auth_look_up(void *services, const Request *request, const Credentials *credentials, Principal *ret_principal)
+{
+    (void)request;
+    const Gateway *const gateway = ((const GatewayLoop *)services)->gateway;
+    ApiKey key;
+    if (gateway->is_open) {
+        principal_open(ret_principal);
+        return AUTHORIZE_ALLOWED;
+    }
+    if (!credentials_key(credentials, &key)) {
+        return AUTHORIZE_DENIED;
+    }
+    return cache_find(gateway->auth, &key, ret_principal) ? AUTHORIZE_ALLOWED : AUTHORIZE_UNKNOWN;
+}
+
+static bool
+has_scope(const char *scopes, const char *wanted)
+{
+    Slice rest = slice_from_string(scopes);
+    Slice scope;
+    while (slice_split(&rest, ' ', &scope)) {
+        if (slice_equals_string(scope, wanted)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+Status
+auth_verify(Call *call, void *job_context, const Request *request, const Credentials *credentials,
+    Principal *ret_principal)
+{
+    AuthCache *const cache = request_gateway(request)->auth;
+    ApiKey key;
+    KeyRecord record;
+    Store *store = NULL;
+    if (!credentials_key(credentials, &key)) {
+        return call_fail(call, STATUS_UNAUTHENTICATED, "the credentials are not valid");
+    }
+    TRY(job_store(call, job_context, STORE_ROLE_AUTH, &store));
+    TRY(keys_verify(call, store, &key, cache->pepper, &record));
+    Principal principal = {.tenant = record.tenant, .is_operator = has_scope(record.scopes, "operator")};
+    (void)snprintf(principal.tenant_name, sizeof principal.tenant_name, "%s", record.tenant_name);
+    (void)snprintf(principal.key_id, sizeof principal.key_id, "%s", key.id);
+    cache_put(cache, &key, &principal);
+    *ret_principal = principal;
+    return STATUS_OK;
+}

@@ -1,0 +1,342 @@
+#include "gateway/services/gateway.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gateway/store/migrate.h"
+#include "gateway/store/workers.h"
+#include "shared/base/clock.h"
+#include "shared/base/memory.h"
+#include "shared/telemetry/log.h"
+
+enum { CHECK_ARENA_SIZE_MAX = 1 << 20 };
+
+/* --- Job threads ------------------------------------------------------------------------------------------ */
+
+Status
+job_store(Call *call, JobContext *context, StoreRole role, Store **ret_store)
+{
+    if (context->stores[role] == NULL) {
+        const StoreOptions options = {.conninfo = context->conninfo, .role = role};
+        TRY(store_open(call, &options, &context->stores[role]));
+    }
+    *ret_store = context->stores[role];
+    return STATUS_OK;
+}
+
+Status
+request_store(Call *call, const Request *request, Store **ret_store)
+{
+    return job_store(call, request->job_context, STORE_ROLE_APP, ret_store);
+}
+
+static Status
+job_context_new(Call *call, void *owner, void **ret_context)
+{
+    const Gateway *const gateway = owner;
+    JobContext *const context = memory_new(1, sizeof *context);
+    if (context == NULL) {
+        return call_fail_memory(call, "a job thread");
+    }
+    context->conninfo = gateway->conninfo;
+    *ret_context = context;
+    return STATUS_OK;
+}
+
+static void
+job_context_free(void *owner)
+{
+    JobContext *const context = owner;
+    for (size_t role = 0; role < STORE_ROLE_COUNT; role++) {
+        store_close(context->stores[role]);
+    }
+    memory_free(context);
+}
+
+/* --- Workers ---------------------------------------------------------------------------------------------- */
+
+/* A worker was seen: its task number, which its name keeps for ever, comes from the database. */
+typedef struct TaskJob {
+    Job job;
+    Gateway *gateway;
+    WorkerInfo worker;
+    int32_t task;
+} TaskJob;
+
+static void
+task_find(Job *job, void *context)
+{
+    TaskJob *const task_job = (TaskJob *)(void *)job;
+    AUTO_ARENA arena = arena_new(CHECK_ARENA_SIZE_MAX);
+    Call call = {.arena = arena, .deadline_ns = clock_monotonic_ns() + 10 * CLOCK_NS_PER_S};
+    Store *store = NULL;
+    WorkerRecord record;
+    const WorkerRecord seen = {
+        .name = task_job->worker.name,
+        .address = task_job->worker.address,
+        .incarnation = task_job->worker.incarnation,
+    };
+    const bool is_found = arena != NULL &&
+                          job_store(&call, context, STORE_ROLE_QUEUE, &store) == STATUS_OK &&
+                          workers_upsert(&call, store, &seen, &record) == STATUS_OK;
+    if (is_found) {
+        task_job->task = (int32_t)record.task;
+    } else {
+        log_failure(LOG_WARNING, "a worker's task number could not be looked up", &call);
+    }
+}
+
+static void
+task_found(Job *job)
+{
+    TaskJob *const task_job = (TaskJob *)(void *)job;
+    if (task_job->task >= 0 && task_job->gateway->discovery != NULL) {
+        discovery_set_task(task_job->gateway->discovery, task_job->worker.name, task_job->task);
+    }
+    memory_free(task_job);
+}
+
+static void
+worker_seen(void *context, const WorkerInfo *worker)
+{
+    Gateway *const gateway = context;
+    TaskJob *const task_job = memory_new(1, sizeof *task_job);
+    if (task_job == NULL) {
+        return;
+    }
+    log_event(LOG_INFO, "worker found", log_text("worker", worker->name), log_text("address", worker->address),
+        log_text("incarnation", worker->incarnation));
+    task_job->gateway = gateway;
+    task_job->worker = *worker;
+    task_job->task = -1;
+    task_job->job.loop = gateway->loops[0]->loop;
+    task_job->job.run = task_find;
+    task_job->job.done = task_found;
+    if (!job_submit(gateway->jobs, &task_job->job)) {
+        memory_free(task_job);
+    }
+}
+
+/* --- Loops ------------------------------------------------------------------------------------------------ */
+
+static void
+drain_check(Timer *timer)
+{
+    enum { CHECK_MS = 20 };
+    GatewayLoop *const loop = (GatewayLoop *)(void *)((char *)timer - offsetof(GatewayLoop, drained));
+    if (http_server_active(loop->server) == 0 || loop->grace_ms < CHECK_MS) {
+        loop_stop(loop->loop);
+        return;
+    }
+    loop->grace_ms -= CHECK_MS;
+    timer_set(loop->loop, timer, loop_now_ns(loop->loop) + CHECK_MS * CLOCK_NS_PER_MS);
+}
+
+static void
+drain_begin(Task *task)
+{
+    GatewayLoop *const loop = (GatewayLoop *)(void *)((char *)task - offsetof(GatewayLoop, drain));
+    http_server_drain(loop->server);
+    drain_check(&loop->drained);
+}
+
+static void
+request_log(void *services, const RequestRecord *record)
+{
+    (void)services;
+    log_event(LOG_INFO, "request", log_text("request_id", record->request_id), log_text("method", record->method),
+        log_text("operation", record->operation_id == NULL ? "" : record->operation_id),
+        log_slice("target", record->target), log_integer("status", record->http_status),
+        log_text("tenant", record->principal->tenant_name), log_text("key", record->principal->key_id),
+        log_integer("received", (int64_t)record->received), log_integer("sent", (int64_t)record->sent),
+        log_integer("duration_us", (int64_t)(record->duration_ns / CLOCK_NS_PER_US)),
+        log_text("error", record->message));
+}
+
+static void
+loop_close(GatewayLoop *loop)
+{
+    http_server_free(loop->server);
+    dispatcher_free(loop->dispatcher);
+    loop_free(loop->loop);
+    memory_free(loop);
+}
+
+static Status
+loop_open(Call *call, Gateway *gateway, const GatewayOptions *options, const char *address)
+{
+    GatewayLoop *const loop = memory_new(1, sizeof *loop);
+    if (loop == NULL) {
+        return call_fail_memory(call, "a loop");
+    }
+    gateway->loops[gateway->loop_count++] = loop;
+    loop->gateway = gateway;
+    loop->drain.run = drain_begin;
+    loop->drained.fire = drain_check;
+    TRY(loop_new(call, &loop->loop));
+    const UpstreamOptions upstream = {
+        .token = options->worker_token,
+        .tensor_size_max = options->tensor_size_max,
+    };
+    loop->dispatcher = dispatcher_new(loop->loop, gateway->directory, &upstream);
+    if (loop->dispatcher == NULL) {
+        return call_fail_memory(call, "a dispatcher");
+    }
+    const HttpOptions http = {
+        .handlers = handler_table,
+        .services = loop,
+        .jobs = gateway->jobs,
+        .authorize = auth_look_up,
+        .authorize_blocking = auth_verify,
+        .log = request_log,
+    };
+    return http_server_new(call, loop->loop, address, &http, &loop->server);
+}
+
+/* One bind that does not share proves that the port is free; then all loops share it. */
+static Status
+loops_open(Call *call, Gateway *gateway, const GatewayOptions *options)
+{
+    char address[ADDRESS_TEXT_SIZE];
+    int probe = -1;
+    TRY(socket_listen(call, options->listen, (ListenOptions){0}, &probe));
+    socket_local_address(probe, address);
+    socket_close(probe);
+    for (int index = 0; index < options->loop_count; index++) {
+        TRY(loop_open(call, gateway, options, address));
+    }
+    return STATUS_OK;
+}
+
+/* --- The gateway ------------------------------------------------------------------------------------------ */
+
+static Status
+schema_check(Call *call, const char *conninfo)
+{
+    AUTO_STORE store = NULL;
+    const StoreOptions options = {.conninfo = conninfo, .role = STORE_ROLE_APP};
+    TRY(store_open(call, &options, &store));
+    return migrate_check(call, store);
+}
+
+static Status
+open_parts(Call *call, Gateway *gateway, const GatewayOptions *options)
+{
+    if (options->is_open && !address_is_loopback(options->listen)) {
+        return call_fail(call, STATUS_FAILED_PRECONDITION, "--auth=off is refused on '%s': it is no loopback address",
+            options->listen);
+    }
+    TRY(schema_check(call, options->conninfo));
+    gateway->directory = directory_new();
+    gateway->plans = plan_cache_new(options->plan_cache_size);
+    gateway->graphs = graph_cache_new(options->graph_cache_size);
+    gateway->auth = auth_cache_new(options->pepper);
+    if (gateway->directory == NULL || gateway->plans == NULL || gateway->graphs == NULL || gateway->auth == NULL) {
+        return call_fail_memory(call, "the gateway's caches");
+    }
+    const JobPoolOptions jobs = {
+        .thread_count = options->job_thread_count,
+        .context_new = job_context_new,
+        .context_free = job_context_free,
+        .owner = gateway,
+    };
+    TRY(job_pool_new(call, &jobs, &gateway->jobs));
+    TRY(loops_open(call, gateway, options));
+    const DiscoveryOptions discovery = {
+        .addresses = options->workers,
+        .address_count = options->worker_count,
+        .upstream = {.token = options->worker_token, .tensor_size_max = options->tensor_size_max},
+        .on_seen = worker_seen,
+        .context = gateway,
+    };
+    return discovery_start(call, gateway->loops[0]->loop, gateway->directory, &discovery, &gateway->discovery);
+}
+
+Status
+gateway_open(Call *call, const GatewayOptions *options, Gateway **ret_gateway)
+{
+    Gateway *const gateway = memory_new(1, sizeof *gateway);
+    if (gateway == NULL) {
+        return call_fail_memory(call, "the gateway");
+    }
+    gateway->limits = limits_default();
+    gateway->conninfo = options->conninfo;
+    gateway->is_open = options->is_open;
+    gateway->started_ns = clock_monotonic_ns();
+    const Status status = open_parts(call, gateway, options);
+    if (status != STATUS_OK) {
+        gateway_close(gateway);
+        return status;
+    }
+    *ret_gateway = gateway;
+    return STATUS_OK;
+}
+
+static void *
+run_loop(void *context)
+{
+    GatewayLoop *const loop = context;
+    loop_run(loop->loop);
+    return NULL;
+}
+
+void
+gateway_run(Gateway *gateway)
+{
+    pthread_t threads[GATEWAY_LOOP_COUNT_MAX];
+    int started = 1;
+    while (started < gateway->loop_count &&
+           pthread_create(&threads[started], NULL, run_loop, gateway->loops[started]) == 0) {
+        started++;
+    }
+    /* A loop without a thread would accept connections and never serve them. */
+    while (gateway->loop_count > started) {
+        loop_close(gateway->loops[--gateway->loop_count]);
+    }
+    loop_run(gateway->loops[0]->loop);
+    for (int index = 1; index < started; index++) {
+        (void)pthread_join(threads[index], NULL);
+    }
+}
+
+void
+gateway_stop(Gateway *gateway, uint32_t grace_ms)
+{
+    __atomic_store_n(&gateway->is_draining, true, __ATOMIC_RELEASE);
+    for (int index = 0; index < gateway->loop_count; index++) {
+        gateway->loops[index]->grace_ms = grace_ms;
+        loop_post(gateway->loops[index]->loop, &gateway->loops[index]->drain);
+    }
+}
+
+void
+gateway_close(Gateway *gateway)
+{
+    if (gateway == NULL) {
+        return;
+    }
+    discovery_stop(gateway->discovery);
+    gateway->discovery = NULL;
+    for (int index = 0; index < gateway->loop_count; index++) {
+        http_server_free(gateway->loops[index]->server);
+        gateway->loops[index]->server = NULL;
+    }
+    job_pool_free(gateway->jobs);
+    for (int index = 0; index < gateway->loop_count; index++) {
+        /* What the last jobs have posted. */
+        loop_turn(gateway->loops[index]->loop, 0);
+        loop_close(gateway->loops[index]);
+    }
+    auth_cache_free(gateway->auth);
+    graph_cache_free(gateway->graphs);
+    plan_cache_free(gateway->plans);
+    directory_free(gateway->directory);
+    memory_free(gateway);
+}
+
+void
+gateway_address(const Gateway *gateway, char ret_text[ADDRESS_TEXT_SIZE])
+{
+    http_server_address(gateway->loops[0]->server, ret_text);
+}

@@ -1,0 +1,94 @@
+/* The gateway as a whole, as its handlers see it: the caches, the pools, and for each loop its server and its
+ * dispatcher.
+ *
+ * Ownership: made and freed by main.c.
+ * Threads:   a Gateway is shared; what it points to locks inside or is immutable. A GatewayLoop belongs to its
+ *            loop's thread; handlers on job threads read only its `gateway`. */
+#pragma once
+
+#include "gateway/dispatch/directory.h"
+#include "gateway/dispatch/discovery.h"
+#include "gateway/dispatch/step.h"
+#include "gateway/domain/limits.h"
+#include "gateway/domain/tenant.h"
+#include "gateway/http/handler.h"
+#include "gateway/http/job_pool.h"
+#include "gateway/http/server.h"
+#include "gateway/plan/plan_cache.h"
+#include "gateway/services/auth.h"
+#include "gateway/services/graph_cache.h"
+#include "gateway/store/connection.h"
+
+enum { GATEWAY_LOOP_COUNT_MAX = 64, STORE_ROLE_COUNT = STORE_ROLE_AUTH + 1 };
+
+typedef struct Gateway Gateway;
+
+typedef struct GatewayLoop {
+    Gateway *gateway;
+    Loop *loop;
+    HttpServer *server;
+    Dispatcher *dispatcher;
+    Task drain; /* posted by gateway_stop() */
+    Timer drained;
+    uint32_t grace_ms;
+} GatewayLoop;
+
+struct Gateway {
+    Limits limits;
+    Directory *directory;
+    Discovery *discovery; /* runs on the first loop */
+    PlanCache *plans;
+    GraphCache *graphs;
+    JobPool *jobs;
+    AuthCache *auth;
+    const char *conninfo;
+    bool is_open;     /* --auth=off: everybody is the tenant `default` */
+    bool is_draining; /* atomic */
+    uint64_t started_ns;
+    GatewayLoop *loops[GATEWAY_LOOP_COUNT_MAX];
+    int loop_count;
+};
+
+/* What every job thread has for itself: a connection for each role, opened when first asked for. */
+typedef struct JobContext {
+    const char *conninfo;
+    Store *stores[STORE_ROLE_COUNT];
+} JobContext;
+
+/* The thread's connection under this role. UNAVAILABLE when PostgreSQL cannot be reached. */
+MUST_USE Status job_store(Call *call, JobContext *context, StoreRole role, Store **ret_store);
+
+static inline Gateway *
+request_gateway(const Request *request)
+{
+    return ((GatewayLoop *)request->services)->gateway;
+}
+
+/* For Handler.run: the job thread's connection for request paths. */
+MUST_USE Status request_store(Call *call, const Request *request, Store **ret_store);
+
+typedef struct GatewayOptions {
+    const char *listen;
+    int loop_count;
+    int job_thread_count;
+    const char *conninfo;
+    Slice pepper;
+    bool is_open;
+    const Slice *workers; /* addresses */
+    size_t worker_count;
+    const char *worker_token; /* NULL: none */
+    size_t tensor_size_max;
+    size_t graph_cache_size;
+    size_t plan_cache_size;
+} GatewayOptions;
+
+/* Connects, checks the schema, opens loops and servers, starts polling the workers. */
+MUST_USE Status gateway_open(Call *call, const GatewayOptions *options, Gateway **ret_gateway);
+
+/* Serves until gateway_stop(); the calling thread runs the first loop. */
+void gateway_run(Gateway *gateway);
+
+/* Refuses new connections, lets requests end (at most `grace_ms`), then stops the loops. Any thread. */
+void gateway_stop(Gateway *gateway, uint32_t grace_ms);
+void gateway_close(Gateway *gateway); /* after gateway_run() has returned; NULL is allowed */
+void gateway_address(const Gateway *gateway, char ret_text[ADDRESS_TEXT_SIZE]);

@@ -1,0 +1,328 @@
+#include "gateway/services/graph_cache.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "gateway/domain/limits.h"
+#include "gateway/services/graph_import.h"
+#include "gateway/store/blobs.h"
+#include "gateway/store/graphs.h"
+#include "gateway/store/sessions.h"
+#include "shared/base/clock.h"
+#include "shared/base/map.h"
+#include "shared/base/memory.h"
+#include "shared/json/document.h"
+
+enum { KEY_SIZE = 3 * sizeof(Uuid) };
+
+struct GraphCache {
+    pthread_mutex_t lock;
+    Map *sessions; /* tenant, session → SessionSnapshot */
+    Map *graphs;   /* tenant, session, graph → GraphSnapshot */
+    size_t byte_size;
+    size_t byte_size_max;
+};
+
+static Slice
+key_of(TenantId tenant, SessionId session, const GraphId *graph, unsigned char key[KEY_SIZE])
+{
+    memcpy(key, tenant.value.bytes, sizeof(Uuid));
+    memcpy(key + sizeof(Uuid), session.value.bytes, sizeof(Uuid));
+    if (graph == NULL) {
+        return slice_of(key, 2 * sizeof(Uuid));
+    }
+    memcpy(key + 2 * sizeof(Uuid), graph->value.bytes, sizeof(Uuid));
+    return slice_of(key, KEY_SIZE);
+}
+
+/* --- Snapshots -------------------------------------------------------------------------------------------- */
+
+void
+session_snapshot_unref(void *snapshot)
+{
+    SessionSnapshot *const session = snapshot;
+    if (session != NULL && __atomic_sub_fetch(&session->reference_count, 1, __ATOMIC_ACQ_REL) == 0) {
+        memory_free(session);
+    }
+}
+
+void
+graph_snapshot_unref(void *snapshot)
+{
+    GraphSnapshot *const graph = snapshot;
+    if (graph != NULL && __atomic_sub_fetch(&graph->reference_count, 1, __ATOMIC_ACQ_REL) == 0) {
+        graph_unref(graph->graph);
+        memory_free(graph);
+    }
+}
+
+/* --- The cache -------------------------------------------------------------------------------------------- */
+
+GraphCache *
+graph_cache_new(size_t byte_size_max)
+{
+    GraphCache *const cache = memory_new(1, sizeof *cache);
+    if (cache == NULL) {
+        return NULL;
+    }
+    (void)pthread_mutex_init(&cache->lock, NULL);
+    cache->byte_size_max = byte_size_max;
+    cache->sessions = map_new();
+    cache->graphs = map_new();
+    if (cache->sessions == NULL || cache->graphs == NULL) {
+        graph_cache_free(cache);
+        return NULL;
+    }
+    return cache;
+}
+
+static void
+map_clear(Map *map, void (*unref)(void *snapshot))
+{
+    size_t cursor = 0;
+    if (map == NULL) {
+        return;
+    }
+    for (const MapEntry *entry = map_next(map, &cursor); entry != NULL; entry = map_next(map, &cursor)) {
+        unref(entry->value);
+    }
+    map_free(map);
+}
+
+void
+graph_cache_free(GraphCache *cache)
+{
+    if (cache != NULL) {
+        map_clear(cache->sessions, session_snapshot_unref);
+        map_clear(cache->graphs, graph_snapshot_unref);
+        (void)pthread_mutex_destroy(&cache->lock);
+        memory_free(cache);
+    }
+}
+
+SessionSnapshot *
+graph_cache_session(GraphCache *cache, TenantId tenant, SessionId id, uint64_t now_ns)
+{
+    unsigned char key[KEY_SIZE];
+    (void)pthread_mutex_lock(&cache->lock);
+    SessionSnapshot *session = map_get(cache->sessions, key_of(tenant, id, NULL, key));
+    if (session != NULL && now_ns - session->loaded_ns > SESSION_FRESH_MS * CLOCK_NS_PER_MS) {
+        session = NULL;
+    }
+    if (session != NULL) {
+        (void)__atomic_add_fetch(&session->reference_count, 1, __ATOMIC_RELAXED);
+    }
+    (void)pthread_mutex_unlock(&cache->lock);
+    return session;
+}
+
+GraphSnapshot *
+graph_cache_graph(GraphCache *cache, TenantId tenant, SessionId session, GraphId id)
+{
+    unsigned char key[KEY_SIZE];
+    (void)pthread_mutex_lock(&cache->lock);
+    GraphSnapshot *const graph = map_get(cache->graphs, key_of(tenant, session, &id, key));
+    if (graph != NULL) {
+        graph->used_ns = clock_monotonic_ns();
+        (void)__atomic_add_fetch(&graph->reference_count, 1, __ATOMIC_RELAXED);
+    }
+    (void)pthread_mutex_unlock(&cache->lock);
+    return graph;
+}
+
+void
+graph_cache_drop(GraphCache *cache, TenantId tenant, SessionId session)
+{
+    unsigned char key[KEY_SIZE];
+    (void)pthread_mutex_lock(&cache->lock);
+    SessionSnapshot *const dropped = map_remove(cache->sessions, key_of(tenant, session, NULL, key));
+    (void)pthread_mutex_unlock(&cache->lock);
+    session_snapshot_unref(dropped);
+}
+
+/* With the lock held: takes out the least used graphs until `size` more bytes fit. */
+static void
+make_room(GraphCache *cache, size_t size)
+{
+    while (map_count(cache->graphs) > 0 && cache->byte_size + size > cache->byte_size_max) {
+        const MapEntry *oldest = NULL;
+        size_t cursor = 0;
+        for (const MapEntry *entry = map_next(cache->graphs, &cursor); entry != NULL;
+             entry = map_next(cache->graphs, &cursor)) {
+            const uint64_t used_ns = ((const GraphSnapshot *)entry->value)->used_ns;
+            if (oldest == NULL || used_ns < ((const GraphSnapshot *)oldest->value)->used_ns) {
+                oldest = entry;
+            }
+        }
+        assert(oldest != NULL);
+        GraphSnapshot *const dropped = map_remove(cache->graphs, oldest->key);
+        cache->byte_size -= dropped->byte_size;
+        graph_snapshot_unref(dropped);
+    }
+}
+
+static void
+graph_keep(GraphCache *cache, GraphSnapshot *graph)
+{
+    unsigned char key[KEY_SIZE];
+    const Slice slice = key_of(graph->tenant, graph->session, &graph->id, key);
+    (void)pthread_mutex_lock(&cache->lock);
+    if (map_get(cache->graphs, slice) == NULL) {
+        make_room(cache, graph->byte_size);
+        if (map_put(cache->graphs, slice, graph)) {
+            (void)__atomic_add_fetch(&graph->reference_count, 1, __ATOMIC_RELAXED);
+            cache->byte_size += graph->byte_size;
+        }
+    }
+    (void)pthread_mutex_unlock(&cache->lock);
+}
+
+static GraphSnapshot *
+graph_snapshot_new(const GraphSnapshot *identity, Graph *graph, size_t byte_size)
+{
+    GraphSnapshot *const snapshot = memory_new(1, sizeof *snapshot);
+    if (snapshot != NULL) {
+        *snapshot = (GraphSnapshot){
+            .reference_count = 1,
+            .tenant = identity->tenant,
+            .session = identity->session,
+            .id = identity->id,
+            .graph = graph_ref(graph),
+            .byte_size = byte_size,
+            .used_ns = clock_monotonic_ns(),
+        };
+        id_to_text("grf", identity->id.value, snapshot->id_text);
+    }
+    return snapshot;
+}
+
+void
+graph_cache_put(GraphCache *cache, const GraphSnapshot *identity, Graph *graph, size_t byte_size)
+{
+    GraphSnapshot *const snapshot = graph_snapshot_new(identity, graph, byte_size);
+    if (snapshot != NULL) {
+        graph_keep(cache, snapshot);
+        graph_snapshot_unref(snapshot);
+    }
+}
+
+/* --- Loading ---------------------------------------------------------------------------------------------- */
+
+typedef struct OptionsDocument {
+    const char *placement;
+    int64_t slots;
+} OptionsDocument;
+
+Status
+session_options_read(Call *call, Slice json, PlanOptions *ret_options)
+{
+    static const JsonField fields[] = {
+        {.name = "placement", .type = JSON_FIELD_STRING, .offset = offsetof(OptionsDocument, placement)},
+        {.name = "slots", .type = JSON_FIELD_INT64, .offset = offsetof(OptionsDocument, slots), .minimum = 1,
+            .maximum = PLAN_SLOT_COUNT_MAX},
+    };
+    OptionsDocument document = {.placement = "local", .slots = 1};
+    PlanOptions options = {0};
+    TRY(json_document_read(call, json, fields, COUNT_OF(fields), &document));
+    if (!placement_from_name(slice_from_string(document.placement), &options.placement)) {
+        call_note(call, "/placement", "'%s' is none of 'local' and 'spread'", document.placement);
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "'placement' is not known");
+    }
+    options.slot_count = (uint32_t)document.slots;
+    *ret_options = options;
+    return STATUS_OK;
+}
+
+/* The id of the session's newest graph; zero when it has none yet. */
+static Status
+find_newest(Call *call, Store *store, TenantId tenant, SessionId id, GraphId *ret_newest)
+{
+    StoredGraph newest = {0};
+    const Status status = graphs_find_newest(call, store, tenant, id, &newest);
+    if (status != STATUS_OK && status != STATUS_NOT_FOUND) {
+        return status;
+    }
+    *ret_newest = newest.id;
+    return STATUS_OK;
+}
+
+Status
+graph_cache_load_session(
+    Call *call, GraphCache *cache, Store *store, TenantId tenant, SessionId id, SessionSnapshot **ret_session)
+{
+    Session stored;
+    PlanOptions options;
+    GraphId newest;
+    TRY(sessions_find(call, store, tenant, id, &stored));
+    TRY(session_options_read(call, slice_from_string(stored.options), &options));
+    TRY(find_newest(call, store, tenant, id, &newest));
+    SessionSnapshot *const session = memory_new(1, sizeof *session);
+    if (session == NULL) {
+        return call_fail_memory(call, "a session");
+    }
+    *session = (SessionSnapshot){
+        .reference_count = 2, /* the cache's and the caller's */
+        .tenant = tenant,
+        .id = id,
+        .options = options,
+        .newest = newest,
+        .loaded_ns = clock_monotonic_ns(),
+    };
+    unsigned char key[KEY_SIZE];
+    const Slice slice = key_of(tenant, id, NULL, key);
+    (void)pthread_mutex_lock(&cache->lock);
+    SessionSnapshot *const previous = map_remove(cache->sessions, slice);
+    if (!map_put(cache->sessions, slice, session)) {
+        session->reference_count = 1;
+    }
+    (void)pthread_mutex_unlock(&cache->lock);
+    session_snapshot_unref(previous);
+    *ret_session = session;
+    return STATUS_OK;
+}
+
+static void
+source_free(TensorBuffer *buffer)
+{
+    memory_free(buffer->data);
+}
+
+/* The bytes of a graph as its author sent them, in a buffer of their own. */
+static Status
+source_read(Call *call, Store *store, TenantId tenant, const Sha256 *digest, TensorBuffer **ret_source)
+{
+    AUTO_BUFFER bytes = {0};
+    TRY(blobs_read(call, store, tenant, digest, (BlobRange){.size = SIZE_MAX}, &bytes));
+    TensorBuffer *const source = tensor_buffer_wrap(bytes.data, bytes.size, source_free, NULL);
+    if (source == NULL) {
+        return call_fail_memory(call, "a graph's source");
+    }
+    bytes = (Buffer){0};
+    *ret_source = source;
+    return STATUS_OK;
+}
+
+Status
+graph_cache_load_graph(
+    Call *call, GraphCache *cache, Store *store, const GraphSnapshot *wanted, GraphSnapshot **ret_graph)
+{
+    StoredGraph stored;
+    TensorBuffer *source = NULL;
+    AUTO_GRAPH graph = NULL;
+    TRY(graphs_find(call, store, wanted->tenant, wanted->session, wanted->id, &stored));
+    TRY(source_read(call, store, wanted->tenant, &stored.source, &source));
+    assert(source != NULL);
+    const size_t size = source->size;
+    const GraphFormat format = graph_format_find(slice_from_string(stored.media_type), slice_of(NULL, 0));
+    const Status status = graph_import(call, format, source, limits_default().graph_nodes, &graph);
+    tensor_buffer_unref(source);
+    TRY(status);
+    GraphSnapshot *const snapshot = graph_snapshot_new(wanted, graph, size);
+    if (snapshot == NULL) {
+        return call_fail_memory(call, "a graph");
+    }
+    graph_keep(cache, snapshot);
+    *ret_graph = snapshot;
+    return STATUS_OK;
+}

@@ -1,0 +1,62 @@
+/* Sessions and graphs as this process knows them: immutable snapshots, so that a step whose graph was used
+ * before asks the database for nothing.
+ *
+ * A session's snapshot is good for SESSION_FRESH_MS: within it another replica's change is not seen yet. Graphs
+ * never change; they leave when the bound is passed, the least used first.
+ *
+ * Ownership: snapshots are refcounted; the cache holds one reference each.
+ * Threads:   any; one lock, held for the look-up alone. Loading waits for the database: job threads only.
+ * Errors:    NOT_FOUND also for another tenant's; those of the store and of the formats. */
+#pragma once
+
+#include "gateway/plan/signature.h"
+#include "gateway/store/connection.h"
+#include "shared/graph/graph.h"
+
+enum { SESSION_FRESH_MS = 2000 };
+
+typedef struct SessionSnapshot {
+    int32_t reference_count; /* atomic */
+    TenantId tenant;
+    SessionId id;
+    PlanOptions options;
+    GraphId newest; /* what a step that names no graph runs; zero: there is none */
+    uint64_t loaded_ns;
+} SessionSnapshot;
+
+typedef struct GraphSnapshot {
+    int32_t reference_count; /* atomic */
+    TenantId tenant;
+    SessionId session;
+    GraphId id;
+    char id_text[ID_TEXT_SIZE];
+    Graph *graph;
+    size_t byte_size;
+    uint64_t used_ns; /* atomic */
+} GraphSnapshot;
+
+typedef struct GraphCache GraphCache;
+
+MUST_USE GraphCache *graph_cache_new(size_t byte_size_max);
+void graph_cache_free(GraphCache *cache); /* NULL is allowed */
+
+/* A new reference, or NULL when it must be loaded. */
+SessionSnapshot *graph_cache_session(GraphCache *cache, TenantId tenant, SessionId id, uint64_t now_ns);
+GraphSnapshot *graph_cache_graph(GraphCache *cache, TenantId tenant, SessionId session, GraphId id);
+
+MUST_USE Status graph_cache_load_session(
+    Call *call, GraphCache *cache, Store *store, TenantId tenant, SessionId id, SessionSnapshot **ret_session);
+MUST_USE Status graph_cache_load_graph(Call *call, GraphCache *cache, Store *store,
+    const GraphSnapshot *wanted, GraphSnapshot **ret_graph);
+
+/* A graph that was just made. Takes a new reference to it. */
+void graph_cache_put(GraphCache *cache, const GraphSnapshot *identity, Graph *graph, size_t byte_size);
+
+/* The session has changed or gone. */
+void graph_cache_drop(GraphCache *cache, TenantId tenant, SessionId session);
+
+void session_snapshot_unref(void *snapshot); /* NULL is allowed; fits arena_defer */
+void graph_snapshot_unref(void *snapshot);
+
+/* The options of a session, as its JSON has them: "placement", "slots". INVALID_ARGUMENT names the member. */
+MUST_USE Status session_options_read(Call *call, Slice json, PlanOptions *ret_options);

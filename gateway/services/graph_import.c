@@ -1,0 +1,171 @@
+#include "gateway/services/graph_import.h"
+
+#include "shared/base/map.h"
+#include "shared/formats/graphdef_json.h"
+#include "shared/formats/onnx.h"
+#include "shared/json/writer.h"
+#include "shared/ops/registry.h"
+
+typedef struct Format {
+    GraphFormat format;
+    const char *media_type;
+    const char *name;
+    Status (*read)(Call *call, TensorBuffer *source, GraphDef **ret_def);
+} Format;
+
+static Status
+read_json(Call *call, TensorBuffer *source, GraphDef **ret_def)
+{
+    return graphdef_json_read(call, slice_of(source->data, source->size), ret_def);
+}
+
+static const Format formats[] = {
+    {GRAPH_FORMAT_JSON, "application/json", "json", read_json},
+    {GRAPH_FORMAT_ONNX, "application/onnx", "onnx", onnx_read},
+};
+
+GraphFormat
+graph_format_find(Slice media_type, Slice format)
+{
+    for (size_t index = 0; index < COUNT_OF(formats); index++) {
+        const bool is_it = format.data != NULL ? slice_equals_string(format, formats[index].name)
+                                               : slice_equals_string(media_type, formats[index].media_type);
+        if (is_it) {
+            return formats[index].format;
+        }
+    }
+    return GRAPH_FORMAT_UNKNOWN;
+}
+
+static const Format *
+format_row(GraphFormat format)
+{
+    for (size_t index = 0; index < COUNT_OF(formats); index++) {
+        if (formats[index].format == format) {
+            return &formats[index];
+        }
+    }
+    return NULL;
+}
+
+const char *
+graph_format_media_type(GraphFormat format)
+{
+    const Format *const row = format_row(format);
+    return row == NULL ? "application/octet-stream" : row->media_type;
+}
+
+Status
+graph_import(Call *call, GraphFormat format, TensorBuffer *source, uint64_t node_count_max, Graph **ret_graph)
+{
+    const Format *const row = format_row(format);
+    if (row == NULL) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "the graph's format is not known");
+    }
+    AUTO_GRAPH_DEF def = NULL;
+    TRY(row->read(call, source, &def));
+    return graph_link(call, def, op_find, (GraphLimits){.node_count_max = node_count_max}, ret_graph);
+}
+
+/* --- The summary ------------------------------------------------------------------------------------------ */
+
+static void
+write_ops(JsonWriter *writer, const Graph *graph)
+{
+    AUTO_MAP counts = map_new();
+    for (uint32_t index = 0; counts != NULL && index < graph->node_count; index++) {
+        const Slice op = graph->nodes[index].def->op;
+        const uintptr_t count = (uintptr_t)map_get(counts, op) + 1;
+        (void)!map_put(counts, op, (void *)count);
+    }
+    json_write_name(writer, "ops");
+    json_write_object_begin(writer);
+    for (uint32_t index = 0; counts != NULL && index < graph->node_count; index++) {
+        const Slice op = graph->nodes[index].def->op;
+        const uintptr_t count = (uintptr_t)map_remove(counts, op);
+        if (count > 0) {
+            json_write_name_slice(writer, op);
+            json_write_uint64(writer, count);
+        }
+    }
+    json_write_object_end(writer);
+}
+
+static void
+write_port(JsonWriter *writer, Slice name, Dtype dtype, const Shape *shape)
+{
+    json_write_object_begin(writer);
+    json_member_slice(writer, "name", name);
+    json_member_string(writer, "dtype", dtype_name(dtype));
+    json_write_name(writer, "shape");
+    if (shape->rank < 0) {
+        json_write_null(writer);
+    } else {
+        json_write_array_begin(writer);
+        for (int axis = 0; axis < shape->rank; axis++) {
+            json_write_int64(writer, shape->dims[axis]);
+        }
+        json_write_array_end(writer);
+    }
+    json_write_object_end(writer);
+}
+
+static bool
+is_placeholder(const Node *node)
+{
+    return slice_equals_string(node->def->op, "Placeholder") ||
+           slice_equals_string(node->def->op, "PlaceholderWithDefault");
+}
+
+/* What the model declares; of a bare GraphDef, its placeholders. */
+static void
+write_inputs(JsonWriter *writer, const Graph *graph)
+{
+    const GraphDef *const def = graph->def;
+    json_write_name(writer, "inputs");
+    json_write_array_begin(writer);
+    for (size_t index = 0; index < def->input_count; index++) {
+        write_port(writer, def->inputs[index].name, def->inputs[index].dtype, &def->inputs[index].shape);
+    }
+    for (uint32_t index = 0; def->input_count == 0 && index < graph->node_count; index++) {
+        const Node *const node = &graph->nodes[index];
+        if (is_placeholder(node)) {
+            const AttrValue *const shape = node_attr(node, "shape");
+            const Shape unknown = shape_unknown();
+            write_port(writer, node->name, node->output_dtypes[0],
+                shape != NULL && shape->kind == ATTR_SHAPE ? &shape->value.shape : &unknown);
+        }
+    }
+    json_write_array_end(writer);
+}
+
+static void
+write_outputs(JsonWriter *writer, const GraphDef *def)
+{
+    json_write_name(writer, "outputs");
+    json_write_array_begin(writer);
+    for (size_t index = 0; index < def->output_count; index++) {
+        write_port(writer, def->outputs[index].name, def->outputs[index].dtype, &def->outputs[index].shape);
+    }
+    json_write_array_end(writer);
+}
+
+void
+graph_write_summary(Buffer *buffer, const Graph *graph)
+{
+    const GraphDef *const def = graph->def;
+    JsonWriter writer = json_writer(buffer);
+    json_write_object_begin(&writer);
+    json_member_uint64(&writer, "nodes", graph->node_count);
+    write_ops(&writer, graph);
+    write_inputs(&writer, graph);
+    write_outputs(&writer, def);
+    json_member_uint64(&writer, "functions", def->function_count);
+    json_write_name(&writer, "warnings");
+    json_write_array_begin(&writer);
+    for (size_t index = 0; index < def->warning_count; index++) {
+        json_write_string(&writer, def->warnings[index]);
+    }
+    json_write_array_end(&writer);
+    json_write_object_end(&writer);
+}

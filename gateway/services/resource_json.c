@@ -1,0 +1,131 @@
+#include "gateway/services/resource_json.h"
+
+#include <stdio.h>
+
+#include "shared/base/clock.h"
+
+/* --- Ids -------------------------------------------------------------------------------------------------- */
+
+static Status
+id_read(Call *call, const Request *request, const char *kind, const char *prefix, Uuid *ret_uuid)
+{
+    const Slice text = request_parameter(request, kind);
+    if (!id_from_text(prefix, text, ret_uuid)) {
+        return call_fail(
+            call, STATUS_NOT_FOUND, "%s '%.*s' does not exist", kind, SLICE_PRINT(slice_part(text, 0, 64)));
+    }
+    return STATUS_OK;
+}
+
+Status
+session_id_read(Call *call, const Request *request, SessionId *ret_id)
+{
+    return id_read(call, request, "session", "ses", &ret_id->value);
+}
+
+Status
+graph_id_read(Call *call, const Request *request, GraphId *ret_id)
+{
+    return id_read(call, request, "graph", "grf", &ret_id->value);
+}
+
+Status
+step_id_read(Call *call, const Request *request, StepId *ret_id)
+{
+    return id_read(call, request, "step", "stp", &ret_id->value);
+}
+
+Status
+version_match(Call *call, const Request *request, Response *response, bool is_required, int64_t *ret_version)
+{
+    const Slice tag = request_header(request, "If-Match");
+    if (tag.data == NULL || slice_equals_string(tag, "*")) {
+        *ret_version = 0;
+        return tag.data == NULL && is_required
+                   ? response_fail(call, response, 428, "If-Match is required: send the ETag that was read")
+                   : STATUS_OK;
+    }
+    const bool is_quoted = tag.size >= 2 && tag.data[0] == '"' && tag.data[tag.size - 1] == '"';
+    if (!is_quoted || !slice_to_int64(slice_part(tag, 1, tag.size - 2), ret_version)) {
+        return response_fail(call, response, 412, "If-Match names '%.*s', which is not the present state",
+            SLICE_PRINT(slice_part(tag, 0, 64)));
+    }
+    return STATUS_OK;
+}
+
+/* --- Documents -------------------------------------------------------------------------------------------- */
+
+void
+json_member_time(JsonWriter *writer, const char *name, uint64_t wall_us)
+{
+    char stamp[CLOCK_STAMP_SIZE];
+    clock_stamp(wall_us, stamp);
+    json_member_string(writer, name, stamp);
+}
+
+static void
+json_member_id(JsonWriter *writer, const char *name, const char *prefix, Uuid id)
+{
+    char text[ID_TEXT_SIZE];
+    id_to_text(prefix, id, text);
+    json_member_string(writer, name, text);
+}
+
+void
+session_write_item(JsonWriter *writer, const Session *session)
+{
+    json_write_object_begin(writer);
+    json_member_id(writer, "id", "ses", session->id.value);
+    json_member_string(writer, "name", session->name);
+    json_write_name(writer, "options");
+    json_write_raw(writer, slice_from_string(session->options));
+    json_member_time(writer, "created_at", session->created_us);
+    json_member_time(writer, "updated_at", session->updated_us);
+    json_write_object_end(writer);
+}
+
+void
+session_write(Response *response, const Session *session)
+{
+    char tag[24];
+    (void)snprintf(tag, sizeof tag, "%lld", (long long)session->version);
+    JsonWriter writer = json_writer(response_json(response));
+    session_write_item(&writer, session);
+    response_etag(response, tag);
+}
+
+void
+graph_write_item(JsonWriter *writer, const StoredGraph *graph)
+{
+    char digest[SHA256_HEX_SIZE];
+    sha256_to_hex(&graph->digest, digest);
+    json_write_object_begin(writer);
+    json_member_id(writer, "id", "grf", graph->id.value);
+    json_member_id(writer, "session", "ses", graph->session.value);
+    json_member_string(writer, "media_type", graph->media_type);
+    json_member_string(writer, "digest", digest);
+    json_write_name(writer, "summary");
+    json_write_raw(writer, slice_from_string(graph->summary));
+    json_member_time(writer, "created_at", graph->created_us);
+    json_write_object_end(writer);
+}
+
+void
+graph_write(Response *response, const StoredGraph *graph)
+{
+    char digest[SHA256_HEX_SIZE];
+    sha256_to_hex(&graph->digest, digest);
+    JsonWriter writer = json_writer(response_json(response));
+    graph_write_item(&writer, graph);
+    response_etag(response, digest);
+}
+
+void
+graph_write_location(Response *response, const StoredGraph *graph)
+{
+    char session[ID_TEXT_SIZE];
+    char id[ID_TEXT_SIZE];
+    id_to_text("ses", graph->session.value, session);
+    id_to_text("grf", graph->id.value, id);
+    response_header_format(response, "Location", "/api/v1/sessions/%s/graphs/%s", session, id);
+}

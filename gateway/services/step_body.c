@@ -1,0 +1,247 @@
+#include "gateway/services/step_body.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "shared/json/scanner.h"
+
+typedef struct Reading {
+    Call *call;
+    JsonScanner scanner;
+    const Limits *limits;
+    StepBody body;
+    const char *limit; /* the limit that was passed */
+} Reading;
+
+typedef struct Member {
+    const char *name;
+    bool (*read)(Reading *reading);
+} Member;
+
+/* One object whose members are all in the table; another is a fault that names it. */
+static bool
+read_members(Reading *reading, const Member *members, size_t count, const char *where)
+{
+    Slice name;
+    if (!json_object_begin(&reading->scanner)) {
+        return false;
+    }
+    while (json_object_next(&reading->scanner, &name)) {
+        size_t index = 0;
+        while (index < count && !slice_equals_string(name, members[index].name)) {
+            index++;
+        }
+        if (index == count) {
+            char pointer[128];
+            (void)snprintf(pointer, sizeof pointer, "%s/%.*s", where, SLICE_PRINT(slice_part(name, 0, 64)));
+            call_note(reading->call, pointer, "there is no such member");
+            json_fault(&reading->scanner, "unknown member");
+            return false;
+        }
+        if (!members[index].read(reading)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Doubles a list in the arena when it is full. */
+static void *
+list_room(Reading *reading, const void *items, size_t count, size_t size)
+{
+    enum { FIRST = 4 };
+    const bool is_full = count == 0 || (count >= FIRST && (count & (count - 1)) == 0);
+    if (!is_full) {
+        return (void *)(uintptr_t)items;
+    }
+    void *const larger = arena_alloc(reading->call->arena, (count < FIRST ? FIRST : count * 2) * size);
+    if (larger == NULL) {
+        json_fault(&reading->scanner, "the request needs more memory than a call may use");
+        return NULL;
+    }
+    if (count > 0) {
+        memcpy(larger, items, count * size);
+    }
+    return larger;
+}
+
+static bool
+within(Reading *reading, size_t count, uint64_t maximum, const char *limit)
+{
+    if (count < maximum) {
+        return true;
+    }
+    reading->limit = limit;
+    json_fault(&reading->scanner, "too many");
+    return false;
+}
+
+static bool
+read_feeds(Reading *reading)
+{
+    StepBody *const body = &reading->body;
+    Slice name;
+    if (!json_object_begin(&reading->scanner)) {
+        return false;
+    }
+    while (json_object_next(&reading->scanner, &name)) {
+        StepFeedText *const feeds = list_room(reading, body->feeds, body->feed_count, sizeof *feeds);
+        if (feeds == NULL || !within(reading, body->feed_count, reading->limits->step_feeds, "step_feeds") ||
+            !json_skip(&reading->scanner, &feeds[body->feed_count].json)) {
+            return false;
+        }
+        feeds[body->feed_count++].name = name;
+        body->feeds = feeds;
+    }
+    return true;
+}
+
+static bool
+read_names(Reading *reading, const Slice **ret_names, size_t *ret_count)
+{
+    if (!json_array_begin(&reading->scanner)) {
+        return false;
+    }
+    while (json_array_next(&reading->scanner)) {
+        Slice *const names = list_room(reading, *ret_names, *ret_count, sizeof *names);
+        if (names == NULL || !within(reading, *ret_count, reading->limits->step_fetches, "step_fetches") ||
+            !json_string(&reading->scanner, reading->call->arena, &names[*ret_count])) {
+            return false;
+        }
+        *ret_names = names;
+        (*ret_count)++;
+    }
+    return true;
+}
+
+static bool
+read_graph(Reading *reading)
+{
+    return json_string(&reading->scanner, reading->call->arena, &reading->body.graph);
+}
+
+static bool
+read_fetches(Reading *reading)
+{
+    return read_names(reading, &reading->body.fetches, &reading->body.fetch_count);
+}
+
+static bool
+read_targets(Reading *reading)
+{
+    return read_names(reading, &reading->body.targets, &reading->body.target_count);
+}
+
+static bool
+read_timeout(Reading *reading)
+{
+    if (!json_uint64(&reading->scanner, &reading->body.timeout_ms)) {
+        return false;
+    }
+    if (reading->body.timeout_ms == 0 || reading->body.timeout_ms > reading->limits->step_timeout_ms) {
+        reading->limit = "step_timeout_ms";
+        json_fault(&reading->scanner, "out of range");
+        return false;
+    }
+    return true;
+}
+
+/* One word of a list; its position. */
+static bool
+read_word(Reading *reading, const char *const *words, size_t count, size_t *ret_index)
+{
+    Slice word;
+    if (!json_string(&reading->scanner, reading->call->arena, &word)) {
+        return false;
+    }
+    for (size_t index = 0; index < count; index++) {
+        if (slice_equals_string(word, words[index])) {
+            *ret_index = index;
+            return true;
+        }
+    }
+    json_fault(&reading->scanner, "none of the words that may stand here");
+    return false;
+}
+
+static bool
+read_trace(Reading *reading)
+{
+    static const char *const words[] = {"none", "partition", "node"};
+    size_t index = 0;
+    const bool is_read = read_word(reading, words, COUNT_OF(words), &index);
+    reading->body.has_trace = index == 2;
+    return is_read;
+}
+
+static bool
+read_record(Reading *reading)
+{
+    static const char *const words[] = {"batched", "durable"};
+    size_t index = 0;
+    const bool is_read = read_word(reading, words, COUNT_OF(words), &index);
+    reading->body.is_durable = index == 1;
+    return is_read;
+}
+
+static bool
+read_priority(Reading *reading)
+{
+    if (!json_int64(&reading->scanner, &reading->body.priority)) {
+        return false;
+    }
+    if (reading->body.priority < 0 || reading->body.priority > 2) {
+        json_fault(&reading->scanner, "a priority is 0, 1 or 2");
+        return false;
+    }
+    return true;
+}
+
+static bool
+read_idempotent(Reading *reading)
+{
+    return json_boolean(&reading->scanner, &reading->body.is_idempotent);
+}
+
+static bool
+read_options(Reading *reading)
+{
+    static const Member members[] = {
+        {"timeout_ms", read_timeout},
+        {"trace", read_trace},
+        {"priority", read_priority},
+        {"idempotent", read_idempotent},
+        {"record", read_record},
+    };
+    return read_members(reading, members, COUNT_OF(members), "/options");
+}
+
+Status
+step_body_read(Call *call, Slice json, const Limits *limits, StepBody *ret_body)
+{
+    static const Member members[] = {
+        {"graph", read_graph},
+        {"feeds", read_feeds},
+        {"fetches", read_fetches},
+        {"targets", read_targets},
+        {"options", read_options},
+    };
+    Reading reading = {
+        .call = call,
+        .limits = limits,
+        .body = {.timeout_ms = limits->step_timeout_default_ms, .priority = 1},
+    };
+    json_scan_begin(&reading.scanner, json, (int)limits->json_depth);
+    (void)read_members(&reading, members, COUNT_OF(members), "");
+    if (json_scan_end(call, &reading.scanner) != STATUS_OK) {
+        const LimitField *const limit =
+            reading.limit == NULL ? NULL : limit_find(slice_from_string(reading.limit));
+        if (limit != NULL) {
+            return call_fail(call, STATUS_OUT_OF_RANGE, "the limit %s is %llu %s", limit->name,
+                (unsigned long long)limit_value(limits, limit), limit->unit);
+        }
+        return call_wrap(call, "the request is no step");
+    }
+    *ret_body = reading.body;
+    return STATUS_OK;
+}

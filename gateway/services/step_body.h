@@ -1,0 +1,32 @@
+/* The request of a step, as openapi's StepRequest has it: read without copying; feeds stay text until their
+ * dtypes are known.
+ *
+ * Ownership: slices point into the body or live in call->arena.
+ * Errors:    INVALID_ARGUMENT with line and column, or naming the member; OUT_OF_RANGE above a limit. */
+#pragma once
+
+#include "gateway/domain/limits.h"
+#include "shared/base/call.h"
+#include "shared/base/slice.h"
+
+typedef struct StepFeedText {
+    Slice name;
+    Slice json;
+} StepFeedText;
+
+typedef struct StepBody {
+    Slice graph; /* "grf_…", empty: the session's newest */
+    const StepFeedText *feeds;
+    size_t feed_count;
+    const Slice *fetches;
+    size_t fetch_count;
+    const Slice *targets;
+    size_t target_count;
+    uint64_t timeout_ms;
+    int64_t priority;
+    bool has_trace;
+    bool is_durable;    /* the record is written before the step runs */
+    bool is_idempotent; /* the caller says that it may run twice */
+} StepBody;
+
+MUST_USE Status step_body_read(Call *call, Slice json, const Limits *limits, StepBody *ret_body);

@@ -1,0 +1,208 @@
+#include "gateway/services/step_call.h"
+
+#include <string.h>
+
+#include "gateway/services/plan_obtain.h"
+#include "shared/base/clock.h"
+#include "shared/tensor/tensor_json.h"
+
+static void
+step_call_release(void *resource)
+{
+    StepCall *const step = resource;
+    for (size_t index = 0; step->feeds != NULL && index < step->body.feed_count; index++) {
+        tensor_unref(&step->feeds[index]);
+    }
+    for (size_t index = 0; step->outputs != NULL && index < step->plan->fetch_count; index++) {
+        tensor_unref(&step->outputs[index]);
+    }
+    session_snapshot_unref(step->session);
+    graph_snapshot_unref(step->graph);
+    plan_unref(step->plan);
+}
+
+StepCall *
+step_call_new(Exchange *exchange)
+{
+    const Request *const request = exchange_request(exchange);
+    Call *const call = exchange_call(exchange);
+    StepCall *const step = arena_alloc(call->arena, sizeof *step);
+    if (step == NULL || arena_defer(call->arena, step_call_release, step) == NULL) {
+        return NULL;
+    }
+    step->exchange = exchange;
+    step->loop = request->services;
+    step->call = call;
+    step->tenant = request->principal.tenant;
+    step->id = (StepId){uuid_new()};
+    step->received_us = clock_wall_us();
+    return step;
+}
+
+/* --- The stages ------------------------------------------------------------------------------------------- */
+
+static Status
+take_body(StepCall *step, Slice json)
+{
+    if (!step->has_body) {
+        TRY(step_body_read(step->call, json, &step->loop->gateway->limits, &step->body));
+        step->has_body = true;
+    }
+    return STATUS_OK;
+}
+
+static Status
+take_session(StepCall *step, Store *store, bool *ret_needs_job)
+{
+    GraphCache *const graphs = step->loop->gateway->graphs;
+    if (step->session != NULL) {
+        return STATUS_OK;
+    }
+    step->session = graph_cache_session(graphs, step->tenant, step->session_id, clock_monotonic_ns());
+    if (step->session != NULL) {
+        return STATUS_OK;
+    }
+    if (store == NULL) {
+        *ret_needs_job = true;
+        return STATUS_OK;
+    }
+    return graph_cache_load_session(
+        step->call, graphs, store, step->tenant, step->session_id, &step->session);
+}
+
+static Status
+graph_wanted(const StepCall *step, GraphId *ret_id)
+{
+    if (step->body.graph.size > 0) {
+        return id_from_text("grf", step->body.graph, &ret_id->value)
+                   ? STATUS_OK
+                   : call_fail(step->call, STATUS_NOT_FOUND, "graph '%.*s' does not exist",
+                         SLICE_PRINT(slice_part(step->body.graph, 0, 64)));
+    }
+    if (uuid_is_zero(step->session->newest.value)) {
+        return call_fail(step->call, STATUS_FAILED_PRECONDITION, "the session has no graph yet: create one first");
+    }
+    *ret_id = step->session->newest;
+    return STATUS_OK;
+}
+
+static Status
+take_graph(StepCall *step, Store *store, bool *ret_needs_job)
+{
+    GraphCache *const graphs = step->loop->gateway->graphs;
+    GraphSnapshot wanted = {.tenant = step->tenant, .session = step->session_id};
+    if (step->graph != NULL) {
+        return STATUS_OK;
+    }
+    TRY(graph_wanted(step, &wanted.id));
+    step->graph = graph_cache_graph(graphs, wanted.tenant, wanted.session, wanted.id);
+    if (step->graph != NULL) {
+        return STATUS_OK;
+    }
+    if (store == NULL) {
+        *ret_needs_job = true;
+        return STATUS_OK;
+    }
+    return graph_cache_load_graph(step->call, graphs, store, &wanted, &step->graph);
+}
+
+/* Reads one feed by the dtype that the graph fixes for it. */
+static Status
+read_feed(StepCall *step, const StepFeedText *text, SignatureFeed *feed, Tensor *ret_tensor)
+{
+    JsonScanner scanner;
+    Slice ref = {0};
+    Dtype dtype = DTYPE_INVALID;
+    Shape shape;
+    TRY(plan_describe_feed(step->call, step->graph->graph, text->name, &dtype, &shape));
+    json_scan_begin(&scanner, text->json, (int)step->loop->gateway->limits.json_depth);
+    const TensorJsonOptions options = {
+        .expected = dtype,
+        .byte_size_max = (size_t)step->loop->gateway->limits.json_body_bytes,
+    };
+    const Status status = tensor_json_read(step->call, &scanner, options, ret_tensor, &ref);
+    if (status != STATUS_OK) {
+        return call_wrap(step->call, "feed '%.*s'", SLICE_PRINT(slice_part(text->name, 0, 128)));
+    }
+    if (ref.size > 0) {
+        return call_fail(step->call, STATUS_UNIMPLEMENTED, "feed '%.*s': feeds by reference are not served yet",
+            SLICE_PRINT(slice_part(text->name, 0, 128)));
+    }
+    *feed = (SignatureFeed){.name = text->name, .dtype = ret_tensor->dtype, .shape = shape_unknown()};
+    return STATUS_OK;
+}
+
+/* Feeds in the order they were given, the signature, then the feeds in the signature's order. */
+static Status
+take_signature(StepCall *step)
+{
+    Arena *const arena = step->call->arena;
+    const size_t count = step->body.feed_count;
+    if (step->has_signature) {
+        return STATUS_OK;
+    }
+    SignatureFeed *const feeds = arena_alloc(arena, (count + 1) * sizeof *feeds);
+    Tensor *const tensors = arena_alloc(arena, (count + 1) * sizeof *tensors);
+    step->feeds = arena_alloc(arena, (count + 1) * sizeof *step->feeds);
+    if (feeds == NULL || tensors == NULL || step->feeds == NULL) {
+        step->feeds = NULL;
+        return call_fail_memory(step->call, "the feeds of a step");
+    }
+    for (size_t index = 0; index < count; index++) {
+        /* Into step->feeds first: what has been read is given back whatever happens next. */
+        TRY(read_feed(step, &step->body.feeds[index], &feeds[index], &step->feeds[index]));
+    }
+    const Signature given = {
+        .feeds = feeds,
+        .feed_count = count,
+        .fetches = step->body.fetches,
+        .fetch_count = step->body.fetch_count,
+        .targets = step->body.targets,
+        .target_count = step->body.target_count,
+        .options = step->session->options,
+    };
+    TRY(signature_make(step->call, slice_from_string(step->graph->id_text), &given, &step->signature));
+    memcpy(tensors, step->feeds, count * sizeof *tensors);
+    for (size_t index = 0; index < count; index++) {
+        size_t position = 0;
+        if (!signature_find_feed(&step->signature, feeds[index].name, &position)) {
+            return call_fail(step->call, STATUS_INTERNAL, "a feed is missing from its own signature");
+        }
+        step->feeds[position] = tensors[index];
+    }
+    step->has_signature = true;
+    return STATUS_OK;
+}
+
+static Status
+take_plan(StepCall *step, const Store *store, bool *ret_needs_job)
+{
+    PlanCache *const plans = step->loop->gateway->plans;
+    step->plan = plan_cache_find(plans, step->signature.key);
+    if (step->plan == NULL && store == NULL) {
+        *ret_needs_job = true;
+        return STATUS_OK;
+    }
+    if (step->plan == NULL) {
+        const PlanRequest request = {.graph = step->graph->graph, .signature = &step->signature};
+        TRY(plan_obtain(step->call, plans, &request, &step->plan));
+    }
+    step->outputs = arena_alloc(step->call->arena, (step->plan->fetch_count + 1) * sizeof *step->outputs);
+    return step->outputs == NULL ? call_fail_memory(step->call, "the outputs of a step") : STATUS_OK;
+}
+
+Status
+step_call_prepare(StepCall *step, Slice json, Store *store, bool *ret_needs_job)
+{
+    *ret_needs_job = false;
+    TRY(take_body(step, json));
+    TRY(take_session(step, store, ret_needs_job));
+    if (!*ret_needs_job) {
+        TRY(take_graph(step, store, ret_needs_job));
+    }
+    if (!*ret_needs_job) {
+        TRY(take_signature(step));
+        TRY(take_plan(step, store, ret_needs_job));
+    }
+    return STATUS_OK;
+}
