@@ -13,7 +13,7 @@ $(OUT)/tests/%.o: PACKAGE_CFLAGS = $(call pkg_config,$(sort $(PACKAGES)),--cflag
 TEST_ARCHIVES := $(OUT)/libgateway.a $(OUT)/libworker.a $(OUT)/libshared.a
 WRAPPED_ALLOCATORS := -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=aligned_alloc
 $(OUT)/tests/%_test: $(OUT)/tests/%_test.c.o $(SUPPORT) $(TEST_ARCHIVES)
-	@echo "LINK $@"; $(CC) $(LDFLAGS) $(WRAPPED_ALLOCATORS) -o $@ $^ -lcmocka $(PACKAGE_LIBS)
+	@echo "LINK $@"; $(CC) $(LDFLAGS) $(WRAPPED_ALLOCATORS) -o $@ $^ -lcmocka -lcurl $(PACKAGE_LIBS)
 
 FUZZ_DRIVER := $(if $(filter fuzz,$(VARIANT)),,$(OUT)/tests/fuzz/corpus_runner.c.o)
 $(OUT)/tests/fuzz/%_fuzz: $(OUT)/tests/fuzz/%_fuzz.c.o $(FUZZ_DRIVER) $(TEST_ARCHIVES)
@@ -22,7 +22,7 @@ $(OUT)/tests/fuzz/%_fuzz: $(OUT)/tests/fuzz/%_fuzz.c.o $(FUZZ_DRIVER) $(TEST_ARC
 # Every tests/bench/<name>_bench.c is one program that prints what it measured.
 BENCH_PROGRAMS := $(patsubst %.c,$(OUT)/%,$(sort $(wildcard tests/bench/*_bench.c)))
 $(OUT)/tests/bench/%_bench: $(OUT)/tests/bench/%_bench.c.o $(SUPPORT) $(TEST_ARCHIVES)
-	@echo "LINK $@"; $(CC) $(LDFLAGS) $(WRAPPED_ALLOCATORS) -o $@ $^ -lcmocka $(PACKAGE_LIBS)
+	@echo "LINK $@"; $(CC) $(LDFLAGS) $(WRAPPED_ALLOCATORS) -o $@ $^ -lcmocka -lcurl $(PACKAGE_LIBS)
 bench: $(BENCH_PROGRAMS) ; @for program in $^; do $$program || exit 1; done
 
 test: ; @tools/install_packages build test && $(MAKE) --no-print-directory run-tests

@@ -421,7 +421,6 @@ connection_accept(WorkerLoop *loop, int fd)
     if (h2_accept(&accepting, loop->loop, fd, &options, &connection->h2) != STATUS_OK) {
         list_remove(&connection->link);
         memory_free(connection);
-        socket_close(fd);
     }
 }
 

@@ -1,0 +1,118 @@
+/* Steps through the whole of Sluice: REST, plan, two worker processes, and back. */
+#include <signal.h>
+
+#include "tests/support/cluster.h"
+#include "tests/support/cmocka_all.h"
+
+/* y = x·w + b; x [1,2]. */
+static const char affine[] =
+    "{\"node\":["
+    "{\"name\":\"x\",\"op\":\"Placeholder\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"}}},"
+    "{\"name\":\"w\",\"op\":\"Const\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"},\"value\":{\"tensor\":"
+    "{\"dtype\":\"DT_FLOAT\",\"tensorShape\":{\"dim\":[{\"size\":\"2\"},{\"size\":\"2\"}]},"
+    "\"floatVal\":[1,2,3,4]}}}},"
+    "{\"name\":\"b\",\"op\":\"Const\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"},\"value\":{\"tensor\":"
+    "{\"dtype\":\"DT_FLOAT\",\"tensorShape\":{\"dim\":[{\"size\":\"2\"}]},\"floatVal\":[10,20]}}}},"
+    "{\"name\":\"xw\",\"op\":\"MatMul\",\"input\":[\"x\",\"w\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}}},"
+    "{\"name\":\"y\",\"op\":\"Add\",\"input\":[\"xw\",\"b\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}}}]}";
+
+static const char spread[] = "{\"slots\":2,\"placement\":\"spread\"}";
+
+static void
+a_graph_cut_across_two_workers_gives_its_result(void **state)
+{
+    Cluster *const cluster = *state;
+    AUTO_REST response = {0};
+    cluster_session(cluster, spread);
+    cluster_graph(cluster, affine);
+    cluster_step(cluster, "{\"feeds\":{\"x\":[[1,2]]},\"fetches\":[\"y\",\"xw:0\"]}", &response);
+    assert_int_equal(response.status, 200);
+    assert_non_null(strstr(rest_text(&response),
+        "\"outputs\":{\"y\":{\"dtype\":\"float32\",\"shape\":[1,2],\"data\":[17,30]},"
+        "\"xw:0\":{\"dtype\":\"float32\",\"shape\":[1,2],\"data\":[7,10]}}"));
+    assert_non_null(strstr(rest_text(&response), "\"slot\":0,\"task\":"));
+    assert_non_null(strstr(rest_text(&response), "\"slot\":1,\"task\":"));
+}
+
+static void
+one_slot_and_two_slots_give_the_same_bits(void **state)
+{
+    Cluster *const cluster = *state;
+    static const char body[] = "{\"feeds\":{\"x\":[[0.1,-3.7]]},\"fetches\":[\"y\"]}";
+    AUTO_REST local = {0};
+    AUTO_REST cut = {0};
+    cluster_session(cluster, "{}");
+    cluster_graph(cluster, affine);
+    cluster_step(cluster, body, &local);
+    cluster_session(cluster, spread);
+    cluster_graph(cluster, affine);
+    cluster_step(cluster, body, &cut);
+    assert_int_equal(local.status, 200);
+    assert_int_equal(cut.status, 200);
+    assert_string_equal(
+        strstr(rest_text(&local), "\"outputs\""), strstr(rest_text(&cut), "\"outputs\""));
+}
+
+static void
+a_restarted_worker_is_invisible(void **state)
+{
+    Cluster *const cluster = *state;
+    static const char body[] = "{\"feeds\":{\"x\":[[1,2]]},\"fetches\":[\"y\"]}";
+    cluster_session(cluster, spread);
+    cluster_graph(cluster, affine);
+    for (int round = 0; round < 2; round++) {
+        AUTO_REST response = {0};
+        cluster_step(cluster, body, &response);
+        assert_int_equal(response.status, 200);
+        (void)process_stop(&cluster->workers[round], SIGKILL);
+        assert_true(cluster_restart_worker(cluster, round));
+    }
+    AUTO_REST last = {0};
+    cluster_step(cluster, body, &last);
+    assert_int_equal(last.status, 200);
+    assert_non_null(strstr(rest_text(&last), "[17,30]"));
+}
+
+static void
+what_is_wrong_with_a_step_is_said(void **state)
+{
+    Cluster *const cluster = *state;
+    static const struct {
+        const char *body;
+        int status;
+        const char *message;
+    } cases[] = {
+        {"{\"feeds\":{\"x\":[[1,2,3]]},\"fetches\":[\"y\"]}", 400, "node 'xw': "},
+        {"{\"feeds\":{\"x\":[[1,2]]},\"fetches\":[\"nope\"]}", 404, "'nope'"},
+        {"{\"feeds\":{\"nope\":[[1,2]]},\"fetches\":[\"y\"]}", 404, "'nope'"},
+        {"{\"feeds\":{},\"fetches\":[\"y\"]}", 400, "'x'"},
+        {"{\"feeds\":{\"x\":[[1,2]]}}", 400, "fetch"},
+        {"{\"feeds\":{\"x\":[[1,\"a\"]]},\"fetches\":[\"y\"]}", 400, "feed 'x'"},
+        {"{\"fetches\":[\"y\"],\"speed\":9}", 400, "/speed"},
+        {"{\"fetches\":[\"y\"", 400, "line 1"},
+        {"{\"graph\":\"grf_00000000000070008000000000000009\",\"fetches\":[\"y\"]}", 404, "does not exist"},
+    };
+    cluster_session(cluster, "{}");
+    cluster_graph(cluster, affine);
+    for (size_t index = 0; index < COUNT_OF(cases); index++) {
+        AUTO_REST response = {0};
+        cluster_step(cluster, cases[index].body, &response);
+        if (response.status != cases[index].status ||
+            strstr(rest_text(&response), cases[index].message) == NULL) {
+            fail_msg("%s: %d %s", cases[index].body, response.status, rest_text(&response));
+        }
+        assert_string_equal(rest_header(&response, "Content-Type"), "application/problem+json");
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CLUSTER_TEST(a_graph_cut_across_two_workers_gives_its_result),
+        CLUSTER_TEST(one_slot_and_two_slots_give_the_same_bits),
+        CLUSTER_TEST(a_restarted_worker_is_invisible),
+        CLUSTER_TEST(what_is_wrong_with_a_step_is_said),
+    };
+    return cmocka_run_group_tests_name("step", tests, NULL, NULL);
+}

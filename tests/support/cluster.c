@@ -1,0 +1,194 @@
+#include "tests/support/cluster.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "shared/base/memory.h"
+#include "tests/support/cmocka_all.h"
+
+static void
+pause_ms(long milliseconds)
+{
+    const struct timespec pause = {.tv_nsec = milliseconds * 1000000};
+    (void)nanosleep(&pause, NULL);
+}
+
+static bool
+start_worker(Cluster *cluster, int index, const char *address)
+{
+    char name[16];
+    const char *arguments[PROCESS_ARGUMENTS_MAX] = {"--listen", address, "--name", name, "--threads", "2"};
+    size_t count = 6;
+    (void)snprintf(name, sizeof name, "w%d", index);
+    const char *const *more = cluster->options.worker_arguments;
+    for (; more != NULL && *more != NULL && count + 1 < PROCESS_ARGUMENTS_MAX; more++) {
+        arguments[count++] = *more;
+    }
+    return process_start(&cluster->workers[index], "sluice-worker", arguments);
+}
+
+static bool
+start_gateway(Cluster *cluster, const char *address)
+{
+    char workers[CLUSTER_WORKER_MAX * ADDRESS_TEXT_SIZE] = "";
+    for (int index = 0; index < cluster->options.worker_count; index++) {
+        const size_t used = strlen(workers);
+        (void)snprintf(workers + used, sizeof workers - used, "%s%s", index == 0 ? "" : ",",
+            cluster->workers[index].address);
+    }
+    const char *arguments[PROCESS_ARGUMENTS_MAX] = {"--listen", address, "--database", cluster->conninfo,
+        "--workers", workers, "--auth", cluster->options.has_keys ? "keys" : "off"};
+    size_t count = 8;
+    const char *const *more = cluster->options.gateway_arguments;
+    for (; more != NULL && *more != NULL && count + 1 < PROCESS_ARGUMENTS_MAX; more++) {
+        arguments[count++] = *more;
+    }
+    return process_start(&cluster->gateway, "sluice-gateway", arguments);
+}
+
+static int
+count_of(const char *text, const char *part)
+{
+    int count = 0;
+    for (const char *found = strstr(text, part); found != NULL; found = strstr(found + 1, part)) {
+        count++;
+    }
+    return count;
+}
+
+/* Every worker serves, under a task number. */
+static bool
+await_ready(Cluster *cluster)
+{
+    for (int attempt = 0; attempt < 200; attempt++) {
+        AUTO_REST ready = {0};
+        AUTO_REST workers = {0};
+        cluster_send(cluster, "GET", "/readyz", NULL, &ready);
+        cluster_send(cluster, "GET", "/api/v1/workers", NULL, &workers);
+        const int serving = cluster->options.has_keys && cluster->key[0] == '\0'
+                                ? cluster->options.worker_count
+                                : count_of(rest_text(&workers), "\"state\":\"serving\"");
+        if (ready.status == 200 && serving == cluster->options.worker_count &&
+            strstr(rest_text(&workers), "\"task\":-1") == NULL) {
+            return true;
+        }
+        pause_ms(25);
+    }
+    return false;
+}
+
+bool
+cluster_start(Cluster *cluster, const ClusterOptions *options)
+{
+    void *database = NULL;
+    *cluster = (Cluster){.options = *options};
+    cluster->options.worker_count = options->worker_count == 0 ? 2 : options->worker_count;
+    if (database_setup(&database) != 0) {
+        return false;
+    }
+    cluster->database = database;
+    (void)snprintf(cluster->conninfo, sizeof cluster->conninfo, "%s", cluster->database->conninfo);
+    for (int index = 0; index < cluster->options.worker_count; index++) {
+        if (!start_worker(cluster, index, "127.0.0.1:0")) {
+            return false;
+        }
+    }
+    return start_gateway(cluster, "127.0.0.1:0") && await_ready(cluster);
+}
+
+void
+cluster_stop(Cluster *cluster)
+{
+    (void)process_stop(&cluster->gateway, SIGTERM);
+    for (int index = 0; index < CLUSTER_WORKER_MAX; index++) {
+        (void)process_stop(&cluster->workers[index], SIGTERM);
+    }
+    void *database = cluster->database;
+    if (database != NULL) {
+        (void)database_teardown(&database);
+    }
+}
+
+bool
+cluster_restart_gateway(Cluster *cluster)
+{
+    char address[ADDRESS_TEXT_SIZE];
+    (void)snprintf(address, sizeof address, "%s", cluster->gateway.address);
+    return start_gateway(cluster, address) && await_ready(cluster);
+}
+
+bool
+cluster_restart_worker(Cluster *cluster, int index)
+{
+    char address[ADDRESS_TEXT_SIZE];
+    (void)snprintf(address, sizeof address, "%s", cluster->workers[index].address);
+    return start_worker(cluster, index, address) && await_ready(cluster);
+}
+
+int
+cluster_setup(void **state)
+{
+    Cluster *const cluster = memory_new(1, sizeof *cluster);
+    *state = cluster;
+    return cluster != NULL && cluster_start(cluster, &(ClusterOptions){0}) ? 0 : -1;
+}
+
+int
+cluster_teardown(void **state)
+{
+    cluster_stop(*state);
+    memory_free(*state);
+    return 0;
+}
+
+void
+cluster_send(
+    Cluster *cluster, const char *method, const char *path, const char *body, RestResponse *ret_response)
+{
+    char url[CLUSTER_URL_SIZE];
+    const char *const headers[] = {cluster->key, NULL};
+    (void)snprintf(url, sizeof url, "http://%s%s", cluster->gateway.address, path);
+    const RestRequest request = {
+        .method = method,
+        .url = url,
+        .body = slice_from_string(body),
+        .headers = cluster->key[0] == '\0' ? NULL : headers,
+    };
+    rest_send(&request, ret_response);
+}
+
+static void
+make(Cluster *cluster, const char *path, const char *body, char *ret_id, size_t size)
+{
+    AUTO_REST response = {0};
+    cluster_send(cluster, "POST", path, body, &response);
+    if (response.status / 100 != 2 || !rest_member(&response, "id", ret_id, size)) {
+        fail_msg("POST %s: %d %s", path, response.status, rest_text(&response));
+    }
+}
+
+void
+cluster_session(Cluster *cluster, const char *options)
+{
+    char body[256];
+    (void)snprintf(body, sizeof body, "{\"name\":\"test\",\"options\":%s}", options);
+    make(cluster, "/api/v1/sessions", body, cluster->session, sizeof cluster->session);
+}
+
+void
+cluster_graph(Cluster *cluster, const char *graph)
+{
+    char path[128];
+    (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/graphs", cluster->session);
+    make(cluster, path, graph, cluster->graph, sizeof cluster->graph);
+}
+
+void
+cluster_step(Cluster *cluster, const char *body, RestResponse *ret_response)
+{
+    char path[128];
+    (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/steps", cluster->session);
+    cluster_send(cluster, "POST", path, body, ret_response);
+}

@@ -1,0 +1,50 @@
+/* A whole Sluice for one test: a database of its own, workers, a gateway, all as processes on loopback. */
+#pragma once
+
+#include "tests/support/database.h"
+#include "tests/support/process.h"
+#include "tests/support/rest.h"
+
+enum { CLUSTER_WORKER_MAX = 4, CLUSTER_URL_SIZE = 512 };
+
+typedef struct ClusterOptions {
+    int worker_count;                     /* 0: 2 */
+    bool has_keys;                        /* --auth=keys instead of off */
+    const char *const *gateway_arguments; /* more, NULL-terminated; NULL: none */
+    const char *const *worker_arguments;
+} ClusterOptions;
+
+typedef struct Cluster {
+    Database *database;
+    ClusterOptions options;
+    Process gateway;
+    Process workers[CLUSTER_WORKER_MAX];
+    char conninfo[160];
+    char session[64]; /* of cluster_session() */
+    char graph[64];   /* of cluster_graph() */
+    char key[128];    /* "Authorization: Bearer …", sent when not empty */
+} Cluster;
+
+/* Comes back when the gateway is ready and all its workers serve. False when something does not come up. */
+bool cluster_start(Cluster *cluster, const ClusterOptions *options);
+void cluster_stop(Cluster *cluster);
+
+/* Starts the gateway anew on the same address, or a worker on its own. */
+bool cluster_restart_gateway(Cluster *cluster);
+bool cluster_restart_worker(Cluster *cluster, int index);
+
+/* cmocka's setup and teardown with two workers and --auth=off; *state is a Cluster. */
+int cluster_setup(void **state);
+int cluster_teardown(void **state);
+#define CLUSTER_TEST(test) cmocka_unit_test_setup_teardown(test, cluster_setup, cluster_teardown)
+
+/* A request to the gateway; `path` starts with '/'; `body` NULL: none. */
+void cluster_send(
+    Cluster *cluster, const char *method, const char *path, const char *body, RestResponse *ret_response);
+
+/* Makes a session with these options (JSON) and a graph in it (GraphDef JSON); fails the test when refused. */
+void cluster_session(Cluster *cluster, const char *options);
+void cluster_graph(Cluster *cluster, const char *graph);
+
+/* POST …/steps of the session; the body is the StepRequest. */
+void cluster_step(Cluster *cluster, const char *body, RestResponse *ret_response);
