@@ -119,6 +119,22 @@ flight_begin(PlanCache *cache, Slice key)
     }
 }
 
+Plan *
+plan_cache_find(PlanCache *cache, Slice key)
+{
+    Plan *plan = NULL;
+    (void)pthread_mutex_lock(&cache->mutex);
+    Entry *const entry = map_get(cache->entries, key);
+    if (entry != NULL) {
+        list_remove(&entry->link);
+        list_append(&cache->used, &entry->link);
+        cache->stats.hit_count++;
+        plan = plan_ref(entry->plan);
+    }
+    (void)pthread_mutex_unlock(&cache->mutex);
+    return plan;
+}
+
 PlanLookup
 plan_cache_get(PlanCache *cache, Slice key, PlanWaiter *waiter, Plan **ret_plan)
 {

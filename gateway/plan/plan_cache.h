@@ -50,6 +50,10 @@ MUST_USE PlanCache *plan_cache_new(size_t byte_size_max);
 /* Once nobody compiles or waits any more. NULL is allowed. */
 void plan_cache_free(PlanCache *cache);
 
+/* The plan, with a reference for the receiver, or NULL; obliges to nothing. For a loop, which leaves the
+ * compiling to a job thread. */
+MUST_USE Plan *plan_cache_find(PlanCache *cache, Slice key);
+
 /* FOUND fills ret_plan. WAIT takes the waiter, whose on_ready is set. */
 MUST_USE PlanLookup plan_cache_get(PlanCache *cache, Slice key, PlanWaiter *waiter, Plan **ret_plan);
 
