@@ -27,6 +27,16 @@ bind_note_holder(Dispatcher *dispatcher, const WorkerInfo *worker, const PlanPar
 }
 
 void
+bind_note_restart(Dispatcher *dispatcher, const WorkerInfo *worker, Slice incarnation)
+{
+    Roster *const changed = roster_with_incarnation(dispatcher->workers, worker->address, incarnation);
+    if (changed != NULL) {
+        roster_unref(dispatcher->workers);
+        dispatcher->workers = changed;
+    }
+}
+
+void
 bind_load(Dispatcher *dispatcher, const WorkerInfo *worker, int change)
 {
     const Slice key = slice_from_string(worker->address);

@@ -1,6 +1,7 @@
 #include "gateway/dispatch/directory.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "shared/base/memory.h"
@@ -46,6 +47,20 @@ roster_find(const Roster *list, const char *address)
         }
     }
     return NULL;
+}
+
+Roster *
+roster_with_incarnation(const Roster *list, const char *address, Slice incarnation)
+{
+    Roster *const changed = roster_new(list->count);
+    for (size_t index = 0; changed != NULL && index < list->count; index++) {
+        WorkerInfo *const worker = &changed->workers[index];
+        *worker = list->workers[index];
+        if (strcmp(worker->address, address) == 0) {
+            (void)snprintf(worker->incarnation, sizeof worker->incarnation, "%.*s", SLICE_PRINT(incarnation));
+        }
+    }
+    return changed;
 }
 
 Directory *

@@ -43,6 +43,8 @@ typedef struct Roster {
 MUST_USE Roster *roster_new(size_t count);
 Roster *roster_ref(Roster *list);
 void roster_unref(Roster *list); /* NULL is allowed */
+/* The same list, but for one worker's incarnation. NULL without memory. */
+MUST_USE Roster *roster_with_incarnation(const Roster *list, const char *address, Slice incarnation);
 const WorkerInfo *roster_find(const Roster *list, const char *address);
 
 typedef struct Directory Directory;

@@ -175,7 +175,9 @@ slot_failed(SlotRun *slot, Status status, const char *message)
         step_end(step, status, message);
         return;
     }
-    (void)snprintf(step->avoided, sizeof step->avoided, "%s", slot_worker(slot)->name);
+    if (status == STATUS_UNAVAILABLE) {
+        (void)snprintf(step->avoided, sizeof step->avoided, "%s", slot_worker(slot)->name);
+    }
     step->is_restarting = true;
     step->start.run = restart_deferred;
     loop_defer(step->dispatcher->loop, &step->start);
@@ -266,6 +268,27 @@ run_on_frame(UpstreamCall *call, Frame *frame)
     tensor_unref(&frame->tensor);
 }
 
+/* A refusal before the run began: one status document instead of frames. */
+static void
+slot_refused(SlotRun *slot, UpstreamCall *call)
+{
+    AUTO_ARENA arena = arena_new(STATUS_ARENA_SIZE_MAX);
+    Call reading = {.arena = arena};
+    WireStatus status;
+    char message[ERROR_MESSAGE_SIZE];
+    if (arena == NULL || wire_status_read(&reading, upstream_body(call), &status) != STATUS_OK) {
+        slot_failed(slot, STATUS_INTERNAL, "a worker's answer has no status");
+        return;
+    }
+    (void)snprintf(message, sizeof message, "%.*s", SLICE_PRINT(status.message));
+    const bool has_restarted =
+        status.incarnation.size > 0 && !slice_equals_string(status.incarnation, slot_worker(slot)->incarnation);
+    if (has_restarted) {
+        bind_note_restart(slot->step->dispatcher, slot_worker(slot), status.incarnation);
+    }
+    slot_failed(slot, status.code, message);
+}
+
 static void
 run_on_done(UpstreamCall *call, Status status, const char *message)
 {
@@ -281,7 +304,7 @@ run_on_done(UpstreamCall *call, Status status, const char *message)
     } else if (slot->state == SLOT_REGISTERING) {
         registration_await(slot);
     } else if (!slot->has_status) {
-        slot_failed(slot, STATUS_INTERNAL, "a worker's answer has no status");
+        slot_refused(slot, call);
     } else {
         slot_done(slot);
     }

@@ -79,6 +79,9 @@ typedef struct WorkerLoad {
 MUST_USE Status bind_slots(Call *call, StepRun *step);
 const WorkerInfo *slot_worker(const SlotRun *slot);
 void bind_note_holder(Dispatcher *dispatcher, const WorkerInfo *worker, const PlanPartition *partition);
+
+/* The worker has restarted as another incarnation, before discovery has told. */
+void bind_note_restart(Dispatcher *dispatcher, const WorkerInfo *worker, Slice incarnation);
 void bind_load(Dispatcher *dispatcher, const WorkerInfo *worker, int change);
 
 /* --- register.c ------------------------------------------------------------------------------------------- */

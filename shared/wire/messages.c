@@ -209,6 +209,7 @@ static const Member status_members[] = {
     {"message", read_text, offsetof(WireStatus, message)},
     {"node", read_text, offsetof(WireStatus, node)},
     {"reason", read_text, offsetof(WireStatus, reason)},
+    {"incarnation", read_text, offsetof(WireStatus, incarnation)},
     {"missing_blobs", read_digests, 0},
     {0},
 };
@@ -230,6 +231,7 @@ wire_status_write(Buffer *buffer, const WireStatus *status)
     write_present(&writer, "message", status->message);
     write_present(&writer, "node", status->node);
     write_present(&writer, "reason", status->reason);
+    write_present(&writer, "incarnation", status->incarnation);
     if (status->missing_blob_count > 0) {
         json_write_name(&writer, "missing_blobs");
         json_write_array_begin(&writer);

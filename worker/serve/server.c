@@ -33,6 +33,7 @@ request_refuse(WorkerRequest *request, Status status)
     const WireStatus refusal = {
         .code = status,
         .message = slice_from_string(request->call.error.message),
+        .incarnation = slice_from_string(request->worker->incarnation),
     };
     worker_answer_status(request, &refusal);
 }
