@@ -93,8 +93,8 @@ bind_fixed(Call *call, StepRun *step, size_t slot, int32_t task)
             return STATUS_OK;
         }
     }
-    return call_fail(call, STATUS_UNAVAILABLE, "slot %zu asks for task %d, and no serving worker has it", slot,
-        task);
+    return call_fail(
+        call, STATUS_UNAVAILABLE, "slot %zu asks for task %d, and no serving worker has it", slot, task);
 }
 
 static Status

@@ -59,7 +59,8 @@ publish(Discovery *discovery)
     directory_publish(discovery->directory, list);
 }
 
-/* --- One answer ------------------------------------------------------------------------------------------- */
+/* --- One answer -------------------------------------------------------------------------------------------
+ */
 
 static void
 copy_text(char *target, size_t size, Slice text)
@@ -132,7 +133,8 @@ poll_done(UpstreamCall *call, Status status, const char *message)
 
 static const UpstreamEvents poll_events = {.on_done = poll_done};
 
-/* --- The round -------------------------------------------------------------------------------------------- */
+/* --- The round --------------------------------------------------------------------------------------------
+ */
 
 static void
 target_poll(Target *target)
@@ -159,7 +161,8 @@ static void
 poll_all(Timer *timer)
 {
     Discovery *const discovery = (Discovery *)(void *)((char *)timer - offsetof(Discovery, timer));
-    const uint32_t interval_ms = discovery->options.interval_ms == 0 ? INTERVAL_MS : discovery->options.interval_ms;
+    const uint32_t interval_ms =
+        discovery->options.interval_ms == 0 ? INTERVAL_MS : discovery->options.interval_ms;
     for (size_t index = 0; index < discovery->target_count; index++) {
         target_poll(&discovery->targets[index]);
     }

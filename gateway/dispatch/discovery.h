@@ -1,5 +1,5 @@
-/* Asks every configured worker for its status, once a second, and publishes what it learns. Three misses, or a
- * new incarnation, and the worker counts as lost until it answers again.
+/* Asks every configured worker for its status, once a second, and publishes what it learns. Three misses, or
+ * a new incarnation, and the worker counts as lost until it answers again.
  *
  * Ownership: the discovery owns its poll calls; it publishes into a Directory that outlives it.
  * Threads:   one loop's thread.
@@ -16,8 +16,8 @@ typedef struct DiscoveryOptions {
     size_t address_count;
     uint32_t interval_ms; /* 0: 1000 */
     UpstreamOptions upstream;
-    /* A worker's name was seen for the first time, or came back as another incarnation: its task number may be
-     * looked up now, and told with discovery_set_task(). May be NULL. */
+    /* A worker's name was seen for the first time, or came back as another incarnation: its task number may
+     * be looked up now, and told with discovery_set_task(). May be NULL. */
     void (*on_seen)(void *context, const WorkerInfo *worker);
     void *context;
 } DiscoveryOptions;

@@ -19,7 +19,7 @@ typedef struct Registration {
     char tenant[UUID_TEXT_SIZE];
     char session[ID_TEXT_SIZE];
     WorkerInfo worker;
-    int round;           /* how often the partition has been put */
+    int round; /* how often the partition has been put */
     int blobs_in_flight;
     Status status; /* of the blobs */
     char message[ERROR_MESSAGE_SIZE];
@@ -41,7 +41,8 @@ registration_end(Registration *registration, Status status, const char *message)
     memory_free(registration);
 }
 
-/* --- Requests --------------------------------------------------------------------------------------------- */
+/* --- Requests ---------------------------------------------------------------------------------------------
+ */
 
 static UpstreamCall *
 put(Registration *registration, const char *path, const UpstreamEvents *events)
@@ -74,7 +75,8 @@ answer_status(UpstreamCall *call, Call *reading, WireStatus *ret_status)
         return STATUS_OK;
     }
     if (wire_status_read(reading, upstream_body(call), ret_status) != STATUS_OK) {
-        *ret_status = (WireStatus){.code = STATUS_INTERNAL, .message = SLICE("the worker refused without a reason")};
+        *ret_status =
+            (WireStatus){.code = STATUS_INTERNAL, .message = SLICE("the worker refused without a reason")};
     }
     return ret_status->code;
 }
@@ -91,7 +93,8 @@ blob_put_done(UpstreamCall *call, Status status, const char *message)
     }
     if (answer.code != STATUS_OK && registration->status == STATUS_OK) {
         registration->status = answer.code;
-        (void)snprintf(registration->message, sizeof registration->message, "%.*s", SLICE_PRINT(answer.message));
+        (void)snprintf(
+            registration->message, sizeof registration->message, "%.*s", SLICE_PRINT(answer.message));
     }
     if (--registration->blobs_in_flight > 0) {
         return;
@@ -141,8 +144,8 @@ put_blobs(Registration *registration, const WireStatus *answer)
             break;
         }
         registration->blobs_in_flight++;
-        upstream_write_buffer(call, slice_of(blob->tensor.data, tensor_byte_size(&blob->tensor)),
-            blob->tensor.buffer);
+        upstream_write_buffer(
+            call, slice_of(blob->tensor.data, tensor_byte_size(&blob->tensor)), blob->tensor.buffer);
         upstream_end(call);
     }
     if (--registration->blobs_in_flight == 0) {
@@ -202,7 +205,8 @@ session_put_done(UpstreamCall *call, Status status, const char *message)
 
 static const UpstreamEvents session_events = {.on_done = session_put_done};
 
-/* --- The door --------------------------------------------------------------------------------------------- */
+/* --- The door ---------------------------------------------------------------------------------------------
+ */
 
 static Registration *
 registration_new(const SlotRun *slot, const char *key)
@@ -228,8 +232,8 @@ void
 registration_await(SlotRun *slot)
 {
     char key[KEY_SIZE];
-    (void)snprintf(key, sizeof key, "%s %s %s", slot_worker(slot)->address, slot->step->tenant,
-        slot->partition->digest);
+    (void)snprintf(
+        key, sizeof key, "%s %s %s", slot_worker(slot)->address, slot->step->tenant, slot->partition->digest);
     Registration *registration = map_get(slot->step->dispatcher->registrations, slice_from_string(key));
     if (registration != NULL) {
         list_append(&registration->waiting, &slot->waiting);

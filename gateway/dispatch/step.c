@@ -1,5 +1,5 @@
-/* Happy path: step_start() defers the start to this turn's end → attempt_begin() binds the slots and sends one
- * run request each → on_frame hands outputs on and notes each slot's status → when the last slot is done,
+/* Happy path: step_start() defers the start to this turn's end → attempt_begin() binds the slots and sends
+ * one run request each → on_frame hands outputs on and notes each slot's status → when the last slot is done,
  * step_finish() tells the caller, then the workers (CleanupGraph, if more than one took part).
  *
  * Failures:
@@ -28,7 +28,8 @@ enum {
 
 static void attempt_begin(StepRun *step);
 
-/* --- Ending ----------------------------------------------------------------------------------------------- */
+/* --- Ending -----------------------------------------------------------------------------------------------
+ */
 
 static void
 step_free(StepRun *step)
@@ -149,7 +150,8 @@ step_end(StepRun *step, Status status, const char *message)
     loop_defer(step->dispatcher->loop, &step->start);
 }
 
-/* --- One slot --------------------------------------------------------------------------------------------- */
+/* --- One slot ---------------------------------------------------------------------------------------------
+ */
 
 static void
 restart_deferred(Task *task)
@@ -209,7 +211,8 @@ slot_output(SlotRun *slot, const Frame *frame)
     if (frame->kind == FRAME_DEAD) {
         char message[ERROR_MESSAGE_SIZE];
         (void)snprintf(message, sizeof message,
-            "fetch '%.*s' has no value: it lies on a branch that was not taken", SLICE_PRINT(step->plan->fetches[fetch]));
+            "fetch '%.*s' has no value: it lies on a branch that was not taken",
+            SLICE_PRINT(step->plan->fetches[fetch]));
         slot_failed(slot, STATUS_INVALID_ARGUMENT, message);
     } else if (!step->is_delivered[fetch]) {
         step->is_delivered[fetch] = true;
@@ -281,8 +284,8 @@ slot_refused(SlotRun *slot, UpstreamCall *call)
         return;
     }
     (void)snprintf(message, sizeof message, "%.*s", SLICE_PRINT(status.message));
-    const bool has_restarted =
-        status.incarnation.size > 0 && !slice_equals_string(status.incarnation, slot_worker(slot)->incarnation);
+    const bool has_restarted = status.incarnation.size > 0 &&
+                               !slice_equals_string(status.incarnation, slot_worker(slot)->incarnation);
     if (has_restarted) {
         bind_note_restart(slot->step->dispatcher, slot_worker(slot), status.incarnation);
     }
@@ -312,7 +315,8 @@ run_on_done(UpstreamCall *call, Status status, const char *message)
 
 static const UpstreamEvents run_events = {.on_frame = run_on_frame, .on_done = run_on_done};
 
-/* --- The run request -------------------------------------------------------------------------------------- */
+/* --- The run request --------------------------------------------------------------------------------------
+ */
 
 static void
 run_describe(const SlotRun *slot, WireRun *run)
@@ -359,8 +363,8 @@ run_write_body(UpstreamCall *call, const SlotRun *slot)
     for (size_t index = 0; index < slot->partition->feed_count; index++) {
         char name[24];
         const int size = snprintf(name, sizeof name, "%zu", index);
-        upstream_write_tensor(call, slice_of(name, (size_t)size),
-            &slot->step->feeds[slot->partition->feeds[index]]);
+        upstream_write_tensor(
+            call, slice_of(name, (size_t)size), &slot->step->feeds[slot->partition->feeds[index]]);
     }
     upstream_end(call);
 }
@@ -405,7 +409,8 @@ slot_registered(SlotRun *slot, Status status, const char *message)
     }
 }
 
-/* --- Starting --------------------------------------------------------------------------------------------- */
+/* --- Starting ---------------------------------------------------------------------------------------------
+ */
 
 static void
 slot_reset(SlotRun *slot, StepRun *step, const PlanPartition *partition)
@@ -496,7 +501,8 @@ step_cancel(StepRun *step)
     step_end(step, STATUS_CANCELLED, "the caller gave up");
 }
 
-/* --- The dispatcher --------------------------------------------------------------------------------------- */
+/* --- The dispatcher ---------------------------------------------------------------------------------------
+ */
 
 Dispatcher *
 dispatcher_new(Loop *loop, Directory *directory, const UpstreamOptions *options)

@@ -10,9 +10,9 @@
 
 #include "gateway/dispatch/directory.h"
 #include "gateway/plan/plan.h"
-#include "shared/upstream/upstream.h"
 #include "shared/base/uuid.h"
 #include "shared/net/loop.h"
+#include "shared/upstream/upstream.h"
 
 enum { STEP_ATTEMPT_MAX = 3 };
 
@@ -29,11 +29,11 @@ typedef struct StepRun StepRun;
 
 typedef struct StepRequest {
     StepId id;
-    Plan *plan;           /* a reference is taken */
-    const Tensor *feeds;  /* in the plan's order of feeds; references are taken */
+    Plan *plan;          /* a reference is taken */
+    const Tensor *feeds; /* in the plan's order of feeds; references are taken */
     size_t feed_count;
-    const char *tenant;   /* whose partitions and constants these are */
-    const char *session;  /* "ses_…" */
+    const char *tenant;  /* whose partitions and constants these are */
+    const char *session; /* "ses_…" */
     const char *request_id;
     uint64_t deadline_ns; /* monotonic */
     bool is_pure;         /* may be tried again */
@@ -65,8 +65,8 @@ typedef struct StepEvents {
 } StepEvents;
 
 /* Starts; never calls back from within. NULL without memory. */
-MUST_USE StepRun *step_start(Dispatcher *dispatcher, const StepRequest *request, const StepEvents *events,
-    void *context);
+MUST_USE StepRun *step_start(
+    Dispatcher *dispatcher, const StepRequest *request, const StepEvents *events, void *context);
 
 /* Stops the work on every worker; on_done(CANCELLED) follows within this turn. */
 void step_cancel(StepRun *run);

@@ -72,7 +72,8 @@ typedef struct WorkerLoad {
     int running;
 } WorkerLoad;
 
-/* --- bind.c ----------------------------------------------------------------------------------------------- */
+/* --- bind.c -----------------------------------------------------------------------------------------------
+ */
 
 /* Chooses a worker for every slot: a fixed task gets its worker; others the least loaded one that this step
  * does not use yet, holders of the partition first. UNAVAILABLE with the reason when there is none. */
@@ -84,12 +85,14 @@ void bind_note_holder(Dispatcher *dispatcher, const WorkerInfo *worker, const Pl
 void bind_note_restart(Dispatcher *dispatcher, const WorkerInfo *worker, Slice incarnation);
 void bind_load(Dispatcher *dispatcher, const WorkerInfo *worker, int change);
 
-/* --- register.c ------------------------------------------------------------------------------------------- */
+/* --- register.c -------------------------------------------------------------------------------------------
+ */
 
 /* Registers the slot's partition on its worker (once, however many slots wait for it), then calls
  * slot_registered(). */
 void registration_await(SlotRun *slot);
 
-/* --- step.c ----------------------------------------------------------------------------------------------- */
+/* --- step.c -----------------------------------------------------------------------------------------------
+ */
 
 void slot_registered(SlotRun *slot, Status status, const char *message);

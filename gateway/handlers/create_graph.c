@@ -22,7 +22,8 @@ source_copy(Call *call, Slice bytes, TensorBuffer **ret_source)
 }
 
 static Status
-store_graph(Call *call, const Request *request, const StoredGraph *wanted, StoredGraph *ret_graph, bool *ret_is_new)
+store_graph(
+    Call *call, const Request *request, const StoredGraph *wanted, StoredGraph *ret_graph, bool *ret_is_new)
 {
     Store *store = NULL;
     TRY(request_store(call, request, &store));

@@ -1,10 +1,11 @@
 /* createStep: runs a step and answers with its result.
  *
- * Happy path: start() prepares on the loop from the caches → step_start() dispatches → outputs are kept as they
- * come → on_done() writes the step as JSON. On a miss, or with a large body, preparing goes to a job thread first.
+ * Happy path: start() prepares on the loop from the caches → step_start() dispatches → outputs are kept as
+ * they come → on_done() writes the step as JSON. On a miss, or with a large body, preparing goes to a job
+ * thread first.
  *
- * Failures: whatever stage fails ends the exchange with its Status; a client that hangs up cancels the step on
- * every worker. */
+ * Failures: whatever stage fails ends the exchange with its Status; a client that hangs up cancels the step
+ * on every worker. */
 #include "gateway/services/step_call.h"
 
 #include "shared/base/clock.h"
@@ -13,7 +14,8 @@
 
 enum { LOOP_BODY_SIZE_MAX = 256 * 1024, BODY_SIZE_MAX = 64 << 20 };
 
-/* --- The reply -------------------------------------------------------------------------------------------- */
+/* --- The reply --------------------------------------------------------------------------------------------
+ */
 
 static void
 write_outputs(JsonWriter *writer, const StepCall *step)
@@ -67,7 +69,8 @@ write_step(Buffer *buffer, const StepCall *step, const StepReport *report)
     json_write_object_end(&writer);
 }
 
-/* --- Running ---------------------------------------------------------------------------------------------- */
+/* --- Running ----------------------------------------------------------------------------------------------
+ */
 
 static void
 step_output(void *context, uint32_t fetch, const Tensor *tensor)
@@ -86,9 +89,10 @@ step_done(void *context, const StepReport *report)
         exchange_finish(step->exchange);
         return;
     }
-    const Status status = report->node[0] == '\0'
-                              ? call_fail(step->call, report->status, "%s", report->message)
-                              : call_fail(step->call, report->status, "node '%s': %s", report->node, report->message);
+    const Status status =
+        report->node[0] == '\0'
+            ? call_fail(step->call, report->status, "%s", report->message)
+            : call_fail(step->call, report->status, "node '%s': %s", report->node, report->message);
     exchange_fail(step->exchange, status);
 }
 
@@ -134,7 +138,8 @@ dispatch(StepCall *step)
     exchange_on_cancel(step->exchange, client_gone, step);
 }
 
-/* --- Preparing -------------------------------------------------------------------------------------------- */
+/* --- Preparing --------------------------------------------------------------------------------------------
+ */
 
 static Status
 prepare_on_job(Call *call, void *job_context, void *owner)

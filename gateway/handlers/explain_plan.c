@@ -1,5 +1,5 @@
-/* explainPlan: what a step of this signature would do: every node's slot and why, partitions, transfers, and the
- * workers its slots would be bound to now. */
+/* explainPlan: what a step of this signature would do: every node's slot and why, partitions, transfers, and
+ * the workers its slots would be bound to now. */
 #include <stdio.h>
 
 #include "gateway/services/gateway.h"
@@ -24,8 +24,9 @@ load(Call *call, const Request *request, SessionSnapshot **ret_session, GraphSna
     if (*ret_graph == NULL) {
         TRY(graph_cache_load_graph(call, graphs, store, &wanted, ret_graph));
     }
-    return arena_defer(call->arena, graph_snapshot_unref, *ret_graph) == NULL ? call_fail_memory(call, "a plan")
-                                                                             : STATUS_OK;
+    return arena_defer(call->arena, graph_snapshot_unref, *ret_graph) == NULL
+               ? call_fail_memory(call, "a plan")
+               : STATUS_OK;
 }
 
 /* A plan needs to know which tensors are fed, not their values. */
@@ -54,7 +55,8 @@ write_workers(JsonWriter *writer, Directory *directory)
     for (size_t index = 0; index < roster->count; index++) {
         if (roster->workers[index].state == WORKER_SERVING) {
             char device[48];
-            (void)snprintf(device, sizeof device, "/job:worker/replica:0/task:%d", roster->workers[index].task);
+            (void)snprintf(
+                device, sizeof device, "/job:worker/replica:0/task:%d", roster->workers[index].task);
             json_write_string(writer, device);
         }
     }

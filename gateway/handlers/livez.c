@@ -1,6 +1,6 @@
 /* livez: the process and its loop are alive. Never touches the database. */
-#include "gateway/http/handler.h"
 #include "gateway/http/exchange.h"
+#include "gateway/http/handler.h"
 
 static void
 start(Exchange *exchange)

@@ -100,9 +100,9 @@ page_parse(Call *call, const Request *request, PageQuery *ret_page)
 {
     uint64_t size = 0;
     TRY(request_query_uint64(call, request, "page_size", INT32_MAX, &size));
-    PageQuery page = {.size = size == 0              ? PAGE_QUERY_SIZE_DEFAULT
-                         : size < PAGE_QUERY_SIZE_MAX ? (uint32_t)size
-                                                : PAGE_QUERY_SIZE_MAX};
+    PageQuery page = {.size = size == 0                    ? PAGE_QUERY_SIZE_DEFAULT
+                              : size < PAGE_QUERY_SIZE_MAX ? (uint32_t)size
+                                                           : PAGE_QUERY_SIZE_MAX};
     const Slice token = request_query(request, "page_token");
     if (token.size > 0) {
         TRY(token_parse(call, request, token, &page.after));

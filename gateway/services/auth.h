@@ -1,5 +1,5 @@
-/* What credentials are worth: API keys, checked against the database once and remembered for a few seconds, so
- * that a revoked key is refused everywhere within AUTH_FRESH_MS.
+/* What credentials are worth: API keys, checked against the database once and remembered for a few seconds,
+ * so that a revoked key is refused everywhere within AUTH_FRESH_MS.
  *
  * With --auth=off, which is only possible on loopback, everybody is the tenant `default` and an operator.
  *

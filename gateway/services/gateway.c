@@ -12,7 +12,8 @@
 
 enum { CHECK_ARENA_SIZE_MAX = 1 << 20 };
 
-/* --- Job threads ------------------------------------------------------------------------------------------ */
+/* --- Job threads ------------------------------------------------------------------------------------------
+ */
 
 Status
 job_store(Call *call, JobContext *context, StoreRole role, Store **ret_store)
@@ -54,7 +55,8 @@ job_context_free(void *owner)
     memory_free(context);
 }
 
-/* --- Workers ---------------------------------------------------------------------------------------------- */
+/* --- Workers ----------------------------------------------------------------------------------------------
+ */
 
 /* A worker was seen: its task number, which its name keeps for ever, comes from the database. */
 typedef struct TaskJob {
@@ -77,8 +79,7 @@ task_find(Job *job, void *context)
         .address = task_job->worker.address,
         .incarnation = task_job->worker.incarnation,
     };
-    const bool is_found = arena != NULL &&
-                          job_store(&call, context, STORE_ROLE_QUEUE, &store) == STATUS_OK &&
+    const bool is_found = arena != NULL && job_store(&call, context, STORE_ROLE_QUEUE, &store) == STATUS_OK &&
                           workers_upsert(&call, store, &seen, &record) == STATUS_OK;
     if (is_found) {
         task_job->task = (int32_t)record.task;
@@ -105,8 +106,8 @@ worker_seen(void *context, const WorkerInfo *worker)
     if (task_job == NULL) {
         return;
     }
-    log_event(LOG_INFO, "worker found", log_text("worker", worker->name), log_text("address", worker->address),
-        log_text("incarnation", worker->incarnation));
+    log_event(LOG_INFO, "worker found", log_text("worker", worker->name),
+        log_text("address", worker->address), log_text("incarnation", worker->incarnation));
     task_job->gateway = gateway;
     task_job->worker = *worker;
     task_job->task = -1;
@@ -118,7 +119,8 @@ worker_seen(void *context, const WorkerInfo *worker)
     }
 }
 
-/* --- Loops ------------------------------------------------------------------------------------------------ */
+/* --- Loops ------------------------------------------------------------------------------------------------
+ */
 
 static void
 drain_check(Timer *timer)
@@ -145,7 +147,8 @@ static void
 request_log(void *services, const RequestRecord *record)
 {
     (void)services;
-    log_event(LOG_INFO, "request", log_text("request_id", record->request_id), log_text("method", record->method),
+    log_event(LOG_INFO, "request", log_text("request_id", record->request_id),
+        log_text("method", record->method),
         log_text("operation", record->operation_id == NULL ? "" : record->operation_id),
         log_slice("target", record->target), log_integer("status", record->http_status),
         log_text("tenant", record->principal->tenant_name), log_text("key", record->principal->key_id),
@@ -209,7 +212,8 @@ loops_open(Call *call, Gateway *gateway, const GatewayOptions *options)
     return STATUS_OK;
 }
 
-/* --- The gateway ------------------------------------------------------------------------------------------ */
+/* --- The gateway ------------------------------------------------------------------------------------------
+ */
 
 static Status
 schema_check(Call *call, const char *conninfo)
@@ -224,15 +228,16 @@ static Status
 open_parts(Call *call, Gateway *gateway, const GatewayOptions *options)
 {
     if (options->is_open && !address_is_loopback(options->listen)) {
-        return call_fail(call, STATUS_FAILED_PRECONDITION, "--auth=off is refused on '%s': it is no loopback address",
-            options->listen);
+        return call_fail(call, STATUS_FAILED_PRECONDITION,
+            "--auth=off is refused on '%s': it is no loopback address", options->listen);
     }
     TRY(schema_check(call, options->conninfo));
     gateway->directory = directory_new();
     gateway->plans = plan_cache_new(options->plan_cache_size);
     gateway->graphs = graph_cache_new(options->graph_cache_size);
     gateway->auth = auth_cache_new(options->pepper);
-    if (gateway->directory == NULL || gateway->plans == NULL || gateway->graphs == NULL || gateway->auth == NULL) {
+    if (gateway->directory == NULL || gateway->plans == NULL || gateway->graphs == NULL ||
+        gateway->auth == NULL) {
         return call_fail_memory(call, "the gateway's caches");
     }
     const JobPoolOptions jobs = {
@@ -250,7 +255,8 @@ open_parts(Call *call, Gateway *gateway, const GatewayOptions *options)
         .on_seen = worker_seen,
         .context = gateway,
     };
-    return discovery_start(call, gateway->loops[0]->loop, gateway->directory, &discovery, &gateway->discovery);
+    return discovery_start(
+        call, gateway->loops[0]->loop, gateway->directory, &discovery, &gateway->discovery);
 }
 
 Status

@@ -2,8 +2,8 @@
  * dispatcher.
  *
  * Ownership: made and freed by main.c.
- * Threads:   a Gateway is shared; what it points to locks inside or is immutable. A GatewayLoop belongs to its
- *            loop's thread; handlers on job threads read only its `gateway`. */
+ * Threads:   a Gateway is shared; what it points to locks inside or is immutable. A GatewayLoop belongs to
+ * its loop's thread; handlers on job threads read only its `gateway`. */
 #pragma once
 
 #include "gateway/dispatch/directory.h"

@@ -1,8 +1,8 @@
 /* Sessions and graphs as this process knows them: immutable snapshots, so that a step whose graph was used
  * before asks the database for nothing.
  *
- * A session's snapshot is good for SESSION_FRESH_MS: within it another replica's change is not seen yet. Graphs
- * never change; they leave when the bound is passed, the least used first.
+ * A session's snapshot is good for SESSION_FRESH_MS: within it another replica's change is not seen yet.
+ * Graphs never change; they leave when the bound is passed, the least used first.
  *
  * Ownership: snapshots are refcounted; the cache holds one reference each.
  * Threads:   any; one lock, held for the look-up alone. Loading waits for the database: job threads only.
@@ -44,10 +44,10 @@ void graph_cache_free(GraphCache *cache); /* NULL is allowed */
 SessionSnapshot *graph_cache_session(GraphCache *cache, TenantId tenant, SessionId id, uint64_t now_ns);
 GraphSnapshot *graph_cache_graph(GraphCache *cache, TenantId tenant, SessionId session, GraphId id);
 
-MUST_USE Status graph_cache_load_session(
-    Call *call, GraphCache *cache, Store *store, TenantId tenant, SessionId id, SessionSnapshot **ret_session);
-MUST_USE Status graph_cache_load_graph(Call *call, GraphCache *cache, Store *store,
-    const GraphSnapshot *wanted, GraphSnapshot **ret_graph);
+MUST_USE Status graph_cache_load_session(Call *call, GraphCache *cache, Store *store, TenantId tenant,
+    SessionId id, SessionSnapshot **ret_session);
+MUST_USE Status graph_cache_load_graph(
+    Call *call, GraphCache *cache, Store *store, const GraphSnapshot *wanted, GraphSnapshot **ret_graph);
 
 /* A graph that was just made. Takes a new reference to it. */
 void graph_cache_put(GraphCache *cache, const GraphSnapshot *identity, Graph *graph, size_t byte_size);

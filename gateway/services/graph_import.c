@@ -67,7 +67,8 @@ graph_import(Call *call, GraphFormat format, TensorBuffer *source, uint64_t node
     return graph_link(call, def, op_find, (GraphLimits){.node_count_max = node_count_max}, ret_graph);
 }
 
-/* --- The summary ------------------------------------------------------------------------------------------ */
+/* --- The summary ------------------------------------------------------------------------------------------
+ */
 
 static void
 write_ops(JsonWriter *writer, const Graph *graph)

@@ -34,9 +34,8 @@ key_command(Call *call, const Config *config)
 {
     const char *const verb = config_word(config, 1);
     const char *const tenant_name = config_word(config, 2) == NULL ? "default" : config_word(config, 2);
-    const char *const scopes = config_word(config, 2) == NULL || config_word(config, 3) == NULL
-                                   ? ""
-                                   : config_word(config, 3);
+    const char *const scopes =
+        config_word(config, 2) == NULL || config_word(config, 3) == NULL ? "" : config_word(config, 3);
     if (verb == NULL || strcmp(verb, "create") != 0) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "usage: sluice-gateway key create [TENANT] [SCOPES]");
     }

@@ -23,7 +23,8 @@ wait_end(PlanWaiter *waiter, const PlanOutcome *outcome)
     Wait *const wait = (Wait *)(void *)waiter;
     (void)pthread_mutex_lock(&wait->lock);
     wait->outcome = *outcome;
-    (void)snprintf(wait->message, sizeof wait->message, "%s", outcome->message == NULL ? "" : outcome->message);
+    (void)snprintf(
+        wait->message, sizeof wait->message, "%s", outcome->message == NULL ? "" : outcome->message);
     wait->is_ready = true;
     (void)pthread_cond_signal(&wait->ready);
     (void)pthread_mutex_unlock(&wait->lock);

@@ -39,7 +39,8 @@ step_call_new(Exchange *exchange)
     return step;
 }
 
-/* --- The stages ------------------------------------------------------------------------------------------- */
+/* --- The stages -------------------------------------------------------------------------------------------
+ */
 
 static Status
 take_body(StepCall *step, Slice json)
@@ -80,7 +81,8 @@ graph_wanted(const StepCall *step, GraphId *ret_id)
                          SLICE_PRINT(slice_part(step->body.graph, 0, 64)));
     }
     if (uuid_is_zero(step->session->newest.value)) {
-        return call_fail(step->call, STATUS_FAILED_PRECONDITION, "the session has no graph yet: create one first");
+        return call_fail(
+            step->call, STATUS_FAILED_PRECONDITION, "the session has no graph yet: create one first");
     }
     *ret_id = step->session->newest;
     return STATUS_OK;
@@ -125,7 +127,8 @@ read_feed(StepCall *step, const StepFeedText *text, SignatureFeed *feed, Tensor 
         return call_wrap(step->call, "feed '%.*s'", SLICE_PRINT(slice_part(text->name, 0, 128)));
     }
     if (ref.size > 0) {
-        return call_fail(step->call, STATUS_UNIMPLEMENTED, "feed '%.*s': feeds by reference are not served yet",
+        return call_fail(step->call, STATUS_UNIMPLEMENTED,
+            "feed '%.*s': feeds by reference are not served yet",
             SLICE_PRINT(slice_part(text->name, 0, 128)));
     }
     *feed = (SignatureFeed){.name = text->name, .dtype = ret_tensor->dtype, .shape = shape_unknown()};

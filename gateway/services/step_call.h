@@ -1,8 +1,8 @@
 /* One synchronous step, from its request to its reply.
  *
- * Preparing has one straight line (body → session → graph → feeds → signature → plan) that is walked on the loop
- * with the caches alone and, when one of them misses, once more on a job thread that may load and compile; what
- * is done is not done again.
+ * Preparing has one straight line (body → session → graph → feeds → signature → plan) that is walked on the
+ * loop with the caches alone and, when one of them misses, once more on a job thread that may load and
+ * compile; what is done is not done again.
  *
  * Ownership: a StepCall lives in its exchange's arena, which gives its references back.
  * Threads:   the exchange's: the loop, or the job thread while offloaded. */
@@ -29,13 +29,13 @@ typedef struct StepCall {
 
     StepId id;
     StepRun *run;
-    Tensor *outputs; /* by the plan's fetch */
+    Tensor *outputs;      /* by the plan's fetch */
     uint64_t received_us; /* wall clock */
 } StepCall;
 
 /* NULL when memory ends. */
 MUST_USE StepCall *step_call_new(Exchange *exchange);
 
-/* Walks the line as far as it goes. Without a store (on the loop) *ret_needs_job says that the rest needs one.
- * Errors are those of each stage. */
+/* Walks the line as far as it goes. Without a store (on the loop) *ret_needs_job says that the rest needs
+ * one. Errors are those of each stage. */
 MUST_USE Status step_call_prepare(StepCall *step, Slice json, Store *store, bool *ret_needs_job);

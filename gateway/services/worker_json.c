@@ -13,8 +13,8 @@ static void
 write_device(JsonWriter *writer, const WorkerInfo *worker, const WorkerDevice *device)
 {
     char name[96];
-    (void)snprintf(name, sizeof name, "/job:worker/replica:0/task:%d/device:%s:%lld", worker->task, device->type,
-        (long long)device->id);
+    (void)snprintf(name, sizeof name, "/job:worker/replica:0/task:%d/device:%s:%lld", worker->task,
+        device->type, (long long)device->id);
     json_write_object_begin(writer);
     json_member_string(writer, "name", name);
     json_member_string(writer, "type", device->type);

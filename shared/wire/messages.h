@@ -65,7 +65,7 @@ typedef struct WireStatus {
     Slice message;
     Slice node;
     Slice reason;
-    Slice incarnation; /* of the worker that answers, when it is not the one that was asked */
+    Slice incarnation;          /* of the worker that answers, when it is not the one that was asked */
     const Slice *missing_blobs; /* digests */
     size_t missing_blob_count;
 } WireStatus;

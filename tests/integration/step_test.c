@@ -56,8 +56,7 @@ one_slot_and_two_slots_give_the_same_bits(void **state)
     cluster_step(cluster, body, &cut);
     assert_http(200, &local);
     assert_http(200, &cut);
-    assert_string_equal(
-        strstr(rest_text(&local), "\"outputs\""), strstr(rest_text(&cut), "\"outputs\""));
+    assert_string_equal(strstr(rest_text(&local), "\"outputs\""), strstr(rest_text(&cut), "\"outputs\""));
 }
 
 static void

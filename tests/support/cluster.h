@@ -42,7 +42,8 @@ int cluster_teardown(void **state);
 void cluster_send(
     Cluster *cluster, const char *method, const char *path, const char *body, RestResponse *ret_response);
 
-/* Makes a session with these options (JSON) and a graph in it (GraphDef JSON); fails the test when refused. */
+/* Makes a session with these options (JSON) and a graph in it (GraphDef JSON); fails the test when refused.
+ */
 void cluster_session(Cluster *cluster, const char *options);
 void cluster_graph(Cluster *cluster, const char *graph);
 

@@ -92,8 +92,7 @@ rest_member(const RestResponse *response, const char *name, char *ret_value, siz
     char quoted[64];
     const int length = snprintf(quoted, sizeof quoted, "\"%s\":\"", name);
     const Slice body = buffer_slice(&response->body);
-    const char *const found =
-        body.size == 0 ? NULL : memmem(body.data, body.size, quoted, (size_t)length);
+    const char *const found = body.size == 0 ? NULL : memmem(body.data, body.size, quoted, (size_t)length);
     if (found == NULL) {
         return false;
     }

@@ -7,8 +7,8 @@
 #include "shared/base/buffer.h"
 
 typedef struct RestRequest {
-    const char *method; /* NULL: GET */
-    const char *url;    /* absolute */
+    const char *method;       /* NULL: GET */
+    const char *url;          /* absolute */
     const char *content_type; /* NULL: application/json */
     Slice body;
     const char *const *headers; /* "Name: value", NULL-terminated; NULL: none */
@@ -16,10 +16,10 @@ typedef struct RestRequest {
 } RestRequest;
 
 typedef struct RestResponse {
-    int status;      /* 0: no reply came (curl_code says why) */
-    int curl_code;   /* CURLcode */
-    Buffer headers;  /* raw, one a line */
-    Buffer body;     /* NUL-terminated behind its size */
+    int status;     /* 0: no reply came (curl_code says why) */
+    int curl_code;  /* CURLcode */
+    Buffer headers; /* raw, one a line */
+    Buffer body;    /* NUL-terminated behind its size */
 } RestResponse;
 
 /* Sends one request on a connection of its own. Always fills the response; rest_response_done() frees it. */
@@ -30,7 +30,8 @@ void rest_response_done(RestResponse *response);
 /* The value of a header ("" when there is none), valid until the response is freed. */
 const char *rest_header(RestResponse *response, const char *name);
 
-/* The string member `name` of the body's outermost object, copied to `ret_value`. False when there is none. */
+/* The string member `name` of the body's outermost object, copied to `ret_value`. False when there is none.
+ */
 bool rest_member(const RestResponse *response, const char *name, char *ret_value, size_t size);
 
 /* The body as text, for assertions. */
