@@ -233,6 +233,11 @@ write_retvals(Pruning *pruning)
         const Node *const node = &compile->source->nodes[endpoint.node];
         Slice *const input = arena_alloc(compile->def->arena, sizeof *input);
         uint32_t before = 0;
+        if (node->output_dtypes[endpoint.port] == DTYPE_INVALID) {
+            return call_fail(compile->call, STATUS_UNIMPLEMENTED,
+                "the dtype of fetch '%.*s' is not known: the graph computes it from an unknown op",
+                SLICE_PRINT(compile->request->signature->fetches[fetch]));
+        }
         TRY(count_fetch(compile, counts, &endpoint, &before));
         const NodeDef def = {
             .name = endpoint_name(compile, "_retval", endpoint, before),
@@ -285,7 +290,8 @@ write_inputs(const Compile *compile, const Node *node, NodeDef *def)
     return STATUS_OK;
 }
 
-/* Without "_class", which may name nodes that are gone; placement reads it of the author's node. */
+/* Without "_class", which may name nodes that are gone (placement reads it of the author's node), and without
+ * dtypes that an unknown op left open and a feed in its place now decides. */
 static Status
 write_attrs(const Compile *compile, const Node *node, NodeDef *def)
 {
@@ -294,8 +300,11 @@ write_attrs(const Compile *compile, const Node *node, NodeDef *def)
         return compile_no_memory(compile);
     }
     for (size_t index = 0; index < node->attr_count; index++) {
-        if (!slice_equals_string(node->attrs[index].name, "_class")) {
-            attrs[def->attr_count++] = node->attrs[index];
+        const Attr *const attr = &node->attrs[index];
+        const bool is_unbound =
+            attr->value.kind == ATTR_TYPE && !attr->value.is_list && attr->value.value.type == DTYPE_INVALID;
+        if (!is_unbound && !slice_equals_string(attr->name, "_class")) {
+            attrs[def->attr_count++] = *attr;
         }
     }
     def->attrs = attrs;

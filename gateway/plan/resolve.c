@@ -18,8 +18,14 @@ resolve_feed(
         return call_wrap(call, "feed");
     }
     const Node *const node = &graph->nodes[endpoint.node];
-    /* An unknown op's outputs are unknown too, but a feed may stand in for them. */
-    const Dtype dtype = endpoint.port < node->output_count ? node->output_dtypes[endpoint.port] : feed->dtype;
+    /* What an unknown op gives is unknown too, and so is what follows from it; but a feed may stand in. */
+    Dtype dtype = endpoint.port < node->output_count ? node->output_dtypes[endpoint.port] : DTYPE_INVALID;
+    dtype = dtype == DTYPE_INVALID ? feed->dtype : dtype;
+    if (dtype == DTYPE_INVALID) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT,
+            "feed '%.*s' must say its dtype, for the graph does not: it depends on an unknown op",
+            SLICE_PRINT(feed->name));
+    }
     if (!is_transportable(dtype)) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "feed '%.*s' is a %s and cannot be fed",
             SLICE_PRINT(feed->name), dtype_name(dtype));
@@ -117,10 +123,12 @@ resolve_fetch(const Compile *compile, Slice name, Endpoint *ret_endpoint)
             compile->call, STATUS_INVALID_ARGUMENT, "'%.*s' is both fed and fetched", SLICE_PRINT(name));
     }
     const Node *const node = &compile->source->nodes[endpoint.node];
-    const bool is_known = endpoint.port < node->output_count;
-    if (is_known && !is_transportable(node->output_dtypes[endpoint.port])) {
+    const Dtype dtype =
+        endpoint.port < node->output_count ? node->output_dtypes[endpoint.port] : DTYPE_INVALID;
+    /* An unknown dtype comes from an unknown op, which prune() refuses by name. */
+    if (dtype != DTYPE_INVALID && !is_transportable(dtype)) {
         return call_fail(compile->call, STATUS_INVALID_ARGUMENT, "fetch '%.*s' is a %s and cannot be fetched",
-            SLICE_PRINT(name), dtype_name(node->output_dtypes[endpoint.port]));
+            SLICE_PRINT(name), dtype_name(dtype));
     }
     *ret_endpoint = endpoint;
     return STATUS_OK;

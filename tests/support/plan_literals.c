@@ -34,7 +34,8 @@ make_signature(Call *call, const PlanLiteral *literal, Signature *ret_signature)
     SignatureFeed feeds[NAMES_MAX];
     const size_t feed_count = split_names(literal->feeds, feed_names);
     for (size_t index = 0; index < feed_count; index++) {
-        feeds[index] = (SignatureFeed){.name = feed_names[index], .shape = shape_unknown()};
+        feeds[index] = (SignatureFeed){
+            .name = feed_names[index], .dtype = literal->feed_dtype, .shape = shape_unknown()};
     }
     const Signature given = {
         .feeds = feeds,

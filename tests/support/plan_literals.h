@@ -11,6 +11,7 @@ typedef struct PlanLiteral {
     PlacementPolicy placement;
     uint32_t slot_count; /* 0 means 1 */
     bool has_soft_placement;
+    Dtype feed_dtype; /* DTYPE_INVALID: as the graph says */
 } PlanLiteral;
 
 /* Links against the real ops. Everything but the plan lives in call->arena. */

@@ -154,6 +154,25 @@ an_unfed_placeholder_and_an_unknown_op_are_told_before_anything_runs(void **stat
     assert_non_null(first_partition(call, &(PlanLiteral){.graph = unknown, .feeds = "x", .fetches = "b"}));
 }
 
+static void
+a_feed_may_stand_in_for_an_unknown_op(void **state)
+{
+    Call *const call = *state;
+    static const char graph[] = "u = onnx::Frobnicate()\n"
+                                "r = onnx::Relu(u)\n"
+                                "s = onnx::Relu(r)\n"
+                                "t = NoOp(^s)\n";
+    assert_refused(call, &(PlanLiteral){.graph = graph, .fetches = "s"}, STATUS_UNIMPLEMENTED,
+        "node 'u' needs op 'Frobnicate' of domain 'onnx', which is not known");
+    assert_refused(call, &(PlanLiteral){.graph = graph, .feeds = "r", .targets = "t"},
+        STATUS_INVALID_ARGUMENT,
+        "feed 'r' must say its dtype, for the graph does not: it depends on an unknown op");
+    const PlanLiteral literal = {.graph = graph, .feeds = "r", .targets = "t", .feed_dtype = DTYPE_FLOAT32};
+    assert_string_equal(first_partition(call, &literal), "_arg_r_0 = _Arg()\n"
+                                                         "s = onnx::Relu(_arg_r_0)\n"
+                                                         "t = NoOp(^s)\n");
+}
+
 int
 main(void)
 {
@@ -167,6 +186,7 @@ main(void)
         CALL_TEST(a_tensor_fetched_under_two_names_arrives_under_both),
         CALL_TEST(wrong_names_are_refused_by_name),
         CALL_TEST(an_unfed_placeholder_and_an_unknown_op_are_told_before_anything_runs),
+        CALL_TEST(a_feed_may_stand_in_for_an_unknown_op),
     };
     return cmocka_run_group_tests_name("gateway/plan/prune", tests, NULL, NULL);
 }
