@@ -1,0 +1,190 @@
+#include "tests/support/cmocka_all.h"
+
+#include "tests/support/partition_runs.h"
+#include "worker/runtime/schedule.h"
+
+typedef struct ConvolutionCase {
+    const char *op;
+    const char *attributes;
+    Shape input;
+    Shape filter;
+    bool has_bias;
+} ConvolutionCase;
+
+#define SHAPE4(a, b, c, d)                                                                                   \
+    {                                                                                                        \
+        .rank = 4, .dims = { a, b, c, d }                                                                    \
+    }
+#define SHAPE3(a, b, c)                                                                                      \
+    {                                                                                                        \
+        .rank = 3, .dims = { a, b, c }                                                                       \
+    }
+#define SHAPE5(a, b, c, d, e)                                                                                \
+    {                                                                                                        \
+        .rank = 5, .dims = { a, b, c, d, e }                                                                 \
+    }
+
+static const ConvolutionCase CASES[] = {
+    {"Conv2D", "strides=[1,1,1,1] padding='SAME'", SHAPE4(2, 9, 8, 3), SHAPE4(3, 3, 3, 5), false},
+    {"Conv2D", "strides=[1,2,2,1] padding='SAME'", SHAPE4(1, 10, 7, 4), SHAPE4(5, 3, 4, 6), false},
+    {"Conv2D", "strides=[1,3,2,1] padding='VALID'", SHAPE4(1, 11, 12, 2), SHAPE4(2, 3, 2, 4), false},
+    {"Conv2D", "strides=[1,1,1,1] padding='SAME' dilations=[1,2,3,1]", SHAPE4(1, 9, 9, 4), SHAPE4(3, 3, 2, 6),
+        false},
+    {"Conv2D", "strides=[1,1,1,1] padding='SAME'", SHAPE4(1, 80, 80, 16), SHAPE4(3, 3, 16, 32), false},
+    {"Conv2D", "strides=[1,1,1,1] padding='VALID'", SHAPE4(3, 1, 1, 7), SHAPE4(1, 1, 7, 9), false},
+    {"DepthwiseConv2dNative", "strides=[1,1,1,1] padding='SAME'", SHAPE4(2, 7, 9, 6), SHAPE4(3, 3, 6, 2),
+        false},
+    {"onnx::Conv", "kernel_shape=[3,3] pads=[1,1,1,1]", SHAPE4(2, 3, 9, 11), SHAPE4(8, 3, 3, 3), true},
+    {"onnx::Conv", "kernel_shape=[3,3] pads=[1,1,1,1] strides=[2,2]", SHAPE4(1, 16, 60, 62),
+        SHAPE4(40, 16, 3, 3), true},
+    {"onnx::Conv", "kernel_shape=[5,1] pads=[0,0,4,0] group=2", SHAPE4(1, 6, 13, 5), SHAPE4(4, 3, 5, 1),
+        false},
+    {"onnx::Conv", "kernel_shape=[3,3] pads=[2,2,2,2] dilations=[2,2] group=8", SHAPE4(1, 8, 12, 12),
+        SHAPE4(8, 1, 3, 3), true},
+    {"onnx::Conv", "kernel_shape=[3] pads=[1,1] strides=[2]", SHAPE3(2, 5, 17), SHAPE3(6, 5, 3), true},
+    {"onnx::Conv", "kernel_shape=[2,3,2] auto_pad='SAME_UPPER'", SHAPE5(1, 3, 5, 6, 7), SHAPE5(4, 3, 2, 3, 2),
+        false},
+    {"onnx::Conv", "kernel_shape=[1,1] pads=[6,0,6,0]", SHAPE4(1, 64, 4, 60), SHAPE4(64, 64, 1, 1), false},
+};
+
+/* Whole numbers so small that every sum is exact. */
+static Tensor
+numbers(RunFixture *fixture, const Shape *shape, int seed)
+{
+    int64_t count = 0;
+    assert_true(shape_element_count(shape, &count));
+    Tensor tensor = fixture_vector(fixture, count, 0);
+    tensor.shape = *shape;
+    for (int64_t i = 0; i < count; i++) {
+        ((float *)tensor.data)[i] = (float)((i * 5 + i / 11 + seed) % 7 - 3);
+    }
+    return tensor;
+}
+
+static const Kernel *
+reference_of(const Node *node)
+{
+    for (size_t i = 0; i < reference_table_count; i++) {
+        for (size_t k = 0; k < reference_table[i]->kernel_count; k++) {
+            const Kernel *kernel = &reference_table[i]->kernels[k];
+            if (slice_equals_string(node->def->op, kernel->op) &&
+                (kernel->supports == NULL || kernel->supports(node))) {
+                return kernel;
+            }
+        }
+    }
+    fail_msg("'%.*s' has no reference", SLICE_PRINT(node->def->op));
+    abort();
+}
+
+static void
+assert_as_reference(RunFixture *fixture, const ScheduleNode *node, Tensor *inputs, const Tensor *output)
+{
+    const Kernel *reference = reference_of(node->node);
+    assert_ptr_not_equal(reference, node->kernel);
+    Tensor expected[1] = {0};
+    KernelContext context = {
+        .call = &fixture->call,
+        .device = fixture->device,
+        .node = node->node,
+        .inputs = inputs,
+        .input_count = node->node->input_count,
+        .outputs = expected,
+        .output_count = 1,
+    };
+    assert_status(&fixture->call, STATUS_OK, reference->compute(&context));
+    assert_true(shape_equal(&expected[0].shape, &output->shape));
+    assert_memory_equal(expected[0].data, output->data, tensor_byte_size(output));
+    tensor_unref(&expected[0]);
+}
+
+static void
+run_case(const ConvolutionCase *one, int thread_count)
+{
+    RunFixture fixture;
+    fixture_begin(&fixture, thread_count);
+    char text[1024];
+    snprintf(text, sizeof text,
+        "x = _Arg() T=float32 index=0\n"
+        "w = _Arg() T=float32 index=1\n"
+        "%s"
+        "y = %s(x, w%s) T=float32 %s\n"
+        "out = _Retval(y) T=float32 index=0\n",
+        one->has_bias ? "b = _Arg() T=float32 index=2\n" : "", one->op, one->has_bias ? ", b" : "",
+        one->attributes);
+    AUTO_PARTITION partition = fixture_compile(&fixture, text);
+    const Shape bias = shape_vector(one->filter.dims[0]);
+    Tensor inputs[3] = {numbers(&fixture, &one->input, 1), numbers(&fixture, &one->filter, 2)};
+    if (one->has_bias) {
+        inputs[2] = numbers(&fixture, &bias, 3);
+    }
+    for (int round = 0; round < 2; round++) {
+        RunOutcome outcome = {0};
+        Tensor args[] = {tensor_ref(&inputs[0]), tensor_ref(&inputs[1]), tensor_ref(&inputs[2])};
+        fixture_run(&fixture, partition, NULL, args, one->has_bias ? 3 : 2, &outcome);
+        assert_string_equal(outcome.message, "");
+        const ScheduleNode *node = &partition->nodes[one->has_bias ? 3 : 2];
+        assert_as_reference(&fixture, node, inputs, &outcome.outputs[0]);
+        outcome_clear(&outcome);
+    }
+    for (int i = 0; i < 3; i++) {
+        tensor_unref(&inputs[i]);
+    }
+    partition_unref(TAKE(partition));
+    fixture_end(&fixture);
+}
+
+static void
+every_form_agrees_with_the_reference(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(CASES); i++) {
+        run_case(&CASES[i], 2);
+    }
+}
+
+static const char *const CONSTANT_FILTER =
+    "x = _Arg() T=float32 index=0\n"
+    "w = Const() dtype=float32 value=float32<24,16,3,3>(0.37)\n"
+    "y = onnx::Conv(x, w) T=float32 kernel_shape=[3,3] pads=[1,1,1,1]\n"
+    "out = _Retval(y) T=float32 index=0\n";
+
+static void
+any_number_of_threads_gives_the_same_bits(void **state)
+{
+    (void)state;
+    AUTO_TENSOR expected = {0};
+    for (int threads = 1; threads <= 4; threads *= 2) {
+        RunFixture fixture;
+        fixture_begin(&fixture, threads);
+        AUTO_PARTITION partition = fixture_compile(&fixture, CONSTANT_FILTER);
+        for (int round = 0; round < 3; round++) {
+            RunOutcome outcome = {0};
+            const Shape shape = SHAPE4(2, 16, 70, 70);
+            Tensor arg = numbers(&fixture, &shape, 4);
+            for (int64_t i = 0; i < tensor_element_count(&arg); i++) {
+                ((float *)arg.data)[i] *= i % 5 == 0 ? 1000.1F : 0.013F;
+            }
+            fixture_run(&fixture, partition, NULL, &arg, 1, &outcome);
+            assert_string_equal(outcome.message, "");
+            if (expected.buffer == NULL) {
+                assert_true(tensor_new(DTYPE_FLOAT32, &outcome.outputs[0].shape, &expected));
+                memcpy(expected.data, outcome.outputs[0].data, tensor_byte_size(&expected));
+            }
+            assert_true(tensor_equal(&outcome.outputs[0], &expected));
+            outcome_clear(&outcome);
+        }
+        partition_unref(TAKE(partition));
+        fixture_end(&fixture);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_form_agrees_with_the_reference),
+        cmocka_unit_test(any_number_of_threads_gives_the_same_bits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,171 @@
+/* float32 convolutions of TensorFlow and ONNX, all by worker/cpu/onednn/convolve.h. The ops' own rules read
+ * the attributes and check the shapes. */
+#include "shared/ops/convolution.h"
+#include "shared/base/memory.h"
+#include "worker/cpu/onednn/convolve.h"
+#include "worker/reference/primitives/outputs.h"
+#include "worker/runtime/kernel.h"
+
+static bool
+supports(const Node *node)
+{
+    return node->input_dtypes[0] == DTYPE_FLOAT32;
+}
+
+/* Four spatial dimensions, which the op allows, are the reference's. */
+static bool
+onnx_supports(const Node *node)
+{
+    int64_t sizes[WINDOW_RANK_MAX];
+    const size_t rank = node_attr_ints(node, "kernel_shape", sizes, COUNT_OF(sizes));
+    return supports(node) && rank >= 1 && rank <= CONVOLVE_RANK_MAX;
+}
+
+static Status
+create(Call *call, const Node *node, void **ret_state)
+{
+    (void)node;
+    Convolve *convolve = NULL;
+    TRY(convolve_new(call, &convolve));
+    *ret_state = convolve;
+    return STATUS_OK;
+}
+
+static void
+destroy(void *state)
+{
+    convolve_free(state);
+}
+
+static Status
+prepare(Call *call, Device *device, const Node *node, const Tensor *const *constants, void *state)
+{
+    (void)call;
+    (void)device;
+    (void)node;
+    if (constants[1] != NULL) {
+        convolve_set_filter(state, constants[1]->data);
+    }
+    return STATUS_OK;
+}
+
+static int64_t
+step_of(const Shape *shape, int axis)
+{
+    int64_t step = 1;
+    for (int i = axis + 1; i < shape->rank; i++) {
+        step *= shape->dims[i];
+    }
+    return step;
+}
+
+/* A line is an image one row high, so that its positions stay together. */
+static void
+fill_space(const Convolution *convolution, const Shape *input, const Shape *filter, ConvolveShape *shape)
+{
+    const Window *window = &convolution->window;
+    const int shift = window->rank == 1 ? 1 : 0;
+    shape->rank = window->rank + shift;
+    if (shift == 1) {
+        shape->input[0] = shape->output[0] = shape->size[0] = shape->stride[0] = shape->dilation[0] = 1;
+    }
+    for (int i = 0; i < window->rank; i++) {
+        shape->input[i + shift] = input->dims[window->space + i];
+        shape->output[i + shift] = window->output[i];
+        shape->size[i + shift] = window->size[i];
+        shape->stride[i + shift] = window->stride[i];
+        shape->dilation[i + shift] = window->dilation[i];
+        shape->before[i + shift] = window->before[i];
+        shape->filter_space[i + shift] = step_of(filter, convolution->filter.space + i);
+    }
+    if (shift == 1) {
+        shape->filter_space[0] = shape->size[1] * shape->filter_space[1];
+    }
+}
+
+static void
+fill_channels(const Convolution *convolution, const Shape *filter, ConvolveShape *shape)
+{
+    const FilterLayout *layout = &convolution->filter;
+    shape->groups = convolution->groups;
+    shape->inputs = convolution->inputs;
+    shape->outputs = convolution->outputs;
+    shape->filter_output = step_of(filter, layout->output);
+    shape->filter_input = step_of(filter, layout->input);
+    shape->filter_group = layout->is_depthwise ? shape->filter_input : shape->outputs * shape->filter_output;
+    shape->is_channels_last = convolution->window.channel != 1;
+}
+
+static Status
+convolve(KernelContext *context, const Convolution *convolution)
+{
+    const Tensor *input = &context->inputs[0];
+    const Tensor *filter = &context->inputs[1];
+    const bool has_bias = context->input_count > 2 && context->inputs[2].dtype != DTYPE_INVALID;
+    Tensor *output = NULL;
+    TRY(kernel_output(context, 0, DTYPE_FLOAT32, &convolution->output, &output));
+    if (output->data == NULL) {
+        return STATUS_OK;
+    }
+    if (input->data == NULL || filter->data == NULL) {
+        return call_fail(context->call, STATUS_UNIMPLEMENTED, "a convolution over nothing but padding");
+    }
+    ConvolveShape shape = {.batch = input->shape.dims[convolution->window.batch], .has_bias = has_bias};
+    fill_channels(convolution, &filter->shape, &shape);
+    fill_space(convolution, &input->shape, &filter->shape, &shape);
+    const ConvolveOperands operands = {
+        .input = input->data,
+        .filter = filter->data,
+        .bias = has_bias ? context->inputs[2].data : NULL,
+        .output = output->data,
+    };
+    Convolve *state = (Convolve *)(uintptr_t)context->state;
+    return convolve_run(context->call, state, context->device, &shape, &operands);
+}
+
+static Status
+tensorflow_compute(KernelContext *context, int rank)
+{
+    KernelInference inference;
+    Convolution convolution;
+    kernel_inference(context, NULL, &inference);
+    TRY(convolution_tensorflow(context->call, &inference.context, rank, &convolution));
+    return convolve(context, &convolution);
+}
+
+static Status
+conv2d_compute(KernelContext *context)
+{
+    return tensorflow_compute(context, 2);
+}
+
+static Status
+conv3d_compute(KernelContext *context)
+{
+    return tensorflow_compute(context, 3);
+}
+
+static Status
+onnx_compute(KernelContext *context)
+{
+    KernelInference inference;
+    Convolution convolution;
+    kernel_inference(context, NULL, &inference);
+    TRY(convolution_onnx(context->call, &inference.context, &convolution));
+    return convolve(context, &convolution);
+}
+
+#define CONVOLUTION_KERNEL(name, can, function)                                                              \
+    {                                                                                                        \
+        .op = (name), .supports = (can), .create = create, .destroy = destroy, .prepare = prepare,           \
+        .compute = (function)                                                                                \
+    }
+
+static const Kernel convolution_kernels[] = {
+    CONVOLUTION_KERNEL("Conv2D", supports, conv2d_compute),
+    CONVOLUTION_KERNEL("Conv3D", supports, conv3d_compute),
+    CONVOLUTION_KERNEL("DepthwiseConv2dNative", supports, conv2d_compute),
+    CONVOLUTION_KERNEL("onnx::Conv", onnx_supports, onnx_compute),
+};
+
+KERNEL_FAMILY(cpu_kernels, convolution, convolution_kernels);

@@ -1,0 +1,253 @@
+#include "worker/cpu/onednn/convolve.h"
+
+#include <pthread.h>
+
+#include "shared/base/memory.h"
+#include "worker/cpu/onednn/convolve_plan.h"
+#include "worker/cpu/onednn/transpose.h"
+
+enum { PLANS_MAX = 64 }; /* shapes remembered */
+
+typedef struct PackedFilter {
+    struct PackedFilter *next;
+    Packed *packed;
+} PackedFilter;
+
+struct Convolve {
+    const float *filter; /* NULL: any */
+    pthread_mutex_t lock;
+    ConvolvePlan *plans;   /* under the lock; a plan in the list is immutable */
+    PackedFilter *filters; /* under the lock; shared by plans whose layouts agree */
+    int plan_count;
+};
+
+Status
+convolve_new(Call *call, Convolve **ret_convolve)
+{
+    Convolve *convolve = memory_new(1, sizeof *convolve);
+    if (convolve == NULL) {
+        return call_fail_memory(call, "a convolution");
+    }
+    pthread_mutex_init(&convolve->lock, NULL);
+    *ret_convolve = convolve;
+    return STATUS_OK;
+}
+
+void
+convolve_set_filter(Convolve *convolve, const float *filter)
+{
+    convolve->filter = filter;
+}
+
+void
+convolve_free(Convolve *convolve)
+{
+    if (convolve == NULL) {
+        return;
+    }
+    for (ConvolvePlan *plan = convolve->plans, *next = NULL; plan != NULL; plan = next) {
+        next = plan->next;
+        convolve_plan_free(plan);
+    }
+    for (PackedFilter *filter = convolve->filters, *next = NULL; filter != NULL; filter = next) {
+        next = filter->next;
+        packed_free(filter->packed);
+        memory_free(filter);
+    }
+    pthread_mutex_destroy(&convolve->lock);
+    memory_free(convolve);
+}
+
+/* --- Filters and plans ---------------------------------------------------------------------------------- */
+
+static Status
+plan_pack(Call *call, Convolve *convolve, Device *device, ConvolvePlan *plan)
+{
+    const dnnl_memory_desc_t *wanted = convolve_plan_filter(plan);
+    for (PackedFilter *filter = convolve->filters; filter != NULL; filter = filter->next) {
+        if (dnnl_memory_desc_equal(packed_layout(filter->packed), wanted)) {
+            plan->filter = filter->packed;
+            return STATUS_OK;
+        }
+    }
+    PackedFilter *filter = memory_new(1, sizeof *filter);
+    if (filter == NULL) {
+        return call_fail_memory(call, "a packed filter");
+    }
+    const Status status = convolve_plan_pack(call, device, plan, convolve->filter, &filter->packed);
+    if (status != STATUS_OK) {
+        memory_free(filter);
+        return status;
+    }
+    filter->next = convolve->filters;
+    convolve->filters = filter;
+    plan->filter = filter->packed;
+    return STATUS_OK;
+}
+
+/* Under the lock. Past PLANS_MAX shapes new plans are not kept. */
+static Status
+plan_get(Call *call, Convolve *convolve, Device *device, const ConvolveShape *shape, ConvolvePlan **ret_plan)
+{
+    for (ConvolvePlan *plan = convolve->plans; plan != NULL; plan = plan->next) {
+        if (memcmp(&plan->shape, shape, sizeof *shape) == 0) {
+            *ret_plan = plan;
+            return STATUS_OK;
+        }
+    }
+    ConvolvePlan *plan = NULL;
+    TRY(convolve_plan_new(call, shape, &plan));
+    const Status status = convolve->filter != NULL ? plan_pack(call, convolve, device, plan) : STATUS_OK;
+    if (status != STATUS_OK) {
+        convolve_plan_free(plan);
+        return status;
+    }
+    plan->is_kept = convolve->plan_count < PLANS_MAX;
+    if (plan->is_kept) {
+        convolve->plan_count++;
+        plan->next = convolve->plans;
+        convolve->plans = plan;
+    }
+    *ret_plan = plan;
+    return STATUS_OK;
+}
+
+/* --- Running -------------------------------------------------------------------------------------------- */
+
+typedef struct ConvolveRun {
+    const ConvolvePlan *plan;
+    const ConvolveOperands *operands;
+    const Packed *filter;
+    const float *input; /* channels last */
+    Device *device;
+    int64_t input_channels;
+    int64_t output_channels;
+    int64_t input_row; /* positions in one row: what is behind the first spatial dimension */
+    int64_t output_row;
+    int status; /* atomic dnnl_status_t: of a tile that failed */
+} ConvolveRun;
+
+static dnnl_status_t
+tile_compute(const ConvolveRun *run, const ConvolveTile *tile, int64_t image, float *output)
+{
+    const int64_t row = image * run->plan->shape.input[0] + tile->input_start;
+    const PrimitiveData data[] = {
+        {.data = run->input + row * run->input_row * run->input_channels},
+        {.packed = run->filter},
+        {.data = output},
+        {.data = run->operands->bias},
+    };
+    return primitive_run(tile->primitive, run->device, data);
+}
+
+/* Into scratch memory with the channels last, then turned into the output. */
+static dnnl_status_t
+tile_compute_turned(const ConvolveRun *run, const ConvolveTile *tile, int64_t image)
+{
+    const int64_t positions = tile->output_rows * run->output_row;
+    const int64_t image_positions = run->plan->shape.output[0] * run->output_row;
+    TensorBuffer *scratch =
+        run->device->allocate(run->device, (size_t)(positions * run->output_channels) * sizeof(float));
+    if (scratch == NULL) {
+        return dnnl_out_of_memory;
+    }
+    const dnnl_status_t status = tile_compute(run, tile, image, scratch->data);
+    float *output = run->operands->output + image * image_positions * run->output_channels +
+                    tile->output_start * run->output_row;
+    transpose(scratch->data, positions, run->output_channels, run->output_channels, output, image_positions);
+    tensor_buffer_unref(scratch);
+    return status;
+}
+
+static void
+run_tile(void *context, int64_t index)
+{
+    ConvolveRun *run = context;
+    const ConvolveShape *shape = &run->plan->shape;
+    const ConvolveTile *tile = &run->plan->tiles[index % run->plan->tile_count];
+    const int64_t image = index / run->plan->tile_count;
+    const int64_t row = image * shape->output[0] + tile->output_start;
+    const dnnl_status_t status =
+        shape->is_channels_last ? tile_compute(run, tile, image,
+                                      run->operands->output + row * run->output_row * run->output_channels)
+                                : tile_compute_turned(run, tile, image);
+    if (status != dnnl_success) {
+        __atomic_store_n(&run->status, (int)status, __ATOMIC_RELAXED);
+    }
+}
+
+typedef struct TurnedInput {
+    const ConvolveRun *run;
+    float *output;
+} TurnedInput;
+
+/* One row of one image. */
+static void
+turn_row(void *context, int64_t index)
+{
+    const TurnedInput *turned = context;
+    const ConvolveRun *run = turned->run;
+    const int64_t rows = run->plan->shape.input[0];
+    const int64_t image = index / rows * rows * run->input_row * run->input_channels;
+    const int64_t row = index % rows * run->input_row;
+    transpose(run->operands->input + image + row, run->input_channels, run->input_row, rows * run->input_row,
+        turned->output + image + row * run->input_channels, run->input_channels);
+}
+
+static Status
+run_plan(Call *call, ConvolveRun *run)
+{
+    const ConvolveShape *shape = &run->plan->shape;
+    Device *device = run->device;
+    TensorBuffer *turned = NULL;
+    run->input = run->operands->input;
+    if (!shape->is_channels_last) {
+        const int64_t count = shape->batch * run->input_channels * shape->input[0] * run->input_row;
+        turned = device->allocate(device, (size_t)count * sizeof(float));
+        if (turned == NULL) {
+            return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
+                "a convolution needs %zu bytes of scratch memory", (size_t)count * sizeof(float));
+        }
+        TurnedInput context = {.run = run, .output = turned->data};
+        device->parallel_for(device, shape->batch * shape->input[0], turn_row, &context);
+        run->input = turned->data;
+    }
+    device->parallel_for(device, shape->batch * run->plan->tile_count, run_tile, run);
+    tensor_buffer_unref(turned);
+    return onednn_status(call, (dnnl_status_t)run->status, "a convolution");
+}
+
+Status
+convolve_run(Call *call, Convolve *convolve, Device *device, const ConvolveShape *shape,
+    const ConvolveOperands *operands)
+{
+    ConvolvePlan *plan = NULL;
+    pthread_mutex_lock(&convolve->lock);
+    Status status = plan_get(call, convolve, device, shape, &plan);
+    pthread_mutex_unlock(&convolve->lock);
+    if (status != STATUS_OK || plan == NULL) {
+        return status;
+    }
+    Packed *own = NULL;
+    if (plan->filter == NULL) {
+        status = convolve_plan_pack(call, device, plan, operands->filter, &own);
+    }
+    if (status == STATUS_OK) {
+        ConvolveRun run = {
+            .plan = plan,
+            .operands = operands,
+            .filter = own != NULL ? own : plan->filter,
+            .device = device,
+            .input_channels = shape->groups * shape->inputs,
+            .output_channels = shape->groups * shape->outputs,
+            .input_row = convolve_product(shape->input, 1, shape->rank),
+            .output_row = convolve_product(shape->output, 1, shape->rank),
+        };
+        status = run_plan(call, &run);
+    }
+    packed_free(own);
+    if (!plan->is_kept) {
+        convolve_plan_free(plan);
+    }
+    return status;
+}

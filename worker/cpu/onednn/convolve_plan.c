@@ -1,0 +1,247 @@
+#include "worker/cpu/onednn/convolve_plan.h"
+
+#include "shared/base/memory.h"
+
+enum { TILE_WORK_MIN = 4 * 1024 * 1024 }; /* multiplications: some twenty microseconds */
+
+/* --- Layouts -------------------------------------------------------------------------------------------- */
+
+int64_t
+convolve_product(const int64_t *values, int64_t first, int64_t count)
+{
+    int64_t result = 1;
+    for (int64_t i = first; i < count; i++) {
+        result *= values[i];
+    }
+    return result;
+}
+
+/* Channels last: batch, channel, space… with the strides of batch, space…, channel. */
+static dnnl_status_t
+image_layout(
+    const ConvolveShape *shape, int64_t channels, const int64_t *space, int64_t rows, dnnl_memory_desc_t *ret)
+{
+    const int rank = (int)shape->rank;
+    dnnl_dims_t dims = {1, channels, rows};
+    dnnl_dims_t strides = {0, 1};
+    int64_t step = channels;
+    for (int i = rank - 1; i >= 0; i--) {
+        dims[i + 2] = i == 0 ? rows : space[i];
+        strides[i + 2] = step;
+        step *= dims[i + 2];
+    }
+    strides[0] = step;
+    return dnnl_memory_desc_init_by_strides(ret, rank + 2, dims, dnnl_f32, strides);
+}
+
+/* [group,] output, input, space…; without strides oneDNN chooses. */
+static dnnl_status_t
+filter_layout(const ConvolveShape *shape, bool is_plain, dnnl_memory_desc_t *ret)
+{
+    dnnl_dims_t dims = {shape->groups, shape->outputs, shape->inputs};
+    dnnl_dims_t strides = {shape->filter_group, shape->filter_output, shape->filter_input};
+    const int first = shape->groups == 1 ? 1 : 0;
+    for (int i = 0; i < shape->rank; i++) {
+        dims[i + 3] = shape->size[i];
+        strides[i + 3] = shape->filter_space[i];
+    }
+    const int rank = (int)shape->rank + 3 - first;
+    return is_plain ? dnnl_memory_desc_init_by_strides(ret, rank, dims + first, dnnl_f32, strides + first)
+                    : dnnl_memory_desc_init_by_tag(ret, rank, dims + first, dnnl_f32, dnnl_format_tag_any);
+}
+
+/* --- Tiles ---------------------------------------------------------------------------------------------- */
+
+static int64_t
+larger(int64_t left, int64_t right)
+{
+    return left > right ? left : right;
+}
+
+static int64_t
+smaller(int64_t left, int64_t right)
+{
+    return left < right ? left : right;
+}
+
+/* How far the windows of `output` positions reach, counted from the first one's start. */
+static int64_t
+reach(const ConvolveShape *shape, int axis, int64_t output)
+{
+    return (output - 1) * shape->stride[axis] + (shape->size[axis] - 1) * shape->dilation[axis] + 1;
+}
+
+static void
+tile_place(const ConvolveShape *shape, int64_t output_start, int64_t output_rows, ConvolveTile *ret_tile)
+{
+    const int64_t start = output_start * shape->stride[0] - shape->before[0];
+    const int64_t end = start + reach(shape, 0, output_rows);
+    ret_tile->output_start = output_start;
+    ret_tile->output_rows = output_rows;
+    ret_tile->input_start = smaller(larger(start, 0), shape->input[0]);
+    ret_tile->input_rows = smaller(end, shape->input[0]) - ret_tile->input_start;
+    ret_tile->before = larger(-start, 0);
+}
+
+/* False when a tile would see padding alone. */
+static bool
+tiles_place(const ConvolveShape *shape, int64_t rows, ConvolvePlan *plan)
+{
+    for (int64_t i = 0; i < plan->tile_count; i++) {
+        tile_place(shape, i * rows, smaller(rows, shape->output[0] - i * rows), &plan->tiles[i]);
+        if (plan->tiles[i].input_rows < 1) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static Status
+plan_cut(Call *call, ConvolvePlan *plan)
+{
+    const ConvolveShape *shape = &plan->shape;
+    const int64_t row_work = convolve_product(shape->output, 1, shape->rank) *
+                             convolve_product(shape->size, 0, shape->rank) * shape->inputs * shape->outputs *
+                             shape->groups;
+    const int64_t rows = smaller(shape->output[0], (TILE_WORK_MIN + row_work - 1) / row_work);
+    plan->tile_count = (shape->output[0] + rows - 1) / rows;
+    plan->tiles = memory_new((size_t)plan->tile_count, sizeof *plan->tiles);
+    if (plan->tiles == NULL) {
+        plan->tile_count = 0;
+        return call_fail_memory(call, "the tiles of a convolution");
+    }
+    if (!tiles_place(shape, rows, plan)) {
+        plan->tile_count = 1;
+        tile_place(shape, 0, shape->output[0], &plan->tiles[0]);
+    }
+    return STATUS_OK;
+}
+
+static dnnl_status_t
+tile_operation(const ConvolveShape *shape, const ConvolveTile *tile, const dnnl_memory_desc_t *chosen,
+    dnnl_convolution_desc_t *ret)
+{
+    dnnl_memory_desc_t input;
+    dnnl_memory_desc_t output;
+    dnnl_memory_desc_t filter;
+    dnnl_memory_desc_t bias;
+    const dnnl_dims_t channels = {shape->groups * shape->outputs};
+    dnnl_dims_t strides = {0};
+    dnnl_dims_t dilates = {0};
+    dnnl_dims_t before = {0};
+    dnnl_dims_t after = {0};
+    for (int i = 0; i < shape->rank; i++) {
+        const int64_t input_size = i == 0 ? tile->input_rows : shape->input[i];
+        const int64_t output_size = i == 0 ? tile->output_rows : shape->output[i];
+        strides[i] = shape->stride[i];
+        dilates[i] = shape->dilation[i] - 1;
+        before[i] = i == 0 ? tile->before : shape->before[i];
+        after[i] = larger(reach(shape, i, output_size) - before[i] - input_size, 0);
+    }
+    dnnl_status_t status =
+        image_layout(shape, shape->groups * shape->inputs, shape->input, tile->input_rows, &input);
+    if (status == dnnl_success) {
+        status = image_layout(shape, channels[0], shape->output, tile->output_rows, &output);
+    }
+    if (status == dnnl_success) {
+        status = dnnl_memory_desc_init_by_tag(&bias, 1, channels, dnnl_f32, dnnl_a);
+    }
+    if (status == dnnl_success) {
+        status = chosen == NULL ? filter_layout(shape, false, &filter) : dnnl_success;
+    }
+    if (status != dnnl_success) {
+        return status;
+    }
+    return dnnl_dilated_convolution_forward_desc_init(ret, dnnl_forward_inference, dnnl_convolution_direct,
+        &input, chosen == NULL ? &filter : chosen, shape->has_bias ? &bias : NULL, &output, strides, dilates,
+        before, after);
+}
+
+static Status
+tile_make(Call *call, const ConvolvePlan *plan, const dnnl_memory_desc_t *chosen, ConvolveTile *tile)
+{
+    dnnl_convolution_desc_t operation;
+    TRY(onednn_status(call, tile_operation(&plan->shape, tile, chosen, &operation), "a convolution"));
+    const PrimitiveOptions options = {
+        .operation = &operation,
+        .arguments = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_BIAS},
+        .argument_count = plan->shape.has_bias ? 4 : 3,
+    };
+    TRY(primitive_new(call, &options, &tile->primitive));
+    tile->is_owner = true;
+    return STATUS_OK;
+}
+
+static bool
+tile_is_like(const ConvolveTile *left, const ConvolveTile *right)
+{
+    return left->output_rows == right->output_rows && left->input_rows == right->input_rows &&
+           left->before == right->before;
+}
+
+/* Inner tiles are alike; the first one chooses the filter's layout for all. */
+static Status
+plan_tiles(Call *call, ConvolvePlan *plan)
+{
+    const dnnl_memory_desc_t *chosen = NULL;
+    for (int64_t i = 0; i < plan->tile_count; i++) {
+        ConvolveTile *tile = &plan->tiles[i];
+        for (int64_t k = larger(i - 1, 0); k < i && tile->primitive == NULL; k++) {
+            tile->primitive = tile_is_like(&plan->tiles[k], tile) ? plan->tiles[k].primitive : NULL;
+        }
+        if (tile->primitive == NULL) {
+            TRY(tile_make(call, plan, chosen, tile));
+        }
+        chosen = primitive_layout(plan->tiles[0].primitive, DNNL_ARG_WEIGHTS);
+    }
+    return STATUS_OK;
+}
+
+/* --- Plans ---------------------------------------------------------------------------------------------- */
+
+Status
+convolve_plan_new(Call *call, const ConvolveShape *shape, ConvolvePlan **ret_plan)
+{
+    ConvolvePlan *plan = memory_new(1, sizeof *plan);
+    if (plan == NULL) {
+        return call_fail_memory(call, "a plan of a convolution");
+    }
+    plan->shape = *shape;
+    Status status = plan_cut(call, plan);
+    if (status == STATUS_OK) {
+        status = plan_tiles(call, plan);
+    }
+    if (status != STATUS_OK) {
+        convolve_plan_free(plan);
+        return status;
+    }
+    *ret_plan = plan;
+    return STATUS_OK;
+}
+
+void
+convolve_plan_free(ConvolvePlan *plan)
+{
+    for (int64_t i = 0; i < plan->tile_count; i++) {
+        if (plan->tiles[i].is_owner) {
+            primitive_free(plan->tiles[i].primitive);
+        }
+    }
+    memory_free(plan->tiles);
+    memory_free(plan);
+}
+
+const dnnl_memory_desc_t *
+convolve_plan_filter(const ConvolvePlan *plan)
+{
+    return primitive_layout(plan->tiles[0].primitive, DNNL_ARG_WEIGHTS);
+}
+
+Status
+convolve_plan_pack(
+    Call *call, Device *device, const ConvolvePlan *plan, const float *data, Packed **ret_packed)
+{
+    dnnl_memory_desc_t plain;
+    TRY(onednn_status(call, filter_layout(&plan->shape, true, &plain), "a filter's layout"));
+    return packed_new(call, device, &plain, data, convolve_plan_filter(plan), ret_packed);
+}

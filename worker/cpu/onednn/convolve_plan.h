@@ -1,0 +1,39 @@
+/* How convolutions of one shape are computed: tiles of output rows, a primitive for each form of tile, and
+ * the layout of the filter that all of them read. Threads: immutable once made. */
+#pragma once
+
+#include "worker/cpu/onednn/convolve.h"
+
+/* Rows of the output and the rows of the input they need. */
+typedef struct ConvolveTile {
+    int64_t output_start;
+    int64_t output_rows;
+    int64_t input_start;
+    int64_t input_rows;
+    int64_t before;       /* rows of padding in front */
+    Primitive *primitive; /* of the first tile of this form */
+    bool is_owner;
+} ConvolveTile;
+
+typedef struct ConvolvePlan {
+    struct ConvolvePlan *next;
+    ConvolveShape shape;
+    ConvolveTile *tiles;
+    int64_t tile_count;
+    const Packed *filter; /* NULL: packed in each run */
+    bool is_kept;
+} ConvolvePlan;
+
+/* Tiles and primitives for `shape`. */
+MUST_USE Status convolve_plan_new(Call *call, const ConvolveShape *shape, ConvolvePlan **ret_plan);
+void convolve_plan_free(ConvolvePlan *plan);
+
+/* The layout the primitives want the filter in. */
+const dnnl_memory_desc_t *convolve_plan_filter(const ConvolvePlan *plan);
+
+/* `data` in that layout. */
+MUST_USE Status convolve_plan_pack(
+    Call *call, Device *device, const ConvolvePlan *plan, const float *data, Packed **ret_packed);
+
+/* The product of values[first…count-1]. */
+int64_t convolve_product(const int64_t *values, int64_t first, int64_t count);
