@@ -20,12 +20,12 @@ literal_write(Slice literal, char *ret_text)
 static Slice
 digits_write(uint64_t value, char digits[DIGITS_MAX])
 {
-    char *first = digits + DIGITS_MAX;
+    size_t start = DIGITS_MAX;
     do {
-        *--first = (char)('0' + value % 10);
+        digits[--start] = (char)('0' + value % 10);
         value /= 10;
     } while (value > 0);
-    return slice_of(first, (size_t)(digits + DIGITS_MAX - first));
+    return slice_of(digits + start, DIGITS_MAX - start);
 }
 
 /* "d.ddde-7" */
