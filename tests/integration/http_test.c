@@ -269,7 +269,6 @@ authorize_blocking(Call *call, void *job_context, const Request *request, const 
                : call_fail(call, STATUS_UNAUTHENTICATED, "the key is not known");
 }
 
-static pthread_mutex_t log_mutex = PTHREAD_MUTEX_INITIALIZER;
 static int log_status;
 static uint64_t log_count;
 
@@ -277,10 +276,8 @@ static void
 log_record(void *services, const RequestRecord *record)
 {
     (void)services;
-    pthread_mutex_lock(&log_mutex);
-    log_status = record->http_status;
-    log_count++;
-    pthread_mutex_unlock(&log_mutex);
+    __atomic_store_n(&log_status, record->http_status, __ATOMIC_SEQ_CST);
+    __atomic_add_fetch(&log_count, 1, __ATOMIC_SEQ_CST);
 }
 
 /* --- The servers' thread -------------------------------------------------------------------------------- */
@@ -338,7 +335,6 @@ thread_run(void *argument)
     http_server_free(second);
     http_server_free(first);
     job_pool_free(jobs);
-    loop_free(loop);
     return NULL;
 }
 
@@ -355,7 +351,9 @@ servers_stop(void **state)
 {
     (void)state;
     loop_stop(loop);
-    return pthread_join(thread, NULL);
+    const int joined = pthread_join(thread, NULL);
+    loop_free(loop);
+    return joined;
 }
 
 static char reply[RAW_REPLY_SIZE];
@@ -797,15 +795,12 @@ static void
 every_request_is_logged_once(void **state)
 {
     (void)state;
-    pthread_mutex_lock(&log_mutex);
-    const uint64_t before = log_count;
-    pthread_mutex_unlock(&log_mutex);
+    usleep(20 * 1000); /* the requests of the test before */
+    const uint64_t before = __atomic_load_n(&log_count, __ATOMIC_SEQ_CST);
     assert_int_equal(ask("GET /fail HTTP/1.1\r\nHost: x\r\n\r\n"), 400);
     wait_for(&log_count, before);
-    pthread_mutex_lock(&log_mutex);
-    assert_int_equal(log_status, 400);
-    assert_int_equal(log_count, before + 1);
-    pthread_mutex_unlock(&log_mutex);
+    assert_int_equal(__atomic_load_n(&log_status, __ATOMIC_SEQ_CST), 400);
+    assert_int_equal(__atomic_load_n(&log_count, __ATOMIC_SEQ_CST), before + 1);
 }
 
 /* --- Clients that go ------------------------------------------------------------------------------------ */
@@ -949,6 +944,135 @@ an_aborted_stream_ends_without_its_last_chunk(void **state)
     close(fd);
 }
 
+/* --- A server's own life: on a loop that the test itself turns -------------------------------------------
+ */
+
+typedef struct Alone {
+    Call call;
+    Loop *loop;
+    HttpServer *server;
+    char address[ADDRESS_TEXT_SIZE];
+} Alone;
+
+static void
+alone_open(Alone *alone, uint32_t connections_max)
+{
+    *alone = (Alone){0};
+    const HttpOptions options = {.handlers = handlers, .connections_max = connections_max};
+    assert_status(&alone->call, STATUS_OK, loop_new(&alone->call, &alone->loop));
+    assert_status(&alone->call, STATUS_OK,
+        http_server_new(&alone->call, alone->loop, "127.0.0.1:0", &options, &alone->server));
+    http_server_address(alone->server, alone->address);
+}
+
+static void
+turn(const Alone *alone)
+{
+    for (int count = 0; count < 20; count++) {
+        loop_turn(alone->loop, 1);
+    }
+}
+
+static void
+a_server_without_job_threads_says_503(void **state)
+{
+    (void)state;
+    Alone alone;
+    alone_open(&alone, 0);
+    const int fd = raw_open(alone.address);
+    raw_send_text(fd, "GET /fail HTTP/1.1\r\nHost: x\r\n\r\n");
+    turn(&alone);
+    assert_int_equal(raw_reply(fd, reply, TIMEOUT_MS), 503);
+    assert_non_null(strstr(reply, "Retry-After: 1\r\n"));
+    close(fd);
+    http_server_free(alone.server);
+    loop_free(alone.loop);
+}
+
+static void
+connections_beyond_the_limit_get_503(void **state)
+{
+    (void)state;
+    Alone alone;
+    alone_open(&alone, 1);
+    const int first = raw_open(alone.address);
+    const int second = raw_open(alone.address);
+    turn(&alone);
+    assert_int_equal(raw_reply(second, reply, TIMEOUT_MS), 503);
+    raw_send_text(first, "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n");
+    turn(&alone);
+    assert_int_equal(raw_reply(first, reply, TIMEOUT_MS), 200);
+    close(first);
+    close(second);
+    http_server_free(alone.server);
+    loop_free(alone.loop);
+}
+
+static void
+a_draining_server_answers_and_then_closes(void **state)
+{
+    (void)state;
+    Alone alone;
+    alone_open(&alone, 0);
+    const int idle = raw_open(alone.address);
+    const int busy = raw_open(alone.address);
+    raw_send_text(idle, "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n");
+    raw_send_text(busy, "GET /hello HTTP/1.1\r\nHost: x\r\n");
+    turn(&alone);
+    assert_int_equal(raw_reply(idle, reply, TIMEOUT_MS), 200);
+    http_server_drain(alone.server);
+    raw_send_text(busy, "\r\n");
+    turn(&alone);
+    assert_true(raw_is_closed(idle, TIMEOUT_MS));
+    assert_int_equal(raw_reply(busy, reply, TIMEOUT_MS), 200);
+    assert_non_null(strstr(reply, "Connection: close\r\n"));
+    assert_true(raw_is_closed(busy, TIMEOUT_MS));
+    assert_int_equal(http_server_active(alone.server), 0);
+    close(idle);
+    close(busy);
+    http_server_free(alone.server);
+    loop_free(alone.loop);
+}
+
+static void
+freeing_a_server_cancels_what_is_in_flight(void **state)
+{
+    (void)state;
+    Alone alone;
+    alone_open(&alone, 0);
+    static const char *const requests[] = {"GET /wait HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET /stream?size=10&open HTTP/1.1\r\nHost: x\r\n\r\n", "GET /hel",
+        "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc"};
+    int fds[COUNT_OF(requests)];
+    for (size_t index = 0; index < COUNT_OF(requests); index++) {
+        fds[index] = raw_open(alone.address);
+        raw_send_text(fds[index], requests[index]);
+    }
+    turn(&alone);
+    assert_int_equal(http_server_active(alone.server), 3);
+    const uint64_t closed = __atomic_load_n(&stream_closed_count, __ATOMIC_SEQ_CST);
+    http_server_free(alone.server);
+    assert_int_equal(__atomic_load_n(&stream_closed_count, __ATOMIC_SEQ_CST), closed + 1);
+    for (size_t index = 0; index < COUNT_OF(requests); index++) {
+        assert_true(raw_drain(fds[index], reply, sizeof reply, TIMEOUT_MS) >= 0);
+        close(fds[index]);
+    }
+    loop_free(alone.loop);
+}
+
+static void
+an_address_that_cannot_be_read_is_refused(void **state)
+{
+    (void)state;
+    Alone alone = {0};
+    const HttpOptions options = {.handlers = handlers};
+    assert_status(&alone.call, STATUS_OK, loop_new(&alone.call, &alone.loop));
+    assert_status(&alone.call, STATUS_INVALID_ARGUMENT,
+        http_server_new(&alone.call, alone.loop, "nonsense", &options, &alone.server));
+    assert_null(alone.server);
+    loop_free(alone.loop);
+}
+
 int
 main(void)
 {
@@ -984,6 +1108,11 @@ main(void)
         cmocka_unit_test(a_deadline_ends_a_handler_with_504),
         cmocka_unit_test(a_stream_is_chunked_and_waits_for_its_reader),
         cmocka_unit_test(an_aborted_stream_ends_without_its_last_chunk),
+        cmocka_unit_test(a_server_without_job_threads_says_503),
+        cmocka_unit_test(connections_beyond_the_limit_get_503),
+        cmocka_unit_test(a_draining_server_answers_and_then_closes),
+        cmocka_unit_test(freeing_a_server_cancels_what_is_in_flight),
+        cmocka_unit_test(an_address_that_cannot_be_read_is_refused),
     };
     return cmocka_run_group_tests(tests, servers_start, servers_stop);
 }
