@@ -56,7 +56,7 @@ check_sizes(Exchange *exchange, const Head *head)
 }
 
 static Status
-guard(Exchange *exchange, Target *ret_target)
+guard_head(Exchange *exchange)
 {
     Request *const request = &exchange->request;
     Call *const call = &exchange->call;
@@ -74,7 +74,14 @@ guard(Exchange *exchange, Target *ret_target)
     TRY(guard_fields(call, request->headers, request->header_count));
     values_trim(request);
     TRY(guard_host(call, request, exchange->version));
-    TRY(guard_framing(call, request, &exchange->framing));
+    return guard_framing(call, request, &exchange->framing);
+}
+
+static Status
+guard_target(Exchange *exchange, Target *ret_target)
+{
+    Request *const request = &exchange->request;
+    Call *const call = &exchange->call;
     if (request->target.data == NULL) {
         return call_fail_memory(call, "the request's target");
     }
@@ -290,8 +297,11 @@ admission_step(Exchange *exchange, Upload *upload)
         return MHD_NO;
     }
     (void)MHD_get_connection_values_n(exchange->connection->mhd, MHD_HEADER_KIND, field_collect, exchange);
-    Target target;
-    const Status guarded = guard(exchange, &target);
+    Target target = {0};
+    Status guarded = guard_head(exchange);
+    if (guarded == STATUS_OK) {
+        guarded = guard_target(exchange, &target);
+    }
     if (guarded != STATUS_OK) {
         return reply_and_close(exchange, guarded);
     }

@@ -127,9 +127,14 @@ response_make(Exchange *exchange)
     if (exchange->response.stream != NULL) {
         return stream_response(&exchange->stream);
     }
-    const Slice body = body_of(&exchange->response);
+    Response *const response = &exchange->response;
+    const Slice body = body_of(response);
     exchange->sent = request_is_method(&exchange->request, "HEAD") ? 0 : body.size;
-    return MHD_create_response_from_buffer(body.size, (void *)(uintptr_t)body.data, MHD_RESPMEM_PERSISTENT);
+    if (response->borrowed.data != NULL) {
+        const struct MHD_IoVec vector = {.iov_base = body.data, .iov_len = body.size};
+        return MHD_create_response_from_iovec(&vector, 1, NULL, NULL);
+    }
+    return MHD_create_response_from_buffer(body.size, response->buffer.data, MHD_RESPMEM_PERSISTENT);
 }
 
 /* Chunk framing is libmicrohttpd's alone, and it reads bare line feeds there: no second request is taken from

@@ -216,6 +216,6 @@ void server_run_soon(HttpServer *server);
  */
 void *server_begin(void *server, const char *target, struct MHD_Connection *mhd);
 enum MHD_Result server_access(void *server, struct MHD_Connection *mhd, const char *url, const char *method,
-    const char *version, const char *upload, size_t *upload_size, void **exchange);
+    const char *version, const char *upload, size_t *upload_size, void **context);
 void server_completed(
-    void *server, struct MHD_Connection *mhd, void **exchange, enum MHD_RequestTerminationCode code);
+    void *server, struct MHD_Connection *mhd, void **context, enum MHD_RequestTerminationCode code);

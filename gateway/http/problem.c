@@ -5,7 +5,7 @@
 
 #include "shared/json/writer.h"
 
-const char PROBLEM_TYPE[] = "application/problem+json";
+const char problem_media_type[] = "application/problem+json";
 
 enum { TYPE_SIZE = 64, HTTP_ERROR_MIN = 400 };
 
@@ -81,5 +81,5 @@ problem_write(const Call *call, Slice instance, Response *response)
     if ((http_status == 429 || http_status == 503) && response_header_get(response, "Retry-After") == NULL) {
         response_header(response, "Retry-After", "1");
     }
-    document_write(call, http_status, instance, response_body(response, PROBLEM_TYPE));
+    document_write(call, http_status, instance, response_body(response, problem_media_type));
 }

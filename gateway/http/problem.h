@@ -12,7 +12,7 @@
 #include "shared/base/buffer.h"
 #include "shared/base/call.h"
 
-extern const char PROBLEM_TYPE[]; /* "application/problem+json" */
+extern const char problem_media_type[]; /* "application/problem+json" */
 
 /* Replaces the response's body by the problem of call->error. The HTTP status is the one that the response
  * has when that is an error, else the code's own. Adds Retry-After to 429 and 503, WWW-Authenticate to 401.

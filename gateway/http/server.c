@@ -13,16 +13,16 @@
 #include "shared/base/text.h"
 
 enum {
-    /* libmicrohttpd clears all of it for each request: 256 KiB would double the cost of a small one (measured), and
-     * make a chunked stream only an eighth faster. A head of 32 KiB and a reply's fit. */
+    /* libmicrohttpd clears all of it for each request: 256 KiB would double the cost of a small one
+     * (measured), and make a chunked stream only an eighth faster. A head of 32 KiB and a reply's fit. */
     CONNECTION_MEMORY = 64 * 1024,
     ACCEPTS_PER_TURN = 64,
 };
 
 static const HttpOptions defaults = {
-    .arena_size_max = 64 * 1024 * 1024,
-    .target_size_max = 8 * 1024,
-    .head_size_max = 32 * 1024,
+    .arena_size_max = (size_t)64 * 1024 * 1024,
+    .target_size_max = (size_t)8 * 1024,
+    .head_size_max = (size_t)32 * 1024,
     .connections_max = 10000,
     .deadline_ms = 60000,
     .head_timeout_ms = 10000,
@@ -160,9 +160,10 @@ static enum MHD_Result (*const steps[])(Exchange *exchange, Upload *upload) = {
     [EXCHANGE_CUT] = cut_step,
 };
 
+/* NOLINTBEGIN(readability-function-size,readability-non-const-parameter): libmicrohttpd's signature */
 enum MHD_Result
 server_access(void *server, struct MHD_Connection *mhd, const char *url, const char *method,
-    const char *version, const char *data, size_t *size, void **context)
+    const char *version, const char *upload, size_t *upload_size, void **context)
 {
     (void)server;
     (void)mhd;
@@ -175,9 +176,10 @@ server_access(void *server, struct MHD_Connection *mhd, const char *url, const c
         exchange->request.method = method;
         exchange->version = version;
     }
-    Upload upload = {.data = data, .size = size};
-    return steps[exchange->phase](exchange, &upload);
+    Upload piece = {.data = upload, .size = upload_size};
+    return steps[exchange->phase](exchange, &piece);
 }
+/* NOLINTEND(readability-function-size,readability-non-const-parameter) */
 
 void
 server_completed(

@@ -6,7 +6,9 @@
 #include "gateway/http/internals.h"
 #include "shared/base/memory.h"
 
-enum { BLOCK_SIZE = 1024 }; /* of a buffer that chunked replies do not use: they are read into the connection's */
+enum {
+    BLOCK_SIZE = 1024
+}; /* of a buffer that chunked replies do not use: they are read into the connection's */
 
 struct StreamPiece {
     StreamPiece *next;

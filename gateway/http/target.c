@@ -12,8 +12,12 @@ target_path(Slice raw)
 Slice
 target_query(Slice raw)
 {
+    Slice query = {0};
     const size_t mark = slice_find(raw, '?');
-    return mark == raw.size ? (Slice){0} : slice_part(raw, mark + 1, raw.size);
+    if (mark < raw.size) {
+        query = slice_part(raw, mark + 1, raw.size);
+    }
+    return query;
 }
 
 static Status
@@ -143,7 +147,7 @@ static Status
 query_add(Call *call, Slice pair, Field *fields, size_t *count)
 {
     const size_t equals = slice_find(pair, '=');
-    Field field;
+    Field field = {0};
     TRY(decode(call, &query_part, slice_part(pair, 0, equals), &field.name));
     TRY(decode(call, &query_part, slice_part(pair, equals + 1, pair.size), &field.value));
     if (field.name.size == 0) {
@@ -166,13 +170,12 @@ Status
 query_parse(Call *call, Slice raw, Field ret_fields[REQUEST_QUERY_MAX], size_t *ret_count)
 {
     size_t count = 0;
+    Status status = STATUS_OK;
     Slice rest = raw;
-    Slice pair;
-    while (slice_split(&rest, '&', &pair)) {
-        if (pair.size > 0) {
-            TRY(query_add(call, pair, ret_fields, &count));
-        }
+    Slice pair = {0};
+    while (status == STATUS_OK && slice_split(&rest, '&', &pair)) {
+        status = pair.size == 0 ? STATUS_OK : query_add(call, pair, ret_fields, &count);
     }
     *ret_count = count;
-    return STATUS_OK;
+    return status;
 }

@@ -1,6 +1,8 @@
 #include "shared/gzip/gzip.h"
 
 #include <limits.h>
+
+#define ZLIB_CONST /* input is not written to */
 #include <zlib.h>
 
 #include "shared/base/memory.h"
@@ -32,7 +34,7 @@ feed(z_stream *stream, Slice *rest)
 {
     if (stream->avail_in == 0 && rest->size > 0) {
         const size_t part = rest->size < UINT_MAX ? rest->size : UINT_MAX;
-        stream->next_in = (Bytef *)(uintptr_t)rest->data;
+        stream->next_in = (const Bytef *)rest->data;
         stream->avail_in = (uInt)part;
         *rest = slice_of(rest->data + part, rest->size - part);
     }

@@ -82,6 +82,27 @@ large(Call *call, const Request *request, Response *response)
 static const Handler large_handler = {
     .operation_id = "large", .method = "GET", .path = "/large", .run = large};
 
+/* Lends bytes and counts when it gets them back. */
+static uint64_t lent_count;
+
+static void
+lent_release(void *resource)
+{
+    (void)resource;
+    __atomic_add_fetch(&lent_count, 1, __ATOMIC_SEQ_CST);
+}
+
+static char lent_bytes[3 * 1024 * 1024];
+
+static void
+lend(Exchange *exchange)
+{
+    response_borrow(exchange_response(exchange), "application/x-npy", slice_of(lent_bytes, sizeof lent_bytes),
+        lent_release, NULL);
+    exchange_finish(exchange);
+}
+static const Handler lend_handler = {.operation_id = "lend", .method = "GET", .path = "/lend", .start = lend};
+
 /* Waits until it is cancelled, and notes when that was. */
 static uint64_t waiting_count;
 static uint64_t cancelled_at_ns;
@@ -240,7 +261,7 @@ static const Handler upload_handler = {.operation_id = "upload",
     .sink = count_choose};
 
 static const Handler *const handlers[] = {&hello_handler, &echo_handler, &show_handler, &fail_handler,
-    &large_handler, &wait_handler, &wait_job_handler, &stream_handler, &upload_handler, NULL};
+    &large_handler, &wait_handler, &wait_job_handler, &stream_handler, &upload_handler, &lend_handler, NULL};
 
 /* --- Hooks ---------------------------------------------------------------------------------------------- */
 
@@ -932,6 +953,25 @@ a_stream_is_chunked_and_waits_for_its_reader(void **state)
 }
 
 static void
+a_lent_body_is_sent_whole_and_given_back(void **state)
+{
+    (void)state;
+    for (size_t index = 0; index < sizeof lent_bytes; index++) {
+        lent_bytes[index] = (char)(index * index >> 5);
+    }
+    const uint64_t before = __atomic_load_n(&lent_count, __ATOMIC_SEQ_CST);
+    const int fd = raw_open(usual);
+    raw_send_text(fd, "GET /lend HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    char *const all = memory_new(1, sizeof lent_bytes + 1024);
+    const long size = raw_drain(fd, all, sizeof lent_bytes + 1024, TIMEOUT_MS);
+    assert_true(size > (long)sizeof lent_bytes);
+    assert_memory_equal(all + size - sizeof lent_bytes, lent_bytes, sizeof lent_bytes);
+    memory_free(all);
+    wait_for(&lent_count, before);
+    close(fd);
+}
+
+static void
 an_aborted_stream_ends_without_its_last_chunk(void **state)
 {
     (void)state;
@@ -1107,6 +1147,7 @@ main(void)
         cmocka_unit_test(idle_connections_are_closed),
         cmocka_unit_test(a_deadline_ends_a_handler_with_504),
         cmocka_unit_test(a_stream_is_chunked_and_waits_for_its_reader),
+        cmocka_unit_test(a_lent_body_is_sent_whole_and_given_back),
         cmocka_unit_test(an_aborted_stream_ends_without_its_last_chunk),
         cmocka_unit_test(a_server_without_job_threads_says_503),
         cmocka_unit_test(connections_beyond_the_limit_get_503),
