@@ -32,7 +32,8 @@ static void
 the_code_chooses_status_type_and_title(void **state)
 {
     Fixture *const fixture = *state;
-    (void)call_fail(&fixture->call, STATUS_NOT_FOUND, "graph '%s' does not exist", "g\n1");
+    assert_int_equal(
+        call_fail(&fixture->call, STATUS_NOT_FOUND, "graph '%s' does not exist", "g\n1"), STATUS_NOT_FOUND);
     problem_write(&fixture->call, SLICE("/graphs/g1"), &fixture->response);
     assert_int_equal(fixture->response.status, 404);
     assert_string_equal(response_header_get(&fixture->response, "content-type"), "application/problem+json");
@@ -62,7 +63,7 @@ what_a_handler_wrote_before_it_failed_is_dropped(void **state)
     response_header(&fixture->response, "Location", "/x");
     buffer_append_string(response_json(&fixture->response), "{\"half\":");
     response_header(&fixture->response, "Content-Encoding", "gzip");
-    (void)call_fail(&fixture->call, STATUS_ABORTED, "too late");
+    assert_int_equal(call_fail(&fixture->call, STATUS_ABORTED, "too late"), STATUS_ABORTED);
     problem_write(&fixture->call, SLICE("/"), &fixture->response);
     assert_int_equal(fixture->response.status, 409);
     assert_null(fixture->response.etag);
@@ -74,7 +75,8 @@ static void
 inner_failures_are_not_told_to_clients(void **state)
 {
     Fixture *const fixture = *state;
-    (void)call_fail(&fixture->call, STATUS_INTERNAL, "relation \"steps\" does not exist");
+    assert_int_equal(
+        call_fail(&fixture->call, STATUS_INTERNAL, "relation \"steps\" does not exist"), STATUS_INTERNAL);
     problem_write(&fixture->call, SLICE("/"), &fixture->response);
     assert_null(strstr(buffer_string(&fixture->response.buffer), "relation"));
 }
@@ -83,16 +85,17 @@ static void
 clients_are_told_when_to_come_back_and_how_to_show_who_they_are(void **state)
 {
     Fixture *const fixture = *state;
-    (void)call_fail(&fixture->call, STATUS_UNAVAILABLE, "no worker is ready");
+    assert_int_equal(call_fail(&fixture->call, STATUS_UNAVAILABLE, "no worker is ready"), STATUS_UNAVAILABLE);
     response_header(&fixture->response, "Retry-After", "7");
     problem_write(&fixture->call, SLICE("/"), &fixture->response);
     assert_string_equal(response_header_get(&fixture->response, "Retry-After"), "7");
     response_begin(&fixture->response, fixture->arena);
-    (void)call_fail(&fixture->call, STATUS_RESOURCE_EXHAUSTED, "the quota is used up");
+    assert_int_equal(call_fail(&fixture->call, STATUS_RESOURCE_EXHAUSTED, "the quota is used up"),
+        STATUS_RESOURCE_EXHAUSTED);
     problem_write(&fixture->call, SLICE("/"), &fixture->response);
     assert_string_equal(response_header_get(&fixture->response, "Retry-After"), "1");
     response_begin(&fixture->response, fixture->arena);
-    (void)call_fail(&fixture->call, STATUS_UNAUTHENTICATED, "no key");
+    assert_int_equal(call_fail(&fixture->call, STATUS_UNAUTHENTICATED, "no key"), STATUS_UNAUTHENTICATED);
     problem_write(&fixture->call, SLICE("/"), &fixture->response);
     assert_non_null(response_header_get(&fixture->response, "WWW-Authenticate"));
 }
@@ -152,7 +155,7 @@ a_problem_without_memory_says_so_and_does_not_crash(void **state)
         fail_alloc_at = at;
         Response response = {0};
         response_begin(&response, arena);
-        (void)response_fail(&call, &response, 429, "full");
+        assert_int_equal(response_fail(&call, &response, 429, "full"), STATUS_RESOURCE_EXHAUSTED);
         problem_write(&call, SLICE("/"), &response);
         has_failed = response.has_failed || !buffer_is_ok(&response.buffer);
         assert_true(has_failed || strstr(buffer_string(&response.buffer), "full") != NULL);
