@@ -13,9 +13,8 @@
 enum { PAGE_QUERY_SIZE_DEFAULT = 50, PAGE_QUERY_SIZE_MAX = 1000 };
 
 typedef struct PageQuery {
-    uint32_t
-        size;    /* at most PAGE_QUERY_SIZE_MAX; ask the store for one more to know whether a page follows */
-    Slice after; /* the bytes given to page_token() for the last item; empty for the first page */
+    uint32_t size; /* at most PAGE_QUERY_SIZE_MAX; asking for one more tells whether a page follows */
+    Slice after;   /* the bytes given to page_token() for the last item; empty for the first page */
 } PageQuery;
 
 MUST_USE Status page_parse(Call *call, const Request *request, PageQuery *ret_page);

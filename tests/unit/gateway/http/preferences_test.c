@@ -140,7 +140,7 @@ pages_have_a_default_and_a_largest_size(void **state)
 {
     (void)state;
     Request request = {.path = SLICE("/graphs")};
-    Page page;
+    PageQuery page;
     assert_status(&call, STATUS_OK, page_parse(&call, &request, &page));
     assert_int_equal(page.size, 50);
     request.query[0] = (Field){.name = SLICE("page_size"), .value = SLICE("5000")};
@@ -171,7 +171,7 @@ a_page_token_comes_back_only_to_the_same_list(void **state)
     assert_string_equal(response_header_get(&response, "link"), link);
 
     request.query[1] = (Field){.name = SLICE("page_token"), .value = slice_from_string(token)};
-    Page page;
+    PageQuery page;
     assert_status(&call, STATUS_OK, page_parse(&call, &request, &page));
     assert_true(slice_equal(page.after, key));
     request.query[0].value = SLICE("done");
