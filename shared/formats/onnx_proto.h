@@ -2,13 +2,7 @@
  * Private to shared/formats. Field numbers: onnx.proto of ONNX 1.22. */
 #pragma once
 
-#include "shared/base/call.h"
-#include "shared/formats/protobuf.h"
-
-typedef struct SliceList {
-    Slice *items;
-    size_t count;
-} SliceList;
+#include "shared/formats/message_view.h"
 
 typedef struct OnnxModelProto {
     Slice graph;

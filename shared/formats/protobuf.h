@@ -16,7 +16,7 @@
 
 #include "shared/base/slice.h"
 
-enum { PROTOBUF_DEPTH_MAX = 48 };
+enum { PROTOBUF_DEPTH_MAX = 16 };
 
 typedef enum ProtobufWire {
     PROTOBUF_VARINT = 0,

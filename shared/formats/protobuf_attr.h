@@ -1,0 +1,26 @@
+/* AttrValue and what it is made of, from protobuf. Private to shared/formats. Field numbers: TensorFlow's
+ * attr_value.proto, tensor.proto, tensor_shape.proto. */
+#pragma once
+
+#include "shared/formats/builder.h"
+#include "shared/formats/message_view.h"
+
+typedef struct ProtoImport {
+    Call *call;
+    GraphBuilder *builder;
+    Arena *scratch; /* gone when the import ends */
+    TensorBuffer *source;
+} ProtoImport;
+
+/* An entry of a map: field 1 is the key, 2 the value. */
+typedef struct MapEntryView {
+    Slice key;
+    Slice value;
+} MapEntryView;
+MUST_USE Status proto_map_entry(ProtoImport *import, Slice bytes, MapEntryView *ret_entry);
+
+/* A map of AttrValues: sorted by name; of equal names the last one counts. `depth` starts at 0. */
+MUST_USE Status proto_attrs(
+    ProtoImport *import, const SliceList *entries, int depth, const Attr **ret_attrs, size_t *ret_count);
+
+MUST_USE Status proto_shape(ProtoImport *import, Slice bytes, Shape *ret_shape);
