@@ -161,6 +161,26 @@ count_outputs(OnnxImport *import, OnnxNode *node, const char *argument, size_t p
     return STATUS_OK;
 }
 
+/* What fills a ConstantOfShape tells its dtype; without a value it is a float32 zero. */
+static Status
+complete_fill(OnnxImport *import, OnnxNode *node, const char *argument, size_t position)
+{
+    (void)position;
+    AttrValue value = {.kind = ATTR_TENSOR};
+    const AttrValue *const given = onnx_attr(node, argument);
+    if (given == NULL) {
+        const Shape one = shape_vector(1);
+        TRY(builder_zeros(import->builder, DTYPE_FLOAT32, &one, &value.value.tensor));
+        onnx_attr_set(node, argument, value);
+    } else if (given->kind != ATTR_TENSOR || tensor_element_count(&given->value.tensor) != 1) {
+        return fail_shape_of(import, argument, "a tensor of one element");
+    } else {
+        value = *given;
+    }
+    onnx_attr_set(node, "dtype", (AttrValue){.kind = ATTR_TYPE, .value.type = value.value.tensor.dtype});
+    return STATUS_OK;
+}
+
 /* --- Modes ---------------------------------------------------------------------------------------------- */
 
 /* Resize-10 and Upsample: (X, scales) with the oldest way to tell coordinates. */
@@ -296,6 +316,7 @@ static const Step steps[] = {
     {"Clip", 11, float_to_input, "min", 1},
     {"Clip", 11, float_to_input, "max", 2},
     {"Concat", 0, count_inputs, "N", 0},
+    {"ConstantOfShape", 0, complete_fill, "value", 0},
     {"DFT", 20, refuse_version, NULL, 20},
     {"Dropout", 12, float_to_input, "ratio", 1},
     {"Einsum", 0, count_inputs, "N", 0},

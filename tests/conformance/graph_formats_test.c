@@ -13,11 +13,21 @@ typedef struct Tally {
     size_t refused; /* UNIMPLEMENTED, which is an honest answer */
 } Tally;
 
+/* For fail_msg(): assert_status() does not know the file. */
+static const char *checked_path;
+
+#define assert_model(call, expression)                                                                       \
+    do {                                                                                                     \
+        if ((expression) != STATUS_OK) {                                                                     \
+            fail_msg("%s: %s", checked_path, (call)->error.message);                                         \
+        }                                                                                                    \
+    } while (0)
+
 static GraphDef *
 read_json(Call *call, Slice text)
 {
     GraphDef *def = NULL;
-    assert_status(call, STATUS_OK, graphdef_json_read(call, text, &def));
+    assert_model(call, graphdef_json_read(call, text, &def));
     return def;
 }
 
@@ -32,7 +42,7 @@ check_json(Call *call, const GraphDef *def, const Graph *graph)
     graphdef_json_write(&again, same);
     assert_true(buffer_is_ok(&again) && slice_equal(buffer_slice(&written), buffer_slice(&again)));
     AUTO_GRAPH linked = NULL;
-    assert_status(call, STATUS_OK, graph_link(call, same, op_find, (GraphLimits){0}, &linked));
+    assert_model(call, graph_link(call, same, op_find, (GraphLimits){0}, &linked));
     assert_int_equal(linked->node_count, graph->node_count);
     assert_memory_equal(linked->order, graph->order, graph->node_count * sizeof *graph->order);
 }
@@ -42,11 +52,11 @@ check_graph(Call *call, GraphDef *def)
 {
     AUTO_GRAPH graph = NULL;
     const Shape *const *shapes = NULL;
-    assert_status(call, STATUS_OK, graph_link(call, def, op_find, (GraphLimits){0}, &graph));
-    assert_status(call, STATUS_OK, graph_infer_shapes(call, graph, NULL, 0, &shapes));
+    assert_model(call, graph_link(call, def, op_find, (GraphLimits){0}, &graph));
+    assert_model(call, graph_infer_shapes(call, graph, NULL, 0, &shapes));
     for (size_t index = 0; index < def->output_count; index++) {
         Endpoint endpoint;
-        assert_status(call, STATUS_OK, graph_endpoint(call, graph, def->outputs[index].name, &endpoint));
+        assert_model(call, graph_endpoint(call, graph, def->outputs[index].name, &endpoint));
     }
     check_json(call, def, graph);
 }
@@ -56,6 +66,7 @@ typedef Status (*ReadModel)(Call *call, TensorBuffer *source, GraphDef **ret_def
 static void
 check_file(const char *path, ReadModel read, Tally *tally)
 {
+    checked_path = path;
     Call call = {.arena = arena_new(1 << 30)};
     TensorBuffer *const source = file_read(path);
     GraphDef *def = NULL;

@@ -347,6 +347,21 @@ element_types_are_types(void **state)
 }
 
 static void
+a_fill_without_a_value_is_a_float_zero(void **state)
+{
+    (void)state;
+    AUTO_BUFFER graph = {0};
+    onnx_put_value(&graph, INPUT, "s", INT64, (const int64_t[]){2}, 1);
+    onnx_put_node(&graph, "ConstantOfShape", "s", "y", NULL);
+    AUTO_GRAPH_DEF def = import_graph(&graph, 9);
+    const NodeDef *const node = find_node(def, "y");
+    assert_int_equal(node_def_attr(node, SLICE("dtype"))->value.type, DTYPE_FLOAT32);
+    const Tensor *const value = &node_def_attr(node, SLICE("value"))->value.tensor;
+    assert_int_equal(tensor_element_count(value), 1);
+    assert_true(*(const float *)value->data == 0.0F);
+}
+
+static void
 constants_come_in_many_forms(void **state)
 {
     (void)state;
@@ -539,6 +554,7 @@ main(void)
         cmocka_unit_test(upsample_is_a_resize),
         cmocka_unit_test(variadic_nodes_are_counted),
         cmocka_unit_test(element_types_are_types),
+        cmocka_unit_test(a_fill_without_a_value_is_a_float_zero),
         cmocka_unit_test(constants_come_in_many_forms),
         cmocka_unit_test(an_initialized_input_is_a_constant),
         cmocka_unit_test(large_initializers_stay_where_they_are),
