@@ -69,4 +69,4 @@ MUST_USE StepRun *step_start(
     Dispatcher *dispatcher, const StepRequest *request, const StepEvents *events, void *context);
 
 /* Stops the work on every worker; on_done(CANCELLED) follows within this turn. */
-void step_cancel(StepRun *run);
+void step_cancel(StepRun *step);

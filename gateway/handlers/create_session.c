@@ -47,7 +47,7 @@ HANDLER(create_session) = {
     .method = "POST",
     .path = "/api/v1/sessions",
     .access = ACCESS_TENANT,
-    .body_size_max = 64 * 1024,
+    .body_size_max = (size_t)64 << 10,
     .body_types = body_types,
     .run = run,
 };

@@ -183,7 +183,11 @@ start(Exchange *exchange)
     Call *const call = exchange_call(exchange);
     StepCall *const step = step_call_new(exchange);
     bool needs_job = false;
-    const Status status = step == NULL ? call_fail_memory(call, "a step") : prepare(step, &needs_job);
+    if (step == NULL) {
+        exchange_fail(exchange, call_fail_memory(call, "a step"));
+        return;
+    }
+    const Status status = prepare(step, &needs_job);
     if (status != STATUS_OK) {
         exchange_fail(exchange, status);
     } else if (!needs_job) {

@@ -1,5 +1,6 @@
 /* explainPlan: what a step of this signature would do: every node's slot and why, partitions, transfers, and
  * the workers its slots would be bound to now. */
+#include <assert.h>
 #include <stdio.h>
 
 #include "gateway/services/gateway.h"
@@ -76,6 +77,7 @@ run(Call *call, const Request *request, Response *response)
     AUTO_PLAN plan = NULL;
     TRY(step_body_read(call, request->body, &gateway->limits, &body));
     TRY(load(call, request, &session, &graph));
+    assert(session != NULL && graph != NULL);
     TRY(describe_feeds(call, graph->graph, &body, &feeds));
     const Signature given = {
         .feeds = feeds,

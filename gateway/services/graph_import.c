@@ -1,6 +1,7 @@
 #include "gateway/services/graph_import.h"
 
 #include "shared/base/map.h"
+#include "shared/base/memory.h"
 #include "shared/formats/graphdef_json.h"
 #include "shared/formats/onnx.h"
 #include "shared/json/writer.h"
@@ -70,26 +71,43 @@ graph_import(Call *call, GraphFormat format, TensorBuffer *source, uint64_t node
 /* --- The summary ------------------------------------------------------------------------------------------
  */
 
+/* How often one op stands in the graph; the first node with it leads the others. */
+typedef struct OpCount {
+    Slice op;
+    uint64_t count;
+} OpCount;
+
+static size_t
+count_ops(const Graph *graph, OpCount *counts, Map *by_op)
+{
+    size_t op_count = 0;
+    for (uint32_t index = 0; index < graph->node_count; index++) {
+        const Slice op = graph->nodes[index].def->op;
+        OpCount *known = map_get(by_op, op);
+        if (known == NULL) {
+            known = &counts[op_count];
+            known->op = op;
+            op_count += map_put(by_op, op, known) ? 1 : 0;
+        }
+        known->count++;
+    }
+    return op_count;
+}
+
 static void
 write_ops(JsonWriter *writer, const Graph *graph)
 {
-    AUTO_MAP counts = map_new();
-    for (uint32_t index = 0; counts != NULL && index < graph->node_count; index++) {
-        const Slice op = graph->nodes[index].def->op;
-        const uintptr_t count = (uintptr_t)map_get(counts, op) + 1;
-        (void)!map_put(counts, op, (void *)count);
-    }
+    AUTO_MAP by_op = map_new();
+    OpCount *const counts = memory_new((size_t)graph->node_count + 1, sizeof *counts);
+    const size_t op_count = by_op == NULL || counts == NULL ? 0 : count_ops(graph, counts, by_op);
     json_write_name(writer, "ops");
     json_write_object_begin(writer);
-    for (uint32_t index = 0; counts != NULL && index < graph->node_count; index++) {
-        const Slice op = graph->nodes[index].def->op;
-        const uintptr_t count = (uintptr_t)map_remove(counts, op);
-        if (count > 0) {
-            json_write_name_slice(writer, op);
-            json_write_uint64(writer, count);
-        }
+    for (size_t index = 0; index < op_count; index++) {
+        json_write_name_slice(writer, counts[index].op);
+        json_write_uint64(writer, counts[index].count);
     }
     json_write_object_end(writer);
+    memory_free(counts);
 }
 
 static void

@@ -52,7 +52,7 @@ list_room(Reading *reading, const void *items, size_t count, size_t size)
     enum { FIRST = 4 };
     const bool is_full = count == 0 || (count >= FIRST && (count & (count - 1)) == 0);
     if (!is_full) {
-        return (void *)(uintptr_t)items;
+        return without_const(items);
     }
     void *const larger = arena_alloc(reading->call->arena, (count < FIRST ? FIRST : count * 2) * size);
     if (larger == NULL) {

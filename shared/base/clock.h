@@ -6,9 +6,9 @@
 
 enum { CLOCK_STAMP_SIZE = sizeof "2026-11-21T10:11:12.123456Z" };
 
-static const uint64_t CLOCK_NS_PER_US = 1000;
-static const uint64_t CLOCK_NS_PER_MS = 1000000;
-static const uint64_t CLOCK_NS_PER_S = 1000000000;
+#define CLOCK_NS_PER_US UINT64_C(1000)
+#define CLOCK_NS_PER_MS UINT64_C(1000000)
+#define CLOCK_NS_PER_S UINT64_C(1000000000)
 
 uint64_t clock_monotonic_ns(void);
 uint64_t clock_wall_us(void); /* microseconds since 1970, UTC */

@@ -6,6 +6,17 @@
 #define PRINTF_LIKE(format_index, first_index) __attribute__((format(printf, format_index, first_index)))
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
+/* For the owner of memory that it shows to others as const. */
+static inline void *
+without_const(const void *pointer)
+{
+    union {
+        const void *shown;
+        void *owned;
+    } both = {.shown = pointer};
+    return both.owned;
+}
+
 /* Reads a pointer and leaves NULL behind: gives a thing away that a cleanup attribute would have freed. */
 #define TAKE(pointer)                                                                                        \
     __extension__({                                                                                          \

@@ -13,10 +13,12 @@ typedef struct ListLink {
 /* The thing that contains a link: LIST_ITEM(link, Stream, siblings). */
 #define LIST_ITEM(link, type, member) ((type *)(void *)((char *)(link)-offsetof(type, member)))
 
-/* Walks from first to last; the current item may be removed. */
+/* Walks from first to last; the current item may be removed. `link` is the name of a variable.
+ * NOLINTBEGIN(bugprone-macro-parentheses) */
 #define LIST_EACH(head, link)                                                                                \
     for (ListLink *link = (head)->next, *link##_next = link->next; link != (head);                           \
          link = link##_next, link##_next = link->next)
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 static inline void
 list_init(ListLink *head)

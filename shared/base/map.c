@@ -66,7 +66,7 @@ slot_is_live(const Slot *slot)
 static void
 key_free(Slot *slot)
 {
-    memory_free((void *)(uintptr_t)slot->entry.key.data);
+    memory_free(without_const(slot->entry.key.data));
 }
 
 void

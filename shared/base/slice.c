@@ -1,9 +1,11 @@
 #include "shared/base/slice.h"
 
+#include <assert.h>
+
 static char
 lower(char byte)
 {
-    return byte >= 'A' && byte <= 'Z' ? (char)(byte - 'A' + 'a') : byte;
+    return (char)(byte >= 'A' && byte <= 'Z' ? byte - 'A' + 'a' : byte);
 }
 
 bool
@@ -73,6 +75,8 @@ slice_part(Slice slice, size_t start, size_t size)
 Slice
 slice_trim(Slice slice)
 {
+    assert(slice.data != NULL || slice.size == 0);
+
     while (slice.size > 0 && (slice.data[0] == ' ' || slice.data[0] == '\t')) {
         slice = slice_part(slice, 1, slice.size);
     }
@@ -97,6 +101,8 @@ slice_split(Slice *rest, char separator, Slice *ret_part)
 bool
 slice_to_uint64(Slice slice, uint64_t *ret_value)
 {
+    assert(slice.data != NULL || slice.size == 0);
+
     uint64_t value = 0;
     for (size_t index = 0; index < slice.size; index++) {
         const char digit = slice.data[index];

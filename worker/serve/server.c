@@ -152,7 +152,7 @@ static Status
 request_find_method(WorkerRequest *request, const H2Header *headers, size_t count)
 {
     /* The headers go when the callback returns; the parameters must stay. */
-    Slice path;
+    Slice path = {0};
     const Slice verb = header_find(headers, count, ":method");
     TRY(copy_header(&request->call, header_find(headers, count, ":path"), &path));
     request->method = route_find(verb, path, request->parameters);

@@ -2,6 +2,7 @@
  * while the lock is held (StepEntry.reaped) and aborted after it has been given back. */
 #include "worker/serve/step_table.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -218,6 +219,7 @@ table_enter(Call *call, StepTable *table, const StepClaim *claim, StepEntry **re
             reap(reaped, previous);
         }
     }
+    assert(entry != NULL);
     const uint64_t until_ns = claim->deadline_ns != 0 ? claim->deadline_ns + TOMBSTONE_MS * CLOCK_NS_PER_MS
                                                       : claim->now_ns + UNCLAIMED_MS * CLOCK_NS_PER_MS;
     entry->expires_ns = until_ns > entry->expires_ns ? until_ns : entry->expires_ns;

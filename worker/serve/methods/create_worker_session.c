@@ -15,6 +15,6 @@ WORKER_METHOD(create_worker_session) = {
     .verb = "PUT",
     .path = "/worker/v1/sessions/{session}",
     .body = BODY_DOCUMENT,
-    .body_size_max = 64 * 1024,
+    .body_size_max = (size_t)64 << 10,
     .finish = finish,
 };
