@@ -74,9 +74,12 @@ static uint32_t
 apply_seeds(Inference *inference, const Node *node)
 {
     uint32_t applied = 0;
-    const ShapeSeed *seed = inference->seeds[node->id];
+    const ShapeSeed *const first = inference->seeds[node->id];
+    if (first == NULL) {
+        return 0;
+    }
     const ShapeSeed *const end = inference->seed_list + inference->seed_count;
-    for (; seed != NULL && seed < end; seed++) {
+    for (const ShapeSeed *seed = first; seed < end; seed++) {
         if (seed->endpoint.node != node->id || seed->endpoint.port >= node->output_count) {
             continue;
         }
