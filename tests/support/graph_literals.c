@@ -122,6 +122,9 @@ read_value(Arena *arena, Slice text, AttrValue *value)
         read_tensor(arena, text, &value->value.tensor);
     } else if (slice_to_int64(text, &value->value.i)) {
         value->kind = ATTR_INT;
+    } else if (slice_find(text, '.') < text.size) {
+        value->kind = ATTR_FLOAT;
+        value->value.f = strtof(text.data, NULL);
     } else if (slice_equals_string(text, "true") || slice_equals_string(text, "false")) {
         value->kind = ATTR_BOOL;
         value->value.b = slice_equals_string(text, "true");

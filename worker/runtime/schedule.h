@@ -34,7 +34,7 @@ typedef struct ScheduleEdge {
     bool to_merge;
 } ScheduleEdge;
 
-enum { SLOT_NONE = UINT32_MAX };
+static const uint32_t SLOT_NONE = UINT32_MAX;
 
 typedef struct ScheduleConstant {
     uint32_t input;
@@ -92,10 +92,8 @@ struct Partition {
     uint32_t idle_count;
 };
 
-enum {
-    COST_UNKNOWN = UINT32_MAX,
-    COST_GUESS = 100 * 1000, /* ns */
-};
+static const uint32_t COST_UNKNOWN = UINT32_MAX;
+enum { COST_GUESS = 100 * 1000 }; /* ns */
 
 /* Fills in slots, edges, counts and roots from the nodes' kinds. RESOURCE_EXHAUSTED past the arena. */
 MUST_USE Status schedule_build(Call *call, Partition *partition);

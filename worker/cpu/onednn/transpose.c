@@ -5,28 +5,23 @@
 enum { BLOCK = 4 };
 
 typedef float Four __attribute__((vector_size(16)));
-typedef int32_t FourIndices __attribute__((vector_size(16)));
 
 static void
 transpose_block(const float *input, int64_t input_step, float *output, int64_t output_step)
 {
-    static const FourIndices low = {0, 4, 1, 5};
-    static const FourIndices high = {2, 6, 3, 7};
-    static const FourIndices first = {0, 1, 4, 5};
-    static const FourIndices second = {2, 3, 6, 7};
     Four rows[BLOCK];
     for (int i = 0; i < BLOCK; i++) {
         memcpy(&rows[i], input + i * input_step, sizeof rows[i]);
     }
-    const Four a = __builtin_shuffle(rows[0], rows[1], low);
-    const Four b = __builtin_shuffle(rows[2], rows[3], low);
-    const Four c = __builtin_shuffle(rows[0], rows[1], high);
-    const Four d = __builtin_shuffle(rows[2], rows[3], high);
+    const Four a = __builtin_shufflevector(rows[0], rows[1], 0, 4, 1, 5);
+    const Four b = __builtin_shufflevector(rows[2], rows[3], 0, 4, 1, 5);
+    const Four c = __builtin_shufflevector(rows[0], rows[1], 2, 6, 3, 7);
+    const Four d = __builtin_shufflevector(rows[2], rows[3], 2, 6, 3, 7);
     const Four columns[BLOCK] = {
-        __builtin_shuffle(a, b, first),
-        __builtin_shuffle(a, b, second),
-        __builtin_shuffle(c, d, first),
-        __builtin_shuffle(c, d, second),
+        __builtin_shufflevector(a, b, 0, 1, 4, 5),
+        __builtin_shufflevector(a, b, 2, 3, 6, 7),
+        __builtin_shufflevector(c, d, 0, 1, 4, 5),
+        __builtin_shufflevector(c, d, 2, 3, 6, 7),
     };
     for (int i = 0; i < BLOCK; i++) {
         memcpy(output + i * output_step, &columns[i], sizeof columns[i]);

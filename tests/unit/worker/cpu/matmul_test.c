@@ -123,6 +123,51 @@ batches_broadcast(void **state)
     fixture_end(&fixture);
 }
 
+/* 2 × aᵀ × b + 3 × c, with c a row, a column, a number, a matrix, or left out. */
+static void
+gemm_scales_and_adds(void **state)
+{
+    (void)state;
+    static const Shape forms[] = {
+        {.rank = 1, .dims = {6}}, {.rank = 2, .dims = {5, 1}}, {.rank = 0}, {.rank = 2, .dims = {5, 6}}};
+    RunFixture fixture;
+    fixture_begin(&fixture, 2);
+    for (size_t form = 0; form <= COUNT_OF(forms); form++) {
+        const bool has_c = form < COUNT_OF(forms);
+        char text[512];
+        snprintf(text, sizeof text,
+            "a = _Arg() T=float32 index=0\nb = _Arg() T=float32 index=1\n%s"
+            "y = onnx::Gemm(a, b%s) T=float32 alpha=2.0 beta=3.0 transA=1\nout = _Retval(y) T=float32 "
+            "index=0\n",
+            has_c ? "c = _Arg() T=float32 index=2\n" : "", has_c ? ", c" : "");
+        AUTO_PARTITION partition = fixture_compile(&fixture, text);
+        const int64_t rank = has_c ? forms[form].rank : 0;
+        Tensor args[] = {matrix(&fixture, 2, (int64_t[]){7, 5}, 1), matrix(&fixture, 2, (int64_t[]){7, 6}, 2),
+            matrix(&fixture, (int)rank, forms[has_c ? form : 0].dims, 3)};
+        Tensor held[] = {tensor_ref(&args[0]), tensor_ref(&args[1]), tensor_ref(&args[2])};
+        RunOutcome outcome = {0};
+        fixture_run(&fixture, partition, NULL, args, has_c ? 3 : 2, &outcome);
+        assert_string_equal(outcome.message, "");
+        for (int64_t i = 0; i < 30; i++) {
+            const int64_t added[] = {i % 6, i / 6, 0, i};
+            float expected = has_c ? 3 * tensor_float(&held[2], added[form]) : 0;
+            for (int64_t k = 0; k < 7; k++) {
+                expected += 2 * tensor_float(&held[0], k * 5 + i / 6) * tensor_float(&held[1], k * 6 + i % 6);
+            }
+            assert_float_equal(tensor_float(&outcome.outputs[0], i), expected, 0);
+        }
+        outcome_clear(&outcome);
+        for (int i = 0; i < 3; i++) {
+            tensor_unref(&held[i]);
+        }
+        if (!has_c) {
+            tensor_unref(&args[2]);
+        }
+        partition_unref(TAKE(partition));
+    }
+    fixture_end(&fixture);
+}
+
 static const char *const CONSTANT_WEIGHTS = "a = _Arg() T=float32 index=0\n"
                                             "w = Const() dtype=float32 value=float32<70,600>(0.3)\n"
                                             "y = MatMul(a, w) T=float32\n"
@@ -199,6 +244,7 @@ main(void)
         cmocka_unit_test(products_of_any_shape_are_right),
         cmocka_unit_test(empty_products_are_empty_or_zero),
         cmocka_unit_test(batches_broadcast),
+        cmocka_unit_test(gemm_scales_and_adds),
         cmocka_unit_test(any_number_of_threads_gives_the_same_bits),
         cmocka_unit_test(a_row_alone_has_the_bits_it_has_in_a_batch),
     };
