@@ -1,3 +1,8 @@
-# What people start.
+# What people start. MODEL, FILE, PORT and RUN_ONCE are for tools/run_local, from the environment or the command line.
+export MODEL FILE PORT RUN_ONCE
+run:
+	@tools/install_packages build run
+	@$(MAKE) --no-print-directory -j$$(nproc) VARIANT=release all
+	@tools/run_local
 help: ; @sed -n 's/^# \(make.*\)/\1/p' Makefile
-.PHONY: help
+.PHONY: run help
