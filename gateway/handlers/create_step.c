@@ -144,11 +144,10 @@ dispatch(StepCall *step)
 static Status
 prepare_on_job(Call *call, void *job_context, void *owner)
 {
+    (void)call;
     StepCall *const step = owner;
-    Store *store = NULL;
     bool needs_job = false;
-    TRY(job_store(call, job_context, STORE_ROLE_APP, &store));
-    return step_call_prepare(step, exchange_request(step->exchange)->body, store, &needs_job);
+    return step_call_prepare(step, exchange_request(step->exchange)->body, job_context, &needs_job);
 }
 
 static void

@@ -85,13 +85,13 @@ principal_open(Principal *ret_principal)
 }
 
 static bool
-cache_find(AuthCache *cache, const ApiKey *key, Principal *ret_principal)
+cache_find(AuthCache *cache, const ApiKey *key, uint64_t age_max_ms, Principal *ret_principal)
 {
     const Sha256 hash = key_hash(key, cache->pepper);
     (void)pthread_mutex_lock(&cache->lock);
     const KnownKey *const known = map_get(cache->keys, slice_from_string(key->id));
     const bool is_fresh =
-        known != NULL && clock_monotonic_ns() - known->verified_ns < AUTH_FRESH_MS * CLOCK_NS_PER_MS;
+        known != NULL && clock_monotonic_ns() - known->verified_ns < age_max_ms * CLOCK_NS_PER_MS;
     const bool is_known = is_fresh && sha256_equal(&known->hash, &hash);
     if (is_known) {
         *ret_principal = known->principal;
@@ -139,7 +139,7 @@ auth_look_up(void *services, const Request *request, const Credentials *credenti
     if (!credentials_key(credentials, &key)) {
         return AUTHORIZE_DENIED;
     }
-    return cache_find(gateway->auth, &key, ret_principal) ? AUTHORIZE_ALLOWED : AUTHORIZE_UNKNOWN;
+    return cache_find(gateway->auth, &key, AUTH_FRESH_MS, ret_principal) ? AUTHORIZE_ALLOWED : AUTHORIZE_UNKNOWN;
 }
 
 static bool
@@ -155,6 +155,14 @@ has_scope(const char *scopes, const char *wanted)
     return false;
 }
 
+static Status
+verify(Call *call, JobContext *context, const ApiKey *key, Slice pepper, KeyRecord *ret_record)
+{
+    Store *store = NULL;
+    TRY(job_store(call, context, STORE_ROLE_AUTH, &store));
+    return keys_verify(call, store, key, pepper, ret_record);
+}
+
 Status
 auth_verify(Call *call, void *job_context, const Request *request, const Credentials *credentials,
     Principal *ret_principal)
@@ -162,12 +170,14 @@ auth_verify(Call *call, void *job_context, const Request *request, const Credent
     AuthCache *const cache = request_gateway(request)->auth;
     ApiKey key;
     KeyRecord record;
-    Store *store = NULL;
     if (!credentials_key(credentials, &key)) {
         return call_fail(call, STATUS_UNAUTHENTICATED, "the credentials are not valid");
     }
-    TRY(job_store(call, job_context, STORE_ROLE_AUTH, &store));
-    TRY(keys_verify(call, store, &key, cache->pepper, &record));
+    const Status status = verify(call, job_context, &key, cache->pepper, &record);
+    if (status == STATUS_UNAVAILABLE && cache_find(cache, &key, AUTH_STALE_MS, ret_principal)) {
+        return STATUS_OK;
+    }
+    TRY(status);
     Principal principal = {.tenant = record.tenant, .is_operator = has_scope(record.scopes, "operator")};
     (void)snprintf(principal.tenant_name, sizeof principal.tenant_name, "%s", record.tenant_name);
     (void)snprintf(principal.key_id, sizeof principal.key_id, "%s", key.id);

@@ -109,7 +109,7 @@ graph_cache_session(GraphCache *cache, TenantId tenant, SessionId id, uint64_t n
     unsigned char key[KEY_SIZE];
     (void)pthread_mutex_lock(&cache->lock);
     SessionSnapshot *session = map_get(cache->sessions, key_of(tenant, id, NULL, key));
-    if (session != NULL && now_ns - session->loaded_ns > SESSION_FRESH_MS * CLOCK_NS_PER_MS) {
+    if (session != NULL && now_ns > session->fresh_until_ns) {
         session = NULL;
     }
     if (session != NULL) {
@@ -275,6 +275,7 @@ graph_cache_load_session(
         .newest = newest,
         .loaded_ns = clock_monotonic_ns(),
     };
+    session->fresh_until_ns = session->loaded_ns + SESSION_FRESH_MS * CLOCK_NS_PER_MS;
     unsigned char key[KEY_SIZE];
     const Slice slice = key_of(tenant, id, NULL, key);
     (void)pthread_mutex_lock(&cache->lock);
@@ -286,6 +287,24 @@ graph_cache_load_session(
     session_snapshot_unref(previous);
     *ret_session = session;
     return STATUS_OK;
+}
+
+SessionSnapshot *
+graph_cache_stale_session(GraphCache *cache, TenantId tenant, SessionId id)
+{
+    unsigned char key[KEY_SIZE];
+    const uint64_t now_ns = clock_monotonic_ns();
+    (void)pthread_mutex_lock(&cache->lock);
+    SessionSnapshot *session = map_get(cache->sessions, key_of(tenant, id, NULL, key));
+    if (session != NULL && now_ns - session->loaded_ns > SESSION_STALE_MS * CLOCK_NS_PER_MS) {
+        session = NULL;
+    }
+    if (session != NULL) {
+        session->fresh_until_ns = now_ns + SESSION_RETRY_MS * CLOCK_NS_PER_MS;
+        (void)__atomic_add_fetch(&session->reference_count, 1, __ATOMIC_RELAXED);
+    }
+    (void)pthread_mutex_unlock(&cache->lock);
+    return session;
 }
 
 static void

@@ -2,7 +2,7 @@
  * before asks the database for nothing.
  *
  * A session's snapshot is good for SESSION_FRESH_MS: within it another replica's change is not seen yet.
- * Graphs never change; they leave when the bound is passed, the least used first.
+ * While the database is gone it serves for SESSION_STALE_MS. Graphs never change; they leave when the bound is passed, the least used first.
  *
  * Ownership: snapshots are refcounted; the cache holds one reference each.
  * Threads:   any; one lock, held for the look-up alone. Loading waits for the database: job threads only.
@@ -13,7 +13,7 @@
 #include "gateway/store/connection.h"
 #include "shared/graph/graph.h"
 
-enum { SESSION_FRESH_MS = 2000 };
+enum { SESSION_FRESH_MS = 2000, SESSION_STALE_MS = 30000, SESSION_RETRY_MS = 500 };
 
 typedef struct SessionSnapshot {
     int32_t reference_count; /* atomic */
@@ -22,6 +22,7 @@ typedef struct SessionSnapshot {
     PlanOptions options;
     GraphId newest; /* what a step that names no graph runs; zero: there is none */
     uint64_t loaded_ns;
+    uint64_t fresh_until_ns; /* under the cache's lock */
 } SessionSnapshot;
 
 typedef struct GraphSnapshot {
@@ -43,6 +44,10 @@ void graph_cache_free(GraphCache *cache); /* NULL is allowed */
 /* A new reference, or NULL when it must be loaded. */
 SessionSnapshot *graph_cache_session(GraphCache *cache, TenantId tenant, SessionId id, uint64_t now_ns);
 GraphSnapshot *graph_cache_graph(GraphCache *cache, TenantId tenant, SessionId session, GraphId id);
+
+/* While the database is gone: what was known, for SESSION_STALE_MS; the next look at it is SESSION_RETRY_MS away.
+ * NULL when that is too old, or nothing. */
+SessionSnapshot *graph_cache_stale_session(GraphCache *cache, TenantId tenant, SessionId id);
 
 MUST_USE Status graph_cache_load_session(Call *call, GraphCache *cache, Store *store, TenantId tenant,
     SessionId id, SessionSnapshot **ret_session);

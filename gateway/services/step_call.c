@@ -53,7 +53,24 @@ take_body(StepCall *step, Slice json)
 }
 
 static Status
-take_session(StepCall *step, Store *store, bool *ret_needs_job)
+load_session(StepCall *step, JobContext *context)
+{
+    GraphCache *const graphs = step->loop->gateway->graphs;
+    Store *store = NULL;
+    Status status = job_store(step->call, context, STORE_ROLE_APP, &store);
+    if (status == STATUS_OK) {
+        status = graph_cache_load_session(
+            step->call, graphs, store, step->tenant, step->session_id, &step->session);
+    }
+    if (status == STATUS_UNAVAILABLE) {
+        step->session = graph_cache_stale_session(graphs, step->tenant, step->session_id);
+        status = step->session == NULL ? status : STATUS_OK;
+    }
+    return status;
+}
+
+static Status
+take_session(StepCall *step, JobContext *context, bool *ret_needs_job)
 {
     GraphCache *const graphs = step->loop->gateway->graphs;
     if (step->session != NULL) {
@@ -63,12 +80,11 @@ take_session(StepCall *step, Store *store, bool *ret_needs_job)
     if (step->session != NULL) {
         return STATUS_OK;
     }
-    if (store == NULL) {
+    if (context == NULL) {
         *ret_needs_job = true;
         return STATUS_OK;
     }
-    return graph_cache_load_session(
-        step->call, graphs, store, step->tenant, step->session_id, &step->session);
+    return load_session(step, context);
 }
 
 static Status
@@ -89,7 +105,7 @@ graph_wanted(const StepCall *step, GraphId *ret_id)
 }
 
 static Status
-take_graph(StepCall *step, Store *store, bool *ret_needs_job)
+take_graph(StepCall *step, JobContext *context, bool *ret_needs_job)
 {
     GraphCache *const graphs = step->loop->gateway->graphs;
     GraphSnapshot wanted = {.tenant = step->tenant, .session = step->session_id};
@@ -101,10 +117,12 @@ take_graph(StepCall *step, Store *store, bool *ret_needs_job)
     if (step->graph != NULL) {
         return STATUS_OK;
     }
-    if (store == NULL) {
+    if (context == NULL) {
         *ret_needs_job = true;
         return STATUS_OK;
     }
+    Store *store = NULL;
+    TRY(job_store(step->call, context, STORE_ROLE_APP, &store));
     return graph_cache_load_graph(step->call, graphs, store, &wanted, &step->graph);
 }
 
@@ -178,11 +196,11 @@ take_signature(StepCall *step)
 }
 
 static Status
-take_plan(StepCall *step, const Store *store, bool *ret_needs_job)
+take_plan(StepCall *step, const JobContext *context, bool *ret_needs_job)
 {
     PlanCache *const plans = step->loop->gateway->plans;
     step->plan = plan_cache_find(plans, step->signature.key);
-    if (step->plan == NULL && store == NULL) {
+    if (step->plan == NULL && context == NULL) {
         *ret_needs_job = true;
         return STATUS_OK;
     }
@@ -195,17 +213,17 @@ take_plan(StepCall *step, const Store *store, bool *ret_needs_job)
 }
 
 Status
-step_call_prepare(StepCall *step, Slice json, Store *store, bool *ret_needs_job)
+step_call_prepare(StepCall *step, Slice json, JobContext *context, bool *ret_needs_job)
 {
     *ret_needs_job = false;
     TRY(take_body(step, json));
-    TRY(take_session(step, store, ret_needs_job));
+    TRY(take_session(step, context, ret_needs_job));
     if (!*ret_needs_job) {
-        TRY(take_graph(step, store, ret_needs_job));
+        TRY(take_graph(step, context, ret_needs_job));
     }
     if (!*ret_needs_job) {
         TRY(take_signature(step));
-        TRY(take_plan(step, store, ret_needs_job));
+        TRY(take_plan(step, context, ret_needs_job));
     }
     return STATUS_OK;
 }

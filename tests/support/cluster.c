@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "shared/base/memory.h"
+#include "shared/upstream/upstream.h"
 #include "tests/support/cmocka_all.h"
 
 static void
@@ -141,6 +142,45 @@ cluster_teardown(void **state)
     cluster_stop(*state);
     memory_free(*state);
     return 0;
+}
+
+static void
+take_running(UpstreamCall *call, Status status, const char *message)
+{
+    int *const ret_running = upstream_context(call);
+    AUTO_ARENA arena = arena_new(1 << 20);
+    Call reading = {.arena = arena};
+    WireWorker worker;
+    (void)message;
+    *ret_running = status == STATUS_OK && wire_worker_read(&reading, upstream_body(call), &worker) == STATUS_OK
+                       ? (int)worker.running_count
+                       : -1;
+}
+
+int
+cluster_worker_running(Cluster *cluster, int index)
+{
+    static const UpstreamEvents events = {.on_done = take_running};
+    const UpstreamOptions options = {.tensor_size_max = 1 << 20};
+    const UpstreamHead head = {
+        .method = "GET",
+        .path = SLICE("/worker/v1/status"),
+        .address = cluster->workers[index].address,
+    };
+    enum { UNKNOWN = -2 };
+    int running = UNKNOWN;
+    Loop *loop = NULL;
+    Call call = {.arena = cluster->database->arena};
+    assert_int_equal(loop_new(&call, &loop), STATUS_OK);
+    Upstream *const upstream = upstream_new(loop, &options);
+    UpstreamCall *const asked = upstream_begin(upstream, &head, &events, &running);
+    upstream_end(asked);
+    for (int turn = 0; turn < 100 && running == UNKNOWN; turn++) {
+        loop_turn(loop, 50);
+    }
+    upstream_free(upstream);
+    loop_free(loop);
+    return running;
 }
 
 void

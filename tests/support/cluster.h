@@ -38,6 +38,9 @@ int cluster_setup(void **state);
 int cluster_teardown(void **state);
 #define CLUSTER_TEST(test) cmocka_unit_test_setup_teardown(test, cluster_setup, cluster_teardown)
 
+/* How many runs are under way on a worker, by its own word; -1 when it does not answer. */
+int cluster_worker_running(Cluster *cluster, int index);
+
 /* A request to the gateway; `path` starts with '/'; `body` NULL: none. */
 void cluster_send(
     Cluster *cluster, const char *method, const char *path, const char *body, RestResponse *ret_response);

@@ -1,0 +1,89 @@
+/* PostgreSQL stopped and started again under a running gateway. The server is this test's own: it runs itself
+ * again under tools/with_postgres. */
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/support/cluster.h"
+#include "tests/support/cmocka_all.h"
+
+static const char graph[] =
+    "{\"node\":[{\"name\":\"x\",\"op\":\"Placeholder\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"}}},"
+    "{\"name\":\"y\",\"op\":\"Neg\",\"input\":[\"x\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}}}]}";
+static const char step[] = "{\"feeds\":{\"x\":2},\"fetches\":[\"y\"]}";
+
+static int
+run_tool(const char *verb)
+{
+    const pid_t pid = fork();
+    if (pid == 0) {
+        (void)execl("tools/postgres_control", "postgres_control", verb, (char *)NULL);
+        _exit(127);
+    }
+    int status = 0;
+    return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void
+expect_step(Cluster *cluster, int status)
+{
+    AUTO_REST response = {0};
+    cluster_step(cluster, step, &response);
+    if (response.status != status) {
+        fail_msg("status %d, not %d: %s", response.status, status, rest_text(&response));
+    }
+}
+
+static void
+cached_graphs_serve_while_postgres_is_gone_and_all_works_when_it_is_back(void **state)
+{
+    Cluster *const cluster = *state;
+    AUTO_REST ready = {0};
+    AUTO_REST session = {0};
+    AUTO_REST alive = {0};
+    cluster_session(cluster, "{}");
+    cluster_graph(cluster, graph);
+    expect_step(cluster, 200);
+
+    assert_int_equal(run_tool("stop"), 0);
+    expect_step(cluster, 200);
+    (void)sleep(3); /* past the time for which a session counts as fresh */
+    expect_step(cluster, 200);
+    expect_step(cluster, 200);
+    cluster_send(cluster, "POST", "/api/v1/sessions", "{}", &session);
+    assert_int_equal(session.status, 503);
+    assert_string_equal(rest_header(&session, "Content-Type"), "application/problem+json");
+    cluster_send(cluster, "GET", "/readyz", NULL, &ready);
+    assert_int_equal(ready.status, 503);
+    cluster_send(cluster, "GET", "/livez", NULL, &alive);
+    assert_int_equal(alive.status, 200);
+
+    assert_int_equal(run_tool("start"), 0);
+    bool is_back = false;
+    for (int attempt = 0; attempt < 200 && !is_back; attempt++) {
+        AUTO_REST again = {0};
+        cluster_send(cluster, "POST", "/api/v1/sessions", "{}", &again);
+        is_back = again.status == 201;
+        (void)nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    }
+    assert_true(is_back);
+    expect_step(cluster, 200);
+}
+
+int
+main(void)
+{
+    if (getenv("OUTAGE_TEST_OWN_POSTGRES") == NULL) {
+        (void)setenv("OUTAGE_TEST_OWN_POSTGRES", "1", 1);
+        char path[256];
+        const ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
+        path[size > 0 ? size : 0] = '\0';
+        (void)execl("tools/with_postgres", "with_postgres", path, (char *)NULL);
+        return EXIT_FAILURE;
+    }
+    const struct CMUnitTest tests[] = {
+        CLUSTER_TEST(cached_graphs_serve_while_postgres_is_gone_and_all_works_when_it_is_back),
+    };
+    return cmocka_run_group_tests_name("outage", tests, NULL, NULL);
+}
