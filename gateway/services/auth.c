@@ -139,7 +139,8 @@ auth_look_up(void *services, const Request *request, const Credentials *credenti
     if (!credentials_key(credentials, &key)) {
         return AUTHORIZE_DENIED;
     }
-    return cache_find(gateway->auth, &key, AUTH_FRESH_MS, ret_principal) ? AUTHORIZE_ALLOWED : AUTHORIZE_UNKNOWN;
+    return cache_find(gateway->auth, &key, AUTH_FRESH_MS, ret_principal) ? AUTHORIZE_ALLOWED
+                                                                         : AUTHORIZE_UNKNOWN;
 }
 
 static bool

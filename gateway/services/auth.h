@@ -1,6 +1,6 @@
 /* What credentials are worth: API keys, checked against the database once and remembered for a few seconds,
- * so that a revoked key is refused everywhere within AUTH_FRESH_MS. While the database is gone, a key that was
- * good serves for AUTH_STALE_MS.
+ * so that a revoked key is refused everywhere within AUTH_FRESH_MS. While the database is gone, a key that
+ * was good serves for AUTH_STALE_MS.
  *
  * With --auth=off, which is only possible on loopback, everybody is the tenant `default` and an operator.
  *

@@ -2,7 +2,8 @@
  * before asks the database for nothing.
  *
  * A session's snapshot is good for SESSION_FRESH_MS: within it another replica's change is not seen yet.
- * While the database is gone it serves for SESSION_STALE_MS. Graphs never change; they leave when the bound is passed, the least used first.
+ * While the database is gone it serves for SESSION_STALE_MS. Graphs never change; they leave when the bound
+ * is passed, the least used first.
  *
  * Ownership: snapshots are refcounted; the cache holds one reference each.
  * Threads:   any; one lock, held for the look-up alone. Loading waits for the database: job threads only.
@@ -45,8 +46,8 @@ void graph_cache_free(GraphCache *cache); /* NULL is allowed */
 SessionSnapshot *graph_cache_session(GraphCache *cache, TenantId tenant, SessionId id, uint64_t now_ns);
 GraphSnapshot *graph_cache_graph(GraphCache *cache, TenantId tenant, SessionId session, GraphId id);
 
-/* While the database is gone: what was known, for SESSION_STALE_MS; the next look at it is SESSION_RETRY_MS away.
- * NULL when that is too old, or nothing. */
+/* While the database is gone: what was known, for SESSION_STALE_MS; the next look at it is SESSION_RETRY_MS
+ * away. NULL when that is too old, or nothing. */
 SessionSnapshot *graph_cache_stale_session(GraphCache *cache, TenantId tenant, SessionId id);
 
 MUST_USE Status graph_cache_load_session(Call *call, GraphCache *cache, Store *store, TenantId tenant,

@@ -36,6 +36,7 @@ typedef struct StepCall {
 /* NULL when memory ends. */
 MUST_USE StepCall *step_call_new(Exchange *exchange);
 
-/* Walks the line as far as it goes. Without a job context (on the loop) *ret_needs_job says that the rest needs
- * one. While the database is gone, what the caches hold goes on serving. Errors are those of each stage. */
+/* Walks the line as far as it goes. Without a job context (on the loop) *ret_needs_job says that the rest
+ * needs one. While the database is gone, what the caches hold goes on serving. Errors are those of each
+ * stage. */
 MUST_USE Status step_call_prepare(StepCall *step, Slice json, JobContext *context, bool *ret_needs_job);

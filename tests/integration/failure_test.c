@@ -18,16 +18,19 @@ pause_ms(long milliseconds)
     (void)nanosleep(&pause, NULL);
 }
 
-/* x → x·m → … a chain of matrix products, each a few milliseconds: seconds in all, and many places to stop. */
+/* x → x·m → … a chain of matrix products, each a few milliseconds: seconds in all, and many places to stop.
+ */
 static const char *
 long_graph(void)
 {
     static char text[GRAPH_SIZE];
     int used = snprintf(text, sizeof text,
         "{\"node\":[{\"name\":\"x\",\"op\":\"Placeholder\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"}}},"
-        "{\"name\":\"shape\",\"op\":\"Const\",\"attr\":{\"dtype\":{\"type\":\"DT_INT32\"},\"value\":{\"tensor\":"
+        "{\"name\":\"shape\",\"op\":\"Const\",\"attr\":{\"dtype\":{\"type\":\"DT_INT32\"},\"value\":{"
+        "\"tensor\":"
         "{\"dtype\":\"DT_INT32\",\"tensorShape\":{\"dim\":[{\"size\":\"2\"}]},\"intVal\":[%d,%d]}}}},"
-        "{\"name\":\"m0\",\"op\":\"Fill\",\"input\":[\"shape\",\"x\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}}}",
+        "{\"name\":\"m0\",\"op\":\"Fill\",\"input\":[\"shape\",\"x\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}"
+        "}}",
         SIDE, SIDE);
     for (int index = 1; index <= CHAIN_LENGTH; index++) {
         used += snprintf(text + used, sizeof text - (size_t)used,
@@ -36,7 +39,8 @@ long_graph(void)
             index, index - 1);
     }
     (void)snprintf(text + used, sizeof text - (size_t)used,
-        ",{\"name\":\"zero\",\"op\":\"Const\",\"attr\":{\"dtype\":{\"type\":\"DT_INT32\"},\"value\":{\"tensor\":"
+        ",{\"name\":\"zero\",\"op\":\"Const\",\"attr\":{\"dtype\":{\"type\":\"DT_INT32\"},\"value\":{"
+        "\"tensor\":"
         "{\"dtype\":\"DT_INT32\",\"tensorShape\":{\"dim\":[{\"size\":\"2\"}]},\"intVal\":[0,1]}}}},"
         "{\"name\":\"y\",\"op\":\"Max\",\"input\":[\"m%d\",\"zero\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"},"
         "\"Tidx\":{\"type\":\"DT_INT32\"}}}]}",
@@ -133,7 +137,8 @@ a_deadline_ends_the_step_on_the_worker_too(void **state)
     cluster_session(cluster, "{}");
     cluster_graph(cluster, long_graph());
     const uint64_t started_ns = clock_monotonic_ns();
-    cluster_step(cluster, "{\"feeds\":{\"x\":1},\"fetches\":[\"y\"],\"options\":{\"timeout_ms\":300}}", &response);
+    cluster_step(
+        cluster, "{\"feeds\":{\"x\":1},\"fetches\":[\"y\"],\"options\":{\"timeout_ms\":300}}", &response);
     assert_int_equal(response.status, 504);
     assert_non_null(strstr(rest_text(&response), "DEADLINE_EXCEEDED"));
     assert_true(clock_monotonic_ns() - started_ns < 3 * CLOCK_NS_PER_S);

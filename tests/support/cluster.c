@@ -152,9 +152,10 @@ take_running(UpstreamCall *call, Status status, const char *message)
     Call reading = {.arena = arena};
     WireWorker worker;
     (void)message;
-    *ret_running = status == STATUS_OK && wire_worker_read(&reading, upstream_body(call), &worker) == STATUS_OK
-                       ? (int)worker.running_count
-                       : -1;
+    *ret_running =
+        status == STATUS_OK && wire_worker_read(&reading, upstream_body(call), &worker) == STATUS_OK
+            ? (int)worker.running_count
+            : -1;
 }
 
 int
