@@ -4,8 +4,8 @@
 #include "shared/ops/registry.h"
 #include "shared/ops/signature.h"
 #include "tests/support/cmocka_all.h"
+#include "tests/support/reference_run.h"
 #include "tests/support/tensor_literals.h"
-#include "worker/runtime/kernel.h"
 
 enum { ARENA_SIZE = 1 << 22, ATTRS_MAX = 24 };
 
@@ -226,64 +226,6 @@ link_and_infer(Run *run, Knowledge knowledge, Graph **ret_graph, const Shape **r
     return STATUS_OK;
 }
 
-/* --- Kernel --------------------------------------------------------------------------------------------- */
-
-static TensorBuffer *
-heap_allocate(Device *device, size_t size)
-{
-    (void)device;
-    return tensor_buffer_new(size);
-}
-
-static void
-heap_memory(const Device *device, DeviceMemory *ret_memory)
-{
-    (void)device;
-    *ret_memory = (DeviceMemory){0};
-}
-
-static const Kernel *
-find_kernel(const Node *node)
-{
-    for (size_t family = 0; family < reference_table_count; family++) {
-        for (size_t index = 0; index < reference_table[family]->kernel_count; index++) {
-            const Kernel *kernel = &reference_table[family]->kernels[index];
-            if (slice_equals_string(node->op->name, kernel->op) &&
-                (kernel->supports == NULL || kernel->supports(node))) {
-                return kernel;
-            }
-        }
-    }
-    return NULL;
-}
-
-static Status
-compute(Run *run, const Node *node, Tensor *inputs, Tensor *outputs)
-{
-    Device device = {.type = "CPU", .thread_count = 1, .allocate = heap_allocate, .memory = heap_memory};
-    const Kernel *kernel = find_kernel(node);
-    if (kernel == NULL) {
-        return call_fail(run->call, STATUS_UNIMPLEMENTED, "no reference kernel supports the node");
-    }
-    void *state = NULL;
-    if (kernel->create != NULL) {
-        TRY(kernel->create(run->call, node, &state));
-    }
-    KernelContext context = {.call = run->call,
-        .device = &device,
-        .node = node,
-        .state = state,
-        .inputs = inputs,
-        .input_count = node->input_count,
-        .outputs = outputs,
-        .output_count = node->output_count};
-    const Status status = kernel->compute(&context);
-    if (kernel->destroy != NULL) {
-        kernel->destroy(state);
-    }
-    return status;
-}
-
 /* --- Comparing ------------------------------------------------------------------------------------------ */
 
 static bool
@@ -342,7 +284,7 @@ check_compute(Run *run, const Node *node, const Shape *inferred, Knowledge knowl
     for (uint32_t index = 0; index < run->input_count; index++) {
         inputs[index] = tensor_ref(&run->inputs[index]);
     }
-    const Status status = compute(run, node, inputs, outputs);
+    const Status status = reference_compute(run->call, node, inputs, outputs);
     bool is_right = status == STATUS_OK ? run->op_case->error == NULL : check_error(run, status);
     if (status == STATUS_OK && is_right) {
         is_right = check_shapes(node, inferred, outputs, knowledge) &&

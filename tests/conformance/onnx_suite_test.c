@@ -1,0 +1,322 @@
+/* ONNX's backend node suite on the reference kernels: each case is a model of one or few nodes with its inputs
+ * and expected outputs. Runs when CORPUS names the folder that holds onnx-node-1.22.tar.xz. What the importer
+ * or the kernels refuse as UNIMPLEMENTED is skipped and counted; everything else must come out right. */
+#include <dirent.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "shared/formats/onnx.h"
+#include "shared/ops/registry.h"
+#include "tests/support/cmocka_all.h"
+#include "tests/support/protobuf_writer.h"
+#include "tests/support/reference_run.h"
+#include "tests/support/tensor_literals.h"
+
+enum { CASE_COUNT_MAX = 4096, PORTS_MAX = 32, PATH_SIZE = 1024, FOLDER_SIZE = 512, SUITE_ARENA_SIZE = 1 << 26 };
+
+/* How many of the 1,765 cases of version 1.22 passed when this was last raised. */
+enum { PASSED_MIN = 982 };
+
+typedef enum Outcome { PASSED, FAILED, SKIPPED } Outcome;
+
+typedef struct Case {
+    const char *path;
+    Call *call;
+    Graph *graph;
+    ReferenceFeed feeds[PORTS_MAX];
+    size_t feed_count;
+    Endpoint fetches[PORTS_MAX];
+    Tensor outputs[PORTS_MAX];
+} Case;
+
+/* --- Files ---------------------------------------------------------------------------------------------- */
+
+static TensorBuffer *
+read_file(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    struct stat status;
+    if (file == NULL || fstat(fileno(file), &status) != 0) {
+        fail_msg("'%s' cannot be read", path);
+        return NULL;
+    }
+    TensorBuffer *buffer = tensor_buffer_new((size_t)status.st_size);
+    assert_non_null(buffer);
+    assert_int_equal(fread(buffer->data, 1, (size_t)status.st_size, file), status.st_size);
+    (void)fclose(file);
+    return buffer;
+}
+
+/* A TensorProto, read as the initializer of an otherwise empty model. */
+static Status
+read_tensor(Call *call, const char *path, Tensor *ret_tensor)
+{
+    TensorBuffer *bytes = read_file(path);
+    AUTO_BUFFER graph = {0};
+    protobuf_put_bytes(&graph, 5, slice_of(bytes->data, bytes->size));
+    TensorBuffer *model = onnx_model(&graph, 22);
+    AUTO_GRAPH_DEF def = NULL;
+    const Status status = onnx_read(call, model, &def);
+    if (status == STATUS_OK) {
+        assert_int_equal(def->node_count, 1);
+        *ret_tensor = tensor_ref(&node_def_attr(&def->nodes[0], SLICE("value"))->value.tensor);
+    }
+    tensor_buffer_unref(model);
+    tensor_buffer_unref(bytes);
+    return status;
+}
+
+/* --- One case ------------------------------------------------------------------------------------------- */
+
+static Status
+read_model(Case *subject)
+{
+    char path[PATH_SIZE];
+    (void)snprintf(path, sizeof path, "%s/model.onnx", subject->path);
+    TensorBuffer *source = read_file(path);
+    AUTO_GRAPH_DEF def = NULL;
+    Status status = onnx_read(subject->call, source, &def);
+    if (status == STATUS_OK) {
+        const GraphLimits limits = {0};
+        status = graph_link(subject->call, def, op_find, limits, &subject->graph);
+    }
+    tensor_buffer_unref(source);
+    return status;
+}
+
+static Status
+check_known(const Case *subject)
+{
+    for (uint32_t id = 0; id < subject->graph->node_count; id++) {
+        const Node *node = &subject->graph->nodes[id];
+        if (node->op == NULL) {
+            return call_fail(subject->call, STATUS_UNIMPLEMENTED, "there is no op '%.*s'",
+                SLICE_PRINT(node->def->op));
+        }
+    }
+    return STATUS_OK;
+}
+
+static Status
+read_feeds(Case *subject)
+{
+    const GraphDef *def = subject->graph->def;
+    assert_true(def->input_count <= PORTS_MAX && def->output_count <= PORTS_MAX);
+    for (size_t index = 0; index < def->input_count; index++) {
+        char path[PATH_SIZE];
+        ReferenceFeed *feed = &subject->feeds[index];
+        (void)snprintf(path, sizeof path, "%s/test_data_set_0/input_%zu.pb", subject->path, index);
+        TRY(read_tensor(subject->call, path, &feed->tensor));
+        subject->feed_count++;
+        TRY(graph_endpoint(subject->call, subject->graph, def->inputs[index].tensor, &feed->endpoint));
+    }
+    return STATUS_OK;
+}
+
+static Status
+run_model(Case *subject)
+{
+    const GraphDef *def = subject->graph->def;
+    for (size_t index = 0; index < def->output_count; index++) {
+        TRY(graph_endpoint(
+            subject->call, subject->graph, def->outputs[index].tensor, &subject->fetches[index]));
+    }
+    return reference_run(subject->call, subject->graph, subject->feeds, subject->feed_count, subject->fetches,
+        def->output_count, subject->outputs);
+}
+
+/* Tighter than the suite's own 1e-3 of the value; 16-bit floats carry fewer digits. */
+static double
+tolerance_of(Dtype dtype)
+{
+    return dtype == DTYPE_FLOAT16 ? 2e-3 : dtype == DTYPE_BFLOAT16 ? 1e-2 : 1e-4;
+}
+
+static Status
+check_outputs(Case *subject, bool *ret_is_right)
+{
+    *ret_is_right = true;
+    for (size_t index = 0; index < subject->graph->def->output_count; index++) {
+        char path[PATH_SIZE];
+        AUTO_TENSOR expected = {0};
+        (void)snprintf(path, sizeof path, "%s/test_data_set_0/output_%zu.pb", subject->path, index);
+        TRY(read_tensor(subject->call, path, &expected));
+        *ret_is_right = *ret_is_right && tensor_is_near(&subject->outputs[index], &expected,
+                                             tolerance_of(expected.dtype));
+    }
+    return STATUS_OK;
+}
+
+static Status
+infer(const Case *subject)
+{
+    ShapeSeed seeds[PORTS_MAX];
+    const Shape *const *shapes = NULL;
+    for (size_t index = 0; index < subject->feed_count; index++) {
+        seeds[index] =
+            (ShapeSeed){.endpoint = subject->feeds[index].endpoint, .shape = subject->feeds[index].tensor.shape};
+    }
+    return graph_infer_shapes(subject->call, subject->graph, seeds, subject->feed_count, &shapes);
+}
+
+static Outcome
+judge(Case *subject)
+{
+    bool is_right = false;
+    Status status = read_model(subject);
+    status = status == STATUS_OK ? check_known(subject) : status;
+    status = status == STATUS_OK ? read_feeds(subject) : status;
+    status = status == STATUS_OK ? infer(subject) : status;
+    status = status == STATUS_OK ? run_model(subject) : status;
+    status = status == STATUS_OK ? check_outputs(subject, &is_right) : status;
+    if (status == STATUS_UNIMPLEMENTED) {
+        return SKIPPED;
+    }
+    if (status != STATUS_OK) {
+        print_error("%s: %s\n", status_name(status), subject->call->error.message);
+        for (int index = 0; index < subject->call->error.detail_count; index++) {
+            print_error("  %s\n", subject->call->error.details[index].detail);
+        }
+    }
+    return is_right ? PASSED : FAILED;
+}
+
+static Outcome
+run_case(const char *path)
+{
+    AUTO_ARENA arena = arena_new(SUITE_ARENA_SIZE);
+    Call call = {.arena = arena};
+    Case subject = {.path = path, .call = &call};
+    const Outcome outcome = judge(&subject);
+    if (outcome == SKIPPED && getenv("SUITE_VERBOSE") != NULL) {
+        print_message("skipped %s: %s\n", strrchr(path, '/') + 1, call.error.message);
+    }
+    for (size_t index = 0; index < PORTS_MAX; index++) {
+        tensor_unref(&subject.feeds[index].tensor);
+        tensor_unref(&subject.outputs[index]);
+    }
+    graph_unref(subject.graph);
+    return outcome;
+}
+
+/* --- All ------------------------------------------------------------------------------------------------ */
+
+/* Cases that cannot match: another generator's random numbers. */
+static bool
+is_random(const char *name)
+{
+    return strstr(name, "bernoulli") != NULL || strstr(name, "training_dropout") != NULL;
+}
+
+static void
+run_all(const char *folder)
+{
+    struct dirent **entries = NULL;
+    size_t counts[3] = {0};
+    const int count = scandir(folder, &entries, NULL, alphasort);
+    assert_true(count > 0 && count < CASE_COUNT_MAX);
+    for (int index = 0; index < count; index++) {
+        const char *name = entries[index]->d_name;
+        char path[PATH_SIZE];
+        (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+        if (name[0] != '.' && !is_random(name)) {
+            const Outcome outcome = run_case(path);
+            counts[outcome]++;
+            if (outcome == FAILED) {
+                print_error("failed %s\n", name);
+            }
+        }
+        free(entries[index]);
+    }
+    free(entries);
+    print_message("%zu passed, %zu failed, %zu skipped\n", counts[PASSED], counts[FAILED], counts[SKIPPED]);
+    assert_int_equal(counts[FAILED], 0);
+    assert_true(counts[PASSED] >= PASSED_MIN);
+}
+
+/* Of a program of the system, found in PATH. */
+static int
+run_program(char *const *arguments)
+{
+    const pid_t pid = fork();
+    if (pid == 0) {
+        (void)execvp(arguments[0], arguments);
+        _exit(127);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return status;
+}
+
+static void
+cases_of_the_suite_come_out_right(void **state)
+{
+    (void)state;
+    const char *corpus = getenv("CORPUS");
+    char archive[FOLDER_SIZE];
+    char folder[] = "/tmp/onnx-suite-XXXXXX";
+    char cases[FOLDER_SIZE];
+    if (corpus == NULL) {
+        print_message("skipped: no CORPUS\n");
+        skip();
+        return;
+    }
+    (void)snprintf(archive, sizeof archive, "%s/onnx-node-1.22.tar.xz", corpus);
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(cases, sizeof cases, "%s/onnx/backend/test/data/node", folder);
+    char *const unpack[] = {(char[]){"tar"}, (char[]){"-xJf"}, archive, (char[]){"-C"}, folder, NULL};
+    char *const removal[] = {(char[]){"rm"}, (char[]){"-rf"}, folder, NULL};
+    assert_int_equal(run_program(unpack), 0);
+    run_all(cases);
+    assert_int_equal(run_program(removal), 0);
+}
+
+/* A trained classifier of 95 nodes: every op it needs is there, and what comes out is a distribution. */
+static void
+a_trained_classifier_gives_a_distribution(void **state)
+{
+    (void)state;
+    enum { CLASSES = 214 };
+    const char *corpus = getenv("CORPUS");
+    if (corpus == NULL) {
+        skip();
+        return;
+    }
+    char path[PATH_SIZE];
+    AUTO_ARENA arena = arena_new(SUITE_ARENA_SIZE);
+    Call call = {.arena = arena};
+    AUTO_GRAPH_DEF def = NULL;
+    AUTO_GRAPH graph = NULL;
+    AUTO_TENSOR output = {0};
+    AUTO_TENSOR bytes = tensor_literal("int32[1,2048] 97 98 10 256 ...");
+    (void)snprintf(path, sizeof path, "%s/models/magika_standard_v3_3.onnx", corpus);
+    TensorBuffer *source = read_file(path);
+    assert_status(&call, STATUS_OK, onnx_read(&call, source, &def));
+    tensor_buffer_unref(source);
+    const GraphLimits limits = {0};
+    assert_status(&call, STATUS_OK, graph_link(&call, def, op_find, limits, &graph));
+    ReferenceFeed feed = {.tensor = bytes};
+    Endpoint fetch;
+    assert_status(&call, STATUS_OK, graph_endpoint(&call, graph, def->inputs[0].tensor, &feed.endpoint));
+    assert_status(&call, STATUS_OK, graph_endpoint(&call, graph, def->outputs[0].tensor, &fetch));
+    assert_status(&call, STATUS_OK, reference_run(&call, graph, &feed, 1, &fetch, 1, &output));
+    assert_int_equal(tensor_element_count(&output), CLASSES);
+    double sum = 0;
+    for (int index = 0; index < CLASSES; index++) {
+        const double share = (double)((const float *)output.data)[index];
+        assert_true(share >= 0);
+        sum += share;
+    }
+    assert_true(sum > 0.9999 && sum < 1.0001);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cases_of_the_suite_come_out_right),
+        cmocka_unit_test(a_trained_classifier_gives_a_distribution),
+    };
+    return cmocka_run_group_tests_name("onnx suite", tests, NULL, NULL);
+}
