@@ -1,6 +1,7 @@
-/* ONNX's backend node suite on the reference kernels: each case is a model of one or few nodes with its inputs
- * and expected outputs. Runs when CORPUS names the folder that holds onnx-node-1.22.tar.xz. What the importer
- * or the kernels refuse as UNIMPLEMENTED is skipped and counted; everything else must come out right. */
+/* ONNX's backend node suite on the reference kernels: each case is a model of one or few nodes with its
+ * inputs and expected outputs. Runs when CORPUS names the folder that holds onnx-node-1.22.tar.xz. What the
+ * importer or the kernels refuse as UNIMPLEMENTED is skipped and counted; everything else must come out
+ * right. */
 #include <dirent.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -13,7 +14,13 @@
 #include "tests/support/reference_run.h"
 #include "tests/support/tensor_literals.h"
 
-enum { CASE_COUNT_MAX = 4096, PORTS_MAX = 32, PATH_SIZE = 1024, FOLDER_SIZE = 512, SUITE_ARENA_SIZE = 1 << 26 };
+enum {
+    CASE_COUNT_MAX = 4096,
+    PORTS_MAX = 32,
+    PATH_SIZE = 1024,
+    FOLDER_SIZE = 512,
+    SUITE_ARENA_SIZE = 1 << 26
+};
 
 /* How many of the 1,765 cases of version 1.22 passed when this was last raised. */
 enum { PASSED_MIN = 982 };
@@ -91,8 +98,8 @@ check_known(const Case *subject)
     for (uint32_t id = 0; id < subject->graph->node_count; id++) {
         const Node *node = &subject->graph->nodes[id];
         if (node->op == NULL) {
-            return call_fail(subject->call, STATUS_UNIMPLEMENTED, "there is no op '%.*s'",
-                SLICE_PRINT(node->def->op));
+            return call_fail(
+                subject->call, STATUS_UNIMPLEMENTED, "there is no op '%.*s'", SLICE_PRINT(node->def->op));
         }
     }
     return STATUS_OK;
@@ -142,8 +149,8 @@ check_outputs(Case *subject, bool *ret_is_right)
         AUTO_TENSOR expected = {0};
         (void)snprintf(path, sizeof path, "%s/test_data_set_0/output_%zu.pb", subject->path, index);
         TRY(read_tensor(subject->call, path, &expected));
-        *ret_is_right = *ret_is_right && tensor_is_near(&subject->outputs[index], &expected,
-                                             tolerance_of(expected.dtype));
+        *ret_is_right = *ret_is_right &&
+                        tensor_is_near(&subject->outputs[index], &expected, tolerance_of(expected.dtype));
     }
     return STATUS_OK;
 }
@@ -154,8 +161,8 @@ infer(const Case *subject)
     ShapeSeed seeds[PORTS_MAX];
     const Shape *const *shapes = NULL;
     for (size_t index = 0; index < subject->feed_count; index++) {
-        seeds[index] =
-            (ShapeSeed){.endpoint = subject->feeds[index].endpoint, .shape = subject->feeds[index].tensor.shape};
+        seeds[index] = (ShapeSeed){
+            .endpoint = subject->feeds[index].endpoint, .shape = subject->feeds[index].tensor.shape};
     }
     return graph_infer_shapes(subject->call, subject->graph, seeds, subject->feed_count, &shapes);
 }

@@ -38,7 +38,8 @@ reference_compute(Call *call, const Node *node, Tensor *inputs, Tensor *outputs)
     const Kernel *kernel = node->op == NULL ? NULL : reference_find(node);
     if (kernel == NULL) {
         return call_fail(call, STATUS_UNIMPLEMENTED, "no reference kernel for '%.*s' of %s",
-            SLICE_PRINT(node->def->op), node->input_count > 0 ? dtype_name(node->input_dtypes[0]) : "nothing");
+            SLICE_PRINT(node->def->op),
+            node->input_count > 0 ? dtype_name(node->input_dtypes[0]) : "nothing");
     }
     void *state = NULL;
     if (kernel->create != NULL) {
@@ -106,8 +107,7 @@ make_values(Run *run)
     const Graph *graph = run->graph;
     run->values = arena_alloc(run->call->arena, (graph->node_count + 1) * sizeof *run->values);
     for (uint32_t id = 0; run->values != NULL && id < graph->node_count; id++) {
-        run->values[id] =
-            arena_alloc(run->call->arena, (graph->nodes[id].output_count + 1) * sizeof(Tensor));
+        run->values[id] = arena_alloc(run->call->arena, (graph->nodes[id].output_count + 1) * sizeof(Tensor));
         if (run->values[id] == NULL) {
             return call_fail_memory(run->call, "a run's values");
         }
