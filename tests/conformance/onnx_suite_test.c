@@ -283,15 +283,14 @@ cases_of_the_suite_come_out_right(void **state)
 
 /* The model's one output for its one input. */
 static Tensor
-run_one(Arena *arena, TensorBuffer *source, const char *input)
+run_one(Arena *arena, TensorBuffer *source, const Tensor *input)
 {
     Call call = {.arena = arena};
     AUTO_GRAPH_DEF def = NULL;
     AUTO_GRAPH graph = NULL;
-    AUTO_TENSOR tensor = tensor_literal(input);
     Tensor output = {0};
     Endpoint fetch;
-    ReferenceFeed feed = {.tensor = tensor};
+    ReferenceFeed feed = {.tensor = *input};
     const GraphLimits limits = {0};
     assert_status(&call, STATUS_OK, onnx_read(&call, source, &def));
     tensor_buffer_unref(source);
@@ -315,12 +314,14 @@ a_model_runs_node_by_node(void **state)
     onnx_put_floats_initializer(&graph, "w", values, 2);
     onnx_put_node(&graph, "Mul", "x,w", "y", NULL);
     onnx_put_node(&graph, "Relu", "y", "z", NULL);
-    AUTO_TENSOR output = run_one(arena, onnx_model(&graph, 22), "float32[2] 5 1");
+    AUTO_TENSOR input = tensor_literal("float32[2] 5 1");
+    AUTO_TENSOR output = run_one(arena, onnx_model(&graph, 22), &input);
     AUTO_TENSOR expected = tensor_literal("float32[2] 10 0");
     assert_true(tensor_is_near(&output, &expected, 0));
 }
 
-/* 95 nodes. What ONNX Runtime 1.31.1 gives for the bytes "ab" and a line feed, for the five likeliest of 214. */
+/* 95 nodes. What ONNX Runtime 1.31.1 gives for 2,048 varied bytes, the five likeliest of 214. (Of
+ * inputs that are padding for the most part it computes variances by cancellation, and engines differ.) */
 static void
 a_trained_classifier_gives_known_shares(void **state)
 {
@@ -328,7 +329,8 @@ a_trained_classifier_gives_known_shares(void **state)
     static const struct {
         int index;
         double share;
-    } expected[] = {{32, 0.146563753}, {110, 0.142858118}, {15, 0.133042201}, {148, 0.109672979}, {83, 0.102368206}};
+    } expected[] = {{148, 0.993012249}, {32, 0.00377895031}, {202, 0.00130778993}, {213, 0.000453894143},
+        {100, 0.000269165204}};
     const char *corpus = getenv("CORPUS");
     if (corpus == NULL) {
         skip();
@@ -337,7 +339,11 @@ a_trained_classifier_gives_known_shares(void **state)
     char path[PATH_SIZE];
     (void)snprintf(path, sizeof path, "%s/models/magika_standard_v3_3.onnx", corpus);
     AUTO_ARENA arena = arena_new(SUITE_ARENA_SIZE);
-    AUTO_TENSOR output = run_one(arena, read_file(path), "int32[1,2048] 97 98 10 256 ...");
+    AUTO_TENSOR input = tensor_literal("int32[1,2048] 0 ...");
+    for (int32_t index = 0; index < 2048; index++) {
+        ((int32_t *)input.data)[index] = (index * index / 7 + index * 3) % 97 + 10;
+    }
+    AUTO_TENSOR output = run_one(arena, read_file(path), &input);
     assert_int_equal(tensor_element_count(&output), 214);
     for (size_t index = 0; index < COUNT_OF(expected); index++) {
         const double share = (double)((const float *)output.data)[expected[index].index];
