@@ -3,6 +3,7 @@
 #include "shared/base/map.h"
 #include "shared/base/memory.h"
 #include "shared/formats/graphdef_json.h"
+#include "shared/formats/graphdef_protobuf.h"
 #include "shared/formats/onnx.h"
 #include "shared/json/writer.h"
 #include "shared/ops/registry.h"
@@ -22,6 +23,7 @@ read_json(Call *call, TensorBuffer *source, GraphDef **ret_def)
 
 static const Format formats[] = {
     {GRAPH_FORMAT_JSON, "application/json", "json", read_json},
+    {GRAPH_FORMAT_GRAPHDEF, "application/x-protobuf", "graphdef", graphdef_protobuf_read},
     {GRAPH_FORMAT_ONNX, "application/onnx", "onnx", onnx_read},
 };
 

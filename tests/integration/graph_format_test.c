@@ -1,0 +1,107 @@
+/* One graph, y = -x, in every format that is taken: each is read, kept, planned and run. */
+#include "tests/support/cluster.h"
+#include "tests/support/cmocka_all.h"
+#include "tests/support/protobuf_writer.h"
+
+enum { DT_FLOAT = 1, ONNX_FLOAT = 1, GRAPH_INPUT = 11, GRAPH_OUTPUT = 12 };
+
+static void
+put_type_attr(Buffer *node, const char *name)
+{
+    AUTO_BUFFER value = {0};
+    AUTO_BUFFER entry = {0};
+    protobuf_put_varint(&value, 6, DT_FLOAT);
+    protobuf_put_text(&entry, 1, name);
+    protobuf_put_message(&entry, 2, &value);
+    protobuf_put_message(node, 5, &entry);
+}
+
+static void
+put_node(Buffer *graph, const char *name, const char *op, const char *input, const char *type_attr)
+{
+    AUTO_BUFFER node = {0};
+    protobuf_put_text(&node, 1, name);
+    protobuf_put_text(&node, 2, op);
+    if (input != NULL) {
+        protobuf_put_text(&node, 3, input);
+    }
+    put_type_attr(&node, type_attr);
+    protobuf_put_message(graph, 1, &node);
+}
+
+static void
+push(Cluster *cluster, const char *content_type, const char *query, Slice bytes, int status)
+{
+    char url[CLUSTER_URL_SIZE];
+    AUTO_REST response = {0};
+    (void)snprintf(url, sizeof url, "http://%s/api/v1/sessions/%s/graphs%s", cluster->gateway.address,
+        cluster->session, query);
+    const RestRequest request = {.method = "POST", .url = url, .content_type = content_type, .body = bytes};
+    rest_send(&request, &response);
+    if (response.status != status) {
+        fail_msg("status %d, not %d: %s", response.status, status, rest_text(&response));
+    }
+}
+
+static void
+expect_minus(Cluster *cluster, const char *fetch)
+{
+    char body[128];
+    AUTO_REST response = {0};
+    (void)snprintf(body, sizeof body, "{\"feeds\":{\"x\":[2.5]},\"fetches\":[\"%s\"]}", fetch);
+    cluster_step(cluster, body, &response);
+    if (response.status != 200 || strstr(rest_text(&response), "\"data\":[-2.5]") == NULL) {
+        fail_msg("%d %s", response.status, rest_text(&response));
+    }
+}
+
+static void
+a_binary_graphdef_runs(void **state)
+{
+    Cluster *const cluster = *state;
+    AUTO_BUFFER graph = {0};
+    put_node(&graph, "x", "Placeholder", NULL, "dtype");
+    put_node(&graph, "y", "Neg", "x", "T");
+    cluster_session(cluster, "{}");
+    push(cluster, "application/x-protobuf", "", buffer_slice(&graph), 201);
+    expect_minus(cluster, "y");
+    push(cluster, "application/octet-stream", "?format=graphdef", buffer_slice(&graph), 200);
+}
+
+static void
+an_onnx_model_runs_by_its_own_names(void **state)
+{
+    Cluster *const cluster = *state;
+    static const int64_t dims[] = {1};
+    AUTO_BUFFER graph = {0};
+    onnx_put_node(&graph, "Neg", "x", "minus", NULL);
+    onnx_put_value(&graph, GRAPH_INPUT, "x", ONNX_FLOAT, dims, 1);
+    onnx_put_value(&graph, GRAPH_OUTPUT, "minus", ONNX_FLOAT, dims, 1);
+    TensorBuffer *const model = onnx_model(&graph, 15);
+    cluster_session(cluster, "{}");
+    push(cluster, "application/onnx", "", slice_of(model->data, model->size), 201);
+    expect_minus(cluster, "minus");
+    tensor_buffer_unref(model);
+}
+
+static void
+bytes_that_are_no_graph_are_refused(void **state)
+{
+    Cluster *const cluster = *state;
+    cluster_session(cluster, "{}");
+    push(cluster, "application/x-protobuf", "", SLICE("\x0a\xff\xff\xff\xff\x0f no graph"), 400);
+    push(cluster, "application/onnx", "", SLICE("\x0a\xff\xff\xff\xff\x0f no model"), 400);
+    push(cluster, "application/json", "", SLICE("{\"node\":[{\"name\":\"a\"}]}"), 400);
+    push(cluster, "text/plain", "", SLICE("hello"), 415);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CLUSTER_TEST(a_binary_graphdef_runs),
+        CLUSTER_TEST(an_onnx_model_runs_by_its_own_names),
+        CLUSTER_TEST(bytes_that_are_no_graph_are_refused),
+    };
+    return cmocka_run_group_tests_name("graph format", tests, NULL, NULL);
+}
