@@ -60,7 +60,8 @@ run(Call *call, const Request *request, Response *response)
     TRY(session_id_read(call, request, &session));
     if (format == GRAPH_FORMAT_UNKNOWN) {
         return response_fail(call, response, 415,
-            "'%.*s' is no graph format; send application/json, application/x-protobuf or application/onnx, or add "
+            "'%.*s' is no graph format; send application/json, application/x-protobuf or application/onnx, "
+            "or add "
             "?format=json, ?format=graphdef or ?format=onnx",
             SLICE_PRINT(request->media_type));
     }
