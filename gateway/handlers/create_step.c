@@ -14,8 +14,7 @@
 
 enum { LOOP_BODY_SIZE_MAX = 256 * 1024, BODY_SIZE_MAX = 64 << 20 };
 
-/* --- The reply --------------------------------------------------------------------------------------------
- */
+/* --- The reply ------------------------------------------------------------------------------------------ */
 
 static void
 write_outputs(JsonWriter *writer, const StepCall *step)
@@ -69,8 +68,7 @@ write_step(Buffer *buffer, const StepCall *step, const StepReport *report)
     json_write_object_end(&writer);
 }
 
-/* --- Running ----------------------------------------------------------------------------------------------
- */
+/* --- Running -------------------------------------------------------------------------------------------- */
 
 static void
 step_output(void *context, uint32_t fetch, const Tensor *tensor)
@@ -138,8 +136,7 @@ dispatch(StepCall *step)
     exchange_on_cancel(step->exchange, client_gone, step);
 }
 
-/* --- Preparing --------------------------------------------------------------------------------------------
- */
+/* --- Preparing ------------------------------------------------------------------------------------------ */
 
 static Status
 prepare_on_job(Call *call, void *job_context, void *owner)

@@ -46,8 +46,7 @@ struct UpstreamCall {
     char message[ERROR_MESSAGE_SIZE + ADDRESS_TEXT_SIZE + 32];
 };
 
-/* --- Ending a call ----------------------------------------------------------------------------------------
- */
+/* --- Ending a call -------------------------------------------------------------------------------------- */
 
 static void
 call_end(UpstreamCall *call, Status status, const char *message)
@@ -81,8 +80,7 @@ tell_failed(Task *task)
     }
 }
 
-/* --- The stream's events ----------------------------------------------------------------------------------
- */
+/* --- The stream's events -------------------------------------------------------------------------------- */
 
 static void
 stream_on_headers(H2Stream *stream, const H2Header *headers, size_t count, bool is_last)
@@ -169,8 +167,7 @@ static const H2Handlers handlers = {
     .on_disconnect = connection_on_disconnect,
 };
 
-/* --- Connections ------------------------------------------------------------------------------------------
- */
+/* --- Connections ---------------------------------------------------------------------------------------- */
 
 Upstream *
 upstream_new(Loop *loop, const UpstreamOptions *options)
@@ -244,8 +241,7 @@ peer_connect(Call *call, Peer *peer)
     return h2_connect(call, peer->upstream->loop, peer->address, &options, &peer->connection);
 }
 
-/* --- Requests ---------------------------------------------------------------------------------------------
- */
+/* --- Requests ------------------------------------------------------------------------------------------- */
 
 typedef struct HeaderList {
     H2Header headers[H2_HEADERS_MAX];
