@@ -224,6 +224,9 @@ slot_run(SlotRun *slot)
         step_slot_failed(slot, STATUS_RESOURCE_EXHAUSTED, "no memory left for a run request");
         return;
     }
+    if (step->is_paused) {
+        upstream_pause(slot->call);
+    }
     bind_load(step->dispatcher, worker, 1);
     run_write_body(slot->call, slot);
 }

@@ -265,6 +265,30 @@ step_start(Dispatcher *dispatcher, const StepRequest *request, const StepEvents 
     return step;
 }
 
+static void
+slots_each(StepRun *step, void (*act)(UpstreamCall *call))
+{
+    for (size_t index = 0; index < step->slot_count; index++) {
+        if (step->slots[index].call != NULL) {
+            act(step->slots[index].call);
+        }
+    }
+}
+
+void
+step_pause(StepRun *step)
+{
+    step->is_paused = true;
+    slots_each(step, upstream_pause);
+}
+
+void
+step_resume(StepRun *step)
+{
+    step->is_paused = false;
+    slots_each(step, upstream_resume);
+}
+
 void
 step_cancel(StepRun *step)
 {

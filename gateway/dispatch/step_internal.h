@@ -39,6 +39,7 @@ struct StepRun {
     bool has_trace;
     bool is_ending;     /* on_done is on its way */
     bool is_restarting; /* the next attempt is on its way */
+    bool is_paused;
     int64_t attempt;
     int64_t attempt_last; /* no more after this one */
     Timer timer;
