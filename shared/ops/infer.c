@@ -52,16 +52,21 @@ infer_broadcast(Call *call, InferContext *context)
 
 /* --- Parts ---------------------------------------------------------------------------------------------- */
 
+bool
+infer_knows(const InferContext *context, uint32_t input)
+{
+    return input < context->node->input_count && context->values[input] != NULL;
+}
+
 Status
 infer_ints(Call *call, const InferContext *context, uint32_t input, int64_t *ret_values, size_t capacity,
-    size_t *ret_count, bool *ret_is_known)
+    size_t *ret_count)
 {
-    *ret_is_known = false;
     *ret_count = 0;
-    const Tensor *tensor = input < context->node->input_count ? context->values[input] : NULL;
-    if (tensor == NULL) {
+    if (!infer_knows(context, input)) {
         return STATUS_OK;
     }
+    const Tensor *tensor = context->values[input];
     const int64_t count = tensor_element_count(tensor);
     if (tensor->shape.rank > 1 || count > (int64_t)capacity) {
         char text[SHAPE_TEXT_SIZE];
@@ -75,7 +80,6 @@ infer_ints(Call *call, const InferContext *context, uint32_t input, int64_t *ret
         }
     }
     *ret_count = (size_t)count;
-    *ret_is_known = true;
     return STATUS_OK;
 }
 
@@ -83,7 +87,8 @@ Status
 infer_int(Call *call, const InferContext *context, uint32_t input, int64_t *ret_value, bool *ret_is_known)
 {
     size_t count = 0;
-    TRY(infer_ints(call, context, input, ret_value, 1, &count, ret_is_known));
+    TRY(infer_ints(call, context, input, ret_value, 1, &count));
+    *ret_is_known = infer_knows(context, input);
     if (*ret_is_known && count != 1) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "input %u is empty, not one value", input);
     }

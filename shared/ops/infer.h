@@ -19,10 +19,13 @@ Status infer_broadcast(Call *call, InferContext *context); /* all inputs togethe
 
 /* --- Parts ---------------------------------------------------------------------------------------------- */
 
-/* Values of a constant integer input: false when it is not known. INVALID_ARGUMENT through ret_status when
- * it has more than `capacity` elements or is no integer tensor. */
+/* Whether the input's value is known: a constant, or any when a kernel asks. */
+bool infer_knows(const InferContext *context, uint32_t input);
+
+/* Values of a known integer input; none, with a count of 0, when it is not known. INVALID_ARGUMENT when it
+ * has more than `capacity` elements, a rank above 1 or is no integer tensor. */
 MUST_USE Status infer_ints(Call *call, const InferContext *context, uint32_t input, int64_t *ret_values,
-    size_t capacity, size_t *ret_count, bool *ret_is_known);
+    size_t capacity, size_t *ret_count);
 
 /* As infer_ints(), one value. */
 MUST_USE Status infer_int(

@@ -48,8 +48,9 @@ read_rows(Call *call, const InferContext *context, PaddingPlan *plan)
             shape_text(shape, text), rank);
     }
     for (int index = 0; index < rank; index++) {
-        const bool is_integer = tensor_to_int64(paddings, 2 * index, &plan->before[index]) &&
-                                tensor_to_int64(paddings, 2 * index + 1, &plan->after[index]);
+        const int64_t row = 2 * (int64_t)index;
+        const bool is_integer = tensor_to_int64(paddings, row, &plan->before[index]) &&
+                                tensor_to_int64(paddings, row + 1, &plan->after[index]);
         if (!is_integer || plan->before[index] < 0 || plan->after[index] < 0) {
             return call_fail(call, STATUS_INVALID_ARGUMENT, "dimension %d is padded by %lld and %lld", index,
                 (long long)plan->before[index], (long long)plan->after[index]);
@@ -58,12 +59,14 @@ read_rows(Call *call, const InferContext *context, PaddingPlan *plan)
     return STATUS_OK;
 }
 
+enum { PADS_MAX = 2 * SHAPE_RANK_MAX };
+
 /* ONNX: all befores, then all afters, of the axes given or of all. */
 static Status
 read_halves(Call *call, const InferContext *context, PaddingPlan *plan)
 {
     const int rank = context->inputs[0].rank;
-    int64_t pads[2 * SHAPE_RANK_MAX];
+    int64_t pads[PADS_MAX];
     int64_t axes[SHAPE_RANK_MAX];
     size_t pad_count = 0;
     size_t axis_count = rank < 0 ? 0 : (size_t)rank;
@@ -71,9 +74,11 @@ read_halves(Call *call, const InferContext *context, PaddingPlan *plan)
     for (int index = 0; index < SHAPE_RANK_MAX; index++) {
         axes[index] = index;
     }
-    TRY(infer_ints(call, context, 1, pads, 2 * SHAPE_RANK_MAX, &pad_count, &plan->is_known));
+    TRY(infer_ints(call, context, 1, pads, PADS_MAX, &pad_count));
+    plan->is_known = infer_knows(context, 1);
     if (infer_has_input(context, 3)) {
-        TRY(infer_ints(call, context, 3, axes, SHAPE_RANK_MAX, &axis_count, &knows_axes));
+        TRY(infer_ints(call, context, 3, axes, SHAPE_RANK_MAX, &axis_count));
+        knows_axes = infer_knows(context, 3);
     }
     plan->is_known = plan->is_known && knows_axes && rank >= 0;
     if (!plan->is_known) {

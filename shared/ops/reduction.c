@@ -42,7 +42,8 @@ reduction_read(Call *call, const InferContext *context, Reduction *ret_reduction
     size_t count = 0;
     Reduction reduction = {.is_known = !infer_has_input(context, 1), .output = shape_unknown()};
     if (!reduction.is_known) {
-        TRY(infer_ints(call, context, 1, axes, SHAPE_RANK_MAX, &count, &reduction.is_known));
+        TRY(infer_ints(call, context, 1, axes, SHAPE_RANK_MAX, &count));
+        reduction.is_known = infer_knows(context, 1);
     }
     reduction.is_known = reduction.is_known && input->rank >= 0;
     if (!reduction.is_known) {

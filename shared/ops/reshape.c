@@ -7,7 +7,8 @@ read_target(Call *call, const InferContext *context, bool copies_zero, Shape *ta
 {
     size_t count = 0;
     *target = shape_scalar();
-    TRY(infer_ints(call, context, 1, target->dims, SHAPE_RANK_MAX, &count, ret_is_known));
+    TRY(infer_ints(call, context, 1, target->dims, SHAPE_RANK_MAX, &count));
+    *ret_is_known = infer_knows(context, 1);
     target->rank = (int)count;
     const Shape *input = &context->inputs[0];
     for (int index = 0; index < target->rank && copies_zero; index++) {

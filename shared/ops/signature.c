@@ -112,6 +112,19 @@ parse_kind(Parser *parser, Slice text, OpAttribute *attribute)
     return refuse(parser, text);
 }
 
+static char
+unescape(char byte)
+{
+    switch (byte) {
+    case 't':
+        return '\t';
+    case 'n':
+        return '\n';
+    default:
+        return byte;
+    }
+}
+
 static bool
 parse_string(Parser *parser, Slice text, AttrValue *value)
 {
@@ -122,8 +135,12 @@ parse_string(Parser *parser, Slice text, AttrValue *value)
     size_t size = 0;
     for (size_t index = 0; index < text.size; index++) {
         const bool is_escaped = text.data[index] == '\\' && index + 1 < text.size;
-        const char byte = text.data[is_escaped ? ++index : index];
-        bytes[size++] = !is_escaped ? byte : byte == 't' ? '\t' : byte == 'n' ? '\n' : byte;
+        index += is_escaped ? 1 : 0;
+        bytes[size] = text.data[index];
+        if (is_escaped) {
+            bytes[size] = unescape(bytes[size]);
+        }
+        size++;
     }
     value->value.s = slice_of(bytes, size);
     return true;

@@ -61,8 +61,10 @@ slicing_plain(Call *call, const InferContext *context, Slicing *ret_slicing)
     bool knows_begin = false;
     bool knows_size = false;
     Slicing slicing = {.rank = input->rank, .output = *input};
-    TRY(infer_ints(call, context, 1, slicing.begin, SHAPE_RANK_MAX, &begins_count, &knows_begin));
-    TRY(infer_ints(call, context, 2, sizes, SHAPE_RANK_MAX, &sizes_count, &knows_size));
+    TRY(infer_ints(call, context, 1, slicing.begin, SHAPE_RANK_MAX, &begins_count));
+    knows_begin = infer_knows(context, 1);
+    TRY(infer_ints(call, context, 2, sizes, SHAPE_RANK_MAX, &sizes_count));
+    knows_size = infer_knows(context, 2);
     slicing.is_known = knows_begin && knows_size && input->rank >= 0;
     if (!slicing.is_known) {
         slicing.output = input->rank < 0 ? shape_unknown() : shape_of_rank(input->rank);
@@ -107,9 +109,12 @@ read_spec(Call *call, const InferContext *context, StridedSpec *spec, bool *ret_
 {
     size_t counts[3];
     bool is_known[3];
-    TRY(infer_ints(call, context, 1, spec->begin, SPEC_ENTRIES_MAX, &counts[0], &is_known[0]));
-    TRY(infer_ints(call, context, 2, spec->end, SPEC_ENTRIES_MAX, &counts[1], &is_known[1]));
-    TRY(infer_ints(call, context, 3, spec->step, SPEC_ENTRIES_MAX, &counts[2], &is_known[2]));
+    TRY(infer_ints(call, context, 1, spec->begin, SPEC_ENTRIES_MAX, &counts[0]));
+    is_known[0] = infer_knows(context, 1);
+    TRY(infer_ints(call, context, 2, spec->end, SPEC_ENTRIES_MAX, &counts[1]));
+    is_known[1] = infer_knows(context, 2);
+    TRY(infer_ints(call, context, 3, spec->step, SPEC_ENTRIES_MAX, &counts[2]));
+    is_known[2] = infer_knows(context, 3);
     *ret_is_known = is_known[0] && is_known[1] && is_known[2];
     if (*ret_is_known && (counts[0] != counts[1] || counts[0] != counts[2])) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "%zu begins, %zu ends and %zu strides do not agree",
@@ -123,6 +128,36 @@ read_spec(Call *call, const InferContext *context, StridedSpec *spec, bool *ret_
     spec->new_axis_mask = (uint64_t)node_attr_int(node, "new_axis_mask");
     spec->shrink_mask = (uint64_t)node_attr_int(node, "shrink_axis_mask");
     return STATUS_OK;
+}
+
+/* The one element of an entry whose dimension is dropped. */
+static Status
+take_index(Call *call, int64_t index, int64_t available, int dimension, Slicing *slicing)
+{
+    const int64_t begin = index + (index < 0 ? available : 0);
+    if (begin < 0 || begin >= available) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "index %lld is not within dimension %d of %lld",
+            (long long)index, dimension, (long long)available);
+    }
+    slicing->begin[dimension] = begin;
+    return STATUS_OK;
+}
+
+/* From begin to before end; a masked bound is the first or the last there is. */
+static void
+take_range(const StridedSpec *spec, int entry, int64_t available, int dimension, Slicing *slicing)
+{
+    const int64_t step = spec->step[entry];
+    const int64_t low = step > 0 ? 0 : -1;
+    const int64_t high = step > 0 ? available : available - 1;
+    const int64_t given_begin = spec->begin[entry] + (spec->begin[entry] < 0 ? available : 0);
+    const int64_t given_end = spec->end[entry] + (spec->end[entry] < 0 ? available : 0);
+    const int64_t first = step > 0 ? low : high;
+    const int64_t last = step > 0 ? high : low;
+    const int64_t begin = has_bit(spec->begin_mask, entry) ? first : clamp(given_begin, low, high);
+    const int64_t end = has_bit(spec->end_mask, entry) ? last : clamp(given_end, low, high);
+    slicing->begin[dimension] = begin;
+    slicing->size[dimension] = step_count(begin, end, step);
 }
 
 /* One entry that stands for one dimension of the input. */
@@ -140,21 +175,10 @@ take_entry(Call *call, const StridedSpec *spec, int entry, int64_t available, in
     if (available < 0) {
         return STATUS_OK;
     }
-    const int64_t low = step > 0 ? 0 : -1;
-    const int64_t high = step > 0 ? available : available - 1;
-    int64_t begin = spec->begin[entry] + (spec->begin[entry] < 0 ? available : 0);
-    int64_t end = spec->end[entry] + (spec->end[entry] < 0 ? available : 0);
     if (shrinks) {
-        slicing->begin[dimension] = begin;
-        return begin >= 0 && begin < available
-                   ? STATUS_OK
-                   : call_fail(call, STATUS_INVALID_ARGUMENT, "index %lld is not within dimension %d of %lld",
-                         (long long)spec->begin[entry], dimension, (long long)available);
+        return take_index(call, spec->begin[entry], available, dimension, slicing);
     }
-    begin = has_bit(spec->begin_mask, entry) ? (step > 0 ? low : high) : clamp(begin, low, high);
-    end = has_bit(spec->end_mask, entry) ? (step > 0 ? high : low) : clamp(end, low, high);
-    slicing->begin[dimension] = begin;
-    slicing->size[dimension] = step_count(begin, end, step);
+    take_range(spec, entry, available, dimension, slicing);
     return STATUS_OK;
 }
 
@@ -245,7 +269,8 @@ read_optional(
     }
     size_t given = 0;
     bool is_given = false;
-    TRY(infer_ints(call, context, input, values, SHAPE_RANK_MAX, &given, &is_given));
+    TRY(infer_ints(call, context, input, values, SHAPE_RANK_MAX, &given));
+    is_given = infer_knows(context, input);
     *is_known = *is_known && is_given;
     if (*is_known && given != count) {
         return call_fail(
@@ -260,8 +285,10 @@ read_onnx_spec(Call *call, const InferContext *context, OnnxSpec *spec, bool *re
     size_t ends_count = 0;
     bool knows_starts = false;
     bool knows_ends = false;
-    TRY(infer_ints(call, context, 1, spec->starts, SHAPE_RANK_MAX, &spec->count, &knows_starts));
-    TRY(infer_ints(call, context, 2, spec->ends, SHAPE_RANK_MAX, &ends_count, &knows_ends));
+    TRY(infer_ints(call, context, 1, spec->starts, SHAPE_RANK_MAX, &spec->count));
+    knows_starts = infer_knows(context, 1);
+    TRY(infer_ints(call, context, 2, spec->ends, SHAPE_RANK_MAX, &ends_count));
+    knows_ends = infer_knows(context, 2);
     bool is_known = knows_starts && knows_ends;
     if (is_known && spec->count != ends_count) {
         return call_fail(

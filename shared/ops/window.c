@@ -123,8 +123,9 @@ read_tensorflow_padding(Call *call, const Node *node, Window *window, Padding *r
             SLICE_PRINT(text));
     }
     for (int index = 0; index < window->rank && count > 0; index++) {
-        window->before[index] = pads[2 * (window->space + index)];
-        window->after[index] = pads[2 * (window->space + index) + 1];
+        const int64_t *pair = &pads[2 * (size_t)(window->space + index)];
+        window->before[index] = pair[0];
+        window->after[index] = pair[1];
     }
     return STATUS_OK;
 }

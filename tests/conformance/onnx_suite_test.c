@@ -23,7 +23,7 @@ enum {
 };
 
 /* How many of the 1,765 cases of version 1.22 passed when this was last raised. */
-enum { PASSED_MIN = 982 };
+enum { PASSED_MIN = 988 };
 
 typedef enum Outcome { PASSED, FAILED, SKIPPED } Outcome;
 

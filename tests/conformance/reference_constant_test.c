@@ -44,6 +44,23 @@ tensors_pass_unchanged(void **state)
 }
 
 static void
+nothing_is_dropped_outside_of_training(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "onnx::Dropout", .inputs = {"float32[2] 1 2"}, .outputs = {"float32[2] 1 2", "bool[2] 1 1"}},
+        {.op = "onnx::Dropout",
+            .inputs = {"float32[2] 1 2", "float32[] 0.5", "bool[] 0"},
+            .outputs = {"float32[2] 1 2", "bool[2] 1 1"}},
+        {.op = "onnx::Dropout",
+            .inputs = {"float32[2] 1 2", "float32[] 0.5", "bool[] 1"},
+            .error = "dropping out in training is not implemented",
+            .error_code = STATUS_UNIMPLEMENTED},
+    };
+    RUN(cases);
+}
+
+static void
 sources_make_tensors(void **state)
 {
     (void)state;
@@ -132,6 +149,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tensors_pass_unchanged),
+        cmocka_unit_test(nothing_is_dropped_outside_of_training),
         cmocka_unit_test(sources_make_tensors),
     };
     return cmocka_run_group_tests_name("reference/constant", tests, NULL, NULL);

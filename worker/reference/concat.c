@@ -184,11 +184,12 @@ tile_compute(KernelContext *context)
     StridedCopy copy = {.rank = 2 * input->shape.rank};
     for (int dimension = 0; dimension < input->shape.rank; dimension++) {
         const int64_t size = input->shape.dims[dimension];
-        copy.dims[2 * dimension] = size == 0 ? 0 : output->shape.dims[dimension] / size;
-        copy.to[2 * dimension] = to[dimension] * size;
-        copy.dims[2 * dimension + 1] = size;
-        copy.from[2 * dimension + 1] = from[dimension];
-        copy.to[2 * dimension + 1] = to[dimension];
+        const int which = 2 * dimension;
+        copy.dims[which] = size == 0 ? 0 : output->shape.dims[dimension] / size;
+        copy.to[which] = to[dimension] * size;
+        copy.dims[which + 1] = size;
+        copy.from[which + 1] = from[dimension];
+        copy.to[which + 1] = to[dimension];
     }
     strided_copy(&copy, input, output);
     return STATUS_OK;

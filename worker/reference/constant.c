@@ -45,6 +45,21 @@ placeholder_with_default_compute(KernelContext *context)
     return STATUS_OK;
 }
 
+/* Nothing is dropped outside of training, which is not offered. */
+static Status
+dropout_compute(KernelContext *context)
+{
+    const Tensor *training = context->input_count > 2 ? &context->inputs[2] : NULL;
+    if (training != NULL && training->data != NULL && *(const uint8_t *)training->data != 0) {
+        return call_fail(context->call, STATUS_UNIMPLEMENTED, "dropping out in training is not implemented");
+    }
+    Tensor *mask = NULL;
+    TRY(kernel_output(context, 1, DTYPE_BOOL, &context->inputs[0].shape, &mask));
+    fill_number(mask, 1);
+    kernel_alias(context, 0, 0, &context->inputs[0].shape);
+    return STATUS_OK;
+}
+
 static bool
 like_supports(const Node *node)
 {
@@ -112,6 +127,7 @@ static const Kernel constant_kernels[] = {
     {.op = "NoOp", .compute = no_op_compute, .is_cheap = true},
     {.op = "Identity", .compute = identity_compute, .is_cheap = true},
     {.op = "onnx::Identity", .compute = identity_compute, .is_cheap = true},
+    {.op = "onnx::Dropout", .compute = dropout_compute, .host_inputs = 1 << 2, .is_cheap = true},
     {.op = "IdentityN", .compute = identity_compute, .is_cheap = true},
     {.op = "Snapshot", .compute = identity_compute, .is_cheap = true},
     {.op = "StopGradient", .compute = identity_compute, .is_cheap = true},

@@ -158,23 +158,33 @@ infer_split(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
-/* Sizes along the axis; a -1 (TensorFlow) is what is left. */
+/* The sum of the sizes that are given, and the one -1 that is to be what is left (NULL: none). */
+static Status
+add_sizes(Call *call, int64_t *sizes, uint32_t count, int64_t *ret_total, int64_t **ret_rest)
+{
+    *ret_total = 0;
+    *ret_rest = NULL;
+    for (uint32_t index = 0; index < count; index++) {
+        if (sizes[index] < -1 || (sizes[index] == -1 && *ret_rest != NULL)) {
+            return call_fail(
+                call, STATUS_INVALID_ARGUMENT, "part %u has size %lld", index, (long long)sizes[index]);
+        }
+        if (sizes[index] == -1) {
+            *ret_rest = &sizes[index];
+        } else if (__builtin_add_overflow(*ret_total, sizes[index], ret_total)) {
+            return call_fail(call, STATUS_INVALID_ARGUMENT, "the parts are too large");
+        }
+    }
+    return STATUS_OK;
+}
+
 static Status
 place_sizes(Call *call, InferContext *context, const Shape *input, int axis, int64_t *sizes)
 {
     int64_t total = 0;
     int64_t *rest = NULL;
     const uint32_t count = context->node->output_count;
-    for (uint32_t index = 0; index < count; index++) {
-        if (sizes[index] < -1 || (sizes[index] == -1 && rest != NULL)) {
-            return call_fail(
-                call, STATUS_INVALID_ARGUMENT, "part %u has size %lld", index, (long long)sizes[index]);
-        }
-        rest = sizes[index] == -1 ? &sizes[index] : rest;
-        if (sizes[index] > 0 && __builtin_add_overflow(total, sizes[index], &total)) {
-            return call_fail(call, STATUS_INVALID_ARGUMENT, "the parts are too large");
-        }
-    }
+    TRY(add_sizes(call, sizes, count, &total, &rest));
     const int64_t available = input->dims[axis];
     if (available >= 0 && (rest == NULL ? total != available : total > available)) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "the parts sum up to %lld, not %lld",
@@ -200,7 +210,8 @@ split_by_values(Call *call, InferContext *context, const Shape *input, uint32_t 
     bool is_known = false;
     const Shape unknown = shape_of_rank(input->rank);
     fill_parts(context, &unknown);
-    TRY(infer_ints(call, context, sizes_input, sizes, PARTS_MAX, &count, &is_known));
+    TRY(infer_ints(call, context, sizes_input, sizes, PARTS_MAX, &count));
+    is_known = infer_knows(context, sizes_input);
     if (!is_known) {
         return STATUS_OK;
     }
@@ -259,7 +270,8 @@ infer_tile(Call *call, InferContext *context)
     int64_t repeats[SHAPE_RANK_MAX];
     size_t count = 0;
     bool is_known = false;
-    TRY(infer_ints(call, context, 1, repeats, SHAPE_RANK_MAX, &count, &is_known));
+    TRY(infer_ints(call, context, 1, repeats, SHAPE_RANK_MAX, &count));
+    is_known = infer_knows(context, 1);
     Shape result = context->inputs[0];
     if (result.rank < 0 || !is_known) {
         context->outputs[0] = result.rank < 0 ? shape_unknown() : shape_of_rank(result.rank);

@@ -9,7 +9,8 @@ shape_from_values(Call *call, InferContext *context, uint32_t input)
     Shape shape = shape_scalar();
     size_t count = 0;
     bool is_known = false;
-    TRY(infer_ints(call, context, input, shape.dims, SHAPE_RANK_MAX, &count, &is_known));
+    TRY(infer_ints(call, context, input, shape.dims, SHAPE_RANK_MAX, &count));
+    is_known = infer_knows(context, input);
     if (!is_known) {
         const Shape *dims = &context->inputs[input];
         const bool is_ranked = dims->rank == 1 && dims->dims[0] >= 0 && dims->dims[0] <= SHAPE_RANK_MAX;

@@ -115,7 +115,7 @@ infer_onnx_matmul(Call *call, InferContext *context)
     if (is_column) {
         b = (Shape){.rank = 2, .dims = {b.dims[0], 1}};
     }
-    Shape result;
+    Shape result = shape_unknown();
     TRY(multiply_shapes(call, &a, &b, &result));
     if (is_column) {
         result.rank--;

@@ -27,6 +27,16 @@ infer_first(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
+/* Both outputs are as the data. */
+static Status
+infer_dropout(Call *call, InferContext *context)
+{
+    (void)call;
+    context->outputs[0] = context->inputs[0];
+    context->outputs[1] = context->inputs[0];
+    return STATUS_OK;
+}
+
 static const OpDefinition onnx_elementwise_ops[] = {
     FUNCTION("Abs") FUNCTION("Neg") FUNCTION("Sign") FUNCTION("Sqrt") FUNCTION("Reciprocal") FUNCTION("Exp")
         FUNCTION("Log") FUNCTION("Floor") FUNCTION("Ceil") FUNCTION("Round") FUNCTION("Erf") FUNCTION("Sin")
@@ -44,6 +54,9 @@ static const OpDefinition onnx_elementwise_ops[] = {
     {"onnx::Gelu(X:T)->(Y:T) {approximate:string=none, T:type}", 0, infer_unchanged},
     {"onnx::IsNaN(X:T)->(Y:bool) {T:type}", 0, infer_unchanged},
     {"onnx::IsInf(X:T)->(Y:bool) {detect_negative:int=1, detect_positive:int=1, T:type}", 0, infer_unchanged},
+    {"onnx::Dropout(data:T, ratio?:T1, training_mode?:bool)->(output:T, mask?:bool) {seed:int=0, T:type, "
+     "T1:type}",
+        0, infer_dropout},
     {"onnx::PRelu(X:T, slope:T)->(Y:T) {T:type}", 0, infer_first},
     {"onnx::Clip(input:T, min?:T, max?:T)->(output:T) {T:type}", 0, infer_unchanged},
     {"onnx::Cast(input:T)->(output:to) {to:type, saturate:int=1, round_mode:string=up, T:type}", 0,

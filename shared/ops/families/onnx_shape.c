@@ -39,7 +39,8 @@ infer_squeeze(Call *call, InferContext *context)
     size_t count = 0;
     bool is_known = !infer_has_input(context, 1);
     if (!is_known) {
-        TRY(infer_ints(call, context, 1, axes, SHAPE_RANK_MAX, &count, &is_known));
+        TRY(infer_ints(call, context, 1, axes, SHAPE_RANK_MAX, &count));
+        is_known = infer_knows(context, 1);
     }
     return is_known ? reshape_squeeze(call, context, axes, count) : STATUS_OK;
 }
@@ -50,7 +51,8 @@ infer_unsqueeze(Call *call, InferContext *context)
     int64_t axes[SHAPE_RANK_MAX];
     size_t count = 0;
     bool is_known = false;
-    TRY(infer_ints(call, context, 1, axes, SHAPE_RANK_MAX, &count, &is_known));
+    TRY(infer_ints(call, context, 1, axes, SHAPE_RANK_MAX, &count));
+    is_known = infer_knows(context, 1);
     return is_known ? reshape_unsqueeze(call, context, axes, count) : STATUS_OK;
 }
 
@@ -67,7 +69,8 @@ infer_expand(Call *call, InferContext *context)
     Shape target = shape_scalar();
     size_t count = 0;
     bool is_known = false;
-    TRY(infer_ints(call, context, 1, target.dims, SHAPE_RANK_MAX, &count, &is_known));
+    TRY(infer_ints(call, context, 1, target.dims, SHAPE_RANK_MAX, &count));
+    is_known = infer_knows(context, 1);
     if (!is_known) {
         return STATUS_OK;
     }

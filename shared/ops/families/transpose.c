@@ -32,7 +32,8 @@ infer_transpose(Call *call, InferContext *context)
     size_t count = 0;
     bool is_known = false;
     const int rank = context->inputs[0].rank;
-    TRY(infer_ints(call, context, 1, order, SHAPE_RANK_MAX, &count, &is_known));
+    TRY(infer_ints(call, context, 1, order, SHAPE_RANK_MAX, &count));
+    is_known = infer_knows(context, 1);
     if (is_known && rank >= 0) {
         return permute(call, context, order, count);
     }
@@ -65,7 +66,8 @@ infer_reverse(Call *call, InferContext *context)
     size_t count = 0;
     bool is_known = false;
     bool is_used[SHAPE_RANK_MAX] = {false};
-    TRY(infer_ints(call, context, 1, axes, SHAPE_RANK_MAX, &count, &is_known));
+    TRY(infer_ints(call, context, 1, axes, SHAPE_RANK_MAX, &count));
+    is_known = infer_knows(context, 1);
     for (size_t index = 0; is_known && context->inputs[0].rank >= 0 && index < count; index++) {
         int axis = 0;
         TRY(infer_axis(call, axes[index], context->inputs[0].rank, &axis));
@@ -127,7 +129,7 @@ block_name(const Node *node)
 static Status
 infer_depth_to_space(Call *call, InferContext *context)
 {
-    Shape shape;
+    Shape shape = shape_unknown();
     int64_t block = 0;
     TRY(read_block(call, context, block_name(context->node), &shape, &block));
     const BlockPlace place = block_place(context->node);
@@ -141,7 +143,7 @@ infer_depth_to_space(Call *call, InferContext *context)
 static Status
 infer_space_to_depth(Call *call, InferContext *context)
 {
-    Shape shape;
+    Shape shape = shape_unknown();
     int64_t block = 0;
     TRY(read_block(call, context, block_name(context->node), &shape, &block));
     const BlockPlace place = block_place(context->node);

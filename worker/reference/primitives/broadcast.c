@@ -1,5 +1,7 @@
 #include "worker/reference/primitives/broadcast.h"
 
+#include <assert.h>
+
 /* Dimensions of the output, innermost first; neighbours that every input walks evenly are one. */
 typedef struct Walk {
     int rank;
@@ -81,6 +83,7 @@ void
 broadcast_run(
     const Tensor *const *inputs, int input_count, Tensor *output, const float *parameters, ElementLoop loop)
 {
+    assert(input_count <= BROADCAST_INPUTS_MAX);
     if (tensor_element_count(output) == 0) {
         return;
     }

@@ -20,10 +20,10 @@
     X(__VA_ARGS__, FLOAT64, float64, double, double, , (double))
 
 #define SIGNED_ELEMENTS(X, ...)                                                                              \
-    X(__VA_ARGS__, INT8, int8, int8_t, int64_t, , (int8_t))                                                  \
-    X(__VA_ARGS__, INT16, int16, int16_t, int64_t, , (int16_t))                                              \
-    X(__VA_ARGS__, INT32, int32, int32_t, int64_t, , (int32_t))                                              \
-    X(__VA_ARGS__, INT64, int64, int64_t, int64_t, , (int64_t))
+    X(__VA_ARGS__, INT8, int8, int8_t, int64_t, (int64_t), (int8_t))                                         \
+    X(__VA_ARGS__, INT16, int16, int16_t, int64_t, (int64_t), (int16_t))                                     \
+    X(__VA_ARGS__, INT32, int32, int32_t, int64_t, (int64_t), (int32_t))                                     \
+    X(__VA_ARGS__, INT64, int64, int64_t, int64_t, (int64_t), (int64_t))
 
 #define UNSIGNED_ELEMENTS(X, ...)                                                                            \
     X(__VA_ARGS__, UINT8, uint8, uint8_t, uint64_t, , (uint8_t))                                             \
