@@ -81,6 +81,30 @@ unknown_name(Call *call, const ConfigTable *table, const char *prefix, Slice nam
 
 /* --- Values --------------------------------------------------------------------------------------------- */
 
+/* "flag --feed" and "flag --fetch" are of one kind: the first words are the same. */
+static bool
+is_same_kind(const char *left, const char *right)
+{
+    const size_t size = strcspn(left, " ");
+    return size == strcspn(right, " ") && memcmp(left, right, size) == 0;
+}
+
+/* What this source said of a repeated setting before goes ahead of the new item. */
+static Status
+items_join(Call *call, const Setting *before, Setting *setting)
+{
+    const size_t count = before->item_count + setting->item_count;
+    Slice *const items = arena_alloc(call->arena, count * sizeof *items);
+    if (items == NULL) {
+        return call_fail_memory(call, "a setting");
+    }
+    memcpy(items, before->items, before->item_count * sizeof *items);
+    memcpy(items + before->item_count, setting->items, setting->item_count * sizeof *items);
+    setting->items = items;
+    setting->item_count = count;
+    return STATUS_OK;
+}
+
 static Status
 config_assign(
     Call *call, Config *config, const SettingDefinition *definition, const char *text, const char *source)
@@ -99,8 +123,12 @@ config_assign(
     } else if (definition == &help_definition) {
         config->wants_help = setting.integer != 0;
     } else {
+        Setting *const present = &config->settings[definition - config->table->definitions];
+        if (definition->type == SETTING_REPEATED && is_same_kind(present->source, source)) {
+            TRY(items_join(call, present, &setting));
+        }
         setting.source = source;
-        config->settings[definition - config->table->definitions] = setting;
+        *present = setting;
     }
     return STATUS_OK;
 }
@@ -332,7 +360,7 @@ config_boolean(const Config *config, const char *name)
 size_t
 config_list(const Config *config, const char *name, const Slice **ret_items)
 {
-    const Setting *const setting = setting_find(config, name, 1u << SETTING_LIST);
+    const Setting *const setting = setting_find(config, name, 1u << SETTING_LIST | 1u << SETTING_REPEATED);
     *ret_items = setting->items;
     return setting->item_count;
 }
@@ -350,6 +378,12 @@ config_is_set(const Config *config, const char *name)
 }
 
 bool
+config_is_flag(const Config *config, const char *name)
+{
+    return is_same_kind(setting_find(config, name, UINT32_MAX)->source, "flag");
+}
+
+bool
 config_wants_help(const Config *config)
 {
     return config->wants_help;
@@ -361,14 +395,26 @@ config_word(const Config *config, size_t index)
     return index < config->word_count ? config->words[index] : NULL;
 }
 
+static void
+items_write(const Setting *setting, const char *flag, Buffer *buffer)
+{
+    for (size_t index = 0; index < setting->item_count; index++) {
+        buffer_append_format(
+            buffer, "%s = %.*s  # %s\n", flag, SLICE_PRINT(setting->items[index]), setting->source);
+    }
+}
+
 void
 config_write(const Config *config, Buffer *buffer)
 {
     for (size_t index = 0; index < config->table->count; index++) {
+        const SettingDefinition *const definition = &config->table->definitions[index];
         const Setting *const setting = &config->settings[index];
         char flag[SETTING_VARIABLE_SIZE];
-        setting_flag(&config->table->definitions[index], flag);
-        if (setting->text == NULL) {
+        setting_flag(definition, flag);
+        if (definition->type == SETTING_REPEATED && setting->text != NULL) {
+            items_write(setting, flag, buffer);
+        } else if (setting->text == NULL) {
             buffer_append_format(buffer, "# %s is not set\n", flag);
         } else {
             buffer_append_format(buffer, "%s = %s  # %s\n", flag, setting->text, setting->source);

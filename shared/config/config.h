@@ -20,6 +20,7 @@ typedef enum SettingType {
     SETTING_BYTES,    /* 4096, 64KiB, 16MiB, 2GiB */
     SETTING_BOOLEAN,  /* true or false; the flag alone means true */
     SETTING_LIST,     /* separated by commas; empty items are dropped */
+    SETTING_REPEATED, /* one item a use: --feed a=1 --feed b=2; a stronger source replaces them all */
     SETTING_SECRET,   /* the content of the file named by NAME-file, without the line end */
 } SettingType;
 
@@ -60,9 +61,10 @@ const char *config_word(const Config *config, size_t index); /* NULL behind the 
 const char *config_string(const Config *config, const char *name); /* STRING, CHOICE; NULL when unset */
 int64_t config_integer(const Config *config, const char *name); /* INTEGER, DURATION, BYTES; 0 when unset */
 bool config_boolean(const Config *config, const char *name);
-size_t config_list(const Config *config, const char *name, const Slice **ret_items);
-const char *config_secret(const Config *config, const char *name); /* NULL when unset */
-bool config_is_set(const Config *config, const char *name);        /* by a user, not by default */
+size_t config_list(const Config *config, const char *name, const Slice **ret_items); /* LIST, REPEATED */
+const char *config_secret(const Config *config, const char *name);                   /* NULL when unset */
+bool config_is_set(const Config *config, const char *name);  /* by a user, not by default */
+bool config_is_flag(const Config *config, const char *name); /* on the command line */
 
 /* The effective values with their sources, as a file that --config reads: "name = value  # source".
  * A secret shows the path of its file. */

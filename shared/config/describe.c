@@ -10,6 +10,7 @@ static const char *const type_words[] = {
     [SETTING_BYTES] = "size",
     [SETTING_BOOLEAN] = "true|false",
     [SETTING_LIST] = "list",
+    [SETTING_REPEATED] = "text",
     [SETTING_SECRET] = "path",
 };
 

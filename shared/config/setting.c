@@ -144,6 +144,21 @@ list_parse(Call *call, const SettingDefinition *definition, Slice text, Setting 
     return STATUS_OK;
 }
 
+/* A use adds one item; config.c joins them. */
+static Status
+item_parse(Call *call, const SettingDefinition *definition, Slice text, Setting *setting)
+{
+    (void)definition;
+    Slice *const item = arena_alloc(call->arena, sizeof *item);
+    if (item == NULL) {
+        return call_fail_memory(call, "a setting");
+    }
+    *item = text;
+    setting->items = item;
+    setting->item_count = 1;
+    return STATUS_OK;
+}
+
 static Status
 secret_parse(Call *call, const SettingDefinition *definition, Slice text, Setting *setting)
 {
@@ -172,6 +187,7 @@ static const Parse parsers[] = {
     [SETTING_BYTES] = number_parse,
     [SETTING_BOOLEAN] = boolean_parse,
     [SETTING_LIST] = list_parse,
+    [SETTING_REPEATED] = item_parse,
     [SETTING_SECRET] = secret_parse,
 };
 

@@ -30,6 +30,7 @@ static const SettingDefinition definitions[] = {
     {.name = "plan-cache", .type = SETTING_BYTES, .default_value = "64MiB", .meaning = "plans kept"},
     {.name = "verbose", .type = SETTING_BOOLEAN, .default_value = "false", .meaning = "say more"},
     {.name = "workers", .type = SETTING_LIST, .meaning = "worker addresses"},
+    {.name = "feed", .type = SETTING_REPEATED, .meaning = "an input"},
     {.name = "database-url", .type = SETTING_SECRET, .meaning = "how to reach PostgreSQL"},
 };
 static const ConfigTable table = {.definitions = definitions, .count = COUNT_OF(definitions)};
@@ -206,6 +207,31 @@ a_secret_comes_from_a_file_only(void **state)
 }
 
 static void
+a_repeated_setting_collects_the_uses_of_its_strongest_source(void **state)
+{
+    Fixture *const fixture = *state;
+    const Slice *items = NULL;
+    write_file(fixture, "feed = a=1\nfeed = b=2,3\n");
+    const char *const from_file[] = {"--config", fixture->path, NULL};
+    assert_status(&fixture->call, STATUS_OK, load(fixture, from_file, NULL));
+    assert_int_equal(config_list(fixture->config, "feed", &items), 2);
+    assert_true(slice_equals_string(items[0], "a=1"));
+    assert_true(slice_equals_string(items[1], "b=2,3"));
+    assert_false(config_is_flag(fixture->config, "feed"));
+    const char *const both[] = {
+        "--feed", "c=4", "--config", fixture->path, "--feed=d=5", "--feed", "e=6", NULL};
+    assert_status(&fixture->call, STATUS_OK, load(fixture, both, NULL));
+    assert_int_equal(config_list(fixture->config, "feed", &items), 3);
+    assert_true(slice_equals_string(items[0], "c=4"));
+    assert_true(slice_equals_string(items[1], "d=5"));
+    assert_true(slice_equals_string(items[2], "e=6"));
+    assert_true(config_is_flag(fixture->config, "feed"));
+    AUTO_BUFFER buffer = {0};
+    config_write(fixture->config, &buffer);
+    assert_non_null(strstr(buffer_string(&buffer), "feed = c=4  # flag --feed\nfeed = d=5  # flag --feed\n"));
+}
+
+static void
 effective_values_are_shown_with_their_source_and_read_back(void **state)
 {
     Fixture *const fixture = *state;
@@ -220,6 +246,7 @@ effective_values_are_shown_with_their_source_and_read_back(void **state)
                                                 "plan-cache = 64MiB  # default\n"
                                                 "verbose = false  # default\n"
                                                 "# workers is not set\n"
+                                                "# feed is not set\n"
                                                 "# database-url-file is not set\n");
     write_file(fixture, buffer_string(&buffer));
     assert_status(&fixture->call, STATUS_OK, load(fixture, ARGUMENTS("--config", fixture->path), NULL));
@@ -287,6 +314,7 @@ main(void)
         TEST(an_unknown_name_is_answered_with_the_nearest),
         TEST(a_wrong_value_names_its_place_and_what_was_expected),
         TEST(a_secret_comes_from_a_file_only),
+        TEST(a_repeated_setting_collects_the_uses_of_its_strongest_source),
         TEST(effective_values_are_shown_with_their_source_and_read_back),
         TEST(the_table_is_rendered_for_people),
         TEST(help_is_asked_for_by_flag),
