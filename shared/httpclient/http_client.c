@@ -1,0 +1,432 @@
+/* One request: what libcurl must know is set, the transfer is driven by our own loop, its outcome translated.
+ *
+ * The loop is libcurl's multi interface with one transfer in it, not curl_easy_perform(): that looks at its
+ * callbacks about once a second while nothing moves, which is too late for Ctrl-C and too rare to show that
+ * time passes. */
+#include "shared/httpclient/http_client.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shared/base/clock.h"
+#include "shared/base/memory.h"
+#include "shared/base/text.h"
+#include "shared/httpclient/codes.h"
+
+enum { TICK_MS = 100, CONNECT_TIMEOUT_MS = 10000, KEEPALIVE_S = 30, UPLOAD_BUFFER_SIZE = 512 * 1024 };
+
+struct HttpClient {
+    CURL *easy;
+    CURLM *multi;
+    HttpClientOptions options;
+};
+
+/* One http_client_send(). */
+typedef struct Transfer {
+    Call *call;
+    CURL *easy;
+    const HttpClientRequest *request;
+    HttpClientResponse *response;
+    struct curl_slist *headers;
+    int body_fd;
+    Status status; /* the first failure of our own, which libcurl only knows as a callback that gave up */
+    char error[CURL_ERROR_SIZE];
+} Transfer;
+
+/* --- Callbacks ------------------------------------------------------------------------------------------ */
+
+/* A final answer may follow informational ones (100): each begins anew. */
+static size_t
+header_take(char *line, size_t size, size_t count, void *context)
+{
+    Transfer *const transfer = context;
+    Buffer *const headers = &transfer->response->headers;
+    const Slice taken = slice_of(line, size * count);
+    if (slice_starts_with(taken, SLICE("HTTP/"))) {
+        buffer_clear(headers);
+    }
+    buffer_append_slice(headers, taken);
+    if (!buffer_is_ok(headers)) {
+        transfer->status = call_fail(transfer->call, STATUS_OUT_OF_RANGE,
+            "the answer's headers are larger than %zu bytes", headers->size_max);
+        return 0;
+    }
+    return taken.size;
+}
+
+static bool
+is_success(const Transfer *transfer)
+{
+    enum { CLASS = 100 };
+    long status = 0;
+    (void)curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
+    return status / CLASS == 2;
+}
+
+static Status
+body_keep(Transfer *transfer, Slice piece)
+{
+    Buffer *const body = &transfer->response->body;
+    const bool fits = piece.size <= body->size_max - body->size;
+    buffer_append_slice(body, piece);
+    if (!fits) {
+        return call_fail(
+            transfer->call, STATUS_OUT_OF_RANGE, "the answer is larger than %zu bytes", body->size_max);
+    }
+    return buffer_is_ok(body) ? STATUS_OK : call_fail_memory(transfer->call, "an answer");
+}
+
+static size_t
+body_take(char *data, size_t size, size_t count, void *context)
+{
+    Transfer *const transfer = context;
+    const HttpClientRequest *const request = transfer->request;
+    const Slice piece = slice_of(data, size * count);
+    const bool has_sink = request->events != NULL && request->events->on_data != NULL;
+    transfer->status = has_sink && is_success(transfer)
+                           ? request->events->on_data(transfer->call, request->context, piece)
+                           : body_keep(transfer, piece);
+    return transfer->status == STATUS_OK ? piece.size : CURL_WRITEFUNC_ERROR;
+}
+
+static size_t
+file_read(char *room, size_t size, size_t count, void *context)
+{
+    Transfer *const transfer = context;
+    ssize_t got = -1;
+    do {
+        got = read(transfer->body_fd, room, size * count);
+    } while (got < 0 && errno == EINTR);
+    if (got < 0) {
+        transfer->status = call_fail(transfer->call, STATUS_INVALID_ARGUMENT, "file '%s' cannot be read: %s",
+            transfer->request->body_path, strerrordesc_np(errno));
+        return CURL_READFUNC_ABORT;
+    }
+    return (size_t)got;
+}
+
+/* A kept connection that turns out dead is tried again on a new one, from the body's start. */
+static int
+file_seek(void *context, curl_off_t offset, int origin)
+{
+    const Transfer *const transfer = context;
+    return lseek(transfer->body_fd, offset, origin) < 0 ? CURL_SEEKFUNC_FAIL : CURL_SEEKFUNC_OK;
+}
+
+/* --- What libcurl must know ----------------------------------------------------------------------------- */
+
+static Status
+header_add(Transfer *transfer, const char *header)
+{
+    if (strpbrk(header, "\r\n") != NULL) {
+        return call_fail(transfer->call, STATUS_INVALID_ARGUMENT, "a header holds a line end");
+    }
+    struct curl_slist *const longer = curl_slist_append(transfer->headers, header);
+    if (longer == NULL) {
+        return call_fail_memory(transfer->call, "a header");
+    }
+    transfer->headers = longer;
+    return STATUS_OK;
+}
+
+static Status
+headers_set(Transfer *transfer)
+{
+    const HttpClientRequest *const request = transfer->request;
+    /* An empty one keeps libcurl from sending its own guess. */
+    const char *const type = text_format(transfer->call->arena, "Content-Type:%s%s",
+        request->content_type == NULL ? "" : " ", request->content_type == NULL ? "" : request->content_type);
+    if (type == NULL) {
+        return call_fail_memory(transfer->call, "a header");
+    }
+    TRY(header_add(transfer, type));
+    for (size_t index = 0; request->headers != NULL && request->headers[index] != NULL; index++) {
+        TRY(header_add(transfer, request->headers[index]));
+    }
+    (void)curl_easy_setopt(transfer->easy, CURLOPT_HTTPHEADER, transfer->headers);
+    return STATUS_OK;
+}
+
+static Status
+body_file_set(Transfer *transfer)
+{
+    const char *const path = transfer->request->body_path;
+    struct stat about;
+    transfer->body_fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (transfer->body_fd < 0) {
+        return call_fail(transfer->call, STATUS_INVALID_ARGUMENT, "file '%s' cannot be opened: %s", path,
+            strerrordesc_np(errno));
+    }
+    if (fstat(transfer->body_fd, &about) != 0 || !S_ISREG(about.st_mode)) {
+        return call_fail(transfer->call, STATUS_INVALID_ARGUMENT, "'%s' is no regular file", path);
+    }
+    (void)curl_easy_setopt(transfer->easy, CURLOPT_UPLOAD, 1L);
+    (void)curl_easy_setopt(transfer->easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)about.st_size);
+    (void)curl_easy_setopt(transfer->easy, CURLOPT_UPLOAD_BUFFERSIZE, (long)UPLOAD_BUFFER_SIZE);
+    (void)curl_easy_setopt(transfer->easy, CURLOPT_READFUNCTION, file_read);
+    (void)curl_easy_setopt(transfer->easy, CURLOPT_READDATA, transfer);
+    (void)curl_easy_setopt(transfer->easy, CURLOPT_SEEKFUNCTION, file_seek);
+    (void)curl_easy_setopt(transfer->easy, CURLOPT_SEEKDATA, transfer);
+    return STATUS_OK;
+}
+
+static Status
+body_set(Transfer *transfer, const char *method)
+{
+    const HttpClientRequest *const request = transfer->request;
+    if (request->body_path != NULL) {
+        TRY(body_file_set(transfer));
+    } else if (request->body.data != NULL || strcmp(method, "POST") == 0) {
+        (void)curl_easy_setopt(
+            transfer->easy, CURLOPT_POSTFIELDS, request->body.data == NULL ? "" : request->body.data);
+        (void)curl_easy_setopt(transfer->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body.size);
+    }
+    if (strcmp(method, "HEAD") == 0) {
+        (void)curl_easy_setopt(transfer->easy, CURLOPT_NOBODY, 1L);
+    }
+    (void)curl_easy_setopt(transfer->easy, CURLOPT_CUSTOMREQUEST, method);
+    return STATUS_OK;
+}
+
+/* The nearer of the request's own time and the Call's deadline. */
+static long
+timeout_ms(const Transfer *transfer)
+{
+    const uint64_t left_ns = call_time_left_ns(transfer->call, clock_monotonic_ns());
+    const uint64_t own_ms = transfer->request->timeout_ms;
+    uint64_t limit_ms = own_ms == 0 ? UINT64_MAX : own_ms;
+    if (left_ns != UINT64_MAX && left_ns / CLOCK_NS_PER_MS < limit_ms) {
+        limit_ms = left_ns / CLOCK_NS_PER_MS + 1;
+    }
+    return limit_ms >= INT64_MAX ? 0 : (long)limit_ms;
+}
+
+static void
+times_set(const Transfer *transfer, const HttpClientOptions *options)
+{
+    CURL *const easy = transfer->easy;
+    const uint32_t connect_ms =
+        options->connect_timeout_ms == 0 ? CONNECT_TIMEOUT_MS : options->connect_timeout_ms;
+    (void)curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)connect_ms);
+    (void)curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, timeout_ms(transfer));
+    if (transfer->request->stall_timeout_ms > 0) {
+        enum { MS_PER_S = 1000 };
+        const uint64_t stall_s = (transfer->request->stall_timeout_ms + MS_PER_S - 1) / MS_PER_S;
+        (void)curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+        (void)curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)stall_s);
+    }
+}
+
+static Status
+transfer_set(Transfer *transfer, const HttpClientOptions *options)
+{
+    CURL *const easy = transfer->easy;
+    const HttpClientRequest *const request = transfer->request;
+    (void)curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    (void)curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    (void)curl_easy_setopt(easy, CURLOPT_URL, request->url);
+    (void)curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->error);
+    (void)curl_easy_setopt(easy, CURLOPT_USERAGENT, options->user_agent);
+    if (options->certificates != NULL) {
+        (void)curl_easy_setopt(easy, CURLOPT_CAINFO, options->certificates);
+    }
+    (void)curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, header_take);
+    (void)curl_easy_setopt(easy, CURLOPT_HEADERDATA, transfer);
+    (void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, body_take);
+    (void)curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
+    (void)curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+    (void)curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_S);
+    times_set(transfer, options);
+    TRY(headers_set(transfer));
+    return body_set(transfer, request->method == NULL ? "GET" : request->method);
+}
+
+/* --- Running it ----------------------------------------------------------------------------------------- */
+
+static uint64_t
+bytes_of(const Transfer *transfer, CURLINFO info)
+{
+    curl_off_t bytes = 0;
+    (void)curl_easy_getinfo(transfer->easy, info, &bytes);
+    return bytes > 0 ? (uint64_t)bytes : 0;
+}
+
+static void
+tell_progress(const Transfer *transfer)
+{
+    const HttpClientEvents *const events = transfer->request->events;
+    if (events == NULL || events->on_progress == NULL) {
+        return;
+    }
+    const HttpClientProgress progress = {
+        .sent = bytes_of(transfer, CURLINFO_SIZE_UPLOAD_T),
+        .send_total = bytes_of(transfer, CURLINFO_CONTENT_LENGTH_UPLOAD_T),
+        .received = bytes_of(transfer, CURLINFO_SIZE_DOWNLOAD_T),
+        .receive_total = bytes_of(transfer, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T),
+    };
+    events->on_progress(transfer->request->context, &progress);
+}
+
+/* "http://host:port", without the name and password that a URL may hold. */
+static Slice
+origin_of(const char *url)
+{
+    const Slice whole = slice_from_string(url);
+    const char *const scheme_end = strstr(url, "://");
+    const size_t start = scheme_end == NULL ? 0 : (size_t)(scheme_end - url) + 3;
+    const Slice rest = slice_part(whole, start, whole.size);
+    const Slice authority = slice_part(rest, 0, strcspn(rest.data, "/?#"));
+    const size_t at = slice_find_last(authority, '@');
+    return at == authority.size ? slice_part(whole, 0, start + authority.size)
+                                : slice_part(authority, at + 1, authority.size);
+}
+
+static Status
+transfer_fail(const Transfer *transfer, CURLcode code)
+{
+    const bool was_connected = bytes_of(transfer, CURLINFO_CONNECT_TIME_T) > 0;
+    const CurlMeaning meaning = curl_meaning(code, was_connected);
+    const Slice origin = origin_of(transfer->request->url);
+    long number = 0;
+    (void)curl_easy_getinfo(transfer->easy, CURLINFO_OS_ERRNO, &number);
+    const char *const cause = number > 0 && code == CURLE_COULDNT_CONNECT ? strerrordesc_np((int)number)
+                              : transfer->error[0] != '\0'                ? transfer->error
+                                                                          : curl_easy_strerror(code);
+    return call_fail(transfer->call, meaning.status, "'%.*s' %s: %s", SLICE_PRINT(origin), meaning.text,
+        cause == NULL ? "no cause is known" : cause);
+}
+
+static Status
+transfer_drive(const Transfer *transfer, CURLM *multi)
+{
+    for (int running = 1; running > 0;) {
+        if (curl_multi_perform(multi, &running) != CURLM_OK) {
+            return call_fail_memory(transfer->call, "a request");
+        }
+        tell_progress(transfer);
+        if (running > 0) {
+            TRY(call_check(transfer->call, clock_monotonic_ns()));
+            (void)curl_multi_poll(multi, NULL, 0, TICK_MS, NULL);
+        }
+    }
+    return STATUS_OK;
+}
+
+static Status
+transfer_outcome(const Transfer *transfer, CURLM *multi)
+{
+    int left = 0;
+    const CURLMsg *const message = curl_multi_info_read(multi, &left);
+    assert(message != NULL && message->msg == CURLMSG_DONE);
+
+    if (transfer->status != STATUS_OK) {
+        return transfer->status;
+    }
+    return message->data.result == CURLE_OK ? STATUS_OK : transfer_fail(transfer, message->data.result);
+}
+
+static Status
+transfer_run(Transfer *transfer, const HttpClient *client)
+{
+    TRY(call_check(transfer->call, clock_monotonic_ns()));
+    TRY(transfer_set(transfer, &client->options));
+    if (curl_multi_add_handle(client->multi, transfer->easy) != CURLM_OK) {
+        return call_fail_memory(transfer->call, "a request");
+    }
+    Status status = transfer_drive(transfer, client->multi);
+    if (status == STATUS_OK) {
+        status = transfer_outcome(transfer, client->multi);
+    }
+    long http_status = 0;
+    (void)curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &http_status);
+    transfer->response->status = (int)http_status;
+    /* Of a transfer that goes on, this closes the connection: the server sees that nobody waits. */
+    (void)curl_multi_remove_handle(client->multi, transfer->easy);
+    return status;
+}
+
+Status
+http_client_send(
+    Call *call, HttpClient *client, const HttpClientRequest *request, HttpClientResponse *ret_response)
+{
+    const size_t size_max =
+        request->response_size_max == 0 ? HTTP_CLIENT_RESPONSE_SIZE_MAX : request->response_size_max;
+    *ret_response = (HttpClientResponse){
+        .headers = {.size_max = HTTP_CLIENT_HEADERS_SIZE_MAX},
+        .body = {.size_max = size_max},
+    };
+    Transfer transfer = {
+        .call = call, .easy = client->easy, .request = request, .response = ret_response, .body_fd = -1};
+    const Status status = transfer_run(&transfer, client);
+    if (transfer.body_fd >= 0) {
+        (void)close(transfer.body_fd);
+    }
+    /* The handle must not keep pointers into this frame; its connections live in the multi handle. */
+    curl_easy_reset(client->easy);
+    curl_slist_free_all(transfer.headers);
+    return status;
+}
+
+/* --- Client and response -------------------------------------------------------------------------------- */
+
+static void
+library_init(void)
+{
+    (void)curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+
+HttpClient *
+http_client_new(const HttpClientOptions *options)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, library_init);
+    HttpClient *const client = memory_new(1, sizeof *client);
+    if (client == NULL) {
+        return NULL;
+    }
+    *client = (HttpClient){.easy = curl_easy_init(), .multi = curl_multi_init(), .options = *options};
+    if (client->easy == NULL || client->multi == NULL) {
+        http_client_free(client);
+        return NULL;
+    }
+    return client;
+}
+
+void
+http_client_free(HttpClient *client)
+{
+    if (client != NULL) {
+        curl_easy_cleanup(client->easy);
+        (void)curl_multi_cleanup(client->multi);
+        memory_free(client);
+    }
+}
+
+void
+http_client_response_done(HttpClientResponse *response)
+{
+    buffer_done(&response->headers);
+    buffer_done(&response->body);
+}
+
+Slice
+http_client_header(const HttpClientResponse *response, const char *name)
+{
+    Slice rest = buffer_slice(&response->headers);
+    Slice line;
+    while (slice_split(&rest, '\n', &line)) {
+        const size_t colon = slice_find(line, ':');
+        if (colon < line.size &&
+            slice_equal_ignoring_case(slice_part(line, 0, colon), slice_from_string(name))) {
+            Slice value = slice_trim(slice_part(line, colon + 1, line.size));
+            value.size -= value.size > 0 && value.data[value.size - 1] == '\r' ? 1 : 0;
+            return slice_trim(value);
+        }
+    }
+    return (Slice){0};
+}

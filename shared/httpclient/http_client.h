@@ -1,0 +1,81 @@
+/* HTTP requests to the outside world, one at a time: a client keeps its connections, so that requests to one
+ * host follow each other on one of them. Bodies go both ways from and to memory or piece by piece; a request
+ * stops when its Call is cancelled or its time is up, also while it waits for an answer.
+ *
+ * Redirects are not followed, and nothing but http and https is spoken.
+ *
+ * Ownership: a client owns its connections. A response owns its bytes; http_client_response_done() frees
+ * them. Threads:   a client, one thread at a time. Only call_cancel() comes from elsewhere, a signal
+ * included. Errors:    OK when an answer came to its end, whatever its status. UNAVAILABLE when no connection
+ * could be made or it was lost before an answer; DATA_LOSS when the answer was cut short; CANCELLED and
+ *            DEADLINE_EXCEEDED from the Call or the request's times; OUT_OF_RANGE for an answer above its
+ *            limit; FAILED_PRECONDITION when TLS finds no trust; INVALID_ARGUMENT for a URL, a header or a
+ *            file that is none; what a sink returned. */
+#pragma once
+
+#include "shared/base/buffer.h"
+#include "shared/base/call.h"
+
+typedef struct HttpClient HttpClient;
+
+enum { HTTP_CLIENT_RESPONSE_SIZE_MAX = 64 << 20, HTTP_CLIENT_HEADERS_SIZE_MAX = 256 * 1024 };
+
+typedef struct HttpClientOptions {
+    const char *user_agent;      /* NULL: none is sent */
+    const char *certificates;    /* a file of trusted authorities (PEM); NULL: the system's */
+    uint32_t connect_timeout_ms; /* 0: 10,000 */
+} HttpClientOptions;
+
+MUST_USE HttpClient *http_client_new(const HttpClientOptions *options);
+void http_client_free(HttpClient *client); /* NULL is allowed */
+
+/* Bytes of bodies so far; a total is 0 while it is unknown. */
+typedef struct HttpClientProgress {
+    uint64_t sent;
+    uint64_t send_total;
+    uint64_t received;
+    uint64_t receive_total;
+} HttpClientProgress;
+
+typedef struct HttpClientEvents {
+    /* Takes the next piece of a 2xx answer's body; a failure ends the request. NULL: into response->body. */
+    MUST_USE Status (*on_data)(Call *call, void *context, Slice piece);
+    /* About ten times a second and after each piece, also when nothing moved. NULL: nobody wants to know. */
+    void (*on_progress)(void *context, const HttpClientProgress *progress);
+} HttpClientEvents;
+
+typedef struct HttpClientRequest {
+    const char *method; /* NULL: GET */
+    const char *url;
+    const char *content_type;       /* of the body; NULL: not sent */
+    const char *const *headers;     /* more, "Name: value", NULL-terminated; NULL: none */
+    Slice body;                     /* data NULL: none */
+    const char *body_path;          /* the body is this file, read as it is sent; NULL: `body` */
+    size_t response_size_max;       /* of what is kept in memory; 0: HTTP_CLIENT_RESPONSE_SIZE_MAX */
+    uint64_t timeout_ms;            /* of the whole request; 0: only the Call's deadline */
+    uint64_t stall_timeout_ms;      /* without a byte either way, in whole seconds; 0: none */
+    const HttpClientEvents *events; /* NULL: none */
+    void *context;                  /* of the events */
+} HttpClientRequest;
+
+typedef struct HttpClientResponse {
+    int status;     /* the HTTP status */
+    Buffer headers; /* as they came, a line each */
+    Buffer body;    /* with on_data: only that of an answer that is not 2xx */
+} HttpClientResponse;
+
+/* Sends and waits for the end. The response is filled as far as it came, on failure too. */
+MUST_USE Status http_client_send(
+    Call *call, HttpClient *client, const HttpClientRequest *request, HttpClientResponse *ret_response);
+void http_client_response_done(HttpClientResponse *response);
+
+/* The value of the first header of this name; data is NULL when there is none. */
+Slice http_client_header(const HttpClientResponse *response, const char *name);
+
+static inline void
+http_client_freep(HttpClient **client)
+{
+    http_client_free(*client);
+}
+#define AUTO_HTTP_CLIENT CLEANUP(http_client_freep) HttpClient *
+#define AUTO_HTTP_CLIENT_RESPONSE CLEANUP(http_client_response_done) HttpClientResponse

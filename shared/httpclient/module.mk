@@ -1,0 +1,1 @@
+$(call module,shared/httpclient,shared/base,libcurl)
