@@ -41,7 +41,8 @@ registration_end(Registration *registration, Status status, const char *message)
     memory_free(registration);
 }
 
-/* --- Requests ------------------------------------------------------------------------------------------- */
+/* --- Requests ---------------------------------------------------------------------------------------------
+ */
 
 static UpstreamCall *
 put(Registration *registration, const char *path, const UpstreamEvents *events)
@@ -204,7 +205,8 @@ session_put_done(UpstreamCall *call, Status status, const char *message)
 
 static const UpstreamEvents session_events = {.on_done = session_put_done};
 
-/* --- The door ------------------------------------------------------------------------------------------- */
+/* --- The door ---------------------------------------------------------------------------------------------
+ */
 
 static Registration *
 registration_new(const SlotRun *slot, const char *key)

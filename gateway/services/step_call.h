@@ -11,7 +11,6 @@
 #include "gateway/http/exchange.h"
 #include "gateway/services/gateway.h"
 #include "gateway/services/step_body.h"
-#include "gateway/services/step_reply.h"
 
 typedef struct StepCall {
     Exchange *exchange;
@@ -32,7 +31,6 @@ typedef struct StepCall {
     StepRun *run;
     Tensor *outputs;      /* by the plan's fetch */
     uint64_t received_us; /* wall clock */
-    StepReply reply;
 } StepCall;
 
 /* NULL when memory ends. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,7 +20,7 @@ program_path(const char *program, char *path, size_t size)
 
 /* In the child: ends with us, writes where it is told, becomes the program. */
 static void
-become(const char *program, const char *const *arguments, int output)
+become(const char *program, const char *const *arguments, int output, int error)
 {
     char path[256];
     char *argv[PROCESS_ARGUMENTS_MAX + 2] = {path};
@@ -30,7 +31,9 @@ become(const char *program, const char *const *arguments, int output)
     }
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)dup2(output, STDOUT_FILENO);
-    if (getenv("TEST_VERBOSE") == NULL) {
+    if (error >= 0) {
+        (void)dup2(error, STDERR_FILENO);
+    } else if (getenv("TEST_VERBOSE") == NULL) {
         const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
         (void)dup2(nowhere, STDERR_FILENO);
     }
@@ -39,7 +42,7 @@ become(const char *program, const char *const *arguments, int output)
 }
 
 static pid_t
-start(const char *program, const char *const *arguments, int *ret_output)
+start(const char *program, const char *const *arguments, int error, int *ret_output)
 {
     int pipe_fds[2];
     if (pipe2(pipe_fds, O_CLOEXEC) != 0) {
@@ -47,7 +50,7 @@ start(const char *program, const char *const *arguments, int *ret_output)
     }
     const pid_t pid = fork();
     if (pid == 0) {
-        become(program, arguments, pipe_fds[1]);
+        become(program, arguments, pipe_fds[1], error);
     }
     (void)close(pipe_fds[1]);
     *ret_output = pipe_fds[0];
@@ -79,7 +82,7 @@ process_start(Process *process, const char *program, const char *const *argument
     static const char said[] = "listening on ";
     char line[128];
     int output = -1;
-    *process = (Process){.pid = start(program, arguments, &output)};
+    *process = (Process){.pid = start(program, arguments, -1, &output)};
     const bool is_up = process->pid > 0 && read_line(output, line, sizeof line, 20000) &&
                        strncmp(line, said, sizeof said - 1) == 0;
     /* The pipe stays open: a program that prints later must not die of it. */
@@ -115,21 +118,43 @@ process_stop(Process *process, int signal_number)
     return code;
 }
 
+/* To the end of what `fd` gives; the text is cut at `size`. */
+static void
+read_text(int fd, char *text, size_t size)
+{
+    char spare[4096];
+    size_t used = 0;
+    for (ssize_t got = 1; got > 0;) {
+        const size_t room = used + 1 < size ? size - used - 1 : 0;
+        got = room > 0 ? read(fd, text + used, room) : read(fd, spare, sizeof spare);
+        used += room > 0 && got > 0 ? (size_t)got : 0;
+    }
+    text[used] = '\0';
+}
+
 int
 process_run(const char *program, const char *const *arguments, char *ret_output, size_t output_size)
 {
-    char spare[4096];
+    char spare[1];
     int output = -1;
-    const pid_t pid = start(program, arguments, &output);
-    char *const target = ret_output == NULL ? spare : ret_output;
-    const size_t size = ret_output == NULL ? sizeof spare : output_size;
-    size_t used = 0;
-    for (ssize_t got = 1; pid > 0 && got > 0;) {
-        const size_t room = used + 1 < size ? size - used - 1 : 0;
-        got = room > 0 ? read(output, target + used, room) : read(output, spare, sizeof spare);
-        used += room > 0 && got > 0 ? (size_t)got : 0;
-    }
-    target[used] = '\0';
+    const pid_t pid = start(program, arguments, -1, &output);
+    read_text(output, ret_output == NULL ? spare : ret_output, ret_output == NULL ? 1 : output_size);
     (void)close(output);
     return pid > 0 ? wait_for(pid) : -1;
+}
+
+/* Standard error goes into a file in memory: two pipes would have to be read by turns. */
+int
+process_capture(const char *program, const char *const *arguments, const ProcessOutput *ret_output)
+{
+    int output = -1;
+    const int error = memfd_create("stderr", MFD_CLOEXEC);
+    const pid_t pid = start(program, arguments, error, &output);
+    read_text(output, ret_output->out, ret_output->out_size);
+    (void)close(output);
+    const int code = pid > 0 ? wait_for(pid) : -1;
+    (void)lseek(error, 0, SEEK_SET);
+    read_text(error, ret_output->error, ret_output->error_size);
+    (void)close(error);
+    return code;
 }

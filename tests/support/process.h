@@ -22,3 +22,12 @@ int process_stop(Process *process, int signal_number);
 
 /* Runs a program to its end; its exit code. Standard output goes into `ret_output` when that is not NULL. */
 int process_run(const char *program, const char *const *arguments, char *ret_output, size_t output_size);
+
+/* The same, with what it writes to standard error. Both texts are cut at their sizes. */
+typedef struct ProcessOutput {
+    char *out;
+    size_t out_size;
+    char *error;
+    size_t error_size;
+} ProcessOutput;
+int process_capture(const char *program, const char *const *arguments, const ProcessOutput *ret_output);

@@ -6,7 +6,7 @@ $(OUT)/gen/$(1)/table.c: $(OUT)/gen/$(1)/names tools/write_table
 	@tools/write_table $(1) $(2) $(3) $(4) $$(NAMES_$(3)) > $$@
 $(OUT)/gen/$(1)/names: FORCE
 	@mkdir -p $$(@D); echo '$$(NAMES_$(3))' | cmp -s - $$@ || echo '$$(NAMES_$(3))' > $$@
-GENERATED_$(firstword $(subst /, ,$(1))) += $(OUT)/gen/$(1)/table.c
+GENERATED_$(call archive_of,$(1)) += $(OUT)/gen/$(1)/table.c
 endef
 registry = $(if $(wildcard $(strip $(4))),$(eval $(call registry_define,$(strip $(1)),$(strip $(2)),$(strip $(3)),$(strip $(4)))))
 
@@ -15,6 +15,7 @@ $(call registry,worker/reference,KernelFamily,reference,worker/runtime/kernel.h)
 $(call registry,worker/cpu/kernels,KernelFamily,cpu_kernels,worker/runtime/kernel.h)
 $(call registry,worker/serve/methods,WorkerMethod,worker_method,worker/serve/method.h)
 $(call registry,gateway/handlers,Handler,handler,gateway/http/handler.h)
+$(call registry,gateway/cli/commands,Command,command,gateway/cli/command.h)
 
 # SQL lives in .sql files: each becomes `const Statement sql_<name>` and a row of sql_table[].
 SQL := $(sort $(wildcard gateway/store/*.sql))

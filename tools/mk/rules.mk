@@ -9,13 +9,13 @@ PROGRAMS := $(PROGRAM_gateway) $(PROGRAM_worker) $(PROGRAM_cli)
 
 all: $(PROGRAMS) $(OUT)/libshared.a
 
-$(foreach a,shared gateway worker,$(eval $(OUT)/lib$(a).a: $(call objects,$(a))))
+$(foreach a,shared gateway worker cli,$(eval $(OUT)/lib$(a).a: $(filter-out %/main.c.o,$(call objects,$(a)))))
 $(OUT)/lib%.a:
 	@mkdir -p $(@D); rm -f $@; ar rcs $@ $^
 
 $(OUT)/sluice-gateway: $(OUT)/gateway/main.c.o $(OUT)/libgateway.a $(OUT)/libshared.a
 $(OUT)/sluice-worker: $(OUT)/worker/main.c.o $(OUT)/libworker.a $(OUT)/libshared.a
-$(OUT)/sluice: $(call objects,cli) $(OUT)/libshared.a
+$(OUT)/sluice: $(OUT)/gateway/cli/main.c.o $(OUT)/libcli.a $(OUT)/libshared.a
 $(OUT)/sluice-gateway $(OUT)/sluice-worker $(OUT)/sluice:
 	@echo "LINK $@"; $(CC) $(LDFLAGS) -o $@ $^ $(PACKAGE_LIBS)
 

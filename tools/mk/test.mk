@@ -10,7 +10,7 @@ FUZZ_SECONDS ?= 20
 UNIT_TEST_PROGRAMS := $(filter $(OUT)/tests/unit/% $(OUT)/tests/conformance/%,$(TEST_PROGRAMS)) $(FUZZ_PROGRAMS)
 $(OUT)/tests/%.o: PACKAGE_CFLAGS = $(call pkg_config,$(sort $(PACKAGES)),--cflags)
 
-TEST_ARCHIVES := $(OUT)/libgateway.a $(OUT)/libworker.a $(OUT)/libshared.a
+TEST_ARCHIVES := $(OUT)/libcli.a $(OUT)/libgateway.a $(OUT)/libworker.a $(OUT)/libshared.a
 WRAPPED_ALLOCATORS := -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=aligned_alloc
 $(OUT)/tests/%_test: $(OUT)/tests/%_test.c.o $(SUPPORT) $(TEST_ARCHIVES)
 	@echo "LINK $@"; $(CC) $(LDFLAGS) $(WRAPPED_ALLOCATORS) -o $@ $^ -lcmocka -lcurl $(PACKAGE_LIBS)

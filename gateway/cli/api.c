@@ -1,0 +1,202 @@
+#include "gateway/cli/api.h"
+
+#include <stdio.h>
+
+#include "gateway/cli/progress.h"
+#include "gateway/cli/reply.h"
+#include "gateway/cli/screen.h"
+#include "shared/base/text.h"
+
+enum { HTTP_TIMED_OUT = 504, HTTP_BAD_GATEWAY = 502, HTTP_UNAVAILABLE = 503, HTTP_UNAUTHENTICATED = 401 };
+
+/* --- Refusals ------------------------------------------------------------------------------------------- */
+
+typedef struct Problem {
+    Slice detail;
+    Slice code;
+    Slice request_id;
+} Problem;
+
+static Status
+detail_note(Call *call, void *context, Slice item)
+{
+    typedef struct Detail {
+        Slice pointer;
+        Slice text;
+    } Detail;
+    static const ReplyMember members[] = {
+        {"pointer", REPLY_TEXT, offsetof(Detail, pointer)},
+        {"detail", REPLY_TEXT, offsetof(Detail, text)},
+    };
+    (void)context;
+    Detail detail = {0};
+    TRY(reply_read(call, item, members, COUNT_OF(members), &detail));
+    const char *const pointer = text_copy(call->arena, detail.pointer);
+    if (pointer != NULL) {
+        call_note(call, pointer, "%.*s", SLICE_PRINT(detail.text));
+    }
+    return STATUS_OK;
+}
+
+static bool
+is_problem(const HttpClientResponse *reply)
+{
+    return slice_starts_with(http_client_header(reply, "Content-Type"), SLICE("application/problem+json"));
+}
+
+/* What stands in the gateway's place: a proxy, another server. */
+static Status
+foreign_fail(Cli *cli, const HttpClientResponse *reply)
+{
+    const bool is_gone = reply->status >= HTTP_BAD_GATEWAY && reply->status <= HTTP_TIMED_OUT;
+    const Status status = call_fail(cli->call, is_gone ? STATUS_UNAVAILABLE : STATUS_UNKNOWN,
+        "'%s' answered with status %d, which is no answer of a gateway", config_string(cli->config, "url"),
+        reply->status);
+    return cli_fail(cli, is_gone ? EXIT_UNREACHABLE : EXIT_REFUSED, status);
+}
+
+/* A step that was taken has a place, even when it failed. */
+static ExitCode
+refusal_exit_code(const HttpClientResponse *reply)
+{
+    const Slice location = http_client_header(reply, "Location");
+    if (reply->status == HTTP_TIMED_OUT) {
+        return EXIT_TIMED_OUT;
+    }
+    return memmem(location.data, location.size, "/steps/", 7) == NULL ? EXIT_REFUSED : EXIT_STEP_FAILED;
+}
+
+static Status
+refusal_fail(Cli *cli, const HttpClientResponse *reply)
+{
+    static const ReplyMember members[] = {
+        {"detail", REPLY_TEXT, offsetof(Problem, detail)},
+        {"code", REPLY_TEXT, offsetof(Problem, code)},
+        {"request_id", REPLY_TEXT, offsetof(Problem, request_id)},
+    };
+    Call *const call = cli->call;
+    const Slice body = buffer_slice(&reply->body);
+    Problem problem = {.code = SLICE("UNKNOWN")};
+    Status code = STATUS_UNKNOWN;
+    if (!is_problem(reply)) {
+        return foreign_fail(cli, reply);
+    }
+    TRY(reply_read(call, body, members, COUNT_OF(members), &problem));
+    TRY(reply_each(call, body, "errors", detail_note, NULL));
+    if (cli->is_json) {
+        TRY(screen_write_json(cli, body));
+    }
+    (void)status_from_name(problem.code, &code);
+    (void)snprintf(call->request_id, sizeof call->request_id, "%.*s", SLICE_PRINT(problem.request_id));
+    const bool lacks_key = reply->status == HTTP_UNAUTHENTICATED && config_secret(cli->config, "key") == NULL;
+    const Status status = call_fail(call, code == STATUS_OK ? STATUS_UNKNOWN : code, "%.*s%s",
+        SLICE_PRINT(problem.detail), lacks_key ? "; '--key-file' names the file of a key" : "");
+    return cli_fail(cli, refusal_exit_code(reply), status);
+}
+
+/* --- Sending -------------------------------------------------------------------------------------------- */
+
+/* What kept the request from an answer. */
+static Status
+transport_fail(Cli *cli, Status status)
+{
+    static const struct {
+        Status status;
+        ExitCode exit_code;
+    } rows[] = {
+        {STATUS_UNAVAILABLE, EXIT_UNREACHABLE},
+        {STATUS_FAILED_PRECONDITION, EXIT_UNREACHABLE},
+        {STATUS_DATA_LOSS, EXIT_UNREACHABLE},
+        {STATUS_INVALID_ARGUMENT, EXIT_USAGE},
+        {STATUS_DEADLINE_EXCEEDED, EXIT_TIMED_OUT},
+    };
+    if (status == STATUS_CANCELLED) {
+        return cli_fail(cli, EXIT_INTERRUPTED, call_fail(cli->call, status, "interrupted"));
+    }
+    for (size_t index = 0; index < COUNT_OF(rows); index++) {
+        if (rows[index].status == status) {
+            return cli_fail(cli, rows[index].exit_code, status);
+        }
+    }
+    return status;
+}
+
+static const char *
+url_of(const Cli *cli, const char *path)
+{
+    Slice base = slice_from_string(config_string(cli->config, "url"));
+    while (base.size > 0 && base.data[base.size - 1] == '/') {
+        base.size--;
+    }
+    return text_format(cli->call->arena, "%.*s%s", SLICE_PRINT(base), path);
+}
+
+/* The caller's headers behind the credentials; NULL without memory. */
+static const char **
+headers_of(const Cli *cli, const char *const *more)
+{
+    enum { OWN_COUNT = 1, MORE_MAX = 6 };
+    const char *const key = config_secret(cli->config, "key");
+    const char **const headers = arena_alloc(cli->call->arena, (OWN_COUNT + MORE_MAX + 1) * sizeof *headers);
+    size_t count = 0;
+    if (headers != NULL && key != NULL) {
+        headers[count++] = text_format(cli->call->arena, "Authorization: Bearer %s", key);
+    }
+    for (; headers != NULL && more != NULL && *more != NULL && count < OWN_COUNT + MORE_MAX; more++) {
+        headers[count++] = *more;
+    }
+    return headers;
+}
+
+Status
+api_send(Cli *cli, const ApiRequest *request, HttpClientResponse *ret_reply)
+{
+    static const HttpClientEvents events = {.on_progress = progress_show};
+    const bool has_body = request->body.data != NULL || request->body_path != NULL;
+    Progress progress = progress_begin(request->label);
+    const HttpClientRequest sent = {
+        .method = request->method,
+        .url = url_of(cli, request->path),
+        .content_type =
+            request->content_type != NULL || !has_body ? request->content_type : "application/json",
+        .headers = headers_of(cli, request->headers),
+        .body = request->body,
+        .body_path = request->body_path,
+        .response_size_max = API_REPLY_SIZE_MAX,
+        .timeout_ms = request->timeout_ms,
+        .stall_timeout_ms = request->timeout_ms == 0 ? API_STALL_TIMEOUT_MS : 0,
+        .events = &events,
+        .context = &progress,
+    };
+    *ret_reply = (HttpClientResponse){0};
+    if (sent.url == NULL || sent.headers == NULL) {
+        return call_fail_memory(cli->call, "a request");
+    }
+    const Status status = http_client_send(cli->call, cli->client, &sent, ret_reply);
+    progress_end(&progress);
+    if (status != STATUS_OK) {
+        return transport_fail(cli, status);
+    }
+    enum { CLASS = 100 };
+    return ret_reply->status / CLASS == 2 ? STATUS_OK : refusal_fail(cli, ret_reply);
+}
+
+Status
+api_get(Cli *cli, const char *path, HttpClientResponse *ret_reply)
+{
+    return api_send(cli, &(ApiRequest){.path = path}, ret_reply);
+}
+
+void
+api_append_escaped(Buffer *path, Slice text)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+    for (size_t index = 0; index < text.size; index++) {
+        const char byte = text.data[index];
+        if (byte != '\0' && strchr(plain, byte) != NULL) {
+            buffer_append_byte(path, byte);
+        } else {
+            buffer_append_format(path, "%%%02X", (unsigned)(unsigned char)byte);
+        }
+    }
+}

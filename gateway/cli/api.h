@@ -1,0 +1,31 @@
+/* Requests to the gateway. A refusal becomes the Call's error, as the gateway explained it, and an exit code.
+ *
+ * Ownership: the caller frees the reply with http_client_response_done().
+ * Errors:    the code of the problem document; of what is in the way of the gateway see http_client.h. */
+#pragma once
+
+#include "gateway/cli/cli.h"
+
+enum { API_PATH_SIZE = 512, API_REPLY_SIZE_MAX = 1 << 30, API_STALL_TIMEOUT_MS = 120 * 1000 };
+
+typedef struct ApiRequest {
+    const char *method;       /* NULL: GET */
+    const char *path;         /* "/api/v1/…" */
+    const char *content_type; /* NULL with a body: application/json */
+    Slice body;
+    const char *body_path;      /* a file in place of `body` */
+    const char *const *headers; /* more, NULL-terminated; NULL: none */
+    uint64_t timeout_ms;        /* 0: as long as bytes move */
+    const char *label;          /* of the progress shown on a terminal; NULL: none is shown */
+} ApiRequest;
+
+/* OK means a 2xx answer. Another is printed as it came when JSON is asked for. */
+MUST_USE Status api_send(Cli *cli, const ApiRequest *request, HttpClientResponse *ret_reply);
+
+/* GET. */
+MUST_USE Status api_get(Cli *cli, const char *path, HttpClientResponse *ret_reply);
+
+/* "session=" and such: appends the text with everything but letters, digits and "-._~" as %XX. */
+void api_append_escaped(Buffer *path, Slice text);
+
+#define AUTO_REPLY AUTO_HTTP_CLIENT_RESPONSE

@@ -1,0 +1,203 @@
+/* sluice run: feeds in, fetches out. */
+#include <stdio.h>
+
+#include "gateway/cli/api.h"
+#include "gateway/cli/command.h"
+#include "gateway/cli/feed.h"
+#include "gateway/cli/fetch.h"
+#include "gateway/cli/reply.h"
+#include "gateway/cli/screen.h"
+#include "gateway/cli/session.h"
+#include "gateway/cli/step.h"
+#include "shared/base/text.h"
+
+enum { HTTP_ACCEPTED = 202 };
+
+/* A step may take a day; the reply has a moment to come after it. */
+static const uint64_t TIMEOUT_GRACE_MS = 10000;
+static const uint64_t TIMEOUT_MAX_MS = UINT64_C(24) * 3600 * 1000;
+
+/* --- The request ---------------------------------------------------------------------------------------- */
+
+static Status
+write_feeds(Cli *cli, JsonWriter *writer)
+{
+    const Slice *texts = NULL;
+    const size_t count = config_list(cli->config, "feed", &texts);
+    json_write_name(writer, "feeds");
+    json_write_object_begin(writer);
+    for (size_t index = 0; index < count; index++) {
+        Feed feed;
+        TRY(feed_parse(cli->call, texts[index], &feed));
+        json_write_name_slice(writer, feed.name);
+        TRY(feed_write(cli->call, &feed, writer));
+    }
+    json_write_object_end(writer);
+    return STATUS_OK;
+}
+
+static void
+write_targets(const Cli *cli, JsonWriter *writer)
+{
+    const Slice *targets = NULL;
+    const size_t count = config_list(cli->config, "target", &targets);
+    if (count > 0) {
+        json_write_name(writer, "targets");
+        json_write_array_begin(writer);
+        for (size_t index = 0; index < count; index++) {
+            json_write_slice(writer, targets[index]);
+        }
+        json_write_array_end(writer);
+    }
+}
+
+static void
+write_fetches(const Fetch *fetches, size_t count, JsonWriter *writer)
+{
+    json_write_name(writer, "fetches");
+    json_write_array_begin(writer);
+    for (size_t index = 0; index < count; index++) {
+        json_write_slice(writer, fetches[index].name);
+    }
+    json_write_array_end(writer);
+}
+
+static Status
+write_body(Cli *cli, const Fetch *fetches, size_t fetch_count, Buffer *body)
+{
+    const char *const graph = config_string(cli->config, "graph");
+    JsonWriter writer = json_writer(body);
+    json_write_object_begin(&writer);
+    if (graph != NULL) {
+        json_member_string(&writer, "graph", graph);
+    }
+    TRY(write_feeds(cli, &writer));
+    write_fetches(fetches, fetch_count, &writer);
+    write_targets(cli, &writer);
+    if (config_is_set(cli->config, "timeout")) {
+        json_write_name(&writer, "options");
+        json_write_object_begin(&writer);
+        json_member_int64(&writer, "timeout_ms", config_integer(cli->config, "timeout"));
+        json_write_object_end(&writer);
+    }
+    json_write_object_end(&writer);
+    return buffer_is_ok(body) ? STATUS_OK : call_fail_memory(cli->call, "the feeds");
+}
+
+static Status
+parse_fetches(Cli *cli, Fetch **ret_fetches, size_t *ret_count)
+{
+    const Slice *texts = NULL;
+    const size_t count = config_list(cli->config, "fetch", &texts);
+    Fetch *const fetches = arena_alloc(cli->call->arena, (count + 1) * sizeof *fetches);
+    if (fetches == NULL) {
+        return call_fail_memory(cli->call, "the fetches");
+    }
+    for (size_t index = 0; index < count; index++) {
+        TRY(fetch_parse(cli->call, texts[index], &fetches[index]));
+        if (fetches[index].path != NULL && config_boolean(cli->config, "async")) {
+            return call_fail(cli->call, STATUS_INVALID_ARGUMENT,
+                "fetch '%.*s' has a file, which '--async' does not wait for",
+                SLICE_PRINT(fetches[index].name));
+        }
+    }
+    *ret_fetches = fetches;
+    *ret_count = count;
+    return STATUS_OK;
+}
+
+static Status
+send(Cli *cli, const char *session, const Buffer *body, HttpClientResponse *ret_reply)
+{
+    static const char *const async_headers[] = {"Prefer: respond-async", NULL};
+    const int64_t timeout_ms = config_integer(cli->config, "timeout");
+    const char *const path = text_format(cli->call->arena, "/api/v1/sessions/%s/steps", session);
+    if (path == NULL) {
+        return call_fail_memory(cli->call, "a request");
+    }
+    const ApiRequest request = {
+        .method = "POST",
+        .path = path,
+        .body = buffer_slice(body),
+        .headers = config_boolean(cli->config, "async") ? async_headers : NULL,
+        .timeout_ms = (timeout_ms == 0 ? TIMEOUT_MAX_MS : (uint64_t)timeout_ms) + TIMEOUT_GRACE_MS,
+        .label = "the step",
+    };
+    return api_send(cli, &request, ret_reply);
+}
+
+/* --- The reply ------------------------------------------------------------------------------------------ */
+
+static Status
+show_queued(Cli *cli, Slice json)
+{
+    AUTO_BUFFER text = {0};
+    Step step;
+    if (cli->is_json) {
+        return screen_write_json(cli, json);
+    }
+    TRY(step_read(cli->call, json, &step));
+    screen_append(&text, step.id);
+    buffer_append_byte(&text, '\n');
+    return screen_write(cli, &text);
+}
+
+static Status
+show_result(Cli *cli, const Fetch *fetches, size_t fetch_count, Slice json)
+{
+    AUTO_BUFFER text = {0};
+    Step step;
+    TRY(step_read(cli->call, json, &step));
+    const Status status =
+        fetches_deliver(cli->call, fetches, fetch_count, step.outputs, cli->is_json ? NULL : &text);
+    if (status != STATUS_OK) {
+        return status == STATUS_DATA_LOSS ? status : cli_fail(cli, EXIT_USAGE, status);
+    }
+    if (cli->is_json) {
+        return screen_write_json(cli, json);
+    }
+    TRY(step_append_line(cli->call, &step, &text));
+    return screen_write(cli, &text);
+}
+
+static Status
+run(Cli *cli)
+{
+    Fetch *fetches = NULL;
+    size_t fetch_count = 0;
+    char session[ID_TEXT_SIZE];
+    AUTO_BUFFER body = {0};
+    AUTO_REPLY reply = {0};
+    Status status = parse_fetches(cli, &fetches, &fetch_count);
+    if (status == STATUS_OK) {
+        status = write_body(cli, fetches, fetch_count, &body);
+    }
+    if (status != STATUS_OK) {
+        return cli_fail(cli, EXIT_USAGE, status);
+    }
+    TRY(session_resolve(cli, true, session));
+    TRY(send(cli, session, &body, &reply));
+    buffer_done(&body);
+    const Slice json = buffer_slice(&reply.body);
+    return reply.status == HTTP_ACCEPTED ? show_queued(cli, json)
+                                         : show_result(cli, fetches, fetch_count, json);
+}
+
+static const char *const settings[] = {
+    "session", "graph", "feed", "fetch", "target", "timeout", "async", NULL};
+
+COMMAND(run) = {
+    .name = "run",
+    .arguments = "",
+    .summary = "run a step: feeds in, fetches out",
+    .details = "feeds:\n"
+               "  --feed 'x=[[1, 2]]'                  JSON, as the API takes it; a string is '\"text\"'\n"
+               "  --feed x=@input.npy                  a NumPy file\n"
+               "  --feed x=@input.json                 JSON in a file\n"
+               "  --feed x=@input.bin:float32:1x2      elements as they lie in memory, dtype and shape\n"
+               "fetches:\n"
+               "  --fetch y                            to the screen\n"
+               "  --fetch y=result.npy                 into a NumPy file\n",
+    .settings = settings,
+    .run = run,
+};

@@ -1,0 +1,47 @@
+/* sluice session list: newest first. */
+#include "gateway/cli/command.h"
+#include "gateway/cli/list.h"
+#include "gateway/cli/session.h"
+
+typedef struct SessionRow {
+    Slice id;
+    Slice name;
+    Slice created;
+} SessionRow;
+
+static Status
+session_row(Call *call, void *context, Slice json)
+{
+    static const ReplyMember members[] = {
+        {"id", REPLY_TEXT, offsetof(SessionRow, id)},
+        {"name", REPLY_TEXT, offsetof(SessionRow, name)},
+        {"created_at", REPLY_TEXT, offsetof(SessionRow, created)},
+    };
+    ScreenTable *const table = context;
+    SessionRow row = {0};
+    TRY(reply_read(call, json, members, COUNT_OF(members), &row));
+    screen_table_cell(table, row.id);
+    screen_table_cell(table, row.created);
+    screen_table_cell(table, row.name);
+    return STATUS_OK;
+}
+
+static Status
+run(Cli *cli)
+{
+    static const char *const titles[] = {"SESSION", "CREATED", "NAME"};
+    const List list = {.path = SESSIONS_PATH,
+        .member = "sessions",
+        .titles = titles,
+        .column_count = COUNT_OF(titles),
+        .row = session_row};
+    return list_show(cli, &list);
+}
+
+COMMAND(session_list) = {
+    .name = "session list",
+    .arguments = "",
+    .summary = "list the sessions, newest first",
+    .details = "As JSON, every page of the list is printed as the gateway sends it.\n",
+    .run = run,
+};

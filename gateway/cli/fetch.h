@@ -1,0 +1,21 @@
+/* What --fetch says, NAME or NAME=FILE.npy, and where the fetched tensors go.
+ *
+ * Ownership: texts live in call->arena or in the text that was parsed.
+ * Errors:    INVALID_ARGUMENT names the fetch. */
+#pragma once
+
+#include "gateway/cli/cli.h"
+
+typedef struct Fetch {
+    Slice name;
+    const char *path; /* NULL: to the screen */
+} Fetch;
+
+MUST_USE Status fetch_parse(Call *call, Slice text, Fetch *ret_fetch);
+
+/* Writes the tensor (the API's JSON) into the fetch's file. */
+MUST_USE Status fetch_save(Call *call, const Fetch *fetch, Slice tensor);
+
+/* Of `outputs` (the step's JSON object) those that were fetched, in this order: into their files, and, when
+ * `text` is not NULL, there as a reader wants them. */
+MUST_USE Status fetches_deliver(Call *call, const Fetch *fetches, size_t count, Slice outputs, Buffer *text);

@@ -1,0 +1,83 @@
+#include "gateway/cli/progress.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "gateway/cli/screen.h"
+#include "shared/base/clock.h"
+
+static const uint64_t FIRST_MS = 300;
+static const uint64_t INTERVAL_MS = 100;
+static const char CLEAR_LINE[] = "\r\033[K";
+
+static bool
+is_terminal(void)
+{
+    const char *const kind = getenv("TERM");
+    return isatty(STDERR_FILENO) == 1 && (kind == NULL || strcmp(kind, "dumb") != 0);
+}
+
+Progress
+progress_begin(const char *label)
+{
+    return (Progress){.label = is_terminal() ? label : NULL, .begin_ns = clock_monotonic_ns()};
+}
+
+static void
+append_bar(Buffer *line, uint64_t done, uint64_t total)
+{
+    enum { WIDTH = 30, PERCENT = 100 };
+    const double share = (double)done / (double)total;
+    const int filled = (int)(share * WIDTH);
+    buffer_append_string(line, " [");
+    for (int index = 0; index < WIDTH; index++) {
+        buffer_append_byte(line, index < filled ? '=' : index == filled ? '>' : ' ');
+    }
+    buffer_append_format(line, "] %3d%%  ", (int)(share * PERCENT));
+    screen_append_bytes(line, done);
+    buffer_append_string(line, " of ");
+    screen_append_bytes(line, total);
+}
+
+void
+progress_write(const Progress *progress, const HttpClientProgress *transferred, uint64_t now_ns, Buffer *line)
+{
+    static const char wheel[] = "|/-\\";
+    const uint64_t elapsed_ns = now_ns - progress->begin_ns;
+    screen_append(line, slice_from_string(progress->label));
+    if (transferred->sent < transferred->send_total) {
+        append_bar(line, transferred->sent, transferred->send_total);
+    } else if (transferred->received > 0 && transferred->received < transferred->receive_total) {
+        append_bar(line, transferred->received, transferred->receive_total);
+    } else {
+        const uint64_t turn = elapsed_ns / (INTERVAL_MS * CLOCK_NS_PER_MS);
+        buffer_append_format(line, ": waiting %c ", wheel[turn % (sizeof wheel - 1)]);
+        screen_append_duration(line, elapsed_ns / CLOCK_NS_PER_US);
+    }
+}
+
+void
+progress_show(void *context, const HttpClientProgress *transferred)
+{
+    Progress *const progress = context;
+    const uint64_t now_ns = clock_monotonic_ns();
+    const uint64_t due_ns = progress->drawn_ns == 0 ? progress->begin_ns + FIRST_MS * CLOCK_NS_PER_MS
+                                                    : progress->drawn_ns + INTERVAL_MS * CLOCK_NS_PER_MS;
+    if (progress->label == NULL || now_ns < due_ns) {
+        return;
+    }
+    AUTO_BUFFER line = {0};
+    progress_write(progress, transferred, now_ns, &line);
+    progress->drawn_ns = now_ns;
+    (void)fprintf(stderr, "%s%.*s", CLEAR_LINE, SLICE_PRINT(buffer_slice(&line)));
+}
+
+void
+progress_end(const Progress *progress)
+{
+    if (progress->drawn_ns != 0) {
+        (void)fputs(CLEAR_LINE, stderr);
+    }
+}

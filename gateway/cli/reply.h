@@ -1,0 +1,32 @@
+/* Reading the API's JSON: the members that are asked for, whatever else an object holds, for a newer gateway
+ * may say more.
+ *
+ * Ownership: slices point into the JSON or live in call->arena.
+ * Errors:    DATA_LOSS when it is no JSON of the expected form. */
+#pragma once
+
+#include "shared/json/scanner.h"
+
+typedef enum ReplyKind {
+    REPLY_TEXT,   /* Slice: a decoded string */
+    REPLY_NUMBER, /* int64_t */
+    REPLY_RAW,    /* Slice: the value's own JSON */
+} ReplyKind;
+
+typedef struct ReplyMember {
+    const char *name;
+    ReplyKind kind;
+    size_t offset; /* of what is filled */
+} ReplyMember;
+
+/* Members that are absent, null or of another kind leave what `ret_struct` held. */
+MUST_USE Status reply_read(
+    Call *call, Slice json, const ReplyMember *members, size_t member_count, void *ret_struct);
+
+/* One string member of an object; empty when there is none. */
+MUST_USE Status reply_text(Call *call, Slice json, const char *name, Slice *ret_text);
+
+/* Calls `each` with every item of the array that is the member `name`, or, when `name` is NULL, the whole
+ * text. An absent array has no items. */
+typedef Status (*ReplyEach)(Call *call, void *context, Slice item);
+MUST_USE Status reply_each(Call *call, Slice json, const char *name, ReplyEach each, void *context);

@@ -1,0 +1,43 @@
+/* Text for people. What comes from a server is shown without its control characters: a name must not move the
+ * cursor or change a terminal's title. */
+#pragma once
+
+#include "gateway/cli/cli.h"
+
+/* Appends with every control character as '?'. */
+void screen_append(Buffer *text, Slice foreign);
+
+/* Writes to standard output. Fails when that is closed or full. */
+MUST_USE Status screen_write(Cli *cli, const Buffer *text);
+
+/* As it came, with a line end behind it. */
+MUST_USE Status screen_write_json(Cli *cli, Slice json);
+
+/* One line on standard error: the message, its details, the code and the request id. */
+void screen_error(const Call *call);
+
+/* "1.5 MiB", "812 us", "2.4 s" */
+void screen_append_bytes(Buffer *text, uint64_t bytes);
+void screen_append_duration(Buffer *text, uint64_t duration_us);
+
+/* --- Tables --------------------------------------------------------------------------------------------- */
+
+enum { SCREEN_COLUMN_MAX = 8 };
+
+/* Rows of cells, one behind another; the columns become as wide as their widest cell. */
+typedef struct ScreenTable {
+    Arena *arena;
+    size_t column_count;
+    Slice *cells;
+    size_t cell_count;
+    size_t cell_capacity;
+    bool has_failed;
+} ScreenTable;
+
+void screen_table_begin(ScreenTable *table, Arena *arena, const char *const *titles, size_t column_count);
+void screen_table_cell(ScreenTable *table, Slice foreign); /* is copied */
+void screen_table_number(ScreenTable *table, int64_t number);
+void screen_table_bytes(ScreenTable *table, uint64_t bytes);
+
+/* False when it ran out of memory on the way. */
+MUST_USE bool screen_table_end(const ScreenTable *table, Buffer *text);

@@ -1,0 +1,34 @@
+/* Steps as the API shows them, for the commands that start, read, await and cancel them.
+ *
+ * Ownership: slices point into the JSON or live in call->arena. */
+#pragma once
+
+#include "gateway/cli/cli.h"
+
+typedef struct Step {
+    Slice id;
+    Slice session;
+    Slice graph;
+    Slice state; /* "queued", "running", "succeeded", … */
+    int64_t attempts;
+    int64_t elapsed_us; /* -1: not told */
+    Slice partitions;   /* JSON */
+    Slice outputs;      /* JSON */
+    Slice error;        /* JSON: a text, or an object with "detail" */
+} Step;
+
+MUST_USE Status step_read(Call *call, Slice json, Step *ret_step);
+
+/* "/api/v1/sessions/…/steps/…" and `suffix`, of the id that is the command's first argument. */
+MUST_USE Status step_path(Cli *cli, const char *suffix, const char **ret_path);
+
+bool step_has_ended(const Step *step);
+
+/* "stp_… succeeded in 1.2 ms" and which task ran how much. */
+MUST_USE Status step_append_line(Call *call, const Step *step, Buffer *text);
+
+/* Reads the document and prints it: that line, or the JSON as it came. */
+MUST_USE Status step_show(Cli *cli, Slice json, Step *ret_step);
+
+/* OK when it has succeeded or goes on; otherwise the failure that it ended with. */
+MUST_USE Status step_check(Cli *cli, const Step *step);
