@@ -7,6 +7,7 @@
 #include "shared/base/buffer.h"
 #include "shared/base/clock.h"
 #include "shared/graph/graph_def.h"
+#include "tests/bench/report.h"
 #include "tests/support/graph_literals.h"
 #include "worker/cpu/device.h"
 #include "worker/runtime/run.h"
@@ -130,10 +131,12 @@ main(void)
     const double add_ns = measure(&bench, "x = _Arg() T=float32 index=0\n"
                                           "y = Add(x, x) T=float32\n"
                                           "out = _Retval(y) T=float32 index=0\n");
-    printf("chain of %d Adds            %8.1f ns a node\n", COUNT, chain_ns / COUNT);
-    printf("%d Adds side by side        %8.1f ns a node\n", COUNT, wide_ns / COUNT);
-    printf("run of feed, Identity, fetch  %8.3f us\n", identity_ns / 1000);
-    printf("run of feed, Add, fetch       %8.3f us\n", add_ns / 1000);
+    report_value("chain of 1000 Adds", chain_ns / COUNT, "ns/node", "< 300");
+    report_value("1000 Adds side by side", wide_ns / COUNT, "ns/node", "< 300");
+    report_value("executor, chain", COUNT / chain_ns * 1e3, "Mnodes/s", "");
+    report_value("executor, wide graph", COUNT / wide_ns * 1e3, "Mnodes/s", "");
+    report_value("run of feed, Identity, fetch", identity_ns / 1000, "us", "");
+    report_value("run of feed, Add, fetch", add_ns / 1000, "us", "");
     cpu_device_free(bench.device);
     arena_free(bench.call.arena);
     return 0;

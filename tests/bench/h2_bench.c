@@ -168,8 +168,11 @@ measure_small(int depth, uint64_t duration_ns)
     const double cpu = cpu_seconds() - start_cpu;
     bench.is_open = false;
     run_until(answered + (uint64_t)depth, UINT64_MAX);
-    (void)printf("%3d in flight: %9.0f requests/s, %6.2f us of CPU each\n", depth, (double)answered / seconds,
-        cpu * 1e6 / (double)answered);
+    char name[48];
+    (void)snprintf(name, sizeof name, "h2, %d in flight: rate", depth);
+    report_value(name, (double)answered / seconds, "requests/s", "");
+    (void)snprintf(name, sizeof name, "h2, %d in flight: CPU, both ends", depth);
+    report_value(name, cpu * 1e6 / (double)answered, "us", "");
 }
 
 static void
@@ -185,8 +188,7 @@ measure_large(const char *name, bool is_upload, uint64_t size)
         pump_large(stream);
     }
     run_until(1, UINT64_MAX);
-    (void)printf(
-        "%s of 1 MiB blocks: %5.2f GB/s\n", name, (double)bench.received * 1e-9 / seconds_since(start_ns));
+    report_value(name, (double)bench.received * 1e-9 / seconds_since(start_ns), "GB/s", "");
 }
 
 static int
@@ -214,8 +216,8 @@ measure_beside(uint64_t size)
         samples[count++] = clock_monotonic_ns() - start_ns;
     }
     qsort(samples, count, sizeof samples[0], compare_times);
-    (void)printf("small beside a large answer: %zu, p50 %.0f us, p99 %.0f us\n", count,
-        (double)samples[count / 2] * 1e-3, (double)samples[count * 99 / 100] * 1e-3);
+    report_value("h2, small beside a large answer: p50", (double)samples[count / 2] * 1e-3, "us", "");
+    report_value("h2, small beside a large answer: p99", (double)samples[count * 99 / 100] * 1e-3, "us", "");
     bench.answered = 0;
     run_until(1, loop_now_ns(bench.loop) + CLOCK_NS_PER_S);
 }
@@ -262,8 +264,8 @@ main(int argc, char **argv)
     for (size_t index = 0; index < COUNT_OF(depths); index++) {
         measure_small(depths[index], seconds * CLOCK_NS_PER_S);
     }
-    measure_large("download", false, UINT64_C(4) << 30);
-    measure_large("upload  ", true, UINT64_C(4) << 30);
+    measure_large("h2, download of 1 MiB blocks", false, UINT64_C(4) << 30);
+    measure_large("h2, upload of 1 MiB blocks", true, UINT64_C(4) << 30);
     measure_beside(UINT64_C(3) << 30);
     h2_abort(bench.client);
     h2_abort(bench.server);

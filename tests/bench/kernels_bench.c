@@ -6,6 +6,7 @@
 
 #include "shared/base/clock.h"
 #include "shared/graph/graph_def.h"
+#include "tests/bench/report.h"
 #include "tests/support/graph_literals.h"
 #include "worker/cpu/device.h"
 #include "worker/runtime/run.h"
@@ -117,8 +118,9 @@ main(void)
         must(&bench, cpu_device_new(&bench.call, &options, &bench.device));
         for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
             const double ns = measure(&bench, &ROWS[i]);
-            printf("%-28s %d threads %9.1f us %8.1f GFLOP/s\n", ROWS[i].name, bench.device->thread_count,
-                ns / 1000, ROWS[i].operations / ns);
+            char name[80];
+            snprintf(name, sizeof name, "%s, %d threads", ROWS[i].name, bench.device->thread_count);
+            report_value(name, ROWS[i].operations / ns, "GFLOP/s", "");
         }
         cpu_device_free(bench.device);
     }

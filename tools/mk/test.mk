@@ -19,11 +19,13 @@ FUZZ_DRIVER := $(if $(filter fuzz,$(VARIANT)),,$(OUT)/tests/fuzz/corpus_runner.c
 $(OUT)/tests/fuzz/%_fuzz: $(OUT)/tests/fuzz/%_fuzz.c.o $(FUZZ_DRIVER) $(TEST_ARCHIVES)
 	@echo "LINK $@"; $(CC) $(LDFLAGS) $(if $(FUZZ_DRIVER),,-fsanitize=fuzzer) -o $@ $^ $(PACKAGE_LIBS)
 
-# Every tests/bench/<name>_bench.c is one program that prints what it measured.
+# Every tests/bench/<name>_bench.c is one program that prints rows of what it measured; tools/bench makes
+# the table of them all.
 BENCH_PROGRAMS := $(patsubst %.c,$(OUT)/%,$(sort $(wildcard tests/bench/*_bench.c)))
-$(OUT)/tests/bench/%_bench: $(OUT)/tests/bench/%_bench.c.o $(SUPPORT) $(TEST_ARCHIVES)
+BENCH_SUPPORT := $(patsubst %.c,$(OUT)/%.c.o,$(filter-out %_bench.c,$(wildcard tests/bench/*.c)))
+$(OUT)/tests/bench/%_bench: $(OUT)/tests/bench/%_bench.c.o $(BENCH_SUPPORT) $(SUPPORT) $(TEST_ARCHIVES)
 	@echo "LINK $@"; $(CC) $(LDFLAGS) $(WRAPPED_ALLOCATORS) -o $@ $^ -lcmocka -lcurl $(PACKAGE_LIBS)
-bench: $(BENCH_PROGRAMS) ; @for program in $^; do $$program || exit 1; done
+bench: all $(BENCH_PROGRAMS) ; @OUT=$(OUT) tools/with_postgres tools/bench $(BENCH_PROGRAMS)
 
 test: ; @tools/install_packages build test && $(MAKE) --no-print-directory run-tests
 run-tests: all $(TEST_PROGRAMS) $(FUZZ_PROGRAMS)

@@ -1,0 +1,62 @@
+#include "tests/bench/report.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void
+series_add(Series *series, double value)
+{
+    assert(series->count < SERIES_ROUNDS_MAX);
+    series->values[series->count++] = value;
+}
+
+static int
+compare_values(const void *left, const void *right)
+{
+    const double first = *(const double *)left;
+    const double second = *(const double *)right;
+    return (first > second) - (first < second);
+}
+
+static Series
+sorted(const Series *series)
+{
+    Series copy = *series;
+    qsort(copy.values, copy.count, sizeof copy.values[0], compare_values);
+    return copy;
+}
+
+double
+series_median(const Series *series)
+{
+    const Series copy = sorted(series);
+    return copy.count == 0 ? 0 : (copy.values[(copy.count - 1) / 2] + copy.values[copy.count / 2]) / 2;
+}
+
+void
+report_series(const char *name, const Series *series, const char *unit, const char *goal)
+{
+    const Series copy = sorted(series);
+    if (copy.count == 0) {
+        report_note(name, "not measured");
+        return;
+    }
+    (void)printf("%s\t%.6g\t%s\t%.6g\t%.6g\t%s\n", name, series_median(series), unit, copy.values[0],
+        copy.values[copy.count - 1], goal);
+    (void)fflush(stdout);
+}
+
+void
+report_value(const char *name, double value, const char *unit, const char *goal)
+{
+    const Series series = {.values = {value}, .count = 1};
+    report_series(name, &series, unit, goal);
+}
+
+void
+report_note(const char *name, const char *note)
+{
+    (void)printf("%s\t%s\n", name, note);
+    (void)fflush(stdout);
+}

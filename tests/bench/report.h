@@ -1,0 +1,23 @@
+/* What a bench measured: rows for tools/bench, which makes the table and build/bench.json of them. */
+#pragma once
+
+#include <stddef.h>
+
+enum { SERIES_ROUNDS_MAX = 32 };
+
+/* One quantity over the rounds of a run. */
+typedef struct Series {
+    double values[SERIES_ROUNDS_MAX];
+    size_t count;
+} Series;
+
+void series_add(Series *series, double value);
+double series_median(const Series *series); /* 0 when there is none */
+
+/* Prints "name<TAB>median<TAB>unit<TAB>lowest<TAB>highest<TAB>goal". `goal` is "< 250" or "> 0.7", "" for
+ * none. */
+void report_series(const char *name, const Series *series, const char *unit, const char *goal);
+void report_value(const char *name, double value, const char *unit, const char *goal);
+
+/* A row without a number: why there is none. */
+void report_note(const char *name, const char *note);
