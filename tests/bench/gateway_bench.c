@@ -262,14 +262,16 @@ report_memory(const Cluster *cluster, const char *when)
 
 static const char null_graph[] =
     "{\"node\":["
-    "{\"name\":\"x\",\"op\":\"Placeholder\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"},\"shape\":{\"shape\":{"
+    "{\"name\":\"x\",\"op\":\"Placeholder\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"},\"shape\":{\"shape\":"
+    "{"
     "}}}},"
     "{\"name\":\"y\",\"op\":\"Add\",\"input\":[\"x\",\"x\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}}}]}";
 
 /* Two nodes on two slots: x → a on the one, a → y on the other. */
 static const char cut_graph[] =
     "{\"node\":["
-    "{\"name\":\"x\",\"op\":\"Placeholder\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"},\"shape\":{\"shape\":{"
+    "{\"name\":\"x\",\"op\":\"Placeholder\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"},\"shape\":{\"shape\":"
+    "{"
     "}}}},"
     "{\"name\":\"a\",\"op\":\"Add\",\"input\":[\"x\",\"x\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}},"
     "\"device\":\"/job:worker/task:0\"},"
@@ -302,8 +304,7 @@ static void
 check_cut(Bench *bench)
 {
     AUTO_REST response = {0};
-    cluster_step(
-        &bench->clusters[TWO_WORKERS], "{\"feeds\":{\"x\":10.5},\"fetches\":[\"y\"]}", &response);
+    cluster_step(&bench->clusters[TWO_WORKERS], "{\"feeds\":{\"x\":10.5},\"fetches\":[\"y\"]}", &response);
     if (response.status != 200 || strstr(rest_text(&response), "\"slot\":1") == NULL) {
         (void)fprintf(stderr, "gateway_bench: the step is not cut: %s\n", rest_text(&response));
         exit(1);
