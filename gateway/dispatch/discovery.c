@@ -59,8 +59,7 @@ publish(Discovery *discovery)
     directory_publish(discovery->directory, list);
 }
 
-/* --- One answer -------------------------------------------------------------------------------------------
- */
+/* --- One answer ----------------------------------------------------------------------------------------- */
 
 static void
 copy_text(char *target, size_t size, Slice text)
@@ -133,8 +132,7 @@ poll_done(UpstreamCall *call, Status status, const char *message)
 
 static const UpstreamEvents poll_events = {.on_done = poll_done};
 
-/* --- The round --------------------------------------------------------------------------------------------
- */
+/* --- The round ------------------------------------------------------------------------------------------ */
 
 static void
 target_poll(Target *target)

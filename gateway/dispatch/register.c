@@ -41,8 +41,7 @@ registration_end(Registration *registration, Status status, const char *message)
     memory_free(registration);
 }
 
-/* --- Requests ---------------------------------------------------------------------------------------------
- */
+/* --- Requests ------------------------------------------------------------------------------------------- */
 
 static UpstreamCall *
 put(Registration *registration, const char *path, const UpstreamEvents *events)
@@ -205,8 +204,7 @@ session_put_done(UpstreamCall *call, Status status, const char *message)
 
 static const UpstreamEvents session_events = {.on_done = session_put_done};
 
-/* --- The door ---------------------------------------------------------------------------------------------
- */
+/* --- The door ------------------------------------------------------------------------------------------- */
 
 static Registration *
 registration_new(const SlotRun *slot, const char *key)

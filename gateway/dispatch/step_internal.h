@@ -39,6 +39,7 @@ struct StepRun {
     bool has_trace;
     bool is_ending;     /* on_done is on its way */
     bool is_restarting; /* the next attempt is on its way */
+    bool is_paused;
     int64_t attempt;
     int64_t attempt_last; /* no more after this one */
     Timer timer;
@@ -72,8 +73,7 @@ typedef struct WorkerLoad {
     int running;
 } WorkerLoad;
 
-/* --- bind.c -----------------------------------------------------------------------------------------------
- */
+/* --- bind.c --------------------------------------------------------------------------------------------- */
 
 /* Chooses a worker for every slot: a fixed task gets its worker; others the least loaded one that this step
  * does not use yet, holders of the partition first. UNAVAILABLE with the reason when there is none. */
@@ -85,14 +85,28 @@ void bind_note_holder(Dispatcher *dispatcher, const WorkerInfo *worker, const Pl
 void bind_note_restart(Dispatcher *dispatcher, const WorkerInfo *worker, Slice incarnation);
 void bind_load(Dispatcher *dispatcher, const WorkerInfo *worker, int change);
 
-/* --- register.c -------------------------------------------------------------------------------------------
- */
+/* --- register.c ----------------------------------------------------------------------------------------- */
 
 /* Registers the slot's partition on its worker (once, however many slots wait for it), then calls
  * slot_registered(). */
 void registration_await(SlotRun *slot);
 
-/* --- step.c -----------------------------------------------------------------------------------------------
- */
+/* --- slot.c --------------------------------------------------------------------------------------------- */
 
+/* Sends the slot's run request to the worker it is bound to. */
+void slot_run(SlotRun *slot);
+
+/* The registration that the slot waited for has ended. */
 void slot_registered(SlotRun *slot, Status status, const char *message);
+
+/* --- step.c --------------------------------------------------------------------------------------------- */
+
+/* A slot has failed: the step's next attempt begins, or the step ends, once this turn's callbacks have
+ * returned. */
+void step_slot_failed(SlotRun *slot, Status status, const char *message);
+
+/* Ends the step once this turn's callbacks have returned; the first reason stays. */
+void step_end(StepRun *step, Status status, const char *message);
+
+/* Ends it now: tells the caller, then the workers, and frees it. */
+void step_finish(StepRun *step);

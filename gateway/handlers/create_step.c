@@ -1,82 +1,23 @@
 /* createStep: runs a step and answers with its result.
  *
- * Happy path: start() prepares on the loop from the caches → step_start() dispatches → outputs are kept as
- * they come → on_done() writes the step as JSON. On a miss, or with a large body, preparing goes to a job
- * thread first.
+ * Happy path: start() prepares on the loop from the caches → step_start() dispatches → outputs are kept, or
+ * sent as they come (step_reply.h) → step_done() writes the rest. On a miss, or with a large body, preparing
+ * goes to a job thread first.
  *
  * Failures: whatever stage fails ends the exchange with its Status; a client that hangs up cancels the step
  * on every worker. */
 #include "gateway/services/step_call.h"
 
 #include "shared/base/clock.h"
-#include "shared/json/writer.h"
-#include "shared/tensor/tensor_json.h"
 
 enum { LOOP_BODY_SIZE_MAX = 256 * 1024, BODY_SIZE_MAX = 64 << 20 };
 
-/* --- The reply --------------------------------------------------------------------------------------------
- */
-
-static void
-write_outputs(JsonWriter *writer, const StepCall *step)
-{
-    json_write_name(writer, "outputs");
-    json_write_object_begin(writer);
-    for (size_t index = 0; index < step->body.fetch_count; index++) {
-        size_t fetch = 0;
-        const Slice name = step->body.fetches[index];
-        if (signature_find_fetch(&step->signature, name, &fetch)) {
-            json_write_name_slice(writer, name);
-            tensor_json_write(writer, &step->outputs[fetch]);
-        }
-    }
-    json_write_object_end(writer);
-}
-
-static void
-write_partitions(JsonWriter *writer, const StepReport *report)
-{
-    json_write_name(writer, "partitions");
-    json_write_array_begin(writer);
-    for (size_t slot = 0; slot < report->slot_count; slot++) {
-        json_write_object_begin(writer);
-        json_member_uint64(writer, "slot", slot);
-        json_member_int64(writer, "task", report->slots[slot].task);
-        json_member_int64(writer, "elapsed_us", report->slots[slot].stats.elapsed_us);
-        json_member_int64(writer, "nodes", report->slots[slot].stats.node_count);
-        json_write_object_end(writer);
-    }
-    json_write_array_end(writer);
-}
-
-static void
-write_step(Buffer *buffer, const StepCall *step, const StepReport *report)
-{
-    char id[ID_TEXT_SIZE];
-    char session[ID_TEXT_SIZE];
-    id_to_text("stp", step->id.value, id);
-    id_to_text("ses", step->session_id.value, session);
-    JsonWriter writer = json_writer(buffer);
-    json_write_object_begin(&writer);
-    json_member_string(&writer, "id", id);
-    json_member_string(&writer, "session", session);
-    json_member_string(&writer, "graph", step->graph->id_text);
-    json_member_string(&writer, "state", "succeeded");
-    json_member_int64(&writer, "attempts", report->attempt);
-    json_member_uint64(&writer, "elapsed_us", report->elapsed_us);
-    write_partitions(&writer, report);
-    write_outputs(&writer, step);
-    json_write_object_end(&writer);
-}
-
-/* --- Running ----------------------------------------------------------------------------------------------
- */
+/* --- Running -------------------------------------------------------------------------------------------- */
 
 static void
 step_output(void *context, uint32_t fetch, const Tensor *tensor)
 {
-    StepCall *const step = context;
-    step->outputs[fetch] = tensor_ref(tensor);
+    step_reply_output(context, fetch, tensor);
 }
 
 static void
@@ -84,16 +25,7 @@ step_done(void *context, const StepReport *report)
 {
     StepCall *const step = context;
     step->run = NULL;
-    if (report->status == STATUS_OK) {
-        write_step(response_json(exchange_response(step->exchange)), step, report);
-        exchange_finish(step->exchange);
-        return;
-    }
-    const Status status =
-        report->node[0] == '\0'
-            ? call_fail(step->call, report->status, "%s", report->message)
-            : call_fail(step->call, report->status, "node '%s': %s", report->node, report->message);
-    exchange_fail(step->exchange, status);
+    step_reply_end(step, report);
 }
 
 static void
@@ -107,7 +39,7 @@ client_gone(Exchange *exchange, void *owner)
 }
 
 static void
-dispatch(StepCall *step)
+run(StepCall *step)
 {
     static const StepEvents events = {.on_output = step_output, .on_done = step_done};
     char tenant[UUID_TEXT_SIZE];
@@ -127,6 +59,10 @@ dispatch(StepCall *step)
         .is_pure = step->plan->is_pure || step->body.is_idempotent,
         .has_trace = step->body.has_trace,
     };
+    char id[ID_TEXT_SIZE];
+    id_to_text("stp", step->id.value, id);
+    response_header_format(
+        exchange_response(step->exchange), "Location", "/api/v1/sessions/%s/steps/%s", session, id);
     /* The step's deadline is the request's, and its report must still be written. */
     enum { REPLY_GRACE_MS = 1000 };
     exchange_deadline(step->exchange, deadline_ns + REPLY_GRACE_MS * CLOCK_NS_PER_MS);
@@ -138,8 +74,18 @@ dispatch(StepCall *step)
     exchange_on_cancel(step->exchange, client_gone, step);
 }
 
-/* --- Preparing --------------------------------------------------------------------------------------------
- */
+static void
+dispatch(StepCall *step)
+{
+    const Status status = step_reply_choose(step);
+    if (status != STATUS_OK) {
+        exchange_fail(step->exchange, status);
+    } else {
+        run(step);
+    }
+}
+
+/* --- Preparing ------------------------------------------------------------------------------------------ */
 
 static Status
 prepare_on_job(Call *call, void *job_context, void *owner)

@@ -213,13 +213,13 @@ check_body(Exchange *exchange)
     if (handler->body_size_max == 0) {
         return response_fail(&exchange->call, &exchange->response, 413, "this operation takes no body");
     }
-    if (framing->content_length > handler->body_size_max) {
-        return response_fail(&exchange->call, &exchange->response, 413,
-            "the body has %llu bytes, this operation takes at most %zu",
-            (unsigned long long)framing->content_length, handler->body_size_max);
-    }
     TRY(check_media_type(exchange));
     exchange->sink = handler->sink == NULL ? NULL : handler->sink(&exchange->request);
+    if (framing->content_length > body_size_max(exchange)) {
+        return response_fail(&exchange->call, &exchange->response, 413,
+            "the body has %llu bytes, this operation takes at most %zu",
+            (unsigned long long)framing->content_length, body_size_max(exchange));
+    }
     return check_coding(exchange);
 }
 

@@ -62,6 +62,7 @@ exchange_take(HttpServer *server, Connection *connection)
         }
     }
     *exchange = (Exchange){
+        .reference_count = 1,
         .server = server,
         .connection = connection,
         .call = {.arena = exchange->call.arena,
@@ -119,11 +120,18 @@ exchange_log(const Exchange *exchange)
 }
 
 void
-exchange_release(Exchange *exchange)
+exchange_ref(Exchange *exchange)
+{
+    exchange->reference_count++;
+}
+
+void
+exchange_unref(Exchange *exchange)
 {
     HttpServer *const server = exchange->server;
-    stream_close(&exchange->stream);
-    exchange_log(exchange);
+    if (--exchange->reference_count > 0) {
+        return;
+    }
     response_clear_body(&exchange->response);
     buffer_recycle(&exchange->response.buffer);
     buffer_recycle(&exchange->body);
@@ -131,6 +139,15 @@ exchange_release(Exchange *exchange)
     exchange->next_free = server->free_exchanges;
     server->free_exchanges = exchange;
     server->active_count--;
+}
+
+void
+exchange_release(Exchange *exchange)
+{
+    stream_close(&exchange->stream);
+    exchange_log(exchange);
+    exchange->connection = NULL;
+    exchange_unref(exchange);
 }
 
 void

@@ -38,6 +38,12 @@ typedef Status (*ExchangeWork)(Call *call, void *job_context, void *owner);
 typedef void (*ExchangeWorked)(Exchange *exchange, Status status, void *owner);
 MUST_USE bool exchange_offload(Exchange *exchange, ExchangeWork work, ExchangeWorked done, void *owner);
 
+/* Keeps the exchange beyond its reply, with its call, response and arena, for work that outlives it (a step
+ * whose client hangs up while outputs are streamed). What libmicrohttpd holds is gone then: the request's
+ * target and headers. */
+void exchange_ref(Exchange *exchange);
+void exchange_unref(Exchange *exchange);
+
 /* Makes the response's body a stream; NULL when memory ends. exchange_finish() sends the head then, and the
  * pieces may come before and after it. A failed exchange drops the stream. */
 MUST_USE HttpStream *exchange_stream(

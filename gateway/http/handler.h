@@ -37,6 +37,7 @@ typedef enum Access {
  * makes is found in request->sink_state and is freed by the call's arena (arena_defer). Any failure ends the
  * request and its connection. */
 typedef struct BodySink {
+    size_t size_max; /* bytes of the body; 0: the handler's body_size_max */
     MUST_USE Status (*begin)(Call *call, const Request *request, void **ret_state);
     MUST_USE Status (*write)(Call *call, void *state, Slice piece);
 } BodySink;
@@ -46,7 +47,7 @@ struct Handler {
     const char *method;
     const char *path; /* "/api/v1/graphs/{graph}:plan": literals, {parameters}, a :verb at the end */
     Access access;
-    size_t body_size_max;          /* bytes, inflated; 0: the request has no body */
+    size_t body_size_max;          /* bytes, inflated; 0: the request has no body. A sink may allow more */
     const char *const *body_types; /* media types taken, NULL-terminated; NULL: any */
 
     Status (*run)(Call *call, const Request *request, Response *response);

@@ -35,8 +35,10 @@ struct HttpStream {
     StreamPiece *first;
     StreamPiece **last;
     size_t queued;     /* bytes */
+    uint64_t size;     /* of the body, or MHD_SIZE_UNKNOWN */
     bool owes_drained; /* the queue was above HTTP_STREAM_LOW */
     bool has_ended;
+    bool is_cut; /* the end is none that the client takes for one */
     bool is_aborted;
     bool is_complete; /* the end has been handed over */
     bool is_waiting;  /* libmicrohttpd is suspended until there is a piece */
@@ -57,6 +59,7 @@ typedef enum ExchangePhase {
 
 struct Exchange {
     Exchange *next_free;
+    int reference_count;
     HttpServer *server;
     Connection *connection;
     ExchangePhase phase;
@@ -103,6 +106,14 @@ struct Exchange {
     uint64_t started_ns;
 };
 
+/* What this request's body may have, in bytes. */
+static inline size_t
+body_size_max(const Exchange *exchange)
+{
+    const size_t size_max = exchange->sink == NULL ? 0 : exchange->sink->size_max;
+    return size_max != 0 ? size_max : exchange->request.handler->body_size_max;
+}
+
 /* A piece of the body; `size` is set to what was left untaken. */
 typedef struct Upload {
     const char *data;
@@ -110,8 +121,8 @@ typedef struct Upload {
 } Upload;
 
 Exchange *exchange_take(HttpServer *server, Connection *connection); /* from the pool; NULL without memory */
-void exchange_release(Exchange *exchange);                           /* into it, when all is over */
-void exchange_free(HttpServer *server);                              /* one of the pool */
+void exchange_release(Exchange *exchange); /* into it, when the reply is over and nobody keeps it */
+void exchange_free(HttpServer *server);    /* one of the pool */
 
 /* admission.c: the first call, with the head. */
 enum MHD_Result admission_step(Exchange *exchange, Upload *upload);

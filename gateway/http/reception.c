@@ -103,7 +103,7 @@ static Status
 piece_take(Exchange *exchange, Slice piece)
 {
     exchange->received += piece.size;
-    const size_t size_max = exchange->request.handler->body_size_max;
+    const size_t size_max = body_size_max(exchange);
     if (exchange->received > size_max) {
         return response_fail(&exchange->call, &exchange->response, 413,
             "the body has more than the %zu bytes that this operation takes", size_max);

@@ -306,7 +306,7 @@ http_server_drain(HttpServer *server)
 static void
 connections_end(HttpServer *server)
 {
-    while (!list_is_empty(&server->connections)) {
+    while (!list_is_empty(&server->connections) || server->active_count > 0) {
         LIST_EACH(&server->connections, link)
         {
             Connection *const connection = LIST_ITEM(link, Connection, siblings);

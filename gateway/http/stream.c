@@ -113,10 +113,23 @@ http_stream_queued(const HttpStream *stream)
 }
 
 void
+http_stream_size(HttpStream *stream, uint64_t size)
+{
+    stream->size = size;
+}
+
+void
 http_stream_end(HttpStream *stream)
 {
     stream->has_ended = true;
     stream_wake(stream);
+}
+
+void
+http_stream_cut(HttpStream *stream)
+{
+    stream->is_cut = true;
+    http_stream_end(stream);
 }
 
 void
@@ -166,7 +179,7 @@ stream_read(void *owner, uint64_t position, char *buffer, size_t size)
     if (stream->first != NULL) {
         return (ssize_t)pieces_read(stream, buffer, size);
     }
-    if (stream->is_aborted) {
+    if (stream->is_aborted || stream->is_cut) {
         return MHD_CONTENT_READER_END_WITH_ERROR;
     }
     if (stream->has_ended) {
@@ -180,7 +193,7 @@ stream_read(void *owner, uint64_t position, char *buffer, size_t size)
 struct MHD_Response *
 stream_response(HttpStream *stream)
 {
-    return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_SIZE, stream_read, stream, NULL);
+    return MHD_create_response_from_callback(stream->size, BLOCK_SIZE, stream_read, stream, NULL);
 }
 
 /* --- Beginning and end ---------------------------------------------------------------------------------- */
@@ -189,7 +202,7 @@ HttpStream *
 exchange_stream(Exchange *exchange, const char *content_type, const HttpStreamEvents *events, void *owner)
 {
     HttpStream *const stream = &exchange->stream;
-    *stream = (HttpStream){.exchange = exchange, .events = events, .owner = owner};
+    *stream = (HttpStream){.exchange = exchange, .events = events, .owner = owner, .size = MHD_SIZE_UNKNOWN};
     stream->last = &stream->first;
     response_clear_body(&exchange->response);
     response_header(&exchange->response, "Content-Type", content_type);
@@ -206,9 +219,12 @@ stream_close(HttpStream *stream)
     while (stream->first != NULL) {
         piece_drop(stream);
     }
+    /* libmicrohttpd asks for no end when it knows the size. */
+    const bool is_complete =
+        stream->is_complete || (stream->size != MHD_SIZE_UNKNOWN && stream->exchange->is_sent);
     stream->exchange->response.stream = NULL;
     stream->exchange = NULL;
-    stream->events->closed(stream->owner, stream->is_complete && !stream->is_aborted);
+    stream->events->closed(stream->owner, is_complete && !stream->is_aborted);
 }
 
 /* The peer is gone. The writer learns it now; libmicrohttpd when it asks for more. */

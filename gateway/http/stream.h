@@ -2,7 +2,7 @@
  *
  * The pieces are queued without copying; the one copy is into libmicrohttpd's send buffer. Backpressure: the
  * writer asks http_stream_queued() and stops above what it wants to hold; `drained` tells when the queue has
- * fallen under HTTP_STREAM_LOW. A stream that is aborted ends without the last chunk and closes the
+ * fallen under HTTP_STREAM_LOW. A stream that is cut or aborted ends without the last chunk and closes the
  * connection, so that the client can tell a cut result from a whole one (RFC 9112 7.1, 8).
  *
  * Ownership: the exchange's. After `closed` the stream is gone: it comes once, also after an end or an abort.
@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "shared/base/arena.h"
 #include "shared/base/slice.h"
@@ -34,5 +35,10 @@ bool http_stream_copy(HttpStream *stream, Slice bytes);
 
 size_t http_stream_queued(const HttpStream *stream); /* bytes */
 
+/* The size of the whole body in bytes, when it is known before exchange_finish(): it is sent with a
+ * Content-Length then, not chunked. */
+void http_stream_size(HttpStream *stream, uint64_t size);
+
 void http_stream_end(HttpStream *stream);
-void http_stream_abort(HttpStream *stream);
+void http_stream_cut(HttpStream *stream);   /* sends what is queued first */
+void http_stream_abort(HttpStream *stream); /* drops it */

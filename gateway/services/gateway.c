@@ -12,8 +12,7 @@
 
 enum { CHECK_ARENA_SIZE_MAX = 1 << 20 };
 
-/* --- Job threads ------------------------------------------------------------------------------------------
- */
+/* --- Job threads ---------------------------------------------------------------------------------------- */
 
 Status
 job_store(Call *call, JobContext *context, StoreRole role, Store **ret_store)
@@ -55,8 +54,7 @@ job_context_free(void *owner)
     memory_free(context);
 }
 
-/* --- Workers ----------------------------------------------------------------------------------------------
- */
+/* --- Workers -------------------------------------------------------------------------------------------- */
 
 /* A worker was seen: its task number, which its name keeps for ever, comes from the database. */
 typedef struct TaskJob {
@@ -119,8 +117,7 @@ worker_seen(void *context, const WorkerInfo *worker)
     }
 }
 
-/* --- Loops ------------------------------------------------------------------------------------------------
- */
+/* --- Loops ---------------------------------------------------------------------------------------------- */
 
 static void
 drain_check(Timer *timer)
@@ -212,8 +209,7 @@ loops_open(Call *call, Gateway *gateway, const GatewayOptions *options)
     return STATUS_OK;
 }
 
-/* --- The gateway ------------------------------------------------------------------------------------------
- */
+/* --- The gateway ---------------------------------------------------------------------------------------- */
 
 static Status
 schema_check(Call *call, const char *conninfo)

@@ -36,8 +36,7 @@ key_of(TenantId tenant, SessionId session, const GraphId *graph, unsigned char k
     return slice_of(key, KEY_SIZE);
 }
 
-/* --- Snapshots --------------------------------------------------------------------------------------------
- */
+/* --- Snapshots ------------------------------------------------------------------------------------------ */
 
 void
 session_snapshot_unref(void *snapshot)
@@ -58,8 +57,7 @@ graph_snapshot_unref(void *snapshot)
     }
 }
 
-/* --- The cache --------------------------------------------------------------------------------------------
- */
+/* --- The cache ------------------------------------------------------------------------------------------ */
 
 GraphCache *
 graph_cache_new(size_t byte_size_max)
@@ -209,8 +207,7 @@ graph_cache_put(GraphCache *cache, const GraphSnapshot *identity, Graph *graph, 
     }
 }
 
-/* --- Loading ----------------------------------------------------------------------------------------------
- */
+/* --- Loading -------------------------------------------------------------------------------------------- */
 
 typedef struct OptionsDocument {
     const char *placement;

@@ -70,8 +70,7 @@ graph_import(Call *call, GraphFormat format, TensorBuffer *source, uint64_t node
     return graph_link(call, def, op_find, (GraphLimits){.node_count_max = node_count_max}, ret_graph);
 }
 
-/* --- The summary ------------------------------------------------------------------------------------------
- */
+/* --- The summary ---------------------------------------------------------------------------------------- */
 
 /* How often one op stands in the graph; the first node with it leads the others. */
 typedef struct OpCount {

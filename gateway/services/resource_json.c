@@ -4,8 +4,7 @@
 
 #include "shared/base/clock.h"
 
-/* --- Ids --------------------------------------------------------------------------------------------------
- */
+/* --- Ids ------------------------------------------------------------------------------------------------ */
 
 static Status
 id_read(Call *call, const Request *request, const char *kind, const char *prefix, Uuid *ret_uuid)
@@ -54,8 +53,7 @@ version_match(Call *call, const Request *request, Response *response, bool is_re
     return STATUS_OK;
 }
 
-/* --- Documents --------------------------------------------------------------------------------------------
- */
+/* --- Documents ------------------------------------------------------------------------------------------ */
 
 void
 json_member_time(JsonWriter *writer, const char *name, uint64_t wall_us)

@@ -11,6 +11,7 @@
 #include "gateway/http/exchange.h"
 #include "gateway/services/gateway.h"
 #include "gateway/services/step_body.h"
+#include "gateway/services/step_reply.h"
 
 typedef struct StepCall {
     Exchange *exchange;
@@ -31,6 +32,7 @@ typedef struct StepCall {
     StepRun *run;
     Tensor *outputs;      /* by the plan's fetch */
     uint64_t received_us; /* wall clock */
+    StepReply reply;
 } StepCall;
 
 /* NULL when memory ends. */

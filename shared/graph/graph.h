@@ -71,8 +71,7 @@ const Node *graph_find(const Graph *graph, Slice name); /* NULL when there is no
 /* "name" or "name:port" → node and port. NOT_FOUND or INVALID_ARGUMENT with a sentence. */
 MUST_USE Status graph_endpoint(Call *call, const Graph *graph, Slice text, Endpoint *ret_endpoint);
 
-/* --- Attributes of a linked node: declared ones are there, of their kind; asking for another is a bug. ----
- */
+/* --- Attributes of a linked node: declared ones are there, of their kind; asking for another is a bug. -- */
 
 const AttrValue *node_attr(const Node *node, const char *name); /* NULL when neither declared nor given */
 int64_t node_attr_int(const Node *node, const char *name);

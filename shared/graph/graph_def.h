@@ -91,8 +91,7 @@ graph_def_unrefp(GraphDef **def)
 
 const AttrValue *node_def_attr(const NodeDef *node, Slice name); /* NULL when it has none */
 
-/* --- Grammar ---------------------------------------------------------------------------------------------
- */
+/* --- Grammar -------------------------------------------------------------------------------------------- */
 
 /* A letter, digit or '.', then also '-' '/' '_'; parts of that form may be joined by '>'. `allows_internal`
  * lets a leading '_' pass, as in partitions. */

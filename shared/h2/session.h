@@ -143,8 +143,7 @@ void session_block_clear(HeaderBlock *block);
 MUST_USE H2Stream *session_request(Session *session, const H2Header *headers, size_t count, bool is_last,
     const H2Handlers *handlers, void *context);
 
-/* --- Streams, for the session's own files ----------------------------------------------------------------
- */
+/* --- Streams, for the session's own files --------------------------------------------------------------- */
 
 MUST_USE Stream *session_stream_new(Session *session, const H2Handlers *handlers);
 void session_stream_forget(Stream *stream); /* one the engine never took */

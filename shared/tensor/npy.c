@@ -12,8 +12,7 @@ typedef struct Header {
     Shape shape;
 } Header;
 
-/* --- The dictionary: a Python literal, {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), } --------
- */
+/* --- The dictionary: a Python literal, {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), } ------ */
 
 static void
 space_skip(Slice *text)

@@ -41,13 +41,14 @@ struct UpstreamCall {
     Arena *arena;
     FrameReader *reader; /* when the answer is frames */
     Buffer body;
+    bool is_paused;
+    size_t owed; /* bytes received while paused, for which the worker has no credit yet */
     int http_status;
     Status failure; /* OK, or why we ended the stream ourselves */
     char message[ERROR_MESSAGE_SIZE + ADDRESS_TEXT_SIZE + 32];
 };
 
-/* --- Ending a call ----------------------------------------------------------------------------------------
- */
+/* --- Ending a call -------------------------------------------------------------------------------------- */
 
 static void
 call_end(UpstreamCall *call, Status status, const char *message)
@@ -81,8 +82,7 @@ tell_failed(Task *task)
     }
 }
 
-/* --- The stream's events ----------------------------------------------------------------------------------
- */
+/* --- The stream's events -------------------------------------------------------------------------------- */
 
 static void
 stream_on_headers(H2Stream *stream, const H2Header *headers, size_t count, bool is_last)
@@ -134,7 +134,11 @@ stream_on_data(H2Stream *stream, Slice data)
             call_break(call, STATUS_INTERNAL, "a worker's answer is longer than 1 MiB");
         }
     }
-    h2_stream_consume(stream, data.size);
+    if (call->is_paused) {
+        call->owed += data.size;
+    } else {
+        h2_stream_consume(stream, data.size);
+    }
 }
 
 static void
@@ -169,8 +173,7 @@ static const H2Handlers handlers = {
     .on_disconnect = connection_on_disconnect,
 };
 
-/* --- Connections ------------------------------------------------------------------------------------------
- */
+/* --- Connections ---------------------------------------------------------------------------------------- */
 
 Upstream *
 upstream_new(Loop *loop, const UpstreamOptions *options)
@@ -244,8 +247,7 @@ peer_connect(Call *call, Peer *peer)
     return h2_connect(call, peer->upstream->loop, peer->address, &options, &peer->connection);
 }
 
-/* --- Requests ---------------------------------------------------------------------------------------------
- */
+/* --- Requests ------------------------------------------------------------------------------------------- */
 
 typedef struct HeaderList {
     H2Header headers[H2_HEADERS_MAX];
@@ -360,6 +362,23 @@ upstream_end(UpstreamCall *call)
 {
     if (call->stream != NULL) {
         h2_stream_end(call->stream);
+    }
+}
+
+void
+upstream_pause(UpstreamCall *call)
+{
+    call->is_paused = true;
+}
+
+void
+upstream_resume(UpstreamCall *call)
+{
+    const size_t owed = call->owed;
+    call->is_paused = false;
+    call->owed = 0;
+    if (owed > 0 && call->failure == STATUS_OK) {
+        h2_stream_consume(call->stream, owed);
     }
 }
 

@@ -64,6 +64,11 @@ void upstream_write_tensor(UpstreamCall *call, Slice name, const Tensor *tensor)
 void upstream_write_buffer(UpstreamCall *call, Slice data, TensorBuffer *buffer);
 void upstream_end(UpstreamCall *call);
 
+/* Lets the worker send no more than its window (1 MiB) until resumed: for a caller whose own reader is slow.
+ * Frames that lie within the window still come. Both may be called twice. */
+void upstream_pause(UpstreamCall *call);
+void upstream_resume(UpstreamCall *call);
+
 /* Resets the stream; on_done(CANCELLED) follows within this turn. */
 void upstream_cancel(UpstreamCall *call);
 

@@ -6,8 +6,7 @@
 #include "shared/json/scanner.h"
 #include "shared/json/writer.h"
 
-/* --- Reading by table -------------------------------------------------------------------------------------
- */
+/* --- Reading by table ----------------------------------------------------------------------------------- */
 
 typedef struct Member Member;
 typedef bool (*MemberRead)(JsonScanner *scanner, Arena *arena, const Member *member, void *ret_struct);
@@ -172,8 +171,7 @@ wire_run_read(Call *call, Slice json, WireRun *ret_run)
     return STATUS_OK;
 }
 
-/* --- Status -----------------------------------------------------------------------------------------------
- */
+/* --- Status --------------------------------------------------------------------------------------------- */
 
 static bool
 read_code(JsonScanner *scanner, Arena *arena, const Member *member, void *ret_struct)
@@ -252,8 +250,7 @@ wire_status_read(Call *call, Slice json, WireStatus *ret_status)
     return STATUS_OK;
 }
 
-/* --- Statistics -------------------------------------------------------------------------------------------
- */
+/* --- Statistics ----------------------------------------------------------------------------------------- */
 
 static const Member stats_members[] = {
     {"elapsed_us", read_integer, offsetof(WireStats, elapsed_us)},
@@ -284,8 +281,7 @@ wire_stats_read(Call *call, Slice json, WireStats *ret_stats)
     return STATUS_OK;
 }
 
-/* --- Worker -----------------------------------------------------------------------------------------------
- */
+/* --- Worker --------------------------------------------------------------------------------------------- */
 
 static const Member device_members[] = {
     {"type", read_text, offsetof(WireDevice, type)},
@@ -367,8 +363,7 @@ wire_worker_read(Call *call, Slice json, WireWorker *ret_worker)
     return STATUS_OK;
 }
 
-/* --- Keys in paths ----------------------------------------------------------------------------------------
- */
+/* --- Keys in paths -------------------------------------------------------------------------------------- */
 
 static bool
 is_unreserved(char byte)

@@ -534,8 +534,7 @@ a_body_waits_for_credentials_that_are_not_cached(void **state)
         401);
 }
 
-/* --- Guards (each way that two programs could read one request differently) ------------------------------
- */
+/* --- Guards (each way that two programs could read one request differently) ----------------------------- */
 
 typedef struct Smuggled {
     const char *what;
@@ -984,8 +983,7 @@ an_aborted_stream_ends_without_its_last_chunk(void **state)
     close(fd);
 }
 
-/* --- A server's own life: on a loop that the test itself turns -------------------------------------------
- */
+/* --- A server's own life: on a loop that the test itself turns ------------------------------------------ */
 
 typedef struct Alone {
     Call call;

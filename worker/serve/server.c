@@ -21,8 +21,7 @@ typedef struct ServerConnection {
     H2Connection *h2;
 } ServerConnection;
 
-/* --- Requests ---------------------------------------------------------------------------------------------
- */
+/* --- Requests ------------------------------------------------------------------------------------------- */
 
 static void
 request_refuse(WorkerRequest *request, Status status)
@@ -224,8 +223,7 @@ request_finish(WorkerRequest *request)
     return request->method->finish(request);
 }
 
-/* --- Streams ----------------------------------------------------------------------------------------------
- */
+/* --- Streams -------------------------------------------------------------------------------------------- */
 
 static WorkerRequest *
 request_new(WorkerLoop *loop, H2Stream *stream)
@@ -321,8 +319,7 @@ static const H2Handlers handlers = {
     .on_disconnect = connection_on_disconnect,
 };
 
-/* --- Answers ----------------------------------------------------------------------------------------------
- */
+/* --- Answers -------------------------------------------------------------------------------------------- */
 
 static void
 answer_begin(WorkerRequest *request, int http_status, const char *content_type, bool is_last)
@@ -404,8 +401,7 @@ worker_frames_end(WorkerRequest *request)
     }
 }
 
-/* --- The loop ---------------------------------------------------------------------------------------------
- */
+/* --- The loop ------------------------------------------------------------------------------------------- */
 
 static void
 connection_accept(WorkerLoop *loop, int fd)

@@ -20,8 +20,7 @@ struct StepTable {
     size_t entered_count; /* since the last sweep */
 };
 
-/* --- Entries ----------------------------------------------------------------------------------------------
- */
+/* --- Entries -------------------------------------------------------------------------------------------- */
 
 /* The rendezvous is made when the first message comes, its way to the peers only with the run: this stands
  * between the two. Nothing is sent before the run. */
@@ -81,8 +80,7 @@ step_entry_unref(StepEntry *entry)
     }
 }
 
-/* --- The table --------------------------------------------------------------------------------------------
- */
+/* --- The table ------------------------------------------------------------------------------------------ */
 
 StepTable *
 step_table_new(void)

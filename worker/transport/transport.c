@@ -60,8 +60,7 @@ typedef struct Message {
     char key[];
 } Message;
 
-/* --- Steps ------------------------------------------------------------------------------------------------
- */
+/* --- Steps ---------------------------------------------------------------------------------------------- */
 
 static void
 copy_text(char *target, size_t size, Slice text)
@@ -147,8 +146,7 @@ step_abort(TransportStep *step, const Peer *peer, Status status, Slice reason)
     }
 }
 
-/* --- Messages ---------------------------------------------------------------------------------------------
- */
+/* --- Messages ------------------------------------------------------------------------------------------- */
 
 static void
 message_free(Message *message)
@@ -220,8 +218,7 @@ peer_find(const TransportStep *step, int64_t slot)
     return NULL;
 }
 
-/* --- Answers of peers -------------------------------------------------------------------------------------
- */
+/* --- Answers of peers ----------------------------------------------------------------------------------- */
 
 typedef struct Delivery {
     TransportStep *step;
@@ -290,8 +287,7 @@ delivery_done(UpstreamCall *call, Status status, const char *message)
 static const UpstreamEvents push_events = {.on_done = delivery_done};
 static const UpstreamEvents pull_events = {.on_frame = pulled_frame, .on_done = delivery_done};
 
-/* --- Sending ----------------------------------------------------------------------------------------------
- */
+/* --- Sending -------------------------------------------------------------------------------------------- */
 
 static UpstreamCall *
 request_begin(
@@ -402,8 +398,7 @@ take_messages(Task *task)
     }
 }
 
-/* --- The hooks of the rendezvous --------------------------------------------------------------------------
- */
+/* --- The hooks of the rendezvous ------------------------------------------------------------------------ */
 
 static Status
 send_local(Call *call, TransportStep *step, const Peer *peer, Slice key, Tensor *tensor, bool is_dead)
@@ -489,8 +484,7 @@ transport_step_remote(TransportStep *step)
     return (RendezvousRemote){.context = step, .send = step_send, .pull = step_pull};
 }
 
-/* --- The transport ----------------------------------------------------------------------------------------
- */
+/* --- The transport -------------------------------------------------------------------------------------- */
 
 Transport *
 transport_new(Loop *loop, const TransportOptions *options)

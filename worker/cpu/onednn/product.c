@@ -226,8 +226,7 @@ plan_column_tiles(Call *call, Plan *plan, bool is_last, bool is_packed)
     return tile_new(call, plan, plan->rows.last, columns, chosen, &plan->tiles[1][is_last]);
 }
 
-/* --- Packed weights ---------------------------------------------------------------------------------------
- */
+/* --- Packed weights ------------------------------------------------------------------------------------- */
 
 static Status
 pack_tile(

@@ -50,8 +50,7 @@ typedef struct GraphRun {
     WireStats stats;
 } GraphRun;
 
-/* --- Answers ----------------------------------------------------------------------------------------------
- */
+/* --- Answers -------------------------------------------------------------------------------------------- */
 
 static void
 write_status(WorkerRequest *request, const WireStatus *status)
@@ -89,8 +88,7 @@ write_output(WorkerRequest *request, const Output *output)
     worker_frames_write(request, buffer_slice(&frame));
 }
 
-/* --- Life -------------------------------------------------------------------------------------------------
- */
+/* --- Life ----------------------------------------------------------------------------------------------- */
 
 static void
 outputs_free(Output *outputs)
@@ -169,8 +167,7 @@ flush_on_loop(Task *task)
     graph_run_flush((GraphRun *)(void *)((char *)task - offsetof(GraphRun, task)));
 }
 
-/* --- The run's callbacks, on any thread -------------------------------------------------------------------
- */
+/* --- The run's callbacks, on any thread ----------------------------------------------------------------- */
 
 /* With the lock held: true when the caller must post the task after unlocking. */
 static bool
@@ -225,8 +222,7 @@ run_done(void *context, const RunResult *result)
     }
 }
 
-/* --- The request ------------------------------------------------------------------------------------------
- */
+/* --- The request ---------------------------------------------------------------------------------------- */
 
 static void
 deadline_passed(Timer *timer)

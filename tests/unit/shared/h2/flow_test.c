@@ -13,8 +13,7 @@ enum { MIB = 1 << 20, WINDOW = MIB, BODY_SIZE = 64 * MIB, PIECE_SIZE = 300 * 100
 static Call call;
 static char piece[PIECE_SIZE];
 
-/* --- A sender that minds the queue, a receiver that checks every byte -------------------------------------
- */
+/* --- A sender that minds the queue, a receiver that checks every byte ----------------------------------- */
 
 typedef struct Transfer {
     size_t size;
@@ -273,8 +272,7 @@ a_reset_while_bytes_wait_in_the_socket_releases_once(void **state)
     PAIR_UNTIL(h2_stream_count(pair.connections[SERVER]) == 0);
 }
 
-/* --- Ends of connections ----------------------------------------------------------------------------------
- */
+/* --- Ends of connections -------------------------------------------------------------------------------- */
 
 static bool
 server_waits(Probe *probe, char event, Slice data)

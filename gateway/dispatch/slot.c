@@ -1,0 +1,242 @@
+/* One slot of one attempt: its run request, and what the worker answers.
+ *
+ * Happy path: slot_run() sends the header frame and the feeds → TENSOR frames are handed on → the STATUS
+ * frame says OK → the stream ends → the slot is done, and with the last slot the step.
+ *
+ * Failures: an unknown partition is registered (register.c) and run again, within the same attempt; a refusal
+ * comes as one document instead of frames; everything else ends or restarts the step (step_slot_failed). */
+#include <stdio.h>
+#include <string.h>
+
+#include "gateway/dispatch/step_internal.h"
+#include "shared/base/clock.h"
+
+enum { PATH_SIZE = 128, STATUS_ARENA_SIZE_MAX = 1 << 20 };
+
+/* --- One slot ------------------------------------------------------------------------------------------- */
+
+static void
+slot_done(SlotRun *slot)
+{
+    StepRun *const step = slot->step;
+    slot->state = SLOT_DONE;
+    for (size_t index = 0; index < step->slot_count; index++) {
+        if (step->slots[index].state != SLOT_DONE) {
+            return;
+        }
+    }
+    step_end(step, STATUS_OK, "");
+}
+
+static void
+slot_output(SlotRun *slot, const Frame *frame)
+{
+    uint64_t index = 0;
+    if (!slice_to_uint64(frame->name, &index) || index >= slot->partition->fetch_count) {
+        step_slot_failed(slot, STATUS_INTERNAL, "a worker sent an output nobody asked for");
+        return;
+    }
+    StepRun *const step = slot->step;
+    const uint32_t fetch = slot->partition->fetches[index];
+    if (frame->kind == FRAME_DEAD) {
+        char message[ERROR_MESSAGE_SIZE];
+        (void)snprintf(message, sizeof message,
+            "fetch '%.*s' has no value: it lies on a branch that was not taken",
+            SLICE_PRINT(step->plan->fetches[fetch]));
+        step_slot_failed(slot, STATUS_INVALID_ARGUMENT, message);
+    } else if (!step->is_delivered[fetch]) {
+        step->is_delivered[fetch] = true;
+        step->events->on_output(step->context, fetch, &frame->tensor);
+    }
+}
+
+static void
+slot_status(SlotRun *slot, Slice json)
+{
+    StepRun *const step = slot->step;
+    AUTO_ARENA arena = arena_new(STATUS_ARENA_SIZE_MAX);
+    Call reading = {.arena = arena};
+    WireStatus status;
+    if (arena == NULL || wire_status_read(&reading, json, &status) != STATUS_OK) {
+        step_slot_failed(slot, STATUS_INTERNAL, "a worker's status cannot be read");
+        return;
+    }
+    slot->has_status = true;
+    if (slice_equals_string(status.reason, "unknown_partition") && slot->registration_count < 2) {
+        slot->registration_count++;
+        slot->state = SLOT_REGISTERING;
+        return;
+    }
+    if (status.code != STATUS_OK) {
+        char message[ERROR_MESSAGE_SIZE];
+        (void)snprintf(message, sizeof message, "%.*s", SLICE_PRINT(status.message));
+        if (!step->is_ending && !step->is_restarting) {
+            (void)snprintf(step->node, sizeof step->node, "%.*s", SLICE_PRINT(status.node));
+        }
+        step_slot_failed(slot, status.code, message);
+    }
+}
+
+static void
+run_on_frame(UpstreamCall *call, Frame *frame)
+{
+    SlotRun *const slot = upstream_context(call);
+    Call reading = {.arena = NULL};
+    switch (frame->kind) {
+    case FRAME_TENSOR:
+    case FRAME_DEAD:
+        slot_output(slot, frame);
+        break;
+    case FRAME_STATUS:
+        slot_status(slot, frame->json);
+        break;
+    case FRAME_STATS:
+        (void)!wire_stats_read(&reading, frame->json, &slot->stats);
+        break;
+    case FRAME_HEADER:
+    case FRAME_ANNOUNCE:
+    case FRAME_HEARTBEAT:
+        break;
+    }
+    tensor_unref(&frame->tensor);
+}
+
+/* A refusal before the run began: one status document instead of frames. */
+static void
+slot_refused(SlotRun *slot, UpstreamCall *call)
+{
+    AUTO_ARENA arena = arena_new(STATUS_ARENA_SIZE_MAX);
+    Call reading = {.arena = arena};
+    WireStatus status;
+    char message[ERROR_MESSAGE_SIZE];
+    if (arena == NULL || wire_status_read(&reading, upstream_body(call), &status) != STATUS_OK) {
+        step_slot_failed(slot, STATUS_INTERNAL, "a worker's answer has no status");
+        return;
+    }
+    (void)snprintf(message, sizeof message, "%.*s", SLICE_PRINT(status.message));
+    const bool has_restarted = status.incarnation.size > 0 &&
+                               !slice_equals_string(status.incarnation, slot_worker(slot)->incarnation);
+    if (has_restarted) {
+        bind_note_restart(slot->step->dispatcher, slot_worker(slot), status.incarnation);
+    }
+    step_slot_failed(slot, status.code, message);
+}
+
+static void
+run_on_done(UpstreamCall *call, Status status, const char *message)
+{
+    SlotRun *const slot = upstream_context(call);
+    StepRun *const step = slot->step;
+    slot->call = NULL;
+    bind_load(step->dispatcher, slot_worker(slot), -1);
+    if (step->is_ending || step->is_restarting) {
+        return;
+    }
+    if (status != STATUS_OK) {
+        step_slot_failed(slot, status, message);
+    } else if (slot->state == SLOT_REGISTERING) {
+        registration_await(slot);
+    } else if (!slot->has_status) {
+        slot_refused(slot, call);
+    } else {
+        slot_done(slot);
+    }
+}
+
+static const UpstreamEvents run_events = {.on_frame = run_on_frame, .on_done = run_on_done};
+
+/* --- The run request ------------------------------------------------------------------------------------ */
+
+static void
+run_describe(const SlotRun *slot, WireRun *run)
+{
+    const StepRun *const step = slot->step;
+    *run = (WireRun){
+        .partition = slice_from_string(slot->partition->digest),
+        .session = slice_from_string(step->session),
+        .attempt = step->attempt,
+        .slot = slot->partition->slot,
+        .feed_count = (int64_t)slot->partition->feed_count,
+        .fetch_count = (int64_t)slot->partition->fetch_count,
+        .has_trace = step->has_trace,
+    };
+    if (step->slot_count == 1) {
+        return;
+    }
+    run->push_token = slice_from_string(slot->push_token);
+    for (size_t index = 0; index < step->slot_count; index++) {
+        const SlotRun *const other = &step->slots[index];
+        if (other == slot) {
+            continue;
+        }
+        const WorkerInfo *const worker = slot_worker(other);
+        run->peers[run->peer_count++] = (WirePeer){
+            .slot = other->partition->slot,
+            .address = slice_from_string(worker->address),
+            .incarnation = slice_from_string(worker->incarnation),
+            .push_token = slice_from_string(other->push_token),
+        };
+    }
+}
+
+static void
+run_write_body(UpstreamCall *call, const SlotRun *slot)
+{
+    WireRun run;
+    AUTO_BUFFER json = {0};
+    AUTO_BUFFER frame = {0};
+    run_describe(slot, &run);
+    wire_run_write(&json, &run);
+    frame_write_json(&frame, FRAME_HEADER, buffer_slice(&json));
+    upstream_write_copy(call, buffer_slice(&frame));
+    for (size_t index = 0; index < slot->partition->feed_count; index++) {
+        char name[24];
+        const int size = snprintf(name, sizeof name, "%zu", index);
+        upstream_write_tensor(
+            call, slice_of(name, (size_t)size), &slot->step->feeds[slot->partition->feeds[index]]);
+    }
+    upstream_end(call);
+}
+
+void
+slot_run(SlotRun *slot)
+{
+    StepRun *const step = slot->step;
+    const WorkerInfo *const worker = slot_worker(slot);
+    char path[PATH_SIZE];
+    (void)snprintf(path, sizeof path, "/worker/v1/steps/%s:run", step->id_text);
+    const uint64_t now_ns = clock_monotonic_ns();
+    const uint64_t left_ns = step->deadline_ns > now_ns ? step->deadline_ns - now_ns : 0;
+    const UpstreamHead head = {
+        .method = "POST",
+        .path = slice_from_string(path),
+        .address = worker->address,
+        .incarnation = slice_from_string(worker->incarnation),
+        .attempt = step->attempt,
+        .deadline_ms = left_ns / CLOCK_NS_PER_MS + 1,
+        .tenant = slice_from_string(step->tenant),
+        .request_id = step->request_id,
+    };
+    slot->has_status = false;
+    slot->state = SLOT_RUNNING;
+    slot->call = upstream_begin(step->dispatcher->upstream, &head, &run_events, slot);
+    if (slot->call == NULL) {
+        step_slot_failed(slot, STATUS_RESOURCE_EXHAUSTED, "no memory left for a run request");
+        return;
+    }
+    if (step->is_paused) {
+        upstream_pause(slot->call);
+    }
+    bind_load(step->dispatcher, worker, 1);
+    run_write_body(slot->call, slot);
+}
+
+void
+slot_registered(SlotRun *slot, Status status, const char *message)
+{
+    if (status == STATUS_OK) {
+        slot_run(slot);
+    } else {
+        step_slot_failed(slot, status, message);
+    }
+}

@@ -1,0 +1,63 @@
+/* What a step answers, in the form that its client accepts:
+ *
+ *     application/json              the step with its outputs, when it has ended
+ *     application/x-npy             the one tensor that was fetched, when the step has ended
+ *     multipart/mixed               a part for each output as it comes, the step as JSON in the last one
+ *     application/vnd.sluice.frames a TENSOR frame for each output as it comes, a STATUS frame behind them
+ *
+ * The streamed forms send their head with the first output; an error after that travels in the last part or
+ * frame, and the reply ends without its last chunk. Tensors are sent from their own buffers. When the client
+ * reads slowly, the workers are paused; when it hangs up, the step is cancelled.
+ *
+ * Ownership: a part of its StepCall, whose exchange is kept until step_reply_end().
+ * Threads:   the loop thread. */
+#pragma once
+
+#include "gateway/dispatch/step.h"
+#include "gateway/http/exchange.h"
+
+enum { STEP_BOUNDARY_SIZE = 40 };
+
+typedef struct StepCall StepCall;
+typedef struct StepReply StepReply;
+
+typedef struct StepForm {
+    const char *media_type;
+    /* Sends an output as it comes; NULL: outputs are kept for the end. */
+    void (*output)(StepCall *step, Slice name, const Tensor *tensor);
+    void (*end)(StepCall *step, const StepReport *report);
+} StepForm;
+
+struct StepReply {
+    const StepForm *form;
+    const uint32_t *fetches; /* by the request's fetches: the plan's */
+    HttpStream *stream;      /* NULL before the first output, and when the client has gone */
+    bool has_begun;          /* the head has been sent */
+    bool has_parts;
+    char boundary[STEP_BOUNDARY_SIZE];
+    StepReport report; /* of a step whose reply is being written on a job thread */
+};
+
+/* Chooses the form by Accept: 406 when none will do. The step has its plan. */
+MUST_USE Status step_reply_choose(StepCall *step);
+
+/* An output, as StepEvents has it. */
+void step_reply_output(StepCall *step, uint32_t fetch, const Tensor *tensor);
+
+/* The end of the step and of its exchange; step->run is NULL by then. */
+void step_reply_end(StepCall *step, const StepReport *report);
+
+/* --- For the forms -------------------------------------------------------------------------------------- */
+
+extern const StepForm step_form_multipart;
+extern const StepForm step_form_frames;
+
+/* Sends the head of a streamed reply, once; `size` as a Content-Length, or 0 for a chunked one. False when
+ * there is nobody to write to: the step is being cancelled then. */
+bool step_reply_begin(StepCall *step, const char *content_type, uint64_t size);
+
+/* The elements of a tensor, from where they are. */
+void step_reply_send_elements(StepCall *step, const Tensor *tensor);
+
+/* The step as JSON, with its outputs or without. */
+void step_reply_write_step(Buffer *buffer, const StepCall *step, const StepReport *report, bool has_outputs);
