@@ -1,0 +1,294 @@
+/* Happy path: the headers are in → version, credential and incarnation are checked and the method is found →
+ * the method's begin/frame/finish run as the body comes in → the stream closes and the request is freed.
+ *
+ * Failures: an unknown method is 404, a wrong credential 401, another protocol version 400, a mismatched
+ * incarnation 409 (ABORTED, with ours); a body that cannot be read ends the request with its Status. */
+#include "worker/serve/request.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "shared/base/clock.h"
+#include "shared/base/memory.h"
+#include "shared/base/text.h"
+#include "shared/crypto/digest.h"
+#include "worker/serve/route.h"
+
+/* --- Requests ---------------------------------------------------------------------------------------- */
+
+static void
+request_refuse(WorkerRequest *request, Status status)
+{
+    if (request->is_answered || request->stream == NULL) {
+        return;
+    }
+    const WireStatus refusal = {
+        .code = status,
+        .message = slice_from_string(request->call.error.message),
+        .incarnation = slice_from_string(request->worker->incarnation),
+    };
+    worker_answer_status(request, &refusal);
+}
+
+static void
+request_free(WorkerRequest *request)
+{
+    list_remove(&request->link);
+    request->loop->request_count--;
+    frame_reader_free(request->reader);
+    buffer_done(&request->body);
+    arena_free(request->call.arena);
+    memory_free(request);
+}
+
+static Slice
+header_find(const H2Header *headers, size_t count, const char *name)
+{
+    for (size_t index = 0; index < count; index++) {
+        if (slice_equals_string(headers[index].name, name)) {
+            return headers[index].value;
+        }
+    }
+    return slice_of(NULL, 0);
+}
+
+static Status
+check_credential(Call *call, const Worker *worker, Slice token)
+{
+    if (worker->options.token == NULL) {
+        return STATUS_OK;
+    }
+    if (!constant_time_equal(token, slice_from_string(worker->options.token))) {
+        return call_fail(
+            call, STATUS_UNAUTHENTICATED, "the header '" WIRE_HEADER_TOKEN "' is missing or wrong");
+    }
+    return STATUS_OK;
+}
+
+static Status
+check_incarnation(Call *call, const Worker *worker, Slice incarnation)
+{
+    if (incarnation.size == 0 || slice_equals_string(incarnation, worker->incarnation)) {
+        return STATUS_OK;
+    }
+    return call_fail(call, STATUS_ABORTED, "this worker is incarnation %s, not %.*s: it has restarted",
+        worker->incarnation, SLICE_PRINT(incarnation));
+}
+
+static Status
+check_version(Call *call, Slice version)
+{
+    if (version.size == 0 || slice_equals_string(version, "1")) {
+        return STATUS_OK;
+    }
+    return call_fail(call, STATUS_INVALID_ARGUMENT, "protocol version '%.*s' is not spoken here, only 1",
+        SLICE_PRINT(version));
+}
+
+/* Reads a header that is a number of at most `maximum`; absent ones leave *ret_number alone. */
+static Status
+read_number(Call *call, Slice text, const char *name, uint64_t maximum, uint64_t *ret_number)
+{
+    uint64_t number = 0;
+    if (text.size == 0) {
+        return STATUS_OK;
+    }
+    if (!slice_to_uint64(text, &number) || number > maximum) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "'%s' must be a number up to %llu, not '%.*s'", name,
+            (unsigned long long)maximum, SLICE_PRINT(text));
+    }
+    *ret_number = number;
+    return STATUS_OK;
+}
+
+static Status
+copy_header(Call *call, Slice value, Slice *ret_copy)
+{
+    const char *const copy = text_copy(call->arena, value);
+    if (copy == NULL) {
+        return call_fail_memory(call, "a request's headers");
+    }
+    *ret_copy = slice_of(copy, value.size);
+    return STATUS_OK;
+}
+
+static Status
+request_read_head(WorkerRequest *request, const H2Header *headers, size_t count)
+{
+    Call *const call = &request->call;
+    uint64_t deadline_ms = 0;
+    uint64_t attempt = 0;
+    uint64_t slot = 0;
+    TRY(check_version(call, header_find(headers, count, WIRE_HEADER_VERSION)));
+    TRY(check_credential(call, request->worker, header_find(headers, count, WIRE_HEADER_TOKEN)));
+    TRY(check_incarnation(call, request->worker, header_find(headers, count, WIRE_HEADER_INCARNATION)));
+    TRY(read_number(call, header_find(headers, count, WIRE_HEADER_DEADLINE), WIRE_HEADER_DEADLINE, UINT32_MAX,
+        &deadline_ms));
+    TRY(read_number(
+        call, header_find(headers, count, WIRE_HEADER_ATTEMPT), WIRE_HEADER_ATTEMPT, INT32_MAX, &attempt));
+    TRY(read_number(
+        call, header_find(headers, count, WIRE_HEADER_SLOT), WIRE_HEADER_SLOT, SLOT_COUNT_MAX - 1, &slot));
+    TRY(copy_header(call, header_find(headers, count, WIRE_HEADER_PUSH_TOKEN), &request->push_token));
+    TRY(copy_header(call, header_find(headers, count, WIRE_HEADER_TENANT), &request->tenant));
+    if (deadline_ms > 0) {
+        call->deadline_ns = loop_now_ns(request->loop->loop) + deadline_ms * CLOCK_NS_PER_MS;
+    }
+    request->attempt = (int64_t)attempt;
+    request->slot = (int64_t)slot;
+    (void)snprintf(call->request_id, sizeof call->request_id, "%.*s",
+        SLICE_PRINT(header_find(headers, count, WIRE_HEADER_REQUEST_ID)));
+    return STATUS_OK;
+}
+
+static Status
+request_find_method(WorkerRequest *request, const H2Header *headers, size_t count)
+{
+    /* The headers go when the callback returns; the parameters must stay. */
+    Slice path = {0};
+    const Slice verb = header_find(headers, count, ":method");
+    TRY(copy_header(&request->call, header_find(headers, count, ":path"), &path));
+    request->method = route_find(verb, path, request->parameters);
+    if (request->method == NULL) {
+        return call_fail(&request->call, STATUS_NOT_FOUND, "there is no method %.*s %.*s", SLICE_PRINT(verb),
+            SLICE_PRINT(path));
+    }
+    return STATUS_OK;
+}
+
+static Status
+request_open_body(WorkerRequest *request)
+{
+    const WorkerMethod *const method = request->method;
+    request->body.size_max = method->body_size_max;
+    if (method->body != BODY_FRAMES) {
+        return STATUS_OK;
+    }
+    const size_t worker_max = request->worker->options.tensor_size_max;
+    const bool is_narrower = method->body_size_max != 0 && method->body_size_max < worker_max;
+    const FrameLimits limits = {.tensor_size_max = is_narrower ? method->body_size_max : worker_max};
+    request->reader = frame_reader_new(&limits);
+    return request->reader == NULL ? call_fail_memory(&request->call, "a request's frames") : STATUS_OK;
+}
+
+static Status
+request_begin(WorkerRequest *request, const H2Header *headers, size_t count)
+{
+    TRY(request_read_head(request, headers, count));
+    TRY(request_find_method(request, headers, count));
+    TRY(request_open_body(request));
+    return request->method->begin == NULL ? STATUS_OK : request->method->begin(request);
+}
+
+static Status
+request_read_frames(WorkerRequest *request, Slice data)
+{
+    bool is_complete = true;
+    while (is_complete && !request->is_answered) {
+        Frame frame;
+        TRY(frame_read(&request->call, request->reader, &data, &frame, &is_complete));
+        if (is_complete) {
+            TRY(request->method->frame(request, &frame));
+        }
+    }
+    return STATUS_OK;
+}
+
+static Status
+request_read_body(WorkerRequest *request, Slice data)
+{
+    if (request->reader != NULL) {
+        return request_read_frames(request, data);
+    }
+    buffer_append_slice(&request->body, data);
+    if (!buffer_is_ok(&request->body)) {
+        return call_fail(&request->call, STATUS_RESOURCE_EXHAUSTED, "the body of %s is longer than %zu bytes",
+            request->method->name, request->body.size_max);
+    }
+    return STATUS_OK;
+}
+
+static Status
+request_finish(WorkerRequest *request)
+{
+    if (request->reader != NULL && !frame_reader_is_between(request->reader)) {
+        return call_fail(&request->call, STATUS_INVALID_ARGUMENT, "the body ends within a frame");
+    }
+    return request->method->finish(request);
+}
+
+/* --- Streams ----------------------------------------------------------------------------------------- */
+
+static WorkerRequest *
+request_new(WorkerLoop *loop, H2Stream *stream)
+{
+    WorkerRequest *const request = memory_new(1, sizeof *request);
+    Arena *const arena = arena_new(WORKER_ARENA_SIZE_MAX);
+    if (request == NULL || arena == NULL) {
+        memory_free(request);
+        arena_free(arena);
+        return NULL;
+    }
+    request->worker = loop->worker;
+    request->loop = loop;
+    request->stream = stream;
+    request->call.arena = arena;
+    list_append(&loop->requests, &request->link);
+    loop->request_count++;
+    stream->context = request;
+    return request;
+}
+
+void
+request_on_headers(WorkerLoop *loop, H2Stream *stream, const H2Header *headers, size_t count)
+{
+    WorkerRequest *const request = request_new(loop, stream);
+    if (request == NULL) {
+        h2_stream_reset(stream, STATUS_UNAVAILABLE);
+        return;
+    }
+    const Status status = request_begin(request, headers, count);
+    if (status != STATUS_OK) {
+        request_refuse(request, status);
+    }
+}
+
+void
+request_on_data(H2Stream *stream, Slice data)
+{
+    WorkerRequest *const request = stream->context;
+    if (request != NULL && !request->is_answered) {
+        const Status status = request_read_body(request, data);
+        if (status != STATUS_OK) {
+            request_refuse(request, status);
+        }
+    }
+    h2_stream_consume(stream, data.size);
+}
+
+void
+request_on_end(H2Stream *stream)
+{
+    WorkerRequest *const request = stream->context;
+    if (request != NULL && !request->is_answered) {
+        const Status status = request_finish(request);
+        if (status != STATUS_OK) {
+            request_refuse(request, status);
+        }
+    }
+}
+
+void
+request_on_close(H2Stream *stream, Status reason)
+{
+    (void)reason;
+    WorkerRequest *const request = stream->context;
+    if (request == NULL) {
+        return;
+    }
+    request->stream = NULL;
+    call_cancel(&request->call);
+    if (request->method != NULL && request->method->closed != NULL) {
+        request->method->closed(request);
+    }
+    request_free(request);
+}

@@ -1,0 +1,13 @@
+/* The life of one request, from its headers to the end of its stream: what the server's HTTP/2 handlers call.
+ *
+ * Ownership: the request hangs on stream->context from request_on_headers() to request_on_close().
+ * Threads:   the loop's.
+ * Errors:    answered to the caller, never returned. */
+#pragma once
+
+#include "worker/serve/server.h"
+
+void request_on_headers(WorkerLoop *loop, H2Stream *stream, const H2Header *headers, size_t count);
+void request_on_data(H2Stream *stream, Slice data);
+void request_on_end(H2Stream *stream);
+void request_on_close(H2Stream *stream, Status reason);
