@@ -24,19 +24,23 @@ struct StepTable {
 
 /* The rendezvous is made when the first message comes, its way to the peers only with the run: this stands
  * between the two. Nothing is sent before the run. */
+static RendezvousRemote
+entry_remote(const StepEntry *entry)
+{
+    return transport_step_remote(__atomic_load_n(&entry->transport, __ATOMIC_ACQUIRE));
+}
+
 static Status
 entry_send(void *context, Call *call, Slice key, Tensor *tensor, bool is_dead)
 {
-    const StepEntry *const entry = context;
-    const RendezvousRemote remote = transport_step_remote(entry->transport);
+    const RendezvousRemote remote = entry_remote(context);
     return remote.send(remote.context, call, key, tensor, is_dead);
 }
 
 static void
 entry_pull(void *context, Slice key)
 {
-    const StepEntry *const entry = context;
-    const RendezvousRemote remote = transport_step_remote(entry->transport);
+    const RendezvousRemote remote = entry_remote(context);
     remote.pull(remote.context, key);
 }
 
@@ -65,6 +69,15 @@ entry_ref(StepEntry *entry)
 {
     (void)__atomic_add_fetch(&entry->reference_count, 1, __ATOMIC_RELAXED);
     return entry;
+}
+
+bool
+step_entry_attach(StepEntry *entry, TransportStep *transport)
+{
+    TransportStep *none = NULL;
+    transport_step_attach(transport, entry->rendezvous);
+    return __atomic_compare_exchange_n(
+        &entry->transport, &none, transport, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
 void

@@ -25,7 +25,7 @@ typedef struct StepEntry {
     int64_t attempt;
     char push_token[PUSH_TOKEN_TEXT_SIZE];
     Rendezvous *rendezvous;
-    TransportStep *transport; /* set by the run, before anything is sent */
+    TransportStep *transport; /* atomic; set by the run, before anything is sent */
     uint64_t expires_ns;      /* when the entry, living or dead, may be dropped */
     bool is_over;             /* a tombstone */
     struct StepEntry *reaped; /* the table's */
@@ -51,6 +51,10 @@ MUST_USE Status step_table_enter(Call *call, StepTable *table, const StepClaim *
 
 /* The entry of exactly this attempt and token, or NULL; a new reference. */
 StepEntry *step_table_find(StepTable *table, const StepClaim *claim);
+
+/* The run has come: its way to the peers, whose reference moves to the entry. False when the slot has been
+ * run already. */
+MUST_USE bool step_entry_attach(StepEntry *entry, TransportStep *transport);
 
 /* The step is over in all its slots: aborts and leaves tombstones until 60 s after the deadline. Idempotent.
  */

@@ -342,17 +342,16 @@ enter_step(WorkerRequest *request, GraphRun *graph_run)
         return STATUS_OK;
     }
     TRY(step_table_enter(&request->call, request->worker->steps, &claim, &graph_run->entry));
-    if (graph_run->entry->transport != NULL) {
-        return call_fail(&request->call, STATUS_ABORTED, "slot %lld of this attempt has been run already",
-            (long long)claim.slot);
-    }
     TransportStep *const transport =
         transport_step_new(request->loop->transport, claim.step, &graph_run->header);
     if (transport == NULL) {
         return call_fail_memory(&request->call, "the peers of a step");
     }
-    transport_step_attach(transport, graph_run->entry->rendezvous);
-    graph_run->entry->transport = transport;
+    if (!step_entry_attach(graph_run->entry, transport)) {
+        transport_step_unref(transport);
+        return call_fail(&request->call, STATUS_ABORTED, "slot %lld of this attempt has been run already",
+            (long long)claim.slot);
+    }
     return STATUS_OK;
 }
 

@@ -1,0 +1,350 @@
+#include "shared/wire/messages.h"
+#include "tests/support/call_fixture.h"
+#include "tests/support/fail_alloc.h"
+
+#define DIGEST "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+static void
+assert_slice(Slice slice, const char *expected)
+{
+    assert_int_equal(slice.size, strlen(expected));
+    assert_memory_equal(slice.data, expected, slice.size);
+}
+
+/* The message alone, without the place that the scanner names. */
+static void
+assert_refused(Call *call, Status status, const char *message)
+{
+    assert_int_equal(status, STATUS_INVALID_ARGUMENT);
+    assert_non_null(strstr(call->error.message, message));
+}
+
+/* --- Run ------------------------------------------------------------------------------------------------ */
+
+static void
+a_run_comes_back_as_it_was_written(void **state)
+{
+    const WireRun run = {
+        .partition = SLICE(DIGEST),
+        .session = SLICE("ses_1"),
+        .attempt = 3,
+        .slot = 15,
+        .feed_count = 2,
+        .fetch_count = 65535,
+        .push_token = SLICE("aabb"),
+        .has_trace = true,
+        .peers = {{.slot = 1,
+                      .address = SLICE("127.0.0.1:4711"),
+                      .incarnation = SLICE("00ff"),
+                      .push_token = SLICE("cc")},
+            {.slot = 2, .address = SLICE("[::1]:1"), .incarnation = SLICE("11"), .push_token = SLICE("dd")}},
+        .peer_count = 2,
+    };
+    AUTO_BUFFER json = {0};
+    WireRun read;
+    wire_run_write(&json, &run);
+    assert_int_equal(wire_run_read(*state, buffer_slice(&json), &read), STATUS_OK);
+    assert_slice(read.partition, DIGEST);
+    assert_slice(read.session, "ses_1");
+    assert_int_equal(read.attempt, 3);
+    assert_int_equal(read.slot, 15);
+    assert_int_equal(read.feed_count, 2);
+    assert_int_equal(read.fetch_count, 65535);
+    assert_slice(read.push_token, "aabb");
+    assert_true(read.has_trace);
+    assert_int_equal(read.peer_count, 2);
+    assert_int_equal(read.peers[0].slot, 1);
+    assert_slice(read.peers[0].address, "127.0.0.1:4711");
+    assert_slice(read.peers[0].incarnation, "00ff");
+    assert_slice(read.peers[0].push_token, "cc");
+    assert_int_equal(read.peers[1].slot, 2);
+    assert_slice(read.peers[1].address, "[::1]:1");
+}
+
+#define RUN_HEAD "{\"partition\":\"" DIGEST "\",\"attempt\":1,\"slot\":0"
+
+static void
+a_run_has_defaults_for_what_is_optional(void **state)
+{
+    WireRun run;
+    assert_int_equal(wire_run_read(*state, SLICE(RUN_HEAD "}"), &run), STATUS_OK);
+    assert_int_equal(run.feed_count, 0);
+    assert_int_equal(run.push_token.size, 0);
+    assert_int_equal(run.peer_count, 0);
+    assert_false(run.has_trace);
+    assert_int_equal(wire_run_read(*state, SLICE(RUN_HEAD ",\"trace\":\"none\"}"), &run), STATUS_OK);
+    assert_false(run.has_trace);
+}
+
+static void
+members_of_a_later_version_are_passed_over(void **state)
+{
+    WireRun run;
+    WireStats stats;
+    const Slice later = SLICE(RUN_HEAD ",\"colour\":{\"a\":[1,2,{\"b\":null}]},"
+                                       "\"peers\":[{\"slot\":4,\"zone\":\"x\"}]}");
+    assert_int_equal(wire_run_read(*state, later, &run), STATUS_OK);
+    assert_int_equal(run.peer_count, 1);
+    assert_int_equal(run.peers[0].slot, 4);
+    assert_int_equal(
+        wire_stats_read(*state, SLICE("{\"joules\":1.5,\"nodes\":7,\"why\":true}"), &stats), STATUS_OK);
+    assert_int_equal(stats.node_count, 7);
+}
+
+static void
+a_run_out_of_range_is_refused(void **state)
+{
+    static const char *const ranges[] = {
+        "{\"partition\":\"" DIGEST "\",\"slot\":0}",
+        "{\"partition\":\"" DIGEST "\",\"attempt\":1}",
+        "{\"partition\":\"" DIGEST "\",\"attempt\":0,\"slot\":0}",
+        "{\"partition\":\"" DIGEST "\",\"attempt\":1,\"slot\":16}",
+        "{\"partition\":\"" DIGEST "\",\"attempt\":1,\"slot\":-1}",
+        RUN_HEAD ",\"feeds\":-1}",
+        RUN_HEAD ",\"feeds\":65536}",
+        RUN_HEAD ",\"fetches\":65536}",
+    };
+    WireRun run = {.attempt = 99};
+    for (size_t index = 0; index < COUNT_OF(ranges); index++) {
+        assert_refused(*state, wire_run_read(*state, slice_from_string(ranges[index]), &run),
+            "'attempt', 'slot', 'feeds' or 'fetches' is missing or out of range");
+    }
+    assert_refused(*state,
+        wire_run_read(*state, SLICE("{\"partition\":\"00\",\"attempt\":1,\"slot\":0}"), &run),
+        "'partition' must be a sha256 digest of 64 hex digits");
+    assert_int_equal(run.attempt, 99);
+}
+
+static void
+sixteen_peers_are_read_and_a_seventeenth_is_refused(void **state)
+{
+    AUTO_BUFFER json = {0};
+    WireRun run;
+    buffer_append_string(&json, RUN_HEAD ",\"peers\":[{\"slot\":0}");
+    for (int index = 1; index < SLOT_COUNT_MAX; index++) {
+        buffer_append_format(&json, ",{\"slot\":%d}", index);
+    }
+    const size_t size = json.size;
+    buffer_append_string(&json, "]}");
+    assert_int_equal(wire_run_read(*state, buffer_slice(&json), &run), STATUS_OK);
+    assert_int_equal(run.peer_count, SLOT_COUNT_MAX);
+    json.size = size;
+    buffer_append_string(&json, ",{\"slot\":16}]}");
+    assert_refused(*state, wire_run_read(*state, buffer_slice(&json), &run), "more than 16 peers");
+}
+
+static void
+what_is_no_document_is_refused(void **state)
+{
+    static const char *const texts[] = {
+        "",
+        "[]",
+        "null",
+        "{",
+        RUN_HEAD,
+        RUN_HEAD "}x",
+        RUN_HEAD ",\"peers\":{}}",
+        RUN_HEAD ",\"peers\":[1]}",
+        RUN_HEAD ",\"feeds\":1.5}",
+        RUN_HEAD ",\"feeds\":9223372036854775808}",
+        RUN_HEAD ",\"trace\":1}",
+        RUN_HEAD ",\"later\":}",
+    };
+    for (size_t index = 0; index < COUNT_OF(texts); index++) {
+        WireRun run;
+        assert_int_equal(
+            wire_run_read(*state, slice_from_string(texts[index]), &run), STATUS_INVALID_ARGUMENT);
+    }
+}
+
+/* --- Status --------------------------------------------------------------------------------------------- */
+
+static void
+a_status_comes_back_as_it_was_written(void **state)
+{
+    const Slice digests[] = {SLICE(DIGEST), SLICE("two")};
+    const WireStatus status = {
+        .code = STATUS_FAILED_PRECONDITION,
+        .message = SLICE("a \"quoted\" line\nand more \xc3\xa9"),
+        .node = SLICE("layer/MatMul"),
+        .reason = SLICE("missing_blobs"),
+        .incarnation = SLICE("00ff"),
+        .missing_blobs = digests,
+        .missing_blob_count = COUNT_OF(digests),
+    };
+    AUTO_BUFFER json = {0};
+    WireStatus read;
+    wire_status_write(&json, &status);
+    assert_int_equal(wire_status_read(*state, buffer_slice(&json), &read), STATUS_OK);
+    assert_int_equal(read.code, STATUS_FAILED_PRECONDITION);
+    assert_slice(read.message, "a \"quoted\" line\nand more \xc3\xa9");
+    assert_slice(read.node, "layer/MatMul");
+    assert_slice(read.reason, "missing_blobs");
+    assert_slice(read.incarnation, "00ff");
+    assert_int_equal(read.missing_blob_count, 2);
+    assert_slice(read.missing_blobs[0], DIGEST);
+    assert_slice(read.missing_blobs[1], "two");
+}
+
+static void
+every_code_has_a_name_on_the_wire(void **state)
+{
+    for (int code = STATUS_OK; code <= (int)STATUS_UNAUTHENTICATED; code++) {
+        AUTO_BUFFER json = {0};
+        WireStatus read;
+        wire_status_write(&json, &(WireStatus){.code = (Status)code});
+        assert_int_equal(wire_status_read(*state, buffer_slice(&json), &read), STATUS_OK);
+        assert_int_equal(read.code, code);
+    }
+}
+
+static void
+a_status_without_a_known_code_is_not_ok(void **state)
+{
+    WireStatus status;
+    assert_int_equal(wire_status_read(*state, SLICE("{}"), &status), STATUS_OK);
+    assert_int_equal(status.code, STATUS_UNKNOWN);
+    assert_int_equal(
+        wire_status_read(*state, SLICE("{\"code\":\"FINE\"}"), &status), STATUS_INVALID_ARGUMENT);
+    assert_int_equal(wire_status_read(*state, SLICE("{\"code\":0}"), &status), STATUS_INVALID_ARGUMENT);
+    assert_int_equal(
+        wire_status_read(*state, SLICE("{\"missing_blobs\":[1]}"), &status), STATUS_INVALID_ARGUMENT);
+}
+
+/* --- Statistics and workers ----------------------------------------------------------------------------- */
+
+static void
+statistics_come_back_as_they_were_written(void **state)
+{
+    const WireStats stats = {.elapsed_us = 12, .node_count = 34, .bytes_in = INT64_MAX, .bytes_out = 56};
+    AUTO_BUFFER json = {0};
+    WireStats read;
+    wire_stats_write(&json, &stats);
+    assert_int_equal(wire_stats_read(*state, buffer_slice(&json), &read), STATUS_OK);
+    assert_memory_equal(&read, &stats, sizeof stats);
+}
+
+static void
+a_worker_comes_back_as_it_was_written(void **state)
+{
+    const WireWorker worker = {
+        .name = SLICE("w1"),
+        .incarnation = SLICE("0123456789abcdef"),
+        .state = SLICE("draining"),
+        .running_count = 3,
+        .partition_count = 4,
+        .devices = {{.type = SLICE("CPU"),
+            .id = 0,
+            .isa = SLICE("avx2"),
+            .thread_count = 8,
+            .memory_limit = INT64_C(1) << 40,
+            .memory_in_use = 5}},
+        .device_count = 1,
+    };
+    AUTO_BUFFER json = {0};
+    WireWorker read;
+    wire_worker_write(&json, &worker);
+    assert_int_equal(wire_worker_read(*state, buffer_slice(&json), &read), STATUS_OK);
+    assert_slice(read.name, "w1");
+    assert_slice(read.incarnation, "0123456789abcdef");
+    assert_slice(read.state, "draining");
+    assert_int_equal(read.running_count, 3);
+    assert_int_equal(read.partition_count, 4);
+    assert_int_equal(read.device_count, 1);
+    assert_slice(read.devices[0].type, "CPU");
+    assert_slice(read.devices[0].isa, "avx2");
+    assert_int_equal(read.devices[0].thread_count, 8);
+    assert_true(read.devices[0].memory_limit == INT64_C(1) << 40);
+    assert_int_equal(read.devices[0].memory_in_use, 5);
+}
+
+static void
+a_worker_without_a_name_or_with_too_many_devices_is_refused(void **state)
+{
+    AUTO_BUFFER json = {0};
+    WireWorker worker;
+    assert_refused(*state, wire_worker_read(*state, SLICE("{\"incarnation\":\"0123456789abcdef\"}"), &worker),
+        "'name' or 'incarnation' is missing");
+    assert_refused(*state, wire_worker_read(*state, SLICE("{\"name\":\"w\",\"incarnation\":\"0\"}"), &worker),
+        "'name' or 'incarnation' is missing");
+    buffer_append_string(&json, "{\"devices\":[{}");
+    for (int index = 0; index < WIRE_DEVICE_COUNT_MAX; index++) {
+        buffer_append_string(&json, ",{}");
+    }
+    buffer_append_string(&json, "]}");
+    assert_refused(*state, wire_worker_read(*state, buffer_slice(&json), &worker), "more than 16 devices");
+}
+
+/* --- Keys ----------------------------------------------------------------------------------------------- */
+
+static void
+a_key_goes_into_a_path_and_comes_back(void **state)
+{
+    const Call *const call = *state;
+    char bytes[256];
+    AUTO_BUFFER text = {0};
+    AUTO_BUFFER all = {0};
+    Slice key;
+    for (int byte = 0; byte < 256; byte++) {
+        bytes[byte] = (char)byte;
+    }
+    wire_key_encode(&text, SLICE("/slot:0;a-b_c.d~E9"));
+    assert_slice(buffer_slice(&text), "%2Fslot%3A0%3Ba-b_c.d~E9");
+    wire_key_encode(&all, slice_of(bytes, sizeof bytes));
+    assert_true(wire_key_decode(call->arena, buffer_slice(&all), &key));
+    assert_true(slice_equal(key, slice_of(bytes, sizeof bytes)));
+    assert_true(wire_key_decode(call->arena, SLICE(""), &key));
+    assert_int_equal(key.size, 0);
+}
+
+static void
+a_broken_escape_is_refused(void **state)
+{
+    static const char *const texts[] = {"%", "a%2", "%G0", "%0g", "%2f", "%-1", "% 1"};
+    const Call *const call = *state;
+    for (size_t index = 0; index < COUNT_OF(texts); index++) {
+        Slice key;
+        assert_false(wire_key_decode(call->arena, slice_from_string(texts[index]), &key));
+    }
+}
+
+static void
+reading_survives_the_loss_of_any_allocation(void **state)
+{
+    (void)state;
+    const Slice json = SLICE("{\"code\":\"ABORTED\",\"message\":\"a\\nb\",\"missing_blobs\":[\"a\\u0041\"]}");
+    for (size_t at = 1; at < 20; at++) {
+        AUTO_ARENA arena = arena_new(1 << 20);
+        Call call = {.arena = arena};
+        WireStatus status = {.code = STATUS_INTERNAL};
+        assert_non_null(arena);
+        fail_alloc_count = 0;
+        fail_alloc_at = at;
+        const Status read = wire_status_read(&call, json, &status);
+        fail_alloc_at = 0;
+        assert_int_equal(status.code, read == STATUS_OK ? STATUS_ABORTED : STATUS_INTERNAL);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CALL_TEST(a_run_comes_back_as_it_was_written),
+        CALL_TEST(a_run_has_defaults_for_what_is_optional),
+        CALL_TEST(members_of_a_later_version_are_passed_over),
+        CALL_TEST(a_run_out_of_range_is_refused),
+        CALL_TEST(sixteen_peers_are_read_and_a_seventeenth_is_refused),
+        CALL_TEST(what_is_no_document_is_refused),
+        CALL_TEST(a_status_comes_back_as_it_was_written),
+        CALL_TEST(every_code_has_a_name_on_the_wire),
+        CALL_TEST(a_status_without_a_known_code_is_not_ok),
+        CALL_TEST(statistics_come_back_as_they_were_written),
+        CALL_TEST(a_worker_comes_back_as_it_was_written),
+        CALL_TEST(a_worker_without_a_name_or_with_too_many_devices_is_refused),
+        CALL_TEST(a_key_goes_into_a_path_and_comes_back),
+        CALL_TEST(a_broken_escape_is_refused),
+        cmocka_unit_test(reading_survives_the_loss_of_any_allocation),
+    };
+    return cmocka_run_group_tests_name("wire/messages", tests, NULL, NULL);
+}
