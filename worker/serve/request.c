@@ -14,7 +14,7 @@
 #include "shared/crypto/digest.h"
 #include "worker/serve/route.h"
 
-/* --- Requests ---------------------------------------------------------------------------------------- */
+/* --- Requests ------------------------------------------------------------------------------------------- */
 
 static void
 request_refuse(WorkerRequest *request, Status status)
@@ -216,7 +216,7 @@ request_finish(WorkerRequest *request)
     return request->method->finish(request);
 }
 
-/* --- Streams ----------------------------------------------------------------------------------------- */
+/* --- Streams -------------------------------------------------------------------------------------------- */
 
 static WorkerRequest *
 request_new(WorkerLoop *loop, H2Stream *stream)

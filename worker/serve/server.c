@@ -13,7 +13,7 @@ typedef struct ServerConnection {
     H2Connection *h2;
 } ServerConnection;
 
-/* --- Connections ------------------------------------------------------------------------------------- */
+/* --- Connections ---------------------------------------------------------------------------------------- */
 
 static void
 stream_on_headers(H2Stream *stream, const H2Header *headers, size_t count, bool is_last)
@@ -40,7 +40,7 @@ static const H2Handlers handlers = {
     .on_disconnect = connection_on_disconnect,
 };
 
-/* --- The loop ---------------------------------------------------------------------------------------- */
+/* --- The loop ------------------------------------------------------------------------------------------- */
 
 static void
 connection_accept(WorkerLoop *loop, int fd)

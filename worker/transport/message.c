@@ -12,7 +12,7 @@
 
 enum { PATH_SIZE = 128, DELIVER_ARENA_SIZE_MAX = 1 << 16 };
 
-/* --- Messages ---------------------------------------------------------------------------------------- */
+/* --- Messages ------------------------------------------------------------------------------------------- */
 
 void
 message_free(Message *message)
@@ -56,7 +56,7 @@ message_post(Message *message)
     }
 }
 
-/* --- Answers of peers -------------------------------------------------------------------------------- */
+/* --- Answers of peers ----------------------------------------------------------------------------------- */
 
 typedef struct Delivery {
     TransportStep *step;
@@ -126,7 +126,7 @@ delivery_done(UpstreamCall *call, Status status, const char *message)
 static const UpstreamEvents push_events = {.on_done = delivery_done};
 static const UpstreamEvents pull_events = {.on_frame = pulled_frame, .on_done = delivery_done};
 
-/* --- Sending ----------------------------------------------------------------------------------------- */
+/* --- Sending -------------------------------------------------------------------------------------------- */
 
 static UpstreamCall *
 request_begin(

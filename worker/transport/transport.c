@@ -6,7 +6,7 @@
 #include "shared/base/memory.h"
 #include "worker/transport/internal.h"
 
-/* --- Steps ------------------------------------------------------------------------------------------- */
+/* --- Steps ---------------------------------------------------------------------------------------------- */
 
 static void
 copy_text(char *target, size_t size, Slice text)
@@ -91,7 +91,7 @@ transport_step_abort(TransportStep *step, const Peer *peer, Status status, Slice
     }
 }
 
-/* --- The hooks of the rendezvous --------------------------------------------------------------------- */
+/* --- The hooks of the rendezvous ------------------------------------------------------------------------ */
 
 /* "…/slot:N/…" of the key's part before (part 0) or behind (part 1) the first ';'. */
 static int64_t
@@ -206,7 +206,7 @@ transport_step_remote(TransportStep *step)
     return (RendezvousRemote){.context = step, .send = step_send, .pull = step_pull};
 }
 
-/* --- The transport ----------------------------------------------------------------------------------- */
+/* --- The transport -------------------------------------------------------------------------------------- */
 
 Transport *
 transport_new(Loop *loop, const TransportOptions *options)
