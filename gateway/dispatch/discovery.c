@@ -9,9 +9,10 @@
 
 enum { INTERVAL_MS = 1000, MISS_MAX = 3, POLL_ARENA_SIZE_MAX = 1 << 20 };
 
-/* One configured address. */
+/* One address of one configured entry. */
 typedef struct Target {
     Discovery *discovery;
+    size_t entry;
     UpstreamCall *call; /* while a poll is under way */
     WorkerInfo info;    /* name "" until it has answered once */
     int miss_count;
@@ -24,8 +25,9 @@ struct Discovery {
     Upstream *upstream;
     DiscoveryOptions options;
     Timer timer;
+    Timer resolve_timer;
     size_t target_count;
-    Target targets[];
+    Target *targets[WORKER_COUNT_MAX];
 };
 
 static int
@@ -45,7 +47,7 @@ publish(Discovery *discovery)
     }
     list->count = 0;
     for (size_t index = 0; index < discovery->target_count; index++) {
-        const Target *const target = &discovery->targets[index];
+        const Target *const target = discovery->targets[index];
         if (target->info.name[0] == '\0') {
             continue;
         }
@@ -162,20 +164,125 @@ poll_all(Timer *timer)
     const uint32_t interval_ms =
         discovery->options.interval_ms == 0 ? INTERVAL_MS : discovery->options.interval_ms;
     for (size_t index = 0; index < discovery->target_count; index++) {
-        target_poll(&discovery->targets[index]);
+        target_poll(discovery->targets[index]);
     }
     timer_set(discovery->loop, timer, loop_now_ns(discovery->loop) + interval_ms * CLOCK_NS_PER_MS);
+}
+
+/* --- Targets -------------------------------------------------------------------------------------------- */
+
+static bool
+target_add(Discovery *discovery, size_t entry, Slice address)
+{
+    Target *const target = memory_new(1, sizeof *target);
+    if (target == NULL || discovery->target_count == WORKER_COUNT_MAX) {
+        memory_free(target);
+        return false;
+    }
+    target->discovery = discovery;
+    target->entry = entry;
+    target->info.task = -1;
+    target->info.state = WORKER_LOST;
+    copy_text(target->info.address, sizeof target->info.address, address);
+    discovery->targets[discovery->target_count++] = target;
+    return true;
+}
+
+static void
+target_remove(Discovery *discovery, size_t index)
+{
+    Target *const target = discovery->targets[index];
+    if (target->call != NULL) {
+        upstream_detach(target->call);
+    }
+    discovery->targets[index] = discovery->targets[--discovery->target_count];
+    memory_free(target);
+}
+
+static bool
+is_among(const char *address, const Slice *addresses, size_t count)
+{
+    for (size_t index = 0; index < count; index++) {
+        if (slice_equals_string(addresses[index], address)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+has_target(const Discovery *discovery, size_t entry, Slice address)
+{
+    for (size_t index = 0; index < discovery->target_count; index++) {
+        const Target *const target = discovery->targets[index];
+        if (target->entry == entry && slice_equals_string(address, target->info.address)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void
+discovery_set_addresses(Discovery *discovery, size_t entry, const Slice *addresses, size_t address_count)
+{
+    for (size_t index = discovery->target_count; index > 0; index--) {
+        const Target *const target = discovery->targets[index - 1];
+        if (target->entry == entry && !is_among(target->info.address, addresses, address_count)) {
+            target_remove(discovery, index - 1);
+        }
+    }
+    for (size_t index = 0; index < address_count; index++) {
+        if (!has_target(discovery, entry, addresses[index]) &&
+            target_add(discovery, entry, addresses[index])) {
+            target_poll(discovery->targets[discovery->target_count - 1]);
+        }
+    }
+    publish(discovery);
+}
+
+/* --- Life ----------------------------------------------------------------------------------------------- */
+
+#define DNS_PREFIX SLICE("dns:")
+
+static void
+resolve_all(Timer *timer)
+{
+    Discovery *const discovery = (Discovery *)(void *)((char *)timer - offsetof(Discovery, resolve_timer));
+    const DiscoveryOptions *const options = &discovery->options;
+    bool has_names = false;
+    for (size_t entry = 0; entry < options->address_count; entry++) {
+        if (slice_starts_with(options->addresses[entry], DNS_PREFIX)) {
+            has_names = true;
+            options->on_resolve(
+                options->context, entry, slice_part(options->addresses[entry], DNS_PREFIX.size, SIZE_MAX));
+        }
+    }
+    if (has_names) {
+        timer_set(
+            discovery->loop, timer, loop_now_ns(discovery->loop) + DISCOVERY_RESOLVE_MS * CLOCK_NS_PER_MS);
+    }
+}
+
+static Status
+targets_open(Call *call, Discovery *discovery)
+{
+    const DiscoveryOptions *const options = &discovery->options;
+    for (size_t entry = 0; entry < options->address_count; entry++) {
+        const bool is_name = slice_starts_with(options->addresses[entry], DNS_PREFIX);
+        if (!is_name && !target_add(discovery, entry, options->addresses[entry])) {
+            return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
+                "%zu workers are configured, at most %d are possible", options->address_count,
+                WORKER_COUNT_MAX);
+        }
+    }
+    return STATUS_OK;
 }
 
 Status
 discovery_start(
     Call *call, Loop *loop, Directory *directory, const DiscoveryOptions *options, Discovery **ret_discovery)
 {
-    if (options->address_count > WORKER_COUNT_MAX) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "%zu workers are configured, at most %d are possible",
-            options->address_count, WORKER_COUNT_MAX);
-    }
-    Discovery *const discovery = memory_new(1, sizeof *discovery + options->address_count * sizeof(Target));
+    Discovery *const discovery = memory_new(1, sizeof *discovery);
     if (discovery == NULL) {
         return call_fail_memory(call, "the discovery of workers");
     }
@@ -183,20 +290,16 @@ discovery_start(
     discovery->directory = directory;
     discovery->options = *options;
     discovery->timer.fire = poll_all;
-    discovery->target_count = options->address_count;
+    discovery->resolve_timer.fire = resolve_all;
     discovery->upstream = upstream_new(loop, &options->upstream);
-    if (discovery->upstream == NULL) {
-        memory_free(discovery);
-        return call_fail_memory(call, "the discovery of workers");
-    }
-    for (size_t index = 0; index < options->address_count; index++) {
-        Target *const target = &discovery->targets[index];
-        target->discovery = discovery;
-        target->info.task = -1;
-        target->info.state = WORKER_LOST;
-        copy_text(target->info.address, sizeof target->info.address, options->addresses[index]);
+    const Status status = discovery->upstream == NULL ? call_fail_memory(call, "the discovery of workers")
+                                                      : targets_open(call, discovery);
+    if (status != STATUS_OK) {
+        discovery_stop(discovery);
+        return status;
     }
     timer_set(loop, &discovery->timer, loop_now_ns(loop));
+    timer_set(loop, &discovery->resolve_timer, loop_now_ns(loop));
     *ret_discovery = discovery;
     return STATUS_OK;
 }
@@ -204,19 +307,24 @@ discovery_start(
 void
 discovery_stop(Discovery *discovery)
 {
-    if (discovery != NULL) {
-        timer_clear(discovery->loop, &discovery->timer);
-        upstream_free(discovery->upstream);
-        memory_free(discovery);
+    if (discovery == NULL) {
+        return;
     }
+    timer_clear(discovery->loop, &discovery->timer);
+    timer_clear(discovery->loop, &discovery->resolve_timer);
+    while (discovery->target_count > 0) {
+        target_remove(discovery, discovery->target_count - 1);
+    }
+    upstream_free(discovery->upstream);
+    memory_free(discovery);
 }
 
 static Target *
 target_find(Discovery *discovery, const char *name)
 {
     for (size_t index = 0; index < discovery->target_count; index++) {
-        if (strcmp(discovery->targets[index].info.name, name) == 0) {
-            return &discovery->targets[index];
+        if (strcmp(discovery->targets[index]->info.name, name) == 0) {
+            return discovery->targets[index];
         }
     }
     return NULL;

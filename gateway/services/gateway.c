@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gateway/services/resolver.h"
 #include "gateway/store/migrate.h"
 #include "gateway/store/workers.h"
 #include "shared/base/clock.h"
@@ -115,6 +116,18 @@ worker_seen(void *context, const WorkerInfo *worker)
     if (!job_submit(gateway->jobs, &task_job->job)) {
         memory_free(task_job);
     }
+}
+
+static void
+name_due(void *context, size_t entry, Slice name_and_port)
+{
+    Gateway *const gateway = context;
+    const ResolverTarget target = {
+        .jobs = gateway->jobs,
+        .loop = gateway->loops[0]->loop,
+        .discovery = &gateway->discovery,
+    };
+    resolver_ask(&target, entry, name_and_port);
 }
 
 /* --- Loops ---------------------------------------------------------------------------------------------- */
@@ -249,6 +262,7 @@ open_parts(Call *call, Gateway *gateway, const GatewayOptions *options)
         .address_count = options->worker_count,
         .upstream = {.token = options->worker_token, .tensor_size_max = options->tensor_size_max},
         .on_seen = worker_seen,
+        .on_resolve = name_due,
         .context = gateway,
     };
     return discovery_start(

@@ -19,7 +19,8 @@ static const SettingDefinition definitions[] = {
     {.name = "workers",
         .type = SETTING_LIST,
         .default_value = "",
-        .meaning = "addresses of workers, host:port, separated by commas"},
+        .meaning = "addresses of workers, host:port, or dns:name:port for all that a name stands for; "
+                   "separated by commas"},
     {.name = "worker-token", .type = SETTING_SECRET, .meaning = "shared secret that workers ask for"},
     {.name = "pepper", .type = SETTING_SECRET, .meaning = "secret that hashes of API keys are made with"},
     {.name = "loops",

@@ -1,0 +1,62 @@
+/* How a gateway learns of workers: by address, by name, and what it makes of those that come and go. */
+#include <signal.h>
+#include <time.h>
+
+#include "tests/support/cluster.h"
+#include "tests/support/cmocka_all.h"
+
+/* Polls until the gateway shows `text` among its workers; false after ten seconds. */
+static bool
+await_workers(Cluster *cluster, const char *text)
+{
+    for (int attempt = 0; attempt < 200; attempt++) {
+        AUTO_REST response = {0};
+        cluster_send(cluster, "GET", "/api/v1/workers", NULL, &response);
+        if (strstr(rest_text(&response), text) != NULL) {
+            return true;
+        }
+        (void)nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    }
+    return false;
+}
+
+static void
+a_name_stands_for_all_its_addresses(void **state)
+{
+    Cluster *const cluster = *state;
+    char workers[128];
+    const char *const port = strrchr(cluster->workers[0].address, ':');
+    const char *const arguments[] = {"--listen", "127.0.0.1:0", "--auth", "off", "--database",
+        cluster->conninfo, "--workers", workers, NULL};
+    (void)snprintf(workers, sizeof workers, "dns:localhost%s", port);
+    (void)process_stop(&cluster->gateway, SIGTERM);
+    assert_true(process_start(&cluster->gateway, "sluice-gateway", arguments));
+    assert_true(await_workers(cluster, "\"name\":\"w0\""));
+    assert_true(await_workers(cluster, "\"state\":\"serving\""));
+}
+
+static void
+a_worker_that_dies_is_lost_and_keeps_its_task_when_it_comes_back(void **state)
+{
+    Cluster *const cluster = *state;
+    (void)process_stop(&cluster->workers[1], SIGKILL);
+    assert_true(await_workers(cluster, "\"state\":\"lost\""));
+    assert_true(cluster_restart_worker(cluster, 1));
+    AUTO_REST response = {0};
+    cluster_send(cluster, "GET", "/api/v1/workers", NULL, &response);
+    const char *const first = strstr(rest_text(&response), "\"name\":\"w0\",\"task\":");
+    const char *const second = strstr(rest_text(&response), "\"name\":\"w1\",\"task\":");
+    assert_true(first != NULL && second != NULL);
+    assert_int_not_equal(
+        first[strlen("\"name\":\"w0\",\"task\":")], second[strlen("\"name\":\"w1\",\"task\":")]);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CLUSTER_TEST(a_name_stands_for_all_its_addresses),
+        CLUSTER_TEST(a_worker_that_dies_is_lost_and_keeps_its_task_when_it_comes_back),
+    };
+    return cmocka_run_group_tests_name("discovery", tests, NULL, NULL);
+}
