@@ -25,3 +25,6 @@ CFLAGS_coverage := -O0 --coverage
 CFLAGS_fuzz     := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all
 CFLAGS += $(CFLAGS_$(VARIANT)) $(if $(filter asan tsan fuzz,$(VARIANT)),-Wno-error)
 LDFLAGS += $(LDFLAGS_$(VARIANT)) $(filter -fsanitize% --coverage,$(CFLAGS_$(VARIANT)))
+
+# What people start builds on every core, unless they said -j themselves.
+PARALLEL = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))

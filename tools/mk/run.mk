@@ -2,7 +2,8 @@
 export MODEL FILE PORT RUN_ONCE
 run:
 	@tools/install_packages build run
-	@$(MAKE) --no-print-directory -j$$(nproc) VARIANT=release all
+	@$(MAKE) --no-print-directory $(PARALLEL) VARIANT=release all
 	@tools/run_local
 help: ; @sed -n 's/^# \(make.*\)/\1/p' Makefile
-.PHONY: run help
+fresh: ; @tools/fresh
+.PHONY: run help fresh

@@ -27,7 +27,7 @@ $(OUT)/tests/bench/%_bench: $(OUT)/tests/bench/%_bench.c.o $(BENCH_SUPPORT) $(SU
 	@echo "LINK $@"; $(CC) $(LDFLAGS) $(WRAPPED_ALLOCATORS) -o $@ $^ -lcmocka -lcurl $(PACKAGE_LIBS)
 bench: all $(BENCH_PROGRAMS) ; @OUT=$(OUT) tools/with_postgres tools/bench $(BENCH_PROGRAMS)
 
-test: ; @tools/install_packages build test && $(MAKE) --no-print-directory run-tests
+test: ; @tools/install_packages build test && $(MAKE) --no-print-directory $(PARALLEL) run-tests
 run-tests: all $(TEST_PROGRAMS) $(FUZZ_PROGRAMS)
 	@OUT=$(OUT) tools/with_postgres tools/run_tests $(TEST_PROGRAMS) $(FUZZ_PROGRAMS)
 
