@@ -49,6 +49,18 @@ stopper_start(Call *call, Stopper *stopper)
 }
 
 static Status
+read_limits(Call *call, const Config *config, Limits *ret_limits)
+{
+    const Slice *settings = NULL;
+    const size_t count = config_list(config, "limit", &settings);
+    *ret_limits = limits_default();
+    for (size_t index = 0; index < count; index++) {
+        TRY(limits_read(call, settings[index], ret_limits));
+    }
+    return STATUS_OK;
+}
+
+static Status
 serve(Call *call, const Config *config, Stopper *stopper)
 {
     char address[ADDRESS_TEXT_SIZE];
@@ -65,6 +77,7 @@ serve(Call *call, const Config *config, Stopper *stopper)
         .plan_cache_size = (size_t)config_integer(config, "plan-cache"),
     };
     options.worker_count = config_list(config, "workers", &options.workers);
+    TRY(read_limits(call, config, &options.limits));
     TRY(gateway_open(call, &options, &stopper->gateway));
     stopper->grace_ms = (uint32_t)config_integer(config, "grace");
     TRY(stopper_start(call, stopper));

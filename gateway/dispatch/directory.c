@@ -49,6 +49,17 @@ roster_find(const Roster *list, const char *address)
     return NULL;
 }
 
+const WorkerInfo *
+roster_find_name(const Roster *list, Slice name)
+{
+    for (size_t index = 0; index < list->count; index++) {
+        if (slice_equals_string(name, list->workers[index].name)) {
+            return &list->workers[index];
+        }
+    }
+    return NULL;
+}
+
 Roster *
 roster_with_incarnation(const Roster *list, const char *address, Slice incarnation)
 {

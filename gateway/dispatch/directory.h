@@ -46,6 +46,7 @@ void roster_unref(Roster *list); /* NULL is allowed */
 /* The same list, but for one worker's incarnation. NULL without memory. */
 MUST_USE Roster *roster_with_incarnation(const Roster *list, const char *address, Slice incarnation);
 const WorkerInfo *roster_find(const Roster *list, const char *address);
+const WorkerInfo *roster_find_name(const Roster *list, Slice name);
 
 typedef struct Directory Directory;
 

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gateway/dispatch/metrics.h"
 #include "gateway/dispatch/step_internal.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
@@ -123,6 +124,7 @@ step_finish(StepRun *step)
     dispatcher->step_count--;
     StepReport report;
     report_fill(step, &report);
+    metrics_step_end(report.status, report.elapsed_us);
     step->events->on_done(step->context, &report);
     step_free(step);
 }
@@ -258,6 +260,7 @@ step_start(Dispatcher *dispatcher, const StepRequest *request, const StepEvents 
     }
     list_append(&dispatcher->steps, &step->link);
     dispatcher->step_count++;
+    metrics_step_begin();
     step->timer.fire = deadline_passed;
     timer_set(dispatcher->loop, &step->timer, request->deadline_ns + DEADLINE_GRACE_MS * CLOCK_NS_PER_MS);
     step->start.run = start_deferred;

@@ -2,9 +2,10 @@
 
 #include "shared/base/compiler.h"
 
-#define X(limit, value, unit_text, text)                                                                     \
+#define X(limit, value, largest, unit_text, text)                                                            \
     {.name = #limit,                                                                                         \
         .default_value = (value),                                                                            \
+        .maximum = (largest),                                                                                \
         .unit = (unit_text),                                                                                 \
         .meaning = (text),                                                                                   \
         .offset = offsetof(Limits, limit)},
@@ -15,7 +16,7 @@ const size_t limit_table_count = COUNT_OF(limit_table);
 Limits
 limits_default(void)
 {
-#define X(limit, value, unit_text, text) .limit = (value),
+#define X(limit, value, largest, unit_text, text) .limit = (value),
     return (Limits){LIMITS(X)};
 #undef X
 }
@@ -43,4 +44,24 @@ void
 limit_set(Limits *limits, const LimitField *field, uint64_t value)
 {
     memcpy((char *)limits + field->offset, &value, sizeof value);
+}
+
+Status
+limits_read(Call *call, Slice setting, Limits *limits)
+{
+    const size_t equals = slice_find(setting, '=');
+    const Slice name = slice_trim(slice_part(setting, 0, equals));
+    const Slice text = slice_trim(slice_part(setting, equals + 1, setting.size));
+    const LimitField *const field = limit_find(name);
+    uint64_t value = 0;
+    if (field == NULL) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "there is no limit '%.*s'", SLICE_PRINT(name));
+    }
+    if (!slice_to_uint64(text, &value) || value == 0 || value > field->maximum) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT,
+            "the limit %s is set to '%.*s', it can be 1 to %llu %s", field->name, SLICE_PRINT(text),
+            (unsigned long long)field->maximum, field->unit);
+    }
+    limit_set(limits, field, value);
+    return STATUS_OK;
 }

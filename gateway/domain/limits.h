@@ -4,36 +4,36 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "shared/base/slice.h"
+#include "shared/base/call.h"
 
-/*   name, default, unit, meaning */
+/*   name, default, the largest that can be set, unit, meaning */
 #define LIMITS(X)                                                                                            \
-    X(header_bytes, 32768, "bytes", "the header block of a request")                                         \
-    X(uri_bytes, 8192, "bytes", "the request target")                                                        \
-    X(json_depth, 100, "levels", "nesting of a JSON document")                                               \
-    X(json_body_bytes, 67108864, "bytes", "a JSON request body")                                             \
-    X(graph_body_bytes, 2147483648, "bytes", "a graph in any format")                                        \
-    X(inflated_ratio, 100, "times", "what a gzip body may grow to")                                          \
-    X(graph_nodes, 65536, "nodes", "nodes of one graph, its functions included")                             \
-    X(function_depth, 16, "levels", "functions that call functions")                                         \
-    X(tensor_rank, 16, "dimensions", "rank of a tensor")                                                     \
-    X(blob_bytes, 67108864, "bytes", "one stored tensor or graph source")                                    \
-    X(step_feeds, 1024, "tensors", "feeds of one step")                                                      \
-    X(step_fetches, 1024, "tensors", "fetches of one step")                                                  \
-    X(session_slots, 16, "slots", "places that a session's plans may use")                                   \
-    X(name_bytes, 200, "bytes", "the name of a session")                                                     \
-    X(idempotency_key_bytes, 255, "bytes", "an Idempotency-Key")                                             \
-    X(page_size, 1000, "items", "page_size of a list")                                                       \
-    X(step_timeout_ms, 86400000, "milliseconds", "the longest time a step may ask for")                      \
-    X(step_timeout_default_ms, 60000, "milliseconds", "the time of a step that asks for none")               \
-    X(header_timeout_ms, 10000, "milliseconds", "from connecting to the end of the headers")                 \
-    X(body_bytes_per_second, 1024, "bytes/s", "the slowest a body may come")                                 \
-    X(idle_timeout_ms, 60000, "milliseconds", "a connection with nothing under way")                         \
-    X(connections, 10000, "connections", "open connections of one gateway")                                  \
-    X(connections_per_address, 1000, "connections", "open connections of one client address")
+    X(header_bytes, 32768, 49152, "bytes", "the header block of a request")                                  \
+    X(uri_bytes, 8192, 32768, "bytes", "the request target")                                                 \
+    X(json_depth, 100, 100, "levels", "nesting of a JSON document")                                          \
+    X(json_body_bytes, 67108864, 67108864, "bytes", "a JSON request body")                                   \
+    X(graph_body_bytes, 67108864, 67108864, "bytes", "a graph in any format")                                \
+    X(inflated_ratio, 100, 1000, "times", "what a gzip body may grow to")                                    \
+    X(graph_nodes, 65536, 1048576, "nodes", "nodes of one graph, its functions included")                    \
+    X(tensor_rank, 16, 16, "dimensions", "rank of a tensor")                                                 \
+    X(blob_bytes, 67108864, 67108864, "bytes", "one stored tensor or graph source")                          \
+    X(step_feeds, 1024, 16384, "tensors", "feeds of one step")                                               \
+    X(step_fetches, 1024, 16384, "tensors", "fetches of one step")                                           \
+    X(session_slots, 16, 16, "slots", "places that a session's plans may use")                               \
+    X(name_bytes, 200, 200, "bytes", "the name of a session")                                                \
+    X(idempotency_key_bytes, 255, 255, "bytes", "an Idempotency-Key")                                        \
+    X(page_size, 1000, 1000, "items", "page_size of a list")                                                 \
+    X(step_timeout_ms, 86400000, 86400000, "milliseconds", "the longest time a step may ask for")            \
+    X(step_timeout_default_ms, 60000, 86400000, "milliseconds", "the time of a step that asks for none")     \
+    X(header_timeout_ms, 10000, 3600000, "milliseconds", "from connecting to the end of the headers")        \
+    X(body_bytes_per_second, 1024, 1073741824, "bytes/s", "the slowest a body may come")                     \
+    X(body_grace_ms, 10000, 3600000, "milliseconds", "before a body's speed counts")                         \
+    X(idle_timeout_ms, 60000, 3600000, "milliseconds", "a connection with nothing under way")                \
+    X(connections, 10000, 1000000, "connections", "open connections of one gateway")                         \
+    X(connections_per_address, 1000, 1000000, "connections", "open connections of one client address")
 
 typedef struct Limits {
-#define X(name, default_value, unit, meaning) uint64_t name;
+#define X(name, default_value, maximum, unit, meaning) uint64_t name;
     LIMITS(X)
 #undef X
 } Limits;
@@ -42,6 +42,7 @@ typedef struct Limits {
 typedef struct LimitField {
     const char *name;
     uint64_t default_value;
+    uint64_t maximum;
     const char *unit;
     const char *meaning;
     size_t offset;
@@ -58,3 +59,6 @@ uint64_t limit_value(const Limits *limits, const LimitField *field);
 /* NULL when there is no limit of that name. */
 const LimitField *limit_find(Slice name);
 void limit_set(Limits *limits, const LimitField *field, uint64_t value);
+
+/* Sets one limit from "name=value". INVALID_ARGUMENT for an unknown name, 0, or more than the largest. */
+MUST_USE Status limits_read(Call *call, Slice setting, Limits *limits);

@@ -1,34 +1,20 @@
 /* createSession: a new scope for graphs and runs. */
 #include "gateway/services/gateway.h"
 #include "gateway/services/resource_json.h"
+#include "gateway/services/session_body.h"
 #include "gateway/store/sessions.h"
-#include "shared/base/text.h"
-#include "shared/json/document.h"
-
-typedef struct Body {
-    const char *name;
-    Slice options;
-} Body;
 
 static Status
 run(Call *call, const Request *request, Response *response)
 {
-    static const JsonField fields[] = {
-        {.name = "name", .type = JSON_FIELD_STRING, .offset = offsetof(Body, name), .maximum = 200},
-        {.name = "options", .type = JSON_FIELD_RAW, .offset = offsetof(Body, options)},
-    };
-    Body body = {.name = "", .options = SLICE("{}")};
-    PlanOptions options;
+    SessionBody body;
     Session session;
     Store *store = NULL;
-    if (request->body.size > 0) {
-        TRY(json_document_read(call, request->body, fields, COUNT_OF(fields), &body));
-    }
-    TRY(session_options_read(call, body.options, &options));
+    TRY(session_body_read(call, request->body, &request_gateway(request)->limits, &body));
     const Session wanted = {
         .id = {uuid_new()},
-        .name = body.name,
-        .options = text_copy(call->arena, body.options),
+        .name = body.name == NULL ? "" : body.name,
+        .options = body.options == NULL ? "{}" : body.options,
     };
     TRY(request_store(call, request, &store));
     TRY(sessions_create(call, store, request->principal.tenant, &wanted, &session));

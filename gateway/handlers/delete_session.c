@@ -8,11 +8,14 @@ run(Call *call, const Request *request, Response *response)
 {
     Store *store = NULL;
     SessionId id;
-    int64_t version = 0;
+    Session session;
     TRY(session_id_read(call, request, &id));
-    TRY(version_match(call, request, response, false, &version));
     TRY(request_store(call, request, &store));
-    TRY(sessions_delete(call, store, request->principal.tenant, id, version));
+    TRY(sessions_find(call, store, request->principal.tenant, id, &session));
+    TRY(version_match(call, request, response, session.version, false));
+    /* Without If-Match any version will do. */
+    const int64_t version = request_header(request, "If-Match").data == NULL ? 0 : session.version;
+    TRY(version_lost(response, sessions_delete(call, store, request->principal.tenant, id, version)));
     graph_cache_drop(request_gateway(request)->graphs, request->principal.tenant, id);
     response_status(response, 204);
     return STATUS_OK;

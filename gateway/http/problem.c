@@ -7,14 +7,13 @@
 
 const char problem_media_type[] = "application/problem+json";
 
-enum { TYPE_SIZE = 64, HTTP_ERROR_MIN = 400 };
+enum { HTTP_ERROR_MIN = 400 };
 
-/* "NOT_FOUND" names the page "/problems/not-found". */
-static void
-type_write(Status code, char ret_type[TYPE_SIZE])
+void
+problem_slug(Status code, char ret_slug[PROBLEM_SLUG_SIZE])
 {
-    (void)snprintf(ret_type, TYPE_SIZE, "/problems/%s", status_name(code));
-    for (char *letter = ret_type + sizeof "/problems/" - 1; *letter != '\0'; letter++) {
+    (void)snprintf(ret_slug, PROBLEM_SLUG_SIZE, "%s", status_name(code));
+    for (char *letter = ret_slug; *letter != '\0'; letter++) {
         *letter = (char)(*letter == '_' ? '-' : tolower((unsigned char)*letter));
     }
 }
@@ -46,8 +45,10 @@ document_write(const Call *call, int http_status, Slice instance, Buffer *buffer
     const char *const detail = is_internal(error->code)
                                    ? "something went wrong here; the log has it under the request id"
                                    : error->message;
-    char type[TYPE_SIZE];
-    type_write(error->code, type);
+    char slug[PROBLEM_SLUG_SIZE];
+    char type[sizeof "/problems/" + sizeof slug];
+    problem_slug(error->code, slug);
+    (void)snprintf(type, sizeof type, "/problems/%s", slug);
 
     JsonWriter writer = json_writer(buffer);
     json_write_object_begin(&writer);

@@ -12,6 +12,11 @@
 #include "shared/base/buffer.h"
 #include "shared/base/call.h"
 
+enum { PROBLEM_SLUG_SIZE = 32 };
+
+/* "NOT_FOUND" has the page "/problems/not-found". */
+void problem_slug(Status code, char ret_slug[PROBLEM_SLUG_SIZE]);
+
 extern const char problem_media_type[]; /* "application/problem+json" */
 
 /* Replaces the response's body by the problem of call->error. The HTTP status is the one that the response

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gateway/services/metrics.h"
 #include "gateway/services/resolver.h"
 #include "gateway/store/migrate.h"
 #include "gateway/store/workers.h"
@@ -63,6 +64,7 @@ typedef struct TaskJob {
     Gateway *gateway;
     WorkerInfo worker;
     int32_t task;
+    bool is_draining;
 } TaskJob;
 
 static void
@@ -82,6 +84,7 @@ task_find(Job *job, void *context)
                           workers_upsert(&call, store, &seen, &record) == STATUS_OK;
     if (is_found) {
         task_job->task = (int32_t)record.task;
+        task_job->is_draining = record.is_draining;
     } else {
         log_failure(LOG_WARNING, "a worker's task number could not be looked up", &call);
     }
@@ -92,7 +95,9 @@ task_found(Job *job)
 {
     TaskJob *const task_job = (TaskJob *)(void *)job;
     if (task_job->task >= 0 && task_job->gateway->discovery != NULL) {
-        discovery_set_task(task_job->gateway->discovery, task_job->worker.name, task_job->task);
+        Discovery *const discovery = task_job->gateway->discovery;
+        discovery_set_draining(discovery, task_job->worker.name, task_job->is_draining);
+        discovery_set_task(discovery, task_job->worker.name, task_job->task);
     }
     memory_free(task_job);
 }
@@ -157,6 +162,7 @@ static void
 request_log(void *services, const RequestRecord *record)
 {
     (void)services;
+    metrics_count_request(record);
     log_event(LOG_INFO, "request", log_text("request_id", record->request_id),
         log_text("method", record->method),
         log_text("operation", record->operation_id == NULL ? "" : record->operation_id),
@@ -174,6 +180,13 @@ loop_close(GatewayLoop *loop)
     dispatcher_free(loop->dispatcher);
     loop_free(loop->loop);
     memory_free(loop);
+}
+
+/* What one loop may have of what the gateway may have. */
+static uint32_t
+loop_share(uint64_t count, int loop_count)
+{
+    return (uint32_t)((count + (uint64_t)loop_count - 1) / (uint64_t)loop_count);
 }
 
 static Status
@@ -196,6 +209,7 @@ loop_open(Call *call, Gateway *gateway, const GatewayOptions *options, const cha
     if (loop->dispatcher == NULL) {
         return call_fail_memory(call, "a dispatcher");
     }
+    const Limits *const limits = &gateway->limits;
     const HttpOptions http = {
         .handlers = handler_table,
         .services = loop,
@@ -203,6 +217,14 @@ loop_open(Call *call, Gateway *gateway, const GatewayOptions *options, const cha
         .authorize = auth_look_up,
         .authorize_blocking = auth_verify,
         .log = request_log,
+        .target_size_max = limits->uri_bytes,
+        .head_size_max = limits->header_bytes,
+        .connections_max = loop_share(limits->connections, options->loop_count),
+        .connections_per_address_max = (uint32_t)limits->connections_per_address,
+        .head_timeout_ms = (uint32_t)limits->header_timeout_ms,
+        .idle_timeout_ms = (uint32_t)limits->idle_timeout_ms,
+        .body_grace_ms = (uint32_t)limits->body_grace_ms,
+        .body_rate_min = (uint32_t)limits->body_bytes_per_second,
     };
     return http_server_new(call, loop->loop, address, &http, &loop->server);
 }
@@ -265,8 +287,10 @@ open_parts(Call *call, Gateway *gateway, const GatewayOptions *options)
         .on_resolve = name_due,
         .context = gateway,
     };
-    return discovery_start(
-        call, gateway->loops[0]->loop, gateway->directory, &discovery, &gateway->discovery);
+    TRY(discovery_start(
+        call, gateway->loops[0]->loop, gateway->directory, &discovery, &gateway->discovery));
+    metrics_watch(gateway);
+    return worker_marks_start(call, gateway, &gateway->marks);
 }
 
 Status
@@ -276,7 +300,7 @@ gateway_open(Call *call, const GatewayOptions *options, Gateway **ret_gateway)
     if (gateway == NULL) {
         return call_fail_memory(call, "the gateway");
     }
-    gateway->limits = limits_default();
+    gateway->limits = options->limits;
     gateway->conninfo = options->conninfo;
     gateway->is_open = options->is_open;
     gateway->started_ns = clock_monotonic_ns();
@@ -332,6 +356,7 @@ gateway_close(Gateway *gateway)
     if (gateway == NULL) {
         return;
     }
+    worker_marks_stop(gateway->marks);
     discovery_stop(gateway->discovery);
     gateway->discovery = NULL;
     for (int index = 0; index < gateway->loop_count; index++) {
@@ -344,6 +369,8 @@ gateway_close(Gateway *gateway)
         loop_turn(gateway->loops[index]->loop, 0);
         loop_close(gateway->loops[index]);
     }
+    metrics_watch(NULL);
+    worker_marks_free(gateway->marks);
     auth_cache_free(gateway->auth);
     graph_cache_free(gateway->graphs);
     plan_cache_free(gateway->plans);

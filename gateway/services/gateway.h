@@ -17,6 +17,7 @@
 #include "gateway/plan/plan_cache.h"
 #include "gateway/services/auth.h"
 #include "gateway/services/graph_cache.h"
+#include "gateway/services/worker_marks.h"
 #include "gateway/store/connection.h"
 
 enum { GATEWAY_LOOP_COUNT_MAX = 64, STORE_ROLE_COUNT = STORE_ROLE_AUTH + 1 };
@@ -37,6 +38,7 @@ struct Gateway {
     Limits limits;
     Directory *directory;
     Discovery *discovery; /* runs on the first loop */
+    WorkerMarks *marks;
     PlanCache *plans;
     GraphCache *graphs;
     JobPool *jobs;
@@ -68,6 +70,7 @@ request_gateway(const Request *request)
 MUST_USE Status request_store(Call *call, const Request *request, Store **ret_store);
 
 typedef struct GatewayOptions {
+    Limits limits;
     const char *listen;
     int loop_count;
     int job_thread_count;

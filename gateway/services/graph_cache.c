@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "gateway/domain/limits.h"
 #include "gateway/services/graph_import.h"
 #include "gateway/store/blobs.h"
 #include "gateway/store/graphs.h"
@@ -139,6 +138,17 @@ graph_cache_drop(GraphCache *cache, TenantId tenant, SessionId session)
     SessionSnapshot *const dropped = map_remove(cache->sessions, key_of(tenant, session, NULL, key));
     (void)pthread_mutex_unlock(&cache->lock);
     session_snapshot_unref(dropped);
+}
+
+void
+graph_cache_drop_graph(GraphCache *cache, TenantId tenant, SessionId session, GraphId id)
+{
+    unsigned char key[KEY_SIZE];
+    (void)pthread_mutex_lock(&cache->lock);
+    GraphSnapshot *const dropped = map_remove(cache->graphs, key_of(tenant, session, &id, key));
+    cache->byte_size -= dropped == NULL ? 0 : dropped->byte_size;
+    (void)pthread_mutex_unlock(&cache->lock);
+    graph_snapshot_unref(dropped);
 }
 
 /* With the lock held: takes out the least used graphs until `size` more bytes fit. */
@@ -337,7 +347,8 @@ graph_cache_load_graph(
     assert(source != NULL);
     const size_t size = source->size;
     const GraphFormat format = graph_format_find(slice_from_string(stored.media_type), slice_of(NULL, 0));
-    const Status status = graph_import(call, format, source, limits_default().graph_nodes, &graph);
+    /* What was taken once can be run, whatever the limits have become. */
+    const Status status = graph_import(call, format, source, UINT64_MAX, &graph);
     tensor_buffer_unref(source);
     TRY(status);
     GraphSnapshot *const snapshot = graph_snapshot_new(wanted, graph, size);

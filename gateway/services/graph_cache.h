@@ -61,6 +61,9 @@ void graph_cache_put(GraphCache *cache, const GraphSnapshot *identity, Graph *gr
 /* The session has changed or gone. */
 void graph_cache_drop(GraphCache *cache, TenantId tenant, SessionId session);
 
+/* The graph has gone. */
+void graph_cache_drop_graph(GraphCache *cache, TenantId tenant, SessionId session, GraphId id);
+
 void session_snapshot_unref(void *snapshot); /* NULL is allowed; fits arena_defer */
 void graph_snapshot_unref(void *snapshot);
 

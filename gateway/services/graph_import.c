@@ -58,6 +58,16 @@ graph_format_media_type(GraphFormat format)
     return row == NULL ? "application/octet-stream" : row->media_type;
 }
 
+static uint64_t
+count_nodes(const GraphDef *def)
+{
+    uint64_t count = def->node_count;
+    for (size_t index = 0; index < def->function_count; index++) {
+        count += def->functions[index].node_count;
+    }
+    return count;
+}
+
 Status
 graph_import(Call *call, GraphFormat format, TensorBuffer *source, uint64_t node_count_max, Graph **ret_graph)
 {
@@ -67,6 +77,11 @@ graph_import(Call *call, GraphFormat format, TensorBuffer *source, uint64_t node
     }
     AUTO_GRAPH_DEF def = NULL;
     TRY(row->read(call, source, &def));
+    const uint64_t node_count = count_nodes(def);
+    if (node_count > node_count_max) {
+        return call_fail(call, STATUS_OUT_OF_RANGE, "the graph has %llu nodes, the limit graph_nodes is %llu",
+            (unsigned long long)node_count, (unsigned long long)node_count_max);
+    }
     return graph_link(call, def, op_find, (GraphLimits){.node_count_max = node_count_max}, ret_graph);
 }
 

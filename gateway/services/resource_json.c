@@ -2,7 +2,10 @@
 
 #include <stdio.h>
 
+#include "gateway/http/conditional.h"
 #include "shared/base/clock.h"
+
+enum { VERSION_TAG_SIZE = 24 };
 
 /* --- Ids ------------------------------------------------------------------------------------------------ */
 
@@ -35,22 +38,27 @@ step_id_read(Call *call, const Request *request, StepId *ret_id)
     return id_read(call, request, "step", "stp", &ret_id->value);
 }
 
-Status
-version_match(Call *call, const Request *request, Response *response, bool is_required, int64_t *ret_version)
+static void
+version_tag(int64_t version, char ret_tag[VERSION_TAG_SIZE])
 {
-    const Slice tag = request_header(request, "If-Match");
-    if (tag.data == NULL || slice_equals_string(tag, "*")) {
-        *ret_version = 0;
-        return tag.data == NULL && is_required
-                   ? response_fail(call, response, 428, "If-Match is required: send the ETag that was read")
-                   : STATUS_OK;
+    (void)snprintf(ret_tag, VERSION_TAG_SIZE, "%lld", (long long)version);
+}
+
+Status
+version_match(Call *call, const Request *request, Response *response, int64_t version, bool is_required)
+{
+    char tag[VERSION_TAG_SIZE];
+    version_tag(version, tag);
+    return request_match(call, request, response, tag, is_required);
+}
+
+Status
+version_lost(Response *response, Status status)
+{
+    if (status == STATUS_ABORTED) {
+        response_status(response, 412);
     }
-    const bool is_quoted = tag.size >= 2 && tag.data[0] == '"' && tag.data[tag.size - 1] == '"';
-    if (!is_quoted || !slice_to_int64(slice_part(tag, 1, tag.size - 2), ret_version)) {
-        return response_fail(call, response, 412, "If-Match names '%.*s', which is not the present state",
-            SLICE_PRINT(slice_part(tag, 0, 64)));
-    }
-    return STATUS_OK;
+    return status;
 }
 
 /* --- Documents ------------------------------------------------------------------------------------------ */
@@ -87,8 +95,8 @@ session_write_item(JsonWriter *writer, const Session *session)
 void
 session_write(Response *response, const Session *session)
 {
-    char tag[24];
-    (void)snprintf(tag, sizeof tag, "%lld", (long long)session->version);
+    char tag[VERSION_TAG_SIZE];
+    version_tag(session->version, tag);
     JsonWriter writer = json_writer(response_json(response));
     session_write_item(&writer, session);
     response_etag(response, tag);

@@ -13,9 +13,12 @@ MUST_USE Status session_id_read(Call *call, const Request *request, SessionId *r
 MUST_USE Status graph_id_read(Call *call, const Request *request, GraphId *ret_id);
 MUST_USE Status step_id_read(Call *call, const Request *request, StepId *ret_id);
 
-/* The version that If-Match names; 0 when there is none, which is_required refuses with 428. */
+/* Whether If-Match names this version (request_match() of gateway/http/conditional.h). */
 MUST_USE Status version_match(
-    Call *call, const Request *request, Response *response, bool is_required, int64_t *ret_version);
+    Call *call, const Request *request, Response *response, int64_t version, bool is_required);
+
+/* What the store says of a change whose version was matched: ABORTED, for somebody was quicker, is 412. */
+MUST_USE Status version_lost(Response *response, Status status);
 
 /* As the whole body, with its ETag. */
 void session_write(Response *response, const Session *session);

@@ -51,6 +51,11 @@ static const SettingDefinition definitions[] = {
         .type = SETTING_BYTES,
         .default_value = "256MiB",
         .meaning = "memory for compiled plans"},
+    {.name = "limit",
+        .type = SETTING_LIST,
+        .default_value = "",
+        .meaning = "limits other than their defaults, name=value, separated by commas; GET /api/v1/limits "
+                   "shows all"},
     {.name = "grace",
         .type = SETTING_DURATION,
         .default_value = "10s",

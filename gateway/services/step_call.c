@@ -148,6 +148,13 @@ read_feed(StepCall *step, const StepFeedText *text, SignatureFeed *feed, Tensor 
             "feed '%.*s': feeds by reference are not served yet",
             SLICE_PRINT(slice_part(text->name, 0, 128)));
     }
+    const uint64_t rank_max = step->loop->gateway->limits.tensor_rank;
+    if ((uint64_t)ret_tensor->shape.rank > rank_max) {
+        return call_fail(step->call, STATUS_OUT_OF_RANGE,
+            "feed '%.*s' has rank %d, the limit tensor_rank is %llu",
+            SLICE_PRINT(slice_part(text->name, 0, 128)), ret_tensor->shape.rank,
+            (unsigned long long)rank_max);
+    }
     *feed = (SignatureFeed){.name = text->name, .dtype = ret_tensor->dtype, .shape = shape_unknown()};
     return STATUS_OK;
 }

@@ -51,3 +51,10 @@ worker_write(JsonWriter *writer, const WorkerInfo *worker)
     json_write_array_end(writer);
     json_write_object_end(writer);
 }
+
+Status
+worker_not_found(Call *call, Slice name)
+{
+    return call_fail(
+        call, STATUS_NOT_FOUND, "worker '%.*s' does not exist", SLICE_PRINT(slice_part(name, 0, 64)));
+}

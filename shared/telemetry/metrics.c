@@ -57,7 +57,7 @@ cell_sum(const Metric *metric, size_t cell)
 int64_t
 metric_value(const Metric *metric, size_t series)
 {
-    if (metric->kind == METRIC_READ) {
+    if (metric->read != NULL) {
         return metric->read(series);
     }
     if (metric->kind != METRIC_HISTOGRAM) {

@@ -18,7 +18,7 @@
 #include "shared/base/memory.h"
 
 typedef enum MetricKind {
-    METRIC_COUNTER,   /* only grows; the name ends in _total */
+    METRIC_COUNTER,   /* only grows; the name ends in _total. With `read`, somebody else counts */
     METRIC_GAUGE,     /* metric_set() or metric_add(), not both on one metric */
     METRIC_HISTOGRAM, /* metric_observe() */
     METRIC_READ,      /* a gauge that `read` answers when asked */
@@ -47,7 +47,7 @@ typedef struct Metric {
     const int64_t *bounds; /* HISTOGRAM: upper bounds, ascending, in the unit observed */
     size_t bound_count;
     double scale;                   /* observed unit to shown unit: 1e-6 from µs to seconds; 0 means 1 */
-    int64_t (*read)(size_t series); /* READ */
+    int64_t (*read)(size_t series); /* READ; of a COUNTER: instead of the cells */
     int64_t *cells;                 /* METRIC_SHARDS rows of `stride` */
     size_t stride;
 } Metric;

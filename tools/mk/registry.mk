@@ -30,3 +30,16 @@ GENERATED_gateway += $(OUT)/gen/migrations/table.c
 $(OUT)/gen/migrations/table.c: $(MIGRATIONS) tools/embed_migrations
 	@mkdir -p $(@D); tools/embed_migrations $(MIGRATIONS) > $@
 endif
+
+# The contract of the REST API travels inside the gateway, which serves it. openapi.json is the same as
+# openapi.yaml for tools that read no YAML: `make openapi` writes it anew, a test compares.
+OPENAPI := openapi/openapi.yaml openapi/openapi.json
+ifneq ($(wildcard openapi/openapi.yaml),)
+GENERATED_gateway += $(OUT)/gen/openapi/documents.c
+$(OUT)/gen/openapi/documents.c: $(OPENAPI) tools/embed_text
+	@mkdir -p $(@D); tools/embed_text gateway/services/documents.h $(OPENAPI) > $@
+$(OUT)/gen/openapi/openapi.json: openapi/openapi.yaml tools/yaml_to_json
+	@mkdir -p $(@D); tools/yaml_to_json $< > $@
+openapi: ; @tools/yaml_to_json openapi/openapi.yaml > openapi/openapi.json
+.PHONY: openapi
+endif

@@ -1,0 +1,44 @@
+#include "gateway/dispatch/metrics.h"
+
+typedef enum Outcome { SUCCEEDED, FAILED, CANCELLED, TIMED_OUT } Outcome;
+
+static const char *const outcomes[] = {"succeeded", "failed", "cancelled", "timed_out"};
+static const int64_t bounds_us[] = {
+    100, 250, 500, 1000, 2500, 5000, 10000, 25000, 100000, 500000, 2500000, 10000000, 60000000};
+
+METRIC_DEFINE(metric_steps, COUNT_OF(outcomes), .name = "sluice_steps_total", .kind = METRIC_COUNTER,
+    .help = "Steps ended, by outcome.", .labels = {METRIC_LABEL("outcome", outcomes)});
+METRIC_HISTOGRAM_DEFINE(metric_step_seconds, 1, bounds_us, .name = "sluice_step_seconds",
+    .help = "From a step's dispatch to its end, all attempts.", .scale = 1e-6);
+METRIC_DEFINE(metric_steps_running, 1, .name = "sluice_steps_running", .kind = METRIC_GAUGE,
+    .help = "Steps dispatched and not ended.");
+
+static const Metric *const metrics[] = {&metric_steps, &metric_step_seconds, &metric_steps_running};
+
+const MetricTable dispatch_metrics = {.metrics = metrics, .count = COUNT_OF(metrics)};
+
+static Outcome
+outcome_of(Status status)
+{
+    if (status == STATUS_OK) {
+        return SUCCEEDED;
+    }
+    if (status == STATUS_CANCELLED) {
+        return CANCELLED;
+    }
+    return status == STATUS_DEADLINE_EXCEEDED ? TIMED_OUT : FAILED;
+}
+
+void
+metrics_step_begin(void)
+{
+    metric_add(&metric_steps_running, 0, 1);
+}
+
+void
+metrics_step_end(Status status, uint64_t elapsed_us)
+{
+    metric_add(&metric_steps_running, 0, -1);
+    metric_add(&metric_steps, outcome_of(status), 1);
+    metric_observe(&metric_step_seconds, 0, (int64_t)elapsed_us);
+}

@@ -1,0 +1,65 @@
+/* drainWorker: no new steps go to this worker, whichever gateway dispatches them; {"draining": false} takes
+ * the mark back. Running steps end where they are. The mark lies in the database: it outlives us all. */
+#include "gateway/services/gateway.h"
+#include "gateway/services/worker_json.h"
+#include "gateway/store/workers.h"
+#include "shared/base/text.h"
+#include "shared/json/document.h"
+
+typedef struct Body {
+    bool is_draining;
+} Body;
+
+static Status
+write_worker(Call *call, const Request *request, Response *response, bool is_draining)
+{
+    const Slice name = request_parameter(request, "worker");
+    Roster *const roster = directory_take(request_gateway(request)->directory);
+    const WorkerInfo *const found = roster_find_name(roster, name);
+    if (found == NULL) {
+        roster_unref(roster);
+        return worker_not_found(call, name);
+    }
+    /* What discovery will say of it in a moment; a worker that drains by itself does so whatever the mark. */
+    WorkerInfo worker = *found;
+    if (is_draining && worker.state == WORKER_SERVING) {
+        worker.state = WORKER_DRAINING;
+    }
+    JsonWriter writer = json_writer(response_json(response));
+    worker_write(&writer, &worker);
+    roster_unref(roster);
+    return STATUS_OK;
+}
+
+static Status
+run(Call *call, const Request *request, Response *response)
+{
+    static const JsonField fields[] = {
+        {.name = "draining", .type = JSON_FIELD_BOOLEAN, .offset = offsetof(Body, is_draining)},
+    };
+    Body body = {.is_draining = true};
+    Store *store = NULL;
+    const char *const name = text_copy(call->arena, request_parameter(request, "worker"));
+    if (name == NULL) {
+        return call_fail_memory(call, "a worker's name");
+    }
+    if (request->body.size > 0) {
+        TRY(json_document_read(call, request->body, fields, COUNT_OF(fields), &body));
+    }
+    TRY(request_store(call, request, &store));
+    TRY(workers_set_draining(call, store, name, body.is_draining));
+    worker_marks_look(request_gateway(request)->marks);
+    return write_worker(call, request, response, body.is_draining);
+}
+
+static const char *const body_types[] = {"application/json", NULL};
+
+HANDLER(drain_worker) = {
+    .operation_id = "drainWorker",
+    .method = "POST",
+    .path = "/api/v1/workers/{worker}:drain",
+    .access = ACCESS_OPERATOR,
+    .body_size_max = 4096,
+    .body_types = body_types,
+    .run = run,
+};

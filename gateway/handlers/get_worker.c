@@ -1,0 +1,29 @@
+/* getWorker: one worker as discovery last heard of it. */
+#include "gateway/http/exchange.h"
+#include "gateway/services/gateway.h"
+#include "gateway/services/worker_json.h"
+
+static void
+start(Exchange *exchange)
+{
+    const Request *const request = exchange_request(exchange);
+    const Slice name = request_parameter(request, "worker");
+    Roster *const roster = directory_take(request_gateway(request)->directory);
+    const WorkerInfo *const worker = roster_find_name(roster, name);
+    if (worker == NULL) {
+        exchange_fail(exchange, worker_not_found(exchange_call(exchange), name));
+    } else {
+        JsonWriter writer = json_writer(response_json(exchange_response(exchange)));
+        worker_write(&writer, worker);
+        exchange_finish(exchange);
+    }
+    roster_unref(roster);
+}
+
+HANDLER(get_worker) = {
+    .operation_id = "getWorker",
+    .method = "GET",
+    .path = "/api/v1/workers/{worker}",
+    .access = ACCESS_TENANT,
+    .start = start,
+};

@@ -1,0 +1,41 @@
+/* listGraphs: the session's graphs, newest first. */
+#include "gateway/services/gateway.h"
+#include "gateway/services/paging.h"
+#include "gateway/services/resource_json.h"
+#include "gateway/store/graphs.h"
+
+static Status
+run(Call *call, const Request *request, Response *response)
+{
+    const TenantId tenant = request->principal.tenant;
+    Store *store = NULL;
+    SessionId id;
+    Session session;
+    Page page;
+    GraphPage graphs;
+    TRY(session_id_read(call, request, &id));
+    TRY(paging_read(call, request, &page));
+    TRY(request_store(call, request, &store));
+    TRY(sessions_find(call, store, tenant, id, &session));
+    TRY(graphs_list(call, store, tenant, id, &page, &graphs));
+    JsonWriter writer = json_writer(response_json(response));
+    json_write_object_begin(&writer);
+    json_write_name(&writer, "graphs");
+    json_write_array_begin(&writer);
+    for (size_t index = 0; index < graphs.count; index++) {
+        graph_write_item(&writer, &graphs.items[index]);
+    }
+    json_write_array_end(&writer);
+    const Uuid *const last = graphs.has_more ? &graphs.items[graphs.count - 1].id.value : NULL;
+    paging_write_next(call, request, response, &writer, last);
+    json_write_object_end(&writer);
+    return STATUS_OK;
+}
+
+HANDLER(list_graphs) = {
+    .operation_id = "listGraphs",
+    .method = "GET",
+    .path = "/api/v1/sessions/{session}/graphs",
+    .access = ACCESS_TENANT,
+    .run = run,
+};

@@ -1,0 +1,19 @@
+/* openapiJson: the contract of this API for tools that read no YAML. */
+#include "gateway/http/exchange.h"
+#include "gateway/services/documents.h"
+
+static void
+start(Exchange *exchange)
+{
+    response_borrow(exchange_response(exchange), "application/json", slice_from_string(openapi_json), NULL,
+        NULL);
+    exchange_finish(exchange);
+}
+
+HANDLER(openapi_json) = {
+    .operation_id = "openapiJson",
+    .method = "GET",
+    .path = "/openapi.json",
+    .access = ACCESS_PUBLIC,
+    .start = start,
+};

@@ -1,0 +1,39 @@
+/* updateSession: another name, other options, of the session that the client has read: If-Match is required.
+ * A member that is absent stays; options are replaced as a whole. */
+#include "gateway/services/gateway.h"
+#include "gateway/services/resource_json.h"
+#include "gateway/services/session_body.h"
+#include "gateway/store/sessions.h"
+
+static Status
+run(Call *call, const Request *request, Response *response)
+{
+    const TenantId tenant = request->principal.tenant;
+    Store *store = NULL;
+    SessionId id;
+    SessionBody body;
+    Session session;
+    TRY(session_id_read(call, request, &id));
+    TRY(session_body_read(call, request->body, &request_gateway(request)->limits, &body));
+    TRY(request_store(call, request, &store));
+    TRY(sessions_find(call, store, tenant, id, &session));
+    const Session wanted = {
+        .id = id, .name = body.name, .options = body.options, .version = session.version};
+    TRY(version_match(call, request, response, session.version, true));
+    TRY(version_lost(response, sessions_update(call, store, tenant, &wanted, &session)));
+    graph_cache_drop(request_gateway(request)->graphs, tenant, id);
+    session_write(response, &session);
+    return STATUS_OK;
+}
+
+static const char *const body_types[] = {"application/json", NULL};
+
+HANDLER(update_session) = {
+    .operation_id = "updateSession",
+    .method = "PATCH",
+    .path = "/api/v1/sessions/{session}",
+    .access = ACCESS_TENANT,
+    .body_size_max = (size_t)64 << 10,
+    .body_types = body_types,
+    .run = run,
+};
