@@ -40,6 +40,7 @@ $(OUT)/gen/openapi/documents.c: $(OPENAPI) tools/embed_text
 	@mkdir -p $(@D); tools/embed_text gateway/services/documents.h $(OPENAPI) > $@
 $(OUT)/gen/openapi/openapi.json: openapi/openapi.yaml tools/yaml_to_json
 	@mkdir -p $(@D); tools/yaml_to_json $< > $@
+$(OUT)/tests/contract/openapi_test: | $(OUT)/gen/openapi/openapi.json
 openapi: ; @tools/yaml_to_json openapi/openapi.yaml > openapi/openapi.json
 .PHONY: openapi
 endif
