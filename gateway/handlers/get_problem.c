@@ -11,8 +11,9 @@ static const char *const pages[] = {
                          "that waited for it hung up. Nothing more will happen.",
     [STATUS_UNKNOWN] = "The database was lost while a change was being committed: it may have happened. Read "
                        "the resource back before trying again, or use an Idempotency-Key.",
-    [STATUS_INVALID_ARGUMENT] = "The request cannot be understood or contradicts itself. `errors` says where, "
-                                "with JSON pointers. The same request will fail again.",
+    [STATUS_INVALID_ARGUMENT] =
+        "The request cannot be understood or contradicts itself. `errors` says where, "
+        "with JSON pointers. The same request will fail again.",
     [STATUS_DEADLINE_EXCEEDED] = "The time of the request or the step ended first. A step may ask for more "
                                  "with options.timeout_ms; `Prefer: respond-async` does not wait at all.",
     [STATUS_NOT_FOUND] = "There is no such resource, or it belongs to another tenant.",

@@ -1,12 +1,11 @@
 /* metrics: the gateway's numbers in Prometheus' text format. No tenant is named in them. */
-#include "gateway/http/exchange.h"
 #include "gateway/services/metrics.h"
+#include "gateway/http/exchange.h"
 
 static void
 start(Exchange *exchange)
 {
-    metrics_write_all(
-        response_body(exchange_response(exchange), "text/plain; version=0.0.4; charset=utf-8"));
+    metrics_write_all(response_body(exchange_response(exchange), "text/plain; version=0.0.4; charset=utf-8"));
     exchange_finish(exchange);
 }
 

@@ -5,8 +5,8 @@
 static void
 start(Exchange *exchange)
 {
-    response_borrow(exchange_response(exchange), "application/json", slice_from_string(openapi_json), NULL,
-        NULL);
+    response_borrow(
+        exchange_response(exchange), "application/json", slice_from_string(openapi_json), NULL, NULL);
     exchange_finish(exchange);
 }
 

@@ -5,8 +5,8 @@
 static void
 start(Exchange *exchange)
 {
-    response_borrow(exchange_response(exchange), "application/yaml", slice_from_string(openapi_yaml), NULL,
-        NULL);
+    response_borrow(
+        exchange_response(exchange), "application/yaml", slice_from_string(openapi_yaml), NULL, NULL);
     exchange_finish(exchange);
 }
 

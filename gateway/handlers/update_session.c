@@ -17,8 +17,7 @@ run(Call *call, const Request *request, Response *response)
     TRY(session_body_read(call, request->body, &request_gateway(request)->limits, &body));
     TRY(request_store(call, request, &store));
     TRY(sessions_find(call, store, tenant, id, &session));
-    const Session wanted = {
-        .id = id, .name = body.name, .options = body.options, .version = session.version};
+    const Session wanted = {.id = id, .name = body.name, .options = body.options, .version = session.version};
     TRY(version_match(call, request, response, session.version, true));
     TRY(version_lost(response, sessions_update(call, store, tenant, &wanted, &session)));
     graph_cache_drop(request_gateway(request)->graphs, tenant, id);

@@ -287,8 +287,7 @@ open_parts(Call *call, Gateway *gateway, const GatewayOptions *options)
         .on_resolve = name_due,
         .context = gateway,
     };
-    TRY(discovery_start(
-        call, gateway->loops[0]->loop, gateway->directory, &discovery, &gateway->discovery));
+    TRY(discovery_start(call, gateway->loops[0]->loop, gateway->directory, &discovery, &gateway->discovery));
     metrics_watch(gateway);
     return worker_marks_start(call, gateway, &gateway->marks);
 }

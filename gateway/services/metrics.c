@@ -19,7 +19,8 @@ metrics_watch(const Gateway *gateway)
     __atomic_store_n(&watched, gateway, __ATOMIC_RELEASE);
 }
 
-/* --- Requests --------------------------------------------------------------------------------------------- */
+/* --- Requests ---------------------------------------------------------------------------------------------
+ */
 
 /* Operations are the handlers linked in; the last value stands for requests without a route. */
 enum { OPERATIONS_MAX = 96, OPERATION_NONE = OPERATIONS_MAX - 1, CLASS_COUNT = 6 };
@@ -60,12 +61,13 @@ void
 metrics_count_request(const RequestRecord *record)
 {
     const size_t class = record->is_hang_up ? 0 : (size_t)(record->http_status / 100) % CLASS_COUNT;
-    metric_add(&metric_requests,
-        metric_series(&metric_requests, operation_index(record->operation_id), class), 1);
+    metric_add(
+        &metric_requests, metric_series(&metric_requests, operation_index(record->operation_id), class), 1);
     metric_observe(&metric_request_seconds, 0, (int64_t)(record->duration_ns / CLOCK_NS_PER_US));
 }
 
-/* --- Workers and caches ------------------------------------------------------------------------------------ */
+/* --- Workers and caches ------------------------------------------------------------------------------------
+ */
 
 static const char *const worker_states[] = {"serving", "draining", "lost"};
 

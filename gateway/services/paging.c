@@ -29,7 +29,6 @@ paging_write_next(
     Call *call, const Request *request, Response *response, JsonWriter *writer, const Uuid *last)
 {
     const char *const token =
-        last == NULL ? ""
-                     : page_token(call, request, response, slice_of(last->bytes, sizeof last->bytes));
+        last == NULL ? "" : page_token(call, request, response, slice_of(last->bytes, sizeof last->bytes));
     json_member_string(writer, "next_page_token", token);
 }
