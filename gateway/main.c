@@ -75,6 +75,10 @@ serve(Call *call, const Config *config, Stopper *stopper)
         .tensor_size_max = (size_t)config_integer(config, "tensor-size-max"),
         .graph_cache_size = (size_t)config_integer(config, "graph-cache"),
         .plan_cache_size = (size_t)config_integer(config, "plan-cache"),
+        .record_ring_size = (size_t)config_integer(config, "record-buffer"),
+        .queue_slot_count = (size_t)config_integer(config, "queue-slots"),
+        .queue_lease_ms = (uint64_t)config_integer(config, "queue-lease"),
+        .history_days = (int)config_integer(config, "history-days"),
     };
     options.worker_count = config_list(config, "workers", &options.workers);
     TRY(read_limits(call, config, &options.limits));

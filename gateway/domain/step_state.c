@@ -67,6 +67,18 @@ step_state_may_move(StepState from, StepState to)
     return moves[from][to];
 }
 
+StepState
+step_state_of(Status outcome)
+{
+    if (outcome == STATUS_OK) {
+        return STEP_SUCCEEDED;
+    }
+    if (outcome == STATUS_CANCELLED) {
+        return STEP_CANCELLED;
+    }
+    return outcome == STATUS_DEADLINE_EXCEEDED ? STEP_EXPIRED : STEP_FAILED;
+}
+
 Status
 step_state_move(Call *call, StepState *state, StepState to)
 {

@@ -35,5 +35,8 @@ bool step_state_is_initial(StepState state);
 bool step_state_is_ended(StepState state);
 bool step_state_may_move(StepState from, StepState to);
 
+/* The end that a run with this outcome comes to. */
+StepState step_state_of(Status outcome);
+
 /* The one function that moves a state. FAILED_PRECONDITION names both when there is no such move. */
 MUST_USE Status step_state_move(Call *call, StepState *state, StepState to);

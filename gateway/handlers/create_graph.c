@@ -3,6 +3,7 @@
 
 #include "gateway/services/gateway.h"
 #include "gateway/services/graph_import.h"
+#include "gateway/services/idempotent.h"
 #include "gateway/services/resource_json.h"
 #include "gateway/store/blobs.h"
 #include "gateway/store/graphs.h"
@@ -21,20 +22,33 @@ source_copy(Call *call, Slice bytes, TensorBuffer **ret_source)
     return STATUS_OK;
 }
 
+typedef struct NewGraph {
+    const StoredGraph *wanted;
+    StoredGraph stored;
+    bool is_new;
+} NewGraph;
+
 static Status
-store_graph(
-    Call *call, const Request *request, const StoredGraph *wanted, StoredGraph *ret_graph, bool *ret_is_new)
+put_graph(Call *call, const Request *request, Store *store, NewGraph *graph)
+{
+    const TenantId tenant = request->principal.tenant;
+    TRY(blobs_put(call, store, tenant, &graph->wanted->source, request->body));
+    return graphs_create(call, store, tenant, graph->wanted, &graph->stored, &graph->is_new);
+}
+
+/* In the transaction of the request's idempotency key, or in one of its own. */
+static Status
+store_graph(Call *call, const Request *request, NewGraph *graph)
 {
     Store *store = NULL;
     TRY(request_store(call, request, &store));
-    const TenantId tenant = request->principal.tenant;
-    TRY(store_begin(call, store, tenant));
+    if (store_is_in_transaction(store)) {
+        return put_graph(call, request, store, graph);
+    }
+    TRY(store_begin(call, store, request->principal.tenant));
     AUTO_TRANSACTION transaction = store;
-    TRY(blobs_put(call, store, tenant, &wanted->source, request->body));
-    TRY(graphs_create(call, store, tenant, wanted, ret_graph, ret_is_new));
-    TRY(store_commit(call, store));
-    transaction = NULL;
-    return STATUS_OK;
+    TRY(put_graph(call, request, store, graph));
+    return store_commit(call, TAKE(transaction));
 }
 
 static Status
@@ -49,14 +63,12 @@ import(Call *call, const Request *request, GraphFormat format, Graph **ret_graph
 }
 
 static Status
-run(Call *call, const Request *request, Response *response)
+create(Call *call, const Request *request, Response *response)
 {
     const GraphFormat format = graph_format_find(request->media_type, request_query(request, "format"));
     SessionId session;
     AUTO_GRAPH graph = NULL;
     AUTO_BUFFER summary = {0};
-    StoredGraph stored;
-    bool is_new = false;
     TRY(session_id_read(call, request, &session));
     if (format == GRAPH_FORMAT_UNKNOWN) {
         return response_fail(call, response, 415,
@@ -78,14 +90,21 @@ run(Call *call, const Request *request, Response *response)
     }
     sha256(request->body, &wanted.source);
     wanted.digest = wanted.source;
-    TRY(store_graph(call, request, &wanted, &stored, &is_new));
-    const GraphSnapshot identity = {.tenant = request->principal.tenant, .session = session, .id = stored.id};
+    NewGraph made = {.wanted = &wanted};
+    TRY(store_graph(call, request, &made));
+    const GraphSnapshot identity = {.tenant = request->principal.tenant, .session = session, .id = made.stored.id};
     graph_cache_put(request_gateway(request)->graphs, &identity, graph, request->body.size);
     graph_cache_drop(request_gateway(request)->graphs, request->principal.tenant, session);
-    response_status(response, is_new ? 201 : 200);
-    graph_write(response, &stored);
-    graph_write_location(response, &stored);
+    response_status(response, made.is_new ? 201 : 200);
+    graph_write(response, &made.stored);
+    graph_write_location(response, &made.stored);
     return STATUS_OK;
+}
+
+static Status
+run(Call *call, const Request *request, Response *response)
+{
+    return idempotent_run(call, request, response, create);
 }
 
 HANDLER(create_graph) = {

@@ -1,11 +1,12 @@
 /* createSession: a new scope for graphs and runs. */
 #include "gateway/services/gateway.h"
+#include "gateway/services/idempotent.h"
 #include "gateway/services/resource_json.h"
 #include "gateway/services/session_body.h"
 #include "gateway/store/sessions.h"
 
 static Status
-run(Call *call, const Request *request, Response *response)
+create(Call *call, const Request *request, Response *response)
 {
     SessionBody body;
     Session session;
@@ -24,6 +25,12 @@ run(Call *call, const Request *request, Response *response)
     response_header_format(response, "Location", "/api/v1/sessions/%s", id);
     session_write(response, &session);
     return STATUS_OK;
+}
+
+static Status
+run(Call *call, const Request *request, Response *response)
+{
+    return idempotent_run(call, request, response, create);
 }
 
 static const char *const body_types[] = {"application/json", NULL};

@@ -1,13 +1,15 @@
 /* createStep: runs a step and answers with its result.
  *
  * Happy path: start() prepares on the loop from the caches → step_start() dispatches → outputs are kept, or
- * sent as they come (step_reply.h) → step_done() writes the rest. On a miss, or with a large body, preparing
- * goes to a job thread first.
+ * sent as they come (step_reply.h) → step_done() puts the record into its ring (step_record.h) → the rest of
+ * the reply is written. On a miss, or with a large body, preparing goes to a job thread first, as does all
+ * that is to be committed before it runs (step_promise.h).
  *
  * Failures: whatever stage fails ends the exchange with its Status; a client that hangs up cancels the step
  * on every worker. */
 #include "gateway/services/step_call.h"
-
+#include "gateway/services/step_json.h"
+#include "gateway/services/step_record.h"
 #include "shared/base/clock.h"
 
 enum { LOOP_BODY_SIZE_MAX = 256 * 1024, BODY_SIZE_MAX = 64 << 20 };
@@ -24,8 +26,9 @@ static void
 step_done(void *context, const StepReport *report)
 {
     StepCall *const step = context;
-    step->run = NULL;
-    step_reply_end(step, report);
+    step->running.run = NULL;
+    list_remove(&step->running.link);
+    step_record_end(step, report);
 }
 
 static void
@@ -33,8 +36,8 @@ client_gone(Exchange *exchange, void *owner)
 {
     (void)exchange;
     StepCall *const step = owner;
-    if (step->run != NULL) {
-        step_cancel(step->run);
+    if (step->running.run != NULL) {
+        step_cancel(step->running.run);
     }
 }
 
@@ -44,40 +47,35 @@ run(StepCall *step)
     static const StepEvents events = {.on_output = step_output, .on_done = step_done};
     char tenant[UUID_TEXT_SIZE];
     char session[ID_TEXT_SIZE];
-    uuid_to_text(step->tenant.value, tenant);
-    id_to_text("ses", step->session_id.value, session);
-    const uint64_t deadline_ns = clock_monotonic_ns() + step->body.timeout_ms * CLOCK_NS_PER_MS;
-    const StepRequest request = {
-        .id = step->id,
-        .plan = step->plan,
-        .feeds = step->feeds,
-        .feed_count = step->body.feed_count,
-        .tenant = tenant,
-        .session = session,
-        .request_id = step->call->request_id,
-        .deadline_ns = deadline_ns,
-        .is_pure = step->plan->is_pure || step->body.is_idempotent,
-        .has_trace = step->body.has_trace,
-    };
-    char id[ID_TEXT_SIZE];
-    id_to_text("stp", step->id.value, id);
-    response_header_format(
-        exchange_response(step->exchange), "Location", "/api/v1/sessions/%s/steps/%s", session, id);
+    char path[STEP_PATH_SIZE];
+    StepRequest request;
+    step_call_describe(step, tenant, session, &request);
+    request.deadline_ns = clock_monotonic_ns() + step->body.timeout_ms * CLOCK_NS_PER_MS;
+    step_path(step->session_id, step->id, path);
+    response_header(exchange_response(step->exchange), "Location", path);
     /* The step's deadline is the request's, and its report must still be written. */
     enum { REPLY_GRACE_MS = 1000 };
-    exchange_deadline(step->exchange, deadline_ns + REPLY_GRACE_MS * CLOCK_NS_PER_MS);
-    step->run = step_start(step->loop->dispatcher, &request, &events, step);
-    if (step->run == NULL) {
+    exchange_deadline(step->exchange, request.deadline_ns + REPLY_GRACE_MS * CLOCK_NS_PER_MS);
+    step->running = (RunningStep){
+        .hold = {.tenant = step->tenant, .id = step->id, .fence = step->promise.hold.fence},
+        .session = step->session_id,
+        .graph = step->graph->id,
+        .started_us = step->received_us,
+        .run = step_start(step->loop->dispatcher, &request, &events, step),
+    };
+    if (step->running.run == NULL) {
+        queue_runner_forget(step->loop->gateway->queue, &step->running.hold);
         exchange_fail(step->exchange, call_fail_memory(step->call, "a step"));
         return;
     }
+    running_steps_add(&step->loop->running, &step->running);
     exchange_on_cancel(step->exchange, client_gone, step);
 }
 
 static void
 dispatch(StepCall *step)
 {
-    const Status status = step_reply_choose(step);
+    const Status status = step->reply.form == NULL ? step_reply_choose(step) : STATUS_OK;
     if (status != STATUS_OK) {
         exchange_fail(step->exchange, status);
     } else {
@@ -93,16 +91,22 @@ prepare_on_job(Call *call, void *job_context, void *owner)
     (void)call;
     StepCall *const step = owner;
     bool needs_job = false;
-    return step_call_prepare(step, exchange_request(step->exchange)->body, job_context, &needs_job);
+    const Slice body = exchange_request(step->exchange)->body;
+    TRY(step_call_read(step, body));
+    return step_promise_is_asked(step) ? step_promise_make(step, body, job_context)
+                                       : step_call_prepare(step, body, job_context, &needs_job);
 }
 
 static void
 prepared_on_job(Exchange *exchange, Status status, void *owner)
 {
-    if (status == STATUS_OK) {
-        dispatch(owner);
-    } else {
+    const StepCall *const step = owner;
+    if (status != STATUS_OK) {
         exchange_fail(exchange, status);
+    } else if (step->promise.is_answered) {
+        exchange_finish(exchange);
+    } else {
+        dispatch(owner);
     }
 }
 
@@ -115,11 +119,14 @@ prepare(StepCall *step, bool *ret_needs_job)
         return call_fail(step->call, STATUS_NOT_FOUND, "session '%.*s' does not exist",
             SLICE_PRINT(slice_part(session, 0, 64)));
     }
-    if (request->body.size > LOOP_BODY_SIZE_MAX) {
+    TRY(step_promise_read(step));
+    if (request->body.size > LOOP_BODY_SIZE_MAX || step_promise_is_asked(step)) {
         *ret_needs_job = true;
         return STATUS_OK;
     }
-    return step_call_prepare(step, request->body, NULL, ret_needs_job);
+    TRY(step_call_prepare(step, request->body, NULL, ret_needs_job));
+    *ret_needs_job = *ret_needs_job || step_promise_is_asked(step);
+    return STATUS_OK;
 }
 
 static void

@@ -2,18 +2,6 @@
 #include "gateway/services/gateway.h"
 #include "gateway/store/migrate.h"
 
-static bool
-has_worker(Directory *directory)
-{
-    Roster *const roster = directory_take(directory);
-    bool is_serving = false;
-    for (size_t index = 0; index < roster->count; index++) {
-        is_serving = is_serving || roster->workers[index].state == WORKER_SERVING;
-    }
-    roster_unref(roster);
-    return is_serving;
-}
-
 static Status
 run(Call *call, const Request *request, Response *response)
 {
@@ -22,7 +10,7 @@ run(Call *call, const Request *request, Response *response)
     const bool is_serving = !__atomic_load_n(&gateway->is_draining, __ATOMIC_ACQUIRE);
     const bool has_database =
         request_store(call, request, &store) == STATUS_OK && migrate_check(call, store) == STATUS_OK;
-    const bool has_workers = has_worker(gateway->directory);
+    const bool has_workers = gateway_has_worker(gateway);
     Buffer *const body = response_body(response, "text/plain");
     buffer_append_format(body, "[%c]serving %s\n", is_serving ? '+' : '-', is_serving ? "ok" : "draining");
     buffer_append_format(

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "gateway/services/metrics.h"
+#include "gateway/services/queued_step.h"
 #include "gateway/services/resolver.h"
 #include "gateway/store/migrate.h"
 #include "gateway/store/workers.h"
@@ -12,7 +13,7 @@
 #include "shared/base/memory.h"
 #include "shared/telemetry/log.h"
 
-enum { CHECK_ARENA_SIZE_MAX = 1 << 20 };
+enum { CHECK_ARENA_SIZE_MAX = 1 << 20, RECORDS_FLUSH_MS = 5000 };
 
 /* --- Job threads ---------------------------------------------------------------------------------------- */
 
@@ -135,14 +136,61 @@ name_due(void *context, size_t entry, Slice name_and_port)
     resolver_ask(&target, entry, name_and_port);
 }
 
-/* --- Loops ---------------------------------------------------------------------------------------------- */
+bool
+gateway_has_worker(const Gateway *gateway)
+{
+    Roster *const roster = directory_take(gateway->directory);
+    bool is_serving = false;
+    for (size_t index = 0; index < roster->count; index++) {
+        is_serving = is_serving || roster->workers[index].state == WORKER_SERVING;
+    }
+    roster_unref(roster);
+    return is_serving;
+}
+
+/* --- The queue --------------------------------------------------------------------------------------------
+ */
+
+static bool
+queue_is_ready(void *context)
+{
+    const Gateway *const gateway = context;
+    return !__atomic_load_n(&gateway->is_draining, __ATOMIC_ACQUIRE) && gateway_has_worker(gateway);
+}
+
+static void
+queue_cancel(void *context, int loop_index, const StepHold *hold)
+{
+    running_steps_cancel(context, loop_index, hold);
+}
+
+static Status
+queue_open(Call *call, Gateway *gateway, const GatewayOptions *options)
+{
+    const QueueRunnerOptions queue = {
+        .conninfo = options->conninfo,
+        .owner = gateway->id,
+        .slot_count = options->queue_slot_count,
+        .lease_ms = options->queue_lease_ms,
+        .history_days = options->history_days,
+        .is_ready = queue_is_ready,
+        .run = queued_step_run,
+        .cancel = queue_cancel,
+        .context = gateway,
+    };
+    return queue_runner_new(call, &queue, &gateway->queue);
+}
+
+/* --- Loops ------------------------------------------------------------------------------------------------
+ */
 
 static void
 drain_check(Timer *timer)
 {
     enum { CHECK_MS = 20 };
     GatewayLoop *const loop = (GatewayLoop *)(void *)((char *)timer - offsetof(GatewayLoop, drained));
-    if (http_server_active(loop->server) == 0 || loop->grace_ms < CHECK_MS) {
+    const size_t active = http_server_active(loop->server) + queue_runner_active(loop->gateway->queue);
+    if (active == 0 || loop->grace_ms < CHECK_MS) {
         loop_stop(loop->loop);
         return;
     }
@@ -176,8 +224,11 @@ request_log(void *services, const RequestRecord *record)
 static void
 loop_close(GatewayLoop *loop)
 {
+    loop->is_closing = true;
     http_server_free(loop->server);
     dispatcher_free(loop->dispatcher);
+    queued_steps_free(loop);
+    buffer_done(&loop->scratch);
     loop_free(loop->loop);
     memory_free(loop);
 }
@@ -196,8 +247,11 @@ loop_open(Call *call, Gateway *gateway, const GatewayOptions *options, const cha
     if (loop == NULL) {
         return call_fail_memory(call, "a loop");
     }
+    loop->index = gateway->loop_count;
     gateway->loops[gateway->loop_count++] = loop;
     loop->gateway = gateway;
+    running_steps_init(&loop->running);
+    list_init(&loop->queued);
     loop->drain.run = drain_begin;
     loop->drained.fire = drain_check;
     TRY(loop_new(call, &loop->loop));
@@ -206,7 +260,8 @@ loop_open(Call *call, Gateway *gateway, const GatewayOptions *options, const cha
         .tensor_size_max = options->tensor_size_max,
     };
     loop->dispatcher = dispatcher_new(loop->loop, gateway->directory, &upstream);
-    if (loop->dispatcher == NULL) {
+    loop->records = recorder_ring(gateway->recorder, loop->loop);
+    if (loop->dispatcher == NULL || loop->records == NULL) {
         return call_fail_memory(call, "a dispatcher");
     }
     const Limits *const limits = &gateway->limits;
@@ -277,8 +332,14 @@ open_parts(Call *call, Gateway *gateway, const GatewayOptions *options)
         .context_free = job_context_free,
         .owner = gateway,
     };
+    const RecorderOptions recorder = {
+        .conninfo = options->conninfo,
+        .ring_size = options->record_ring_size,
+    };
     TRY(job_pool_new(call, &jobs, &gateway->jobs));
+    TRY(recorder_new(call, &recorder, &gateway->recorder));
     TRY(loops_open(call, gateway, options));
+    TRY(queue_open(call, gateway, options));
     const DiscoveryOptions discovery = {
         .addresses = options->workers,
         .address_count = options->worker_count,
@@ -292,6 +353,14 @@ open_parts(Call *call, Gateway *gateway, const GatewayOptions *options)
     return worker_marks_start(call, gateway, &gateway->marks);
 }
 
+static void
+identify(Gateway *gateway)
+{
+    char text[UUID_TEXT_SIZE];
+    uuid_to_text(uuid_new(), text);
+    (void)snprintf(gateway->id, sizeof gateway->id, "gw_%s", text);
+}
+
 Status
 gateway_open(Call *call, const GatewayOptions *options, Gateway **ret_gateway)
 {
@@ -303,6 +372,7 @@ gateway_open(Call *call, const GatewayOptions *options, Gateway **ret_gateway)
     gateway->conninfo = options->conninfo;
     gateway->is_open = options->is_open;
     gateway->started_ns = clock_monotonic_ns();
+    identify(gateway);
     const Status status = open_parts(call, gateway, options);
     if (status != STATUS_OK) {
         gateway_close(gateway);
@@ -349,6 +419,14 @@ gateway_stop(Gateway *gateway, uint32_t grace_ms)
     }
 }
 
+static void
+loops_turn(Gateway *gateway)
+{
+    for (int index = 0; index < gateway->loop_count * 2; index++) {
+        loop_turn(gateway->loops[index % gateway->loop_count]->loop, 0);
+    }
+}
+
 void
 gateway_close(Gateway *gateway)
 {
@@ -358,16 +436,21 @@ gateway_close(Gateway *gateway)
     worker_marks_stop(gateway->marks);
     discovery_stop(gateway->discovery);
     gateway->discovery = NULL;
+    loops_turn(gateway); /* loops that have stopped owe each other answers */
     for (int index = 0; index < gateway->loop_count; index++) {
         http_server_free(gateway->loops[index]->server);
         gateway->loops[index]->server = NULL;
+        gateway->loops[index]->is_closing = true;
     }
+    queue_runner_stop(gateway->queue);
+    recorder_stop(gateway->recorder, RECORDS_FLUSH_MS);
     job_pool_free(gateway->jobs);
+    loops_turn(gateway); /* what the last jobs have posted */
     for (int index = 0; index < gateway->loop_count; index++) {
-        /* What the last jobs have posted. */
-        loop_turn(gateway->loops[index]->loop, 0);
         loop_close(gateway->loops[index]);
     }
+    queue_runner_free(gateway->queue);
+    recorder_free(gateway->recorder);
     metrics_watch(NULL);
     worker_marks_free(gateway->marks);
     auth_cache_free(gateway->auth);

@@ -15,8 +15,11 @@
 #include "gateway/http/job_pool.h"
 #include "gateway/http/server.h"
 #include "gateway/plan/plan_cache.h"
+#include "gateway/queue/recorder.h"
+#include "gateway/queue/runner.h"
 #include "gateway/services/auth.h"
 #include "gateway/services/graph_cache.h"
+#include "gateway/services/running_steps.h"
 #include "gateway/services/worker_marks.h"
 #include "gateway/store/connection.h"
 
@@ -29,6 +32,12 @@ typedef struct GatewayLoop {
     Loop *loop;
     HttpServer *server;
     Dispatcher *dispatcher;
+    int index;
+    RunningSteps running;
+    RecordRing *records;
+    Buffer scratch;  /* for what is written and copied within a callback */
+    ListLink queued; /* QueuedSteps that this loop runs */
+    bool is_closing; /* the loop has stopped; what still ends has no consequences */
     Task drain; /* posted by gateway_stop() */
     Timer drained;
     uint32_t grace_ms;
@@ -43,6 +52,10 @@ struct Gateway {
     GraphCache *graphs;
     JobPool *jobs;
     AuthCache *auth;
+    Recorder *recorder;
+    QueueRunner *queue;
+    unsigned queue_turn;          /* the runner's: which loop gets the next step */
+    char id[UUID_TEXT_SIZE + 3];  /* "gw_…", of this process life */
     const char *conninfo;
     bool is_open;     /* --auth=off: everybody is the tenant `default` */
     bool is_draining; /* atomic */
@@ -56,6 +69,8 @@ typedef struct JobContext {
     const char *conninfo;
     Store *stores[STORE_ROLE_COUNT];
 } JobContext;
+
+bool gateway_has_worker(const Gateway *gateway); /* one that serves, as discovery last heard */
 
 /* The thread's connection under this role. UNAVAILABLE when PostgreSQL cannot be reached. */
 MUST_USE Status job_store(Call *call, JobContext *context, StoreRole role, Store **ret_store);
@@ -83,6 +98,10 @@ typedef struct GatewayOptions {
     size_t tensor_size_max;
     size_t graph_cache_size;
     size_t plan_cache_size;
+    size_t record_ring_size;
+    size_t queue_slot_count;
+    uint64_t queue_lease_ms;
+    int history_days;
 } GatewayOptions;
 
 /* Connects, checks the schema, opens loops and servers, starts polling the workers. */

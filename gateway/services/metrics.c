@@ -1,6 +1,7 @@
 #include "gateway/services/metrics.h"
 
 #include "gateway/dispatch/metrics.h"
+#include "gateway/queue/metrics.h"
 #include "gateway/services/gateway.h"
 #include "shared/base/clock.h"
 #include "shared/telemetry/metrics.h"
@@ -143,6 +144,7 @@ metrics_write_all(Buffer *buffer)
     const MetricTable tables[] = {
         {.metrics = gateway_metrics, .count = COUNT_OF(gateway_metrics)},
         dispatch_metrics,
+        queue_metrics,
     };
     metrics_write(tables, COUNT_OF(tables), buffer);
 }

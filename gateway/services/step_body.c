@@ -143,6 +143,7 @@ read_timeout(Reading *reading)
         json_fault(&reading->scanner, "out of range");
         return false;
     }
+    reading->body.has_timeout = true;
     return true;
 }
 

@@ -8,10 +8,12 @@
 #include "gateway/domain/limits.h"
 #include "shared/base/call.h"
 #include "shared/base/slice.h"
+#include "shared/tensor/tensor.h"
 
 typedef struct StepFeedText {
     Slice name;
     Slice json;
+    Tensor tensor; /* instead of JSON, when its dtype is set; not owned */
 } StepFeedText;
 
 typedef struct StepBody {
@@ -23,6 +25,7 @@ typedef struct StepBody {
     const Slice *targets;
     size_t target_count;
     uint64_t timeout_ms;
+    bool has_timeout; /* it was asked for */
     int64_t priority;
     bool has_trace;
     bool is_durable;    /* the record is written before the step runs */

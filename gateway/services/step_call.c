@@ -21,28 +21,70 @@ step_call_release(void *resource)
     plan_unref(step->plan);
 }
 
+bool
+step_call_init(StepCall *step, GatewayLoop *loop, Call *call)
+{
+    step->loop = loop;
+    step->call = call;
+    step->received_us = clock_wall_us();
+    return arena_defer(call->arena, step_call_release, step) != NULL;
+}
+
 StepCall *
 step_call_new(Exchange *exchange)
 {
     const Request *const request = exchange_request(exchange);
     Call *const call = exchange_call(exchange);
     StepCall *const step = arena_alloc(call->arena, sizeof *step);
-    if (step == NULL || arena_defer(call->arena, step_call_release, step) == NULL) {
+    if (step == NULL || !step_call_init(step, request->services, call)) {
         return NULL;
     }
     step->exchange = exchange;
-    step->loop = request->services;
-    step->call = call;
     step->tenant = request->principal.tenant;
-    step->id = (StepId){uuid_new()};
-    step->received_us = clock_wall_us();
+    step->id = step_id_new(step->loop->index);
     return step;
 }
 
-/* --- The stages ----------------------------------------------------------------------------------------- */
+static void
+tensor_release(void *resource)
+{
+    tensor_unref(resource);
+}
 
-static Status
-take_body(StepCall *step, Slice json)
+bool
+step_call_keep(StepCall *step, Tensor *tensor)
+{
+    if (arena_defer(step->call->arena, tensor_release, tensor) == NULL) {
+        tensor_unref(tensor);
+        return false;
+    }
+    return true;
+}
+
+void
+step_call_describe(const StepCall *step, char ret_tenant[UUID_TEXT_SIZE], char ret_session[ID_TEXT_SIZE],
+    StepRequest *ret_request)
+{
+    uuid_to_text(step->tenant.value, ret_tenant);
+    id_to_text("ses", step->session_id.value, ret_session);
+    *ret_request = (StepRequest){
+        .id = step->id,
+        .plan = step->plan,
+        .feeds = step->feeds,
+        .feed_count = step->body.feed_count,
+        .tenant = ret_tenant,
+        .session = ret_session,
+        .request_id = step->call->request_id,
+        .is_pure = step->plan->is_pure || step->body.is_idempotent,
+        .has_trace = step->body.has_trace,
+    };
+}
+
+/* --- The stages -------------------------------------------------------------------------------------------
+ */
+
+Status
+step_call_read(StepCall *step, Slice json)
 {
     if (!step->has_body) {
         TRY(step_body_read(step->call, json, &step->loop->gateway->limits, &step->body));
@@ -125,21 +167,32 @@ take_graph(StepCall *step, JobContext *context, bool *ret_needs_job)
     return graph_cache_load_graph(step->call, graphs, store, &wanted, &step->graph);
 }
 
+static Status
+read_feed_text(StepCall *step, const StepFeedText *text, TensorJsonOptions options, Tensor *ret_tensor,
+    Slice *ret_ref)
+{
+    JsonScanner scanner;
+    if (text->tensor.dtype != DTYPE_INVALID) {
+        *ret_tensor = tensor_ref(&text->tensor);
+        return STATUS_OK;
+    }
+    json_scan_begin(&scanner, text->json, (int)step->loop->gateway->limits.json_depth);
+    return tensor_json_read(step->call, &scanner, options, ret_tensor, ret_ref);
+}
+
 /* Reads one feed by the dtype that the graph fixes for it. */
 static Status
 read_feed(StepCall *step, const StepFeedText *text, SignatureFeed *feed, Tensor *ret_tensor)
 {
-    JsonScanner scanner;
     Slice ref = {0};
     Dtype dtype = DTYPE_INVALID;
     Shape shape;
     TRY(plan_describe_feed(step->call, step->graph->graph, text->name, &dtype, &shape));
-    json_scan_begin(&scanner, text->json, (int)step->loop->gateway->limits.json_depth);
     const TensorJsonOptions options = {
         .expected = dtype,
         .byte_size_max = (size_t)step->loop->gateway->limits.json_body_bytes,
     };
-    const Status status = tensor_json_read(step->call, &scanner, options, ret_tensor, &ref);
+    const Status status = read_feed_text(step, text, options, ret_tensor, &ref);
     if (status != STATUS_OK) {
         return call_wrap(step->call, "feed '%.*s'", SLICE_PRINT(slice_part(text->name, 0, 128)));
     }
@@ -222,7 +275,7 @@ Status
 step_call_prepare(StepCall *step, Slice json, JobContext *context, bool *ret_needs_job)
 {
     *ret_needs_job = false;
-    TRY(take_body(step, json));
+    TRY(step_call_read(step, json));
     TRY(take_session(step, context, ret_needs_job));
     if (!*ret_needs_job) {
         TRY(take_graph(step, context, ret_needs_job));

@@ -1,20 +1,23 @@
-/* One synchronous step, from its request to its reply.
+/* One step, from its request to its result: a synchronous one with its exchange, a queued one without.
  *
  * Preparing has one straight line (body → session → graph → feeds → signature → plan) that is walked on the
  * loop with the caches alone and, when one of them misses, once more on a job thread that may load and
  * compile; what is done is not done again.
  *
- * Ownership: a StepCall lives in its exchange's arena, which gives its references back.
+ * Ownership: a StepCall lives in its call's arena, which gives its references back.
  * Threads:   the exchange's: the loop, or the job thread while offloaded. */
 #pragma once
 
 #include "gateway/http/exchange.h"
+#include "gateway/queue/recorder.h"
 #include "gateway/services/gateway.h"
+#include "gateway/services/running_steps.h"
 #include "gateway/services/step_body.h"
 #include "gateway/services/step_reply.h"
+#include "gateway/services/step_promise.h"
 
 typedef struct StepCall {
-    Exchange *exchange;
+    Exchange *exchange; /* NULL for a queued step */
     GatewayLoop *loop;
     Call *call;
     TenantId tenant;
@@ -29,14 +32,30 @@ typedef struct StepCall {
     Plan *plan;
 
     StepId id;
-    StepRun *run;
+    RunningStep running;
     Tensor *outputs;      /* by the plan's fetch */
     uint64_t received_us; /* wall clock */
     StepReply reply;
+
+    StepPromise promise;
+    RecordWait record_wait;
 } StepCall;
 
 /* NULL when memory ends. */
 MUST_USE StepCall *step_call_new(Exchange *exchange);
+
+/* For a step without an exchange: `step` is zeroed memory of call->arena. False when memory ends. */
+MUST_USE bool step_call_init(StepCall *step, GatewayLoop *loop, Call *call);
+
+/* Reads the body, once; step_call_prepare() does it else. */
+MUST_USE Status step_call_read(StepCall *step, Slice json);
+
+/* Gives a tensor back with the step. False when memory ends: it was given back already. */
+MUST_USE bool step_call_keep(StepCall *step, Tensor *tensor);
+
+/* What dispatch is to be asked, but for deadline and attempts. The texts are as large as their types. */
+void step_call_describe(const StepCall *step, char ret_tenant[UUID_TEXT_SIZE],
+    char ret_session[ID_TEXT_SIZE], StepRequest *ret_request);
 
 /* Walks the line as far as it goes. Without a job context (on the loop) *ret_needs_job says that the rest
  * needs one. While the database is gone, what the caches hold goes on serving. Errors are those of each

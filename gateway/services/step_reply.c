@@ -9,6 +9,7 @@
 #include "gateway/domain/step_state.h"
 #include "gateway/http/accept.h"
 #include "gateway/services/step_call.h"
+#include "gateway/services/step_json.h"
 #include "shared/json/writer.h"
 #include "shared/tensor/npy.h"
 #include "shared/tensor/tensor_json.h"
@@ -33,22 +34,6 @@ write_outputs(JsonWriter *writer, const StepCall *step)
 }
 
 static void
-write_partitions(JsonWriter *writer, const StepReport *report)
-{
-    json_write_name(writer, "partitions");
-    json_write_array_begin(writer);
-    for (size_t slot = 0; slot < report->slot_count; slot++) {
-        json_write_object_begin(writer);
-        json_member_uint64(writer, "slot", slot);
-        json_member_int64(writer, "task", report->slots[slot].task);
-        json_member_int64(writer, "elapsed_us", report->slots[slot].stats.elapsed_us);
-        json_member_int64(writer, "nodes", report->slots[slot].stats.node_count);
-        json_write_object_end(writer);
-    }
-    json_write_array_end(writer);
-}
-
-static void
 write_error(JsonWriter *writer, const StepReport *report)
 {
     json_write_name(writer, "error");
@@ -60,12 +45,6 @@ write_error(JsonWriter *writer, const StepReport *report)
     }
     json_member_boolean(writer, "retryable", status_is_retryable(report->status));
     json_write_object_end(writer);
-}
-
-static StepState
-state_of(Status status)
-{
-    return status == STATUS_OK ? STEP_SUCCEEDED : status == STATUS_CANCELLED ? STEP_CANCELLED : STEP_FAILED;
 }
 
 void
@@ -80,10 +59,9 @@ step_reply_write_step(Buffer *buffer, const StepCall *step, const StepReport *re
     json_member_string(&writer, "id", id);
     json_member_string(&writer, "session", session);
     json_member_string(&writer, "graph", step->graph->id_text);
-    json_member_string(&writer, "state", step_state_name(state_of(report->status)));
+    json_member_string(&writer, "state", step_state_name(step_state_of(report->status)));
     json_member_int64(&writer, "attempts", report->attempt);
-    json_member_uint64(&writer, "elapsed_us", report->elapsed_us);
-    write_partitions(&writer, report);
+    step_write_report(&writer, report);
     if (report->status != STATUS_OK) {
         write_error(&writer, report);
     }
@@ -201,7 +179,8 @@ step_reply_choose(StepCall *step)
             "application/vnd.sluice.frames can, and application/x-npy of one fetch",
             SLICE_PRINT(slice_part(accept, 0, 128)));
     }
-    step->reply.form = forms[choice];
+    /* The answer to an idempotency key must be one that can be kept. */
+    step->reply.form = step->promise.key.text == NULL ? forms[choice] : &form_json;
     return fetches_find(step);
 }
 
@@ -212,8 +191,8 @@ stream_drained(HttpStream *stream, void *owner)
 {
     (void)stream;
     StepCall *const step = owner;
-    if (step->run != NULL) {
-        step_resume(step->run);
+    if (step->running.run != NULL) {
+        step_resume(step->running.run);
     }
 }
 
@@ -223,8 +202,8 @@ stream_closed(void *owner, bool is_complete)
     (void)is_complete;
     StepCall *const step = owner;
     step->reply.stream = NULL;
-    if (step->run != NULL) {
-        step_cancel(step->run);
+    if (step->running.run != NULL) {
+        step_cancel(step->running.run);
     }
 }
 
@@ -284,7 +263,7 @@ step_reply_output(StepCall *step, uint32_t fetch, const Tensor *tensor)
         }
     }
     if (reply->stream != NULL && http_stream_queued(reply->stream) > HTTP_STREAM_LOW) {
-        step_pause(step->run);
+        step_pause(step->running.run);
     }
 }
 

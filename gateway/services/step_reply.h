@@ -35,7 +35,7 @@ struct StepReply {
     bool has_begun;          /* the head has been sent */
     bool has_parts;
     char boundary[STEP_BOUNDARY_SIZE];
-    StepReport report; /* of a step whose reply is being written on a job thread */
+    StepReport report; /* of a step whose reply comes later, or is being written on a job thread */
 };
 
 /* Chooses the form by Accept: 406 when none will do. The step has its plan. */
@@ -44,7 +44,7 @@ MUST_USE Status step_reply_choose(StepCall *step);
 /* An output, as StepEvents has it. */
 void step_reply_output(StepCall *step, uint32_t fetch, const Tensor *tensor);
 
-/* The end of the step and of its exchange; step->run is NULL by then. */
+/* The end of the step and of its exchange; step->running.run is NULL by then. */
 void step_reply_end(StepCall *step, const StepReport *report);
 
 /* --- For the forms -------------------------------------------------------------------------------------- */

@@ -188,14 +188,30 @@ void
 cluster_send(
     Cluster *cluster, const char *method, const char *path, const char *body, RestResponse *ret_response)
 {
+    static const char *const none[] = {NULL};
+    cluster_send_with(cluster, method, path, none, body, ret_response);
+}
+
+void
+cluster_send_with(Cluster *cluster, const char *method, const char *path, const char *const *headers,
+    const char *body, RestResponse *ret_response)
+{
+    enum { HEADERS_MAX = 8 };
     char url[CLUSTER_URL_SIZE];
-    const char *const headers[] = {cluster->key, NULL};
+    const char *all[HEADERS_MAX + 1] = {0};
+    size_t count = 0;
+    for (; headers[count] != NULL && count + 1 < HEADERS_MAX; count++) {
+        all[count] = headers[count];
+    }
+    if (cluster->key[0] != '\0') {
+        all[count] = cluster->key;
+    }
     (void)snprintf(url, sizeof url, "http://%s%s", cluster->gateway.address, path);
     const RestRequest request = {
         .method = method,
         .url = url,
         .body = slice_from_string(body),
-        .headers = cluster->key[0] == '\0' ? NULL : headers,
+        .headers = all,
     };
     rest_send(&request, ret_response);
 }

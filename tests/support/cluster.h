@@ -45,6 +45,10 @@ int cluster_worker_running(Cluster *cluster, int index);
 void cluster_send(
     Cluster *cluster, const char *method, const char *path, const char *body, RestResponse *ret_response);
 
+/* The same with more headers ("Name: value", NULL-terminated). */
+void cluster_send_with(Cluster *cluster, const char *method, const char *path, const char *const *headers,
+    const char *body, RestResponse *ret_response);
+
 /* Makes a session with these options (JSON) and a graph in it (GraphDef JSON); fails the test when refused.
  */
 void cluster_session(Cluster *cluster, const char *options);

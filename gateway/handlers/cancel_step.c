@@ -1,0 +1,31 @@
+/* cancelStep: a queued step never runs then; one that runs is stopped on its workers; one that has ended stays
+ * as it is. The answer is the step as it is then. */
+#include "gateway/services/step_find.h"
+#include "gateway/services/step_json.h"
+
+static Status
+answer(Call *call, Store *store, const StepLookup *lookup)
+{
+    StepRecord step;
+    TRY(step_find_stored(call, store, lookup, &step));
+    if (!step_state_is_ended(step.state)) {
+        TRY(steps_cancel(call, store, step.tenant, step.id, &step));
+        queue_runner_wake_beat(lookup->inquiry.home->gateway->queue);
+    }
+    step_write_document(exchange_response(lookup->exchange), &step, NULL);
+    return STATUS_OK;
+}
+
+static void
+start(Exchange *exchange)
+{
+    step_look_up(exchange, true, answer);
+}
+
+HANDLER(cancel_step) = {
+    .operation_id = "cancelStep",
+    .method = "POST",
+    .path = "/api/v1/sessions/{session}/steps/{step}:cancel",
+    .access = ACCESS_TENANT,
+    .start = start,
+};

@@ -1,0 +1,25 @@
+/* listSteps: the steps of one session, newest first. */
+#include "gateway/services/resource_json.h"
+#include "gateway/services/step_page.h"
+
+static Status
+run(Call *call, const Request *request, Response *response)
+{
+    static const char *const names[] = {"state", "page_size", "page_token", NULL};
+    SessionId session;
+    Store *store = NULL;
+    Session found;
+    TRY(session_id_read(call, request, &session));
+    TRY(request_query_allow(call, request, names));
+    TRY(request_store(call, request, &store));
+    TRY(sessions_find(call, store, request->principal.tenant, session, &found));
+    return step_page_answer(call, request, response, session);
+}
+
+HANDLER(list_steps) = {
+    .operation_id = "listSteps",
+    .method = "GET",
+    .path = "/api/v1/sessions/{session}/steps",
+    .access = ACCESS_TENANT,
+    .run = run,
+};

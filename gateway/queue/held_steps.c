@@ -1,0 +1,112 @@
+#include "gateway/queue/held_steps.h"
+
+#include <string.h>
+
+#include "gateway/queue/metrics.h"
+#include "shared/base/memory.h"
+
+void
+held_steps_init(HeldSteps *steps)
+{
+    *steps = (HeldSteps){0};
+    (void)pthread_mutex_init(&steps->lock, NULL);
+}
+
+void
+held_steps_done(HeldSteps *steps)
+{
+    memory_free(steps->items);
+    (void)pthread_mutex_destroy(&steps->lock);
+}
+
+static bool
+has_room(HeldSteps *steps)
+{
+    enum { FIRST = 64 };
+    if (steps->count < steps->capacity) {
+        return true;
+    }
+    const size_t capacity = steps->capacity == 0 ? FIRST : steps->capacity * 2;
+    HeldStep *const items =
+        capacity > HELD_STEPS_MAX ? NULL : memory_resize(steps->items, capacity * sizeof *items);
+    if (items == NULL) {
+        return false;
+    }
+    steps->items = items;
+    steps->capacity = capacity;
+    return true;
+}
+
+bool
+held_steps_add(HeldSteps *steps, const HeldStep *step)
+{
+    (void)pthread_mutex_lock(&steps->lock);
+    const bool is_added = has_room(steps);
+    if (is_added) {
+        steps->items[steps->count++] = *step;
+        steps->claimed_count += step->is_claimed;
+        metric_set(&metric_queue_active, 0, (int64_t)steps->claimed_count);
+    }
+    (void)pthread_mutex_unlock(&steps->lock);
+    return is_added;
+}
+
+static HeldStep *
+find(HeldSteps *steps, const StepHold *hold)
+{
+    for (size_t index = 0; index < steps->count; index++) {
+        const StepHold *const held = &steps->items[index].hold;
+        if (held->fence == hold->fence && uuid_equal(held->id.value, hold->id.value) &&
+            uuid_equal(held->tenant.value, hold->tenant.value)) {
+            return &steps->items[index];
+        }
+    }
+    return NULL;
+}
+
+void
+held_steps_remove(HeldSteps *steps, const StepHold *hold)
+{
+    (void)pthread_mutex_lock(&steps->lock);
+    HeldStep *const step = find(steps, hold);
+    if (step != NULL) {
+        steps->claimed_count -= step->is_claimed;
+        *step = steps->items[--steps->count];
+        metric_set(&metric_queue_active, 0, (int64_t)steps->claimed_count);
+    }
+    (void)pthread_mutex_unlock(&steps->lock);
+}
+
+void
+held_steps_note(HeldSteps *steps, const StepHold *hold, int loop_index, bool may_repeat)
+{
+    (void)pthread_mutex_lock(&steps->lock);
+    HeldStep *const step = find(steps, hold);
+    if (step != NULL) {
+        step->loop_index = loop_index;
+        step->may_repeat = may_repeat;
+    }
+    (void)pthread_mutex_unlock(&steps->lock);
+}
+
+size_t
+held_steps_claimed(HeldSteps *steps)
+{
+    (void)pthread_mutex_lock(&steps->lock);
+    const size_t count = steps->claimed_count;
+    (void)pthread_mutex_unlock(&steps->lock);
+    return count;
+}
+
+HeldStep *
+held_steps_copy(HeldSteps *steps, Arena *arena, size_t *ret_count)
+{
+    (void)pthread_mutex_lock(&steps->lock);
+    HeldStep *const copy = arena_alloc(arena, (steps->count + 1) * sizeof *copy);
+    if (copy != NULL && steps->count > 0) {
+        memcpy(copy, steps->items, steps->count * sizeof *copy);
+    }
+    *ret_count = steps->count;
+    (void)pthread_mutex_unlock(&steps->lock);
+    return copy;
+}

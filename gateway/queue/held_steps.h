@@ -1,0 +1,36 @@
+/* The steps that a gateway holds, by value. Inside gateway/queue.
+ *
+ * Threads: any; one lock. */
+#pragma once
+
+#include <pthread.h>
+
+#include "gateway/store/queue.h"
+
+enum { HELD_STEPS_MAX = 16384 };
+
+typedef struct HeldStep {
+    StepHold hold;
+    int loop_index;
+    bool is_claimed; /* from the queue, not a synchronous one */
+    bool may_repeat;
+} HeldStep;
+
+typedef struct HeldSteps {
+    pthread_mutex_t lock;
+    HeldStep *items;
+    size_t count;
+    size_t capacity;
+    size_t claimed_count;
+} HeldSteps;
+
+void held_steps_init(HeldSteps *steps);
+void held_steps_done(HeldSteps *steps);
+
+MUST_USE bool held_steps_add(HeldSteps *steps, const HeldStep *step); /* false: no memory, or too many */
+void held_steps_remove(HeldSteps *steps, const StepHold *hold);
+void held_steps_note(HeldSteps *steps, const StepHold *hold, int loop_index, bool may_repeat);
+size_t held_steps_claimed(HeldSteps *steps);
+
+/* A copy of all, in the arena; NULL without memory. */
+MUST_USE HeldStep *held_steps_copy(HeldSteps *steps, Arena *arena, size_t *ret_count);

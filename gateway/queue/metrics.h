@@ -1,0 +1,11 @@
+/* Numbers of this module (shared/telemetry/metrics.h). */
+#pragma once
+
+#include "shared/telemetry/metrics.h"
+
+extern const Metric metric_step_records;
+extern const Metric metric_step_records_lost;
+extern const Metric metric_queue_claimed;
+extern const Metric metric_queue_active;
+
+extern const MetricTable queue_metrics;

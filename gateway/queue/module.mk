@@ -1,0 +1,1 @@
+$(call module,gateway/queue,shared/base shared/net shared/telemetry gateway/domain gateway/store)

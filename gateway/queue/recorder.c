@@ -1,0 +1,475 @@
+/* The thread: sleep RECORD_DELAY_MS, or less when a ring is half full or somebody flushes → take a batch out
+ * of the rings → write it → wake the loops that waited for room.
+ *
+ * Failures: a batch that PostgreSQL did not answer for is written again (the statement skips what is there
+ * already); one that it refuses is cut in halves until the record at fault is alone. */
+#include "gateway/queue/recorder.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdalign.h>
+#include <string.h>
+#include <time.h>
+
+#include "gateway/queue/metrics.h"
+#include "gateway/store/history.h"
+#include "shared/base/clock.h"
+#include "shared/base/memory.h"
+#include "shared/base/utf8.h"
+#include "shared/telemetry/log.h"
+
+enum {
+    ARENA_SIZE_MAX = 1 << 20,
+    TRY_MS = 10000,     /* for one batch to be answered */
+    RETRY_MS = 250,     /* after PostgreSQL was found gone */
+    FLUSH_MAX_MS = 1000,
+    RING_SIZE_MIN = 2,
+};
+
+/* One producer, its loop, and one consumer, the thread. */
+struct RecordRing {
+    Task room; /* first: posted by the thread when there is room again */
+    Recorder *recorder;
+    Loop *loop;
+    ListLink waits; /* the loop's */
+    StepRecord **items;
+    size_t size;
+    bool has_waits; /* atomic */
+    bool is_posted; /* atomic: `room` is on its way */
+    alignas(MEMORY_CACHE_LINE) size_t taken; /* atomic, moved by the thread */
+    alignas(MEMORY_CACHE_LINE) size_t put;   /* atomic, moved by the loop */
+};
+
+struct Recorder {
+    const char *conninfo;
+    size_t ring_size;
+    RecordRing *rings[RECORD_RINGS_MAX];
+    size_t ring_count;
+    Store *store; /* the thread's */
+    StepRecord batch[HISTORY_RECORDS_MAX];
+    StepRecord *owned[HISTORY_RECORDS_MAX];
+    pthread_t thread;
+    sem_t wake;
+    uint64_t stop_ns; /* atomic: when to give up; 0: go on */
+    pthread_mutex_t lock;
+    pthread_cond_t is_flushed;
+    uint64_t flush_wanted; /* under the lock, as the next */
+    uint64_t flush_done;
+};
+
+/* --- Records ----------------------------------------------------------------------------------------------
+ */
+
+static size_t
+text_size(const char *text)
+{
+    return text == NULL ? 0 : strlen(text) + 1;
+}
+
+/* What is no UTF-8, such as a message cut within a character, would make the database refuse the batch. */
+static const char *
+take_text(char **room, const char *text)
+{
+    if (text == NULL) {
+        return NULL;
+    }
+    char *const copy = *room;
+    const size_t size = strlen(text);
+    memcpy(copy, text, size + 1);
+    for (size_t index = 0; index < size;) {
+        const size_t character = utf8_character_size(copy + index, copy + size);
+        if (character == 0) {
+            copy[index] = '?';
+        }
+        index += character == 0 ? 1 : character;
+    }
+    *room += size + 1;
+    return copy;
+}
+
+StepRecord *
+record_copy(const StepRecord *record)
+{
+    const size_t size = text_size(record->request) + text_size(record->error_code) +
+                        text_size(record->error_message) + text_size(record->error_node) +
+                        text_size(record->stats);
+    StepRecord *const copy = memory_new(1, sizeof *copy + size);
+    if (copy == NULL) {
+        return NULL;
+    }
+    char *room = (char *)(copy + 1);
+    *copy = *record;
+    copy->request = take_text(&room, record->request);
+    copy->error_code = take_text(&room, record->error_code);
+    copy->error_message = take_text(&room, record->error_message);
+    copy->error_node = take_text(&room, record->error_node);
+    copy->stats = take_text(&room, record->stats);
+    return copy;
+}
+
+void
+recorder_note_lost(void)
+{
+    metric_add(&metric_step_records_lost, 0, 1);
+}
+
+/* --- The ring, as its loop sees it ------------------------------------------------------------------------
+ */
+
+static bool
+ring_put(RecordRing *ring, StepRecord *record)
+{
+    const size_t put = __atomic_load_n(&ring->put, __ATOMIC_RELAXED);
+    const size_t used = put - __atomic_load_n(&ring->taken, __ATOMIC_SEQ_CST);
+    if (used == ring->size) {
+        return false;
+    }
+    ring->items[put & (ring->size - 1)] = record;
+    __atomic_store_n(&ring->put, put + 1, __ATOMIC_RELEASE);
+    if (used + 1 == ring->size / 2) {
+        (void)sem_post(&ring->recorder->wake);
+    }
+    return true;
+}
+
+/* The thread looks at has_waits behind every batch it takes: what was full before the flag was set and has
+ * room after it must be tried here once more. */
+static bool
+ring_put_or_wait(RecordRing *ring, StepRecord *record)
+{
+    if (ring_put(ring, record)) {
+        return true;
+    }
+    __atomic_store_n(&ring->has_waits, true, __ATOMIC_SEQ_CST);
+    return ring_put(ring, record);
+}
+
+bool
+recorder_put(RecordRing *ring, RecordWait *wait)
+{
+    list_init(&wait->link);
+    if (list_is_empty(&ring->waits) && ring_put_or_wait(ring, wait->record)) {
+        wait->record = NULL;
+        return true;
+    }
+    list_append(&ring->waits, &wait->link);
+    return false;
+}
+
+void
+recorder_abandon(RecordRing *ring, RecordWait *wait)
+{
+    (void)ring;
+    list_remove(&wait->link);
+    memory_free(TAKE(wait->record));
+    recorder_note_lost();
+}
+
+static void
+ring_has_room(Task *task)
+{
+    RecordRing *const ring = (RecordRing *)(void *)task;
+    __atomic_store_n(&ring->is_posted, false, __ATOMIC_SEQ_CST);
+    while (!list_is_empty(&ring->waits)) {
+        RecordWait *const wait = LIST_ITEM(list_first(&ring->waits), RecordWait, link);
+        if (!ring_put_or_wait(ring, wait->record)) {
+            return;
+        }
+        list_remove(&wait->link);
+        wait->record = NULL;
+        wait->taken(wait);
+    }
+    __atomic_store_n(&ring->has_waits, false, __ATOMIC_SEQ_CST);
+}
+
+RecordRing *
+recorder_ring(Recorder *recorder, Loop *loop)
+{
+    assert(recorder->ring_count < RECORD_RINGS_MAX);
+    RecordRing *const ring = memory_new_aligned(sizeof *ring);
+    StepRecord **const items = memory_new(recorder->ring_size, sizeof(StepRecord *));
+    if (ring == NULL || items == NULL) {
+        memory_free(ring);
+        memory_free(items);
+        return NULL;
+    }
+    *ring = (RecordRing){
+        .room = {.run = ring_has_room},
+        .recorder = recorder,
+        .loop = loop,
+        .items = items,
+        .size = recorder->ring_size,
+    };
+    list_init(&ring->waits);
+    recorder->rings[recorder->ring_count] = ring;
+    __atomic_store_n(&recorder->ring_count, recorder->ring_count + 1, __ATOMIC_RELEASE);
+    return ring;
+}
+
+/* --- The rings, as the thread sees them -------------------------------------------------------------------
+ */
+
+static size_t
+ring_take(RecordRing *ring, StepRecord **ret_records, size_t count_max)
+{
+    const size_t taken = __atomic_load_n(&ring->taken, __ATOMIC_RELAXED);
+    const size_t there = __atomic_load_n(&ring->put, __ATOMIC_ACQUIRE) - taken;
+    const size_t count = there < count_max ? there : count_max;
+    for (size_t index = 0; index < count; index++) {
+        ret_records[index] = ring->items[(taken + index) & (ring->size - 1)];
+    }
+    __atomic_store_n(&ring->taken, taken + count, __ATOMIC_SEQ_CST);
+    if (count > 0 && __atomic_load_n(&ring->has_waits, __ATOMIC_SEQ_CST) &&
+        !__atomic_exchange_n(&ring->is_posted, true, __ATOMIC_SEQ_CST)) {
+        loop_post(ring->loop, &ring->room);
+    }
+    return count;
+}
+
+static size_t
+take_batch(Recorder *recorder)
+{
+    const size_t ring_count = __atomic_load_n(&recorder->ring_count, __ATOMIC_ACQUIRE);
+    size_t count = 0;
+    for (size_t index = 0; index < ring_count; index++) {
+        count += ring_take(recorder->rings[index], recorder->owned + count, HISTORY_RECORDS_MAX - count);
+    }
+    for (size_t index = 0; index < count; index++) {
+        recorder->batch[index] = *recorder->owned[index];
+    }
+    return count;
+}
+
+/* --- Writing ----------------------------------------------------------------------------------------------
+ */
+
+static void
+wait_for_wake(Recorder *recorder, uint64_t time_ms)
+{
+    const uint64_t end_ns = clock_monotonic_ns() + time_ms * CLOCK_NS_PER_MS;
+    const struct timespec end = {
+        .tv_sec = (time_t)(end_ns / CLOCK_NS_PER_S),
+        .tv_nsec = (long)(end_ns % CLOCK_NS_PER_S),
+    };
+    while (sem_clockwait(&recorder->wake, CLOCK_MONOTONIC, &end) != 0 && errno == EINTR) {
+    }
+    while (sem_trywait(&recorder->wake) == 0) {
+        /* one waking is enough for any number of reasons */
+    }
+}
+
+static bool
+is_overdue(const Recorder *recorder)
+{
+    const uint64_t stop_ns = __atomic_load_n(&recorder->stop_ns, __ATOMIC_ACQUIRE);
+    return stop_ns != 0 && clock_monotonic_ns() >= stop_ns;
+}
+
+static Status
+try_write(Recorder *recorder, Call *call, const StepRecord *records, size_t count)
+{
+    if (recorder->store == NULL) {
+        const StoreOptions options = {.conninfo = recorder->conninfo, .role = STORE_ROLE_QUEUE};
+        TRY(store_open(call, &options, &recorder->store));
+    }
+    return history_record(call, recorder->store, records, count);
+}
+
+static bool
+is_passing(Status status)
+{
+    return status == STATUS_UNAVAILABLE || status == STATUS_UNKNOWN || status == STATUS_DEADLINE_EXCEEDED ||
+           status == STATUS_ABORTED || status == STATUS_RESOURCE_EXHAUSTED;
+}
+
+/* Tries until PostgreSQL has said yes or no; UNAVAILABLE when the recorder must end before. */
+static Status
+write_records(Recorder *recorder, const StepRecord *records, size_t count)
+{
+    AUTO_ARENA arena = arena_new(ARENA_SIZE_MAX);
+    while (arena != NULL) {
+        Call call = {.arena = arena, .deadline_ns = clock_monotonic_ns() + TRY_MS * CLOCK_NS_PER_MS};
+        arena_clear(arena);
+        const Status status = try_write(recorder, &call, records, count);
+        if (status == STATUS_OK || !is_passing(status) || is_overdue(recorder)) {
+            if (status != STATUS_OK && (count == 1 || is_passing(status))) {
+                log_failure(LOG_ERROR, "step records were lost", &call);
+            }
+            return status;
+        }
+        log_failure(LOG_WARNING, "step records wait for the database", &call);
+        wait_for_wake(recorder, RETRY_MS);
+    }
+    return STATUS_RESOURCE_EXHAUSTED;
+}
+
+/* Halves what is refused; a batch of HISTORY_RECORDS_MAX is halved ten times at most. */
+static void
+write_batch(Recorder *recorder, size_t count)
+{
+    struct Part {
+        size_t first;
+        size_t count;
+    } parts[16] = {{0, count}};
+    for (size_t left = 1; left > 0;) {
+        const struct Part part = parts[--left];
+        const Status status = write_records(recorder, recorder->batch + part.first, part.count);
+        if (status == STATUS_OK) {
+            metric_add(&metric_step_records, 0, (int64_t)part.count);
+        } else if (part.count == 1 || is_passing(status)) {
+            metric_add(&metric_step_records_lost, 0, (int64_t)part.count);
+        } else {
+            const size_t half = part.count / 2;
+            parts[left++] = (struct Part){part.first + half, part.count - half};
+            parts[left++] = (struct Part){part.first, half};
+        }
+    }
+}
+
+static void
+write_all(Recorder *recorder)
+{
+    for (size_t count = take_batch(recorder); count > 0; count = take_batch(recorder)) {
+        write_batch(recorder, count);
+        for (size_t index = 0; index < count; index++) {
+            memory_free(recorder->owned[index]);
+        }
+    }
+}
+
+/* --- Flushing ---------------------------------------------------------------------------------------------
+ */
+
+static uint64_t
+flush_asked(Recorder *recorder)
+{
+    (void)pthread_mutex_lock(&recorder->lock);
+    const uint64_t wanted = recorder->flush_wanted;
+    (void)pthread_mutex_unlock(&recorder->lock);
+    return wanted;
+}
+
+static void
+flush_answer(Recorder *recorder, uint64_t wanted)
+{
+    (void)pthread_mutex_lock(&recorder->lock);
+    recorder->flush_done = wanted;
+    (void)pthread_cond_broadcast(&recorder->is_flushed);
+    (void)pthread_mutex_unlock(&recorder->lock);
+}
+
+Status
+recorder_flush(Call *call, Recorder *recorder)
+{
+    const uint64_t now_ns = clock_monotonic_ns();
+    const uint64_t left_ns = call_time_left_ns(call, now_ns);
+    const uint64_t flush_ns = FLUSH_MAX_MS * CLOCK_NS_PER_MS;
+    const uint64_t end_ns = now_ns + (left_ns < flush_ns ? left_ns : flush_ns);
+    const struct timespec end = {
+        .tv_sec = (time_t)(end_ns / CLOCK_NS_PER_S),
+        .tv_nsec = (long)(end_ns % CLOCK_NS_PER_S),
+    };
+    int code = 0;
+    (void)pthread_mutex_lock(&recorder->lock);
+    const uint64_t wanted = ++recorder->flush_wanted;
+    (void)sem_post(&recorder->wake);
+    while (recorder->flush_done < wanted && code != ETIMEDOUT) {
+        code = pthread_cond_timedwait(&recorder->is_flushed, &recorder->lock, &end);
+    }
+    const bool is_flushed = recorder->flush_done >= wanted;
+    (void)pthread_mutex_unlock(&recorder->lock);
+    return is_flushed ? STATUS_OK
+                      : call_fail(call, STATUS_DEADLINE_EXCEEDED,
+                            "the records of the last steps could not be written in time");
+}
+
+/* --- Life -------------------------------------------------------------------------------------------------
+ */
+
+static void *
+run_recorder(void *context)
+{
+    Recorder *const recorder = context;
+    bool is_last = false;
+    while (!is_last) {
+        wait_for_wake(recorder, RECORD_DELAY_MS);
+        /* Read before the rings: what was put before the stop is taken below. */
+        is_last = __atomic_load_n(&recorder->stop_ns, __ATOMIC_ACQUIRE) != 0;
+        const uint64_t wanted = flush_asked(recorder);
+        write_all(recorder);
+        flush_answer(recorder, wanted);
+    }
+    return NULL;
+}
+
+static size_t
+power_of_two(size_t size)
+{
+    size_t power = RING_SIZE_MIN;
+    while (power < size) {
+        power *= 2;
+    }
+    return power;
+}
+
+Status
+recorder_new(Call *call, const RecorderOptions *options, Recorder **ret_recorder)
+{
+    pthread_condattr_t attributes;
+    Recorder *const recorder = memory_new(1, sizeof *recorder);
+    if (recorder == NULL) {
+        return call_fail_memory(call, "the writer of step records");
+    }
+    recorder->conninfo = options->conninfo;
+    recorder->ring_size = power_of_two(options->ring_size);
+    (void)sem_init(&recorder->wake, 0, 0);
+    (void)pthread_mutex_init(&recorder->lock, NULL);
+    (void)pthread_condattr_init(&attributes);
+    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&recorder->is_flushed, &attributes);
+    (void)pthread_condattr_destroy(&attributes);
+    if (pthread_create(&recorder->thread, NULL, run_recorder, recorder) != 0) {
+        memory_free(recorder);
+        return call_fail(call, STATUS_UNAVAILABLE, "no thread could be started");
+    }
+    *ret_recorder = recorder;
+    return STATUS_OK;
+}
+
+static void
+ring_free(RecordRing *ring)
+{
+    assert(list_is_empty(&ring->waits));
+    memory_free(ring->items);
+    memory_free(ring);
+}
+
+void
+recorder_stop(Recorder *recorder, uint64_t time_ms)
+{
+    if (recorder == NULL) {
+        return;
+    }
+    const uint64_t stop_ns = clock_monotonic_ns() + time_ms * CLOCK_NS_PER_MS;
+    __atomic_store_n(&recorder->stop_ns, stop_ns, __ATOMIC_RELEASE);
+    (void)sem_post(&recorder->wake);
+    (void)pthread_join(recorder->thread, NULL);
+}
+
+void
+recorder_free(Recorder *recorder)
+{
+    if (recorder == NULL) {
+        return;
+    }
+    for (size_t index = 0; index < recorder->ring_count; index++) {
+        ring_free(recorder->rings[index]);
+    }
+    store_close(recorder->store);
+    (void)pthread_cond_destroy(&recorder->is_flushed);
+    (void)pthread_mutex_destroy(&recorder->lock);
+    (void)sem_destroy(&recorder->wake);
+    memory_free(recorder);
+}

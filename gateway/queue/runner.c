@@ -1,0 +1,399 @@
+/* A turn of the thread: heartbeat, sweep and upkeep when they are due → claim as many steps as there is room
+ * for → hand each on → wait for a waking, the next due time, or POLL_MS.
+ *
+ * Failures: PostgreSQL gone makes a turn do nothing; leases that ran out meanwhile are found lost at the next
+ * heartbeat, and what ran under them is cancelled. */
+#include "gateway/queue/runner.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <time.h>
+
+#include "gateway/queue/held_steps.h"
+#include "gateway/queue/metrics.h"
+#include "gateway/queue/upkeep.h"
+#include "gateway/store/listener.h"
+#include "shared/base/clock.h"
+#include "shared/base/memory.h"
+#include "shared/telemetry/log.h"
+
+enum {
+    POLL_MS = 500,
+    LISTEN_MS = 250,
+    TURN_MS = 20000, /* for one turn's statements to be answered */
+    CLAIM_BATCH_MAX = 100,
+    ARENA_SIZE_MAX = 64 << 20,
+    SWEEP_PAUSE_MIN_MS = 200,
+    HINT_PAUSE_MS = 400,
+};
+
+struct QueueRunner {
+    QueueRunnerOptions options;
+    HeldSteps held;
+    Store *store;       /* the runner thread's, as the next two */
+    uint64_t beat_ns;   /* when due */
+    uint64_t hint_ns;   /* when a hint may bring the next one */
+    uint64_t sweep_ns;
+    Upkeep upkeep;
+    Store *listener;    /* the listening thread's */
+    pthread_t thread;
+    pthread_t listening;
+    sem_t wake;
+    bool is_beat_wanted; /* atomic */
+    bool is_hinted;      /* atomic: something was queued or is to be cancelled */
+    bool is_stopping;    /* atomic */
+};
+
+/* --- The thread that listens ------------------------------------------------------------------------------
+ */
+
+static Status
+listen_once(QueueRunner *runner, Call *call)
+{
+    bool is_woken = false;
+    if (runner->listener == NULL) {
+        const StoreOptions options = {.conninfo = runner->options.conninfo, .role = STORE_ROLE_QUEUE};
+        TRY(store_open(call, &options, &runner->listener));
+        TRY(listener_begin(call, runner->listener));
+    }
+    TRY(listener_wait(call, runner->listener, LISTEN_MS, &is_woken));
+    if (is_woken) {
+        __atomic_store_n(&runner->is_hinted, true, __ATOMIC_RELEASE);
+        queue_runner_wake(runner);
+    }
+    return STATUS_OK;
+}
+
+static bool
+is_stopping(const QueueRunner *runner)
+{
+    return __atomic_load_n(&runner->is_stopping, __ATOMIC_ACQUIRE);
+}
+
+static void
+pause_listening(void)
+{
+    const struct timespec pause = {.tv_nsec = (long)(LISTEN_MS * CLOCK_NS_PER_MS)};
+    (void)nanosleep(&pause, NULL);
+}
+
+static void *
+run_listener(void *context)
+{
+    QueueRunner *const runner = context;
+    AUTO_ARENA arena = arena_new(1 << 20);
+    while (!is_stopping(runner)) {
+        Call call = {.arena = arena, .deadline_ns = clock_monotonic_ns() + TURN_MS * CLOCK_NS_PER_MS};
+        if (arena == NULL || listen_once(runner, &call) != STATUS_OK) {
+            store_close(TAKE(runner->listener));
+            pause_listening();
+        }
+        arena_clear(arena);
+    }
+    store_close(TAKE(runner->listener));
+    return NULL;
+}
+
+/* --- Leases -----------------------------------------------------------------------------------------------
+ */
+
+/* Lost: nothing that the step still does can change its record. */
+static void
+lose(QueueRunner *runner, const HeldStep *step)
+{
+    char id[ID_TEXT_SIZE];
+    id_to_text("stp", step->hold.id.value, id);
+    log_event(LOG_WARNING, "the lease of a step was lost", log_text("step", id));
+    runner->options.cancel(runner->options.context, step->loop_index, &step->hold);
+}
+
+static Status
+beat(QueueRunner *runner, Call *call)
+{
+    size_t count = 0;
+    const HeldStep *const steps = held_steps_copy(&runner->held, call->arena, &count);
+    StepHold *const holds = arena_alloc(call->arena, (count + 1) * sizeof *holds);
+    StepBeat *const beats = arena_alloc(call->arena, (count + 1) * sizeof *beats);
+    if (steps == NULL || holds == NULL || beats == NULL) {
+        return call_fail_memory(call, "a heartbeat");
+    }
+    if (count == 0) {
+        return STATUS_OK;
+    }
+    for (size_t index = 0; index < count; index++) {
+        holds[index] = steps[index].hold;
+    }
+    TRY(queue_heartbeat(call, runner->store, holds, count, runner->options.lease_ms, beats));
+    for (size_t index = 0; index < count; index++) {
+        if (steps[index].loop_index == QUEUE_NO_LOOP) {
+            continue; /* not running yet; who runs it looks at its state first */
+        }
+        if (!beats[index].is_held) {
+            lose(runner, &steps[index]);
+        } else if (beats[index].is_cancel_requested) {
+            runner->options.cancel(
+                runner->options.context, steps[index].loop_index, &steps[index].hold);
+        }
+    }
+    return STATUS_OK;
+}
+
+/* Most hints are of queued steps: they bring a heartbeat, which learns of cancellations, only now and then.
+ */
+static bool
+is_beat_due(QueueRunner *runner, uint64_t now_ns)
+{
+    if (__atomic_exchange_n(&runner->is_beat_wanted, false, __ATOMIC_ACQ_REL) || now_ns >= runner->beat_ns) {
+        return true;
+    }
+    return now_ns >= runner->hint_ns && __atomic_exchange_n(&runner->is_hinted, false, __ATOMIC_ACQ_REL);
+}
+
+static Status
+keep_leases(QueueRunner *runner, Call *call, uint64_t now_ns)
+{
+    const uint64_t lease_ns = runner->options.lease_ms * CLOCK_NS_PER_MS;
+    if (is_beat_due(runner, now_ns)) {
+        TRY(beat(runner, call));
+        runner->beat_ns = now_ns + lease_ns / 3;
+        runner->hint_ns = now_ns + HINT_PAUSE_MS * CLOCK_NS_PER_MS;
+    }
+    if (now_ns >= runner->sweep_ns) {
+        const uint64_t pause_ns = SWEEP_PAUSE_MIN_MS * CLOCK_NS_PER_MS;
+        uint64_t swept = 0;
+        TRY(queue_sweep(call, runner->store, &swept));
+        runner->sweep_ns = now_ns + (lease_ns / 3 > pause_ns ? lease_ns / 3 : pause_ns);
+    }
+    return STATUS_OK;
+}
+
+/* --- Claims -----------------------------------------------------------------------------------------------
+ */
+
+static void
+give_back(QueueRunner *runner, Call *call, const StepHold *hold)
+{
+    const StepEnd reason = {.state = STEP_QUEUED};
+    StepState state;
+    if (queue_retry(call, runner->store, hold, &reason, false, &state) != STATUS_OK) {
+        log_failure(LOG_WARNING, "a claimed step could not be given back, its lease will run out", call);
+    }
+    held_steps_remove(&runner->held, hold);
+}
+
+static void
+hand_on(QueueRunner *runner, Call *call, const StepRecord *step)
+{
+    const HeldStep held = {
+        .hold = {.tenant = step->tenant, .id = step->id, .fence = step->fence},
+        .loop_index = QUEUE_NO_LOOP,
+        .is_claimed = true,
+        .may_repeat = true,
+    };
+    metric_add(&metric_queue_claimed, 0, 1);
+    if (!held_steps_add(&runner->held, &held) ||
+        !runner->options.run(runner->options.context, step)) {
+        give_back(runner, call, &held.hold);
+    }
+}
+
+/* *ret_is_more: there was room for all that was claimed, and there may be more. */
+static Status
+claim(QueueRunner *runner, Call *call, bool *ret_is_more)
+{
+    const size_t active = held_steps_claimed(&runner->held);
+    const size_t room = active < runner->options.slot_count ? runner->options.slot_count - active : 0;
+    const size_t wanted = room < CLAIM_BATCH_MAX ? room : CLAIM_BATCH_MAX;
+    StepList steps = {0};
+    *ret_is_more = false;
+    if (wanted == 0 || !runner->options.is_ready(runner->options.context)) {
+        return STATUS_OK;
+    }
+    TRY(queue_claim(call, runner->store, runner->options.owner, wanted, runner->options.lease_ms, &steps));
+    for (size_t index = 0; index < steps.count; index++) {
+        hand_on(runner, call, &steps.items[index]);
+    }
+    *ret_is_more = steps.count == CLAIM_BATCH_MAX;
+    return STATUS_OK;
+}
+
+/* --- The runner's thread ----------------------------------------------------------------------------------
+ */
+
+static Status
+turn(QueueRunner *runner, Call *call, bool *ret_is_more)
+{
+    const uint64_t now_ns = clock_monotonic_ns();
+    if (runner->store == NULL) {
+        const StoreOptions options = {.conninfo = runner->options.conninfo, .role = STORE_ROLE_QUEUE};
+        TRY(store_open(call, &options, &runner->store));
+    }
+    TRY(keep_leases(runner, call, now_ns));
+    TRY(upkeep_run(call, &runner->upkeep, runner->store, now_ns));
+    return claim(runner, call, ret_is_more);
+}
+
+static void
+wait_for_wake(QueueRunner *runner)
+{
+    const uint64_t now_ns = clock_monotonic_ns();
+    const uint64_t poll_ns = now_ns + POLL_MS * CLOCK_NS_PER_MS;
+    uint64_t end_ns = runner->beat_ns < runner->sweep_ns ? runner->beat_ns : runner->sweep_ns;
+    end_ns = end_ns < now_ns ? now_ns + SWEEP_PAUSE_MIN_MS * CLOCK_NS_PER_MS : end_ns;
+    end_ns = end_ns < poll_ns ? end_ns : poll_ns;
+    const struct timespec end = {
+        .tv_sec = (time_t)(end_ns / CLOCK_NS_PER_S),
+        .tv_nsec = (long)(end_ns % CLOCK_NS_PER_S),
+    };
+    while (sem_clockwait(&runner->wake, CLOCK_MONOTONIC, &end) != 0 && errno == EINTR) {
+    }
+    while (sem_trywait(&runner->wake) == 0) {
+        /* one turn does for any number of wakings */
+    }
+}
+
+static void *
+run_runner(void *context)
+{
+    QueueRunner *const runner = context;
+    AUTO_ARENA arena = arena_new(ARENA_SIZE_MAX);
+    while (!is_stopping(runner)) {
+        bool is_more = false;
+        Call call = {.arena = arena, .deadline_ns = clock_monotonic_ns() + TURN_MS * CLOCK_NS_PER_MS};
+        if (arena == NULL || turn(runner, &call, &is_more) != STATUS_OK) {
+            log_failure(LOG_WARNING, "the queue cannot be reached", &call);
+            is_more = false;
+        }
+        arena_clear(arena);
+        if (!is_more) {
+            wait_for_wake(runner);
+        }
+    }
+    return NULL;
+}
+
+/* --- What others ask for ----------------------------------------------------------------------------------
+ */
+
+void
+queue_runner_wake(QueueRunner *runner)
+{
+    if (runner != NULL) {
+        (void)sem_post(&runner->wake);
+    }
+}
+
+void
+queue_runner_wake_beat(QueueRunner *runner)
+{
+    if (runner != NULL) {
+        __atomic_store_n(&runner->is_beat_wanted, true, __ATOMIC_RELEASE);
+        (void)sem_post(&runner->wake);
+    }
+}
+
+Status
+queue_runner_hold(Call *call, QueueRunner *runner, const StepHold *hold, int loop_index)
+{
+    const HeldStep step = {.hold = *hold, .loop_index = loop_index};
+    return held_steps_add(&runner->held, &step)
+               ? STATUS_OK
+               : call_fail(call, STATUS_RESOURCE_EXHAUSTED, "the gateway holds too many durable steps");
+}
+
+void
+queue_runner_note(QueueRunner *runner, const StepHold *hold, int loop_index, bool may_repeat)
+{
+    held_steps_note(&runner->held, hold, loop_index, may_repeat);
+}
+
+void
+queue_runner_forget(QueueRunner *runner, const StepHold *hold)
+{
+    held_steps_remove(&runner->held, hold);
+    queue_runner_wake(runner);
+}
+
+size_t
+queue_runner_active(QueueRunner *runner)
+{
+    return runner == NULL ? 0 : held_steps_claimed(&runner->held);
+}
+
+/* --- Life -------------------------------------------------------------------------------------------------
+ */
+
+static Status
+start_threads(Call *call, QueueRunner *runner)
+{
+    if (pthread_create(&runner->thread, NULL, run_runner, runner) != 0) {
+        return call_fail(call, STATUS_UNAVAILABLE, "no thread could be started");
+    }
+    if (pthread_create(&runner->listening, NULL, run_listener, runner) != 0) {
+        __atomic_store_n(&runner->is_stopping, true, __ATOMIC_RELEASE);
+        queue_runner_wake(runner);
+        (void)pthread_join(runner->thread, NULL);
+        return call_fail(call, STATUS_UNAVAILABLE, "no thread could be started");
+    }
+    return STATUS_OK;
+}
+
+Status
+queue_runner_new(Call *call, const QueueRunnerOptions *options, QueueRunner **ret_runner)
+{
+    QueueRunner *const runner = memory_new(1, sizeof *runner);
+    if (runner == NULL) {
+        return call_fail_memory(call, "the queue's runner");
+    }
+    runner->options = *options;
+    runner->upkeep = (Upkeep){.owner = options->owner, .history_days = options->history_days};
+    held_steps_init(&runner->held);
+    (void)sem_init(&runner->wake, 0, 0);
+    const Status status = start_threads(call, runner);
+    if (status != STATUS_OK) {
+        queue_runner_free(runner);
+        return status;
+    }
+    *ret_runner = runner;
+    return STATUS_OK;
+}
+
+static void
+give_all_back(QueueRunner *runner)
+{
+    AUTO_ARENA arena = arena_new(ARENA_SIZE_MAX);
+    Call call = {.arena = arena, .deadline_ns = clock_monotonic_ns() + 2 * CLOCK_NS_PER_S};
+    size_t count = 0;
+    const HeldStep *const steps = arena == NULL ? NULL : held_steps_copy(&runner->held, arena, &count);
+    for (size_t index = 0; steps != NULL && runner->store != NULL && index < count; index++) {
+        if (steps[index].is_claimed && steps[index].may_repeat) {
+            give_back(runner, &call, &steps[index].hold);
+        }
+    }
+}
+
+void
+queue_runner_stop(QueueRunner *runner)
+{
+    if (runner == NULL) {
+        return;
+    }
+    __atomic_store_n(&runner->is_stopping, true, __ATOMIC_RELEASE);
+    queue_runner_wake(runner);
+    (void)pthread_join(runner->thread, NULL);
+    (void)pthread_join(runner->listening, NULL);
+    give_all_back(runner);
+}
+
+void
+queue_runner_free(QueueRunner *runner)
+{
+    if (runner == NULL) {
+        return;
+    }
+    store_close(runner->store);
+    held_steps_done(&runner->held);
+    (void)sem_destroy(&runner->wake);
+    memory_free(runner);
+}

@@ -1,0 +1,227 @@
+#include "gateway/services/step_promise.h"
+
+#include "gateway/http/preferences.h"
+#include "gateway/queue/runner.h"
+#include "gateway/services/step_call.h"
+#include "gateway/services/step_json.h"
+#include "gateway/services/tensor_store.h"
+#include "shared/base/text.h"
+
+enum { KEY_GRACE_MS = 30000, ATTEMPTS_MAX = 3, COMMIT_TRIES = 3 };
+
+Status
+step_promise_read(StepCall *step)
+{
+    const Request *const request = exchange_request(step->exchange);
+    step->promise.is_async = preferences_parse(request_header(request, "Prefer")).responds_async;
+    return idempotent_key_read(step->call, request, &step->promise.key);
+}
+
+bool
+step_promise_is_asked(const StepCall *step)
+{
+    return step->promise.is_async || step->promise.key.text != NULL || step->body.is_durable;
+}
+
+/* --- Making -----------------------------------------------------------------------------------------------
+ */
+
+/* Device-seconds, as the queue charges them until it knows better: the plan counts operations. */
+static double
+estimate_cost(const Plan *plan)
+{
+    enum { OPERATIONS_PER_MS = 10000000 };
+    double milliseconds = 1;
+    for (size_t index = 0; index < plan->slot_count; index++) {
+        milliseconds += plan->slots[index].cost / OPERATIONS_PER_MS;
+    }
+    return milliseconds * 1e-3;
+}
+
+static Status
+describe(StepCall *step, StepNew *ret_step)
+{
+    AUTO_BUFFER request = {0};
+    step_write_request(&request, &step->body, step->graph->id_text);
+    const bool may_repeat = step->plan->is_pure || step->body.is_idempotent;
+    *ret_step = (StepNew){
+        .id = step->id,
+        .session = step->session_id,
+        .graph = step->graph->id,
+        .priority = (int)step->body.priority,
+        .cost = estimate_cost(step->plan),
+        .request = buffer_is_ok(&request) ? text_copy(step->call->arena, buffer_slice(&request)) : NULL,
+        .attempts_max = may_repeat ? ATTEMPTS_MAX : 1,
+        .timeout_ms = step->body.timeout_ms,
+    };
+    return ret_step->request == NULL ? call_fail_memory(step->call, "a step for the queue") : STATUS_OK;
+}
+
+static void
+write_accepted(StepCall *step)
+{
+    Response *const response = exchange_response(step->exchange);
+    char path[STEP_PATH_SIZE];
+    const StepRecord record = {
+        .id = step->id,
+        .session = step->session_id,
+        .graph = step->graph->id,
+        .state = STEP_QUEUED,
+        .is_async = true,
+        .priority = step->body.priority,
+        .created_us = step->received_us,
+        .error_code = "",
+        .error_message = "",
+        .error_node = "",
+        .stats = "{}",
+    };
+    step_path(step->session_id, step->id, path);
+    step_write_document(response, &record, NULL);
+    response_status(response, 202);
+    response_header(response, "Location", path);
+    response_header(response, "Retry-After", "1");
+    response_header(response, "Preference-Applied", "respond-async");
+}
+
+static Status
+enqueue(StepCall *step, Store *store, StepNew *wanted)
+{
+    Call *const call = step->call;
+    wanted->feeds.count = step->body.feed_count;
+    wanted->feeds.items = arena_alloc(call->arena, (wanted->feeds.count + 1) * sizeof *wanted->feeds.items);
+    if (wanted->feeds.items == NULL) {
+        return call_fail_memory(call, "the feeds of a step");
+    }
+    for (size_t index = 0; index < wanted->feeds.count; index++) {
+        TRY(tensor_put(call, store, step->tenant, step->signature.feeds[index].name, &step->feeds[index],
+            &wanted->feeds.items[index]));
+    }
+    TRY(queue_enqueue(call, store, step->tenant, wanted));
+    write_accepted(step);
+    const Response *const response = exchange_response(step->exchange);
+    return step->promise.key.text == NULL ? STATUS_OK
+                                          : idempotent_finish(call, store, step->tenant, &step->promise.key,
+                                                response, buffer_slice(&response->buffer));
+}
+
+static Status
+commit_new(StepCall *step, Store *store, StepNew *wanted, StepHold *ret_hold)
+{
+    const char *const owner = step->loop->gateway->id;
+    TRY(store_begin(step->call, store, step->tenant));
+    AUTO_TRANSACTION transaction = store;
+    TRY(step->promise.is_async ? enqueue(step, store, wanted)
+                               : queue_begin(step->call, store, step->tenant, wanted, owner, ret_hold));
+    return store_commit(step->call, TAKE(transaction));
+}
+
+static Status
+prepare_and_commit(StepCall *step, Slice json, JobContext *context, Store *store)
+{
+    QueueRunner *const queue = step->loop->gateway->queue;
+    bool needs_job = false;
+    StepNew wanted;
+    StepHold hold = {0};
+    TRY(step_call_prepare(step, json, context, &needs_job));
+    TRY(step->promise.is_async ? STATUS_OK : step_reply_choose(step));
+    TRY(describe(step, &wanted));
+    Status status = commit_new(step, store, &wanted, &hold);
+    if (status == STATUS_UNKNOWN) {
+        /* The reply to the commit was lost: what stands there tells. */
+        StepRecord found;
+        status = steps_find(step->call, store, step->tenant, step->id, &found);
+        hold = (StepHold){.tenant = step->tenant, .id = step->id, .fence = found.fence};
+    }
+    TRY(status);
+    step->promise.is_answered = step->promise.is_async;
+    if (step->promise.is_async) {
+        queue_runner_wake(queue);
+        return STATUS_OK;
+    }
+    step->promise.hold = hold;
+    step->running.hold = hold;
+    return queue_runner_hold(step->call, queue, &hold, step->loop->index);
+}
+
+Status
+step_promise_make(StepCall *step, Slice json, JobContext *context)
+{
+    Store *store = NULL;
+    const IdempotentKey *const key = &step->promise.key;
+    const Request *const request = exchange_request(step->exchange);
+    TRY(job_store(step->call, context, STORE_ROLE_APP, &store));
+    TRY(step_call_read(step, json));
+    if (step->promise.is_async && !step->body.has_timeout) {
+        step->body.timeout_ms = step->loop->gateway->limits.queued_timeout_default_ms;
+    }
+    if (key->text == NULL) {
+        return prepare_and_commit(step, json, context, store);
+    }
+    TRY(idempotent_begin(step->call, store, request, exchange_response(step->exchange),
+        step->body.timeout_ms + KEY_GRACE_MS, &step->promise.key, &step->promise.is_answered));
+    if (step->promise.is_answered) {
+        return STATUS_OK;
+    }
+    const Status status = prepare_and_commit(step, json, context, store);
+    if (status != STATUS_OK && status != STATUS_UNKNOWN) {
+        idempotent_abandon(step->call, store, step->tenant, key);
+    }
+    return status;
+}
+
+/* --- Keeping ----------------------------------------------------------------------------------------------
+ */
+
+static Status
+keep_answer(StepCall *step, Store *store)
+{
+    AUTO_BUFFER body = {0};
+    step_reply_write_step(&body, step, &step->reply.report, true);
+    return buffer_is_ok(&body) ? idempotent_finish(step->call, store, step->tenant, &step->promise.key,
+                                     exchange_response(step->exchange), buffer_slice(&body))
+                               : call_fail_memory(step->call, "the answer to an idempotency key");
+}
+
+static Status
+commit_end(StepCall *step, Store *store, const StepEnd *end)
+{
+    TRY(store_begin(step->call, store, step->tenant));
+    AUTO_TRANSACTION transaction = store;
+    TRY(queue_end(step->call, store, &step->promise.hold, end));
+    if (step->promise.key.text != NULL && end->state == STEP_SUCCEEDED) {
+        TRY(keep_answer(step, store));
+    }
+    return store_commit(step->call, TAKE(transaction));
+}
+
+static const char *
+text_or_null(const char *text)
+{
+    return text[0] == '\0' ? NULL : text;
+}
+
+/* A commit whose reply was lost is made again: ending twice in the same way is one end. */
+Status
+step_promise_keep(StepCall *step, Store *store)
+{
+    const StepRecord *const record = step->record_wait.record;
+    const Error error = step->call->error;
+    const StepEnd end = {
+        .state = record->state,
+        .error_code = text_or_null(record->error_code),
+        .error_message = text_or_null(record->error_message),
+        .error_node = text_or_null(record->error_node),
+        .stats = record->stats,
+    };
+    Status status = STATUS_UNKNOWN;
+    for (int attempt = 0; attempt < COMMIT_TRIES && status == STATUS_UNKNOWN; attempt++) {
+        status = commit_end(step, store, &end);
+    }
+    if (record->state != STEP_SUCCEEDED) {
+        if (step->promise.key.text != NULL) {
+            idempotent_abandon(step->call, store, step->tenant, &step->promise.key);
+        }
+        step->call->error = error; /* the step's, not that of its record */
+    }
+    return status;
+}

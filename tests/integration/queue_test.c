@@ -1,0 +1,405 @@
+/* Steps accepted for later: durable, run once, told truly. */
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "shared/base/memory.h"
+#include "shared/tensor/npy.h"
+#include "tests/support/cluster.h"
+#include "tests/support/cmocka_all.h"
+#include "tests/support/step_graphs.h"
+
+#define assert_http(expected, response)                                                                      \
+    do {                                                                                                     \
+        if ((response)->status != (expected)) {                                                              \
+            fail_msg("status %d, not %d: %s", (response)->status, (expected), rest_text(response));          \
+        }                                                                                                    \
+    } while (0)
+
+enum { PATH_SIZE = 256 };
+
+static const char *const later[] = {"Prefer: respond-async", NULL};
+
+static void
+pause_ms(long milliseconds)
+{
+    const struct timespec pause = {
+        .tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000};
+    (void)nanosleep(&pause, NULL);
+}
+
+/* A session with the graph; `path` is that of its steps. */
+static void
+prepare(Cluster *cluster, char path[PATH_SIZE])
+{
+    cluster_session(cluster, "{}");
+    cluster_graph(cluster, STEP_GRAPH_AFFINE);
+    (void)snprintf(path, PATH_SIZE, "/api/v1/sessions/%s/steps", cluster->session);
+}
+
+/* Queues a step; `step` is its path. */
+static void
+enqueue(Cluster *cluster, const char *path, char step[PATH_SIZE])
+{
+    AUTO_REST response = {0};
+    cluster_send_with(cluster, "POST", path, later, STEP_BODY_AFFINE, &response);
+    assert_http(202, &response);
+    (void)snprintf(step, PATH_SIZE, "%s", rest_header(&response, "Location"));
+}
+
+/* The state at last, when it is an end or time is over. */
+static void
+await_state(Cluster *cluster, const char *step, const char *wanted, RestResponse *ret_response)
+{
+    char state[32] = "";
+    for (int attempt = 0; attempt < 400; attempt++) {
+        cluster_send(cluster, "GET", step, NULL, ret_response);
+        if (ret_response->status == 200 && rest_member(ret_response, "state", state, sizeof state) &&
+            strcmp(state, wanted) == 0) {
+            return;
+        }
+        rest_response_done(ret_response);
+        pause_ms(25);
+    }
+    fail_msg("%s is %s, not %s", step, state, wanted);
+}
+
+static bool
+start(Cluster *cluster, const char *const *gateway_arguments)
+{
+    return cluster_start(cluster, &(ClusterOptions){.gateway_arguments = gateway_arguments});
+}
+
+/* --- Accepting and running --------------------------------------------------------------------------------
+ */
+
+static void
+a_queued_step_is_accepted_runs_and_keeps_its_outputs(void **state)
+{
+    Cluster *const cluster = *state;
+    char path[PATH_SIZE];
+    char output[PATH_SIZE * 2];
+    AUTO_REST accepted = {0};
+    AUTO_REST ended = {0};
+    AUTO_REST tensor = {0};
+    prepare(cluster, path);
+    cluster_send_with(cluster, "POST", path, later, STEP_BODY_AFFINE, &accepted);
+    assert_http(202, &accepted);
+    assert_string_equal(rest_header(&accepted, "Retry-After"), "1");
+    assert_string_equal(rest_header(&accepted, "Preference-Applied"), "respond-async");
+    assert_non_null(strstr(rest_text(&accepted), "\"state\":\"queued\""));
+    const char *const step = rest_header(&accepted, "Location");
+    assert_memory_equal(step, path, strlen(path));
+    (void)snprintf(output, sizeof output, "%s/outputs/y", step);
+    char step_path[PATH_SIZE];
+    (void)snprintf(step_path, sizeof step_path, "%s", step);
+    await_state(cluster, step_path, "succeeded", &ended);
+    assert_non_null(strstr(rest_text(&ended), "\"y\":{\"dtype\":\"float32\",\"shape\":[1,2],\"href\":"));
+    assert_non_null(strstr(rest_text(&ended), "\"attempts\":1"));
+    cluster_send(cluster, "GET", output, NULL, &tensor);
+    assert_http(200, &tensor);
+    assert_string_equal(rest_text(&tensor), "{\"dtype\":\"float32\",\"shape\":[1,2],\"data\":[17,30]}");
+}
+
+static void
+an_output_as_npy_is_equal_to_the_tensor(void **state)
+{
+    static const char *const accept[] = {"Accept: application/x-npy", NULL};
+    Cluster *const cluster = *state;
+    char path[PATH_SIZE];
+    char step[PATH_SIZE];
+    char output[PATH_SIZE * 2];
+    AUTO_REST ended = {0};
+    AUTO_REST file = {0};
+    AUTO_ARENA arena = arena_new(1 << 20);
+    AUTO_TENSOR tensor = {0};
+    Call call = {.arena = arena};
+    prepare(cluster, path);
+    enqueue(cluster, path, step);
+    await_state(cluster, step, "succeeded", &ended);
+    (void)snprintf(output, sizeof output, "%s/outputs/y:0", step);
+    cluster_send_with(cluster, "GET", output, accept, NULL, &file);
+    assert_http(200, &file);
+    assert_string_equal(rest_header(&file, "Content-Type"), "application/x-npy");
+    assert_int_equal(npy_read(&call, buffer_slice(&file.body), 1 << 20, &tensor), STATUS_OK);
+    assert_int_equal(tensor.dtype, DTYPE_FLOAT32);
+    const float expected[] = {17, 30};
+    assert_int_equal(tensor_byte_size(&tensor), sizeof expected);
+    assert_memory_equal(tensor.data, expected, sizeof expected);
+}
+
+static void
+a_step_that_cannot_run_is_refused_at_once(void **state)
+{
+    Cluster *const cluster = *state;
+    char path[PATH_SIZE];
+    AUTO_REST response = {0};
+    prepare(cluster, path);
+    cluster_send_with(
+        cluster, "POST", path, later, "{\"feeds\":{\"x\":[[1,2]]},\"fetches\":[\"nope\"]}", &response);
+    assert_http(404, &response);
+    assert_string_equal(database_ask(cluster->database, "select count(*) from sluice.steps"), "0");
+}
+
+static void
+a_step_that_fails_says_which_node_and_is_not_tried_again(void **state)
+{
+    Cluster *const cluster = *state;
+    char path[PATH_SIZE];
+    char step[PATH_SIZE];
+    AUTO_REST response = {0};
+    AUTO_REST ended = {0};
+    prepare(cluster, path);
+    cluster_send_with(
+        cluster, "POST", path, later, "{\"feeds\":{\"x\":[[1,2,3]]},\"fetches\":[\"y\"]}", &response);
+    assert_http(202, &response);
+    (void)snprintf(step, sizeof step, "%s", rest_header(&response, "Location"));
+    await_state(cluster, step, "failed", &ended);
+    assert_non_null(strstr(rest_text(&ended), "\"attempts\":1"));
+    assert_non_null(strstr(rest_text(&ended), "\"code\":\"INVALID_ARGUMENT\""));
+    assert_non_null(strstr(rest_text(&ended), "\"node\":\"xw\""));
+}
+
+/* --- Crashes ----------------------------------------------------------------------------------------------
+ */
+
+static void
+a_gateway_killed_after_a_202_the_step_runs_when_it_is_back(void **state)
+{
+    static const char *const arguments[] = {"--queue-lease", "1s", NULL};
+    Cluster cluster;
+    char path[PATH_SIZE];
+    char step[PATH_SIZE];
+    AUTO_REST ended = {0};
+    (void)state;
+    assert_true(start(&cluster, arguments));
+    prepare(&cluster, path);
+    /* Workers that stand still keep the step in the middle of its run. */
+    (void)kill(cluster.workers[0].pid, SIGSTOP);
+    (void)kill(cluster.workers[1].pid, SIGSTOP);
+    enqueue(&cluster, path, step);
+    (void)process_stop(&cluster.gateway, SIGKILL);
+    (void)kill(cluster.workers[0].pid, SIGCONT);
+    (void)kill(cluster.workers[1].pid, SIGCONT);
+    assert_true(cluster_restart_gateway(&cluster));
+    await_state(&cluster, step, "succeeded", &ended);
+    cluster_stop(&cluster);
+}
+
+static void
+a_worker_killed_under_a_queued_step_the_step_succeeds_on_the_other(void **state)
+{
+    Cluster *const cluster = *state;
+    char path[PATH_SIZE];
+    char steps[8][PATH_SIZE];
+    prepare(cluster, path);
+    (void)kill(cluster->workers[0].pid, SIGSTOP);
+    for (size_t index = 0; index < COUNT_OF(steps); index++) {
+        enqueue(cluster, path, steps[index]);
+    }
+    (void)process_stop(&cluster->workers[0], SIGKILL);
+    for (size_t index = 0; index < COUNT_OF(steps); index++) {
+        AUTO_REST ended = {0};
+        await_state(cluster, steps[index], "succeeded", &ended);
+    }
+}
+
+static void
+a_gateway_that_drains_gives_its_leases_back_without_charge(void **state)
+{
+    static const char *const arguments[] = {"--grace", "100ms", NULL};
+    Cluster cluster;
+    char path[PATH_SIZE];
+    char step[PATH_SIZE];
+    AUTO_REST response = {0};
+    (void)state;
+    assert_true(start(&cluster, arguments));
+    prepare(&cluster, path);
+    (void)kill(cluster.workers[0].pid, SIGSTOP);
+    (void)kill(cluster.workers[1].pid, SIGSTOP);
+    enqueue(&cluster, path, step);
+    await_state(&cluster, step, "running", &response);
+    assert_int_equal(process_stop(&cluster.gateway, SIGTERM), 0);
+    (void)kill(cluster.workers[0].pid, SIGCONT);
+    (void)kill(cluster.workers[1].pid, SIGCONT);
+    assert_string_equal(
+        database_ask(cluster.database, "select state || ' ' || attempts from sluice.steps"), "queued 0");
+    cluster_stop(&cluster);
+}
+
+/* --- Cancelling -------------------------------------------------------------------------------------------
+ */
+
+static const char *const no_slots[] = {"--queue-slots", "0", NULL};
+
+static void
+a_step_cancelled_while_queued_never_runs(void **state)
+{
+    Cluster cluster;
+    char path[PATH_SIZE];
+    char step[PATH_SIZE];
+    char cancel[PATH_SIZE + 16];
+    (void)state;
+    assert_true(start(&cluster, no_slots));
+    prepare(&cluster, path);
+    enqueue(&cluster, path, step);
+    (void)snprintf(cancel, sizeof cancel, "%s:cancel", step);
+    for (int round = 0; round < 2; round++) {
+        AUTO_REST response = {0};
+        cluster_send(&cluster, "POST", cancel, NULL, &response);
+        assert_http(200, &response);
+        assert_non_null(strstr(rest_text(&response), "\"state\":\"cancelled\""));
+    }
+    (void)process_stop(&cluster.gateway, SIGTERM);
+    cluster.options.gateway_arguments = NULL;
+    assert_true(cluster_restart_gateway(&cluster));
+    AUTO_REST other = {0};
+    char next[PATH_SIZE];
+    enqueue(&cluster, path, next);
+    await_state(&cluster, next, "succeeded", &other);
+    assert_string_equal(
+        database_ask(cluster.database,
+            "select state || ' ' || attempts || ' ' || (started_at is null) from sluice.steps order by id limit 1"),
+        "cancelled 0 true");
+    cluster_stop(&cluster);
+}
+
+static void
+a_running_queued_step_is_cancelled_on_its_workers(void **state)
+{
+    Cluster *const cluster = *state;
+    char path[PATH_SIZE];
+    char step[PATH_SIZE];
+    char cancel[PATH_SIZE + 16];
+    AUTO_REST running = {0};
+    AUTO_REST asked = {0};
+    AUTO_REST ended = {0};
+    prepare(cluster, path);
+    (void)kill(cluster->workers[0].pid, SIGSTOP);
+    (void)kill(cluster->workers[1].pid, SIGSTOP);
+    enqueue(cluster, path, step);
+    await_state(cluster, step, "running", &running);
+    (void)snprintf(cancel, sizeof cancel, "%s:cancel", step);
+    cluster_send(cluster, "POST", cancel, NULL, &asked);
+    assert_http(200, &asked);
+    assert_non_null(strstr(rest_text(&asked), "\"cancel_requested\":true"));
+    await_state(cluster, step, "cancelled", &ended);
+    (void)kill(cluster->workers[0].pid, SIGCONT);
+    (void)kill(cluster->workers[1].pid, SIGCONT);
+}
+
+/* --- Lists and the queue ----------------------------------------------------------------------------------
+ */
+
+static void
+lists_give_every_step_once_in_pages(void **state)
+{
+    enum { STEPS = 5 };
+    Cluster cluster;
+    char path[PATH_SIZE];
+    char step[PATH_SIZE];
+    char token[256] = "";
+    int seen = 0;
+    (void)state;
+    assert_true(start(&cluster, no_slots));
+    prepare(&cluster, path);
+    for (int index = 0; index < STEPS; index++) {
+        enqueue(&cluster, path, step);
+    }
+    do {
+        char url[PATH_SIZE * 2];
+        AUTO_REST page = {0};
+        (void)snprintf(url, sizeof url, "/api/v1/steps?state=queued&session=%s&page_size=2%s%s",
+            cluster.session, token[0] == '\0' ? "" : "&page_token=", token);
+        cluster_send(&cluster, "GET", url, NULL, &page);
+        assert_http(200, &page);
+        const char *found = rest_text(&page);
+        while ((found = strstr(found, "\"id\":\"stp_")) != NULL) {
+            seen++;
+            found++;
+        }
+        if (!rest_member(&page, "next_page_token", token, sizeof token)) {
+            token[0] = '\0';
+        }
+    } while (token[0] != '\0');
+    assert_int_equal(seen, STEPS);
+    AUTO_REST queue = {0};
+    AUTO_REST wrong = {0};
+    cluster_send(&cluster, "GET", "/api/v1/queue", NULL, &queue);
+    assert_http(200, &queue);
+    assert_non_null(strstr(rest_text(&queue), "\"queued\":5,"));
+    assert_non_null(strstr(rest_text(&queue), "\"oldest_at\":\""));
+    cluster_send(&cluster, "GET", "/api/v1/steps?state=sleeping", NULL, &wrong);
+    assert_http(400, &wrong);
+    cluster_stop(&cluster);
+}
+
+/* --- Tenants ----------------------------------------------------------------------------------------------
+ */
+
+static void
+make_key(Cluster *cluster, const char *tenant, char key[128])
+{
+    char output[512];
+    const char *const arguments[] = {"key", "create", tenant, "--database", cluster->conninfo, NULL};
+    assert_int_equal(process_run("sluice-gateway", arguments, output, sizeof output), 0);
+    const char *const found = strstr(output, "slk_");
+    assert_non_null(found);
+    (void)snprintf(key, 128, "Authorization: Bearer %.*s", (int)strcspn(found, " \r\n\""), found);
+}
+
+static void
+another_tenants_step_is_404_on_every_route_of_these(void **state)
+{
+    static const struct {
+        const char *method;
+        const char *suffix;
+    } routes[] = {{"GET", ""}, {"POST", ":cancel"}, {"GET", "/outputs/y"}};
+    Cluster cluster;
+    char path[PATH_SIZE];
+    char step[PATH_SIZE];
+    char other[128];
+    (void)state;
+    assert_true(cluster_start(&cluster, &(ClusterOptions){.has_keys = true}));
+    make_key(&cluster, "first", cluster.key);
+    make_key(&cluster, "second", other);
+    prepare(&cluster, path);
+    enqueue(&cluster, path, step);
+    AUTO_REST ended = {0};
+    await_state(&cluster, step, "succeeded", &ended);
+    (void)snprintf(cluster.key, sizeof cluster.key, "%s", other);
+    for (size_t index = 0; index < COUNT_OF(routes); index++) {
+        char url[PATH_SIZE + 32];
+        AUTO_REST response = {0};
+        (void)snprintf(url, sizeof url, "%s%s", step, routes[index].suffix);
+        cluster_send(&cluster, routes[index].method, url, NULL, &response);
+        assert_http(404, &response);
+    }
+    AUTO_REST list = {0};
+    AUTO_REST jobs = {0};
+    cluster_send(&cluster, "GET", path, NULL, &list);
+    assert_http(404, &list);
+    cluster_send(&cluster, "GET", "/api/v1/steps", NULL, &jobs);
+    assert_http(200, &jobs);
+    assert_string_equal(rest_text(&jobs), "{\"steps\":[]}");
+    cluster_stop(&cluster);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CLUSTER_TEST(a_queued_step_is_accepted_runs_and_keeps_its_outputs),
+        CLUSTER_TEST(an_output_as_npy_is_equal_to_the_tensor),
+        CLUSTER_TEST(a_step_that_cannot_run_is_refused_at_once),
+        CLUSTER_TEST(a_step_that_fails_says_which_node_and_is_not_tried_again),
+        cmocka_unit_test(a_gateway_killed_after_a_202_the_step_runs_when_it_is_back),
+        CLUSTER_TEST(a_worker_killed_under_a_queued_step_the_step_succeeds_on_the_other),
+        cmocka_unit_test(a_gateway_that_drains_gives_its_leases_back_without_charge),
+        cmocka_unit_test(a_step_cancelled_while_queued_never_runs),
+        CLUSTER_TEST(a_running_queued_step_is_cancelled_on_its_workers),
+        cmocka_unit_test(lists_give_every_step_once_in_pages),
+        cmocka_unit_test(another_tenants_step_is_404_on_every_route_of_these),
+    };
+    return cmocka_run_group_tests_name("queue", tests, NULL, NULL);
+}
