@@ -1,5 +1,5 @@
-/* cancelStep: a queued step never runs then; one that runs is stopped on its workers; one that has ended stays
- * as it is. The answer is the step as it is then. */
+/* cancelStep: a queued step never runs then; one that runs is stopped on its workers; one that has ended
+ * stays as it is. The answer is the step as it is then. */
 #include "gateway/services/step_find.h"
 #include "gateway/services/step_json.h"
 

@@ -92,7 +92,8 @@ create(Call *call, const Request *request, Response *response)
     wanted.digest = wanted.source;
     NewGraph made = {.wanted = &wanted};
     TRY(store_graph(call, request, &made));
-    const GraphSnapshot identity = {.tenant = request->principal.tenant, .session = session, .id = made.stored.id};
+    const GraphSnapshot identity = {
+        .tenant = request->principal.tenant, .session = session, .id = made.stored.id};
     graph_cache_put(request_gateway(request)->graphs, &identity, graph, request->body.size);
     graph_cache_drop(request_gateway(request)->graphs, request->principal.tenant, session);
     response_status(response, made.is_new ? 201 : 200);

@@ -1,4 +1,5 @@
-/* getStep: a step's state, times, attempts and error; of a queued one that succeeded, where its outputs are. */
+/* getStep: a step's state, times, attempts and error; of a queued one that succeeded, where its outputs are.
+ */
 #include "gateway/services/step_find.h"
 #include "gateway/services/step_json.h"
 

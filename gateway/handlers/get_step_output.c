@@ -21,8 +21,8 @@ is_named(const char *stored, Slice name)
 }
 
 static Status
-find_output(Call *call, const StepRecord *step, const StepTensors *outputs, Slice name,
-    const StepTensor **ret_output)
+find_output(
+    Call *call, const StepRecord *step, const StepTensors *outputs, Slice name, const StepTensor **ret_output)
 {
     for (size_t index = 0; index < outputs->count; index++) {
         if (is_named(outputs->items[index].name, name)) {
@@ -34,11 +34,11 @@ find_output(Call *call, const StepRecord *step, const StepTensors *outputs, Slic
         return call_fail(call, STATUS_NOT_FOUND, "the outputs of a synchronous step are in its answer only");
     }
     if (!step_state_is_ended(step->state)) {
-        return call_fail(call, STATUS_NOT_FOUND, "the step is %s: it has no outputs yet",
-            step_state_name(step->state));
+        return call_fail(
+            call, STATUS_NOT_FOUND, "the step is %s: it has no outputs yet", step_state_name(step->state));
     }
-    return call_fail(call, STATUS_NOT_FOUND, "the step has no output '%.*s'",
-        SLICE_PRINT(slice_part(name, 0, 128)));
+    return call_fail(
+        call, STATUS_NOT_FOUND, "the step has no output '%.*s'", SLICE_PRINT(slice_part(name, 0, 128)));
 }
 
 static Status

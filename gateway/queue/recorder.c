@@ -22,8 +22,8 @@
 
 enum {
     ARENA_SIZE_MAX = 1 << 20,
-    TRY_MS = 10000,     /* for one batch to be answered */
-    RETRY_MS = 250,     /* after PostgreSQL was found gone */
+    TRY_MS = 10000, /* for one batch to be answered */
+    RETRY_MS = 250, /* after PostgreSQL was found gone */
     FLUSH_MAX_MS = 1000,
     RING_SIZE_MIN = 2,
 };
@@ -36,8 +36,8 @@ struct RecordRing {
     ListLink waits; /* the loop's */
     StepRecord **items;
     size_t size;
-    bool has_waits; /* atomic */
-    bool is_posted; /* atomic: `room` is on its way */
+    bool has_waits;                          /* atomic */
+    bool is_posted;                          /* atomic: `room` is on its way */
     alignas(MEMORY_CACHE_LINE) size_t taken; /* atomic, moved by the thread */
     alignas(MEMORY_CACHE_LINE) size_t put;   /* atomic, moved by the loop */
 };
@@ -253,8 +253,7 @@ wait_for_wake(Recorder *recorder, uint64_t time_ms)
         .tv_sec = (time_t)(end_ns / CLOCK_NS_PER_S),
         .tv_nsec = (long)(end_ns % CLOCK_NS_PER_S),
     };
-    while (sem_clockwait(&recorder->wake, CLOCK_MONOTONIC, &end) != 0 && errno == EINTR) {
-    }
+    while (sem_clockwait(&recorder->wake, CLOCK_MONOTONIC, &end) != 0 && errno == EINTR) {}
     while (sem_trywait(&recorder->wake) == 0) {
         /* one waking is enough for any number of reasons */
     }

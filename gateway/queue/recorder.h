@@ -2,8 +2,8 @@
  * what is in them in batches, at most RECORD_DELAY_MS later. A reply waits while its loop's ring is full, so
  * that what a crash can lose is bounded.
  *
- * With PostgreSQL gone the thread tries again until it is back. A record that the database refuses for good is
- * counted in sluice_step_records_lost_total, as are those that are left when the gateway has to end.
+ * With PostgreSQL gone the thread tries again until it is back. A record that the database refuses for good
+ * is counted in sluice_step_records_lost_total, as are those that are left when the gateway has to end.
  *
  * Ownership: a Recorder owns its rings; recorder_put() takes the record over.
  * Threads:   a ring belongs to its loop's thread; recorder_flush() any thread that may wait.
@@ -26,8 +26,8 @@ typedef struct RecorderOptions {
 
 MUST_USE Status recorder_new(Call *call, const RecorderOptions *options, Recorder **ret_recorder);
 
-/* Writes what is left, for at most `time_ms`, and ends the thread; nobody may put any more. What it has posted
- * to the loops is still to be run. NULL is allowed, here and below. */
+/* Writes what is left, for at most `time_ms`, and ends the thread; nobody may put any more. What it has
+ * posted to the loops is still to be run. NULL is allowed, here and below. */
 void recorder_stop(Recorder *recorder, uint64_t time_ms);
 void recorder_free(Recorder *recorder); /* behind recorder_stop() */
 

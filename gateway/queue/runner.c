@@ -31,12 +31,12 @@ enum {
 struct QueueRunner {
     QueueRunnerOptions options;
     HeldSteps held;
-    Store *store;       /* the runner thread's, as the next two */
-    uint64_t beat_ns;   /* when due */
-    uint64_t hint_ns;   /* when a hint may bring the next one */
+    Store *store;     /* the runner thread's, as the next two */
+    uint64_t beat_ns; /* when due */
+    uint64_t hint_ns; /* when a hint may bring the next one */
     uint64_t sweep_ns;
     Upkeep upkeep;
-    Store *listener;    /* the listening thread's */
+    Store *listener; /* the listening thread's */
     pthread_t thread;
     pthread_t listening;
     sem_t wake;
@@ -132,8 +132,7 @@ beat(QueueRunner *runner, Call *call)
         if (!beats[index].is_held) {
             lose(runner, &steps[index]);
         } else if (beats[index].is_cancel_requested) {
-            runner->options.cancel(
-                runner->options.context, steps[index].loop_index, &steps[index].hold);
+            runner->options.cancel(runner->options.context, steps[index].loop_index, &steps[index].hold);
         }
     }
     return STATUS_OK;
@@ -192,8 +191,7 @@ hand_on(QueueRunner *runner, Call *call, const StepRecord *step)
         .may_repeat = true,
     };
     metric_add(&metric_queue_claimed, 0, 1);
-    if (!held_steps_add(&runner->held, &held) ||
-        !runner->options.run(runner->options.context, step)) {
+    if (!held_steps_add(&runner->held, &held) || !runner->options.run(runner->options.context, step)) {
         give_back(runner, call, &held.hold);
     }
 }
@@ -246,8 +244,7 @@ wait_for_wake(QueueRunner *runner)
         .tv_sec = (time_t)(end_ns / CLOCK_NS_PER_S),
         .tv_nsec = (long)(end_ns % CLOCK_NS_PER_S),
     };
-    while (sem_clockwait(&runner->wake, CLOCK_MONOTONIC, &end) != 0 && errno == EINTR) {
-    }
+    while (sem_clockwait(&runner->wake, CLOCK_MONOTONIC, &end) != 0 && errno == EINTR) {}
     while (sem_trywait(&runner->wake) == 0) {
         /* one turn does for any number of wakings */
     }

@@ -46,8 +46,7 @@ void queue_runner_wake(QueueRunner *runner);
 void queue_runner_wake_beat(QueueRunner *runner);
 
 /* Keeps the lease of a synchronous step. RESOURCE_EXHAUSTED when too many are held. */
-MUST_USE Status queue_runner_hold(
-    Call *call, QueueRunner *runner, const StepHold *hold, int loop_index);
+MUST_USE Status queue_runner_hold(Call *call, QueueRunner *runner, const StepHold *hold, int loop_index);
 
 /* Which loop runs a claimed step, and whether it may run again when this gateway goes. */
 void queue_runner_note(QueueRunner *runner, const StepHold *hold, int loop_index, bool may_repeat);

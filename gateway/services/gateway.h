@@ -38,7 +38,7 @@ typedef struct GatewayLoop {
     Buffer scratch;  /* for what is written and copied within a callback */
     ListLink queued; /* QueuedSteps that this loop runs */
     bool is_closing; /* the loop has stopped; what still ends has no consequences */
-    Task drain; /* posted by gateway_stop() */
+    Task drain;      /* posted by gateway_stop() */
     Timer drained;
     uint32_t grace_ms;
 } GatewayLoop;
@@ -54,8 +54,8 @@ struct Gateway {
     AuthCache *auth;
     Recorder *recorder;
     QueueRunner *queue;
-    unsigned queue_turn;          /* the runner's: which loop gets the next step */
-    char id[UUID_TEXT_SIZE + 3];  /* "gw_…", of this process life */
+    unsigned queue_turn;         /* the runner's: which loop gets the next step */
+    char id[UUID_TEXT_SIZE + 3]; /* "gw_…", of this process life */
     const char *conninfo;
     bool is_open;     /* --auth=off: everybody is the tenant `default` */
     bool is_draining; /* atomic */

@@ -85,8 +85,8 @@ idempotent_begin(Call *call, Store *store, const Request *request, Response *res
 }
 
 Status
-idempotent_finish(Call *call, Store *store, TenantId tenant, const IdempotentKey *key,
-    const Response *response, Slice body)
+idempotent_finish(
+    Call *call, Store *store, TenantId tenant, const IdempotentKey *key, const Response *response, Slice body)
 {
     const char *const location = response_header_get(response, "Location");
     const char *const type = response_header_get(response, "Content-Type");
@@ -108,8 +108,8 @@ idempotent_abandon(Call *call, Store *store, TenantId tenant, const IdempotentKe
 }
 
 static Status
-run_in_transaction(Call *call, const Request *request, Response *response, const IdempotentKey *key,
-    IdempotentWork work)
+run_in_transaction(
+    Call *call, const Request *request, Response *response, const IdempotentKey *key, IdempotentWork work)
 {
     Store *store = NULL;
     const TenantId tenant = request->principal.tenant;

@@ -32,5 +32,4 @@ void idempotent_abandon(Call *call, Store *store, TenantId tenant, const Idempot
 /* All of it for a `run` handler: `work` is called in a transaction when there is a key, and without one
  * otherwise. */
 typedef Status (*IdempotentWork)(Call *call, const Request *request, Response *response);
-MUST_USE Status idempotent_run(
-    Call *call, const Request *request, Response *response, IdempotentWork work);
+MUST_USE Status idempotent_run(Call *call, const Request *request, Response *response, IdempotentWork work);

@@ -19,7 +19,7 @@ enum {
 };
 
 typedef struct QueuedStep {
-    Job job; /* first */
+    Job job;       /* first */
     ListLink link; /* in GatewayLoop.queued */
     Call call;
     StepHold hold;
@@ -27,9 +27,9 @@ typedef struct QueuedStep {
     Slice request;
     StepCall step;
     Timer again;
-    Status status; /* of the stage that was */
+    Status status;  /* of the stage that was */
     Status written; /* of writing the end down */
-    bool has_run;  /* a worker may have seen it */
+    bool has_run;   /* a worker may have seen it */
     StepEnd end;
 } QueuedStep;
 
@@ -59,7 +59,8 @@ forget(QueuedStep *queued)
 void
 queued_steps_free(GatewayLoop *loop)
 {
-    LIST_EACH (&loop->queued, link) {
+    LIST_EACH(&loop->queued, link)
+    {
         queued_step_free(LIST_ITEM(link, QueuedStep, link));
     }
 }
@@ -94,8 +95,7 @@ queued_step_new(Gateway *gateway, const StepRecord *record)
 {
     Arena *const arena = arena_new(ARENA_SIZE_MAX);
     QueuedStep *const queued = arena == NULL ? NULL : arena_alloc(arena, sizeof *queued);
-    const char *const request =
-        queued == NULL ? NULL : text_copy(arena, slice_from_string(record->request));
+    const char *const request = queued == NULL ? NULL : text_copy(arena, slice_from_string(record->request));
     if (request == NULL) {
         arena_free(arena);
         return NULL;
@@ -177,8 +177,7 @@ end_with(QueuedStep *queued, Status status, const char *message, const char *nod
     queued->end.error_code = status == STATUS_OK ? NULL : status_name(status);
     queued->end.error_message =
         status == STATUS_OK ? NULL : text_copy(queued->call.arena, slice_from_string(message));
-    queued->end.error_node =
-        node[0] == '\0' ? NULL : text_copy(queued->call.arena, slice_from_string(node));
+    queued->end.error_node = node[0] == '\0' ? NULL : text_copy(queued->call.arena, slice_from_string(node));
 }
 
 static Status
@@ -230,8 +229,7 @@ finish_on_job(Job *job, void *context)
     queued->written = status;
 }
 
-static void
-finish_again(Timer *timer);
+static void finish_again(Timer *timer);
 
 static void
 finished(Job *job)
@@ -284,8 +282,7 @@ run_done(void *context, const StepReport *report)
     }
     end_with(queued, report->status, report->message, report->node);
     step_write_stats(&stats, report);
-    queued->end.stats =
-        buffer_is_ok(&stats) ? text_copy(queued->call.arena, buffer_slice(&stats)) : NULL;
+    queued->end.stats = buffer_is_ok(&stats) ? text_copy(queued->call.arena, buffer_slice(&stats)) : NULL;
     queued->end.device_seconds = step_device_seconds(report);
     finish(queued);
 }

@@ -29,7 +29,8 @@ running_steps_add(RunningSteps *steps, RunningStep *step)
 static RunningStep *
 find(RunningSteps *steps, TenantId tenant, StepId id)
 {
-    LIST_EACH (bucket_of(steps, id), link) {
+    LIST_EACH(bucket_of(steps, id), link)
+    {
         RunningStep *const step = LIST_ITEM(link, RunningStep, link);
         if (uuid_equal(step->hold.id.value, id.value) && uuid_equal(step->hold.tenant.value, tenant.value)) {
             return step;
@@ -77,8 +78,8 @@ static void
 look(StepInquiry *inquiry)
 {
     RunningStep *const step = find(&inquiry->asked->running, inquiry->tenant, inquiry->id);
-    inquiry->is_found = step != NULL && step->hold.fence == 0 &&
-                        uuid_equal(step->session.value, inquiry->session.value);
+    inquiry->is_found =
+        step != NULL && step->hold.fence == 0 && uuid_equal(step->session.value, inquiry->session.value);
     if (!inquiry->is_found) {
         return;
     }

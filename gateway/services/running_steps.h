@@ -1,5 +1,5 @@
-/* The steps that one loop runs, by id, for those who ask about them or want them cancelled. The last byte of a
- * step's id names the loop that made it, so that whoever has the id knows whom to ask.
+/* The steps that one loop runs, by id, for those who ask about them or want them cancelled. The last byte of
+ * a step's id names the loop that made it, so that whoever has the id knows whom to ask.
  *
  * Ownership: a RunningStep lives in its step; the table only links it.
  * Threads:   a table belongs to its loop. step_inquire() is called on the asker's loop and answers there;

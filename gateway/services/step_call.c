@@ -168,8 +168,8 @@ take_graph(StepCall *step, JobContext *context, bool *ret_needs_job)
 }
 
 static Status
-read_feed_text(StepCall *step, const StepFeedText *text, TensorJsonOptions options, Tensor *ret_tensor,
-    Slice *ret_ref)
+read_feed_text(
+    StepCall *step, const StepFeedText *text, TensorJsonOptions options, Tensor *ret_tensor, Slice *ret_ref)
 {
     JsonScanner scanner;
     if (text->tensor.dtype != DTYPE_INVALID) {

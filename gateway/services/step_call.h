@@ -13,8 +13,8 @@
 #include "gateway/services/gateway.h"
 #include "gateway/services/running_steps.h"
 #include "gateway/services/step_body.h"
-#include "gateway/services/step_reply.h"
 #include "gateway/services/step_promise.h"
+#include "gateway/services/step_reply.h"
 
 typedef struct StepCall {
     Exchange *exchange; /* NULL for a queued step */
@@ -54,8 +54,8 @@ MUST_USE Status step_call_read(StepCall *step, Slice json);
 MUST_USE bool step_call_keep(StepCall *step, Tensor *tensor);
 
 /* What dispatch is to be asked, but for deadline and attempts. The texts are as large as their types. */
-void step_call_describe(const StepCall *step, char ret_tenant[UUID_TEXT_SIZE],
-    char ret_session[ID_TEXT_SIZE], StepRequest *ret_request);
+void step_call_describe(const StepCall *step, char ret_tenant[UUID_TEXT_SIZE], char ret_session[ID_TEXT_SIZE],
+    StepRequest *ret_request);
 
 /* Walks the line as far as it goes. Without a job context (on the loop) *ret_needs_job says that the rest
  * needs one. While the database is gone, what the caches hold goes on serving. Errors are those of each

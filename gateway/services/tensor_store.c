@@ -54,13 +54,13 @@ tensor_put(
 static Status
 fail_lost(Call *call, const StepTensor *stored)
 {
-    return call_fail(call, STATUS_DATA_LOSS, "the stored bytes of tensor '%s' are not those of its shape",
-        stored->name);
+    return call_fail(
+        call, STATUS_DATA_LOSS, "the stored bytes of tensor '%s' are not those of its shape", stored->name);
 }
 
 static Status
-read_elements(Call *call, const StepTensor *stored, Dtype dtype, const Shape *shape, Slice bytes,
-    Tensor *ret_tensor)
+read_elements(
+    Call *call, const StepTensor *stored, Dtype dtype, const Shape *shape, Slice bytes, Tensor *ret_tensor)
 {
     AUTO_TENSOR tensor = {0};
     size_t size = 0;
@@ -96,8 +96,7 @@ split_strings(Slice bytes, Slice *elements, size_t count)
 }
 
 static Status
-read_strings(
-    Call *call, const StepTensor *stored, const Shape *shape, Slice bytes, Tensor *ret_tensor)
+read_strings(Call *call, const StepTensor *stored, const Shape *shape, Slice bytes, Tensor *ret_tensor)
 {
     int64_t count = 0;
     if (!shape_element_count(shape, &count) || (uint64_t)count > bytes.size / sizeof(uint64_t)) {

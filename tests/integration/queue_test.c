@@ -23,8 +23,7 @@ static const char *const later[] = {"Prefer: respond-async", NULL};
 static void
 pause_ms(long milliseconds)
 {
-    const struct timespec pause = {
-        .tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000};
+    const struct timespec pause = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000};
     (void)nanosleep(&pause, NULL);
 }
 
@@ -258,8 +257,8 @@ a_step_cancelled_while_queued_never_runs(void **state)
     enqueue(&cluster, path, next);
     await_state(&cluster, next, "succeeded", &other);
     assert_string_equal(
-        database_ask(cluster.database,
-            "select state || ' ' || attempts || ' ' || (started_at is null) from sluice.steps order by id limit 1"),
+        database_ask(cluster.database, "select state || ' ' || attempts || ' ' || (started_at is null) from "
+                                       "sluice.steps order by id limit 1"),
         "cancelled 0 true");
     cluster_stop(&cluster);
 }
