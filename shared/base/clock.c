@@ -1,6 +1,5 @@
 #include "shared/base/clock.h"
 
-#include <stdio.h>
 #include <time.h>
 
 static uint64_t
@@ -23,13 +22,29 @@ clock_wall_us(void)
     return clock_read_ns(CLOCK_REALTIME) / CLOCK_NS_PER_US;
 }
 
+/* `count` digits, zeros in front included, and the character behind them. */
+static char *
+digits_write(char *text, int count, unsigned value, char behind)
+{
+    for (int index = count - 1; index >= 0; index--) {
+        text[index] = (char)('0' + value % 10);
+        value /= 10;
+    }
+    text[count] = behind;
+    return text + count + 1;
+}
+
 void
 clock_stamp(uint64_t wall_us, char ret_stamp[CLOCK_STAMP_SIZE])
 {
     const time_t seconds = (time_t)(wall_us / 1000000);
     struct tm date;
-    char day[sizeof "2026-11-21T10:11:12"];
     (void)gmtime_r(&seconds, &date);
-    (void)strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &date);
-    (void)snprintf(ret_stamp, CLOCK_STAMP_SIZE, "%s.%06uZ", day, (unsigned)(wall_us % 1000000));
+    char *text = digits_write(ret_stamp, 4, (unsigned)date.tm_year + 1900, '-');
+    text = digits_write(text, 2, (unsigned)date.tm_mon + 1, '-');
+    text = digits_write(text, 2, (unsigned)date.tm_mday, 'T');
+    text = digits_write(text, 2, (unsigned)date.tm_hour, ':');
+    text = digits_write(text, 2, (unsigned)date.tm_min, ':');
+    text = digits_write(text, 2, (unsigned)date.tm_sec, '.');
+    *digits_write(text, 6, (unsigned)(wall_us % 1000000), 'Z') = '\0';
 }

@@ -2,8 +2,8 @@
 
 #include <stdio.h>
 
-static const char line_cut[] = ",\"cut\":true";
-enum { END_ROOM = sizeof line_cut + sizeof "}\n" };
+#define LINE_CUT ",\"cut\":true"
+enum { END_ROOM = sizeof LINE_CUT "}\n" };
 
 /* Appends what fits; the caller compares sizes and takes all of it back when it did not. */
 static bool
@@ -107,6 +107,18 @@ append_character(LogLine *line, Slice text)
     return fits ? length : 0;
 }
 
+/* How many bytes at the text's start are written as they are: printable ASCII, nearly always all of them. */
+static size_t
+plain_length(Slice text)
+{
+    size_t length = 0;
+    while (length < text.size && text.data[length] >= ' ' && text.data[length] < 0x7f &&
+           text.data[length] != '"' && text.data[length] != '\\') {
+        length++;
+    }
+    return length;
+}
+
 /* A text too long ends in "…", never inside a character. */
 static bool
 append_text(LogLine *line, Slice text)
@@ -114,8 +126,10 @@ append_text(LogLine *line, Slice text)
     bool fits = line_append(line, "\"", 1);
     size_t start = 0;
     while (fits && start < text.size && start < LOG_TEXT_SIZE_MAX) {
-        const size_t taken = append_character(line, slice_part(text, start, text.size));
-        fits = taken > 0;
+        const Slice rest = slice_part(text, start, text.size);
+        const size_t plain = plain_length(slice_part(rest, 0, LOG_TEXT_SIZE_MAX - start));
+        const size_t taken = plain == 0 ? append_character(line, rest) : plain;
+        fits = plain == 0 ? taken > 0 : line_append(line, rest.data, plain);
         start += taken;
     }
     if (start < text.size) {
@@ -127,17 +141,31 @@ append_text(LogLine *line, Slice text)
 /* --- Members -------------------------------------------------------------------------------------------- */
 
 static bool
-append_value(LogLine *line, const LogField *field)
+append_integer(LogLine *line, int64_t value)
 {
     char digits[sizeof "-9223372036854775808"];
+    size_t start = sizeof digits;
+    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    do {
+        digits[--start] = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest > 0);
+    if (value < 0) {
+        digits[--start] = '-';
+    }
+    return line_append(line, digits + start, sizeof digits - start);
+}
+
+static bool
+append_value(LogLine *line, const LogField *field)
+{
     if (field->kind == LOG_KIND_TEXT) {
         return append_text(line, field->text);
     }
     if (field->kind == LOG_KIND_BOOLEAN) {
         return field->integer != 0 ? line_append(line, "true", 4) : line_append(line, "false", 5);
     }
-    const int length = snprintf(digits, sizeof digits, "%lld", (long long)field->integer);
-    return line_append(line, digits, (size_t)length);
+    return append_integer(line, field->integer);
 }
 
 void
@@ -163,7 +191,7 @@ line_field(LogLine *line, const LogField *field)
 void
 line_end(LogLine *line, bool is_cut)
 {
-    const int length =
-        snprintf(line->bytes + line->size, sizeof line->bytes - line->size, "%s}\n", is_cut ? line_cut : "");
-    line->size += (size_t)length;
+    const Slice end = is_cut ? SLICE(LINE_CUT "}\n") : SLICE("}\n");
+    memcpy(line->bytes + line->size, end.data, end.size);
+    line->size += end.size;
 }
