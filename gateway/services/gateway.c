@@ -207,10 +207,19 @@ drain_begin(Task *task)
 }
 
 static void
+flush_log(Task *task)
+{
+    (void)task;
+    log_flush();
+}
+
+static void
 request_log(void *services, const RequestRecord *record)
 {
-    (void)services;
+    GatewayLoop *const loop = services;
     metrics_count_request(record);
+    log_hold();
+    loop_defer(loop->loop, &loop->flush_log);
     log_event(LOG_INFO, "request", log_text("request_id", record->request_id),
         log_text("method", record->method),
         log_text("operation", record->operation_id == NULL ? "" : record->operation_id),
@@ -254,6 +263,7 @@ loop_open(Call *call, Gateway *gateway, const GatewayOptions *options, const cha
     list_init(&loop->queued);
     loop->drain.run = drain_begin;
     loop->drained.fire = drain_check;
+    loop->flush_log.run = flush_log;
     TRY(loop_new(call, &loop->loop));
     const UpstreamOptions upstream = {
         .token = options->worker_token,
@@ -387,6 +397,7 @@ run_loop(void *context)
 {
     GatewayLoop *const loop = context;
     loop_run(loop->loop);
+    log_flush();
     return NULL;
 }
 
@@ -404,6 +415,7 @@ gateway_run(Gateway *gateway)
         loop_close(gateway->loops[--gateway->loop_count]);
     }
     loop_run(gateway->loops[0]->loop);
+    log_flush();
     for (int index = 1; index < started; index++) {
         (void)pthread_join(threads[index], NULL);
     }
@@ -446,6 +458,7 @@ gateway_close(Gateway *gateway)
     recorder_stop(gateway->recorder, RECORDS_FLUSH_MS);
     job_pool_free(gateway->jobs);
     loops_turn(gateway); /* what the last jobs have posted */
+    log_flush();
     for (int index = 0; index < gateway->loop_count; index++) {
         loop_close(gateway->loops[index]);
     }

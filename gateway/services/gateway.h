@@ -39,6 +39,7 @@ typedef struct GatewayLoop {
     ListLink queued; /* QueuedSteps that this loop runs */
     bool is_closing; /* the loop has stopped; what still ends has no consequences */
     Task drain;      /* posted by gateway_stop() */
+    Task flush_log;  /* what a turn's requests have logged goes out at its end */
     Timer drained;
     uint32_t grace_ms;
 } GatewayLoop;

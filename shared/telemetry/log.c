@@ -38,18 +38,64 @@ log_level_from_name(Slice name, LogLevel *ret_level)
     return false;
 }
 
+/* Whole lines that this thread keeps back: never more than one write takes. */
+static _Thread_local struct {
+    bool is_holding;
+    size_t size;
+    size_t line_count;
+    char bytes[LOG_LINE_SIZE];
+} held;
+
 /* A pipe is writable when PIPE_BUF bytes fit, so that a write behind poll() does not block. */
 static void
-line_send(const LogLine *line)
+lines_send(const char *bytes, size_t size, size_t line_count)
 {
     struct pollfd target = {.fd = log_descriptor, .events = POLLOUT};
     (void)pthread_mutex_lock(&write_mutex);
     const bool is_sent = poll(&target, 1, 0) == 1 && (target.revents & POLLOUT) != 0 &&
-                         write(log_descriptor, line->bytes, line->size) == (ssize_t)line->size;
+                         write(log_descriptor, bytes, size) == (ssize_t)size;
     (void)pthread_mutex_unlock(&write_mutex);
     if (!is_sent) {
-        (void)__atomic_add_fetch(&dropped_count, 1, __ATOMIC_RELAXED);
+        (void)__atomic_add_fetch(&dropped_count, line_count, __ATOMIC_RELAXED);
     }
+}
+
+static void
+held_send(void)
+{
+    if (held.line_count > 0) {
+        lines_send(held.bytes, held.size, held.line_count);
+        held.size = 0;
+        held.line_count = 0;
+    }
+}
+
+static void
+line_send(const LogLine *line)
+{
+    if (!held.is_holding) {
+        lines_send(line->bytes, line->size, 1);
+        return;
+    }
+    if (line->size > sizeof held.bytes - held.size) {
+        held_send();
+    }
+    memcpy(held.bytes + held.size, line->bytes, line->size);
+    held.size += line->size;
+    held.line_count++;
+}
+
+void
+log_hold(void)
+{
+    held.is_holding = true;
+}
+
+void
+log_flush(void)
+{
+    held.is_holding = false;
+    held_send();
 }
 
 void

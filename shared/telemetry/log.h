@@ -37,6 +37,11 @@ bool log_level_from_name(Slice name, LogLevel *ret_level); /* "debug", "info", "
 
 void log_write(LogLevel level, const char *message, const LogField *fields, size_t field_count);
 
+/* Keeps this thread's lines back until log_flush(), or until no further one fits into the same write. For a
+ * loop that writes at the end of a turn what happened in it; an abort in between loses them. */
+void log_hold(void);
+void log_flush(void);
+
 /* What the top of a stack says of a Call that failed: its request id, code, error and where it arose. */
 void log_failure(LogLevel level, const char *message, const Call *call);
 

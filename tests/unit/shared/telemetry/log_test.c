@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include "shared/telemetry/log.h"
@@ -122,6 +123,40 @@ a_reader_that_stopped_costs_lines_not_time(void **state)
     assert_true(log_dropped_count() > before);
 }
 
+static void
+held_lines_are_written_together_and_in_order(void **state)
+{
+    (void)state;
+    char text[LOG_TEXT_SIZE_MAX];
+    memset(text, 'x', sizeof text);
+    const LogField field = log_slice("a", slice_of(text, sizeof text));
+    log_hold();
+    log_event(LOG_INFO, "first");
+    struct pollfd waiting = {.fd = pipe_ends[0], .events = POLLIN};
+    assert_int_equal(poll(&waiting, 1, 0), 0);
+    log_event(LOG_INFO, "second");
+    log_flush();
+    const char *const written = read_line();
+    assert_non_null(strstr(written, "\"first\"}\n{\"time\":"));
+    assert_non_null(strstr(written, "\"second\"}\n"));
+    log_hold();
+    for (int index = 0; index < 10; index++) {
+        log_event(LOG_INFO, "long", field, field);
+    }
+    assert_int_equal(poll(&waiting, 1, 0), 1); /* more than one write takes */
+    log_flush();
+    log_event(LOG_INFO, "at once");
+    size_t size = 0;
+    while (poll(&waiting, 1, 0) == 1) {
+        const ssize_t got = read(pipe_ends[0], line, sizeof line - 1);
+        assert_true(got > 0);
+        size += (size_t)got;
+        line[got] = '\0';
+    }
+    assert_true(size > 10 * 2 * sizeof text);
+    assert_non_null(strstr(line, "\"at once\"}\n"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int
@@ -134,6 +169,7 @@ main(void)
         TEST(a_long_text_is_cut_between_characters),
         TEST(a_long_line_loses_its_last_fields_and_says_so),
         TEST(a_failed_call_is_told_with_its_cause),
+        TEST(held_lines_are_written_together_and_in_order),
         TEST(a_reader_that_stopped_costs_lines_not_time),
     };
     return cmocka_run_group_tests_name("shared/telemetry/log", tests, NULL, NULL);
