@@ -7,7 +7,7 @@
 
 typedef struct Reading {
     Call *call;
-    JsonScanner scanner;
+    JsonScanner *scanner; /* apart: it is large and need not be cleared */
     const Limits *limits;
     StepBody body;
     const char *limit; /* the limit that was passed */
@@ -23,10 +23,10 @@ static bool
 read_members(Reading *reading, const Member *members, size_t count, const char *where)
 {
     Slice name;
-    if (!json_object_begin(&reading->scanner)) {
+    if (!json_object_begin(reading->scanner)) {
         return false;
     }
-    while (json_object_next(&reading->scanner, &name)) {
+    while (json_object_next(reading->scanner, &name)) {
         size_t index = 0;
         while (index < count && !slice_equals_string(name, members[index].name)) {
             index++;
@@ -35,7 +35,7 @@ read_members(Reading *reading, const Member *members, size_t count, const char *
             char pointer[128];
             (void)snprintf(pointer, sizeof pointer, "%s/%.*s", where, SLICE_PRINT(slice_part(name, 0, 64)));
             call_note(reading->call, pointer, "there is no such member");
-            json_fault(&reading->scanner, "unknown member");
+            json_fault(reading->scanner, "unknown member");
             return false;
         }
         if (!members[index].read(reading)) {
@@ -56,7 +56,7 @@ list_room(Reading *reading, const void *items, size_t count, size_t size)
     }
     void *const larger = arena_alloc(reading->call->arena, (count < FIRST ? FIRST : count * 2) * size);
     if (larger == NULL) {
-        json_fault(&reading->scanner, "the request needs more memory than a call may use");
+        json_fault(reading->scanner, "the request needs more memory than a call may use");
         return NULL;
     }
     if (count > 0) {
@@ -72,7 +72,7 @@ within(Reading *reading, size_t count, uint64_t maximum, const char *limit)
         return true;
     }
     reading->limit = limit;
-    json_fault(&reading->scanner, "too many");
+    json_fault(reading->scanner, "too many");
     return false;
 }
 
@@ -81,13 +81,13 @@ read_feeds(Reading *reading)
 {
     StepBody *const body = &reading->body;
     Slice name;
-    if (!json_object_begin(&reading->scanner)) {
+    if (!json_object_begin(reading->scanner)) {
         return false;
     }
-    while (json_object_next(&reading->scanner, &name)) {
+    while (json_object_next(reading->scanner, &name)) {
         StepFeedText *const feeds = list_room(reading, body->feeds, body->feed_count, sizeof *feeds);
         if (feeds == NULL || !within(reading, body->feed_count, reading->limits->step_feeds, "step_feeds") ||
-            !json_skip(&reading->scanner, &feeds[body->feed_count].json)) {
+            !json_skip(reading->scanner, &feeds[body->feed_count].json)) {
             return false;
         }
         feeds[body->feed_count++].name = name;
@@ -99,13 +99,13 @@ read_feeds(Reading *reading)
 static bool
 read_names(Reading *reading, const Slice **ret_names, size_t *ret_count)
 {
-    if (!json_array_begin(&reading->scanner)) {
+    if (!json_array_begin(reading->scanner)) {
         return false;
     }
-    while (json_array_next(&reading->scanner)) {
+    while (json_array_next(reading->scanner)) {
         Slice *const names = list_room(reading, *ret_names, *ret_count, sizeof *names);
         if (names == NULL || !within(reading, *ret_count, reading->limits->step_fetches, "step_fetches") ||
-            !json_string(&reading->scanner, reading->call->arena, &names[*ret_count])) {
+            !json_string(reading->scanner, reading->call->arena, &names[*ret_count])) {
             return false;
         }
         *ret_names = names;
@@ -117,7 +117,7 @@ read_names(Reading *reading, const Slice **ret_names, size_t *ret_count)
 static bool
 read_graph(Reading *reading)
 {
-    return json_string(&reading->scanner, reading->call->arena, &reading->body.graph);
+    return json_string(reading->scanner, reading->call->arena, &reading->body.graph);
 }
 
 static bool
@@ -135,12 +135,12 @@ read_targets(Reading *reading)
 static bool
 read_timeout(Reading *reading)
 {
-    if (!json_uint64(&reading->scanner, &reading->body.timeout_ms)) {
+    if (!json_uint64(reading->scanner, &reading->body.timeout_ms)) {
         return false;
     }
     if (reading->body.timeout_ms == 0 || reading->body.timeout_ms > reading->limits->step_timeout_ms) {
         reading->limit = "step_timeout_ms";
-        json_fault(&reading->scanner, "out of range");
+        json_fault(reading->scanner, "out of range");
         return false;
     }
     reading->body.has_timeout = true;
@@ -152,7 +152,7 @@ static bool
 read_word(Reading *reading, const char *const *words, size_t count, size_t *ret_index)
 {
     Slice word;
-    if (!json_string(&reading->scanner, reading->call->arena, &word)) {
+    if (!json_string(reading->scanner, reading->call->arena, &word)) {
         return false;
     }
     for (size_t index = 0; index < count; index++) {
@@ -161,7 +161,7 @@ read_word(Reading *reading, const char *const *words, size_t count, size_t *ret_
             return true;
         }
     }
-    json_fault(&reading->scanner, "none of the words that may stand here");
+    json_fault(reading->scanner, "none of the words that may stand here");
     return false;
 }
 
@@ -188,11 +188,11 @@ read_record(Reading *reading)
 static bool
 read_priority(Reading *reading)
 {
-    if (!json_int64(&reading->scanner, &reading->body.priority)) {
+    if (!json_int64(reading->scanner, &reading->body.priority)) {
         return false;
     }
     if (reading->body.priority < 0 || reading->body.priority > 2) {
-        json_fault(&reading->scanner, "a priority is 0, 1 or 2");
+        json_fault(reading->scanner, "a priority is 0, 1 or 2");
         return false;
     }
     return true;
@@ -201,7 +201,7 @@ read_priority(Reading *reading)
 static bool
 read_idempotent(Reading *reading)
 {
-    return json_boolean(&reading->scanner, &reading->body.is_idempotent);
+    return json_boolean(reading->scanner, &reading->body.is_idempotent);
 }
 
 static bool
@@ -227,14 +227,16 @@ step_body_read(Call *call, Slice json, const Limits *limits, StepBody *ret_body)
         {"targets", read_targets},
         {"options", read_options},
     };
+    JsonScanner scanner;
     Reading reading = {
         .call = call,
+        .scanner = &scanner,
         .limits = limits,
         .body = {.timeout_ms = limits->step_timeout_default_ms, .priority = 1},
     };
-    json_scan_begin(&reading.scanner, json, (int)limits->json_depth);
+    json_scan_begin(&scanner, json, (int)limits->json_depth);
     (void)read_members(&reading, members, COUNT_OF(members), "");
-    if (json_scan_end(call, &reading.scanner) != STATUS_OK) {
+    if (json_scan_end(call, &scanner) != STATUS_OK) {
         const LimitField *const limit =
             reading.limit == NULL ? NULL : limit_find(slice_from_string(reading.limit));
         if (limit != NULL) {

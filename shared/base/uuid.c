@@ -1,6 +1,6 @@
 #include "shared/base/uuid.h"
 
-#include <stdio.h>
+#include <assert.h>
 #include <string.h>
 
 #include "shared/base/clock.h"
@@ -99,8 +99,12 @@ uuid_from_text(Slice text, Uuid *ret_uuid)
 void
 id_to_text(const char *prefix, Uuid uuid, char ret_text[ID_TEXT_SIZE])
 {
-    const int length = snprintf(ret_text, ID_PREFIX_MAX + 2, "%s_", prefix);
-    *write_hex(uuid.bytes, sizeof uuid.bytes, ret_text + length) = '\0';
+    const size_t length = strlen(prefix);
+    assert(length <= ID_PREFIX_MAX);
+
+    memcpy(ret_text, prefix, length);
+    ret_text[length] = '_';
+    *write_hex(uuid.bytes, sizeof uuid.bytes, ret_text + length + 1) = '\0';
 }
 
 bool
