@@ -90,7 +90,9 @@ sort_feeds(Call *call, const Signature *given, Signature *signature)
 static void
 append_name(Buffer *buffer, char kind, Slice name)
 {
-    buffer_append_format(buffer, "%c%zu:", kind, name.size);
+    buffer_append_byte(buffer, kind);
+    buffer_append_uint64(buffer, name.size);
+    buffer_append_byte(buffer, ':');
     buffer_append_slice(buffer, name);
 }
 
@@ -99,7 +101,8 @@ append_feed(Buffer *buffer, const SignatureFeed *feed)
 {
     char shape[SHAPE_TEXT_SIZE];
     append_name(buffer, '<', feed->name);
-    buffer_append_format(buffer, "%s%s", dtype_name(feed->dtype), shape_text(&feed->shape, shape));
+    buffer_append_string(buffer, dtype_name(feed->dtype));
+    buffer_append_string(buffer, shape_text(&feed->shape, shape));
 }
 
 static Status
@@ -107,8 +110,10 @@ write_key(Call *call, Slice graph, Signature *signature)
 {
     AUTO_BUFFER buffer = {0};
     append_name(&buffer, 'g', graph);
-    buffer_append_format(&buffer, "%s,%u,%d", placement_name(signature->options.placement),
-        signature->options.slot_count, signature->options.has_soft_placement);
+    buffer_append_string(&buffer, placement_name(signature->options.placement));
+    buffer_append_byte(&buffer, ',');
+    buffer_append_uint64(&buffer, signature->options.slot_count);
+    buffer_append_string(&buffer, signature->options.has_soft_placement ? ",1" : ",0");
     for (size_t index = 0; index < signature->feed_count; index++) {
         append_feed(&buffer, &signature->feeds[index]);
     }
