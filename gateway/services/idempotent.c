@@ -62,6 +62,12 @@ idempotent_begin(Call *call, Store *store, const Request *request, Response *res
 {
     IdempotencyRequest wanted = {.key = key->text, .held_ms = held_ms};
     Idempotency found;
+    if (request->sink_state != NULL) {
+        /* Two bodies that went by in pieces cannot be told apart afterwards. */
+        return call_fail(call, STATUS_INVALID_ARGUMENT,
+            "an Idempotency-Key needs a body of application/json, not of %.*s",
+            SLICE_PRINT(request->media_type));
+    }
     TRY(digest_request(call, request, &wanted.digest));
     TRY(idempotency_begin(call, store, request->principal.tenant, &wanted, &found));
     switch (found.outcome) {

@@ -3,7 +3,8 @@
  * Happy path: the key is taken and committed → the work runs → its answer is kept in the transaction that
  * makes the work's result durable. Work that fails gives the key back, so that it can be tried again.
  *
- * Errors: ABORTED (409) while the first request runs; 422 when the key came with another request before. */
+ * Errors: ABORTED (409) while the first request runs; 422 when the key came with another request before;
+ *         INVALID_ARGUMENT for a body that went into a sink. */
 #pragma once
 
 #include "gateway/http/handler.h"

@@ -1,0 +1,180 @@
+/* Idempotency-Key: the first answer again, whatever is created. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "tests/support/cluster.h"
+#include "tests/support/cmocka_all.h"
+#include "tests/support/step_graphs.h"
+
+#define assert_http(expected, response)                                                                      \
+    do {                                                                                                     \
+        if ((response)->status != (expected)) {                                                              \
+            fail_msg("status %d, not %d: %s", (response)->status, (expected), rest_text(response));          \
+        }                                                                                                    \
+    } while (0)
+
+enum { PATH_SIZE = 256 };
+
+static const char *const keyed[] = {"Idempotency-Key: \"one\"", NULL};
+static const char *const keyed_later[] = {"Idempotency-Key: one", "Prefer: respond-async", NULL};
+
+static void
+prepare(Cluster *cluster, char steps[PATH_SIZE])
+{
+    cluster_session(cluster, "{}");
+    cluster_graph(cluster, STEP_GRAPH_AFFINE);
+    (void)snprintf(steps, PATH_SIZE, "/api/v1/sessions/%s/steps", cluster->session);
+}
+
+/* Sends the same request twice: the second answer is the first. */
+static void
+assert_replayed(Cluster *cluster, const char *path, const char *const *headers, const char *body, int status)
+{
+    char location[PATH_SIZE];
+    AUTO_REST first = {0};
+    AUTO_REST second = {0};
+    cluster_send_with(cluster, "POST", path, headers, body, &first);
+    assert_http(status, &first);
+    assert_string_equal(rest_header(&first, "Idempotent-Replayed"), "");
+    (void)snprintf(location, sizeof location, "%s", rest_header(&first, "Location"));
+    cluster_send_with(cluster, "POST", path, headers, body, &second);
+    assert_http(status, &second);
+    assert_string_equal(rest_header(&second, "Idempotent-Replayed"), "true");
+    assert_string_equal(rest_header(&second, "Location"), location);
+    assert_string_equal(rest_text(&second), rest_text(&first));
+}
+
+static void
+a_step_sent_again_is_answered_again_and_runs_once(void **state)
+{
+    Cluster *const cluster = *state;
+    char steps[PATH_SIZE];
+    prepare(cluster, steps);
+    assert_replayed(cluster, steps, keyed, STEP_BODY_AFFINE, 200);
+    assert_string_equal(
+        database_ask(cluster->database, "select count(*) from sluice.step_records"), "1");
+    assert_string_equal(database_ask(cluster->database, "select state from sluice.steps"), "succeeded");
+}
+
+static void
+a_queued_step_sent_again_is_queued_once(void **state)
+{
+    Cluster *const cluster = *state;
+    char steps[PATH_SIZE];
+    prepare(cluster, steps);
+    assert_replayed(cluster, steps, keyed_later, STEP_BODY_AFFINE, 202);
+    assert_string_equal(
+        database_ask(cluster->database, "select count(*) from sluice.step_records"), "1");
+}
+
+static void
+a_session_and_a_graph_sent_again_are_made_once(void **state)
+{
+    static const char *const other[] = {"Idempotency-Key: two", NULL};
+    Cluster *const cluster = *state;
+    char graphs[PATH_SIZE];
+    assert_replayed(cluster, "/api/v1/sessions", keyed, "{\"name\":\"a\"}", 201);
+    assert_string_equal(database_ask(cluster->database, "select count(*) from sluice.sessions"), "1");
+    cluster_session(cluster, "{}");
+    (void)snprintf(graphs, sizeof graphs, "/api/v1/sessions/%s/graphs", cluster->session);
+    assert_replayed(cluster, graphs, other, STEP_GRAPH_AFFINE, 201);
+}
+
+static void
+a_key_that_comes_with_another_request_is_refused(void **state)
+{
+    Cluster *const cluster = *state;
+    char steps[PATH_SIZE];
+    AUTO_REST first = {0};
+    AUTO_REST second = {0};
+    AUTO_REST elsewhere = {0};
+    prepare(cluster, steps);
+    cluster_send_with(cluster, "POST", steps, keyed, STEP_BODY_AFFINE, &first);
+    cluster_send_with(
+        cluster, "POST", steps, keyed, "{\"feeds\":{\"x\":[[3,4]]},\"fetches\":[\"y\"]}", &second);
+    cluster_send_with(cluster, "POST", "/api/v1/sessions", keyed, "{}", &elsewhere);
+    assert_http(200, &first);
+    assert_http(422, &second);
+    assert_http(422, &elsewhere);
+    assert_non_null(strstr(rest_text(&second), "'one'"));
+}
+
+static void
+a_request_that_failed_gives_its_key_back(void **state)
+{
+    Cluster *const cluster = *state;
+    char steps[PATH_SIZE];
+    AUTO_REST unprepared = {0};
+    AUTO_REST failed = {0};
+    AUTO_REST good = {0};
+    prepare(cluster, steps);
+    cluster_send_with(
+        cluster, "POST", steps, keyed, "{\"feeds\":{\"x\":[[1,2]]},\"fetches\":[\"nope\"]}", &unprepared);
+    cluster_send_with(
+        cluster, "POST", steps, keyed, "{\"feeds\":{\"x\":[[1,2,3]]},\"fetches\":[\"y\"]}", &failed);
+    cluster_send_with(cluster, "POST", steps, keyed, STEP_BODY_AFFINE, &good);
+    assert_http(404, &unprepared);
+    assert_http(400, &failed);
+    assert_non_null(strstr(rest_text(&failed), "node 'xw'"));
+    assert_http(200, &good);
+}
+
+typedef struct Client {
+    Cluster *cluster;
+    const char *path;
+    int status;
+} Client;
+
+static void *
+run_client(void *context)
+{
+    Client *const client = context;
+    AUTO_REST response = {0};
+    cluster_send_with(client->cluster, "POST", client->path, keyed, STEP_BODY_AFFINE, &response);
+    client->status = response.status;
+    return NULL;
+}
+
+static void
+a_request_sent_again_while_the_first_runs_is_a_conflict(void **state)
+{
+    Cluster *const cluster = *state;
+    pthread_t thread;
+    char steps[PATH_SIZE];
+    AUTO_REST again = {0};
+    prepare(cluster, steps);
+    Client client = {.cluster = cluster, .path = steps};
+    (void)kill(cluster->workers[0].pid, SIGSTOP);
+    (void)kill(cluster->workers[1].pid, SIGSTOP);
+    assert_int_equal(pthread_create(&thread, NULL, run_client, &client), 0);
+    for (int attempt = 0; attempt < 200; attempt++) {
+        const struct timespec pause = {.tv_nsec = 25000000};
+        if (strcmp(database_ask(cluster->database, "select count(*) from sluice.steps"), "1") == 0) {
+            break;
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+    cluster_send_with(cluster, "POST", steps, keyed, STEP_BODY_AFFINE, &again);
+    (void)kill(cluster->workers[0].pid, SIGCONT);
+    (void)kill(cluster->workers[1].pid, SIGCONT);
+    (void)pthread_join(thread, NULL);
+    assert_http(409, &again);
+    assert_string_equal(rest_header(&again, "Retry-After"), "1");
+    assert_int_equal(client.status, 200);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CLUSTER_TEST(a_step_sent_again_is_answered_again_and_runs_once),
+        CLUSTER_TEST(a_queued_step_sent_again_is_queued_once),
+        CLUSTER_TEST(a_session_and_a_graph_sent_again_are_made_once),
+        CLUSTER_TEST(a_key_that_comes_with_another_request_is_refused),
+        CLUSTER_TEST(a_request_that_failed_gives_its_key_back),
+        CLUSTER_TEST(a_request_sent_again_while_the_first_runs_is_a_conflict),
+    };
+    return cmocka_run_group_tests_name("idempotency", tests, NULL, NULL);
+}

@@ -1,0 +1,265 @@
+/* Every step leaves one record, however it ended. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "tests/support/cluster.h"
+#include "tests/support/cmocka_all.h"
+#include "tests/support/step_graphs.h"
+
+#define assert_http(expected, response)                                                                      \
+    do {                                                                                                     \
+        if ((response)->status != (expected)) {                                                              \
+            fail_msg("status %d, not %d: %s", (response)->status, (expected), rest_text(response));          \
+        }                                                                                                    \
+    } while (0)
+
+enum { PATH_SIZE = 256, ANSWER_SIZE = 32 };
+
+static void
+pause_ms(long milliseconds)
+{
+    const struct timespec pause = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000};
+    (void)nanosleep(&pause, NULL);
+}
+
+static void
+prepare(Cluster *cluster)
+{
+    cluster_session(cluster, "{}");
+    cluster_graph(cluster, STEP_GRAPH_AFFINE);
+}
+
+static bool
+start(Cluster *cluster, const char *const *gateway_arguments)
+{
+    return cluster_start(cluster, &(ClusterOptions){.gateway_arguments = gateway_arguments});
+}
+
+/* Waits for an answer of the database, at most `time_ms`. */
+static void
+await_answer(Cluster *cluster, const char *sql, const char *wanted, int time_ms)
+{
+    char answer[ANSWER_SIZE] = "";
+    for (int waited = 0; waited <= time_ms; waited += 50) {
+        (void)snprintf(answer, sizeof answer, "%s", database_ask(cluster->database, sql));
+        if (strcmp(answer, wanted) == 0) {
+            return;
+        }
+        pause_ms(50);
+    }
+    fail_msg("%s gives %s, not %s", sql, answer, wanted);
+}
+
+static const char count_all[] = "select count(*) from sluice.step_records";
+
+static void
+records_equal_the_steps(void **state)
+{
+    enum { STEPS = 50 };
+    Cluster *const cluster = *state;
+    char wanted[ANSWER_SIZE];
+    prepare(cluster);
+    for (int index = 0; index < STEPS; index++) {
+        AUTO_REST good = {0};
+        AUTO_REST bad = {0};
+        cluster_step(cluster, STEP_BODY_AFFINE, &good);
+        cluster_step(cluster, "{\"feeds\":{\"x\":[[1,2,3]]},\"fetches\":[\"y\"]}", &bad);
+        assert_http(200, &good);
+        assert_http(400, &bad);
+    }
+    (void)snprintf(wanted, sizeof wanted, "%d", STEPS * 2);
+    await_answer(cluster, count_all, wanted, 1000);
+    (void)snprintf(wanted, sizeof wanted, "%d", STEPS);
+    await_answer(cluster, "select count(*) from sluice.step_history where state = 'succeeded'", wanted, 0);
+    await_answer(cluster,
+        "select count(*) from sluice.step_history where state = 'failed' and error_node = 'xw' and "
+        "error_code = 'INVALID_ARGUMENT'",
+        wanted, 0);
+    await_answer(cluster, "select request->'fetches'->>0 from sluice.step_history limit 1", "y", 0);
+}
+
+static void
+what_was_not_written_yet_is_written_when_the_gateway_stops(void **state)
+{
+    Cluster *const cluster = *state;
+    AUTO_REST response = {0};
+    prepare(cluster);
+    cluster_step(cluster, STEP_BODY_AFFINE, &response);
+    assert_http(200, &response);
+    assert_int_equal(process_stop(&cluster->gateway, SIGTERM), 0);
+    assert_string_equal(database_ask(cluster->database, count_all), "1");
+}
+
+static void
+a_step_is_found_at_once_by_the_location_of_its_answer(void **state)
+{
+    Cluster *const cluster = *state;
+    prepare(cluster);
+    for (int index = 0; index < 10; index++) {
+        char path[PATH_SIZE];
+        AUTO_REST response = {0};
+        AUTO_REST step = {0};
+        cluster_step(cluster, STEP_BODY_AFFINE, &response);
+        assert_http(200, &response);
+        (void)snprintf(path, sizeof path, "%s", rest_header(&response, "Location"));
+        cluster_send(cluster, "GET", path, NULL, &step);
+        assert_http(200, &step);
+        assert_non_null(strstr(rest_text(&step), "\"state\":\"succeeded\",\"async\":false"));
+        assert_non_null(strstr(rest_text(&step), "\"partitions\":[{"));
+    }
+}
+
+static void
+a_durable_step_is_in_the_database_before_it_runs(void **state)
+{
+    static const char body[] =
+        "{\"feeds\":{\"x\":[[1,2]]},\"fetches\":[\"y\"],\"options\":{\"record\":\"durable\"}}";
+    Cluster *const cluster = *state;
+    AUTO_REST response = {0};
+    prepare(cluster);
+    cluster_step(cluster, body, &response);
+    assert_http(200, &response);
+    assert_non_null(strstr(rest_text(&response), "[17,30]"));
+    /* Committed before the reply, and not by the writer of records. */
+    assert_string_equal(
+        database_ask(cluster->database, "select state || ' ' || is_async from sluice.steps"),
+        "succeeded false");
+    assert_string_equal(database_ask(cluster->database, count_all), "1");
+}
+
+/* --- Steps that run meanwhile -----------------------------------------------------------------------------
+ */
+
+typedef struct Client {
+    Cluster *cluster;
+    const char *body;
+    pthread_t thread;
+    int status;
+} Client;
+
+static void *
+run_client(void *context)
+{
+    Client *const client = context;
+    AUTO_REST response = {0};
+    cluster_step(client->cluster, client->body, &response);
+    __atomic_store_n(&client->status, response.status, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+static void
+client_start(Client *client, Cluster *cluster, const char *body)
+{
+    *client = (Client){.cluster = cluster, .body = body};
+    assert_int_equal(pthread_create(&client->thread, NULL, run_client, client), 0);
+}
+
+static int
+client_end(Client *client)
+{
+    (void)pthread_join(client->thread, NULL);
+    return client->status;
+}
+
+static void
+replies_wait_while_the_ring_is_full_and_nothing_is_lost(void **state)
+{
+    enum { CLIENTS = 8 };
+    static const char *const arguments[] = {"--record-buffer", "2", NULL};
+    Cluster cluster;
+    Client clients[CLIENTS];
+    char wanted[ANSWER_SIZE];
+    int steps = 0;
+    int answered = 0;
+    (void)state;
+    assert_true(start(&cluster, arguments));
+    prepare(&cluster);
+    PQclear(PQexec(cluster.database->admin, "begin; lock table sluice.step_history"));
+    for (int index = 0; index < CLIENTS; index++) {
+        client_start(&clients[index], &cluster, STEP_BODY_AFFINE);
+    }
+    pause_ms(700);
+    for (int index = 0; index < CLIENTS; index++) {
+        answered += __atomic_load_n(&clients[index].status, __ATOMIC_ACQUIRE) != 0;
+    }
+    assert_in_range(answered, 1, CLIENTS - 1);
+    PQclear(PQexec(cluster.database->admin, "commit"));
+    for (int index = 0; index < CLIENTS; index++) {
+        assert_int_equal(client_end(&clients[index]), 200);
+        steps++;
+    }
+    (void)snprintf(wanted, sizeof wanted, "%d", steps);
+    await_answer(&cluster, count_all, wanted, 2000);
+    cluster_stop(&cluster);
+}
+
+/* The path of the one step that runs, found out from the worker's side: it is known to its gateway alone. */
+static void
+a_running_synchronous_step_is_durable_seen_and_cancelled(void **state)
+{
+    static const char body[] =
+        "{\"feeds\":{\"x\":[[1,2]]},\"fetches\":[\"y\"],\"options\":{\"record\":\"durable\"}}";
+    Cluster *const cluster = *state;
+    Client client;
+    char path[PATH_SIZE];
+    char cancel[PATH_SIZE + 16];
+    AUTO_REST list = {0};
+    AUTO_REST seen = {0};
+    AUTO_REST cancelled = {0};
+    char id[64];
+    prepare(cluster);
+    (void)kill(cluster->workers[0].pid, SIGSTOP);
+    (void)kill(cluster->workers[1].pid, SIGSTOP);
+    client_start(&client, cluster, body);
+    await_answer(cluster, "select count(*) from sluice.steps where state = 'running'", "1", 5000);
+    cluster_send(cluster, "GET", "/api/v1/steps?state=running", NULL, &list);
+    assert_true(rest_member(&list, "id", id, sizeof id));
+    (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/steps/%s", cluster->session, id);
+    cluster_send(cluster, "GET", path, NULL, &seen);
+    assert_http(200, &seen);
+    assert_non_null(strstr(rest_text(&seen), "\"state\":\"running\""));
+    (void)snprintf(cancel, sizeof cancel, "%s:cancel", path);
+    cluster_send(cluster, "POST", cancel, NULL, &cancelled);
+    assert_http(200, &cancelled);
+    assert_int_equal(client_end(&client), 499);
+    await_answer(cluster, "select state from sluice.step_records", "cancelled", 1000);
+    (void)kill(cluster->workers[0].pid, SIGCONT);
+    (void)kill(cluster->workers[1].pid, SIGCONT);
+}
+
+static void
+a_step_whose_client_hangs_up_has_a_record_too(void **state)
+{
+    Cluster *const cluster = *state;
+    char url[PATH_SIZE];
+    AUTO_REST response = {0};
+    prepare(cluster);
+    (void)kill(cluster->workers[0].pid, SIGSTOP);
+    (void)kill(cluster->workers[1].pid, SIGSTOP);
+    (void)snprintf(url, sizeof url, "http://%s/api/v1/sessions/%s/steps", cluster->gateway.address,
+        cluster->session);
+    const RestRequest request = {
+        .method = "POST", .url = url, .body = SLICE(STEP_BODY_AFFINE), .timeout_ms = 300};
+    rest_send(&request, &response);
+    assert_int_equal(response.status, 0);
+    await_answer(cluster, "select state from sluice.step_records", "cancelled", 2000);
+    (void)kill(cluster->workers[0].pid, SIGCONT);
+    (void)kill(cluster->workers[1].pid, SIGCONT);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CLUSTER_TEST(records_equal_the_steps),
+        CLUSTER_TEST(what_was_not_written_yet_is_written_when_the_gateway_stops),
+        CLUSTER_TEST(a_step_is_found_at_once_by_the_location_of_its_answer),
+        CLUSTER_TEST(a_durable_step_is_in_the_database_before_it_runs),
+        cmocka_unit_test(replies_wait_while_the_ring_is_full_and_nothing_is_lost),
+        CLUSTER_TEST(a_running_synchronous_step_is_durable_seen_and_cancelled),
+        CLUSTER_TEST(a_step_whose_client_hangs_up_has_a_record_too),
+    };
+    return cmocka_run_group_tests_name("records", tests, NULL, NULL);
+}
