@@ -53,8 +53,7 @@ a_step_sent_again_is_answered_again_and_runs_once(void **state)
     char steps[PATH_SIZE];
     prepare(cluster, steps);
     assert_replayed(cluster, steps, keyed, STEP_BODY_AFFINE, 200);
-    assert_string_equal(
-        database_ask(cluster->database, "select count(*) from sluice.step_records"), "1");
+    assert_string_equal(database_ask(cluster->database, "select count(*) from sluice.step_records"), "1");
     assert_string_equal(database_ask(cluster->database, "select state from sluice.steps"), "succeeded");
 }
 
@@ -65,8 +64,7 @@ a_queued_step_sent_again_is_queued_once(void **state)
     char steps[PATH_SIZE];
     prepare(cluster, steps);
     assert_replayed(cluster, steps, keyed_later, STEP_BODY_AFFINE, 202);
-    assert_string_equal(
-        database_ask(cluster->database, "select count(*) from sluice.step_records"), "1");
+    assert_string_equal(database_ask(cluster->database, "select count(*) from sluice.step_records"), "1");
 }
 
 static void

@@ -123,8 +123,7 @@ a_durable_step_is_in_the_database_before_it_runs(void **state)
     assert_http(200, &response);
     assert_non_null(strstr(rest_text(&response), "[17,30]"));
     /* Committed before the reply, and not by the writer of records. */
-    assert_string_equal(
-        database_ask(cluster->database, "select state || ' ' || is_async from sluice.steps"),
+    assert_string_equal(database_ask(cluster->database, "select state || ' ' || is_async from sluice.steps"),
         "succeeded false");
     assert_string_equal(database_ask(cluster->database, count_all), "1");
 }
@@ -238,8 +237,8 @@ a_step_whose_client_hangs_up_has_a_record_too(void **state)
     prepare(cluster);
     (void)kill(cluster->workers[0].pid, SIGSTOP);
     (void)kill(cluster->workers[1].pid, SIGSTOP);
-    (void)snprintf(url, sizeof url, "http://%s/api/v1/sessions/%s/steps", cluster->gateway.address,
-        cluster->session);
+    (void)snprintf(
+        url, sizeof url, "http://%s/api/v1/sessions/%s/steps", cluster->gateway.address, cluster->session);
     const RestRequest request = {
         .method = "POST", .url = url, .body = SLICE(STEP_BODY_AFFINE), .timeout_ms = 300};
     rest_send(&request, &response);
