@@ -1,6 +1,6 @@
 #include "gateway/cli/feed.h"
 
-#include "gateway/cli/file.h"
+#include "gateway/cli/local_file.h"
 #include "shared/base/text.h"
 #include "shared/json/scanner.h"
 
@@ -186,7 +186,7 @@ feed_write(Call *call, const Feed *feed, JsonWriter *writer)
         return STATUS_OK;
     }
     AUTO_BUFFER content = {0};
-    if (file_read(call, feed->path, FEED_FILE_SIZE_MAX, &content) != STATUS_OK) {
+    if (local_file_read(call, feed->path, FEED_FILE_SIZE_MAX, &content) != STATUS_OK) {
         return call_wrap(call, "feed '%.*s'", SLICE_PRINT(feed->name));
     }
     const Slice bytes = buffer_slice(&content);

@@ -1,6 +1,6 @@
 #include "gateway/cli/fetch.h"
 
-#include "gateway/cli/file.h"
+#include "gateway/cli/local_file.h"
 #include "gateway/cli/reply.h"
 #include "gateway/cli/screen.h"
 #include "gateway/cli/tensor_text.h"
@@ -39,7 +39,7 @@ tensor_save(Call *call, const char *path, const Tensor *tensor)
         return call_fail_memory(call, "a .npy file");
     }
     const Slice parts[] = {buffer_slice(&header), slice_of(tensor->data, tensor_byte_size(tensor))};
-    return file_write(call, path, parts, COUNT_OF(parts));
+    return local_file_write(call, path, parts, COUNT_OF(parts));
 }
 
 Status

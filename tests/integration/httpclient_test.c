@@ -1,0 +1,514 @@
+/* The HTTP client against the gateway's own server on loopback: one thread serves, the test asks. */
+#include <netinet/in.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "gateway/http/server.h"
+#include "shared/base/clock.h"
+#include "shared/base/memory.h"
+#include "shared/base/text.h"
+#include "shared/httpclient/http_client.h"
+#include "tests/support/cmocka_all.h"
+
+enum { BODY_SIZE_MAX = 64 << 20, LARGE_SIZE = 5000000 };
+
+/* --- What the server does ------------------------------------------------------------------------------- */
+
+static Status
+echo(Call *call, const Request *request, Response *response)
+{
+    (void)call;
+    const Slice type = request_header(request, "Content-Type");
+    response_header_format(response, "X-Type", "%.*s", SLICE_PRINT(type));
+    buffer_append_slice(response_body(response, "application/octet-stream"), request->body);
+    return STATUS_OK;
+}
+static const Handler echo_handler = {
+    .operation_id = "echo", .method = "POST", .path = "/echo", .body_size_max = BODY_SIZE_MAX, .run = echo};
+
+/* `size` bytes, under the status that is asked for. */
+static Status
+zeros(Call *call, const Request *request, Response *response)
+{
+    uint64_t size = 0;
+    uint64_t status = 0;
+    TRY(request_query_uint64(call, request, "size", BODY_SIZE_MAX, &size));
+    TRY(request_query_uint64(call, request, "status", 599, &status));
+    response_status(response, (int)status);
+    Buffer *const body = response_body(response, "application/octet-stream");
+    char *const room = buffer_reserve(body, size);
+    if (room == NULL) {
+        return call_fail_memory(call, "zeros");
+    }
+    memset(room, 0, size);
+    buffer_grow(body, size);
+    return STATUS_OK;
+}
+static const Handler zeros_handler = {
+    .operation_id = "zeros", .method = "GET", .path = "/zeros", .run = zeros};
+
+static uint64_t waiting_count;
+static uint64_t gone_count;
+
+static void
+wait_cancelled(Exchange *exchange, void *owner)
+{
+    (void)owner;
+    __atomic_add_fetch(&gone_count, 1, __ATOMIC_SEQ_CST);
+    exchange_fail(exchange, call_fail(exchange_call(exchange), STATUS_CANCELLED, "the client went"));
+}
+
+static void
+wait_start(Exchange *exchange)
+{
+    exchange_on_cancel(exchange, wait_cancelled, NULL);
+    __atomic_add_fetch(&waiting_count, 1, __ATOMIC_SEQ_CST);
+}
+static const Handler wait_handler = {
+    .operation_id = "wait", .method = "GET", .path = "/wait", .start = wait_start};
+
+static void
+broken_drained(HttpStream *stream, void *owner)
+{
+    (void)stream;
+    (void)owner;
+}
+
+static void
+broken_closed(void *owner, bool is_complete)
+{
+    (void)owner;
+    (void)is_complete;
+}
+
+/* Promises more than it gives. */
+static void
+broken_start(Exchange *exchange)
+{
+    static const HttpStreamEvents events = {.drained = broken_drained, .closed = broken_closed};
+    HttpStream *const stream = exchange_stream(exchange, "text/plain", &events, NULL);
+    assert_true(http_stream_write(stream, SLICE("half of it"), NULL, NULL));
+    http_stream_cut(stream);
+    exchange_finish(exchange);
+}
+static const Handler broken_handler = {
+    .operation_id = "broken", .method = "GET", .path = "/broken", .start = broken_start};
+
+static Status
+elsewhere(Call *call, const Request *request, Response *response)
+{
+    (void)call;
+    (void)request;
+    response_status(response, 302);
+    response_header(response, "Location", "/zeros?size=7&status=200");
+    return STATUS_OK;
+}
+static const Handler elsewhere_handler = {
+    .operation_id = "elsewhere", .method = "GET", .path = "/elsewhere", .run = elsewhere};
+
+static const Handler *const handlers[] = {
+    &echo_handler, &zeros_handler, &wait_handler, &broken_handler, &elsewhere_handler, NULL};
+
+/* --- The server's thread -------------------------------------------------------------------------------- */
+
+static Loop *loop;
+static char usual[ADDRESS_TEXT_SIZE];
+static char single[ADDRESS_TEXT_SIZE];    /* one connection only */
+static char impatient[ADDRESS_TEXT_SIZE]; /* closes what is idle for a moment */
+static pthread_t thread;
+static pthread_barrier_t is_listening;
+
+static Status
+context_new(Call *call, void *owner, void **ret_context)
+{
+    (void)call;
+    *ret_context = owner;
+    return STATUS_OK;
+}
+
+static HttpServer *
+serve(Call *call, JobPool *jobs, HttpOptions options, char ret_address[ADDRESS_TEXT_SIZE])
+{
+    HttpServer *server = NULL;
+    options.handlers = handlers;
+    options.jobs = jobs;
+    assert_status(call, STATUS_OK, http_server_new(call, loop, "127.0.0.1:0", &options, &server));
+    http_server_address(server, ret_address);
+    return server;
+}
+
+static void *
+thread_run(void *argument)
+{
+    (void)argument;
+    AUTO_ARENA arena = arena_new(1024 * 1024);
+    Call call = {.arena = arena};
+    JobPool *jobs = NULL;
+    static int owner;
+    const JobPoolOptions job_options = {.thread_count = 2, .context_new = context_new, .owner = &owner};
+    assert_status(&call, STATUS_OK, loop_new(&call, &loop));
+    assert_status(&call, STATUS_OK, job_pool_new(&call, &job_options, &jobs));
+    HttpServer *const servers[] = {
+        serve(&call, jobs, (HttpOptions){0}, usual),
+        serve(&call, jobs, (HttpOptions){.connections_per_address_max = 1}, single),
+        serve(&call, jobs, (HttpOptions){.idle_timeout_ms = 100}, impatient),
+    };
+    pthread_barrier_wait(&is_listening);
+    loop_run(loop);
+    for (size_t index = 0; index < COUNT_OF(servers); index++) {
+        http_server_free(servers[index]);
+    }
+    job_pool_free(jobs);
+    return NULL;
+}
+
+static int
+server_start(void **state)
+{
+    (void)state;
+    pthread_barrier_init(&is_listening, NULL, 2);
+    return pthread_create(&thread, NULL, thread_run, NULL) != 0 || pthread_barrier_wait(&is_listening) > 0;
+}
+
+static int
+server_stop(void **state)
+{
+    (void)state;
+    loop_stop(loop);
+    const int joined = pthread_join(thread, NULL);
+    loop_free(loop);
+    return joined;
+}
+
+/* --- The asking side ------------------------------------------------------------------------------------ */
+
+typedef struct Fixture {
+    Call call;
+    HttpClient *client;
+    HttpClientResponse response;
+    char path[64];
+    uint64_t received; /* by the sink */
+    size_t told;       /* progress, how often */
+    HttpClientProgress progress;
+} Fixture;
+
+static int
+set_up(void **state)
+{
+    static Fixture fixture;
+    fixture = (Fixture){
+        .call = {.arena = arena_new(1 << 20)},
+        .client = http_client_new(&(HttpClientOptions){.connect_timeout_ms = 2000}),
+        .path = "/tmp/httpclient_test.XXXXXX",
+    };
+    const int fd = mkstemp(fixture.path);
+    const bool has_file = fd >= 0 && ftruncate(fd, LARGE_SIZE) == 0;
+    (void)close(fd);
+    *state = &fixture;
+    return fixture.client == NULL || !has_file;
+}
+
+static int
+tear_down(void **state)
+{
+    Fixture *const fixture = *state;
+    http_client_response_done(&fixture->response);
+    http_client_free(fixture->client);
+    arena_free(fixture->call.arena);
+    return unlink(fixture->path);
+}
+
+/* `request` gives all but the URL. */
+static Status
+ask(Fixture *fixture, const char *address, const char *path, HttpClientRequest request)
+{
+    http_client_response_done(&fixture->response);
+    request.url = text_format(fixture->call.arena, "http://%s%s", address, path);
+    assert_non_null(request.url);
+    return http_client_send(&fixture->call, fixture->client, &request, &fixture->response);
+}
+
+#define assert_answer(fixture, address, path, request)                                                       \
+    do {                                                                                                     \
+        assert_status(&(fixture)->call, STATUS_OK, ask(fixture, address, path, request));                    \
+        assert_int_equal((fixture)->response.status, 200);                                                   \
+    } while (0)
+
+static Status
+sink_take(Call *call, void *context, Slice piece)
+{
+    Fixture *const fixture = context;
+    fixture->received += piece.size;
+    return fixture->received <= LARGE_SIZE ? STATUS_OK
+                                           : call_fail(call, STATUS_ABORTED, "the sink has had enough");
+}
+
+static void
+progress_note(void *context, const HttpClientProgress *progress)
+{
+    Fixture *const fixture = context;
+    fixture->told++;
+    fixture->progress = *progress;
+}
+
+static const HttpClientEvents all_events = {.on_data = sink_take, .on_progress = progress_note};
+static const HttpClientEvents progress_events = {.on_progress = progress_note};
+
+static void *
+cancel_soon(void *context)
+{
+    while (__atomic_load_n(&waiting_count, __ATOMIC_SEQ_CST) == 0) {
+        usleep(1000);
+    }
+    call_cancel(context);
+    return NULL;
+}
+
+static void
+await(const uint64_t *counter)
+{
+    for (int count = 0; count < 5000 && __atomic_load_n(counter, __ATOMIC_SEQ_CST) == 0; count++) {
+        usleep(1000);
+    }
+    assert_true(__atomic_load_n(counter, __ATOMIC_SEQ_CST) > 0);
+}
+
+/* --- Requests and answers ------------------------------------------------------------------------------- */
+
+static void
+requests_follow_each_other_on_one_connection(void **state)
+{
+    Fixture *const fixture = *state;
+    for (int count = 0; count < 20; count++) {
+        assert_answer(fixture, single, "/zeros?size=10&status=200", (HttpClientRequest){0});
+        assert_int_equal(fixture->response.body.size, 10);
+    }
+    AUTO_HTTP_CLIENT other = http_client_new(&(HttpClientOptions){0});
+    HttpClient *const first = TAKE(fixture->client);
+    fixture->client = other;
+    const Status status = ask(fixture, single, "/zeros?size=10&status=200", (HttpClientRequest){0});
+    fixture->client = first;
+    assert_true(status == STATUS_UNAVAILABLE || fixture->response.status == 503);
+}
+
+static void
+bodies_go_up_from_memory_and_from_files(void **state)
+{
+    Fixture *const fixture = *state;
+    const HttpClientRequest small = {
+        .method = "POST", .content_type = "text/plain", .body = SLICE("some bytes")};
+    assert_answer(fixture, usual, "/echo", small);
+    assert_string_equal(buffer_string(&fixture->response.body), "some bytes");
+    assert_true(slice_equals_string(http_client_header(&fixture->response, "x-type"), "text/plain"));
+    const HttpClientRequest none = {.method = "POST"};
+    assert_answer(fixture, usual, "/echo", none);
+    assert_int_equal(fixture->response.body.size, 0);
+    assert_int_equal(http_client_header(&fixture->response, "X-Type").size, 0);
+    const HttpClientRequest large = {.method = "POST",
+        .content_type = "application/octet-stream",
+        .body_path = fixture->path,
+        .events = &progress_events,
+        .context = fixture};
+    assert_answer(fixture, usual, "/echo", large);
+    assert_int_equal(fixture->response.body.size, LARGE_SIZE);
+    assert_int_equal(fixture->progress.sent, LARGE_SIZE);
+    assert_int_equal(fixture->progress.send_total, LARGE_SIZE);
+    assert_int_equal(fixture->progress.received, LARGE_SIZE);
+}
+
+static void
+an_answer_may_go_into_a_sink(void **state)
+{
+    Fixture *const fixture = *state;
+    const HttpClientRequest request = {.events = &all_events, .context = fixture};
+    assert_answer(fixture, usual, "/zeros?size=5000000&status=200", request);
+    assert_int_equal(fixture->received, LARGE_SIZE);
+    assert_int_equal(fixture->response.body.size, 0);
+    assert_status(&fixture->call, STATUS_ABORTED, ask(fixture, usual, "/zeros?size=1&status=200", request));
+    assert_string_equal(fixture->call.error.message, "the sink has had enough");
+}
+
+static void
+only_a_success_goes_into_the_sink(void **state)
+{
+    Fixture *const fixture = *state;
+    const HttpClientRequest request = {.events = &all_events, .context = fixture};
+    assert_status(&fixture->call, STATUS_OK, ask(fixture, usual, "/nowhere", request));
+    assert_int_equal(fixture->response.status, 404);
+    assert_int_equal(fixture->received, 0);
+    assert_non_null(strstr(buffer_string(&fixture->response.body), "\"code\":\"NOT_FOUND\""));
+}
+
+static void
+an_answer_above_its_limit_is_refused(void **state)
+{
+    Fixture *const fixture = *state;
+    const HttpClientRequest request = {.response_size_max = 1000};
+    assert_answer(fixture, usual, "/zeros?size=1000&status=200", request);
+    assert_status(
+        &fixture->call, STATUS_OUT_OF_RANGE, ask(fixture, usual, "/zeros?size=1001&status=200", request));
+    assert_string_equal(fixture->call.error.message, "the answer is larger than 1000 bytes");
+}
+
+static void
+redirects_are_not_followed(void **state)
+{
+    Fixture *const fixture = *state;
+    assert_status(&fixture->call, STATUS_OK, ask(fixture, usual, "/elsewhere", (HttpClientRequest){0}));
+    assert_int_equal(fixture->response.status, 302);
+}
+
+static void
+a_connection_that_died_while_idle_is_replaced(void **state)
+{
+    Fixture *const fixture = *state;
+    const HttpClientRequest upload = {
+        .method = "POST", .content_type = "application/octet-stream", .body_path = fixture->path};
+    for (int count = 0; count < 3; count++) {
+        assert_answer(fixture, impatient, "/echo", upload);
+        assert_int_equal(fixture->response.body.size, LARGE_SIZE);
+        usleep(250 * 1000);
+    }
+}
+
+/* --- Ends before the end -------------------------------------------------------------------------------- */
+
+static void
+a_request_waits_no_longer_than_its_times(void **state)
+{
+    Fixture *const fixture = *state;
+    const uint64_t begin_ns = clock_monotonic_ns();
+    assert_status(&fixture->call, STATUS_DEADLINE_EXCEEDED,
+        ask(fixture, usual, "/wait", (HttpClientRequest){.timeout_ms = 200}));
+    fixture->call.deadline_ns = clock_monotonic_ns() + 200 * CLOCK_NS_PER_MS;
+    assert_status(
+        &fixture->call, STATUS_DEADLINE_EXCEEDED, ask(fixture, usual, "/wait", (HttpClientRequest){0}));
+    assert_status(
+        &fixture->call, STATUS_DEADLINE_EXCEEDED, ask(fixture, usual, "/wait", (HttpClientRequest){0}));
+    const uint64_t elapsed_ms = (clock_monotonic_ns() - begin_ns) / CLOCK_NS_PER_MS;
+    assert_true(elapsed_ms >= 400 && elapsed_ms < 2000);
+}
+
+static void
+a_stalled_request_is_given_up(void **state)
+{
+    Fixture *const fixture = *state;
+    assert_status(&fixture->call, STATUS_DEADLINE_EXCEEDED,
+        ask(fixture, usual, "/wait", (HttpClientRequest){.stall_timeout_ms = 1000}));
+}
+
+static void
+a_cancelled_request_hangs_up_at_once(void **state)
+{
+    Fixture *const fixture = *state;
+    pthread_t canceller;
+    const HttpClientRequest request = {.events = &progress_events, .context = fixture};
+    __atomic_store_n(&waiting_count, 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&gone_count, 0, __ATOMIC_SEQ_CST);
+    assert_int_equal(pthread_create(&canceller, NULL, cancel_soon, &fixture->call), 0);
+    const uint64_t begin_ns = clock_monotonic_ns();
+    assert_status(&fixture->call, STATUS_CANCELLED, ask(fixture, usual, "/wait", request));
+    assert_true(clock_monotonic_ns() - begin_ns < CLOCK_NS_PER_S);
+    assert_int_equal(pthread_join(canceller, NULL), 0);
+    assert_true(fixture->told > 0);
+    await(&gone_count);
+}
+
+static void
+an_answer_that_was_cut_is_told_from_a_whole_one(void **state)
+{
+    Fixture *const fixture = *state;
+    assert_status(&fixture->call, STATUS_DATA_LOSS, ask(fixture, usual, "/broken", (HttpClientRequest){0}));
+    assert_int_equal(fixture->response.status, 200);
+    assert_string_equal(buffer_string(&fixture->response.body), "half of it");
+}
+
+/* --- What is not there ---------------------------------------------------------------------------------- */
+
+/* A port that was free a moment ago. */
+static void
+closed_address(char ret_address[ADDRESS_TEXT_SIZE])
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t size = sizeof address;
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+    (void)snprintf(ret_address, ADDRESS_TEXT_SIZE, "127.0.0.1:%d", ntohs(address.sin_port));
+    (void)close(fd);
+}
+
+static void
+what_cannot_be_reached_says_why(void **state)
+{
+    Fixture *const fixture = *state;
+    char address[ADDRESS_TEXT_SIZE];
+    char expected[256];
+    closed_address(address);
+    assert_status(&fixture->call, STATUS_UNAVAILABLE, ask(fixture, address, "/x?y", (HttpClientRequest){0}));
+    (void)snprintf(expected, sizeof expected, "'http://%s' cannot be reached: Connection refused", address);
+    assert_string_equal(fixture->call.error.message, expected);
+}
+
+static void
+a_password_in_an_address_is_not_repeated(void **state)
+{
+    Fixture *const fixture = *state;
+    char address[ADDRESS_TEXT_SIZE];
+    closed_address(address);
+    const HttpClientRequest request = {
+        .url = text_format(fixture->call.arena, "http://user:hunter2@%s/", address)};
+    assert_status(&fixture->call, STATUS_UNAVAILABLE,
+        http_client_send(&fixture->call, fixture->client, &request, &fixture->response));
+    assert_null(strstr(fixture->call.error.message, "hunter2"));
+}
+
+static void
+what_is_no_request_is_not_sent(void **state)
+{
+    Fixture *const fixture = *state;
+    static const char *const two_lines[] = {"A: b\r\nC: d", NULL};
+    static const struct {
+        HttpClientRequest request;
+        const char *message;
+    } cases[] = {
+        {{.url = "ftp://127.0.0.1/"}, "is no http or https address"},
+        {{.url = "http://"}, "is no address"},
+        {{.url = "http://127.0.0.1:1/", .headers = two_lines}, "a header holds a line end"},
+        {{.url = "http://127.0.0.1:1/", .method = "POST", .body_path = "/nowhere"},
+            "file '/nowhere' cannot be opened: No such file or directory"},
+        {{.url = "http://127.0.0.1:1/", .method = "POST", .body_path = "/"}, "'/' is no regular file"},
+    };
+    for (size_t index = 0; index < COUNT_OF(cases); index++) {
+        assert_status(&fixture->call, STATUS_INVALID_ARGUMENT,
+            http_client_send(&fixture->call, fixture->client, &cases[index].request, &fixture->response));
+        if (strstr(fixture->call.error.message, cases[index].message) == NULL) {
+            fail_msg("'%s' is not in: %s", cases[index].message, fixture->call.error.message);
+        }
+    }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(requests_follow_each_other_on_one_connection),
+        TEST(bodies_go_up_from_memory_and_from_files),
+        TEST(an_answer_may_go_into_a_sink),
+        TEST(only_a_success_goes_into_the_sink),
+        TEST(an_answer_above_its_limit_is_refused),
+        TEST(redirects_are_not_followed),
+        TEST(a_connection_that_died_while_idle_is_replaced),
+        TEST(a_request_waits_no_longer_than_its_times),
+        TEST(a_stalled_request_is_given_up),
+        TEST(a_cancelled_request_hangs_up_at_once),
+        TEST(an_answer_that_was_cut_is_told_from_a_whole_one),
+        TEST(what_cannot_be_reached_says_why),
+        TEST(a_password_in_an_address_is_not_repeated),
+        TEST(what_is_no_request_is_not_sent),
+    };
+    return cmocka_run_group_tests_name("httpclient", tests, server_start, server_stop);
+}
