@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "gateway/cli/local_file.h"
 #include "gateway/cli/progress.h"
 #include "gateway/cli/reply.h"
 #include "gateway/cli/screen.h"
@@ -148,37 +149,80 @@ headers_of(const Cli *cli, const char *const *more)
     return headers;
 }
 
-Status
-api_send(Cli *cli, const ApiRequest *request, HttpClientResponse *ret_reply)
+/* What goes on while a request is under way. */
+typedef struct Exchange {
+    Progress progress;
+    LocalFile file;
+} Exchange;
+
+static void
+exchange_done(Exchange *exchange)
 {
-    static const HttpClientEvents events = {.on_progress = progress_show};
+    local_file_done(&exchange->file);
+}
+#define AUTO_EXCHANGE CLEANUP(exchange_done) Exchange
+
+static void
+exchange_progress(void *context, const HttpClientProgress *transferred)
+{
+    Exchange *const exchange = context;
+    progress_show(&exchange->progress, transferred);
+}
+
+static Status
+exchange_save(Call *call, void *context, Slice piece)
+{
+    Exchange *const exchange = context;
+    return local_file_append(call, &exchange->file, piece);
+}
+
+static Status
+exchange_run(Cli *cli, const ApiRequest *request, Exchange *exchange, HttpClientResponse *ret_reply)
+{
+    static const HttpClientEvents events = {.on_progress = exchange_progress};
+    static const HttpClientEvents save_events = {.on_data = exchange_save, .on_progress = exchange_progress};
     const bool has_body = request->body.data != NULL || request->body_path != NULL;
-    Progress progress = progress_begin(request->label);
+    const bool is_json = has_body && request->content_type == NULL;
     const HttpClientRequest sent = {
         .method = request->method,
         .url = url_of(cli, request->path),
-        .content_type =
-            request->content_type != NULL || !has_body ? request->content_type : "application/json",
+        .content_type = is_json ? "application/json" : request->content_type,
         .headers = headers_of(cli, request->headers),
         .body = request->body,
         .body_path = request->body_path,
         .response_size_max = API_REPLY_SIZE_MAX,
         .timeout_ms = request->timeout_ms,
         .stall_timeout_ms = request->timeout_ms == 0 ? API_STALL_TIMEOUT_MS : 0,
-        .events = &events,
-        .context = &progress,
+        .events = request->save_path == NULL ? &events : &save_events,
+        .context = exchange,
     };
-    *ret_reply = (HttpClientResponse){0};
     if (sent.url == NULL || sent.headers == NULL) {
         return call_fail_memory(cli->call, "a request");
     }
-    const Status status = http_client_send(cli->call, cli->client, &sent, ret_reply);
-    progress_end(&progress);
+    return http_client_send(cli->call, cli->client, &sent, ret_reply);
+}
+
+Status
+api_send(Cli *cli, const ApiRequest *request, HttpClientResponse *ret_reply)
+{
+    enum { CLASS = 100 };
+    AUTO_EXCHANGE exchange = {.progress = progress_begin(request->label)};
+    *ret_reply = (HttpClientResponse){0};
+    if (request->save_path != NULL) {
+        const Status status = local_file_begin(cli->call, request->save_path, &exchange.file);
+        if (status != STATUS_OK) {
+            return cli_fail(cli, EXIT_USAGE, status);
+        }
+    }
+    const Status status = exchange_run(cli, request, &exchange, ret_reply);
+    progress_end(&exchange.progress);
     if (status != STATUS_OK) {
         return transport_fail(cli, status);
     }
-    enum { CLASS = 100 };
-    return ret_reply->status / CLASS == 2 ? STATUS_OK : refusal_fail(cli, ret_reply);
+    if (ret_reply->status / CLASS != 2) {
+        return refusal_fail(cli, ret_reply);
+    }
+    return request->save_path == NULL ? STATUS_OK : local_file_keep(cli->call, &exchange.file);
 }
 
 Status

@@ -16,6 +16,7 @@ typedef struct ApiRequest {
     const char *body_path;      /* a file in place of `body` */
     const char *const *headers; /* more, NULL-terminated; NULL: none */
     uint64_t timeout_ms;        /* 0: as long as bytes move */
+    const char *save_path;      /* a 2xx answer's body goes into this file; NULL: into the reply */
     const char *label;          /* of the progress shown on a terminal; NULL: none is shown */
 } ApiRequest;
 

@@ -38,8 +38,11 @@ tensor_save(Call *call, const char *path, const Tensor *tensor)
     if (!buffer_is_ok(&header)) {
         return call_fail_memory(call, "a .npy file");
     }
-    const Slice parts[] = {buffer_slice(&header), slice_of(tensor->data, tensor_byte_size(tensor))};
-    return local_file_write(call, path, parts, COUNT_OF(parts));
+    AUTO_LOCAL_FILE file = {0};
+    TRY(local_file_begin(call, path, &file));
+    TRY(local_file_append(call, &file, buffer_slice(&header)));
+    TRY(local_file_append(call, &file, slice_of(tensor->data, tensor_byte_size(tensor))));
+    return local_file_keep(call, &file);
 }
 
 Status
@@ -57,9 +60,8 @@ fetch_save(Call *call, const Fetch *fetch, Slice json)
     return status == STATUS_OK ? STATUS_OK : call_wrap(call, "fetch '%.*s'", SLICE_PRINT(fetch->name));
 }
 
-/* "y: float32 [1,2]" and the elements, or the file that has them. */
-static Status
-describe(Call *call, const Fetch *fetch, Slice tensor, Buffer *text)
+Status
+fetch_append(Call *call, const Fetch *fetch, Slice tensor, Buffer *text)
 {
     screen_append(text, fetch->name);
     buffer_append_string(text, ": ");
@@ -88,7 +90,7 @@ deliver(Call *call, const Fetch *fetch, Slice outputs, Buffer *text)
     if (fetch->path != NULL) {
         TRY(fetch_save(call, fetch, tensor));
     }
-    return text == NULL ? STATUS_OK : describe(call, fetch, tensor, text);
+    return text == NULL ? STATUS_OK : fetch_append(call, fetch, tensor, text);
 }
 
 Status
@@ -97,5 +99,25 @@ fetches_deliver(Call *call, const Fetch *fetches, size_t count, Slice outputs, B
     for (size_t index = 0; index < count; index++) {
         TRY(deliver(call, &fetches[index], outputs, text));
     }
+    return STATUS_OK;
+}
+
+Status
+fetches_parse(Cli *cli, Fetch **ret_fetches, size_t *ret_count)
+{
+    const Slice *texts = NULL;
+    const size_t count = config_list(cli->config, "fetch", &texts);
+    Fetch *const fetches = arena_alloc(cli->call->arena, (count + 1) * sizeof *fetches);
+    if (fetches == NULL) {
+        return call_fail_memory(cli->call, "the fetches");
+    }
+    for (size_t index = 0; index < count; index++) {
+        const Status status = fetch_parse(cli->call, texts[index], &fetches[index]);
+        if (status != STATUS_OK) {
+            return cli_fail(cli, EXIT_USAGE, status);
+        }
+    }
+    *ret_fetches = fetches;
+    *ret_count = count;
     return STATUS_OK;
 }

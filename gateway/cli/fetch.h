@@ -16,6 +16,12 @@ MUST_USE Status fetch_parse(Call *call, Slice text, Fetch *ret_fetch);
 /* Writes the tensor (the API's JSON) into the fetch's file. */
 MUST_USE Status fetch_save(Call *call, const Fetch *fetch, Slice tensor);
 
+/* "y: float32 [1,2]" and the elements, or the file that has them. */
+MUST_USE Status fetch_append(Call *call, const Fetch *fetch, Slice tensor, Buffer *text);
+
 /* Of `outputs` (the step's JSON object) those that were fetched, in this order: into their files, and, when
  * `text` is not NULL, there as a reader wants them. */
 MUST_USE Status fetches_deliver(Call *call, const Fetch *fetches, size_t count, Slice outputs, Buffer *text);
+
+/* What --fetch says, one after another. */
+MUST_USE Status fetches_parse(Cli *cli, Fetch **ret_fetches, size_t *ret_count);

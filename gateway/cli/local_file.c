@@ -1,16 +1,9 @@
 #include "gateway/cli/local_file.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <unistd.h>
 
-static void
-file_close(FILE **file)
-{
-    if (*file != NULL) {
-        (void)fclose(*file);
-    }
-}
-#define AUTO_FILE CLEANUP(file_close) FILE *
+#include "shared/base/text.h"
 
 static Status
 local_file_fail(Call *call, const char *path, const char *what)
@@ -19,40 +12,77 @@ local_file_fail(Call *call, const char *path, const char *what)
         call, STATUS_INVALID_ARGUMENT, "file '%s' cannot be %s: %s", path, what, strerrordesc_np(errno));
 }
 
-Status
-local_file_read(Call *call, const char *path, size_t size_max, Buffer *content)
+/* --- In ------------------------------------------------------------------------------------------------- */
+
+static Status
+stream_read(Call *call, FILE *stream, const char *path, size_t size_max, Buffer *content)
 {
     enum { PART_SIZE = 64 * 1024 };
-    AUTO_FILE file = fopen(path, "rbe");
-    if (file == NULL) {
-        return local_file_fail(call, path, "opened");
-    }
     for (size_t got = 1; got > 0;) {
         char *const room = buffer_reserve(content, PART_SIZE);
         if (room == NULL) {
             return call_fail_memory(call, "a file's content");
         }
-        got = fread(room, 1, PART_SIZE, file);
+        got = fread(room, 1, PART_SIZE, stream);
         buffer_grow(content, got);
         if (content->size > size_max) {
             return call_fail(
                 call, STATUS_INVALID_ARGUMENT, "file '%s' is larger than %zu bytes", path, size_max);
         }
     }
-    return ferror(file) ? local_file_fail(call, path, "read") : STATUS_OK;
+    return ferror(stream) ? local_file_fail(call, path, "read") : STATUS_OK;
 }
 
 Status
-local_file_write(Call *call, const char *path, const Slice *parts, size_t part_count)
+local_file_read(Call *call, const char *path, size_t size_max, Buffer *content)
 {
-    AUTO_FILE file = fopen(path, "wbe");
-    if (file == NULL) {
+    FILE *const stream = fopen(path, "rbe");
+    if (stream == NULL) {
         return local_file_fail(call, path, "opened");
     }
-    for (size_t index = 0; index < part_count; index++) {
-        if (fwrite(parts[index].data, 1, parts[index].size, file) != parts[index].size) {
-            return local_file_fail(call, path, "written");
-        }
+    const Status status = stream_read(call, stream, path, size_max, content);
+    (void)fclose(stream);
+    return status;
+}
+
+/* --- Out ------------------------------------------------------------------------------------------------ */
+
+Status
+local_file_begin(Call *call, const char *path, LocalFile *ret_file)
+{
+    const char *const part_path = text_format(call->arena, "%s.part", path);
+    if (part_path == NULL) {
+        return call_fail_memory(call, "a file");
     }
-    return fclose(TAKE(file)) == 0 ? STATUS_OK : local_file_fail(call, path, "written");
+    *ret_file = (LocalFile){.stream = fopen(part_path, "wbe"), .path = path, .part_path = part_path};
+    return ret_file->stream == NULL ? local_file_fail(call, path, "opened") : STATUS_OK;
+}
+
+Status
+local_file_append(Call *call, LocalFile *file, Slice bytes)
+{
+    file->size += bytes.size;
+    return fwrite(bytes.data, 1, bytes.size, file->stream) == bytes.size
+               ? STATUS_OK
+               : local_file_fail(call, file->path, "written");
+}
+
+Status
+local_file_keep(Call *call, LocalFile *file)
+{
+    if (fclose(TAKE(file->stream)) != 0 || rename(file->part_path, file->path) != 0) {
+        const Status status = local_file_fail(call, file->path, "written");
+        (void)unlink(file->part_path);
+        return status;
+    }
+    return STATUS_OK;
+}
+
+void
+local_file_done(LocalFile *file)
+{
+    if (file->stream != NULL) {
+        (void)fclose(TAKE(file->stream));
+        (void)unlink(file->part_path);
+    }
 }

@@ -1,6 +1,11 @@
-/* Whole files, in and out.
- * Errors: INVALID_ARGUMENT names the file and what is wrong with it. */
+/* Whole files, in and out. A file that is written appears under its name when all of it is there.
+ *
+ * Ownership: a LocalFile that was begun is ended by local_file_done(), which also takes away what was not
+ *            kept.
+ * Errors:    INVALID_ARGUMENT names the file and what is wrong with it. */
 #pragma once
+
+#include <stdio.h>
 
 #include "shared/base/buffer.h"
 #include "shared/base/call.h"
@@ -8,5 +13,15 @@
 /* Appends the content, at most `size_max` bytes. */
 MUST_USE Status local_file_read(Call *call, const char *path, size_t size_max, Buffer *content);
 
-/* Replaces the file by these parts, one behind the other. */
-MUST_USE Status local_file_write(Call *call, const char *path, const Slice *parts, size_t part_count);
+typedef struct LocalFile {
+    FILE *stream; /* NULL: not begun, or ended */
+    const char *path;
+    const char *part_path; /* what is being written */
+    uint64_t size;
+} LocalFile;
+
+MUST_USE Status local_file_begin(Call *call, const char *path, LocalFile *ret_file);
+MUST_USE Status local_file_append(Call *call, LocalFile *file, Slice bytes);
+MUST_USE Status local_file_keep(Call *call, LocalFile *file); /* replaces what had the name */
+void local_file_done(LocalFile *file);
+#define AUTO_LOCAL_FILE CLEANUP(local_file_done) LocalFile

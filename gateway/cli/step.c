@@ -75,6 +75,7 @@ typedef struct StepError {
     Slice code;
     Slice detail;
     Slice message;
+    Slice node;
 } StepError;
 
 static Status
@@ -84,6 +85,7 @@ error_read(Call *call, Slice json, StepError *ret_error)
         {"code", REPLY_TEXT, offsetof(StepError, code)},
         {"detail", REPLY_TEXT, offsetof(StepError, detail)},
         {"message", REPLY_TEXT, offsetof(StepError, message)},
+        {"node", REPLY_TEXT, offsetof(StepError, node)},
     };
     *ret_error = (StepError){0};
     return json.size == 0 ? STATUS_OK : reply_read(call, json, members, COUNT_OF(members), ret_error);
@@ -101,9 +103,16 @@ step_check(Cli *cli, const Step *step)
     Status status = end->status;
     const bool has_code = status_from_name(error.code, &status) && status != STATUS_OK;
     const Slice cause = error.detail.size > 0 ? error.detail : error.message;
+    AUTO_BUFFER text = {0};
+    buffer_append_format(&text, "step '%.*s' %s", SLICE_PRINT(step->id), end->state);
+    if (error.node.size > 0) {
+        buffer_append_format(&text, ": node '%.*s'", SLICE_PRINT(error.node));
+    }
+    if (cause.size > 0) {
+        buffer_append_format(&text, ": %.*s", SLICE_PRINT(cause));
+    }
     return cli_fail(cli, end->exit_code,
-        call_fail(cli->call, has_code ? status : end->status, "step '%.*s' %s%s%.*s", SLICE_PRINT(step->id),
-            end->state, cause.size > 0 ? ": " : "", SLICE_PRINT(cause)));
+        call_fail(cli->call, has_code ? status : end->status, "%.*s", SLICE_PRINT(buffer_slice(&text))));
 }
 
 /* --- For people ----------------------------------------------------------------------------------------- */

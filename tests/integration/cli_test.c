@@ -1,4 +1,5 @@
 /* The command `sluice` as people and scripts run it, against a whole Sluice. */
+#include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -188,12 +189,18 @@ files_are_fed_and_fetched_bit_by_bit(void **state)
     static const char *const feeds[] = {"x=@%/x.npy", "x=@%/x.raw:float32:1x2", "x=@%/x.json"};
     for (size_t index = 0; index < COUNT_OF(feeds); index++) {
         assert_exit(0, fixture, "run", "--feed", feeds[index], "--fetch", "y=%/y.npy");
-        assert_holds(fixture->out, "y: float32 [1,2] in /tmp/");
+        assert_holds(fixture->out, "y in /tmp/");
+        assert_holds(fixture->out, " succeeded\n");
         const size_t size = read_file(fixture, "y.npy", got, sizeof got);
         assert_int_equal(size, wanted.size);
         assert_memory_equal(got, wanted.data, size);
         write_file(fixture, "y.npy", SLICE(""));
     }
+    assert_exit(0, fixture, "run", "--feed", "x=@%/x.npy", "--fetch", "y=%/y.npy", "--fetch", "xw");
+    assert_holds(fixture->out, "y: float32 [1,2] in /tmp/");
+    assert_holds(fixture->out, "xw: float32 [1,2]\n[[7, 10]]\n");
+    assert_int_equal(read_file(fixture, "y.npy", got, sizeof got), wanted.size);
+    assert_memory_equal(got, wanted.data, wanted.size);
 }
 
 static void
@@ -241,6 +248,9 @@ sessions_are_named(void **state)
     assert_int_equal(strncmp(id, "ses_", 4), 0);
     write_file(fixture, "affine.json", slice_from_string(affine));
     assert_exit(0, fixture, "graph", "push", "%/affine.json", "--session", "cut");
+    assert_exit(0, fixture, "graph", "list", "--session", "cut");
+    assert_holds(fixture->out, "\ngrf_");
+    assert_holds(fixture->out, "  application/json\n");
     assert_exit(0, fixture, "run", "--session", id, "--feed", "x=[[1,2]]", "--fetch", "y");
     assert_holds(fixture->out, "; task 0: ");
     assert_holds(fixture->out, "; task 1: ");
@@ -269,6 +279,68 @@ a_wrong_graph_is_explained_on_one_line(void **state)
     assert_holds(fixture->error, ", request ");
     assert_int_equal(strcspn(fixture->error, "\n") + 1, strlen(fixture->error));
     assert_string_equal(fixture->out, "");
+}
+
+static void
+a_step_that_fails_gives_4_and_leaves_no_file(void **state)
+{
+    Fixture *const fixture = *state;
+    push_affine(fixture);
+    assert_exit(4, fixture, "run", "--feed", "x=[[1,2,3]]", "--fetch", "y=%/y.npy");
+    assert_holds(fixture->error, "node 'xw'");
+    assert_exit(1, fixture, "run", "--feed", "x=[[1,2]]", "--fetch", "nope=%/y.npy");
+    char path[PATH_SIZE * 2];
+    (void)snprintf(path, sizeof path, "%s/y.npy", fixture->folder);
+    assert_int_equal(access(path, F_OK), -1);
+    (void)snprintf(path, sizeof path, "%s/y.npy.part", fixture->folder);
+    assert_int_equal(access(path, F_OK), -1);
+}
+
+static void
+signal_workers(const Fixture *fixture, int number)
+{
+    for (int index = 0; index < CLUSTER_WORKER_MAX; index++) {
+        if (fixture->cluster.workers[index].pid > 0) {
+            assert_int_equal(kill(fixture->cluster.workers[index].pid, number), 0);
+        }
+    }
+}
+
+static void
+a_step_that_takes_too_long_gives_5(void **state)
+{
+    Fixture *const fixture = *state;
+    push_affine(fixture);
+    signal_workers(fixture, SIGSTOP);
+    const int code = RUN(fixture, "run", "--feed", "x=[[1,2]]", "--fetch", "y", "--timeout", "300ms");
+    signal_workers(fixture, SIGCONT);
+    assert_int_equal(code, 5);
+    assert_holds(fixture->error, "(DEADLINE_EXCEEDED, request ");
+}
+
+static void *
+interrupt_soon(void *context)
+{
+    usleep(500 * 1000);
+    const pid_t pid = __atomic_load_n(&process_captured, __ATOMIC_SEQ_CST);
+    return pid > 0 && kill(pid, SIGINT) == 0 ? NULL : context;
+}
+
+static void
+an_interrupted_run_gives_130(void **state)
+{
+    Fixture *const fixture = *state;
+    pthread_t interrupter;
+    void *failure = NULL;
+    push_affine(fixture);
+    signal_workers(fixture, SIGSTOP);
+    assert_int_equal(pthread_create(&interrupter, NULL, interrupt_soon, fixture), 0);
+    const int code = RUN(fixture, "run", "--feed", "x=[[1,2]]", "--fetch", "y");
+    assert_int_equal(pthread_join(interrupter, &failure), 0);
+    signal_workers(fixture, SIGCONT);
+    assert_null(failure);
+    assert_int_equal(code, 130);
+    assert_string_equal(fixture->error, "sluice: interrupted\n");
 }
 
 static void
@@ -349,6 +421,9 @@ main(void)
         CLI_TEST(the_pool_is_shown_as_tables),
         CLI_TEST(sessions_are_named),
         CLI_TEST(a_wrong_graph_is_explained_on_one_line),
+        CLI_TEST(a_step_that_fails_gives_4_and_leaves_no_file),
+        CLI_TEST(a_step_that_takes_too_long_gives_5),
+        CLI_TEST(an_interrupted_run_gives_130),
         CLI_TEST(a_gateway_that_is_not_there_gives_3),
         CLI_TEST(a_wrong_command_line_gives_2),
         CLI_TEST(help_names_commands_settings_and_exit_codes),

@@ -143,6 +143,8 @@ process_run(const char *program, const char *const *arguments, char *ret_output,
     return pid > 0 ? wait_for(pid) : -1;
 }
 
+pid_t process_captured;
+
 /* Standard error goes into a file in memory: two pipes would have to be read by turns. */
 int
 process_capture(const char *program, const char *const *arguments, const ProcessOutput *ret_output)
@@ -150,7 +152,9 @@ process_capture(const char *program, const char *const *arguments, const Process
     int output = -1;
     const int error = memfd_create("stderr", MFD_CLOEXEC);
     const pid_t pid = start(program, arguments, error, &output);
+    __atomic_store_n(&process_captured, pid, __ATOMIC_SEQ_CST);
     read_text(output, ret_output->out, ret_output->out_size);
+    __atomic_store_n(&process_captured, 0, __ATOMIC_SEQ_CST);
     (void)close(output);
     const int code = pid > 0 ? wait_for(pid) : -1;
     (void)lseek(error, 0, SEEK_SET);

@@ -31,3 +31,6 @@ typedef struct ProcessOutput {
     size_t error_size;
 } ProcessOutput;
 int process_capture(const char *program, const char *const *arguments, const ProcessOutput *ret_output);
+
+/* The process that process_capture() waits for, for another thread to signal; 0 when there is none. */
+extern pid_t process_captured;

@@ -84,32 +84,18 @@ write_body(Cli *cli, const Fetch *fetches, size_t fetch_count, Buffer *body)
     return buffer_is_ok(body) ? STATUS_OK : call_fail_memory(cli->call, "the feeds");
 }
 
-static Status
-parse_fetches(Cli *cli, Fetch **ret_fetches, size_t *ret_count)
+/* Of a single fetch into a file, the file's bytes are what the gateway sends. */
+static bool
+is_download(const Cli *cli, const Fetch *fetches, size_t count)
 {
-    const Slice *texts = NULL;
-    const size_t count = config_list(cli->config, "fetch", &texts);
-    Fetch *const fetches = arena_alloc(cli->call->arena, (count + 1) * sizeof *fetches);
-    if (fetches == NULL) {
-        return call_fail_memory(cli->call, "the fetches");
-    }
-    for (size_t index = 0; index < count; index++) {
-        TRY(fetch_parse(cli->call, texts[index], &fetches[index]));
-        if (fetches[index].path != NULL && config_boolean(cli->config, "async")) {
-            return call_fail(cli->call, STATUS_INVALID_ARGUMENT,
-                "fetch '%.*s' has a file, which '--async' does not wait for",
-                SLICE_PRINT(fetches[index].name));
-        }
-    }
-    *ret_fetches = fetches;
-    *ret_count = count;
-    return STATUS_OK;
+    return count == 1 && fetches[0].path != NULL && !cli->is_json;
 }
 
 static Status
-send(Cli *cli, const char *session, const Buffer *body, HttpClientResponse *ret_reply)
+send(Cli *cli, const char *session, const Buffer *body, const char *save_path, HttpClientResponse *ret_reply)
 {
     static const char *const async_headers[] = {"Prefer: respond-async", NULL};
+    static const char *const npy_headers[] = {"Accept: application/x-npy", NULL};
     const int64_t timeout_ms = config_integer(cli->config, "timeout");
     const char *const path = text_format(cli->call->arena, "/api/v1/sessions/%s/steps", session);
     if (path == NULL) {
@@ -119,7 +105,10 @@ send(Cli *cli, const char *session, const Buffer *body, HttpClientResponse *ret_
         .method = "POST",
         .path = path,
         .body = buffer_slice(body),
-        .headers = config_boolean(cli->config, "async") ? async_headers : NULL,
+        .headers = config_boolean(cli->config, "async") ? async_headers
+                   : save_path != NULL                  ? npy_headers
+                                                        : NULL,
+        .save_path = save_path,
         .timeout_ms = (timeout_ms == 0 ? TIMEOUT_MAX_MS : (uint64_t)timeout_ms) + TIMEOUT_GRACE_MS,
         .label = "the step",
     };
@@ -160,6 +149,34 @@ show_result(Cli *cli, const Fetch *fetches, size_t fetch_count, Slice json)
     return screen_write(cli, &text);
 }
 
+/* The step's id stands at the end of its place. */
+static Status
+show_saved(Cli *cli, const Fetch *fetch, const HttpClientResponse *reply)
+{
+    AUTO_BUFFER text = {0};
+    const Slice location = http_client_header(reply, "Location");
+    const size_t slash = slice_find_last(location, '/');
+    screen_append(&text, fetch->name);
+    buffer_append_format(&text, " in %s\n", fetch->path);
+    if (slash < location.size) {
+        screen_append(&text, slice_part(location, slash + 1, location.size));
+        buffer_append_string(&text, " succeeded\n");
+    }
+    return screen_write(cli, &text);
+}
+
+static Status
+check(Cli *cli, const Fetch *fetches, size_t fetch_count)
+{
+    for (size_t index = 0; index < fetch_count; index++) {
+        if (fetches[index].path != NULL && config_boolean(cli->config, "async")) {
+            return cli_usage(cli, "fetch '%.*s' has a file, which '--async' does not wait for",
+                SLICE_PRINT(fetches[index].name));
+        }
+    }
+    return STATUS_OK;
+}
+
 static Status
 run(Cli *cli)
 {
@@ -168,17 +185,19 @@ run(Cli *cli)
     char session[ID_TEXT_SIZE];
     AUTO_BUFFER body = {0};
     AUTO_REPLY reply = {0};
-    Status status = parse_fetches(cli, &fetches, &fetch_count);
-    if (status == STATUS_OK) {
-        status = write_body(cli, fetches, fetch_count, &body);
-    }
+    TRY(fetches_parse(cli, &fetches, &fetch_count));
+    TRY(check(cli, fetches, fetch_count));
+    const Status status = write_body(cli, fetches, fetch_count, &body);
     if (status != STATUS_OK) {
         return cli_fail(cli, EXIT_USAGE, status);
     }
+    const bool is_saved = is_download(cli, fetches, fetch_count);
     TRY(session_resolve(cli, true, session));
-    TRY(send(cli, session, &body, &reply));
-    buffer_done(&body);
+    TRY(send(cli, session, &body, is_saved ? fetches[0].path : NULL, &reply));
     const Slice json = buffer_slice(&reply.body);
+    if (is_saved) {
+        return show_saved(cli, &fetches[0], &reply);
+    }
     return reply.status == HTTP_ACCEPTED ? show_queued(cli, json)
                                          : show_result(cli, fetches, fetch_count, json);
 }

@@ -1,0 +1,57 @@
+/* sluice graph list: the session's graphs, newest first. */
+#include "gateway/cli/command.h"
+#include "gateway/cli/list.h"
+#include "gateway/cli/session.h"
+#include "shared/base/text.h"
+
+typedef struct GraphRow {
+    Slice id;
+    Slice created;
+    Slice media_type;
+} GraphRow;
+
+static Status
+graph_row(Call *call, void *context, Slice json)
+{
+    static const ReplyMember members[] = {
+        {"id", REPLY_TEXT, offsetof(GraphRow, id)},
+        {"created_at", REPLY_TEXT, offsetof(GraphRow, created)},
+        {"media_type", REPLY_TEXT, offsetof(GraphRow, media_type)},
+    };
+    ScreenTable *const table = context;
+    GraphRow row = {0};
+    TRY(reply_read(call, json, members, COUNT_OF(members), &row));
+    screen_table_cell(table, row.id);
+    screen_table_cell(table, row.created);
+    screen_table_cell(table, row.media_type);
+    return STATUS_OK;
+}
+
+static Status
+run(Cli *cli)
+{
+    static const char *const titles[] = {"GRAPH", "CREATED", "FORMAT"};
+    char session[ID_TEXT_SIZE];
+    TRY(session_resolve(cli, false, session));
+    const char *const path =
+        text_format(cli->call->arena, "/api/v1/sessions/%s/graphs?page_size=1000", session);
+    if (path == NULL) {
+        return call_fail_memory(cli->call, "a request");
+    }
+    const List list = {.path = path,
+        .member = "graphs",
+        .titles = titles,
+        .column_count = COUNT_OF(titles),
+        .row = graph_row};
+    return list_show(cli, &list);
+}
+
+static const char *const settings[] = {"session", NULL};
+
+COMMAND(graph_list) = {
+    .name = "graph list",
+    .arguments = "",
+    .summary = "list the graphs of a session, newest first",
+    .settings = settings,
+    .run = run,
+};

@@ -1,0 +1,89 @@
+/* What people see: units, tables, the line of progress, and nothing that moves their cursor. */
+#include "gateway/cli/progress.h"
+#include "gateway/cli/screen.h"
+#include "shared/base/clock.h"
+#include "tests/support/call_fixture.h"
+
+static void
+control_characters_are_not_shown(void **state)
+{
+    (void)state;
+    AUTO_BUFFER text = {0};
+    screen_append(&text, SLICE("a\033[2J\n\tb\x7f\xc3\xa4"));
+    assert_string_equal(buffer_string(&text), "a?[2J??b?\xc3\xa4");
+}
+
+static void
+amounts_have_the_unit_that_leaves_at_least_one(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t value;
+        const char *bytes;
+        const char *duration;
+    } cases[] = {
+        {0, "0 B", "0 us"},
+        {999, "999 B", "999 us"},
+        {1536, "1.5 KiB", "1.5 ms"},
+        {1 << 20, "1.0 MiB", "1.0 s"},
+        {UINT64_C(3) << 30, "3.0 GiB", "53.7 min"},
+    };
+    for (size_t index = 0; index < COUNT_OF(cases); index++) {
+        AUTO_BUFFER bytes = {0};
+        AUTO_BUFFER duration = {0};
+        screen_append_bytes(&bytes, cases[index].value);
+        screen_append_duration(&duration, cases[index].value);
+        assert_string_equal(buffer_string(&bytes), cases[index].bytes);
+        assert_string_equal(buffer_string(&duration), cases[index].duration);
+    }
+}
+
+static void
+columns_are_as_wide_as_their_widest_cell(void **state)
+{
+    Call *const call = *state;
+    static const char *const titles[] = {"ID", "NAME"};
+    AUTO_BUFFER text = {0};
+    ScreenTable table;
+    screen_table_begin(&table, call->arena, titles, COUNT_OF(titles));
+    for (int row = 0; row < 40; row++) {
+        screen_table_number(&table, row * 1000);
+        screen_table_cell(&table, row == 0 ? SLICE("first\n") : SLICE("x"));
+    }
+    assert_true(screen_table_end(&table, &text));
+    static const char start[] = "ID     NAME\n0      first?\n1000   x\n";
+    assert_int_equal(strncmp(buffer_string(&text), start, sizeof start - 1), 0);
+    assert_non_null(strstr(buffer_string(&text), "\n39000  x\n"));
+}
+
+static void
+assert_line(const HttpClientProgress *transferred, uint64_t elapsed_ms, const char *expected)
+{
+    const Progress progress = {.label = "model.onnx", .begin_ns = 1000};
+    AUTO_BUFFER line = {0};
+    progress_write(&progress, transferred, 1000 + elapsed_ms * CLOCK_NS_PER_MS, &line);
+    assert_string_equal(buffer_string(&line), expected);
+}
+
+static void
+progress_is_a_bar_or_a_clock(void **state)
+{
+    (void)state;
+    assert_line(&(HttpClientProgress){.sent = 1 << 20, .send_total = 4 << 20}, 500,
+        "model.onnx [=======>                      ]  25%  1.0 MiB of 4.0 MiB");
+    assert_line(&(HttpClientProgress){.sent = 10, .send_total = 10}, 1500, "model.onnx: waiting \\ 1.5 s");
+    assert_line(&(HttpClientProgress){.sent = 10, .send_total = 10, .received = 50, .receive_total = 100},
+        1500, "model.onnx [===============>              ]  50%  50 B of 100 B");
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CALL_TEST(control_characters_are_not_shown),
+        CALL_TEST(amounts_have_the_unit_that_leaves_at_least_one),
+        CALL_TEST(columns_are_as_wide_as_their_widest_cell),
+        CALL_TEST(progress_is_a_bar_or_a_clock),
+    };
+    return cmocka_run_group_tests_name("gateway/cli/screen", tests, NULL, NULL);
+}
