@@ -227,6 +227,76 @@ scripts_get_the_json_of_the_api(void **state)
 }
 
 static void
+signal_workers(const Fixture *fixture, int number)
+{
+    for (int index = 0; index < CLUSTER_WORKER_MAX; index++) {
+        if (fixture->cluster.workers[index].pid > 0) {
+            assert_int_equal(kill(fixture->cluster.workers[index].pid, number), 0);
+        }
+    }
+}
+
+/* The id that the last command printed. */
+static void
+take_id(const Fixture *fixture, char ret_id[PATH_SIZE])
+{
+    (void)snprintf(ret_id, PATH_SIZE, "%.*s", (int)strcspn(fixture->out, "\n"), fixture->out);
+    assert_int_equal(strncmp(ret_id, "stp_", 4), 0);
+}
+
+static void
+a_queued_step_is_awaited_and_leaves_its_outputs(void **state)
+{
+    Fixture *const fixture = *state;
+    char id[PATH_SIZE];
+    char got[512];
+    push_affine(fixture);
+    assert_exit(0, fixture, "run", "--async", "--feed", "x=[[1,2]]", "--fetch", "y");
+    take_id(fixture, id);
+    assert_exit(0, fixture, "step", "watch", id, "--timeout", "20s");
+    assert_holds(fixture->out, " succeeded");
+    assert_exit(0, fixture, "step", "get", id);
+    assert_holds(fixture->out, " succeeded");
+    assert_exit(0, fixture, "step", "get", id, "--fetch", "y:0", "--fetch", "y=%/y.npy");
+    assert_holds(fixture->out, "y:0: float32 [1,2]\n[[17, 30]]\ny in /tmp/");
+    assert_int_equal(read_file(fixture, "y.npy", got, sizeof got), 128 + 2 * sizeof(float));
+    assert_exit(0, fixture, "step", "get", id, "--json");
+    assert_is_json(fixture, fixture->out);
+    assert_exit(2, fixture, "run", "--async", "--fetch", "y=%/y.npy");
+}
+
+static void
+a_queued_step_that_fails_gives_4_when_it_is_awaited(void **state)
+{
+    Fixture *const fixture = *state;
+    char id[PATH_SIZE];
+    push_affine(fixture);
+    assert_exit(0, fixture, "run", "--async", "--feed", "x=[[1,2,3]]", "--fetch", "y");
+    take_id(fixture, id);
+    assert_exit(4, fixture, "step", "watch", id, "--timeout", "20s");
+    assert_holds(fixture->error, " failed: node 'xw': ");
+}
+
+static void
+a_step_is_cancelled(void **state)
+{
+    Fixture *const fixture = *state;
+    char id[PATH_SIZE];
+    push_affine(fixture);
+    signal_workers(fixture, SIGSTOP);
+    assert_exit(0, fixture, "run", "--async", "--feed", "x=[[1,2]]", "--fetch", "y");
+    take_id(fixture, id);
+    assert_exit(5, fixture, "step", "watch", id, "--timeout", "200ms");
+    assert_holds(fixture->error, "the step has not ended in time; it goes on\n");
+    assert_exit(0, fixture, "step", "cancel", id);
+    assert_exit(0, fixture, "step", "cancel", id);
+    const int code = RUN(fixture, "step", "watch", id, "--timeout", "20s");
+    signal_workers(fixture, SIGCONT);
+    assert_int_equal(code, 4);
+    assert_holds(fixture->error, " cancelled");
+}
+
+static void
 the_pool_is_shown_as_tables(void **state)
 {
     Fixture *const fixture = *state;
@@ -294,16 +364,6 @@ a_step_that_fails_gives_4_and_leaves_no_file(void **state)
     assert_int_equal(access(path, F_OK), -1);
     (void)snprintf(path, sizeof path, "%s/y.npy.part", fixture->folder);
     assert_int_equal(access(path, F_OK), -1);
-}
-
-static void
-signal_workers(const Fixture *fixture, int number)
-{
-    for (int index = 0; index < CLUSTER_WORKER_MAX; index++) {
-        if (fixture->cluster.workers[index].pid > 0) {
-            assert_int_equal(kill(fixture->cluster.workers[index].pid, number), 0);
-        }
-    }
 }
 
 static void
@@ -418,6 +478,9 @@ main(void)
         CLI_TEST(a_pushed_graph_runs_with_a_feed_in_json),
         CLI_TEST(files_are_fed_and_fetched_bit_by_bit),
         CLI_TEST(scripts_get_the_json_of_the_api),
+        CLI_TEST(a_queued_step_is_awaited_and_leaves_its_outputs),
+        CLI_TEST(a_queued_step_that_fails_gives_4_when_it_is_awaited),
+        CLI_TEST(a_step_is_cancelled),
         CLI_TEST(the_pool_is_shown_as_tables),
         CLI_TEST(sessions_are_named),
         CLI_TEST(a_wrong_graph_is_explained_on_one_line),
