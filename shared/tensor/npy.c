@@ -172,9 +172,9 @@ header_parse(Call *call, Slice text, Header *ret_header)
 
 /* --- Reading -------------------------------------------------------------------------------------------- */
 
-/* Splits the file into the header's dictionary and the elements. */
+/* The sizes of the preamble and of the dictionary behind it, of which `bytes` has the first at least. */
 static Status
-file_split(Call *call, Slice bytes, Slice *ret_header, Slice *ret_elements)
+header_measure(Call *call, Slice bytes, size_t *ret_start, size_t *ret_size)
 {
     const unsigned char *const data = (const unsigned char *)bytes.data;
     if (bytes.size < PREAMBLE_SIZE || memcmp(data, magic, MAGIC_SIZE) != 0) {
@@ -191,14 +191,37 @@ file_split(Call *call, Slice bytes, Slice *ret_header, Slice *ret_elements)
     for (size_t index = 0; index < size_size && size_start + index < bytes.size; index++) {
         header_size |= (size_t)data[size_start + index] << (8 * index);
     }
-    const size_t start = size_start + size_size;
+    *ret_start = size_start + size_size;
+    *ret_size = header_size;
+    return STATUS_OK;
+}
+
+static Status
+header_check(Call *call, size_t header_size)
+{
+    return header_size <= HEADER_SIZE_MAX
+               ? STATUS_OK
+               : call_fail(call, STATUS_INVALID_ARGUMENT,
+                     "the .npy header has %zu bytes, at most %d are allowed", header_size, HEADER_SIZE_MAX);
+}
+
+static Status
+fail_cut(Call *call, size_t header_size)
+{
+    return call_fail(call, STATUS_INVALID_ARGUMENT, "the .npy header of %zu bytes is cut", header_size);
+}
+
+/* Splits the file into the header's dictionary and the elements. */
+static Status
+file_split(Call *call, Slice bytes, Slice *ret_header, Slice *ret_elements)
+{
+    size_t start = 0;
+    size_t header_size = 0;
+    TRY(header_measure(call, bytes, &start, &header_size));
     if (bytes.size < start || header_size > bytes.size - start) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "the .npy header of %zu bytes is cut", header_size);
+        return fail_cut(call, header_size);
     }
-    if (header_size > HEADER_SIZE_MAX) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT,
-            "the .npy header has %zu bytes, at most %d are allowed", header_size, HEADER_SIZE_MAX);
-    }
+    TRY(header_check(call, header_size));
     *ret_header = slice_part(bytes, start, header_size);
     *ret_elements = slice_part(bytes, start + header_size, bytes.size);
     return STATUS_OK;
@@ -229,51 +252,195 @@ fortran_turn(const Shape *shape, size_t element_size, const char *source, char *
     }
 }
 
+/* What the dictionary says of the elements. */
+typedef struct Elements {
+    Dtype dtype;
+    const Shape *shape;
+    size_t size; /* bytes */
+} Elements;
+
 static Status
-size_check(Call *call, const Header *header, Dtype dtype, size_t available, size_t byte_size_max)
+elements_measure(Call *call, const Header *header, size_t byte_size_max, Elements *ret_elements)
 {
     char text[SHAPE_TEXT_SIZE];
     size_t size = 0;
+    const Dtype dtype = dtype_from_npy(header->descr);
+    if (dtype == DTYPE_INVALID) {
+        return call_fail(call, STATUS_UNIMPLEMENTED, "the .npy type '%.*s' is not supported",
+            SLICE_PRINT(slice_part(header->descr, 0, 32)));
+    }
     if (!shape_byte_size(&header->shape, dtype, &size) || size > byte_size_max) {
         return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
             "the .npy file's shape %s of %s has more than %zu bytes", shape_text(&header->shape, text),
             dtype_name(dtype), byte_size_max);
     }
-    if (size != available) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT,
-            "the .npy file has %zu bytes of elements, but shape %s of %s has %zu", available,
-            shape_text(&header->shape, text), dtype_name(dtype), size);
-    }
+    *ret_elements = (Elements){.dtype = dtype, .shape = &header->shape, .size = size};
     return STATUS_OK;
+}
+
+/* Elements that end too early or too late. */
+static Status
+fail_size(Call *call, const Elements *elements, size_t available, const char *more)
+{
+    char text[SHAPE_TEXT_SIZE];
+    return call_fail(call, STATUS_INVALID_ARGUMENT,
+        "the .npy file has %zu%s bytes of elements, but shape %s of %s has %zu", available, more,
+        shape_text(elements->shape, text), dtype_name(elements->dtype), elements->size);
+}
+
+static Status
+elements_check(Call *call, const Tensor *tensor)
+{
+    return tensor_is_valid(tensor)
+               ? STATUS_OK
+               : call_fail(call, STATUS_INVALID_ARGUMENT, "a bool of the .npy file is neither 0 nor 1");
 }
 
 Status
 npy_read(Call *call, Slice bytes, size_t byte_size_max, Tensor *ret_tensor)
 {
     Slice header_text = {0};
-    Slice elements = {0};
+    Slice data = {0};
     Header header = {0};
-    TRY(file_split(call, bytes, &header_text, &elements));
-    TRY(header_parse(call, header_text, &header));
-    const Dtype dtype = dtype_from_npy(header.descr);
-    if (dtype == DTYPE_INVALID) {
-        return call_fail(call, STATUS_UNIMPLEMENTED, "the .npy type '%.*s' is not supported",
-            SLICE_PRINT(slice_part(header.descr, 0, 32)));
-    }
-    TRY(size_check(call, &header, dtype, elements.size, byte_size_max));
+    Elements elements = {0};
     AUTO_TENSOR tensor = {0};
-    if (!tensor_new(dtype, &header.shape, &tensor)) {
+    TRY(file_split(call, bytes, &header_text, &data));
+    TRY(header_parse(call, header_text, &header));
+    TRY(elements_measure(call, &header, byte_size_max, &elements));
+    if (elements.size != data.size) {
+        return fail_size(call, &elements, data.size, "");
+    }
+    if (!tensor_new(elements.dtype, &header.shape, &tensor)) {
         return call_fail_memory(call, "a .npy file's elements");
     }
     if (header.is_fortran) {
-        fortran_turn(&header.shape, dtype_size(dtype), elements.data, tensor.data, elements.size);
-    } else if (elements.size > 0) {
-        memcpy(tensor.data, elements.data, elements.size);
+        fortran_turn(&header.shape, dtype_size(tensor.dtype), data.data, tensor.data, data.size);
+    } else if (data.size > 0) {
+        memcpy(tensor.data, data.data, data.size);
     }
-    if (!tensor_is_valid(&tensor)) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "a bool of the .npy file is neither 0 nor 1");
-    }
+    TRY(elements_check(call, &tensor));
     *ret_tensor = tensor_ref(&tensor);
+    return STATUS_OK;
+}
+
+/* --- Reading in pieces ---------------------------------------------------------------------------------- */
+
+void
+npy_reader_done(NpyReader *reader)
+{
+    buffer_done(&reader->header);
+    tensor_unref(&reader->tensor);
+    *reader = (NpyReader){0};
+}
+
+/* Bytes that the header lacks, as far as is known yet; 0: it is whole. */
+static Status
+header_missing(Call *call, Slice bytes, size_t *ret_missing)
+{
+    size_t start = PREAMBLE_SIZE;
+    size_t size = 0;
+    if (bytes.size >= PREAMBLE_SIZE) {
+        TRY(header_measure(call, bytes, &start, &size));
+    }
+    if (bytes.size < start) {
+        *ret_missing = start - bytes.size;
+        return STATUS_OK;
+    }
+    TRY(header_check(call, size));
+    *ret_missing = start + size - bytes.size;
+    return STATUS_OK;
+}
+
+static Status
+header_finish(Call *call, NpyReader *reader, size_t byte_size_max)
+{
+    Slice text = {0};
+    Slice nothing = {0};
+    Header header = {0};
+    Elements elements = {0};
+    TRY(file_split(call, buffer_slice(&reader->header), &text, &nothing));
+    TRY(header_parse(call, text, &header));
+    TRY(elements_measure(call, &header, byte_size_max, &elements));
+    if (!tensor_new(elements.dtype, &header.shape, &reader->tensor)) {
+        return call_fail_memory(call, "a .npy file's elements");
+    }
+    reader->is_fortran = header.is_fortran;
+    return STATUS_OK;
+}
+
+static Status
+header_take(Call *call, NpyReader *reader, Slice *piece, size_t byte_size_max)
+{
+    size_t missing = 0;
+    TRY(header_missing(call, buffer_slice(&reader->header), &missing));
+    while (missing > 0 && piece->size > 0) {
+        const Slice taken = slice_part(*piece, 0, missing);
+        *piece = slice_part(*piece, taken.size, piece->size);
+        buffer_append_slice(&reader->header, taken);
+        if (!buffer_is_ok(&reader->header)) {
+            return call_fail_memory(call, "a .npy header");
+        }
+        TRY(header_missing(call, buffer_slice(&reader->header), &missing));
+    }
+    return missing > 0 ? STATUS_OK : header_finish(call, reader, byte_size_max);
+}
+
+static Elements
+elements_of(const Tensor *tensor)
+{
+    return (Elements){.dtype = tensor->dtype, .shape = &tensor->shape, .size = tensor_byte_size(tensor)};
+}
+
+Status
+npy_reader_write(Call *call, NpyReader *reader, Slice piece, size_t byte_size_max)
+{
+    if (reader->tensor.dtype == DTYPE_INVALID) {
+        TRY(header_take(call, reader, &piece, byte_size_max));
+    }
+    if (piece.size == 0) {
+        return STATUS_OK;
+    }
+    const Elements expected = elements_of(&reader->tensor);
+    if (piece.size > expected.size - reader->filled) {
+        return fail_size(call, &expected, reader->filled + piece.size, " or more");
+    }
+    memcpy((char *)reader->tensor.data + reader->filled, piece.data, piece.size);
+    reader->filled += piece.size;
+    return STATUS_OK;
+}
+
+static Status
+reader_turn(Call *call, NpyReader *reader)
+{
+    Tensor turned = {0};
+    if (!tensor_new(reader->tensor.dtype, &reader->tensor.shape, &turned)) {
+        return call_fail_memory(call, "a .npy file's elements");
+    }
+    fortran_turn(&turned.shape, dtype_size(turned.dtype), reader->tensor.data, turned.data, reader->filled);
+    tensor_unref(&reader->tensor);
+    reader->tensor = turned;
+    return STATUS_OK;
+}
+
+Status
+npy_reader_end(Call *call, NpyReader *reader, Tensor *ret_tensor)
+{
+    if (reader->tensor.dtype == DTYPE_INVALID) {
+        size_t start = 0;
+        size_t size = 0;
+        TRY(header_measure(call, buffer_slice(&reader->header), &start, &size));
+        return fail_cut(call, size);
+    }
+    const Elements expected = elements_of(&reader->tensor);
+    if (reader->filled < expected.size) {
+        return fail_size(call, &expected, reader->filled, "");
+    }
+    if (reader->is_fortran) {
+        TRY(reader_turn(call, reader));
+    }
+    TRY(elements_check(call, &reader->tensor));
+    *ret_tensor = tensor_ref(&reader->tensor);
+    npy_reader_done(reader);
     return STATUS_OK;
 }
 

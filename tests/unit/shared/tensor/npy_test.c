@@ -214,6 +214,69 @@ no_cut_of_a_file_is_a_file(void **state)
     assert_status(&call, STATUS_UNIMPLEMENTED, npy_read(&call, file, BYTES_MAX, &tensor));
 }
 
+/* Byte by byte, or in two pieces cut at `cut`. */
+static Status
+read_in_pieces(Slice file, size_t cut, Tensor *ret_tensor)
+{
+    NpyReader reader = {0};
+    Status status = STATUS_OK;
+    const size_t size = cut == 0 ? 1 : cut;
+    for (size_t start = 0; status == STATUS_OK && start < file.size;) {
+        const Slice piece = slice_part(file, start, start < cut || cut == 0 ? size : file.size);
+        status = npy_reader_write(&call, &reader, piece, BYTES_MAX);
+        start += piece.size;
+    }
+    status = status == STATUS_OK ? npy_reader_end(&call, &reader, ret_tensor) : status;
+    npy_reader_done(&reader);
+    return status;
+}
+
+static void
+a_file_in_pieces_is_read_or_refused_like_the_whole(void **state)
+{
+    (void)state;
+    const struct {
+        const char *dictionary;
+        Slice elements;
+    } rows[] = {
+        {"{'descr': '<i2', 'fortran_order': False, 'shape': (2,), }", SLICE("abcd")},
+        {"{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3), }", SLICE("abcdef")},
+        {"{'descr': '|u1', 'fortran_order': False, 'shape': (0,), }", SLICE("")},
+        {"{'descr': '|u1', 'fortran_order': False, 'shape': (0,), }", SLICE("a")},
+        {"{'descr': '|b1', 'fortran_order': False, 'shape': (2,), }", SLICE("ab")},
+        {"{'descr': '<i2', 'fortran_order': False, 'shape': (2,), }", SLICE("abc")},
+        {"{'descr': '<i2', 'fortran_order': False, 'shape': (2,), }", SLICE("abcde")},
+        {"{'descr': '<i2', 'fortran_order': False, 'shape': (99999999,), }", SLICE("abcde")},
+        {"{'descr': '<i2'}", SLICE("abcde")},
+    };
+    for (size_t index = 0; index < COUNT_OF(rows); index++) {
+        AUTO_BUFFER buffer = {0};
+        AUTO_TENSOR whole = {0};
+        const Slice file = file_of(rows[index].dictionary, rows[index].elements, &buffer);
+        const Status expected = npy_read(&call, file, BYTES_MAX, &whole);
+        for (size_t cut = 0; cut <= file.size; cut++) {
+            AUTO_TENSOR tensor = {0};
+            assert_int_equal(read_in_pieces(file, cut, &tensor), expected);
+            assert_true(expected != STATUS_OK || tensor_equal(&tensor, &whole));
+        }
+    }
+}
+
+static void
+a_cut_file_in_pieces_is_refused(void **state)
+{
+    (void)state;
+    AUTO_BUFFER buffer = {0};
+    const Slice file =
+        file_of("{'descr': '<i2', 'fortran_order': False, 'shape': (2,), }", SLICE("abcd"), &buffer);
+    for (size_t size = 0; size < file.size; size++) {
+        AUTO_TENSOR tensor = {0};
+        assert_int_equal(read_in_pieces(slice_part(file, 0, size), 0, &tensor), STATUS_INVALID_ARGUMENT);
+    }
+    assert_string_equal(
+        call.error.message, "the .npy file has 3 bytes of elements, but shape [2] of int16 has 4");
+}
+
 static void
 no_memory_is_reported(void **state)
 {
@@ -247,6 +310,8 @@ main(void)
         cmocka_unit_test(headers_of_other_writers_are_read),
         cmocka_unit_test(broken_files_are_refused_with_the_reason),
         cmocka_unit_test(no_cut_of_a_file_is_a_file),
+        cmocka_unit_test(a_file_in_pieces_is_read_or_refused_like_the_whole),
+        cmocka_unit_test(a_cut_file_in_pieces_is_refused),
         cmocka_unit_test(no_memory_is_reported),
     };
     return cmocka_run_group_tests_name("shared/tensor/npy", tests, NULL, NULL);

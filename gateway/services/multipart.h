@@ -1,0 +1,55 @@
+/* Bodies of the type multipart/form-data (RFC 7578), read as they arrive: bytes in, parts out.
+ *
+ * Strict: the body begins with the boundary and ends with the closing one (a line end may follow), lines end
+ * with CRLF, every part is named once by a Content-Disposition: form-data, and no part is encoded.
+ *
+ *     X                multipart_write(X)
+ *     --b\r\n
+ *     Content-Disposition: form-data; name="x:0"\r\n
+ *     \r\n             on_part
+ *     …bytes…          on_data, any number of times
+ *     \r\n--b--        on_part_end
+ *
+ * Ownership: lives in the arena of the call; what on_part is given lives until it returns.
+ * Threads:   one at a time.
+ * Errors:    INVALID_ARGUMENT tells the part and the byte; OUT_OF_RANGE above a limit. A failed event ends
+ * the reading with its Status. Nothing may be written behind an error. */
+#pragma once
+
+#include "shared/base/call.h"
+#include "shared/base/slice.h"
+
+enum {
+    MULTIPART_BOUNDARY_SIZE_MAX = 70, /* RFC 2046 5.1.1 */
+    MULTIPART_HEADER_SIZE_MAX = 8192, /* all headers of one part */
+};
+
+typedef struct Multipart Multipart;
+
+typedef struct MultipartPart {
+    Slice name;       /* unescaped: RFC 7578 4.2's percent form, and backslashes */
+    Slice media_type; /* as sent, without parameters; empty: none */
+} MultipartPart;
+
+typedef struct MultipartEvents {
+    MUST_USE Status (*on_part)(Call *call, void *context, const MultipartPart *part);
+    MUST_USE Status (*on_data)(Call *call, void *context, Slice piece);
+    MUST_USE Status (*on_part_end)(Call *call, void *context);
+} MultipartEvents;
+
+typedef struct MultipartOptions {
+    Slice boundary;
+    size_t part_count_max;
+    const char *part_limit; /* what that limit is called */
+    const MultipartEvents *events;
+    void *context;
+} MultipartOptions;
+
+/* The boundary that a Content-Type names; it points into it. */
+MUST_USE Status multipart_boundary(Call *call, Slice content_type, Slice *ret_boundary);
+
+MUST_USE Status multipart_new(Call *call, const MultipartOptions *options, Multipart **ret_multipart);
+MUST_USE Status multipart_write(Call *call, Multipart *multipart, Slice piece);
+
+/* The body has ended: was that its end? */
+MUST_USE Status multipart_end(Call *call, const Multipart *multipart);
