@@ -17,6 +17,7 @@
     X(graph_nodes, 65536, 1048576, "nodes", "nodes of one graph, its functions included")                    \
     X(tensor_rank, 16, 16, "dimensions", "rank of a tensor")                                                 \
     X(blob_bytes, 67108864, 67108864, "bytes", "one stored tensor or graph source")                          \
+    X(step_body_bytes, 2147483648, 2147483648, "bytes", "a step's request with its feeds as a form")         \
     X(step_feeds, 1024, 16384, "tensors", "feeds of one step")                                               \
     X(step_fetches, 1024, 16384, "tensors", "fetches of one step")                                           \
     X(session_slots, 16, 16, "slots", "places that a session's plans may use")                               \

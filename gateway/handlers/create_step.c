@@ -85,16 +85,23 @@ dispatch(StepCall *step)
 
 /* --- Preparing ------------------------------------------------------------------------------------------ */
 
+static Slice
+json_of(const StepCall *step)
+{
+    return step->upload == NULL ? exchange_request(step->exchange)->body
+                                : buffer_slice(&step->upload->request);
+}
+
 static Status
 prepare_on_job(Call *call, void *job_context, void *owner)
 {
     (void)call;
     StepCall *const step = owner;
     bool needs_job = false;
-    const Slice body = exchange_request(step->exchange)->body;
-    TRY(step_call_read(step, body));
-    return step_promise_is_asked(step) ? step_promise_make(step, body, job_context)
-                                       : step_call_prepare(step, body, job_context, &needs_job);
+    const Slice json = json_of(step);
+    TRY(step_call_read(step, json));
+    return step_promise_is_asked(step) ? step_promise_make(step, json, job_context)
+                                       : step_call_prepare(step, json, job_context, &needs_job);
 }
 
 static void
@@ -119,12 +126,16 @@ prepare(StepCall *step, bool *ret_needs_job)
         return call_fail(step->call, STATUS_NOT_FOUND, "session '%.*s' does not exist",
             SLICE_PRINT(slice_part(session, 0, 64)));
     }
+    if (step->upload != NULL) {
+        TRY(step_upload_end(step->call, step->upload));
+    }
     TRY(step_promise_read(step));
-    if (request->body.size > LOOP_BODY_SIZE_MAX || step_promise_is_asked(step)) {
+    const Slice json = json_of(step);
+    if (json.size > LOOP_BODY_SIZE_MAX || step_promise_is_asked(step)) {
         *ret_needs_job = true;
         return STATUS_OK;
     }
-    TRY(step_call_prepare(step, request->body, NULL, ret_needs_job));
+    TRY(step_call_prepare(step, json, NULL, ret_needs_job));
     *ret_needs_job = *ret_needs_job || step_promise_is_asked(step);
     return STATUS_OK;
 }
@@ -149,7 +160,13 @@ start(Exchange *exchange)
     }
 }
 
-static const char *const body_types[] = {"application/json", NULL};
+static const char *const body_types[] = {"application/json", "multipart/form-data", NULL};
+
+static const BodySink *
+sink(const Request *request)
+{
+    return slice_equals_string(request->media_type, body_types[1]) ? &step_upload_sink : NULL;
+}
 
 HANDLER(create_step) = {
     .operation_id = "createStep",
@@ -159,4 +176,5 @@ HANDLER(create_step) = {
     .body_size_max = BODY_SIZE_MAX,
     .body_types = body_types,
     .start = start,
+    .sink = sink,
 };

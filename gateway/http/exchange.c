@@ -271,6 +271,10 @@ exchange_dispatch(Exchange *exchange)
     Connection *const connection = exchange->connection;
     exchange->request.body = buffer_slice(&exchange->body);
     exchange->phase = EXCHANGE_WORKING;
+    if (exchange->received > 0) {
+        /* The time that a body may take is bounded by its rate. */
+        exchange->call.deadline_ns = server_after_ms(exchange->server, exchange->server->options.deadline_ms);
+    }
     connection_enter(connection, CONNECTION_WORK, exchange->call.deadline_ns);
     if (exchange->request.handler->start != NULL) {
         start_begin(exchange);

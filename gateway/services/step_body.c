@@ -90,6 +90,7 @@ read_feeds(Reading *reading)
             !json_skip(reading->scanner, &feeds[body->feed_count].json)) {
             return false;
         }
+        feeds[body->feed_count].tensor = (Tensor){0};
         feeds[body->feed_count++].name = name;
         body->feeds = feeds;
     }

@@ -1,18 +1,14 @@
 #include "gateway/services/step_call.h"
 
-#include <string.h>
-
 #include "gateway/services/plan_obtain.h"
+#include "gateway/services/step_feeds.h"
 #include "shared/base/clock.h"
-#include "shared/tensor/tensor_json.h"
 
 static void
 step_call_release(void *resource)
 {
     StepCall *const step = resource;
-    for (size_t index = 0; step->feeds != NULL && index < step->body.feed_count; index++) {
-        tensor_unref(&step->feeds[index]);
-    }
+    step_feeds_release(step);
     for (size_t index = 0; step->outputs != NULL && index < step->plan->fetch_count; index++) {
         tensor_unref(&step->outputs[index]);
     }
@@ -40,6 +36,7 @@ step_call_new(Exchange *exchange)
         return NULL;
     }
     step->exchange = exchange;
+    step->upload = request->sink_state;
     step->tenant = request->principal.tenant;
     step->id = step_id_new(step->loop->index);
     return step;
@@ -86,10 +83,14 @@ step_call_describe(const StepCall *step, char ret_tenant[UUID_TEXT_SIZE], char r
 Status
 step_call_read(StepCall *step, Slice json)
 {
-    if (!step->has_body) {
-        TRY(step_body_read(step->call, json, &step->loop->gateway->limits, &step->body));
-        step->has_body = true;
+    if (step->has_body) {
+        return STATUS_OK;
     }
+    TRY(step_body_read(step->call, json, &step->loop->gateway->limits, &step->body));
+    if (step->upload != NULL) {
+        TRY(step_upload_add_feeds(step->call, step->upload, &step->body));
+    }
+    step->has_body = true;
     return STATUS_OK;
 }
 
@@ -167,73 +168,26 @@ take_graph(StepCall *step, JobContext *context, bool *ret_needs_job)
     return graph_cache_load_graph(step->call, graphs, store, &wanted, &step->graph);
 }
 
-static Status
-read_feed_text(
-    StepCall *step, const StepFeedText *text, TensorJsonOptions options, Tensor *ret_tensor, Slice *ret_ref)
-{
-    JsonScanner scanner;
-    if (text->tensor.dtype != DTYPE_INVALID) {
-        *ret_tensor = tensor_ref(&text->tensor);
-        return STATUS_OK;
-    }
-    json_scan_begin(&scanner, text->json, (int)step->loop->gateway->limits.json_depth);
-    return tensor_json_read(step->call, &scanner, options, ret_tensor, ret_ref);
-}
-
-/* Reads one feed by the dtype that the graph fixes for it. */
-static Status
-read_feed(StepCall *step, const StepFeedText *text, SignatureFeed *feed, Tensor *ret_tensor)
-{
-    Slice ref = {0};
-    Dtype dtype = DTYPE_INVALID;
-    Shape shape;
-    TRY(plan_describe_feed(step->call, step->graph->graph, text->name, &dtype, &shape));
-    const TensorJsonOptions options = {
-        .expected = dtype,
-        .byte_size_max = (size_t)step->loop->gateway->limits.json_body_bytes,
-    };
-    const Status status = read_feed_text(step, text, options, ret_tensor, &ref);
-    if (status != STATUS_OK) {
-        return call_wrap(step->call, "feed '%.*s'", SLICE_PRINT(slice_part(text->name, 0, 128)));
-    }
-    if (ref.size > 0) {
-        return call_fail(step->call, STATUS_UNIMPLEMENTED,
-            "feed '%.*s': feeds by reference are not served yet",
-            SLICE_PRINT(slice_part(text->name, 0, 128)));
-    }
-    const uint64_t rank_max = step->loop->gateway->limits.tensor_rank;
-    if ((uint64_t)ret_tensor->shape.rank > rank_max) {
-        return call_fail(step->call, STATUS_OUT_OF_RANGE,
-            "feed '%.*s' has rank %d, the limit tensor_rank is %llu",
-            SLICE_PRINT(slice_part(text->name, 0, 128)), ret_tensor->shape.rank,
-            (unsigned long long)rank_max);
-    }
-    *feed = (SignatureFeed){.name = text->name, .dtype = ret_tensor->dtype, .shape = shape_unknown()};
-    return STATUS_OK;
-}
-
-/* Feeds in the order they were given, the signature, then the feeds in the signature's order. */
+/* The signature, and the feeds in its order. */
 static Status
 take_signature(StepCall *step)
 {
     Arena *const arena = step->call->arena;
     const size_t count = step->body.feed_count;
-    if (step->has_signature) {
-        return STATUS_OK;
-    }
-    SignatureFeed *const feeds = arena_alloc(arena, (count + 1) * sizeof *feeds);
-    Tensor *const tensors = arena_alloc(arena, (count + 1) * sizeof *tensors);
-    step->feeds = arena_alloc(arena, (count + 1) * sizeof *step->feeds);
-    if (feeds == NULL || tensors == NULL || step->feeds == NULL) {
-        step->feeds = NULL;
+    SignatureFeed *const names = arena_alloc(arena, (count + 1) * sizeof *names);
+    Tensor *const feeds = arena_alloc(arena, (count + 1) * sizeof *feeds);
+    if (names == NULL || feeds == NULL) {
         return call_fail_memory(step->call, "the feeds of a step");
     }
     for (size_t index = 0; index < count; index++) {
-        /* Into step->feeds first: what has been read is given back whatever happens next. */
-        TRY(read_feed(step, &step->body.feeds[index], &feeds[index], &step->feeds[index]));
+        names[index] = (SignatureFeed){
+            .name = step->body.feeds[index].name,
+            .dtype = step->given[index].dtype,
+            .shape = shape_unknown(),
+        };
     }
     const Signature given = {
-        .feeds = feeds,
+        .feeds = names,
         .feed_count = count,
         .fetches = step->body.fetches,
         .fetch_count = step->body.fetch_count,
@@ -242,16 +196,25 @@ take_signature(StepCall *step)
         .options = step->session->options,
     };
     TRY(signature_make(step->call, slice_from_string(step->graph->id_text), &given, &step->signature));
-    memcpy(tensors, step->feeds, count * sizeof *tensors);
     for (size_t index = 0; index < count; index++) {
         size_t position = 0;
-        if (!signature_find_feed(&step->signature, feeds[index].name, &position)) {
+        if (!signature_find_feed(&step->signature, names[index].name, &position)) {
             return call_fail(step->call, STATUS_INTERNAL, "a feed is missing from its own signature");
         }
-        step->feeds[position] = tensors[index];
+        feeds[position] = step->given[index];
     }
-    step->has_signature = true;
+    step->feeds = feeds;
     return STATUS_OK;
+}
+
+static Status
+take_feeds(StepCall *step, JobContext *context, bool *ret_needs_job)
+{
+    if (step->feeds != NULL) {
+        return STATUS_OK;
+    }
+    TRY(step_feeds_take(step, context, ret_needs_job));
+    return *ret_needs_job ? STATUS_OK : take_signature(step);
 }
 
 static Status
@@ -281,7 +244,9 @@ step_call_prepare(StepCall *step, Slice json, JobContext *context, bool *ret_nee
         TRY(take_graph(step, context, ret_needs_job));
     }
     if (!*ret_needs_job) {
-        TRY(take_signature(step));
+        TRY(take_feeds(step, context, ret_needs_job));
+    }
+    if (!*ret_needs_job) {
         TRY(take_plan(step, context, ret_needs_job));
     }
     return STATUS_OK;

@@ -15,6 +15,7 @@
 #include "gateway/services/step_body.h"
 #include "gateway/services/step_promise.h"
 #include "gateway/services/step_reply.h"
+#include "gateway/services/step_upload.h"
 
 typedef struct StepCall {
     Exchange *exchange; /* NULL for a queued step */
@@ -22,13 +23,14 @@ typedef struct StepCall {
     Call *call;
     TenantId tenant;
     SessionId session_id;
+    StepUpload *upload; /* NULL: the request is JSON alone */
     StepBody body;
     bool has_body;
     SessionSnapshot *session;
     GraphSnapshot *graph;
-    Tensor *feeds; /* in the signature's order */
+    Tensor *given;       /* by the request's feeds */
+    const Tensor *feeds; /* the same in the signature's order */
     Signature signature;
-    bool has_signature;
     Plan *plan;
 
     StepId id;

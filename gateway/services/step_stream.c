@@ -34,7 +34,7 @@ head_send(StepCall *step, Buffer *head)
 /* --- multipart/mixed (RFC 2046 5.1) --------------------------------------------------------------------- */
 
 static bool
-multipart_begin(StepCall *step)
+parts_begin(StepCall *step)
 {
     char type[64 + STEP_BOUNDARY_SIZE] = "";
     StepReply *const reply = &step->reply;
@@ -97,9 +97,9 @@ part_send_json(StepCall *step, Slice name, const Tensor *tensor)
 }
 
 static void
-multipart_output(StepCall *step, Slice name, const Tensor *tensor)
+parts_output(StepCall *step, Slice name, const Tensor *tensor)
 {
-    if (!multipart_begin(step)) {
+    if (!parts_begin(step)) {
         return;
     }
     const bool has_npy = dtype_npy(tensor->dtype)[0] != '\0';
@@ -107,10 +107,10 @@ multipart_output(StepCall *step, Slice name, const Tensor *tensor)
 }
 
 static void
-multipart_end(StepCall *step, const StepReport *report)
+parts_end(StepCall *step, const StepReport *report)
 {
     AUTO_BUFFER last = {0};
-    if (!multipart_begin(step)) {
+    if (!parts_begin(step)) {
         return;
     }
     part_begin(&last, &step->reply, "application/json");
@@ -121,7 +121,7 @@ multipart_end(StepCall *step, const StepReport *report)
 }
 
 const StepForm step_form_multipart = {
-    .media_type = "multipart/mixed", .output = multipart_output, .end = multipart_end};
+    .media_type = "multipart/mixed", .output = parts_output, .end = parts_end};
 
 /* --- Frames (shared/wire/frame.h) ----------------------------------------------------------------------- */
 

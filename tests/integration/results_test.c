@@ -1,6 +1,7 @@
 /* The forms in which a step's tensors leave and enter: JSON, .npy, multipart, frames, references. */
 #include <stdio.h>
 
+#include "shared/crypto/digest.h"
 #include "shared/tensor/npy.h"
 #include "shared/wire/frame.h"
 #include "tests/support/call_fixture.h"
@@ -340,6 +341,300 @@ a_step_without_fetches_is_its_last_part(void **state)
     assert_true(body_has(&parts[0], "\"state\":\"succeeded\""));
 }
 
+/* --- In ------------------------------------------------------------------------------------------------- */
+
+#define BOUNDARY "f0rm"
+#define FORM "multipart/form-data; boundary=" BOUNDARY
+
+static void
+form_part(Buffer *form, const char *name, const char *type, Slice bytes)
+{
+    buffer_append_format(form, "--" BOUNDARY "\r\nContent-Disposition: form-data; name=\"%s\"\r\n", name);
+    buffer_append_format(
+        form, type == NULL ? "%s\r\n" : "Content-Type: %s\r\n\r\n", type == NULL ? "" : type);
+    buffer_append_slice(form, bytes);
+    buffer_append_string(form, "\r\n");
+}
+
+static void
+form_end(Buffer *form)
+{
+    buffer_append_string(form, "--" BOUNDARY "--\r\n");
+}
+
+static void
+npy_of(const float *values, size_t count, Buffer *ret_file)
+{
+    Call call = {0};
+    AUTO_TENSOR tensor = {0};
+    const Shape shape = {.rank = 1, .dims = {(int64_t)count}};
+    assert_true(tensor_new(DTYPE_FLOAT32, &shape, &tensor));
+    memcpy(tensor.data, values, count * sizeof *values);
+    buffer_clear(ret_file);
+    assert_int_equal(npy_write_header(&call, &tensor, ret_file), STATUS_OK);
+    buffer_append(ret_file, tensor.data, count * sizeof *values);
+}
+
+static const float x_values[] = {1.5F, -2.0F, 3.0F};
+static const float y_values[] = {10.0F, 20.0F, 0.25F};
+
+static void
+feeds_come_as_parts_of_a_form(void **state)
+{
+    Cluster *const cluster = *state;
+    const Slice request = SLICE("{\"fetches\":[\"product\"]}");
+    AUTO_BUFFER form = {0};
+    AUTO_BUFFER x = {0};
+    AUTO_BUFFER y = {0};
+    npy_of(x_values, 3, &x);
+    npy_of(y_values, 3, &y);
+    begin(cluster);
+    for (int order = 0; order < 2; order++) {
+        AUTO_REST response = {0};
+        buffer_clear(&form);
+        if (order == 0) {
+            form_part(&form, "request", NULL, request);
+        }
+        form_part(&form, "x:0", "application/x-npy", buffer_slice(&x));
+        form_part(&form, "y", NULL, buffer_slice(&y));
+        if (order == 1) {
+            form_part(&form, "request", "application/octet-stream", request);
+        }
+        form_end(&form);
+        send_step(cluster,
+            &(StepSend){.bytes = buffer_slice(&form), .content_type = FORM, .accept = "application/x-npy"},
+            &response);
+        assert_http(200, &response);
+        assert_npy(buffer_slice(&response.body), product_expected, 3);
+    }
+}
+
+static void
+json_and_parts_feed_one_step(void **state)
+{
+    Cluster *const cluster = *state;
+    AUTO_REST response = {0};
+    AUTO_BUFFER form = {0};
+    AUTO_BUFFER x = {0};
+    npy_of(x_values, 3, &x);
+    begin(cluster);
+    form_part(&form, "x", NULL, buffer_slice(&x));
+    form_part(&form, "request", NULL, SLICE("{\"feeds\":{\"y\":[10,20,0.25]},\"fetches\":[\"sum\"]}"));
+    form_end(&form);
+    send_step(cluster,
+        &(StepSend){.bytes = buffer_slice(&form), .content_type = FORM, .accept = "application/x-npy"},
+        &response);
+    assert_http(200, &response);
+    assert_npy(buffer_slice(&response.body), sum_expected, 3);
+}
+
+static void
+a_large_feed_goes_through_a_form_and_back(void **state)
+{
+    Cluster *const cluster = *state;
+    enum { COUNT = 3 << 20 };
+    float *const values = test_malloc(COUNT * sizeof *values);
+    AUTO_REST response = {0};
+    AUTO_BUFFER form = {0};
+    AUTO_BUFFER x = {0};
+    for (size_t index = 0; index < COUNT; index++) {
+        values[index] = (float)index;
+    }
+    npy_of(values, COUNT, &x);
+    begin(cluster);
+    form_part(&form, "request", NULL, SLICE("{\"feeds\":{\"y\":0},\"fetches\":[\"sum\"]}"));
+    form_part(&form, "x", NULL, buffer_slice(&x));
+    form_end(&form);
+    send_step(cluster,
+        &(StepSend){.bytes = buffer_slice(&form), .content_type = FORM, .accept = "application/x-npy"},
+        &response);
+    assert_http(200, &response);
+    assert_true(slice_equal(buffer_slice(&response.body), buffer_slice(&x)));
+    test_free(values);
+}
+
+static void
+what_is_wrong_with_a_form_is_said(void **state)
+{
+    Cluster *const cluster = *state;
+#define PART(headers, body) "--" BOUNDARY "\r\n" headers "\r\n" body "\r\n"
+#define NAMED(name) "Content-Disposition: form-data; name=\"" name "\"\r\n"
+#define REQUEST PART(NAMED("request"), "{\"fetches\":[\"sum\"]}")
+#define END "--" BOUNDARY "--\r\n"
+    static const struct {
+        const char *type;
+        const char *body;
+        const char *message;
+    } cases[] = {
+        {FORM, REQUEST, "byte 79, part 1: the body ends before its closing boundary"},
+        {FORM, END, "the form has no part 'request'"},
+        {FORM, REQUEST REQUEST END, "the form has two parts 'request'"},
+        {FORM, "{}", "byte 0, part 0: the body does not begin with the boundary"},
+        {FORM, PART("Content-Type: a/b\r\n", "") END, "part 1: the part has no Content-Disposition"},
+        {"multipart/form-data", REQUEST END, "the Content-Type names no boundary"},
+        {FORM, REQUEST PART(NAMED("x"), "nothing of numpy's") END,
+            "feed 'x': the bytes are no .npy file: the magic is missing"},
+        {FORM, REQUEST PART(NAMED("x") "Content-Type: image/png\r\n", "") END,
+            "feed 'x': its Content-Type is 'image/png', not 'application/x-npy'"},
+        {FORM, PART(NAMED("request"), "{\"fetches\":[}") END, "line 1"},
+    };
+    begin(cluster);
+    for (size_t index = 0; index < COUNT_OF(cases); index++) {
+        AUTO_REST response = {0};
+        send_step(
+            cluster, &(StepSend){.body = cases[index].body, .content_type = cases[index].type}, &response);
+        if (response.status != 400 || strstr(rest_text(&response), cases[index].message) == NULL) {
+            fail_msg("%s: %d %s", cases[index].message, response.status, rest_text(&response));
+        }
+    }
+}
+
+static void
+a_feed_of_another_dtype_is_refused(void **state)
+{
+    Cluster *const cluster = *state;
+    AUTO_REST response = {0};
+    AUTO_BUFFER form = {0};
+    AUTO_BUFFER x = {0};
+    npy_of(x_values, 3, &x);
+    begin(cluster);
+    form_part(&form, "request", NULL, SLICE("{\"feeds\":{\"j\":[1]},\"fetches\":[\"first\"]}"));
+    form_part(&form, "i", NULL, buffer_slice(&x));
+    form_end(&form);
+    send_step(cluster, &(StepSend){.bytes = buffer_slice(&form), .content_type = FORM}, &response);
+    assert_http(400, &response);
+    assert_non_null(strstr(rest_text(&response), "feed 'i': the graph takes int32 here, not float32"));
+}
+
+/* The request and `count` feeds: 1,024 is the limit step_feeds. */
+static void
+send_feeds(Cluster *cluster, size_t count, RestResponse *ret_response)
+{
+    AUTO_BUFFER form = {0};
+    AUTO_BUFFER x = {0};
+    npy_of(x_values, 3, &x);
+    form_part(&form, "request", NULL, SLICE("{\"fetches\":[\"sum\"]}"));
+    for (size_t index = 0; index < count; index++) {
+        char name[16];
+        (void)snprintf(name, sizeof name, "n%zu", index);
+        form_part(&form, name, NULL, buffer_slice(&x));
+    }
+    form_end(&form);
+    send_step(cluster, &(StepSend){.bytes = buffer_slice(&form), .content_type = FORM}, ret_response);
+}
+
+static void
+parts_are_counted(void **state)
+{
+    Cluster *const cluster = *state;
+    AUTO_REST most = {0};
+    AUTO_REST more = {0};
+    begin(cluster);
+    send_feeds(cluster, 1024, &most);
+    assert_http(404, &most); /* all are taken; there is no node of such a name */
+    assert_non_null(strstr(rest_text(&most), "'n0'"));
+    send_feeds(cluster, 1025, &more);
+    assert_http(400, &more);
+    assert_non_null(strstr(rest_text(&more), "more than 1025 parts: the limit step_feeds"));
+}
+
+/* --- By reference --------------------------------------------------------------------------------------- */
+
+static void
+put_tensor(Cluster *cluster, Slice file, const char *hex, RestResponse *ret_response)
+{
+    char url[CLUSTER_URL_SIZE];
+    const char *const headers[] = {cluster->key, NULL};
+    (void)snprintf(url, sizeof url, "http://%s/api/v1/tensors/%s", cluster->gateway.address, hex);
+    const RestRequest request = {
+        .method = "PUT",
+        .url = url,
+        .content_type = "application/x-npy",
+        .body = file,
+        .headers = cluster->key[0] == '\0' ? NULL : headers,
+    };
+    rest_send(&request, ret_response);
+}
+
+static void
+hex_of(Slice file, char ret_hex[SHA256_HEX_SIZE])
+{
+    Sha256 digest;
+    sha256(file, &digest);
+    sha256_to_hex(&digest, ret_hex);
+}
+
+static void
+an_uploaded_tensor_feeds_by_reference(void **state)
+{
+    Cluster *const cluster = *state;
+    char hex[SHA256_HEX_SIZE];
+    char path[128];
+    char body[256];
+    AUTO_BUFFER x = {0};
+    AUTO_REST first = {0};
+    AUTO_REST again = {0};
+    AUTO_REST back = {0};
+    npy_of(x_values, 3, &x);
+    hex_of(buffer_slice(&x), hex);
+    begin(cluster);
+    put_tensor(cluster, buffer_slice(&x), hex, &first);
+    assert_http(201, &first);
+    assert_non_null(strstr(rest_text(&first), "\"dtype\":\"float32\",\"shape\":[3],\"size\":140"));
+    assert_non_null(strstr(rest_text(&first), hex));
+    put_tensor(cluster, buffer_slice(&x), hex, &again);
+    assert_http(200, &again);
+    (void)snprintf(path, sizeof path, "/api/v1/tensors/%s", hex);
+    cluster_send(cluster, "GET", path, NULL, &back);
+    assert_http(200, &back);
+    assert_string_equal(rest_header(&back, "Content-Type"), "application/x-npy");
+    assert_true(slice_equal(buffer_slice(&back.body), buffer_slice(&x)));
+    (void)snprintf(body, sizeof body,
+        "{\"feeds\":{\"y\":[10,20,0.25],\"x\":{\"ref\":\"sha256:%s\"}},\"fetches\":[\"product\"]}", hex);
+    for (int round = 0; round < 2; round++) {
+        AUTO_REST response = {0};
+        send_step(cluster, &(StepSend){.body = body, .accept = "application/x-npy"}, &response);
+        assert_http(200, &response);
+        assert_npy(buffer_slice(&response.body), product_expected, 3);
+    }
+}
+
+static void
+what_is_wrong_with_a_reference_is_said(void **state)
+{
+    Cluster *const cluster = *state;
+    char hex[SHA256_HEX_SIZE];
+    char other[SHA256_HEX_SIZE];
+    char body[256];
+    AUTO_BUFFER x = {0};
+    AUTO_REST mismatch = {0};
+    AUTO_REST name = {0};
+    AUTO_REST bytes = {0};
+    AUTO_REST missing = {0};
+    AUTO_REST form = {0};
+    npy_of(y_values, 2, &x);
+    hex_of(buffer_slice(&x), hex);
+    hex_of(SLICE("no npy"), other);
+    begin(cluster);
+    put_tensor(cluster, buffer_slice(&x), other, &mismatch);
+    assert_http(400, &mismatch);
+    assert_non_null(strstr(rest_text(&mismatch), hex));
+    put_tensor(cluster, buffer_slice(&x), "ABC", &name);
+    assert_http(400, &name);
+    put_tensor(cluster, SLICE("no npy"), other, &bytes);
+    assert_http(400, &bytes);
+    assert_non_null(strstr(rest_text(&bytes), "no .npy file"));
+    (void)snprintf(
+        body, sizeof body, "{\"feeds\":{\"x\":{\"ref\":\"sha256:%s\"},\"y\":1},\"fetches\":[\"sum\"]}", hex);
+    send_step(cluster, &(StepSend){.body = body}, &missing);
+    assert_http(404, &missing);
+    assert_non_null(strstr(rest_text(&missing), "feed 'x': "));
+    send_step(cluster,
+        &(StepSend){.body = "{\"feeds\":{\"x\":{\"ref\":\"md5:1\"},\"y\":1},\"fetches\":[\"sum\"]}"}, &form);
+    assert_http(400, &form);
+    assert_non_null(strstr(rest_text(&form), "feed 'x': the reference 'md5:1' is not 'sha256:'"));
+}
+
 int
 main(void)
 {
@@ -352,6 +647,14 @@ main(void)
         cmocka_unit_test(a_step_that_fails_behind_its_first_output_says_so_and_is_cut),
         cmocka_unit_test(a_step_that_fails_before_any_output_is_a_problem_in_every_form),
         cmocka_unit_test(a_step_without_fetches_is_its_last_part),
+        cmocka_unit_test(feeds_come_as_parts_of_a_form),
+        cmocka_unit_test(json_and_parts_feed_one_step),
+        cmocka_unit_test(a_large_feed_goes_through_a_form_and_back),
+        cmocka_unit_test(what_is_wrong_with_a_form_is_said),
+        cmocka_unit_test(a_feed_of_another_dtype_is_refused),
+        cmocka_unit_test(parts_are_counted),
+        cmocka_unit_test(an_uploaded_tensor_feeds_by_reference),
+        cmocka_unit_test(what_is_wrong_with_a_reference_is_said),
     };
     return cmocka_run_group_tests_name("results", tests, cluster_setup, cluster_teardown);
 }

@@ -1,0 +1,11 @@
+/* The feeds of a step as tensors: read from JSON by the dtypes that the graph fixes, taken from a form's
+ * parts, or fetched from the blobs they refer to. */
+#pragma once
+
+#include "gateway/services/step_call.h"
+
+/* Fills step->given, in the order of the request's feeds; what is there already stays. Without a job context
+ * *ret_needs_job says that a reference needs one. */
+MUST_USE Status step_feeds_take(StepCall *step, JobContext *context, bool *ret_needs_job);
+
+void step_feeds_release(StepCall *step);

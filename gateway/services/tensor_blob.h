@@ -1,0 +1,17 @@
+/* Tensors kept as blobs: .npy files that a tenant has uploaded, named by the SHA-256 of the file's bytes
+ * (what `sha256sum x.npy` prints). Feeds name them as {"ref": "sha256:<64 hex digits>"}.
+ *
+ * Errors: NOT_FOUND for another tenant's; INVALID_ARGUMENT for bytes that are no .npy file (a graph's
+ * source). */
+#pragma once
+
+#include "gateway/domain/tenant.h"
+#include "gateway/store/blobs.h"
+#include "shared/tensor/tensor.h"
+
+/* INVALID_ARGUMENT unless `ref` is "sha256:" and 64 lower-case hex digits. */
+MUST_USE Status tensor_blob_parse(Call *call, Slice ref, Sha256 *ret_digest);
+
+/* Reads a chunk at a time into the tensor. */
+MUST_USE Status tensor_blob_read(
+    Call *call, Store *store, TenantId tenant, const Sha256 *digest, Tensor *ret_tensor);
