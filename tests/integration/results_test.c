@@ -635,6 +635,63 @@ what_is_wrong_with_a_reference_is_said(void **state)
     assert_non_null(strstr(rest_text(&form), "feed 'x': the reference 'md5:1' is not 'sha256:'"));
 }
 
+/* From here on the cluster's requests are this tenant's. */
+static void
+become(Cluster *cluster, const char *tenant)
+{
+    char key[128];
+    const char *const arguments[] = {"key", "create", tenant, "--database", cluster->conninfo, NULL};
+    assert_int_equal(process_run("sluice-gateway", arguments, key, sizeof key), 0);
+    (void)snprintf(
+        cluster->key, sizeof cluster->key, "Authorization: Bearer %.*s", (int)strcspn(key, "\n"), key);
+}
+
+static int
+keys_setup(void **state)
+{
+    static Cluster cluster;
+    *state = &cluster;
+    return cluster_start(&cluster, &(ClusterOptions){.worker_count = 1, .has_keys = true}) ? 0 : -1;
+}
+
+static int
+keys_teardown(void **state)
+{
+    cluster_stop(*state);
+    return 0;
+}
+
+static void
+another_tenants_tensor_is_not_there(void **state)
+{
+    Cluster *const cluster = *state;
+    static const char *const tenants[] = {"one", "two"};
+    char hex[SHA256_HEX_SIZE];
+    char path[128];
+    char body[256];
+    AUTO_BUFFER x = {0};
+    npy_of(x_values, 3, &x);
+    hex_of(buffer_slice(&x), hex);
+    (void)snprintf(path, sizeof path, "/api/v1/tensors/%s", hex);
+    (void)snprintf(
+        body, sizeof body, "{\"feeds\":{\"x\":{\"ref\":\"sha256:%s\"},\"y\":1},\"fetches\":[\"sum\"]}", hex);
+    for (size_t index = 0; index < COUNT_OF(tenants); index++) {
+        AUTO_REST get = {0};
+        AUTO_REST step = {0};
+        become(cluster, tenants[index]);
+        begin(cluster);
+        if (index == 0) {
+            AUTO_REST put = {0};
+            put_tensor(cluster, buffer_slice(&x), hex, &put);
+            assert_http(201, &put);
+        }
+        cluster_send(cluster, "GET", path, NULL, &get);
+        cluster_step(cluster, body, &step);
+        assert_http(index == 0 ? 200 : 404, &get);
+        assert_http(index == 0 ? 200 : 404, &step);
+    }
+}
+
 int
 main(void)
 {
@@ -655,6 +712,7 @@ main(void)
         cmocka_unit_test(parts_are_counted),
         cmocka_unit_test(an_uploaded_tensor_feeds_by_reference),
         cmocka_unit_test(what_is_wrong_with_a_reference_is_said),
+        cmocka_unit_test_setup_teardown(another_tenants_tensor_is_not_there, keys_setup, keys_teardown),
     };
     return cmocka_run_group_tests_name("results", tests, cluster_setup, cluster_teardown);
 }
