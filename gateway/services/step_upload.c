@@ -140,10 +140,16 @@ upload_begin(Call *call, const Request *request, void **ret_state)
 static Status
 upload_write(Call *call, void *state, Slice piece)
 {
-    return multipart_write(call, ((StepUpload *)state)->multipart, piece);
+    StepUpload *const upload = state;
+    upload->size += piece.size;
+    if (upload->size > upload->limits->step_body_bytes) {
+        return call_fail(call, STATUS_OUT_OF_RANGE, "the limit step_body_bytes is %llu bytes",
+            (unsigned long long)upload->limits->step_body_bytes);
+    }
+    return multipart_write(call, upload->multipart, piece);
 }
 
-const BodySink step_upload_sink = {.size_max = (size_t)2 << 30, /* step_body_bytes */
+const BodySink step_upload_sink = {.size_max = (size_t)2 << 30, /* what step_body_bytes may be at most */
     .begin = upload_begin,
     .write = upload_write};
 

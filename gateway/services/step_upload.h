@@ -23,6 +23,7 @@ typedef struct UploadedFeed {
 
 typedef struct StepUpload {
     const Limits *limits;
+    uint64_t size; /* bytes so far */
     Multipart *multipart;
     Buffer request;
     bool has_request;
