@@ -63,7 +63,7 @@ config_write_markdown(const ConfigTable *table, Buffer *buffer)
         buffer_append_format(buffer, "| `--%s` | `%s` | ", flag, variable);
         append_cell(buffer, value_word(definition));
         buffer_append_string(buffer, " | ");
-        if (definition->default_value != NULL) {
+        if (definition->default_value != NULL && definition->default_value[0] != '\0') {
             buffer_append_byte(buffer, '`');
             append_cell(buffer, definition->default_value);
             buffer_append_byte(buffer, '`');
