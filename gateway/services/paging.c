@@ -9,9 +9,15 @@ Status
 paging_read(Call *call, const Request *request, Page *ret_page)
 {
     static const char *const parameters[] = {"page_size", "page_token", NULL};
+    TRY(request_query_allow(call, request, parameters));
+    return paging_read_filtered(call, request, ret_page);
+}
+
+Status
+paging_read_filtered(Call *call, const Request *request, Page *ret_page)
+{
     const uint64_t size_max = request_gateway(request)->limits.page_size;
     PageQuery query;
-    TRY(request_query_allow(call, request, parameters));
     TRY(page_parse(call, request, &query));
     Page page = {.size = query.size < size_max ? query.size : (size_t)size_max};
     if (query.after.size != 0 && query.after.size != sizeof page.before.bytes) {

@@ -12,6 +12,9 @@
 /* The page that page_size and page_token ask for; a size above the limit `page_size` counts as the limit. */
 MUST_USE Status paging_read(Call *call, const Request *request, Page *ret_page);
 
+/* The same for a list with parameters of its own: the caller has checked which there are. */
+MUST_USE Status paging_read_filtered(Call *call, const Request *request, Page *ret_page);
+
 /* Ends the document of a list: "next_page_token", with the Link header; empty when `last` is NULL, for then
  * no page follows. */
 void paging_write_next(

@@ -1,8 +1,6 @@
 #include "gateway/services/step_page.h"
 
-#include <string.h>
-
-#include "gateway/http/page.h"
+#include "gateway/services/paging.h"
 #include "gateway/services/step_json.h"
 
 static Status
@@ -24,21 +22,6 @@ read_state(Call *call, const Request *request, const char **ret_state)
     return STATUS_OK;
 }
 
-static Status
-read_page(Call *call, const Request *request, Page *ret_page)
-{
-    PageQuery query;
-    TRY(page_parse(call, request, &query));
-    if (query.after.size != 0 && query.after.size != sizeof ret_page->before.bytes) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "page_token cannot be read");
-    }
-    *ret_page = (Page){.size = query.size};
-    if (query.after.size != 0) {
-        memcpy(ret_page->before.bytes, query.after.data, query.after.size);
-    }
-    return STATUS_OK;
-}
-
 Status
 step_page_answer(Call *call, const Request *request, Response *response, SessionId session)
 {
@@ -46,7 +29,7 @@ step_page_answer(Call *call, const Request *request, Response *response, Session
     StepFilter filter = {.session = session};
     StepPage page;
     TRY(read_state(call, request, &filter.state));
-    TRY(read_page(call, request, &filter.page));
+    TRY(paging_read_filtered(call, request, &filter.page));
     TRY(request_store(call, request, &store));
     TRY(steps_list(call, store, request->principal.tenant, &filter, &page));
     JsonWriter writer = json_writer(response_json(response));
@@ -57,15 +40,8 @@ step_page_answer(Call *call, const Request *request, Response *response, Session
         step_write_item(&writer, &page.items[index]);
     }
     json_write_array_end(&writer);
-    if (page.has_more) {
-        const Uuid last = page.items[page.count - 1].id.value;
-        const char *const token =
-            page_token(call, request, response, slice_of(last.bytes, sizeof last.bytes));
-        if (token == NULL) {
-            return call_fail_memory(call, "the token of the next page");
-        }
-        json_member_string(&writer, "next_page_token", token);
-    }
+    const Uuid *const last = page.has_more ? &page.items[page.count - 1].id.value : NULL;
+    paging_write_next(call, request, response, &writer, last);
     json_write_object_end(&writer);
     return STATUS_OK;
 }

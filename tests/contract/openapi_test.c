@@ -1,6 +1,7 @@
 /* openapi.yaml is what the gateway serves: the routes, both ways, and every example marked x-try, sent to a
  * running gateway. */
 #include <stdlib.h>
+#include <time.h>
 
 #include "gateway/http/handler.h"
 #include "gateway/services/documents.h"
@@ -193,17 +194,45 @@ static const char affine[] =
     "{\"name\":\"xw\",\"op\":\"MatMul\",\"input\":[\"x\",\"w\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}}},"
     "{\"name\":\"y\",\"op\":\"Add\",\"input\":[\"xw\",\"b\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}}}]}";
 
+/* The id of a queued step of the session that has succeeded. */
+static void
+queued_step(Cluster *cluster, char *ret_id, size_t size)
+{
+    static const char *const later[] = {"Prefer: respond-async", NULL};
+    char path[CLUSTER_URL_SIZE];
+    char state[16] = "";
+    AUTO_REST accepted = {0};
+    (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/steps", cluster->session);
+    cluster_send_with(
+        cluster, "POST", path, later, "{\"feeds\":{\"x\":[[1,2]]},\"fetches\":[\"y\"]}", &accepted);
+    assert_int_equal(accepted.status, 202);
+    assert_true(rest_member(&accepted, "id", ret_id, size));
+    (void)snprintf(path, sizeof path, "%s", rest_header(&accepted, "Location"));
+    for (int attempt = 0; attempt < 400 && strcmp(state, "succeeded") != 0; attempt++) {
+        const struct timespec pause = {.tv_nsec = 10000000};
+        AUTO_REST step = {0};
+        cluster_send(cluster, "GET", path, NULL, &step);
+        assert_true(rest_member(&step, "state", state, sizeof state));
+        (void)nanosleep(&pause, NULL);
+    }
+    assert_string_equal(state, "succeeded");
+}
+
 /* What stands in for {name} of a path: things made for this one try, so that no try disturbs another. */
 static void
 parameter_value(Cluster *cluster, Slice name, const char *example, char *ret_value, size_t size)
 {
     const char *value = example;
+    char made[ID_TEXT_SIZE];
     if (slice_equals_string(name, "session")) {
         cluster_session(cluster, "{\"slots\":2,\"placement\":\"spread\"}");
         cluster_graph(cluster, affine);
         value = cluster->session;
     } else if (slice_equals_string(name, "graph")) {
         value = cluster->graph;
+    } else if (slice_equals_string(name, "step")) {
+        queued_step(cluster, made, sizeof made);
+        value = made;
     } else if (slice_equals_string(name, "worker")) {
         value = "w1";
     }
