@@ -145,23 +145,24 @@ cluster_teardown(void **state)
 }
 
 static void
-take_running(UpstreamCall *call, Status status, const char *message)
+take_use(UpstreamCall *call, Status status, const char *message)
 {
-    int *const ret_running = upstream_context(call);
+    WorkerUse *const use = upstream_context(call);
     AUTO_ARENA arena = arena_new(1 << 20);
     Call reading = {.arena = arena};
     WireWorker worker;
     (void)message;
-    *ret_running =
-        status == STATUS_OK && wire_worker_read(&reading, upstream_body(call), &worker) == STATUS_OK
-            ? (int)worker.running_count
-            : -1;
+    *use = (WorkerUse){.running_count = -1};
+    if (status == STATUS_OK && wire_worker_read(&reading, upstream_body(call), &worker) == STATUS_OK) {
+        use->running_count = (int)worker.running_count;
+        use->memory_in_use = worker.devices[0].memory_in_use;
+    }
 }
 
-int
-cluster_worker_running(Cluster *cluster, int index)
+WorkerUse
+cluster_worker_use(Cluster *cluster, int index)
 {
-    static const UpstreamEvents events = {.on_done = take_running};
+    static const UpstreamEvents events = {.on_done = take_use};
     const UpstreamOptions options = {.tensor_size_max = 1 << 20};
     const UpstreamHead head = {
         .method = "GET",
@@ -169,19 +170,25 @@ cluster_worker_running(Cluster *cluster, int index)
         .address = cluster->workers[index].address,
     };
     enum { UNKNOWN = -2 };
-    int running = UNKNOWN;
+    WorkerUse use = {.running_count = UNKNOWN};
     Loop *loop = NULL;
     Call call = {.arena = cluster->database->arena};
     assert_int_equal(loop_new(&call, &loop), STATUS_OK);
     Upstream *const upstream = upstream_new(loop, &options);
-    UpstreamCall *const asked = upstream_begin(upstream, &head, &events, &running);
+    UpstreamCall *const asked = upstream_begin(upstream, &head, &events, &use);
     upstream_end(asked);
-    for (int turn = 0; turn < 100 && running == UNKNOWN; turn++) {
+    for (int turn = 0; turn < 100 && use.running_count == UNKNOWN; turn++) {
         loop_turn(loop, 50);
     }
     upstream_free(upstream);
     loop_free(loop);
-    return running;
+    return use;
+}
+
+int
+cluster_worker_running(Cluster *cluster, int index)
+{
+    return cluster_worker_use(cluster, index).running_count;
 }
 
 void

@@ -38,6 +38,13 @@ int cluster_setup(void **state);
 int cluster_teardown(void **state);
 #define CLUSTER_TEST(test) cmocka_unit_test_setup_teardown(test, cluster_setup, cluster_teardown)
 
+/* What a worker says of itself; a running_count of -1 when it does not answer. */
+typedef struct WorkerUse {
+    int running_count;
+    int64_t memory_in_use; /* of its device, bytes */
+} WorkerUse;
+WorkerUse cluster_worker_use(Cluster *cluster, int index);
+
 /* How many runs are under way on a worker, by its own word; -1 when it does not answer. */
 int cluster_worker_running(Cluster *cluster, int index);
 

@@ -1,0 +1,333 @@
+/* Steps in a closed loop while workers die and come back, clients hang up and deadlines pass: every request
+ * gets one right answer, or one clear reason, in time; afterwards nothing is left behind. Set CHAOS_SEED to
+ * repeat a run. */
+#include <dirent.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "shared/base/clock.h"
+#include "tests/support/cluster.h"
+#include "tests/support/cmocka_all.h"
+
+enum {
+    WORKER_COUNT = 3,
+    CLIENT_COUNT = 6,
+    CHAOS_MS = 8000,
+    CHAIN_LENGTH = 16,
+    SIDE = 260, /* 264 KiB a matrix: announced and pulled */
+    GRAPH_SIZE = 32 * 1024,
+    STEP_TIMEOUT_MS = 8000,
+    ANSWER_GRACE_MS = 2000,
+    CURL_TIMED_OUT = 28,
+    FILES_MAX = 32, /* connections of loops to workers, of jobs to PostgreSQL, and of late clients */
+};
+
+static void
+pause_ms(long milliseconds)
+{
+    const struct timespec pause = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000};
+    (void)nanosleep(&pause, NULL);
+}
+
+/* --- The graph ------------------------------------------------------------------------------------------ */
+
+/* m0 = x·(all ones), m1 = m0 + m0, m(i) = m(i-1) + m(i-2); y = max(m(last)), s = max(m(middle)): small whole
+ * numbers, exact. */
+static const char *
+fibonacci_graph(void)
+{
+    static char text[GRAPH_SIZE];
+    int used = snprintf(text, sizeof text,
+        "{\"node\":[{\"name\":\"x\",\"op\":\"Placeholder\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"}}},"
+        "{\"name\":\"shape\",\"op\":\"Const\",\"attr\":{\"dtype\":{\"type\":\"DT_INT32\"},\"value\":{"
+        "\"tensor\":{\"dtype\":\"DT_INT32\",\"tensorShape\":{\"dim\":[{\"size\":\"2\"}]},\"intVal\":[%d,%d]}}}}"
+        ",{\"name\":\"zero\",\"op\":\"Const\",\"attr\":{\"dtype\":{\"type\":\"DT_INT32\"},\"value\":{"
+        "\"tensor\":{\"dtype\":\"DT_INT32\",\"tensorShape\":{\"dim\":[{\"size\":\"2\"}]},\"intVal\":[0,1]}}}}"
+        ",{\"name\":\"m0\",\"op\":\"Fill\",\"input\":[\"shape\",\"x\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}"
+        "}}",
+        SIDE, SIDE);
+    for (int index = 1; index <= CHAIN_LENGTH; index++) {
+        used += snprintf(text + used, sizeof text - (size_t)used,
+            ",{\"name\":\"m%d\",\"op\":\"Add\",\"input\":[\"m%d\",\"m%d\"],\"attr\":{\"T\":{\"type\":"
+            "\"DT_FLOAT\"}}}",
+            index, index - 1, index == 1 ? 0 : index - 2);
+    }
+    (void)snprintf(text + used, sizeof text - (size_t)used,
+        ",{\"name\":\"s\",\"op\":\"Max\",\"input\":[\"m%d\",\"zero\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"},"
+        "\"Tidx\":{\"type\":\"DT_INT32\"}}}"
+        ",{\"name\":\"y\",\"op\":\"Max\",\"input\":[\"m%d\",\"zero\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"},"
+        "\"Tidx\":{\"type\":\"DT_INT32\"}}}]}",
+        CHAIN_LENGTH / 2, CHAIN_LENGTH);
+    return text;
+}
+
+static int
+fibonacci(int count)
+{
+    int previous = 1;
+    int value = 2;
+    for (int index = 2; index <= count; index++) {
+        const int next = value + previous;
+        previous = value;
+        value = next;
+    }
+    return value;
+}
+
+/* --- Clients -------------------------------------------------------------------------------------------- */
+
+typedef struct Chaos {
+    Cluster *cluster;
+    bool is_over; /* atomic */
+    int succeeded;
+    int refused; /* 499, 503, 504, 409 */
+    int left;    /* by their client */
+    int broken;  /* what must not be */
+} Chaos;
+
+typedef struct Client {
+    Chaos *chaos;
+    unsigned seed;
+    pthread_t thread;
+} Client;
+
+static void
+count_up(int *counter)
+{
+    (void)__atomic_add_fetch(counter, 1, __ATOMIC_RELAXED);
+}
+
+static void
+complain(Chaos *chaos, const char *what, RestResponse *response, uint64_t elapsed_ms)
+{
+    count_up(&chaos->broken);
+    print_error("%s after %llu ms: curl %d, status %d %s\n", what, (unsigned long long)elapsed_ms,
+        response->curl_code, response->status, rest_text(response));
+}
+
+static bool
+is_fair_refusal(RestResponse *response)
+{
+    const int status = response->status;
+    return (status == 499 || status == 503 || status == 504 || status == 409) &&
+           strcmp(rest_header(response, "Content-Type"), "application/problem+json") == 0;
+}
+
+static bool
+has_value(RestResponse *response, int x)
+{
+    char text[192];
+    (void)snprintf(text, sizeof text,
+        "\"outputs\":{\"y\":{\"dtype\":\"float32\",\"shape\":[],\"data\":[%d]},"
+        "\"s\":{\"dtype\":\"float32\",\"shape\":[],\"data\":[%d]}}",
+        x * fibonacci(CHAIN_LENGTH), x * fibonacci(CHAIN_LENGTH / 2));
+    return strstr(rest_text(response), text) != NULL;
+}
+
+/* One request; a third of them have a deadline that may pass, a sixth hang up. */
+static void
+client_step(Client *client)
+{
+    Chaos *const chaos = client->chaos;
+    char url[CLUSTER_URL_SIZE];
+    char body[128];
+    AUTO_REST response = {0};
+    const int x = 1 + (int)(rand_r(&client->seed) % 9);
+    const int kind = (int)(rand_r(&client->seed) % 6);
+    const long timeout_ms = kind < 2 ? 1 + (long)(rand_r(&client->seed) % 50) : STEP_TIMEOUT_MS;
+    const long leaves_ms = kind == 2 ? 1 + (long)(rand_r(&client->seed) % 30) : timeout_ms + ANSWER_GRACE_MS;
+    (void)snprintf(url, sizeof url, "http://%s/api/v1/sessions/%s/steps", chaos->cluster->gateway.address,
+        chaos->cluster->session);
+    (void)snprintf(body, sizeof body,
+        "{\"feeds\":{\"x\":%d},\"fetches\":[\"y\",\"s\"],\"options\":{\"timeout_ms\":%ld}}", x, timeout_ms);
+    const RestRequest request = {
+        .method = "POST",
+        .url = url,
+        .body = slice_from_string(body),
+        .timeout_ms = leaves_ms,
+    };
+    const uint64_t started_ns = clock_monotonic_ns();
+    rest_send(&request, &response);
+    const uint64_t elapsed_ms = (clock_monotonic_ns() - started_ns) / CLOCK_NS_PER_MS;
+    if (kind == 2 && response.curl_code == CURL_TIMED_OUT) {
+        count_up(&chaos->left);
+    } else if (response.curl_code != 0) {
+        complain(chaos, "no answer", &response, elapsed_ms);
+    } else if (response.status == 200 && !has_value(&response, x)) {
+        complain(chaos, "wrong value", &response, elapsed_ms);
+    } else if (response.status == 200) {
+        count_up(&chaos->succeeded);
+    } else if (is_fair_refusal(&response)) {
+        count_up(&chaos->refused);
+    } else {
+        complain(chaos, "unfair refusal", &response, elapsed_ms);
+    }
+}
+
+static void *
+client_run(void *context)
+{
+    Client *const client = context;
+    while (!__atomic_load_n(&client->chaos->is_over, __ATOMIC_RELAXED)) {
+        client_step(client);
+    }
+    return NULL;
+}
+
+static void
+clients_start(Chaos *chaos, Client *clients, unsigned seed)
+{
+    for (unsigned index = 0; index < CLIENT_COUNT; index++) {
+        clients[index] = (Client){.chaos = chaos, .seed = seed + 1 + index};
+        assert_int_equal(pthread_create(&clients[index].thread, NULL, client_run, &clients[index]), 0);
+    }
+}
+
+static void
+clients_join(Chaos *chaos, Client *clients)
+{
+    __atomic_store_n(&chaos->is_over, true, __ATOMIC_RELAXED);
+    for (size_t index = 0; index < CLIENT_COUNT; index++) {
+        (void)pthread_join(clients[index].thread, NULL);
+    }
+}
+
+/* --- What is left behind -------------------------------------------------------------------------------- */
+
+static int
+open_files(pid_t pid)
+{
+    char path[64];
+    int count = 0;
+    (void)snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+    DIR *const directory = opendir(path);
+    while (directory != NULL && readdir(directory) != NULL) {
+        count++;
+    }
+    if (directory != NULL) {
+        (void)closedir(directory);
+    }
+    return count;
+}
+
+static long
+resident_mib(pid_t pid)
+{
+    char path[64];
+    long pages = 0;
+    (void)snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
+    FILE *const file = fopen(path, "r");
+    if (file != NULL) {
+        if (fscanf(file, "%*d %ld", &pages) != 1) {
+            pages = 0;
+        }
+        (void)fclose(file);
+    }
+    return pages * sysconf(_SC_PAGESIZE) / (1 << 20);
+}
+
+/* No run and no tensor is left on the worker: at once, or within two seconds. */
+static void
+assert_idle(Cluster *cluster, int index)
+{
+    enum { CONSTANTS_MAX = 16 * 1024 };
+    WorkerUse use = {0};
+    for (int attempt = 0; attempt < 40; attempt++) {
+        use = cluster_worker_use(cluster, index);
+        if (use.running_count == 0 && use.memory_in_use <= CONSTANTS_MAX) {
+            return;
+        }
+        pause_ms(50);
+    }
+    fail_msg("worker %d: %d runs and %lld bytes are left", index, use.running_count,
+        (long long)use.memory_in_use);
+}
+
+static unsigned
+seed_of_run(void)
+{
+    const char *const given = getenv("CHAOS_SEED");
+    const unsigned seed =
+        given != NULL ? (unsigned)strtoul(given, NULL, 10) : (unsigned)(clock_wall_us() % 1000000);
+    print_message("seed %u\n", seed);
+    return seed;
+}
+
+/* --- Tests ---------------------------------------------------------------------------------------------- */
+
+static int
+setup(void **state)
+{
+    static Cluster cluster;
+    static const ClusterOptions options = {.worker_count = WORKER_COUNT};
+    *state = &cluster;
+    return cluster_start(&cluster, &options) ? 0 : -1;
+}
+
+static int
+teardown(void **state)
+{
+    cluster_stop(*state);
+    return 0;
+}
+
+static void
+warm_up(Cluster *cluster)
+{
+    cluster_session(cluster, "{\"slots\":3,\"placement\":\"spread\"}");
+    cluster_graph(cluster, fibonacci_graph());
+    AUTO_REST first = {0};
+    cluster_step(cluster, "{\"feeds\":{\"x\":1},\"fetches\":[\"y\",\"s\"]}", &first);
+    if (first.status != 200 || !has_value(&first, 1) || strstr(rest_text(&first), "\"slot\":2") == NULL) {
+        fail_msg("%d %s", first.status, rest_text(&first));
+    }
+}
+
+static void
+kill_and_restart(Cluster *cluster, unsigned *seed)
+{
+    const int victim = (int)(rand_r(seed) % WORKER_COUNT);
+    (void)process_stop(&cluster->workers[victim], SIGKILL);
+    pause_ms((long)(rand_r(seed) % 300));
+    assert_true(cluster_restart_worker(cluster, victim));
+    pause_ms(50 + (long)(rand_r(seed) % 400));
+}
+
+static void
+every_request_has_one_right_answer_while_workers_die(void **state)
+{
+    Cluster *const cluster = *state;
+    Chaos chaos = {.cluster = cluster};
+    Client clients[CLIENT_COUNT];
+    unsigned seed = seed_of_run();
+    warm_up(cluster);
+    const int files_before = open_files(cluster->gateway.pid);
+    clients_start(&chaos, clients, seed);
+    const uint64_t until_ns = clock_monotonic_ns() + CHAOS_MS * CLOCK_NS_PER_MS;
+    while (clock_monotonic_ns() < until_ns) {
+        kill_and_restart(cluster, &seed);
+    }
+    clients_join(&chaos, clients);
+    print_message("%d succeeded, %d refused, %d left; gateway %ld MiB, %d files (%d before)\n",
+        chaos.succeeded, chaos.refused, chaos.left, resident_mib(cluster->gateway.pid),
+        open_files(cluster->gateway.pid), files_before);
+    assert_int_equal(chaos.broken, 0);
+    assert_true(chaos.succeeded > 0);
+    for (int index = 0; index < WORKER_COUNT; index++) {
+        assert_idle(cluster, index);
+    }
+    assert_true(open_files(cluster->gateway.pid) <= files_before + FILES_MAX);
+    warm_up(cluster); /* and it still works */
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(every_request_has_one_right_answer_while_workers_die, setup, teardown),
+    };
+    return cmocka_run_group_tests_name("chaos", tests, NULL, NULL);
+}
