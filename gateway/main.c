@@ -23,15 +23,18 @@ typedef struct Stopper {
     Gateway *gateway;
     uint32_t grace_ms;
     sigset_t signals;
+    pthread_mutex_t lock; /* held while the loops are told */
 } Stopper;
 
 static void *
 wait_for_signal(void *context)
 {
-    const Stopper *const stopper = context;
+    Stopper *const stopper = context;
     int number = 0;
     (void)sigwait(&stopper->signals, &number);
+    (void)pthread_mutex_lock(&stopper->lock);
     gateway_stop(stopper->gateway, stopper->grace_ms);
+    (void)pthread_mutex_unlock(&stopper->lock);
     /* A second signal ends at once. */
     (void)sigwait(&stopper->signals, &number);
     _exit(128 + number);
@@ -89,6 +92,9 @@ serve(Call *call, const Config *config, Stopper *stopper)
     (void)printf("listening on %s\n", address);
     (void)fflush(stdout);
     gateway_run(stopper->gateway);
+    /* The loops may have ended before the last one's call from the signal's thread has returned. */
+    (void)pthread_mutex_lock(&stopper->lock);
+    (void)pthread_mutex_unlock(&stopper->lock);
     gateway_close(stopper->gateway);
     return STATUS_OK;
 }
@@ -158,7 +164,7 @@ run(Call *call, int argc, char **argv, Stopper *stopper)
 int
 main(int argc, char **argv)
 {
-    static Stopper stopper; /* outlives main's frame: the signal thread uses it */
+    static Stopper stopper = {.lock = PTHREAD_MUTEX_INITIALIZER}; /* outlives main's frame: the signal thread uses it */
     AUTO_ARENA arena = arena_new(ARENA_SIZE_MAX);
     Call call = {.arena = arena};
     log_init("sluice-gateway", LOG_INFO, STDERR_FILENO);
