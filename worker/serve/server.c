@@ -70,12 +70,36 @@ listener_ready(Watch *watch, uint32_t events)
     }
 }
 
+/* Refuses new requests; those under way go on. */
+static void
+close_begin(WorkerLoop *loop)
+{
+    loop->is_closing = true;
+    watch_close(&loop->listener);
+    LIST_EACH(&loop->connections, link)
+    {
+        h2_shutdown(LIST_ITEM(link, ServerConnection, link)->h2);
+    }
+}
+
+/* Steps that run here need their peers' pushes and pulls, on any loop, until the last one has ended. */
+static bool
+is_worker_idle(const Worker *worker)
+{
+    return __atomic_load_n(&worker->running_count, __ATOMIC_RELAXED) == 0 &&
+           step_table_live_count(worker->steps) == 0;
+}
+
 static void
 drain_check(Timer *timer)
 {
     enum { CHECK_MS = 20 };
     WorkerLoop *const loop = (WorkerLoop *)(void *)((char *)timer - offsetof(WorkerLoop, drained));
-    if (loop->request_count == 0 || loop->grace_ms < CHECK_MS) {
+    const bool is_late = loop->grace_ms < CHECK_MS;
+    if (!loop->is_closing && (is_late || is_worker_idle(loop->worker))) {
+        close_begin(loop);
+    }
+    if (is_late || (loop->is_closing && loop->request_count == 0)) {
         loop_stop(loop->loop);
         return;
     }
@@ -87,12 +111,16 @@ static void
 drain_begin(Task *task)
 {
     WorkerLoop *const loop = (WorkerLoop *)(void *)((char *)task - offsetof(WorkerLoop, drain));
-    watch_close(&loop->listener);
-    LIST_EACH(&loop->connections, link)
-    {
-        h2_shutdown(LIST_ITEM(link, ServerConnection, link)->h2);
-    }
     drain_check(&loop->drained);
+}
+
+static void
+sweep_due(Timer *timer)
+{
+    enum { SWEEP_MS = 5000 };
+    WorkerLoop *const loop = (WorkerLoop *)(void *)((char *)timer - offsetof(WorkerLoop, sweep));
+    step_table_sweep(loop->worker->steps, loop_now_ns(loop->loop));
+    timer_set(loop->loop, timer, loop_now_ns(loop->loop) + SWEEP_MS * CLOCK_NS_PER_MS);
 }
 
 void
@@ -127,6 +155,7 @@ worker_loop_open(Call *call, Worker *worker, const char *address, WorkerLoop **r
     list_init(&loop->requests);
     loop->drain.run = drain_begin;
     loop->drained.fire = drain_check;
+    loop->sweep.fire = sweep_due;
     Status status = loop_new(call, &loop->loop);
     if (status == STATUS_OK) {
         status = listener_open(call, loop, address);
@@ -135,6 +164,7 @@ worker_loop_open(Call *call, Worker *worker, const char *address, WorkerLoop **r
         worker_loop_close(loop);
         return status;
     }
+    timer_set(loop->loop, &loop->sweep, loop_now_ns(loop->loop));
     *ret_loop = loop;
     return STATUS_OK;
 }

@@ -13,6 +13,8 @@ struct WorkerLoop {
     Transport *transport; /* to the other slots of steps that run here */
     Task drain;           /* posted by worker_stop() */
     Timer drained;
+    bool is_closing; /* no new requests any more */
+    Timer sweep;     /* drops steps that have expired */
     uint32_t grace_ms;
 };
 
@@ -20,6 +22,6 @@ struct WorkerLoop {
 MUST_USE Status worker_loop_open(Call *call, Worker *worker, const char *address, WorkerLoop **ret_loop);
 void worker_loop_close(WorkerLoop *loop); /* NULL is allowed */
 
-/* Refuses new requests and stops the loop when the last one has ended, at most after `grace_ms`. Any thread.
- */
+/* Serves what running steps need until the worker is idle, then refuses new requests and stops the loop when
+ * the last one has ended; at most after `grace_ms`. Any thread. */
 void worker_loop_drain(WorkerLoop *loop, uint32_t grace_ms);

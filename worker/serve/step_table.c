@@ -12,12 +12,14 @@
 #include "shared/base/memory.h"
 #include "shared/crypto/digest.h"
 
-enum { UNCLAIMED_MS = 60000, TOMBSTONE_MS = 60000, SWEEP_EVERY = 1024 };
+enum { UNCLAIMED_MS = 60000, TOMBSTONE_MS = 60000, SWEEP_INTERVAL_MS = 5000 };
 
 struct StepTable {
     pthread_mutex_t lock;
-    Map *entries;         /* key → StepEntry */
-    size_t entered_count; /* since the last sweep */
+    Map *entries;    /* key → StepEntry */
+    ListLink over;   /* the tombstones among them, oldest first */
+    size_t over_count;
+    uint64_t sweep_due_ns;
 };
 
 /* --- Entries -------------------------------------------------------------------------------------------- */
@@ -40,8 +42,11 @@ entry_send(void *context, Call *call, Slice key, Tensor *tensor, bool is_dead)
 static void
 entry_pull(void *context, Slice key)
 {
-    const RendezvousRemote remote = entry_remote(context);
-    remote.pull(remote.context, key);
+    const StepEntry *const entry = context;
+    if (__atomic_load_n(&entry->transport, __ATOMIC_ACQUIRE) != NULL) {
+        const RendezvousRemote remote = entry_remote(entry);
+        remote.pull(remote.context, key);
+    }
 }
 
 static StepEntry *
@@ -53,6 +58,7 @@ entry_new(const StepClaim *claim, const char *key)
     }
     const RendezvousRemote remote = {.context = entry, .send = entry_send, .pull = entry_pull};
     entry->reference_count = 1;
+    list_init(&entry->over);
     entry->attempt = claim->attempt;
     (void)snprintf(entry->key, sizeof entry->key, "%s", key);
     (void)snprintf(entry->push_token, sizeof entry->push_token, "%.*s", SLICE_PRINT(claim->push_token));
@@ -103,6 +109,7 @@ step_table_new(void)
         return NULL;
     }
     (void)pthread_mutex_init(&table->lock, NULL);
+    list_init(&table->over);
     table->entries = map_new();
     if (table->entries == NULL) {
         memory_free(table);
@@ -111,10 +118,14 @@ step_table_new(void)
     return table;
 }
 
-/* Chains an entry whose table reference goes with it. */
+/* Chains an entry that has left the map; its table reference goes with it. */
 static void
-reap(StepEntry **reaped, StepEntry *entry)
+reap(StepTable *table, StepEntry **reaped, StepEntry *entry)
 {
+    if (entry->is_over) {
+        list_remove(&entry->over);
+        table->over_count--;
+    }
     entry->reaped = *reaped;
     *reaped = entry;
 }
@@ -132,7 +143,7 @@ abort_reaped(StepEntry *reaped, const char *reason)
 
 /* Takes out what has expired at `now_ns`; UINT64_MAX: everything. */
 static void
-sweep(StepTable *table, uint64_t now_ns, StepEntry **reaped)
+drop_expired(StepTable *table, uint64_t now_ns, StepEntry **reaped)
 {
     size_t cursor = 0;
     for (const MapEntry *item = map_next(table->entries, &cursor); item != NULL;
@@ -140,10 +151,22 @@ sweep(StepTable *table, uint64_t now_ns, StepEntry **reaped)
         StepEntry *const entry = item->value;
         if (entry->expires_ns <= now_ns) {
             (void)map_remove(table->entries, item->key);
-            reap(reaped, entry);
+            reap(table, reaped, entry);
         }
     }
-    table->entered_count = 0;
+}
+
+void
+step_table_sweep(StepTable *table, uint64_t now_ns)
+{
+    StepEntry *reaped = NULL;
+    (void)pthread_mutex_lock(&table->lock);
+    if (now_ns >= table->sweep_due_ns) {
+        table->sweep_due_ns = now_ns + SWEEP_INTERVAL_MS * CLOCK_NS_PER_MS;
+        drop_expired(table, now_ns, &reaped);
+    }
+    (void)pthread_mutex_unlock(&table->lock);
+    abort_reaped(reaped, "nobody has run the step, or its deadline is long past");
 }
 
 void
@@ -151,7 +174,7 @@ step_table_clear(StepTable *table)
 {
     StepEntry *reaped = NULL;
     (void)pthread_mutex_lock(&table->lock);
-    sweep(table, UINT64_MAX, &reaped);
+    drop_expired(table, UINT64_MAX, &reaped);
     (void)pthread_mutex_unlock(&table->lock);
     abort_reaped(reaped, "every step of this worker was ended");
 }
@@ -216,9 +239,6 @@ static Status
 table_enter(Call *call, StepTable *table, const StepClaim *claim, StepEntry **reaped, StepEntry **ret_entry)
 {
     char key[STEP_KEY_SIZE];
-    if (++table->entered_count >= SWEEP_EVERY) {
-        sweep(table, claim->now_ns, reaped);
-    }
     StepEntry *entry = map_get(table->entries, claim_key(claim, key));
     if (entry != NULL) {
         TRY(entry_check(call, entry, claim));
@@ -227,7 +247,7 @@ table_enter(Call *call, StepTable *table, const StepClaim *claim, StepEntry **re
         StepEntry *const previous = entry;
         TRY(entry_insert(call, table, claim, previous, &entry));
         if (previous != NULL) {
-            reap(reaped, previous);
+            reap(table, reaped, previous);
         }
     }
     assert(entry != NULL);
@@ -245,7 +265,7 @@ step_table_enter(Call *call, StepTable *table, const StepClaim *claim, StepEntry
     (void)pthread_mutex_lock(&table->lock);
     const Status status = table_enter(call, table, claim, &reaped, ret_entry);
     (void)pthread_mutex_unlock(&table->lock);
-    abort_reaped(reaped, "a later attempt of the step has begun, or nobody has run it");
+    abort_reaped(reaped, "a later attempt of the step has begun");
     return status;
 }
 
@@ -263,9 +283,23 @@ step_table_find(StepTable *table, const StepClaim *claim)
     return entry;
 }
 
+/* A worker ends thousands of steps a second: of their tombstones only the youngest stay. */
+static void
+bury(StepTable *table, StepEntry *entry, StepEntry **reaped)
+{
+    entry->is_over = true;
+    list_append(&table->over, &entry->over);
+    if (++table->over_count > TOMBSTONE_COUNT_MAX) {
+        StepEntry *const oldest = LIST_ITEM(table->over.next, StepEntry, over);
+        (void)map_remove(table->entries, slice_from_string(oldest->key));
+        reap(table, reaped, oldest);
+    }
+}
+
 void
 step_table_cleanup(StepTable *table, Slice step, int64_t attempt)
 {
+    StepEntry *reaped = NULL;
     StepEntry *over[SLOT_COUNT_MAX];
     size_t over_count = 0;
     (void)pthread_mutex_lock(&table->lock);
@@ -274,8 +308,8 @@ step_table_cleanup(StepTable *table, Slice step, int64_t attempt)
         const StepClaim claim = {.step = step, .slot = slot};
         StepEntry *const entry = map_get(table->entries, claim_key(&claim, key));
         if (entry != NULL && entry->attempt <= attempt && !entry->is_over) {
-            entry->is_over = true;
             over[over_count++] = entry_ref(entry);
+            bury(table, entry, &reaped);
         }
     }
     (void)pthread_mutex_unlock(&table->lock);
@@ -283,6 +317,7 @@ step_table_cleanup(StepTable *table, Slice step, int64_t attempt)
         rendezvous_abort(over[index]->rendezvous, STATUS_ABORTED, "the step was cleaned up");
         step_entry_unref(over[index]);
     }
+    abort_reaped(reaped, "the step is long over");
 }
 
 size_t
@@ -290,6 +325,15 @@ step_table_count(StepTable *table)
 {
     (void)pthread_mutex_lock(&table->lock);
     const size_t count = map_count(table->entries);
+    (void)pthread_mutex_unlock(&table->lock);
+    return count;
+}
+
+size_t
+step_table_live_count(StepTable *table)
+{
+    (void)pthread_mutex_lock(&table->lock);
+    const size_t count = map_count(table->entries) - table->over_count;
     (void)pthread_mutex_unlock(&table->lock);
     return count;
 }

@@ -12,12 +12,13 @@
 #pragma once
 
 #include "shared/base/call.h"
+#include "shared/base/list.h"
 #include "shared/base/slice.h"
 #include "shared/wire/messages.h"
 #include "worker/runtime/rendezvous.h"
 #include "worker/transport/transport.h"
 
-enum { STEP_KEY_SIZE = 64, STEP_COUNT_MAX = 65536 };
+enum { STEP_KEY_SIZE = 64, STEP_COUNT_MAX = 65536, TOMBSTONE_COUNT_MAX = 16384 };
 
 typedef struct StepEntry {
     int32_t reference_count; /* atomic */
@@ -28,6 +29,7 @@ typedef struct StepEntry {
     TransportStep *transport; /* atomic; set by the run, before anything is sent */
     uint64_t expires_ns;      /* when the entry, living or dead, may be dropped */
     bool is_over;             /* a tombstone */
+    ListLink over;            /* the table's, while is_over */
     struct StepEntry *reaped; /* the table's */
 } StepEntry;
 
@@ -56,11 +58,15 @@ StepEntry *step_table_find(StepTable *table, const StepClaim *claim);
  * run already. */
 MUST_USE bool step_entry_attach(StepEntry *entry, TransportStep *transport);
 
-/* The step is over in all its slots: aborts and leaves tombstones until 60 s after the deadline. Idempotent.
- */
+/* The step is over in all its slots: aborts and leaves tombstones until 60 s after the deadline, or until
+ * TOMBSTONE_COUNT_MAX younger ones have come. Idempotent. */
 void step_table_cleanup(StepTable *table, Slice step, int64_t attempt);
 
 /* Ends every step, as CleanupAll asks. */
 void step_table_clear(StepTable *table);
 void step_entry_unref(StepEntry *entry); /* NULL is allowed */
 size_t step_table_count(StepTable *table);
+size_t step_table_live_count(StepTable *table); /* without tombstones */
+
+/* Drops what has expired; to be called now and then, does its work every five seconds. */
+void step_table_sweep(StepTable *table, uint64_t now_ns);

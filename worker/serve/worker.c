@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
+#include "shared/base/clock.h"
 #include "shared/base/memory.h"
 #include "shared/base/random.h"
 #include "shared/base/text.h"
@@ -19,7 +20,7 @@ find_local(void *context, Slice step, int64_t attempt, int64_t slot, Slice push_
         .slot = slot,
         .attempt = attempt,
         .push_token = push_token,
-        .now_ns = loop_now_ns(worker->loops[0]->loop),
+        .now_ns = clock_monotonic_ns(), /* any thread: no loop's own time */
     };
     AUTO_ARENA arena = arena_new(1 << 16);
     Call entering = {.arena = arena};

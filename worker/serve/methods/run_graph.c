@@ -399,6 +399,8 @@ closed(WorkerRequest *request)
         graph_run_free(graph_run);
     } else {
         run_cancel(graph_run->run, STATUS_CANCELLED, "the caller gave up");
+        /* Nobody may be left to clean up: what other slots have parked here is given back now. */
+        step_table_cleanup(graph_run->worker->steps, request->parameters[0], graph_run->header.attempt);
     }
 }
 

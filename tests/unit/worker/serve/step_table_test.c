@@ -138,20 +138,6 @@ cleanup_of_an_earlier_attempt_leaves_the_present_one(void **state)
     step_table_free(table);
 }
 
-/* The table sweeps once in a thousand entries. */
-static void
-enter_a_thousand(Call *call, StepTable *table, uint64_t at_ns)
-{
-    for (int index = 0; index < 1024; index++) {
-        char step[16];
-        (void)snprintf(step, sizeof step, "x%d", index);
-        StepClaim claim = claim_of(step, 0, 1);
-        claim.now_ns = at_ns;
-        claim.deadline_ns = at_ns + CLOCK_NS_PER_S;
-        step_entry_unref(enter(call, table, claim));
-    }
-}
-
 static void
 what_no_run_claims_goes_after_a_minute(void **state)
 {
@@ -161,7 +147,7 @@ what_no_run_claims_goes_after_a_minute(void **state)
     StepClaim claim = claim_of("run", 0, 1);
     claim.deadline_ns = now_ns + 3600 * CLOCK_NS_PER_S;
     StepEntry *const run = enter(call, table, claim);
-    enter_a_thousand(call, table, now_ns + 61 * CLOCK_NS_PER_S);
+    step_table_sweep(table, now_ns + 61 * CLOCK_NS_PER_S);
     assert_true(is_aborted(call, pushed));
     assert_false(is_aborted(call, run));
     step_entry_unref(pushed);
@@ -254,6 +240,28 @@ without_memory_a_step_is_refused_and_nothing_leaks(void **state)
     }
 }
 
+static void
+many_steps_that_are_over_take_no_more_than_their_share(void **state)
+{
+    enum { EXTRA = 3 };
+    Call *const call = *state;
+    StepTable *const table = step_table_new();
+    char name[24];
+    for (int index = 0; index < TOMBSTONE_COUNT_MAX + EXTRA; index++) {
+        (void)snprintf(name, sizeof name, "s%d", index);
+        step_entry_unref(enter(call, table, claim_of(name, 0, 1)));
+        step_table_cleanup(table, slice_from_string(name), 1);
+    }
+    assert_int_equal(step_table_count(table), TOMBSTONE_COUNT_MAX);
+    assert_int_equal(step_table_live_count(table), 0);
+    StepEntry *late = NULL;
+    const StepClaim youngest = claim_of(name, 0, 1);
+    assert_int_equal(step_table_enter(call, table, &youngest, &late), STATUS_ABORTED);
+    step_entry_unref(enter(call, table, claim_of("s0", 0, 1))); /* the oldest is forgotten */
+    assert_int_equal(step_table_live_count(table), 1);
+    step_table_free(table);
+}
+
 int
 main(void)
 {
@@ -265,6 +273,7 @@ main(void)
         CALL_TEST(cleanup_ends_all_slots_and_keeps_late_messages_out),
         CALL_TEST(cleanup_of_an_earlier_attempt_leaves_the_present_one),
         CALL_TEST(what_no_run_claims_goes_after_a_minute),
+        CALL_TEST(many_steps_that_are_over_take_no_more_than_their_share),
         CALL_TEST(clearing_ends_every_step),
         CALL_TEST(a_slot_is_run_once),
         CALL_TEST(threads_meet_in_the_table),
