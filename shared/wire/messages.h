@@ -18,6 +18,7 @@ enum {
     PUSH_TOKEN_TEXT_SIZE = 33,  /* 128 bits in hex and a NUL */
     INCARNATION_TEXT_SIZE = 17, /* 64 bits in hex and a NUL */
     PUSH_SIZE_MAX = 256 * 1024, /* larger tensors are announced and pulled */
+    PARKED_SIZE_MAX = 4 << 20,  /* pushed to a slot of a step before it wants them; its peers share it */
 };
 
 /* Header names of every request. */

@@ -23,6 +23,7 @@ struct Transport {
 typedef struct Peer {
     int64_t slot;
     bool is_local;
+    uint64_t pushed_size; /* atomic; bytes of tensors sent to it unasked */
     char address[ADDRESS_TEXT_SIZE];
     char incarnation[INCARNATION_TEXT_SIZE];
     char push_token[PUSH_TOKEN_TEXT_SIZE];

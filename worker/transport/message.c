@@ -114,6 +114,7 @@ delivery_done(UpstreamCall *call, Status status, const char *message)
         if (arena != NULL) {
             (void)!wire_status_read(&reading, upstream_body(call), &answer);
         }
+        answer.code = answer.code == STATUS_OK ? STATUS_INTERNAL : answer.code;
         transport_step_abort(delivery->step, delivery->peer, answer.code, answer.message);
     } else if (was_pull && !delivery->is_delivered) {
         transport_step_abort(

@@ -111,8 +111,8 @@ key_slot(Slice key, int part)
     return slice_to_int64(slice_part(rest, 0, slice_find(rest, '/')), &slot) ? slot : -1;
 }
 
-static const Peer *
-peer_find(const TransportStep *step, int64_t slot)
+static Peer *
+peer_find(TransportStep *step, int64_t slot)
 {
     for (size_t index = 0; index < step->peer_count; index++) {
         if (step->peers[index].slot == slot) {
@@ -160,11 +160,22 @@ send_announced(Call *call, TransportStep *step, const Peer *peer, Slice key, Ten
     return STATUS_OK;
 }
 
+/* Whatever the peer does not want yet is parked there: what all its peers push together must fit. */
+static bool
+may_push(const TransportStep *step, Peer *peer, uint64_t size)
+{
+    if (size > PUSH_SIZE_MAX) {
+        return false;
+    }
+    const uint64_t pushed_size = __atomic_add_fetch(&peer->pushed_size, size, __ATOMIC_RELAXED);
+    return pushed_size <= PARKED_SIZE_MAX / step->peer_count;
+}
+
 static Status
 step_send(void *context, Call *call, Slice key, Tensor *tensor, bool is_dead)
 {
     TransportStep *const step = context;
-    const Peer *const peer = peer_find(step, key_slot(key, 1));
+    Peer *const peer = peer_find(step, key_slot(key, 1));
     if (peer == NULL) {
         return call_fail(
             call, STATUS_INTERNAL, "key '%.*s' is for a slot this step does not have", SLICE_PRINT(key));
@@ -172,7 +183,7 @@ step_send(void *context, Call *call, Slice key, Tensor *tensor, bool is_dead)
     if (peer->is_local) {
         return send_local(call, step, peer, key, tensor, is_dead);
     }
-    if (!is_dead && tensor_byte_size(tensor) > PUSH_SIZE_MAX) {
+    if (!is_dead && !may_push(step, peer, tensor_byte_size(tensor))) {
         return send_announced(call, step, peer, key, tensor);
     }
     Message *const message = message_new(step, peer, is_dead ? MESSAGE_DEAD : MESSAGE_TENSOR, key);

@@ -1,8 +1,6 @@
 /* Push: values that another slot of the step has produced for this one, or announcements of large ones. */
 #include "worker/serve/server.h"
 
-enum { PARKED_SIZE_MAX = 4 << 20 };
-
 static Status
 begin(WorkerRequest *request)
 {
