@@ -15,15 +15,27 @@ holder_key(const WorkerInfo *worker, const PlanPartition *partition, char *text)
     return slice_of(text, (size_t)size);
 }
 
+/* Most are of incarnations and plans long gone; those in use are noted again. */
+static void
+holders_clear(Map *holders)
+{
+    size_t cursor = 0;
+    for (const MapEntry *entry = map_next(holders, &cursor); entry != NULL;
+         entry = map_next(holders, &cursor)) {
+        (void)map_remove(holders, entry->key);
+    }
+}
+
 void
 bind_note_holder(Dispatcher *dispatcher, const WorkerInfo *worker, const PlanPartition *partition)
 {
     static char known;
     char text[KEY_SIZE];
-    if (map_count(dispatcher->holders) < HOLDER_COUNT_MAX) {
-        /* Only a hint for the next binding: losing it for want of memory costs nothing else. */
-        (void)!map_put(dispatcher->holders, holder_key(worker, partition, text), &known);
+    if (map_count(dispatcher->holders) >= HOLDER_COUNT_MAX) {
+        holders_clear(dispatcher->holders);
     }
+    /* Only a hint for the next binding: losing it for want of memory costs nothing else. */
+    (void)!map_put(dispatcher->holders, holder_key(worker, partition, text), &known);
 }
 
 void

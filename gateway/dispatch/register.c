@@ -8,7 +8,13 @@
 #include "gateway/dispatch/step_internal.h"
 #include "shared/base/memory.h"
 
-enum { KEY_SIZE = 192, PATH_SIZE = 256, ROUND_MAX = 3, ANSWER_ARENA_SIZE_MAX = 1 << 20 };
+enum {
+    KEY_SIZE = 192,
+    PATH_SIZE = 256,
+    ROUND_MAX = 3,
+    ANSWER_ARENA_SIZE_MAX = 1 << 20,
+    REGISTER_TIMEOUT_MS = 30000,
+};
 
 typedef struct Registration {
     Dispatcher *dispatcher;
@@ -46,7 +52,6 @@ registration_end(Registration *registration, Status status, const char *message)
 static UpstreamCall *
 put(Registration *registration, const char *path, const UpstreamEvents *events)
 {
-    enum { REGISTER_TIMEOUT_MS = 30000 };
     const UpstreamHead head = {
         .method = "PUT",
         .path = slice_from_string(path),
@@ -73,7 +78,8 @@ answer_status(UpstreamCall *call, Call *reading, WireStatus *ret_status)
         *ret_status = (WireStatus){.code = STATUS_OK};
         return STATUS_OK;
     }
-    if (wire_status_read(reading, upstream_body(call), ret_status) != STATUS_OK) {
+    if (wire_status_read(reading, upstream_body(call), ret_status) != STATUS_OK ||
+        ret_status->code == STATUS_OK) {
         *ret_status =
             (WireStatus){.code = STATUS_INTERNAL, .message = SLICE("the worker refused without a reason")};
     }
@@ -131,6 +137,7 @@ put_blobs(Registration *registration, const WireStatus *answer)
             .method = "PUT",
             .path = slice_from_string(path),
             .address = registration->worker.address,
+            .deadline_ms = REGISTER_TIMEOUT_MS,
             .tenant = slice_from_string(registration->tenant),
         };
         UpstreamCall *const call = blob == NULL ? NULL

@@ -25,6 +25,12 @@ slot_done(SlotRun *slot)
             return;
         }
     }
+    for (size_t fetch = 0; fetch < step->plan->fetch_count; fetch++) {
+        if (!step->is_delivered[fetch]) {
+            step_end(step, STATUS_INTERNAL, "the workers said they are done, but an output is missing");
+            return;
+        }
+    }
     step_end(step, STATUS_OK, "");
 }
 
@@ -73,7 +79,9 @@ slot_status(SlotRun *slot, Slice json)
         if (!step->is_ending && !step->is_restarting) {
             (void)snprintf(step->node, sizeof step->node, "%.*s", SLICE_PRINT(status.node));
         }
-        step_slot_failed(slot, status.code, message);
+        /* Forgotten again right after it was registered: other workers may have more room. */
+        const bool is_forgotten = slice_equals_string(status.reason, "unknown_partition");
+        step_slot_failed(slot, is_forgotten ? STATUS_UNAVAILABLE : status.code, message);
     }
 }
 
@@ -119,7 +127,7 @@ slot_refused(SlotRun *slot, UpstreamCall *call)
     if (has_restarted) {
         bind_note_restart(slot->step->dispatcher, slot_worker(slot), status.incarnation);
     }
-    step_slot_failed(slot, status.code, message);
+    step_slot_failed(slot, status.code == STATUS_OK ? STATUS_INTERNAL : status.code, message);
 }
 
 static void

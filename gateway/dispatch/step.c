@@ -20,6 +20,7 @@
 
 enum {
     PATH_SIZE = 128,
+    CLEANUP_TIMEOUT_MS = 5000,
     START_ARENA_SIZE_MAX = 1 << 16,
     /* The worker enforces the deadline too, and its report says who waited for what: let it come first. */
     DEADLINE_GRACE_MS = 50,
@@ -67,6 +68,7 @@ cleanup_send(StepRun *step)
             .path = slice_from_string(path),
             .address = slot_worker(slot)->address,
             .attempt = step->attempt,
+            .deadline_ms = CLEANUP_TIMEOUT_MS,
         };
         UpstreamCall *const call = upstream_begin(step->dispatcher->upstream, &head, &events, NULL);
         if (call != NULL) {
@@ -165,6 +167,10 @@ void
 step_slot_failed(SlotRun *slot, Status status, const char *message)
 {
     StepRun *const step = slot->step;
+    if (status == STATUS_CANCELLED) {
+        /* Nobody here has: the worker has lost sight of us, or of a peer that did. */
+        status = STATUS_ABORTED;
+    }
     const bool is_transient = status == STATUS_UNAVAILABLE || status == STATUS_ABORTED;
     const bool has_time = step->deadline_ns > clock_monotonic_ns();
     if (step->is_ending || step->is_restarting) {

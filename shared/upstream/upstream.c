@@ -10,12 +10,18 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "shared/base/clock.h"
 #include "shared/base/map.h"
 #include "shared/base/memory.h"
 #include "shared/h2/connection.h"
 #include "shared/net/socket.h"
 
-enum { BODY_SIZE_MAX = 1 << 20, CALL_ARENA_SIZE_MAX = 4 << 20 };
+enum {
+    BODY_SIZE_MAX = 1 << 20,
+    CALL_ARENA_SIZE_MAX = 4 << 20,
+    /* The worker ends a call at its deadline and says why: its answer shall come first. */
+    DEADLINE_GRACE_MS = 1000,
+};
 
 struct Upstream {
     Loop *loop;
@@ -39,6 +45,7 @@ struct UpstreamCall {
     const UpstreamEvents *events;
     void *context;
     Arena *arena;
+    Timer deadline;
     FrameReader *reader; /* when the answer is frames */
     Buffer body;
     bool is_paused;
@@ -53,6 +60,7 @@ struct UpstreamCall {
 static void
 call_end(UpstreamCall *call, Status status, const char *message)
 {
+    timer_clear(call->upstream->loop, &call->deadline);
     call->events->on_done(call, status, message);
     frame_reader_free(call->reader);
     buffer_done(&call->body);
@@ -68,6 +76,14 @@ call_break(UpstreamCall *call, Status status, const char *message)
         (void)snprintf(call->message, sizeof call->message, "%s", message);
         h2_stream_reset(call->stream, STATUS_CANCELLED);
     }
+}
+
+/* A worker that is alive, for its connection is, but keeps this call waiting. */
+static void
+deadline_passed(Timer *timer)
+{
+    UpstreamCall *const call = (UpstreamCall *)(void *)((char *)timer - offsetof(UpstreamCall, deadline));
+    call_break(call, STATUS_UNAVAILABLE, "the worker did not answer in time");
 }
 
 static void
@@ -311,6 +327,10 @@ upstream_begin(Upstream *upstream, const UpstreamHead *head, const UpstreamEvent
             opening.error.code == STATUS_OK ? "no stream could be opened" : opening.error.message);
         list_append(&upstream->failed, &call->link);
         loop_defer(upstream->loop, &upstream->tell_failed);
+    } else if (head->deadline_ms > 0) {
+        call->deadline.fire = deadline_passed;
+        timer_set(upstream->loop, &call->deadline,
+            loop_now_ns(upstream->loop) + (head->deadline_ms + DEADLINE_GRACE_MS) * CLOCK_NS_PER_MS);
     }
     return call;
 }

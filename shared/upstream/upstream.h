@@ -34,7 +34,7 @@ typedef struct UpstreamHead {
     const char *address;    /* "host:port" */
     Slice incarnation;      /* what we believe; empty: not checked */
     int64_t attempt;        /* 0: not about a step */
-    uint64_t deadline_ms;   /* time left; 0: none */
+    uint64_t deadline_ms;   /* time left; 0: none. The worker keeps it; a second later the call ends anyway */
     const char *request_id; /* NULL: none */
     Slice tenant;           /* whose partitions and blobs these are; empty: nobody's */
     Slice push_token;       /* empty: none */
