@@ -177,7 +177,9 @@ partition_put_done(UpstreamCall *call, Status status, const char *message)
     }
     char text[ERROR_MESSAGE_SIZE];
     (void)snprintf(text, sizeof text, "%.*s", SLICE_PRINT(answer.message));
-    registration_end(registration, answer.code, text);
+    /* Constants that do not stay are no fault of the client's. */
+    const bool is_thrashing = slice_equals_string(answer.reason, "missing_blobs");
+    registration_end(registration, is_thrashing ? STATUS_UNAVAILABLE : answer.code, text);
 }
 
 static const UpstreamEvents partition_events = {.on_done = partition_put_done};

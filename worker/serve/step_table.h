@@ -27,6 +27,7 @@ typedef struct StepEntry {
     char push_token[PUSH_TOKEN_TEXT_SIZE];
     Rendezvous *rendezvous;
     TransportStep *transport; /* atomic; set by the run, before anything is sent */
+    uint64_t pushed_size;     /* atomic; bytes of tensors that peers have pushed */
     uint64_t expires_ns;      /* when the entry, living or dead, may be dropped */
     bool is_over;             /* a tombstone */
     ListLink over;            /* the table's, while is_over */

@@ -20,7 +20,7 @@ begin(WorkerRequest *request)
 static Status
 frame(WorkerRequest *request, Frame *frame)
 {
-    const StepEntry *const entry = request->context;
+    StepEntry *const entry = request->context;
     AUTO_TENSOR tensor = frame->tensor;
     if (frame->kind == FRAME_ANNOUNCE) {
         return rendezvous_announce(&request->call, entry->rendezvous, frame->name);
@@ -29,9 +29,11 @@ frame(WorkerRequest *request, Frame *frame)
         return call_fail(&request->call, STATUS_INVALID_ARGUMENT, "frame kind %d has no place in a push",
             (int)frame->kind);
     }
-    if (rendezvous_parked_bytes(entry->rendezvous) > PARKED_SIZE_MAX) {
+    /* All that was ever pushed, for so the senders count: what of it is parked still they cannot know. */
+    const uint64_t size = tensor_byte_size(&tensor);
+    if (__atomic_add_fetch(&entry->pushed_size, size, __ATOMIC_RELAXED) > PARKED_SIZE_MAX) {
         return call_fail(&request->call, STATUS_RESOURCE_EXHAUSTED,
-            "more than %d bytes are parked for this step: announce instead", PARKED_SIZE_MAX);
+            "more than %d bytes were pushed to this slot: announce instead", PARKED_SIZE_MAX);
     }
     return rendezvous_deliver(
         &request->call, entry->rendezvous, frame->name, &tensor, frame->kind == FRAME_DEAD);
