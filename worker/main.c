@@ -110,7 +110,8 @@ run(Call *call, int argc, char **argv, Stopper *stopper)
 int
 main(int argc, char **argv)
 {
-    static Stopper stopper = {.lock = PTHREAD_MUTEX_INITIALIZER}; /* outlives main's frame: the signal thread uses it */
+    static Stopper stopper = {
+        .lock = PTHREAD_MUTEX_INITIALIZER}; /* outlives main's frame: the signal thread uses it */
     AUTO_ARENA arena = arena_new(ARENA_SIZE_MAX);
     Call call = {.arena = arena};
     (void)signal(SIGPIPE, SIG_IGN);

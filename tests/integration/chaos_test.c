@@ -43,10 +43,12 @@ fibonacci_graph(void)
     int used = snprintf(text, sizeof text,
         "{\"node\":[{\"name\":\"x\",\"op\":\"Placeholder\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"}}},"
         "{\"name\":\"shape\",\"op\":\"Const\",\"attr\":{\"dtype\":{\"type\":\"DT_INT32\"},\"value\":{"
-        "\"tensor\":{\"dtype\":\"DT_INT32\",\"tensorShape\":{\"dim\":[{\"size\":\"2\"}]},\"intVal\":[%d,%d]}}}}"
+        "\"tensor\":{\"dtype\":\"DT_INT32\",\"tensorShape\":{\"dim\":[{\"size\":\"2\"}]},\"intVal\":[%d,%d]}}"
+        "}}"
         ",{\"name\":\"zero\",\"op\":\"Const\",\"attr\":{\"dtype\":{\"type\":\"DT_INT32\"},\"value\":{"
         "\"tensor\":{\"dtype\":\"DT_INT32\",\"tensorShape\":{\"dim\":[{\"size\":\"2\"}]},\"intVal\":[0,1]}}}}"
-        ",{\"name\":\"m0\",\"op\":\"Fill\",\"input\":[\"shape\",\"x\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}"
+        ",{\"name\":\"m0\",\"op\":\"Fill\",\"input\":[\"shape\",\"x\"],\"attr\":{\"T\":{\"type\":\"DT_"
+        "FLOAT\"}"
         "}}",
         SIDE, SIDE);
     for (int index = 1; index <= CHAIN_LENGTH; index++) {
@@ -56,9 +58,11 @@ fibonacci_graph(void)
             index, index - 1, index == 1 ? 0 : index - 2);
     }
     (void)snprintf(text + used, sizeof text - (size_t)used,
-        ",{\"name\":\"s\",\"op\":\"Max\",\"input\":[\"m%d\",\"zero\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"},"
+        ",{\"name\":\"s\",\"op\":\"Max\",\"input\":[\"m%d\",\"zero\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}"
+        ","
         "\"Tidx\":{\"type\":\"DT_INT32\"}}}"
-        ",{\"name\":\"y\",\"op\":\"Max\",\"input\":[\"m%d\",\"zero\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"},"
+        ",{\"name\":\"y\",\"op\":\"Max\",\"input\":[\"m%d\",\"zero\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}"
+        ","
         "\"Tidx\":{\"type\":\"DT_INT32\"}}}]}",
         CHAIN_LENGTH / 2, CHAIN_LENGTH);
     return text;
@@ -243,8 +247,8 @@ assert_idle(Cluster *cluster, int index)
         }
         pause_ms(50);
     }
-    fail_msg("worker %d: %d runs and %lld bytes are left", index, use.running_count,
-        (long long)use.memory_in_use);
+    fail_msg(
+        "worker %d: %d runs and %lld bytes are left", index, use.running_count, (long long)use.memory_in_use);
 }
 
 static unsigned
@@ -351,10 +355,12 @@ wide_graph(int width, int side)
     int used = snprintf(text, sizeof text,
         "{\"node\":[{\"name\":\"x\",\"op\":\"Placeholder\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"}}},"
         "{\"name\":\"shape\",\"op\":\"Const\",\"attr\":{\"dtype\":{\"type\":\"DT_INT32\"},\"value\":{"
-        "\"tensor\":{\"dtype\":\"DT_INT32\",\"tensorShape\":{\"dim\":[{\"size\":\"2\"}]},\"intVal\":[%d,%d]}}}}"
+        "\"tensor\":{\"dtype\":\"DT_INT32\",\"tensorShape\":{\"dim\":[{\"size\":\"2\"}]},\"intVal\":[%d,%d]}}"
+        "}}"
         ",{\"name\":\"zero\",\"op\":\"Const\",\"attr\":{\"dtype\":{\"type\":\"DT_INT32\"},\"value\":{"
         "\"tensor\":{\"dtype\":\"DT_INT32\",\"tensorShape\":{\"dim\":[{\"size\":\"2\"}]},\"intVal\":[0,1]}}}}"
-        ",{\"name\":\"a0\",\"op\":\"Fill\",\"input\":[\"shape\",\"x\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}"
+        ",{\"name\":\"a0\",\"op\":\"Fill\",\"input\":[\"shape\",\"x\"],\"attr\":{\"T\":{\"type\":\"DT_"
+        "FLOAT\"}"
         "}}",
         side, side);
     for (int index = 1; index <= width; index++) {
@@ -365,7 +371,8 @@ wide_graph(int width, int side)
             index, index, index - 1, index);
     }
     (void)snprintf(text + used, sizeof text - (size_t)used,
-        ",{\"name\":\"y\",\"op\":\"Max\",\"input\":[\"a%d\",\"zero\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"},"
+        ",{\"name\":\"y\",\"op\":\"Max\",\"input\":[\"a%d\",\"zero\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}"
+        ","
         "\"Tidx\":{\"type\":\"DT_INT32\"}}}]}",
         width);
     return text;

@@ -92,15 +92,16 @@ ends_without_a_word(H2Stream *stream)
 static void
 sends_no_frames(H2Stream *stream)
 {
-    answer_frames(stream, SLICE("this is not a frame, and it is long enough to be taken for the head of one"));
+    answer_frames(
+        stream, SLICE("this is not a frame, and it is long enough to be taken for the head of one"));
 }
 
 static void
 forgets_every_partition(H2Stream *stream)
 {
     AUTO_BUFFER frame = {0};
-    frame_write_json(
-        &frame, FRAME_STATUS, SLICE("{\"code\":\"NOT_FOUND\",\"message\":\"\",\"reason\":\"unknown_partition\"}"));
+    frame_write_json(&frame, FRAME_STATUS,
+        SLICE("{\"code\":\"NOT_FOUND\",\"message\":\"\",\"reason\":\"unknown_partition\"}"));
     answer_frames(stream, buffer_slice(&frame));
 }
 
@@ -249,8 +250,8 @@ setup(void **state)
     assert_int_equal(
         watch_open(&call, &hostile.listener, hostile.loop, fd, EPOLLIN, listener_ready), STATUS_OK);
     assert_int_equal(pthread_create(&hostile.thread, NULL, serve, NULL), 0);
-    const char *const arguments[] = {
-        "--listen", "127.0.0.1:0", "--database", cluster.conninfo, "--workers", address, "--auth", "off", NULL};
+    const char *const arguments[] = {"--listen", "127.0.0.1:0", "--database", cluster.conninfo, "--workers",
+        address, "--auth", "off", NULL};
     *state = &cluster;
     return process_start(&cluster.gateway, "sluice-gateway", arguments) ? 0 : -1;
 }

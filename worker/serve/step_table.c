@@ -16,8 +16,8 @@ enum { UNCLAIMED_MS = 60000, TOMBSTONE_MS = 60000, SWEEP_INTERVAL_MS = 5000 };
 
 struct StepTable {
     pthread_mutex_t lock;
-    Map *entries;    /* key → StepEntry */
-    ListLink over;   /* the tombstones among them, oldest first */
+    Map *entries;  /* key → StepEntry */
+    ListLink over; /* the tombstones among them, oldest first */
     size_t over_count;
     uint64_t sweep_due_ns;
 };
