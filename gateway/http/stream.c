@@ -6,9 +6,9 @@
 #include "gateway/http/internals.h"
 #include "shared/base/memory.h"
 
-enum {
-    BLOCK_SIZE = 1024
-}; /* of a buffer that chunked replies do not use: they are read into the connection's */
+/* Of the buffer that pieces are read into and sent from. A chunked reply does not use it: its chunks are read
+ * into the connection's. */
+enum { CHUNKED_BLOCK_SIZE = 1024, SIZED_BLOCK_SIZE = 256 * 1024 };
 
 struct StreamPiece {
     StreamPiece *next;
@@ -193,7 +193,9 @@ stream_read(void *owner, uint64_t position, char *buffer, size_t size)
 struct MHD_Response *
 stream_response(HttpStream *stream)
 {
-    return MHD_create_response_from_callback(stream->size, BLOCK_SIZE, stream_read, stream, NULL);
+    const size_t sized = stream->size < SIZED_BLOCK_SIZE ? (size_t)stream->size + 1 : SIZED_BLOCK_SIZE;
+    const size_t block_size = stream->size == MHD_SIZE_UNKNOWN ? CHUNKED_BLOCK_SIZE : sized;
+    return MHD_create_response_from_callback(stream->size, block_size, stream_read, stream, NULL);
 }
 
 /* --- Beginning and end ---------------------------------------------------------------------------------- */
