@@ -20,6 +20,8 @@
 enum { ONE_WORKER, TWO_WORKERS, CLUSTER_COUNT };
 enum { WARM_UP_MS = 300, STREAM_BYTES = 256 << 20 };
 
+static const char null_body[] = "{\"feeds\":{\"x\":21},\"fetches\":[\"y\"]}";
+
 typedef struct Bench {
     Cluster clusters[CLUSTER_COUNT];
     Buffer requests[CLUSTER_COUNT];
@@ -27,6 +29,15 @@ typedef struct Bench {
     size_t round_count;
     uint64_t duration_ms;
 } Bench;
+
+static void
+write_request(Buffer *request, const Cluster *cluster, const char *more_headers, const char *body)
+{
+    buffer_append_format(request,
+        "POST /api/v1/sessions/%s/steps HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n%s"
+        "Content-Length: %zu\r\n\r\n%s",
+        cluster->session, more_headers, strlen(body), body);
+}
 
 /* --- The cases --------------------------------------------------------------------------------------------
  */
@@ -149,27 +160,68 @@ measure_steps(Bench *bench)
 /* --- Records ----------------------------------------------------------------------------------------------
  */
 
-/* A step's record is written within a second of its reply. */
-static void
-check_records(Bench *bench)
+/* Waits until as many steps are recorded as have succeeded; how many are. */
+static uint64_t
+await_records(const Bench *bench, uint64_t timeout_ms)
 {
+    static const char ended[] = "select count(*) from sluice.step_records where ended_at is not null";
+    const struct timespec pause = {.tv_nsec = 20000000};
+    const uint64_t end_ns = clock_monotonic_ns() + timeout_ms * CLOCK_NS_PER_MS;
     Database *const database = bench->clusters[ONE_WORKER].database;
     uint64_t count = 0;
-    for (int attempt = 0; attempt < 30 && count != bench->step_count; attempt++) {
-        const struct timespec pause = {.tv_nsec = 100000000};
+    while (count != bench->step_count && clock_monotonic_ns() < end_ns) {
         (void)nanosleep(&pause, NULL);
-        count = strtoull(database_ask(database, "select count(*) from sluice.step_history"), NULL, 10);
+        count = strtoull(database_ask(database, ended), NULL, 10);
     }
-    if (count == 0) {
-        report_note("records of the null steps", "not written yet");
-        return;
-    }
-    report_value("records of the null steps", (double)count, "records", "");
+    return count;
+}
+
+/* A step's record is written within a second of its reply. */
+static void
+check_records(const Bench *bench)
+{
+    const uint64_t count = await_records(bench, 3000);
+    report_value("records in PostgreSQL, one for each step", (double)count, "records", "");
     if (count != bench->step_count) {
         (void)fprintf(stderr, "gateway_bench: %llu steps succeeded, %llu are recorded\n",
             (unsigned long long)bench->step_count, (unsigned long long)count);
         exit(1);
     }
+}
+
+/* --- Queued steps -----------------------------------------------------------------------------------------
+ */
+
+/* From the first 202 to the record of the last step's end. */
+static void
+measure_queued(Bench *bench)
+{
+    enum { QUEUED_COUNT = 1000, CONNECTIONS = 16 };
+    AUTO_BUFFER request = {0};
+    Series accepted = {0};
+    Series ended = {0};
+    const Cluster *const cluster = &bench->clusters[ONE_WORKER];
+    write_request(&request, cluster, "Prefer: respond-async\r\n", null_body);
+    const Load load = {
+        .address = cluster->gateway.address,
+        .request = buffer_slice(&request),
+        .status = 202,
+        .expected = "\"id\":\"stp_",
+        .connection_count = CONNECTIONS,
+        .duration_ms = 60000,
+        .count_max = QUEUED_COUNT,
+    };
+    for (size_t round = 0; round < bench->round_count; round++) {
+        LoadResult result;
+        const uint64_t start_ns = clock_monotonic_ns();
+        load_run(&load, &result);
+        bench->step_count += result.count;
+        series_add(&accepted, (double)result.count / result.seconds);
+        (void)await_records(bench, 30000);
+        series_add(&ended, (double)result.count * 1e9 / (double)(clock_monotonic_ns() - start_ns));
+    }
+    report_series("queued steps, accepted (202), 16 connections", &accepted, "steps/s", "");
+    report_series("queued steps, from the first request to the last end", &ended, "steps/s", "");
 }
 
 /* --- A large tensor ---------------------------------------------------------------------------------------
@@ -183,47 +235,57 @@ static const char large_graph[] =
     "{\"name\":\"y\",\"op\":\"Fill\",\"input\":[\"size\",\"one\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"},"
     "\"index_type\":{\"type\":\"DT_INT32\"}}}]}";
 
-static void
-write_request(Buffer *request, const Cluster *cluster, const char *more_headers, const char *body)
+static double
+whole_seconds(const StreamResult *result)
 {
-    buffer_append_format(request,
-        "POST /api/v1/sessions/%s/steps HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n%s"
-        "Content-Length: %zu\r\n\r\n%s",
-        cluster->session, more_headers, strlen(body), body);
+    return result->first_byte_s + (double)result->size / (result->gigabytes_per_s * 1e9);
 }
 
+/* One step over the large graph; `what` is what it asks for. */
+static void
+run_large(Bench *bench, const char *accept, const char *what, StreamResult *ret_answer)
+{
+    AUTO_BUFFER request = {0};
+    AUTO_BUFFER headers = {0};
+    AUTO_BUFFER body = {0};
+    const Cluster *const cluster = &bench->clusters[ONE_WORKER];
+    buffer_append_format(&headers, "Accept: %s\r\nConnection: close\r\n", accept);
+    buffer_append_format(&body, "{\"feeds\":{\"size\":[%d]},%s}", STREAM_BYTES / 4, what);
+    write_request(&request, cluster, buffer_string(&headers), buffer_string(&body));
+    stream_read(cluster->gateway.address, buffer_slice(&request), ret_answer);
+    if (strncmp(ret_answer->head, "HTTP/1.1 200", 12) != 0) {
+        (void)fprintf(stderr, "gateway_bench: the large step failed: %s\n", ret_answer->head);
+        exit(1);
+    }
+    bench->step_count++;
+}
+
+/* What the worker takes to fill the tensor is measured by a step that fetches nothing of it, and taken off:
+ * the rest is the way to the client. */
 static void
 measure_stream(Bench *bench)
 {
-    AUTO_BUFFER request = {0};
-    char body[128];
     Series direct = {0};
     Series whole = {0};
     Series relay = {0};
     Series ratio = {0};
-    Cluster *const cluster = &bench->clusters[ONE_WORKER];
-    (void)snprintf(body, sizeof body, "{\"feeds\":{\"size\":[%d]},\"fetches\":[\"y\"]}", STREAM_BYTES / 4);
-    cluster_session(cluster, "{}");
-    cluster_graph(cluster, large_graph);
-    write_request(&request, cluster, "Accept: application/x-npy\r\nConnection: close\r\n", body);
+    cluster_session(&bench->clusters[ONE_WORKER], "{}");
+    cluster_graph(&bench->clusters[ONE_WORKER], large_graph);
     for (size_t round = 0; round < bench->round_count; round++) {
+        StreamResult computed;
         StreamResult answer;
         StreamResult plain;
+        run_large(bench, "application/json", "\"targets\":[\"y\"]", &computed);
+        run_large(bench, "application/x-npy", "\"fetches\":[\"y\"]", &answer);
         stream_relay(STREAM_BYTES, &plain);
-        stream_read(cluster->gateway.address, buffer_slice(&request), &answer);
-        if (answer.size < STREAM_BYTES || strncmp(answer.head, "HTTP/1.1 200", 12) != 0) {
-            report_note("256 MiB from worker to client", "not served yet");
-            return;
-        }
-        bench->step_count++;
-        const double seconds = answer.first_byte_s + (double)answer.size / (answer.gigabytes_per_s * 1e9);
-        series_add(&direct, answer.gigabytes_per_s);
-        series_add(&whole, (double)answer.size * 1e-9 / seconds);
-        series_add(&relay, plain.gigabytes_per_s);
-        series_add(&ratio, answer.gigabytes_per_s / plain.gigabytes_per_s);
+        const double way_s = whole_seconds(&answer) - whole_seconds(&computed);
+        series_add(&direct, STREAM_BYTES * 1e-9 / way_s);
+        series_add(&whole, STREAM_BYTES * 1e-9 / whole_seconds(&answer));
+        series_add(&relay, STREAM_BYTES * 1e-9 / whole_seconds(&plain));
+        series_add(&ratio, whole_seconds(&plain) / way_s);
     }
     report_series("256 MiB through a plain relay", &relay, "GB/s", "");
-    report_series("256 MiB from worker to client, first byte to last", &direct, "GB/s", "");
+    report_series("256 MiB from worker to client, without computing it", &direct, "GB/s", "");
     report_series("256 MiB from worker to client, request to last byte", &whole, "GB/s", "");
     report_series("256 MiB: worker to client against the relay", &ratio, "ratio", "> 0.7");
 }
@@ -286,7 +348,7 @@ start_cluster(Bench *bench, int index)
         const char *graph;
         const char *body;
     } kinds[] = {
-        [ONE_WORKER] = {"{}", null_graph, "{\"feeds\":{\"x\":21},\"fetches\":[\"y\"]}"},
+        [ONE_WORKER] = {"{}", null_graph, null_body},
         [TWO_WORKERS] = {"{\"slots\":2,\"placement\":\"spread\"}", cut_graph,
             "{\"feeds\":{\"x\":10.5},\"fetches\":[\"y\"]}"},
     };
@@ -334,8 +396,9 @@ main(int argc, char **argv)
     start_cluster(&bench, TWO_WORKERS);
     check_cut(&bench);
     measure_steps(&bench);
-    measure_stream(&bench);
     check_records(&bench);
+    measure_queued(&bench);
+    measure_stream(&bench);
     report_memory(&bench.clusters[ONE_WORKER], "after the load");
     for (int index = 0; index < CLUSTER_COUNT; index++) {
         cluster_stop(&bench.clusters[index]);
