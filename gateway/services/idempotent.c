@@ -62,8 +62,8 @@ idempotent_begin(Call *call, Store *store, const Request *request, Response *res
 {
     IdempotencyRequest wanted = {.key = key->text, .held_ms = held_ms};
     Idempotency found;
-    if (request->sink_state != NULL) {
-        /* Two bodies that went by in pieces cannot be told apart afterwards. */
+    if (request->sink_state != NULL && request->body.size == 0) {
+        /* Two bodies that went by in pieces cannot be told apart afterwards: their sink must say. */
         return call_fail(call, STATUS_INVALID_ARGUMENT,
             "an Idempotency-Key needs a body of application/json, not of %.*s",
             SLICE_PRINT(request->media_type));

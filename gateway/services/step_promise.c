@@ -143,12 +143,23 @@ prepare_and_commit(StepCall *step, Slice json, JobContext *context, Store *store
     return queue_runner_hold(step->call, queue, &hold, step->loop->index);
 }
 
+/* What an idempotency key stands for: of a form, its digest. */
+static Request
+request_identity(const StepCall *step)
+{
+    Request identity = *exchange_request(step->exchange);
+    if (step->upload != NULL) {
+        identity.body = slice_of(step->upload->digest.bytes, sizeof step->upload->digest.bytes);
+    }
+    return identity;
+}
+
 Status
 step_promise_make(StepCall *step, Slice json, JobContext *context)
 {
     Store *store = NULL;
     const IdempotentKey *const key = &step->promise.key;
-    const Request *const request = exchange_request(step->exchange);
+    const Request request = request_identity(step);
     TRY(job_store(step->call, context, STORE_ROLE_APP, &store));
     TRY(step_call_read(step, json));
     if (step->promise.is_async && !step->body.has_timeout) {
@@ -157,7 +168,7 @@ step_promise_make(StepCall *step, Slice json, JobContext *context)
     if (key->text == NULL) {
         return prepare_and_commit(step, json, context, store);
     }
-    TRY(idempotent_begin(step->call, store, request, exchange_response(step->exchange),
+    TRY(idempotent_begin(step->call, store, &request, exchange_response(step->exchange),
         step->body.timeout_ms + KEY_GRACE_MS, &step->promise.key, &step->promise.is_answered));
     if (step->promise.is_answered) {
         return STATUS_OK;

@@ -113,6 +113,15 @@ json_end(StepCall *step, const StepReport *report)
 
 /* --- application/x-npy ---------------------------------------------------------------------------------- */
 
+/* libmicrohttpd sends a body of known size slowly when it has many pieces: 0.1 GB/s, chunked 1.3 GB/s,
+ * measured on 256 MiB over loopback. */
+static uint64_t
+announced_size(const Buffer *header, const Tensor *tensor)
+{
+    const uint64_t size = header->size + tensor_byte_size(tensor);
+    return size <= HTTP_STREAM_LOW ? size : 0;
+}
+
 static void
 npy_end(StepCall *step, const StepReport *report)
 {
@@ -129,7 +138,7 @@ npy_end(StepCall *step, const StepReport *report)
     const Status status = npy_write_header(step->call, tensor, &header);
     if (status != STATUS_OK) {
         exchange_fail(step->exchange, status);
-    } else if (step_reply_begin(step, step->reply.form->media_type, header.size + tensor_byte_size(tensor))) {
+    } else if (step_reply_begin(step, step->reply.form->media_type, announced_size(&header, tensor))) {
         (void)http_stream_copy(step->reply.stream, buffer_slice(&header));
         step_reply_send_elements(step, tensor);
         http_stream_end(step->reply.stream);

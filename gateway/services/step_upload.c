@@ -10,6 +10,7 @@ upload_release(void *resource)
         tensor_unref(&upload->feeds[index].tensor);
     }
     npy_reader_done(&upload->reader);
+    sha256_abandon(upload->digesting);
     buffer_done(&upload->request);
 }
 
@@ -77,9 +78,28 @@ feed_begin(Call *call, StepUpload *upload, const MultipartPart *part)
     return STATUS_OK;
 }
 
+static void
+digest_update(const StepUpload *upload, Slice bytes)
+{
+    if (upload->digesting != NULL) {
+        sha256_update(upload->digesting, bytes);
+    }
+}
+
+/* Sizes keep the parts and their names apart. */
+static void
+digest_update_size(const StepUpload *upload, uint64_t size)
+{
+    digest_update(upload, slice_of(&size, sizeof size));
+}
+
 static Status
 part_begin(Call *call, void *context, const MultipartPart *part)
 {
+    StepUpload *const upload = context;
+    upload->part_size = 0;
+    digest_update_size(upload, part->name.size);
+    digest_update(upload, part->name);
     return slice_equals_string(part->name, "request") ? request_begin(call, context)
                                                       : feed_begin(call, context, part);
 }
@@ -88,6 +108,8 @@ static Status
 part_take(Call *call, void *context, Slice piece)
 {
     StepUpload *const upload = context;
+    upload->part_size += piece.size;
+    digest_update(upload, piece);
     if (!upload->is_in_request) {
         const size_t size_max = (size_t)upload->limits->step_body_bytes;
         const Status status = npy_reader_write(call, &upload->reader, piece, size_max);
@@ -105,6 +127,7 @@ static Status
 part_end(Call *call, void *context)
 {
     StepUpload *const upload = context;
+    digest_update_size(upload, upload->part_size);
     if (upload->is_in_request) {
         return STATUS_OK;
     }
@@ -125,6 +148,12 @@ upload_begin(Call *call, const Request *request, void **ret_state)
         return call_fail_memory(call, "a form");
     }
     upload->limits = &request_gateway(request)->limits;
+    if (request_header(request, "Idempotency-Key").data != NULL) {
+        upload->digesting = sha256_begin();
+        if (upload->digesting == NULL) {
+            return call_fail_memory(call, "the digest of a form");
+        }
+    }
     MultipartOptions options = {
         .part_count_max = (size_t)upload->limits->step_feeds + 1,
         .part_limit = "step_feeds, and the request",
@@ -156,9 +185,12 @@ const BodySink step_upload_sink = {.size_max = (size_t)2 << 30, /* what step_bod
 /* --- Behind the body ------------------------------------------------------------------------------------ */
 
 Status
-step_upload_end(Call *call, const StepUpload *upload)
+step_upload_end(Call *call, StepUpload *upload)
 {
     TRY(multipart_end(call, upload->multipart));
+    if (upload->digesting != NULL) {
+        sha256_end(TAKE(upload->digesting), &upload->digest);
+    }
     return upload->has_request ? STATUS_OK
                                : call_fail(call, STATUS_INVALID_ARGUMENT, "the form has no part 'request'");
 }

@@ -14,6 +14,7 @@
 #include "gateway/http/handler.h"
 #include "gateway/services/multipart.h"
 #include "gateway/services/step_body.h"
+#include "shared/crypto/digest.h"
 #include "shared/tensor/npy.h"
 
 typedef struct UploadedFeed {
@@ -30,14 +31,18 @@ typedef struct StepUpload {
     bool is_in_request; /* the present part is it */
     UploadedFeed *feeds;
     size_t feed_count;
-    NpyReader reader; /* of the last feed */
+    NpyReader reader;       /* of the last feed */
+    Sha256State *digesting; /* NULL unless the request has an Idempotency-Key */
+    uint64_t part_size;
+    Sha256
+        digest; /* of names and contents, whatever the boundary: the same request sent again has the same */
 } StepUpload;
 
 /* For Handler.sink: its state is a StepUpload. */
 extern const BodySink step_upload_sink;
 
 /* The body has ended: it must be whole and have the part `request`. */
-MUST_USE Status step_upload_end(Call *call, const StepUpload *upload);
+MUST_USE Status step_upload_end(Call *call, StepUpload *upload);
 
 /* Adds the uploaded feeds to those of the JSON. */
 MUST_USE Status step_upload_add_feeds(Call *call, const StepUpload *upload, StepBody *body);

@@ -538,6 +538,46 @@ parts_are_counted(void **state)
     assert_non_null(strstr(rest_text(&more), "more than 1025 parts: the limit step_feeds"));
 }
 
+/* The form of one feed under a boundary of its own, with the key "once". */
+static int
+send_once(Cluster *cluster, const char *boundary, float value)
+{
+    char url[CLUSTER_URL_SIZE];
+    char type[128];
+    static const char *const headers[] = {"Idempotency-Key: \"once\"", NULL};
+    const float values[] = {value};
+    AUTO_BUFFER form = {0};
+    AUTO_BUFFER x = {0};
+    AUTO_REST response = {0};
+    npy_of(values, 1, &x);
+    buffer_append_format(&form,
+        "--%s\r\n" NAMED("request") "\r\n{\"feeds\":{\"y\":1},\"fetches\":[\"sum\"]}\r\n"
+                                    "--%s\r\n" NAMED("x") "\r\n",
+        boundary, boundary);
+    buffer_append_slice(&form, buffer_slice(&x));
+    buffer_append_format(&form, "\r\n--%s--\r\n", boundary);
+    (void)snprintf(
+        url, sizeof url, "http://%s/api/v1/sessions/%s/steps", cluster->gateway.address, cluster->session);
+    (void)snprintf(type, sizeof type, "multipart/form-data; boundary=%s", boundary);
+    const RestRequest request = {
+        .method = "POST", .url = url, .content_type = type, .body = buffer_slice(&form), .headers = headers};
+    rest_send(&request, &response);
+    if (response.status != 200 && response.status != 422) {
+        fail_msg("%s", rest_text(&response));
+    }
+    return response.status;
+}
+
+static void
+an_idempotency_key_stands_for_the_parts_of_a_form(void **state)
+{
+    Cluster *const cluster = *state;
+    begin(cluster);
+    assert_int_equal(send_once(cluster, "first", 1), 200);
+    assert_int_equal(send_once(cluster, "second", 1), 200);
+    assert_int_equal(send_once(cluster, "first", 2), 422);
+}
+
 /* --- By reference --------------------------------------------------------------------------------------- */
 
 static void
@@ -710,6 +750,7 @@ main(void)
         cmocka_unit_test(what_is_wrong_with_a_form_is_said),
         cmocka_unit_test(a_feed_of_another_dtype_is_refused),
         cmocka_unit_test(parts_are_counted),
+        cmocka_unit_test(an_idempotency_key_stands_for_the_parts_of_a_form),
         cmocka_unit_test(an_uploaded_tensor_feeds_by_reference),
         cmocka_unit_test(what_is_wrong_with_a_reference_is_said),
         cmocka_unit_test_setup_teardown(another_tenants_tensor_is_not_there, keys_setup, keys_teardown),
