@@ -1,0 +1,180 @@
+/* Which worker a slot gets. The step, its plan and the dispatcher are put together by hand: binding looks at
+ * nothing else of them. */
+#include "gateway/dispatch/step_internal.h"
+#include "shared/base/memory.h"
+#include "tests/support/call_fixture.h"
+
+enum { WORKERS = 3, SLOTS = 2 };
+
+static PlanSlot plan_slots[SLOTS];
+static const PlanPartition partitions[SLOTS] = {{.slot = 0, .digest = "d0"}, {.slot = 1, .digest = "d1"}};
+static Plan plan = {.slots = plan_slots, .slot_count = SLOTS};
+static Dispatcher dispatcher;
+static StepRun step;
+
+static Roster *
+roster_of(const WorkerState states[WORKERS])
+{
+    Roster *const roster = roster_new(WORKERS);
+    assert_non_null(roster);
+    for (int index = 0; index < WORKERS; index++) {
+        WorkerInfo *const worker = &roster->workers[index];
+        worker->task = index;
+        worker->state = states[index];
+        (void)snprintf(worker->name, sizeof worker->name, "w%d", index);
+        (void)snprintf(worker->address, sizeof worker->address, "host%d:1", index);
+        (void)snprintf(worker->incarnation, sizeof worker->incarnation, "i%d", index);
+    }
+    return roster;
+}
+
+static void
+publish(WorkerState first, WorkerState second, WorkerState third)
+{
+    const WorkerState states[WORKERS] = {first, second, third};
+    directory_publish(dispatcher.directory, roster_of(states));
+}
+
+static int
+set_up(void **state)
+{
+    dispatcher =
+        (Dispatcher){.directory = directory_new(), .holders = map_new(), .loads = map_new(), .version = 0};
+    dispatcher.workers = directory_take(dispatcher.directory);
+    step = (StepRun){.dispatcher = &dispatcher, .plan = &plan, .slot_count = SLOTS};
+    for (int index = 0; index < SLOTS; index++) {
+        plan_slots[index] = (PlanSlot){.device_type = "CPU", .task = PLAN_TASK_NONE};
+        step.slots[index] = (SlotRun){.step = &step, .partition = &partitions[index]};
+    }
+    publish(WORKER_SERVING, WORKER_SERVING, WORKER_SERVING);
+    return call_set_up(state);
+}
+
+static int
+tear_down(void **state)
+{
+    size_t cursor = 0;
+    for (const MapEntry *entry = map_next(dispatcher.loads, &cursor); entry != NULL;
+         entry = map_next(dispatcher.loads, &cursor)) {
+        memory_free(entry->value);
+    }
+    roster_unref(step.workers);
+    roster_unref(dispatcher.workers);
+    map_free(dispatcher.holders);
+    map_free(dispatcher.loads);
+    directory_free(dispatcher.directory);
+    return call_tear_down(state);
+}
+
+static const WorkerInfo *
+worker(int index)
+{
+    return &dispatcher.workers->workers[index];
+}
+
+static void
+bind(Call *call, int first, int second)
+{
+    assert_status(call, STATUS_OK, bind_slots(call, &step));
+    assert_int_equal(step.slots[0].worker, first);
+    assert_int_equal(step.slots[1].worker, second);
+    assert_ptr_equal(slot_worker(&step.slots[1]), &step.workers->workers[second]);
+}
+
+static void
+slots_go_to_different_workers(void **state)
+{
+    bind(*state, 0, 1);
+}
+
+static void
+the_least_loaded_worker_comes_first(void **state)
+{
+    bind(*state, 0, 1);
+    bind_load(&dispatcher, worker(0), 5);
+    bind_load(&dispatcher, worker(1), 2);
+    bind(*state, 2, 1);
+    bind_load(&dispatcher, worker(0), -5);
+    bind(*state, 0, 2);
+}
+
+static void
+a_holder_of_the_partition_is_worth_some_load(void **state)
+{
+    bind(*state, 0, 1);
+    bind_note_holder(&dispatcher, worker(2), &partitions[0]);
+    bind(*state, 2, 0);
+    bind_load(&dispatcher, worker(2), 9);
+    bind(*state, 0, 1);
+}
+
+static void
+a_restarted_worker_holds_nothing(void **state)
+{
+    bind(*state, 0, 1);
+    bind_note_holder(&dispatcher, worker(2), &partitions[0]);
+    bind_note_restart(&dispatcher, worker(2), SLICE("new"));
+    bind(*state, 0, 1);
+    assert_string_equal(step.workers->workers[2].incarnation, "new");
+}
+
+static void
+a_worker_that_failed_is_the_last_choice(void **state)
+{
+    (void)snprintf(step.avoided, sizeof step.avoided, "w0");
+    bind(*state, 1, 2);
+    publish(WORKER_SERVING, WORKER_LOST, WORKER_LOST);
+    bind(*state, 0, 0);
+}
+
+static void
+workers_are_shared_when_there_are_too_few(void **state)
+{
+    publish(WORKER_DRAINING, WORKER_SERVING, WORKER_LOST);
+    bind(*state, 1, 1);
+}
+
+static void
+a_fixed_task_gets_its_worker(void **state)
+{
+    plan_slots[0].task = 2;
+    bind(*state, 2, 0);
+}
+
+static void
+a_fixed_task_that_is_not_serving_is_refused(void **state)
+{
+    Call *const call = *state;
+    plan_slots[1].task = 2;
+    publish(WORKER_SERVING, WORKER_SERVING, WORKER_DRAINING);
+    assert_int_equal(bind_slots(call, &step), STATUS_UNAVAILABLE);
+    assert_string_equal(call->error.message, "slot 1 asks for task 2, and no serving worker has it");
+}
+
+static void
+nobody_serving_is_said(void **state)
+{
+    Call *const call = *state;
+    publish(WORKER_DRAINING, WORKER_LOST, WORKER_LOST);
+    assert_int_equal(bind_slots(call, &step), STATUS_UNAVAILABLE);
+    assert_string_equal(call->error.message, "no worker is serving (3 known)");
+}
+
+#define BIND_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        BIND_TEST(slots_go_to_different_workers),
+        BIND_TEST(the_least_loaded_worker_comes_first),
+        BIND_TEST(a_holder_of_the_partition_is_worth_some_load),
+        BIND_TEST(a_restarted_worker_holds_nothing),
+        BIND_TEST(a_worker_that_failed_is_the_last_choice),
+        BIND_TEST(workers_are_shared_when_there_are_too_few),
+        BIND_TEST(a_fixed_task_gets_its_worker),
+        BIND_TEST(a_fixed_task_that_is_not_serving_is_refused),
+        BIND_TEST(nobody_serving_is_said),
+    };
+    return cmocka_run_group_tests_name("dispatch/bind", tests, NULL, NULL);
+}

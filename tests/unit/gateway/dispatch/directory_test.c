@@ -1,0 +1,127 @@
+#include "gateway/dispatch/directory.h"
+
+#include <pthread.h>
+
+#include "tests/support/cmocka_all.h"
+#include "tests/support/fail_alloc.h"
+
+static Roster *
+roster_of(const char *address, const char *incarnation, size_t count)
+{
+    Roster *const roster = roster_new(count);
+    assert_non_null(roster);
+    for (size_t index = 0; index < count; index++) {
+        WorkerInfo *const worker = &roster->workers[index];
+        worker->task = (int32_t)index;
+        (void)snprintf(worker->address, sizeof worker->address, "%s%zu", address, index);
+        (void)snprintf(worker->incarnation, sizeof worker->incarnation, "%s", incarnation);
+    }
+    return roster;
+}
+
+static void
+a_directory_begins_with_an_empty_list(void **state)
+{
+    (void)state;
+    Directory *const directory = directory_new();
+    Roster *const roster = directory_take(directory);
+    assert_non_null(roster);
+    assert_int_equal(roster->count, 0);
+    assert_null(roster_find(roster, "anything"));
+    roster_unref(roster);
+    directory_free(directory);
+}
+
+static void
+a_publication_moves_the_version_and_leaves_old_snapshots_alone(void **state)
+{
+    (void)state;
+    Directory *const directory = directory_new();
+    const uint64_t before = directory_version(directory);
+    Roster *const old = directory_take(directory);
+    directory_publish(directory, roster_of("w", "a", 2));
+    assert_true(directory_version(directory) > before);
+    Roster *const present = directory_take(directory);
+    assert_int_equal(old->count, 0);
+    assert_int_equal(present->count, 2);
+    directory_free(directory);
+    assert_int_equal(roster_find(present, "w1")->task, 1);
+    assert_null(roster_find(present, "w"));
+    roster_unref(old);
+    roster_unref(present);
+}
+
+static void
+another_incarnation_makes_another_list(void **state)
+{
+    (void)state;
+    Roster *const roster = roster_of("w", "aaaa", 3);
+    Roster *const changed = roster_with_incarnation(roster, "w1", SLICE("bbbb"));
+    assert_int_equal(changed->count, 3);
+    assert_string_equal(roster_find(changed, "w1")->incarnation, "bbbb");
+    assert_string_equal(roster_find(changed, "w2")->incarnation, "aaaa");
+    assert_string_equal(roster_find(roster, "w1")->incarnation, "aaaa");
+    roster_unref(changed);
+    roster_unref(roster);
+}
+
+enum { PUBLICATIONS = 2000 };
+
+static void *
+publish_many(void *context)
+{
+    for (size_t index = 0; index < PUBLICATIONS; index++) {
+        Roster *const roster = roster_of("w", "a", 1 + index % 3);
+        directory_publish(context, roster);
+    }
+    return NULL;
+}
+
+/* What a reader holds is whole, whatever is published meanwhile. */
+static void
+lists_are_read_while_others_are_published(void **state)
+{
+    (void)state;
+    Directory *const directory = directory_new();
+    const uint64_t first = directory_version(directory);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, publish_many, directory), 0);
+    uint64_t version = first;
+    while (version < first + PUBLICATIONS) {
+        const uint64_t now = directory_version(directory);
+        assert_true(now >= version);
+        version = now;
+        Roster *const roster = directory_take(directory);
+        for (size_t index = 0; index < roster->count; index++) {
+            assert_int_equal(roster->workers[index].task, index);
+        }
+        roster_unref(roster);
+    }
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    directory_free(directory);
+}
+
+static void
+without_memory_there_is_no_directory(void **state)
+{
+    (void)state;
+    for (size_t at = 1; at <= 2; at++) {
+        fail_alloc_count = 0;
+        fail_alloc_at = at;
+        assert_null(directory_new());
+        fail_alloc_at = 0;
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_directory_begins_with_an_empty_list),
+        cmocka_unit_test(a_publication_moves_the_version_and_leaves_old_snapshots_alone),
+        cmocka_unit_test(another_incarnation_makes_another_list),
+        cmocka_unit_test(lists_are_read_while_others_are_published),
+        cmocka_unit_test(without_memory_there_is_no_directory),
+    };
+    return cmocka_run_group_tests_name("dispatch/directory", tests, NULL, NULL);
+}

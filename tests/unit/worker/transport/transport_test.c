@@ -1,0 +1,541 @@
+/* One step on slot 0, whose peer on slot 1 is an HTTP/2 server of the test's own. */
+#include "worker/transport/transport.h"
+
+#include <pthread.h>
+
+#include "tests/support/call_fixture.h"
+#include "tests/support/fail_alloc.h"
+#include "tests/support/h2_pair.h"
+
+#define TO_PEER "/slot:0/device:CPU:0;/slot:1/device:CPU:0;edge_0;0:0"
+#define FROM_PEER "/slot:1/device:CPU:0;/slot:0/device:CPU:0;edge_1;0:0"
+#define LARGE_COUNT (PUSH_SIZE_MAX / sizeof(float) + 1)
+
+/* --- The peer ------------------------------------------------------------------------------------------- */
+
+static struct Peer {
+    Rendezvous *rendezvous; /* of slot 1 */
+    Buffer body;
+    int request_count;
+    int announce_count;
+    uint64_t announced_size;
+    const WireStatus *refusal; /* what every request is answered with; NULL: it is served */
+    Tensor pulled;             /* what a pull is answered with */
+} peer;
+
+static void
+peer_take(Call *call, Frame *frame)
+{
+    if (frame->kind == FRAME_ANNOUNCE) {
+        peer.announce_count++;
+        peer.announced_size = frame->announced_size;
+        return;
+    }
+    assert_status(call, STATUS_OK,
+        rendezvous_deliver(call, peer.rendezvous, frame->name, &frame->tensor, frame->kind == FRAME_DEAD));
+}
+
+static void
+peer_take_push(void)
+{
+    const FrameLimits limits = {.tensor_size_max = PUSH_SIZE_MAX};
+    FrameReader *const reader = frame_reader_new(&limits);
+    AUTO_ARENA arena = arena_new(1 << 20);
+    Call call = {.arena = arena};
+    Slice data = buffer_slice(&peer.body);
+    bool is_complete = true;
+    while (is_complete) {
+        Frame frame;
+        assert_status(&call, STATUS_OK, frame_read(&call, reader, &data, &frame, &is_complete));
+        if (is_complete) {
+            peer_take(&call, &frame);
+        }
+    }
+    assert_true(frame_reader_is_between(reader));
+    frame_reader_free(reader);
+    peer.body.size = 0;
+}
+
+static void
+peer_answer(H2Stream *stream, int status, const char *type, Slice body)
+{
+    const H2Header headers[] = {{SLICE("content-type"), slice_from_string(type)}};
+    h2_respond(stream, status, headers, COUNT_OF(headers), false);
+    (void)h2_stream_write_copy(stream, body);
+    h2_stream_end(stream);
+}
+
+static void
+peer_refuse(H2Stream *stream)
+{
+    AUTO_BUFFER json = {0};
+    wire_status_write(&json, peer.refusal);
+    peer_answer(stream, status_http_code(peer.refusal->code), "application/json", buffer_slice(&json));
+}
+
+static void
+peer_answer_pull(H2Stream *stream)
+{
+    AUTO_BUFFER frame = {0};
+    frame_write_tensor_head(&frame, SLICE(FROM_PEER), &peer.pulled);
+    const Slice payload = frame_tensor_payload(&peer.pulled);
+    buffer_append_slice(&frame, payload);
+    buffer_append(&frame, "\0\0\0\0\0\0\0", frame_padding(payload.size));
+    peer_answer(stream, 200, WIRE_CONTENT_TYPE_FRAMES, buffer_slice(&frame));
+}
+
+static bool
+peer_hook(Probe *probe, char event, Slice data)
+{
+    if (probe->side == SERVER && event == 'd') {
+        buffer_append_slice(&peer.body, data);
+        h2_stream_consume(probe->stream, data.size);
+    }
+    if (probe->side == SERVER && event == 'e') {
+        peer.request_count++;
+        if (peer.refusal != NULL) {
+            peer_refuse(probe->stream);
+        } else if (probe->received == 0) {
+            peer_answer_pull(probe->stream);
+        } else {
+            peer_take_push();
+            peer_answer(probe->stream, 200, "application/json", SLICE("{}"));
+        }
+    }
+    return true;
+}
+
+/* --- This side ------------------------------------------------------------------------------------------ */
+
+static struct Near {
+    Call call;
+    Transport *transport;
+    TransportStep *step;
+    Rendezvous *rendezvous;
+    Rendezvous *local; /* what find_local() finds */
+    int64_t local_slot;
+} near;
+
+static Rendezvous *
+find_local(void *context, Slice step, int64_t attempt, int64_t slot, Slice push_token)
+{
+    assert_ptr_equal(context, &near);
+    assert_true(slice_equals_string(step, "s"));
+    assert_int_equal(attempt, 3);
+    assert_true(slice_equals_string(push_token, "token2"));
+    near.local_slot = slot;
+    return near.local == NULL ? NULL : rendezvous_ref(near.local);
+}
+
+static void
+open_at(const char *address)
+{
+    const TransportOptions options = {
+        .upstream = {.tensor_size_max = 1 << 24, .connect_timeout_ms = 1000},
+        .incarnation = "here",
+        .find_local = find_local,
+        .context = &near,
+    };
+    const WireRun run = {
+        .attempt = 3,
+        .slot = 0,
+        .peers = {{.slot = 1,
+                      .address = slice_from_string(address),
+                      .incarnation = SLICE("there"),
+                      .push_token = SLICE("token1")},
+            {.slot = 2,
+                .address = SLICE("x:1"),
+                .incarnation = SLICE("here"),
+                .push_token = SLICE("token2")}},
+        .peer_count = 2,
+    };
+    near = (struct Near){.call = {.arena = arena_new(1 << 20)}};
+    near.transport = transport_new(pair.loop, &options);
+    assert_non_null(near.transport);
+    near.step = transport_step_new(near.transport, SLICE("s"), &run);
+    assert_non_null(near.step);
+    const RendezvousRemote remote = transport_step_remote(near.step);
+    near.rendezvous = rendezvous_new(0, &remote);
+    assert_non_null(near.rendezvous);
+    transport_step_attach(near.step, near.rendezvous);
+}
+
+static int
+set_up(void **state)
+{
+    (void)state;
+    pair_open(peer_hook);
+    peer = (struct Peer){.rendezvous = rendezvous_new(1, NULL)};
+    open_at(pair.address);
+    return 0;
+}
+
+static void
+near_close(void)
+{
+    transport_step_detach(near.step);
+    transport_step_unref(near.step);
+    rendezvous_unref(near.rendezvous);
+    rendezvous_unref(near.local);
+    transport_free(near.transport);
+    arena_free(near.call.arena);
+}
+
+static int
+tear_down(void **state)
+{
+    (void)state;
+    near_close();
+    rendezvous_unref(peer.rendezvous);
+    tensor_unref(&peer.pulled);
+    buffer_done(&peer.body);
+    pair_close();
+    return 0;
+}
+
+static Tensor
+floats(size_t count)
+{
+    const Shape shape = {.rank = 1, .dims = {(int64_t)count}};
+    Tensor tensor = {0};
+    assert_true(tensor_new(DTYPE_FLOAT32, &shape, &tensor));
+    for (size_t index = 0; index < count; index++) {
+        ((float *)tensor.data)[index] = (float)index;
+    }
+    return tensor;
+}
+
+static void
+send_floats(const char *key, size_t count)
+{
+    AUTO_TENSOR tensor = floats(count);
+    assert_status(&near.call, STATUS_OK,
+        rendezvous_send(&near.call, near.rendezvous, slice_from_string(key), &tensor, false));
+}
+
+/* A value that is awaited. */
+typedef struct Awaited {
+    RendezvousWaiter waiter;
+    bool has_come;
+    Status code;
+    char error[ERROR_MESSAGE_SIZE];
+    bool is_dead;
+    Tensor tensor;
+} Awaited;
+
+static void
+awaited_take(Awaited *awaited, RendezvousMessage *message)
+{
+    awaited->has_come = true;
+    awaited->code = message->code;
+    awaited->is_dead = message->is_dead;
+    awaited->tensor = message->tensor;
+    message->tensor = (Tensor){0};
+    (void)snprintf(awaited->error, sizeof awaited->error, "%s", message->error == NULL ? "" : message->error);
+}
+
+static void
+awaited_done(RendezvousWaiter *waiter, RendezvousMessage *message)
+{
+    awaited_take((Awaited *)(void *)waiter, message);
+}
+
+static void
+await_key(Rendezvous *rendezvous, const char *key, Awaited *awaited)
+{
+    RendezvousMessage message = {0};
+    *awaited = (Awaited){.waiter = {.done = awaited_done}};
+    if (rendezvous_receive(rendezvous, slice_from_string(key), &awaited->waiter, &message)) {
+        awaited_take(awaited, &message);
+    }
+}
+
+static void
+assert_floats(const Tensor *tensor, size_t count)
+{
+    assert_int_equal(tensor->dtype, DTYPE_FLOAT32);
+    assert_int_equal(tensor_byte_size(tensor), count * sizeof(float));
+    for (size_t index = 0; index < count; index++) {
+        assert_true(((const float *)tensor->data)[index] == (float)index);
+    }
+}
+
+/* --- Pushing -------------------------------------------------------------------------------------------- */
+
+static void
+a_small_value_is_pushed(void **state)
+{
+    (void)state;
+    Awaited value;
+    await_key(peer.rendezvous, TO_PEER, &value);
+    send_floats(TO_PEER, 3);
+    PAIR_UNTIL(value.has_come);
+    assert_int_equal(value.code, STATUS_OK);
+    assert_floats(&value.tensor, 3);
+    assert_string_equal(pair.probes[SERVER][0].path, "/worker/v1/steps/s/tensors");
+    tensor_unref(&value.tensor);
+}
+
+static void
+values_of_one_turn_travel_in_one_request(void **state)
+{
+    (void)state;
+    Awaited values[2];
+    Awaited dead;
+    send_floats(TO_PEER, 1);
+    send_floats(TO_PEER, 2);
+    assert_status(
+        &near.call, STATUS_OK, rendezvous_send(&near.call, near.rendezvous, SLICE(TO_PEER "x"), NULL, true));
+    await_key(peer.rendezvous, TO_PEER, &values[0]);
+    await_key(peer.rendezvous, TO_PEER, &values[1]);
+    await_key(peer.rendezvous, TO_PEER "x", &dead);
+    PAIR_UNTIL(values[0].has_come && values[1].has_come && dead.has_come);
+    assert_int_equal(peer.request_count, 1);
+    assert_floats(&values[0].tensor, 1);
+    assert_floats(&values[1].tensor, 2);
+    assert_true(dead.is_dead);
+    tensor_unref(&values[0].tensor);
+    tensor_unref(&values[1].tensor);
+}
+
+static void
+a_value_at_the_limit_is_pushed_and_a_larger_one_announced(void **state)
+{
+    (void)state;
+    Awaited value;
+    await_key(peer.rendezvous, TO_PEER, &value);
+    send_floats(TO_PEER, LARGE_COUNT - 1);
+    PAIR_UNTIL(value.has_come);
+    assert_int_equal(peer.announce_count, 0);
+    send_floats(TO_PEER, LARGE_COUNT);
+    PAIR_UNTIL(peer.announce_count == 1);
+    assert_int_equal(peer.announced_size, LARGE_COUNT * sizeof(float));
+    assert_int_equal(rendezvous_parked_bytes(near.rendezvous), LARGE_COUNT * sizeof(float));
+    tensor_unref(&value.tensor);
+}
+
+static void *
+send_many(void *context)
+{
+    (void)context;
+    for (int index = 0; index < 50; index++) {
+        Call call = {0};
+        AUTO_TENSOR tensor = floats(4);
+        if (rendezvous_send(&call, near.rendezvous, SLICE(TO_PEER), &tensor, false) != STATUS_OK) {
+            return &near;
+        }
+    }
+    return NULL;
+}
+
+static void
+values_may_be_sent_on_any_thread(void **state)
+{
+    (void)state;
+    enum { THREADS = 2, VALUES = 50 * THREADS };
+    pthread_t threads[THREADS];
+    for (int index = 0; index < THREADS; index++) {
+        assert_int_equal(pthread_create(&threads[index], NULL, send_many, NULL), 0);
+    }
+    for (int index = 0; index < VALUES; index++) {
+        Awaited value;
+        await_key(peer.rendezvous, TO_PEER, &value);
+        PAIR_UNTIL(value.has_come);
+        assert_floats(&value.tensor, 4);
+        tensor_unref(&value.tensor);
+    }
+    for (int index = 0; index < THREADS; index++) {
+        void *failed = NULL;
+        assert_int_equal(pthread_join(threads[index], &failed), 0);
+        assert_null(failed);
+    }
+    assert_true(peer.request_count <= VALUES);
+}
+
+/* --- Pulling -------------------------------------------------------------------------------------------- */
+
+static void
+an_announced_value_is_pulled_when_it_is_wanted(void **state)
+{
+    (void)state;
+    Awaited value;
+    peer.pulled = floats(LARGE_COUNT);
+    assert_status(&near.call, STATUS_OK, rendezvous_announce(&near.call, near.rendezvous, SLICE(FROM_PEER)));
+    pair_turns(5);
+    assert_int_equal(peer.request_count, 0);
+    await_key(near.rendezvous, FROM_PEER, &value);
+    PAIR_UNTIL(value.has_come);
+    assert_int_equal(value.code, STATUS_OK);
+    assert_floats(&value.tensor, LARGE_COUNT);
+    assert_int_equal(peer.request_count, 1);
+    assert_string_equal(pair.probes[SERVER][0].path, "/worker/v1/steps/s/tensors/%2Fs");
+    tensor_unref(&value.tensor);
+}
+
+static void
+a_pull_that_is_refused_ends_the_step(void **state)
+{
+    (void)state;
+    Awaited value;
+    peer.refusal = &(WireStatus){.code = STATUS_ABORTED, .message = SLICE("this step is over")};
+    assert_status(&near.call, STATUS_OK, rendezvous_announce(&near.call, near.rendezvous, SLICE(FROM_PEER)));
+    await_key(near.rendezvous, FROM_PEER, &value);
+    PAIR_UNTIL(value.has_come);
+    assert_int_equal(value.code, STATUS_ABORTED);
+    assert_non_null(strstr(value.error, "this step is over"));
+}
+
+/* --- Peers that fail ------------------------------------------------------------------------------------ */
+
+static void
+a_peer_that_refuses_ends_the_step_with_its_reason(void **state)
+{
+    (void)state;
+    Awaited value;
+    char expected[ERROR_MESSAGE_SIZE];
+    peer.refusal = &(WireStatus){.code = STATUS_PERMISSION_DENIED, .message = SLICE("wrong push token")};
+    await_key(near.rendezvous, FROM_PEER, &value);
+    send_floats(TO_PEER, 1);
+    PAIR_UNTIL(value.has_come);
+    assert_int_equal(value.code, STATUS_PERMISSION_DENIED);
+    (void)snprintf(expected, sizeof expected, "slot 1 at %s: wrong push token", pair.address);
+    assert_string_equal(value.error, expected);
+}
+
+static void
+a_peer_that_is_gone_ends_the_step(void **state)
+{
+    (void)state;
+    int fd = -1;
+    char address[ADDRESS_TEXT_SIZE];
+    Awaited value;
+    near_close();
+    Call call = {0};
+    assert_status(&call, STATUS_OK, socket_listen(&call, "127.0.0.1:0", (ListenOptions){.backlog = 0}, &fd));
+    socket_local_address(fd, address);
+    socket_close(fd);
+    open_at(address);
+    await_key(near.rendezvous, FROM_PEER, &value);
+    send_floats(TO_PEER, 1);
+    PAIR_UNTIL(value.has_come);
+    assert_int_equal(value.code, STATUS_UNAVAILABLE);
+    assert_non_null(strstr(value.error, address));
+}
+
+static void
+a_connection_that_breaks_ends_the_step(void **state)
+{
+    (void)state;
+    Awaited value;
+    await_key(peer.rendezvous, TO_PEER, &value);
+    send_floats(TO_PEER, 1);
+    PAIR_UNTIL(value.has_come);
+    tensor_unref(&value.tensor);
+    assert_status(&near.call, STATUS_OK, rendezvous_announce(&near.call, near.rendezvous, SLICE(FROM_PEER)));
+    await_key(near.rendezvous, FROM_PEER, &value);
+    loop_turn(pair.loop, 0);
+    h2_abort(pair.connections[SERVER]);
+    PAIR_UNTIL(value.has_come);
+    assert_int_equal(value.code, STATUS_UNAVAILABLE);
+}
+
+static void
+a_key_for_nobody_is_refused(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {
+        "/slot:0/device:CPU:0;/slot:7/device:CPU:0;edge_0;0:0", "/slot:0/device:CPU:0;/slot:x/d;edge_0;0:0"};
+    for (size_t index = 0; index < COUNT_OF(keys); index++) {
+        AUTO_TENSOR tensor = floats(1);
+        const RendezvousRemote remote = transport_step_remote(near.step);
+        assert_int_equal(
+            remote.send(remote.context, &near.call, slice_from_string(keys[index]), &tensor, false),
+            STATUS_INTERNAL);
+        assert_non_null(tensor.data);
+    }
+}
+
+static void
+a_step_that_ended_sends_nothing_more_and_hears_nothing(void **state)
+{
+    (void)state;
+    peer.refusal = &(WireStatus){.code = STATUS_ABORTED, .message = SLICE("over")};
+    send_floats(TO_PEER, 1);
+    transport_step_detach(near.step);
+    PAIR_UNTIL(peer.request_count == 1);
+    pair_turns(10);
+    Awaited value;
+    await_key(near.rendezvous, FROM_PEER, &value);
+    assert_false(value.has_come);
+    assert_true(rendezvous_forget(near.rendezvous, &value.waiter));
+}
+
+/* --- The same process ----------------------------------------------------------------------------------- */
+
+#define TO_LOCAL "/slot:0/device:CPU:0;/slot:2/device:CPU:0;edge_0;0:0"
+
+static void
+a_slot_of_this_process_gets_the_pointer(void **state)
+{
+    (void)state;
+    Awaited value;
+    near.local = rendezvous_new(2, NULL);
+    Tensor tensor = floats(LARGE_COUNT);
+    const void *const data = tensor.data;
+    assert_status(
+        &near.call, STATUS_OK, rendezvous_send(&near.call, near.rendezvous, SLICE(TO_LOCAL), &tensor, false));
+    await_key(near.local, TO_LOCAL, &value);
+    assert_true(value.has_come);
+    assert_ptr_equal(value.tensor.data, data);
+    assert_int_equal(near.local_slot, 2);
+    assert_int_equal(peer.request_count, 0);
+    tensor_unref(&value.tensor);
+}
+
+static void
+a_slot_of_this_process_that_has_ended_is_told(void **state)
+{
+    (void)state;
+    AUTO_TENSOR tensor = floats(1);
+    assert_int_equal(
+        rendezvous_send(&near.call, near.rendezvous, SLICE(TO_LOCAL), &tensor, false), STATUS_ABORTED);
+    assert_string_equal(near.call.error.message, "slot 2 of this step has ended");
+}
+
+static void
+without_memory_for_a_message_the_sender_keeps_its_value(void **state)
+{
+    (void)state;
+    AUTO_TENSOR tensor = floats(1);
+    const RendezvousRemote remote = transport_step_remote(near.step);
+    fail_alloc_count = 0;
+    fail_alloc_at = 1;
+    const Status status = remote.send(remote.context, &near.call, SLICE(TO_PEER), &tensor, false);
+    fail_alloc_at = 0;
+    assert_int_equal(status, STATUS_RESOURCE_EXHAUSTED);
+    assert_non_null(tensor.data);
+}
+
+#define TRANSPORT_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TRANSPORT_TEST(a_small_value_is_pushed),
+        TRANSPORT_TEST(values_of_one_turn_travel_in_one_request),
+        TRANSPORT_TEST(a_value_at_the_limit_is_pushed_and_a_larger_one_announced),
+        TRANSPORT_TEST(values_may_be_sent_on_any_thread),
+        TRANSPORT_TEST(an_announced_value_is_pulled_when_it_is_wanted),
+        TRANSPORT_TEST(a_pull_that_is_refused_ends_the_step),
+        TRANSPORT_TEST(a_peer_that_refuses_ends_the_step_with_its_reason),
+        TRANSPORT_TEST(a_peer_that_is_gone_ends_the_step),
+        TRANSPORT_TEST(a_connection_that_breaks_ends_the_step),
+        TRANSPORT_TEST(a_key_for_nobody_is_refused),
+        TRANSPORT_TEST(a_step_that_ended_sends_nothing_more_and_hears_nothing),
+        TRANSPORT_TEST(a_slot_of_this_process_gets_the_pointer),
+        TRANSPORT_TEST(a_slot_of_this_process_that_has_ended_is_told),
+        TRANSPORT_TEST(without_memory_for_a_message_the_sender_keeps_its_value),
+    };
+    return cmocka_run_group_tests_name("transport", tests, NULL, NULL);
+}
