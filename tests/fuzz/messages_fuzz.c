@@ -1,0 +1,102 @@
+/* The documents of the worker protocol: what is read is written, and what is written reads as the same. The
+ * bytes are also a tensor's key in a path. */
+#include <assert.h>
+
+#include "shared/wire/messages.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { ARENA_SIZE_MAX = 4 << 20 };
+
+/* Reads `json` as one kind of document and writes it again: true when it is one. */
+typedef bool (*Rewrite)(Call *call, Slice json, Buffer *written);
+
+static bool
+rewrite_run(Call *call, Slice json, Buffer *written)
+{
+    WireRun run;
+    const bool is_read = wire_run_read(call, json, &run) == STATUS_OK;
+    if (is_read) {
+        assert(run.peer_count <= SLOT_COUNT_MAX);
+        wire_run_write(written, &run);
+    }
+    return is_read;
+}
+
+static bool
+rewrite_status(Call *call, Slice json, Buffer *written)
+{
+    WireStatus status;
+    const bool is_read = wire_status_read(call, json, &status) == STATUS_OK;
+    if (is_read) {
+        wire_status_write(written, &status);
+    }
+    return is_read;
+}
+
+static bool
+rewrite_stats(Call *call, Slice json, Buffer *written)
+{
+    WireStats stats;
+    const bool is_read = wire_stats_read(call, json, &stats) == STATUS_OK;
+    if (is_read) {
+        wire_stats_write(written, &stats);
+    }
+    return is_read;
+}
+
+static bool
+rewrite_worker(Call *call, Slice json, Buffer *written)
+{
+    WireWorker worker;
+    const bool is_read = wire_worker_read(call, json, &worker) == STATUS_OK;
+    if (is_read) {
+        assert(worker.device_count <= WIRE_DEVICE_COUNT_MAX);
+        wire_worker_write(written, &worker);
+    }
+    return is_read;
+}
+
+static void
+check_document(Rewrite rewrite, Slice json)
+{
+    AUTO_ARENA arena = arena_new(ARENA_SIZE_MAX);
+    Call call = {.arena = arena};
+    AUTO_BUFFER once = {0};
+    AUTO_BUFFER twice = {0};
+    assert(arena != NULL);
+    if (rewrite(&call, json, &once)) {
+        const bool is_read = rewrite(&call, buffer_slice(&once), &twice);
+        assert(is_read);
+        assert(slice_equal(buffer_slice(&once), buffer_slice(&twice)));
+    }
+}
+
+static void
+check_key(Slice text)
+{
+    AUTO_ARENA arena = arena_new(ARENA_SIZE_MAX);
+    AUTO_BUFFER encoded = {0};
+    Slice key;
+    Slice again;
+    assert(arena != NULL);
+    if (wire_key_decode(arena, text, &key)) {
+        wire_key_encode(&encoded, key);
+        const bool is_read = wire_key_decode(arena, buffer_slice(&encoded), &again);
+        assert(is_read);
+        assert(slice_equal(key, again));
+    }
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const Rewrite rewrites[] = {rewrite_run, rewrite_status, rewrite_stats, rewrite_worker};
+    for (size_t index = 0; index < COUNT_OF(rewrites); index++) {
+        check_document(rewrites[index], slice_of(data, size));
+    }
+    if (size <= ARENA_SIZE_MAX / 8) {
+        check_key(slice_of(data, size));
+    }
+    return 0;
+}

@@ -1,0 +1,235 @@
+/* One worker, an HTTP/2 server of the test's own, is polled every few milliseconds. */
+#include "gateway/dispatch/discovery.h"
+
+#include "shared/base/clock.h"
+#include "tests/support/call_fixture.h"
+#include "tests/support/h2_pair.h"
+
+enum { INTERVAL_MS = 5 };
+
+static struct Worker {
+    const char *answer; /* NULL: none comes */
+    int status;
+    int poll_count;
+} worker;
+
+static struct Seen {
+    int count;
+    char name[WORKER_NAME_SIZE];
+    char incarnation[INCARNATION_TEXT_SIZE];
+} seen;
+
+static Directory *directory;
+static Discovery *discovery;
+
+#define ANSWER(name, incarnation, state)                                                                     \
+    "{\"name\":\"" name "\",\"incarnation\":\"" incarnation "\",\"state\":\"" state                          \
+    "\",\"running\":3,\"devices\":[{\"type\":\"CPU\",\"id\":0,\"isa\":\"avx2\",\"threads\":8,"               \
+    "\"memory_limit\":1000,\"memory_in_use\":10}]}"
+#define FIRST "0000000000000001"
+#define SECOND "0000000000000002"
+
+static bool
+worker_hook(Probe *probe, char event, Slice data)
+{
+    (void)data;
+    if (probe->side == SERVER && event == 'e') {
+        worker.poll_count++;
+        assert_string_equal(probe->path, "/worker/v1/status");
+        if (worker.answer != NULL) {
+            h2_respond(probe->stream, worker.status, NULL, 0, false);
+            (void)h2_stream_write_copy(probe->stream, slice_from_string(worker.answer));
+            h2_stream_end(probe->stream);
+        }
+    }
+    return true;
+}
+
+static void
+on_seen(void *context, const WorkerInfo *info)
+{
+    assert_ptr_equal(context, &seen);
+    seen.count++;
+    (void)snprintf(seen.name, sizeof seen.name, "%s", info->name);
+    (void)snprintf(seen.incarnation, sizeof seen.incarnation, "%s", info->incarnation);
+}
+
+static int
+set_up(void **state)
+{
+    static Slice addresses[1];
+    Call call = {0};
+    (void)state;
+    worker = (struct Worker){.answer = ANSWER("w1", FIRST, "serving"), .status = 200};
+    seen = (struct Seen){0};
+    pair_open(worker_hook);
+    addresses[0] = slice_from_string(pair.address);
+    const DiscoveryOptions options = {
+        .addresses = addresses,
+        .address_count = 1,
+        .interval_ms = INTERVAL_MS,
+        .on_seen = on_seen,
+        .context = &seen,
+    };
+    directory = directory_new();
+    assert_status(&call, STATUS_OK, discovery_start(&call, pair.loop, directory, &options, &discovery));
+    return 0;
+}
+
+static int
+tear_down(void **state)
+{
+    (void)state;
+    discovery_stop(discovery);
+    directory_free(directory);
+    pair_close();
+    return 0;
+}
+
+/* The state of the one worker; -1 while nobody is listed. */
+static int
+worker_state(void)
+{
+    Roster *const roster = directory_take(directory);
+    const int state = roster->count == 0 ? -1 : (int)roster->workers[0].state;
+    roster_unref(roster);
+    return state;
+}
+
+static void
+a_worker_is_listed_once_it_has_answered(void **state)
+{
+    (void)state;
+    assert_int_equal(worker_state(), -1);
+    PAIR_UNTIL(worker_state() == WORKER_SERVING);
+    Roster *const roster = directory_take(directory);
+    const WorkerInfo *const info = &roster->workers[0];
+    assert_int_equal(roster->count, 1);
+    assert_string_equal(info->name, "w1");
+    assert_string_equal(info->address, pair.address);
+    assert_string_equal(info->incarnation, FIRST);
+    assert_int_equal(info->task, -1);
+    assert_int_equal(info->running_count, 3);
+    assert_int_equal(info->device_count, 1);
+    assert_string_equal(info->devices[0].isa, "avx2");
+    assert_int_equal(info->devices[0].memory_limit, 1000);
+    roster_unref(roster);
+}
+
+static void
+a_worker_is_announced_once_and_again_when_it_has_restarted(void **state)
+{
+    (void)state;
+    PAIR_UNTIL(worker.poll_count >= 3);
+    assert_int_equal(seen.count, 1);
+    assert_string_equal(seen.name, "w1");
+    worker.answer = ANSWER("w1", SECOND, "serving");
+    PAIR_UNTIL(seen.count == 2);
+    assert_string_equal(seen.incarnation, SECOND);
+}
+
+static void
+a_task_number_stays_with_the_name(void **state)
+{
+    (void)state;
+    PAIR_UNTIL(seen.count == 1);
+    discovery_set_task(discovery, "w1", 5);
+    discovery_set_task(discovery, "nobody", 6);
+    worker.answer = ANSWER("w1", SECOND, "serving");
+    PAIR_UNTIL(seen.count == 2);
+    Roster *roster = directory_take(directory);
+    assert_int_equal(roster->workers[0].task, 5);
+    roster_unref(roster);
+    worker.answer = ANSWER("w2", SECOND, "serving");
+    PAIR_UNTIL(seen.count == 3);
+    pair_turns(5);
+    roster = directory_take(directory);
+    assert_int_equal(roster->workers[0].task, -1);
+    roster_unref(roster);
+}
+
+static void
+draining_is_told_by_the_worker_or_by_an_operator(void **state)
+{
+    (void)state;
+    PAIR_UNTIL(worker_state() == WORKER_SERVING);
+    discovery_set_draining(discovery, "w1", true);
+    assert_int_equal(worker_state(), WORKER_DRAINING);
+    discovery_set_draining(discovery, "w1", false);
+    assert_int_equal(worker_state(), WORKER_SERVING);
+    worker.answer = ANSWER("w1", FIRST, "draining");
+    PAIR_UNTIL(worker_state() == WORKER_DRAINING);
+}
+
+/* Turns until that many more polls have come. */
+static void
+await_polls(int count)
+{
+    const int until = worker.poll_count + count;
+    PAIR_UNTIL(worker.poll_count >= until);
+}
+
+static void
+a_worker_that_answers_nonsense_is_lost_and_comes_back(void **state)
+{
+    (void)state;
+    PAIR_UNTIL(worker_state() == WORKER_SERVING);
+    worker.answer = "{\"name\":";
+    await_polls(2);
+    assert_int_equal(worker_state(), WORKER_SERVING);
+    PAIR_UNTIL(worker_state() == WORKER_LOST);
+    worker.answer = ANSWER("w1", FIRST, "serving");
+    PAIR_UNTIL(worker_state() == WORKER_SERVING);
+    worker.status = 503;
+    PAIR_UNTIL(worker_state() == WORKER_LOST);
+    assert_int_equal(seen.count, 1);
+}
+
+static void
+a_worker_that_says_nothing_is_lost(void **state)
+{
+    (void)state;
+    PAIR_UNTIL(worker_state() == WORKER_SERVING);
+    worker.answer = NULL;
+    PAIR_UNTIL(worker_state() == WORKER_LOST);
+}
+
+static void
+a_worker_that_breaks_the_connection_is_reached_again(void **state)
+{
+    (void)state;
+    PAIR_UNTIL(worker_state() == WORKER_SERVING);
+    h2_abort(pair.connections[SERVER]);
+    await_polls(3);
+    assert_int_equal(worker_state(), WORKER_SERVING);
+}
+
+static void
+too_many_workers_are_refused(void **state)
+{
+    Call *const call = *state;
+    static const Slice addresses[WORKER_COUNT_MAX + 1];
+    const DiscoveryOptions options = {.addresses = addresses, .address_count = COUNT_OF(addresses)};
+    Discovery *none = NULL;
+    assert_int_equal(discovery_start(call, NULL, NULL, &options, &none), STATUS_INVALID_ARGUMENT);
+    assert_string_equal(call->error.message, "257 workers are configured, at most 256 are possible");
+    assert_null(none);
+}
+
+#define DISCOVERY_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        DISCOVERY_TEST(a_worker_is_listed_once_it_has_answered),
+        DISCOVERY_TEST(a_worker_is_announced_once_and_again_when_it_has_restarted),
+        DISCOVERY_TEST(a_task_number_stays_with_the_name),
+        DISCOVERY_TEST(draining_is_told_by_the_worker_or_by_an_operator),
+        DISCOVERY_TEST(a_worker_that_answers_nonsense_is_lost_and_comes_back),
+        DISCOVERY_TEST(a_worker_that_says_nothing_is_lost),
+        DISCOVERY_TEST(a_worker_that_breaks_the_connection_is_reached_again),
+        CALL_TEST(too_many_workers_are_refused),
+    };
+    return cmocka_run_group_tests_name("dispatch/discovery", tests, NULL, NULL);
+}

@@ -1,0 +1,210 @@
+/* The cache without a database: what is put is found, by whom it belongs to, until others need the room. */
+#include "gateway/services/graph_cache.h"
+
+#include <pthread.h>
+
+#include "shared/ops/registry.h"
+#include "tests/support/call_fixture.h"
+#include "tests/support/fail_alloc.h"
+#include "tests/support/graph_literals.h"
+
+enum { GRAPH_SIZE = 100 };
+
+static Uuid
+uuid_of(uint8_t number)
+{
+    return (Uuid){.bytes = {number}};
+}
+
+static GraphSnapshot
+identity_of(uint8_t tenant, uint8_t session, uint8_t graph)
+{
+    return (GraphSnapshot){
+        .tenant = {uuid_of(tenant)}, .session = {uuid_of(session)}, .id = {uuid_of(graph)}};
+}
+
+static Graph *
+graph_of(Call *call)
+{
+    AUTO_GRAPH_DEF def = graph_literal("x = Placeholder() dtype=float32");
+    Graph *graph = NULL;
+    assert_non_null(def);
+    assert_status(call, STATUS_OK, graph_link(call, def, op_find, (GraphLimits){0}, &graph));
+    return graph;
+}
+
+static void
+put(GraphCache *cache, GraphSnapshot identity, Graph *graph)
+{
+    graph_cache_put(cache, &identity, graph, GRAPH_SIZE);
+}
+
+static bool
+is_cached(GraphCache *cache, GraphSnapshot identity)
+{
+    GraphSnapshot *const found = graph_cache_graph(cache, identity.tenant, identity.session, identity.id);
+    graph_snapshot_unref(found);
+    return found != NULL;
+}
+
+static void
+a_graph_belongs_to_its_session_and_tenant(void **state)
+{
+    GraphCache *const cache = graph_cache_new(GRAPH_SIZE);
+    Graph *const graph = graph_of(*state);
+    put(cache, identity_of(1, 1, 1), graph);
+    GraphSnapshot *const found =
+        graph_cache_graph(cache, (TenantId){uuid_of(1)}, (SessionId){uuid_of(1)}, (GraphId){uuid_of(1)});
+    assert_non_null(found);
+    assert_ptr_equal(found->graph, graph);
+    assert_memory_equal(found->id_text, "grf_", 4);
+    graph_snapshot_unref(found);
+    assert_false(is_cached(cache, identity_of(2, 1, 1)));
+    assert_false(is_cached(cache, identity_of(1, 2, 1)));
+    assert_false(is_cached(cache, identity_of(1, 1, 2)));
+    graph_unref(graph);
+    graph_cache_free(cache);
+}
+
+static void
+the_least_recently_used_graph_leaves(void **state)
+{
+    GraphCache *const cache = graph_cache_new(3 * GRAPH_SIZE);
+    Graph *const graph = graph_of(*state);
+    for (uint8_t index = 1; index <= 3; index++) {
+        put(cache, identity_of(1, 1, index), graph);
+    }
+    assert_true(is_cached(cache, identity_of(1, 1, 1)));
+    put(cache, identity_of(1, 1, 4), graph);
+    assert_true(is_cached(cache, identity_of(1, 1, 1)));
+    assert_false(is_cached(cache, identity_of(1, 1, 2)));
+    assert_true(is_cached(cache, identity_of(1, 1, 3)));
+    assert_true(is_cached(cache, identity_of(1, 1, 4)));
+    graph_unref(graph);
+    graph_cache_free(cache);
+}
+
+static void
+a_snapshot_outlives_the_cache(void **state)
+{
+    GraphCache *const cache = graph_cache_new(GRAPH_SIZE);
+    Graph *const graph = graph_of(*state);
+    put(cache, identity_of(1, 1, 1), graph);
+    put(cache, identity_of(1, 1, 1), graph); /* known already */
+    graph_unref(graph);
+    GraphSnapshot *const found =
+        graph_cache_graph(cache, (TenantId){uuid_of(1)}, (SessionId){uuid_of(1)}, (GraphId){uuid_of(1)});
+    put(cache, identity_of(1, 1, 2), found->graph);
+    assert_false(is_cached(cache, identity_of(1, 1, 1)));
+    graph_cache_free(cache);
+    assert_int_equal(found->byte_size, GRAPH_SIZE);
+    graph_snapshot_unref(found);
+}
+
+static void
+a_session_that_was_never_loaded_must_be(void **state)
+{
+    (void)state;
+    GraphCache *const cache = graph_cache_new(GRAPH_SIZE);
+    const TenantId tenant = {uuid_of(1)};
+    const SessionId session = {uuid_of(1)};
+    assert_null(graph_cache_session(cache, tenant, session, 0));
+    assert_null(graph_cache_stale_session(cache, tenant, session));
+    graph_cache_drop(cache, tenant, session);
+    graph_cache_free(cache);
+}
+
+static void
+options_of_a_session_are_read(void **state)
+{
+    Call *const call = *state;
+    PlanOptions options;
+    assert_status(call, STATUS_OK, session_options_read(call, SLICE("{}"), &options));
+    assert_int_equal(options.placement, PLACEMENT_LOCAL);
+    assert_int_equal(options.slot_count, 1);
+    assert_status(call, STATUS_OK,
+        session_options_read(call, SLICE("{\"placement\":\"spread\",\"slots\":16}"), &options));
+    assert_int_equal(options.placement, PLACEMENT_SPREAD);
+    assert_int_equal(options.slot_count, 16);
+    static const char *const wrong[] = {"{\"slots\":0}", "{\"slots\":17}", "{\"placement\":\"moon\"}", "[]"};
+    for (size_t index = 0; index < COUNT_OF(wrong); index++) {
+        options.slot_count = 7;
+        assert_int_equal(
+            session_options_read(call, slice_from_string(wrong[index]), &options), STATUS_INVALID_ARGUMENT);
+        assert_int_equal(options.slot_count, 7);
+    }
+}
+
+/* --- Several threads ------------------------------------------------------------------------------------ */
+
+enum { THREADS = 4, TURNS = 500, GRAPHS = 8 };
+
+static struct Crowd {
+    GraphCache *cache;
+    Graph *graph;
+} crowd;
+
+static void *
+put_and_find(void *context)
+{
+    (void)context;
+    for (int turn = 0; turn < TURNS; turn++) {
+        const uint8_t graph = (uint8_t)(turn * 7 % GRAPHS);
+        if (!is_cached(crowd.cache, identity_of(1, 1, graph))) {
+            put(crowd.cache, identity_of(1, 1, graph), crowd.graph);
+        }
+    }
+    return NULL;
+}
+
+static void
+threads_share_the_cache(void **state)
+{
+    pthread_t threads[THREADS];
+    crowd = (struct Crowd){.cache = graph_cache_new(GRAPHS / 2 * GRAPH_SIZE), .graph = graph_of(*state)};
+    for (int index = 0; index < THREADS; index++) {
+        assert_int_equal(pthread_create(&threads[index], NULL, put_and_find, NULL), 0);
+    }
+    for (int index = 0; index < THREADS; index++) {
+        assert_int_equal(pthread_join(threads[index], NULL), 0);
+    }
+    int count = 0;
+    for (uint8_t index = 0; index < GRAPHS; index++) {
+        count += is_cached(crowd.cache, identity_of(1, 1, index)) ? 1 : 0;
+    }
+    assert_int_equal(count, GRAPHS / 2);
+    graph_unref(crowd.graph);
+    graph_cache_free(crowd.cache);
+}
+
+static void
+without_memory_nothing_is_kept(void **state)
+{
+    Graph *const graph = graph_of(*state);
+    for (size_t at = 1; at < 12; at++) {
+        fail_alloc_count = 0;
+        fail_alloc_at = at;
+        GraphCache *const cache = graph_cache_new(GRAPH_SIZE);
+        if (cache != NULL) {
+            put(cache, identity_of(1, 1, 1), graph);
+        }
+        fail_alloc_at = 0;
+        graph_cache_free(cache);
+    }
+    graph_unref(graph);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CALL_TEST(a_graph_belongs_to_its_session_and_tenant),
+        CALL_TEST(the_least_recently_used_graph_leaves),
+        CALL_TEST(a_snapshot_outlives_the_cache),
+        CALL_TEST(a_session_that_was_never_loaded_must_be),
+        CALL_TEST(options_of_a_session_are_read),
+        CALL_TEST(threads_share_the_cache),
+        CALL_TEST(without_memory_nothing_is_kept),
+    };
+    return cmocka_run_group_tests_name("services/graph_cache", tests, NULL, NULL);
+}
