@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -30,6 +31,7 @@ struct Loop {
     Task *mailbox;    /* atomic; newest first */
     bool is_waiting;  /* atomic */
     bool is_stopping; /* atomic */
+    int waking;       /* atomic: threads that are within loop_post() or loop_stop() */
 
     Task deferred; /* head of a ring-less list that ends in the head itself */
     Task *deferred_last;
@@ -96,6 +98,10 @@ loop_free(Loop *loop)
     if (loop == NULL) {
         return;
     }
+    /* A task that has run may have been posted by a thread that is still on its way out of loop_post(). */
+    while (__atomic_load_n(&loop->waking, __ATOMIC_ACQUIRE) != 0) {
+        (void)sched_yield();
+    }
     close_descriptor(loop->wakeup.fd);
     close_descriptor(loop->epoll_fd);
     memory_free(loop->timers);
@@ -113,12 +119,14 @@ loop_now_ns(const Loop *loop)
 void
 loop_post(Loop *loop, Task *task)
 {
+    (void)__atomic_add_fetch(&loop->waking, 1, __ATOMIC_RELAXED);
     Task *newest = __atomic_load_n(&loop->mailbox, __ATOMIC_RELAXED);
     do {
         task->next = newest;
     } while (!__atomic_compare_exchange_n(
         &loop->mailbox, &newest, task, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
     loop_wake(loop);
+    (void)__atomic_sub_fetch(&loop->waking, 1, __ATOMIC_RELEASE);
 }
 
 static void
@@ -412,6 +420,8 @@ loop_run(Loop *loop)
 void
 loop_stop(Loop *loop)
 {
+    (void)__atomic_add_fetch(&loop->waking, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&loop->is_stopping, true, __ATOMIC_SEQ_CST);
     loop_wake(loop);
+    (void)__atomic_sub_fetch(&loop->waking, 1, __ATOMIC_RELEASE);
 }

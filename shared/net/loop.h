@@ -15,7 +15,8 @@
 typedef struct Loop Loop;
 
 MUST_USE Status loop_new(Call *call, Loop **ret_loop);
-void loop_free(Loop *loop); /* NULL is allowed; no other thread may be posting any more */
+/* NULL is allowed. No other thread may begin to post any more; those whose task has run are waited for. */
+void loop_free(Loop *loop);
 
 /* Serves until loop_stop(). One turn: mailbox, timers that are due, ready descriptors, deferred tasks. */
 void loop_run(Loop *loop);

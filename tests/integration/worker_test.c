@@ -1,6 +1,7 @@
 /* A worker alone, as a process: its methods over real HTTP/2. */
 #include <signal.h>
 
+#include "shared/base/text.h"
 #include "shared/crypto/digest.h"
 #include "shared/upstream/upstream.h"
 #include "tests/support/cmocka_all.h"
@@ -50,7 +51,10 @@ take_frame(UpstreamCall *call, Frame *frame)
     }
     if (frame->kind == FRAME_STATUS) {
         Call reading = {.arena = answer->arena};
-        assert_status(&reading, STATUS_OK, wire_status_read(&reading, frame->json, &answer->wire));
+        const char *const json = text_copy(answer->arena, frame->json); /* the frame goes, its texts stay */
+        assert_non_null(json);
+        assert_status(
+            &reading, STATUS_OK, wire_status_read(&reading, slice_of(json, frame->json.size), &answer->wire));
         (void)snprintf(answer->message, sizeof answer->message, "%.*s", SLICE_PRINT(answer->wire.message));
     }
 }

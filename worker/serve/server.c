@@ -170,20 +170,27 @@ worker_loop_open(Call *call, Worker *worker, const char *address, WorkerLoop **r
 }
 
 void
+worker_loop_disconnect(WorkerLoop *loop)
+{
+    LIST_EACH(&loop->connections, link)
+    {
+        h2_abort(LIST_ITEM(link, ServerConnection, link)->h2);
+    }
+    if (loop->listener.fd >= 0) {
+        watch_close(&loop->listener);
+        socket_close(loop->listener.fd);
+        loop->listener.fd = -1;
+    }
+}
+
+void
 worker_loop_close(WorkerLoop *loop)
 {
     if (loop == NULL) {
         return;
     }
     if (loop->loop != NULL) {
-        LIST_EACH(&loop->connections, link)
-        {
-            h2_abort(LIST_ITEM(link, ServerConnection, link)->h2);
-        }
-        if (loop->listener.fd >= 0) {
-            watch_close(&loop->listener);
-            socket_close(loop->listener.fd);
-        }
+        worker_loop_disconnect(loop);
         loop_free(loop->loop);
     }
     memory_free(loop);

@@ -20,6 +20,8 @@ struct WorkerLoop {
 
 /* Opens the loop's own listening socket on `address` (SO_REUSEPORT). */
 MUST_USE Status worker_loop_open(Call *call, Worker *worker, const char *address, WorkerLoop **ret_loop);
+/* Takes no more connections and ends those there are, so that their runs are cancelled. */
+void worker_loop_disconnect(WorkerLoop *loop);
 void worker_loop_close(WorkerLoop *loop); /* NULL is allowed */
 
 /* Serves what running steps need until the worker is idle, then refuses new requests and stops the loop when

@@ -140,14 +140,33 @@ worker_stop(Worker *worker, uint32_t grace_ms)
     }
 }
 
+/* Ends what still runs, whose last word comes through the loops' mailboxes. False when a kernel takes too
+ * long: then nothing that it uses may be freed. */
+static bool
+worker_settle(Worker *worker)
+{
+    enum { TURNS = 500, TURN_MS = 10 };
+    if (worker->steps != NULL) {
+        step_table_clear(worker->steps);
+    }
+    for (int index = 0; index < worker->loop_count; index++) {
+        worker_loop_disconnect(worker->loops[index]);
+    }
+    int64_t running = 1;
+    for (int turn = 0; turn < TURNS && running > 0; turn++) {
+        running = __atomic_load_n(&worker->running_count, __ATOMIC_RELAXED);
+        for (int index = 0; index < worker->loop_count; index++) {
+            loop_turn(worker->loops[index]->loop, running > 0 ? TURN_MS : 0);
+        }
+    }
+    return running == 0;
+}
+
 void
 worker_close(Worker *worker)
 {
-    if (worker == NULL) {
+    if (worker == NULL || !worker_settle(worker)) {
         return;
-    }
-    if (worker->steps != NULL) {
-        step_table_clear(worker->steps);
     }
     for (int index = 0; index < worker->loop_count; index++) {
         transport_free(worker->loops[index]->transport);

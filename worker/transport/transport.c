@@ -97,7 +97,7 @@ transport_step_abort(TransportStep *step, const Peer *peer, Status status, Slice
 static int64_t
 key_slot(Slice key, int part)
 {
-    Slice device;
+    Slice device = {0};
     int64_t slot = -1;
     for (int index = 0; index <= part; index++) {
         if (!slice_split(&key, ';', &device)) {
