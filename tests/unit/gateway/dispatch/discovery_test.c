@@ -211,7 +211,7 @@ too_many_workers_are_refused(void **state)
     static const Slice addresses[WORKER_COUNT_MAX + 1];
     const DiscoveryOptions options = {.addresses = addresses, .address_count = COUNT_OF(addresses)};
     Discovery *none = NULL;
-    assert_int_equal(discovery_start(call, NULL, NULL, &options, &none), STATUS_INVALID_ARGUMENT);
+    assert_int_equal(discovery_start(call, NULL, NULL, &options, &none), STATUS_RESOURCE_EXHAUSTED);
     assert_string_equal(call->error.message, "257 workers are configured, at most 256 are possible");
     assert_null(none);
 }
