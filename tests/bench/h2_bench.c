@@ -12,6 +12,7 @@
 #include "shared/base/memory.h"
 #include "shared/h2/connection.h"
 #include "shared/net/socket.h"
+#include "tests/bench/report.h"
 
 enum { SMALL_SIZE = 100, BLOCK_SIZE = 1 << 20, SAMPLES_MAX = 1 << 20 };
 
@@ -31,24 +32,22 @@ static char small[SMALL_SIZE];
 
 /* --- Small requests ------------------------------------------------------------------------------------- */
 
-static const H2Header SMALL_REQUEST[] = {
-    {SLICE(":method"), SLICE("POST")},
-    {SLICE(":scheme"), SLICE("http")},
-    {SLICE(":authority"), SLICE("worker")},
-    {SLICE(":path"), SLICE("/small")},
-};
-static const H2Header LARGE_REQUEST[] = {
-    {SLICE(":method"), SLICE("POST")},
-    {SLICE(":scheme"), SLICE("http")},
-    {SLICE(":authority"), SLICE("worker")},
-    {SLICE(":path"), SLICE("/large")},
-};
+static H2Stream *
+request_begin(Slice path, bool is_last)
+{
+    const H2Header headers[] = {
+        {SLICE(":method"), SLICE("POST")},
+        {SLICE(":scheme"), SLICE("http")},
+        {SLICE(":authority"), SLICE("worker")},
+        {SLICE(":path"), path},
+    };
+    return h2_request(bench.client, headers, COUNT_OF(headers), is_last, NULL, NULL);
+}
 
 static void
 send_small(void)
 {
-    H2Stream *const stream =
-        h2_request(bench.client, SMALL_REQUEST, COUNT_OF(SMALL_REQUEST), false, NULL, NULL);
+    H2Stream *const stream = request_begin(SLICE("/small"), false);
     if (stream == NULL || !h2_stream_write(stream, slice_of(small, sizeof small), NULL, NULL)) {
         abort();
     }
@@ -182,8 +181,7 @@ measure_large(const char *name, bool is_upload, uint64_t size)
     bench.received = 0;
     bench.to_send = size;
     const uint64_t start_ns = clock_monotonic_ns();
-    H2Stream *const stream =
-        h2_request(bench.client, LARGE_REQUEST, COUNT_OF(LARGE_REQUEST), !is_upload, NULL, NULL);
+    H2Stream *const stream = request_begin(SLICE("/large"), !is_upload);
     if (is_upload && stream != NULL) {
         pump_large(stream);
     }
@@ -206,8 +204,7 @@ measure_beside(uint64_t size)
     static uint64_t samples[SAMPLES_MAX];
     size_t count = 0;
     bench.to_send = size;
-    H2Stream *const stream =
-        h2_request(bench.client, LARGE_REQUEST, COUNT_OF(LARGE_REQUEST), true, NULL, NULL);
+    H2Stream *const stream = request_begin(SLICE("/large"), true);
     while (stream != NULL && bench.to_send > 0 && count < SAMPLES_MAX) {
         bench.answered = 0;
         const uint64_t start_ns = clock_monotonic_ns();
