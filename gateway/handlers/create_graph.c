@@ -51,6 +51,17 @@ store_graph(Call *call, const Request *request, NewGraph *graph)
     return store_commit(call, TAKE(transaction));
 }
 
+/* The source is kept as a blob. */
+static Status
+check_size(Call *call, const Request *request, Response *response)
+{
+    const uint64_t size_max = request_gateway(request)->limits.blob_bytes;
+    return request->body.size <= size_max
+               ? STATUS_OK
+               : response_fail(call, response, 413, "the graph has %zu bytes, the limit blob_bytes is %llu",
+                     request->body.size, (unsigned long long)size_max);
+}
+
 static Status
 import(Call *call, const Request *request, GraphFormat format, Graph **ret_graph)
 {
@@ -77,6 +88,7 @@ create(Call *call, const Request *request, Response *response)
             "?format=json, ?format=graphdef or ?format=onnx",
             SLICE_PRINT(request->media_type));
     }
+    TRY(check_size(call, request, response));
     TRY(import(call, request, format, &graph));
     graph_write_summary(&summary, graph);
     StoredGraph wanted = {
@@ -114,5 +126,6 @@ HANDLER(create_graph) = {
     .path = "/api/v1/sessions/{session}/graphs",
     .access = ACCESS_TENANT,
     .body_size_max = BLOB_SIZE_MAX,
+    .body_limit = "graph_body_bytes",
     .run = run,
 };

@@ -202,6 +202,32 @@ check_coding(Exchange *exchange)
         "Content-Encoding is '%.*s', which is not taken here", SLICE_PRINT(slice_part(coding, 0, 64)));
 }
 
+/* The least of what the handler, its sink and the settings allow. */
+static size_t
+find_body_size_max(const Exchange *exchange)
+{
+    const HttpOptions *const options = &exchange->server->options;
+    const bool has_own = exchange->sink != NULL && exchange->sink->size_max != 0;
+    const size_t own = has_own ? exchange->sink->size_max : exchange->request.handler->body_size_max;
+    const size_t set = options->body_size_max == NULL
+                           ? SIZE_MAX
+                           : options->body_size_max(options->services, &exchange->request);
+    return set < own ? set : own;
+}
+
+static Status
+check_idempotency_key(Exchange *exchange)
+{
+    const uint32_t size_max = exchange->server->options.idempotency_key_size_max;
+    Slice key;
+    TRY(idempotency_key_parse(&exchange->call, request_header(&exchange->request, "Idempotency-Key"), &key));
+    if (key.size > size_max) {
+        return call_fail(&exchange->call, STATUS_INVALID_ARGUMENT,
+            "Idempotency-Key has %zu bytes, at most %u are allowed", key.size, size_max);
+    }
+    return STATUS_OK;
+}
+
 static Status
 check_body(Exchange *exchange)
 {
@@ -215,10 +241,11 @@ check_body(Exchange *exchange)
     }
     TRY(check_media_type(exchange));
     exchange->sink = handler->sink == NULL ? NULL : handler->sink(&exchange->request);
-    if (framing->content_length > body_size_max(exchange)) {
+    exchange->body_size_max = find_body_size_max(exchange);
+    if (framing->content_length > exchange->body_size_max) {
         return response_fail(&exchange->call, &exchange->response, 413,
             "the body has %llu bytes, this operation takes at most %zu",
-            (unsigned long long)framing->content_length, body_size_max(exchange));
+            (unsigned long long)framing->content_length, exchange->body_size_max);
     }
     return check_coding(exchange);
 }
@@ -275,6 +302,7 @@ static Status
 admit(Exchange *exchange, const Target *target)
 {
     TRY(find_handler(exchange, target));
+    TRY(check_idempotency_key(exchange));
     TRY(check_body(exchange));
     return authorize(exchange);
 }

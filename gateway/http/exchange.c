@@ -185,7 +185,9 @@ inflate_body(Exchange *exchange)
         return STATUS_OK;
     }
     Buffer inflated = {0};
-    const size_t size_max = exchange->request.handler->body_size_max;
+    const size_t ratio_max = exchange->server->options.inflated_ratio_max;
+    const size_t grown_max = exchange->body.size * ratio_max;
+    const size_t size_max = grown_max < exchange->body_size_max ? grown_max : exchange->body_size_max;
     const Status status = gzip_inflate(&exchange->call, buffer_slice(&exchange->body), size_max, &inflated);
     if (status == STATUS_OUT_OF_RANGE) {
         response_status(&exchange->response, 413);

@@ -48,6 +48,7 @@ struct Handler {
     const char *path; /* "/api/v1/graphs/{graph}:plan": literals, {parameters}, a :verb at the end */
     Access access;
     size_t body_size_max;          /* bytes, inflated; 0: the request has no body. A sink may allow more */
+    const char *body_limit;        /* for HttpOptions.body_size_max: the name of a limit; NULL: the usual */
     const char *const *body_types; /* media types taken, NULL-terminated; NULL: any */
 
     Status (*run)(Call *call, const Request *request, Response *response);

@@ -88,6 +88,7 @@ struct Exchange {
     Buffer body;
     uint64_t body_started_ns;
     const BodySink *sink;
+    size_t body_size_max; /* what this request's body may have, in bytes */
     bool is_body_begun;
 
     ExchangeCancelled cancelled;
@@ -105,14 +106,6 @@ struct Exchange {
     uint64_t sent;
     uint64_t started_ns;
 };
-
-/* What this request's body may have, in bytes. */
-static inline size_t
-body_size_max(const Exchange *exchange)
-{
-    const size_t size_max = exchange->sink == NULL ? 0 : exchange->sink->size_max;
-    return size_max != 0 ? size_max : exchange->request.handler->body_size_max;
-}
 
 /* A piece of the body; `size` is set to what was left untaken. */
 typedef struct Upload {

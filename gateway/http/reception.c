@@ -103,7 +103,7 @@ static Status
 piece_take(Exchange *exchange, Slice piece)
 {
     exchange->received += piece.size;
-    const size_t size_max = body_size_max(exchange);
+    const size_t size_max = exchange->body_size_max;
     if (exchange->received > size_max) {
         return response_fail(&exchange->call, &exchange->response, 413,
             "the body has more than the %zu bytes that this operation takes", size_max);

@@ -23,6 +23,8 @@ static const HttpOptions defaults = {
     .arena_size_max = (size_t)64 * 1024 * 1024,
     .target_size_max = (size_t)8 * 1024,
     .head_size_max = (size_t)32 * 1024,
+    .inflated_ratio_max = 1000,
+    .idempotency_key_size_max = 255,
     .connections_max = 10000,
     .deadline_ms = 60000,
     .head_timeout_ms = 10000,
@@ -211,6 +213,8 @@ options_complete(HttpOptions *options)
     DEFAULT(arena_size_max);
     DEFAULT(target_size_max);
     DEFAULT(head_size_max);
+    DEFAULT(inflated_ratio_max);
+    DEFAULT(idempotency_key_size_max);
     DEFAULT(connections_max);
     DEFAULT(deadline_ms);
     DEFAULT(head_timeout_ms);

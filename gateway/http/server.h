@@ -56,12 +56,18 @@ typedef struct HttpOptions {
         const Credentials *credentials, Principal *ret_principal);
     void (*log)(void *services, const RequestRecord *record);
 
+    /* The most bytes that this request's body may have by the settings, besides its handler's body_size_max.
+     * Asked once, when its head is known. NULL: no more than that. */
+    size_t (*body_size_max)(void *services, const Request *request);
+
     const char *const *origins; /* browsers' origins that CORS admits, NULL-terminated; "*" admits all */
 
     /* 0 chooses the default in brackets. */
     size_t arena_size_max;                /* memory of one call [64 MiB] */
     size_t target_size_max;               /* [8 KiB] */
     size_t head_size_max;                 /* [32 KiB] */
+    uint32_t inflated_ratio_max;          /* how much larger than itself a gzip body may be [1000] */
+    uint32_t idempotency_key_size_max;    /* [255] */
     uint32_t connections_max;             /* [10,000] */
     uint32_t connections_per_address_max; /* 0: no bound */
     uint32_t deadline_ms;                 /* of a request [60,000] */

@@ -1,5 +1,6 @@
 #include "gateway/services/gateway.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -249,6 +250,46 @@ loop_share(uint64_t count, int loop_count)
     return (uint32_t)((count + (uint64_t)loop_count - 1) / (uint64_t)loop_count);
 }
 
+/* A handler names the limit of its bodies; of JSON there is one for all others. */
+static size_t
+body_size_max(void *services, const Request *request)
+{
+    const Limits *const limits = &((const GatewayLoop *)services)->gateway->limits;
+    if (request->handler->body_limit != NULL) {
+        const LimitField *const limit = limit_find(slice_from_string(request->handler->body_limit));
+        assert(limit != NULL);
+        return (size_t)limit_value(limits, limit);
+    }
+    return slice_equals_string(request->media_type, "application/json") ? (size_t)limits->json_body_bytes
+                                                                        : SIZE_MAX;
+}
+
+static Status
+server_open(Call *call, const GatewayOptions *options, const char *address, GatewayLoop *loop)
+{
+    const Limits *const limits = &loop->gateway->limits;
+    const HttpOptions http = {
+        .handlers = handler_table,
+        .services = loop,
+        .jobs = loop->gateway->jobs,
+        .authorize = auth_look_up,
+        .authorize_blocking = auth_verify,
+        .log = request_log,
+        .body_size_max = body_size_max,
+        .target_size_max = limits->uri_bytes,
+        .head_size_max = limits->header_bytes,
+        .inflated_ratio_max = (uint32_t)limits->inflated_ratio,
+        .idempotency_key_size_max = (uint32_t)limits->idempotency_key_bytes,
+        .connections_max = loop_share(limits->connections, options->loop_count),
+        .connections_per_address_max = (uint32_t)limits->connections_per_address,
+        .head_timeout_ms = (uint32_t)limits->header_timeout_ms,
+        .idle_timeout_ms = (uint32_t)limits->idle_timeout_ms,
+        .body_grace_ms = (uint32_t)limits->body_grace_ms,
+        .body_rate_min = (uint32_t)limits->body_bytes_per_second,
+    };
+    return http_server_new(call, loop->loop, address, &http, &loop->server);
+}
+
 static Status
 loop_open(Call *call, Gateway *gateway, const GatewayOptions *options, const char *address)
 {
@@ -274,24 +315,7 @@ loop_open(Call *call, Gateway *gateway, const GatewayOptions *options, const cha
     if (loop->dispatcher == NULL || loop->records == NULL) {
         return call_fail_memory(call, "a dispatcher");
     }
-    const Limits *const limits = &gateway->limits;
-    const HttpOptions http = {
-        .handlers = handler_table,
-        .services = loop,
-        .jobs = gateway->jobs,
-        .authorize = auth_look_up,
-        .authorize_blocking = auth_verify,
-        .log = request_log,
-        .target_size_max = limits->uri_bytes,
-        .head_size_max = limits->header_bytes,
-        .connections_max = loop_share(limits->connections, options->loop_count),
-        .connections_per_address_max = (uint32_t)limits->connections_per_address,
-        .head_timeout_ms = (uint32_t)limits->header_timeout_ms,
-        .idle_timeout_ms = (uint32_t)limits->idle_timeout_ms,
-        .body_grace_ms = (uint32_t)limits->body_grace_ms,
-        .body_rate_min = (uint32_t)limits->body_bytes_per_second,
-    };
-    return http_server_new(call, loop->loop, address, &http, &loop->server);
+    return server_open(call, options, address, loop);
 }
 
 /* One bind that does not share proves that the port is free; then all loops share it. */

@@ -8,15 +8,26 @@ answer_begin(WorkerRequest *request, int http_status, const char *content_type, 
     h2_respond(request->stream, http_status, headers, COUNT_OF(headers), is_last);
 }
 
+static void
+answer_whole(WorkerRequest *request, int http_status, const char *content_type, Slice body)
+{
+    if (request->stream != NULL) {
+        answer_begin(request, http_status, content_type, false);
+        (void)h2_stream_write_copy(request->stream, body);
+        h2_stream_end(request->stream);
+    }
+}
+
 void
 worker_answer_json(WorkerRequest *request, int http_status, Slice json)
 {
-    if (request->stream == NULL) {
-        return;
-    }
-    answer_begin(request, http_status, "application/json", false);
-    (void)h2_stream_write_copy(request->stream, json);
-    h2_stream_end(request->stream);
+    answer_whole(request, http_status, "application/json", json);
+}
+
+void
+worker_answer_text(WorkerRequest *request, Slice text)
+{
+    answer_whole(request, 200, "text/plain; version=0.0.4; charset=utf-8", text);
 }
 
 void

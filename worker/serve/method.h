@@ -65,6 +65,9 @@ extern const size_t worker_method_table_count;
 /* 200 with a JSON document (copied). */
 void worker_answer_json(WorkerRequest *request, int http_status, Slice json);
 
+/* 200 with plain text (copied). */
+void worker_answer_text(WorkerRequest *request, Slice text);
+
 /* A refusal in one document: {"code","message","reason", …} under the code's HTTP status. */
 void worker_answer_status(WorkerRequest *request, const WireStatus *status);
 

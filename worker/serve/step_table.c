@@ -337,3 +337,18 @@ step_table_live_count(StepTable *table)
     (void)pthread_mutex_unlock(&table->lock);
     return count;
 }
+
+uint64_t
+step_table_parked_bytes(StepTable *table)
+{
+    uint64_t bytes = 0;
+    size_t cursor = 0;
+    (void)pthread_mutex_lock(&table->lock);
+    for (const MapEntry *item = map_next(table->entries, &cursor); item != NULL;
+         item = map_next(table->entries, &cursor)) {
+        const StepEntry *const entry = item->value;
+        bytes += entry->rendezvous == NULL ? 0 : rendezvous_parked_bytes(entry->rendezvous);
+    }
+    (void)pthread_mutex_unlock(&table->lock);
+    return bytes;
+}

@@ -71,3 +71,6 @@ size_t step_table_live_count(StepTable *table); /* without tombstones */
 
 /* Drops what has expired; to be called now and then, does its work every five seconds. */
 void step_table_sweep(StepTable *table, uint64_t now_ns);
+
+/* Bytes of tensors, of all steps, that came before they were wanted. */
+uint64_t step_table_parked_bytes(StepTable *table);

@@ -7,6 +7,7 @@
 #include "shared/base/memory.h"
 #include "shared/base/random.h"
 #include "shared/base/text.h"
+#include "worker/serve/metrics.h"
 #include "worker/serve/server.h"
 
 /* The rendezvous of a slot that runs in this same process: the way of a value from one slot to another here.
@@ -99,6 +100,7 @@ worker_open(Call *call, const WorkerOptions *options, Device *device, Worker **r
     }
     (void)snprintf(
         worker->name, sizeof worker->name, "%s", options->name == NULL ? worker->address : options->name);
+    metrics_watch(worker);
     *ret_worker = worker;
     return STATUS_OK;
 }
@@ -172,6 +174,7 @@ worker_close(Worker *worker)
         transport_free(worker->loops[index]->transport);
         worker_loop_close(worker->loops[index]);
     }
+    metrics_watch(NULL);
     step_table_free(worker->steps);
     session_table_free(worker->sessions);
     partition_cache_free(worker->partitions);

@@ -1,4 +1,5 @@
 /* Push: values that another slot of the step has produced for this one, or announcements of large ones. */
+#include "worker/serve/metrics.h"
 #include "worker/serve/server.h"
 
 static Status
@@ -35,6 +36,7 @@ frame(WorkerRequest *request, Frame *frame)
         return call_fail(&request->call, STATUS_RESOURCE_EXHAUSTED,
             "more than %d bytes were pushed to this slot: announce instead", PARKED_SIZE_MAX);
     }
+    metrics_count_tensor(TENSOR_PUSHED_IN, frame->kind == FRAME_DEAD ? 0 : tensor_byte_size(&tensor));
     return rendezvous_deliver(
         &request->call, entry->rendezvous, frame->name, &tensor, frame->kind == FRAME_DEAD);
 }

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "shared/base/memory.h"
+#include "worker/serve/metrics.h"
 #include "worker/serve/server.h"
 
 /* The wait outlives neither the stream nor the entry; its answer may come on any thread. */
@@ -50,6 +51,7 @@ answer(WorkerRequest *request, const Wait *wait)
         frame_write_dead(&frame, wait->key);
         worker_frames_write(request, buffer_slice(&frame));
     } else {
+        metrics_count_tensor(TENSOR_PULLED_OUT, tensor_byte_size(&wait->tensor));
         worker_frames_tensor(request, wait->key, &wait->tensor);
     }
     worker_frames_end(request);

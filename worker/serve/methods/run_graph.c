@@ -16,6 +16,7 @@
 #include "shared/base/memory.h"
 #include "shared/base/text.h"
 #include "worker/runtime/run.h"
+#include "worker/serve/metrics.h"
 #include "worker/serve/server.h"
 
 typedef struct Output {
@@ -133,10 +134,12 @@ graph_run_end(GraphRun *graph_run)
             .node = slice_from_string(graph_run->node),
         };
         request->context = NULL;
+        metrics_count_tensor(TENSOR_FETCHED, (size_t)graph_run->stats.bytes_out);
         write_status(request, &status);
         write_stats(request, &graph_run->stats);
         worker_frames_end(request);
     }
+    metrics_count_run(graph_run->code, graph_run->stats.elapsed_us);
     graph_run_free(graph_run);
 }
 
@@ -303,6 +306,7 @@ take_feed(WorkerRequest *request, Frame *frame)
             "feed '%.*s' is none of the %lld feeds that the header announced, or has come twice",
             SLICE_PRINT(frame->name), (long long)graph_run->header.feed_count);
     }
+    metrics_count_tensor(TENSOR_FED, tensor_byte_size(&tensor));
     graph_run->stats.bytes_in += (int64_t)tensor_byte_size(&tensor);
     graph_run->args[index] = tensor;
     tensor = (Tensor){0};

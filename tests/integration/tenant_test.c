@@ -1,0 +1,377 @@
+/* Nobody reaches another tenant's things: every route of the gateway with another tenant's ids, with no key,
+ * with a wrong one, with a revoked one. A route without a case here fails. */
+#include <time.h>
+
+#include "gateway/http/handler.h"
+#include "shared/base/clock.h"
+#include "tests/support/cluster.h"
+#include "tests/support/cmocka_all.h"
+
+enum { KEY_SIZE = 128, PATH_SIZE = 512, REVOKED_WITHIN_MS = 5500 };
+
+typedef enum Kind {
+    PUBLIC,   /* asks for no key */
+    OWNED,    /* names something of a tenant's: another tenant gets 404 */
+    OWN,      /* the caller's own list, or a new thing of the caller's: holds nothing of another tenant */
+    SHARED,   /* the same for all tenants: the pool, the limits */
+    OPERATOR, /* other keys get 404 */
+} Kind;
+
+typedef struct Case {
+    const char *operation_id;
+    Kind kind;
+    const char *body;   /* one that the owner is served with */
+    const char *header; /* likewise */
+} Case;
+
+static const char graph[] =
+    "{\"node\":["
+    "{\"name\":\"x\",\"op\":\"Placeholder\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"}}},"
+    "{\"name\":\"y\",\"op\":\"Identity\",\"input\":[\"x\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}}}]}";
+static const char step[] = "{\"feeds\":{\"x\":1},\"fetches\":[\"y\"]}";
+
+static const Case cases[] = {
+    {"createGraph", OWNED, graph, NULL},
+    {"createSession", OWN, "{}", NULL},
+    {"createStep", OWNED, step, NULL},
+    {"deleteGraph", OWNED, NULL, NULL},
+    {"deleteSession", OWNED, NULL, NULL},
+    {"drainWorker", OPERATOR, "{\"draining\":false}", NULL},
+    {"explainPlan", OWNED, step, NULL},
+    {"getGraph", OWNED, NULL, NULL},
+    {"getGraphDefinition", OWNED, NULL, NULL},
+    {"getLimits", SHARED, NULL, NULL},
+    {"getProblem", PUBLIC, NULL, NULL},
+    {"getSession", OWNED, NULL, NULL},
+    {"getWorker", SHARED, NULL, NULL},
+    {"listDevices", SHARED, NULL, NULL},
+    {"listGraphs", OWNED, NULL, NULL},
+    {"listSessions", OWN, NULL, NULL},
+    {"listWorkers", SHARED, NULL, NULL},
+    {"livez", PUBLIC, NULL, NULL},
+    {"metrics", PUBLIC, NULL, NULL},
+    {"openapiJson", PUBLIC, NULL, NULL},
+    {"openapiYaml", PUBLIC, NULL, NULL},
+    {"readyz", PUBLIC, NULL, NULL},
+    {"updateSession", OWNED, "{\"name\":\"mine\"}", "If-Match: \"1\""},
+};
+
+static Cluster cluster;
+static char owner[KEY_SIZE];
+static char stranger[KEY_SIZE];
+static char operator_key[KEY_SIZE];
+
+/* --- Keys -------------------------------------------------------------------------------------------------
+ */
+
+/* "Authorization: Bearer slk_…" of a new key of that tenant. */
+static void
+key_make(const char *tenant, const char *scopes, char ret_header[KEY_SIZE])
+{
+    char text[KEY_SIZE - 32];
+    const char *const arguments[] = {"key", "create", "--database", cluster.conninfo, tenant, scopes, NULL};
+    assert_int_equal(process_run("sluice-gateway", arguments, text, sizeof text), 0);
+    text[strcspn(text, "\n")] = '\0';
+    (void)snprintf(ret_header, KEY_SIZE, "Authorization: Bearer %s", text);
+}
+
+static int
+set_up(void **state)
+{
+    (void)state;
+    if (!cluster_start(&cluster, &(ClusterOptions){.has_keys = true})) {
+        return -1;
+    }
+    key_make("owner", NULL, owner);
+    key_make("stranger", NULL, stranger);
+    key_make("operations", "operator", operator_key);
+    return 0;
+}
+
+static int
+tear_down(void **state)
+{
+    (void)state;
+    cluster_stop(&cluster);
+    return 0;
+}
+
+/* --- Requests ---------------------------------------------------------------------------------------------
+ */
+
+static const Case *
+case_find(const Handler *handler)
+{
+    for (size_t index = 0; index < COUNT_OF(cases); index++) {
+        if (strcmp(cases[index].operation_id, handler->operation_id) == 0) {
+            return &cases[index];
+        }
+    }
+    fail_msg("the route %s %s (%s) has no case in this test", handler->method, handler->path,
+        handler->operation_id);
+    return NULL;
+}
+
+/* Something of the owner's to stand in for {name}, made anew for each request. */
+static void
+parameter_make(Slice name, char ret_value[KEY_SIZE])
+{
+    const char *value = "";
+    (void)snprintf(cluster.key, sizeof cluster.key, "%s", owner);
+    if (slice_equals_string(name, "session")) {
+        cluster_session(&cluster, "{}");
+        cluster_graph(&cluster, graph);
+        value = cluster.session;
+    } else if (slice_equals_string(name, "graph")) {
+        value = cluster.graph;
+    } else if (slice_equals_string(name, "worker")) {
+        value = "w0";
+    } else if (slice_equals_string(name, "code")) {
+        value = "not-found";
+    } else {
+        fail_msg("nothing of a tenant's is known to stand in for '{%.*s}'", SLICE_PRINT(name));
+    }
+    (void)snprintf(ret_value, KEY_SIZE, "%s", value);
+}
+
+static void
+path_make(const Handler *handler, char ret_path[PATH_SIZE])
+{
+    size_t size = 0;
+    for (const char *letter = handler->path; *letter != '\0'; letter++) {
+        char value[KEY_SIZE] = {*letter, '\0'};
+        if (*letter == '{') {
+            const Slice name = slice_of(letter + 1, strcspn(letter + 1, "}"));
+            parameter_make(name, value);
+            letter += name.size + 1;
+        }
+        size += (size_t)snprintf(ret_path + size, PATH_SIZE - size, "%s", value);
+    }
+}
+
+/* `key` NULL: none. */
+static int
+ask(const Handler *handler, const char *path, const char *key, RestResponse *ret_response)
+{
+    const Case *const given = case_find(handler);
+    char url[PATH_SIZE + 64];
+    const char *headers[3] = {NULL};
+    size_t count = 0;
+    (void)snprintf(url, sizeof url, "http://%s%s", cluster.gateway.address, path);
+    if (key != NULL) {
+        headers[count++] = key;
+    }
+    if (given->header != NULL) {
+        headers[count++] = given->header;
+    }
+    const RestRequest request = {
+        .method = handler->method,
+        .url = url,
+        .body = slice_from_string(given->body),
+        .headers = headers,
+    };
+    rest_send(&request, ret_response);
+    return ret_response->status;
+}
+
+static void
+assert_answer(const Handler *handler, const char *key, int expected)
+{
+    char path[PATH_SIZE];
+    AUTO_REST response = {0};
+    path_make(handler, path);
+    const int status = ask(handler, path, key, &response);
+    const bool is_expected = expected == 200 ? status / 100 == 2 : status == expected;
+    if (!is_expected) {
+        fail_msg(
+            "%s %s: status %d, not %d: %s", handler->method, path, status, expected, rest_text(&response));
+    }
+}
+
+/* --- Tests ------------------------------------------------------------------------------------------------
+ */
+
+static void
+every_case_is_a_route(void **state)
+{
+    (void)state;
+    for (size_t index = 0; index < handler_table_count; index++) {
+        const Case *const given = case_find(handler_table[index]);
+        assert_int_equal(given->kind == PUBLIC, handler_table[index]->access == ACCESS_PUBLIC);
+        assert_int_equal(given->kind == OPERATOR, handler_table[index]->access == ACCESS_OPERATOR);
+    }
+    assert_int_equal(COUNT_OF(cases), handler_table_count);
+}
+
+static void
+every_route_with_another_tenants_id_is_not_found(void **state)
+{
+    (void)state;
+    for (size_t index = 0; index < handler_table_count; index++) {
+        const Handler *const handler = handler_table[index];
+        if (case_find(handler)->kind == OWNED) {
+            assert_answer(handler, stranger, 404);
+            assert_answer(handler, operator_key, 404); /* an operator is no tenant of everything */
+            assert_answer(handler, owner, 200);
+        }
+    }
+}
+
+static void
+what_a_stranger_is_told_is_what_nobody_is_told(void **state)
+{
+    (void)state;
+    char other[KEY_SIZE];
+    AUTO_REST foreign = {0};
+    AUTO_REST absent = {0};
+    parameter_make(SLICE("session"), other);
+    char path[PATH_SIZE];
+    (void)snprintf(cluster.key, sizeof cluster.key, "%s", stranger);
+    (void)snprintf(path, sizeof path, "/api/v1/sessions/%s", other);
+    cluster_send(&cluster, "GET", path, NULL, &foreign);
+    cluster_send(&cluster, "GET", "/api/v1/sessions/ses_01a1fe02d3577617b82d5dfb623f35b3", NULL, &absent);
+    char told[256];
+    assert_true(rest_member(&foreign, "detail", told, sizeof told));
+    char expected[256];
+    (void)snprintf(expected, sizeof expected, "session '%s' does not exist", other);
+    assert_string_equal(told, expected);
+    assert_true(rest_member(&absent, "detail", told, sizeof told));
+    assert_string_equal(told, "session 'ses_01a1fe02d3577617b82d5dfb623f35b3' does not exist");
+}
+
+static void
+a_list_holds_nothing_of_another_tenant(void **state)
+{
+    (void)state;
+    char session[KEY_SIZE];
+    parameter_make(SLICE("session"), session);
+    for (size_t index = 0; index < handler_table_count; index++) {
+        const Handler *const handler = handler_table[index];
+        AUTO_REST response = {0};
+        if (case_find(handler)->kind != OWN) {
+            continue;
+        }
+        assert_int_equal(ask(handler, handler->path, stranger, &response) / 100, 2);
+        assert_null(strstr(rest_text(&response), session));
+    }
+}
+
+static void
+every_route_but_the_public_asks_for_a_key(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {
+        NULL,
+        "Authorization: Bearer nonsense",
+        "Authorization: Bearer slk_AAAAAAAAAAAA_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA_000000",
+        "Authorization: Basic c2x1aWNlOnNsdWljZQ==",
+        "Authorization: Digest username=\"a\"",
+    };
+    for (size_t index = 0; index < handler_table_count; index++) {
+        const Handler *const handler = handler_table[index];
+        const bool is_public = case_find(handler)->kind == PUBLIC;
+        for (size_t key = 0; key < COUNT_OF(wrong); key++) {
+            if (!is_public) {
+                assert_answer(handler, wrong[key], 401);
+            } else if (wrong[key] == NULL) {
+                assert_answer(handler, NULL, 200);
+            }
+        }
+    }
+}
+
+/* A key whose id is known, but whose secret is another's. */
+static void
+a_known_id_with_another_secret_is_refused(void **state)
+{
+    (void)state;
+    char own[KEY_SIZE];
+    char mixed[KEY_SIZE];
+    AUTO_REST response = {0};
+    const size_t id_start = sizeof "Authorization: Bearer slk_" - 1;
+    (void)snprintf(own, sizeof own, "%s", owner);
+    (void)snprintf(mixed, sizeof mixed, "%s", stranger);
+    memcpy(mixed + id_start, own + id_start, 12);
+    (void)snprintf(cluster.key, sizeof cluster.key, "%s", mixed);
+    cluster_send(&cluster, "GET", "/api/v1/sessions", NULL, &response);
+    assert_int_equal(response.status, 401);
+}
+
+static void
+operator_routes_are_not_there_for_tenants(void **state)
+{
+    (void)state;
+    size_t count = 0;
+    for (size_t index = 0; index < handler_table_count; index++) {
+        const Handler *const handler = handler_table[index];
+        if (case_find(handler)->kind == OPERATOR) {
+            assert_answer(handler, owner, 404);
+            assert_answer(handler, operator_key, 200);
+            count++;
+        }
+    }
+    assert_true(count > 0);
+}
+
+static void
+what_all_tenants_share_is_the_same_for_all(void **state)
+{
+    (void)state;
+    for (size_t index = 0; index < handler_table_count; index++) {
+        const Handler *const handler = handler_table[index];
+        if (case_find(handler)->kind == SHARED) {
+            assert_answer(handler, owner, 200);
+            assert_answer(handler, stranger, 200);
+        }
+    }
+}
+
+static int
+status_with(const char *key)
+{
+    AUTO_REST response = {0};
+    (void)snprintf(cluster.key, sizeof cluster.key, "%s", key);
+    cluster_send(&cluster, "GET", "/api/v1/sessions", NULL, &response);
+    return response.status;
+}
+
+static void
+a_revoked_key_is_refused_within_five_seconds(void **state)
+{
+    (void)state;
+    char key[KEY_SIZE];
+    char sql[256];
+    key_make("owner", NULL, key);
+    assert_int_equal(status_with(key), 200);
+    (void)snprintf(sql, sizeof sql,
+        "update sluice.api_keys set revoked_at = now() where id = '%.12s' returning id",
+        key + sizeof "Authorization: Bearer slk_" - 1);
+    assert_int_equal(strlen(database_ask(cluster.database, sql)), 12);
+    const uint64_t revoked_ns = clock_monotonic_ns();
+    while (status_with(key) == 200) {
+        const struct timespec pause = {.tv_nsec = 100 * 1000 * 1000};
+        if (clock_monotonic_ns() - revoked_ns > REVOKED_WITHIN_MS * CLOCK_NS_PER_MS) {
+            fail_msg("a key that was revoked %d ms ago is still served", REVOKED_WITHIN_MS);
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+    assert_int_equal(status_with(key), 401);
+    assert_int_equal(status_with(owner), 200);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_case_is_a_route),
+        cmocka_unit_test(every_route_with_another_tenants_id_is_not_found),
+        cmocka_unit_test(what_a_stranger_is_told_is_what_nobody_is_told),
+        cmocka_unit_test(a_list_holds_nothing_of_another_tenant),
+        cmocka_unit_test(every_route_but_the_public_asks_for_a_key),
+        cmocka_unit_test(a_known_id_with_another_secret_is_refused),
+        cmocka_unit_test(operator_routes_are_not_there_for_tenants),
+        cmocka_unit_test(what_all_tenants_share_is_the_same_for_all),
+        cmocka_unit_test(a_revoked_key_is_refused_within_five_seconds),
+    };
+    return cmocka_run_group_tests_name("tenant", tests, set_up, tear_down);
+}

@@ -1,0 +1,18 @@
+/* GetMetrics: this worker's numbers in Prometheus' text format. */
+#include "worker/serve/metrics.h"
+
+static Status
+finish(WorkerRequest *request)
+{
+    AUTO_BUFFER text = {0};
+    metrics_write_all(&text);
+    worker_answer_text(request, buffer_slice(&text));
+    return STATUS_OK;
+}
+
+WORKER_METHOD(get_metrics) = {
+    .name = "GetMetrics",
+    .verb = "GET",
+    .path = "/worker/v1/metrics",
+    .finish = finish,
+};

@@ -1,0 +1,159 @@
+#include "worker/serve/metrics.h"
+
+#include "shared/telemetry/metrics.h"
+
+static const Worker *watched; /* atomic */
+
+static const Worker *
+watched_worker(void)
+{
+    return __atomic_load_n(&watched, __ATOMIC_ACQUIRE);
+}
+
+void
+metrics_watch(const Worker *worker)
+{
+    __atomic_store_n(&watched, worker, __ATOMIC_RELEASE);
+}
+
+/* --- Runs and tensors -------------------------------------------------------------------------------------
+ */
+
+static const char *const outcomes[] = {"succeeded", "failed", "cancelled"};
+static const char *const ways[] = {"fed", "fetched", "pushed_in", "pulled_out"};
+static const int64_t run_bounds_us[] = {
+    50, 100, 250, 500, 1000, 2500, 5000, 10000, 25000, 100000, 500000, 2500000, 10000000};
+
+METRIC_DEFINE(metric_runs, COUNT_OF(outcomes), .name = "sluice_worker_runs_total", .kind = METRIC_COUNTER,
+    .help = "Partitions run, by outcome.", .labels = {METRIC_LABEL("outcome", outcomes)});
+METRIC_HISTOGRAM_DEFINE(metric_run_seconds, 1, run_bounds_us, .name = "sluice_worker_run_seconds",
+    .help = "Time in the executor.", .scale = 1e-6);
+METRIC_DEFINE(metric_tensor_bytes, COUNT_OF(ways), .name = "sluice_worker_tensor_bytes_total",
+    .kind = METRIC_COUNTER, .help = "Bytes of tensors that came or went, by the way they took.",
+    .labels = {METRIC_LABEL("way", ways)});
+
+void
+metrics_count_tensor(TensorWay way, size_t byte_size)
+{
+    metric_add(&metric_tensor_bytes, way, (int64_t)byte_size);
+}
+
+void
+metrics_count_run(Status status, int64_t elapsed_us)
+{
+    metric_add(&metric_runs, status == STATUS_OK ? 0 : status == STATUS_CANCELLED ? 2 : 1, 1);
+    metric_observe(&metric_run_seconds, 0, elapsed_us);
+}
+
+/* --- What the worker holds --------------------------------------------------------------------------------
+ */
+
+typedef enum CacheKind { PARTITIONS, BLOBS } CacheKind;
+
+static const char *const caches[] = {"partitions", "blobs"};
+static const char *const lookups[] = {"hit", "miss"};
+
+static CacheStats
+cache_of(size_t kind)
+{
+    const Worker *const worker = watched_worker();
+    CacheStats stats = {0};
+    if (worker != NULL && kind == PARTITIONS) {
+        partition_cache_stats(worker->partitions, &stats);
+    } else if (worker != NULL) {
+        blob_cache_stats(worker->blobs, &stats);
+    }
+    return stats;
+}
+
+static int64_t
+read_cache_bytes(size_t kind)
+{
+    return (int64_t)cache_of(kind).bytes;
+}
+
+static int64_t
+read_cache_entries(size_t kind)
+{
+    return (int64_t)cache_of(kind).count;
+}
+
+static int64_t
+read_cache_lookups(size_t series)
+{
+    const CacheStats stats = cache_of(series / COUNT_OF(lookups));
+    return (int64_t)(series % COUNT_OF(lookups) == 0 ? stats.hits : stats.misses);
+}
+
+static int64_t
+read_running(size_t series)
+{
+    (void)series;
+    const Worker *const worker = watched_worker();
+    return worker == NULL ? 0 : __atomic_load_n(&worker->running_count, __ATOMIC_RELAXED);
+}
+
+static int64_t
+read_steps(size_t series)
+{
+    (void)series;
+    const Worker *const worker = watched_worker();
+    return worker == NULL ? 0 : (int64_t)step_table_count(worker->steps);
+}
+
+static int64_t
+read_parked(size_t series)
+{
+    (void)series;
+    const Worker *const worker = watched_worker();
+    return worker == NULL ? 0 : (int64_t)step_table_parked_bytes(worker->steps);
+}
+
+static int64_t
+read_memory(size_t series)
+{
+    (void)series;
+    const Worker *const worker = watched_worker();
+    DeviceMemory memory = {0};
+    if (worker != NULL) {
+        worker->device->memory(worker->device, &memory);
+    }
+    return (int64_t)memory.in_use;
+}
+
+METRIC_DEFINE(metric_cache_bytes, COUNT_OF(caches), .name = "sluice_worker_cache_bytes", .kind = METRIC_READ,
+    .help = "Memory of a cache.", .labels = {METRIC_LABEL("cache", caches)}, .read = read_cache_bytes);
+METRIC_DEFINE(metric_cache_entries, COUNT_OF(caches), .name = "sluice_worker_cache_entries",
+    .kind = METRIC_READ, .help = "What a cache holds.", .labels = {METRIC_LABEL("cache", caches)},
+    .read = read_cache_entries);
+METRIC_DEFINE(metric_cache_lookups, COUNT_OF(caches) * COUNT_OF(lookups),
+    .name = "sluice_worker_cache_lookups_total", .kind = METRIC_COUNTER, .help = "Looks into a cache.",
+    .labels = {METRIC_LABEL("cache", caches), METRIC_LABEL("result", lookups)}, .read = read_cache_lookups);
+METRIC_DEFINE(metric_running, 1, .name = "sluice_worker_running", .kind = METRIC_READ,
+    .help = "Runs under way.", .read = read_running);
+METRIC_DEFINE(metric_steps, 1, .name = "sluice_worker_steps", .kind = METRIC_READ,
+    .help = "Steps known, tombstones included.", .read = read_steps);
+METRIC_DEFINE(metric_parked, 1, .name = "sluice_worker_parked_bytes", .kind = METRIC_READ,
+    .help = "Tensors that came before they were wanted.", .read = read_parked);
+METRIC_DEFINE(metric_memory, 1, .name = "sluice_worker_device_memory_bytes", .kind = METRIC_READ,
+    .help = "Memory of the device in use.", .read = read_memory);
+
+static const Metric *const metrics[] = {
+    &metric_runs,
+    &metric_run_seconds,
+    &metric_running,
+    &metric_tensor_bytes,
+    &metric_parked,
+    &metric_steps,
+    &metric_cache_bytes,
+    &metric_cache_entries,
+    &metric_cache_lookups,
+    &metric_memory,
+};
+
+void
+metrics_write_all(Buffer *buffer)
+{
+    const MetricTable table = {.metrics = metrics, .count = COUNT_OF(metrics)};
+    metrics_write(&table, 1, buffer);
+}
