@@ -448,6 +448,33 @@ limit_step_timeout_default_ms(void **state)
     assert_in_range(took_ms, time_ms, time_ms + 1500);
 }
 
+/* A queued step too ends when its time does. */
+static void
+limit_queued_timeout_default_ms(void **state)
+{
+    (void)state;
+    static const char body[] = "{\"feeds\":{\"p0\":1},\"fetches\":[\"y0\"]}";
+    const uint64_t time_ms = shown(&times, "queued_timeout_default_ms");
+    char path[CLUSTER_URL_SIZE / 2];
+    char name[32] = "";
+    AUTO_REST accepted = {0};
+    pairs_create(&times, 1);
+    cluster_queued_step(&times, body); /* in time */
+    (void)kill(times.workers[0].pid, SIGSTOP);
+    const uint64_t begin_ns = clock_monotonic_ns();
+    send_with(
+        &times, session_path(&times, "steps"), slice_from_string(body), "Prefer: respond-async", &accepted);
+    (void)snprintf(path, sizeof path, "%s", rest_header(&accepted, "Location"));
+    while (elapsed_ms(begin_ns) < TIMEOUT_MS && strcmp(name, "failed") != 0 && strcmp(name, "expired") != 0) {
+        AUTO_REST step = {0};
+        pause_ms(PAUSE_MS);
+        cluster_send(&times, "GET", path, NULL, &step);
+        (void)rest_member(&step, "state", name, sizeof name);
+    }
+    (void)kill(times.workers[0].pid, SIGCONT);
+    assert_in_range(elapsed_ms(begin_ns), time_ms, time_ms + 3000);
+}
+
 /* Sends the text in two parts with a pause between; the status, 0 when the gateway closed instead. */
 static int
 ask_slowly(const char *first, long wait_ms, const char *second)
@@ -617,6 +644,7 @@ limit_connections_per_address(void **state)
     X(page_size)                                                                                             \
     X(step_timeout_ms)                                                                                       \
     X(step_timeout_default_ms)                                                                               \
+    X(queued_timeout_default_ms)                                                                             \
     X(header_timeout_ms)                                                                                     \
     X(body_bytes_per_second)                                                                                 \
     X(body_grace_ms)                                                                                         \
@@ -659,7 +687,8 @@ static const char *const small_sizes[] = {"--limit",
     "step_timeout_ms=9000,idempotency_key_bytes=40",
     NULL};
 static const char *const short_times[] = {"--limit",
-    "blob_bytes=2500,tensor_rank=5,step_timeout_default_ms=600,header_timeout_ms=500,"
+    "blob_bytes=2500,tensor_rank=5,step_timeout_default_ms=600,queued_timeout_default_ms=900,header_timeout_"
+    "ms=500,"
     "body_bytes_per_second=400,body_grace_ms=300,idle_timeout_ms=600",
     NULL};
 static const char *const few_connections[] = {"--limit", "connections=12,connections_per_address=5", NULL};

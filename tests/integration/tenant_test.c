@@ -31,6 +31,7 @@ static const char graph[] =
 static const char step[] = "{\"feeds\":{\"x\":1},\"fetches\":[\"y\"]}";
 
 static const Case cases[] = {
+    {"cancelStep", OWNED, NULL, NULL},
     {"createGraph", OWNED, graph, NULL},
     {"createSession", OWN, "{}", NULL},
     {"createStep", OWNED, step, NULL},
@@ -42,11 +43,16 @@ static const Case cases[] = {
     {"getGraphDefinition", OWNED, NULL, NULL},
     {"getLimits", SHARED, NULL, NULL},
     {"getProblem", PUBLIC, NULL, NULL},
+    {"getQueue", OWN, NULL, NULL},
     {"getSession", OWNED, NULL, NULL},
+    {"getStep", OWNED, NULL, NULL},
+    {"getStepOutput", OWNED, NULL, NULL},
     {"getWorker", SHARED, NULL, NULL},
     {"listDevices", SHARED, NULL, NULL},
     {"listGraphs", OWNED, NULL, NULL},
+    {"listJobs", OWN, NULL, NULL},
     {"listSessions", OWN, NULL, NULL},
+    {"listSteps", OWNED, NULL, NULL},
     {"listWorkers", SHARED, NULL, NULL},
     {"livez", PUBLIC, NULL, NULL},
     {"metrics", PUBLIC, NULL, NULL},
@@ -124,6 +130,11 @@ parameter_make(Slice name, char ret_value[KEY_SIZE])
         value = cluster.session;
     } else if (slice_equals_string(name, "graph")) {
         value = cluster.graph;
+    } else if (slice_equals_string(name, "step")) {
+        cluster_queued_step(&cluster, step);
+        value = cluster.step;
+    } else if (slice_equals_string(name, "name")) {
+        value = "y";
     } else if (slice_equals_string(name, "worker")) {
         value = "w0";
     } else if (slice_equals_string(name, "code")) {
@@ -245,6 +256,7 @@ a_list_holds_nothing_of_another_tenant(void **state)
     (void)state;
     char session[KEY_SIZE];
     parameter_make(SLICE("session"), session);
+    cluster_queued_step(&cluster, step);
     for (size_t index = 0; index < handler_table_count; index++) {
         const Handler *const handler = handler_table[index];
         AUTO_REST response = {0};

@@ -256,3 +256,26 @@ cluster_step(Cluster *cluster, const char *body, RestResponse *ret_response)
     (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/steps", cluster->session);
     cluster_send(cluster, "POST", path, body, ret_response);
 }
+
+void
+cluster_queued_step(Cluster *cluster, const char *body)
+{
+    static const char *const headers[] = {"Prefer: respond-async", NULL};
+    char steps[128];
+    char path[256];
+    char state[32] = "";
+    AUTO_REST accepted = {0};
+    (void)snprintf(steps, sizeof steps, "/api/v1/sessions/%s/steps", cluster->session);
+    cluster_send_with(cluster, "POST", steps, headers, body, &accepted);
+    if (accepted.status != 202 || !rest_member(&accepted, "id", cluster->step, sizeof cluster->step)) {
+        fail_msg("POST %s: %d %s", steps, accepted.status, rest_text(&accepted));
+    }
+    (void)snprintf(path, sizeof path, "%s/%s", steps, cluster->step);
+    for (int attempt = 0; attempt < 400 && strcmp(state, "succeeded") != 0; attempt++) {
+        AUTO_REST step = {0};
+        pause_ms(10);
+        cluster_send(cluster, "GET", path, NULL, &step);
+        (void)rest_member(&step, "state", state, sizeof state);
+    }
+    assert_string_equal(state, "succeeded");
+}

@@ -22,6 +22,7 @@ typedef struct Cluster {
     char conninfo[160];
     char session[64]; /* of cluster_session() */
     char graph[64];   /* of cluster_graph() */
+    char step[64];    /* of cluster_queued_step() */
     char key[128];    /* "Authorization: Bearer …", sent when not empty */
 } Cluster;
 
@@ -60,6 +61,9 @@ void cluster_send_with(Cluster *cluster, const char *method, const char *path, c
  */
 void cluster_session(Cluster *cluster, const char *options);
 void cluster_graph(Cluster *cluster, const char *graph);
+
+/* Queues a step in the session and waits until it has succeeded. */
+void cluster_queued_step(Cluster *cluster, const char *body);
 
 /* POST …/steps of the session; the body is the StepRequest. */
 void cluster_step(Cluster *cluster, const char *body, RestResponse *ret_response);
