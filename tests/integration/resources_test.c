@@ -1,0 +1,435 @@
+/* Sessions, graphs and workers as resources: pages, conditions, forms, drain marks, and the numbers about
+ * them, over REST. */
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <curl/curl.h>
+
+#include "tests/support/cluster.h"
+#include "tests/support/cmocka_all.h"
+#include "tests/support/step_graphs.h"
+
+enum { PATH_SIZE = 256, WAIT_STEPS = 200 };
+
+#define assert_http(expected, response)                                                                      \
+    do {                                                                                                     \
+        if ((response)->status != (expected)) {                                                              \
+            fail_msg("status %d, not %d: %s", (response)->status, (expected), rest_text(response));          \
+        }                                                                                                    \
+    } while (0)
+
+static const char graph[] =
+    "{\"node\": [ {\"name\":\"x\",\"op\":\"Placeholder\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"}}},\n"
+    "  {\"name\":\"y\",\"op\":\"Identity\",\"input\":[\"x\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}}} ]}";
+static const char step[] = "{\"feeds\":{\"x\":1},\"fetches\":[\"y\"]}";
+
+static void
+pause_ms(long milliseconds)
+{
+    const struct timespec pause = {.tv_nsec = milliseconds * 1000000};
+    (void)nanosleep(&pause, NULL);
+}
+
+static void
+session_path(const Cluster *cluster, char ret_path[PATH_SIZE])
+{
+    (void)snprintf(ret_path, PATH_SIZE, "/api/v1/sessions/%s", cluster->session);
+}
+
+/* Sends with one header, NULL for none. */
+static int
+send_with(Cluster *cluster, const char *method, const char *path, const char *header, const char *body,
+    RestResponse *ret_response)
+{
+    const char *const headers[] = {header, NULL};
+    cluster_send_with(cluster, method, path, headers, body, ret_response);
+    return ret_response->status;
+}
+
+/* --- Sessions ---------------------------------------------------------------------------------------------
+ */
+
+static void
+a_list_is_walked_page_by_page_without_repeats(void **state)
+{
+    Cluster *const cluster = *state;
+    enum { COUNT = 7 };
+    char ids[COUNT][64];
+    char path[PATH_SIZE] = "/api/v1/sessions?page_size=3";
+    size_t seen = 0;
+    for (size_t index = 0; index < COUNT; index++) {
+        cluster_session(cluster, "{}");
+        (void)snprintf(ids[index], sizeof ids[index], "%s", cluster->session);
+    }
+    for (int page = 0; page < 3; page++) {
+        AUTO_REST response = {0};
+        char token[128];
+        cluster_send(cluster, "GET", path, NULL, &response);
+        assert_http(200, &response);
+        for (size_t index = 0; index < 3 && seen < COUNT; index++) {
+            /* Newest first. */
+            assert_non_null(strstr(rest_text(&response), ids[COUNT - 1 - seen]));
+            seen++;
+        }
+        assert_true(rest_member(&response, "next_page_token", token, sizeof token));
+        assert_int_equal(token[0] == '\0', page == 2);
+        assert_int_equal(rest_header(&response, "Link")[0] == '\0', page == 2);
+        (void)snprintf(path, sizeof path, "/api/v1/sessions?page_size=3&page_token=%s", token);
+    }
+    assert_int_equal(seen, COUNT);
+}
+
+static void
+a_token_is_of_no_use_to_another_list(void **state)
+{
+    Cluster *const cluster = *state;
+    char token[128];
+    char path[PATH_SIZE];
+    AUTO_REST page = {0};
+    AUTO_REST other = {0};
+    cluster_session(cluster, "{}");
+    cluster_session(cluster, "{}");
+    cluster_send(cluster, "GET", "/api/v1/sessions?page_size=1", NULL, &page);
+    assert_true(rest_member(&page, "next_page_token", token, sizeof token));
+    (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/graphs?page_token=%s", cluster->session, token);
+    cluster_send(cluster, "GET", path, NULL, &other);
+    assert_http(400, &other);
+}
+
+static void
+of_two_changes_from_one_state_one_wins(void **state)
+{
+    Cluster *const cluster = *state;
+    char path[PATH_SIZE];
+    char condition[80];
+    AUTO_REST read = {0};
+    AUTO_REST first = {0};
+    AUTO_REST second = {0};
+    AUTO_REST blind = {0};
+    cluster_session(cluster, "{}");
+    session_path(cluster, path);
+    cluster_send(cluster, "GET", path, NULL, &read);
+    (void)snprintf(condition, sizeof condition, "If-Match: %s", rest_header(&read, "ETag"));
+    assert_int_equal(send_with(cluster, "PATCH", path, condition, "{\"name\":\"first\"}", &first), 200);
+    assert_non_null(strstr(rest_text(&first), "\"name\":\"first\""));
+    assert_string_not_equal(rest_header(&first, "ETag"), "\"1\"");
+    assert_int_equal(send_with(cluster, "PATCH", path, condition, "{\"name\":\"second\"}", &second), 412);
+    assert_int_equal(send_with(cluster, "PATCH", path, NULL, "{\"name\":\"blind\"}", &blind), 428);
+    AUTO_REST last = {0};
+    cluster_send(cluster, "GET", path, NULL, &last);
+    assert_non_null(strstr(rest_text(&last), "\"name\":\"first\""));
+}
+
+static void
+new_options_count_from_the_next_step_on(void **state)
+{
+    Cluster *const cluster = *state;
+    char path[PATH_SIZE];
+    AUTO_REST changed = {0};
+    AUTO_REST plan = {0};
+    cluster_session(cluster, "{}");
+    cluster_graph(cluster, STEP_GRAPH_AFFINE);
+    session_path(cluster, path);
+    assert_int_equal(send_with(cluster, "PATCH", path, "If-Match: *",
+                         "{\"options\":{\"slots\":2,\"placement\":\"spread\"}}", &changed),
+        200);
+    assert_non_null(strstr(rest_text(&changed), "\"name\":\"test\"")); /* what is absent stays */
+    (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/graphs/%s:plan", cluster->session, cluster->graph);
+    cluster_send(cluster, "POST", path, STEP_BODY_AFFINE, &plan);
+    assert_http(200, &plan);
+    assert_non_null(strstr(rest_text(&plan), "\"slot\":1,"));
+}
+
+static void
+an_unknown_option_is_named(void **state)
+{
+    Cluster *const cluster = *state;
+    AUTO_REST response = {0};
+    cluster_send(cluster, "POST", "/api/v1/sessions", "{\"options\":{\"speed\":9}}", &response);
+    assert_http(400, &response);
+    assert_non_null(strstr(rest_text(&response), "speed"));
+}
+
+/* --- Graphs -----------------------------------------------------------------------------------------------
+ */
+
+static void
+a_definition_comes_back_as_it_was_sent_and_in_other_forms(void **state)
+{
+    Cluster *const cluster = *state;
+    char path[PATH_SIZE];
+    char condition[128];
+    AUTO_REST source = {0};
+    AUTO_REST dot = {0};
+    AUTO_REST same = {0};
+    AUTO_REST none = {0};
+    cluster_session(cluster, "{}");
+    cluster_graph(cluster, graph);
+    (void)snprintf(
+        path, sizeof path, "/api/v1/sessions/%s/graphs/%s/definition", cluster->session, cluster->graph);
+    cluster_send(cluster, "GET", path, NULL, &source);
+    assert_http(200, &source);
+    assert_string_equal(rest_text(&source), graph);
+    (void)snprintf(condition, sizeof condition, "If-None-Match: %s", rest_header(&source, "ETag"));
+    assert_int_equal(send_with(cluster, "GET", path, condition, NULL, &same), 304);
+    assert_int_equal(send_with(cluster, "GET", path, "Accept: text/vnd.graphviz", NULL, &dot), 200);
+    assert_memory_equal(rest_text(&dot), "digraph", 7);
+    assert_non_null(strstr(rest_text(&dot), "->"));
+    assert_string_not_equal(rest_header(&dot, "ETag"), condition + sizeof "If-None-Match: " - 1);
+    assert_int_equal(send_with(cluster, "GET", path, "Accept: image/png", NULL, &none), 406);
+}
+
+static void
+a_deleted_graph_is_not_run_any_more(void **state)
+{
+    Cluster *const cluster = *state;
+    char path[PATH_SIZE];
+    AUTO_REST before = {0};
+    AUTO_REST deleted = {0};
+    AUTO_REST read = {0};
+    AUTO_REST after = {0};
+    cluster_session(cluster, "{}");
+    cluster_graph(cluster, graph);
+    cluster_step(cluster, step, &before);
+    assert_http(200, &before);
+    (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/graphs/%s", cluster->session, cluster->graph);
+    cluster_send(cluster, "DELETE", path, NULL, &deleted);
+    assert_http(204, &deleted);
+    cluster_send(cluster, "GET", path, NULL, &read);
+    assert_http(404, &read);
+    cluster_step(cluster, step, &after);
+    assert_int_not_equal(after.status, 200);
+}
+
+/* --- Workers ----------------------------------------------------------------------------------------------
+ */
+
+/* Waits until this gateway says so of the worker w0. */
+static void
+await_worker_state(const Process *gateway, const char *expected)
+{
+    char path[PATH_SIZE];
+    char name[32] = "";
+    (void)snprintf(path, sizeof path, "http://%s/api/v1/workers/w0", gateway->address);
+    for (int attempt = 0; attempt < WAIT_STEPS && strcmp(name, expected) != 0; attempt++) {
+        AUTO_REST worker = {0};
+        const RestRequest request = {.url = path};
+        rest_send(&request, &worker);
+        (void)rest_member(&worker, "state", name, sizeof name);
+        pause_ms(25);
+    }
+    assert_string_equal(name, expected);
+}
+
+static bool
+start_second_gateway(const Cluster *cluster, Process *ret_gateway)
+{
+    char workers[2 * ADDRESS_TEXT_SIZE + 1];
+    (void)snprintf(
+        workers, sizeof workers, "%s,%s", cluster->workers[0].address, cluster->workers[1].address);
+    const char *const arguments[] = {"--listen", "127.0.0.1:0", "--database", cluster->conninfo, "--workers",
+        workers, "--auth", "off", NULL};
+    return process_start(ret_gateway, "sluice-gateway", arguments);
+}
+
+static void
+a_drain_mark_reaches_every_gateway_and_keeps_steps_away(void **state)
+{
+    Cluster *const cluster = *state;
+    static const char drain[] = "/api/v1/workers/w0:drain";
+    Process second = {0};
+    char task[24];
+    AUTO_REST drained = {0};
+    AUTO_REST undrained = {0};
+    assert_true(start_second_gateway(cluster, &second));
+    cluster_send(cluster, "POST", drain, NULL, &drained);
+    assert_http(200, &drained);
+    assert_non_null(strstr(rest_text(&drained), "\"state\":\"draining\""));
+    const char *const number = strstr(rest_text(&drained), "\"task\":");
+    assert_non_null(number);
+    (void)snprintf(task, sizeof task, "%.*s", (int)strcspn(number, ","), number);
+    await_worker_state(&cluster->gateway, "draining");
+    await_worker_state(&second, "draining");
+    cluster_session(cluster, "{}");
+    cluster_graph(cluster, graph);
+    for (int round = 0; round < 6; round++) {
+        AUTO_REST response = {0};
+        cluster_step(cluster, step, &response);
+        assert_http(200, &response);
+        assert_null(strstr(rest_text(&response), task));
+    }
+    cluster_send(cluster, "POST", drain, "{\"draining\":false}", &undrained);
+    assert_http(200, &undrained);
+    await_worker_state(&cluster->gateway, "serving");
+    await_worker_state(&second, "serving");
+    (void)process_stop(&second, SIGTERM);
+}
+
+static void
+an_unknown_worker_is_not_found(void **state)
+{
+    Cluster *const cluster = *state;
+    AUTO_REST read = {0};
+    AUTO_REST drained = {0};
+    cluster_send(cluster, "GET", "/api/v1/workers/nobody", NULL, &read);
+    assert_http(404, &read);
+    cluster_send(cluster, "POST", "/api/v1/workers/nobody:drain", NULL, &drained);
+    assert_http(404, &drained);
+}
+
+/* --- The service ------------------------------------------------------------------------------------------
+ */
+
+/* The value of the series, -1 when there is none. */
+static double
+metric(Cluster *cluster, const char *series)
+{
+    AUTO_REST metrics = {0};
+    char line[PATH_SIZE];
+    double value = -1;
+    cluster_send(cluster, "GET", "/metrics", NULL, &metrics);
+    assert_http(200, &metrics);
+    const int size = snprintf(line, sizeof line, "\n%s ", series);
+    const char *const found = strstr(rest_text(&metrics), line);
+    if (found != NULL) {
+        value = strtod(found + size, NULL);
+    }
+    return value;
+}
+
+static void
+metrics_count_requests_steps_and_workers(void **state)
+{
+    Cluster *const cluster = *state;
+    AUTO_REST fine = {0};
+    AUTO_REST wrong = {0};
+    cluster_session(cluster, "{}");
+    cluster_graph(cluster, graph);
+    const double steps = metric(cluster, "sluice_steps_total{outcome=\"succeeded\"}");
+    const double asked = metric(cluster, "sluice_requests_total{operation=\"createStep\",class=\"2xx\"}");
+    const double refused = metric(cluster, "sluice_requests_total{operation=\"createStep\",class=\"4xx\"}");
+    cluster_step(cluster, step, &fine);
+    cluster_step(cluster, "{}", &wrong);
+    assert_http(200, &fine);
+    assert_http(400, &wrong);
+    assert_true(metric(cluster, "sluice_steps_total{outcome=\"succeeded\"}") == steps + 1);
+    assert_true(metric(cluster, "sluice_step_seconds_count") == steps + 1);
+    assert_true(
+        metric(cluster, "sluice_requests_total{operation=\"createStep\",class=\"2xx\"}") == asked + 1);
+    assert_true(
+        metric(cluster, "sluice_requests_total{operation=\"createStep\",class=\"4xx\"}") == refused + 1);
+    assert_true(metric(cluster, "sluice_workers{state=\"serving\"}") == 2);
+    assert_true(metric(cluster, "sluice_steps_running") == 0);
+    assert_true(metric(cluster, "sluice_plan_cache_lookups_total{result=\"miss\"}") >= 1);
+    assert_true(metric(cluster, "sluice_step_records_lost_total") == 0);
+}
+
+static size_t
+take(char *data, size_t size, size_t count, void *context)
+{
+    buffer_append(context, data, size * count);
+    return size * count;
+}
+
+/* Workers speak HTTP/2 without TLS, from the first byte. */
+static void
+get_http2(const char *url, RestResponse *ret_response)
+{
+    CURL *const curl = curl_easy_init();
+    (void)curl_easy_setopt(curl, CURLOPT_URL, url);
+    (void)curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE);
+    (void)curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take);
+    (void)curl_easy_setopt(curl, CURLOPT_WRITEDATA, &ret_response->body);
+    assert_int_equal(curl_easy_perform(curl), CURLE_OK);
+    curl_easy_cleanup(curl);
+}
+
+/* Of both workers, by their own word. */
+static double
+worker_runs(const Cluster *cluster)
+{
+    static const char series[] = "\nsluice_worker_runs_total{outcome=\"succeeded\"} ";
+    double runs = 0;
+    for (int index = 0; index < 2; index++) {
+        char url[PATH_SIZE];
+        AUTO_REST metrics = {0};
+        (void)snprintf(url, sizeof url, "http://%s/worker/v1/metrics", cluster->workers[index].address);
+        get_http2(url, &metrics);
+        const char *const found = strstr(rest_text(&metrics), series);
+        assert_non_null(found);
+        runs += strtod(found + sizeof series - 1, NULL);
+        assert_non_null(strstr(rest_text(&metrics), "sluice_worker_cache_bytes{cache=\"partitions\"} "));
+    }
+    return runs;
+}
+
+static void
+workers_count_what_they_run(void **state)
+{
+    Cluster *const cluster = *state;
+    AUTO_REST response = {0};
+    cluster_session(cluster, "{}");
+    cluster_graph(cluster, graph);
+    const double before = worker_runs(cluster);
+    cluster_step(cluster, step, &response);
+    assert_http(200, &response);
+    assert_true(worker_runs(cluster) == before + 1);
+}
+
+static void
+a_problem_leads_to_its_page(void **state)
+{
+    Cluster *const cluster = *state;
+    char type[64];
+    AUTO_REST problem = {0};
+    AUTO_REST page = {0};
+    AUTO_REST none = {0};
+    cluster_send(cluster, "GET", "/api/v1/workers/nobody", NULL, &problem);
+    assert_true(rest_member(&problem, "type", type, sizeof type));
+    assert_string_equal(type, "/problems/not-found");
+    cluster_send(cluster, "GET", type, NULL, &page);
+    assert_http(200, &page);
+    assert_memory_equal(rest_text(&page), "NOT_FOUND (HTTP 404)\n", 21);
+    cluster_send(cluster, "GET", "/problems/unheard-of", NULL, &none);
+    assert_http(404, &none);
+}
+
+static void
+head_and_options_answer_on_every_path(void **state)
+{
+    Cluster *const cluster = *state;
+    AUTO_REST head = {0};
+    AUTO_REST options = {0};
+    AUTO_REST wrong = {0};
+    cluster_send(cluster, "HEAD", "/api/v1/sessions", NULL, &head);
+    assert_http(200, &head);
+    assert_int_equal(head.body.size, 0);
+    cluster_send(cluster, "OPTIONS", "/api/v1/sessions", NULL, &options);
+    assert_int_equal(options.status / 100, 2);
+    assert_string_equal(rest_header(&options, "Allow"), "GET, HEAD, POST, OPTIONS");
+    cluster_send(cluster, "DELETE", "/api/v1/sessions", NULL, &wrong);
+    assert_http(405, &wrong);
+    assert_string_equal(rest_header(&wrong, "Allow"), "GET, HEAD, POST, OPTIONS");
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_list_is_walked_page_by_page_without_repeats),
+        cmocka_unit_test(a_token_is_of_no_use_to_another_list),
+        cmocka_unit_test(of_two_changes_from_one_state_one_wins),
+        cmocka_unit_test(new_options_count_from_the_next_step_on),
+        cmocka_unit_test(an_unknown_option_is_named),
+        cmocka_unit_test(a_definition_comes_back_as_it_was_sent_and_in_other_forms),
+        cmocka_unit_test(a_deleted_graph_is_not_run_any_more),
+        cmocka_unit_test(a_drain_mark_reaches_every_gateway_and_keeps_steps_away),
+        cmocka_unit_test(an_unknown_worker_is_not_found),
+        cmocka_unit_test(metrics_count_requests_steps_and_workers),
+        cmocka_unit_test(workers_count_what_they_run),
+        cmocka_unit_test(a_problem_leads_to_its_page),
+        cmocka_unit_test(head_and_options_answer_on_every_path),
+    };
+    return cmocka_run_group_tests_name("resources", tests, cluster_setup, cluster_teardown);
+}
