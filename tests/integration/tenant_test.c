@@ -4,6 +4,7 @@
 
 #include "gateway/http/handler.h"
 #include "shared/base/clock.h"
+#include "shared/crypto/digest.h"
 #include "tests/support/cluster.h"
 #include "tests/support/cmocka_all.h"
 
@@ -20,7 +21,7 @@ typedef enum Kind {
 typedef struct Case {
     const char *operation_id;
     Kind kind;
-    const char *body;   /* one that the owner is served with */
+    Slice body;         /* one that the owner is served with */
     const char *header; /* likewise */
 } Case;
 
@@ -30,36 +31,51 @@ static const char graph[] =
     "{\"name\":\"y\",\"op\":\"Identity\",\"input\":[\"x\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}}}]}";
 static const char step[] = "{\"feeds\":{\"x\":1},\"fetches\":[\"y\"]}";
 
+/* A .npy file of the number 1. */
+static const char npy[] = "\x93NUMPY\x01\x00\x38\x00{'descr': '<f4', 'fortran_order': False, 'shape': (), }\n"
+                          "\x00\x00\x80\x3f";
+
+#define TEXT(text)                                                                                           \
+    {                                                                                                        \
+        .data = (text), .size = sizeof(text) - 1                                                             \
+    }
+#define NOTHING                                                                                              \
+    {                                                                                                        \
+        .data = NULL                                                                                         \
+    }
+
 static const Case cases[] = {
-    {"cancelStep", OWNED, NULL, NULL},
-    {"createGraph", OWNED, graph, NULL},
-    {"createSession", OWN, "{}", NULL},
-    {"createStep", OWNED, step, NULL},
-    {"deleteGraph", OWNED, NULL, NULL},
-    {"deleteSession", OWNED, NULL, NULL},
-    {"drainWorker", OPERATOR, "{\"draining\":false}", NULL},
-    {"explainPlan", OWNED, step, NULL},
-    {"getGraph", OWNED, NULL, NULL},
-    {"getGraphDefinition", OWNED, NULL, NULL},
-    {"getLimits", SHARED, NULL, NULL},
-    {"getProblem", PUBLIC, NULL, NULL},
-    {"getQueue", OWN, NULL, NULL},
-    {"getSession", OWNED, NULL, NULL},
-    {"getStep", OWNED, NULL, NULL},
-    {"getStepOutput", OWNED, NULL, NULL},
-    {"getWorker", SHARED, NULL, NULL},
-    {"listDevices", SHARED, NULL, NULL},
-    {"listGraphs", OWNED, NULL, NULL},
-    {"listJobs", OWN, NULL, NULL},
-    {"listSessions", OWN, NULL, NULL},
-    {"listSteps", OWNED, NULL, NULL},
-    {"listWorkers", SHARED, NULL, NULL},
-    {"livez", PUBLIC, NULL, NULL},
-    {"metrics", PUBLIC, NULL, NULL},
-    {"openapiJson", PUBLIC, NULL, NULL},
-    {"openapiYaml", PUBLIC, NULL, NULL},
-    {"readyz", PUBLIC, NULL, NULL},
-    {"updateSession", OWNED, "{\"name\":\"mine\"}", "If-Match: \"1\""},
+    {"cancelStep", OWNED, NOTHING, NULL},
+    {"createGraph", OWNED, TEXT(graph), NULL},
+    {"createSession", OWN, TEXT("{}"), NULL},
+    {"createStep", OWNED, TEXT(step), NULL},
+    {"deleteGraph", OWNED, NOTHING, NULL},
+    {"deleteSession", OWNED, NOTHING, NULL},
+    {"drainWorker", OPERATOR, TEXT("{\"draining\":false}"), NULL},
+    {"explainPlan", OWNED, TEXT(step), NULL},
+    {"getGraph", OWNED, NOTHING, NULL},
+    {"getGraphDefinition", OWNED, NOTHING, NULL},
+    {"getLimits", SHARED, NOTHING, NULL},
+    {"getProblem", PUBLIC, NOTHING, NULL},
+    {"getQueue", OWN, NOTHING, NULL},
+    {"getSession", OWNED, NOTHING, NULL},
+    {"getStep", OWNED, NOTHING, NULL},
+    {"getStepOutput", OWNED, NOTHING, NULL},
+    {"getTensor", OWNED, NOTHING, NULL},
+    {"getWorker", SHARED, NOTHING, NULL},
+    {"listDevices", SHARED, NOTHING, NULL},
+    {"listGraphs", OWNED, NOTHING, NULL},
+    {"listJobs", OWN, NOTHING, NULL},
+    {"listSessions", OWN, NOTHING, NULL},
+    {"listSteps", OWNED, NOTHING, NULL},
+    {"listWorkers", SHARED, NOTHING, NULL},
+    {"livez", PUBLIC, NOTHING, NULL},
+    {"metrics", PUBLIC, NOTHING, NULL},
+    {"openapiJson", PUBLIC, NOTHING, NULL},
+    {"openapiYaml", PUBLIC, NOTHING, NULL},
+    {"putTensor", OWN, TEXT(npy), NULL},
+    {"readyz", PUBLIC, NOTHING, NULL},
+    {"updateSession", OWNED, TEXT("{\"name\":\"mine\"}"), "If-Match: \"1\""},
 };
 
 static Cluster cluster;
@@ -118,6 +134,30 @@ case_find(const Handler *handler)
     return NULL;
 }
 
+/* Keeps the owner's tensor; its digest. */
+static const char *
+tensor_make(void)
+{
+    static char digest[SHA256_HEX_SIZE];
+    char url[PATH_SIZE];
+    const char *const headers[] = {owner, NULL};
+    Sha256 sum;
+    AUTO_REST response = {0};
+    sha256(slice_of(npy, sizeof npy - 1), &sum);
+    sha256_to_hex(&sum, digest);
+    (void)snprintf(url, sizeof url, "http://%s/api/v1/tensors/%s", cluster.gateway.address, digest);
+    const RestRequest request = {
+        .method = "PUT",
+        .url = url,
+        .content_type = "application/x-npy",
+        .body = slice_of(npy, sizeof npy - 1),
+        .headers = headers,
+    };
+    rest_send(&request, &response);
+    assert_int_equal(response.status / 100, 2);
+    return digest;
+}
+
 /* Something of the owner's to stand in for {name}, made anew for each request. */
 static void
 parameter_make(Slice name, char ret_value[KEY_SIZE])
@@ -133,6 +173,8 @@ parameter_make(Slice name, char ret_value[KEY_SIZE])
     } else if (slice_equals_string(name, "step")) {
         cluster_queued_step(&cluster, step);
         value = cluster.step;
+    } else if (slice_equals_string(name, "sha256")) {
+        value = tensor_make();
     } else if (slice_equals_string(name, "name")) {
         value = "y";
     } else if (slice_equals_string(name, "worker")) {
@@ -178,7 +220,8 @@ ask(const Handler *handler, const char *path, const char *key, RestResponse *ret
     const RestRequest request = {
         .method = handler->method,
         .url = url,
-        .body = slice_from_string(given->body),
+        .content_type = given->body.data == npy ? "application/x-npy" : NULL,
+        .body = given->body,
         .headers = headers,
     };
     rest_send(&request, ret_response);
@@ -259,11 +302,13 @@ a_list_holds_nothing_of_another_tenant(void **state)
     cluster_queued_step(&cluster, step);
     for (size_t index = 0; index < handler_table_count; index++) {
         const Handler *const handler = handler_table[index];
+        char path[PATH_SIZE];
         AUTO_REST response = {0};
         if (case_find(handler)->kind != OWN) {
             continue;
         }
-        assert_int_equal(ask(handler, handler->path, stranger, &response) / 100, 2);
+        path_make(handler, path);
+        assert_int_equal(ask(handler, path, stranger, &response) / 100, 2);
         assert_null(strstr(rest_text(&response), session));
     }
 }
