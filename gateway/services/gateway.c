@@ -260,6 +260,9 @@ body_size_max(void *services, const Request *request)
         assert(limit != NULL);
         return (size_t)limit_value(limits, limit);
     }
+    if (slice_equals_string(request->media_type, "multipart/form-data")) {
+        return (size_t)limits->step_body_bytes;
+    }
     return slice_equals_string(request->media_type, "application/json") ? (size_t)limits->json_body_bytes
                                                                         : SIZE_MAX;
 }

@@ -211,6 +211,40 @@ limit_json_body_bytes(void **state)
     assert_post(&sizes, session_path(&sizes, "steps"), buffer_slice(&step), NULL, 413);
 }
 
+static int
+send_form(uint64_t size)
+{
+    static const char head[] = "--b\r\nContent-Disposition: form-data; name=\"request\"\r\n"
+                               "Content-Type: application/json\r\n\r\n";
+    static const char tail[] = "\r\n--b--\r\n";
+    char url[CLUSTER_URL_SIZE];
+    AUTO_BUFFER form = {0};
+    AUTO_REST response = {0};
+    buffer_append_string(&form, head);
+    nested_step(&form, 0);
+    pad(&form, size - strlen(tail));
+    buffer_append_string(&form, tail);
+    (void)snprintf(url, sizeof url, "http://%s%s", sizes.gateway.address, session_path(&sizes, "steps"));
+    const RestRequest request = {
+        .method = "POST",
+        .url = url,
+        .content_type = "multipart/form-data; boundary=b",
+        .body = buffer_slice(&form),
+    };
+    rest_send(&request, &response);
+    return response.status;
+}
+
+static void
+limit_step_body_bytes(void **state)
+{
+    (void)state;
+    const uint64_t size = shown(&sizes, "step_body_bytes");
+    pairs_create(&sizes, 1);
+    assert_int_equal(send_form(size), 200);
+    assert_int_equal(send_form(size + 1), 413);
+}
+
 static void
 limit_graph_body_bytes(void **state)
 {
@@ -636,6 +670,7 @@ limit_connections_per_address(void **state)
     X(graph_nodes)                                                                                           \
     X(tensor_rank)                                                                                           \
     X(blob_bytes)                                                                                            \
+    X(step_body_bytes)                                                                                       \
     X(step_feeds)                                                                                            \
     X(step_fetches)                                                                                          \
     X(session_slots)                                                                                         \
@@ -683,7 +718,8 @@ every_limit_is_shown_and_has_a_test(void **state)
 
 static const char *const small_sizes[] = {"--limit",
     "header_bytes=1000,uri_bytes=400,json_depth=8,json_body_bytes=2000,graph_body_bytes=3000,"
-    "inflated_ratio=10,graph_nodes=12,step_feeds=5,step_fetches=4,session_slots=3,name_bytes=20,page_size=3,"
+    "step_body_bytes=1500,inflated_ratio=10,graph_nodes=12,step_feeds=5,step_fetches=4,session_slots=3,name_"
+    "bytes=20,page_size=3,"
     "step_timeout_ms=9000,idempotency_key_bytes=40",
     NULL};
 static const char *const short_times[] = {"--limit",
