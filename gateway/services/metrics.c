@@ -39,7 +39,7 @@ static const char *const classes[CLASS_COUNT] = {"gone", "1xx", "2xx", "3xx", "4
 static const int64_t request_bounds_us[] = {
     250, 500, 1000, 2500, 5000, 10000, 25000, 50000, 100000, 250000, 1000000, 10000000};
 
-METRIC_DEFINE(metric_requests, OPERATIONS_MAX *CLASS_COUNT, .name = "sluice_requests_total",
+METRIC_DEFINE(metric_requests, (size_t)OPERATIONS_MAX *CLASS_COUNT, .name = "sluice_requests_total",
     .kind = METRIC_COUNTER,
     .help = "Requests answered, by operation and class of status; gone: the client left before.",
     .labels = {{.name = "operation", .value_count = OPERATIONS_MAX, .value_at = operation_name},
@@ -93,7 +93,11 @@ static PlanCacheStats
 plan_stats(void)
 {
     const Gateway *const gateway = watched_gateway();
-    return gateway == NULL ? (PlanCacheStats){0} : plan_cache_stats(gateway->plans);
+    PlanCacheStats stats = {0};
+    if (gateway != NULL) {
+        stats = plan_cache_stats(gateway->plans);
+    }
+    return stats;
 }
 
 static int64_t

@@ -54,14 +54,15 @@ typedef struct Metric {
 
 /* `series_count` is the product of the labels' value counts, 1 without labels. */
 #define METRIC_STRIDE(cell_count)                                                                            \
-    (((cell_count) + METRIC_CELLS_A_LINE - 1) / METRIC_CELLS_A_LINE * METRIC_CELLS_A_LINE)
+    (((size_t)(cell_count) + METRIC_CELLS_A_LINE - 1) / METRIC_CELLS_A_LINE * METRIC_CELLS_A_LINE)
 #define METRIC_DEFINE(variable, series_count, ...)                                                           \
-    static alignas(MEMORY_CACHE_LINE) int64_t variable##_cells[METRIC_SHARDS * METRIC_STRIDE(series_count)]; \
+    static alignas(MEMORY_CACHE_LINE)                                                                        \
+        int64_t variable##_cells[(size_t)METRIC_SHARDS * METRIC_STRIDE(series_count)];                       \
     const Metric variable = {.cells = variable##_cells, .stride = METRIC_STRIDE(series_count), __VA_ARGS__}
 
 /* One series of a histogram holds a count for each bound, one for what is above, and the sum. */
 #define METRIC_HISTOGRAM_DEFINE(variable, series_count, bounds_, ...)                                        \
-    METRIC_DEFINE(variable, (series_count) * (COUNT_OF(bounds_) + 2), .kind = METRIC_HISTOGRAM,              \
+    METRIC_DEFINE(variable, (size_t)(series_count) * (COUNT_OF(bounds_) + 2), .kind = METRIC_HISTOGRAM,      \
         .bounds = (bounds_), .bound_count = COUNT_OF(bounds_), __VA_ARGS__)
 
 typedef struct MetricTable {
