@@ -9,7 +9,7 @@
 #include "gateway/cli/screen.h"
 #include "gateway/cli/settings.h"
 
-static const char USER_AGENT[] = "sluice";
+static const char user_agent[] = "sluice";
 
 Status
 cli_fail(Cli *cli, ExitCode exit_code, Status status)
@@ -104,7 +104,7 @@ static Status
 run_command(Cli *cli)
 {
     const HttpClientOptions options = {
-        .user_agent = USER_AGENT,
+        .user_agent = user_agent,
         .certificates = config_string(cli->config, "certificates"),
     };
     TRY(flags_check(cli));

@@ -4,9 +4,9 @@
 #include "shared/base/text.h"
 #include "shared/json/scanner.h"
 
-static const size_t FEED_FILE_SIZE_MAX = (size_t)2 << 30;
+static const size_t feed_file_size_max = (size_t)2 << 30;
 
-static const char EXPECTED[] =
+static const char expected_forms[] =
     "expected NAME=VALUE, NAME=@FILE.npy, NAME=@FILE.json or NAME=@FILE:DTYPE:SHAPE";
 
 /* --- Parsing -------------------------------------------------------------------------------------------- */
@@ -100,7 +100,7 @@ file_parse(Call *call, Feed *feed, Slice text)
         TRY(raw_parse(call, feed, dtype, shape));
     } else {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "feed '%.*s' does not tell what '%.*s' holds: %s",
-            SLICE_PRINT(feed->name), SLICE_PRINT(text), EXPECTED);
+            SLICE_PRINT(feed->name), SLICE_PRINT(text), expected_forms);
     }
     feed->path = text_copy(call->arena, path);
     return feed->path == NULL ? call_fail_memory(call, "a feed") : STATUS_OK;
@@ -112,7 +112,8 @@ feed_parse(Call *call, Slice text, Feed *ret_feed)
     const size_t equals = slice_find(text, '=');
     Feed feed = {.name = slice_part(text, 0, equals)};
     if (equals == 0 || equals == text.size) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "'%.*s' is no feed: %s", SLICE_PRINT(text), EXPECTED);
+        return call_fail(
+            call, STATUS_INVALID_ARGUMENT, "'%.*s' is no feed: %s", SLICE_PRINT(text), expected_forms);
     }
     const Slice value = slice_part(text, equals + 1, text.size);
     if (value.size > 0 && value.data[0] == '@') {
@@ -186,7 +187,7 @@ feed_write(Call *call, const Feed *feed, JsonWriter *writer)
         return STATUS_OK;
     }
     AUTO_BUFFER content = {0};
-    if (local_file_read(call, feed->path, FEED_FILE_SIZE_MAX, &content) != STATUS_OK) {
+    if (local_file_read(call, feed->path, feed_file_size_max, &content) != STATUS_OK) {
         return call_wrap(call, "feed '%.*s'", SLICE_PRINT(feed->name));
     }
     const Slice bytes = buffer_slice(&content);

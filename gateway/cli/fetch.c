@@ -8,7 +8,7 @@
 #include "shared/tensor/npy.h"
 #include "shared/tensor/tensor_json.h"
 
-static const size_t FETCH_SIZE_MAX = (size_t)4 << 30;
+static const size_t fetch_size_max = (size_t)4 << 30;
 
 Status
 fetch_parse(Call *call, Slice text, Fetch *ret_fetch)
@@ -52,7 +52,7 @@ fetch_save(Call *call, const Fetch *fetch, Slice json)
     AUTO_TENSOR tensor = {0};
     Slice ref = {0};
     json_scan_begin(&scanner, json, JSON_DEPTH_MAX);
-    const TensorJsonOptions options = {.byte_size_max = FETCH_SIZE_MAX};
+    const TensorJsonOptions options = {.byte_size_max = fetch_size_max};
     Status status = tensor_json_read(call, &scanner, options, &tensor, &ref);
     if (status == STATUS_OK) {
         status = tensor_save(call, fetch->path, &tensor);

@@ -13,7 +13,7 @@ static Call program_call;
 static void
 on_interrupt(int number)
 {
-    call_cancel(&program_call);
+    call_cancel(&program_call); /* one atomic store */ // NOLINT(bugprone-signal-handler)
     (void)signal(number, SIG_DFL);
 }
 

@@ -8,9 +8,9 @@
 #include "gateway/cli/screen.h"
 #include "shared/base/clock.h"
 
-static const uint64_t FIRST_MS = 300;
-static const uint64_t INTERVAL_MS = 100;
-static const char CLEAR_LINE[] = "\r\033[K";
+static const uint64_t first_ms = 300;
+static const uint64_t interval_ms = 100;
+static const char clear_line[] = "\r\033[K";
 
 static bool
 is_terminal(void)
@@ -33,7 +33,8 @@ append_bar(Buffer *line, uint64_t done, uint64_t total)
     const int filled = (int)(share * WIDTH);
     buffer_append_string(line, " [");
     for (int index = 0; index < WIDTH; index++) {
-        buffer_append_byte(line, index < filled ? '=' : index == filled ? '>' : ' ');
+        const char *const mark = index < filled ? "=" : index == filled ? ">" : " ";
+        buffer_append_string(line, mark);
     }
     buffer_append_format(line, "] %3d%%  ", (int)(share * PERCENT));
     screen_append_bytes(line, done);
@@ -52,7 +53,7 @@ progress_write(const Progress *progress, const HttpClientProgress *transferred, 
     } else if (transferred->received > 0 && transferred->received < transferred->receive_total) {
         append_bar(line, transferred->received, transferred->receive_total);
     } else {
-        const uint64_t turn = elapsed_ns / (INTERVAL_MS * CLOCK_NS_PER_MS);
+        const uint64_t turn = elapsed_ns / (interval_ms * CLOCK_NS_PER_MS);
         buffer_append_format(line, ": waiting %c ", wheel[turn % (sizeof wheel - 1)]);
         screen_append_duration(line, elapsed_ns / CLOCK_NS_PER_US);
     }
@@ -63,21 +64,21 @@ progress_show(void *context, const HttpClientProgress *transferred)
 {
     Progress *const progress = context;
     const uint64_t now_ns = clock_monotonic_ns();
-    const uint64_t due_ns = progress->drawn_ns == 0 ? progress->begin_ns + FIRST_MS * CLOCK_NS_PER_MS
-                                                    : progress->drawn_ns + INTERVAL_MS * CLOCK_NS_PER_MS;
+    const uint64_t due_ns = progress->drawn_ns == 0 ? progress->begin_ns + first_ms * CLOCK_NS_PER_MS
+                                                    : progress->drawn_ns + interval_ms * CLOCK_NS_PER_MS;
     if (progress->label == NULL || now_ns < due_ns) {
         return;
     }
     AUTO_BUFFER line = {0};
     progress_write(progress, transferred, now_ns, &line);
     progress->drawn_ns = now_ns;
-    (void)fprintf(stderr, "%s%.*s", CLEAR_LINE, SLICE_PRINT(buffer_slice(&line)));
+    (void)fprintf(stderr, "%s%.*s", clear_line, SLICE_PRINT(buffer_slice(&line)));
 }
 
 void
 progress_end(const Progress *progress)
 {
     if (progress->drawn_ns != 0) {
-        (void)fputs(CLEAR_LINE, stderr);
+        (void)fputs(clear_line, stderr);
     }
 }

@@ -11,7 +11,8 @@ screen_append(Buffer *text, Slice foreign)
     enum { SPACE = 0x20, DELETE = 0x7f };
     for (size_t index = 0; index < foreign.size; index++) {
         const unsigned char byte = (unsigned char)foreign.data[index];
-        buffer_append_byte(text, byte < SPACE || byte == DELETE ? '?' : (char)byte);
+        const bool is_control = byte < SPACE || byte == DELETE;
+        buffer_append(text, is_control ? "?" : &foreign.data[index], 1);
     }
 }
 

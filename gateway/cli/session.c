@@ -6,7 +6,7 @@
 #include "gateway/cli/list.h"
 #include "shared/json/writer.h"
 
-const char SESSIONS_PATH[] = "/api/v1/sessions?page_size=1000";
+const char sessions_path[] = "/api/v1/sessions?page_size=1000";
 
 /* --- Finding one ---------------------------------------------------------------------------------------- */
 
@@ -42,7 +42,7 @@ static Status
 search_page(Cli *cli, Search *search, Buffer *token)
 {
     AUTO_REPLY reply = {0};
-    TRY(list_page(cli, SESSIONS_PATH, token, &reply));
+    TRY(list_page(cli, sessions_path, token, &reply));
     return reply_each(cli->call, buffer_slice(&reply.body), "sessions", search_item, search);
 }
 

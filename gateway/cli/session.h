@@ -12,7 +12,7 @@ MUST_USE Status session_resolve(Cli *cli, bool may_make, char ret_id[ID_TEXT_SIZ
 /* The session of this id or name; NOT_FOUND when there is none. */
 MUST_USE Status session_find(Cli *cli, const char *session, char ret_id[ID_TEXT_SIZE]);
 
-extern const char SESSIONS_PATH[]; /* of the list */
+extern const char sessions_path[]; /* of the list */
 
 /* POST /api/v1/sessions. `options` is JSON. The reply is the caller's to free. */
 MUST_USE Status session_make(Cli *cli, const char *name, const char *options, HttpClientResponse *ret_reply);

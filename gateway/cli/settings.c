@@ -1,6 +1,6 @@
 #include "gateway/cli/settings.h"
 
-static const int64_t STEP_TIMEOUT_MAX_MS = INT64_C(24) * 3600 * 1000;
+static const int64_t step_timeout_max_ms = INT64_C(24) * 3600 * 1000;
 
 static const SettingDefinition definitions[] = {
     {.name = "url",
@@ -36,7 +36,7 @@ static const SettingDefinition definitions[] = {
     {.name = "timeout",
         .type = SETTING_DURATION,
         .minimum = 1,
-        .maximum = STEP_TIMEOUT_MAX_MS,
+        .maximum = step_timeout_max_ms,
         .meaning = "how long it may take"},
     {.name = "async",
         .type = SETTING_BOOLEAN,

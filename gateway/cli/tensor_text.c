@@ -76,6 +76,18 @@ separator_print(const Printer *printer, int axis)
     }
 }
 
+/* What stands before the element or row at `index`. */
+static void
+lead_print(const Printer *printer, int axis, int64_t index, bool is_left_out)
+{
+    if (index > 0 && (!is_left_out || index == EDGE)) {
+        separator_print(printer, axis);
+    }
+    if (is_left_out && index == EDGE) {
+        buffer_append_string(printer->text, "...");
+    }
+}
+
 /* The part of the tensor below one index of each axis before `axis`; as deep as the rank. */
 static void
 axis_print(Printer *printer, int axis, bool is_shown)
@@ -85,17 +97,14 @@ axis_print(Printer *printer, int axis, bool is_shown)
         return;
     }
     const int64_t size = printer->shape.dims[axis];
-    const bool is_cut = printer->is_cut && size > 2 * EDGE;
+    const bool is_cut = printer->is_cut && size > EDGE + EDGE;
     buffer_append_string(printer->text, is_shown ? "[" : "");
     for (int64_t index = 0; index < size && !printer->lacks_elements; index++) {
-        const bool is_inside = is_cut && index >= EDGE && index < size - EDGE;
-        if (is_shown && index > 0 && (!is_inside || index == EDGE)) {
-            separator_print(printer, axis);
+        const bool is_left_out = is_cut && index >= EDGE && index < size - EDGE;
+        if (is_shown) {
+            lead_print(printer, axis, index, is_left_out);
         }
-        if (is_shown && is_inside && index == EDGE) {
-            buffer_append_string(printer->text, "...");
-        }
-        axis_print(printer, axis + 1, is_shown && !is_inside);
+        axis_print(printer, axis + 1, is_shown && !is_left_out);
     }
     buffer_append_string(printer->text, is_shown ? "]" : "");
 }

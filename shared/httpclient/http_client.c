@@ -289,7 +289,8 @@ origin_of(const char *url)
 static Status
 transfer_fail(const Transfer *transfer, CURLcode code)
 {
-    const bool was_connected = bytes_of(transfer, CURLINFO_CONNECT_TIME_T) > 0;
+    /* Not the time of connecting, which is 0 for a connection that was kept. */
+    const bool was_connected = bytes_of(transfer, CURLINFO_PRETRANSFER_TIME_T) > 0;
     const CurlMeaning meaning = curl_meaning(code, was_connected);
     const Slice origin = origin_of(transfer->request->url);
     long number = 0;

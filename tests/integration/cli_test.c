@@ -11,7 +11,8 @@
 
 enum { OUTPUT_SIZE = 64 * 1024, PATH_SIZE = 64 };
 
-/* A cluster, a folder for files, and what the last run of the program gave. */
+/* A cluster for all tests, a folder for files, and what the last run of the program gave. Tests that hold up
+ * or end a part of the cluster stand last. */
 typedef struct Fixture {
     Cluster cluster;
     char url[PATH_SIZE * 2];
@@ -49,6 +50,16 @@ set_up(void **state)
     return mkdtemp(fixture->folder) == NULL ? -1 : 0;
 }
 
+static void
+signal_workers(const Fixture *fixture, int number)
+{
+    for (int index = 0; index < CLUSTER_WORKER_MAX; index++) {
+        if (fixture->cluster.workers[index].pid > 0) {
+            assert_int_equal(kill(fixture->cluster.workers[index].pid, number), 0);
+        }
+    }
+}
+
 static int
 tear_down(void **state)
 {
@@ -60,6 +71,7 @@ tear_down(void **state)
         (void)unlink(path);
     }
     (void)rmdir(fixture->folder);
+    signal_workers(fixture, SIGCONT); /* a test that failed left them stopped: they would not end */
     cluster_stop(&fixture->cluster);
     arena_free(fixture->call.arena);
     memory_free(fixture);
@@ -226,16 +238,6 @@ scripts_get_the_json_of_the_api(void **state)
     assert_holds(fixture->error, "'nope'");
 }
 
-static void
-signal_workers(const Fixture *fixture, int number)
-{
-    for (int index = 0; index < CLUSTER_WORKER_MAX; index++) {
-        if (fixture->cluster.workers[index].pid > 0) {
-            assert_int_equal(kill(fixture->cluster.workers[index].pid, number), 0);
-        }
-    }
-}
-
 /* The id that the last command printed. */
 static void
 take_id(const Fixture *fixture, char ret_id[PATH_SIZE])
@@ -356,13 +358,13 @@ a_step_that_fails_gives_4_and_leaves_no_file(void **state)
 {
     Fixture *const fixture = *state;
     push_affine(fixture);
-    assert_exit(4, fixture, "run", "--feed", "x=[[1,2,3]]", "--fetch", "y=%/y.npy");
+    assert_exit(4, fixture, "run", "--feed", "x=[[1,2,3]]", "--fetch", "y=%/none.npy");
     assert_holds(fixture->error, "node 'xw'");
-    assert_exit(1, fixture, "run", "--feed", "x=[[1,2]]", "--fetch", "nope=%/y.npy");
+    assert_exit(1, fixture, "run", "--feed", "x=[[1,2]]", "--fetch", "nope=%/none.npy");
     char path[PATH_SIZE * 2];
-    (void)snprintf(path, sizeof path, "%s/y.npy", fixture->folder);
+    (void)snprintf(path, sizeof path, "%s/none.npy", fixture->folder);
     assert_int_equal(access(path, F_OK), -1);
-    (void)snprintf(path, sizeof path, "%s/y.npy.part", fixture->folder);
+    (void)snprintf(path, sizeof path, "%s/none.npy.part", fixture->folder);
     assert_int_equal(access(path, F_OK), -1);
 }
 
@@ -410,6 +412,7 @@ a_gateway_that_is_not_there_gives_3(void **state)
     (void)process_stop(&fixture->cluster.gateway, SIGTERM);
     assert_exit(3, fixture, "devices");
     assert_holds(fixture->error, "cannot be reached: Connection refused\n");
+    assert_true(cluster_restart_gateway(&fixture->cluster));
 }
 
 static void
@@ -469,28 +472,26 @@ a_key_is_read_from_its_file(void **state)
     assert_exit(0, fixture, "devices", "--key-file", "%/x.raw");
 }
 
-#define CLI_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        CLI_TEST(a_pushed_graph_runs_with_a_feed_in_json),
-        CLI_TEST(files_are_fed_and_fetched_bit_by_bit),
-        CLI_TEST(scripts_get_the_json_of_the_api),
-        CLI_TEST(a_queued_step_is_awaited_and_leaves_its_outputs),
-        CLI_TEST(a_queued_step_that_fails_gives_4_when_it_is_awaited),
-        CLI_TEST(a_step_is_cancelled),
-        CLI_TEST(the_pool_is_shown_as_tables),
-        CLI_TEST(sessions_are_named),
-        CLI_TEST(a_wrong_graph_is_explained_on_one_line),
-        CLI_TEST(a_step_that_fails_gives_4_and_leaves_no_file),
-        CLI_TEST(a_step_that_takes_too_long_gives_5),
-        CLI_TEST(an_interrupted_run_gives_130),
-        CLI_TEST(a_gateway_that_is_not_there_gives_3),
-        CLI_TEST(a_wrong_command_line_gives_2),
-        CLI_TEST(help_names_commands_settings_and_exit_codes),
-        CLI_TEST(a_key_is_read_from_its_file),
+        cmocka_unit_test(a_pushed_graph_runs_with_a_feed_in_json),
+        cmocka_unit_test(files_are_fed_and_fetched_bit_by_bit),
+        cmocka_unit_test(scripts_get_the_json_of_the_api),
+        cmocka_unit_test(a_queued_step_is_awaited_and_leaves_its_outputs),
+        cmocka_unit_test(a_queued_step_that_fails_gives_4_when_it_is_awaited),
+        cmocka_unit_test(the_pool_is_shown_as_tables),
+        cmocka_unit_test(sessions_are_named),
+        cmocka_unit_test(a_wrong_graph_is_explained_on_one_line),
+        cmocka_unit_test(a_step_that_fails_gives_4_and_leaves_no_file),
+        cmocka_unit_test(a_wrong_command_line_gives_2),
+        cmocka_unit_test(help_names_commands_settings_and_exit_codes),
+        cmocka_unit_test(a_step_that_takes_too_long_gives_5),
+        cmocka_unit_test(an_interrupted_run_gives_130),
+        cmocka_unit_test(a_step_is_cancelled),
+        cmocka_unit_test(a_gateway_that_is_not_there_gives_3),
+        cmocka_unit_test(a_key_is_read_from_its_file),
     };
-    return cmocka_run_group_tests_name("cli", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("cli", tests, set_up, tear_down);
 }

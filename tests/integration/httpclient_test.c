@@ -387,6 +387,10 @@ a_request_waits_no_longer_than_its_times(void **state)
     assert_status(
         &fixture->call, STATUS_DEADLINE_EXCEEDED, ask(fixture, usual, "/wait", (HttpClientRequest){0}));
     const uint64_t elapsed_ms = (clock_monotonic_ns() - begin_ns) / CLOCK_NS_PER_MS;
+    fixture->call.deadline_ns = 0;
+    assert_answer(fixture, usual, "/zeros?size=1&status=200", (HttpClientRequest){0});
+    assert_status(&fixture->call, STATUS_DEADLINE_EXCEEDED, /* on the connection that was kept */
+        ask(fixture, usual, "/wait", (HttpClientRequest){.timeout_ms = 5}));
     assert_true(elapsed_ms >= 400 && elapsed_ms < 2000);
 }
 

@@ -31,19 +31,18 @@ has_extension(const GraphFormat *format, Slice path)
     return false;
 }
 
-static Status
-format_find(Cli *cli, const char *path, const GraphFormat **ret_format)
+/* NULL when neither --format nor the name tells. */
+static const GraphFormat *
+format_find(const Cli *cli, const char *path)
 {
     const char *const name = config_string(cli->config, "format");
     for (size_t index = 0; index < COUNT_OF(formats); index++) {
         const GraphFormat *const format = &formats[index];
         if (name == NULL ? has_extension(format, slice_from_string(path)) : strcmp(name, format->name) == 0) {
-            *ret_format = format;
-            return STATUS_OK;
+            return format;
         }
     }
-    return cli_usage(
-        cli, "the name '%s' does not tell the graph's format: add --format json|graphdef|onnx", path);
+    return NULL;
 }
 
 static Status
@@ -67,10 +66,13 @@ static Status
 run(Cli *cli)
 {
     const char *const path = cli_argument(cli, 0);
-    const GraphFormat *format = NULL;
+    const GraphFormat *const format = format_find(cli, path);
     char session[ID_TEXT_SIZE];
     AUTO_REPLY reply = {0};
-    TRY(format_find(cli, path, &format));
+    if (format == NULL) {
+        return cli_usage(
+            cli, "the name '%s' does not tell the graph's format: add --format json|graphdef|onnx", path);
+    }
     TRY(session_resolve(cli, true, session));
     TRY(push(cli, session, path, format->media_type, &reply));
     return graph_show(cli, buffer_slice(&reply.body));

@@ -14,8 +14,8 @@
 enum { HTTP_ACCEPTED = 202 };
 
 /* A step may take a day; the reply has a moment to come after it. */
-static const uint64_t TIMEOUT_GRACE_MS = 10000;
-static const uint64_t TIMEOUT_MAX_MS = UINT64_C(24) * 3600 * 1000;
+static const uint64_t timeout_grace_ms = 10000;
+static const uint64_t timeout_max_ms = UINT64_C(24) * 3600 * 1000;
 
 /* --- The request ---------------------------------------------------------------------------------------- */
 
@@ -109,7 +109,7 @@ send(Cli *cli, const char *session, const Buffer *body, const char *save_path, H
                    : save_path != NULL                  ? npy_headers
                                                         : NULL,
         .save_path = save_path,
-        .timeout_ms = (timeout_ms == 0 ? TIMEOUT_MAX_MS : (uint64_t)timeout_ms) + TIMEOUT_GRACE_MS,
+        .timeout_ms = (timeout_ms == 0 ? timeout_max_ms : (uint64_t)timeout_ms) + timeout_grace_ms,
         .label = "the step",
     };
     return api_send(cli, &request, ret_reply);

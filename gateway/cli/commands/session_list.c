@@ -30,7 +30,7 @@ static Status
 run(Cli *cli)
 {
     static const char *const titles[] = {"SESSION", "CREATED", "NAME"};
-    const List list = {.path = SESSIONS_PATH,
+    const List list = {.path = sessions_path,
         .member = "sessions",
         .titles = titles,
         .column_count = COUNT_OF(titles),

@@ -8,29 +8,37 @@
 #include "gateway/cli/step.h"
 #include "shared/base/clock.h"
 
-static const uint64_t PAUSE_FIRST_MS = 50;
-static const uint64_t PAUSE_MAX_MS = 1000;
-static const uint64_t TICK_MS = 50;
+static const uint64_t pause_first_ms = 50;
+static const uint64_t pause_max_ms = 1000;
+static const uint64_t tick_ms = 50;
+
+/* What ended the waiting, in words that say what becomes of the step. */
+static Status
+watch_fail(Cli *cli, Status status)
+{
+    const bool is_late =
+        status == STATUS_DEADLINE_EXCEEDED && call_time_left_ns(cli->call, clock_monotonic_ns()) == 0;
+    if (is_late) {
+        return cli_fail(
+            cli, EXIT_TIMED_OUT, call_fail(cli->call, status, "the step has not ended in time; it goes on"));
+    }
+    if (status == STATUS_CANCELLED) {
+        return cli_fail(cli, EXIT_INTERRUPTED, call_fail(cli->call, status, "interrupted; the step goes on"));
+    }
+    return status;
+}
 
 /* Sleeps while the clock on the terminal turns; ends early when interrupted or out of time. */
 static Status
-pause_ms(Cli *cli, Progress *progress, uint64_t duration_ms)
+pause_ms(Call *call, Progress *progress, uint64_t duration_ms)
 {
     static const HttpClientProgress nothing = {0};
     const uint64_t end_ns = clock_monotonic_ns() + duration_ms * CLOCK_NS_PER_MS;
-    for (uint64_t now_ns = clock_monotonic_ns(); now_ns < end_ns; now_ns = clock_monotonic_ns()) {
-        const struct timespec tick = {.tv_nsec = (long)(TICK_MS * CLOCK_NS_PER_MS)};
+    while (clock_monotonic_ns() < end_ns) {
+        const struct timespec tick = {.tv_nsec = (long)(tick_ms * CLOCK_NS_PER_MS)};
         (void)nanosleep(&tick, NULL);
         progress_show(progress, &nothing);
-        const Status status = call_check(cli->call, clock_monotonic_ns());
-        if (status == STATUS_CANCELLED) {
-            return cli_fail(
-                cli, EXIT_INTERRUPTED, call_fail(cli->call, status, "interrupted; the step goes on"));
-        }
-        if (status != STATUS_OK) {
-            return cli_fail(cli, EXIT_TIMED_OUT,
-                call_fail(cli->call, status, "the step has not ended in time; it goes on"));
-        }
+        TRY(call_check(call, clock_monotonic_ns()));
     }
     return STATUS_OK;
 }
@@ -39,14 +47,14 @@ pause_ms(Cli *cli, Progress *progress, uint64_t duration_ms)
 static Status
 await_end(Cli *cli, const char *path, Progress *progress, HttpClientResponse *reply, Step *step)
 {
-    for (uint64_t wait_ms = PAUSE_FIRST_MS;; wait_ms = wait_ms < PAUSE_MAX_MS ? wait_ms * 2 : PAUSE_MAX_MS) {
+    for (uint64_t wait_ms = pause_first_ms;; wait_ms = wait_ms < pause_max_ms ? wait_ms * 2 : pause_max_ms) {
         http_client_response_done(reply);
         TRY(api_get(cli, path, reply));
         TRY(step_read(cli->call, buffer_slice(&reply->body), step));
         if (step_has_ended(step)) {
             return STATUS_OK;
         }
-        TRY(pause_ms(cli, progress, wait_ms));
+        TRY(pause_ms(cli->call, progress, wait_ms));
     }
 }
 
@@ -64,7 +72,9 @@ run(Cli *cli)
     Progress progress = progress_begin(cli_argument(cli, 0));
     const Status status = await_end(cli, path, &progress, &reply, &step);
     progress_end(&progress);
-    TRY(status);
+    if (status != STATUS_OK) {
+        return watch_fail(cli, status);
+    }
     TRY(step_show(cli, buffer_slice(&reply.body), &step));
     return step_check(cli, &step);
 }
