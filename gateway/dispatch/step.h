@@ -69,8 +69,8 @@ MUST_USE StepRun *step_start(
     Dispatcher *dispatcher, const StepRequest *request, const StepEvents *events, void *context);
 
 /* Outputs come more slowly until resumed: the workers' connections take no more than their windows. */
-void step_pause(StepRun *run);
-void step_resume(StepRun *run);
+void step_pause(StepRun *step);
+void step_resume(StepRun *step);
 
 /* Stops the work on every worker; on_done(CANCELLED) follows within this turn. */
 void step_cancel(StepRun *step);
