@@ -15,6 +15,7 @@
 #include "shared/base/memory.h"
 #include "shared/h2/connection.h"
 #include "shared/net/socket.h"
+#include "shared/upstream/tensor_stream.h"
 
 enum {
     BODY_SIZE_MAX = 1 << 20,
@@ -343,38 +344,20 @@ upstream_write_copy(UpstreamCall *call, Slice data)
     }
 }
 
-static void
-release_buffer(void *owner)
-{
-    tensor_buffer_unref(owner);
-}
-
 void
 upstream_write_buffer(UpstreamCall *call, Slice data, TensorBuffer *buffer)
 {
     if (call->stream != NULL) {
-        (void)h2_stream_write(call->stream, data, release_buffer, tensor_buffer_ref(buffer));
+        stream_write_buffer(call->stream, data, buffer);
     }
 }
 
 void
 upstream_write_tensor(UpstreamCall *call, Slice name, const Tensor *tensor)
 {
-    /* Below this a copy beside the frame's head is cheaper than an entry of its own in the write vector. */
-    enum { COPY_SIZE_MAX = 4096 };
-    AUTO_BUFFER head = {0};
-    frame_write_tensor_head(&head, name, tensor);
-    const Slice payload = frame_tensor_payload(tensor);
-    const Slice padding = slice_of("\0\0\0\0\0\0\0", frame_padding(payload.size));
-    if (payload.size <= COPY_SIZE_MAX) {
-        buffer_append_slice(&head, payload);
-        buffer_append_slice(&head, padding);
-        upstream_write_copy(call, buffer_slice(&head));
-        return;
+    if (call->stream != NULL) {
+        stream_write_tensor(call->stream, name, tensor);
     }
-    upstream_write_copy(call, buffer_slice(&head));
-    upstream_write_buffer(call, payload, tensor->buffer);
-    upstream_write_copy(call, padding);
 }
 
 void

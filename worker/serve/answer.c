@@ -1,3 +1,4 @@
+#include "shared/upstream/tensor_stream.h"
 #include "worker/serve/server.h"
 
 static void
@@ -54,33 +55,12 @@ worker_frames_write(WorkerRequest *request, Slice bytes)
     }
 }
 
-static void
-release_buffer(void *owner)
-{
-    tensor_buffer_unref(owner);
-}
-
 void
 worker_frames_tensor(WorkerRequest *request, Slice name, const Tensor *tensor)
 {
-    /* Below this a copy beside the frame's head is cheaper than an entry of its own in the write vector. */
-    enum { COPY_SIZE_MAX = 4096 };
-    if (request->stream == NULL) {
-        return;
+    if (request->stream != NULL) {
+        stream_write_tensor(request->stream, name, tensor);
     }
-    AUTO_BUFFER head = {0};
-    frame_write_tensor_head(&head, name, tensor);
-    const Slice payload = frame_tensor_payload(tensor);
-    const Slice padding = slice_of("\0\0\0\0\0\0\0", frame_padding(payload.size));
-    if (payload.size <= COPY_SIZE_MAX) {
-        buffer_append_slice(&head, payload);
-        buffer_append_slice(&head, padding);
-        worker_frames_write(request, buffer_slice(&head));
-        return;
-    }
-    worker_frames_write(request, buffer_slice(&head));
-    (void)h2_stream_write(request->stream, payload, release_buffer, tensor_buffer_ref(tensor->buffer));
-    worker_frames_write(request, padding);
 }
 
 void

@@ -1,0 +1,1 @@
+$(call module,shared/program,shared/base shared/config shared/telemetry)

@@ -1,0 +1,139 @@
+#include "shared/program/program.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shared/telemetry/log.h"
+
+enum { ARENA_SIZE_MAX = 16 << 20 };
+
+/* Outlives every frame: the thread that waits for signals ends with the process. */
+typedef struct Stopper {
+    ProgramServer server;
+    sigset_t signals;
+    pthread_mutex_t lock; /* held while the server is told */
+} Stopper;
+
+static Stopper stopper = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void
+block_signals(void)
+{
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)sigemptyset(&stopper.signals);
+    (void)sigaddset(&stopper.signals, SIGTERM);
+    (void)sigaddset(&stopper.signals, SIGINT);
+    (void)pthread_sigmask(SIG_BLOCK, &stopper.signals, NULL);
+}
+
+static void *
+wait_for_signals(void *context)
+{
+    int number = 0;
+    (void)context;
+    (void)sigwait(&stopper.signals, &number);
+    (void)pthread_mutex_lock(&stopper.lock);
+    stopper.server.stop(stopper.server.context, stopper.server.grace_ms);
+    (void)pthread_mutex_unlock(&stopper.lock);
+    (void)sigwait(&stopper.signals, &number);
+    _exit(128 + number);
+}
+
+Status
+program_serve(Call *call, const ProgramServer *server)
+{
+    pthread_t thread;
+    stopper.server = *server;
+    if (pthread_create(&thread, NULL, wait_for_signals, NULL) != 0) {
+        return call_fail(call, STATUS_UNAVAILABLE, "no thread could be started");
+    }
+    (void)pthread_detach(thread);
+    (void)printf("listening on %s\n", server->address);
+    (void)fflush(stdout);
+    server->run(server->context);
+    /* run() may return before stop() has. */
+    (void)pthread_mutex_lock(&stopper.lock);
+    (void)pthread_mutex_unlock(&stopper.lock);
+    return STATUS_OK;
+}
+
+static Status
+print(const Buffer *text)
+{
+    (void)fwrite(text->data, 1, text->size, stdout);
+    return STATUS_OK;
+}
+
+static Status
+show_help(const Program *program)
+{
+    AUTO_BUFFER text = {0};
+    config_write_help(program->settings, &text);
+    return print(&text);
+}
+
+static Status
+show_config(const Config *config)
+{
+    AUTO_BUFFER text = {0};
+    config_write(config, &text);
+    return print(&text);
+}
+
+static Status
+fail_unknown(Call *call, const Program *program, const char *name)
+{
+    AUTO_BUFFER known = {0};
+    for (size_t index = 0; index < program->command_count; index++) {
+        buffer_append_format(&known, "'%s', ", program->commands[index].name);
+    }
+    return call_fail(call, STATUS_INVALID_ARGUMENT,
+        "'%s' is no command; without one the program serves, and there are: %.*s'config'", name,
+        (int)known.size, (const char *)known.data);
+}
+
+static Status
+run_command(Call *call, const Program *program, const Config *config, const char *name)
+{
+    for (size_t index = 0; index < program->command_count; index++) {
+        if (strcmp(program->commands[index].name, name) == 0) {
+            return program->commands[index].run(call, config);
+        }
+    }
+    return strcmp(name, "config") == 0 ? show_config(config) : fail_unknown(call, program, name);
+}
+
+static Status
+run(Call *call, const Program *program, int argc, char **argv)
+{
+    Config *config = NULL;
+    const ConfigInput input = {
+        .arguments = (const char *const *)argv + 1,
+        .argument_count = (size_t)argc - 1,
+        .environment = (const char *const *)environ,
+    };
+    TRY(config_load(call, program->settings, &input, &config));
+    if (config_wants_help(config)) {
+        return show_help(program);
+    }
+    const char *const name = config_word(config, 0);
+    return name == NULL ? program->serve(call, config) : run_command(call, program, config, name);
+}
+
+int
+program_main(const Program *program, int argc, char **argv)
+{
+    AUTO_ARENA arena = arena_new(ARENA_SIZE_MAX);
+    Call call = {.arena = arena};
+    log_init(program->name, LOG_INFO, STDERR_FILENO);
+    block_signals();
+    if (arena == NULL || run(&call, program, argc, argv) != STATUS_OK) {
+        (void)fprintf(stderr, "%s: %s\n", program->name, call.error.message);
+        return EXIT_FAILURE;
+    }
+    return EXIT_SUCCESS;
+}

@@ -1,0 +1,37 @@
+/* The frame of a long-running program: settings from the command line, the commands it has beside serving,
+ * and serving until SIGTERM or SIGINT. A second signal ends the process at once.
+ *
+ * Ownership: the Config a command gets lives until program_main() returns.
+ * Threads:   program_main() and program_serve() on the main thread; a server's stop() comes on a thread of
+ *            its own that waits for signals. All other threads inherit their being blocked.
+ * Errors:    a command that fails ends the program with its message on stderr and EXIT_FAILURE. */
+#pragma once
+
+#include "shared/config/config.h"
+
+typedef struct ProgramCommand {
+    const char *name;
+    Status (*run)(Call *call, const Config *config);
+} ProgramCommand;
+
+typedef struct Program {
+    const char *name; /* "sluice-worker" */
+    const ConfigTable *settings;
+    Status (*serve)(Call *call, const Config *config); /* without a command */
+    const ProgramCommand *commands;                    /* beside `config`, which every program has */
+    size_t command_count;
+} Program;
+
+int program_main(const Program *program, int argc, char **argv);
+
+typedef struct ProgramServer {
+    void *context;
+    const char *address;        /* that it listens on, for people and for who started it */
+    uint32_t grace_ms;          /* for what runs when a signal comes */
+    void (*run)(void *context); /* returns once stopped */
+    void (*stop)(void *context, uint32_t grace_ms);
+} ProgramServer;
+
+/* Says "listening on ADDRESS" on stdout and runs until stopped; stop() has returned then.
+ * UNAVAILABLE when no thread can be started. */
+MUST_USE Status program_serve(Call *call, const ProgramServer *server);

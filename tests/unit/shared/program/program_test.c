@@ -1,0 +1,116 @@
+#include "shared/program/program.h"
+
+#include <semaphore.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tests/support/cmocka_all.h"
+
+static const SettingDefinition definitions[] = {
+    {.name = "grace", .type = SETTING_DURATION, .default_value = "3s", .meaning = "how long a stop may take"},
+};
+static const ConfigTable settings = {definitions, COUNT_OF(definitions)};
+
+typedef struct Server {
+    sem_t stopped;
+    uint32_t grace_ms;
+} Server;
+
+static void
+run_until_stopped(void *context)
+{
+    Server *const server = context;
+    assert_int_equal(kill(getpid(), SIGTERM), 0);
+    while (sem_wait(&server->stopped) != 0) {}
+}
+
+static void
+stop(void *context, uint32_t grace_ms)
+{
+    Server *const server = context;
+    server->grace_ms = grace_ms;
+    (void)sem_post(&server->stopped);
+}
+
+static Server test_server;
+static int greeting_count;
+
+static Status
+serve(Call *call, const Config *config)
+{
+    const ProgramServer server = {
+        .context = &test_server,
+        .address = "127.0.0.1:1",
+        .grace_ms = (uint32_t)config_integer(config, "grace"),
+        .run = run_until_stopped,
+        .stop = stop,
+    };
+    assert_int_equal(sem_init(&test_server.stopped, 0, 0), 0);
+    return program_serve(call, &server);
+}
+
+static Status
+greet(Call *call, const Config *config)
+{
+    (void)config;
+    greeting_count++;
+    return greeting_count > 1 ? call_fail(call, STATUS_ABORTED, "greeted already") : STATUS_OK;
+}
+
+static int
+run_program(const char *argument, const char *value)
+{
+    static const ProgramCommand commands[] = {{"greet", greet}};
+    const Program program = {"test-program", &settings, serve, commands, COUNT_OF(commands)};
+    char *arguments[] = {
+        (char *)(uintptr_t)program.name, (char *)(uintptr_t)argument, (char *)(uintptr_t)value, NULL};
+    return program_main(&program, 1 + (argument != NULL) + (value != NULL), arguments);
+}
+
+static void
+a_signal_stops_the_server_with_its_grace(void **state)
+{
+    (void)state;
+    assert_int_equal(run_program("--grace", "250ms"), EXIT_SUCCESS);
+    assert_int_equal(test_server.grace_ms, 250);
+}
+
+static void
+a_command_runs_instead_of_serving_and_its_failure_is_the_programs(void **state)
+{
+    (void)state;
+    greeting_count = 0;
+    assert_int_equal(run_program("greet", NULL), EXIT_SUCCESS);
+    assert_int_equal(greeting_count, 1);
+    assert_int_equal(run_program("greet", NULL), EXIT_FAILURE);
+}
+
+static void
+what_the_program_does_not_know_is_a_failure(void **state)
+{
+    (void)state;
+    assert_int_equal(run_program("dance", NULL), EXIT_FAILURE);
+    assert_int_equal(run_program("--grave", "1s"), EXIT_FAILURE);
+}
+
+static void
+every_program_shows_its_settings_and_help(void **state)
+{
+    (void)state;
+    assert_int_equal(run_program("config", NULL), EXIT_SUCCESS);
+    assert_int_equal(run_program("--help", NULL), EXIT_SUCCESS);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_command_runs_instead_of_serving_and_its_failure_is_the_programs),
+        cmocka_unit_test(what_the_program_does_not_know_is_a_failure),
+        cmocka_unit_test(every_program_shows_its_settings_and_help),
+        /* Last: the thread that waits for signals stays. */
+        cmocka_unit_test(a_signal_stops_the_server_with_its_grace),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
