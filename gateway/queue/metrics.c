@@ -9,7 +9,16 @@ METRIC_DEFINE(metric_queue_claimed, 1, .name = "sluice_queue_claimed_total", .ki
 METRIC_DEFINE(metric_queue_active, 1, .name = "sluice_queue_active", .kind = METRIC_GAUGE,
     .help = "Queued steps that this gateway holds now.");
 
-static const Metric *const metrics[] = {
-    &metric_step_records, &metric_step_records_lost, &metric_queue_claimed, &metric_queue_active};
+static const char *const removed_kinds[] = {
+    [UPKEEP_IDEMPOTENCY_KEYS] = "idempotency_keys",
+    [UPKEEP_OUTPUTS] = "outputs",
+    [UPKEEP_BLOBS] = "blobs",
+};
+METRIC_DEFINE(metric_upkeep_removed, COUNT_OF(removed_kinds), .name = "sluice_upkeep_removed_total",
+    .kind = METRIC_COUNTER, .help = "What was over and has been removed from the database.",
+    .labels = {METRIC_LABEL("kind", removed_kinds)});
+
+static const Metric *const metrics[] = {&metric_step_records, &metric_step_records_lost,
+    &metric_queue_claimed, &metric_queue_active, &metric_upkeep_removed};
 
 const MetricTable queue_metrics = {.metrics = metrics, .count = COUNT_OF(metrics)};

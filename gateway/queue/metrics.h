@@ -8,4 +8,7 @@ extern const Metric metric_step_records_lost;
 extern const Metric metric_queue_claimed;
 extern const Metric metric_queue_active;
 
+enum UpkeepRemoved { UPKEEP_IDEMPOTENCY_KEYS, UPKEEP_OUTPUTS, UPKEEP_BLOBS };
+extern const Metric metric_upkeep_removed; /* by UpkeepRemoved */
+
 extern const MetricTable queue_metrics;

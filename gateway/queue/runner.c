@@ -1,4 +1,4 @@
-/* A turn of the thread: heartbeat, sweep and upkeep when they are due → claim as many steps as there is room
+/* A turn of the thread: heartbeat and sweep when they are due → claim as many steps as there is room
  * for → hand each on → wait for a waking, the next due time, or POLL_MS.
  *
  * Failures: PostgreSQL gone makes a turn do nothing; leases that ran out meanwhile are found lost at the next
@@ -12,7 +12,6 @@
 
 #include "gateway/queue/held_steps.h"
 #include "gateway/queue/metrics.h"
-#include "gateway/queue/upkeep.h"
 #include "gateway/store/listener.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
@@ -35,7 +34,6 @@ struct QueueRunner {
     uint64_t beat_ns; /* when due */
     uint64_t hint_ns; /* when a hint may bring the next one */
     uint64_t sweep_ns;
-    Upkeep upkeep;
     Store *listener; /* the listening thread's */
     pthread_t thread;
     pthread_t listening;
@@ -228,7 +226,6 @@ turn(QueueRunner *runner, Call *call, bool *ret_is_more)
         TRY(store_open(call, &options, &runner->store));
     }
     TRY(keep_leases(runner, call, now_ns));
-    TRY(upkeep_run(call, &runner->upkeep, runner->store, now_ns));
     return claim(runner, call, ret_is_more);
 }
 
@@ -344,7 +341,6 @@ queue_runner_new(Call *call, const QueueRunnerOptions *options, QueueRunner **re
         return call_fail_memory(call, "the queue's runner");
     }
     runner->options = *options;
-    runner->upkeep = (Upkeep){.owner = options->owner, .history_days = options->history_days};
     held_steps_init(&runner->held);
     (void)sem_init(&runner->wake, 0, 0);
     const Status status = start_threads(call, runner);

@@ -1,6 +1,6 @@
 /* What one gateway holds of the durable queue. A thread claims queued steps while there is room for them and
- * hands them on to be run, keeps the leases of all that is held, gives back what others have lost, and rolls
- * history. A second thread listens for hints; without hints, polling finds the same.
+ * hands them on to be run, keeps the leases of all that is held and gives back what others have lost. A
+ * second thread listens for hints; without hints, polling finds the same.
  *
  * A held step is named by its hold, never pointed to: the thread asks for a cancellation again with every
  * heartbeat until the step is forgotten, so that one message may be lost.
@@ -21,7 +21,6 @@ typedef struct QueueRunnerOptions {
     const char *owner;    /* this process life; unique */
     size_t slot_count;    /* queued steps held at a time; 0: none is claimed */
     uint64_t lease_ms;
-    int history_days; /* kept */
 
     /* Whether a claimed step could run now: workers serve, the gateway does not drain. */
     bool (*is_ready)(void *context);

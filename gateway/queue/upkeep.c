@@ -1,32 +1,205 @@
+/* A turn, every PAUSE_MS: partitions once a day → ask who does the rest → move ended steps → the next
+ * TENANT_BATCH tenants are cleaned, with no pause while there are more; then none for COLLECT_PAUSE_S.
+ *
+ * Failures: a turn that fails is made again; a tenant that fails is left for the next round. */
 #include "gateway/queue/upkeep.h"
 
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <time.h>
+
+#include "gateway/queue/metrics.h"
+#include "gateway/store/blobs.h"
 #include "gateway/store/history.h"
+#include "gateway/store/idempotency.h"
 #include "gateway/store/leases.h"
+#include "gateway/store/tenants.h"
 #include "shared/base/clock.h"
+#include "shared/base/memory.h"
+#include "shared/telemetry/log.h"
 
 enum {
     LEASE_MS = 30000,
-    PAUSE_S = 5,
+    PAUSE_MS = 5000,
+    TURN_MS = 20000, /* for one turn's statements to be answered */
     ROLL_PAUSE_S = 86400,
     DAYS_AHEAD = 9,
     ARCHIVE_AGE_S = 60,
     ARCHIVE_MAX = 5000,
+    COLLECT_PAUSE_S = 60,
+    TENANT_BATCH = 100,
+    ROW_BATCH = 1000,
+    BLOB_BATCH = 50, /* up to 64 MiB each */
+    SECONDS_A_DAY = 86400,
+    ARENA_SIZE_MAX = 4 << 20,
 };
 
-Status
-upkeep_run(Call *call, Upkeep *upkeep, Store *store, uint64_t now_ns)
+struct Upkeep {
+    UpkeepOptions options;
+    Store *queue;
+    uint64_t roll_ns;    /* when due */
+    uint64_t collect_ns; /* when the next round over the tenants is due */
+    TenantId collected;  /* the last tenant of the round that had its turn */
+    pthread_t thread;
+    sem_t wake;
+    bool is_stopping; /* atomic */
+};
+
+/* --- Tenant by tenant -------------------------------------------------------------------------------------
+ */
+
+static Status
+clean_tenant(Call *call, const UpkeepOptions *options, Store *app, TenantId tenant)
+{
+    const uint64_t output_age_s = (uint64_t)options->history_days * SECONDS_A_DAY;
+    uint64_t keys = 0;
+    uint64_t outputs = 0;
+    uint64_t blobs = 0;
+    TRY(idempotency_expire(call, app, tenant, ROW_BATCH, &keys));
+    TRY(steps_outputs_expire(call, app, tenant, output_age_s, ROW_BATCH, &outputs));
+    TRY(blobs_collect(call, app, tenant, options->blob_age_ms / 1000, BLOB_BATCH, &blobs));
+    metric_add(&metric_upkeep_removed, UPKEEP_IDEMPOTENCY_KEYS, (int64_t)keys);
+    metric_add(&metric_upkeep_removed, UPKEEP_OUTPUTS, (int64_t)outputs);
+    metric_add(&metric_upkeep_removed, UPKEEP_BLOBS, (int64_t)blobs);
+    return STATUS_OK;
+}
+
+/* The connection lives for one turn: most of the time there is nothing to do. */
+static Status
+clean_tenants(Call *call, const UpkeepOptions *options, const TenantId *tenants, size_t count)
+{
+    AUTO_STORE app = NULL;
+    const StoreOptions store = {.conninfo = options->conninfo, .role = STORE_ROLE_APP};
+    TRY(store_open(call, &store, &app));
+    for (size_t index = 0; index < count; index++) {
+        if (clean_tenant(call, options, app, tenants[index]) != STATUS_OK) {
+            log_failure(LOG_WARNING, "what is over could not be removed for a tenant", call);
+        }
+    }
+    return STATUS_OK;
+}
+
+static Status
+collect(Call *call, Upkeep *upkeep, uint64_t now_ns, bool *ret_is_more)
+{
+    TenantId *tenants = NULL;
+    size_t count = 0;
+    if (now_ns < upkeep->collect_ns) {
+        return STATUS_OK;
+    }
+    TRY(tenants_next(call, upkeep->queue, upkeep->collected, TENANT_BATCH, &tenants, &count));
+    TRY(clean_tenants(call, &upkeep->options, tenants, count));
+    *ret_is_more = count == TENANT_BATCH;
+    upkeep->collected = *ret_is_more ? tenants[count - 1] : (TenantId){0};
+    if (!*ret_is_more) {
+        upkeep->collect_ns = now_ns + COLLECT_PAUSE_S * CLOCK_NS_PER_S;
+    }
+    return STATUS_OK;
+}
+
+/* --- A turn -----------------------------------------------------------------------------------------------
+ */
+
+/* Also without the lease: there must be a partition for what this gateway is about to write. */
+static Status
+roll(Call *call, Upkeep *upkeep, uint64_t now_ns)
+{
+    if (now_ns < upkeep->roll_ns) {
+        return STATUS_OK;
+    }
+    TRY(history_roll(call, upkeep->queue, DAYS_AHEAD, upkeep->options.history_days));
+    upkeep->roll_ns = now_ns + ROLL_PAUSE_S * CLOCK_NS_PER_S;
+    return STATUS_OK;
+}
+
+static Status
+turn(Call *call, Upkeep *upkeep, uint64_t now_ns, bool *ret_is_more)
 {
     Lease lease;
     uint64_t moved = 0;
-    if (now_ns < upkeep->lease_ns) {
+    if (upkeep->queue == NULL) {
+        const StoreOptions store = {.conninfo = upkeep->options.conninfo, .role = STORE_ROLE_QUEUE};
+        TRY(store_open(call, &store, &upkeep->queue));
+    }
+    TRY(roll(call, upkeep, now_ns));
+    TRY(leases_acquire(call, upkeep->queue, "upkeep", upkeep->options.owner, LEASE_MS, &lease));
+    if (!lease.is_held) {
         return STATUS_OK;
     }
-    upkeep->lease_ns = now_ns + PAUSE_S * CLOCK_NS_PER_S;
-    if (now_ns >= upkeep->roll_ns) {
-        /* Also without the lease: there must be a partition for what this gateway is about to write. */
-        TRY(history_roll(call, store, DAYS_AHEAD, upkeep->history_days));
-        upkeep->roll_ns = now_ns + ROLL_PAUSE_S * CLOCK_NS_PER_S;
+    TRY(history_archive(call, upkeep->queue, ARCHIVE_AGE_S, ARCHIVE_MAX, &moved));
+    return collect(call, upkeep, now_ns, ret_is_more);
+}
+
+/* --- Life -------------------------------------------------------------------------------------------------
+ */
+
+static bool
+is_stopping(const Upkeep *upkeep)
+{
+    return __atomic_load_n(&upkeep->is_stopping, __ATOMIC_ACQUIRE);
+}
+
+static void
+pause_upkeep(Upkeep *upkeep, uint64_t now_ns)
+{
+    const uint64_t end_ns = now_ns + PAUSE_MS * CLOCK_NS_PER_MS;
+    const struct timespec end = {
+        .tv_sec = (time_t)(end_ns / CLOCK_NS_PER_S),
+        .tv_nsec = (long)(end_ns % CLOCK_NS_PER_S),
+    };
+    while (sem_clockwait(&upkeep->wake, CLOCK_MONOTONIC, &end) != 0 && errno == EINTR) {}
+}
+
+static void *
+run_upkeep(void *context)
+{
+    Upkeep *const upkeep = context;
+    AUTO_ARENA arena = arena_new(ARENA_SIZE_MAX);
+    while (!is_stopping(upkeep)) {
+        bool is_more = false;
+        const uint64_t now_ns = clock_monotonic_ns();
+        Call call = {.arena = arena, .deadline_ns = now_ns + TURN_MS * CLOCK_NS_PER_MS};
+        if (arena == NULL || turn(&call, upkeep, now_ns, &is_more) != STATUS_OK) {
+            log_failure(LOG_WARNING, "upkeep could not be done", &call);
+            is_more = false;
+        }
+        arena_clear(arena);
+        if (!is_more) {
+            pause_upkeep(upkeep, now_ns);
+        }
     }
-    TRY(leases_acquire(call, store, "upkeep", upkeep->owner, LEASE_MS, &lease));
-    return lease.is_held ? history_archive(call, store, ARCHIVE_AGE_S, ARCHIVE_MAX, &moved) : STATUS_OK;
+    return NULL;
+}
+
+Status
+upkeep_new(Call *call, const UpkeepOptions *options, Upkeep **ret_upkeep)
+{
+    Upkeep *const upkeep = memory_new(1, sizeof *upkeep);
+    if (upkeep == NULL) {
+        return call_fail_memory(call, "the upkeep");
+    }
+    upkeep->options = *options;
+    (void)sem_init(&upkeep->wake, 0, 0);
+    if (pthread_create(&upkeep->thread, NULL, run_upkeep, upkeep) != 0) {
+        (void)sem_destroy(&upkeep->wake);
+        memory_free(upkeep);
+        return call_fail(call, STATUS_UNAVAILABLE, "no thread could be started");
+    }
+    *ret_upkeep = upkeep;
+    return STATUS_OK;
+}
+
+void
+upkeep_free(Upkeep *upkeep)
+{
+    if (upkeep == NULL) {
+        return;
+    }
+    __atomic_store_n(&upkeep->is_stopping, true, __ATOMIC_RELEASE);
+    (void)sem_post(&upkeep->wake);
+    (void)pthread_join(upkeep->thread, NULL);
+    store_close(upkeep->queue);
+    (void)sem_destroy(&upkeep->wake);
+    memory_free(upkeep);
 }

@@ -174,13 +174,19 @@ queue_open(Call *call, Gateway *gateway, const GatewayOptions *options)
         .owner = gateway->id,
         .slot_count = options->queue_slot_count,
         .lease_ms = options->queue_lease_ms,
-        .history_days = options->history_days,
         .is_ready = queue_is_ready,
         .run = queued_step_run,
         .cancel = queue_cancel,
         .context = gateway,
     };
-    return queue_runner_new(call, &queue, &gateway->queue);
+    const UpkeepOptions upkeep = {
+        .conninfo = options->conninfo,
+        .owner = gateway->id,
+        .history_days = options->history_days,
+        .blob_age_ms = options->blob_age_ms,
+    };
+    TRY(queue_runner_new(call, &queue, &gateway->queue));
+    return upkeep_new(call, &upkeep, &gateway->upkeep);
 }
 
 /* --- Loops ------------------------------------------------------------------------------------------------
@@ -415,6 +421,7 @@ gateway_close(Gateway *gateway)
         gateway->loops[index]->server = NULL;
         gateway->loops[index]->is_closing = true;
     }
+    upkeep_free(gateway->upkeep);
     queue_runner_stop(gateway->queue);
     recorder_stop(gateway->recorder, RECORDS_FLUSH_MS);
     job_pool_free(gateway->jobs);

@@ -17,6 +17,7 @@
 #include "gateway/plan/plan_cache.h"
 #include "gateway/queue/recorder.h"
 #include "gateway/queue/runner.h"
+#include "gateway/queue/upkeep.h"
 #include "gateway/services/auth.h"
 #include "gateway/services/graph_cache.h"
 #include "gateway/services/running_steps.h"
@@ -55,6 +56,7 @@ struct Gateway {
     AuthCache *auth;
     Recorder *recorder;
     QueueRunner *queue;
+    Upkeep *upkeep;
     unsigned queue_turn;         /* the runner's: which loop gets the next step */
     char id[UUID_TEXT_SIZE + 3]; /* "gw_…", of this process life */
     const char *conninfo;
@@ -103,6 +105,7 @@ typedef struct GatewayOptions {
     size_t queue_slot_count;
     uint64_t queue_lease_ms;
     int history_days;
+    uint64_t blob_age_ms;
 } GatewayOptions;
 
 /* Connects, checks the schema, opens loops and servers, starts polling the workers. */

@@ -8,6 +8,7 @@ STATEMENT(step_cancel);
 STATEMENT(steps_notify);
 STATEMENT(step_feed_list);
 STATEMENT(step_output_list);
+STATEMENT(step_output_expire);
 
 Status
 step_read(Call *call, const Rows *rows, size_t row, StepRecord *ret_step)
@@ -144,4 +145,15 @@ Status
 steps_outputs(Call *call, Store *store, TenantId tenant, StepId id, StepTensors *ret_outputs)
 {
     return list_tensors(call, store, tenant, id, &sql_step_output_list, ret_outputs);
+}
+
+Status
+steps_outputs_expire(
+    Call *call, Store *store, TenantId tenant, uint64_t age_s, size_t count_max, uint64_t *ret_removed)
+{
+    Values values = {0};
+    values_uuid(&values, tenant.value);
+    values_int64(&values, (int64_t)age_s);
+    values_int64(&values, (int64_t)count_max);
+    return store_execute(call, store, tenant, &sql_step_output_expire, &values, ret_removed);
 }

@@ -74,5 +74,9 @@ MUST_USE Status steps_cancel(Call *call, Store *store, TenantId tenant, StepId i
 MUST_USE Status steps_feeds(Call *call, Store *store, TenantId tenant, StepId id, StepTensors *ret_feeds);
 MUST_USE Status steps_outputs(Call *call, Store *store, TenantId tenant, StepId id, StepTensors *ret_outputs);
 
+/* Forgets up to `count_max` outputs of the tenant that were made over `age_s` seconds ago. */
+MUST_USE Status steps_outputs_expire(
+    Call *call, Store *store, TenantId tenant, uint64_t age_s, size_t count_max, uint64_t *ret_removed);
+
 /* For this module's other files: the columns of step_records, in the order of the view. */
 MUST_USE Status step_read(Call *call, const Rows *rows, size_t row, StepRecord *ret_step);

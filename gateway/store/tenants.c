@@ -2,6 +2,7 @@
 
 STATEMENT(tenant_insert);
 STATEMENT(tenant_list);
+STATEMENT(tenant_next);
 STATEMENT(quota_find);
 STATEMENT(quota_update);
 
@@ -41,6 +42,29 @@ tenants_list(Call *call, Store *store, const char *name, TenantList *ret_list)
         TRY(read_tenant(call, &rows, index, &list.items[index]));
     }
     *ret_list = list;
+    return STATUS_OK;
+}
+
+Status
+tenants_next(
+    Call *call, Store *store, TenantId after, size_t count_max, TenantId **ret_ids, size_t *ret_count)
+{
+    AUTO_ROWS rows = {0};
+    Values values = {0};
+    values_uuid(&values, after.value);
+    values_int64(&values, (int64_t)count_max);
+    TRY(store_query(call, store, NO_TENANT, &sql_tenant_next, &values, &rows));
+    TenantId *const ids = arena_alloc(call->arena, (rows.count + 1) * sizeof *ids);
+    if (ids == NULL) {
+        return call_fail_memory(call, "a list of tenants");
+    }
+    for (size_t index = 0; index < rows.count; index++) {
+        RowReader reader = row_reader(call, &rows, index);
+        ids[index].value = row_uuid(&reader);
+        TRY(row_end(call, &reader));
+    }
+    *ret_ids = ids;
+    *ret_count = rows.count;
     return STATUS_OK;
 }
 

@@ -24,5 +24,10 @@ MUST_USE Status tenants_create(Call *call, Store *store, TenantId id, const char
 /* By name, or all of them up to 1000 in the order of names (name NULL). For a store of the role QUEUE. */
 MUST_USE Status tenants_list(Call *call, Store *store, const char *name, TenantList *ret_list);
 
+/* The ids of up to `count_max` tenants behind `after` (zero: from the first), in call->arena, in the order of
+ * ids. For a store of the role QUEUE. */
+MUST_USE Status tenants_next(
+    Call *call, Store *store, TenantId after, size_t count_max, TenantId **ret_ids, size_t *ret_count);
+
 MUST_USE Status quotas_find(Call *call, Store *store, TenantId tenant, Quota *ret_quota);
 MUST_USE Status quotas_update(Call *call, Store *store, TenantId tenant, const Quota *quota);
