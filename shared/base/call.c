@@ -25,7 +25,7 @@ call_fail_at(Call *call, Status code, const char *file, int line, const char *fo
 }
 
 Status
-call_wrap(Call *call, const char *format, ...)
+call_wrap_with(Call *call, const char *format, ...)
 {
     assert(call != NULL);
     assert(call->error.code != STATUS_OK);
@@ -42,12 +42,6 @@ call_wrap(Call *call, const char *format, ...)
         (void)snprintf(call->error.message + written, (size_t)room, ": %.*s", room, cause);
     }
     return call->error.code;
-}
-
-Status
-call_fail_memory(Call *call, const char *what)
-{
-    return call_fail(call, STATUS_RESOURCE_EXHAUSTED, "no memory left for %s", what);
 }
 
 void

@@ -41,16 +41,29 @@ typedef struct Call {
     Error error;
 } Call;
 
-#define call_fail(call, code, ...) call_fail_at(call, code, __FILE__, __LINE__, __VA_ARGS__)
+/* Explains the failure `code`, and is it. */
+#define call_fail(call, code, ...) call_failure(call_fail_at(call, code, __FILE__, __LINE__, __VA_ARGS__))
+
+/* "loading model m7" + "file not found" -> "loading model m7: file not found". Keeps the code. */
+#define call_wrap(call, ...) call_failure(call_wrap_with(call, __VA_ARGS__))
+
+/* RESOURCE_EXHAUSTED: the call's arena, or the machine, has no room for `what`. */
+#define call_fail_memory(call, what) call_fail(call, STATUS_RESOURCE_EXHAUSTED, "no memory left for %s", what)
 
 MUST_USE Status call_fail_at(Call *call, Status code, const char *file, int line, const char *format, ...)
     PRINTF_LIKE(5, 6);
+MUST_USE Status call_wrap_with(Call *call, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* "loading model m7" + "file not found" -> "loading model m7: file not found". Keeps the code. */
-MUST_USE Status call_wrap(Call *call, const char *format, ...) PRINTF_LIKE(2, 3);
-
-/* RESOURCE_EXHAUSTED: the call's arena, or the machine, has no room for `what`. */
-MUST_USE Status call_fail_memory(Call *call, const char *what);
+/* The status of a call that failed, so that who reads the caller alone (a compiler, an analyzer) sees that it
+ * is not STATUS_OK. */
+MUST_USE static inline Status
+call_failure(Status status)
+{
+    if (status == STATUS_OK) {
+        __builtin_unreachable(); /* call_fail_at() and call_wrap_with() assert it */
+    }
+    return status;
+}
 
 /* Adds one fault to a list that a later call_fail() sums up. The first ERROR_DETAILS_MAX are kept. */
 void call_note(Call *call, const char *pointer, const char *format, ...) PRINTF_LIKE(3, 4);
