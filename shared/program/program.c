@@ -91,9 +91,10 @@ fail_unknown(Call *call, const Program *program, const char *name)
     for (size_t index = 0; index < program->command_count; index++) {
         buffer_append_format(&known, "'%s', ", program->commands[index].name);
     }
+    buffer_append_string(&known, "'config'");
     return call_fail(call, STATUS_INVALID_ARGUMENT,
-        "'%s' is no command; without one the program serves, and there are: %.*s'config'", name,
-        (int)known.size, (const char *)known.data);
+        "'%s' is no command; without one the program serves, and there are: %.*s", name,
+        SLICE_PRINT(buffer_slice(&known)));
 }
 
 static Status
