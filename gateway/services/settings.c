@@ -86,6 +86,7 @@ static const SettingDefinition definitions[] = {
         .type = SETTING_DURATION,
         .default_value = "24h",
         .minimum = 60000,
+        .maximum = INT64_C(3650) * 86400 * 1000,
         .meaning = "how long uploaded tensors are kept that nothing refers to"},
     {.name = "grace",
         .type = SETTING_DURATION,
