@@ -3,6 +3,8 @@
 TEST_KINDS := unit conformance integration contract simulation
 TESTS := $(sort $(shell find $(TEST_KINDS:%=tests/%) -name '*_test.c' 2>/dev/null))
 TEST_PROGRAMS := $(TESTS:%.c=$(OUT)/%)
+# Drivers may be written in Python (tests/support/group.py prints as cmocka does); they need no building.
+PYTHON_TESTS := $(sort $(shell find $(TEST_KINDS:%=tests/%) -name '*_test.py' 2>/dev/null))
 SUPPORT := $(patsubst %,$(OUT)/%.o,$(sort $(wildcard tests/support/*.c)))
 FUZZERS := $(sort $(wildcard tests/fuzz/*_fuzz.c))
 FUZZ_PROGRAMS := $(FUZZERS:%.c=$(OUT)/%)
@@ -29,11 +31,16 @@ bench: all $(BENCH_PROGRAMS) ; @OUT=$(OUT) tools/with_postgres tools/bench $(BEN
 
 test: ; @tools/install_packages build test && $(MAKE) --no-print-directory $(PARALLEL) run-tests
 run-tests: all $(TEST_PROGRAMS) $(FUZZ_PROGRAMS)
-	@OUT=$(OUT) tools/with_postgres tools/run_tests $(TEST_PROGRAMS) $(FUZZ_PROGRAMS)
+	@OUT=$(OUT) tools/with_postgres tools/run_tests $(TEST_PROGRAMS) $(FUZZ_PROGRAMS) $(PYTHON_TESTS)
 
 # What needs no other process: quick enough to run under every sanitizer.
 run-unit-tests: $(UNIT_TEST_PROGRAMS)
 	@OUT=$(OUT) tools/run_tests $(UNIT_TEST_PROGRAMS)
+
+# Frozen TensorFlow graphs with expected outputs, over REST; CORPUS is a tar or a folder, CASES a part of their names.
+conformance-tf:
+	@tools/install_packages build test && $(MAKE) --no-print-directory $(PARALLEL) all
+	@OUT=$(OUT) tools/with_postgres tests/conformance/tensorflow/run_corpus.py "$(CORPUS)"
 
 fuzz: ; @$(MAKE) --no-print-directory CC=clang VARIANT=fuzz run-fuzzers
 run-fuzzers: $(FUZZ_PROGRAMS)
@@ -42,5 +49,5 @@ run-fuzzers: $(FUZZ_PROGRAMS)
 coverage:
 	$(MAKE) VARIANT=coverage test
 	gcovr --root . --filter shared/ --filter gateway/ --filter worker/ build/coverage
-.PHONY: test bench run-tests run-unit-tests fuzz run-fuzzers coverage
+.PHONY: test bench conformance-tf run-tests run-unit-tests fuzz run-fuzzers coverage
 .SECONDARY:

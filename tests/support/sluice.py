@@ -1,0 +1,156 @@
+"""A whole Sluice for test drivers written in Python: workers and a gateway as processes on loopback, and a client that
+keeps its connection. Runs under tools/with_postgres; needs nothing but the standard library.
+
+Threads: a Cluster belongs to one thread; every thread has a Client of its own.
+"""
+
+import http.client
+import json
+import os
+import subprocess
+import time
+from urllib.parse import urlsplit
+
+START_SECONDS = 30
+STOP_SECONDS = 15
+REPLY_SECONDS = 120
+
+
+class Refused(Exception):
+    """A reply that is no success: its status and the sentence of its problem document."""
+
+    def __init__(self, status, body):
+        self.status = status
+        self.code, self.detail = self._read(body)
+        super().__init__(f"{self.code}: {self.detail}")
+
+    @staticmethod
+    def _read(body):
+        try:
+            problem = json.loads(body)
+            details = [f"{error.get('pointer', '')} {error['detail']}" for error in problem.get("errors", [])]
+            return problem.get("code", "?"), "; ".join([problem.get("detail", "")] + details)
+        except (ValueError, AttributeError):
+            return "?", body[:200].decode("utf-8", "replace")
+
+
+class Client:
+    """Requests under /api/v1 of one gateway, on one kept connection."""
+
+    def __init__(self, address):
+        self._connection = http.client.HTTPConnection(address, timeout=REPLY_SECONDS)
+
+    def send(self, method, path, body=None, content_type="application/json"):
+        """The reply's document (None when it has no body); raises Refused, OSError, http.client.HTTPException."""
+        if body is not None and not isinstance(body, bytes):
+            body = json.dumps(body).encode()
+        headers = {"Content-Type": content_type} if body is not None else {}
+        try:
+            self._connection.request(method, "/api/v1" + path, body, headers)
+            reply = self._connection.getresponse()
+            content = reply.read()
+        except (OSError, http.client.HTTPException):
+            self._connection.close()
+            raise
+        if reply.status // 100 != 2:
+            raise Refused(reply.status, content)
+        return json.loads(content) if content else None
+
+    def session(self, **options):
+        return self.send("POST", "/sessions", {"name": "test", "options": options})["id"]
+
+    def graph(self, session, definition, content_type="application/json"):
+        return self.send("POST", f"/sessions/{session}/graphs", definition, content_type)["id"]
+
+    def plan(self, session, graph, request):
+        return self.send("POST", f"/sessions/{session}/graphs/{graph}:plan", request)
+
+    def step(self, session, request):
+        return self.send("POST", f"/sessions/{session}/steps", request)
+
+    def close(self):
+        self._connection.close()
+
+
+class Program:
+    """One of our programs, listening on a port that the kernel chose."""
+
+    def __init__(self, name, *arguments):
+        path = os.path.join(os.environ.get("OUT", "build/release"), name)
+        errors = None if os.environ.get("TEST_VERBOSE") else subprocess.DEVNULL
+        self._process = subprocess.Popen([path, *arguments], stdout=subprocess.PIPE, stderr=errors, text=True)
+        line = self._process.stdout.readline()
+        if not line.startswith("listening on "):
+            self.stop()
+            raise RuntimeError(f"{name} did not come up")
+        self.address = line.removeprefix("listening on ").strip()
+
+    def is_running(self):
+        return self._process.poll() is None
+
+    def stop(self):
+        self._process.terminate()
+        try:
+            self._process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process.stdout.close()
+
+
+class Cluster:
+    """`with Cluster(workers=2) as cluster:` a database, workers and a gateway that end with the block."""
+
+    def __init__(self, workers=2, threads=2):
+        self._worker_count = workers
+        self._threads = str(threads)
+        self._programs = []
+        self._database = f"driver_{os.getpid()}_{id(self)}"
+
+    def __enter__(self):
+        if "PGHOST" not in os.environ:
+            raise SystemExit("run under tools/with_postgres")
+        self._execute(f"create database {self._database} template template_app")
+        try:
+            self._start()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        for program in reversed(self._programs):
+            program.stop()
+        self._execute(f"drop database {self._database} with (force)")
+
+    def client(self):
+        return Client(self.address)
+
+    def ended(self):
+        """Whether one of the programs is gone, of which no test can be blamed on its graph alone."""
+        return not all(program.is_running() for program in self._programs)
+
+    @staticmethod
+    def _execute(sql):
+        subprocess.run(["psql", "-qX", "-d", "postgres", "-c", sql], check=True)
+
+    def _start(self):
+        for index in range(self._worker_count):
+            arguments = ["--listen", "127.0.0.1:0", "--name", f"w{index}", "--threads", self._threads]
+            self._programs.append(Program("sluice-worker", *arguments))
+        workers = ",".join(program.address for program in self._programs)
+        self._programs.append(Program("sluice-gateway", "--listen", "127.0.0.1:0", "--auth", "off", "--database",
+                                      f"dbname={self._database}", "--workers", workers))
+        self.address = urlsplit("//" + self._programs[-1].address).netloc
+        self._await_workers()
+
+    def _await_workers(self):
+        client = self.client()
+        until = time.monotonic() + START_SECONDS
+        while time.monotonic() < until:
+            workers = client.send("GET", "/workers")["workers"]
+            if sum(worker["state"] == "serving" and worker["task"] >= 0 for worker in workers) == self._worker_count:
+                client.close()
+                return
+            time.sleep(0.02)
+        raise RuntimeError(f"the gateway does not have {self._worker_count} serving workers")
