@@ -74,7 +74,8 @@ join_handles(const Groups *groups, const Node *node)
 {
     for (uint32_t index = 0; index < node->input_count; index++) {
         const uint32_t source = node->inputs[index].node;
-        const bool is_handle = node->input_dtypes[index] == DTYPE_RESOURCE;
+        const Dtype dtype = node->input_dtypes[index];
+        const bool is_handle = dtype == DTYPE_RESOURCE || dtype == DTYPE_VARIANT;
         bool is_reference = index < node->op->input_count && node->op->inputs[index].is_reference;
         for (uint32_t before = 0; is_reference && before < index; before++) {
             is_reference = is_single(&node->op->inputs[before]);

@@ -96,7 +96,8 @@ static bool
 has_state(const Graph *graph)
 {
     for (uint32_t id = 0; id < graph->node_count; id++) {
-        if (graph->nodes[id].op->flags & OP_STATEFUL) {
+        const unsigned flags = graph->nodes[id].op->flags;
+        if ((flags & OP_STATEFUL) != 0 && (flags & OP_STEP_LOCAL) == 0) {
             return true;
         }
     }

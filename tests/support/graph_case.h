@@ -1,0 +1,23 @@
+/* Small graphs with written-down feeds and fetches, run by the worker's runtime: for what one op alone cannot
+ * show (tensor arrays, stacks, variables).
+ *
+ *     {.graph = "n = _Arg() T=int32 index=0\n … out = _Retval(y) T=float32 index=0\n",
+ *         .feeds = {"int32[] 3"}, .fetches = {"float32[2] 1 2"}}
+ *
+ * An error is expected as the end of the message. Every case gives all device memory back. */
+#pragma once
+
+#include "tests/support/partition_runs.h"
+
+enum { GRAPH_CASE_TENSORS_MAX = 8 };
+
+typedef struct GraphCase {
+    const char *graph; /* graph_literals.h */
+    const char *feeds[GRAPH_CASE_TENSORS_MAX];
+    const char *fetches[GRAPH_CASE_TENSORS_MAX];
+    const char *error;
+    Status error_code;
+} GraphCase;
+
+/* One after the other on one device; the first difference fails the test and names its case. */
+void graph_cases_run(const GraphCase *cases, size_t count);

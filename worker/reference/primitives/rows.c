@@ -1,0 +1,103 @@
+#include "worker/reference/primitives/rows.h"
+
+#include "shared/base/memory.h"
+
+Tensor
+rows_part(const Tensor *tensor, int64_t offset, const Shape *shape)
+{
+    const size_t size = tensor->dtype == DTYPE_STRING ? sizeof(Slice) : dtype_size(tensor->dtype);
+    Tensor part = {.dtype = tensor->dtype, .shape = *shape};
+    if (tensor_element_count(&part) > 0) {
+        part.data = (char *)tensor->data + (size_t)offset * size;
+        part.buffer = tensor_buffer_ref(tensor->buffer);
+    }
+    return part;
+}
+
+static Status
+join_strings(KernelContext *context, uint32_t index, const Shape *shape, const Tensor *parts, int64_t count)
+{
+    int64_t total = 0;
+    for (int64_t part = 0; part < count; part++) {
+        total += tensor_element_count(&parts[part]);
+    }
+    AUTO_MEMORY Slice *elements = memory_new((size_t)total + 1, sizeof *elements);
+    if (elements == NULL) {
+        return call_fail_memory(context->call, "strings");
+    }
+    size_t place = 0;
+    for (int64_t part = 0; part < count; part++) {
+        const size_t size = (size_t)tensor_element_count(&parts[part]);
+        if (size > 0) {
+            memcpy(&elements[place], parts[part].data, size * sizeof *elements);
+        }
+        place += size;
+    }
+    const bool is_made = tensor_new_strings(shape, elements, &context->outputs[index]);
+    return is_made ? STATUS_OK : call_fail_memory(context->call, "strings");
+}
+
+Status
+rows_join(KernelContext *context, uint32_t index, const Shape *shape, const Tensor *parts, int64_t part_count)
+{
+    const Dtype dtype = context->node->output_dtypes[index];
+    Tensor *output = NULL;
+    if (dtype == DTYPE_STRING) {
+        return join_strings(context, index, shape, parts, part_count);
+    }
+    TRY(kernel_output(context, index, dtype, shape, &output));
+    char *target = output->data;
+    for (int64_t part = 0; part < part_count; part++) {
+        const size_t size = tensor_byte_size(&parts[part]);
+        if (size > 0) {
+            memcpy(target, parts[part].data, size);
+            target += size;
+        }
+    }
+    return STATUS_OK;
+}
+
+static bool
+shapes_agree(const Shape *left, const Shape *right, int first)
+{
+    if (left->rank != right->rank || left->rank < first) {
+        return false;
+    }
+    for (int dimension = first; dimension < left->rank; dimension++) {
+        if (left->dims[dimension] != right->dims[dimension]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+Status
+rows_check_shapes(Call *call, const Tensor *parts, int64_t part_count, int first)
+{
+    for (int64_t part = 0; part < part_count; part++) {
+        if (!shapes_agree(&parts[0].shape, &parts[part].shape, first)) {
+            char left[SHAPE_TEXT_SIZE];
+            char right[SHAPE_TEXT_SIZE];
+            return call_fail(call, STATUS_INVALID_ARGUMENT,
+                "elements 0 and %lld of shapes %s and %s do not fit together", (long long)part,
+                shape_text(&parts[0].shape, left), shape_text(&parts[part].shape, right));
+        }
+    }
+    return STATUS_OK;
+}
+
+Status
+rows_alloc(Call *call, int64_t count, Tensor **ret_parts)
+{
+    *ret_parts = memory_new((size_t)count + 1, sizeof **ret_parts);
+    return *ret_parts == NULL ? call_fail_memory(call, "a list of tensors") : STATUS_OK;
+}
+
+void
+rows_free(Tensor *parts, int64_t count)
+{
+    for (int64_t part = 0; parts != NULL && part < count; part++) {
+        tensor_unref(&parts[part]);
+    }
+    memory_free(parts);
+}

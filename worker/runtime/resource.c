@@ -1,0 +1,100 @@
+#include "worker/runtime/resource.h"
+
+#include <inttypes.h>
+
+#include "shared/base/memory.h"
+
+void
+resource_init(Resource *resource, const ResourceType *type)
+{
+    resource->reference_count = 1;
+    resource->type = type;
+}
+
+Resource *
+resource_ref(Resource *resource)
+{
+    __atomic_add_fetch(&resource->reference_count, 1, __ATOMIC_RELAXED);
+    return resource;
+}
+
+void
+resource_unref(Resource *resource)
+{
+    if (resource != NULL && __atomic_sub_fetch(&resource->reference_count, 1, __ATOMIC_ACQ_REL) == 0) {
+        resource->type->free(resource);
+    }
+}
+
+bool
+resource_is_unique(const Resource *resource)
+{
+    return __atomic_load_n(&resource->reference_count, __ATOMIC_ACQUIRE) == 1;
+}
+
+/* --- Handles -------------------------------------------------------------------------------------------- */
+
+/* The tensor's one element is `resource`. */
+typedef struct HandleBuffer {
+    TensorBuffer buffer;
+    Resource *resource;
+} HandleBuffer;
+
+static void
+handle_release(TensorBuffer *buffer)
+{
+    HandleBuffer *const handle = (HandleBuffer *)(void *)buffer;
+    resource_unref(handle->resource);
+    memory_free(handle);
+}
+
+Resource *
+resource_of(const Tensor *handle, const ResourceType *type)
+{
+    const bool is_handle = handle->dtype == DTYPE_RESOURCE || handle->dtype == DTYPE_VARIANT;
+    Resource *const resource = is_handle && handle->data != NULL ? *(Resource **)handle->data : NULL;
+    return resource != NULL && resource->type == type ? resource : NULL;
+}
+
+bool
+resource_handle(Resource *resource, Dtype dtype, Tensor *ret_handle)
+{
+    HandleBuffer *const handle = memory_new(1, sizeof *handle);
+    if (handle == NULL) {
+        return false;
+    }
+    handle->resource = resource;
+    handle->buffer = (TensorBuffer){
+        .reference_count = 1,
+        .size = sizeof handle->resource,
+        .data = &handle->resource,
+        .release = handle_release,
+    };
+    *ret_handle = (Tensor){
+        .dtype = dtype, .shape = shape_scalar(), .data = &handle->resource, .buffer = &handle->buffer};
+    return true;
+}
+
+/* --- For kernels ---------------------------------------------------------------------------------------- */
+
+Status
+kernel_resource(KernelContext *context, uint32_t input, const ResourceType *type, Resource **ret_resource)
+{
+    Resource *const resource = resource_of(&context->inputs[input], type);
+    if (resource == NULL) {
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "input %" PRIu32 " is no handle of %s",
+            input, type->name);
+    }
+    *ret_resource = resource;
+    return STATUS_OK;
+}
+
+Status
+kernel_handle(KernelContext *context, uint32_t index, Resource *resource)
+{
+    if (!resource_handle(resource, context->node->output_dtypes[index], &context->outputs[index])) {
+        resource_unref(resource);
+        return call_fail_memory(context->call, "a handle");
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,46 @@
+/* What a handle stands for: a thing that kernels share and change, or hand on without a copy (a tensor array,
+ * a stack, a variable, a list of tensors). A handle is a scalar tensor of dtype resource or variant that
+ * holds a reference, so that a resource lives as long as any handle, and no longer: what a step made goes
+ * with the step's last tensor, however it ends.
+ *
+ * A handle stays on its slot: the planner keeps its readers together, and it is neither fed nor fetched.
+ *
+ * Ownership: refcounted.
+ * Threads:   counts are atomic; what is inside is each type's business. */
+#pragma once
+
+#include "worker/runtime/kernel.h"
+
+typedef struct Resource Resource;
+
+typedef struct ResourceType {
+    const char *name; /* "a tensor array" */
+    void (*free)(Resource *resource);
+} ResourceType;
+
+/* The first member of every type's struct. */
+struct Resource {
+    int32_t reference_count; /* atomic */
+    const ResourceType *type;
+};
+
+void resource_init(Resource *resource, const ResourceType *type); /* one reference, the caller's */
+Resource *resource_ref(Resource *resource);
+void resource_unref(Resource *resource); /* NULL is allowed */
+
+/* Whether nobody else holds it: what is in it may be changed in place. */
+bool resource_is_unique(const Resource *resource);
+
+/* The resource behind a handle, without a reference; NULL when the tensor is no handle of this type. */
+Resource *resource_of(const Tensor *handle, const ResourceType *type);
+
+/* A handle, to which the reference moves. False without memory: the reference is the caller's still. */
+MUST_USE bool resource_handle(Resource *resource, Dtype dtype, Tensor *ret_handle);
+
+/* Of a running kernel: the resource behind an input, as long as the input lives. INVALID_ARGUMENT when it is
+ * no handle of this type. */
+MUST_USE Status kernel_resource(
+    KernelContext *context, uint32_t input, const ResourceType *type, Resource **ret_resource);
+
+/* Makes output `index` a handle, to which the reference moves; it is given back when that fails. */
+MUST_USE Status kernel_handle(KernelContext *context, uint32_t index, Resource *resource);
