@@ -151,7 +151,8 @@ headers_of(const Cli *cli, const char *const *more)
 
 /* What goes on while a request is under way. */
 typedef struct Exchange {
-    Progress progress;
+    Progress own;
+    Progress *progress; /* its own or the caller's */
     LocalFile file;
 } Exchange;
 
@@ -166,7 +167,7 @@ static void
 exchange_progress(void *context, const HttpClientProgress *transferred)
 {
     Exchange *const exchange = context;
-    progress_show(&exchange->progress, transferred);
+    progress_show(exchange->progress, transferred);
 }
 
 static Status
@@ -206,7 +207,8 @@ Status
 api_send(Cli *cli, const ApiRequest *request, HttpClientResponse *ret_reply)
 {
     enum { CLASS = 100 };
-    AUTO_EXCHANGE exchange = {.progress = progress_begin(request->label)};
+    AUTO_EXCHANGE exchange = {.own = progress_begin(request->label)};
+    exchange.progress = request->progress == NULL ? &exchange.own : request->progress;
     *ret_reply = (HttpClientResponse){0};
     if (request->save_path != NULL) {
         const Status status = local_file_begin(cli->call, request->save_path, &exchange.file);
@@ -215,7 +217,7 @@ api_send(Cli *cli, const ApiRequest *request, HttpClientResponse *ret_reply)
         }
     }
     const Status status = exchange_run(cli, request, &exchange, ret_reply);
-    progress_end(&exchange.progress);
+    progress_end(&exchange.own);
     if (status != STATUS_OK) {
         return transport_fail(cli, status);
     }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "gateway/cli/cli.h"
+#include "gateway/cli/progress.h"
 
 enum { API_PATH_SIZE = 512, API_REPLY_SIZE_MAX = 1 << 30, API_STALL_TIMEOUT_MS = 120 * 1000 };
 
@@ -18,6 +19,7 @@ typedef struct ApiRequest {
     uint64_t timeout_ms;        /* 0: as long as bytes move */
     const char *save_path;      /* a 2xx answer's body goes into this file; NULL: into the reply */
     const char *label;          /* of the progress shown on a terminal; NULL: none is shown */
+    Progress *progress;         /* instead of `label`: the caller's, which goes on; NULL: none */
 } ApiRequest;
 
 /* OK means a 2xx answer. Another is printed as it came when JSON is asked for. */

@@ -8,6 +8,7 @@
  * Failures: whatever stage fails ends the exchange with its Status; a client that hangs up cancels the step
  * on every worker. */
 #include "gateway/services/step_call.h"
+#include "gateway/services/step_find.h"
 #include "gateway/services/step_json.h"
 #include "gateway/services/step_record.h"
 #include "shared/base/clock.h"
@@ -110,6 +111,8 @@ prepared_on_job(Exchange *exchange, Status status, void *owner)
     const StepCall *const step = owner;
     if (status != STATUS_OK) {
         exchange_fail(exchange, status);
+    } else if (step->promise.wait_ms > 0 && step->promise.is_queued) {
+        step_await(exchange, step->session_id, step->id, step->promise.wait_ms);
     } else if (step->promise.is_answered) {
         exchange_finish(exchange);
     } else {

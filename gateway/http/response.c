@@ -82,6 +82,18 @@ response_header_format(Response *response, const char *name, const char *format,
     header_put(response, name, fits ? text_copy(response->arena, slice_of(text, (size_t)length)) : NULL);
 }
 
+void
+response_header_remove(Response *response, const char *name)
+{
+    size_t kept = 0;
+    for (size_t index = 0; index < response->header_count; index++) {
+        if (strcasecmp(response->headers[index].name, name) != 0) {
+            response->headers[kept++] = response->headers[index];
+        }
+    }
+    response->header_count = kept;
+}
+
 const char *
 response_header_get(const Response *response, const char *name)
 {

@@ -50,6 +50,9 @@ void response_status(Response *response, int http_status);
 void response_header(Response *response, const char *name, const char *value);
 void response_header_format(Response *response, const char *name, const char *format, ...) PRINTF_LIKE(3, 4);
 
+/* Takes a header back; nothing happens when it is not set. */
+void response_header_remove(Response *response, const char *name);
+
 /* Adds a request header's name to Vary: the reply depends on it. */
 void response_vary(Response *response, const char *header);
 const char *response_header_get(const Response *response, const char *name); /* NULL when not set */

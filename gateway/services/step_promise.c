@@ -3,6 +3,7 @@
 #include "gateway/http/preferences.h"
 #include "gateway/queue/runner.h"
 #include "gateway/services/step_call.h"
+#include "gateway/services/step_find.h"
 #include "gateway/services/step_json.h"
 #include "gateway/services/tensor_store.h"
 #include "shared/base/text.h"
@@ -14,6 +15,7 @@ step_promise_read(StepCall *step)
 {
     const Request *const request = exchange_request(step->exchange);
     step->promise.is_async = preferences_parse(request_header(request, "Prefer")).responds_async;
+    step->promise.wait_ms = step->promise.is_async ? step_wait_read(request) : 0;
     return idempotent_key_read(step->call, request, &step->promise.key);
 }
 
@@ -80,7 +82,12 @@ write_accepted(StepCall *step)
     response_status(response, 202);
     response_header(response, "Location", path);
     response_header(response, "Retry-After", "1");
-    response_header(response, "Preference-Applied", "respond-async");
+    if (step->promise.wait_ms > 0) {
+        response_header_format(response, "Preference-Applied", "respond-async, wait=%llu",
+            (unsigned long long)(step->promise.wait_ms / 1000));
+    } else {
+        response_header(response, "Preference-Applied", "respond-async");
+    }
 }
 
 static Status
@@ -134,6 +141,7 @@ prepare_and_commit(StepCall *step, Slice json, JobContext *context, Store *store
     }
     TRY(status);
     step->promise.is_answered = step->promise.is_async;
+    step->promise.is_queued = step->promise.is_async;
     if (step->promise.is_async) {
         queue_runner_wake(queue);
         return STATUS_OK;

@@ -12,8 +12,10 @@ typedef struct JobContext JobContext;
 
 typedef struct StepPromise {
     bool is_async;
+    uint64_t wait_ms; /* of a step for later: how long its end is waited for */
     IdempotentKey key;
     StepHold hold;    /* of a synchronous step that the database knows of; its fence is 0 otherwise */
+    bool is_queued;   /* by this request */
     bool is_answered; /* the response is written: nothing is to be run now */
 } StepPromise;
 

@@ -509,6 +509,28 @@ limit_queued_timeout_default_ms(void **state)
     assert_in_range(elapsed_ms(begin_ns), time_ms, time_ms + 3000);
 }
 
+/* Above the limit, an answer is kept back as long as at the limit. */
+static void
+limit_step_wait_ms(void **state)
+{
+    (void)state;
+    static const char body[] =
+        "{\"feeds\":{\"p0\":1},\"fetches\":[\"y0\"],\"options\":{\"timeout_ms\":20000}}";
+    static const char *const asked[] = {"Prefer: respond-async, wait=1", "Prefer: respond-async, wait=2"};
+    const uint64_t most_ms = shown(&times, "step_wait_ms");
+    pairs_create(&times, 1);
+    (void)kill(times.workers[0].pid, SIGSTOP);
+    for (size_t index = 0; index < COUNT_OF(asked); index++) {
+        AUTO_REST response = {0};
+        const uint64_t begin_ns = clock_monotonic_ns();
+        send_with(&times, session_path(&times, "steps"), slice_from_string(body), asked[index], &response);
+        assert_in_range(elapsed_ms(begin_ns), most_ms, most_ms + 800);
+        assert_int_equal(response.status, 202);
+        assert_string_equal(rest_header(&response, "Preference-Applied"), "respond-async, wait=1");
+    }
+    (void)kill(times.workers[0].pid, SIGCONT);
+}
+
 /* Sends the text in two parts with a pause between; the status, 0 when the gateway closed instead. */
 static int
 ask_slowly(const char *first, long wait_ms, const char *second)
@@ -680,6 +702,7 @@ limit_connections_per_address(void **state)
     X(step_timeout_ms)                                                                                       \
     X(step_timeout_default_ms)                                                                               \
     X(queued_timeout_default_ms)                                                                             \
+    X(step_wait_ms)                                                                                          \
     X(header_timeout_ms)                                                                                     \
     X(body_bytes_per_second)                                                                                 \
     X(body_grace_ms)                                                                                         \
@@ -725,7 +748,7 @@ static const char *const small_sizes[] = {"--limit",
 static const char *const short_times[] = {"--limit",
     "blob_bytes=2500,tensor_rank=5,step_timeout_default_ms=600,queued_timeout_default_ms=900,header_timeout_"
     "ms=500,"
-    "body_bytes_per_second=400,body_grace_ms=300,idle_timeout_ms=600",
+    "step_wait_ms=1000,body_bytes_per_second=400,body_grace_ms=300,idle_timeout_ms=600",
     NULL};
 static const char *const few_connections[] = {"--limit", "connections=12,connections_per_address=5", NULL};
 

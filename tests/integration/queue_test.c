@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "shared/base/clock.h"
 #include "shared/base/memory.h"
 #include "shared/tensor/npy.h"
 #include "tests/support/cluster.h"
@@ -125,6 +126,69 @@ an_output_as_npy_is_equal_to_the_tensor(void **state)
     const float expected[] = {17, 30};
     assert_int_equal(tensor_byte_size(&tensor), sizeof expected);
     assert_memory_equal(tensor.data, expected, sizeof expected);
+}
+
+static void
+a_queued_step_that_ends_while_its_client_waits_is_answered_with_its_end(void **state)
+{
+    static const char *const waiting[] = {"Prefer: respond-async, wait=10", NULL};
+    Cluster *const cluster = *state;
+    char path[PATH_SIZE];
+    AUTO_REST response = {0};
+    prepare(cluster, path);
+    cluster_send_with(cluster, "POST", path, waiting, STEP_BODY_AFFINE, &response);
+    assert_http(200, &response);
+    assert_non_null(strstr(rest_text(&response), "\"state\":\"succeeded\""));
+    assert_non_null(strstr(rest_text(&response), "\"y\":{\"dtype\":\"float32\",\"shape\":[1,2],\"href\":"));
+    assert_string_equal(rest_header(&response, "Preference-Applied"), "respond-async, wait=10");
+    assert_string_equal(rest_header(&response, "Retry-After"), "");
+    assert_memory_equal(rest_header(&response, "Location"), path, strlen(path));
+}
+
+static void
+a_look_at_a_step_waits_for_its_end_when_asked_to(void **state)
+{
+    static const char *const waiting[] = {"Prefer: wait=10", NULL};
+    Cluster *const cluster = *state;
+    char path[PATH_SIZE];
+    char step[PATH_SIZE];
+    prepare(cluster, path);
+    for (int run = 0; run < 5; run++) {
+        AUTO_REST response = {0};
+        enqueue(cluster, path, step);
+        cluster_send_with(cluster, "GET", step, waiting, NULL, &response);
+        assert_http(200, &response);
+        assert_non_null(strstr(rest_text(&response), "\"state\":\"succeeded\""));
+        assert_string_equal(rest_header(&response, "Preference-Applied"), "wait=10");
+    }
+}
+
+/* Nobody runs it: this gateway takes none from the queue. */
+static void
+a_step_that_does_not_end_in_time_is_told_as_it_is(void **state)
+{
+    static const char *const none[] = {"--queue-slots=0", NULL};
+    static const char *const waiting[] = {"Prefer: wait=1, respond-async", NULL};
+    Cluster cluster;
+    char path[PATH_SIZE];
+    char step[PATH_SIZE];
+    AUTO_REST accepted = {0};
+    AUTO_REST seen = {0};
+    (void)state;
+    assert_true(start(&cluster, none));
+    prepare(&cluster, path);
+    const uint64_t begin_ns = clock_monotonic_ns();
+    cluster_send_with(&cluster, "POST", path, waiting, STEP_BODY_AFFINE, &accepted);
+    assert_http(202, &accepted);
+    assert_in_range(clock_monotonic_ns() - begin_ns, CLOCK_NS_PER_S, 2 * CLOCK_NS_PER_S);
+    assert_string_equal(rest_header(&accepted, "Preference-Applied"), "respond-async, wait=1");
+    assert_non_null(strstr(rest_text(&accepted), "\"state\":\"queued\""));
+    (void)snprintf(step, sizeof step, "%s", rest_header(&accepted, "Location"));
+    cluster_send_with(&cluster, "GET", step, waiting, NULL, &seen);
+    assert_http(200, &seen);
+    assert_non_null(strstr(rest_text(&seen), "\"state\":\"queued\""));
+    assert_in_range(clock_monotonic_ns() - begin_ns, 2 * CLOCK_NS_PER_S, 4 * CLOCK_NS_PER_S);
+    cluster_stop(&cluster);
 }
 
 static void
@@ -390,6 +454,9 @@ main(void)
     const struct CMUnitTest tests[] = {
         CLUSTER_TEST(a_queued_step_is_accepted_runs_and_keeps_its_outputs),
         CLUSTER_TEST(an_output_as_npy_is_equal_to_the_tensor),
+        CLUSTER_TEST(a_queued_step_that_ends_while_its_client_waits_is_answered_with_its_end),
+        CLUSTER_TEST(a_look_at_a_step_waits_for_its_end_when_asked_to),
+        cmocka_unit_test(a_step_that_does_not_end_in_time_is_told_as_it_is),
         CLUSTER_TEST(a_step_that_cannot_run_is_refused_at_once),
         CLUSTER_TEST(a_step_that_fails_says_which_node_and_is_not_tried_again),
         cmocka_unit_test(a_gateway_killed_after_a_202_the_step_runs_when_it_is_back),

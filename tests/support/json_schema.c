@@ -148,12 +148,30 @@ check_known(const Check *check, const cJSON *schema, const char *name)
     return true;
 }
 
+/* The fault that is told is that of the last one. */
+static bool
+check_any(const Check *check, const cJSON *schemas, const cJSON *value, const char *name)
+{
+    const cJSON *schema = NULL;
+    cJSON_ArrayForEach(schema, schemas)
+    {
+        if (check_value(check, schema, value, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool
 check_value(const Check *check, const cJSON *given, const cJSON *value, const char *name)
 {
     const cJSON *const schema = json_schema_resolve(check->document, given);
     if (schema == NULL) {
         return fail(check, name, "has a schema that leads nowhere:", name);
+    }
+    const cJSON *const any = cJSON_GetObjectItemCaseSensitive(schema, "anyOf");
+    if (any != NULL) {
+        return check_any(check, any, value, name);
     }
     const cJSON *const type = cJSON_GetObjectItemCaseSensitive(schema, "type");
     const cJSON *const values = cJSON_GetObjectItemCaseSensitive(schema, "enum");

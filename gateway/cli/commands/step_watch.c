@@ -43,18 +43,23 @@ pause_ms(Call *call, Progress *progress, uint64_t duration_ms)
     return STATUS_OK;
 }
 
-/* Asks ever less often. The last answer is left in the reply. */
+/* Each answer waits for the step's end at the gateway; one that does not know how is asked ever less often.
+ * The last answer is left in the reply. */
 static Status
 await_end(Cli *cli, const char *path, Progress *progress, HttpClientResponse *reply, Step *step)
 {
+    static const char *const headers[] = {"Prefer: wait=20", NULL};
+    const ApiRequest request = {.path = path, .headers = headers, .progress = progress};
     for (uint64_t wait_ms = pause_first_ms;; wait_ms = wait_ms < pause_max_ms ? wait_ms * 2 : pause_max_ms) {
         http_client_response_done(reply);
-        TRY(api_get(cli, path, reply));
+        TRY(api_send(cli, &request, reply));
         TRY(step_read(cli->call, buffer_slice(&reply->body), step));
         if (step_has_ended(step)) {
             return STATUS_OK;
         }
-        TRY(pause_ms(cli->call, progress, wait_ms));
+        if (http_client_header(reply, "Preference-Applied").size == 0) {
+            TRY(pause_ms(cli->call, progress, wait_ms));
+        }
     }
 }
 
