@@ -55,7 +55,8 @@ step_answer_stored(Call *call, Store *store, const StepLookup *lookup)
     return STATUS_OK;
 }
 
-/* --- One look -------------------------------------------------------------------------------------------- */
+/* --- One look --------------------------------------------------------------------------------------------
+ */
 
 static bool
 may_wait(const StepLookup *lookup)
@@ -97,7 +98,8 @@ look_on_job(Call *call, void *job_context, void *owner)
     return lookup->goes_on ? STATUS_OK : lookup->stored(call, store, lookup);
 }
 
-/* --- Waiting --------------------------------------------------------------------------------------------- */
+/* --- Waiting ---------------------------------------------------------------------------------------------
+ */
 
 static void
 look_again(Timer *timer)
@@ -109,8 +111,8 @@ look_again(Timer *timer)
 static void
 fail_gone(const StepLookup *lookup)
 {
-    exchange_fail(
-        lookup->exchange, call_fail(exchange_call(lookup->exchange), STATUS_CANCELLED, "nobody waits any more"));
+    exchange_fail(lookup->exchange,
+        call_fail(exchange_call(lookup->exchange), STATUS_CANCELLED, "nobody waits any more"));
 }
 
 /* Only between two looks is the exchange ours to end. */
@@ -137,11 +139,14 @@ pause_look(StepLookup *lookup)
     }
     const uint64_t now_ns = clock_monotonic_ns();
     uint64_t pause_ns = (now_ns - lookup->began_ns) / SHARE;
-    pause_ns = pause_ns < LOOK_PAUSE_MAX_MS * CLOCK_NS_PER_MS ? pause_ns : LOOK_PAUSE_MAX_MS * CLOCK_NS_PER_MS;
-    pause_ns = pause_ns > LOOK_PAUSE_MIN_MS * CLOCK_NS_PER_MS ? pause_ns : LOOK_PAUSE_MIN_MS * CLOCK_NS_PER_MS;
+    pause_ns =
+        pause_ns < LOOK_PAUSE_MAX_MS * CLOCK_NS_PER_MS ? pause_ns : LOOK_PAUSE_MAX_MS * CLOCK_NS_PER_MS;
+    pause_ns =
+        pause_ns > LOOK_PAUSE_MIN_MS * CLOCK_NS_PER_MS ? pause_ns : LOOK_PAUSE_MIN_MS * CLOCK_NS_PER_MS;
     const uint64_t due_ns = now_ns + pause_ns;
     lookup->again.fire = look_again;
-    timer_set(lookup->inquiry.home->loop, &lookup->again, due_ns < lookup->until_ns ? due_ns : lookup->until_ns);
+    timer_set(
+        lookup->inquiry.home->loop, &lookup->again, due_ns < lookup->until_ns ? due_ns : lookup->until_ns);
 }
 
 static void
@@ -194,7 +199,8 @@ step_wait_read(const Request *request)
     return wait_ms < wait_max_ms ? wait_ms : wait_max_ms;
 }
 
-/* --- For handlers ---------------------------------------------------------------------------------------- */
+/* --- For handlers ----------------------------------------------------------------------------------------
+ */
 
 Status
 step_lookup_read(Call *call, const Request *request, StepLookup *ret_lookup)
@@ -278,7 +284,10 @@ step_await(Exchange *exchange, SessionId session, StepId id, uint64_t wait_ms)
         return;
     }
     *lookup = (StepLookup){
-        .inquiry = {.home = request->services, .tenant = request->principal.tenant, .session = session, .id = id},
+        .inquiry = {.home = request->services,
+            .tenant = request->principal.tenant,
+            .session = session,
+            .id = id},
         .exchange = exchange,
         .stored = answer_end,
     };

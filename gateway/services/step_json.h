@@ -28,5 +28,5 @@ void step_write_item(JsonWriter *writer, const StepRecord *step);
 void step_write_document(Response *response, const StepRecord *step, const StepTensors *outputs);
 
 /* "/api/v1/sessions/ses_…/steps/stp_…" */
-enum { STEP_PATH_SIZE = sizeof "/api/v1/sessions//steps/" + 2 * ID_TEXT_SIZE };
+enum { STEP_PATH_SIZE = sizeof "/api/v1/sessions//steps/" + (size_t)2 * ID_TEXT_SIZE };
 void step_path(SessionId session, StepId step, char ret_path[STEP_PATH_SIZE]);
