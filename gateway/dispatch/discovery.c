@@ -149,7 +149,7 @@ target_poll(Target *target)
         .method = "GET",
         .path = SLICE("/worker/v1/status"),
         .address = target->info.address,
-        .deadline_ms = MISS_MAX * INTERVAL_MS,
+        .deadline_ms = (uint64_t)MISS_MAX * INTERVAL_MS,
     };
     target->call = upstream_begin(target->discovery->upstream, &head, &poll_events, target);
     if (target->call != NULL) {

@@ -57,10 +57,10 @@ replay(Response *response, const IdempotencyAnswer *answer)
 }
 
 Status
-idempotent_begin(Call *call, Store *store, const Request *request, Response *response, uint64_t held_ms,
-    IdempotentKey *key, bool *ret_is_replayed)
+idempotent_begin(Call *call, Store *store, const Request *request, Response *response, IdempotentKey *key,
+    bool *ret_is_replayed)
 {
-    IdempotencyRequest wanted = {.key = key->text, .held_ms = held_ms};
+    IdempotencyRequest wanted = {.key = key->text, .held_ms = key->held_ms};
     Idempotency found;
     if (request->sink_state != NULL && request->body.size == 0) {
         /* Two bodies that went by in pieces cannot be told apart afterwards: their sink must say. */
@@ -137,8 +137,9 @@ idempotent_run(Call *call, const Request *request, Response *response, Idempoten
     if (key.text == NULL) {
         return work(call, request, response);
     }
+    key.held_ms = RUN_HELD_MS;
     TRY(request_store(call, request, &store));
-    TRY(idempotent_begin(call, store, request, response, RUN_HELD_MS, &key, &is_replayed));
+    TRY(idempotent_begin(call, store, request, response, &key, &is_replayed));
     if (is_replayed) {
         return STATUS_OK;
     }

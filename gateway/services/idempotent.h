@@ -13,15 +13,16 @@
 typedef struct IdempotentKey {
     const char *text; /* NULL: the request has none */
     Uuid owner;
+    uint64_t held_ms; /* a holder that crashed has lost the key after that */
 } IdempotentKey;
 
 /* The key of the request's header. */
 MUST_USE Status idempotent_key_read(Call *call, const Request *request, IdempotentKey *ret_key);
 
-/* Takes the key; *ret_is_replayed says that the first answer has been written to the response instead. A
- * holder that crashed has lost the key after `held_ms`. */
+/* Takes the key; *ret_is_replayed says that the first answer has been written to the response
+ * instead. */
 MUST_USE Status idempotent_begin(Call *call, Store *store, const Request *request, Response *response,
-    uint64_t held_ms, IdempotentKey *key, bool *ret_is_replayed);
+    IdempotentKey *key, bool *ret_is_replayed);
 
 /* Keeps the response, with this body, as the answer, in the caller's transaction. */
 MUST_USE Status idempotent_finish(Call *call, Store *store, TenantId tenant, const IdempotentKey *key,

@@ -25,6 +25,7 @@ metrics_watch(const Gateway *gateway)
 
 /* Operations are the handlers linked in; the last value stands for requests without a route. */
 enum { OPERATIONS_MAX = 96, OPERATION_NONE = OPERATIONS_MAX - 1, CLASS_COUNT = 6 };
+enum { REQUEST_SERIES = OPERATIONS_MAX * CLASS_COUNT };
 
 static const char *
 operation_name(size_t index)
@@ -39,8 +40,7 @@ static const char *const classes[CLASS_COUNT] = {"gone", "1xx", "2xx", "3xx", "4
 static const int64_t request_bounds_us[] = {
     250, 500, 1000, 2500, 5000, 10000, 25000, 50000, 100000, 250000, 1000000, 10000000};
 
-METRIC_DEFINE(metric_requests, (size_t)OPERATIONS_MAX *CLASS_COUNT, .name = "sluice_requests_total",
-    .kind = METRIC_COUNTER,
+METRIC_DEFINE(metric_requests, REQUEST_SERIES, .name = "sluice_requests_total", .kind = METRIC_COUNTER,
     .help = "Requests answered, by operation and class of status; gone: the client left before.",
     .labels = {{.name = "operation", .value_count = OPERATIONS_MAX, .value_at = operation_name},
         METRIC_LABEL("class", classes)});

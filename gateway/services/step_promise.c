@@ -166,7 +166,7 @@ Status
 step_promise_make(StepCall *step, Slice json, JobContext *context)
 {
     Store *store = NULL;
-    const IdempotentKey *const key = &step->promise.key;
+    IdempotentKey *const key = &step->promise.key;
     const Request request = request_identity(step);
     TRY(job_store(step->call, context, STORE_ROLE_APP, &store));
     TRY(step_call_read(step, json));
@@ -176,8 +176,9 @@ step_promise_make(StepCall *step, Slice json, JobContext *context)
     if (key->text == NULL) {
         return prepare_and_commit(step, json, context, store);
     }
-    TRY(idempotent_begin(step->call, store, &request, exchange_response(step->exchange),
-        step->body.timeout_ms + KEY_GRACE_MS, &step->promise.key, &step->promise.is_answered));
+    key->held_ms = step->body.timeout_ms + KEY_GRACE_MS;
+    TRY(idempotent_begin(
+        step->call, store, &request, exchange_response(step->exchange), key, &step->promise.is_answered));
     if (step->promise.is_answered) {
         return STATUS_OK;
     }

@@ -67,6 +67,8 @@ slice_find_last(Slice slice, char byte)
 Slice
 slice_part(Slice slice, size_t start, size_t size)
 {
+    assert(slice.data != NULL || slice.size == 0);
+
     const size_t begin = start < slice.size ? start : slice.size;
     const size_t rest = slice.size - begin;
     return slice_of(slice.data == NULL ? NULL : slice.data + begin, size < rest ? size : rest);

@@ -1,6 +1,6 @@
 #include "shared/graph/attribute.h"
 
-#include <string.h>
+#include "shared/tensor/half.h"
 
 static bool
 function_ref_equal(const FunctionRef *left, const FunctionRef *right)
@@ -49,7 +49,7 @@ attr_value_equal(const AttrValue *left, const AttrValue *right)
     case ATTR_INT:
         return left->value.i == right->value.i;
     case ATTR_FLOAT:
-        return memcmp(&left->value.f, &right->value.f, sizeof left->value.f) == 0;
+        return float_to_bits(left->value.f) == float_to_bits(right->value.f);
     case ATTR_BOOL:
         return left->value.b == right->value.b;
     case ATTR_TYPE:

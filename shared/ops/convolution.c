@@ -25,7 +25,7 @@ divide_channels(Call *call, const Shape *filter, int64_t channels, Convolution *
         return call_fail(call, STATUS_INVALID_ARGUMENT, "%lld channels do not divide into groups of %lld",
             (long long)channels, (long long)taken);
     }
-    convolution->groups = channels < 0 || taken < 0 ? -1 : channels / taken;
+    convolution->groups = channels < 0 || taken <= 0 ? -1 : channels / taken;
     convolution->inputs = taken;
     if (convolution->groups > 0 && made >= 0 && made % convolution->groups != 0) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "%lld filters do not divide into %lld groups",

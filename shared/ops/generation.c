@@ -8,13 +8,14 @@ count_integers(Call *call, int64_t start, int64_t limit, int64_t delta, int64_t 
     if (delta == 0) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "delta is 0");
     }
-    if (delta > 0 ? start >= limit : start <= limit) {
+    const bool is_rising = delta > 0;
+    if (is_rising ? start >= limit : start <= limit) {
         *ret_count = 0;
         return STATUS_OK;
     }
     const uint64_t distance =
-        delta > 0 ? (uint64_t)limit - (uint64_t)start : (uint64_t)start - (uint64_t)limit;
-    const uint64_t step = delta > 0 ? (uint64_t)delta : 0 - (uint64_t)delta;
+        is_rising ? (uint64_t)limit - (uint64_t)start : (uint64_t)start - (uint64_t)limit;
+    const uint64_t step = is_rising ? (uint64_t)delta : 0 - (uint64_t)delta;
     const uint64_t count = distance / step + (distance % step != 0 ? 1 : 0);
     if (count > INT64_MAX) {
         return call_fail(

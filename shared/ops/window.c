@@ -175,7 +175,7 @@ static Status
 read_onnx_padding(Call *call, const Node *node, Window *window, Padding *ret_padding)
 {
     const Slice text = node_attr_string(node, "auto_pad");
-    int64_t pads[2 * WINDOW_RANK_MAX];
+    int64_t pads[2 * WINDOW_RANK_MAX] = {0};
     size_t count = 0;
     if (slice_equal(text, SLICE("SAME_UPPER"))) {
         *ret_padding = PADDING_SAME;

@@ -231,7 +231,7 @@ file_split(Call *call, Slice bytes, Slice *ret_header, Slice *ret_elements)
 static void
 fortran_turn(const Shape *shape, size_t element_size, const char *source, char *target, size_t size)
 {
-    size_t strides[SHAPE_RANK_MAX];
+    size_t strides[SHAPE_RANK_MAX] = {0};
     int64_t indexes[SHAPE_RANK_MAX] = {0};
     size_t stride = element_size;
     for (int axis = 0; axis < shape->rank; axis++) {

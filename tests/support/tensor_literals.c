@@ -2,8 +2,8 @@
 
 #include <math.h>
 
+#include "shared/tensor/half.h"
 #include "tests/support/cmocka_all.h"
-#include "worker/reference/primitives/half.h"
 
 /* --- Reading -------------------------------------------------------------------------------------------- */
 
@@ -30,7 +30,7 @@ write_element(Tensor *tensor, int64_t index, Slice word)
         const double value = number_of(word);
         const float single = (float)value;
         const uint16_t half =
-            tensor->dtype == DTYPE_FLOAT16 ? float16_from_float(single) : bfloat16_from_float(single);
+            tensor->dtype == DTYPE_FLOAT16 ? half_from_float(single) : bfloat16_from_float(single);
         const void *bytes = tensor->dtype == DTYPE_FLOAT64   ? (const void *)&value
                             : tensor->dtype == DTYPE_FLOAT32 ? (const void *)&single
                                                              : (const void *)&half;
@@ -107,7 +107,7 @@ element_of(const Tensor *tensor, int64_t index)
     }
     if (dtype_is_floating(tensor->dtype)) {
         memcpy(&half, element, sizeof half);
-        return (double)(tensor->dtype == DTYPE_FLOAT16 ? float16_to_float(half) : bfloat16_to_float(half));
+        return (double)(tensor->dtype == DTYPE_FLOAT16 ? half_to_float(half) : bfloat16_to_float(half));
     }
     if (tensor->dtype == DTYPE_BOOL) {
         return *(const uint8_t *)element;

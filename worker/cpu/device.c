@@ -17,7 +17,7 @@ typedef struct CpuDevice {
 static CpuDevice *
 cpu_device(const Device *device)
 {
-    return (CpuDevice *)(uintptr_t)device;
+    return without_const(device);
 }
 
 static TensorBuffer *

@@ -2,6 +2,7 @@
  * block is wasted. Pure arithmetic. */
 #pragma once
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,6 +12,8 @@ enum { SIZE_CLASS_UNIT = 64, SIZE_CLASS_COUNT = 4 + 4 * 34 }; /* up to 2^42 byte
 static inline size_t
 size_class_bytes(uint32_t size_class)
 {
+    assert(size_class < SIZE_CLASS_COUNT);
+
     if (size_class < 4) {
         return (size_t)SIZE_CLASS_UNIT * (size_class + 1);
     }

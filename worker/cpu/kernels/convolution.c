@@ -119,7 +119,7 @@ convolve(KernelContext *context, const Convolution *convolution)
         .bias = has_bias ? context->inputs[2].data : NULL,
         .output = output->data,
     };
-    Convolve *state = (Convolve *)(uintptr_t)context->state;
+    Convolve *state = without_const(context->state);
     return convolve_run(context->call, state, context->device, &shape, &operands);
 }
 

@@ -128,13 +128,13 @@ typedef struct ConvolveRun {
 } ConvolveRun;
 
 static dnnl_status_t
-tile_compute(const ConvolveRun *run, const ConvolveTile *tile, int64_t image, float *output)
+tile_compute(const ConvolveRun *run, const ConvolveTile *tile, int64_t image, PrimitiveData output)
 {
     const int64_t row = image * run->plan->shape.input[0] + tile->input_start;
     const PrimitiveData data[] = {
         {.data = run->input + row * run->input_row * run->input_channels},
         {.packed = run->filter},
-        {.data = output},
+        output,
         {.data = run->operands->bias},
     };
     return primitive_run(tile->primitive, run->device, data);
@@ -151,7 +151,7 @@ tile_compute_turned(const ConvolveRun *run, const ConvolveTile *tile, int64_t im
     if (scratch == NULL) {
         return dnnl_out_of_memory;
     }
-    const dnnl_status_t status = tile_compute(run, tile, image, scratch->data);
+    const dnnl_status_t status = tile_compute(run, tile, image, (PrimitiveData){.data = scratch->data});
     float *output = run->operands->output + image * image_positions * run->output_channels +
                     tile->output_start * run->output_row;
     transpose(scratch->data, positions, run->output_channels, run->output_channels, output, image_positions);
@@ -167,10 +167,10 @@ run_tile(void *context, int64_t index)
     const ConvolveTile *tile = &run->plan->tiles[index % run->plan->tile_count];
     const int64_t image = index / run->plan->tile_count;
     const int64_t row = image * shape->output[0] + tile->output_start;
-    const dnnl_status_t status =
-        shape->is_channels_last ? tile_compute(run, tile, image,
-                                      run->operands->output + row * run->output_row * run->output_channels)
-                                : tile_compute_turned(run, tile, image);
+    const PrimitiveData output = {
+        .data = run->operands->output + row * run->output_row * run->output_channels};
+    const dnnl_status_t status = shape->is_channels_last ? tile_compute(run, tile, image, output)
+                                                         : tile_compute_turned(run, tile, image);
     if (status != dnnl_success) {
         __atomic_store_n(&run->status, (int)status, __ATOMIC_RELAXED);
     }

@@ -221,7 +221,7 @@ lane_run(const Primitive *primitive, Lane *lane, const PrimitiveData *data, void
     for (; count < primitive->argument_count && status == dnnl_success; count++) {
         const bool is_packed = data[count].packed != NULL;
         if (!is_packed) {
-            status = dnnl_memory_set_data_handle(lane->memories[count], (void *)(uintptr_t)data[count].data);
+            status = dnnl_memory_set_data_handle(lane->memories[count], without_const(data[count].data));
         }
         arguments[count] = (dnnl_exec_arg_t){.arg = primitive->arguments[count],
             .memory = is_packed ? data[count].packed->memory : lane->memories[count]};
@@ -292,7 +292,7 @@ packed_fill(Packed *packed, const dnnl_memory_desc_t *from, const void *data)
 {
     const dnnl_engine_t engine = onednn_engine();
     dnnl_memory_t source = NULL;
-    dnnl_status_t status = dnnl_memory_create(&source, from, engine, (void *)(uintptr_t)data);
+    dnnl_status_t status = dnnl_memory_create(&source, from, engine, without_const(data));
     if (status == dnnl_success) {
         status = dnnl_memory_create(&packed->memory, &packed->layout, engine, packed->buffer->data);
     }

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "shared/base/memory.h"
+#include "shared/tensor/half.h"
 
 enum {
     TILE_ROWS = 128,
@@ -294,7 +295,8 @@ shape_is(const ProductShape *left, const ProductShape *right)
 {
     return left->m == right->m && left->n == right->n && left->k == right->k &&
            left->transposes_a == right->transposes_a && left->transposes_b == right->transposes_b &&
-           left->accumulates == right->accumulates && memcmp(&left->alpha, &right->alpha, sizeof(float)) == 0;
+           left->accumulates == right->accumulates &&
+           float_to_bits(left->alpha) == float_to_bits(right->alpha);
 }
 
 /* Under the lock. Past PLANS_MAX shapes new plans are not kept. */

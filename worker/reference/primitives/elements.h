@@ -11,10 +11,10 @@
 #include <stdint.h>
 
 #include "shared/tensor/dtype.h"
-#include "worker/reference/primitives/half.h"
+#include "shared/tensor/half.h"
 
 #define FLOATING_ELEMENTS(X, ...)                                                                            \
-    X(__VA_ARGS__, FLOAT16, float16, uint16_t, float, float16_to_float, float16_from_float)                  \
+    X(__VA_ARGS__, FLOAT16, float16, uint16_t, float, half_to_float, half_from_float)                        \
     X(__VA_ARGS__, BFLOAT16, bfloat16, uint16_t, float, bfloat16_to_float, bfloat16_from_float)              \
     X(__VA_ARGS__, FLOAT32, float32, float, float, , (float))                                                \
     X(__VA_ARGS__, FLOAT64, float64, double, double, , (double))
