@@ -7,7 +7,16 @@ lint: check-layers check-sizes check-headers check-banned
 	@clang-format --dry-run --Werror $(ALL_C)
 	@cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 	    --suppress=missingIncludeSystem -U__clang__ -I. $(C_FILES)
-	@printf '%s\n' $(C_FILES) | xargs -P2 -I{} clang-tidy --quiet {} -- $(CSTD) $(CPPFLAGS) $(call pkg_config,$(sort $(PACKAGES)),--cflags)
+	@$(MAKE) --no-print-directory --keep-going $(PARALLEL) tidy
+
+# A file is read again when its object is newer: the object knows what it includes.
+$(OUT)/lint/%: PACKAGE_CFLAGS = $(call pkg_config,$(sort $(PACKAGES)),--cflags)
+tidy: $(C_FILES:%=$(OUT)/lint/%.tidy)
+$(OUT)/lint/%.tidy: $(OUT)/%.o .clang-tidy
+	@mkdir -p $(@D); echo "TIDY $*"
+	@clang-tidy --quiet $* -- $(CSTD) $(CPPFLAGS) $(PACKAGE_CFLAGS) 2>$@.err || { cat $@.err >&2; exit 1; }
+	@rm $@.err; touch $@
+
 check-layers: ; @tools/check_layers $(foreach m,$(MODULES),$(m):$(call comma,$(USES_$(m))):$(call comma,$(PACKAGES_$(m))))
 check-sizes: ; @tools/check_sizes $(C_FILES)
 check-banned: ; @tools/check_banned $(C_FILES)
@@ -23,4 +32,4 @@ check:
 	@$(MAKE) --no-print-directory test
 	@for v in asan tsan; do $(MAKE) --no-print-directory VARIANT=$$v run-unit-tests || exit 1; done
 	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=30
-.PHONY: lint check-layers check-sizes check-banned check-headers format check
+.PHONY: lint tidy check-layers check-sizes check-banned check-headers format check
