@@ -69,6 +69,7 @@ summary_append(Call *call, Slice summary, Buffer *text)
     } sections[] = {
         {"inputs", "input", port_append},
         {"outputs", "output", port_append},
+        {"unsupported_ops", "unsupported op", warning_append},
         {"warnings", "warning", warning_append},
     };
     int64_t count = 0;

@@ -91,7 +91,19 @@ graph_import(Call *call, GraphFormat format, TensorBuffer *source, uint64_t node
 typedef struct OpCount {
     Slice op;
     uint64_t count;
+    bool is_unknown;
 } OpCount;
+
+static bool
+is_function(const GraphDef *def, Slice op)
+{
+    for (size_t index = 0; index < def->function_count; index++) {
+        if (slice_equal(def->functions[index].name, op)) {
+            return true;
+        }
+    }
+    return false;
+}
 
 static size_t
 count_ops(const Graph *graph, OpCount *counts, Map *by_op)
@@ -103,6 +115,7 @@ count_ops(const Graph *graph, OpCount *counts, Map *by_op)
         if (known == NULL) {
             known = &counts[op_count];
             known->op = op;
+            known->is_unknown = graph->nodes[index].op == NULL && !is_function(graph->def, op);
             op_count += map_put(by_op, op, known) ? 1 : 0;
         }
         known->count++;
@@ -123,6 +136,14 @@ write_ops(JsonWriter *writer, const Graph *graph)
         json_write_uint64(writer, counts[index].count);
     }
     json_write_object_end(writer);
+    json_write_name(writer, "unsupported_ops");
+    json_write_array_begin(writer);
+    for (size_t index = 0; index < op_count; index++) {
+        if (counts[index].is_unknown) {
+            json_write_slice(writer, counts[index].op);
+        }
+    }
+    json_write_array_end(writer);
     memory_free(counts);
 }
 

@@ -84,6 +84,59 @@ an_onnx_model_runs_by_its_own_names(void **state)
     tensor_buffer_unref(model);
 }
 
+/* The graph is taken, with a word about it; only a step that needs the op fails. */
+static void
+expect_unsupported(Cluster *cluster, const char *listed, const char *explained)
+{
+    char path[CLUSTER_URL_SIZE / 2];
+    AUTO_REST graphs = {0};
+    AUTO_REST step = {0};
+    (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/graphs", cluster->session);
+    cluster_send(cluster, "GET", path, NULL, &graphs);
+    if (strstr(rest_text(&graphs), listed) == NULL) {
+        fail_msg("no %s in %s", listed, rest_text(&graphs));
+    }
+    expect_minus(cluster, "minus");
+    cluster_step(cluster, "{\"feeds\":{\"x\":[2.5]},\"fetches\":[\"twisted\"]}", &step);
+    assert_int_equal(step.status, 501);
+    if (strstr(rest_text(&step), explained) == NULL) {
+        fail_msg("no %s in %s", explained, rest_text(&step));
+    }
+}
+
+static void
+an_op_of_tensorflow_that_is_not_known_is_told_at_once_and_refused_when_needed(void **state)
+{
+    Cluster *const cluster = *state;
+    AUTO_BUFFER graph = {0};
+    put_node(&graph, "x", "Placeholder", NULL, "dtype");
+    put_node(&graph, "minus", "Neg", "x", "T");
+    put_node(&graph, "twisted", "Twist", "x", "T");
+    cluster_session(cluster, "{}");
+    push(cluster, "application/x-protobuf", "", buffer_slice(&graph), 201);
+    expect_unsupported(cluster, "\"unsupported_ops\": [\"Twist\"]",
+        "node 'twisted' needs op 'Twist' of domain 'tensorflow', which is not known");
+}
+
+static void
+an_op_of_onnx_that_is_not_known_is_told_at_once_and_refused_when_needed(void **state)
+{
+    static const int64_t dims[] = {1};
+    Cluster *const cluster = *state;
+    AUTO_BUFFER graph = {0};
+    onnx_put_node(&graph, "Neg", "x", "minus", NULL);
+    onnx_put_node(&graph, "Twist", "x", "twisted", NULL);
+    onnx_put_value(&graph, GRAPH_INPUT, "x", ONNX_FLOAT, dims, 1);
+    onnx_put_value(&graph, GRAPH_OUTPUT, "minus", ONNX_FLOAT, dims, 1);
+    onnx_put_value(&graph, GRAPH_OUTPUT, "twisted", ONNX_FLOAT, dims, 1);
+    TensorBuffer *const model = onnx_model(&graph, 15);
+    cluster_session(cluster, "{}");
+    push(cluster, "application/onnx", "", slice_of(model->data, model->size), 201);
+    expect_unsupported(cluster, "\"unsupported_ops\": [\"onnx::Twist\"]",
+        "needs op 'Twist' of domain 'onnx', which is not known");
+    tensor_buffer_unref(model);
+}
+
 static void
 bytes_that_are_no_graph_are_refused(void **state)
 {
@@ -101,6 +154,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         CLUSTER_TEST(a_binary_graphdef_runs),
         CLUSTER_TEST(an_onnx_model_runs_by_its_own_names),
+        CLUSTER_TEST(an_op_of_tensorflow_that_is_not_known_is_told_at_once_and_refused_when_needed),
+        CLUSTER_TEST(an_op_of_onnx_that_is_not_known_is_told_at_once_and_refused_when_needed),
         CLUSTER_TEST(bytes_that_are_no_graph_are_refused),
     };
     return cmocka_run_group_tests_name("graph format", tests, NULL, NULL);
