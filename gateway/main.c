@@ -2,13 +2,15 @@
  *
  *     sluice-gateway                 serves
  *     sluice-gateway migrate         brings the database's schema up to date
- *     sluice-gateway key create …    makes an API key and shows it once
+ *     sluice-gateway key …           makes, lists and revokes API keys
+ *     sluice-gateway quota …         shows and sets what a tenant may use
  *     sluice-gateway config          prints the effective settings and where each comes from */
 #include <stdio.h>
 #include <string.h>
 
 #include "gateway/services/gateway.h"
 #include "gateway/services/key_command.h"
+#include "gateway/services/quota_command.h"
 #include "gateway/services/settings.h"
 #include "gateway/store/migrate.h"
 #include "shared/program/program.h"
@@ -90,6 +92,7 @@ main(int argc, char **argv)
     static const ProgramCommand commands[] = {
         {"migrate", migrate},
         {"key", key_command},
+        {"quota", quota_command},
     };
     static const Program program = {
         .name = "sluice-gateway",

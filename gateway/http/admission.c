@@ -258,6 +258,10 @@ admission_access(Exchange *exchange)
 {
     const bool is_hidden =
         exchange->request.handler->access == ACCESS_OPERATOR && !exchange->request.principal.is_operator;
+    const HttpOptions *const options = &exchange->server->options;
+    if (options->charge != NULL) {
+        TRY(options->charge(&exchange->call, &exchange->request, &exchange->response));
+    }
     return !is_hidden ? STATUS_OK
                       : call_fail(&exchange->call, STATUS_NOT_FOUND, "there is nothing at '%.*s'",
                             SLICE_PRINT(slice_part(exchange->request.path, 0, 256)));

@@ -26,11 +26,14 @@ typedef struct Credentials {
 
 enum { PRINCIPAL_NAME_SIZE = 64 };
 
+typedef struct RequestRate RequestRate;
+
 typedef struct Principal {
     TenantId tenant;
     bool is_operator;
     char tenant_name[PRINCIPAL_NAME_SIZE];
     char key_id[PRINCIPAL_NAME_SIZE]; /* for the log; "" without a key */
+    RequestRate *rate;                /* of the tenant, for HttpOptions.charge; NULL: none */
 } Principal;
 
 /* Reads the value of an Authorization header; an absent one (data NULL) gives CREDENTIALS_NONE.

@@ -54,6 +54,9 @@ typedef struct HttpOptions {
         void *services, const Request *request, const Credentials *credentials, Principal *ret_principal);
     MUST_USE Status (*authorize_blocking)(Call *call, void *job_context, const Request *request,
         const Credentials *credentials, Principal *ret_principal);
+    /* Counts a request whose principal is known, before its body is read; what it returns refuses it. NULL:
+     * none is refused. */
+    Status (*charge)(Call *call, const Request *request, Response *response);
     void (*log)(void *services, const RequestRecord *record);
 
     /* The most bytes that this request's body may have by the settings, besides its handler's body_size_max.

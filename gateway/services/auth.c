@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "gateway/domain/api_key.h"
+#include "gateway/domain/request_rate.h"
 #include "gateway/services/gateway.h"
 #include "gateway/store/keys.h"
 #include "shared/base/clock.h"
@@ -19,9 +20,30 @@ typedef struct KnownKey {
 
 struct AuthCache {
     pthread_mutex_t lock;
-    Map *keys; /* key id → KnownKey */
+    Map *keys;  /* key id → KnownKey */
+    Map *rates; /* tenant → RequestRate; they stay, as principals point to them */
     Slice pepper;
 };
+
+static void
+values_clear(Map *map)
+{
+    size_t cursor = 0;
+    for (const MapEntry *entry = map_next(map, &cursor); entry != NULL; entry = map_next(map, &cursor)) {
+        void *const value = entry->value;
+        (void)map_remove(map, entry->key);
+        memory_free(value);
+    }
+}
+
+static void
+values_free(Map *map)
+{
+    if (map != NULL) {
+        values_clear(map);
+        map_free(map);
+    }
+}
 
 AuthCache *
 auth_cache_new(Slice pepper)
@@ -33,30 +55,20 @@ auth_cache_new(Slice pepper)
     (void)pthread_mutex_init(&cache->lock, NULL);
     cache->pepper = pepper;
     cache->keys = map_new();
-    if (cache->keys == NULL) {
-        memory_free(cache);
+    cache->rates = map_new();
+    if (cache->keys == NULL || cache->rates == NULL) {
+        auth_cache_free(cache);
         return NULL;
     }
     return cache;
-}
-
-static void
-keys_clear(Map *keys)
-{
-    size_t cursor = 0;
-    for (const MapEntry *entry = map_next(keys, &cursor); entry != NULL; entry = map_next(keys, &cursor)) {
-        KnownKey *const known = entry->value;
-        (void)map_remove(keys, entry->key);
-        memory_free(known);
-    }
 }
 
 void
 auth_cache_free(AuthCache *cache)
 {
     if (cache != NULL) {
-        keys_clear(cache->keys);
-        map_free(cache->keys);
+        values_free(cache->keys);
+        values_free(cache->rates);
         (void)pthread_mutex_destroy(&cache->lock);
         memory_free(cache);
     }
@@ -115,7 +127,7 @@ cache_put(AuthCache *cache, const ApiKey *key, const Principal *principal)
     const Slice id = slice_from_string(key->id);
     (void)pthread_mutex_lock(&cache->lock);
     if (map_count(cache->keys) >= AUTH_CACHE_MAX) {
-        keys_clear(cache->keys);
+        values_clear(cache->keys);
     }
     KnownKey *const previous = map_remove(cache->keys, id);
     const bool is_kept = map_put(cache->keys, id, known);
@@ -141,6 +153,26 @@ auth_look_up(void *services, const Request *request, const Credentials *credenti
     }
     return cache_find(gateway->auth, &key, AUTH_FRESH_MS, ret_principal) ? AUTHORIZE_ALLOWED
                                                                          : AUTHORIZE_UNKNOWN;
+}
+
+/* NULL without memory: nothing is counted then. */
+static RequestRate *
+rate_of(AuthCache *cache, const KeyRecord *record)
+{
+    const Slice tenant = slice_of(record->tenant.value.bytes, sizeof record->tenant.value.bytes);
+    (void)pthread_mutex_lock(&cache->lock);
+    RequestRate *rate = map_get(cache->rates, tenant);
+    if (rate == NULL) {
+        rate = memory_new(1, sizeof *rate);
+        if (rate != NULL && !map_put(cache->rates, tenant, rate)) {
+            memory_free(TAKE(rate));
+        }
+    }
+    (void)pthread_mutex_unlock(&cache->lock);
+    if (rate != NULL) {
+        request_rate_set(rate, (uint64_t)record->requests_per_second);
+    }
+    return rate;
 }
 
 static bool
@@ -182,7 +214,27 @@ auth_verify(Call *call, void *job_context, const Request *request, const Credent
     Principal principal = {.tenant = record.tenant, .is_operator = has_scope(record.scopes, "operator")};
     (void)snprintf(principal.tenant_name, sizeof principal.tenant_name, "%s", record.tenant_name);
     (void)snprintf(principal.key_id, sizeof principal.key_id, "%s", key.id);
+    principal.rate = rate_of(cache, &record);
     cache_put(cache, &key, &principal);
     *ret_principal = principal;
     return STATUS_OK;
+}
+
+/* RateLimit headers as draft-ietf-httpapi-ratelimit-headers-09 writes them. */
+Status
+auth_charge(Call *call, const Request *request, Response *response)
+{
+    RequestRate *const rate = request->principal.rate;
+    const uint64_t wait_ns = rate == NULL ? 0 : request_rate_take(rate, clock_monotonic_ns());
+    if (wait_ns == 0) {
+        return STATUS_OK;
+    }
+    const unsigned long long per_second = __atomic_load_n(&rate->per_second, __ATOMIC_RELAXED);
+    const unsigned long long wait_s = (wait_ns + CLOCK_NS_PER_S - 1) / CLOCK_NS_PER_S;
+    response_header_format(response, "Retry-After", "%llu", wait_s);
+    response_header_format(response, "RateLimit-Policy", "\"requests\";q=%llu;w=1", per_second);
+    response_header_format(response, "RateLimit", "\"requests\";r=0;t=%llu", wait_s);
+    return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
+        "the quota 'requests_per_second' is used up: the tenant '%s' may send %llu a second",
+        request->principal.tenant_name, per_second);
 }

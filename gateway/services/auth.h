@@ -2,9 +2,12 @@
  * so that a revoked key is refused everywhere within AUTH_FRESH_MS. While the database is gone, a key that
  * was good serves for AUTH_STALE_MS.
  *
+ * A tenant's requests are counted here too: above its quota requests_per_second, which each gateway counts
+ * for itself, they are answered with 429.
+ *
  * With --auth=off, which is only possible on loopback, everybody is the tenant `default` and an operator.
  *
- * Threads: any; one lock, held for the look-up alone. */
+ * Threads: any; one lock, held for the look-up alone; none for counting. */
 #pragma once
 
 #include "gateway/http/server.h"
@@ -21,3 +24,4 @@ AuthorizeAnswer auth_look_up(
     void *services, const Request *request, const Credentials *credentials, Principal *ret_principal);
 MUST_USE Status auth_verify(Call *call, void *job_context, const Request *request,
     const Credentials *credentials, Principal *ret_principal);
+MUST_USE Status auth_charge(Call *call, const Request *request, Response *response);

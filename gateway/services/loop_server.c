@@ -57,6 +57,7 @@ loop_server_open(Call *call, GatewayLoop *loop, const GatewayOptions *options, c
         .jobs = loop->gateway->jobs,
         .authorize = auth_look_up,
         .authorize_blocking = auth_verify,
+        .charge = auth_charge,
         .log = request_log,
         .body_size_max = body_size_max,
         .target_size_max = limits->uri_bytes,

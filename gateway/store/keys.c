@@ -57,6 +57,7 @@ keys_find(Call *call, Store *store, const char *key_id, KeyRecord *ret_record)
     record.hash = row_digest(&reader);
     record.scopes = row_text(&reader);
     record.expires_us = row_time_us(&reader);
+    record.requests_per_second = row_int64(&reader);
     TRY(row_end(call, &reader));
     *ret_record = record;
     return STATUS_OK;

@@ -13,8 +13,9 @@ typedef struct KeyRecord {
     TenantId tenant;
     const char *tenant_name;
     Sha256 hash;
-    const char *scopes;  /* separated by spaces */
-    uint64_t expires_us; /* 0: never */
+    const char *scopes;          /* separated by spaces */
+    uint64_t expires_us;         /* 0: never */
+    int64_t requests_per_second; /* of the tenant, by its quota; 0: as many as come */
 } KeyRecord;
 
 typedef struct KeyInfo {

@@ -1,0 +1,149 @@
+/* What an operator does from the command line of sluice-gateway, and what tenants notice of it. */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "shared/base/clock.h"
+#include "tests/support/cluster.h"
+#include "tests/support/cmocka_all.h"
+
+enum { KEY_SIZE = 128, TEXT_SIZE = 2048 };
+
+static Cluster cluster;
+
+static int
+set_up(void **state)
+{
+    (void)state;
+    return cluster_start(&cluster, &(ClusterOptions){.worker_count = 1, .has_keys = true}) ? 0 : -1;
+}
+
+static int
+tear_down(void **state)
+{
+    (void)state;
+    cluster_stop(&cluster);
+    return 0;
+}
+
+/* Runs sluice-gateway with up to four words; both its outputs, and its exit code. */
+typedef struct Told {
+    int exit_code;
+    char out[TEXT_SIZE];
+    char error[TEXT_SIZE];
+} Told;
+
+static Told
+tell(const char *first, const char *second, const char *third, const char *fourth)
+{
+    Told told = {0};
+    const char *const arguments[] = {"--database", cluster.conninfo, first, second, third, fourth, NULL};
+    const ProcessOutput output = {told.out, sizeof told.out, told.error, sizeof told.error};
+    told.exit_code = process_capture("sluice-gateway", arguments, &output);
+    return told;
+}
+
+static void
+key_make(const char *tenant)
+{
+    Told told = tell("key", "create", tenant, NULL);
+    assert_int_equal(told.exit_code, 0);
+    told.out[strcspn(told.out, "\n")] = '\0';
+    (void)snprintf(cluster.key, sizeof cluster.key, "Authorization: Bearer %.90s", told.out);
+}
+
+static int
+ask(RestResponse *response)
+{
+    cluster_send(&cluster, "GET", "/api/v1/sessions", NULL, response);
+    return response->status;
+}
+
+static void
+above_its_rate_a_tenant_is_told_when_to_come_again_and_others_go_on(void **state)
+{
+    char other[KEY_SIZE];
+    int passed = 0;
+    AUTO_REST refused = {0};
+    AUTO_REST later = {0};
+    (void)state;
+    key_make("quiet");
+    (void)snprintf(other, sizeof other, "%s", cluster.key);
+    key_make("loud");
+    assert_int_equal(tell("quota", "loud", "requests_per_second=3", NULL).exit_code, 0);
+    for (;;) {
+        rest_response_done(&refused);
+        if (ask(&refused) != 200) {
+            break;
+        }
+        passed++;
+    }
+    assert_in_range(passed, 3, 6);
+    assert_int_equal(refused.status, 429);
+    assert_string_equal(rest_header(&refused, "Retry-After"), "1");
+    assert_string_equal(rest_header(&refused, "RateLimit-Policy"), "\"requests\";q=3;w=1");
+    assert_string_equal(rest_header(&refused, "RateLimit"), "\"requests\";r=0;t=1");
+    assert_non_null(strstr(rest_text(&refused), "\"code\":\"RESOURCE_EXHAUSTED\""));
+    assert_non_null(strstr(rest_text(&refused),
+        "the quota 'requests_per_second' is used up: the tenant 'loud' may send 3 a second"));
+    (void)nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
+    assert_int_equal(ask(&later), 200);
+    (void)snprintf(cluster.key, sizeof cluster.key, "%s", other);
+    for (int index = 0; index < 20; index++) {
+        AUTO_REST response = {0};
+        assert_int_equal(ask(&response), 200);
+    }
+}
+
+static void
+quotas_are_shown_and_set_by_name(void **state)
+{
+    (void)state;
+    key_make("held");
+    const Told shown = tell("quota", "held", NULL, NULL);
+    assert_string_equal(shown.out,
+        "weight=1\nsessions_max=1000\ngraphs_max=10000\nqueued_steps_max=10000\nrunning_steps_max=64\n"
+        "stored_bytes_max=10737418240\nrequests_per_second=10000\n");
+    assert_non_null(
+        strstr(tell("quota", "held", "weight=3", "graphs_max=1").out, "weight=3\nsessions_max=1000\n"
+                                                                      "graphs_max=1\n"));
+    assert_non_null(strstr(tell("quota", "held", "speed=1", NULL).error, "'speed' is no quota"));
+    assert_non_null(strstr(
+        tell("quota", "held", "weight=0", NULL).error, "'weight=0' is not NAME=VALUE with a number above 0"));
+    assert_non_null(strstr(tell("quota", "nobody", NULL, NULL).error, "there is no tenant 'nobody'"));
+}
+
+static void
+keys_are_listed_and_revoked_by_their_id_or_themselves(void **state)
+{
+    char id[13];
+    (void)state;
+    key_make("holder");
+    const char *const key = strstr(cluster.key, "slk_");
+    (void)snprintf(id, sizeof id, "%.12s", key + strlen("slk_"));
+    const Told listed = tell("key", "list", "holder", NULL);
+    assert_non_null(strstr(listed.out, id));
+    assert_non_null(strstr(listed.out, " valid "));
+    assert_null(strstr(listed.out, key));
+    assert_int_equal(tell("key", "revoke", "holder", id).exit_code, 0);
+    assert_int_equal(tell("key", "revoke", "holder", key).exit_code, 0);
+    assert_non_null(strstr(tell("key", "list", "holder", NULL).out, " revoked "));
+    AUTO_REST response = {0};
+    assert_int_equal(ask(&response), 401);
+    assert_non_null(strstr(tell("key", "revoke", "holder", "nothing").error, "there is no key 'nothing'"));
+    assert_non_null(strstr(tell("key", "revoke", "quiet", id).error, "there is no key"));
+    assert_non_null(strstr(tell("key", "list", "nobody", NULL).error, "there is no tenant 'nobody'"));
+    assert_non_null(strstr(tell("key", "lose", NULL, NULL).error, "usage: sluice-gateway key create"));
+    assert_non_null(strstr(tell("key", "revoke", "holder", NULL).error, "key revoke TENANT KEY"));
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(above_its_rate_a_tenant_is_told_when_to_come_again_and_others_go_on),
+        cmocka_unit_test(quotas_are_shown_and_set_by_name),
+        cmocka_unit_test(keys_are_listed_and_revoked_by_their_id_or_themselves),
+    };
+    return cmocka_run_group_tests_name("operator", tests, set_up, tear_down);
+}
