@@ -13,9 +13,11 @@
 #include "shared/base/text.h"
 
 enum {
-    /* libmicrohttpd clears all of it for each request: 256 KiB would double the cost of a small one
-     * (measured), and make a chunked stream only an eighth faster. A head of 32 KiB and a reply's fit. */
-    CONNECTION_MEMORY = 64 * 1024,
+    /* libmicrohttpd has one piece of memory a connection, for the head of a request, its fields, what comes
+     * of its body and the head of the reply, and clears all of it for each request: a tenth of what a small
+     * step costs the gateway. So it is the largest head and what must fit beside it. (256 KiB would make a
+     * chunked stream only an eighth faster.) */
+    MEMORY_BESIDE_HEAD = 16 * 1024,
     ACCEPTS_PER_TURN = 64,
 };
 
@@ -230,7 +232,7 @@ daemon_open(Call *call, HttpServer *server)
     const HttpOptions *const options = &server->options;
     const unsigned int stall_timeout_s = (options->idle_timeout_ms + 999) / 1000;
     server->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET, 0,
-        NULL, NULL, server_access, server, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
+        NULL, NULL, server_access, server, MHD_OPTION_CONNECTION_MEMORY_LIMIT, options->head_size_max + MEMORY_BESIDE_HEAD,
         MHD_OPTION_CONNECTION_LIMIT, options->connections_max, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
         options->connections_per_address_max, MHD_OPTION_CONNECTION_TIMEOUT, stall_timeout_s,
         MHD_OPTION_URI_LOG_CALLBACK, server_begin, server, MHD_OPTION_NOTIFY_COMPLETED, server_completed,

@@ -22,6 +22,7 @@ enum {
     CALL_ARENA_SIZE_MAX = 4 << 20,
     /* The worker ends a call at its deadline and says why: its answer shall come first. */
     DEADLINE_GRACE_MS = 1000,
+    SPARE_CALLS_MAX = 256,
 };
 
 struct Upstream {
@@ -31,6 +32,8 @@ struct Upstream {
     Map *peers;      /* address → Peer */
     ListLink failed; /* calls that could not be opened, to be told at the end of the turn */
     Task tell_failed;
+    ListLink spare_calls; /* ended ones: their memory serves the next */
+    size_t spare_count;
 };
 
 typedef struct Peer {
@@ -47,7 +50,8 @@ struct UpstreamCall {
     void *context;
     Arena *arena;
     Timer deadline;
-    FrameReader *reader; /* when the answer is frames */
+    FrameReader *reader; /* NULL until an answer was frames: of this call or of one before */
+    bool has_frames;     /* this one's is */
     Buffer body;
     bool is_paused;
     size_t owed; /* bytes received while paused, for which the worker has no credit yet */
@@ -59,14 +63,49 @@ struct UpstreamCall {
 /* --- Ending a call -------------------------------------------------------------------------------------- */
 
 static void
-call_end(UpstreamCall *call, Status status, const char *message)
+call_free(UpstreamCall *call)
 {
-    timer_clear(call->upstream->loop, &call->deadline);
-    call->events->on_done(call, status, message);
     frame_reader_free(call->reader);
     buffer_done(&call->body);
     arena_free(call->arena);
     memory_free(call);
+}
+
+static void
+call_end(UpstreamCall *call, Status status, const char *message)
+{
+    Upstream *const upstream = call->upstream;
+    timer_clear(upstream->loop, &call->deadline);
+    call->events->on_done(call, status, message);
+    if (upstream->spare_count == SPARE_CALLS_MAX) {
+        call_free(call);
+        return;
+    }
+    buffer_done(&call->body);
+    arena_clear(call->arena);
+    list_append(&upstream->spare_calls, &call->link);
+    upstream->spare_count++;
+}
+
+/* With an arena, and perhaps a reader, of its own. NULL without memory. */
+static UpstreamCall *
+call_new(Upstream *upstream)
+{
+    if (upstream->spare_count > 0) {
+        UpstreamCall *const spare = LIST_ITEM(upstream->spare_calls.next, UpstreamCall, link);
+        list_remove(&spare->link);
+        upstream->spare_count--;
+        return spare;
+    }
+    UpstreamCall *const call = memory_new(1, sizeof *call);
+    Arena *const arena = arena_new(CALL_ARENA_SIZE_MAX);
+    if (call == NULL || arena == NULL) {
+        memory_free(call);
+        arena_free(arena);
+        return NULL;
+    }
+    call->arena = arena;
+    return call;
 }
 
 static void
@@ -102,6 +141,21 @@ tell_failed(Task *task)
 /* --- The stream's events -------------------------------------------------------------------------------- */
 
 static void
+expect_frames(UpstreamCall *call)
+{
+    const FrameLimits *const limits = &call->upstream->limits;
+    if (call->reader == NULL) {
+        call->reader = frame_reader_new(limits);
+    } else {
+        frame_reader_reset(call->reader, limits);
+    }
+    call->has_frames = call->reader != NULL;
+    if (!call->has_frames) {
+        call_break(call, STATUS_RESOURCE_EXHAUSTED, "no memory left for a worker's answer");
+    }
+}
+
+static void
 stream_on_headers(H2Stream *stream, const H2Header *headers, size_t count, bool is_last)
 {
     (void)is_last;
@@ -113,11 +167,8 @@ stream_on_headers(H2Stream *stream, const H2Header *headers, size_t count, bool 
             call->http_status = (int)status;
         } else if (slice_equals_string(headers[index].name, "content-type") &&
                    slice_equals_string(headers[index].value, WIRE_CONTENT_TYPE_FRAMES) &&
-                   call->reader == NULL) {
-            call->reader = frame_reader_new(&call->upstream->limits);
-            if (call->reader == NULL) {
-                call_break(call, STATUS_RESOURCE_EXHAUSTED, "no memory left for a worker's answer");
-            }
+                   !call->has_frames) {
+            expect_frames(call);
         }
     }
 }
@@ -143,7 +194,7 @@ static void
 stream_on_data(H2Stream *stream, Slice data)
 {
     UpstreamCall *const call = stream->context;
-    if (call->reader != NULL) {
+    if (call->has_frames) {
         read_frames(call, data);
     } else {
         buffer_append_slice(&call->body, data);
@@ -166,7 +217,7 @@ stream_on_close(H2Stream *stream, Status reason)
         call_end(call, call->failure, call->message);
     } else if (reason != STATUS_OK) {
         call_end(call, STATUS_UNAVAILABLE, "the connection to the worker was lost");
-    } else if (call->reader != NULL && !frame_reader_is_between(call->reader)) {
+    } else if (call->has_frames && !frame_reader_is_between(call->reader)) {
         call_end(call, STATUS_INTERNAL, "the worker's answer ended within a frame");
     } else {
         call_end(call, STATUS_OK, "");
@@ -204,6 +255,7 @@ upstream_new(Loop *loop, const UpstreamOptions *options)
     upstream->limits = (FrameLimits){.tensor_size_max = options->tensor_size_max};
     upstream->tell_failed.run = tell_failed;
     list_init(&upstream->failed);
+    list_init(&upstream->spare_calls);
     upstream->peers = map_new();
     if (upstream->peers == NULL) {
         memory_free(upstream);
@@ -228,6 +280,9 @@ upstream_free(Upstream *upstream)
         memory_free(peer);
     }
     tell_failed(&upstream->tell_failed);
+    while (upstream->spare_count > 0) {
+        call_free(call_new(upstream));
+    }
     map_free(upstream->peers);
     memory_free(upstream);
 }
@@ -309,18 +364,22 @@ stream_open(UpstreamCall *call, Peer *peer, const UpstreamHead *head)
 UpstreamCall *
 upstream_begin(Upstream *upstream, const UpstreamHead *head, const UpstreamEvents *events, void *context)
 {
-    UpstreamCall *const call = memory_new(1, sizeof *call);
     Peer *const peer = peer_find(upstream, head->address);
-    if (call == NULL || peer == NULL) {
-        memory_free(call);
+    UpstreamCall *const call = peer == NULL ? NULL : call_new(upstream);
+    if (call == NULL) {
         return NULL;
     }
-    *call = (UpstreamCall){.upstream = upstream, .events = events, .context = context};
-    call->body.size_max = BODY_SIZE_MAX;
+    *call = (UpstreamCall){
+        .upstream = upstream,
+        .events = events,
+        .context = context,
+        .arena = call->arena,
+        .reader = call->reader,
+        .body.size_max = BODY_SIZE_MAX,
+    };
     list_init(&call->link);
-    call->arena = arena_new(CALL_ARENA_SIZE_MAX);
     Call opening = {.arena = call->arena};
-    if (call->arena != NULL && peer_connect(&opening, peer) == STATUS_OK) {
+    if (peer_connect(&opening, peer) == STATUS_OK) {
         call->stream = stream_open(call, peer, head);
     }
     if (call->stream == NULL) {

@@ -80,6 +80,9 @@ typedef struct FrameLimits {
 MUST_USE FrameReader *frame_reader_new(const FrameLimits *limits);
 void frame_reader_free(FrameReader *reader); /* NULL is allowed */
 
+/* As new, for another body. */
+void frame_reader_reset(FrameReader *reader, const FrameLimits *limits);
+
 /* Takes bytes from *data (advancing it) until one frame is complete: OK with *ret_is_complete true, and the
  * caller handles the frame (its json and name live until the next call; its tensor is the caller's now) and
  * calls again while data is left. *ret_is_complete false: all of *data was taken. */

@@ -47,10 +47,23 @@ frame_reader_new(const FrameLimits *limits)
 {
     FrameReader *const reader = memory_new(1, sizeof *reader);
     if (reader != NULL) {
-        reader->limits = *limits;
-        stage_begin(reader, STAGE_FIXED, reader->head, FRAME_FIXED_SIZE);
+        frame_reader_reset(reader, limits);
     }
     return reader;
+}
+
+void
+frame_reader_reset(FrameReader *reader, const FrameLimits *limits)
+{
+    enum { JSON_KEPT_MAX = 64 * 1024 };
+    tensor_buffer_unref(TAKE(reader->buffer));
+    if (reader->json.capacity > JSON_KEPT_MAX) {
+        buffer_done(&reader->json);
+    }
+    reader->limits = *limits;
+    reader->total_size = 0;
+    reader->is_broken = false;
+    stage_begin(reader, STAGE_FIXED, reader->head, FRAME_FIXED_SIZE);
 }
 
 void

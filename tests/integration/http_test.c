@@ -668,6 +668,28 @@ targets_and_heads_have_limits(void **state)
     assert_int_equal(ask_padded("GET /hello HTTP/1.1\r\nHost: x\r\nX: ", 300 * 1024, "\r\n\r\n"), 431);
 }
 
+/* All that libmicrohttpd keeps in a connection's memory at once. */
+static void
+the_largest_head_of_the_most_fields_leaves_room_for_a_body_and_a_reply(void **state)
+{
+    (void)state;
+    enum { BODY_SIZE = 20000, HEAD_SIZE = 32 * 1024, LINE_SIZE = 500 };
+    static char body[BODY_SIZE];
+    static const char opening[] = "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 20000";
+    AUTO_BUFFER request = {0};
+    memset(body, 'b', sizeof body);
+    buffer_append_string(&request, opening);
+    for (int field = 2; field < REQUEST_HEADERS_MAX; field++) {
+        const size_t used = request.size - strlen("POST ");
+        const size_t size = field + 1 < REQUEST_HEADERS_MAX ? LINE_SIZE : HEAD_SIZE - used;
+        buffer_append_format(&request, "\r\nX-%02d: %0*d", field, (int)size - 8, 0);
+    }
+    buffer_append_string(&request, "\r\n\r\n");
+    buffer_append(&request, body, sizeof body);
+    assert_int_equal(raw_exchange(usual, request.data, request.size, reply), 200);
+    assert_non_null(strstr(reply, "bbbb"));
+}
+
 static void
 bodies_have_limits_known_from_the_head(void **state)
 {
@@ -1129,6 +1151,7 @@ main(void)
         cmocka_unit_test(what_can_be_read_in_two_ways_is_refused_and_closes),
         cmocka_unit_test(what_is_unusual_but_clear_is_taken),
         cmocka_unit_test(targets_and_heads_have_limits),
+        cmocka_unit_test(the_largest_head_of_the_most_fields_leaves_room_for_a_body_and_a_reply),
         cmocka_unit_test(bodies_have_limits_known_from_the_head),
         cmocka_unit_test(a_small_refused_body_keeps_the_connection),
         cmocka_unit_test(a_client_that_expects_continue_is_refused_before_its_body),

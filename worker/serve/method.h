@@ -32,7 +32,8 @@ typedef struct WorkerRequest {
     int64_t slot;
     Slice tenant;
     Slice push_token;
-    FrameReader *reader;
+    FrameReader *reader; /* NULL until a body was frames: of this request or of one before */
+    bool has_frames;     /* this one's is */
     Buffer body;
     bool is_answered;
     void *context; /* the method's */

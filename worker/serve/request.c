@@ -14,6 +14,8 @@
 #include "shared/crypto/digest.h"
 #include "worker/serve/route.h"
 
+enum { SPARE_REQUESTS_MAX = 256 };
+
 /* --- Requests ------------------------------------------------------------------------------------------- */
 
 static void
@@ -33,12 +35,56 @@ request_refuse(WorkerRequest *request, Status status)
 static void
 request_free(WorkerRequest *request)
 {
-    list_remove(&request->link);
-    request->loop->request_count--;
     frame_reader_free(request->reader);
     buffer_done(&request->body);
     arena_free(request->call.arena);
     memory_free(request);
+}
+
+/* Its memory serves the next request. */
+static void
+request_end(WorkerRequest *request)
+{
+    WorkerLoop *const loop = request->loop;
+    list_remove(&request->link);
+    loop->request_count--;
+    if (loop->spare_count == SPARE_REQUESTS_MAX) {
+        request_free(request);
+        return;
+    }
+    buffer_done(&request->body);
+    arena_clear(request->call.arena);
+    list_append(&loop->spare_requests, &request->link);
+    loop->spare_count++;
+}
+
+/* With an arena, and perhaps a reader, of its own. NULL without memory. */
+static WorkerRequest *
+request_take(WorkerLoop *loop)
+{
+    if (loop->spare_count > 0) {
+        WorkerRequest *const spare = LIST_ITEM(loop->spare_requests.next, WorkerRequest, link);
+        list_remove(&spare->link);
+        loop->spare_count--;
+        return spare;
+    }
+    WorkerRequest *const request = memory_new(1, sizeof *request);
+    Arena *const arena = arena_new(WORKER_ARENA_SIZE_MAX);
+    if (request == NULL || arena == NULL) {
+        memory_free(request);
+        arena_free(arena);
+        return NULL;
+    }
+    request->call.arena = arena;
+    return request;
+}
+
+void
+request_free_spares(WorkerLoop *loop)
+{
+    while (loop->spare_count > 0) {
+        request_free(request_take(loop));
+    }
 }
 
 static Slice
@@ -166,6 +212,11 @@ request_open_body(WorkerRequest *request)
     const size_t worker_max = request->worker->options.tensor_size_max;
     const bool is_narrower = method->body_size_max != 0 && method->body_size_max < worker_max;
     const FrameLimits limits = {.tensor_size_max = is_narrower ? method->body_size_max : worker_max};
+    request->has_frames = true;
+    if (request->reader != NULL) {
+        frame_reader_reset(request->reader, &limits);
+        return STATUS_OK;
+    }
     request->reader = frame_reader_new(&limits);
     return request->reader == NULL ? call_fail_memory(&request->call, "a request's frames") : STATUS_OK;
 }
@@ -196,7 +247,7 @@ request_read_frames(WorkerRequest *request, Slice data)
 static Status
 request_read_body(WorkerRequest *request, Slice data)
 {
-    if (request->reader != NULL) {
+    if (request->has_frames) {
         return request_read_frames(request, data);
     }
     buffer_append_slice(&request->body, data);
@@ -210,7 +261,7 @@ request_read_body(WorkerRequest *request, Slice data)
 static Status
 request_finish(WorkerRequest *request)
 {
-    if (request->reader != NULL && !frame_reader_is_between(request->reader)) {
+    if (request->has_frames && !frame_reader_is_between(request->reader)) {
         return call_fail(&request->call, STATUS_INVALID_ARGUMENT, "the body ends within a frame");
     }
     return request->method->finish(request);
@@ -221,17 +272,17 @@ request_finish(WorkerRequest *request)
 static WorkerRequest *
 request_new(WorkerLoop *loop, H2Stream *stream)
 {
-    WorkerRequest *const request = memory_new(1, sizeof *request);
-    Arena *const arena = arena_new(WORKER_ARENA_SIZE_MAX);
-    if (request == NULL || arena == NULL) {
-        memory_free(request);
-        arena_free(arena);
+    WorkerRequest *const request = request_take(loop);
+    if (request == NULL) {
         return NULL;
     }
-    request->worker = loop->worker;
-    request->loop = loop;
-    request->stream = stream;
-    request->call.arena = arena;
+    *request = (WorkerRequest){
+        .worker = loop->worker,
+        .loop = loop,
+        .stream = stream,
+        .call.arena = request->call.arena,
+        .reader = request->reader,
+    };
     list_append(&loop->requests, &request->link);
     loop->request_count++;
     stream->context = request;
@@ -290,5 +341,5 @@ request_on_close(H2Stream *stream, Status reason)
     if (request->method != NULL && request->method->closed != NULL) {
         request->method->closed(request);
     }
-    request_free(request);
+    request_end(request);
 }

@@ -11,3 +11,4 @@ void request_on_headers(WorkerLoop *loop, H2Stream *stream, const H2Header *head
 void request_on_data(H2Stream *stream, Slice data);
 void request_on_end(H2Stream *stream);
 void request_on_close(H2Stream *stream, Status reason);
+void request_free_spares(WorkerLoop *loop); /* when the loop ends */

@@ -153,6 +153,7 @@ worker_loop_open(Call *call, Worker *worker, const char *address, WorkerLoop **r
     loop->listener.fd = -1;
     list_init(&loop->connections);
     list_init(&loop->requests);
+    list_init(&loop->spare_requests);
     loop->drain.run = drain_begin;
     loop->drained.fire = drain_check;
     loop->sweep.fire = sweep_due;
@@ -193,5 +194,6 @@ worker_loop_close(WorkerLoop *loop)
         worker_loop_disconnect(loop);
         loop_free(loop->loop);
     }
+    request_free_spares(loop);
     memory_free(loop);
 }

@@ -10,6 +10,8 @@ struct WorkerLoop {
     ListLink connections; /* ServerConnection */
     ListLink requests;    /* WorkerRequest */
     size_t request_count;
+    ListLink spare_requests; /* ended ones */
+    size_t spare_count;
     Transport *transport; /* to the other slots of steps that run here */
     Task drain;           /* posted by worker_stop() */
     Timer drained;
