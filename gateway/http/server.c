@@ -232,11 +232,12 @@ daemon_open(Call *call, HttpServer *server)
     const HttpOptions *const options = &server->options;
     const unsigned int stall_timeout_s = (options->idle_timeout_ms + 999) / 1000;
     server->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET, 0,
-        NULL, NULL, server_access, server, MHD_OPTION_CONNECTION_MEMORY_LIMIT, options->head_size_max + MEMORY_BESIDE_HEAD,
-        MHD_OPTION_CONNECTION_LIMIT, options->connections_max, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
-        options->connections_per_address_max, MHD_OPTION_CONNECTION_TIMEOUT, stall_timeout_s,
-        MHD_OPTION_URI_LOG_CALLBACK, server_begin, server, MHD_OPTION_NOTIFY_COMPLETED, server_completed,
-        server, MHD_OPTION_NOTIFY_CONNECTION, connection_notify, server, MHD_OPTION_END);
+        NULL, NULL, server_access, server, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        options->head_size_max + MEMORY_BESIDE_HEAD, MHD_OPTION_CONNECTION_LIMIT, options->connections_max,
+        MHD_OPTION_PER_IP_CONNECTION_LIMIT, options->connections_per_address_max,
+        MHD_OPTION_CONNECTION_TIMEOUT, stall_timeout_s, MHD_OPTION_URI_LOG_CALLBACK, server_begin, server,
+        MHD_OPTION_NOTIFY_COMPLETED, server_completed, server, MHD_OPTION_NOTIFY_CONNECTION,
+        connection_notify, server, MHD_OPTION_END);
     if (server->daemon == NULL) {
         return call_fail(call, STATUS_UNAVAILABLE, "libmicrohttpd does not start");
     }

@@ -166,8 +166,7 @@ stream_on_headers(H2Stream *stream, const H2Header *headers, size_t count, bool 
             slice_to_uint64(headers[index].value, &status)) {
             call->http_status = (int)status;
         } else if (slice_equals_string(headers[index].name, "content-type") &&
-                   slice_equals_string(headers[index].value, WIRE_CONTENT_TYPE_FRAMES) &&
-                   !call->has_frames) {
+                   slice_equals_string(headers[index].value, WIRE_CONTENT_TYPE_FRAMES) && !call->has_frames) {
             expect_frames(call);
         }
     }
