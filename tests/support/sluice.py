@@ -99,11 +99,11 @@ class Program:
 
 
 class Cluster:
-    """`with Cluster(workers=2) as cluster:` a database, workers and a gateway that end with the block."""
+    """`with Cluster() as cluster:` a database, workers and a gateway that end with the block. `threads`: how many each
+    worker computes with; there are as many workers as numbers."""
 
-    def __init__(self, workers=2, threads=2):
-        self._worker_count = workers
-        self._threads = str(threads)
+    def __init__(self, threads=(2, 2)):
+        self._threads = threads
         self._programs = []
         self._database = f"driver_{os.getpid()}_{id(self)}"
 
@@ -135,8 +135,8 @@ class Cluster:
         subprocess.run(["psql", "-qX", "-d", "postgres", "-c", sql], check=True)
 
     def _start(self):
-        for index in range(self._worker_count):
-            arguments = ["--listen", "127.0.0.1:0", "--name", f"w{index}", "--threads", self._threads]
+        for index, count in enumerate(self._threads):
+            arguments = ["--listen", "127.0.0.1:0", "--name", f"w{index}", "--threads", str(count)]
             self._programs.append(Program("sluice-worker", *arguments))
         workers = ",".join(program.address for program in self._programs)
         self._programs.append(Program("sluice-gateway", "--listen", "127.0.0.1:0", "--auth", "off", "--database",
@@ -149,8 +149,8 @@ class Cluster:
         until = time.monotonic() + START_SECONDS
         while time.monotonic() < until:
             workers = client.send("GET", "/workers")["workers"]
-            if sum(worker["state"] == "serving" and worker["task"] >= 0 for worker in workers) == self._worker_count:
+            if sum(worker["state"] == "serving" and worker["task"] >= 0 for worker in workers) == len(self._threads):
                 client.close()
                 return
             time.sleep(0.02)
-        raise RuntimeError(f"the gateway does not have {self._worker_count} serving workers")
+        raise RuntimeError(f"the gateway does not have {len(self._threads)} serving workers")

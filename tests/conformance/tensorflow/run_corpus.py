@@ -195,7 +195,7 @@ def main():
         names = [name for name in cases.find_cases(root) if os.environ.get("CASES", "") in name]
         if not names:
             raise SystemExit(f"CORPUS={corpus}: there is no case (a folder with {cases.MODEL}) in it")
-        with sluice.Cluster(workers=2) as cluster:
+        with sluice.Cluster() as cluster:
             outcomes = run_all(cluster, root, names)
     write_report(corpus, outcomes)
     is_good = report(outcomes, read_known())

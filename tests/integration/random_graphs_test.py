@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""Random graphs give the same bits on one, two and three workers with different numbers of threads, however their nodes
+are spread. RANDOM_GRAPHS=first:count runs these seeds instead of the usual few; a failure names its seed."""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+from group import run_group  # noqa: E402  (before all else: it keeps Python from writing files)
+import sluice  # noqa: E402
+from random_graph import RandomGraph  # noqa: E402
+
+FIRST, COUNT = (int(text) for text in os.environ.get("RANDOM_GRAPHS", "1:40").split(":"))
+SEEDS = range(FIRST, FIRST + COUNT)
+WORKER_THREADS = (1, 2, 3)
+ONE = {"slots": 1, "placement": "local"}
+CUTS = [{"slots": 2, "placement": "spread"}, {"slots": 3, "placement": "spread"}]
+
+
+def _run(client, graph, options):
+    """The outputs of one step, as texts: a float's text is the shortest that reads back as the same bits."""
+    session = client.session(**options)
+    try:
+        client.graph(session, graph.document())
+        return client.step(session, {"feeds": graph.feeds, "fetches": graph.fetches})["outputs"]
+    finally:
+        client.send("DELETE", f"/sessions/{session}")
+
+
+def _expect_same(seed, how, outputs, expected):
+    wrong = sorted(name for name in expected if outputs.get(name) != expected[name])
+    assert not wrong, f"seed {seed}: {how} differs from one worker in {wrong}"
+
+
+def _expect_any_cut(client, seed):
+    graph = RandomGraph(seed, has_loops=False)
+    expected = _run(client, graph, ONE)
+    for options in CUTS:
+        _expect_same(seed, f"{options}", _run(client, graph, options), expected)
+    for tasks in (2, 3):
+        asking = RandomGraph(seed, tasks=tasks, has_loops=False)
+        _expect_same(seed, f"asking for {tasks} tasks", _run(client, asking, ONE), expected)
+
+
+def bits_do_not_depend_on_where_nodes_run():
+    with sluice.Cluster(threads=WORKER_THREADS) as cluster:
+        client = cluster.client()
+        for seed in SEEDS:
+            try:
+                _expect_any_cut(client, seed)
+            except sluice.Refused as error:
+                raise AssertionError(f"seed {seed}: {error}") from None
+
+
+if __name__ == "__main__":
+    run_group([bits_do_not_depend_on_where_nodes_run])

@@ -1,0 +1,96 @@
+"""Graphs for test drivers, written as GraphDef JSON.
+
+    graph = GraphBuilder()
+    x = graph.placeholder("x", "float32", [2, 3])
+    y = graph.add("MatMul", x, graph.constant("float32", [3, 1], [1, 2, 3]), T=Type("float32"))
+    client.graph(session, graph.document())
+
+An endpoint is a text, "node" or "node:port"; a control input "^node". Names count on from the op's own.
+"""
+
+import base64
+import struct
+
+DTYPES = {"float32": ("DT_FLOAT", "f"), "float64": ("DT_DOUBLE", "d"), "int32": ("DT_INT32", "i"),
+          "int64": ("DT_INT64", "q"), "bool": ("DT_BOOL", "?"), "uint8": ("DT_UINT8", "B"),
+          "resource": ("DT_RESOURCE", None), "string": ("DT_STRING", None)}
+
+
+class Type(str):
+    """An attribute's value that is a dtype, by our name."""
+
+
+class Shape(list):
+    """An attribute's value that is a shape."""
+
+
+def tensor(dtype, shape, values):
+    """TensorProto as JSON; `values` are as many as the shape asks for, or one for all."""
+    name, code = DTYPES[dtype]
+    data = struct.pack(f"<{len(values)}{code}", *values)
+    return {"dtype": name, "tensorShape": _shape(shape), "tensorContent": base64.b64encode(data).decode()}
+
+
+def _shape(sizes):
+    return {"dim": [{"size": str(size)} for size in sizes]}
+
+
+def _item(value):
+    """(field of AttrValue, its JSON) of one value."""
+    if isinstance(value, Type):
+        return "type", DTYPES[value][0]
+    if isinstance(value, Shape):
+        return "shape", _shape(value)
+    if isinstance(value, bool):
+        return "b", value
+    if isinstance(value, int):
+        return "i", str(value)
+    if isinstance(value, float):
+        return "f", value
+    if isinstance(value, str):
+        return "s", base64.b64encode(value.encode()).decode()
+    return "tensor", value
+
+
+def _attr(value):
+    if isinstance(value, list) and not isinstance(value, Shape):
+        items = [_item(item) for item in value]
+        return {"list": {items[0][0]: [item for _, item in items]} if items else {}}
+    kind, item = _item(value)
+    return {kind: item}
+
+
+class GraphBuilder:
+    def __init__(self):
+        self.nodes = []
+        self._used = set()
+
+    def _name(self, wanted):
+        name, count = wanted, 0
+        while name in self._used:
+            count += 1
+            name = f"{wanted}_{count}"
+        self._used.add(name)
+        return name
+
+    def add(self, op, *inputs, name=None, device="", control=(), **attrs):
+        """Adds a node; the name of its output 0."""
+        node = {"name": self._name(name or op), "op": op, "input": [*inputs, *(f"^{source}" for source in control)],
+                "attr": {key: _attr(value) for key, value in attrs.items()}}
+        if device:
+            node["device"] = device
+        self.nodes.append(node)
+        return node["name"]
+
+    def constant(self, dtype, shape, values, name="Const", control=()):
+        return self.add("Const", name=name, control=control, dtype=Type(dtype), value=tensor(dtype, shape, values))
+
+    def placeholder(self, name, dtype, shape):
+        return self.add("Placeholder", name=name, dtype=Type(dtype), shape=Shape(shape))
+
+    def add_input(self, name, source):
+        """One more input of a node that stands already: the edge back of a loop."""
+        next(node for node in self.nodes if node["name"] == name)["input"].append(source)
+
+    def document(self):
+        return {"node": self.nodes, "versions": {"producer": 134}}

@@ -1,0 +1,355 @@
+"""Random graphs for test drivers: what each is follows from its seed alone. Element-wise ops with broadcasting, matrix
+products, reductions, ops that cut and join, conditionals and while loops, nested in each other.
+
+A graph must give the same bits however it is cut, so nothing in it depends on time, place or chance when it runs.
+"""
+
+import math
+import random
+from dataclasses import dataclass, field
+
+from graph_builder import GraphBuilder, Shape, Type
+
+FLOAT, INT, BOOL = "float32", "int32", "bool"
+UNARY = ["Neg", "Abs", "Tanh", "Sigmoid", "Relu", "Softplus", "Floor", "Sin", "Square", "Exp", "Identity", "Sign"]
+BINARY = ["Add", "Sub", "Mul", "Maximum", "Minimum", "SquaredDifference", "RealDiv"]
+REDUCTIONS = ["Sum", "Mean", "Max", "Min", "Prod"]
+COMPARISONS = ["Less", "Greater", "LessEqual", "GreaterEqual"]
+PARALLEL_ITERATIONS = [1, 2, 10, 32]
+SIZE_MAX = 1 << 18  # elements of any tensor
+FETCHED_MAX = 4096  # elements of a tensor that is fetched
+LARGE = 300         # 300 × 300 float32 is over what workers push to each other unasked
+DEPTH_MAX = 3
+
+
+@dataclass
+class Value:
+    name: str
+    dtype: str
+    shape: list
+
+    def count(self):
+        return math.prod(self.shape)
+
+
+@dataclass
+class Scope:
+    """What nodes of one branch or loop body may read. `pivot` is what its constants wait for: a constant without it
+    would belong to the graph outside."""
+    values: list = field(default_factory=list)
+    pivot: tuple = ()
+    depth: int = 0
+
+
+def broadcast(left, right):
+    """The shape of both together; None when they do not fit."""
+    size = max(len(left), len(right))
+    pairs = zip([1] * (size - len(left)) + left, [1] * (size - len(right)) + right)
+    shape = [max(a, b) if 1 in (a, b) or a == b else None for a, b in pairs]
+    return None if None in shape else shape
+
+
+class RandomGraph:
+    """`parallel_iterations` and `devices` override what the seed chooses, without changing anything else: the same
+    seed gives the same nodes. `tasks` > 0 lets every compute node ask for one of so many workers."""
+
+    def __init__(self, seed, parallel_iterations=None, tasks=0, has_loops=True):
+        self._random = random.Random(seed)
+        self._places = random.Random(seed + 1)
+        self._parallel_iterations = parallel_iterations
+        self._tasks = tasks
+        self._has_loops = has_loops
+        self._loop_task = None
+        self._frames = 0
+        self._graph = GraphBuilder()
+        self.feeds = {}
+        self._root = Scope()
+        for index in range(self._random.randint(1, 3)):
+            self._add_feed(index)
+        for _ in range(self._random.randint(6, 24)):
+            self._grow(self._root)
+        self.fetches = self._choose_fetches()
+
+    def document(self):
+        return self._graph.document()
+
+    # --- Nodes ----------------------------------------------------------------------------------------------
+
+    def _add(self, op, *inputs, **options):
+        """A node with a place of its own choice; a loop's nodes stay together."""
+        if self._tasks > 0:
+            task = self._places.randrange(self._tasks)
+            options["device"] = f"/job:worker/task:{task if self._loop_task is None else self._loop_task}"
+        return self._graph.add(op, *inputs, **options)
+
+    def _constant(self, scope, dtype, shape, values):
+        return self._graph.constant(dtype, shape, values, control=scope.pivot)
+
+    def _ints(self, scope, numbers):
+        return self._constant(scope, INT, [len(numbers)], numbers)
+
+    def _float(self):
+        return round(self._random.uniform(-2, 2), 3)
+
+    def _floats(self, count):
+        """Many numbers for one draw of the seed's generator, so that large tensors cost little."""
+        start, step = self._float(), self._random.uniform(0.1, 3)
+        return [round(2 * math.sin(start + step * index), 4) for index in range(count)]
+
+    def _add_feed(self, index):
+        shape = self._shape()
+        name = self._graph.placeholder(f"x{index}", FLOAT, shape)
+        self.feeds[name] = {"dtype": FLOAT, "shape": shape, "data": self._floats(math.prod(shape))}
+        self._root.values.append(Value(name, FLOAT, shape))
+
+    def _shape(self):
+        if self._random.random() < 0.05:
+            return [LARGE, LARGE]
+        return [self._random.randint(1, 6) for _ in range(self._random.randint(0, 3))]
+
+    # --- Choices --------------------------------------------------------------------------------------------
+
+    def _pick(self, scope, accept=lambda value: True):
+        found = [value for value in scope.values if value.dtype == FLOAT and accept(value)]
+        return self._random.choice(found) if found else None
+
+    def _keep(self, scope, name, shape, dtype=FLOAT):
+        value = Value(name, dtype, list(shape))
+        scope.values.append(value)
+        return value
+
+    def _choose_fetches(self):
+        read = {source.partition(":")[0] for node in self._graph.nodes for source in node["input"]}
+        fit = [value for value in self._root.values if value.count() <= FETCHED_MAX and value.name not in self.feeds]
+        sinks = [value.name for value in fit if value.name.partition(":")[0] not in read]
+        others = self._random.sample(fit, min(3, len(fit)))
+        large = [value for value in self._root.values if value.count() > FETCHED_MAX]
+        sums = [self._reduce_all(self._root, "Max", value).name for value in large]
+        return sorted({*sinks, *sums, *(value.name for value in others)})
+
+    def _grow(self, scope):
+        """One more value (or a few) in the scope; nothing when what it chose does not fit."""
+        makers = [self._unary, self._unary, self._binary, self._binary, self._matmul, self._reduce, self._concat,
+                  self._split, self._slice, self._transpose, self._reshape, self._pack, self._select, self._tile,
+                  self._softmax]
+        if scope.depth < DEPTH_MAX:
+            makers += [self._conditional, self._conditional]
+            if self._has_loops:
+                makers += [self._loop]
+        self._random.choice(makers)(scope)
+
+    # --- Ops that fit everywhere ----------------------------------------------------------------------------
+
+    def _unary(self, scope):
+        value = self._pick(scope)
+        op = self._random.choice(UNARY)
+        return self._keep(scope, self._add(op, value.name, T=Type(FLOAT)), value.shape)
+
+    def _binary(self, scope):
+        left = self._pick(scope)
+        right = self._pick(scope, lambda value: broadcast(left.shape, value.shape) is not None)
+        shape = broadcast(left.shape, right.shape)
+        if math.prod(shape) > SIZE_MAX:
+            return left
+        op = self._random.choice(BINARY)
+        return self._keep(scope, self._add(op, left.name, right.name, T=Type(FLOAT)), shape)
+
+    def _matmul(self, scope):
+        left = self._pick(scope, lambda value: len(value.shape) == 2)
+        if left is None:
+            return
+        turned = self._random.random() < 0.3
+        inner = left.shape[0 if turned else 1]
+        rows = left.shape[1 if turned else 0]
+        right = self._pick(scope, lambda value: len(value.shape) == 2 and value.shape[0] == inner)
+        if right is None:
+            columns = self._random.randint(1, 5)
+            name = self._constant(scope, FLOAT, [inner, columns], self._floats(inner * columns))
+            right = Value(name, FLOAT, [inner, columns])
+        product = self._add("MatMul", left.name, right.name, T=Type(FLOAT), transpose_a=turned, transpose_b=False)
+        self._keep(scope, product, [rows, right.shape[1]])
+
+    def _reduce(self, scope):
+        value = self._pick(scope, lambda value: len(value.shape) > 0)
+        if value is None:
+            return
+        axis = self._random.randrange(len(value.shape))
+        keeps = self._random.random() < 0.5
+        shape = [1 if index == axis else size for index, size in enumerate(value.shape) if keeps or index != axis]
+        op = self._random.choice(REDUCTIONS)
+        name = self._add(op, value.name, self._ints(scope, [axis]), T=Type(FLOAT), Tidx=Type(INT), keep_dims=keeps)
+        self._keep(scope, name, shape)
+
+    def _reduce_all(self, scope, op, value):
+        axes = self._ints(scope, list(range(len(value.shape))))
+        name = self._add(op, value.name, axes, T=Type(FLOAT), Tidx=Type(INT), keep_dims=False)
+        return self._keep(scope, name, [])
+
+    # --- Ops that cut and join ------------------------------------------------------------------------------
+
+    def _concat(self, scope):
+        value = self._pick(scope, lambda value: len(value.shape) > 0 and value.count() < SIZE_MAX // 4)
+        if value is None:
+            return
+        axis = self._random.randrange(len(value.shape))
+        rest = value.shape[:axis] + value.shape[axis + 1:]
+        parts = [value] + [self._pick(scope, lambda other: len(other.shape) == len(value.shape)
+                                      and other.count() < SIZE_MAX // 4
+                                      and other.shape[:axis] + other.shape[axis + 1:] == rest)
+                           for _ in range(self._random.randint(1, 2))]
+        number = self._constant(scope, INT, [], [axis])
+        name = self._add("ConcatV2", *(part.name for part in parts), number, T=Type(FLOAT), Tidx=Type(INT), N=len(parts))
+        size = sum(part.shape[axis] for part in parts)
+        self._keep(scope, name, value.shape[:axis] + [size] + value.shape[axis + 1:])
+
+    def _split(self, scope):
+        value = self._pick(scope, lambda value: any(size % count == 0 for size in value.shape for count in (2, 3)))
+        if value is None:
+            return
+        axis, count = self._random.choice([(axis, count) for axis, size in enumerate(value.shape) for count in (2, 3)
+                                           if size % count == 0])
+        number = self._constant(scope, INT, [], [axis])
+        name = self._add("Split", number, value.name, T=Type(FLOAT), num_split=count)
+        shape = value.shape[:axis] + [value.shape[axis] // count] + value.shape[axis + 1:]
+        for port in range(count):
+            self._keep(scope, f"{name}:{port}" if port > 0 else name, shape)
+
+    def _slice(self, scope):
+        value = self._pick(scope, lambda value: len(value.shape) > 0)
+        if value is None:
+            return
+        begin = [self._random.randrange(size) for size in value.shape]
+        shape = [self._random.randint(1, size - first) for size, first in zip(value.shape, begin)]
+        name = self._add("Slice", value.name, self._ints(scope, begin), self._ints(scope, shape), T=Type(FLOAT),
+                         Index=Type(INT))
+        self._keep(scope, name, shape)
+
+    def _transpose(self, scope):
+        value = self._pick(scope, lambda value: len(value.shape) > 1)
+        if value is None:
+            return
+        order = self._random.sample(range(len(value.shape)), len(value.shape))
+        name = self._add("Transpose", value.name, self._ints(scope, order), T=Type(FLOAT), Tperm=Type(INT))
+        self._keep(scope, name, [value.shape[axis] for axis in order])
+
+    def _reshape(self, scope):
+        value = self._pick(scope)
+        shape = self._random.choice([[value.count()], [1, value.count()], value.shape + [1], value.shape[::-1]])
+        name = self._add("Reshape", value.name, self._ints(scope, shape), T=Type(FLOAT), Tshape=Type(INT))
+        self._keep(scope, name, shape)
+
+    def _pack(self, scope):
+        value = self._pick(scope, lambda value: len(value.shape) < 4 and value.count() < SIZE_MAX // 4)
+        if value is None:
+            return
+        other = self._pick(scope, lambda other: other.shape == value.shape)
+        axis = self._random.randint(0, len(value.shape))
+        name = self._add("Pack", value.name, other.name, T=Type(FLOAT), N=2, axis=axis)
+        self._keep(scope, name, value.shape[:axis] + [2] + value.shape[axis:])
+
+    def _tile(self, scope):
+        value = self._pick(scope, lambda value: 0 < len(value.shape) and value.count() < 1000)
+        if value is None:
+            return
+        times = [self._random.randint(1, 3) for _ in value.shape]
+        name = self._add("Tile", value.name, self._ints(scope, times), T=Type(FLOAT), Tmultiples=Type(INT))
+        self._keep(scope, name, [size * count for size, count in zip(value.shape, times)])
+
+    def _select(self, scope):
+        value = self._pick(scope)
+        other = self._pick(scope, lambda other: other.shape == value.shape)
+        chosen = self._add(self._random.choice(COMPARISONS), value.name, other.name, T=Type(FLOAT))
+        self._keep(scope, self._add("Select", chosen, value.name, other.name, T=Type(FLOAT)), value.shape)
+
+    def _softmax(self, scope):
+        value = self._pick(scope, lambda value: len(value.shape) == 2)
+        if value is not None:
+            self._keep(scope, self._add("Softmax", value.name, T=Type(FLOAT)), value.shape)
+
+    # --- Control flow ---------------------------------------------------------------------------------------
+
+    def _predicate(self, scope):
+        total = self._reduce_all(scope, "Mean", self._pick(scope))
+        limit = self._constant(scope, FLOAT, [], [self._float()])
+        return self._add(self._random.choice(COMPARISONS), total.name, limit, T=Type(FLOAT))
+
+    def _same_shape(self, scope, value, count):
+        """A chain over `value` that keeps its shape and mixes in what the scope has."""
+        for _ in range(count):
+            others = [other for other in scope.values
+                      if other.dtype == FLOAT and broadcast(value.shape, other.shape) == value.shape]
+            if others and self._random.random() < 0.6:
+                op = self._random.choice(["Add", "Sub", "Mul", "Maximum", "Minimum"])
+                name = self._add(op, value.name, self._random.choice(others).name, T=Type(FLOAT))
+            else:
+                name = self._add(self._random.choice(["Tanh", "Sigmoid", "Neg", "Relu", "Sin"]), value.name, T=Type(FLOAT))
+            value = self._keep(scope, name, value.shape)
+        return value
+
+    def _branch(self, scope, switches, port):
+        """The nodes of one side; its first switch's value, worked upon."""
+        pivot = self._add("Identity", f"{switches[0][0]}:{port}", T=Type(FLOAT))
+        inner = Scope([], (pivot,), scope.depth + 1)
+        for name, value in switches:
+            self._keep(inner, f"{name}:{port}" if port > 0 else name, value.shape)
+        first = inner.values[0]
+        for _ in range(self._random.randint(0, 3)):
+            self._grow(inner)
+        return self._same_shape(inner, first, self._random.randint(1, 3))
+
+    def _conditional(self, scope):
+        predicate = self._predicate(scope)
+        values = [self._pick(scope) for _ in range(self._random.randint(1, 3))]
+        switches = [(self._add("Switch", value.name, predicate, T=Type(FLOAT)), value) for value in values]
+        sides = [self._branch(scope, switches, port).name for port in (0, 1)]
+        merge = self._add("Merge", *sides, T=Type(FLOAT), N=2)
+        self._keep(scope, merge, values[0].shape)
+        if self._random.random() < 0.3:
+            index = self._add("Cast", f"{merge}:1", SrcT=Type(INT), DstT=Type(FLOAT))
+            self._keep(scope, index, [])
+
+    def _enter(self, name, dtype, frame, is_constant=False):
+        count = self._random.choice(PARALLEL_ITERATIONS)
+        return self._add("Enter", name, T=Type(dtype), frame_name=frame, is_constant=is_constant,
+                         parallel_iterations=self._parallel_iterations or count)
+
+    def _loop(self, scope):
+        is_outermost = self._tasks > 0 and self._loop_task is None
+        if is_outermost:
+            self._loop_task = self._places.randrange(self._tasks)
+        self._build_loop(scope)
+        if is_outermost:
+            self._loop_task = None
+
+    def _build_loop(self, scope):
+        self._frames += 1
+        frame = f"loop{self._frames}"
+        fixed = [self._pick(scope) for _ in range(self._random.randint(0, 2))]
+        values = [self._pick(scope, lambda value: value.count() <= FETCHED_MAX) for _ in range(self._random.randint(1, 2))]
+        if None in values:
+            return
+        counter = self._enter(self._constant(scope, INT, [], [0]), INT, frame)
+        counter = self._add("Merge", counter, T=Type(INT), N=2)
+        merges = [self._add("Merge", self._enter(value.name, FLOAT, frame), T=Type(FLOAT), N=2) for value in values]
+        limit = self._graph.constant(INT, [], [self._random.randint(0, 5)], control=(counter,))
+        goes_on = self._add("LoopCond", self._add("Less", counter, limit, T=Type(INT)))
+        count_switch = self._add("Switch", counter, goes_on, T=Type(INT))
+        switches = [self._add("Switch", merge, goes_on, T=Type(FLOAT)) for merge in merges]
+        pivot = self._add("Identity", f"{count_switch}:1", T=Type(INT))
+        body = Scope([], (pivot,), scope.depth + 1)
+        for switch, value in zip(switches, values):
+            self._keep(body, f"{switch}:1", value.shape)
+        states = list(body.values)
+        for value in fixed:
+            self._keep(body, self._enter(value.name, FLOAT, frame, is_constant=True), value.shape)
+        self._keep(body, self._add("Cast", pivot, SrcT=Type(INT), DstT=Type(FLOAT)), [])
+        for _ in range(self._random.randint(0, 2)):
+            self._grow(body)
+        one = self._constant(body, INT, [], [1])
+        counted = self._add("NextIteration", self._add("Add", pivot, one, T=Type(INT)), T=Type(INT))
+        self._graph.add_input(counter, counted)
+        for merge, state in zip(merges, states):
+            result = self._same_shape(body, state, self._random.randint(1, 3))
+            self._graph.add_input(merge, self._add("NextIteration", result.name, T=Type(FLOAT)))
+        for switch, value in zip(switches, values):
+            self._keep(scope, self._add("Exit", switch, T=Type(FLOAT)), value.shape)
