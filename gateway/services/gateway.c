@@ -9,6 +9,7 @@
 #include "gateway/services/metrics.h"
 #include "gateway/services/queued_step.h"
 #include "gateway/services/resolver.h"
+#include "gateway/store/capacity.h"
 #include "gateway/store/migrate.h"
 #include "gateway/store/workers.h"
 #include "shared/base/clock.h"
@@ -278,13 +279,30 @@ loops_open(Call *call, Gateway *gateway, const GatewayOptions *options)
 
 /* --- The gateway ---------------------------------------------------------------------------------------- */
 
+/* Each job thread may open one for each role; the recorder, the runner and the listener have one each, the
+ * upkeep two. */
 static Status
-schema_check(Call *call, const char *conninfo)
+connections_check(Call *call, Store *store, int job_thread_count)
+{
+    enum { OTHERS = 5 };
+    const uint64_t wanted = (uint64_t)job_thread_count * STORE_ROLE_COUNT + OTHERS;
+    uint64_t allowed = 0;
+    TRY(capacity_connections(call, store, &allowed));
+    return wanted <= allowed ? STATUS_OK
+                             : call_fail(call, STATUS_FAILED_PRECONDITION,
+                                   "with %d job threads the gateway may open %llu connections, PostgreSQL "
+                                   "allows %llu: lower --job-threads or raise max_connections",
+                                   job_thread_count, (unsigned long long)wanted, (unsigned long long)allowed);
+}
+
+static Status
+database_check(Call *call, const GatewayOptions *options)
 {
     AUTO_STORE store = NULL;
-    const StoreOptions options = {.conninfo = conninfo, .role = STORE_ROLE_APP};
-    TRY(store_open(call, &options, &store));
-    return migrate_check(call, store);
+    const StoreOptions app = {.conninfo = options->conninfo, .role = STORE_ROLE_APP};
+    TRY(store_open(call, &app, &store));
+    TRY(migrate_check(call, store));
+    return connections_check(call, store, options->job_thread_count);
 }
 
 static Status
@@ -294,7 +312,7 @@ open_parts(Call *call, Gateway *gateway, const GatewayOptions *options)
         return call_fail(call, STATUS_FAILED_PRECONDITION,
             "--auth=off is refused on '%s': it is no loopback address", options->listen);
     }
-    TRY(schema_check(call, options->conninfo));
+    TRY(database_check(call, options));
     gateway->directory = directory_new();
     gateway->plans = plan_cache_new(options->plan_cache_size);
     gateway->graphs = graph_cache_new(options->graph_cache_size);

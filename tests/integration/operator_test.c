@@ -137,12 +137,28 @@ keys_are_listed_and_revoked_by_their_id_or_themselves(void **state)
     assert_non_null(strstr(tell("key", "revoke", "holder", NULL).error, "key revoke TENANT KEY"));
 }
 
+static void
+a_gateway_that_wants_more_connections_than_there_are_says_so_and_does_not_start(void **state)
+{
+    char out[TEXT_SIZE] = "";
+    char error[TEXT_SIZE] = "";
+    const ProcessOutput output = {out, sizeof out, error, sizeof error};
+    const char *const arguments[] = {
+        "--database", cluster.conninfo, "--listen", "127.0.0.1:0", "--job-threads", "256", NULL};
+    (void)state;
+    assert_int_equal(process_capture("sluice-gateway", arguments, &output), 1);
+    assert_non_null(
+        strstr(error, "with 256 job threads the gateway may open 773 connections, PostgreSQL allows "));
+    assert_non_null(strstr(error, ": lower --job-threads or raise max_connections"));
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(above_its_rate_a_tenant_is_told_when_to_come_again_and_others_go_on),
         cmocka_unit_test(quotas_are_shown_and_set_by_name),
+        cmocka_unit_test(a_gateway_that_wants_more_connections_than_there_are_says_so_and_does_not_start),
         cmocka_unit_test(keys_are_listed_and_revoked_by_their_id_or_themselves),
     };
     return cmocka_run_group_tests_name("operator", tests, set_up, tear_down);
