@@ -55,6 +55,91 @@ convolution_tensorflow(Call *call, const InferContext *context, int rank, Convol
     return STATUS_OK;
 }
 
+/* --- Gradients ------------------------------------------------------------------------------------------ */
+
+/* The shape that input `input` holds; unknown dimensions when its value is not known. */
+static Status
+read_sizes(Call *call, const InferContext *context, uint32_t input, int rank, Shape *ret_shape)
+{
+    size_t count = 0;
+    Shape shape = shape_of_rank(rank + 2);
+    int64_t values[SHAPE_RANK_MAX];
+    TRY(infer_ints(call, context, input, values, SHAPE_RANK_MAX, &count));
+    if (infer_knows(context, input)) {
+        if (count != (size_t)rank + 2) {
+            return call_fail(
+                call, STATUS_INVALID_ARGUMENT, "input %u has %zu sizes, not %d", input, count, rank + 2);
+        }
+        memcpy(shape.dims, values, count * sizeof *values);
+        for (size_t index = 0; index < count; index++) {
+            if (values[index] < 0) {
+                return call_fail(call, STATUS_INVALID_ARGUMENT, "size %zu is %lld, not at least 0", index,
+                    (long long)values[index]);
+            }
+        }
+    }
+    *ret_shape = shape;
+    return infer_check_size(call, &shape);
+}
+
+/* The convolution whose gradient this is: of these two shapes, giving what input 2 has. */
+static Status
+read_forward(
+    Call *call, const InferContext *context, const Shape shapes[2], int rank, Convolution *ret_convolution)
+{
+    const InferContext forward = {.node = context->node, .inputs = shapes};
+    TRY(convolution_tensorflow(call, &forward, rank, ret_convolution));
+    Shape merged;
+    if (!shape_merge(&ret_convolution->output, &context->inputs[2], &merged)) {
+        char left[SHAPE_TEXT_SIZE];
+        char right[SHAPE_TEXT_SIZE];
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "the output's gradient has shape %s, not %s",
+            shape_text(&context->inputs[2], left), shape_text(&ret_convolution->output, right));
+    }
+    return STATUS_OK;
+}
+
+/* Two sizes are height and width; batch and channels are those of the other inputs. */
+static Status
+read_image(Call *call, const InferContext *context, int rank, Shape *ret_image)
+{
+    if (!infer_knows(context, 0) || tensor_element_count(context->values[0]) != rank) {
+        return read_sizes(call, context, 0, rank, ret_image);
+    }
+    int64_t sizes[SHAPE_RANK_MAX];
+    size_t count = 0;
+    const bool is_channels_first =
+        slice_starts_with(node_attr_string(context->node, "data_format"), SLICE("NC"));
+    TRY(infer_ints(call, context, 0, sizes, SHAPE_RANK_MAX, &count));
+    Shape filter;
+    TRY(infer_rank(call, context, 1, rank + 2, &filter));
+    *ret_image = shape_of_rank(rank + 2);
+    ret_image->dims[0] = context->inputs[2].rank < 0 ? -1 : context->inputs[2].dims[0];
+    ret_image->dims[is_channels_first ? 1 : rank + 1] = filter.dims[rank];
+    memcpy(&ret_image->dims[is_channels_first ? 2 : 1], sizes, count * sizeof *sizes);
+    return infer_check_size(call, ret_image);
+}
+
+Status
+convolution_backprop_input(
+    Call *call, const InferContext *context, int rank, Convolution *ret_convolution, Shape *ret_image)
+{
+    Shape shapes[2] = {[1] = context->inputs[1]};
+    TRY(read_image(call, context, rank, &shapes[0]));
+    *ret_image = shapes[0];
+    return read_forward(call, context, shapes, rank, ret_convolution);
+}
+
+Status
+convolution_backprop_filter(
+    Call *call, const InferContext *context, int rank, Convolution *ret_convolution, Shape *ret_filter)
+{
+    Shape shapes[2] = {[0] = context->inputs[0]};
+    TRY(read_sizes(call, context, 1, rank, &shapes[1]));
+    *ret_filter = shapes[1];
+    return read_forward(call, context, shapes, rank, ret_convolution);
+}
+
 /* --- ONNX ----------------------------------------------------------------------------------------------- */
 
 /* kernel_shape may be left out: the filter tells. */

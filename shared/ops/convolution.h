@@ -26,5 +26,14 @@ typedef struct Convolution {
 MUST_USE Status convolution_tensorflow(
     Call *call, const InferContext *context, int rank, Convolution *ret_convolution);
 
+/* Conv2DBackpropInput and its likes: inputs are the sizes of the image, the filter and the gradient of the
+ * output. The image's shape is what the sizes say; `ret_image` is partly unknown while they are not known. */
+MUST_USE Status convolution_backprop_input(
+    Call *call, const InferContext *context, int rank, Convolution *ret_convolution, Shape *ret_image);
+
+/* Conv2DBackpropFilter and its likes: the image, the sizes of the filter, the gradient of the output. */
+MUST_USE Status convolution_backprop_filter(
+    Call *call, const InferContext *context, int rank, Convolution *ret_convolution, Shape *ret_filter);
+
 /* onnx::Conv of any rank up to WINDOW_RANK_MAX. The input's rank is known. */
 MUST_USE Status convolution_onnx(Call *call, const InferContext *context, Convolution *ret_convolution);

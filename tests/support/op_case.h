@@ -11,7 +11,7 @@
 #include "shared/base/call.h"
 #include "shared/tensor/tensor.h"
 
-enum { OP_CASE_TENSORS_MAX = 8 };
+enum { OP_CASE_TENSORS_MAX = 10 };
 
 typedef struct OpCase {
     const char *op;

@@ -44,6 +44,27 @@ write_element(Tensor *tensor, int64_t index, Slice word)
     memcpy(element, &positive, dtype_size(tensor->dtype)); /* little-endian */
 }
 
+/* 'quoted' words, without escapes. */
+static Tensor
+read_strings(const Shape *shape, Slice rest)
+{
+    enum { STRINGS_MAX = 64 };
+    Slice elements[STRINGS_MAX];
+    size_t count = 0;
+    while (rest.size > 0) {
+        assert_true(rest.data[0] == '\'' && count < STRINGS_MAX);
+        rest = slice_part(rest, 1, SIZE_MAX);
+        const size_t end = slice_find(rest, '\'');
+        elements[count++] = slice_part(rest, 0, end);
+        rest = slice_trim(slice_part(rest, end + 1, SIZE_MAX));
+    }
+    int64_t expected = 0;
+    assert_true(shape_element_count(shape, &expected) && expected == (int64_t)count);
+    Tensor tensor;
+    assert_true(tensor_new_strings(shape, elements, &tensor));
+    return tensor;
+}
+
 static Shape
 read_shape(Slice text)
 {
@@ -67,6 +88,9 @@ tensor_literal(const char *text)
     }
     const Shape shape = read_shape(slice_part(rest, open + 1, close - open - 1));
     rest = slice_trim(slice_part(rest, close + 1, SIZE_MAX));
+    if (dtype == DTYPE_STRING) {
+        return read_strings(&shape, rest);
+    }
     Tensor tensor;
     assert_true(tensor_new(dtype, &shape, &tensor));
     const int64_t count = tensor_element_count(&tensor);

@@ -4,7 +4,6 @@
 #include "worker/reference/primitives/elements.h"
 #include "worker/reference/primitives/outputs.h"
 #include "worker/reference/primitives/sliding.h"
-#include "worker/reference/primitives/strided_copy.h"
 
 enum { BLOCK_CHANNELS = 64 };
 
@@ -15,10 +14,7 @@ typedef struct Convolve {
     const void *filter;
     const void *bias; /* NULL: none */
     void *output;
-    int64_t filter_group; /* steps in the filter */
-    int64_t filter_output;
-    int64_t filter_input;
-    int64_t filter_space[WINDOW_RANK_MAX];
+    FilterSteps steps;
 } Convolve;
 
 typedef void (*ConvolveLoop)(const Convolve *convolve);
@@ -49,12 +45,11 @@ typedef struct Place {
             const storage *x = (const storage *)convolve->input + offset + batch * sliding->input.batch +    \
                                group * convolution->inputs * sliding->input.channel;                         \
             const storage *w = (const storage *)convolve->filter + place->filter.offset +                    \
-                               group * convolve->filter_group + first * convolve->filter_output;             \
+                               group * convolve->steps.group + first * convolve->steps.output;               \
             for (int64_t k = 0; k < convolution->inputs; k++) {                                              \
                 const double a = (double)read(x[k * sliding->input.channel]);                                \
                 for (int64_t n = 0; n < width; n++) {                                                        \
-                    sums[n] +=                                                                               \
-                        a * (double)read(w[k * convolve->filter_input + n * convolve->filter_output]);       \
+                    sums[n] += a * (double)read(w[k * convolve->steps.input + n * convolve->steps.output]);  \
                 }                                                                                            \
             }                                                                                                \
         } while (walk_next(&place->filter));                                                                 \
@@ -67,8 +62,8 @@ typedef struct Place {
     static void name##_##lower(const Convolve *convolve)                                                     \
     {                                                                                                        \
         const Convolution *convolution = convolve->convolution;                                              \
-        Place place = {sliding_outputs(&convolve->sliding),                                                  \
-            sliding_window(&convolve->sliding, convolve->filter_space)};                                     \
+        Place place = {                                                                                      \
+            sliding_outputs(&convolve->sliding), sliding_window(&convolve->sliding, convolve->steps.space)}; \
         for (int64_t batch = 0; batch < convolve->sliding.batch; batch++) {                                  \
             do {                                                                                             \
                 for (int64_t group = 0; group < convolution->groups; group++) {                              \
@@ -91,20 +86,6 @@ supports(const Node *node)
     return convolve_loops[node->input_dtypes[0]] != NULL;
 }
 
-static void
-read_filter(const Convolution *convolution, const Shape *filter, Convolve *convolve)
-{
-    int64_t strides[SHAPE_RANK_MAX];
-    strides_dense(filter, strides);
-    const FilterLayout *layout = &convolution->filter;
-    convolve->filter_output = strides[layout->output];
-    convolve->filter_input = layout->is_depthwise ? 0 : strides[layout->input];
-    convolve->filter_group =
-        layout->is_depthwise ? strides[layout->input] : convolution->outputs * strides[layout->output];
-    memcpy(convolve->filter_space, &strides[layout->space],
-        (size_t)convolution->window.rank * sizeof strides[0]);
-}
-
 static Status
 run(KernelContext *context, const Convolution *convolution)
 {
@@ -121,8 +102,8 @@ run(KernelContext *context, const Convolution *convolution)
         .filter = context->inputs[1].data,
         .bias = context->input_count > 2 ? context->inputs[2].data : NULL,
         .output = output->data,
+        .steps = filter_steps(convolution, &context->inputs[1].shape),
     };
-    read_filter(convolution, &context->inputs[1].shape, &convolve);
     convolve_loops[input->dtype](&convolve);
     return STATUS_OK;
 }

@@ -32,17 +32,60 @@ infer_onnx_conv(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
+/* --- Gradients ------------------------------------------------------------------------------------------ */
+
+static int
+spatial_rank(const Node *node)
+{
+    return slice_starts_with(node->op->name, SLICE("Conv3D")) ? 3 : 2;
+}
+
+static Status
+infer_backprop_input(Call *call, InferContext *context)
+{
+    Convolution convolution;
+    return convolution_backprop_input(
+        call, context, spatial_rank(context->node), &convolution, &context->outputs[0]);
+}
+
+static Status
+infer_backprop_filter(Call *call, InferContext *context)
+{
+    Convolution convolution;
+    return convolution_backprop_filter(
+        call, context, spatial_rank(context->node), &convolution, &context->outputs[0]);
+}
+
+#define CONV2D_ATTRIBUTES                                                                                    \
+    "{T:type, strides:list(int), use_cudnn_on_gpu:bool=true, padding:string, "                               \
+    "explicit_paddings:list(int)=[], data_format:string=NHWC, dilations:list(int)=[1,1,1,1]}"
+#define DEPTHWISE_ATTRIBUTES                                                                                 \
+    "{T:type, strides:list(int), padding:string, explicit_paddings:list(int)=[], data_format:string=NHWC, "  \
+    "dilations:list(int)=[1,1,1,1]}"
+
 static const OpDefinition convolution_ops[] = {
-    {"Conv2D(input:T, filter:T)->(output:T) {T:type, strides:list(int), use_cudnn_on_gpu:bool=true, "
-     "padding:string, explicit_paddings:list(int)=[], data_format:string=NHWC, "
-     "dilations:list(int)=[1,1,1,1]}",
-        0, infer_conv2d},
+    {"Conv2D(input:T, filter:T)->(output:T) " CONV2D_ATTRIBUTES, 0, infer_conv2d},
     {"Conv3D(input:T, filter:T)->(output:T) {T:type, strides:list(int), padding:string, "
      "data_format:string=NDHWC, dilations:list(int)=[1,1,1,1,1]}",
         0, infer_conv3d},
-    {"DepthwiseConv2dNative(input:T, filter:T)->(output:T) {T:type, strides:list(int), padding:string, "
-     "data_format:string=NHWC, dilations:list(int)=[1,1,1,1]}",
-        0, infer_conv2d},
+    {"DepthwiseConv2dNative(input:T, filter:T)->(output:T) " DEPTHWISE_ATTRIBUTES, 0, infer_conv2d},
+    {"Conv2DBackpropInput(input_sizes:int32, filter:T, out_backprop:T)->(output:T) " CONV2D_ATTRIBUTES, 0,
+        infer_backprop_input},
+    {"Conv2DBackpropFilter(input:T, filter_sizes:int32, out_backprop:T)->(output:T) " CONV2D_ATTRIBUTES, 0,
+        infer_backprop_filter},
+    {"DepthwiseConv2dNativeBackpropInput(input_sizes:int32, filter:T, "
+     "out_backprop:T)->(output:T) " DEPTHWISE_ATTRIBUTES,
+        0, infer_backprop_input},
+    {"DepthwiseConv2dNativeBackpropFilter(input:T, filter_sizes:int32, "
+     "out_backprop:T)->(output:T) " DEPTHWISE_ATTRIBUTES,
+        0, infer_backprop_filter},
+    {"Conv3DBackpropInputV2(input_sizes:Tshape, filter:T, out_backprop:T)->(output:T) {T:type, "
+     "strides:list(int), padding:string, data_format:string=NDHWC, dilations:list(int)=[1,1,1,1,1], "
+     "Tshape:type=DT_INT32}",
+        0, infer_backprop_input},
+    {"Conv3DBackpropFilterV2(input:T, filter_sizes:int32, out_backprop:T)->(output:T) {T:type, "
+     "strides:list(int), padding:string, data_format:string=NDHWC, dilations:list(int)=[1,1,1,1,1]}",
+        0, infer_backprop_filter},
     {"onnx::Conv(X:T, W:T, B?:T)->(Y:T) {auto_pad:string=NOTSET, dilations:list(int)=[], group:int=1, "
      "kernel_shape:list(int)=[], pads:list(int)=[], strides:list(int)=[], T:type}",
         0, infer_onnx_conv},

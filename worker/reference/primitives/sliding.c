@@ -65,3 +65,19 @@ sliding_padded_count(const Sliding *sliding, const Walk *output)
     }
     return count;
 }
+
+FilterSteps
+filter_steps(const Convolution *convolution, const Shape *filter)
+{
+    int64_t strides[SHAPE_RANK_MAX];
+    strides_dense(filter, strides);
+    const FilterLayout *layout = &convolution->filter;
+    FilterSteps steps = {
+        .group =
+            layout->is_depthwise ? strides[layout->input] : convolution->outputs * strides[layout->output],
+        .output = strides[layout->output],
+        .input = layout->is_depthwise ? 0 : strides[layout->input],
+    };
+    memcpy(steps.space, &strides[layout->space], (size_t)convolution->window.rank * sizeof strides[0]);
+    return steps;
+}

@@ -2,7 +2,7 @@
  * Threads: any. */
 #pragma once
 
-#include "shared/ops/window.h"
+#include "shared/ops/convolution.h"
 #include "worker/reference/primitives/walk.h"
 
 /* Between neighbours in memory, in elements. */
@@ -45,6 +45,16 @@ sliding_offset(const Sliding *sliding, const Walk *output, const Walk *place)
     }
     return offset;
 }
+
+/* Between neighbours in a filter, in elements. */
+typedef struct FilterSteps {
+    int64_t group;
+    int64_t output;
+    int64_t input;
+    int64_t space[WINDOW_RANK_MAX];
+} FilterSteps;
+
+FilterSteps filter_steps(const Convolution *convolution, const Shape *filter);
 
 /* How many places of the window lie within the padded input. */
 int64_t sliding_padded_count(const Sliding *sliding, const Walk *output);

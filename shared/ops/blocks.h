@@ -1,0 +1,22 @@
+/* Blocks of space moved into the batch and back: SpaceToBatch, BatchToSpace and their ND forms.
+ *
+ * The first dimension is the batch, the next `rank` are cut into blocks, the others stay.
+ * Threads: any. */
+#pragma once
+
+#include "shared/ops/infer.h"
+
+typedef struct Blocks {
+    bool is_known; /* the sizes, paddings and the input's rank */
+    int rank;
+    int64_t size[SHAPE_RANK_MAX];
+    int64_t before[SHAPE_RANK_MAX]; /* padded, or cropped on the way back */
+    int64_t after[SHAPE_RANK_MAX];
+    Shape output;
+} Blocks;
+
+/* INVALID_ARGUMENT when the blocks do not divide what there is. */
+MUST_USE Status blocks_read(Call *call, const InferContext *context, Blocks *ret_blocks);
+
+/* Whether the op's blocks go into the batch (SpaceToBatch) or come out of it (BatchToSpace). */
+bool blocks_go_to_batch(const Node *node);

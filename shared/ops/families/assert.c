@@ -1,0 +1,16 @@
+/* Checks of values while a graph runs: they have no outputs, and are there for the step to fail. */
+#include "shared/ops/family.h"
+#include "shared/ops/infer.h"
+
+static Status
+infer_assert(Call *call, InferContext *context)
+{
+    Shape condition;
+    return infer_rank(call, context, 0, 0, &condition);
+}
+
+static const OpDefinition assert_ops[] = {
+    {"Assert!(condition:bool, data:T)->() {T:list(type), summarize:int=3}", 0, infer_assert},
+};
+
+OP_FAMILY(assert, assert_ops);

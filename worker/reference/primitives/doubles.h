@@ -1,0 +1,33 @@
+/* Kernels that compute in double: every floating input is widened, every output is computed as double from
+ * zero on and rounded once, at the end. Inputs that are no floats are left to context->inputs.
+ *
+ * Ownership: doubles_done() gives back what doubles_begin() took, also after it failed.
+ * Errors:    what the op's shape rule says; RESOURCE_EXHAUSTED without memory. */
+#pragma once
+
+#include "worker/runtime/kernel.h"
+
+enum { DOUBLES_TENSORS_MAX = 12 };
+
+typedef struct Doubles {
+    Tensor inputs[DOUBLES_TENSORS_MAX]; /* float64; DTYPE_INVALID where the input is no float */
+    Tensor outputs[DOUBLES_TENSORS_MAX];
+} Doubles;
+
+/* Outputs have the shapes that the op's rule gives; those of other dtypes are widened, too. */
+MUST_USE Status doubles_begin(KernelContext *context, Doubles *ret_doubles);
+MUST_USE Status doubles_finish(KernelContext *context, const Doubles *doubles);
+void doubles_done(Doubles *doubles);
+#define AUTO_DOUBLES CLEANUP(doubles_done) Doubles
+
+static inline const double *
+doubles_in(const Doubles *doubles, int input)
+{
+    return doubles->inputs[input].data;
+}
+
+static inline double *
+doubles_out(const Doubles *doubles, int output)
+{
+    return doubles->outputs[output].data;
+}

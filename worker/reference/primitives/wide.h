@@ -1,0 +1,33 @@
+/* Numbers in the widest dtype of their class, and slices of them combined one into the other: what sums,
+ * products and extremes over chosen slices (segments, scatters) are made of. Floats are combined in double
+ * and rounded once, at the end; integers wrap.
+ * Threads: any. */
+#pragma once
+
+#include "shared/tensor/tensor.h"
+
+typedef enum WideCombination {
+    WIDE_REPLACE,
+    WIDE_ADD,
+    WIDE_SUBTRACT,
+    WIDE_MULTIPLY,
+    WIDE_MINIMUM, /* NaN wins over a number, as for the maximum */
+    WIDE_MAXIMUM,
+    WIDE_COUNT,
+} WideCombination;
+
+/* float64, int64, uint64 or complex128; DTYPE_INVALID for others. */
+Dtype wide_dtype(Dtype dtype);
+
+/* Complex numbers have no extremes. */
+bool wide_supports(WideCombination combination, Dtype dtype);
+
+/* into[n] = into[n] combined with from[n], of a wide dtype. */
+void wide_combine(WideCombination combination, Dtype wide, void *into, const void *from, int64_t count);
+
+/* Fills a tensor of a wide dtype with what leaves others as they are when combined: 0, 1, or the largest or
+ * lowest finite number of `dtype`, which becomes the tensor's in the end. */
+void wide_fill_neutral(WideCombination combination, Dtype dtype, Tensor *wide);
+
+/* Divides by a positive number; integers truncate. */
+void wide_divide(Dtype wide, void *values, double divisor, int64_t count);
