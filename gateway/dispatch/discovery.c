@@ -7,7 +7,7 @@
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
 
-enum { INTERVAL_MS = 1000, MISS_MAX = 3, POLL_ARENA_SIZE_MAX = 1 << 20 };
+enum { INTERVAL_MS = 1000, MISS_MAX = 3, TASK_ASK_POLLS = 10, POLL_ARENA_SIZE_MAX = 1 << 20 };
 
 /* One address of one configured entry. */
 typedef struct Target {
@@ -16,6 +16,7 @@ typedef struct Target {
     UpstreamCall *call; /* while a poll is under way */
     WorkerInfo info;    /* name "" until it has answered once */
     int miss_count;
+    int ask_count; /* answers until its task number is asked for again, while it has none */
     bool is_marked_draining;
 } Target;
 
@@ -90,6 +91,15 @@ info_fill(WorkerInfo *info, const WireWorker *worker)
 }
 
 static void
+target_announce(const Target *target)
+{
+    const DiscoveryOptions *const options = &target->discovery->options;
+    if (options->on_seen != NULL) {
+        options->on_seen(options->context, &target->info);
+    }
+}
+
+static void
 target_answered(Target *target, const WireWorker *worker)
 {
     const bool is_new = !slice_equals_string(worker->name, target->info.name) ||
@@ -99,8 +109,9 @@ target_answered(Target *target, const WireWorker *worker)
     }
     target->miss_count = 0;
     info_fill(&target->info, worker);
-    if (is_new && target->discovery->options.on_seen != NULL) {
-        target->discovery->options.on_seen(target->discovery->options.context, &target->info);
+    if (is_new || (target->info.task < 0 && --target->ask_count <= 0)) {
+        target->ask_count = TASK_ASK_POLLS;
+        target_announce(target);
     }
 }
 

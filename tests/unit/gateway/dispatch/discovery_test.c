@@ -148,6 +148,18 @@ a_task_number_stays_with_the_name(void **state)
     roster_unref(roster);
 }
 
+/* Whoever knows the numbers may have been away. */
+static void
+a_worker_without_a_task_number_is_announced_until_it_has_one(void **state)
+{
+    (void)state;
+    PAIR_UNTIL(seen.count == 3);
+    discovery_set_task(discovery, "w1", 0);
+    const int until = worker.poll_count + 25;
+    PAIR_UNTIL(worker.poll_count >= until);
+    assert_int_equal(seen.count, 3);
+}
+
 static void
 draining_is_told_by_the_worker_or_by_an_operator(void **state)
 {
@@ -225,6 +237,7 @@ main(void)
         DISCOVERY_TEST(a_worker_is_listed_once_it_has_answered),
         DISCOVERY_TEST(a_worker_is_announced_once_and_again_when_it_has_restarted),
         DISCOVERY_TEST(a_task_number_stays_with_the_name),
+        DISCOVERY_TEST(a_worker_without_a_task_number_is_announced_until_it_has_one),
         DISCOVERY_TEST(draining_is_told_by_the_worker_or_by_an_operator),
         DISCOVERY_TEST(a_worker_that_answers_nonsense_is_lost_and_comes_back),
         DISCOVERY_TEST(a_worker_that_says_nothing_is_lost),
