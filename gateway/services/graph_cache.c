@@ -13,12 +13,13 @@
 #include "shared/base/memory.h"
 #include "shared/json/document.h"
 
-enum { KEY_SIZE = 3 * sizeof(Uuid) };
+enum { KEY_SIZE = 3 * sizeof(Uuid), SESSION_SWEEP_MIN = 1024 };
 
 struct GraphCache {
     pthread_mutex_t lock;
-    Map *sessions; /* tenant, session → SessionSnapshot */
-    Map *graphs;   /* tenant, session, graph → GraphSnapshot */
+    Map *sessions;        /* tenant, session → SessionSnapshot */
+    Map *graphs;          /* tenant, session, graph → GraphSnapshot */
+    size_t session_sweep; /* as many sessions, and the old ones are looked for */
     size_t byte_size;
     size_t byte_size_max;
 };
@@ -67,6 +68,7 @@ graph_cache_new(size_t byte_size_max)
     }
     (void)pthread_mutex_init(&cache->lock, NULL);
     cache->byte_size_max = byte_size_max;
+    cache->session_sweep = SESSION_SWEEP_MIN;
     cache->sessions = map_new();
     cache->graphs = map_new();
     if (cache->sessions == NULL || cache->graphs == NULL) {
@@ -114,6 +116,51 @@ graph_cache_session(GraphCache *cache, TenantId tenant, SessionId id, uint64_t n
     }
     (void)pthread_mutex_unlock(&cache->lock);
     return session;
+}
+
+/* At every doubling: a session costs O(1), and at most as many old ones stay as there are others. */
+static void
+sweep_sessions(GraphCache *cache, uint64_t now_ns)
+{
+    size_t cursor = 0;
+    if (map_count(cache->sessions) < cache->session_sweep) {
+        return;
+    }
+    for (const MapEntry *entry = map_next(cache->sessions, &cursor); entry != NULL;
+         entry = map_next(cache->sessions, &cursor)) {
+        SessionSnapshot *const session = entry->value;
+        if (now_ns - session->loaded_ns > SESSION_STALE_MS * CLOCK_NS_PER_MS) {
+            (void)map_remove(cache->sessions, entry->key);
+            session_snapshot_unref(session);
+        }
+    }
+    const size_t doubled = 2 * map_count(cache->sessions);
+    cache->session_sweep = doubled > SESSION_SWEEP_MIN ? doubled : SESSION_SWEEP_MIN;
+}
+
+void
+graph_cache_put_session(GraphCache *cache, SessionSnapshot *session)
+{
+    unsigned char key[KEY_SIZE];
+    const Slice slice = key_of(session->tenant, session->id, NULL, key);
+    (void)pthread_mutex_lock(&cache->lock);
+    sweep_sessions(cache, session->loaded_ns);
+    SessionSnapshot *const previous = map_remove(cache->sessions, slice);
+    const bool is_kept = map_put(cache->sessions, slice, session);
+    (void)pthread_mutex_unlock(&cache->lock);
+    session_snapshot_unref(previous);
+    if (!is_kept) {
+        session_snapshot_unref(session);
+    }
+}
+
+size_t
+graph_cache_session_count(GraphCache *cache)
+{
+    (void)pthread_mutex_lock(&cache->lock);
+    const size_t count = map_count(cache->sessions);
+    (void)pthread_mutex_unlock(&cache->lock);
+    return count;
 }
 
 GraphSnapshot *
@@ -283,15 +330,7 @@ graph_cache_load_session(
         .loaded_ns = clock_monotonic_ns(),
     };
     session->fresh_until_ns = session->loaded_ns + SESSION_FRESH_MS * CLOCK_NS_PER_MS;
-    unsigned char key[KEY_SIZE];
-    const Slice slice = key_of(tenant, id, NULL, key);
-    (void)pthread_mutex_lock(&cache->lock);
-    SessionSnapshot *const previous = map_remove(cache->sessions, slice);
-    if (!map_put(cache->sessions, slice, session)) {
-        session->reference_count = 1;
-    }
-    (void)pthread_mutex_unlock(&cache->lock);
-    session_snapshot_unref(previous);
+    graph_cache_put_session(cache, session);
     *ret_session = session;
     return STATUS_OK;
 }

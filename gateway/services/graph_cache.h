@@ -46,6 +46,10 @@ void graph_cache_free(GraphCache *cache); /* NULL is allowed */
 SessionSnapshot *graph_cache_session(GraphCache *cache, TenantId tenant, SessionId id, uint64_t now_ns);
 GraphSnapshot *graph_cache_graph(GraphCache *cache, TenantId tenant, SessionId session, GraphId id);
 
+/* Takes the caller's reference over. Sessions that are too old for any use leave from time to time. */
+void graph_cache_put_session(GraphCache *cache, SessionSnapshot *session);
+size_t graph_cache_session_count(GraphCache *cache);
+
 /* While the database is gone: what was known, for SESSION_STALE_MS; the next look at it is SESSION_RETRY_MS
  * away. NULL when that is too old, or nothing. */
 SessionSnapshot *graph_cache_stale_session(GraphCache *cache, TenantId tenant, SessionId id);

@@ -3,6 +3,8 @@
 
 #include <pthread.h>
 
+#include "shared/base/clock.h"
+#include "shared/base/memory.h"
 #include "shared/ops/registry.h"
 #include "tests/support/call_fixture.h"
 #include "tests/support/fail_alloc.h"
@@ -115,6 +117,44 @@ a_session_that_was_never_loaded_must_be(void **state)
 }
 
 static void
+put_session(GraphCache *cache, uint32_t number, uint64_t loaded_ns)
+{
+    SessionSnapshot *const session = memory_new(1, sizeof *session);
+    assert_non_null(session);
+    session->reference_count = 1;
+    session->tenant.value = uuid_of(1);
+    memcpy(session->id.value.bytes, &number, sizeof number);
+    session->loaded_ns = loaded_ns;
+    session->fresh_until_ns = loaded_ns + SESSION_FRESH_MS * CLOCK_NS_PER_MS;
+    graph_cache_put_session(cache, session);
+}
+
+static void
+sessions_too_old_for_any_use_leave(void **state)
+{
+    (void)state;
+    enum { MANY = 5000, FEW = 100 };
+    GraphCache *const cache = graph_cache_new(GRAPH_SIZE);
+    const uint64_t later_ns = 2 * SESSION_STALE_MS * CLOCK_NS_PER_MS;
+    for (uint32_t number = 0; number < MANY; number++) {
+        put_session(cache, number, 1);
+    }
+    assert_int_equal(graph_cache_session_count(cache), MANY);
+    for (uint32_t number = 0; number < 2 * MANY; number++) {
+        put_session(cache, MANY + number % FEW, later_ns);
+        put_session(cache, 2 * MANY + number, later_ns);
+    }
+    assert_in_range(graph_cache_session_count(cache), 2 * MANY, 2 * MANY + FEW);
+    uint32_t last = 2 * MANY;
+    SessionId id = {{{0}}};
+    memcpy(id.value.bytes, &last, sizeof last);
+    SessionSnapshot *const found = graph_cache_session(cache, (TenantId){uuid_of(1)}, id, later_ns);
+    assert_non_null(found);
+    session_snapshot_unref(found);
+    graph_cache_free(cache);
+}
+
+static void
 options_of_a_session_are_read(void **state)
 {
     Call *const call = *state;
@@ -202,6 +242,7 @@ main(void)
         CALL_TEST(the_least_recently_used_graph_leaves),
         CALL_TEST(a_snapshot_outlives_the_cache),
         CALL_TEST(a_session_that_was_never_loaded_must_be),
+        CALL_TEST(sessions_too_old_for_any_use_leave),
         CALL_TEST(options_of_a_session_are_read),
         CALL_TEST(threads_share_the_cache),
         CALL_TEST(without_memory_nothing_is_kept),
