@@ -9,6 +9,7 @@
 #include "shared/graph/graph_def.h"
 #include "tests/bench/report.h"
 #include "tests/support/graph_literals.h"
+#include "tests/support/loop_graphs.h"
 #include "worker/cpu/device.h"
 #include "worker/runtime/run.h"
 
@@ -112,6 +113,39 @@ wide_text(Buffer *text, int count)
     buffer_append_string(text, "out = _Retval(x) T=float32 index=0\n");
 }
 
+/* v ← v + 1 while the counter is below `count`: two nodes that compute beside the test. */
+static void
+while_text(Buffer *text, int count)
+{
+    buffer_append_string(text, "x = _Arg() T=float32 index=0\n"
+                               "zero = Const() dtype=int32 value=int32(0)\n" LOOP_COUNTER("i", "loop", "zero",
+                                   "limit", "") LOOP_VARIABLE("v", "i", "loop", "x", ""));
+    buffer_append_format(text, "limit = Const() dtype=int32 value=int32(%d)\n", count);
+    buffer_append_string(text, "step = Const(^v_body) dtype=float32 value=float32(1)\n"
+                               "v_new = Add(v_body, step) T=float32\n"
+                               "out = _Retval(v_exit) T=float32 index=0\n");
+}
+
+/* The smallest: one variable, which is counted up and tested. */
+static void
+short_while_text(Buffer *text, int count)
+{
+    buffer_append_format(text,
+        "x = _Arg() T=float32 index=0\n"
+        "limit = Const() dtype=float32 value=float32(%d)\n"
+        "one = Const() dtype=float32 value=float32(1)\n"
+        "enter = Enter(x) T=float32 frame_name='loop'\n"
+        "merge = Merge(enter, next) T=float32 N=2\n"
+        "less = Less(merge, limit) T=float32\n"
+        "cond = LoopCond(less)\n"
+        "switch = Switch(merge, cond) T=float32\n"
+        "add = Add(switch:1, one) T=float32\n"
+        "next = NextIteration(add) T=float32\n"
+        "exit = Exit(switch) T=float32\n"
+        "out = _Retval(exit) T=float32 index=0\n",
+        count + 1);
+}
+
 int
 main(void)
 {
@@ -119,12 +153,18 @@ main(void)
     Bench bench = {.call.arena = arena_new(64 * 1024 * 1024)};
     AUTO_BUFFER chain = {0};
     AUTO_BUFFER wide = {0};
+    AUTO_BUFFER loop = {0};
+    AUTO_BUFFER short_loop = {0};
     const CpuDeviceOptions options = {.memory_limit = 1 << 30};
     must(&bench, cpu_device_new(&bench.call, &options, &bench.device));
     chain_text(&chain, COUNT);
     wide_text(&wide, COUNT);
     const double chain_ns = measure(&bench, buffer_string(&chain));
     const double wide_ns = measure(&bench, buffer_string(&wide));
+    while_text(&loop, COUNT);
+    short_while_text(&short_loop, COUNT);
+    const double loop_ns = measure(&bench, buffer_string(&loop));
+    const double short_loop_ns = measure(&bench, buffer_string(&short_loop));
     const double identity_ns = measure(&bench, "x = _Arg() T=float32 index=0\n"
                                                "y = Identity(x) T=float32\n"
                                                "out = _Retval(y) T=float32 index=0\n");
@@ -133,6 +173,8 @@ main(void)
                                           "out = _Retval(y) T=float32 index=0\n");
     report_value("chain of 1000 Adds", chain_ns / COUNT, "ns/node", "< 300");
     report_value("1000 Adds side by side", wide_ns / COUNT, "ns/node", "< 300");
+    report_value("loop of 1000 turns: test and Add", short_loop_ns / COUNT / 1000, "us/turn", "< 0.66");
+    report_value("loop of 1000 turns: counter and Add", loop_ns / COUNT / 1000, "us/turn", "");
     report_value("executor, chain", COUNT / chain_ns * 1e3, "Mnodes/s", "");
     report_value("executor, wide graph", COUNT / wide_ns * 1e3, "Mnodes/s", "");
     report_value("run of feed, Identity, fetch", identity_ns / 1000, "us", "");

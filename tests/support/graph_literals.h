@@ -13,6 +13,7 @@
 /* A GraphDef that holds all it needs; NULL without memory. A text that breaks the form aborts the test. */
 GraphDef *graph_literal(const char *text);
 
-/* Add, Assign, Const, Enter, Exit, Fill, Identity, IdentityN, MatMul, Merge, NextIteration, NoOp, Pack,
- * Placeholder, Split, Variable, onnx::Add, onnx::Clip: TensorFlow's and ONNX's signatures. */
+/* Add, Assign, Const, Enter, Exit, Fill, Identity, IdentityN, LoopCond, MatMul, Merge, NextIteration, NoOp,
+ * Pack, Placeholder, Split, Variable, onnx::Add, onnx::Clip: TensorFlow's and ONNX's signatures; and Test,
+ * from float32 to bool. */
 const Op *literal_op_find(Slice name);

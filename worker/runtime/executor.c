@@ -1,13 +1,14 @@
-/* A node's life: its word counts down with every edge that fires; at zero it is ready; whoever brought it
- * there owns it from then on. Cheap nodes queue in the ticket, expensive ones go to the device's threads but
- * for one, which stays on this thread. node_run() does the work and calls ticket_propagate(), which makes
- * others ready.
+/* A node's life in an iteration: its word counts down with every edge that fires; at zero it is ready;
+ * whoever brought it there owns it from then on. Cheap nodes queue in the ticket, expensive ones go to the
+ * device's threads but for one, which stays on this thread. node_run() does the work and calls
+ * ticket_propagate(), which makes others ready.
  *
  * After a failure nothing new is done: ready nodes are dropped, tickets come back, and the last one's end
  * finds the tensors that stayed in slots. */
 #include "worker/runtime/executor.h"
 
 #include "shared/base/clock.h"
+#include "worker/runtime/frame.h"
 
 enum {
     EXPENSIVE_NS = 10 * 1000,  /* about what handing over to a sleeping thread costs */
@@ -20,35 +21,34 @@ static const uint64_t MERGE_WINNER = (uint64_t)1 << 48;
 /* --- Ready nodes ---------------------------------------------------------------------------------------- */
 
 static void
-ticket_push(Ticket *ticket, uint32_t node)
+ticket_push(Ticket *ticket, Activation *activation)
 {
-    ticket->run->next[node] = NODE_NONE;
-    if (ticket->first == NODE_NONE) {
-        ticket->first = node;
+    activation->work.next = NULL;
+    if (ticket->first == NULL) {
+        ticket->first = activation;
     } else {
-        ticket->run->next[ticket->last] = node;
+        ticket->last->work.next = &activation->work;
     }
-    ticket->last = node;
+    ticket->last = activation;
 }
 
 static void
 run_work(DeviceWork *work)
 {
-    const RunWork *handed = (const RunWork *)(void *)work;
+    Activation *activation = (Activation *)(void *)work;
     Ticket ticket;
-    ticket_begin(&ticket, handed->run, arena_new(SCRATCH_MAX));
-    ticket_push(&ticket, handed->node);
+    ticket_begin(&ticket, activation->iteration->run, arena_new(SCRATCH_MAX));
+    ticket_push(&ticket, activation);
     arena_free(ticket_run(&ticket));
 }
 
 static void
-ticket_hand_over(Ticket *ticket, uint32_t node)
+ticket_hand_over(Ticket *ticket, Activation *activation)
 {
     Device *device = ticket->partition->device;
-    RunWork *work = &ticket->run->works[node];
-    work->work.run = run_work;
+    activation->work.run = run_work;
     __atomic_add_fetch(&ticket->run->ticket_count, 1, __ATOMIC_RELAXED);
-    device->schedule(device, &work->work);
+    device->schedule(device, &activation->work);
 }
 
 /* A node not measured yet is expensive. */
@@ -58,49 +58,68 @@ is_expensive(const Partition *partition, uint32_t node)
     return __atomic_load_n(&partition->costs[node], __ATOMIC_RELAXED) > EXPENSIVE_NS;
 }
 
-void
-ticket_ready(Ticket *ticket, uint32_t node)
+/* What stays with this ticket can wait until the running node settles; what another thread may finish before
+ * that must count at once. */
+static void
+ticket_count(Ticket *ticket, Iteration *iteration, bool stays)
 {
-    if (ticket->run->traces != NULL) {
-        ticket->run->traces[node].scheduled_ns = clock_monotonic_ns();
-    }
-    if (!is_expensive(ticket->partition, node)) {
-        ticket_push(ticket, node);
-    } else if (ticket->kept == NODE_NONE) {
-        ticket->kept = node;
-    } else {
-        ticket_hand_over(ticket, node);
+    if (stays && iteration == ticket->iteration) {
+        ticket->readied++;
+    } else if (iteration->frame != NULL) {
+        __atomic_add_fetch(&iteration->outstanding, 1, __ATOMIC_RELAXED);
     }
 }
 
-/* NODE_NONE when there is none. The kept node waits for nothing: with cheap ones in front it goes elsewhere.
- */
-static uint32_t
+void
+ticket_ready(Ticket *ticket, Activation *activation)
+{
+    NodeTrace *traces = ticket->run->traces;
+    const bool is_long = is_expensive(ticket->partition, activation->node);
+    if (traces != NULL && activation->iteration->is_first) {
+        traces[activation->node].scheduled_ns = clock_monotonic_ns();
+    }
+    ticket_count(ticket, activation->iteration, !is_long || ticket->kept == NULL);
+    if (!is_long) {
+        ticket_push(ticket, activation);
+    } else if (ticket->kept == NULL) {
+        ticket->kept = activation;
+    } else {
+        ticket_hand_over(ticket, activation);
+    }
+}
+
+/* NULL when there is none. The kept node waits for nothing: with cheap ones in front it goes elsewhere. */
+static Activation *
 ticket_next(Ticket *ticket)
 {
-    const uint32_t kept = ticket->kept;
-    ticket->kept = NODE_NONE;
-    if (ticket->first == NODE_NONE) {
+    Activation *const kept = TAKE(ticket->kept);
+    Activation *const first = ticket->first;
+    if (first == NULL) {
         return kept;
     }
-    if (kept != NODE_NONE) {
+    if (kept != NULL) {
         ticket_hand_over(ticket, kept);
     }
-    const uint32_t node = ticket->first;
-    ticket->first = ticket->run->next[node];
-    return node;
+    ticket->first = (Activation *)(void *)first->work.next;
+    return first;
 }
 
 /* --- Passing on ----------------------------------------------------------------------------------------- */
 
 static void
-edge_fire(Ticket *ticket, const ScheduleEdge *edge, bool is_dead)
+edge_fire(Ticket *ticket, Activation *activation, bool is_dead)
 {
     const uint64_t change = (is_dead ? DEAD_INPUT : 0) - 1;
-    const uint64_t word = __atomic_add_fetch(&ticket->run->words[edge->node], change, __ATOMIC_ACQ_REL);
+    const uint64_t word = __atomic_add_fetch(&activation->word, change, __ATOMIC_ACQ_REL);
     if ((uint32_t)word == 0) {
-        ticket_ready(ticket, edge->node);
+        ticket_ready(ticket, activation);
     }
+}
+
+static uint32_t
+merge_dead_inputs(uint64_t word)
+{
+    return (uint32_t)(word / DEAD_INPUT) & 0xffff;
 }
 
 /* What an edge makes of a Merge's word: bit 0 "no live input yet", above it twice the missing controls, then
@@ -112,7 +131,9 @@ merge_word(const ScheduleNode *merge, const ScheduleEdge *edge, uint64_t word, b
         return word - 2;
     }
     if (is_dead) {
-        return word + DEAD_INPUT;
+        const uint32_t missing = merge->node->input_count - merge_dead_inputs(word);
+        const uint32_t more = edge->is_entry || missing == 0 ? missing : 1;
+        return word + DEAD_INPUT * more;
     }
     return (word & 1) == 0 ? word : word - 1 + MERGE_WINNER * (edge->slot - merge->slot + 1);
 }
@@ -120,16 +141,16 @@ merge_word(const ScheduleNode *merge, const ScheduleEdge *edge, uint64_t word, b
 static bool
 merge_is_ready(const ScheduleNode *merge, uint64_t word)
 {
-    const uint32_t dead = (uint32_t)(word / DEAD_INPUT) & 0xffff;
     const uint32_t pending = (uint32_t)word;
-    return pending == 0 || (pending == 1 && dead == merge->node->input_count);
+    return pending == 0 || (pending == 1 && merge_dead_inputs(word) == merge->node->input_count);
 }
 
 static void
-edge_fire_merge(Ticket *ticket, const ScheduleEdge *edge, bool is_dead)
+edge_fire_merge(Ticket *ticket, Iteration *iteration, const ScheduleEdge *edge, bool is_dead)
 {
-    const ScheduleNode *merge = &ticket->partition->nodes[edge->node];
-    uint64_t *word = &ticket->run->words[edge->node];
+    Activation *activation = &iteration->activations[edge->cell];
+    const ScheduleNode *merge = &ticket->partition->nodes[activation->node];
+    uint64_t *word = &activation->word;
     uint64_t before = __atomic_load_n(word, __ATOMIC_RELAXED);
     uint64_t after = merge_word(merge, edge, before, is_dead);
     while (!__atomic_compare_exchange_n(word, &before, after, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
@@ -137,16 +158,15 @@ edge_fire_merge(Ticket *ticket, const ScheduleEdge *edge, bool is_dead)
     }
     const bool is_late = edge->slot != SLOT_NONE && !is_dead && (before & 1) == 0;
     if (is_late) {
-        tensor_unref(&ticket->run->slots[edge->slot]);
+        tensor_unref(&iteration->slots[edge->slot]);
     } else if (merge_is_ready(merge, after) && !merge_is_ready(merge, before)) {
-        ticket_ready(ticket, edge->node);
+        ticket_ready(ticket, activation);
     }
 }
 
 static void
-edge_deliver(Ticket *ticket, const ScheduleEdge *edge, Tensor *output)
+edge_deliver(Tensor *slot, const ScheduleEdge *edge, Tensor *output)
 {
-    Tensor *slot = &ticket->run->slots[edge->slot];
     *slot = *output;
     if (edge->is_last) {
         output->dtype = DTYPE_INVALID;
@@ -157,7 +177,8 @@ edge_deliver(Ticket *ticket, const ScheduleEdge *edge, Tensor *output)
 }
 
 void
-ticket_propagate(Ticket *ticket, const ScheduleNode *node, Tensor *outputs, bool is_dead)
+ticket_propagate(
+    Ticket *ticket, Iteration *iteration, const ScheduleNode *node, Tensor *outputs, bool is_dead)
 {
     const ScheduleEdge *edges = node->edges;
     const uint32_t edge_count = node->edge_count;
@@ -167,13 +188,13 @@ ticket_propagate(Ticket *ticket, const ScheduleNode *node, Tensor *outputs, bool
         if (edge->slot != SLOT_NONE && !is_dead) {
             is_absent = outputs[edge->port].dtype == DTYPE_INVALID;
             if (!is_absent) {
-                edge_deliver(ticket, edge, &outputs[edge->port]);
+                edge_deliver(&iteration->slots[edge->slot], edge, &outputs[edge->port]);
             }
         }
         if (edge->to_merge) {
-            edge_fire_merge(ticket, edge, is_absent);
+            edge_fire_merge(ticket, iteration, edge, is_absent);
         } else {
-            edge_fire(ticket, edge, is_absent);
+            edge_fire(ticket, &iteration->activations[edge->cell], is_absent);
         }
     }
     for (uint32_t i = 0; i < node->node->output_count && !is_dead; i++) {
@@ -190,10 +211,13 @@ ticket_begin(Ticket *ticket, Run *run, Arena *arena)
 {
     ticket->run = run;
     ticket->partition = run->partition;
-    ticket->first = NODE_NONE;
-    ticket->last = NODE_NONE;
-    ticket->kept = NODE_NONE;
+    ticket->first = NULL;
+    ticket->last = NULL;
+    ticket->kept = NULL;
+    ticket->iteration = NULL;
+    ticket->readied = 0;
     ticket->node_count = 0;
+    ticket->loop_node_count = 0;
     /* Field by field: zeroing the error's text would cost more than a small run. */
     ticket->call.arena = arena;
     ticket->call.deadline_ns = run->deadline_ns;
@@ -236,23 +260,57 @@ ticket_renew_arena(Ticket *ticket)
     }
 }
 
+/* The iteration may be gone, or be another one, as soon as it counts nobody. */
+static void
+ticket_settle(Ticket *ticket, Iteration *iteration)
+{
+    Frame *const frame = iteration->frame;
+    const int32_t change = ticket->readied - 1;
+    ticket->iteration = NULL;
+    if (change != 0 && __atomic_add_fetch(&iteration->outstanding, change, __ATOMIC_ACQ_REL) == 0) {
+        frame_settle(ticket, frame);
+    }
+}
+
+void
+ticket_resume(Ticket *ticket, Activation *activation, void (*run)(Ticket *ticket, Activation *activation))
+{
+    Iteration *const iteration = activation->iteration;
+    ticket->iteration = iteration;
+    ticket->readied = 0;
+    run(ticket, activation);
+    if (iteration->frame != NULL) {
+        ticket_settle(ticket, iteration);
+    }
+}
+
+static void
+ticket_do(Ticket *ticket, Activation *activation)
+{
+    ticket->node_count++;
+    ticket->loop_node_count += activation->iteration->frame != NULL;
+    ticket_resume(ticket, activation, node_run);
+}
+
 Arena *
 ticket_run(Ticket *ticket)
 {
     Run *run = ticket->run;
-    for (uint32_t node = ticket_next(ticket); node != NODE_NONE; node = ticket_next(ticket)) {
+    for (Activation *next = ticket_next(ticket); next != NULL; next = ticket_next(ticket)) {
         ticket_check_deadline(ticket);
         if (run_has_failed(run)) {
             continue;
         }
-        node_run(ticket, node);
-        ticket->node_count++;
+        ticket_do(ticket, next);
         if (ticket->call.arena != NULL && arena_size(ticket->call.arena) > 0) {
             ticket_renew_arena(ticket);
         }
     }
     Arena *arena = ticket->call.arena;
     __atomic_add_fetch(&run->node_count, ticket->node_count, __ATOMIC_RELAXED);
+    if (ticket->loop_node_count > 0) {
+        __atomic_add_fetch(&run->loop_node_count, ticket->loop_node_count, __ATOMIC_RELAXED);
+    }
     ticket_drop(run);
     return arena;
 }

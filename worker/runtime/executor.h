@@ -9,10 +9,13 @@
 typedef struct Ticket {
     Run *run;
     const Partition *partition;
-    uint32_t first; /* ready nodes, first in first out, linked by run->next */
-    uint32_t last;
-    uint32_t kept; /* an expensive ready node, done here unless something cheap waits */
+    Activation *first; /* ready nodes, first in first out, linked by their work */
+    Activation *last;
+    Activation *kept;     /* an expensive ready node, done here unless something cheap waits */
+    Iteration *iteration; /* of the node that is running */
+    int32_t readied;      /* nodes of that iteration that it made ready and that wait here */
     uint32_t node_count;
+    uint32_t loop_node_count;
     Call call;
     Tensor outputs[STACK_OUTPUTS];
 } Ticket;
@@ -29,11 +32,18 @@ MUST_USE Arena *ticket_run(Ticket *ticket);
 /* Gives a ticket back that ran nothing; ends the run if it was the last. */
 void ticket_drop(Run *run);
 
-void ticket_ready(Ticket *ticket, uint32_t node);
+/* Of a node in a loop this counts for its iteration: it stays until the node has settled. */
+void ticket_ready(Ticket *ticket, Activation *activation);
 
-/* Passes a finished node's outputs on: each into its consumers' slots, the last consumer of a port by move;
- * what nobody takes is given back. A dead node's consumers get nothing but its deadness. */
-void ticket_propagate(Ticket *ticket, const ScheduleNode *node, Tensor *outputs, bool is_dead);
+/* Passes a finished node's outputs on into an iteration: each into its consumers' slots, the last consumer of
+ * a port by move; what nobody takes is given back. A dead node's consumers get nothing but its deadness. */
+void ticket_propagate(
+    Ticket *ticket, Iteration *iteration, const ScheduleNode *node, Tensor *outputs, bool is_dead);
+
+/* Goes on with a node that was waiting: `run` does what is left of it. Before it began to wait, the node
+ * raised ticket->readied by one, so that its iteration could not end. */
+void ticket_resume(
+    Ticket *ticket, Activation *activation, void (*run)(Ticket *ticket, Activation *activation));
 
 /* The first failure of a run stops it. `node` may be empty. */
 void run_fail(Run *run, Status code, const char *message, Slice node);
@@ -44,8 +54,8 @@ run_has_failed(const Run *run)
     return __atomic_load_n(&run->has_failed, __ATOMIC_RELAXED);
 }
 
-/* Does one node: its kernel, or what the executor does itself (nodes.c). */
-void node_run(Ticket *ticket, uint32_t id);
+/* A node's own part: its kernel, or what the executor does itself (nodes.c). */
+void node_run(Ticket *ticket, Activation *activation);
 
 /* When the last ticket is back (run.c). */
 void run_finish(Run *run);

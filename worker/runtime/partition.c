@@ -29,6 +29,15 @@ static const OwnOp OWN_OPS[] = {
     {"_Recv", SCHEDULE_RECV},
     {"Switch", SCHEDULE_SWITCH},
     {"Merge", SCHEDULE_MERGE},
+    {"RefSwitch", SCHEDULE_SWITCH},
+    {"RefMerge", SCHEDULE_MERGE},
+    {"Enter", SCHEDULE_ENTER},
+    {"RefEnter", SCHEDULE_ENTER},
+    {"Exit", SCHEDULE_EXIT},
+    {"RefExit", SCHEDULE_EXIT},
+    {"NextIteration", SCHEDULE_NEXT},
+    {"RefNextIteration", SCHEDULE_NEXT},
+    {"LoopCond", SCHEDULE_FORWARD},
     {"ControlTrigger", SCHEDULE_TRIGGER},
     {"NoOp", SCHEDULE_NOTHING},
 };
@@ -319,6 +328,7 @@ partition_compile(Call *call, GraphDef *def, Device *device, const BlobSource *b
     TRY(index_nodes(call, partition, SCHEDULE_ARG, partition->arg_count, &partition->args));
     TRY(index_nodes(call, partition, SCHEDULE_RETVAL, partition->retval_count, &partition->retvals));
     TRY(bind_values(call, partition, blobs, ret_missing));
+    TRY(schedule_frames(call, partition));
     TRY(schedule_keys(call, partition));
     TRY(schedule_build(call, partition));
     TRY(create_kernels(call, partition));

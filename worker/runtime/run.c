@@ -6,7 +6,7 @@
 
 #include "shared/base/buffer.h"
 #include "shared/base/clock.h"
-#include "worker/runtime/executor.h"
+#include "worker/runtime/frame.h"
 
 enum { INLINE_COST_NS = 50 * 1000, WAITING_NAMED_MAX = 4 };
 
@@ -43,23 +43,59 @@ run_fail(Run *run, Status code, const char *message, Slice node)
 
 /* "…; waiting: 'recv_1' for '/slot:1/…;0:0', 'recv_2' for '…' and 3 more" */
 static void
-append_waiting(const Run *run, Buffer *text)
+append_waiting(const Iteration *iteration, uint32_t *count, Buffer *text)
 {
-    uint32_t count = 0;
-    const Partition *partition = run->partition;
-    for (uint32_t i = 0; i < partition->receive_count; i++) {
-        const ScheduleNode *node = &partition->nodes[partition->receives[i]];
-        if (!__atomic_load_n(&run->receives[node->index].is_waiting, __ATOMIC_RELAXED)) {
+    const ScheduleFrame *schedule = iteration->schedule;
+    for (uint32_t i = 0; i < schedule->receive_count; i++) {
+        const ScheduleNode *node = &iteration->run->partition->nodes[schedule->receives[i]];
+        const Transfer *transfer = &iteration->transfers[node->index];
+        if (!__atomic_load_n(&transfer->is_waiting, __ATOMIC_ACQUIRE)) {
             continue;
         }
+        if ((*count)++ < WAITING_NAMED_MAX) {
+            buffer_append_format(text, "%s'%.*s' for '%.*s'", *count == 1 ? "; waiting: " : ", ",
+                SLICE_PRINT(node->node->name), SLICE_PRINT(transfer->key));
+        }
+    }
+}
+
+/* "…; loop 'while/context' is in iteration 17, …" */
+static void
+append_loops(Run *run, Buffer *text)
+{
+    uint32_t count = 0;
+    LIST_EACH(&run->live_frames, link)
+    {
+        const Frame *frame = LIST_ITEM(link, Frame, live);
         if (count++ < WAITING_NAMED_MAX) {
-            buffer_append_format(text, "%s'%.*s' for '%.*s'", count == 1 ? "; waiting: " : ", ",
-                SLICE_PRINT(node->node->name), SLICE_PRINT(partition->keys[node->index]));
+            buffer_append_format(text, "%s'%.*s' in iteration %" PRIu64,
+                count == 1 ? "; running: loop " : ", ", SLICE_PRINT(frame->schedule->name),
+                frame->started - 1);
         }
     }
     if (count > WAITING_NAMED_MAX) {
         buffer_append_format(text, " and %" PRIu32 " more", count - WAITING_NAMED_MAX);
     }
+}
+
+static void
+append_state(Run *run, Buffer *text)
+{
+    uint32_t count = 0;
+    append_waiting(run->root, &count, text);
+    pthread_mutex_lock(&run->frames_lock);
+    LIST_EACH(&run->live_frames, link)
+    {
+        const Frame *frame = LIST_ITEM(link, Frame, live);
+        for (const Iteration *at = frame->oldest; at != NULL; at = at->newer) {
+            append_waiting(at, &count, text);
+        }
+    }
+    if (count > WAITING_NAMED_MAX) {
+        buffer_append_format(text, " and %" PRIu32 " more", count - WAITING_NAMED_MAX);
+    }
+    append_loops(run, text);
+    pthread_mutex_unlock(&run->frames_lock);
 }
 
 void
@@ -69,7 +105,7 @@ run_cancel(Run *run, Status code, const char *message)
     assert(code != STATUS_OK);
     buffer_append_string(&text, message);
     if (code == STATUS_DEADLINE_EXCEEDED) {
-        append_waiting(run, &text);
+        append_state(run, &text);
     }
     const char *whole = buffer_string(&text);
     const char *told = whole == NULL ? message : whole;
@@ -102,25 +138,38 @@ run_unref(Run *run)
 static void
 run_release_tensors(Run *run)
 {
-    for (uint32_t i = 0; i < run->partition->slot_count; i++) {
-        tensor_unref(&run->slots[i]);
-    }
+    frames_clear(run);
+    iteration_clear(run->root);
     for (uint32_t i = 0; i < run->partition->arg_count; i++) {
         tensor_unref(&run->args[i]);
     }
 }
 
+/* Loops that never let something out. */
+static void
+run_check_all_ran(Run *run, uint64_t node_count)
+{
+    const ScheduleFrame *root = &run->partition->frames[FRAME_ROOT];
+    if (run_has_failed(run) || node_count - run->loop_node_count == root->cell_count) {
+        return;
+    }
+    uint32_t cell = 0;
+    while (cell + 1 < root->cell_count && (uint32_t)run->root->activations[cell].word == 0) {
+        cell++;
+    }
+    (void)run_note_failure(run, STATUS_INTERNAL, "the run ended, but the node never got all its inputs",
+        run->partition->nodes[root->nodes[cell]].node->name);
+}
+
 void
 run_finish(Run *run)
 {
-    const uint32_t node_count = __atomic_load_n(&run->node_count, __ATOMIC_RELAXED);
-    if (!run_has_failed(run) && node_count != run->partition->scheduled_count) {
-        (void)run_note_failure(run, STATUS_INTERNAL, "the run ended before all nodes ran", (Slice){0});
-    }
+    const uint64_t node_count = __atomic_load_n(&run->node_count, __ATOMIC_RELAXED);
+    run_check_all_ran(run, node_count);
     pthread_mutex_lock(&run->lock);
     run->is_done = true;
     pthread_mutex_unlock(&run->lock);
-    if (run->has_failed) {
+    if (run->has_failed || !list_is_empty(&run->live_frames)) {
         run_release_tensors(run);
     }
     const RunResult result = {
@@ -166,7 +215,8 @@ run_begin(Run *run)
     Arena *arena = TAKE(run->arena);
     ticket_begin(&ticket, run, arena != NULL ? arena : arena_new(SCRATCH_MAX));
     for (uint32_t i = 0; i < run->partition->root_count; i++) {
-        ticket_ready(&ticket, run->partition->roots[i]);
+        const ScheduleNode *node = &run->partition->nodes[run->partition->roots[i]];
+        ticket_ready(&ticket, &run->root->activations[node->cell]);
     }
     run_ref(run);
     run->arena = ticket_run(&ticket);
@@ -186,6 +236,13 @@ run_take_args(Run *run, const RunRequest *request)
         run->args[i] = request->args[i];
         request->args[i] = (Tensor){0};
     }
+}
+
+/* How long a loop takes is not known from what its nodes cost. */
+static bool
+is_run_inline(const Partition *partition)
+{
+    return partition->frame_count == 1 && partition_cost_ns(partition) <= INLINE_COST_NS;
 }
 
 Status
@@ -209,7 +266,7 @@ run_start(Call *call, const RunRequest *request, Run **ret_run)
     if (ret_run != NULL) {
         *ret_run = run_ref(run);
     }
-    if (partition_cost_ns(request->partition) <= INLINE_COST_NS) {
+    if (is_run_inline(request->partition)) {
         run_begin(run);
     } else {
         run->start_work.run = start_work;

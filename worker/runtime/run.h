@@ -28,7 +28,7 @@ typedef struct NodeTrace {
 
 typedef struct RunStats {
     uint64_t elapsed_ns; /* from run_start() to on_done() */
-    uint32_t node_count; /* that ran, dead ones too */
+    uint64_t node_count; /* runs of nodes, dead ones too; one in a loop counts each time */
     const NodeTrace
         *traces; /* one a node of the partition when asked for, else NULL; until on_done() returns */
 } RunStats;

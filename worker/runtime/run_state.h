@@ -1,36 +1,28 @@
-/* The memory of one run: everything its nodes will need, in one block, made once and used by one run after
- * another. A Partition keeps a few idle ones.
+/* The memory of one run: everything its nodes will need, made once and used by one run after another. A
+ * Partition keeps a few idle ones.
  *
  * A Ticket is one thread's turn in a run: it holds the ready nodes that this thread will do. Whatever will
  * continue a run later (queued work, a waiting Recv) counts as a ticket too; the run ends with the last one.
  */
 #pragma once
 
+#include "shared/base/list.h"
+#include "worker/runtime/iteration.h"
 #include "worker/runtime/run.h"
-#include "worker/runtime/schedule.h"
 
-/* An expensive node on its way to another thread. */
-typedef struct RunWork {
-    DeviceWork work;
-    Run *run;
-    uint32_t node;
-} RunWork;
-
-typedef struct RunReceive {
-    RendezvousWaiter waiter;
-    DeviceWork work; /* continues the run when the value came */
-    Run *run;
-    uint32_t node;
-    bool is_waiting; /* atomic */
-    RendezvousMessage message;
-} RunReceive;
+/* What a loop's frames and iterations leave behind for the next ones. */
+typedef struct FrameStock {
+    Frame *frames;
+    Iteration *iterations;
+} FrameStock;
 
 struct Run {
     int32_t reference_count; /* atomic */
     int32_t ticket_count;    /* atomic */
     bool has_failed;         /* atomic; set once, under the lock */
     bool measures_all;
-    uint32_t node_count; /* atomic: of tickets that ended */
+    uint64_t node_count;      /* atomic: of tickets that ended */
+    uint64_t loop_node_count; /* atomic: those of them in loops */
     Partition *partition;
     Rendezvous *rendezvous;
     RunCallbacks callbacks;
@@ -40,15 +32,13 @@ struct Run {
     Arena *arena; /* the first ticket's, kept from run to run */
     Run *next_idle;
 
-    /* By node. */
-    uint64_t *words; /* atomic; schedule.h says what they count */
-    uint32_t *next;  /* links the ready nodes of a ticket */
-    RunWork *works;
-    NodeTrace *traces; /* NULL: not asked for */
-
-    Tensor *slots;
+    Iteration *root;
     Tensor *args;
-    RunReceive *receives; /* by transfer */
+    NodeTrace *traces; /* by node; NULL: not asked for */
+
+    pthread_mutex_t frames_lock;
+    ListLink live_frames;
+    FrameStock *stocks; /* by frame */
 
     pthread_mutex_t lock;
     bool is_done;

@@ -1,8 +1,6 @@
-/* From a linked graph with classified nodes to flat arrays: slots and constants by consumer, edges by
- * producer (compressed rows, data edges first), the words runs start with, and the roots. */
+/* From a linked graph with classified nodes in frames to flat arrays: slots and constants by consumer, edges
+ * by producer (compressed rows, data edges first), the words runs start with, and the roots. */
 #include "worker/runtime/schedule.h"
-
-#include "shared/base/text.h"
 
 static bool
 is_dynamic(const Partition *partition, uint32_t node)
@@ -60,21 +58,21 @@ place_consumers(Call *call, Partition *partition)
 {
     for (uint32_t i = 0; i < partition->node_count; i++) {
         ScheduleNode *node = &partition->nodes[i];
-        node->slot = partition->slot_count;
         node->output_slot = SLOT_NONE;
         if (node->kind == SCHEDULE_STATIC) {
             continue;
         }
-        partition->slot_count += node->node->input_count;
+        ScheduleFrame *frame = &partition->frames[node->frame];
+        node->slot = frame->slot_count;
+        frame->slot_count += node->node->input_count;
         if (node->node->output_count > STACK_OUTPUTS) {
-            node->output_slot = partition->slot_count;
-            partition->slot_count += node->node->output_count;
+            node->output_slot = frame->slot_count;
+            frame->slot_count += node->node->output_count;
         }
-        partition->initial[i] = initial_word(partition, node);
-        if (partition->initial[i] == 0) {
+        frame->initial[node->cell] = initial_word(partition, node);
+        if (frame->initial[node->cell] == 0) {
             partition->roots[partition->root_count++] = i;
         }
-        partition->scheduled_count++;
         TRY(bind_constants(call, partition, node));
     }
     return STATUS_OK;
@@ -90,13 +88,15 @@ visit_data_edges(Partition *partition, ScheduleEdge *edges, EdgeVisit visit)
 {
     for (uint32_t i = 0; i < partition->node_count; i++) {
         const ScheduleNode *consumer = &partition->nodes[i];
-        const bool to_merge = consumer->kind == SCHEDULE_MERGE;
         for (uint32_t k = 0; k < consumer->node->input_count && is_dynamic(partition, i); k++) {
             const Endpoint from = consumer->node->inputs[k];
             if (from.node != NODE_NONE && is_dynamic(partition, from.node)) {
                 visit(partition, edges, from.node,
-                    (ScheduleEdge){
-                        .node = i, .slot = consumer->slot + k, .port = from.port, .to_merge = to_merge});
+                    (ScheduleEdge){.cell = consumer->cell,
+                        .slot = consumer->slot + k,
+                        .port = from.port,
+                        .to_merge = consumer->kind == SCHEDULE_MERGE,
+                        .is_entry = partition->nodes[from.node].kind == SCHEDULE_ENTER});
             }
         }
     }
@@ -107,12 +107,13 @@ visit_control_edges(Partition *partition, ScheduleEdge *edges, EdgeVisit visit)
 {
     for (uint32_t i = 0; i < partition->node_count; i++) {
         const ScheduleNode *consumer = &partition->nodes[i];
-        const bool to_merge = consumer->kind == SCHEDULE_MERGE;
         for (uint32_t k = 0; k < consumer->node->control_count && is_dynamic(partition, i); k++) {
             const uint32_t producer = consumer->node->controls[k];
             if (is_dynamic(partition, producer)) {
                 visit(partition, edges, producer,
-                    (ScheduleEdge){.node = i, .slot = SLOT_NONE, .to_merge = to_merge});
+                    (ScheduleEdge){.cell = consumer->cell,
+                        .slot = SLOT_NONE,
+                        .to_merge = consumer->kind == SCHEDULE_MERGE});
             }
         }
     }
@@ -181,10 +182,9 @@ place_edges(Call *call, Partition *partition)
 Status
 schedule_build(Call *call, Partition *partition)
 {
-    partition->initial = arena_alloc(partition->arena, (partition->node_count + 1) * sizeof(uint64_t));
     partition->roots = arena_alloc(partition->arena, (partition->node_count + 1) * sizeof(uint32_t));
     partition->costs = arena_alloc(partition->arena, (partition->node_count + 1) * sizeof(uint32_t));
-    if (partition->initial == NULL || partition->roots == NULL || partition->costs == NULL) {
+    if (partition->roots == NULL || partition->costs == NULL) {
         return call_fail_memory(call, "a partition's schedule");
     }
     TRY(place_consumers(call, partition));
@@ -194,36 +194,4 @@ schedule_build(Call *call, Partition *partition)
         partition->total_cost += is_measured ? COST_GUESS : 0;
     }
     return place_edges(call, partition);
-}
-
-/* --- Transfers ------------------------------------------------------------------------------------------ */
-
-Status
-schedule_keys(Call *call, Partition *partition)
-{
-    partition->keys = arena_alloc(partition->arena, (partition->transfer_count + 1) * sizeof(Slice));
-    partition->receives = arena_alloc(partition->arena, (partition->transfer_count + 1) * sizeof(uint32_t));
-    if (partition->keys == NULL || partition->receives == NULL) {
-        return call_fail_memory(call, "a partition's transfers");
-    }
-    uint32_t index = 0;
-    for (uint32_t i = 0; i < partition->node_count; i++) {
-        ScheduleNode *node = &partition->nodes[i];
-        if (node->kind != SCHEDULE_SEND && node->kind != SCHEDULE_RECV) {
-            continue;
-        }
-        const char *key = text_format(partition->arena, "%.*s;%.*s;%.*s;0:0",
-            SLICE_PRINT(node_attr_string(node->node, "send_device")),
-            SLICE_PRINT(node_attr_string(node->node, "recv_device")),
-            SLICE_PRINT(node_attr_string(node->node, "tensor_name")));
-        if (key == NULL) {
-            return call_fail_memory(call, "a partition's transfers");
-        }
-        partition->keys[index] = slice_from_string(key);
-        node->index = index++;
-        if (node->kind == SCHEDULE_RECV) {
-            partition->receives[partition->receive_count++] = i;
-        }
-    }
-    return STATUS_OK;
 }

@@ -1,14 +1,17 @@
 /* The inside of a Partition, for the files of this directory that build and run it: flat arrays indexed by
  * the graph's node ids.
  *
- * A run keeps one word and some tensor slots for each node. The word counts what the node still waits for
- * (low 32 bits) and the dead inputs it got (above); a slot is one data input. An edge says into which slot of
- * which node an output goes. Constants without control inputs are no nodes of the schedule: they are put into
- * their consumers' slots when those run. */
+ * Nodes are divided into frames: the root, and one for each loop. Running a frame takes one cell and some
+ * tensor slots for each of its nodes, once for the root and once an iteration for a loop. A cell has a word
+ * that counts what the node still waits for (low 32 bits) and the dead inputs it got (above); a slot is one
+ * data input. Both are numbered within their frame. An edge says into which slot of which cell an output
+ * goes. Constants without control inputs are no nodes of the schedule: they are put into their consumers'
+ * slots when those run. */
 #pragma once
 
 #include <pthread.h>
 
+#include "shared/graph/frames.h"
 #include "worker/runtime/kernel.h"
 #include "worker/runtime/partition.h"
 
@@ -22,16 +25,22 @@ typedef enum ScheduleKind {
     SCHEDULE_RECV,
     SCHEDULE_SWITCH,
     SCHEDULE_MERGE,
+    SCHEDULE_ENTER,
+    SCHEDULE_EXIT,
+    SCHEDULE_NEXT,
+    SCHEDULE_FORWARD, /* LoopCond: its input */
     SCHEDULE_TRIGGER, /* ControlTrigger: live whatever its inputs are */
     SCHEDULE_NOTHING, /* NoOp */
 } ScheduleKind;
 
+/* Cell and slot are those of the frame where the producer's outputs go. */
 typedef struct ScheduleEdge {
-    uint32_t node;
+    uint32_t cell;
     uint32_t slot; /* SLOT_NONE for a control edge */
     uint32_t port;
     bool is_last; /* of its port: takes the tensor instead of a reference */
     bool to_merge;
+    bool is_entry; /* out of an Enter: dead, it kills a Merge at once */
 } ScheduleEdge;
 
 static const uint32_t SLOT_NONE = UINT32_MAX;
@@ -51,7 +60,12 @@ typedef struct ScheduleNode {
     uint32_t slot;       /* of its first input */
     uint32_t
         output_slot; /* where its outputs are made when they are too many for the stack, else SLOT_NONE */
-    uint32_t index;  /* of an arg or retval; of a Send or Recv among them */
+    uint32_t frame;  /* where it runs */
+    uint32_t cell;
+    uint32_t child; /* the frame that an Enter opens */
+    uint32_t index; /* of an arg or retval; within its frame of a Send or Recv, an Exit, a NextIteration; of a
+                       constant Enter within the frame it opens, SLOT_NONE for one that is not */
+    Slice key;      /* of a Send or Recv: "<send device>;<receive device>;<tensor>;", and in the root "0:0" */
     const ScheduleEdge *edges; /* data edges first */
     uint32_t edge_count;
     uint32_t constant_count;
@@ -59,6 +73,31 @@ typedef struct ScheduleNode {
 } ScheduleNode;
 
 enum { STACK_OUTPUTS = 8 };
+
+typedef struct ScheduleFrame {
+    Slice name;
+    uint32_t parent;
+    uint32_t depth;
+    uint32_t parallel_iterations;
+    uint32_t child_index; /* among the frames of the same parent */
+    uint32_t child_count;
+    uint32_t cell_count;
+    uint32_t slot_count;
+    uint32_t *nodes; /* by cell */
+    uint64_t *initial;     /* the words an iteration starts with, by cell */
+    uint32_t transfer_count;
+    uint32_t *receives; /* nodes */
+    uint32_t receive_count;
+    size_t path_size; /* bytes that the longest "<frame>:<iteration>" may take; see iteration.h */
+    size_t key_size;  /* … a key with it */
+    uint32_t enter_count;
+    uint32_t constant_count; /* constant Enters among them */
+    uint32_t *exits;         /* nodes */
+    uint32_t exit_count;
+    uint32_t *nexts; /* nodes */
+    uint32_t next_count;
+    uint32_t *constants; /* nodes */
+} ScheduleFrame;
 
 typedef struct Run Run;
 
@@ -69,18 +108,14 @@ struct Partition {
     Device *device;
     ScheduleNode *nodes;
     uint32_t node_count;
-    uint32_t scheduled_count; /* without SCHEDULE_STATIC */
-    uint64_t *initial;        /* the words a run starts with */
+    ScheduleFrame *frames; /* the root first, an outer one before those inside it */
+    uint32_t frame_count;  /* 1: a static schedule, no loops */
     uint32_t *roots;
     uint32_t root_count;
-    uint32_t slot_count;
     uint32_t *args; /* node of each */
     uint32_t arg_count;
     uint32_t *retvals;
     uint32_t retval_count;
-    uint32_t *receives; /* nodes */
-    uint32_t receive_count;
-    Slice *keys; /* of each transfer in the root frame, by ScheduleNode.index */
     uint32_t transfer_count;
     size_t constant_bytes;
 
@@ -95,8 +130,12 @@ struct Partition {
 static const uint32_t COST_UNKNOWN = UINT32_MAX;
 enum { COST_GUESS = 100 * 1000 }; /* ns */
 
-/* Fills in slots, edges, counts and roots from the nodes' kinds. RESOURCE_EXHAUSTED past the arena. */
+/* Divides the nodes into frames. INVALID_ARGUMENT when they contradict each other, or when a loop has feeds
+ * or fetches; RESOURCE_EXHAUSTED past the arena, as the following. */
+MUST_USE Status schedule_frames(Call *call, Partition *partition);
+
+/* Fills in cells, slots, edges, counts and roots from the nodes' kinds and frames. */
 MUST_USE Status schedule_build(Call *call, Partition *partition);
 
-/* Fills in the keys of all transfers in the root frame: "<send device>;<receive device>;<tensor>;0:0". */
+/* Fills in the keys of all transfers: "<send device>;<receive device>;<tensor>;" and, in the root, "0:0". */
 MUST_USE Status schedule_keys(Call *call, Partition *partition);

@@ -42,6 +42,15 @@ static const OpDefinition control_flow_ops[] = {
     {"NextIteration(data:T)->(output:T) {T:type}", OP_CONTROL_FLOW, infer_unknown},
     {"LoopCond(input:bool)->(output:bool) {}", OP_CONTROL_FLOW, infer_unchanged},
     {"ControlTrigger()->() {}", OP_CONTROL_FLOW, infer_unknown},
+    {"RefSwitch(data:Ref(T), pred:bool)->(output_false:Ref(T), output_true:Ref(T)) {T:type}", OP_CONTROL_FLOW,
+        infer_switch},
+    {"RefMerge(inputs:Ref(N*T))->(output:Ref(T), value_index:int32) {T:type, N:int}", OP_CONTROL_FLOW,
+        infer_merge},
+    {"RefEnter(data:Ref(T))->(output:Ref(T)) {T:type, frame_name:string, is_constant:bool=false, "
+     "parallel_iterations:int=10}",
+        OP_CONTROL_FLOW, infer_unknown},
+    {"RefExit(data:Ref(T))->(output:Ref(T)) {T:type}", OP_CONTROL_FLOW, infer_unknown},
+    {"RefNextIteration(data:Ref(T))->(output:Ref(T)) {T:type}", OP_CONTROL_FLOW, infer_unknown},
 };
 
 OP_FAMILY(control_flow, control_flow_ops);

@@ -217,7 +217,7 @@ run_done(void *context, const RunResult *result)
     (void)snprintf(graph_run->message, sizeof graph_run->message, "%s", result->message);
     (void)snprintf(graph_run->node, sizeof graph_run->node, "%.*s", SLICE_PRINT(result->node));
     graph_run->stats.elapsed_us = (int64_t)(result->stats.elapsed_ns / CLOCK_NS_PER_US);
-    graph_run->stats.node_count = result->stats.node_count;
+    graph_run->stats.node_count = (int64_t)result->stats.node_count;
     const bool must_post = claim_post(graph_run);
     (void)pthread_mutex_unlock(&graph_run->lock);
     if (must_post) {

@@ -28,8 +28,16 @@ what_cannot_run_is_refused_by_name(void **state)
     assert_refused("x = _Arg() T=float32 index=0\ny = Frobnicate(x) T=float32\n", STATUS_UNIMPLEMENTED,
         "node 'y': op 'Frobnicate' does not exist");
     assert_refused("x = _Arg() T=float32 index=0\n"
-                   "y = Enter(x) T=float32 frame_name='loop'\n",
-        STATUS_UNIMPLEMENTED, "node 'y': op 'Enter' has no kernel for its types and attributes on the CPU");
+                   "y = Enter(x) T=float32 frame_name='loop'\n"
+                   "z = Add(x, y) T=float32\n",
+        STATUS_INVALID_ARGUMENT,
+        "node 'z' has inputs from different loops: one comes from outside of all loops, one from loop 'loop'");
+    assert_refused("x = _Arg() T=float32 index=0\n"
+                   "y = Enter(x) T=float32 frame_name='loop'\n"
+                   "out = _Retval(y) T=float32 index=0\n",
+        STATUS_INVALID_ARGUMENT,
+        "node 'out': what is inside loop 'loop' has a value for each iteration, and can be neither fed nor "
+        "fetched");
     assert_refused("x = _Arg() T=float32 index=1\n", STATUS_INVALID_ARGUMENT,
         "node 'x': index 1 must be one of 0…0, each used once");
     assert_refused("x = _Arg() T=float32 index=0\n"
