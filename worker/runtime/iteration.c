@@ -26,8 +26,8 @@ iteration_link(Iteration *iteration, const Partition *partition, char *keys)
         if (node->kind == SCHEDULE_SEND || node->kind == SCHEDULE_RECV) {
             Transfer *transfer = &iteration->transfers[node->index];
             transfer->activation = activation;
-            transfer->key =
-                node->frame == FRAME_ROOT ? node->key : slice_of(keys + node->index * schedule->key_size, 0);
+            transfer->key = node->key;
+            transfer->bytes = keys + node->index * schedule->key_size;
         }
     }
 }
@@ -117,9 +117,8 @@ iteration_key(Iteration *iteration, const ScheduleNode *node)
     for (const Iteration *at = iteration; at->frame != NULL; at = at->frame->parent) {
         path[depth++] = at;
     }
-    Slice *key = &iteration->transfers[node->index].key;
-    char *const bytes = (char *)(uintptr_t)key->data;
-    char *end = append_slice(bytes, node->key);
+    Transfer *transfer = &iteration->transfers[node->index];
+    char *end = append_slice(transfer->bytes, node->key);
     while (depth-- > 0) {
         end = append_slice(end, path[depth]->schedule->name);
         *end++ = ':';
@@ -128,6 +127,6 @@ iteration_key(Iteration *iteration, const ScheduleNode *node)
             *end++ = '/';
         }
     }
-    key->size = (size_t)(end - bytes);
-    return *key;
+    transfer->key = slice_of(transfer->bytes, (size_t)(end - transfer->bytes));
+    return transfer->key;
 }

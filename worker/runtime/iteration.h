@@ -28,7 +28,8 @@ typedef struct Transfer {
     Activation *activation;
     bool is_waiting; /* atomic */
     RendezvousMessage message;
-    Slice key; /* in a loop written when the node runs */
+    Slice key;   /* in a loop written when the node runs … */
+    char *bytes; /* … to here */
 } Transfer;
 
 struct Iteration {
