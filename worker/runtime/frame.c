@@ -53,7 +53,7 @@ static void
 frame_deliver_constant(Ticket *ticket, const Frame *frame, uint32_t index, Iteration *iteration)
 {
     const bool is_dead = frame->constants[index].dtype == DTYPE_INVALID;
-    Tensor value = is_dead ? (Tensor){0} : tensor_ref(&frame->constants[index]);
+    Tensor value = tensor_ref(&frame->constants[index]);
     const ScheduleNode *enter = node_at(ticket->run, frame->schedule->constants[index]);
     ticket_propagate(ticket, iteration, enter, &value, is_dead);
 }
@@ -227,7 +227,9 @@ fail_without_memory(const Ticket *ticket)
 static void
 frame_take_constant(Ticket *ticket, Frame *frame, const ScheduleNode *enter, Tensor *output, bool is_dead)
 {
-    frame->constants[enter->index] = is_dead ? (Tensor){0} : *output;
+    if (!is_dead) {
+        frame->constants[enter->index] = *output;
+    }
     frame->has_constant[enter->index] = true;
     for (Iteration *at = frame->oldest; at != NULL; at = at->newer) {
         frame_deliver_constant(ticket, frame, enter->index, at);

@@ -83,8 +83,8 @@ typedef struct ScheduleFrame {
     uint32_t child_count;
     uint32_t cell_count;
     uint32_t slot_count;
-    uint32_t *nodes; /* by cell */
-    uint64_t *initial;     /* the words an iteration starts with, by cell */
+    uint32_t *nodes;   /* by cell */
+    uint64_t *initial; /* the words an iteration starts with, by cell */
     uint32_t transfer_count;
     uint32_t *receives; /* nodes */
     uint32_t receive_count;

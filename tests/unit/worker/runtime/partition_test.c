@@ -31,7 +31,8 @@ what_cannot_run_is_refused_by_name(void **state)
                    "y = Enter(x) T=float32 frame_name='loop'\n"
                    "z = Add(x, y) T=float32\n",
         STATUS_INVALID_ARGUMENT,
-        "node 'z' has inputs from different loops: one comes from outside of all loops, one from loop 'loop'");
+        "node 'z' has inputs from different loops: one comes from outside of all loops, one from loop "
+        "'loop'");
     assert_refused("x = _Arg() T=float32 index=0\n"
                    "y = Enter(x) T=float32 frame_name='loop'\n"
                    "out = _Retval(y) T=float32 index=0\n",
