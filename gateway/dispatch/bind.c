@@ -4,9 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "shared/base/clock.h"
 #include "shared/base/memory.h"
 
-enum { KEY_SIZE = 160, HOLDER_COUNT_MAX = 65536 };
+enum { KEY_SIZE = 160, HOLDER_COUNT_MAX = 65536, FAILURE_MS = 3000 };
 
 static Slice
 holder_key(const WorkerInfo *worker, const PlanPartition *partition, char *text)
@@ -48,8 +49,9 @@ bind_note_restart(Dispatcher *dispatcher, const WorkerInfo *worker, Slice incarn
     }
 }
 
-void
-bind_load(Dispatcher *dispatcher, const WorkerInfo *worker, int change)
+/* NULL without memory: the worker is taken for an idle one. */
+static WorkerLoad *
+load_of(Dispatcher *dispatcher, const WorkerInfo *worker)
 {
     const Slice key = slice_from_string(worker->address);
     WorkerLoad *load = map_get(dispatcher->loads, key);
@@ -57,10 +59,44 @@ bind_load(Dispatcher *dispatcher, const WorkerInfo *worker, int change)
         load = memory_new(1, sizeof *load);
         if (load == NULL || !map_put(dispatcher->loads, key, load)) {
             memory_free(load);
-            return;
+            return NULL;
         }
     }
-    load->running += change;
+    return load;
+}
+
+void
+bind_load(Dispatcher *dispatcher, const WorkerInfo *worker, int change)
+{
+    WorkerLoad *const load = load_of(dispatcher, worker);
+    if (load != NULL) {
+        load->running += change;
+    }
+}
+
+void
+bind_note_failure(Dispatcher *dispatcher, const WorkerInfo *worker)
+{
+    WorkerLoad *const load = load_of(dispatcher, worker);
+    if (load != NULL) {
+        load->failed_ns = clock_monotonic_ns();
+    }
+}
+
+void
+bind_note_success(Dispatcher *dispatcher, const WorkerInfo *worker)
+{
+    WorkerLoad *const load = map_get(dispatcher->loads, slice_from_string(worker->address));
+    if (load != NULL) {
+        load->failed_ns = 0;
+    }
+}
+
+static bool
+has_failed_lately(const WorkerLoad *load)
+{
+    return load != NULL && load->failed_ns != 0 &&
+           clock_monotonic_ns() - load->failed_ns < FAILURE_MS * CLOCK_NS_PER_MS;
 }
 
 const WorkerInfo *
@@ -80,8 +116,8 @@ is_used(const StepRun *step, size_t slot_count, int worker)
     return false;
 }
 
-/* Lower is better. What weighs most comes first: a worker that just failed, one this step uses already, a
- * partition still to be sent, then load. */
+/* Lower is better. What weighs most comes first: the worker that this step just failed on, one that others
+ * failed on, one this step uses already, a partition still to be sent, then load. */
 static int64_t
 cost_of(const StepRun *step, size_t slot, int worker)
 {
@@ -90,6 +126,7 @@ cost_of(const StepRun *step, size_t slot, int worker)
     const WorkerLoad *const load = map_get(step->dispatcher->loads, slice_from_string(info->address));
     const Slice key = holder_key(info, step->slots[slot].partition, text);
     int64_t cost = strcmp(info->name, step->avoided) == 0 ? 1 << 30 : 0;
+    cost += has_failed_lately(load) ? 1 << 26 : 0;
     cost += is_used(step, slot, worker) ? 1 << 24 : 0;
     cost += map_get(step->dispatcher->holders, key) == NULL ? 8 : 0;
     return cost + (load == NULL ? 0 : load->running);

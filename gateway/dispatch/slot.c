@@ -20,10 +20,9 @@ slot_done(SlotRun *slot)
 {
     StepRun *const step = slot->step;
     slot->state = SLOT_DONE;
-    for (size_t index = 0; index < step->slot_count; index++) {
-        if (step->slots[index].state != SLOT_DONE) {
-            return;
-        }
+    bind_note_success(step->dispatcher, slot_worker(slot));
+    if (!step_is_done(step)) {
+        return;
     }
     for (size_t fetch = 0; fetch < step->plan->fetch_count; fetch++) {
         if (!step->is_delivered[fetch]) {
@@ -71,11 +70,16 @@ slot_status(SlotRun *slot, Slice json)
     if (slice_equals_string(status.reason, "unknown_partition") && slot->registration_count < 2) {
         slot->registration_count++;
         slot->state = SLOT_REGISTERING;
+        slot->may_have_begun = false;
         return;
     }
     if (status.code != STATUS_OK) {
         char message[ERROR_MESSAGE_SIZE];
         (void)snprintf(message, sizeof message, "%.*s", SLICE_PRINT(status.message));
+        if (status.code == STATUS_ABORTED || status.code == STATUS_CANCELLED) {
+            step_slot_aborted(slot, message);
+            return;
+        }
         if (!step->is_ending && !step->is_restarting) {
             (void)snprintf(step->node, sizeof step->node, "%.*s", SLICE_PRINT(status.node));
         }
@@ -127,6 +131,7 @@ slot_refused(SlotRun *slot, UpstreamCall *call)
     if (has_restarted) {
         bind_note_restart(slot->step->dispatcher, slot_worker(slot), status.incarnation);
     }
+    slot->may_have_begun = !has_restarted && status.code != STATUS_UNAVAILABLE;
     step_slot_failed(slot, status.code == STATUS_OK ? STATUS_INTERNAL : status.code, message);
 }
 
@@ -226,6 +231,7 @@ slot_run(SlotRun *slot)
         .request_id = step->request_id,
     };
     slot->has_status = false;
+    slot->may_have_begun = true;
     slot->state = SLOT_RUNNING;
     slot->call = upstream_begin(step->dispatcher->upstream, &head, &run_events, slot);
     if (slot->call == NULL) {

@@ -5,7 +5,8 @@
  * Failures:
  *  - a worker that dies or cannot be reached: a pure step begins its next attempt on others, as long as
  * attempts and time are left; outputs already handed on are not handed on again (same bits);
- *  - any other error, the deadline, a cancellation: the first one is the step's; all calls are cancelled. */
+ *  - any other error, the deadline, a cancellation: the first one is the step's; all calls are cancelled;
+ *  - a slot that was ABORTED only tells that another one failed: that one's error is waited for, not long. */
 #include "gateway/dispatch/step.h"
 
 #include <assert.h>
@@ -24,6 +25,7 @@ enum {
     START_ARENA_SIZE_MAX = 1 << 16,
     /* The worker enforces the deadline too, and its report says who waited for what: let it come first. */
     DEADLINE_GRACE_MS = 50,
+    CAUSE_WAIT_MS = 100,
 };
 
 static void attempt_begin(StepRun *step);
@@ -122,6 +124,7 @@ step_finish(StepRun *step)
         cleanup_send(step);
     }
     timer_clear(dispatcher->loop, &step->timer);
+    timer_clear(dispatcher->loop, &step->cause);
     list_remove(&step->link);
     dispatcher->step_count--;
     StepReport report;
@@ -156,6 +159,7 @@ static void
 restart_deferred(Task *task)
 {
     StepRun *const step = (StepRun *)(void *)((char *)task - offsetof(StepRun, start));
+    timer_clear(step->dispatcher->loop, &step->cause);
     slots_stop(step);
     cleanup_send(step);
     step->is_restarting = false;
@@ -163,29 +167,97 @@ restart_deferred(Task *task)
     attempt_begin(step);
 }
 
-void
-step_slot_failed(SlotRun *slot, Status status, const char *message)
+/* A step that is not pure may run again only if it provably has not begun anywhere. */
+static bool
+may_repeat(const StepRun *step)
 {
-    StepRun *const step = slot->step;
-    if (status == STATUS_CANCELLED) {
-        /* Nobody here has: the worker has lost sight of us, or of a peer that did. */
-        status = STATUS_ABORTED;
+    bool may_have_begun = false;
+    for (size_t index = 0; index < step->slot_count; index++) {
+        may_have_begun = may_have_begun || step->slots[index].may_have_begun;
     }
+    return (step->is_pure || !may_have_begun) && step->attempt < step->attempt_last &&
+           step->deadline_ns > clock_monotonic_ns();
+}
+
+static void
+attempt_failed(StepRun *step, Status status, const char *message)
+{
     const bool is_transient = status == STATUS_UNAVAILABLE || status == STATUS_ABORTED;
-    const bool has_time = step->deadline_ns > clock_monotonic_ns();
     if (step->is_ending || step->is_restarting) {
         return;
     }
-    if (!is_transient || !step->is_pure || step->attempt >= step->attempt_last || !has_time) {
+    if (!is_transient || !may_repeat(step)) {
         step_end(step, status, message);
         return;
-    }
-    if (status == STATUS_UNAVAILABLE) {
-        (void)snprintf(step->avoided, sizeof step->avoided, "%s", slot_worker(slot)->name);
     }
     step->is_restarting = true;
     step->start.run = restart_deferred;
     loop_defer(step->dispatcher->loop, &step->start);
+}
+
+void
+step_slot_failed(SlotRun *slot, Status status, const char *message)
+{
+    StepRun *const step = slot->step;
+    if (status == STATUS_UNAVAILABLE && !step->is_ending && !step->is_restarting) {
+        (void)snprintf(step->avoided, sizeof step->avoided, "%s", slot_worker(slot)->name);
+        bind_note_failure(step->dispatcher, slot_worker(slot));
+    }
+    /* Nobody here has cancelled: the worker has lost sight of us. */
+    attempt_failed(step, status == STATUS_CANCELLED ? STATUS_ABORTED : status, message);
+}
+
+/* --- Consequences --------------------------------------------------------------------------------------- */
+
+static void
+cause_unknown(Timer *timer)
+{
+    StepRun *const step = (StepRun *)(void *)((char *)timer - offsetof(StepRun, cause));
+    attempt_failed(step, STATUS_ABORTED, step->consequence);
+}
+
+/* Nobody is left who could tell the cause. */
+static bool
+have_all_ended(const StepRun *step)
+{
+    for (size_t index = 0; index < step->slot_count; index++) {
+        if (step->slots[index].state != SLOT_DONE && !step->slots[index].has_aborted) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void
+step_slot_aborted(SlotRun *slot, const char *message)
+{
+    StepRun *const step = slot->step;
+    if (step->is_ending || step->is_restarting) {
+        return;
+    }
+    slot->has_aborted = true;
+    if (step->cause.due_ns == 0) {
+        (void)snprintf(step->consequence, sizeof step->consequence, "%s", message);
+        step->cause.fire = cause_unknown;
+        timer_set(step->dispatcher->loop, &step->cause,
+            loop_now_ns(step->dispatcher->loop) + CAUSE_WAIT_MS * CLOCK_NS_PER_MS);
+    }
+    if (have_all_ended(step)) {
+        attempt_failed(step, STATUS_ABORTED, step->consequence);
+    }
+}
+
+bool
+step_is_done(StepRun *step)
+{
+    if (!have_all_ended(step)) {
+        return false;
+    }
+    if (step->cause.due_ns != 0) {
+        attempt_failed(step, STATUS_ABORTED, step->consequence);
+        return false;
+    }
+    return true;
 }
 
 /* --- Starting ------------------------------------------------------------------------------------------- */

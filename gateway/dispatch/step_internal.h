@@ -17,7 +17,9 @@ typedef struct SlotRun {
     int worker;             /* index in step->workers */
     UpstreamCall *call;     /* while RUNNING */
     char push_token[PUSH_TOKEN_TEXT_SIZE];
-    bool has_status; /* the worker's STATUS frame has come */
+    bool has_status;     /* the worker's STATUS frame has come */
+    bool has_aborted;    /* because of what happened elsewhere */
+    bool may_have_begun; /* its nodes: the worker has not said that they have not */
     WireStats stats;
 } SlotRun;
 
@@ -43,10 +45,12 @@ struct StepRun {
     int64_t attempt;
     int64_t attempt_last; /* no more after this one */
     Timer timer;
+    Timer cause; /* set while slots have ended as a consequence, and the cause may still come */
     Task start;
     char avoided[WORKER_NAME_SIZE]; /* the worker that failed the attempt before */
     Status status;
     char message[ERROR_MESSAGE_SIZE];
+    char consequence[ERROR_MESSAGE_SIZE]; /* what the first slot said that was aborted */
     char node[128];
     size_t slot_count;
     SlotRun slots[SLOT_COUNT_MAX];
@@ -68,9 +72,10 @@ struct Dispatcher {
     Map *loads;         /* address → WorkerLoad */
 };
 
-/* How many of this loop's slots run on a worker now. */
+/* What this loop knows of a worker by itself. */
 typedef struct WorkerLoad {
-    int running;
+    int running;        /* of this loop's slots, now */
+    uint64_t failed_ns; /* when it was last out of reach; 0: not since it last served */
 } WorkerLoad;
 
 /* --- bind.c --------------------------------------------------------------------------------------------- */
@@ -84,6 +89,10 @@ void bind_note_holder(Dispatcher *dispatcher, const WorkerInfo *worker, const Pl
 /* The worker has restarted as another incarnation, before discovery has told. */
 void bind_note_restart(Dispatcher *dispatcher, const WorkerInfo *worker, Slice incarnation);
 void bind_load(Dispatcher *dispatcher, const WorkerInfo *worker, int change);
+
+/* The worker was out of reach, or has served: for some seconds after a failure others are chosen first. */
+void bind_note_failure(Dispatcher *dispatcher, const WorkerInfo *worker);
+void bind_note_success(Dispatcher *dispatcher, const WorkerInfo *worker);
 
 /* --- register.c ----------------------------------------------------------------------------------------- */
 
@@ -104,6 +113,13 @@ void slot_registered(SlotRun *slot, Status status, const char *message);
 /* A slot has failed: the step's next attempt begins, or the step ends, once this turn's callbacks have
  * returned. */
 void step_slot_failed(SlotRun *slot, Status status, const char *message);
+
+/* A slot has ended as a consequence of what happened elsewhere: who knows the cause has a moment to say so.
+ */
+void step_slot_aborted(SlotRun *slot, const char *message);
+
+/* A slot is done; false while others are not, or when one of them has failed. */
+bool step_is_done(StepRun *step);
 
 /* Ends the step once this turn's callbacks have returned; the first reason stays. */
 void step_end(StepRun *step, Status status, const char *message);

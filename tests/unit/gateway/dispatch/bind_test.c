@@ -128,6 +128,18 @@ a_worker_that_failed_is_the_last_choice(void **state)
 }
 
 static void
+a_worker_that_failed_others_is_left_alone_until_it_has_served(void **state)
+{
+    bind(*state, 0, 1);
+    bind_note_failure(&dispatcher, worker(0));
+    bind(*state, 1, 2);
+    bind_note_failure(&dispatcher, worker(2));
+    bind(*state, 1, 1);
+    bind_note_success(&dispatcher, worker(0));
+    bind(*state, 0, 1);
+}
+
+static void
 workers_are_shared_when_there_are_too_few(void **state)
 {
     publish(WORKER_DRAINING, WORKER_SERVING, WORKER_LOST);
@@ -171,6 +183,7 @@ main(void)
         BIND_TEST(a_holder_of_the_partition_is_worth_some_load),
         BIND_TEST(a_restarted_worker_holds_nothing),
         BIND_TEST(a_worker_that_failed_is_the_last_choice),
+        BIND_TEST(a_worker_that_failed_others_is_left_alone_until_it_has_served),
         BIND_TEST(workers_are_shared_when_there_are_too_few),
         BIND_TEST(a_fixed_task_gets_its_worker),
         BIND_TEST(a_fixed_task_that_is_not_serving_is_refused),
