@@ -9,8 +9,13 @@ typedef struct Pooling {
     Shape output;
 } Pooling;
 
-/* MaxPool, AvgPool: attribute ksize. MaxPoolV2 gives ksize and strides as inputs and is not known here. */
+/* MaxPool, AvgPool and their 3D forms: attribute ksize. MaxPoolV2 gives ksize and strides as inputs and is
+ * not known here. */
 MUST_USE Status pooling_tensorflow(Call *call, const InferContext *context, Pooling *ret_pooling);
+
+/* MaxPoolGrad (input, output, gradient) and AvgPoolGrad (the input's shape, gradient), and their 3D forms. */
+MUST_USE Status pooling_gradient(
+    Call *call, const InferContext *context, Pooling *ret_pooling, Shape *ret_input);
 
 /* onnx::MaxPool, onnx::AveragePool: attribute kernel_shape. The input's rank is known. */
 MUST_USE Status pooling_onnx(Call *call, const InferContext *context, Pooling *ret_pooling);

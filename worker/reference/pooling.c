@@ -129,6 +129,8 @@ typedef struct PoolOp {
 #define POOL_OPS(X)                                                                                          \
     X("MaxPool", largest, pooling_tensorflow)                                                                \
     X("AvgPool", mean, pooling_tensorflow)                                                                   \
+    X("MaxPool3D", largest, pooling_tensorflow)                                                              \
+    X("AvgPool3D", mean, pooling_tensorflow)                                                                 \
     X("onnx::MaxPool", largest, pooling_onnx)                                                                \
     X("onnx::AveragePool", mean, pooling_onnx)                                                               \
     X("onnx::GlobalMaxPool", largest, pooling_global)                                                        \

@@ -1,0 +1,79 @@
+/* Random numbers. Those with two seeds of 0 differ in every run. */
+#include "shared/ops/family.h"
+#include "shared/ops/infer.h"
+
+/* Input 0 holds the shape. */
+static Status
+infer_random(Call *call, InferContext *context)
+{
+    Shape shape = shape_scalar();
+    size_t count = 0;
+    TRY(infer_ints(call, context, 0, shape.dims, SHAPE_RANK_MAX, &count));
+    if (!infer_knows(context, 0)) {
+        const Shape *dims = &context->inputs[0];
+        const bool is_ranked = dims->rank == 1 && dims->dims[0] >= 0 && dims->dims[0] <= SHAPE_RANK_MAX;
+        context->outputs[0] = is_ranked ? shape_of_rank((int)dims->dims[0]) : shape_unknown();
+        return STATUS_OK;
+    }
+    shape.rank = (int)count;
+    for (int index = 0; index < shape.rank; index++) {
+        if (shape.dims[index] < 0) {
+            return call_fail(call, STATUS_INVALID_ARGUMENT, "dimension %d is %lld, not at least 0", index,
+                (long long)shape.dims[index]);
+        }
+    }
+    context->outputs[0] = shape;
+    return infer_check_size(call, &shape);
+}
+
+static Status
+infer_stateless(Call *call, InferContext *context)
+{
+    Shape seed;
+    int64_t size = 0;
+    TRY(infer_rank(call, context, 1, 1, &seed));
+    TRY(infer_equal(call, seed.dims[0], 2, "the number of seeds", &size));
+    return infer_random(call, context);
+}
+
+static Status
+infer_multinomial(Call *call, InferContext *context)
+{
+    Shape logits;
+    int64_t count = -1;
+    bool is_known = false;
+    TRY(infer_rank(call, context, 0, 2, &logits));
+    TRY(infer_int(call, context, 1, &count, &is_known));
+    if (is_known && count < 0) {
+        return call_fail(
+            call, STATUS_INVALID_ARGUMENT, "num_samples is %lld, not at least 0", (long long)count);
+    }
+    logits.dims[1] = is_known ? count : -1;
+    context->outputs[0] = logits;
+    return infer_check_size(call, &logits);
+}
+
+#define RANDOM(name)                                                                                         \
+    {name "!(shape:T)->(output:dtype) {seed:int=0, seed2:int=0, dtype:type, T:type}", 0, infer_random},
+#define STATELESS(name)                                                                                      \
+    {name "(shape:T, seed:Tseed)->(output:dtype) {dtype:type=DT_FLOAT, T:type=DT_INT32, "                    \
+          "Tseed:type=DT_INT64}",                                                                            \
+        0, infer_stateless},
+
+static const OpDefinition random_ops[] = {
+    RANDOM("RandomUniform") RANDOM("RandomStandardNormal") RANDOM("TruncatedNormal") /* */
+    STATELESS("StatelessRandomUniform") STATELESS("StatelessRandomNormal")           /* */
+    STATELESS("StatelessTruncatedNormal"){
+        "RandomUniformInt!(shape:T, minval:Tout, maxval:Tout)->(output:Tout) {seed:int=0, seed2:int=0, "
+        "Tout:type, T:type}",
+        0, infer_random},
+    {"StatelessRandomUniformInt(shape:T, seed:Tseed, minval:dtype, maxval:dtype)->(output:dtype) "
+     "{dtype:type, T:type, Tseed:type=DT_INT64}",
+        0, infer_stateless},
+    {"RandomShuffle!(value:T)->(output:T) {seed:int=0, seed2:int=0, T:type}", 0, infer_unchanged},
+    {"Multinomial!(logits:T, num_samples:int32)->(output:output_dtype) {seed:int=0, seed2:int=0, T:type, "
+     "output_dtype:type=DT_INT64}",
+        0, infer_multinomial},
+};
+
+OP_FAMILY(random, random_ops);

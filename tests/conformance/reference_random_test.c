@@ -1,0 +1,229 @@
+/* Random numbers, the same bits as TensorFlow's for the same seeds. */
+#include "tests/support/cmocka_all.h"
+#include "tests/support/op_case.h"
+
+#define RUN(cases) op_cases_run(cases, COUNT_OF(cases))
+
+static void
+seeded_numbers_are_tensorflows(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "RandomUniform",
+            .attrs = "seed=87654321; seed2=3; dtype=float32",
+            .inputs = {"int32[2] 3 3"},
+            .outputs = {"float32[3,3] 0.3869294 0.36002624 0.9768796 0.08651638 0.5038012 0.3585019 "
+                        "0.20932388 0.027142525 0.4244014"}},
+        {.op = "RandomUniform",
+            .attrs = "seed=87654321; seed2=3; dtype=float64",
+            .inputs = {"int32[1] 5"},
+            .outputs = {"float64[5] 0.0954352046549809 0.8150370178493045 0.030410284844230695 "
+                        "0.6745911073445203 0.3952113641569046"}},
+        {.op = "RandomUniform",
+            .attrs = "seed=87654321; seed2=3; dtype=float16",
+            .inputs = {"int32[1] 6"},
+            .outputs = {"float16[6] 0.72559 0.33496 0.59766 0.74219 0.139648 0.84766"}},
+        {.op = "RandomUniform",
+            .attrs = "seed=87654321; seed2=3; dtype=bfloat16",
+            .inputs = {"int32[1] 5"},
+            .outputs = {"bfloat16[5] 0.80469 0.67969 0.78125 0.9375 0.117188"}},
+        {.op = "RandomUniform",
+            .attrs = "seed=-5; seed2=1099511627776; dtype=float32",
+            .inputs = {"int64[1] 7"},
+            .outputs =
+                {"float32[7] 0.45631897 0.27367473 0.45081043 0.45746982 0.090780735 0.6906699 0.78365207"}},
+        {.op = "RandomStandardNormal",
+            .attrs = "seed=87654321; seed2=3; dtype=float32",
+            .inputs = {"int32[2] 3 3"},
+            .outputs = {"float32[3,3] 1.0616621 -0.8785783 0.11187216 0.18511717 0.90922564 -0.73787236 "
+                        "0.30015013 1.742887 -0.063165545"}},
+        {.op = "RandomStandardNormal",
+            .attrs = "seed=87654321; seed2=3; dtype=float64",
+            .inputs = {"int32[1] 5"},
+            .outputs = {"float64[5] -1.9891512607565875 0.8613319661711827 -2.3519238994697904 "
+                        "-1.2059862321712569 -1.36111682121295"}},
+        {.op = "RandomStandardNormal",
+            .attrs = "seed=87654321; seed2=3; dtype=float16",
+            .inputs = {"int32[1] 6"},
+            .outputs = {"float16[6] 1.06152 -0.87842 0.111877 0.18506 0.90918 -0.7378"}},
+        {.op = "RandomStandardNormal",
+            .attrs = "seed=87654321; seed2=3; dtype=bfloat16",
+            .inputs = {"int32[1] 5"},
+            .outputs = {"bfloat16[5] 1.0625 -0.8789 0.111816 0.185547 0.91016"}},
+        {.op = "RandomStandardNormal",
+            .attrs = "seed=-5; seed2=1099511627776; dtype=float32",
+            .inputs = {"int64[1] 7"},
+            .outputs =
+                {"float32[7] 1.2388144 -0.18564835 0.33331934 -1.2175035 -2.0401206 -0.7978246 -0.08056722"}},
+        {.op = "TruncatedNormal",
+            .attrs = "seed=87654321; seed2=3; dtype=float32",
+            .inputs = {"int32[2] 3 3"},
+            .outputs = {"float32[3,3] 1.0616621 -0.8785783 0.11187216 0.18511717 -0.16233478 -0.891386 "
+                        "-0.81663954 0.6149269 0.82711715"}},
+        {.op = "TruncatedNormal",
+            .attrs = "seed=87654321; seed2=3; dtype=float64",
+            .inputs = {"int32[1] 5"},
+            .outputs = {"float64[5] -1.9891512607565875 0.8613319661711827 0.5001542461196736 "
+                        "0.22716356511291347 -1.5363172811301835"}},
+        {.op = "TruncatedNormal",
+            .attrs = "seed=87654321; seed2=3; dtype=float16",
+            .inputs = {"int32[1] 6"},
+            .outputs = {"float16[6] 1.06152 -0.87842 0.111877 0.18506 -0.162354 -0.8916"}},
+        {.op = "TruncatedNormal",
+            .attrs = "seed=87654321; seed2=3; dtype=bfloat16",
+            .inputs = {"int32[1] 5"},
+            .outputs = {"bfloat16[5] 1.0625 -0.8789 0.111816 0.185547 -0.16211"}},
+        {.op = "TruncatedNormal",
+            .attrs = "seed=-5; seed2=1099511627776; dtype=float32",
+            .inputs = {"int64[1] 7"},
+            .outputs = {"float32[7] 1.2388144 -0.18564835 0.33331934 -1.2175035 -0.7149392 0.031793952 "
+                        "-0.53595865"}},
+        {.op = "RandomUniform",
+            .attrs = "seed=1; dtype=float32",
+            .inputs = {"int32[2] 0 2"},
+            .outputs = {"float32[0,2]"}},
+        {.op = "RandomUniform",
+            .attrs = "seed=1; dtype=float32",
+            .inputs = {"int32[0]"},
+            .outputs = {"float32[] 0.81269646"}},
+        {.op = "RandomUniform",
+            .attrs = "seed=1; dtype=float32",
+            .inputs = {"int32[1] -1"},
+            .error = "dimension 0 is -1, not at least 0",
+            .error_code = STATUS_INVALID_ARGUMENT},
+    };
+    RUN(cases);
+}
+
+static void
+seeded_integers_are_tensorflows(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "RandomUniformInt",
+            .attrs = "seed=7; seed2=8",
+            .inputs = {"int32[1] 9", "int32[] -3", "int32[] 100"},
+            .outputs = {"int32[9] 24 -3 93 59 35 61 0 93 23"}},
+        {.op = "RandomUniformInt",
+            .attrs = "seed=7; seed2=8",
+            .inputs = {"int32[1] 5", "int64[] -1152921504606846976", "int64[] 2305843009213693952"},
+            .outputs = {"int64[5] 960864640162733518 483387179140592495 1126983454007147240 "
+                        "2032128069710082118 2248840077404530943"}},
+        {.op = "RandomUniformInt",
+            .attrs = "seed=7",
+            .inputs = {"int32[1] 5", "int32[] 3", "int32[] 3"},
+            .error = "minval is 3, not below maxval, 3",
+            .error_code = STATUS_INVALID_ARGUMENT},
+    };
+    RUN(cases);
+}
+
+static void
+stateless_numbers_are_tensorflows(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "StatelessRandomUniform",
+            .attrs = "dtype=float32",
+            .inputs = {"int32[2] 2 3", "int64[2] 12 34"},
+            .outputs = {"float32[2,3] 0.54033375 0.7418119 0.57434464 0.30746174 0.105561376 0.47128153"}},
+        {.op = "StatelessRandomUniform",
+            .attrs = "dtype=float64",
+            .inputs = {"int32[2] 2 3", "int64[2] 12 34"},
+            .outputs = {"float64[2,3] 0.32267029907891875 0.5947575668012011 0.8444917527423828 "
+                        "0.36005045273385283 0.7073871001067054 0.40359094979666876"}},
+        {.op = "StatelessRandomUniform",
+            .attrs = "dtype=float16",
+            .inputs = {"int32[2] 2 3", "int64[2] 12 34"},
+            .outputs = {"float16[2,3] 0.41406 0.92285 0.03125 0.72656 0.75879 0.73828"}},
+        {.op = "StatelessRandomNormal",
+            .attrs = "dtype=float32",
+            .inputs = {"int32[2] 2 3", "int64[2] 12 34"},
+            .outputs = {"float32[2,3] -1.1080979 -0.057059083 0.9852196 -0.37201285 0.38057443 -2.086166"}},
+        {.op = "StatelessRandomNormal",
+            .attrs = "dtype=float64",
+            .inputs = {"int32[2] 2 3", "int64[2] 12 34"},
+            .outputs = {"float64[2,3] -0.8435209387414119 -1.2452794352380918 0.4478686055179007 "
+                        "-0.3707483370818745 0.4737718538551005 -0.6840282936642054"}},
+        {.op = "StatelessRandomNormal",
+            .attrs = "dtype=float16",
+            .inputs = {"int32[2] 2 3", "int64[2] 12 34"},
+            .outputs = {"float16[2,3] -1.1084 -0.057068 0.98535 -0.37207 0.380615 -2.08594"}},
+        {.op = "StatelessTruncatedNormal",
+            .attrs = "dtype=float32",
+            .inputs = {"int32[2] 2 3", "int64[2] 12 34"},
+            .outputs =
+                {"float32[2,3] -1.1080979 -0.057059083 0.9852196 -0.37201285 -0.014384284 -1.1368351"}},
+        {.op = "StatelessTruncatedNormal",
+            .attrs = "dtype=float64",
+            .inputs = {"int32[2] 2 3", "int64[2] 12 34"},
+            .outputs = {"float64[2,3] -0.8435209387414119 -1.2452794352380918 -0.07710147388911665 "
+                        "-0.5066095525329667 0.35389062876331445 -1.7823812527529204"}},
+        {.op = "StatelessTruncatedNormal",
+            .attrs = "dtype=float16",
+            .inputs = {"int32[2] 2 3", "int64[2] 12 34"},
+            .outputs = {"float16[2,3] -1.1084 -0.057068 0.98535 -0.37207 -0.0143814 -1.13672"}},
+        {.op = "StatelessRandomUniformInt",
+            .inputs = {"int32[1] 5", "int32[2] 1 2", "int32[] 0", "int32[] 50"},
+            .outputs = {"int32[5] 40 49 44 29 27"}},
+        {.op = "StatelessRandomUniformInt",
+            .inputs = {"int32[1] 5", "int64[2] 1 2", "int64[] -7", "int64[] 50"},
+            .outputs = {"int64[5] 41 8 37 -1 20"}},
+        {.op = "StatelessRandomUniform",
+            .inputs = {"int32[1] 2", "int64[1] 1"},
+            .error = "the number of seeds is 1 on one side and 2 on the other",
+            .error_code = STATUS_INVALID_ARGUMENT},
+    };
+    RUN(cases);
+}
+
+static void
+seeded_choices_are_tensorflows(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "RandomShuffle",
+            .attrs = "seed=3; seed2=4",
+            .inputs = {"int32[9] 0 1 2 3 4 5 6 7 8"},
+            .outputs = {"int32[9] 6 5 0 1 8 3 7 4 2"}},
+        {.op = "RandomShuffle",
+            .attrs = "seed=3; seed2=4",
+            .inputs = {"float32[4,3] 0 1 2 3 4 5 6 7 8 9 1e+01 11"},
+            .outputs = {"float32[4,3] 3 4 5 6 7 8 9 1e+01 11 0 1 2"}},
+        {.op = "RandomShuffle",
+            .attrs = "seed=3",
+            .inputs = {"float32[1,2] 1 2"},
+            .outputs = {"float32[1,2] 1 2"}},
+        {.op = "RandomShuffle", .attrs = "seed=3", .inputs = {"float32[] 5"}, .outputs = {"float32[] 5"}},
+        {.op = "Multinomial",
+            .attrs = "seed=3; seed2=9",
+            .inputs = {"float32[2,3] 1 2 3 3 -inf 0", "int32[] 8"},
+            .outputs = {"int64[2,8] 2 2 2 1 2 1 2 1 0 0 0 0 0 0 0 0"}},
+        {.op = "Multinomial",
+            .attrs = "seed=3; seed2=9; output_dtype=int32",
+            .inputs = {"float64[1,4] 0 ...", "int32[] 9"},
+            .outputs = {"int32[1,9] 1 2 1 1 3 0 2 0 1"}},
+        {.op = "Multinomial",
+            .attrs = "seed=3",
+            .inputs = {"float32[1,2] 0 0", "int32[] 0"},
+            .outputs = {"int64[1,0]"}},
+        {.op = "Multinomial",
+            .attrs = "seed=3",
+            .inputs = {"float32[1,2] 0 0", "int32[] -1"},
+            .error = "num_samples is -1",
+            .error_code = STATUS_INVALID_ARGUMENT},
+    };
+    RUN(cases);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(seeded_numbers_are_tensorflows),
+        cmocka_unit_test(seeded_integers_are_tensorflows),
+        cmocka_unit_test(stateless_numbers_are_tensorflows),
+        cmocka_unit_test(seeded_choices_are_tensorflows),
+    };
+    return cmocka_run_group_tests_name("reference/random", tests, NULL, NULL);
+}
