@@ -17,7 +17,9 @@ struct Command {
     MUST_USE Status (*run)(Cli *cli);
 };
 
-#define COMMAND(symbol) const Command command_##symbol
+#define COMMAND(symbol)                                                                                      \
+    extern const Command command_##symbol;                                                                   \
+    const Command command_##symbol
 
 extern const Command *const command_table[];
 extern const size_t command_table_count;

@@ -1,12 +1,12 @@
 #include "gateway/queue/metrics.h"
 
-METRIC_DEFINE(metric_step_records, 1, .name = "sluice_step_records_total", .kind = METRIC_COUNTER,
+METRIC_SHARED_DEFINE(metric_step_records, 1, .name = "sluice_step_records_total", .kind = METRIC_COUNTER,
     .help = "Records of synchronous steps written.");
-METRIC_DEFINE(metric_step_records_lost, 1, .name = "sluice_step_records_lost_total", .kind = METRIC_COUNTER,
-    .help = "Records of synchronous steps that could not be written.");
-METRIC_DEFINE(metric_queue_claimed, 1, .name = "sluice_queue_claimed_total", .kind = METRIC_COUNTER,
+METRIC_SHARED_DEFINE(metric_step_records_lost, 1, .name = "sluice_step_records_lost_total",
+    .kind = METRIC_COUNTER, .help = "Records of synchronous steps that could not be written.");
+METRIC_SHARED_DEFINE(metric_queue_claimed, 1, .name = "sluice_queue_claimed_total", .kind = METRIC_COUNTER,
     .help = "Queued steps that this gateway took to run.");
-METRIC_DEFINE(metric_queue_active, 1, .name = "sluice_queue_active", .kind = METRIC_GAUGE,
+METRIC_SHARED_DEFINE(metric_queue_active, 1, .name = "sluice_queue_active", .kind = METRIC_GAUGE,
     .help = "Queued steps that this gateway holds now.");
 
 static const char *const removed_kinds[] = {
@@ -14,7 +14,7 @@ static const char *const removed_kinds[] = {
     [UPKEEP_OUTPUTS] = "outputs",
     [UPKEEP_BLOBS] = "blobs",
 };
-METRIC_DEFINE(metric_upkeep_removed, COUNT_OF(removed_kinds), .name = "sluice_upkeep_removed_total",
+METRIC_SHARED_DEFINE(metric_upkeep_removed, COUNT_OF(removed_kinds), .name = "sluice_upkeep_removed_total",
     .kind = METRIC_COUNTER, .help = "What was over and has been removed from the database.",
     .labels = {METRIC_LABEL("kind", removed_kinds)});
 

@@ -55,10 +55,22 @@ typedef struct Metric {
 /* `series_count` is the product of the labels' value counts, 1 without labels. */
 #define METRIC_STRIDE(cell_count)                                                                            \
     (((size_t)(cell_count) + METRIC_CELLS_A_LINE - 1) / METRIC_CELLS_A_LINE * METRIC_CELLS_A_LINE)
-#define METRIC_DEFINE(variable, series_count, ...)                                                           \
+#define METRIC_CELLS_DEFINE(variable, series_count)                                                          \
     static alignas(MEMORY_CACHE_LINE)                                                                        \
-        int64_t variable##_cells[(size_t)METRIC_SHARDS * METRIC_STRIDE(series_count)];                       \
-    const Metric variable = {.cells = variable##_cells, .stride = METRIC_STRIDE(series_count), __VA_ARGS__}
+        int64_t variable##_cells[(size_t)METRIC_SHARDS * METRIC_STRIDE(series_count)]
+#define METRIC_INITIALISER(variable, series_count, ...)                                                      \
+    {                                                                                                        \
+        .cells = variable##_cells, .stride = METRIC_STRIDE(series_count), __VA_ARGS__                        \
+    }
+
+#define METRIC_DEFINE(variable, series_count, ...)                                                           \
+    METRIC_CELLS_DEFINE(variable, series_count);                                                             \
+    static const Metric variable = METRIC_INITIALISER(variable, series_count, __VA_ARGS__)
+
+/* One that other files count, too: a header declares it. */
+#define METRIC_SHARED_DEFINE(variable, series_count, ...)                                                    \
+    METRIC_CELLS_DEFINE(variable, series_count);                                                             \
+    const Metric variable = METRIC_INITIALISER(variable, series_count, __VA_ARGS__)
 
 /* One series of a histogram holds a count for each bound, one for what is above, and the sum. */
 #define METRIC_HISTOGRAM_DEFINE(variable, series_count, bounds_, ...)                                        \
