@@ -4,6 +4,7 @@
  * Threads:   one. */
 #pragma once
 
+#include "gateway/optimise/optimise.h"
 #include "gateway/plan/device_name.h"
 #include "gateway/plan/plan.h"
 
@@ -32,6 +33,9 @@ typedef struct Compile {
 
     /* estimate.c */
     const Shape *const *shapes;
+
+    /* simplify.c */
+    Optimised optimised;
 
     /* place.c */
     uint32_t *slots;   /* of each node; SLOT_COPIED: wherever it is read */
@@ -66,6 +70,9 @@ MUST_USE Status prune(Compile *compile);
 
 /* Shapes of all outputs. */
 MUST_USE Status infer_shapes(Compile *compile);
+/* graph → a cheaper one, with all that is known of its nodes. */
+MUST_USE Status simplify(Compile *compile);
+
 uint64_t estimate_bytes(const Compile *compile, const Node *node, uint32_t port);
 /* Fills memory and cost of every slot. */
 MUST_USE Status estimate_slots(const Compile *compile, PlanSlot *slots);

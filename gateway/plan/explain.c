@@ -131,6 +131,20 @@ write_decisions(JsonWriter *writer, const Plan *plan)
     json_write_array_end(writer);
 }
 
+static void
+write_changes(JsonWriter *writer, const Plan *plan)
+{
+    json_write_name(writer, "changes");
+    json_write_array_begin(writer);
+    for (size_t index = 0; index < plan->change_count; index++) {
+        json_write_object_begin(writer);
+        json_member_string(writer, "pass", plan->changes[index].pass);
+        json_member_slice(writer, "node", plan->changes[index].node);
+        json_write_object_end(writer);
+    }
+    json_write_array_end(writer);
+}
+
 void
 plan_write_json(JsonWriter *writer, const Plan *plan)
 {
@@ -138,4 +152,5 @@ plan_write_json(JsonWriter *writer, const Plan *plan)
     write_partitions(writer, plan);
     write_transfers(writer, plan);
     write_decisions(writer, plan);
+    write_changes(writer, plan);
 }

@@ -1,1 +1,1 @@
-$(call module,gateway/plan,shared/base shared/json shared/tensor shared/graph shared/ops shared/formats shared/crypto)
+$(call module,gateway/plan,shared/base shared/json shared/tensor shared/graph shared/ops shared/formats shared/crypto gateway/optimise)

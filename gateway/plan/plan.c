@@ -92,6 +92,29 @@ describe_slots(const Compile *compile, Plan *plan)
     return STATUS_OK;
 }
 
+static Status
+copy_changes(const Compile *compile, Plan *plan)
+{
+    const size_t count = compile->optimised.note_count;
+    PlanChange *const changes = arena_alloc(plan->arena, count * sizeof *changes);
+    if (changes == NULL && count > 0) {
+        return compile_no_memory(compile);
+    }
+    for (size_t index = 0; index < count; index++) {
+        const RewriteNote *const note = &compile->optimised.notes[index];
+        changes[index] = (PlanChange){
+            .pass = note->pass,
+            .node = slice_of(text_copy(plan->arena, note->node), note->node.size),
+        };
+        if (changes[index].node.data == NULL) {
+            return compile_no_memory(compile);
+        }
+    }
+    plan->changes = changes;
+    plan->change_count = count;
+    return STATUS_OK;
+}
+
 static bool
 has_state(const Graph *graph)
 {
@@ -111,6 +134,7 @@ plan_compile(Call *call, const PlanRequest *request, Plan **ret_plan)
     TRY(resolve_names(&compile));
     TRY(prune(&compile));
     TRY(infer_shapes(&compile));
+    TRY(simplify(&compile));
     TRY(place(&compile));
     AUTO_PLAN plan = plan_new();
     if (plan == NULL) {
@@ -119,6 +143,7 @@ plan_compile(Call *call, const PlanRequest *request, Plan **ret_plan)
     TRY(copy_names(&compile, plan));
     TRY(describe_slots(&compile, plan));
     TRY(partition(&compile, plan));
+    TRY(copy_changes(&compile, plan));
     plan->is_pure = !has_state(compile.graph);
     plan->byte_size = arena_size(plan->arena);
     *ret_plan = TAKE(plan);

@@ -1,7 +1,8 @@
 /* A plan: what one signature needs of a graph, placed on slots and cut into partitions. It names slots, never
  * workers, so that one plan serves any workers; dispatch binds slots to workers step by step.
  *
- * Compiling: resolve names → prune → infer shapes → place on slots → partition with transfers → digest.
+ * Compiling: resolve names → prune → infer shapes → simplify → place on slots → partition with transfers →
+ * digest.
  *
  * Ownership: refcounted; a plan owns all it shows and references the tensors of its blobs.
  * Threads:   immutable once compiled; compiling takes one thread, perhaps for long (hash of all weights).
@@ -65,6 +66,12 @@ typedef struct PlanDecision {
     Slice subject; /* the device asked for, or the other node; "" when `why` says all */
 } PlanDecision;
 
+/* A node that an optimising pass changed or made unnecessary. */
+typedef struct PlanChange {
+    const char *pass;
+    Slice node;
+} PlanChange;
+
 typedef struct Plan {
     int32_t reference_count; /* atomic */
     Arena *arena;
@@ -81,6 +88,8 @@ typedef struct Plan {
     size_t transfer_count;
     const PlanDecision *decisions;
     size_t decision_count;
+    const PlanChange *changes; /* in the order they were made */
+    size_t change_count;
     size_t byte_size; /* without the blobs, which the graph holds */
 } Plan;
 
@@ -107,5 +116,5 @@ plan_unrefp(Plan **plan)
 MUST_USE Status plan_describe_feed(
     Call *call, const Graph *graph, Slice name, Dtype *ret_dtype, Shape *ret_shape);
 
-/* Members "slots", "partitions", "transfers" and "nodes", to go into an object that is open. */
+/* Members "slots", "partitions", "transfers", "nodes" and "changes", to go into an object that is open. */
 void plan_write_json(JsonWriter *writer, const Plan *plan);

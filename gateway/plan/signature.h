@@ -22,6 +22,7 @@ typedef enum PlacementPolicy {
 typedef struct PlanOptions {
     PlacementPolicy placement;
     uint32_t slot_count;     /* 1…16; tasks that nodes ask for may add to it */
+    uint64_t passes_off;     /* a PassSet (gateway/optimise): what must not be done to the graph */
     bool has_soft_placement; /* a device type, id or job that no worker has is dropped from a request, not
                                 refused */
 } PlanOptions;

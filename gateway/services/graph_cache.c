@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "gateway/services/graph_import.h"
+#include "gateway/services/session_options.h"
 #include "gateway/store/blobs.h"
 #include "gateway/store/graphs.h"
 #include "gateway/store/sessions.h"
 #include "shared/base/clock.h"
 #include "shared/base/map.h"
 #include "shared/base/memory.h"
-#include "shared/json/document.h"
 
 enum { KEY_SIZE = 3 * sizeof(Uuid), SESSION_SWEEP_MIN = 1024 };
 
@@ -265,34 +265,6 @@ graph_cache_put(GraphCache *cache, const GraphSnapshot *identity, Graph *graph, 
 }
 
 /* --- Loading -------------------------------------------------------------------------------------------- */
-
-typedef struct OptionsDocument {
-    const char *placement;
-    int64_t slots;
-} OptionsDocument;
-
-Status
-session_options_read(Call *call, Slice json, PlanOptions *ret_options)
-{
-    static const JsonField fields[] = {
-        {.name = "placement", .type = JSON_FIELD_STRING, .offset = offsetof(OptionsDocument, placement)},
-        {.name = "slots",
-            .type = JSON_FIELD_INT64,
-            .offset = offsetof(OptionsDocument, slots),
-            .minimum = 1,
-            .maximum = PLAN_SLOT_COUNT_MAX},
-    };
-    OptionsDocument document = {.placement = "local", .slots = 1};
-    PlanOptions options = {0};
-    TRY(json_document_read(call, json, fields, COUNT_OF(fields), &document));
-    if (!placement_from_name(slice_from_string(document.placement), &options.placement)) {
-        call_note(call, "/placement", "'%s' is none of 'local' and 'spread'", document.placement);
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "'placement' is not known");
-    }
-    options.slot_count = (uint32_t)document.slots;
-    *ret_options = options;
-    return STATUS_OK;
-}
 
 /* The id of the session's newest graph; zero when it has none yet. */
 static Status

@@ -70,6 +70,3 @@ void graph_cache_drop_graph(GraphCache *cache, TenantId tenant, SessionId sessio
 
 void session_snapshot_unref(void *snapshot); /* NULL is allowed; fits arena_defer */
 void graph_snapshot_unref(void *snapshot);
-
-/* The options of a session, as its JSON has them: "placement", "slots". INVALID_ARGUMENT names the member. */
-MUST_USE Status session_options_read(Call *call, Slice json, PlanOptions *ret_options);

@@ -1,1 +1,1 @@
-$(call module,gateway/services,shared/base shared/net shared/json shared/tensor shared/graph shared/ops shared/formats shared/wire shared/upstream shared/crypto shared/config shared/telemetry gateway/http gateway/domain gateway/store gateway/plan gateway/dispatch gateway/queue)
+$(call module,gateway/services,shared/base shared/net shared/json shared/tensor shared/graph shared/ops shared/formats shared/wire shared/upstream shared/crypto shared/config shared/telemetry gateway/http gateway/domain gateway/store gateway/plan gateway/optimise gateway/dispatch gateway/queue)

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "gateway/services/graph_cache.h"
+#include "gateway/services/session_options.h"
 #include "shared/base/text.h"
 #include "shared/json/document.h"
 

@@ -1,4 +1,4 @@
-/* The body of createSession and updateSession: {"name", "options": {"placement", "slots"}}.
+/* The body of createSession and updateSession: {"name", "options"}.
  *
  * Ownership: texts live in the call's arena.
  * Errors:    INVALID_ARGUMENT names the member; OUT_OF_RANGE names the limit. */

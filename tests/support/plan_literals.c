@@ -1,5 +1,6 @@
 #include "tests/support/plan_literals.h"
 
+#include "gateway/optimise/optimise.h"
 #include "shared/base/text.h"
 #include "shared/formats/graphdef_json.h"
 #include "shared/ops/registry.h"
@@ -25,6 +26,20 @@ graph_release(void *graph)
     graph_unref(graph);
 }
 
+static PassSet
+passes_without(const char *names)
+{
+    Slice passes[NAMES_MAX];
+    PassSet all = 0;
+    PassSet wanted = 0;
+    const size_t count = split_names(names, passes);
+    assert_true(pass_set_add(&all, SLICE("*")));
+    for (size_t index = 0; index < count; index++) {
+        assert_true(pass_set_add(&wanted, passes[index]));
+    }
+    return all & ~wanted;
+}
+
 static Status
 make_signature(Call *call, const PlanLiteral *literal, Signature *ret_signature)
 {
@@ -46,6 +61,7 @@ make_signature(Call *call, const PlanLiteral *literal, Signature *ret_signature)
         .target_count = split_names(literal->targets, targets),
         .options = {.placement = literal->placement,
             .slot_count = literal->slot_count == 0 ? 1 : literal->slot_count,
+            .passes_off = passes_without(literal->passes),
             .has_soft_placement = literal->has_soft_placement},
     };
     return signature_make(call, SLICE("test"), &given, ret_signature);

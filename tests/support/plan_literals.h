@@ -11,7 +11,8 @@ typedef struct PlanLiteral {
     PlacementPolicy placement;
     uint32_t slot_count; /* 0 means 1 */
     bool has_soft_placement;
-    Dtype feed_dtype; /* DTYPE_INVALID: as the graph says */
+    Dtype feed_dtype;   /* DTYPE_INVALID: as the graph says */
+    const char *passes; /* optimising passes that may run, with a blank between them, "*": all; NULL: none */
 } PlanLiteral;
 
 /* Links against the real ops. Everything but the plan lives in call->arena. */

@@ -14,6 +14,7 @@ $(call registry,shared/ops/families,OpFamily,op_family,shared/ops/family.h)
 $(call registry,worker/reference,KernelFamily,reference,worker/runtime/kernel.h)
 $(call registry,worker/cpu/kernels,KernelFamily,cpu_kernels,worker/runtime/kernel.h)
 $(call registry,worker/serve/methods,WorkerMethod,worker_method,worker/serve/method.h)
+$(call registry,gateway/optimise/passes,Pass,pass,gateway/optimise/pass.h)
 $(call registry,gateway/handlers,Handler,handler,gateway/http/handler.h)
 $(call registry,gateway/cli/commands,Command,command,gateway/cli/command.h)
 

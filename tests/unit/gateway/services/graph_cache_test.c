@@ -154,27 +154,6 @@ sessions_too_old_for_any_use_leave(void **state)
     graph_cache_free(cache);
 }
 
-static void
-options_of_a_session_are_read(void **state)
-{
-    Call *const call = *state;
-    PlanOptions options;
-    assert_status(call, STATUS_OK, session_options_read(call, SLICE("{}"), &options));
-    assert_int_equal(options.placement, PLACEMENT_LOCAL);
-    assert_int_equal(options.slot_count, 1);
-    assert_status(call, STATUS_OK,
-        session_options_read(call, SLICE("{\"placement\":\"spread\",\"slots\":16}"), &options));
-    assert_int_equal(options.placement, PLACEMENT_SPREAD);
-    assert_int_equal(options.slot_count, 16);
-    static const char *const wrong[] = {"{\"slots\":0}", "{\"slots\":17}", "{\"placement\":\"moon\"}", "[]"};
-    for (size_t index = 0; index < COUNT_OF(wrong); index++) {
-        options.slot_count = 7;
-        assert_int_equal(
-            session_options_read(call, slice_from_string(wrong[index]), &options), STATUS_INVALID_ARGUMENT);
-        assert_int_equal(options.slot_count, 7);
-    }
-}
-
 /* --- Several threads ------------------------------------------------------------------------------------ */
 
 enum { THREADS = 4, TURNS = 500, GRAPHS = 8 };
@@ -243,7 +222,6 @@ main(void)
         CALL_TEST(a_snapshot_outlives_the_cache),
         CALL_TEST(a_session_that_was_never_loaded_must_be),
         CALL_TEST(sessions_too_old_for_any_use_leave),
-        CALL_TEST(options_of_a_session_are_read),
         CALL_TEST(threads_share_the_cache),
         CALL_TEST(without_memory_nothing_is_kept),
     };

@@ -1,0 +1,154 @@
+/* Arithmetic that changes no bit of its operand: x·1, x/1, x-0, a negation of a negation.
+ *
+ * Not x+0 of floating-point numbers, which turns -0 into 0. */
+#include <math.h>
+
+#include "gateway/optimise/pass.h"
+
+/* --- With a constant that changes nothing --------------------------------------------------------------- */
+
+typedef struct NeutralRule {
+    const char *op;
+    double neutral;      /* as the second operand */
+    bool is_commutative; /* … or the first */
+    bool is_integer_only;
+} NeutralRule;
+
+static const NeutralRule neutral_rules[] = {
+    {"Add", 0, true, true},
+    {"AddV2", 0, true, true},
+    {"BiasAdd", 0, false, true},
+    {"Div", 1, false, false},
+    {"Mul", 1, true, false},
+    {"Pow", 1, false, false},
+    {"RealDiv", 1, false, false},
+    {"Sub", 0, false, false},
+    {"onnx::Add", 0, true, true},
+    {"onnx::Div", 1, false, false},
+    {"onnx::Mul", 1, true, false},
+    {"onnx::Sub", 0, false, false},
+};
+
+typedef struct ElementReader {
+    Dtype dtype;
+    double (*read)(const void *element);
+} ElementReader;
+
+#define READER(name, type)                                                                                   \
+    static double name(const void *element)                                                                  \
+    {                                                                                                        \
+        return (double)*(const type *)element;                                                               \
+    }
+READER(read_float, float)
+READER(read_double, double)
+READER(read_int32, int32_t)
+READER(read_int64, int64_t)
+
+static const ElementReader readers[] = {
+    {DTYPE_FLOAT32, read_float},
+    {DTYPE_FLOAT64, read_double},
+    {DTYPE_INT32, read_int32},
+    {DTYPE_INT64, read_int64},
+};
+
+/* Every element is +`value`: 0 and -0 differ here. */
+static bool
+is_all(const Tensor *tensor, double value)
+{
+    const ElementReader *reader = NULL;
+    for (size_t index = 0; index < COUNT_OF(readers); index++) {
+        reader = readers[index].dtype == tensor->dtype ? &readers[index] : reader;
+    }
+    if (reader == NULL) {
+        return false;
+    }
+    const size_t size = dtype_size(tensor->dtype);
+    const int64_t count = tensor_element_count(tensor);
+    for (int64_t index = 0; index < count; index++) {
+        const double element = reader->read((const char *)tensor->data + (size_t)index * size);
+        if (element < value || element > value || isnan(element) || signbit(element) != 0) {
+            return false;
+        }
+    }
+    return count > 0;
+}
+
+static bool
+is_neutral(const Rewrite *rewrite, uint32_t id, const NeutralRule *rule, uint32_t constant_index)
+{
+    const Endpoint operand = rewrite_input(rewrite, id, 1 - constant_index);
+    const Tensor *const constant = rewrite_constant(rewrite, rewrite_input(rewrite, id, constant_index));
+    if (constant == NULL || operand.node == NODE_NONE) {
+        return false;
+    }
+    const Shape *const before = rewrite_shape(rewrite, operand);
+    const Shape *const after = rewrite_shape(rewrite, (Endpoint){.node = id});
+    const bool keeps_shape =
+        constant->shape.rank == 0 || (shape_is_known(before) && shape_equal(before, after));
+    return keeps_shape && !(rule->is_integer_only && dtype_is_floating(constant->dtype)) &&
+           is_all(constant, rule->neutral);
+}
+
+static bool
+find_unchanged_operand(const Rewrite *rewrite, uint32_t id, Endpoint *ret_operand)
+{
+    for (size_t index = 0; index < COUNT_OF(neutral_rules); index++) {
+        const NeutralRule *const rule = &neutral_rules[index];
+        if (!rewrite_is(rewrite, id, rule->op)) {
+            continue;
+        }
+        const uint32_t last = is_neutral(rewrite, id, rule, 1);
+        if (last || (rule->is_commutative && is_neutral(rewrite, id, rule, 0))) {
+            *ret_operand = rewrite_input(rewrite, id, last ? 0 : 1);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- Done twice ----------------------------------------------------------------------------------------- */
+
+static const char *const involutions[] = {
+    "Conj",
+    "Invert",
+    "LogicalNot",
+    "Neg",
+    "onnx::Neg",
+    "onnx::Not",
+};
+
+/* f(f(x)) is x, for an f that only flips bits. */
+static bool
+find_twice_inverted(const Rewrite *rewrite, uint32_t id, Endpoint *ret_operand)
+{
+    for (size_t index = 0; index < COUNT_OF(involutions); index++) {
+        const Endpoint inner = rewrite_input(rewrite, id, 0);
+        if (rewrite_is(rewrite, id, involutions[index]) && inner.node != NODE_NONE &&
+            rewrite_is(rewrite, inner.node, involutions[index])) {
+            *ret_operand = rewrite_input(rewrite, inner.node, 0);
+            return true;
+        }
+    }
+    return false;
+}
+
+static Status
+arithmetic(Rewrite *rewrite)
+{
+    for (uint32_t place = 0; place < rewrite->graph->node_count; place++) {
+        const uint32_t id = rewrite->graph->order[place];
+        const Endpoint output = {.node = id};
+        Endpoint operand;
+        if (rewrite_node(rewrite, id)->output_count != 1 || rewrite_resolve(rewrite, output).node != id) {
+            continue;
+        }
+        const bool is_found =
+            find_unchanged_operand(rewrite, id, &operand) || find_twice_inverted(rewrite, id, &operand);
+        if (is_found && rewrite_may_give_way(rewrite, id, operand)) {
+            rewrite_redirect(rewrite, output, operand);
+        }
+    }
+    return STATUS_OK;
+}
+
+PASS(arithmetic, PASS_SIMPLIFY, true);

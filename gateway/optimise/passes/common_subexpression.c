@@ -1,0 +1,147 @@
+/* Nodes that compute the same of the same inputs: one of them is enough (TensorFlow's OptimizerCSE). */
+#include "gateway/optimise/pass.h"
+#include "shared/base/buffer.h"
+
+/* Nodes under one key, which says all but their attributes. */
+typedef struct Candidate {
+    struct Candidate *next;
+    uint32_t node;
+} Candidate;
+
+static bool
+is_comparable(const Node *node)
+{
+    return (node->op->flags & (OP_STATEFUL | OP_CONTROL_FLOW)) == 0 && node->control_count == 0 &&
+           node->output_count > 0 && node->op->name.data[0] != '_';
+}
+
+/* Enough of a constant that different ones seldom share a key. */
+static void
+write_constant_key(Buffer *key, const Tensor *value)
+{
+    enum { SAMPLE_SIZE = 64 };
+    const size_t size = value->dtype == DTYPE_STRING ? 0 : tensor_byte_size(value);
+    buffer_append(key, &value->dtype, sizeof value->dtype);
+    buffer_append_uint64(key, size);
+    buffer_append(key, value->data, size < SAMPLE_SIZE ? size : SAMPLE_SIZE);
+}
+
+static bool
+endpoint_is_before(Endpoint left, Endpoint right)
+{
+    return left.node != right.node ? left.node < right.node : left.port < right.port;
+}
+
+static void
+write_inputs_key(Buffer *key, const Rewrite *rewrite, uint32_t id)
+{
+    const Node *const node = rewrite_node(rewrite, id);
+    Endpoint first = rewrite_input(rewrite, id, 0);
+    Endpoint second = rewrite_input(rewrite, id, 1);
+    uint32_t written = 0;
+    if ((node->op->flags & OP_COMMUTATIVE) != 0 && node->input_count == 2) {
+        const bool is_swapped = endpoint_is_before(second, first);
+        buffer_append(key, is_swapped ? &second : &first, sizeof first);
+        buffer_append(key, is_swapped ? &first : &second, sizeof first);
+        written = 2;
+    }
+    for (uint32_t index = written; index < node->input_count; index++) {
+        const Endpoint input = rewrite_input(rewrite, id, index);
+        buffer_append(key, &input, sizeof input);
+    }
+}
+
+static void
+write_key(Buffer *key, const Rewrite *rewrite, uint32_t id)
+{
+    const Node *const node = rewrite_node(rewrite, id);
+    const Tensor *const value = rewrite_constant(rewrite, (Endpoint){.node = id});
+    buffer_clear(key);
+    buffer_append(key, &node->op, sizeof(const Op *));
+    buffer_append_slice(key, node->def->device);
+    buffer_append_byte(key, '\0');
+    if (value != NULL) {
+        write_constant_key(key, value);
+    }
+    write_inputs_key(key, rewrite, id);
+}
+
+static bool
+has_equal_attrs(const Node *left, const Node *right)
+{
+    if (left->attr_count != right->attr_count) {
+        return false;
+    }
+    for (size_t index = 0; index < left->attr_count; index++) {
+        if (!slice_equal(left->attrs[index].name, right->attrs[index].name) ||
+            !attr_value_equal(&left->attrs[index].value, &right->attrs[index].value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static const Candidate *
+find_equal(const Rewrite *rewrite, const Candidate *first, uint32_t id)
+{
+    const Candidate *candidate = first;
+    while (candidate != NULL &&
+           !has_equal_attrs(rewrite_node(rewrite, candidate->node), rewrite_node(rewrite, id))) {
+        candidate = candidate->next;
+    }
+    return candidate;
+}
+
+static void
+redirect_outputs(Rewrite *rewrite, uint32_t from, uint32_t to)
+{
+    for (uint32_t port = 0; port < rewrite_node(rewrite, from)->output_count; port++) {
+        const Endpoint output = {.node = from, .port = port};
+        if (rewrite_resolve(rewrite, output).node == from) {
+            rewrite_redirect(rewrite, output, (Endpoint){.node = to, .port = port});
+        }
+    }
+}
+
+static Status
+merge_or_keep(Rewrite *rewrite, Map *candidates, Slice key, uint32_t id)
+{
+    Candidate *const first = map_get(candidates, key);
+    const Candidate *const equal = find_equal(rewrite, first, id);
+    if (equal != NULL && rewrite_may_give_way(rewrite, id, (Endpoint){.node = equal->node})) {
+        redirect_outputs(rewrite, id, equal->node);
+        return STATUS_OK;
+    }
+    Candidate *const candidate = arena_alloc(rewrite->call->arena, sizeof *candidate);
+    if (candidate == NULL) {
+        return call_fail_memory(rewrite->call, "an optimised graph");
+    }
+    *candidate = (Candidate){.next = first, .node = id};
+    return map_put(candidates, key, candidate) ? STATUS_OK
+                                               : call_fail_memory(rewrite->call, "an optimised graph");
+}
+
+static Status
+common_subexpression(Rewrite *rewrite)
+{
+    AUTO_MAP candidates = map_new();
+    AUTO_BUFFER key = {0};
+    if (candidates == NULL) {
+        return call_fail_memory(rewrite->call, "an optimised graph");
+    }
+    for (uint32_t place = 0; place < rewrite->graph->node_count; place++) {
+        const uint32_t id = rewrite->graph->order[place];
+        if (!is_comparable(rewrite_node(rewrite, id)) ||
+            rewrite_resolve(rewrite, (Endpoint){.node = id}).node != id) {
+            continue;
+        }
+        write_key(&key, rewrite, id);
+        if (!buffer_is_ok(&key)) {
+            return call_fail_memory(rewrite->call, "an optimised graph");
+        }
+        TRY(merge_or_keep(rewrite, candidates, buffer_slice(&key), id));
+    }
+    return STATUS_OK;
+}
+
+PASS(common_subexpression, PASS_SIMPLIFY, true);

@@ -1,0 +1,54 @@
+/* Nodes that hand on what they read: their readers read it themselves.
+ *
+ * Not behind a node with state: there an Identity is what takes the value at its time. */
+#include "gateway/optimise/pass.h"
+
+static const char *const copies[] = {
+    "Identity",
+    "IdentityN",
+    "PlaceholderWithDefault", /* fed ones are no longer in the graph */
+    "PreventGradient",
+    "Snapshot",
+    "StopGradient",
+    "onnx::Identity",
+};
+
+static bool
+is_copy(const Rewrite *rewrite, uint32_t id)
+{
+    for (size_t index = 0; index < COUNT_OF(copies); index++) {
+        if (rewrite_is(rewrite, id, copies[index])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+reads_state(const Rewrite *rewrite, Endpoint input)
+{
+    return (rewrite_node(rewrite, input.node)->op->flags & OP_STATEFUL) != 0;
+}
+
+static Status
+identity(Rewrite *rewrite)
+{
+    for (uint32_t place = 0; place < rewrite->graph->node_count; place++) {
+        const uint32_t id = rewrite->graph->order[place];
+        if (!is_copy(rewrite, id)) {
+            continue;
+        }
+        for (uint32_t port = 0; port < rewrite_node(rewrite, id)->output_count; port++) {
+            const Endpoint input = rewrite_input(rewrite, id, port);
+            const Endpoint output = {.node = id, .port = port};
+            const Endpoint reading = rewrite_resolve(rewrite, output);
+            if (input.node != NODE_NONE && reading.node == id && !reads_state(rewrite, input) &&
+                rewrite_may_give_way(rewrite, id, input)) {
+                rewrite_redirect(rewrite, output, input);
+            }
+        }
+    }
+    return STATUS_OK;
+}
+
+PASS(identity, PASS_CLEAN, true);

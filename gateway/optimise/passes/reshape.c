@@ -1,0 +1,66 @@
+/* A reshape of a reshape reads what the first one read: only the last shape counts.
+ *
+ * Not an ONNX Reshape whose shape holds a 0, which copies a dimension of what it reads, nor an Unsqueeze or
+ * Squeeze at the end, whose axes count in its input. */
+#include "gateway/optimise/pass.h"
+
+static const char *const inner_ops[] = {
+    "ExpandDims",
+    "Reshape",
+    "Squeeze",
+    "onnx::Flatten",
+    "onnx::Reshape",
+    "onnx::Squeeze",
+    "onnx::Unsqueeze",
+};
+
+static bool
+only_reshapes(const Rewrite *rewrite, uint32_t id)
+{
+    for (size_t index = 0; index < COUNT_OF(inner_ops); index++) {
+        if (rewrite_is(rewrite, id, inner_ops[index])) {
+            return rewrite_node(rewrite, id)->control_count == 0;
+        }
+    }
+    return false;
+}
+
+static bool
+has_zero(const Tensor *shape)
+{
+    for (int64_t index = 0; index < tensor_element_count(shape); index++) {
+        int64_t dimension = 0;
+        if (!tensor_to_int64(shape, index, &dimension) || dimension == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+sets_whole_shape(const Rewrite *rewrite, uint32_t id)
+{
+    if (rewrite_is(rewrite, id, "Reshape")) {
+        return true;
+    }
+    const Tensor *const shape = rewrite_constant(rewrite, rewrite_input(rewrite, id, 1));
+    return rewrite_is(rewrite, id, "onnx::Reshape") && shape != NULL && !has_zero(shape);
+}
+
+static Status
+reshape(Rewrite *rewrite)
+{
+    for (uint32_t place = 0; place < rewrite->graph->node_count; place++) {
+        const uint32_t id = rewrite->graph->order[place];
+        const Endpoint input = rewrite_input(rewrite, id, 0);
+        if (input.node == NODE_NONE || !sets_whole_shape(rewrite, id) ||
+            !only_reshapes(rewrite, input.node)) {
+            continue;
+        }
+        const Endpoint inputs[] = {rewrite_input(rewrite, input.node, 0), rewrite_input(rewrite, id, 1)};
+        TRY(rewrite_reread(rewrite, id, inputs, COUNT_OF(inputs)));
+    }
+    return STATUS_OK;
+}
+
+PASS(reshape, PASS_SIMPLIFY, true);

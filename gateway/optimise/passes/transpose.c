@@ -1,0 +1,107 @@
+/* Transposes that undo each other, or do nothing. */
+#include "gateway/optimise/pass.h"
+
+typedef struct Permutation {
+    int rank; /* -1: not known */
+    int64_t axes[SHAPE_RANK_MAX];
+} Permutation;
+
+static bool
+read_values(const Tensor *values, Permutation *ret_permutation)
+{
+    const int64_t count = values == NULL ? -1 : tensor_element_count(values);
+    if (count < 0 || count > SHAPE_RANK_MAX) {
+        return false;
+    }
+    ret_permutation->rank = (int)count;
+    for (int64_t index = 0; index < count; index++) {
+        int64_t *const axis = &ret_permutation->axes[index];
+        if (!tensor_to_int64(values, index, axis)) {
+            return false;
+        }
+        *axis += *axis < 0 ? count : 0;
+        if (*axis < 0 || *axis >= count) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Without the attribute, ONNX reverses the axes of whatever comes: not followed here. */
+static bool
+read_attribute(const Node *node, Permutation *ret_permutation)
+{
+    ret_permutation->rank = (int)node_attr_ints(node, "perm", ret_permutation->axes, SHAPE_RANK_MAX);
+    return ret_permutation->rank > 0 && ret_permutation->rank <= SHAPE_RANK_MAX;
+}
+
+static bool
+read_permutation(const Rewrite *rewrite, uint32_t id, Permutation *ret_permutation)
+{
+    if (rewrite_is(rewrite, id, "Transpose")) {
+        return read_values(rewrite_constant(rewrite, rewrite_input(rewrite, id, 1)), ret_permutation);
+    }
+    return rewrite_is(rewrite, id, "onnx::Transpose") &&
+           read_attribute(rewrite_node(rewrite, id), ret_permutation);
+}
+
+static bool
+is_identity(const Permutation *permutation)
+{
+    for (int index = 0; index < permutation->rank; index++) {
+        if (permutation->axes[index] != index) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Output axis i of the outer one is axis outer[i] of the inner one's output, which is inner[outer[i]]. */
+static Permutation
+compose(const Permutation *inner, const Permutation *outer)
+{
+    Permutation result = {.rank = outer->rank};
+    for (int index = 0; index < outer->rank; index++) {
+        result.axes[index] = inner->axes[outer->axes[index]];
+    }
+    return result;
+}
+
+/* What has the same axes as the node's output. False when it really transposes. */
+static bool
+find_untransposed(const Rewrite *rewrite, uint32_t id, Endpoint *ret_endpoint)
+{
+    Permutation outer;
+    Permutation inner;
+    if (!read_permutation(rewrite, id, &outer)) {
+        return false;
+    }
+    const Endpoint input = rewrite_input(rewrite, id, 0);
+    if (is_identity(&outer)) {
+        *ret_endpoint = input;
+        return true;
+    }
+    if (!read_permutation(rewrite, input.node, &inner) || inner.rank != outer.rank) {
+        return false;
+    }
+    const Permutation both = compose(&inner, &outer);
+    *ret_endpoint = rewrite_input(rewrite, input.node, 0);
+    return is_identity(&both);
+}
+
+static Status
+transpose(Rewrite *rewrite)
+{
+    for (uint32_t place = 0; place < rewrite->graph->node_count; place++) {
+        const uint32_t id = rewrite->graph->order[place];
+        const Endpoint output = {.node = id};
+        Endpoint untransposed;
+        if (find_untransposed(rewrite, id, &untransposed) && rewrite_resolve(rewrite, output).node == id &&
+            rewrite_may_give_way(rewrite, id, untransposed)) {
+            rewrite_redirect(rewrite, output, untransposed);
+        }
+    }
+    return STATUS_OK;
+}
+
+PASS(transpose, PASS_SIMPLIFY, true);

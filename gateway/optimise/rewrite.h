@@ -1,0 +1,113 @@
+/* A graph while passes change it: nodes may be replaced, new ones added, and what reads one output made to
+ * read another. What nobody needs any more is left out when the graph is written again.
+ *
+ * Nodes have the ids of the graph that came in; added ones follow. Inputs must be asked for by
+ * rewrite_input(), which knows what was redirected.
+ *
+ * Ownership: everything lives in the arena of `call`, but what ends up in the written graph: in its GraphDef.
+ * Threads:   one.
+ * Errors:    RESOURCE_EXHAUSTED without memory; passes decide what is right, nothing is checked here. */
+#pragma once
+
+#include "shared/graph/graph.h"
+
+typedef struct RewriteNode {
+    Node node;           /* inputs as written, dtypes, attributes: node_attr_…() work on it */
+    const Shape *shapes; /* of its outputs */
+    Endpoint *readings;  /* of each output: what is read instead; itself when nothing else */
+    uint32_t origin;     /* the node of the graph that came in */
+    bool is_kept;        /* a target or a _Retval: stays whatever happens */
+    bool has_control_readers;
+} RewriteNode;
+
+/* One node that a pass changed or took out. */
+typedef struct RewriteNote {
+    const char *pass;
+    Slice node;
+} RewriteNote;
+
+typedef struct Rewrite {
+    Call *call;
+    const Graph *graph; /* as it came in */
+    RewriteNode **nodes;
+    uint32_t node_count;
+    uint32_t node_capacity;
+    bool has_control_flow; /* any Switch, Merge, Enter, …: values may be dead or belong to a frame */
+    const char *pass;      /* at work, for notes */
+    RewriteNote *notes;
+    uint32_t note_count;
+    uint32_t note_capacity;
+} Rewrite;
+
+/* `shapes` as graph_infer_shapes() gives them; `is_kept` of each node. */
+MUST_USE Status rewrite_begin(
+    Call *call, const Graph *graph, const Shape *const *shapes, const bool *is_kept, Rewrite *ret_rewrite);
+
+/* --- Asking --------------------------------------------------------------------------------------------- */
+
+static inline const Node *
+rewrite_node(const Rewrite *rewrite, uint32_t id)
+{
+    return &rewrite->nodes[id]->node;
+}
+
+bool rewrite_is(const Rewrite *rewrite, uint32_t id, const char *op);
+
+/* What is read instead of this output now. */
+Endpoint rewrite_resolve(const Rewrite *rewrite, Endpoint endpoint);
+
+/* Of a data input; NODE_NONE for an absent one or one behind the last. */
+Endpoint rewrite_input(const Rewrite *rewrite, uint32_t id, uint32_t index);
+
+const Shape *rewrite_shape(const Rewrite *rewrite, Endpoint endpoint);
+Dtype rewrite_dtype(const Rewrite *rewrite, Endpoint endpoint);
+
+/* The value when the endpoint is a Const, else NULL. */
+const Tensor *rewrite_constant(const Rewrite *rewrite, Endpoint endpoint);
+
+/* Whether readers of the node's outputs may read `instead`: the node is no target, has no effect and no part
+ * in control flow, there is no control edge from or to it, and it asked for no other device. */
+bool rewrite_may_give_way(const Rewrite *rewrite, uint32_t id, Endpoint instead);
+
+/* How many data inputs of needed nodes read each output: counts[node][port]. Costs a walk of the graph. */
+MUST_USE Status rewrite_count_readers(const Rewrite *rewrite, uint32_t ***ret_counts);
+
+/* --- Changing ------------------------------------------------------------------------------------------- */
+
+/* Readers of `from` read `to` from now on. */
+void rewrite_redirect(Rewrite *rewrite, Endpoint from, Endpoint to);
+
+/* The node reads these inputs instead, as many as before. */
+MUST_USE Status rewrite_reread(Rewrite *rewrite, uint32_t id, const Endpoint *inputs, uint32_t input_count);
+
+/* What a node becomes. `attrs` are all that the op needs. */
+typedef struct RewriteOp {
+    const char *op;
+    const Endpoint *inputs;
+    uint32_t input_count;
+    const Attr *attrs;
+    uint32_t attr_count;
+} RewriteOp;
+
+/* The node becomes another op over other inputs, which are copied as the attributes are; its name, outputs,
+ * device and control inputs stay. */
+MUST_USE Status rewrite_replace(Rewrite *rewrite, uint32_t id, const RewriteOp *becomes);
+
+/* The node becomes a constant; takes a reference to the value. */
+MUST_USE Status rewrite_to_constant(Rewrite *rewrite, uint32_t id, const Tensor *value);
+
+/* A new constant, of the node `beside` (its device, its origin), named after it. */
+MUST_USE Status rewrite_add_constant(
+    Rewrite *rewrite, uint32_t beside, const char *role, const Tensor *value, Endpoint *ret_endpoint);
+
+/* --- Writing -------------------------------------------------------------------------------------------- */
+
+typedef struct Rewritten {
+    GraphDef *def;
+    Graph *graph;
+    const uint32_t *origins;    /* of each node of `graph`: the node it was in the graph that came in */
+    const Shape *const *shapes; /* of each node of `graph` */
+} Rewritten;
+
+/* The needed nodes, in the old order, linked. The caller owns def and graph. */
+MUST_USE Status rewrite_finish(Rewrite *rewrite, GraphDef *def, Rewritten *ret_rewritten);

@@ -1,0 +1,75 @@
+#include "gateway/services/session_options.h"
+
+#include "gateway/optimise/optimise.h"
+#include "tests/support/call_fixture.h"
+
+static void
+what_is_not_said_has_a_default(void **state)
+{
+    Call *const call = *state;
+    PlanOptions options;
+    assert_status(call, STATUS_OK, session_options_read(call, SLICE("{}"), &options));
+    assert_int_equal(options.placement, PLACEMENT_LOCAL);
+    assert_int_equal(options.slot_count, 1);
+    assert_int_equal(options.passes_off, 0);
+}
+
+static void
+every_option_is_read(void **state)
+{
+    Call *const call = *state;
+    PlanOptions options;
+    PassSet identity = 0;
+    assert_true(pass_set_add(&identity, SLICE("identity")));
+    assert_status(call, STATUS_OK,
+        session_options_read(
+            call, SLICE("{\"placement\":\"spread\",\"slots\":16,\"passes_off\":[\"identity\"]}"), &options));
+    assert_int_equal(options.placement, PLACEMENT_SPREAD);
+    assert_int_equal(options.slot_count, 16);
+    assert_int_equal(options.passes_off, identity);
+}
+
+static void
+a_star_is_all_passes(void **state)
+{
+    Call *const call = *state;
+    PlanOptions options;
+    assert_status(call, STATUS_OK, session_options_read(call, SLICE("{\"passes_off\":[\"*\"]}"), &options));
+    PassSet identity = 0;
+    assert_true(pass_set_add(&identity, SLICE("identity")));
+    assert_true((options.passes_off & identity) != 0);
+    assert_true(options.passes_off > identity);
+}
+
+static void
+wrong_options_are_refused_and_change_nothing(void **state)
+{
+    Call *const call = *state;
+    static const char *const wrong[] = {
+        "{\"slots\":0}",
+        "{\"slots\":17}",
+        "{\"placement\":\"moon\"}",
+        "{\"passes_off\":[\"moon\"]}",
+        "{\"passes_off\":[7]}",
+        "{\"passes_off\":\"identity\"}",
+        "[]",
+    };
+    for (size_t index = 0; index < COUNT_OF(wrong); index++) {
+        PlanOptions options = {.slot_count = 7};
+        assert_int_equal(
+            session_options_read(call, slice_from_string(wrong[index]), &options), STATUS_INVALID_ARGUMENT);
+        assert_int_equal(options.slot_count, 7);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CALL_TEST(what_is_not_said_has_a_default),
+        CALL_TEST(every_option_is_read),
+        CALL_TEST(a_star_is_all_passes),
+        CALL_TEST(wrong_options_are_refused_and_change_nothing),
+    };
+    return cmocka_run_group_tests_name("gateway/services/session_options", tests, NULL, NULL);
+}
