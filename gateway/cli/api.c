@@ -191,6 +191,8 @@ exchange_run(Cli *cli, const ApiRequest *request, Exchange *exchange, HttpClient
         .headers = headers_of(cli, request->headers),
         .body = request->body,
         .body_path = request->body_path,
+        .parts = request->parts,
+        .part_count = request->part_count,
         .response_size_max = API_REPLY_SIZE_MAX,
         .timeout_ms = request->timeout_ms,
         .stall_timeout_ms = request->timeout_ms == 0 ? API_STALL_TIMEOUT_MS : 0,

@@ -14,7 +14,9 @@ typedef struct ApiRequest {
     const char *path;         /* "/api/v1/…" */
     const char *content_type; /* NULL with a body: application/json */
     Slice body;
-    const char *body_path;      /* a file in place of `body` */
+    const char *body_path;       /* a file in place of `body` */
+    const HttpClientPart *parts; /* a form in place of either; NULL: none */
+    size_t part_count;
     const char *const *headers; /* more, NULL-terminated; NULL: none */
     uint64_t timeout_ms;        /* 0: as long as bytes move */
     const char *save_path;      /* a 2xx answer's body goes into this file; NULL: into the reply */

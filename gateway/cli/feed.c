@@ -1,8 +1,11 @@
 #include "gateway/cli/feed.h"
 
+#include <string.h>
+
 #include "gateway/cli/local_file.h"
 #include "shared/base/text.h"
 #include "shared/json/scanner.h"
+#include "shared/tensor/npy.h"
 
 static const size_t feed_file_size_max = (size_t)2 << 30;
 
@@ -176,6 +179,57 @@ json_write(Call *call, const Feed *feed, Slice content, JsonWriter *writer)
     with_content.json = content;
     TRY(json_check(call, &with_content));
     json_write_raw(writer, content);
+    return STATUS_OK;
+}
+
+static Status
+part_head(Call *call, const Feed *feed, Slice *ret_head)
+{
+    AUTO_BUFFER head = {0};
+    const Tensor tensor = {.dtype = feed->dtype, .shape = feed->shape};
+    if (npy_write_header(call, &tensor, &head) != STATUS_OK) {
+        return call_wrap(call, "feed '%.*s'", SLICE_PRINT(feed->name));
+    }
+    char *const bytes = buffer_is_ok(&head) ? arena_alloc(call->arena, head.size) : NULL;
+    if (bytes == NULL) {
+        return call_fail_memory(call, "a feed");
+    }
+    memcpy(bytes, head.data, head.size);
+    *ret_head = slice_of(bytes, head.size);
+    return STATUS_OK;
+}
+
+Status
+feed_part(Call *call, const Feed *feed, bool *ret_is_part, HttpClientPart *ret_part)
+{
+    uint64_t size = 0;
+    const bool is_npy = feed->kind == FEED_NPY;
+    const bool is_raw =
+        feed->kind == FEED_RAW && feed->dtype != DTYPE_STRING && feed->dtype != DTYPE_BFLOAT16;
+    *ret_is_part = false;
+    if (!is_npy && !is_raw) {
+        return STATUS_OK;
+    }
+    if (local_file_size(call, feed->path, &size) != STATUS_OK) {
+        return call_wrap(call, "feed '%.*s'", SLICE_PRINT(feed->name));
+    }
+    if (size < FEED_PART_SIZE_MIN) {
+        return STATUS_OK;
+    }
+    HttpClientPart part = {
+        .name = text_copy(call->arena, feed->name),
+        .content_type = "application/x-npy",
+        .path = feed->path,
+    };
+    if (part.name == NULL) {
+        return call_fail_memory(call, "a feed");
+    }
+    if (is_raw) {
+        TRY(raw_check(call, feed, size));
+        TRY(part_head(call, feed, &part.head));
+    }
+    *ret_is_part = true;
+    *ret_part = part;
     return STATUS_OK;
 }
 

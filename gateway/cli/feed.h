@@ -10,6 +10,7 @@
 #pragma once
 
 #include "shared/base/call.h"
+#include "shared/httpclient/http_client.h"
 #include "shared/json/writer.h"
 #include "shared/tensor/shape.h"
 
@@ -29,6 +30,12 @@ typedef struct Feed {
 } Feed;
 
 MUST_USE Status feed_parse(Call *call, Slice text, Feed *ret_feed);
+
+enum { FEED_PART_SIZE_MIN = 1 << 20 };
+
+/* Whether the feed goes as a part of a form, not as JSON: a file of at least FEED_PART_SIZE_MIN bytes whose
+ * elements .npy can hold. The part reads the file as it is sent; its head lives in call->arena. */
+MUST_USE Status feed_part(Call *call, const Feed *feed, bool *ret_is_part, HttpClientPart *ret_part);
 
 /* Writes the value as JSON, reading its file. */
 MUST_USE Status feed_write(Call *call, const Feed *feed, JsonWriter *writer);

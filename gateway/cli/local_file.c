@@ -1,6 +1,7 @@
 #include "gateway/cli/local_file.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "shared/base/text.h"
@@ -43,6 +44,17 @@ local_file_read(Call *call, const char *path, size_t size_max, Buffer *content)
     const Status status = stream_read(call, stream, path, size_max, content);
     (void)fclose(stream);
     return status;
+}
+
+Status
+local_file_size(Call *call, const char *path, uint64_t *ret_size)
+{
+    struct stat about;
+    if (stat(path, &about) != 0) {
+        return local_file_fail(call, path, "opened");
+    }
+    *ret_size = (uint64_t)about.st_size;
+    return STATUS_OK;
 }
 
 /* --- Out ------------------------------------------------------------------------------------------------ */

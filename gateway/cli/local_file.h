@@ -13,6 +13,8 @@
 /* Appends the content, at most `size_max` bytes. */
 MUST_USE Status local_file_read(Call *call, const char *path, size_t size_max, Buffer *content);
 
+MUST_USE Status local_file_size(Call *call, const char *path, uint64_t *ret_size);
+
 typedef struct LocalFile {
     FILE *stream; /* NULL: not begun, or ended */
     const char *path;

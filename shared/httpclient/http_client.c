@@ -17,6 +17,7 @@
 #include "shared/base/memory.h"
 #include "shared/base/text.h"
 #include "shared/httpclient/codes.h"
+#include "shared/httpclient/form.h"
 
 enum { TICK_MS = 100, CONNECT_TIMEOUT_MS = 10000, KEEPALIVE_S = 30, UPLOAD_BUFFER_SIZE = 512 * 1024 };
 
@@ -34,6 +35,7 @@ typedef struct Transfer {
     HttpClientResponse *response;
     struct curl_slist *headers;
     int body_fd;
+    Form *form;
     Status status; /* the first failure of our own, which libcurl only knows as a callback that gave up */
     char error[CURL_ERROR_SIZE];
 } Transfer;
@@ -138,13 +140,13 @@ static Status
 headers_set(Transfer *transfer)
 {
     const HttpClientRequest *const request = transfer->request;
-    /* An empty one keeps libcurl from sending its own guess. */
+    /* An empty one keeps libcurl from sending its own guess; of a form it knows the boundary. */
     const char *const type = text_format(transfer->call->arena, "Content-Type:%s%s",
         request->content_type == NULL ? "" : " ", request->content_type == NULL ? "" : request->content_type);
     if (type == NULL) {
         return call_fail_memory(transfer->call, "a header");
     }
-    TRY(header_add(transfer, type));
+    TRY(request->parts == NULL ? header_add(transfer, type) : STATUS_OK);
     for (size_t index = 0; request->headers != NULL && request->headers[index] != NULL; index++) {
         TRY(header_add(transfer, request->headers[index]));
     }
@@ -179,7 +181,10 @@ static Status
 body_set(Transfer *transfer, const char *method)
 {
     const HttpClientRequest *const request = transfer->request;
-    if (request->body_path != NULL) {
+    if (request->parts != NULL) {
+        (void)curl_easy_setopt(transfer->easy, CURLOPT_UPLOAD_BUFFERSIZE, (long)UPLOAD_BUFFER_SIZE);
+        TRY(form_new(transfer->call, transfer->easy, request->parts, request->part_count, &transfer->form));
+    } else if (request->body_path != NULL) {
         TRY(body_file_set(transfer));
     } else if (request->body.data != NULL || strcmp(method, "POST") == 0) {
         (void)curl_easy_setopt(
@@ -369,6 +374,7 @@ http_client_send(
     }
     /* The handle must not keep pointers into this frame; its connections live in the multi handle. */
     curl_easy_reset(client->easy);
+    form_free(transfer.form);
     curl_slist_free_all(transfer.headers);
     return status;
 }

@@ -44,13 +44,23 @@ typedef struct HttpClientEvents {
     void (*on_progress)(void *context, const HttpClientProgress *progress);
 } HttpClientEvents;
 
+/* A part of a form: `head`, then what is in the file. */
+typedef struct HttpClientPart {
+    const char *name;
+    const char *content_type;
+    Slice head;
+    const char *path; /* NULL: nothing behind the head */
+} HttpClientPart;
+
 typedef struct HttpClientRequest {
     const char *method; /* NULL: GET */
     const char *url;
-    const char *content_type;       /* of the body; NULL: not sent */
-    const char *const *headers;     /* more, "Name: value", NULL-terminated; NULL: none */
-    Slice body;                     /* data NULL: none */
-    const char *body_path;          /* the body is this file, read as it is sent; NULL: `body` */
+    const char *content_type;    /* of the body; NULL: not sent */
+    const char *const *headers;  /* more, "Name: value", NULL-terminated; NULL: none */
+    Slice body;                  /* data NULL: none */
+    const char *body_path;       /* the body is this file, read as it is sent; NULL: `body` */
+    const HttpClientPart *parts; /* the body is a form of these, read as it is sent; NULL: the above */
+    size_t part_count;
     size_t response_size_max;       /* of what is kept in memory; 0: HTTP_CLIENT_RESPONSE_SIZE_MAX */
     uint64_t timeout_ms;            /* of the whole request; 0: only the Call's deadline */
     uint64_t stall_timeout_ms;      /* without a byte either way, in whole seconds; 0: none */

@@ -215,6 +215,43 @@ files_are_fed_and_fetched_bit_by_bit(void **state)
     assert_memory_equal(got, wanted.data, wanted.size);
 }
 
+/* Too large for JSON: they go as parts of a form. */
+static void
+large_files_are_fed_as_they_are(void **state)
+{
+    enum { ROWS = 1 << 18, NPY_HEADER = 128 };
+    Fixture *const fixture = *state;
+    AUTO_BUFFER fed = {0};
+    AUTO_MEMORY float *rows = memory_new((size_t)ROWS * 2, sizeof *rows);
+    static float got[NPY_HEADER / sizeof(float) + ROWS * 2];
+    assert_non_null(rows);
+    for (int index = 0; index < ROWS * 2; index++) {
+        rows[index] = (float)(index % 1000);
+    }
+    const Slice raw = slice_of(rows, (size_t)ROWS * 2 * sizeof *rows);
+    AUTO_TENSOR tensor = {0};
+    Shape shape = {.rank = 2, .dims = {ROWS, 2}};
+    assert_true(tensor_new(DTYPE_FLOAT32, &shape, &tensor));
+    assert_status(&fixture->call, STATUS_OK, npy_write_header(&fixture->call, &tensor, &fed));
+    const size_t header_size = fed.size;
+    buffer_append_slice(&fed, raw);
+    push_affine(fixture);
+    write_file(fixture, "x.npy", buffer_slice(&fed));
+    write_file(fixture, "x.raw", raw);
+    static const char *const feeds[] = {"x=@%/x.npy", "x:0=@%/x.raw:float32:262144x2"};
+    for (size_t index = 0; index < COUNT_OF(feeds); index++) {
+        assert_exit(0, fixture, "run", "--feed", feeds[index], "--fetch", "y=%/y.npy");
+        const size_t size = read_file(fixture, "y.npy", (char *)got, sizeof got);
+        assert_int_equal(size, fed.size);
+        const float *const last = got + (header_size + raw.size) / sizeof(float) - 2;
+        const float *const row = rows + (size_t)ROWS * 2 - 2;
+        assert_true(last[0] == row[0] + 3 * row[1] + 10 && last[1] == 2 * row[0] + 4 * row[1] + 20);
+        write_file(fixture, "y.npy", SLICE(""));
+    }
+    assert_exit(2, fixture, "run", "--feed", "x=@%/x.raw:float32:262143x2", "--fetch", "y");
+    assert_holds(fixture->error, "has 2097152 bytes, float32 [262143,2] needs 2097144");
+}
+
 static void
 scripts_get_the_json_of_the_api(void **state)
 {
@@ -478,6 +515,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pushed_graph_runs_with_a_feed_in_json),
         cmocka_unit_test(files_are_fed_and_fetched_bit_by_bit),
+        cmocka_unit_test(large_files_are_fed_as_they_are),
         cmocka_unit_test(scripts_get_the_json_of_the_api),
         cmocka_unit_test(a_queued_step_is_awaited_and_leaves_its_outputs),
         cmocka_unit_test(a_queued_step_that_fails_gives_4_when_it_is_awaited),

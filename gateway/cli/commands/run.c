@@ -19,18 +19,42 @@ static const uint64_t timeout_max_ms = UINT64_C(24) * 3600 * 1000;
 
 /* --- The request ---------------------------------------------------------------------------------------- */
 
+/* What is sent: the JSON alone, or a form whose first part it is. */
+typedef struct StepForm {
+    Buffer json;
+    HttpClientPart *parts;
+    size_t part_count;
+} StepForm;
+
+static void
+form_done(StepForm *form)
+{
+    buffer_done(&form->json);
+}
+
 static Status
-write_feeds(Cli *cli, JsonWriter *writer)
+write_feeds(Cli *cli, StepForm *form, JsonWriter *writer)
 {
     const Slice *texts = NULL;
     const size_t count = config_list(cli->config, "feed", &texts);
+    form->parts = arena_alloc(cli->call->arena, (count + 1) * sizeof *form->parts);
+    if (form->parts == NULL) {
+        return call_fail_memory(cli->call, "the feeds");
+    }
+    form->part_count = 1; /* the first one is for the JSON */
     json_write_name(writer, "feeds");
     json_write_object_begin(writer);
     for (size_t index = 0; index < count; index++) {
         Feed feed;
+        bool is_part = false;
         TRY(feed_parse(cli->call, texts[index], &feed));
-        json_write_name_slice(writer, feed.name);
-        TRY(feed_write(cli->call, &feed, writer));
+        TRY(feed_part(cli->call, &feed, &is_part, &form->parts[form->part_count]));
+        if (is_part) {
+            form->part_count++;
+        } else {
+            json_write_name_slice(writer, feed.name);
+            TRY(feed_write(cli->call, &feed, writer));
+        }
     }
     json_write_object_end(writer);
     return STATUS_OK;
@@ -63,15 +87,15 @@ write_fetches(const Fetch *fetches, size_t count, JsonWriter *writer)
 }
 
 static Status
-write_body(Cli *cli, const Fetch *fetches, size_t fetch_count, Buffer *body)
+write_body(Cli *cli, const Fetch *fetches, size_t fetch_count, StepForm *form)
 {
     const char *const graph = config_string(cli->config, "graph");
-    JsonWriter writer = json_writer(body);
+    JsonWriter writer = json_writer(&form->json);
     json_write_object_begin(&writer);
     if (graph != NULL) {
         json_member_string(&writer, "graph", graph);
     }
-    TRY(write_feeds(cli, &writer));
+    TRY(write_feeds(cli, form, &writer));
     write_fetches(fetches, fetch_count, &writer);
     write_targets(cli, &writer);
     if (config_is_set(cli->config, "timeout")) {
@@ -81,7 +105,12 @@ write_body(Cli *cli, const Fetch *fetches, size_t fetch_count, Buffer *body)
         json_write_object_end(&writer);
     }
     json_write_object_end(&writer);
-    return buffer_is_ok(body) ? STATUS_OK : call_fail_memory(cli->call, "the feeds");
+    if (!buffer_is_ok(&form->json)) {
+        return call_fail_memory(cli->call, "the feeds");
+    }
+    form->parts[0] = (HttpClientPart){
+        .name = "request", .content_type = "application/json", .head = buffer_slice(&form->json)};
+    return STATUS_OK;
 }
 
 /* Of a single fetch into a file, the file's bytes are what the gateway sends. */
@@ -92,7 +121,8 @@ is_download(const Cli *cli, const Fetch *fetches, size_t count)
 }
 
 static Status
-send(Cli *cli, const char *session, const Buffer *body, const char *save_path, HttpClientResponse *ret_reply)
+send(
+    Cli *cli, const char *session, const StepForm *form, const char *save_path, HttpClientResponse *ret_reply)
 {
     static const char *const async_headers[] = {"Prefer: respond-async", NULL};
     static const char *const npy_headers[] = {"Accept: application/x-npy", NULL};
@@ -104,7 +134,9 @@ send(Cli *cli, const char *session, const Buffer *body, const char *save_path, H
     const ApiRequest request = {
         .method = "POST",
         .path = path,
-        .body = buffer_slice(body),
+        .body = buffer_slice(&form->json),
+        .parts = form->part_count > 1 ? form->parts : NULL,
+        .part_count = form->part_count,
         .headers = config_boolean(cli->config, "async") ? async_headers
                    : save_path != NULL                  ? npy_headers
                                                         : NULL,
@@ -183,17 +215,17 @@ run(Cli *cli)
     Fetch *fetches = NULL;
     size_t fetch_count = 0;
     char session[ID_TEXT_SIZE];
-    AUTO_BUFFER body = {0};
+    CLEANUP(form_done) StepForm form = {0};
     AUTO_REPLY reply = {0};
     TRY(fetches_parse(cli, &fetches, &fetch_count));
     TRY(check(cli, fetches, fetch_count));
-    const Status status = write_body(cli, fetches, fetch_count, &body);
+    const Status status = write_body(cli, fetches, fetch_count, &form);
     if (status != STATUS_OK) {
         return cli_fail(cli, EXIT_USAGE, status);
     }
     const bool is_saved = is_download(cli, fetches, fetch_count);
     TRY(session_resolve(cli, true, session));
-    TRY(send(cli, session, &body, is_saved ? fetches[0].path : NULL, &reply));
+    TRY(send(cli, session, &form, is_saved ? fetches[0].path : NULL, &reply));
     const Slice json = buffer_slice(&reply.body);
     if (is_saved) {
         return show_saved(cli, &fetches[0], &reply);
@@ -214,6 +246,7 @@ COMMAND(run) = {
                "  --feed x=@input.npy                  a NumPy file\n"
                "  --feed x=@input.json                 JSON in a file\n"
                "  --feed x=@input.bin:float32:1x2      elements as they lie in memory, dtype and shape\n"
+               "  Files of 1 MiB and more are sent as they are, read on the way.\n"
                "fetches:\n"
                "  --fetch y                            to the screen\n"
                "  --fetch y=result.npy                 into a NumPy file\n",
