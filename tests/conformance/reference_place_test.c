@@ -269,6 +269,17 @@ the_largest_come_first(void **state)
         {.op = "TopKV2",
             .inputs = {"int64[3] 9007199254740993 9007199254740992 1", "int32[] 1"},
             .outputs = {"int64[1] 9007199254740993", "int32[1] 0"}},
+        {.op = "TopKV2", /* a heap */
+            .attrs = "sorted=false",
+            .inputs = {"float32[10] 0.78 0.80 0.49 0.36 0.73 0.07 0.19 0.89 0.44 0.92", "int32[] 5"},
+            .outputs = {"float32[5] 0.73 0.78 0.89 0.80 0.92", "int32[5] 4 0 7 1 9"}},
+        {.op = "TopKV2", /* all of a line is sorted nevertheless */
+            .attrs = "sorted=false",
+            .inputs = {"int32[4] 3 7 3 9", "int32[] 4"},
+            .outputs = {"int32[4] 9 7 3 3", "int32[4] 3 1 0 2"}},
+        {.op = "TopKV2",
+            .inputs = {"int32[7] 1 5 5 5 0 5 2", "int32[] 4"},
+            .outputs = {"int32[4] 5 5 5 5", "int32[4] 1 2 3 5"}},
         {.op = "TopK",
             .attrs = "k=1",
             .inputs = {"float32[3] 1 4 2"},

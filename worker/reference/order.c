@@ -1,39 +1,14 @@
-/* Extremes and where they are; sorting; places of non-zero elements. Among equal elements the first one in
- * the input comes first. */
+/* Where extremes are; places of non-zero elements. Among equal elements the first one in the input counts. */
+#include "worker/reference/primitives/beyond.h"
 #include "worker/reference/primitives/elements.h"
 #include "worker/reference/primitives/outputs.h"
 #include "worker/reference/primitives/scratch.h"
-
-static void
-write_index(Tensor *tensor, int64_t place, int64_t index)
-{
-    if (tensor->dtype == DTYPE_INT64) {
-        ((int64_t *)tensor->data)[place] = index;
-    } else {
-        ((int32_t *)tensor->data)[place] = (int32_t)index;
-    }
-}
-
-/* Whether element `left` of a line is beyond element `right`: larger or, if not `largest`, smaller. */
-typedef bool (*IsBeyond)(const void *line, int64_t left, int64_t right, bool largest);
-
-/* NaN is beyond all numbers, as in NumPy's argmax. */
-#define BEYOND_LOOP(name, unused, upper, lower, storage, compute, read, write)                               \
-    static bool name##_##lower(const void *line, int64_t left, int64_t right, bool largest)                  \
-    {                                                                                                        \
-        const compute a = read(((const storage *)line)[left]);                                               \
-        const compute b = read(((const storage *)line)[right]);                                              \
-        return (largest ? a > b : a < b) || (a != a && b == b);                                              \
-    }
-
-REAL_ELEMENTS(BEYOND_LOOP, is_beyond, )
-static const IsBeyond is_beyond_loops[DTYPE_COUNT] = {REAL_LOOPS(is_beyond)};
 
 static bool
 supports(const Node *node)
 {
     const Dtype indices = node->output_dtypes[node->output_count - 1];
-    return is_beyond_loops[node->input_dtypes[0]] != NULL &&
+    return is_beyond_of(node->input_dtypes[0]) != NULL &&
            (indices == DTYPE_INT32 || indices == DTYPE_INT64);
 }
 
@@ -64,7 +39,7 @@ arg(KernelContext *context, int64_t axis, bool largest, bool last)
         for (int64_t inner = 0; inner < lines.inner; inner++) {
             const char *line = (const char *)input->data + (outer * lines.size * lines.inner + inner) * size;
             write_index(output, outer * lines.inner + inner,
-                find_extreme(is_beyond_loops[input->dtype], line, &lines, largest, last));
+                find_extreme(is_beyond_of(input->dtype), line, &lines, largest, last));
         }
     }
     return STATUS_OK;
@@ -97,92 +72,6 @@ onnx_arg_compute(KernelContext *context)
     const Node *node = context->node;
     return arg(context, node_attr_int(node, "axis"), slice_equal(node->op->name, SLICE("onnx::ArgMax")),
         node_attr_int(node, "select_last_index") != 0);
-}
-
-/* --- The first k ---------------------------------------------------------------------------------------- */
-
-typedef struct TopK {
-    IsBeyond is_beyond;
-    Lines lines; /* of the input */
-    int64_t k;
-    bool largest;
-} TopK;
-
-/* Keeps the `count` indices sorted while one more comes in; an equal one goes behind. */
-static int64_t
-insert_index(const TopK *top, const void *line, int64_t *indices, int64_t count, int64_t index)
-{
-    int64_t place = count;
-    while (place > 0 && top->is_beyond(line, index * top->lines.inner, indices[place - 1] * top->lines.inner,
-                            top->largest)) {
-        place--;
-    }
-    if (place == top->k) {
-        return count;
-    }
-    const int64_t kept = count < top->k ? count : top->k - 1;
-    memmove(&indices[place + 1], &indices[place], (size_t)(kept - place) * sizeof *indices);
-    indices[place] = index;
-    return kept + 1;
-}
-
-static void
-top_line(
-    const TopK *top, const Tensor *input, int64_t first, int64_t target, int64_t *indices, Tensor *outputs)
-{
-    const size_t size = dtype_size(input->dtype);
-    const char *line = (const char *)input->data + (size_t)first * size;
-    int64_t count = 0;
-    for (int64_t n = 0; n < top->lines.size; n++) {
-        count = insert_index(top, line, indices, count, n);
-    }
-    for (int64_t n = 0; n < count; n++) {
-        const int64_t place = target + n * top->lines.inner;
-        memcpy((char *)outputs[0].data + (size_t)place * size,
-            line + (size_t)(indices[n] * top->lines.inner) * size, size);
-        write_index(&outputs[1], place, indices[n]);
-    }
-}
-
-static Status
-run_top_k(KernelContext *context, int64_t axis, bool largest)
-{
-    const Tensor *input = &context->inputs[0];
-    Shape shapes[2];
-    Tensor *ignored = NULL;
-    AUTO_TENSOR indices = {0};
-    TRY(output_shapes(context, shapes));
-    TRY(kernel_output(context, 0, input->dtype, &shapes[0], &ignored));
-    TRY(kernel_output(context, 1, context->node->output_dtypes[1], &shapes[1], &ignored));
-    const int place = (int)(axis < 0 ? axis + input->shape.rank : axis);
-    const TopK top = {
-        .is_beyond = is_beyond_loops[input->dtype],
-        .lines = lines_along(&input->shape, place),
-        .k = shapes[0].dims[place],
-        .largest = largest,
-    };
-    const Shape vector = shape_vector(top.k);
-    TRY(scratch_new(context, DTYPE_INT64, &vector, &indices));
-    for (int64_t outer = 0; outer < top.lines.outer && top.k > 0; outer++) {
-        for (int64_t inner = 0; inner < top.lines.inner; inner++) {
-            top_line(&top, input, outer * top.lines.size * top.lines.inner + inner,
-                outer * top.k * top.lines.inner + inner, indices.data, context->outputs);
-        }
-    }
-    return STATUS_OK;
-}
-
-static Status
-top_k_compute(KernelContext *context)
-{
-    return run_top_k(context, -1, true);
-}
-
-static Status
-onnx_top_k_compute(KernelContext *context)
-{
-    return run_top_k(
-        context, node_attr_int(context->node, "axis"), node_attr_int(context->node, "largest") != 0);
 }
 
 /* --- Non-zero elements ---------------------------------------------------------------------------------- */
@@ -255,9 +144,6 @@ static const Kernel order_kernels[] = {
     {.op = "ArgMin", .supports = supports, .compute = arg_min_compute, .host_inputs = 1 << 1},
     {.op = "onnx::ArgMax", .supports = supports, .compute = onnx_arg_compute},
     {.op = "onnx::ArgMin", .supports = supports, .compute = onnx_arg_compute},
-    {.op = "TopK", .supports = supports, .compute = top_k_compute},
-    {.op = "TopKV2", .supports = supports, .compute = top_k_compute, .host_inputs = 1 << 1},
-    {.op = "onnx::TopK", .supports = supports, .compute = onnx_top_k_compute, .host_inputs = 1 << 1},
     {.op = "Where", .supports = where_supports, .compute = where_compute},
     {.op = "onnx::NonZero", .supports = where_supports, .compute = non_zero_compute},
 };

@@ -141,8 +141,8 @@ def run_all(cluster, root, names):
 
 def kind_of(reason):
     """The reason without what differs from case to case: names, numbers."""
-    reason = re.sub(r"(?<!op )'[^']*'", "'…'", reason)
-    return re.sub(r"-?\d+(\.\d+)?(e[-+]?\d+)?", "N", re.sub(r"\[[-\d, ]*\]", "[…]", reason))
+    varying = r"(op '[^']*')|('[^']*')|(\[[-\d, ]*\])|(-?\d+(\.\d+)?(e[-+]?\d+)?)"
+    return re.sub(varying, lambda found: found[1] or ("'…'" if found[2] else "[…]" if found[3] else "N"), reason)
 
 
 def report(outcomes, known):

@@ -1,0 +1,20 @@
+/* Which of two elements of a line is the more extreme one: for ops that look for extremes or sort.
+ *
+ * Threads: none of its own. Errors: none. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shared/tensor/dtype.h"
+#include "shared/tensor/tensor.h"
+
+/* Whether element `left` of a line is beyond element `right`: larger or, if not `largest`, smaller. NaN is
+ * beyond all numbers, as in NumPy's argmax. */
+typedef bool (*IsBeyond)(const void *line, int64_t left, int64_t right, bool largest);
+
+/* NULL for dtypes without an order. */
+IsBeyond is_beyond_of(Dtype dtype);
+
+/* Writes into an int32 or int64 tensor. */
+void write_index(Tensor *tensor, int64_t place, int64_t index);
