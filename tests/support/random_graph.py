@@ -8,7 +8,7 @@ import math
 import random
 from dataclasses import dataclass, field
 
-from graph_builder import GraphBuilder, Shape, Type
+from graph_builder import GraphBuilder, Type
 
 FLOAT, INT, BOOL = "float32", "int32", "bool"
 UNARY = ["Neg", "Abs", "Tanh", "Sigmoid", "Relu", "Softplus", "Floor", "Sin", "Square", "Exp", "Identity", "Sign"]
@@ -130,8 +130,8 @@ class RandomGraph:
     def _grow(self, scope):
         """One more value (or a few) in the scope; nothing when what it chose does not fit."""
         makers = [self._unary, self._unary, self._binary, self._binary, self._matmul, self._reduce, self._concat,
-                  self._split, self._slice, self._transpose, self._reshape, self._pack, self._select, self._tile,
-                  self._softmax]
+                  self._split, self._slice, self._transpose, self._reshape, self._pack, self._unpack, self._select,
+                  self._tile, self._softmax, self._gather, self._pad, self._sum_up, self._where_largest]
         if scope.depth < DEPTH_MAX:
             makers += [self._conditional, self._conditional]
             if self._has_loops:
@@ -143,7 +143,9 @@ class RandomGraph:
     def _unary(self, scope):
         value = self._pick(scope)
         op = self._random.choice(UNARY)
-        return self._keep(scope, self._add(op, value.name, T=Type(FLOAT)), value.shape)
+        first = self._pick(scope).name.partition(":")[0]
+        waits_for = (first,) if self._random.random() < 0.2 else ()
+        return self._keep(scope, self._add(op, value.name, T=Type(FLOAT), control=waits_for), value.shape)
 
     def _binary(self, scope):
         left = self._pick(scope)
@@ -246,6 +248,53 @@ class RandomGraph:
         axis = self._random.randint(0, len(value.shape))
         name = self._add("Pack", value.name, other.name, T=Type(FLOAT), N=2, axis=axis)
         self._keep(scope, name, value.shape[:axis] + [2] + value.shape[axis:])
+
+    def _unpack(self, scope):
+        value = self._pick(scope, lambda value: any(size <= 4 for size in value.shape))
+        if value is None:
+            return
+        axis, count = self._random.choice([(axis, size) for axis, size in enumerate(value.shape) if size <= 4])
+        name = self._add("Unpack", value.name, T=Type(FLOAT), num=count, axis=axis)
+        for port in range(count):
+            self._keep(scope, f"{name}:{port}" if port > 0 else name, value.shape[:axis] + value.shape[axis + 1:])
+
+    def _gather(self, scope):
+        value = self._pick(scope, lambda value: len(value.shape) > 0 and value.count() < SIZE_MAX // 4)
+        if value is None:
+            return
+        chosen = [self._random.randrange(value.shape[0]) for _ in range(self._random.randint(1, 3))]
+        number = self._constant(scope, INT, [], [0])
+        name = self._add("GatherV2", value.name, self._ints(scope, chosen), number, Tparams=Type(FLOAT),
+                         Tindices=Type(INT), Taxis=Type(INT))
+        self._keep(scope, name, [len(chosen)] + value.shape[1:])
+
+    def _pad(self, scope):
+        value = self._pick(scope, lambda value: len(value.shape) > 0 and value.count() < 1000)
+        if value is None:
+            return
+        sizes = [self._random.randint(0, 2) for _ in range(2 * len(value.shape))]
+        paddings = self._constant(scope, INT, [len(value.shape), 2], sizes)
+        name = self._add("Pad", value.name, paddings, T=Type(FLOAT), Tpaddings=Type(INT))
+        self._keep(scope, name, [size + sum(sizes[2 * axis:2 * axis + 2]) for axis, size in enumerate(value.shape)])
+
+    def _sum_up(self, scope):
+        value = self._pick(scope, lambda value: len(value.shape) > 0)
+        if value is None:
+            return
+        axis = self._constant(scope, INT, [], [self._random.randrange(len(value.shape))])
+        name = self._add("Cumsum", value.name, axis, T=Type(FLOAT), Tidx=Type(INT),
+                         exclusive=self._random.random() < 0.5, reverse=self._random.random() < 0.5)
+        self._keep(scope, name, value.shape)
+
+    def _where_largest(self, scope):
+        value = self._pick(scope, lambda value: len(value.shape) > 0)
+        if value is None:
+            return
+        axis = self._random.randrange(len(value.shape))
+        place = self._add("ArgMax", value.name, self._constant(scope, INT, [], [axis]), T=Type(FLOAT), Tidx=Type(INT),
+                          output_type=Type(INT))
+        name = self._add("Cast", place, SrcT=Type(INT), DstT=Type(FLOAT))
+        self._keep(scope, name, value.shape[:axis] + value.shape[axis + 1:])
 
     def _tile(self, scope):
         value = self._pick(scope, lambda value: 0 < len(value.shape) and value.count() < 1000)
