@@ -8,7 +8,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
 from group import run_group  # noqa: E402  (before all else: it keeps Python from writing files)
 import sluice  # noqa: E402
-from random_graph import RandomGraph  # noqa: E402
+from random_graph import PARALLEL_ITERATIONS, RandomGraph  # noqa: E402
 
 FIRST, COUNT = (int(text) for text in os.environ.get("RANDOM_GRAPHS", "1:40").split(":"))
 SEEDS = range(FIRST, FIRST + COUNT)
@@ -33,12 +33,12 @@ def _expect_same(seed, how, outputs, expected):
 
 
 def _expect_any_cut(client, seed):
-    graph = RandomGraph(seed, has_loops=False)
+    graph = RandomGraph(seed)
     expected = _run(client, graph, ONE)
     for options in CUTS:
         _expect_same(seed, f"{options}", _run(client, graph, options), expected)
     for tasks in (2, 3):
-        asking = RandomGraph(seed, tasks=tasks, has_loops=False)
+        asking = RandomGraph(seed, tasks=tasks)
         _expect_same(seed, f"asking for {tasks} tasks", _run(client, asking, ONE), expected)
 
 
@@ -52,5 +52,20 @@ def bits_do_not_depend_on_where_nodes_run():
                 raise AssertionError(f"seed {seed}: {error}") from None
 
 
+def _expect_any_parallelism(client, seed):
+    expected = _run(client, RandomGraph(seed), ONE)
+    for count in PARALLEL_ITERATIONS:
+        graph = RandomGraph(seed, parallel_iterations=count)
+        for options in (ONE, CUTS[0]):
+            _expect_same(seed, f"parallel_iterations {count}, {options}", _run(client, graph, options), expected)
+
+
+def bits_do_not_depend_on_parallel_iterations():
+    with sluice.Cluster(threads=(2, 2)) as cluster:
+        client = cluster.client()
+        for seed in SEEDS:
+            _expect_any_parallelism(client, seed)
+
+
 if __name__ == "__main__":
-    run_group([bits_do_not_depend_on_where_nodes_run])
+    run_group([bits_do_not_depend_on_where_nodes_run, bits_do_not_depend_on_parallel_iterations])

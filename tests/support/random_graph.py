@@ -53,12 +53,11 @@ class RandomGraph:
     """`parallel_iterations` and `devices` override what the seed chooses, without changing anything else: the same
     seed gives the same nodes. `tasks` > 0 lets every compute node ask for one of so many workers."""
 
-    def __init__(self, seed, parallel_iterations=None, tasks=0, has_loops=True):
+    def __init__(self, seed, parallel_iterations=None, tasks=0):
         self._random = random.Random(seed)
         self._places = random.Random(seed + 1)
         self._parallel_iterations = parallel_iterations
         self._tasks = tasks
-        self._has_loops = has_loops
         self._loop_task = None
         self._frames = 0
         self._graph = GraphBuilder()
@@ -133,9 +132,7 @@ class RandomGraph:
                   self._split, self._slice, self._transpose, self._reshape, self._pack, self._unpack, self._select,
                   self._tile, self._softmax, self._gather, self._pad, self._sum_up, self._where_largest]
         if scope.depth < DEPTH_MAX:
-            makers += [self._conditional, self._conditional]
-            if self._has_loops:
-                makers += [self._loop]
+            makers += [self._conditional, self._conditional, self._loop]
         self._random.choice(makers)(scope)
 
     # --- Ops that fit everywhere ----------------------------------------------------------------------------

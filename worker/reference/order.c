@@ -8,8 +8,7 @@ static bool
 supports(const Node *node)
 {
     const Dtype indices = node->output_dtypes[node->output_count - 1];
-    return is_beyond_of(node->input_dtypes[0]) != NULL &&
-           (indices == DTYPE_INT32 || indices == DTYPE_INT64);
+    return is_beyond_of(node->input_dtypes[0]) != NULL && (indices == DTYPE_INT32 || indices == DTYPE_INT64);
 }
 
 /* --- One extreme ---------------------------------------------------------------------------------------- */

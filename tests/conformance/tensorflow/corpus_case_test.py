@@ -61,6 +61,15 @@ def another_dtype_or_shape_differs():
                   lambda: _compare("int32", [1, 2], [1, 2], "1", "2", expected_shape=[2]))
 
 
+def the_graph_knows_better_than_the_file_of_dtypes():
+    node = graph_def.Node("y", "Softmax", ["x"], {"T": 2})
+    value = cases.Value("y:0", [1], ["1.0"])
+    case = _case({"y:0": "float32"}, {"y": node})
+    cases.compare(case, value, {"dtype": "float64", "shape": [1], "data": [1.0]})
+    expect_raises(cases.Mismatch, "'y:0' is float16, expected float32",
+                  cases.compare, case, value, {"dtype": "float16", "shape": [1], "data": [1.0]})
+
+
 def a_file_that_does_not_fit_its_shape_is_a_fault():
     expect_raises(cases.Bad, "'y:0' has 1 elements, its shape [2] asks for 2",
                   _compare, "float32", [2], [1.0, 2.0], "1.0")
@@ -127,7 +136,7 @@ def nodes_that_share_a_handle_stay_together():
         ("read", "Identity", "add"), ("t", "TensorArrayV3", "c"), ("enter", "Enter", "t"),
         ("write", "TensorArrayWriteV3", "enter", "c", "read", "t:1"), ("size", "TensorArraySizeV3", "t", "write")))
     devices = graph_def.spread(nodes, 2)
-    assert len({devices[name] for name in ("v", "set", "add")}) == 1
+    assert len({devices[name] for name in ("v", "set", "add", "read")}) == 1
     assert len({devices[name] for name in ("t", "enter", "write", "size")}) == 1
     assert devices["v"] != devices["t"]
 
@@ -136,5 +145,5 @@ if __name__ == "__main__":
     run_group([
         floats_within_the_tolerance_are_equal, floats_past_the_tolerance_differ, a_nan_that_is_expected_must_come,
         integers_strings_and_booleans_are_exact, another_dtype_or_shape_differs,
-        a_file_that_does_not_fit_its_shape_is_a_fault, a_folder_is_read_by_its_names, broken_folders_say_what_is_wrong,
+        the_graph_knows_better_than_the_file_of_dtypes, a_file_that_does_not_fit_its_shape_is_a_fault, a_folder_is_read_by_its_names, broken_folders_say_what_is_wrong,
         compute_nodes_alternate_between_tasks, nodes_that_share_a_handle_stay_together])

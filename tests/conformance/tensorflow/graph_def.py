@@ -192,10 +192,9 @@ def _join_handles(nodes, order, groups):
             if port != 0 or source not in handles:
                 continue
             is_reference = handles[source]
-            if not is_reference or _changes_reference(node):
-                groups.unite(name, source)
-                if node.op in PASSED_ON or is_reference:
-                    handles[name] = is_reference
+            groups.unite(name, source)
+            if _changes_reference(node) if is_reference else node.op in PASSED_ON:
+                handles[name] = is_reference
 
 
 def spread(nodes, tasks):
