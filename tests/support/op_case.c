@@ -110,7 +110,19 @@ read_attr(Arena *arena, const OpAttribute *declared, Slice text)
     return value;
 }
 
-/* A type or number attribute, told by the inputs: all inputs that remain belong to a numbered argument. */
+/* How many tensors each of the numbered arguments has: all that the others leave over, in equal parts. */
+static uint32_t
+count_numbered(const Run *run)
+{
+    uint32_t numbered = 0;
+    for (size_t index = 0; index < run->op->input_count; index++) {
+        numbered += run->op->inputs[index].number_attr.size > 0 ? 1 : 0;
+    }
+    const uint32_t others = (uint32_t)run->op->input_count - numbered;
+    return numbered == 0 ? 0 : (run->input_count - others) / numbered;
+}
+
+/* A type or number attribute, told by the inputs. */
 static bool
 derive_attr(const Run *run, const OpAttribute *declared, AttrValue *value)
 {
@@ -119,8 +131,7 @@ derive_attr(const Run *run, const OpAttribute *declared, AttrValue *value)
     for (size_t index = 0; index < op->input_count; index++) {
         const OpArgument *argument = &op->inputs[index];
         const bool is_number = slice_equal(argument->number_attr, declared->name);
-        const uint32_t others = (uint32_t)op->input_count - 1;
-        const uint32_t count = argument->number_attr.size > 0 ? run->input_count - others : 1;
+        const uint32_t count = argument->number_attr.size > 0 ? count_numbered(run) : 1;
         if (is_number) {
             *value = (AttrValue){.kind = ATTR_INT, .value.i = count};
             return true;

@@ -79,6 +79,12 @@ onnx_concat_compute(KernelContext *context)
     return join(context, 0, context->input_count, node_attr_int(context->node, "axis"));
 }
 
+static Status
+parallel_concat_compute(KernelContext *context)
+{
+    return join(context, 0, context->input_count, 0);
+}
+
 /* The shape of one slice along `axis`, with that dimension as 1. */
 static Shape
 slice_shape(const Shape *shape, int axis)
@@ -198,6 +204,7 @@ tile_compute(KernelContext *context)
 static const Kernel concat_kernels[] = {
     {.op = "Concat", .supports = supports_second, .compute = concat_compute, .host_inputs = 1},
     {.op = "ConcatV2", .supports = supports_first, .compute = concat_v2_compute},
+    {.op = "ParallelConcat", .supports = supports_first, .compute = parallel_concat_compute},
     {.op = "Pack", .supports = supports_first, .compute = pack_compute},
     {.op = "Unpack", .supports = supports_first, .compute = unpack_compute},
     {.op = "Split", .supports = supports_second, .compute = split_compute, .host_inputs = 1},

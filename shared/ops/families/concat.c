@@ -65,6 +65,23 @@ infer_concat(Call *call, InferContext *context)
     return join_somewhere(call, context, 0, 1);
 }
 
+/* Pieces of one row each; the attribute says what shape they make. */
+static Status
+infer_parallel_concat(Call *call, InferContext *context)
+{
+    const Shape *declared = &node_attr(context->node, "shape")->value.shape;
+    Shape merged;
+    TRY(join(call, context, 0, context->node->input_count, 0));
+    if (!shape_merge(&context->outputs[0], declared, &merged)) {
+        char left[SHAPE_TEXT_SIZE];
+        char right[SHAPE_TEXT_SIZE];
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "the values make shape %s, not %s",
+            shape_text(&context->outputs[0], left), shape_text(declared, right));
+    }
+    context->outputs[0] = merged;
+    return STATUS_OK;
+}
+
 static Status
 infer_onnx_concat(Call *call, InferContext *context)
 {
@@ -295,6 +312,7 @@ infer_tile(Call *call, InferContext *context)
 static const OpDefinition concat_ops[] = {
     {"Concat(concat_dim:int32, values:N*T)->(output:T) {N:int, T:type}", 0, infer_concat},
     {"ConcatV2(values:N*T, axis:Tidx)->(output:T) {N:int, T:type, Tidx:type=DT_INT32}", 0, infer_concat_v2},
+    {"ParallelConcat(values:N*T)->(output:T) {N:int, T:type, shape:shape}", 0, infer_parallel_concat},
     {"Pack(values:N*T)->(output:T) {N:int, T:type, axis:int=0}", 0, infer_pack},
     {"Unpack(value:T)->(output:num*T) {num:int, T:type, axis:int=0}", 0, infer_unpack},
     {"Split(split_dim:int32, value:T)->(output:num_split*T) {num_split:int, T:type}", 0, infer_split},
