@@ -1,0 +1,93 @@
+/* Images resized, cropped and cut into patches. */
+#include "shared/ops/family.h"
+#include "shared/ops/infer.h"
+#include "shared/ops/window.h"
+
+/* Input `input` is the new height and width of images [batch, height, width, channels]. */
+static Status
+resize_to(Call *call, InferContext *context, uint32_t input)
+{
+    int64_t sizes[2] = {-1, -1};
+    size_t count = 0;
+    Shape images;
+    Shape vector;
+    int64_t two = 0;
+    TRY(infer_rank(call, context, 0, 4, &images));
+    TRY(infer_rank(call, context, input, 1, &vector));
+    TRY(infer_equal(call, vector.dims[0], 2, "the number of sizes", &two));
+    TRY(infer_ints(call, context, input, sizes, 2, &count));
+    if (infer_knows(context, input) && (sizes[0] <= 0 || sizes[1] <= 0)) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "images of %lld by %lld have no elements",
+            (long long)sizes[0], (long long)sizes[1]);
+    }
+    if (images.dims[1] == 0 || images.dims[2] == 0) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "images without elements cannot be resized");
+    }
+    images.dims[1] = sizes[0];
+    images.dims[2] = sizes[1];
+    context->outputs[0] = images;
+    return infer_check_size(call, &images);
+}
+
+static Status
+infer_resize(Call *call, InferContext *context)
+{
+    return resize_to(call, context, 1);
+}
+
+/* Gradients [batch, height, width, channels] of the original image's batch and channels. */
+static Status
+infer_resize_gradient(Call *call, InferContext *context)
+{
+    Shape gradients;
+    Shape original;
+    TRY(infer_rank(call, context, 0, 4, &gradients));
+    TRY(infer_rank(call, context, 1, 4, &original));
+    TRY(infer_equal(call, original.dims[0], gradients.dims[0], "the batch", &original.dims[0]));
+    TRY(infer_equal(call, original.dims[3], gradients.dims[3], "the number of channels", &original.dims[3]));
+    context->outputs[0] = original;
+    return STATUS_OK;
+}
+
+static Status
+infer_crop_and_resize(Call *call, InferContext *context)
+{
+    Shape image;
+    Shape boxes;
+    Shape indices;
+    int64_t four = 0;
+    int64_t sizes[2] = {-1, -1};
+    size_t count = 0;
+    TRY(infer_rank(call, context, 0, 4, &image));
+    TRY(infer_rank(call, context, 1, 2, &boxes));
+    TRY(infer_rank(call, context, 2, 1, &indices));
+    TRY(infer_equal(call, boxes.dims[1], 4, "the number of a box's sides", &four));
+    TRY(infer_equal(call, boxes.dims[0], indices.dims[0], "the number of boxes", &boxes.dims[0]));
+    TRY(infer_ints(call, context, 3, sizes, 2, &count));
+    if (infer_knows(context, 3) && (count != 2 || sizes[0] <= 0 || sizes[1] <= 0)) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "crops of %lld by %lld have no elements",
+            (long long)sizes[0], (long long)sizes[1]);
+    }
+    context->outputs[0] = (Shape){.rank = 4, .dims = {boxes.dims[0], sizes[0], sizes[1], image.dims[3]}};
+    return infer_check_size(call, &context->outputs[0]);
+}
+
+static const OpDefinition image_ops[] = {
+    {"ResizeBilinear(images:T, size:int32)->(resized_images:float) {T:type, align_corners:bool=false, "
+     "half_pixel_centers:bool=false}",
+        0, infer_resize},
+    {"ResizeNearestNeighbor(images:T, size:int32)->(resized_images:T) {T:type, align_corners:bool=false, "
+     "half_pixel_centers:bool=false}",
+        0, infer_resize},
+    {"ResizeBilinearGrad(grads:float, original_image:T)->(output:T) {T:type, align_corners:bool=false, "
+     "half_pixel_centers:bool=false}",
+        0, infer_resize_gradient},
+    {"ResizeNearestNeighborGrad(grads:T, size:int32)->(output:T) {T:type, align_corners:bool=false, "
+     "half_pixel_centers:bool=false}",
+        0, infer_resize},
+    {"CropAndResize(image:T, boxes:float, box_ind:int32, crop_size:int32)->(crops:float) {T:type, "
+     "method:string=bilinear, extrapolation_value:float=0}",
+        0, infer_crop_and_resize},
+};
+
+OP_FAMILY(image, image_ops);
