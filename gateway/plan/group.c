@@ -62,26 +62,19 @@ join_named(const Groups *groups, uint32_t id)
     return has_joined ? STATUS_OK : join(groups, id, origin->name);
 }
 
-static bool
-is_single(const OpArgument *argument)
-{
-    return argument->number_attr.size == 0 && argument->type_list_attr.size == 0;
-}
-
-/* Reference arguments stand before any list in every op that has them, so that positions agree. */
+/* Whoever reads a variable through its reference reads it where it is, in the order that control edges say:
+ * on another slot the read could not wait for an assignment. */
 static void
 join_handles(const Groups *groups, const Node *node)
 {
+    const Node *const nodes = groups->compile->graph->nodes;
     for (uint32_t index = 0; index < node->input_count; index++) {
-        const uint32_t source = node->inputs[index].node;
+        const Endpoint source = node->inputs[index];
         const Dtype dtype = node->input_dtypes[index];
         const bool is_handle = dtype == DTYPE_RESOURCE || dtype == DTYPE_VARIANT;
-        bool is_reference = index < node->op->input_count && node->op->inputs[index].is_reference;
-        for (uint32_t before = 0; is_reference && before < index; before++) {
-            is_reference = is_single(&node->op->inputs[before]);
-        }
-        if (source != NODE_NONE && (is_handle || is_reference)) {
-            unite(groups, source, node->id);
+        if (source.node != NODE_NONE && (is_handle || node_input_is_reference(node, index) ||
+                                            node_output_is_reference(&nodes[source.node], source.port))) {
+            unite(groups, source.node, node->id);
         }
     }
 }

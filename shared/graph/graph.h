@@ -83,6 +83,10 @@ const Tensor *node_attr_tensor(const Node *node, const char *name);
 /* Copies at most `capacity` ints; the list's count. A missing optional list counts 0. */
 size_t node_attr_ints(const Node *node, const char *name, int64_t *ret_values, size_t capacity);
 
+/* Whether the argument is a reference to a variable (TensorFlow's Ref(T)) rather than a value. */
+bool node_input_is_reference(const Node *node, uint32_t index);
+bool node_output_is_reference(const Node *node, uint32_t port);
+
 /* --- Traversal ------------------------------------------------------------------------------------------ */
 
 /* Marks in needed[node_count] what `roots` depend on, data and control, without going through endpoints for

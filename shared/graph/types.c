@@ -143,11 +143,29 @@ argument_at(const Node *node, const OpArgument *arguments, size_t argument_total
     return NULL;
 }
 
-static bool
-is_reference_output(const Node *node, uint32_t port)
+bool
+node_input_is_reference(const Node *node, uint32_t index)
 {
-    const OpArgument *const argument = argument_at(node, node->op->outputs, node->op->output_count, port);
+    const OpArgument *const argument =
+        node->op == NULL ? NULL : argument_at(node, node->op->inputs, node->op->input_count, index);
     return argument != NULL && argument->is_reference;
+}
+
+bool
+node_output_is_reference(const Node *node, uint32_t port)
+{
+    const OpArgument *const argument =
+        node->op == NULL ? NULL : argument_at(node, node->op->outputs, node->op->output_count, port);
+    return argument != NULL && argument->is_reference;
+}
+
+/* A constant in place of a variable is what freezing a graph leaves: its value is a variable of the step. */
+static bool
+may_be_referenced(const Node *source, uint32_t port)
+{
+    return source->op == NULL || node_output_is_reference(source, port) ||
+           slice_equals_string(source->def->op, "Const") ||
+           slice_equals_string(source->def->op, "_BlobConst");
 }
 
 static void
@@ -187,14 +205,12 @@ check_edge(Linker *linker, const Node *node, uint32_t index)
 static void
 check_references(Linker *linker, const Node *node)
 {
-    for (uint32_t index = 0; node->op != NULL && index < node->input_count; index++) {
-        const OpArgument *const argument = argument_at(node, node->op->inputs, node->op->input_count, index);
+    for (uint32_t index = 0; index < node->input_count; index++) {
         const uint32_t id = node->inputs[index].node;
-        if (argument == NULL || !argument->is_reference || id == NODE_NONE) {
+        if (id == NODE_NONE || !node_input_is_reference(node, index)) {
             continue;
         }
-        const Node *const source = &linker->graph->nodes[id];
-        if (source->op != NULL && !is_reference_output(source, node->inputs[index].port)) {
+        if (!may_be_referenced(&linker->graph->nodes[id], node->inputs[index].port)) {
             edge_fault(linker, node, index, "is a value, expected a reference to a variable");
         }
     }

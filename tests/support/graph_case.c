@@ -31,7 +31,14 @@ check_outcome(const GraphCase *graph_case, const RunOutcome *outcome)
 }
 
 static void
-run_case(RunFixture *fixture, const GraphCase *graph_case)
+run(RunFixture *fixture, const RunRequest *request, RunOutcome *outcome)
+{
+    assert_status(&fixture->call, STATUS_OK, run_start(&fixture->call, request, NULL));
+    outcome_wait(outcome);
+}
+
+static void
+run_case(RunFixture *fixture, ResourceContainer *session, const GraphCase *graph_case)
 {
     Tensor feeds[GRAPH_CASE_TENSORS_MAX];
     uint32_t count = 0;
@@ -40,11 +47,17 @@ run_case(RunFixture *fixture, const GraphCase *graph_case)
     }
     Partition *const partition = fixture_compile(fixture, graph_case->graph);
     RunOutcome outcome = {0};
-    fixture_run(fixture, partition, NULL, feeds, count, &outcome);
+    const RunRequest request = {
+        .partition = partition,
+        .args = feeds,
+        .arg_count = count,
+        .container = session,
+        .callbacks = outcome_callbacks(&outcome),
+    };
+    run(fixture, &request, &outcome);
     check_outcome(graph_case, &outcome);
     outcome_clear(&outcome);
     partition_unref(partition);
-    assert_int_equal(fixture_memory_in_use(fixture), 0);
 }
 
 void
@@ -52,8 +65,11 @@ graph_cases_run(const GraphCase *cases, size_t count)
 {
     RunFixture fixture;
     fixture_begin(&fixture, 2);
+    ResourceContainer *const session = container_new();
+    assert_non_null(session);
     for (size_t index = 0; index < count; index++) {
-        run_case(&fixture, &cases[index]);
+        run_case(&fixture, session, &cases[index]);
     }
+    container_unref(session);
     fixture_end(&fixture);
 }

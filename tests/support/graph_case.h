@@ -4,7 +4,8 @@
  *     {.graph = "n = _Arg() T=int32 index=0\n … out = _Retval(y) T=float32 index=0\n",
  *         .feeds = {"int32[] 3"}, .fetches = {"float32[2] 1 2"}}
  *
- * An error is expected as the end of the message. Every case gives all device memory back. */
+ * The cases of one call run in one session: variables stay from case to case. Behind the last one all device
+ * memory is back. */
 #pragma once
 
 #include "tests/support/partition_runs.h"

@@ -12,11 +12,14 @@
 #include "shared/graph/graph.h"
 #include "worker/runtime/device.h"
 
+typedef struct ResourceContainer ResourceContainer;
+
 typedef struct KernelContext {
     Call *call;
     Device *device;
     const Node *node;
-    const void *state; /* what create() made */
+    const void *state;            /* what create() made */
+    ResourceContainer *container; /* what the session keeps here (resource.h); NULL: the run has no session */
 
     /* Data inputs in order; dtype DTYPE_INVALID for an absent optional one. An input may be taken over for
      * the output when kernel_forward() allows it. */

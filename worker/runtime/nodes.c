@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "shared/base/clock.h"
+#include "worker/runtime/variable.h"
 
 enum { AVERAGE_WEIGHT = 8 }; /* a measurement counts one eighth */
 
@@ -35,7 +36,9 @@ static bool
 outputs_are_right(Ticket *ticket, const ScheduleNode *node, const Tensor *outputs)
 {
     for (uint32_t i = 0; i < node->node->output_count; i++) {
-        if (outputs[i].dtype != node->node->output_dtypes[i]) {
+        const bool is_reference =
+            outputs[i].dtype == DTYPE_RESOURCE && node_output_is_reference(node->node, i);
+        if (outputs[i].dtype != node->node->output_dtypes[i] && !is_reference) {
             const Status status = call_fail(&ticket->call, STATUS_INTERNAL,
                 "the kernel made output %" PRIu32 " of type %s instead of %s", i,
                 dtype_name(outputs[i].dtype), dtype_name(node->node->output_dtypes[i]));
@@ -79,6 +82,7 @@ kernel_compute(Ticket *ticket, Activation *activation, const ScheduleNode *node,
         .device = ticket->partition->device,
         .node = node->node,
         .state = node->state,
+        .container = ticket->run->container,
         .inputs = inputs,
         .input_count = node->node->input_count,
         .outputs = outputs,
@@ -155,6 +159,21 @@ nothing_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bo
     ticket_propagate(ticket, activation->iteration, node, NULL, is_dead);
 }
 
+/* --- References ----------------------------------------------------------------------------------------- */
+
+/* The values of variables in place of their handles. False when one has none: the run has failed. */
+static bool
+references_read(Ticket *ticket, const ScheduleNode *node, Tensor *inputs)
+{
+    for (uint32_t i = 0; i < node->reference_count; i++) {
+        if (variable_dereference(&ticket->call, &inputs[node->references[i]]) != STATUS_OK) {
+            run_fail(ticket->run, ticket->call.error.code, ticket->call.error.message, node->node->name);
+            return false;
+        }
+    }
+    return true;
+}
+
 /* --- Dispatch ------------------------------------------------------------------------------------------- */
 
 static const NodeRun NODE_RUNS[] = {
@@ -180,5 +199,10 @@ node_run(Ticket *ticket, Activation *activation)
     const ScheduleNode *node = &ticket->partition->nodes[activation->node];
     const uint64_t word = __atomic_load_n(&activation->word, __ATOMIC_RELAXED);
     const bool is_dead = word >> 32 != 0 && node->kind != SCHEDULE_TRIGGER;
+    const bool is_reading = !is_dead || node->kind == SCHEDULE_MERGE;
+    if (node->reference_count > 0 && is_reading &&
+        !references_read(ticket, node, inputs_of(activation, node))) {
+        return;
+    }
     NODE_RUNS[node->kind](ticket, activation, node, is_dead);
 }

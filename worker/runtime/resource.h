@@ -44,3 +44,30 @@ MUST_USE Status kernel_resource(
 
 /* Makes output `index` a handle, to which the reference moves; it is given back when that fails. */
 MUST_USE Status kernel_handle(KernelContext *context, uint32_t index, Resource *resource);
+
+/* --- What stays beyond a step ----------------------------------------------------------------------------
+ */
+
+/* The resources that a session keeps on a worker, by name: they live until the session ends or the worker.
+ * Refcounted. Threads: any; locks inside. */
+enum { CONTAINER_RESOURCE_COUNT_MAX = 65536 };
+
+MUST_USE ResourceContainer *container_new(void);
+ResourceContainer *container_ref(ResourceContainer *container);
+void container_unref(ResourceContainer *container); /* NULL is allowed */
+size_t container_count(ResourceContainer *container);
+
+/* What a name stands for, made by `make` when it is new: a new reference. Of another type: INVALID_ARGUMENT.
+ */
+typedef struct ContainerEntry {
+    Slice name;
+    const ResourceType *type;
+    Status (*make)(Call *call, const void *context, Resource **ret_resource);
+    const void *context;
+} ContainerEntry;
+
+MUST_USE Status container_obtain(
+    Call *call, ResourceContainer *container, const ContainerEntry *entry, Resource **ret_resource);
+
+/* False when nothing has this name, or something else than `resource`. Handles keep what they hold. */
+bool container_remove(ResourceContainer *container, Slice name, const Resource *resource);

@@ -7,6 +7,7 @@
 #include "shared/base/buffer.h"
 #include "shared/base/clock.h"
 #include "worker/runtime/frame.h"
+#include "worker/runtime/resource.h"
 
 enum { INLINE_COST_NS = 50 * 1000, WAITING_NAMED_MAX = 4 };
 
@@ -131,6 +132,7 @@ run_unref(Run *run)
     }
     Partition *partition = run->partition;
     rendezvous_unref(TAKE(run->rendezvous));
+    container_unref(TAKE(run->container));
     run_state_put(run);
     partition_unref(partition);
 }
@@ -259,6 +261,7 @@ run_start(Call *call, const RunRequest *request, Run **ret_run)
     }
     (void)partition_ref(request->partition);
     run->rendezvous = request->rendezvous == NULL ? NULL : rendezvous_ref(request->rendezvous);
+    run->container = request->container == NULL ? NULL : container_ref(request->container);
     run->callbacks = request->callbacks;
     run->deadline_ns = request->deadline_ns;
     run->start_ns = clock_monotonic_ns();

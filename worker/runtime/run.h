@@ -14,6 +14,7 @@
 
 #include "worker/runtime/partition.h"
 #include "worker/runtime/rendezvous.h"
+#include "worker/runtime/resource.h"
 
 typedef struct Run Run;
 
@@ -52,7 +53,8 @@ typedef struct RunRequest {
     Partition *partition;
     Tensor *args; /* taken when run_start() succeeds: zeroed */
     uint32_t arg_count;
-    Rendezvous *rendezvous; /* may be NULL when the partition has no transfers */
+    Rendezvous *rendezvous;       /* may be NULL when the partition has no transfers */
+    ResourceContainer *container; /* what the session keeps here; NULL: nothing */
     uint64_t
         deadline_ns; /* monotonic; 0 for none. Checked between nodes; the caller's timer does the rest. */
     bool traces_nodes;

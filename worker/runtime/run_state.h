@@ -25,6 +25,7 @@ struct Run {
     uint64_t loop_node_count; /* atomic: those of them in loops */
     Partition *partition;
     Rendezvous *rendezvous;
+    ResourceContainer *container;
     RunCallbacks callbacks;
     uint64_t deadline_ns;
     uint64_t start_ns;

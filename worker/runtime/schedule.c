@@ -53,6 +53,30 @@ bind_constants(Call *call, Partition *partition, ScheduleNode *node)
     return STATUS_OK;
 }
 
+/* A reference that a node wants as a value is read when all its inputs have come (TensorFlow's executor). */
+static Status
+find_references(Call *call, const Partition *partition, ScheduleNode *node)
+{
+    uint32_t *references = NULL;
+    for (uint32_t i = 0; i < node->node->input_count; i++) {
+        const Endpoint from = node->node->inputs[i];
+        const bool is_read = from.node != NODE_NONE && !node_input_is_reference(node->node, i) &&
+                             node_output_is_reference(&partition->graph->nodes[from.node], from.port);
+        if (!is_read) {
+            continue;
+        }
+        if (references == NULL) {
+            references = arena_alloc(partition->arena, node->node->input_count * sizeof *references);
+        }
+        if (references == NULL) {
+            return call_fail_memory(call, "a partition's references");
+        }
+        references[node->reference_count++] = i;
+    }
+    node->references = references;
+    return STATUS_OK;
+}
+
 static Status
 place_consumers(Call *call, Partition *partition)
 {
@@ -74,6 +98,7 @@ place_consumers(Call *call, Partition *partition)
             partition->roots[partition->root_count++] = i;
         }
         TRY(bind_constants(call, partition, node));
+        TRY(find_references(call, partition, node));
     }
     return STATUS_OK;
 }

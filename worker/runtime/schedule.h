@@ -70,6 +70,8 @@ typedef struct ScheduleNode {
     uint32_t edge_count;
     uint32_t constant_count;
     const ScheduleConstant *constants;
+    uint32_t reference_count;
+    const uint32_t *references; /* inputs that want the value of a variable and get its handle */
 } ScheduleNode;
 
 enum { STACK_OUTPUTS = 8 };

@@ -1,0 +1,83 @@
+/* Variables: what a session keeps from step to step. Reference variables hand out references (Ref(T)),
+ * resource variables handles. */
+#include "shared/ops/family.h"
+#include "shared/ops/infer.h"
+
+static Status
+infer_declared(Call *call, InferContext *context)
+{
+    (void)call;
+    context->outputs[0] = node_attr(context->node, "shape")->value.shape;
+    return STATUS_OK;
+}
+
+/* Of the first form of variables, a scalar shape says that the shape is not known. */
+static Status
+infer_legacy(Call *call, InferContext *context)
+{
+    TRY(infer_declared(call, context));
+    if (context->outputs[0].rank == 0) {
+        context->outputs[0] = shape_unknown();
+    }
+    return STATUS_OK;
+}
+
+static Status
+infer_assign(Call *call, InferContext *context)
+{
+    (void)call;
+    context->outputs[0] = context->inputs[1];
+    return STATUS_OK;
+}
+
+/* The reference that went in. */
+static Status
+infer_first(Call *call, InferContext *context)
+{
+    (void)call;
+    context->outputs[0] = context->inputs[0];
+    return STATUS_OK;
+}
+
+static Status
+infer_vector(Call *call, InferContext *context)
+{
+    (void)call;
+    context->outputs[0] = shape_of_rank(1);
+    return STATUS_OK;
+}
+
+static const OpDefinition variable_ops[] = {
+    {"Variable!()->(ref:Ref(dtype)) {shape:shape, dtype:type, container:string=, shared_name:string=}",
+        OP_KEEPS_STATE, infer_legacy},
+    {"VariableV2!()->(ref:Ref(dtype)) {shape:shape, dtype:type, container:string=, shared_name:string=}",
+        OP_KEEPS_STATE, infer_declared},
+    {"VarHandleOp!()->(resource:resource) {container:string=, shared_name:string=, dtype:type, shape:shape}",
+        OP_KEEPS_STATE, infer_scalar},
+    {"TemporaryVariable!()->(ref:Ref(dtype)) {shape:shape, dtype:type, var_name:string=}", OP_STEP_LOCAL,
+        infer_declared},
+    {"DestroyTemporaryVariable(ref:Ref(T))->(value:T) {T:type, var_name:string}", 0, infer_first},
+    {"IsVariableInitialized(ref:Ref(dtype))->(is_initialized:bool) {dtype:type}", 0, infer_scalar},
+    {"VarIsInitializedOp!(resource:resource)->(is_initialized:bool) {}", 0, infer_scalar},
+    {"ReadVariableOp!(resource:resource)->(value:dtype) {dtype:type}", 0, infer_unknown},
+    {"Assign(ref:Ref(T), value:T)->(output_ref:Ref(T)) {T:type, validate_shape:bool=true, "
+     "use_locking:bool=true}",
+        0, infer_assign},
+    {"AssignAdd(ref:Ref(T), value:T)->(output_ref:Ref(T)) {T:type, use_locking:bool=false}", 0, infer_first},
+    {"AssignSub(ref:Ref(T), value:T)->(output_ref:Ref(T)) {T:type, use_locking:bool=false}", 0, infer_first},
+    {"AssignVariableOp!(resource:resource, value:dtype)->() {dtype:type}", 0, infer_unknown},
+    {"AssignAddVariableOp!(resource:resource, value:dtype)->() {dtype:type}", 0, infer_unknown},
+    {"AssignSubVariableOp!(resource:resource, value:dtype)->() {dtype:type}", 0, infer_unknown},
+    {"CountUpTo(ref:Ref(T))->(output:T) {limit:int, T:type}", 0, infer_scalar},
+    {"ResourceCountUpTo!(resource:resource)->(output:T) {limit:int, T:type}", 0, infer_scalar},
+    {"DestroyResourceOp!(resource:resource)->() {ignore_lookup_error:bool=true}", 0, infer_unknown},
+    {"VariableShape!(input:resource)->(output:out_type) {out_type:type=DT_INT32}", 0, infer_vector},
+    {"RefIdentity(input:Ref(T))->(output:Ref(T)) {T:type}", 0, infer_first},
+    {"ResourceGather!(resource:resource, indices:Tindices)->(output:dtype) {batch_dims:int=0, "
+     "validate_indices:bool=true, dtype:type, Tindices:type}",
+        0, infer_unknown},
+    {"ResourceGatherNd!(resource:resource, indices:Tindices)->(output:dtype) {dtype:type, Tindices:type}", 0,
+        infer_unknown},
+};
+
+OP_FAMILY(variable, variable_ops);

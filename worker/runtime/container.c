@@ -1,0 +1,116 @@
+#include <pthread.h>
+
+#include "shared/base/map.h"
+#include "shared/base/memory.h"
+#include "worker/runtime/resource.h"
+
+struct ResourceContainer {
+    int32_t reference_count; /* atomic */
+    pthread_mutex_t lock;
+    Map *resources; /* name → Resource */
+};
+
+ResourceContainer *
+container_new(void)
+{
+    ResourceContainer *const container = memory_new(1, sizeof *container);
+    Map *const resources = map_new();
+    if (container == NULL || resources == NULL) {
+        memory_free(container);
+        map_free(resources);
+        return NULL;
+    }
+    (void)pthread_mutex_init(&container->lock, NULL);
+    container->reference_count = 1;
+    container->resources = resources;
+    return container;
+}
+
+ResourceContainer *
+container_ref(ResourceContainer *container)
+{
+    __atomic_add_fetch(&container->reference_count, 1, __ATOMIC_RELAXED);
+    return container;
+}
+
+void
+container_unref(ResourceContainer *container)
+{
+    size_t cursor = 0;
+    if (container == NULL || __atomic_sub_fetch(&container->reference_count, 1, __ATOMIC_ACQ_REL) > 0) {
+        return;
+    }
+    for (const MapEntry *entry = map_next(container->resources, &cursor); entry != NULL;
+         entry = map_next(container->resources, &cursor)) {
+        resource_unref(entry->value);
+    }
+    map_free(container->resources);
+    (void)pthread_mutex_destroy(&container->lock);
+    memory_free(container);
+}
+
+size_t
+container_count(ResourceContainer *container)
+{
+    (void)pthread_mutex_lock(&container->lock);
+    const size_t count = map_count(container->resources);
+    (void)pthread_mutex_unlock(&container->lock);
+    return count;
+}
+
+static Status
+insert(Call *call, Map *resources, const ContainerEntry *entry, Resource **ret_resource)
+{
+    Resource *resource = NULL;
+    if (map_count(resources) >= CONTAINER_RESOURCE_COUNT_MAX) {
+        return call_fail(call, STATUS_RESOURCE_EXHAUSTED, "the session keeps %d variables already",
+            CONTAINER_RESOURCE_COUNT_MAX);
+    }
+    TRY(entry->make(call, entry->context, &resource));
+    if (!map_put(resources, entry->name, resource)) {
+        resource_unref(resource);
+        return call_fail_memory(call, "what a session keeps");
+    }
+    *ret_resource = resource;
+    return STATUS_OK;
+}
+
+static Status
+obtain(Call *call, Map *resources, const ContainerEntry *entry, Resource **ret_resource)
+{
+    Resource *resource = map_get(resources, entry->name);
+    if (resource == NULL) {
+        TRY(insert(call, resources, entry, &resource));
+    }
+    if (resource->type != entry->type) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "'%.*s' is %s in this session, not %s",
+            SLICE_PRINT(entry->name), resource->type->name, entry->type->name);
+    }
+    *ret_resource = resource_ref(resource);
+    return STATUS_OK;
+}
+
+Status
+container_obtain(
+    Call *call, ResourceContainer *container, const ContainerEntry *entry, Resource **ret_resource)
+{
+    if (container == NULL) {
+        return call_fail(call, STATUS_FAILED_PRECONDITION, "'%.*s' needs a session that keeps it",
+            SLICE_PRINT(entry->name));
+    }
+    (void)pthread_mutex_lock(&container->lock);
+    const Status status = obtain(call, container->resources, entry, ret_resource);
+    (void)pthread_mutex_unlock(&container->lock);
+    return status;
+}
+
+bool
+container_remove(ResourceContainer *container, Slice name, const Resource *resource)
+{
+    (void)pthread_mutex_lock(&container->lock);
+    const bool is_there = map_get(container->resources, name) == resource;
+    Resource *const removed = is_there ? map_remove(container->resources, name) : NULL;
+    (void)pthread_mutex_unlock(&container->lock);
+    resource_unref(removed);
+    return removed != NULL;
+}

@@ -1,0 +1,259 @@
+#include "worker/runtime/variable.h"
+
+#include <assert.h>
+#include <pthread.h>
+
+#include "shared/base/memory.h"
+
+struct Variable {
+    Resource resource;
+    pthread_mutex_t lock; /* guards the value */
+    Tensor value;
+    Dtype dtype;
+    Shape shape;
+    size_t name_size;
+    char name[];
+};
+
+static void
+variable_free(Resource *resource)
+{
+    Variable *const variable = (Variable *)(void *)resource;
+    tensor_unref(&variable->value);
+    (void)pthread_mutex_destroy(&variable->lock);
+    memory_free(variable);
+}
+
+const ResourceType variable_type = {.name = "a variable", .free = variable_free};
+
+Status
+variable_new(Call *call, const VariableDeclaration *declaration, Variable **ret_variable)
+{
+    const Slice name = slice_part(declaration->name, 0, VARIABLE_NAME_MAX);
+    Variable *const variable = memory_new(1, sizeof *variable + name.size + 1);
+    if (variable == NULL) {
+        return call_fail_memory(call, "a variable");
+    }
+    resource_init(&variable->resource, &variable_type);
+    (void)pthread_mutex_init(&variable->lock, NULL);
+    variable->dtype = declaration->dtype;
+    variable->shape = declaration->shape;
+    variable->name_size = name.size;
+    memcpy(variable->name, name.data, name.size);
+    *ret_variable = variable;
+    return STATUS_OK;
+}
+
+static Status
+make(Call *call, const void *context, Resource **ret_resource)
+{
+    Variable *variable = NULL;
+    TRY(variable_new(call, context, &variable));
+    *ret_resource = variable_resource(variable);
+    return STATUS_OK;
+}
+
+Status
+variable_obtain(KernelContext *context, const VariableDeclaration *declaration, Variable **ret_variable)
+{
+    Resource *resource = NULL;
+    const ContainerEntry entry = {
+        .name = declaration->name, .type = &variable_type, .make = make, .context = declaration};
+    TRY(container_obtain(context->call, context->container, &entry, &resource));
+    Variable *const variable = (Variable *)(void *)resource;
+    if (variable->dtype != declaration->dtype) {
+        const Status status =
+            call_fail(context->call, STATUS_INVALID_ARGUMENT, "variable '%.*s' is %s in this session, not %s",
+                SLICE_PRINT(declaration->name), dtype_name(variable->dtype), dtype_name(declaration->dtype));
+        resource_unref(resource);
+        return status;
+    }
+    *ret_variable = variable;
+    return STATUS_OK;
+}
+
+Slice
+variable_name(const Variable *variable)
+{
+    return slice_of(variable->name, variable->name_size);
+}
+
+Dtype
+variable_dtype(const Variable *variable)
+{
+    return variable->dtype;
+}
+
+const Shape *
+variable_shape(const Variable *variable)
+{
+    return &variable->shape;
+}
+
+/* --- Reading -------------------------------------------------------------------------------------------- */
+
+static Status
+check_initialized(Call *call, const Variable *variable)
+{
+    return variable->value.dtype != DTYPE_INVALID
+               ? STATUS_OK
+               : call_fail(call, STATUS_FAILED_PRECONDITION, "variable '%.*s' is not initialised",
+                     SLICE_PRINT(variable_name(variable)));
+}
+
+bool
+variable_is_initialized(Variable *variable)
+{
+    (void)pthread_mutex_lock(&variable->lock);
+    const bool is_initialized = variable->value.dtype != DTYPE_INVALID;
+    (void)pthread_mutex_unlock(&variable->lock);
+    return is_initialized;
+}
+
+Status
+variable_read(Call *call, Variable *variable, Tensor *ret_value)
+{
+    (void)pthread_mutex_lock(&variable->lock);
+    const Status status = check_initialized(call, variable);
+    if (status == STATUS_OK) {
+        *ret_value = tensor_ref(&variable->value);
+    }
+    (void)pthread_mutex_unlock(&variable->lock);
+    return status;
+}
+
+/* --- Writing -------------------------------------------------------------------------------------------- */
+
+/* Each once, the lowest address first: two writers of the same variables cannot wait for each other. */
+static size_t
+sort_variables(Variable *const *variables, size_t count, Variable **ret_sorted)
+{
+    size_t sorted = 0;
+    for (size_t index = 0; index < count; index++) {
+        size_t place = sorted;
+        bool is_new = variables[index] != NULL;
+        while (is_new && place > 0 && (uintptr_t)ret_sorted[place - 1] >= (uintptr_t)variables[index]) {
+            is_new = ret_sorted[--place] != variables[index];
+        }
+        if (is_new) {
+            memmove(&ret_sorted[place + 1], &ret_sorted[place], (sorted - place) * sizeof *ret_sorted);
+            ret_sorted[place] = variables[index];
+            sorted++;
+        }
+    }
+    return sorted;
+}
+
+void
+variables_lock(Variable *const *variables, size_t count)
+{
+    Variable *sorted[VARIABLES_LOCKED_MAX + 1];
+    assert(count <= VARIABLES_LOCKED_MAX);
+    const size_t distinct = sort_variables(variables, count, sorted);
+    for (size_t index = 0; index < distinct; index++) {
+        (void)pthread_mutex_lock(&sorted[index]->lock);
+    }
+}
+
+void
+variables_unlock(Variable *const *variables, size_t count)
+{
+    Variable *sorted[VARIABLES_LOCKED_MAX + 1];
+    for (size_t index = sort_variables(variables, count, sorted); index-- > 0;) {
+        (void)pthread_mutex_unlock(&sorted[index]->lock);
+    }
+}
+
+const Tensor *
+variable_value(const Variable *variable)
+{
+    return &variable->value;
+}
+
+void
+variable_replace(Variable *variable, Tensor *value)
+{
+    tensor_unref(&variable->value);
+    variable->value = *value;
+    *value = (Tensor){0};
+}
+
+static Status
+copy_value(KernelContext *context, Variable *variable)
+{
+    const size_t size = tensor_byte_size(&variable->value);
+    TensorBuffer *const buffer = context->device->allocate(context->device, size);
+    if (buffer == NULL) {
+        return call_fail(context->call, STATUS_RESOURCE_EXHAUSTED,
+            "no %zu bytes are left for a copy of variable '%.*s'", size,
+            SLICE_PRINT(variable_name(variable)));
+    }
+    memcpy(buffer->data, variable->value.data, size);
+    tensor_buffer_unref(variable->value.buffer);
+    variable->value.buffer = buffer;
+    variable->value.data = buffer->data;
+    return STATUS_OK;
+}
+
+Status
+variable_own(KernelContext *context, Variable *variable, Tensor **ret_value)
+{
+    TRY(check_initialized(context->call, variable));
+    if (!dtype_is_copyable(variable->dtype)) {
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT,
+            "variable '%.*s' of type %s cannot change in part", SLICE_PRINT(variable_name(variable)),
+            dtype_name(variable->dtype));
+    }
+    if (tensor_byte_size(&variable->value) > 0 && !tensor_is_unique(&variable->value)) {
+        TRY(copy_value(context, variable));
+    }
+    *ret_value = &variable->value;
+    return STATUS_OK;
+}
+
+/* --- For kernels and the executor ----------------------------------------------------------------------- */
+
+static Status
+thaw(KernelContext *context, Tensor *input, Variable **ret_variable)
+{
+    const VariableDeclaration declaration = {
+        .name = context->node->name, .dtype = input->dtype, .shape = input->shape};
+    Variable *variable = NULL;
+    Tensor handle;
+    TRY(variable_new(context->call, &declaration, &variable));
+    if (!resource_handle(variable_resource(variable), DTYPE_RESOURCE, &handle)) {
+        resource_unref(variable_resource(variable));
+        return call_fail_memory(context->call, "a variable");
+    }
+    variable_replace(variable, input);
+    *input = handle;
+    *ret_variable = variable;
+    return STATUS_OK;
+}
+
+Status
+kernel_variable(KernelContext *context, uint32_t input, Variable **ret_variable)
+{
+    Tensor *const tensor = &context->inputs[input];
+    Resource *resource = NULL;
+    if (tensor->dtype != DTYPE_RESOURCE) {
+        return thaw(context, tensor, ret_variable);
+    }
+    TRY(kernel_resource(context, input, &variable_type, &resource));
+    *ret_variable = (Variable *)(void *)resource;
+    return STATUS_OK;
+}
+
+Status
+variable_dereference(Call *call, Tensor *input)
+{
+    Variable *const variable = (Variable *)(void *)resource_of(input, &variable_type);
+    Tensor value;
+    if (variable == NULL) {
+        return STATUS_OK;
+    }
+    TRY(variable_read(call, variable, &value));
+    tensor_unref(input);
+    *input = value;
+    return STATUS_OK;
+}
