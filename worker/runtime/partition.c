@@ -1,6 +1,7 @@
 /* 1. link the graph and make the nodes' rows; 2. classify each node: what the executor does itself by a
- * table, everything else by its kernel; 3. find constants' bytes, noting every blob that is not here; 4. lay
- * the schedule out; 5. make the kernels' states. A failure anywhere gives the unfinished partition back. */
+ * table, everything else by its kernel; 3. find constants' bytes, noting every blob that is not here; 4. fold
+ * constants; 5. lay the schedule out; 6. make the kernels' states. A failure anywhere gives the unfinished
+ * partition back. */
 #include "worker/runtime/partition.h"
 
 #include <assert.h>
@@ -9,6 +10,7 @@
 #include "shared/base/memory.h"
 #include "shared/base/text.h"
 #include "shared/ops/registry.h"
+#include "worker/runtime/fold.h"
 #include "worker/runtime/run_state.h"
 #include "worker/runtime/schedule.h"
 
@@ -328,6 +330,7 @@ partition_compile(Call *call, GraphDef *def, Device *device, const BlobSource *b
     TRY(index_nodes(call, partition, SCHEDULE_ARG, partition->arg_count, &partition->args));
     TRY(index_nodes(call, partition, SCHEDULE_RETVAL, partition->retval_count, &partition->retvals));
     TRY(bind_values(call, partition, blobs, ret_missing));
+    TRY(fold_constants(call, partition));
     TRY(schedule_frames(call, partition));
     TRY(schedule_keys(call, partition));
     TRY(schedule_build(call, partition));
