@@ -7,6 +7,7 @@
 #include "gateway/optimise/optimise.h"
 #include "gateway/plan/device_name.h"
 #include "gateway/plan/plan.h"
+#include "shared/graph/frames.h"
 
 #define SLOT_NONE UINT32_MAX
 #define SLOT_COPIED (UINT32_MAX - 1)
@@ -30,6 +31,9 @@ typedef struct Compile {
     const Node **origins; /* of each node of `graph`: the author's; NULL for _Arg and _Retval */
     uint32_t *ports;      /* of an _Arg or _Retval: the position of its feed or fetch; 0 else */
     bool *is_target;
+
+    /* loops.c */
+    GraphFrames frames; /* of `graph` */
 
     /* estimate.c */
     const Shape *const *shapes;
@@ -80,9 +84,18 @@ MUST_USE Status estimate_slots(const Compile *compile, PlanSlot *slots);
 /* Which nodes must share a slot: ret_groups[node] is the smallest id of its group. */
 MUST_USE Status group_nodes(const Compile *compile, uint32_t **ret_groups);
 
-/* Which outermost loop a node belongs to: ret_loops[node] is an id of one of the loop's nodes, or NODE_NONE.
- */
-MUST_USE Status find_loops(const Compile *compile, uint32_t **ret_loops);
+/* frames. INVALID_ARGUMENT when loops contradict each other, or a fetch is inside one. */
+MUST_USE Status find_loops(Compile *compile);
+/* INVALID_ARGUMENT when a feed is inside a loop. */
+MUST_USE Status check_feeds(const Compile *compile);
+bool is_constant_enter(const Node *node);
+
+/* Tells which nodes must share a slot, pair by pair. */
+typedef struct NodeUnion {
+    void *context;
+    void (*nodes)(void *context, uint32_t left, uint32_t right);
+} NodeUnion;
+MUST_USE Status unite_loops(const Compile *compile, const NodeUnion *unite);
 
 /* The worker task a node asks for, or PLAN_TASK_NONE; refused with the reason when nobody can give it. */
 MUST_USE Status device_request(const Compile *compile, const Node *node, int32_t *ret_task);

@@ -97,6 +97,9 @@ write_transfers(JsonWriter *writer, const Plan *plan)
         json_member_string(writer, "dtype", dtype_name(transfer->dtype));
         write_shape(writer, &transfer->shape);
         json_member_uint64(writer, "bytes", transfer->bytes);
+        if (transfer->loop.size > 0) {
+            json_member_slice(writer, "loop", transfer->loop);
+        }
         json_write_object_end(writer);
     }
     json_write_array_end(writer);

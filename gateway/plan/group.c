@@ -1,5 +1,5 @@
 /* Nodes that must share a slot: by "_class" ("loc:@x"), by an edge that carries a reference or a resource, by
- * being in one loop (TensorFlow's ColocationGraph, with whole loops added). */
+ * what loops demand (TensorFlow's ColocationGraph, with loops added). */
 #include "gateway/plan/compile.h"
 
 typedef struct Groups {
@@ -79,13 +79,17 @@ join_handles(const Groups *groups, const Node *node)
     }
 }
 
+static void
+unite_nodes(void *context, uint32_t left, uint32_t right)
+{
+    unite(context, left, right);
+}
+
 Status
 group_nodes(const Compile *compile, uint32_t **ret_groups)
 {
     const Graph *const graph = compile->graph;
-    uint32_t *loops = NULL;
-    TRY(find_loops(compile, &loops));
-    const Groups groups = {
+    Groups groups = {
         .compile = compile,
         .parents = compile_alloc(compile, graph->node_count, sizeof *groups.parents),
         .by_name = compile_map(compile),
@@ -99,10 +103,8 @@ group_nodes(const Compile *compile, uint32_t **ret_groups)
     for (uint32_t id = 0; id < graph->node_count; id++) {
         TRY(join_named(&groups, id));
         join_handles(&groups, &graph->nodes[id]);
-        if (loops[id] != NODE_NONE) {
-            unite(&groups, loops[id], id);
-        }
     }
+    TRY(unite_loops(compile, &(NodeUnion){.context = &groups, .nodes = unite_nodes}));
     for (uint32_t id = 0; id < graph->node_count; id++) {
         groups.parents[id] = root_of(&groups, id);
     }

@@ -1,148 +1,173 @@
-/* Which loop each node is in. A loop stays on one slot as a whole: only tensors that enter and leave it
- * cross.
+/* Loops of the pruned graph: what may be fed and fetched, and which nodes of a loop must share a slot.
  *
- * Enter opens the frame its frame_name names, Exit returns to the one outside (TensorFlow's
- * BuildControlFlowInfo). Only outermost loops matter here, but inner ones must be told apart to find the way
- * back. */
+ * A loop may lie on several slots; the partitioner then drives each part by a control loop (control_loops.c).
+ * Some edges must not be cut, for they do not carry a value in every iteration: those out of a NextIteration
+ * (none in the first) and out of an Enter that is not constant (in the first alone). */
 #include "gateway/plan/compile.h"
 
-enum { FRAME_ROOT = 0 };
-
-typedef struct Frame {
-    Slice name;
-    uint32_t parent;
-    uint32_t loop; /* a node of the outermost loop it is in; NODE_NONE for the root */
-} Frame;
-
-typedef struct Loops {
-    const Compile *compile;
-    Frame *frames;
-    uint32_t frame_count;
-    Map *by_name;
-    uint32_t *output_frame; /* of each node */
-    uint32_t *loops;
-} Loops;
+static bool
+is_next(const Node *node)
+{
+    return op_is(node, "NextIteration") || op_is(node, "RefNextIteration");
+}
 
 static bool
-is_back_edge(const Node *source, const Node *node)
+is_enter(const Node *node)
 {
-    return (op_is(source, "NextIteration") || op_is(source, "RefNextIteration")) &&
-           (op_is(node, "Merge") || op_is(node, "RefMerge"));
+    return op_is(node, "Enter") || op_is(node, "RefEnter");
 }
 
-static Status
-refuse_mixture(const Loops *loops, const Node *node, uint32_t frame, uint32_t other)
+bool
+is_constant_enter(const Node *node)
 {
-    return call_fail(loops->compile->call, STATUS_INVALID_ARGUMENT,
-        "node '%.*s' has inputs from different loops: '%.*s' and '%.*s'", SLICE_PRINT(node->name),
-        SLICE_PRINT(loops->frames[frame].name), SLICE_PRINT(loops->frames[other].name));
+    return is_enter(node) && node_attr_bool(node, "is_constant");
 }
 
-static Status
-merge_frame(const Loops *loops, const Node *node, uint32_t source, uint32_t *frame, bool *is_known)
-{
-    const Graph *const graph = loops->compile->graph;
-    if (source == NODE_NONE || is_back_edge(&graph->nodes[source], node)) {
-        return STATUS_OK;
-    }
-    const uint32_t other = loops->output_frame[source];
-    if (*is_known && other != *frame) {
-        return refuse_mixture(loops, node, *frame, other);
-    }
-    *frame = other;
-    *is_known = true;
-    return STATUS_OK;
-}
+/* --- Feeds and fetches ---------------------------------------------------------------------------------- */
 
-static Status
-input_frame(const Loops *loops, const Node *node, uint32_t *ret_frame)
+static bool
+has_loops(const Graph *graph)
 {
-    uint32_t frame = FRAME_ROOT;
-    bool is_known = false;
-    for (uint32_t index = 0; index < node->input_count; index++) {
-        TRY(merge_frame(loops, node, node->inputs[index].node, &frame, &is_known));
-    }
-    for (uint32_t index = 0; index < node->control_count; index++) {
-        TRY(merge_frame(loops, node, node->controls[index], &frame, &is_known));
-    }
-    *ret_frame = frame;
-    return STATUS_OK;
-}
-
-static Status
-open_frame(Loops *loops, const Node *enter, uint32_t parent, uint32_t *ret_frame)
-{
-    const Slice name = node_attr_string(enter, "frame_name");
-    Frame *frame = map_get(loops->by_name, name);
-    if (frame == NULL) {
-        frame = &loops->frames[loops->frame_count++];
-        const uint32_t outer = loops->frames[parent].loop;
-        *frame = (Frame){.name = name, .parent = parent, .loop = outer == NODE_NONE ? enter->id : outer};
-        if (!map_put(loops->by_name, name, frame)) {
-            return compile_no_memory(loops->compile);
+    for (uint32_t id = 0; id < graph->node_count; id++) {
+        if (is_enter(&graph->nodes[id])) {
+            return true;
         }
     }
-    if (frame->parent != parent) {
-        return call_fail(loops->compile->call, STATUS_INVALID_ARGUMENT,
-            "node '%.*s' enters loop '%.*s' from another loop than others do", SLICE_PRINT(enter->name),
-            SLICE_PRINT(name));
-    }
-    *ret_frame = (uint32_t)(frame - loops->frames);
-    return STATUS_OK;
+    return false;
 }
 
 static Status
-visit(Loops *loops, const Node *node)
+refuse_inside(const Compile *compile, const char *what, Slice name, Slice loop)
 {
-    uint32_t frame = FRAME_ROOT;
-    TRY(input_frame(loops, node, &frame));
-    const bool is_enter = op_is(node, "Enter") || op_is(node, "RefEnter");
-    const bool is_exit = op_is(node, "Exit") || op_is(node, "RefExit");
-    if (is_enter) {
-        TRY(open_frame(loops, node, frame, &frame));
-    }
-    loops->loops[node->id] = loops->frames[frame].loop;
-    loops->output_frame[node->id] = is_exit ? loops->frames[frame].parent : frame;
-    return STATUS_OK;
+    return call_fail(compile->call, STATUS_INVALID_ARGUMENT,
+        "%s '%.*s' is inside loop '%.*s': it has a value for each iteration; only what enters a loop can be "
+        "fed, "
+        "and what leaves it fetched",
+        what, SLICE_PRINT(name), SLICE_PRINT(loop));
 }
 
-/* What comes round must come from the same loop; only now are both ends known. */
-static Status
-check_back_edges(const Loops *loops, const Node *node)
+/* Of the author's graph, in which the fed nodes still have their inputs. When that contradicts itself, the
+ * needed part of it is judged later. */
+Status
+check_feeds(const Compile *compile)
 {
-    const Graph *const graph = loops->compile->graph;
-    for (uint32_t index = 0; index < node->input_count; index++) {
-        const uint32_t source = node->inputs[index].node;
-        if (source != NODE_NONE && is_back_edge(&graph->nodes[source], node) &&
-            loops->output_frame[source] != loops->output_frame[node->id]) {
-            return refuse_mixture(loops, node, loops->output_frame[node->id], loops->output_frame[source]);
+    const Signature *const signature = compile->request->signature;
+    Call scratch = {.arena = compile->call->arena};
+    GraphFrames frames;
+    if (signature->feed_count == 0 || !has_loops(compile->source) ||
+        graph_find_frames(&scratch, compile->call->arena, compile->source, &frames) != STATUS_OK) {
+        return STATUS_OK;
+    }
+    for (size_t index = 0; index < signature->feed_count; index++) {
+        const uint32_t frame = frames.outputs[compile->feeds[index].node];
+        if (frame != FRAME_ROOT) {
+            return refuse_inside(compile, "feed", signature->feeds[index].name, frames.frames[frame].name);
         }
     }
     return STATUS_OK;
 }
 
 Status
-find_loops(const Compile *compile, uint32_t **ret_loops)
+find_loops(Compile *compile)
 {
     const Graph *const graph = compile->graph;
-    Loops loops = {
-        .compile = compile,
-        .frames = compile_alloc(compile, (size_t)graph->node_count + 1, sizeof *loops.frames),
-        .frame_count = 1,
-        .by_name = compile_map(compile),
-        .output_frame = compile_alloc(compile, graph->node_count, sizeof *loops.output_frame),
-        .loops = compile_alloc(compile, graph->node_count, sizeof *loops.loops),
-    };
-    if (loops.frames == NULL || loops.by_name == NULL || loops.output_frame == NULL || loops.loops == NULL) {
+    GraphFrames *const frames = &compile->frames;
+    TRY(graph_find_frames(compile->call, compile->call->arena, graph, frames));
+    for (uint32_t id = 0; id < graph->node_count; id++) {
+        const uint32_t frame = frames->inputs[id];
+        if (frame != FRAME_ROOT && op_is(&graph->nodes[id], "_Retval")) {
+            return refuse_inside(compile, "fetch", compile->request->signature->fetches[compile->ports[id]],
+                frames->frames[frame].name);
+        }
+    }
+    return STATUS_OK;
+}
+
+/* --- What stays together -------------------------------------------------------------------------------- */
+
+static uint32_t
+outermost(const GraphFrames *frames, uint32_t frame)
+{
+    while (frame != FRAME_ROOT && frames->frames[frame].parent != FRAME_ROOT) {
+        frame = frames->frames[frame].parent;
+    }
+    return frame;
+}
+
+/* The loop a node is part of; Enters and Exits belong to the one they lead into and out of. */
+static uint32_t
+frame_of(const GraphFrames *frames, uint32_t id)
+{
+    const uint32_t input = frames->inputs[id];
+    const uint32_t output = frames->outputs[id];
+    return frames->frames[input].depth > frames->frames[output].depth ? input : output;
+}
+
+/* A loop is kept whole unless it was to be spread, or its nodes ask for different tasks; and always when
+ * there is nothing that could drive a part of it. */
+static Status
+find_whole_loops(const Compile *compile, bool *is_whole)
+{
+    const GraphFrames *const frames = &compile->frames;
+    const bool is_spread = compile->request->signature->options.placement == PLACEMENT_SPREAD;
+    int32_t *const tasks = compile_alloc(compile, frames->frame_count, sizeof *tasks);
+    if (tasks == NULL) {
         return compile_no_memory(compile);
     }
-    loops.frames[FRAME_ROOT] = (Frame){.name = SLICE(""), .loop = NODE_NONE};
-    for (uint32_t index = 0; index < graph->node_count; index++) {
-        TRY(visit(&loops, &graph->nodes[graph->order[index]]));
+    for (uint32_t frame = 0; frame < frames->frame_count; frame++) {
+        is_whole[frame] = !is_spread;
+        tasks[frame] = PLAN_TASK_NONE;
     }
-    for (uint32_t id = 0; id < graph->node_count; id++) {
-        TRY(check_back_edges(&loops, &graph->nodes[id]));
+    for (uint32_t id = 0; id < compile->graph->node_count; id++) {
+        const uint32_t loop = outermost(frames, frame_of(frames, id));
+        int32_t task = PLAN_TASK_NONE;
+        TRY(device_request(compile, &compile->graph->nodes[id], &task));
+        is_whole[loop] = is_whole[loop] &&
+                         (task == PLAN_TASK_NONE || tasks[loop] == PLAN_TASK_NONE || tasks[loop] == task);
+        tasks[loop] = task == PLAN_TASK_NONE ? tasks[loop] : task;
     }
-    *ret_loops = loops.loops;
+    for (uint32_t frame = 1; frame < frames->frame_count; frame++) {
+        if (frames->frames[frame].loop_cond == NODE_NONE) {
+            is_whole[outermost(frames, frame)] = true;
+        }
+    }
+    return STATUS_OK;
+}
+
+static void
+unite_inputs(const Compile *compile, const Node *node, const NodeUnion *unite)
+{
+    for (uint32_t index = 0; index < node->input_count + node->control_count; index++) {
+        const uint32_t source =
+            index < node->input_count ? node->inputs[index].node : node->controls[index - node->input_count];
+        if (source == NODE_NONE) {
+            continue;
+        }
+        const Node *const from = &compile->graph->nodes[source];
+        if (is_next(from) || (is_enter(from) && !is_constant_enter(from))) {
+            unite->nodes(unite->context, source, node->id);
+        }
+    }
+}
+
+Status
+unite_loops(const Compile *compile, const NodeUnion *unite)
+{
+    const GraphFrames *const frames = &compile->frames;
+    if (frames->frame_count == 1) {
+        return STATUS_OK;
+    }
+    bool *const is_whole = compile_alloc(compile, frames->frame_count, sizeof *is_whole);
+    if (is_whole == NULL) {
+        return compile_no_memory(compile);
+    }
+    TRY(find_whole_loops(compile, is_whole));
+    for (uint32_t id = 0; id < compile->graph->node_count; id++) {
+        const uint32_t loop = outermost(frames, frame_of(frames, id));
+        unite_inputs(compile, &compile->graph->nodes[id], unite);
+        if (loop != FRAME_ROOT && is_whole[loop]) {
+            unite->nodes(unite->context, frames->frames[loop].enter, id);
+        }
+    }
     return STATUS_OK;
 }

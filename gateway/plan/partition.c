@@ -12,15 +12,15 @@
 
 /* --- Writing nodes -------------------------------------------------------------------------------------- */
 
-static Slice
-format_name(const Partitioning *partitioning, const char *prefix, Slice name)
+Slice
+partition_name(const Partitioning *partitioning, const char *prefix, Slice name)
 {
     return slice_from_string(
         text_format(partitioning->compile->call->arena, "%s%.*s", prefix, SLICE_PRINT(name)));
 }
 
-static void
-emit(Partitioning *partitioning, uint32_t slot, const NodeDef *def)
+void
+partition_emit(Partitioning *partitioning, uint32_t slot, const NodeDef *def)
 {
     NodeDef placed = *def;
     placed.device = SLICE("/device:CPU:0");
@@ -47,8 +47,8 @@ decide(Partitioning *partitioning, const Node *node, uint32_t slot)
     buffer_append(&partitioning->decisions, &decision, sizeof decision);
 }
 
-static Attr
-type_attr(Slice name, Dtype dtype)
+Attr
+partition_type(Slice name, Dtype dtype)
 {
     return (Attr){.name = name, .value = {.kind = ATTR_TYPE, .value.type = dtype}};
 }
@@ -59,9 +59,9 @@ string_attr(Slice name, Slice value)
     return (Attr){.name = name, .value = {.kind = ATTR_STRING, .value.s = value}};
 }
 
-/* Copied to the arena; NULL without memory, which emit() notes. */
-static Attr *
-attr_list(const Partitioning *partitioning, const Attr *attrs, size_t count)
+/* Copied to the arena; NULL without memory, which partition_emit() notes. */
+Attr *
+partition_attrs(const Partitioning *partitioning, const Attr *attrs, size_t count)
 {
     Attr *const list = compile_alloc(partitioning->compile, count, sizeof *list);
     if (list != NULL) {
@@ -98,15 +98,23 @@ receive_name(const Partitioning *partitioning, Slice source, uint32_t port)
         text_format(partitioning->compile->call->arena, "_recv_%.*s_%u", SLICE_PRINT(source), port));
 }
 
+const Slice *
+partition_inputs(const Partitioning *partitioning, const Slice *texts, size_t count)
+{
+    Slice *const inputs = compile_alloc(partitioning->compile, count, sizeof *inputs);
+    for (size_t index = 0; index < count && inputs != NULL; index++) {
+        if (texts[index].data == NULL) {
+            return NULL;
+        }
+        inputs[index] = texts[index];
+    }
+    return inputs;
+}
+
 static const Slice *
 one_input(const Partitioning *partitioning, Slice text)
 {
-    Slice *const input = compile_alloc(partitioning->compile, 1, sizeof *input);
-    if (input != NULL && text.data != NULL) {
-        *input = text;
-        return input;
-    }
-    return NULL;
+    return partition_inputs(partitioning, &text, 1);
 }
 
 /* An empty float constant behind a control edge from the source. */
@@ -115,19 +123,19 @@ emit_control_stand_in(Partitioning *partitioning, const Edge *edge)
 {
     static const Shape empty = {.rank = 1};
     const Attr attrs[] = {
-        type_attr(SLICE("dtype"), DTYPE_FLOAT32),
+        partition_type(SLICE("dtype"), DTYPE_FLOAT32),
         {.name = SLICE("value"),
             .value = {.kind = ATTR_TENSOR, .value.tensor = {.dtype = DTYPE_FLOAT32, .shape = empty}}},
     };
     const NodeDef def = {
         .name = edge->source,
         .op = SLICE("Const"),
-        .inputs = one_input(partitioning, format_name(partitioning, "^", edge->node->name)),
+        .inputs = one_input(partitioning, partition_name(partitioning, "^", edge->node->name)),
         .input_count = 1,
-        .attrs = attr_list(partitioning, attrs, COUNT_OF(attrs)),
+        .attrs = partition_attrs(partitioning, attrs, COUNT_OF(attrs)),
         .attr_count = COUNT_OF(attrs),
     };
-    emit(partitioning, edge->from, &def);
+    partition_emit(partitioning, edge->from, &def);
 }
 
 static void
@@ -141,6 +149,7 @@ note_transfer(Partitioning *partitioning, const Edge *edge, Dtype dtype, const c
         .to = edge->to,
         .dtype = dtype,
         .shape = shape_vector(0),
+        .loop = compile->frames.frames[compile->frames.outputs[edge->node->id]].name,
         .is_control = edge->is_control,
     };
     if (!edge->is_control) {
@@ -159,7 +168,7 @@ emit_transfer(Partitioning *partitioning, const Edge *edge)
     const Slice from = slice_from_string(text_format(arena, "/slot:%u/device:CPU:0", edge->from));
     const Slice to = slice_from_string(text_format(arena, "/slot:%u/device:CPU:0", edge->to));
     const Attr send_attrs[] = {
-        type_attr(SLICE("T"), dtype),
+        partition_type(SLICE("T"), dtype),
         string_attr(SLICE("tensor_name"), slice_from_string(tensor_name)),
         string_attr(SLICE("send_device"), from),
         string_attr(SLICE("recv_device"), to),
@@ -170,21 +179,23 @@ emit_transfer(Partitioning *partitioning, const Edge *edge)
         .op = SLICE("_Send"),
         .inputs = one_input(partitioning, port_text(partitioning, edge->source, edge->port)),
         .input_count = 1,
-        .attrs = attr_list(partitioning, send_attrs, COUNT_OF(send_attrs)),
+        .attrs = partition_attrs(partitioning, send_attrs, COUNT_OF(send_attrs)),
         .attr_count = COUNT_OF(send_attrs),
     };
-    emit(partitioning, edge->from, &def);
+    partition_emit(partitioning, edge->from, &def);
 
-    Attr *const attrs = attr_list(partitioning, send_attrs, COUNT_OF(send_attrs));
+    Attr *const attrs = partition_attrs(partitioning, send_attrs, COUNT_OF(send_attrs));
     if (attrs != NULL) {
         attrs[0].name = SLICE("tensor_type");
     }
     def.name = receive_name(partitioning, edge->source, edge->port);
     def.op = SLICE("_Recv");
-    def.inputs = NULL;
-    def.input_count = 0;
+    const uint32_t frame = partitioning->compile->frames.outputs[edge->node->id];
+    def.input_count = frame == FRAME_ROOT ? 0 : 1;
+    def.inputs =
+        frame == FRAME_ROOT ? NULL : one_input(partitioning, control_loop_input(partitioning, frame));
     def.attrs = attrs;
-    emit(partitioning, edge->to, &def);
+    partition_emit(partitioning, edge->to, &def);
     note_transfer(partitioning, edge, dtype, tensor_name);
 }
 
@@ -203,23 +214,23 @@ ensure_transfer(Partitioning *partitioning, const Edge *edge)
     }
 }
 
-/* --- Copied nodes --------------------------------------------------------------------------------------- */
+/* --- Feeds and constants ------------------------------------------------------------------------------- */
 
 static void
 emit_feed(Partitioning *partitioning, const Node *node, uint32_t slot)
 {
     Part *const part = &partitioning->parts[slot];
     const Attr attrs[] = {
-        type_attr(SLICE("T"), node->output_dtypes[0]),
+        partition_type(SLICE("T"), node->output_dtypes[0]),
         {.name = SLICE("index"),
             .value = {.kind = ATTR_INT, .value.i = (int64_t)(part->feeds.size / sizeof(uint32_t))}},
     };
     const NodeDef def = {.name = node->name,
         .op = node->def->op,
-        .attrs = attr_list(partitioning, attrs, COUNT_OF(attrs)),
+        .attrs = partition_attrs(partitioning, attrs, COUNT_OF(attrs)),
         .attr_count = COUNT_OF(attrs)};
     buffer_append(&part->feeds, &partitioning->compile->ports[node->id], sizeof(uint32_t));
-    emit(partitioning, slot, &def);
+    partition_emit(partitioning, slot, &def);
 }
 
 static void
@@ -229,41 +240,24 @@ emit_constant(Partitioning *partitioning, const Node *node, const NodeDef *writt
     const PlanBlob *const blob = partition_blob(partitioning, node);
     if (blob != NULL) {
         const Attr attrs[] = {
-            type_attr(SLICE("dtype"), blob->tensor.dtype),
+            partition_type(SLICE("dtype"), blob->tensor.dtype),
             {.name = SLICE("shape"), .value = {.kind = ATTR_SHAPE, .value.shape = blob->tensor.shape}},
             string_attr(SLICE("sha256"), slice_from_string(blob->sha256)),
         };
         def.op = SLICE("_BlobConst");
-        def.attrs = attr_list(partitioning, attrs, COUNT_OF(attrs));
+        def.attrs = partition_attrs(partitioning, attrs, COUNT_OF(attrs));
         def.attr_count = COUNT_OF(attrs);
         partition_add_blob(partitioning, slot, blob);
     }
-    emit(partitioning, slot, &def);
-}
-
-static void
-ensure_copy(Partitioning *partitioning, const Node *node, uint32_t slot)
-{
-    uint16_t *const copied = &partitioning->copied[node->id];
-    if ((*copied & 1u << slot) != 0) {
-        return;
-    }
-    *copied = (uint16_t)(*copied | 1u << slot);
-    if (op_is(node, "_Arg")) {
-        emit_feed(partitioning, node, slot);
-    } else {
-        const NodeDef def = {
-            .name = node->name, .op = node->def->op, .attrs = node->attrs, .attr_count = node->attr_count};
-        emit_constant(partitioning, node, &def, slot);
-    }
-    decide(partitioning, node, slot);
+    partition_emit(partitioning, slot, &def);
 }
 
 /* --- Nodes ---------------------------------------------------------------------------------------------- */
 
-/* How `slot` names the tensor, after whatever must be there first has been written. */
-static Slice
-data_input(Partitioning *partitioning, Endpoint endpoint, uint32_t slot)
+static void ensure_copy(Partitioning *partitioning, const Node *node, uint32_t slot);
+
+Slice
+partition_data_input(Partitioning *partitioning, Endpoint endpoint, uint32_t slot)
 {
     const Compile *const compile = partitioning->compile;
     if (endpoint.node == NODE_NONE) {
@@ -291,15 +285,15 @@ control_input(Partitioning *partitioning, uint32_t id, uint32_t slot)
     if (from == SLOT_COPIED) {
         ensure_copy(partitioning, source, slot);
     } else if (from != slot) {
-        const Edge edge = {.source = format_name(partitioning, "_control_", source->name),
+        const Edge edge = {.source = partition_name(partitioning, "_control_", source->name),
             .node = source,
             .from = from,
             .to = slot,
             .is_control = true};
         ensure_transfer(partitioning, &edge);
-        return format_name(partitioning, "^", receive_name(partitioning, edge.source, 0));
+        return partition_name(partitioning, "^", receive_name(partitioning, edge.source, 0));
     }
-    return format_name(partitioning, "^", source->name);
+    return partition_name(partitioning, "^", source->name);
 }
 
 static const Slice *
@@ -311,7 +305,7 @@ node_inputs(Partitioning *partitioning, const Node *node, uint32_t slot)
         return NULL;
     }
     for (uint32_t index = 0; index < node->input_count; index++) {
-        inputs[index] = data_input(partitioning, node->inputs[index], slot);
+        inputs[index] = partition_data_input(partitioning, node->inputs[index], slot);
     }
     for (uint32_t index = 0; index < node->control_count; index++) {
         inputs[node->input_count + index] = control_input(partitioning, node->controls[index], slot);
@@ -330,23 +324,17 @@ retval_attrs(Partitioning *partitioning, const Node *node, uint32_t slot)
 {
     Part *const part = &partitioning->parts[slot];
     const Attr attrs[] = {
-        type_attr(SLICE("T"), node->input_dtypes[0]),
+        partition_type(SLICE("T"), node->input_dtypes[0]),
         {.name = SLICE("index"),
             .value = {.kind = ATTR_INT, .value.i = (int64_t)(part->fetches.size / sizeof(uint32_t))}},
     };
     buffer_append(&part->fetches, &partitioning->compile->ports[node->id], sizeof(uint32_t));
-    return attr_list(partitioning, attrs, COUNT_OF(attrs));
+    return partition_attrs(partitioning, attrs, COUNT_OF(attrs));
 }
 
 static void
-emit_placed(Partitioning *partitioning, const Node *node)
+emit_node(Partitioning *partitioning, const Node *node, uint32_t slot)
 {
-    const uint32_t slot = partitioning->compile->slots[node->id];
-    if (op_is(node, "_Arg")) {
-        emit_feed(partitioning, node, slot);
-        decide(partitioning, node, slot);
-        return;
-    }
     NodeDef def = {
         .name = node->name,
         .op = node->def->op,
@@ -358,12 +346,25 @@ emit_placed(Partitioning *partitioning, const Node *node)
     if (op_is(node, "_Retval")) {
         def.attrs = retval_attrs(partitioning, node, slot);
     }
-    if (op_is(node, "Const")) {
+    if (op_is(node, "_Arg")) {
+        emit_feed(partitioning, node, slot);
+    } else if (op_is(node, "Const")) {
         emit_constant(partitioning, node, &def, slot);
     } else {
-        emit(partitioning, slot, &def);
+        partition_emit(partitioning, slot, &def);
     }
     decide(partitioning, node, slot);
+}
+
+/* A loop's constant is copied with what brings its value. */
+static void
+ensure_copy(Partitioning *partitioning, const Node *node, uint32_t slot)
+{
+    uint16_t *const copied = &partitioning->copied[node->id];
+    if ((*copied & 1u << slot) == 0) {
+        *copied = (uint16_t)(*copied | 1u << slot);
+        emit_node(partitioning, node, slot);
+    }
 }
 
 /* --- All ------------------------------------------------------------------------------------------------ */
@@ -426,9 +427,10 @@ partition(Compile *compile, Plan *plan)
 {
     CLEANUP(partitioning_done) Partitioning partitioning = {.compile = compile};
     TRY(alloc_tables(&partitioning));
+    TRY(emit_control_loops(&partitioning));
     for (uint32_t id = 0; id < compile->graph->node_count; id++) {
         if (compile->slots[id] != SLOT_COPIED) {
-            emit_placed(&partitioning, &compile->graph->nodes[id]);
+            emit_node(&partitioning, &compile->graph->nodes[id], compile->slots[id]);
         }
     }
     if (!is_all_written(&partitioning)) {

@@ -130,14 +130,16 @@ is_light(const Node *node)
     return false;
 }
 
-/* What costs nothing to have twice and can start at once. */
+/* What costs nothing to have twice and can start at once; and what a loop reads in every iteration, which
+ * then crosses once, in front of the loop. */
 static bool
 is_copied(const Placement *placement, const Node *node)
 {
     const uint32_t group = placement->groups[node->id];
-    return (op_is(node, "Const") || op_is(node, "_Arg")) && node->control_count == 0 &&
-           placement->group_sizes[group] == 1 && placement->group_tasks[group] == PLAN_TASK_NONE &&
-           placement->has_reader[node->id] && !placement->compile->is_target[node->id];
+    return (op_is(node, "Const") || op_is(node, "_Arg") || is_constant_enter(node)) &&
+           node->control_count == 0 && placement->group_sizes[group] == 1 &&
+           placement->group_tasks[group] == PLAN_TASK_NONE && placement->has_reader[node->id] &&
+           !placement->compile->is_target[node->id];
 }
 
 static void
@@ -157,13 +159,15 @@ has_place(const Compile *compile, uint32_t id)
 }
 
 /* The slot that holds most bytes of the node's inputs, the lowest of equals; its first control input's when
- * there is no data. NULL when no input has a place. */
+ * there is no data. A Switch goes where its data is, not to its predicate. NULL when no input has a place. */
 static const Node *
 nearest_input(const Compile *compile, const Node *node)
 {
     uint64_t bytes[PLAN_SLOT_COUNT_MAX] = {0};
     const Node *first[PLAN_SLOT_COUNT_MAX] = {NULL};
-    for (uint32_t index = 0; index < node->input_count; index++) {
+    const bool is_switch = op_is(node, "Switch") && has_place(compile, node->inputs[0].node);
+    const uint32_t count = is_switch ? 1 : node->input_count;
+    for (uint32_t index = 0; index < count; index++) {
         const Endpoint endpoint = node->inputs[index];
         if (!has_place(compile, endpoint.node)) {
             continue;
@@ -212,10 +216,10 @@ place_forward(Placement *placement, const Node *node)
     const uint32_t group = placement->groups[node->id];
     const int32_t task = placement->group_tasks[group];
     if (is_copied(placement, node)) {
-        const bool is_feed = op_is(node, "_Arg");
         compile->slots[node->id] = SLOT_COPIED;
-        compile->whys[node->id] =
-            is_feed ? "a feed goes to where it is read" : "a constant is copied to its readers";
+        compile->whys[node->id] = op_is(node, "_Arg")    ? "a feed goes to where it is read"
+                                  : op_is(node, "Const") ? "a constant is copied to its readers"
+                                                         : "a loop's constant is copied to its readers";
         compile->subjects[node->id] = SLICE("");
     } else if (task != PLAN_TASK_NONE) {
         const Node *const asker = &compile->graph->nodes[placement->group_askers[group]];

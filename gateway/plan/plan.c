@@ -132,9 +132,11 @@ plan_compile(Call *call, const PlanRequest *request, Plan **ret_plan)
 {
     Compile compile = {.call = call, .request = request, .source = request->graph};
     TRY(resolve_names(&compile));
+    TRY(check_feeds(&compile));
     TRY(prune(&compile));
     TRY(infer_shapes(&compile));
     TRY(simplify(&compile));
+    TRY(find_loops(&compile));
     TRY(place(&compile));
     AUTO_PLAN plan = plan_new();
     if (plan == NULL) {

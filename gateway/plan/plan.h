@@ -55,6 +55,7 @@ typedef struct PlanTransfer {
     Dtype dtype;
     Shape shape;    /* as far as it is known */
     uint64_t bytes; /* estimate; unknown dimensions count 1 */
+    Slice loop;     /* that it crosses in, once an iteration; "" outside of all loops */
     bool is_control;
 } PlanTransfer;
 

@@ -167,7 +167,8 @@ seal_transfers(const Partitioning *partitioning, Plan *plan)
     for (size_t index = 0; is_ok && index < plan->transfer_count; index++) {
         transfers[index].tensor_name =
             text_copy(plan->arena, slice_from_string(transfers[index].tensor_name));
-        is_ok = own_name(plan, &transfers[index].node) && transfers[index].tensor_name != NULL;
+        is_ok = own_name(plan, &transfers[index].node) && own_name(plan, &transfers[index].loop) &&
+                transfers[index].tensor_name != NULL;
     }
     return is_ok ? STATUS_OK : compile_no_memory(partitioning->compile);
 }

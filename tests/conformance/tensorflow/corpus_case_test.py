@@ -141,9 +141,19 @@ def nodes_that_share_a_handle_stay_together():
     assert devices["v"] != devices["t"]
 
 
+def the_ends_of_a_loops_variable_stay_together():
+    nodes = graph_def.read_nodes(_graph(
+        ("x", "Neg"), ("enter", "Enter", "x"), ("merge", "Merge", "enter", "next"), ("switch", "Switch", "merge", "p"),
+        ("p", "LoopCond", "t"), ("t", "Less", "merge"), ("add", "Neg", "switch:1"), ("next", "NextIteration", "add")))
+    devices = graph_def.spread(nodes, 2)
+    assert len({devices[name] for name in ("enter", "merge", "next")}) == 1
+    assert len(set(devices.values())) == 2
+
+
 if __name__ == "__main__":
     run_group([
         floats_within_the_tolerance_are_equal, floats_past_the_tolerance_differ, a_nan_that_is_expected_must_come,
         integers_strings_and_booleans_are_exact, another_dtype_or_shape_differs,
-        the_graph_knows_better_than_the_file_of_dtypes, a_file_that_does_not_fit_its_shape_is_a_fault, a_folder_is_read_by_its_names, broken_folders_say_what_is_wrong,
-        compute_nodes_alternate_between_tasks, nodes_that_share_a_handle_stay_together])
+        the_graph_knows_better_than_the_file_of_dtypes, a_file_that_does_not_fit_its_shape_is_a_fault,
+        a_folder_is_read_by_its_names, broken_folders_say_what_is_wrong, compute_nodes_alternate_between_tasks,
+        nodes_that_share_a_handle_stay_together, the_ends_of_a_loops_variable_stay_together])

@@ -157,6 +157,9 @@ VARIABLES = {"Variable", "VariableV2", "TemporaryVariable"}
 PASSED_ON = {"Identity", "Enter", "Exit", "Switch", "Merge", "NextIteration", "RefIdentity", "RefEnter", "RefExit",
              "RefSwitch", "RefMerge", "RefNextIteration"}
 
+MERGES = {"Merge", "RefMerge"}
+ROUND = {"Enter", "RefEnter", "NextIteration", "RefNextIteration"}
+
 
 def _changes_reference(node):
     return node.op.startswith(("Assign", "Scatter", "Apply", "SparseApply", "CountUpTo", "Ref", "IsVariableInit",
@@ -197,15 +200,24 @@ def _join_handles(nodes, order, groups):
                 handles[name] = is_reference
 
 
+def _join_loops(nodes, groups):
+    """What goes round a loop without a value in every iteration cannot be cut: Enter → Merge and NextIteration → Merge."""
+    for node in nodes.values():
+        for source, _ in node.sources():
+            if node.op in MERGES and source in nodes and nodes[source].op in ROUND:
+                groups.unite(node.name, source)
+
+
 def spread(nodes, tasks):
     """Devices for compute nodes that alternate between the tasks in topological order. Nodes that belong together
-    (colocation classes, whoever reads a handle) take one turn."""
+    (colocation classes, whoever reads a handle, the ends of a loop's variable) take one turn."""
     order = topological_order(nodes)
     groups = _Groups()
     for node in nodes.values():
         for name in node.classes:
             groups.unite(node.name, name)
     _join_handles(nodes, order, groups)
+    _join_loops(nodes, groups)
     turns = {}
     devices = {}
     for name in order:

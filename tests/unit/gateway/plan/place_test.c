@@ -208,7 +208,22 @@ colocated_nodes_that_ask_for_two_tasks_are_refused(void **state)
     "after = Neg(q) T=int32\n"
 
 static void
-a_loop_stays_on_one_slot_as_a_whole(void **state)
+a_loop_stays_on_one_slot_unless_its_nodes_ask_for_several(void **state)
+{
+    Call *const call = *state;
+    AUTO_PLAN plan = NULL;
+    const PlanLiteral literal = {
+        .graph = LOOP("@/task:7"), .feeds = "x", .fetches = "after", .slot_count = 3};
+    assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
+    assert_placed(call, plan, "v", "0 asks for '/task:7'");
+    assert_placed(call, plan, "e", "0 together with 'v'");
+    assert_placed(call, plan, "n", "0 together with 'v'");
+    assert_placed(call, plan, "q", "0 together with 'v'");
+    assert_placed(call, plan, "after", "0 next to its input 'q'");
+}
+
+static void
+a_loop_that_is_spread_keeps_what_comes_round_together(void **state)
 {
     Call *const call = *state;
     AUTO_PLAN plan = NULL;
@@ -219,18 +234,14 @@ a_loop_stays_on_one_slot_as_a_whole(void **state)
         .slot_count = 3};
     assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
     assert_placed(call, plan, "v", "0 asks for '/task:7'");
-    assert_placed(call, plan, "e", "0 together with 'v'");
-    assert_placed(call, plan, "n", "0 together with 'v'");
-    assert_placed(call, plan, "q", "0 together with 'v'");
-    assert_placed(call, plan, "after", "1 next in turn");
-    assert_int_equal(plan->transfer_count, 1);
-}
-
-static void
-a_feed_inside_a_loop_is_refused(void **state)
-{
-    assert_refused(*state, &(PlanLiteral){.graph = LOOP(""), .feeds = "x v", .fetches = "after"},
-        "node 'm' has inputs from different loops: 'f' and ''");
+    assert_placed(call, plan, "k", "0 together with 'v'");
+    assert_placed(call, plan, "p", "0 together with 'v'");
+    assert_placed(call, plan, "l", "0 next to its input 'p'");
+    assert_placed(call, plan, "e", "1 next in turn");
+    assert_placed(call, plan, "m", "1 together with 'e'");
+    assert_placed(call, plan, "n", "1 together with 'e'");
+    assert_placed(call, plan, "q", "1 next to its input 's'");
+    assert_placed(call, plan, "after", "2 next in turn");
 }
 
 static void
@@ -259,8 +270,8 @@ main(void)
         CALL_TEST(a_request_nobody_can_honour_is_refused_with_the_reason),
         CALL_TEST(colocated_nodes_share_a_slot_also_when_their_anchor_is_pruned),
         CALL_TEST(colocated_nodes_that_ask_for_two_tasks_are_refused),
-        CALL_TEST(a_loop_stays_on_one_slot_as_a_whole),
-        CALL_TEST(a_feed_inside_a_loop_is_refused),
+        CALL_TEST(a_loop_stays_on_one_slot_unless_its_nodes_ask_for_several),
+        CALL_TEST(a_loop_that_is_spread_keeps_what_comes_round_together),
         CALL_TEST(slots_have_estimates),
     };
     return cmocka_run_group_tests_name("gateway/plan/place", tests, NULL, NULL);

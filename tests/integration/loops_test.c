@@ -1,0 +1,181 @@
+/* Loops and conditionals whose nodes lie on several workers: the same bits as on one. */
+#include "shared/formats/graphdef_json.h"
+#include "tests/support/cluster.h"
+#include "tests/support/cmocka_all.h"
+#include "tests/support/graph_literals.h"
+#include "tests/support/loop_graphs.h"
+
+#define FEEDS                                                                                                \
+    "x = Placeholder() dtype=float32\n"                                                                      \
+    "n = Placeholder() dtype=int32\n"                                                                        \
+    "zero = Const() dtype=int32 value=int32(0)\n"
+
+/* v ← exp(-v) · k + i, with a constant of the loop and the count in every turn. */
+#define CHAOTIC(ATTRS)                                                                                       \
+    FEEDS LOOP_COUNTER("i", "loop", "zero", "n", ATTRS) LOOP_VARIABLE("v", "i", "loop", "x",                 \
+        ATTRS) "slope = Sigmoid(x) T=float32\n"                                                              \
+               "k = Enter(slope) T=float32 frame_name='loop' is_constant=true " ATTRS "\n"                   \
+               "minus = Neg(v_body) T=float32\n"                                                             \
+               "exp = Exp(minus) T=float32\n"                                                                \
+               "mul = Mul(exp, k) T=float32\n"                                                               \
+               "turn = Cast(i_body) SrcT=int32 DstT=float32\n"                                               \
+               "v_new = Add(mul, turn) T=float32\n"
+
+/* for i in 0…n: for j in 0…i: v ← sin(v) + j, then v ← v · 1.5 */
+#define NESTED                                                                                               \
+    FEEDS LOOP_COUNTER("i", "outer", "zero", "n", "") LOOP_VARIABLE(                                         \
+        "v", "i", "outer", "x", "") "start = Const(^i_body) dtype=int32 value=int32(0)\n" LOOP_COUNTER("j",  \
+        "outer/inner", "start", "i_body", "parallel_iterations=3") LOOP_VARIABLE("w", "j", "outer/inner",    \
+        "v_body", "parallel_iterations=3") "sin = Sin(w_body) T=float32\n"                                   \
+                                           "turn = Cast(j_body) SrcT=int32 DstT=float32\n"                   \
+                                           "w_new = Add(sin, turn) T=float32\n"                              \
+                                           "more = Const(^v_body) dtype=float32 value=float32(1.5)\n"        \
+                                           "v_new = Mul(w_exit, more) T=float32\n"
+
+/* v ← exp(v) in even turns, v ← v · v + 1 in odd ones. */
+#define BRANCHING                                                                                            \
+    FEEDS LOOP_COUNTER("i", "loop", "zero", "n", "")                                                         \
+        LOOP_VARIABLE("v", "i", "loop", "x", "") "two = Const(^i_body) dtype=int32 value=int32(2)\n"         \
+                                                 "nil = Const(^i_body) dtype=int32 value=int32(0)\n"         \
+                                                 "rest = FloorMod(i_body, two) T=int32\n"                    \
+                                                 "even = Equal(rest, nil) T=int32\n"                         \
+                                                 "s = Switch(v_body, even) T=float32\n"                      \
+                                                 "minus = Neg(s:1) T=float32\n"                              \
+                                                 "exp = Exp(minus) T=float32\n"                              \
+                                                 "square = Mul(s, s) T=float32\n"                            \
+                                                 "pivot = Identity(s) T=float32\n"                           \
+                                                 "one = Const(^pivot) dtype=float32 value=float32(1)\n"      \
+                                                 "sum = Add(square, one) T=float32\n"                        \
+                                                 "v_new = Merge(sum, exp) T=float32 N=2\n"
+
+/* The loop turns only when n is above 2; both branches compute. */
+#define UNTAKEN                                                                                              \
+    FEEDS                                                                                                    \
+    "two = Const() dtype=int32 value=int32(2)\n"                                                             \
+    "p = Less(two, n) T=int32\n"                                                                             \
+    "ns = Switch(n, p) T=int32\n"                                                                            \
+    "xs = Switch(x, p) T=float32\n"                                                                          \
+    "pivot = Identity(ns:1) T=int32\n"                                                                       \
+    "start = Const(^pivot) dtype=int32 value=int32(0)\n" LOOP_COUNTER("i", "loop", "start", "ns:1", "")      \
+        LOOP_VARIABLE("u", "i", "loop", "xs:1", "") "cos = Cos(u_body) T=float32\n"                          \
+                                                    "u_new = Add(cos, u_body) T=float32\n"                   \
+                                                    "exp = Exp(xs) T=float32\n"                              \
+                                                    "minus = Neg(exp) T=float32\n"                           \
+                                                    "v_exit = Merge(minus, u_exit) T=float32 N=2\n"
+
+static void
+put_graph(Cluster *cluster, const char *text)
+{
+    AUTO_GRAPH_DEF def = graph_literal(text);
+    AUTO_BUFFER json = {0};
+    graphdef_json_write(&json, def);
+    assert_non_null(buffer_string(&json));
+    cluster_graph(cluster, buffer_string(&json));
+}
+
+static void
+run_steps(Cluster *cluster, const char *options, const char *graph, RestResponse (*responses)[5])
+{
+    static const int turns[] = {0, 1, 2, 7, 20};
+    cluster_session(cluster, options);
+    put_graph(cluster, graph);
+    for (size_t i = 0; i < COUNT_OF(turns); i++) {
+        char body[128];
+        RestResponse *const response = &(*responses)[i];
+        (void)snprintf(body, sizeof body,
+            "{\"feeds\":{\"x\":[0.25,-1.5,0.75],\"n\":%d},\"fetches\":[\"v_exit\"]}", turns[i]);
+        cluster_step(cluster, body, response);
+        if (response->status != 200) {
+            fail_msg("%d turns: status %d: %s", turns[i], response->status, rest_text(response));
+        }
+    }
+}
+
+static void
+assert_equal_however_cut(Cluster *cluster, const char *graph)
+{
+    static const char *const spread[] = {
+        "{\"slots\":2,\"placement\":\"spread\"}", "{\"slots\":3,\"placement\":\"spread\"}"};
+    RestResponse whole[5] = {0};
+    run_steps(cluster, "{}", graph, &whole);
+    for (size_t i = 0; i < COUNT_OF(spread); i++) {
+        RestResponse cut[5] = {0};
+        run_steps(cluster, spread[i], graph, &cut);
+        for (size_t k = 0; k < COUNT_OF(cut); k++) {
+            assert_non_null(strstr(rest_text(&cut[k]), "\"slot\":1,\"task\":"));
+            assert_string_equal(
+                strstr(rest_text(&cut[k]), "\"outputs\""), strstr(rest_text(&whole[k]), "\"outputs\""));
+            rest_response_done(&cut[k]);
+        }
+    }
+    for (size_t k = 0; k < COUNT_OF(whole); k++) {
+        rest_response_done(&whole[k]);
+    }
+}
+
+static void
+a_loop_over_several_workers_gives_the_bits_of_one(void **state)
+{
+    assert_equal_however_cut(*state, CHAOTIC("parallel_iterations=10"));
+    assert_equal_however_cut(*state, CHAOTIC("parallel_iterations=1"));
+}
+
+static void
+nested_loops_over_several_workers_give_the_bits_of_one(void **state)
+{
+    assert_equal_however_cut(*state, NESTED);
+}
+
+static void
+branches_in_loops_over_several_workers_give_the_bits_of_one(void **state)
+{
+    assert_equal_however_cut(*state, BRANCHING);
+}
+
+static void
+an_untaken_loop_over_several_workers_is_dead_on_all_of_them(void **state)
+{
+    assert_equal_however_cut(*state, UNTAKEN);
+}
+
+static void
+a_fetch_inside_a_loop_is_refused(void **state)
+{
+    Cluster *const cluster = *state;
+    AUTO_REST response = {0};
+    cluster_session(cluster, "{}");
+    put_graph(cluster, CHAOTIC(""));
+    cluster_step(cluster, "{\"feeds\":{\"x\":1,\"n\":3},\"fetches\":[\"mul\"]}", &response);
+    assert_int_equal(response.status, 400);
+    assert_non_null(strstr(rest_text(&response), "fetch 'mul' is inside loop 'loop'"));
+}
+
+static void
+the_error_of_a_late_step_names_loop_and_iteration(void **state)
+{
+    Cluster *const cluster = *state;
+    AUTO_REST response = {0};
+    cluster_session(cluster, "{\"slots\":2,\"placement\":\"spread\"}");
+    put_graph(cluster, CHAOTIC(""));
+    cluster_step(cluster,
+        "{\"feeds\":{\"x\":1,\"n\":2000000000},\"fetches\":[\"v_exit\"],\"options\":{\"timeout_ms\":300}}",
+        &response);
+    assert_int_equal(response.status, 504);
+    assert_non_null(strstr(rest_text(&response), "loop 'loop' in iteration "));
+    assert_int_equal(cluster_worker_running(cluster, 0), 0);
+    assert_int_equal(cluster_worker_running(cluster, 1), 0);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CLUSTER_TEST(a_loop_over_several_workers_gives_the_bits_of_one),
+        CLUSTER_TEST(nested_loops_over_several_workers_give_the_bits_of_one),
+        CLUSTER_TEST(branches_in_loops_over_several_workers_give_the_bits_of_one),
+        CLUSTER_TEST(an_untaken_loop_over_several_workers_is_dead_on_all_of_them),
+        CLUSTER_TEST(a_fetch_inside_a_loop_is_refused),
+        CLUSTER_TEST(the_error_of_a_late_step_names_loop_and_iteration),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
