@@ -8,7 +8,7 @@ answer(Call *call, Store *store, const StepLookup *lookup)
 {
     StepRecord step;
     TRY(step_find_stored(call, store, lookup, &step));
-    if (!step_state_is_ended(step.state)) {
+    if (!step_state_is_ended(step.state) && !running_step_is_unrecorded(&step)) {
         TRY(steps_cancel(call, store, step.tenant, step.id, &step));
         queue_runner_wake_beat(lookup->inquiry.home->gateway->queue);
     }

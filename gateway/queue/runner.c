@@ -55,7 +55,8 @@ listen_once(QueueRunner *runner, Call *call)
         TRY(store_open(call, &options, &runner->listener));
         TRY(listener_begin(call, runner->listener));
     }
-    TRY(listener_wait(call, runner->listener, LISTEN_MS, &is_woken));
+    const MailBox box = {.receive = runner->options.mail, .context = runner->options.context};
+    TRY(listener_wait(call, runner->listener, LISTEN_MS, box.receive == NULL ? NULL : &box, &is_woken));
     if (is_woken) {
         __atomic_store_n(&runner->is_hinted, true, __ATOMIC_RELEASE);
         queue_runner_wake(runner);

@@ -28,6 +28,8 @@ typedef struct QueueRunnerOptions {
     bool (*run)(void *context, const StepRecord *step);
     /* The step is no longer held, or is to be cancelled. */
     void (*cancel)(void *context, int loop_index, const StepHold *hold);
+    /* What another gateway says, on the listening thread; must not wait. */
+    void (*mail)(void *context, const char *text);
     void *context;
 } QueueRunnerOptions;
 

@@ -167,6 +167,12 @@ queue_cancel(void *context, int loop_index, const StepHold *hold)
     running_steps_cancel(context, loop_index, hold);
 }
 
+static void
+queue_mail(void *context, const char *text)
+{
+    step_mail_receive(((const Gateway *)context)->mail, text);
+}
+
 static Status
 queue_open(Call *call, Gateway *gateway, const GatewayOptions *options)
 {
@@ -178,6 +184,7 @@ queue_open(Call *call, Gateway *gateway, const GatewayOptions *options)
         .is_ready = queue_is_ready,
         .run = queued_step_run,
         .cancel = queue_cancel,
+        .mail = queue_mail,
         .context = gateway,
     };
     const UpkeepOptions upkeep = {
@@ -317,8 +324,9 @@ open_parts(Call *call, Gateway *gateway, const GatewayOptions *options)
     gateway->plans = plan_cache_new(options->plan_cache_size);
     gateway->graphs = graph_cache_new(options->graph_cache_size);
     gateway->auth = auth_cache_new(options->pepper);
+    gateway->mail = step_mail_new(gateway);
     if (gateway->directory == NULL || gateway->plans == NULL || gateway->graphs == NULL ||
-        gateway->auth == NULL) {
+        gateway->auth == NULL || gateway->mail == NULL) {
         return call_fail_memory(call, "the gateway's caches");
     }
     const JobPoolOptions jobs = {
@@ -449,6 +457,7 @@ gateway_close(Gateway *gateway)
         loop_close(gateway->loops[index]);
     }
     queue_runner_free(gateway->queue);
+    step_mail_free(gateway->mail);
     recorder_free(gateway->recorder);
     metrics_watch(NULL);
     worker_marks_free(gateway->marks);

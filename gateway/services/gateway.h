@@ -21,6 +21,7 @@
 #include "gateway/services/auth.h"
 #include "gateway/services/graph_cache.h"
 #include "gateway/services/running_steps.h"
+#include "gateway/services/step_mail.h"
 #include "gateway/services/worker_marks.h"
 #include "gateway/store/connection.h"
 
@@ -57,6 +58,7 @@ struct Gateway {
     Recorder *recorder;
     QueueRunner *queue;
     Upkeep *upkeep;
+    StepMail *mail;
     unsigned queue_turn;         /* the runner's: which loop gets the next step */
     char id[UUID_TEXT_SIZE + 3]; /* "gw_…", of this process life */
     const char *conninfo;

@@ -50,27 +50,33 @@ step_id_new(int loop_index)
 /* --- Questions --------------------------------------------------------------------------------------------
  */
 
-static void
-describe(const RunningStep *step, StepRecord *record)
+void
+running_step_describe(const StepInquiry *inquiry, GraphId graph, uint64_t started_us, StepRecord *ret_step)
 {
-    *record = (StepRecord){
-        .tenant = step->hold.tenant,
-        .id = step->hold.id,
-        .session = step->session,
-        .graph = step->graph,
+    *ret_step = (StepRecord){
+        .tenant = inquiry->tenant,
+        .id = inquiry->id,
+        .session = inquiry->session,
+        .graph = graph,
         .state = STEP_RUNNING,
         .is_async = false,
+        .is_cancel_requested = inquiry->is_cancel,
         .priority = STEP_PRIORITY_NORMAL,
         .request = "",
         .attempts = 1,
-        .fence = step->hold.fence,
-        .created_us = step->started_us,
-        .started_us = step->started_us,
+        .created_us = started_us,
+        .started_us = started_us,
         .error_code = "",
         .error_message = "",
         .error_node = "",
         .stats = "{}",
     };
+}
+
+bool
+running_step_is_unrecorded(const StepRecord *step)
+{
+    return step->state == STEP_RUNNING && !step->is_async && step->fence == 0;
 }
 
 /* What was queued is in the database, and told from there. */
@@ -83,9 +89,8 @@ look(StepInquiry *inquiry)
     if (!inquiry->is_found) {
         return;
     }
-    describe(step, &inquiry->record);
+    running_step_describe(inquiry, step->graph, step->started_us, &inquiry->record);
     if (inquiry->is_cancel) {
-        inquiry->record.is_cancel_requested = true;
         step_cancel(step->run);
     }
 }

@@ -50,5 +50,12 @@ typedef struct StepInquiry {
  * once. */
 void step_inquire(StepInquiry *inquiry);
 
+/* The record of a running synchronous step, for whoever has inquired after it. */
+void running_step_describe(
+    const StepInquiry *inquiry, GraphId graph, uint64_t started_us, StepRecord *ret_step);
+
+/* Whether the record is of such a step: the database does not know it. */
+bool running_step_is_unrecorded(const StepRecord *step);
+
 /* Cancels the step that its loop runs under this very hold, if it still does. */
 void running_steps_cancel(Gateway *gateway, int loop_index, const StepHold *hold);

@@ -27,19 +27,30 @@ find_in_session(Call *call, Store *store, const StepInquiry *inquiry, StepRecord
     return STATUS_OK;
 }
 
+/* Those of the call stay as they are when this is in vain. */
+static bool
+flush_records(const Call *call, const Gateway *gateway)
+{
+    Call flushing = {.arena = call->arena, .deadline_ns = call->deadline_ns};
+    return recorder_flush(&flushing, gateway->recorder) == STATUS_OK;
+}
+
+/* Before the others are asked, what this one has just ended; behind that, what they have. */
 Status
 step_find_stored(Call *call, Store *store, const StepLookup *lookup, StepRecord *ret_step)
 {
     const StepInquiry *const inquiry = &lookup->inquiry;
-    const Status status = find_in_session(call, store, inquiry, ret_step);
+    const Gateway *const gateway = inquiry->home->gateway;
+    bool is_found = false;
+    Status status = find_in_session(call, store, inquiry, ret_step);
+    if (status == STATUS_NOT_FOUND && flush_records(call, gateway)) {
+        status = find_in_session(call, store, inquiry, ret_step);
+    }
     if (status != STATUS_NOT_FOUND) {
         return status;
     }
-    Call flushing = {.arena = call->arena, .deadline_ns = call->deadline_ns};
-    if (recorder_flush(&flushing, inquiry->home->gateway->recorder) != STATUS_OK) {
-        return status;
-    }
-    return find_in_session(call, store, inquiry, ret_step);
+    TRY(step_mail_ask(call, gateway->mail, store, inquiry, &is_found, ret_step));
+    return is_found ? STATUS_OK : find_in_session(call, store, inquiry, ret_step);
 }
 
 Status

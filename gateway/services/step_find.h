@@ -41,7 +41,8 @@ void step_await(Exchange *exchange, SessionId session, StepId id, uint64_t wait_
 /* Tenant, session and id as the request names them. */
 MUST_USE Status step_lookup_read(Call *call, const Request *request, StepLookup *ret_lookup);
 
-/* From the database. A step that this gateway has just ended is found also while its record is under way. */
+/* From the database, also when this gateway has just ended the step and its record is under way; a step that
+ * another gateway runs from that one (step_mail.h), which cancels it when that is what was asked. */
 MUST_USE Status step_find_stored(Call *call, Store *store, const StepLookup *lookup, StepRecord *ret_step);
 
 /* A StepLookupStored: the step as getStep shows it. */

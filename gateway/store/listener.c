@@ -2,24 +2,40 @@
 
 #include <limits.h>
 #include <poll.h>
+#include <string.h>
 
 #include "gateway/store/connection_private.h"
 #include "shared/base/clock.h"
 
 STATEMENT(listener_begin);
+STATEMENT(listener_mail);
+STATEMENT(mail_send);
 
 Status
 listener_begin(Call *call, Store *store)
 {
-    return store_execute(call, store, NO_TENANT, &sql_listener_begin, &(Values){0}, NULL);
+    TRY(store_execute(call, store, NO_TENANT, &sql_listener_begin, &(Values){0}, NULL));
+    return store_execute(call, store, NO_TENANT, &sql_listener_mail, &(Values){0}, NULL);
+}
+
+Status
+mail_send(Call *call, Store *store, const char *text)
+{
+    Values values = {0};
+    values_text(&values, text);
+    return store_execute(call, store, NO_TENANT, &sql_mail_send, &values, NULL);
 }
 
 static bool
-take_hints(Store *store)
+take_hints(Store *store, const MailBox *box)
 {
     bool is_woken = false;
     for (PGnotify *hint = PQnotifies(store->connection); hint != NULL; hint = PQnotifies(store->connection)) {
-        is_woken = true;
+        const bool is_mail = strcmp(hint->relname, "sluice_gateways") == 0;
+        is_woken = is_woken || !is_mail;
+        if (is_mail && box != NULL) {
+            box->receive(box->context, hint->extra);
+        }
         PQfreemem(hint);
     }
     return is_woken;
@@ -27,24 +43,24 @@ take_hints(Store *store)
 
 /* What the server sends to an idle connection: hints, notices, or its end. */
 static Status
-read_hints(Call *call, Store *store, bool *ret_is_woken)
+read_hints(Call *call, Store *store, const MailBox *box, bool *ret_is_woken)
 {
     if (PQconsumeInput(store->connection) != 1 || PQstatus(store->connection) != CONNECTION_OK) {
         store_disconnect(store);
         return call_fail(call, STATUS_UNAVAILABLE, "the connection that listens was lost");
     }
-    *ret_is_woken = take_hints(store);
+    *ret_is_woken = take_hints(store, box);
     return STATUS_OK;
 }
 
 Status
-listener_wait(Call *call, Store *store, uint64_t time_ms, bool *ret_is_woken)
+listener_wait(Call *call, Store *store, uint64_t time_ms, const MailBox *box, bool *ret_is_woken)
 {
     const uint64_t end_ns = clock_monotonic_ns() + time_ms * CLOCK_NS_PER_MS;
     if (store->connection == NULL) {
         return call_fail(call, STATUS_UNAVAILABLE, "nothing listens");
     }
-    *ret_is_woken = take_hints(store);
+    *ret_is_woken = take_hints(store, box);
     while (!*ret_is_woken) {
         const uint64_t now_ns = clock_monotonic_ns();
         TRY(call_check(call, now_ns));
@@ -54,7 +70,7 @@ listener_wait(Call *call, Store *store, uint64_t time_ms, bool *ret_is_woken)
         const uint64_t left_ms = (end_ns - now_ns) / CLOCK_NS_PER_MS + 1;
         struct pollfd socket = {.fd = PQsocket(store->connection), .events = POLLIN};
         if (poll(&socket, 1, left_ms > INT_MAX ? INT_MAX : (int)left_ms) > 0) {
-            TRY(read_hints(call, store, ret_is_woken));
+            TRY(read_hints(call, store, box, ret_is_woken));
         }
     }
     return STATUS_OK;

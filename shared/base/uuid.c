@@ -20,6 +20,17 @@ uuid_new(void)
     return uuid;
 }
 
+uint64_t
+uuid_time_ms(Uuid uuid)
+{
+    enum { TIME_BYTES = 6 };
+    uint64_t time_ms = 0;
+    for (size_t index = 0; index < TIME_BYTES; index++) {
+        time_ms = time_ms << 8 | uuid.bytes[index];
+    }
+    return time_ms;
+}
+
 bool
 uuid_equal(Uuid left, Uuid right)
 {

@@ -33,6 +33,7 @@ typedef struct StepId {
 } StepId;
 
 Uuid uuid_new(void);
+uint64_t uuid_time_ms(Uuid uuid); /* when it was made, milliseconds since 1970 */
 bool uuid_equal(Uuid left, Uuid right);
 bool uuid_is_zero(Uuid uuid);
 

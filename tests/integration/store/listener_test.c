@@ -27,12 +27,12 @@ a_queued_step_wakes_who_listens(void **state)
     const StepNew second = example(database);
     bool is_woken = true;
     assert_status(call, STATUS_OK, listener_begin(call, database->queue));
-    assert_status(call, STATUS_OK, listener_wait(call, database->queue, 20, &is_woken));
+    assert_status(call, STATUS_OK, listener_wait(call, database->queue, 20, NULL, &is_woken));
     assert_false(is_woken);
     assert_status(call, STATUS_OK, queue_enqueue(call, database->app, TENANT_DEFAULT, &first));
     assert_status(call, STATUS_OK, queue_enqueue(call, database->app, TENANT_DEFAULT, &second));
     const uint64_t begin_ns = clock_monotonic_ns();
-    assert_status(call, STATUS_OK, listener_wait(call, database->queue, 10000, &is_woken));
+    assert_status(call, STATUS_OK, listener_wait(call, database->queue, 10000, NULL, &is_woken));
     assert_true(is_woken);
     assert_true(clock_monotonic_ns() - begin_ns < 5 * CLOCK_NS_PER_S);
 }
@@ -48,7 +48,31 @@ a_step_that_was_rolled_back_wakes_nobody(void **state)
     assert_status(call, STATUS_OK, store_begin(call, database->app, TENANT_DEFAULT));
     assert_status(call, STATUS_OK, queue_enqueue(call, database->app, TENANT_DEFAULT, &step));
     store_rollback(database->app);
-    assert_status(call, STATUS_OK, listener_wait(call, database->queue, 50, &is_woken));
+    assert_status(call, STATUS_OK, listener_wait(call, database->queue, 50, NULL, &is_woken));
+    assert_false(is_woken);
+}
+
+static void
+keep_text(void *context, const char *text)
+{
+    (void)snprintf(context, 64, "%s", text);
+}
+
+static void
+what_gateways_tell_each_other_wakes_nobody_and_is_heard(void **state)
+{
+    Database *const database = *state;
+    Call *const call = &database->call;
+    char heard[64] = "";
+    bool is_woken = true;
+    const MailBox box = {.receive = keep_text, .context = heard};
+    assert_status(call, STATUS_OK, listener_begin(call, database->queue));
+    assert_status(call, STATUS_OK, mail_send(call, database->app, "how are you"));
+    assert_status(call, STATUS_OK, listener_wait(call, database->queue, 50, &box, &is_woken));
+    assert_false(is_woken);
+    assert_string_equal(heard, "how are you");
+    assert_status(call, STATUS_OK, mail_send(call, database->app, "nobody hears"));
+    assert_status(call, STATUS_OK, listener_wait(call, database->queue, 50, NULL, &is_woken));
     assert_false(is_woken);
 }
 
@@ -63,11 +87,11 @@ a_lost_listener_says_so_and_can_begin_again(void **state)
     (void)database_ask(database,
         "select pg_terminate_backend(pid, 5000) from pg_stat_activity where usename = "
         "'sluice_queue' and datname = current_database()");
-    assert_status(call, STATUS_UNAVAILABLE, listener_wait(call, database->queue, 10000, &is_woken));
-    assert_status(call, STATUS_UNAVAILABLE, listener_wait(call, database->queue, 10000, &is_woken));
+    assert_status(call, STATUS_UNAVAILABLE, listener_wait(call, database->queue, 10000, NULL, &is_woken));
+    assert_status(call, STATUS_UNAVAILABLE, listener_wait(call, database->queue, 10000, NULL, &is_woken));
     assert_status(call, STATUS_OK, listener_begin(call, database->queue));
     assert_status(call, STATUS_OK, queue_enqueue(call, database->app, TENANT_DEFAULT, &step));
-    assert_status(call, STATUS_OK, listener_wait(call, database->queue, 10000, &is_woken));
+    assert_status(call, STATUS_OK, listener_wait(call, database->queue, 10000, NULL, &is_woken));
     assert_true(is_woken);
 }
 
@@ -77,6 +101,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         DATABASE_TEST(a_queued_step_wakes_who_listens),
         DATABASE_TEST(a_step_that_was_rolled_back_wakes_nobody),
+        DATABASE_TEST(what_gateways_tell_each_other_wakes_nobody_and_is_heard),
         DATABASE_TEST(a_lost_listener_says_so_and_can_begin_again),
     };
     return cmocka_run_group_tests_name("gateway/store/listener", tests, NULL, NULL);

@@ -1,5 +1,6 @@
 #include <time.h>
 
+#include "shared/base/clock.h"
 #include "shared/base/uuid.h"
 #include "tests/support/cmocka_all.h"
 
@@ -16,6 +17,17 @@ ids_survive_both_forms(void **state)
     uuid_to_text(uuid, text);
     assert_int_equal(text[14], '7');
     assert_true(uuid_from_text(slice_from_string(text), &read) && uuid_equal(uuid, read));
+}
+
+static void
+an_id_tells_when_it_was_made(void **state)
+{
+    (void)state;
+    const Uuid written = {{0x01, 0x9a, 0xa5, 0x00, 0x12, 0x34, 0x70}};
+    assert_true(uuid_time_ms(written) == UINT64_C(0x019aa5001234));
+    const uint64_t before_ms = clock_wall_us() / 1000;
+    const uint64_t made_ms = uuid_time_ms(uuid_new());
+    assert_true(made_ms >= before_ms && made_ms <= clock_wall_us() / 1000 + 1);
 }
 
 static void
@@ -47,6 +59,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ids_survive_both_forms),
+        cmocka_unit_test(an_id_tells_when_it_was_made),
         cmocka_unit_test(wrong_ids_are_refused),
         cmocka_unit_test(newer_ids_sort_behind_older_ones),
     };

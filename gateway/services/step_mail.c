@@ -1,0 +1,252 @@
+/* Asking: the question gets a number and goes out → the listening thread hears the answer of that number and
+ * wakes the one who waits.
+ *
+ * Answering: a question comes → its step's loop is asked (running_steps.h) → when it runs there, a job thread
+ * sends the answer. */
+#include "gateway/services/step_mail.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "gateway/services/gateway.h"
+#include "gateway/store/listener.h"
+#include "shared/base/clock.h"
+#include "shared/base/memory.h"
+
+enum { TEXT_SIZE = 512, WORDS_MAX = 7, ANSWER_ARENA_SIZE_MAX = 1 << 20, ANSWER_MS = 2000 };
+
+/* Somebody who waits for the answer of this number. */
+typedef struct Asker {
+    ListLink link;
+    uint64_t number;
+    bool is_answered;
+    GraphId graph;
+    uint64_t started_us;
+} Asker;
+
+struct StepMail {
+    Gateway *gateway;
+    pthread_mutex_t lock;
+    pthread_cond_t answered;
+    ListLink askers;
+    uint64_t last_number;
+};
+
+/* A question of another gateway on its way through ours. */
+typedef struct Question {
+    StepInquiry inquiry; /* first */
+    Task begin;
+    Job job;
+    char from[UUID_TEXT_SIZE + 3];
+    uint64_t number;
+} Question;
+
+StepMail *
+step_mail_new(Gateway *gateway)
+{
+    pthread_condattr_t attributes;
+    StepMail *const mail = memory_new(1, sizeof *mail);
+    if (mail == NULL) {
+        return NULL;
+    }
+    mail->gateway = gateway;
+    list_init(&mail->askers);
+    (void)pthread_mutex_init(&mail->lock, NULL);
+    (void)pthread_condattr_init(&attributes);
+    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&mail->answered, &attributes);
+    (void)pthread_condattr_destroy(&attributes);
+    return mail;
+}
+
+void
+step_mail_free(StepMail *mail)
+{
+    if (mail != NULL) {
+        (void)pthread_cond_destroy(&mail->answered);
+        (void)pthread_mutex_destroy(&mail->lock);
+        memory_free(mail);
+    }
+}
+
+/* --- Asking --------------------------------------------------------------------------------------------- */
+
+/* The record of an older one is written, or never was. */
+static bool
+may_still_run(const StepMail *mail, StepId id)
+{
+    const uint64_t created_ms = uuid_time_ms(id.value);
+    const uint64_t now_ms = clock_wall_us() / 1000;
+    const uint64_t most_ms = mail->gateway->limits.step_timeout_ms;
+    return created_ms <= now_ms + most_ms && now_ms <= created_ms + most_ms;
+}
+
+static Status
+send_question(Call *call, const StepMail *mail, Store *store, const StepInquiry *inquiry, uint64_t number)
+{
+    char text[TEXT_SIZE];
+    char tenant[UUID_TEXT_SIZE];
+    char session[UUID_TEXT_SIZE];
+    char step[UUID_TEXT_SIZE];
+    uuid_to_text(inquiry->tenant.value, tenant);
+    uuid_to_text(inquiry->session.value, session);
+    uuid_to_text(inquiry->id.value, step);
+    (void)snprintf(text, sizeof text, "question %s %llu %s %s %s %s", mail->gateway->id,
+        (unsigned long long)number, inquiry->is_cancel ? "cancel" : "get", tenant, session, step);
+    return mail_send(call, store, text);
+}
+
+static void
+await_answer(StepMail *mail, const Asker *asker)
+{
+    const uint64_t until_ns = clock_monotonic_ns() + STEP_MAIL_WAIT_MS * CLOCK_NS_PER_MS;
+    const struct timespec until = {
+        .tv_sec = (time_t)(until_ns / CLOCK_NS_PER_S),
+        .tv_nsec = (long)(until_ns % CLOCK_NS_PER_S),
+    };
+    int code = 0;
+    while (!asker->is_answered && code != ETIMEDOUT) {
+        code = pthread_cond_timedwait(&mail->answered, &mail->lock, &until);
+    }
+}
+
+Status
+step_mail_ask(Call *call, StepMail *mail, Store *store, const StepInquiry *inquiry, bool *ret_is_found,
+    StepRecord *ret_step)
+{
+    Asker asker = {0};
+    *ret_is_found = false;
+    if (!may_still_run(mail, inquiry->id)) {
+        return STATUS_OK;
+    }
+    (void)pthread_mutex_lock(&mail->lock);
+    asker.number = ++mail->last_number;
+    list_append(&mail->askers, &asker.link);
+    (void)pthread_mutex_unlock(&mail->lock);
+    const Status status = send_question(call, mail, store, inquiry, asker.number);
+    (void)pthread_mutex_lock(&mail->lock);
+    if (status == STATUS_OK) {
+        await_answer(mail, &asker);
+    }
+    list_remove(&asker.link);
+    (void)pthread_mutex_unlock(&mail->lock);
+    TRY(status);
+    if (asker.is_answered) {
+        *ret_is_found = true;
+        running_step_describe(inquiry, asker.graph, asker.started_us, ret_step);
+    }
+    return STATUS_OK;
+}
+
+static void
+take_answer(StepMail *mail, const Slice *words)
+{
+    uint64_t number = 0;
+    uint64_t started_us = 0;
+    GraphId graph;
+    if (!slice_equals_string(words[1], mail->gateway->id) || !slice_to_uint64(words[2], &number) ||
+        !uuid_from_text(words[3], &graph.value) || !slice_to_uint64(words[4], &started_us)) {
+        return;
+    }
+    (void)pthread_mutex_lock(&mail->lock);
+    LIST_EACH(&mail->askers, link)
+    {
+        Asker *const asker = LIST_ITEM(link, Asker, link);
+        if (asker->number == number) {
+            asker->is_answered = true;
+            asker->graph = graph;
+            asker->started_us = started_us;
+        }
+    }
+    (void)pthread_cond_broadcast(&mail->answered);
+    (void)pthread_mutex_unlock(&mail->lock);
+}
+
+/* --- Answering ------------------------------------------------------------------------------------------ */
+
+static void
+send_answer(Job *job, void *context)
+{
+    const Question *const question = LIST_ITEM(job, Question, job);
+    const StepRecord *const step = &question->inquiry.record;
+    AUTO_ARENA arena = arena_new(ANSWER_ARENA_SIZE_MAX);
+    Call call = {.arena = arena, .deadline_ns = clock_monotonic_ns() + ANSWER_MS * CLOCK_NS_PER_MS};
+    Store *store = NULL;
+    char text[TEXT_SIZE];
+    char graph[UUID_TEXT_SIZE];
+    uuid_to_text(step->graph.value, graph);
+    (void)snprintf(text, sizeof text, "answer %s %llu %s %llu", question->from,
+        (unsigned long long)question->number, graph, (unsigned long long)step->started_us);
+    if (arena != NULL && job_store(&call, context, STORE_ROLE_APP, &store) == STATUS_OK) {
+        (void)!mail_send(&call, store, text); /* silence is an answer too */
+    }
+}
+
+static void
+answer_sent(Job *job)
+{
+    memory_free(LIST_ITEM(job, Question, job));
+}
+
+static void
+looked(StepInquiry *inquiry)
+{
+    Question *const question = (Question *)(void *)inquiry;
+    const GatewayLoop *const loop = inquiry->home;
+    question->job = (Job){.loop = loop->loop, .run = send_answer, .done = answer_sent};
+    if (!inquiry->is_found || loop->is_closing || !job_submit(loop->gateway->jobs, &question->job)) {
+        memory_free(question);
+    }
+}
+
+static void
+look(Task *task)
+{
+    Question *const question = LIST_ITEM(task, Question, begin);
+    step_inquire(&question->inquiry);
+}
+
+static bool
+question_read(const Slice *words, Question *ret_question)
+{
+    StepInquiry *const inquiry = &ret_question->inquiry;
+    inquiry->is_cancel = slice_equals_string(words[3], "cancel");
+    (void)snprintf(ret_question->from, sizeof ret_question->from, "%.*s", SLICE_PRINT(words[1]));
+    return slice_to_uint64(words[2], &ret_question->number) &&
+           uuid_from_text(words[4], &inquiry->tenant.value) &&
+           uuid_from_text(words[5], &inquiry->session.value) && uuid_from_text(words[6], &inquiry->id.value);
+}
+
+static void
+take_question(const StepMail *mail, const Slice *words)
+{
+    Question *const question =
+        slice_equals_string(words[1], mail->gateway->id) ? NULL : memory_new(1, sizeof *question);
+    if (question == NULL || !question_read(words, question)) {
+        memory_free(question);
+        return;
+    }
+    question->inquiry.home = mail->gateway->loops[0];
+    question->inquiry.answered = looked;
+    question->begin.run = look;
+    loop_post(question->inquiry.home->loop, &question->begin);
+}
+
+void
+step_mail_receive(StepMail *mail, const char *text)
+{
+    Slice words[WORDS_MAX] = {0};
+    Slice rest = slice_from_string(text);
+    size_t count = 0;
+    while (count < WORDS_MAX && slice_split(&rest, ' ', &words[count])) {
+        count++;
+    }
+    if (count == WORDS_MAX && slice_equals_string(words[0], "question")) {
+        take_question(mail, words);
+    } else if (count == WORDS_MAX - 2 && slice_equals_string(words[0], "answer")) {
+        take_answer(mail, words);
+    }
+}

@@ -1,0 +1,29 @@
+/* Steps that another gateway runs and the database does not know of yet: whoever is asked about one asks all
+ * gateways, by messages through PostgreSQL, and the one that runs it answers.
+ *
+ *     question FROM NUMBER get|cancel TENANT SESSION STEP
+ *     answer TO NUMBER GRAPH STARTED_US
+ *
+ * Nobody answers that it does not run a step: silence for STEP_MAIL_WAIT_MS is the answer. That is longer
+ * than the record of a step that has just ended is on its way (RECORD_DELAY_MS).
+ *
+ * Ownership: one for a gateway.
+ * Threads:   step_mail_ask() job threads; step_mail_receive() the listening thread. */
+#pragma once
+
+#include "gateway/services/running_steps.h"
+
+enum { STEP_MAIL_WAIT_MS = 300 };
+
+typedef struct StepMail StepMail;
+
+MUST_USE StepMail *step_mail_new(Gateway *gateway);
+void step_mail_free(StepMail *mail); /* NULL is allowed */
+
+/* Asks for what `inquiry` names; *ret_step is the running step when *ret_is_found. Only of a step whose id is
+ * younger than a step can be; for others nobody is asked. */
+MUST_USE Status step_mail_ask(Call *call, StepMail *mail, Store *store, const StepInquiry *inquiry,
+    bool *ret_is_found, StepRecord *ret_step);
+
+/* A message from any gateway. */
+void step_mail_receive(StepMail *mail, const char *text);

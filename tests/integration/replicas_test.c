@@ -1,0 +1,179 @@
+/* Two gateways on one database and one pool: either can be asked about what the other one runs. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tests/support/cluster.h"
+#include "tests/support/cmocka_all.h"
+#include "tests/support/raw_http.h"
+
+enum { PATH_SIZE = 256, TEXT_SIZE = 4096, TIMEOUT_MS = 10000 };
+
+/* Two halves that need nothing of each other, each on a worker of its own. */
+static const char halves[] =
+    "{\"node\":["
+    "{\"name\":\"x\",\"op\":\"Placeholder\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"}},"
+    "\"device\":\"/job:worker/task:0\"},"
+    "{\"name\":\"near\",\"op\":\"Neg\",\"input\":[\"x\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}},"
+    "\"device\":\"/job:worker/task:0\"},"
+    "{\"name\":\"far\",\"op\":\"Neg\",\"input\":[\"x\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}},"
+    "\"device\":\"/job:worker/task:1\"}]}";
+static const char body[] =
+    "{\"feeds\":{\"x\":1},\"fetches\":[\"near\",\"far\"],\"options\":{\"timeout_ms\":20000}}";
+
+typedef struct Replicas {
+    Cluster cluster;
+    Process second;
+    char url[PATH_SIZE]; /* of the second gateway */
+} Replicas;
+
+static int
+set_up(void **state)
+{
+    static Replicas replicas;
+    replicas = (Replicas){0};
+    Cluster *const cluster = &replicas.cluster;
+    char workers[2 * ADDRESS_TEXT_SIZE];
+    *state = &replicas;
+    if (!cluster_start(cluster, &(ClusterOptions){0})) {
+        return -1;
+    }
+    (void)snprintf(
+        workers, sizeof workers, "%s,%s", cluster->workers[0].address, cluster->workers[1].address);
+    const char *const arguments[] = {"--listen", "127.0.0.1:0", "--database", cluster->conninfo, "--workers",
+        workers, "--auth", "off", NULL};
+    if (!process_start(&replicas.second, "sluice-gateway", arguments)) {
+        return -1;
+    }
+    (void)snprintf(replicas.url, sizeof replicas.url, "http://%s", replicas.second.address);
+    return 0;
+}
+
+static int
+tear_down(void **state)
+{
+    Replicas *const replicas = *state;
+    (void)kill(replicas->cluster.workers[1].pid, SIGCONT);
+    (void)process_stop(&replicas->second, SIGTERM);
+    cluster_stop(&replicas->cluster);
+    return 0;
+}
+
+/* Asks the second gateway. */
+static void
+ask(const Replicas *replicas, const char *method, const char *path, const char *suffix,
+    RestResponse *ret_response)
+{
+    char url[3 * PATH_SIZE];
+    (void)snprintf(url, sizeof url, "%s%s%s", replicas->url, path, suffix);
+    rest_send(&(RestRequest){.method = method, .url = url}, ret_response);
+}
+
+/* Starts a synchronous step at the first gateway whose far half is held up; its path. The reply has begun. */
+static int
+begin_step(Replicas *replicas, char ret_path[PATH_SIZE])
+{
+    Cluster *const cluster = &replicas->cluster;
+    char text[TEXT_SIZE] = "";
+    size_t size = 0;
+    AUTO_REST warm = {0};
+    cluster_session(cluster, "{\"slots\":2}");
+    cluster_graph(cluster, halves);
+    cluster_step(cluster, body, &warm);
+    if (warm.status != 200) {
+        fail_msg("%d %s", warm.status, rest_text(&warm));
+    }
+    (void)kill(cluster->workers[1].pid, SIGSTOP);
+    const int fd = raw_open(cluster->gateway.address);
+    (void)snprintf(text, sizeof text,
+        "POST /api/v1/sessions/%s/steps HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        "Accept: multipart/mixed\r\nContent-Length: %zu\r\n\r\n%s",
+        cluster->session, strlen(body), body);
+    raw_send_text(fd, text);
+    text[0] = '\0';
+    while (size + 1 < sizeof text && strstr(text, "\r\n\r\n") == NULL) {
+        const ssize_t got = recv(fd, text + size, sizeof text - size - 1, 0);
+        assert_true(got > 0);
+        size += (size_t)got;
+        text[size] = '\0';
+    }
+    const char *const location = strstr(text, "Location: ");
+    assert_non_null(location);
+    assert_int_equal(sscanf(location, "Location: %255s", ret_path), 1);
+    return fd;
+}
+
+static void
+a_step_that_one_gateway_runs_is_seen_and_cancelled_through_the_other(void **state)
+{
+    Replicas *const replicas = *state;
+    char path[PATH_SIZE];
+    char rest[TEXT_SIZE];
+    static const char wanted[] = "\"state\":\"cancelled\"";
+    AUTO_REST seen = {0};
+    AUTO_REST cancelled = {0};
+    AUTO_REST ended = {0};
+    const int fd = begin_step(replicas, path);
+    ask(replicas, "GET", path, "", &seen);
+    assert_int_equal(seen.status, 200);
+    assert_non_null(strstr(rest_text(&seen), "\"state\":\"running\""));
+    assert_non_null(strstr(rest_text(&seen), replicas->cluster.graph));
+    ask(replicas, "POST", path, ":cancel", &cancelled);
+    assert_int_equal(cancelled.status, 200);
+    assert_non_null(strstr(rest_text(&cancelled), "\"state\":\"running\""));
+    const long size = raw_drain(fd, rest, sizeof rest, TIMEOUT_MS);
+    assert_true(size > 0);
+    assert_non_null(memmem(rest, (size_t)size, wanted, strlen(wanted)));
+    (void)close(fd);
+    ask(replicas, "GET", path, "", &ended);
+    assert_int_equal(ended.status, 200);
+    assert_non_null(strstr(rest_text(&ended), "\"state\":\"cancelled\""));
+}
+
+static void
+the_end_of_such_a_step_can_be_waited_for(void **state)
+{
+    static const char *const waiting[] = {"Prefer: wait=10", NULL};
+    Replicas *const replicas = *state;
+    char path[PATH_SIZE];
+    char url[3 * PATH_SIZE];
+    AUTO_REST ended = {0};
+    const int fd = begin_step(replicas, path);
+    (void)kill(replicas->cluster.workers[1].pid, SIGCONT);
+    (void)snprintf(url, sizeof url, "%s%s", replicas->url, path);
+    rest_send(&(RestRequest){.url = url, .headers = waiting}, &ended);
+    assert_int_equal(ended.status, 200);
+    assert_non_null(strstr(rest_text(&ended), "\"state\":\"succeeded\""));
+    (void)close(fd);
+}
+
+static void
+a_step_of_nobody_is_404_at_either(void **state)
+{
+    Replicas *const replicas = *state;
+    char path[PATH_SIZE];
+    AUTO_REST here = {0};
+    AUTO_REST there = {0};
+    const int fd = begin_step(replicas, path);
+    path[strlen(path) - 5] = path[strlen(path) - 5] == 'a' ? 'b' : 'a'; /* another step of this moment */
+    cluster_send(&replicas->cluster, "GET", path, NULL, &here);
+    assert_int_equal(here.status, 404);
+    ask(replicas, "POST", path, ":cancel", &there);
+    assert_int_equal(there.status, 404);
+    (void)close(fd);
+}
+
+#define REPLICAS_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        REPLICAS_TEST(a_step_that_one_gateway_runs_is_seen_and_cancelled_through_the_other),
+        REPLICAS_TEST(the_end_of_such_a_step_can_be_waited_for),
+        REPLICAS_TEST(a_step_of_nobody_is_404_at_either),
+    };
+    return cmocka_run_group_tests_name("replicas", tests, NULL, NULL);
+}
