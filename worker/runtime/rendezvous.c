@@ -306,7 +306,8 @@ rendezvous_announce(Call *call, Rendezvous *rendezvous, Slice key)
     const Status code = rendezvous->code;
     RendezvousItem **place = table_find(rendezvous, key, parked->item.hash);
     const bool is_awaited = code == STATUS_OK && *place != NULL && (*place)->kind == ITEM_WAITER;
-    if (code == STATUS_OK && !is_awaited) {
+    const bool is_full = rendezvous->item_count >= RENDEZVOUS_ITEMS_MAX;
+    if (code == STATUS_OK && !is_awaited && !is_full) {
         table_insert(rendezvous, &parked->item);
         parked = NULL;
     }
@@ -316,6 +317,9 @@ rendezvous_announce(Call *call, Rendezvous *rendezvous, Slice key)
     }
     if (is_awaited) {
         rendezvous->remote.pull(rendezvous->remote.context, key);
+    } else if (code == STATUS_OK && is_full) {
+        return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
+            "slot %u has %d tensors parked or announced already", rendezvous->slot, RENDEZVOUS_ITEMS_MAX);
     }
     return code == STATUS_OK ? STATUS_OK : aborted(call, rendezvous);
 }

@@ -64,6 +64,8 @@ MUST_USE Status rendezvous_deliver(
     Call *call, Rendezvous *rendezvous, Slice key, Tensor *tensor, bool is_dead);
 
 /* A peer keeps this key's value until it is pulled; the hook's pull() is called when somebody receives it. */
+/* RESOURCE_EXHAUSTED when RENDEZVOUS_ITEMS_MAX of them, or of anything else, are parked. */
+enum { RENDEZVOUS_ITEMS_MAX = 1 << 17 };
 MUST_USE Status rendezvous_announce(Call *call, Rendezvous *rendezvous, Slice key);
 
 /* True: the answer is in *ret_message, done() is not called. False: the waiter waits. */

@@ -204,6 +204,25 @@ other_slots_are_reached_through_the_hook(void **state)
 }
 
 static void
+announcements_have_a_bound(void **state)
+{
+    (void)state;
+    char key[64];
+    AUTO_ARENA arena = arena_new(64 * 1024);
+    Call call = {.arena = arena};
+    Peer peer = {0};
+    const RendezvousRemote remote = {.context = &peer, .pull = peer_pull};
+    Rendezvous *const rendezvous = rendezvous_new(0, &remote);
+    for (int index = 0; index < RENDEZVOUS_ITEMS_MAX; index++) {
+        const int size = snprintf(key, sizeof key, "a;b;c;%d:0", index);
+        assert_status(&call, STATUS_OK, rendezvous_announce(&call, rendezvous, slice_of(key, (size_t)size)));
+    }
+    assert_int_equal(rendezvous_announce(&call, rendezvous, SLICE("a;b;c;-1:0")), STATUS_RESOURCE_EXHAUSTED);
+    assert_string_equal(call.error.message, "slot 0 has 131072 tensors parked or announced already");
+    rendezvous_unref(rendezvous);
+}
+
+static void
 an_announced_value_is_pulled_when_wanted(void **state)
 {
     (void)state;
@@ -307,6 +326,7 @@ main(void)
         cmocka_unit_test(abort_answers_waiters_drops_values_and_lasts),
         cmocka_unit_test(a_forgotten_waiter_gets_nothing),
         cmocka_unit_test(other_slots_are_reached_through_the_hook),
+        cmocka_unit_test(announcements_have_a_bound),
         cmocka_unit_test(an_announced_value_is_pulled_when_wanted),
         cmocka_unit_test(each_failing_allocation_is_told_and_loses_nothing),
         cmocka_unit_test(senders_and_receivers_race_without_loss),
