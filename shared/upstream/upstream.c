@@ -23,6 +23,7 @@ enum {
     /* The worker ends a call at its deadline and says why: its answer shall come first. */
     DEADLINE_GRACE_MS = 1000,
     SPARE_CALLS_MAX = 256,
+    PEERS_SWEPT = 64, /* as many, and those without a connection are forgotten */
 };
 
 struct Upstream {
@@ -286,6 +287,30 @@ upstream_free(Upstream *upstream)
     memory_free(upstream);
 }
 
+size_t
+upstream_peer_count(const Upstream *upstream)
+{
+    return map_count(upstream->peers);
+}
+
+/* Those that have no connection: workers that are gone, or will be found again. */
+static void
+peers_sweep(Upstream *upstream)
+{
+    size_t cursor = 0;
+    if (map_count(upstream->peers) < PEERS_SWEPT) {
+        return;
+    }
+    for (const MapEntry *entry = map_next(upstream->peers, &cursor); entry != NULL;
+         entry = map_next(upstream->peers, &cursor)) {
+        Peer *const peer = entry->value;
+        if (peer->connection == NULL) {
+            (void)map_remove(upstream->peers, entry->key);
+            memory_free(peer);
+        }
+    }
+}
+
 static Peer *
 peer_find(Upstream *upstream, const char *address)
 {
@@ -294,6 +319,7 @@ peer_find(Upstream *upstream, const char *address)
     if (peer != NULL) {
         return peer;
     }
+    peers_sweep(upstream);
     peer = memory_new(1, sizeof *peer);
     if (peer == NULL || !map_put(upstream->peers, key, peer)) {
         memory_free(peer);

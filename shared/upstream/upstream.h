@@ -24,6 +24,9 @@ typedef struct UpstreamOptions {
 
 MUST_USE Upstream *upstream_new(Loop *loop, const UpstreamOptions *options);
 
+/* Addresses it keeps something of: those connected to, and some that it was. */
+size_t upstream_peer_count(const Upstream *upstream);
+
 /* Ends every call with UNAVAILABLE. NULL is allowed. */
 void upstream_free(Upstream *upstream);
 
