@@ -151,8 +151,8 @@ Status
 window_tensorflow(
     Call *call, const Node *node, const Shape *input, const int64_t *sizes, int rank, Window *ret_window)
 {
-    const Slice format = node_attr_string(node, "data_format");
-    const bool is_channels_first = slice_starts_with(format, SLICE("NC"));
+    const bool is_channels_first = node_attr(node, "data_format") != NULL &&
+                                   slice_starts_with(node_attr_string(node, "data_format"), SLICE("NC"));
     Window window = {
         .rank = rank, .channel = is_channels_first ? 1 : rank + 1, .space = is_channels_first ? 2 : 1};
     for (int index = 0; index < rank; index++) {
@@ -163,6 +163,7 @@ window_tensorflow(
     Padding padding = PADDING_VALID;
     TRY(read_tensorflow_list(call, node, "strides", &window, window.stride));
     TRY(read_tensorflow_list(call, node, "dilations", &window, window.dilation));
+    TRY(read_tensorflow_list(call, node, "rates", &window, window.dilation));
     TRY(read_tensorflow_padding(call, node, &window, &padding));
     TRY(place(call, input, padding, false, &window));
     *ret_window = window;

@@ -29,8 +29,8 @@ typedef struct Window {
     int64_t output[WINDOW_RANK_MAX]; /* -1 when the input's dimension is unknown */
 } Window;
 
-/* From attributes strides, padding, data_format, and where declared dilations and explicit_paddings. `sizes`
- * are the window's, -1 for unknown; input has a rank of rank + 2. */
+/* From attributes strides, padding, and where declared data_format, dilations or rates, explicit_paddings.
+ * `sizes` are the window's, -1 for unknown; input has a rank of rank + 2. */
 MUST_USE Status window_tensorflow(
     Call *call, const Node *node, const Shape *input, const int64_t *sizes, int rank, Window *ret_window);
 

@@ -72,7 +72,48 @@ infer_crop_and_resize(Call *call, InferContext *context)
     return infer_check_size(call, &context->outputs[0]);
 }
 
+/* The last dimension holds a patch's pixels. */
+static Status
+infer_patches(Call *call, InferContext *context)
+{
+    Shape images;
+    Window window;
+    int64_t sizes[4];
+    int64_t pixels = 0;
+    TRY(infer_rank(call, context, 0, 4, &images));
+    if (node_attr_ints(context->node, "ksizes", sizes, COUNT_OF(sizes)) != 4 || sizes[0] != 1 ||
+        sizes[3] != 1) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "ksizes are not [1,height,width,1]");
+    }
+    TRY(window_tensorflow(call, context->node, &images, &sizes[1], 2, &window));
+    TRY(infer_multiply(call, sizes[1], sizes[2], &pixels));
+    TRY(infer_multiply(call, pixels, images.dims[3], &pixels));
+    context->outputs[0] = window_output(&window, &images, pixels);
+    return infer_check_size(call, &context->outputs[0]);
+}
+
+/* A filter [height, width, channels]. */
+static Status
+infer_dilation(Call *call, InferContext *context)
+{
+    Shape images;
+    Shape filter;
+    Window window;
+    TRY(infer_rank(call, context, 0, 4, &images));
+    TRY(infer_rank(call, context, 1, 3, &filter));
+    TRY(infer_equal(call, images.dims[3], filter.dims[2], "the number of channels", &images.dims[3]));
+    TRY(window_tensorflow(call, context->node, &images, filter.dims, 2, &window));
+    context->outputs[0] = window_output(&window, &images, images.dims[3]);
+    return infer_check_size(call, &context->outputs[0]);
+}
+
 static const OpDefinition image_ops[] = {
+    {"ExtractImagePatches(images:T)->(patches:T) {ksizes:list(int), strides:list(int), rates:list(int), "
+     "T:type, "
+     "padding:string}",
+        0, infer_patches},
+    {"Dilation2D(input:T, filter:T)->(output:T) {T:type, strides:list(int), rates:list(int), padding:string}",
+        0, infer_dilation},
     {"ResizeBilinear(images:T, size:int32)->(resized_images:float) {T:type, align_corners:bool=false, "
      "half_pixel_centers:bool=false}",
         0, infer_resize},
