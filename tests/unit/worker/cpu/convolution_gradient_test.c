@@ -1,0 +1,137 @@
+#include "tests/support/cmocka_all.h"
+
+#include "tests/support/partition_runs.h"
+#include "worker/runtime/schedule.h"
+
+typedef struct GradientCase {
+    const char *attributes;
+    Shape image;
+    Shape filter;
+    Shape output;
+} GradientCase;
+
+#define SHAPE4(a, b, c, d)                                                                                   \
+    {                                                                                                        \
+        .rank = 4, .dims = { a, b, c, d }                                                                    \
+    }
+
+static const GradientCase CASES[] = {
+    {"strides=[1,1,1,1] padding='SAME'", SHAPE4(2, 9, 8, 3), SHAPE4(3, 3, 3, 5), SHAPE4(2, 9, 8, 5)},
+    {"strides=[1,2,2,1] padding='SAME'", SHAPE4(3, 10, 7, 4), SHAPE4(5, 3, 4, 6), SHAPE4(3, 5, 4, 6)},
+    {"strides=[1,3,2,1] padding='VALID'", SHAPE4(1, 11, 12, 2), SHAPE4(2, 3, 2, 4), SHAPE4(1, 4, 5, 4)},
+    {"strides=[1,1,1,1] padding='SAME' dilations=[1,2,3,1]", SHAPE4(1, 9, 9, 4), SHAPE4(3, 3, 2, 6),
+        SHAPE4(1, 9, 9, 6)},
+    {"strides=[1,1,1,1] padding='SAME'", SHAPE4(13, 40, 40, 8), SHAPE4(3, 3, 8, 16), SHAPE4(13, 40, 40, 16)},
+};
+
+/* Whole numbers so small that every sum is exact. */
+static Tensor
+numbers(RunFixture *fixture, const Shape *shape, int seed)
+{
+    int64_t count = 0;
+    assert_true(shape_element_count(shape, &count));
+    Tensor tensor = fixture_vector(fixture, count, 0);
+    tensor.shape = *shape;
+    for (int64_t i = 0; i < count; i++) {
+        ((float *)tensor.data)[i] = (float)((i * 5 + i / 11 + seed) % 7 - 3);
+    }
+    return tensor;
+}
+
+static const Kernel *
+reference_of(const Node *node)
+{
+    for (size_t i = 0; i < reference_table_count; i++) {
+        for (size_t k = 0; k < reference_table[i]->kernel_count; k++) {
+            if (slice_equals_string(node->def->op, reference_table[i]->kernels[k].op)) {
+                return &reference_table[i]->kernels[k];
+            }
+        }
+    }
+    fail_msg("'%.*s' has no reference", SLICE_PRINT(node->def->op));
+    abort();
+}
+
+static void
+assert_as_reference(RunFixture *fixture, const ScheduleNode *node, Tensor *inputs, const Tensor *output)
+{
+    const Kernel *reference = reference_of(node->node);
+    assert_ptr_not_equal(reference, node->kernel);
+    Tensor expected[1] = {0};
+    KernelContext context = {
+        .call = &fixture->call,
+        .device = fixture->device,
+        .node = node->node,
+        .inputs = inputs,
+        .input_count = 3,
+        .outputs = expected,
+        .output_count = 1,
+    };
+    assert_status(&fixture->call, STATUS_OK, reference->compute(&context));
+    assert_true(tensor_equal(&expected[0], output));
+    tensor_unref(&expected[0]);
+}
+
+static Tensor
+sizes_of(const Shape *shape)
+{
+    Tensor sizes;
+    const Shape vector = shape_vector(shape->rank);
+    assert_true(tensor_new(DTYPE_INT32, &vector, &sizes));
+    for (int i = 0; i < shape->rank; i++) {
+        ((int32_t *)sizes.data)[i] = (int32_t)shape->dims[i];
+    }
+    return sizes;
+}
+
+/* One of the two gradients: input `unknown` of the op is the shape of what is computed. */
+static void
+run_gradient(const GradientCase *one, const char *op, int unknown, int thread_count)
+{
+    RunFixture fixture;
+    fixture_begin(&fixture, thread_count);
+    char text[1024];
+    snprintf(text, sizeof text,
+        "x = _Arg() T=%s index=0\n"
+        "w = _Arg() T=%s index=1\n"
+        "g = _Arg() T=float32 index=2\n"
+        "y = %s(x, w, g) T=float32 %s\n"
+        "out = _Retval(y) T=float32 index=0\n",
+        unknown == 0 ? "int32" : "float32", unknown == 1 ? "int32" : "float32", op, one->attributes);
+    AUTO_PARTITION partition = fixture_compile(&fixture, text);
+    Tensor inputs[3] = {unknown == 0 ? sizes_of(&one->image) : numbers(&fixture, &one->image, 1),
+        unknown == 1 ? sizes_of(&one->filter) : numbers(&fixture, &one->filter, 2),
+        numbers(&fixture, &one->output, 3)};
+    for (int round = 0; round < 2; round++) {
+        RunOutcome outcome = {0};
+        Tensor args[] = {tensor_ref(&inputs[0]), tensor_ref(&inputs[1]), tensor_ref(&inputs[2])};
+        fixture_run(&fixture, partition, NULL, args, 3, &outcome);
+        assert_string_equal(outcome.message, "");
+        assert_as_reference(&fixture, &partition->nodes[3], inputs, &outcome.outputs[0]);
+        outcome_clear(&outcome);
+    }
+    for (int i = 0; i < 3; i++) {
+        tensor_unref(&inputs[i]);
+    }
+    partition_unref(TAKE(partition));
+    fixture_end(&fixture);
+}
+
+static void
+gradients_agree_with_the_reference_on_any_number_of_threads(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(CASES); i++) {
+        run_gradient(&CASES[i], "Conv2DBackpropInput", 0, 1 + (int)i % 4);
+        run_gradient(&CASES[i], "Conv2DBackpropFilter", 1, 1 + (int)i % 4);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gradients_agree_with_the_reference_on_any_number_of_threads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,331 @@
+/* float32 gradients of two-dimensional convolutions with the channels last, as matrix products
+ * (worker/cpu/onednn/product.h) of the output's gradient and of the image laid out in patches:
+ *
+ *     filter's gradient = patchesᵀ × output's gradient
+ *     image's gradient  = (output's gradient × filterᵀ), every patch added back where it came from
+ *
+ * A few images are done at a time, as many as keep the patches small; that number follows from shapes only,
+ * and one thread adds up what belongs to one image. */
+#include "shared/base/memory.h"
+#include "shared/ops/convolution.h"
+#include "worker/cpu/onednn/product.h"
+#include "worker/reference/primitives/fill.h"
+#include "worker/reference/primitives/outputs.h"
+#include "worker/reference/primitives/scratch.h"
+
+enum { PATCHES_MAX = 1 << 20 }; /* numbers laid out at a time, when one image has fewer */
+
+static bool
+supports(const Node *node)
+{
+    return node->output_dtypes[0] == DTYPE_FLOAT32 &&
+           slice_equal(node_attr_string(node, "data_format"), SLICE("NHWC"));
+}
+
+static Status
+create(Call *call, const Node *node, void **ret_state)
+{
+    (void)node;
+    Product *product = NULL;
+    TRY(product_new(call, &product));
+    *ret_state = product;
+    return STATUS_OK;
+}
+
+static void
+destroy(void *state)
+{
+    product_free(state);
+}
+
+/* --- Patches -------------------------------------------------------------------------------------------- */
+
+/* One group of channels of a convolution; sizes in elements. */
+typedef struct Patches {
+    const Window *window;
+    int64_t size[2];  /* of an image */
+    int64_t channels; /* of an image */
+    int64_t inputs;   /* of the group */
+    int64_t outputs;  /* of the group */
+    int64_t group;
+    int64_t patch;   /* numbers of one patch */
+    int64_t places;  /* patches of one image */
+    int64_t images;  /* done at a time */
+    float *image;    /* the first of them */
+    float *laid_out; /* [images × places, patch] */
+} Patches;
+
+/* The pixel that place (row, column) of the patch at `place` covers, or NULL outside of the image. */
+static float *
+pixel_of(const Patches *patches, float *image, int64_t place, int64_t row, int64_t column)
+{
+    const Window *window = patches->window;
+    const int64_t y =
+        place / window->output[1] * window->stride[0] - window->before[0] + row * window->dilation[0];
+    const int64_t x =
+        place % window->output[1] * window->stride[1] - window->before[1] + column * window->dilation[1];
+    if (y < 0 || x < 0 || y >= patches->size[0] || x >= patches->size[1]) {
+        return NULL;
+    }
+    return image + (y * patches->size[1] + x) * patches->channels + patches->group * patches->inputs;
+}
+
+static void
+lay_out_image(void *context, int64_t index)
+{
+    const Patches *patches = context;
+    float *image = patches->image + index * patches->size[0] * patches->size[1] * patches->channels;
+    float *to = patches->laid_out + index * patches->places * patches->patch;
+    for (int64_t place = 0; place < patches->places; place++) {
+        for (int64_t row = 0; row < patches->window->size[0]; row++) {
+            for (int64_t column = 0; column < patches->window->size[1]; column++) {
+                const float *pixel = pixel_of(patches, image, place, row, column);
+                const size_t bytes = (size_t)patches->inputs * sizeof *to;
+                if (pixel == NULL) {
+                    memset(to, 0, bytes);
+                } else {
+                    memcpy(to, pixel, bytes);
+                }
+                to += patches->inputs;
+            }
+        }
+    }
+}
+
+static void
+add_back_image(void *context, int64_t index)
+{
+    const Patches *patches = context;
+    float *image = patches->image + index * patches->size[0] * patches->size[1] * patches->channels;
+    const float *from = patches->laid_out + index * patches->places * patches->patch;
+    for (int64_t place = 0; place < patches->places; place++) {
+        for (int64_t row = 0; row < patches->window->size[0]; row++) {
+            for (int64_t column = 0; column < patches->window->size[1]; column++) {
+                float *pixel = pixel_of(patches, image, place, row, column);
+                for (int64_t k = 0; k < patches->inputs && pixel != NULL; k++) {
+                    pixel[k] += from[k];
+                }
+                from += patches->inputs;
+            }
+        }
+    }
+}
+
+/* --- Groups --------------------------------------------------------------------------------------------- */
+
+/* A matrix's columns taken out, or put back: of filters and of output gradients when there are groups. */
+static void
+copy_columns(
+    const float *from, int64_t from_width, float *to, int64_t to_width, int64_t rows, int64_t columns)
+{
+    for (int64_t row = 0; row < rows; row++) {
+        memcpy(to + row * to_width, from + row * from_width, (size_t)columns * sizeof *to);
+    }
+}
+
+typedef struct Work {
+    KernelContext *context;
+    const Convolution *convolution;
+    Patches patches;
+    int64_t batch;
+    const float *gradients; /* of the output */
+    const float *filter;    /* or NULL: it is what is computed */
+    Tensor laid_out;
+    Tensor group_gradients; /* of one group, when there are several */
+    Tensor group_filter;
+} Work;
+
+static void
+work_close(Work *work)
+{
+    tensor_unref(&work->laid_out);
+    tensor_unref(&work->group_gradients);
+    tensor_unref(&work->group_filter);
+}
+#define AUTO_WORK CLEANUP(work_close) Work
+
+static Status
+work_open(Work *work, const Shape *image)
+{
+    const Convolution *convolution = work->convolution;
+    const Window *window = &convolution->window;
+    Patches *patches = &work->patches;
+    *patches = (Patches){.window = window,
+        .size = {image->dims[1], image->dims[2]},
+        .channels = image->dims[3],
+        .inputs = convolution->inputs,
+        .outputs = convolution->outputs,
+        .patch = window->size[0] * window->size[1] * convolution->inputs,
+        .places = window->output[0] * window->output[1]};
+    const int64_t fitting = PATCHES_MAX / (patches->patch * patches->places);
+    work->batch = image->dims[0];
+    patches->images = fitting < 1 ? 1 : fitting > work->batch ? work->batch : fitting;
+    const Shape laid_out = {.rank = 2, .dims = {patches->images * patches->places, patches->patch}};
+    const Shape gradients = {.rank = 2, .dims = {laid_out.dims[0], patches->outputs}};
+    const Shape filter = {.rank = 2, .dims = {patches->patch, patches->outputs}};
+    TRY(scratch_new(work->context, DTYPE_FLOAT32, &laid_out, &work->laid_out));
+    TRY(scratch_new(work->context, DTYPE_FLOAT32, &gradients, &work->group_gradients));
+    TRY(scratch_new(work->context, DTYPE_FLOAT32, &filter, &work->group_filter));
+    patches->laid_out = work->laid_out.data;
+    return STATUS_OK;
+}
+
+/* The output's gradient of this group for `images` images from `first` on. */
+static const float *
+group_gradients(Work *work, int64_t first, int64_t images)
+{
+    const Patches *patches = &work->patches;
+    const int64_t width = work->convolution->groups * patches->outputs;
+    const float *from = work->gradients + first * patches->places * width + patches->group * patches->outputs;
+    if (work->convolution->groups == 1) {
+        return from;
+    }
+    copy_columns(from, width, work->group_gradients.data, patches->outputs, images * patches->places,
+        patches->outputs);
+    return work->group_gradients.data;
+}
+
+/* --- The filter's gradient ------------------------------------------------------------------------------ */
+
+static Status
+filter_of_images(Work *work, int64_t first, int64_t images, float *filter)
+{
+    Patches *patches = &work->patches;
+    Device *device = work->context->device;
+    device->parallel_for(device, images, lay_out_image, patches);
+    const ProductShape shape = {.m = patches->patch,
+        .n = patches->outputs,
+        .k = images * patches->places,
+        .transposes_a = true,
+        .accumulates = first > 0,
+        .alpha = 1};
+    const ProductOperands operands = {
+        .a = patches->laid_out, .b = group_gradients(work, first, images), .output = filter};
+    return product_run(work->context->call, without_const(work->context->state), device, &shape, &operands);
+}
+
+static Status
+filter_groups(Work *work, float *image, float *filter)
+{
+    Patches *patches = &work->patches;
+    const int64_t groups = work->convolution->groups;
+    const int64_t area = patches->size[0] * patches->size[1] * patches->channels;
+    for (patches->group = 0; patches->group < groups; patches->group++) {
+        float *own = groups == 1 ? filter : work->group_filter.data;
+        for (int64_t first = 0; first < work->batch; first += patches->images) {
+            const int64_t left = work->batch - first;
+            patches->image = image + first * area;
+            TRY(filter_of_images(work, first, left < patches->images ? left : patches->images, own));
+        }
+        if (groups > 1) {
+            copy_columns(own, patches->outputs, filter + patches->group * patches->outputs,
+                groups * patches->outputs, patches->patch, patches->outputs);
+        }
+    }
+    return STATUS_OK;
+}
+
+static bool
+is_empty(const Tensor *output, const Tensor *first, const Tensor *second)
+{
+    return output->data == NULL || tensor_element_count(first) == 0 || tensor_element_count(second) == 0;
+}
+
+static Status
+filter_compute(KernelContext *context)
+{
+    KernelInference inference;
+    Convolution convolution;
+    Shape shape;
+    Tensor *output = NULL;
+    kernel_inference(context, NULL, &inference);
+    TRY(convolution_backprop_filter(context->call, &inference.context, 2, &convolution, &shape));
+    TRY(kernel_output(context, 0, DTYPE_FLOAT32, &shape, &output));
+    if (is_empty(output, &context->inputs[0], &context->inputs[2])) {
+        fill_zero(output);
+        return STATUS_OK;
+    }
+    AUTO_WORK work = {.context = context, .convolution = &convolution, .gradients = context->inputs[2].data};
+    TRY(work_open(&work, &context->inputs[0].shape));
+    return filter_groups(&work, context->inputs[0].data, output->data);
+}
+
+/* --- The image's gradient ------------------------------------------------------------------------------- */
+
+static Status
+image_of_images(Work *work, int64_t first, int64_t images, const float *filter)
+{
+    Patches *patches = &work->patches;
+    Device *device = work->context->device;
+    const ProductShape shape = {.m = images * patches->places,
+        .n = patches->patch,
+        .k = patches->outputs,
+        .transposes_b = true,
+        .alpha = 1};
+    const ProductOperands operands = {
+        .a = group_gradients(work, first, images), .b = filter, .output = patches->laid_out};
+    TRY(product_run(work->context->call, without_const(work->context->state), device, &shape, &operands));
+    device->parallel_for(device, images, add_back_image, patches);
+    return STATUS_OK;
+}
+
+static Status
+image_groups(Work *work, float *image)
+{
+    Patches *patches = &work->patches;
+    const int64_t groups = work->convolution->groups;
+    const int64_t area = patches->size[0] * patches->size[1] * patches->channels;
+    for (patches->group = 0; patches->group < groups; patches->group++) {
+        const float *own = work->filter;
+        if (groups > 1) {
+            copy_columns(work->filter + patches->group * patches->outputs, groups * patches->outputs,
+                work->group_filter.data, patches->outputs, patches->patch, patches->outputs);
+            own = work->group_filter.data;
+        }
+        for (int64_t first = 0; first < work->batch; first += patches->images) {
+            const int64_t left = work->batch - first;
+            patches->image = image + first * area;
+            TRY(image_of_images(work, first, left < patches->images ? left : patches->images, own));
+        }
+    }
+    return STATUS_OK;
+}
+
+static Status
+image_compute(KernelContext *context)
+{
+    KernelInference inference;
+    Convolution convolution;
+    Shape shape;
+    Tensor *output = NULL;
+    kernel_inference(context, NULL, &inference);
+    TRY(convolution_backprop_input(context->call, &inference.context, 2, &convolution, &shape));
+    TRY(kernel_output(context, 0, DTYPE_FLOAT32, &shape, &output));
+    fill_zero(output);
+    if (is_empty(output, &context->inputs[1], &context->inputs[2])) {
+        return STATUS_OK;
+    }
+    AUTO_WORK work = {.context = context,
+        .convolution = &convolution,
+        .gradients = context->inputs[2].data,
+        .filter = context->inputs[1].data};
+    TRY(work_open(&work, &shape));
+    return image_groups(&work, output->data);
+}
+
+static const Kernel convolution_gradient_kernels[] = {
+    {.op = "Conv2DBackpropFilter",
+        .supports = supports,
+        .create = create,
+        .destroy = destroy,
+        .compute = filter_compute,
+        .host_inputs = 1 << 1},
+    {.op = "Conv2DBackpropInput",
+        .supports = supports,
+        .create = create,
+        .destroy = destroy,
+        .compute = image_compute,
+        .host_inputs = 1},
+};
+
+KERNEL_FAMILY(cpu_kernels, convolution_gradient, convolution_gradient_kernels);
