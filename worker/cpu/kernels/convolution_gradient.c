@@ -199,8 +199,8 @@ filter_of_images(Work *work, int64_t first, int64_t images, float *filter)
         .transposes_a = true,
         .accumulates = first > 0,
         .alpha = 1};
-    const ProductOperands operands = {
-        .a = patches->laid_out, .b = group_gradients(work, first, images), .output = filter};
+    ProductOperands operands = {.a = patches->laid_out, .b = group_gradients(work, first, images)};
+    operands.output = filter;
     return product_run(work->context->call, without_const(work->context->state), device, &shape, &operands);
 }
 
