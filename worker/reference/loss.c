@@ -15,7 +15,7 @@ supports(const Node *node)
 static double
 center(double *features, int64_t classes)
 {
-    double largest = -INFINITY;
+    double largest = -(double)INFINITY;
     double sum = 0;
     for (int64_t k = 0; k < classes; k++) {
         largest = features[k] > largest || features[k] != features[k] ? features[k] : largest;

@@ -37,7 +37,7 @@ static void
 spread_to_every_largest(
     const Sliding *sliding, const Plane *plane, const Walk *output, Walk *place, double gradient)
 {
-    double largest = -INFINITY;
+    double largest = -(double)INFINITY;
     do {
         const int64_t offset = sliding_offset(sliding, output, place);
         largest = offset >= 0 && plane->image[offset] > largest ? plane->image[offset] : largest;

@@ -396,7 +396,7 @@ multinomial_supports(const Node *node)
 static double
 accumulate(double *logits, int64_t classes)
 {
-    double largest = -INFINITY;
+    double largest = -(double)INFINITY;
     double sum = 0;
     for (int64_t k = 0; k < classes; k++) {
         largest = isfinite(logits[k]) && logits[k] > largest ? logits[k] : largest;
