@@ -10,6 +10,7 @@
 #include "shared/base/text.h"
 #include "shared/httpclient/http_client.h"
 #include "tests/support/cmocka_all.h"
+#include "tests/support/http_servers.h"
 
 enum { BODY_SIZE_MAX = 64 << 20, LARGE_SIZE = 5000000 };
 
@@ -110,75 +111,20 @@ static const Handler elsewhere_handler = {
 static const Handler *const handlers[] = {
     &echo_handler, &zeros_handler, &wait_handler, &broken_handler, &elsewhere_handler, NULL};
 
-/* --- The server's thread -------------------------------------------------------------------------------- */
+/* --- The servers ---------------------------------------------------------------------------------------- */
 
-static Loop *loop;
-static char usual[ADDRESS_TEXT_SIZE];
-static char single[ADDRESS_TEXT_SIZE];    /* one connection only */
-static char impatient[ADDRESS_TEXT_SIZE]; /* closes what is idle for a moment */
-static pthread_t thread;
-static pthread_barrier_t is_listening;
+enum { USUAL, SINGLE, IMPATIENT };
 
-static Status
-context_new(Call *call, void *owner, void **ret_context)
+static int
+servers_start(void **state)
 {
-    (void)call;
-    *ret_context = owner;
-    return STATUS_OK;
-}
-
-static HttpServer *
-serve(Call *call, JobPool *jobs, HttpOptions options, char ret_address[ADDRESS_TEXT_SIZE])
-{
-    HttpServer *server = NULL;
-    options.handlers = handlers;
-    options.jobs = jobs;
-    assert_status(call, STATUS_OK, http_server_new(call, loop, "127.0.0.1:0", &options, &server));
-    http_server_address(server, ret_address);
-    return server;
-}
-
-static void *
-thread_run(void *argument)
-{
-    (void)argument;
-    AUTO_ARENA arena = arena_new(1024 * 1024);
-    Call call = {.arena = arena};
-    JobPool *jobs = NULL;
-    static int owner;
-    const JobPoolOptions job_options = {.thread_count = 2, .context_new = context_new, .owner = &owner};
-    assert_status(&call, STATUS_OK, loop_new(&call, &loop));
-    assert_status(&call, STATUS_OK, job_pool_new(&call, &job_options, &jobs));
-    HttpServer *const servers[] = {
-        serve(&call, jobs, (HttpOptions){0}, usual),
-        serve(&call, jobs, (HttpOptions){.connections_per_address_max = 1}, single),
-        serve(&call, jobs, (HttpOptions){.idle_timeout_ms = 100}, impatient),
+    (void)state;
+    static const HttpOptions options[] = {
+        [USUAL] = {.handlers = handlers},
+        [SINGLE] = {.handlers = handlers, .connections_per_address_max = 1},
+        [IMPATIENT] = {.handlers = handlers, .idle_timeout_ms = 100}, /* closes what is idle for a moment */
     };
-    pthread_barrier_wait(&is_listening);
-    loop_run(loop);
-    for (size_t index = 0; index < COUNT_OF(servers); index++) {
-        http_server_free(servers[index]);
-    }
-    job_pool_free(jobs);
-    return NULL;
-}
-
-static int
-server_start(void **state)
-{
-    (void)state;
-    pthread_barrier_init(&is_listening, NULL, 2);
-    return pthread_create(&thread, NULL, thread_run, NULL) != 0 || pthread_barrier_wait(&is_listening) > 0;
-}
-
-static int
-server_stop(void **state)
-{
-    (void)state;
-    loop_stop(loop);
-    const int joined = pthread_join(thread, NULL);
-    loop_free(loop);
-    return joined;
+    return http_servers_start(options, COUNT_OF(options));
 }
 
 /* --- The asking side ------------------------------------------------------------------------------------ */
@@ -281,13 +227,15 @@ requests_follow_each_other_on_one_connection(void **state)
 {
     Fixture *const fixture = *state;
     for (int count = 0; count < 20; count++) {
-        assert_answer(fixture, single, "/zeros?size=10&status=200", (HttpClientRequest){0});
+        assert_answer(
+            fixture, http_servers_address(SINGLE), "/zeros?size=10&status=200", (HttpClientRequest){0});
         assert_int_equal(fixture->response.body.size, 10);
     }
     AUTO_HTTP_CLIENT other = http_client_new(&(HttpClientOptions){0});
     HttpClient *const first = TAKE(fixture->client);
     fixture->client = other;
-    const Status status = ask(fixture, single, "/zeros?size=10&status=200", (HttpClientRequest){0});
+    const Status status =
+        ask(fixture, http_servers_address(SINGLE), "/zeros?size=10&status=200", (HttpClientRequest){0});
     fixture->client = first;
     assert_true(status == STATUS_UNAVAILABLE || fixture->response.status == 503);
 }
@@ -298,11 +246,11 @@ bodies_go_up_from_memory_and_from_files(void **state)
     Fixture *const fixture = *state;
     const HttpClientRequest small = {
         .method = "POST", .content_type = "text/plain", .body = SLICE("some bytes")};
-    assert_answer(fixture, usual, "/echo", small);
+    assert_answer(fixture, http_servers_address(USUAL), "/echo", small);
     assert_string_equal(buffer_string(&fixture->response.body), "some bytes");
     assert_true(slice_equals_string(http_client_header(&fixture->response, "x-type"), "text/plain"));
     const HttpClientRequest none = {.method = "POST"};
-    assert_answer(fixture, usual, "/echo", none);
+    assert_answer(fixture, http_servers_address(USUAL), "/echo", none);
     assert_int_equal(fixture->response.body.size, 0);
     assert_int_equal(http_client_header(&fixture->response, "X-Type").size, 0);
     const HttpClientRequest large = {.method = "POST",
@@ -310,7 +258,7 @@ bodies_go_up_from_memory_and_from_files(void **state)
         .body_path = fixture->path,
         .events = &progress_events,
         .context = fixture};
-    assert_answer(fixture, usual, "/echo", large);
+    assert_answer(fixture, http_servers_address(USUAL), "/echo", large);
     assert_int_equal(fixture->response.body.size, LARGE_SIZE);
     assert_int_equal(fixture->progress.sent, LARGE_SIZE);
     assert_int_equal(fixture->progress.send_total, LARGE_SIZE);
@@ -322,10 +270,11 @@ an_answer_may_go_into_a_sink(void **state)
 {
     Fixture *const fixture = *state;
     const HttpClientRequest request = {.events = &all_events, .context = fixture};
-    assert_answer(fixture, usual, "/zeros?size=5000000&status=200", request);
+    assert_answer(fixture, http_servers_address(USUAL), "/zeros?size=5000000&status=200", request);
     assert_int_equal(fixture->received, LARGE_SIZE);
     assert_int_equal(fixture->response.body.size, 0);
-    assert_status(&fixture->call, STATUS_ABORTED, ask(fixture, usual, "/zeros?size=1&status=200", request));
+    assert_status(&fixture->call, STATUS_ABORTED,
+        ask(fixture, http_servers_address(USUAL), "/zeros?size=1&status=200", request));
     assert_string_equal(fixture->call.error.message, "the sink has had enough");
 }
 
@@ -334,7 +283,7 @@ only_a_success_goes_into_the_sink(void **state)
 {
     Fixture *const fixture = *state;
     const HttpClientRequest request = {.events = &all_events, .context = fixture};
-    assert_status(&fixture->call, STATUS_OK, ask(fixture, usual, "/nowhere", request));
+    assert_status(&fixture->call, STATUS_OK, ask(fixture, http_servers_address(USUAL), "/nowhere", request));
     assert_int_equal(fixture->response.status, 404);
     assert_int_equal(fixture->received, 0);
     assert_non_null(strstr(buffer_string(&fixture->response.body), "\"code\":\"NOT_FOUND\""));
@@ -345,9 +294,9 @@ an_answer_above_its_limit_is_refused(void **state)
 {
     Fixture *const fixture = *state;
     const HttpClientRequest request = {.response_size_max = 1000};
-    assert_answer(fixture, usual, "/zeros?size=1000&status=200", request);
-    assert_status(
-        &fixture->call, STATUS_OUT_OF_RANGE, ask(fixture, usual, "/zeros?size=1001&status=200", request));
+    assert_answer(fixture, http_servers_address(USUAL), "/zeros?size=1000&status=200", request);
+    assert_status(&fixture->call, STATUS_OUT_OF_RANGE,
+        ask(fixture, http_servers_address(USUAL), "/zeros?size=1001&status=200", request));
     assert_string_equal(fixture->call.error.message, "the answer is larger than 1000 bytes");
 }
 
@@ -355,7 +304,8 @@ static void
 redirects_are_not_followed(void **state)
 {
     Fixture *const fixture = *state;
-    assert_status(&fixture->call, STATUS_OK, ask(fixture, usual, "/elsewhere", (HttpClientRequest){0}));
+    assert_status(&fixture->call, STATUS_OK,
+        ask(fixture, http_servers_address(USUAL), "/elsewhere", (HttpClientRequest){0}));
     assert_int_equal(fixture->response.status, 302);
 }
 
@@ -366,7 +316,7 @@ a_connection_that_died_while_idle_is_replaced(void **state)
     const HttpClientRequest upload = {
         .method = "POST", .content_type = "application/octet-stream", .body_path = fixture->path};
     for (int count = 0; count < 3; count++) {
-        assert_answer(fixture, impatient, "/echo", upload);
+        assert_answer(fixture, http_servers_address(IMPATIENT), "/echo", upload);
         assert_int_equal(fixture->response.body.size, LARGE_SIZE);
         usleep(250 * 1000);
     }
@@ -380,17 +330,17 @@ a_request_waits_no_longer_than_its_times(void **state)
     Fixture *const fixture = *state;
     const uint64_t begin_ns = clock_monotonic_ns();
     assert_status(&fixture->call, STATUS_DEADLINE_EXCEEDED,
-        ask(fixture, usual, "/wait", (HttpClientRequest){.timeout_ms = 200}));
+        ask(fixture, http_servers_address(USUAL), "/wait", (HttpClientRequest){.timeout_ms = 200}));
     fixture->call.deadline_ns = clock_monotonic_ns() + 200 * CLOCK_NS_PER_MS;
-    assert_status(
-        &fixture->call, STATUS_DEADLINE_EXCEEDED, ask(fixture, usual, "/wait", (HttpClientRequest){0}));
-    assert_status(
-        &fixture->call, STATUS_DEADLINE_EXCEEDED, ask(fixture, usual, "/wait", (HttpClientRequest){0}));
+    assert_status(&fixture->call, STATUS_DEADLINE_EXCEEDED,
+        ask(fixture, http_servers_address(USUAL), "/wait", (HttpClientRequest){0}));
+    assert_status(&fixture->call, STATUS_DEADLINE_EXCEEDED,
+        ask(fixture, http_servers_address(USUAL), "/wait", (HttpClientRequest){0}));
     const uint64_t elapsed_ms = (clock_monotonic_ns() - begin_ns) / CLOCK_NS_PER_MS;
     fixture->call.deadline_ns = 0;
-    assert_answer(fixture, usual, "/zeros?size=1&status=200", (HttpClientRequest){0});
+    assert_answer(fixture, http_servers_address(USUAL), "/zeros?size=1&status=200", (HttpClientRequest){0});
     assert_status(&fixture->call, STATUS_DEADLINE_EXCEEDED, /* on the connection that was kept */
-        ask(fixture, usual, "/wait", (HttpClientRequest){.timeout_ms = 5}));
+        ask(fixture, http_servers_address(USUAL), "/wait", (HttpClientRequest){.timeout_ms = 5}));
     assert_true(elapsed_ms >= 400 && elapsed_ms < 2000);
 }
 
@@ -399,7 +349,7 @@ a_stalled_request_is_given_up(void **state)
 {
     Fixture *const fixture = *state;
     assert_status(&fixture->call, STATUS_DEADLINE_EXCEEDED,
-        ask(fixture, usual, "/wait", (HttpClientRequest){.stall_timeout_ms = 1000}));
+        ask(fixture, http_servers_address(USUAL), "/wait", (HttpClientRequest){.stall_timeout_ms = 1000}));
 }
 
 static void
@@ -412,7 +362,8 @@ a_cancelled_request_hangs_up_at_once(void **state)
     __atomic_store_n(&gone_count, 0, __ATOMIC_SEQ_CST);
     assert_int_equal(pthread_create(&canceller, NULL, cancel_soon, &fixture->call), 0);
     const uint64_t begin_ns = clock_monotonic_ns();
-    assert_status(&fixture->call, STATUS_CANCELLED, ask(fixture, usual, "/wait", request));
+    assert_status(
+        &fixture->call, STATUS_CANCELLED, ask(fixture, http_servers_address(USUAL), "/wait", request));
     assert_true(clock_monotonic_ns() - begin_ns < CLOCK_NS_PER_S);
     assert_int_equal(pthread_join(canceller, NULL), 0);
     assert_true(fixture->told > 0);
@@ -423,7 +374,8 @@ static void
 an_answer_that_was_cut_is_told_from_a_whole_one(void **state)
 {
     Fixture *const fixture = *state;
-    assert_status(&fixture->call, STATUS_DATA_LOSS, ask(fixture, usual, "/broken", (HttpClientRequest){0}));
+    assert_status(&fixture->call, STATUS_DATA_LOSS,
+        ask(fixture, http_servers_address(USUAL), "/broken", (HttpClientRequest){0}));
     assert_int_equal(fixture->response.status, 200);
     assert_string_equal(buffer_string(&fixture->response.body), "half of it");
 }
@@ -514,5 +466,5 @@ main(void)
         TEST(a_password_in_an_address_is_not_repeated),
         TEST(what_is_no_request_is_not_sent),
     };
-    return cmocka_run_group_tests_name("httpclient", tests, server_start, server_stop);
+    return cmocka_run_group_tests_name("httpclient", tests, servers_start, http_servers_stop);
 }

@@ -1,0 +1,326 @@
+#include "tests/support/http_site.h"
+
+#include <unistd.h>
+
+#include "shared/base/clock.h"
+#include "shared/json/writer.h"
+#include "tests/support/cmocka_all.h"
+
+HttpSiteSeen http_site_seen;
+char http_site_reply[RAW_REPLY_SIZE];
+
+/* --- Handlers ------------------------------------------------------------------------------------------- */
+
+static void
+hello(Exchange *exchange)
+{
+    JsonWriter writer = json_writer(response_json(exchange_response(exchange)));
+    json_write_object_begin(&writer);
+    json_member_string(&writer, "hello", "world");
+    json_write_object_end(&writer);
+    exchange_finish(exchange);
+}
+static const Handler hello_handler = {
+    .operation_id = "hello", .method = "GET", .path = "/hello", .start = hello};
+
+static Status
+echo(Call *call, const Request *request, Response *response)
+{
+    (void)call;
+    assert_non_null(request->job_context);
+    buffer_append_slice(response_body(response, "application/octet-stream"), request->body);
+    return STATUS_OK;
+}
+static const char *const echo_types[] = {"application/json", "application/octet-stream", NULL};
+static const Handler echo_handler = {.operation_id = "echo",
+    .method = "POST",
+    .path = "/echo",
+    .body_size_max = 1024 * 1024,
+    .body_types = echo_types,
+    .run = echo};
+
+static Status
+show(Call *call, const Request *request, Response *response)
+{
+    (void)call;
+    const Slice item = request_parameter(request, "item");
+    response_etag(response, "r1");
+    buffer_append_format(response_json(response), "{\"item\":\"%.*s\"}", SLICE_PRINT(item));
+    return STATUS_OK;
+}
+static const Handler show_handler = {
+    .operation_id = "show", .method = "GET", .path = "/items/{item}", .access = ACCESS_TENANT, .run = show};
+
+static Status
+refuse(Call *call, const Request *request, Response *response)
+{
+    (void)request;
+    (void)response;
+    call_note(call, "#/node/3", "op '%s' is unknown", "Conv9D");
+    return call_fail(call, STATUS_INVALID_ARGUMENT, "the graph has 1 fault");
+}
+static const Handler fail_handler = {.operation_id = "fail", .method = "GET", .path = "/fail", .run = refuse};
+
+static Status
+large(Call *call, const Request *request, Response *response)
+{
+    (void)call;
+    (void)request;
+    Buffer *const body = response_json(response);
+    for (int index = 0; index < 1000; index++) {
+        buffer_append_string(body, index == 0 ? "[0" : ",0");
+    }
+    buffer_append_string(body, "]");
+    return STATUS_OK;
+}
+static const Handler large_handler = {
+    .operation_id = "large", .method = "GET", .path = "/large", .run = large};
+
+/* Lends bytes and counts when it gets them back. */
+static void
+lent_release(void *resource)
+{
+    (void)resource;
+    __atomic_add_fetch(&http_site_seen.lent, 1, __ATOMIC_SEQ_CST);
+}
+
+char http_site_lent[HTTP_SITE_LENT_SIZE];
+
+static void
+lend(Exchange *exchange)
+{
+    response_borrow(exchange_response(exchange), "application/x-npy",
+        slice_of(http_site_lent, sizeof http_site_lent), lent_release, NULL);
+    exchange_finish(exchange);
+}
+static const Handler lend_handler = {.operation_id = "lend", .method = "GET", .path = "/lend", .start = lend};
+
+/* Waits until it is cancelled, and notes when that was. */
+static void
+wait_cancelled(Exchange *exchange, void *owner)
+{
+    (void)owner;
+    __atomic_store_n(&http_site_seen.cancelled_at_ns, clock_monotonic_ns(), __ATOMIC_SEQ_CST);
+    exchange_fail(exchange, call_fail(exchange_call(exchange), STATUS_CANCELLED, "the step was cancelled"));
+}
+
+static void
+wait_start(Exchange *exchange)
+{
+    exchange_on_cancel(exchange, wait_cancelled, NULL);
+    __atomic_add_fetch(&http_site_seen.waiting, 1, __ATOMIC_SEQ_CST);
+}
+static const Handler wait_handler = {
+    .operation_id = "wait", .method = "GET", .path = "/wait", .start = wait_start};
+
+static Status
+wait_on_job_thread(Call *call, const Request *request, Response *response)
+{
+    (void)request;
+    (void)response;
+    __atomic_add_fetch(&http_site_seen.waiting, 1, __ATOMIC_SEQ_CST);
+    Status status = STATUS_OK;
+    while (status == STATUS_OK) {
+        usleep(1000);
+        status = call_check(call, clock_monotonic_ns());
+    }
+    __atomic_store_n(&http_site_seen.cancelled_at_ns, clock_monotonic_ns(), __ATOMIC_SEQ_CST);
+    return status;
+}
+static const Handler wait_job_handler = {
+    .operation_id = "waitJob", .method = "GET", .path = "/wait-job", .run = wait_on_job_thread};
+
+/* Streams `size` bytes in pieces, keeping at most a megabyte queued; aborts or leaves it open when asked to.
+ */
+static char stream_piece[HTTP_SITE_PIECE_SIZE];
+
+typedef struct Source {
+    uint64_t left;
+    uint64_t written;
+    bool aborts;
+    bool stays_open;
+} Source;
+
+static void
+piece_released(void *resource)
+{
+    (void)resource;
+    __atomic_add_fetch(&http_site_seen.stream_released, 1, __ATOMIC_SEQ_CST);
+}
+
+static void
+source_write(HttpStream *stream, void *owner)
+{
+    Source *const source = owner;
+    while (source->left > 0 && http_stream_queued(stream) < HTTP_SITE_QUEUED_MAX) {
+        const size_t size = source->left < HTTP_SITE_PIECE_SIZE ? source->left : HTTP_SITE_PIECE_SIZE;
+        source->left -= size;
+        assert_true(http_stream_write(stream, slice_of(stream_piece, size), piece_released, source));
+        if (http_stream_queued(stream) > http_site_seen.stream_queued_max) {
+            http_site_seen.stream_queued_max = http_stream_queued(stream);
+        }
+    }
+    if (source->left == 0 && source->aborts) {
+        http_stream_abort(stream);
+    } else if (source->left == 0 && !source->stays_open) {
+        http_stream_end(stream);
+    }
+}
+
+static void
+source_closed(void *owner, bool is_complete)
+{
+    Source *const source = owner;
+    assert_int_equal(is_complete, !source->aborts && source->left == 0 && !source->stays_open);
+    __atomic_store_n(&http_site_seen.cancelled_at_ns, clock_monotonic_ns(), __ATOMIC_SEQ_CST);
+    __atomic_add_fetch(&http_site_seen.stream_closed, 1, __ATOMIC_SEQ_CST);
+}
+
+static const HttpStreamEvents source_events = {.drained = source_write, .closed = source_closed};
+
+static void
+stream_start(Exchange *exchange)
+{
+    const Request *const request = exchange_request(exchange);
+    Call *const call = exchange_call(exchange);
+    Source *const source = arena_alloc(call->arena, sizeof *source);
+    Status status = request_query_uint64(call, request, "size", UINT64_MAX, &source->left);
+    if (status == STATUS_OK) {
+        status = request_query_boolean(call, request, "aborts", &source->aborts);
+    }
+    if (status == STATUS_OK) {
+        status = request_query_boolean(call, request, "open", &source->stays_open);
+    }
+    if (status != STATUS_OK) {
+        exchange_fail(exchange, status);
+        return;
+    }
+    HttpStream *const stream = exchange_stream(exchange, "application/octet-stream", &source_events, source);
+    source_write(stream, source);
+    exchange_finish(exchange);
+    __atomic_add_fetch(&http_site_seen.waiting, 1, __ATOMIC_SEQ_CST);
+}
+static const Handler stream_handler = {
+    .operation_id = "stream", .method = "GET", .path = "/stream", .start = stream_start};
+
+/* Counts what is uploaded without keeping it; a 'X' is refused. */
+static Status
+count_begin(Call *call, const Request *request, void **ret_state)
+{
+    (void)request;
+    *ret_state = arena_alloc(call->arena, sizeof(uint64_t));
+    return *ret_state == NULL ? call_fail_memory(call, "the upload") : STATUS_OK;
+}
+
+static Status
+count_write(Call *call, void *state, Slice piece)
+{
+    *(uint64_t *)state += piece.size;
+    return slice_find(piece, 'X') == piece.size
+               ? STATUS_OK
+               : call_fail(call, STATUS_INVALID_ARGUMENT, "an 'X' is not allowed here");
+}
+
+static const BodySink count_sink = {.begin = count_begin, .write = count_write};
+
+static const BodySink *
+count_choose(const Request *request)
+{
+    (void)request;
+    return &count_sink;
+}
+
+static void
+upload_start(Exchange *exchange)
+{
+    buffer_append_uint64(response_body(exchange_response(exchange), "text/plain"),
+        *(const uint64_t *)exchange_request(exchange)->sink_state);
+    exchange_finish(exchange);
+}
+static const Handler upload_handler = {.operation_id = "upload",
+    .method = "PUT",
+    .path = "/upload",
+    .access = ACCESS_TENANT,
+    .body_size_max = 64 * 1024 * 1024,
+    .start = upload_start,
+    .sink = count_choose};
+
+const Handler *const http_site_handlers[] = {&hello_handler, &echo_handler, &show_handler, &fail_handler,
+    &large_handler, &wait_handler, &wait_job_handler, &stream_handler, &upload_handler, &lend_handler, NULL};
+
+/* --- Hooks ---------------------------------------------------------------------------------------------- */
+
+/* "cached" is known at once, "stored" only to the blocking hook, all else to nobody. */
+static AuthorizeAnswer
+authorize(void *services, const Request *request, const Credentials *credentials, Principal *ret_principal)
+{
+    (void)services;
+    (void)request;
+    (void)ret_principal;
+    if (slice_equals_string(credentials->secret, "cached")) {
+        return AUTHORIZE_ALLOWED;
+    }
+    return credentials->scheme == CREDENTIALS_NONE ? AUTHORIZE_DENIED : AUTHORIZE_UNKNOWN;
+}
+
+static Status
+authorize_blocking(Call *call, void *job_context, const Request *request, const Credentials *credentials,
+    Principal *ret_principal)
+{
+    (void)request;
+    (void)ret_principal;
+    assert_non_null(job_context);
+    return slice_equals_string(credentials->secret, "stored")
+               ? STATUS_OK
+               : call_fail(call, STATUS_UNAUTHENTICATED, "the key is not known");
+}
+
+static void
+log_record(void *services, const RequestRecord *record)
+{
+    (void)services;
+    __atomic_store_n(&http_site_seen.log_status, record->http_status, __ATOMIC_SEQ_CST);
+    __atomic_add_fetch(&http_site_seen.logged, 1, __ATOMIC_SEQ_CST);
+}
+
+/* --- The servers ---------------------------------------------------------------------------------------- */
+
+int
+http_site_start(void **state)
+{
+    (void)state;
+    static const char *const origins[] = {"https://dashboard.example", NULL};
+    static HttpOptions options[] = {
+        {.origins = origins},
+        {.head_timeout_ms = 200,
+            .idle_timeout_ms = 300,
+            .body_grace_ms = 200,
+            .body_rate_min = 1000,
+            .deadline_ms = 300},
+    };
+    for (size_t index = 0; index < COUNT_OF(options); index++) {
+        options[index].handlers = http_site_handlers;
+        options[index].authorize = authorize;
+        options[index].authorize_blocking = authorize_blocking;
+        options[index].log = log_record;
+    }
+    return http_servers_start(options, COUNT_OF(options));
+}
+
+const char *
+http_site_usual(void)
+{
+    return http_servers_address(0);
+}
+
+const char *
+http_site_impatient(void)
+{
+    return http_servers_address(1);
+}
+
+int
+http_site_ask(const char *request)
+{
+    return raw_exchange(http_site_usual(), request, strlen(request), http_site_reply);
+}
