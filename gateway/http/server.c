@@ -322,6 +322,7 @@ connections_end(HttpServer *server)
             }
             connection_shut(connection);
         }
+        server_run_soon(server); /* to clean up what it closed: no event asks for that */
         loop_turn(server->loop, 10);
     }
 }
