@@ -1,11 +1,23 @@
 #include "gateway/store/blobs.h"
 
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gateway/store/sql_array.h"
+
 STATEMENT(blob_touch);
 STATEMENT(blob_insert);
 STATEMENT(blob_chunk_insert);
 STATEMENT(blob_find);
 STATEMENT(blob_chunk_find);
 STATEMENT(blob_collect);
+
+/* How far the bytes of many blobs have been sent. */
+typedef struct BlobPlace {
+    size_t index;
+    size_t offset;
+} BlobPlace;
 
 static void
 add_identity(Values *values, TenantId tenant, const Sha256 *digest)
@@ -14,56 +26,197 @@ add_identity(Values *values, TenantId tenant, const Sha256 *digest)
     values_digest(values, digest);
 }
 
-static Status
-insert_chunks(Call *call, Store *store, TenantId tenant, const Sha256 *digest, Slice bytes)
+static int
+compare_puts(const void *left, const void *right)
 {
-    for (size_t offset = 0; offset < bytes.size; offset += BLOB_CHUNK_SIZE) {
-        Values values = {0};
-        add_identity(&values, tenant, digest);
-        values_int64(&values, (int64_t)(offset / BLOB_CHUNK_SIZE));
-        values_bytes(&values, slice_part(bytes, offset, BLOB_CHUNK_SIZE));
-        TRY(store_execute(call, store, tenant, &sql_blob_chunk_insert, &values, NULL));
+    const BlobPut *const first = left;
+    const BlobPut *const second = right;
+    return memcmp(first->digest.bytes, second->digest.bytes, SHA256_SIZE);
+}
+
+/* The blob of this digest among those sorted. */
+static BlobPut *
+find_put(BlobPut *blobs, size_t count, Slice digest)
+{
+    BlobPut wanted = {.is_there = false};
+    assert(digest.size == SHA256_SIZE);
+    memcpy(wanted.digest.bytes, digest.data, SHA256_SIZE);
+    return bsearch(&wanted, blobs, count, sizeof *blobs, compare_puts);
+}
+
+/* Sorted, each once: statements lock rows in this order, and change a row once. */
+static size_t
+sort_puts(BlobPut *blobs, size_t count)
+{
+    size_t kept = 0;
+    qsort(blobs, count, sizeof *blobs, compare_puts);
+    for (size_t index = 0; index < count; index++) {
+        if (kept == 0 || compare_puts(&blobs[kept - 1], &blobs[index]) != 0) {
+            blobs[kept] = blobs[index];
+            blobs[kept++].is_there = false;
+        }
+    }
+    return kept;
+}
+
+static Slice
+digest_bytes(const BlobPut *blob)
+{
+    return slice_of(blob->digest.bytes, SHA256_SIZE);
+}
+
+/* Notes which are there already. */
+static Status
+touch(Call *call, Store *store, TenantId tenant, BlobPut *blobs, size_t count)
+{
+    AUTO_SQL_ARRAY digests = sql_array(SQL_BYTES);
+    AUTO_ROWS rows = {0};
+    Values values = {0};
+    for (size_t index = 0; index < count; index++) {
+        sql_array_bytes(&digests, digest_bytes(&blobs[index]));
+    }
+    values_uuid(&values, tenant.value);
+    if (!values_array(&values, &digests)) {
+        return call_fail_memory(call, "blobs to be stored");
+    }
+    TRY(store_query(call, store, tenant, &sql_blob_touch, &values, &rows));
+    for (size_t index = 0; index < rows.count; index++) {
+        RowReader reader = row_reader(call, &rows, index);
+        BlobPut *const found = find_put(blobs, count, row_bytes_borrowed(&reader));
+        assert(found != NULL);
+        found->is_there = true;
     }
     return STATUS_OK;
 }
 
-/* The common case first: the same bytes are there already. */
+/* Those that another inserted first are there now. */
 static Status
-put(Call *call, Store *store, TenantId tenant, const Sha256 *digest, Slice bytes)
+insert_blobs(Call *call, Store *store, TenantId tenant, BlobPut *blobs, size_t count)
 {
+    AUTO_SQL_ARRAY digests = sql_array(SQL_BYTES);
+    AUTO_SQL_ARRAY sizes = sql_array(SQL_INT64);
     AUTO_ROWS rows = {0};
-    Values identity = {0};
     Values values = {0};
-    uint64_t touched = 0;
-    add_identity(&identity, tenant, digest);
-    TRY(store_execute(call, store, tenant, &sql_blob_touch, &identity, &touched));
-    if (touched > 0) {
-        return STATUS_OK;
+    for (size_t index = 0; index < count; index++) {
+        if (!blobs[index].is_there) {
+            sql_array_bytes(&digests, digest_bytes(&blobs[index]));
+            sql_array_int64(&sizes, (int64_t)blobs[index].bytes.size);
+        }
     }
-    add_identity(&values, tenant, digest);
-    values_int64(&values, (int64_t)bytes.size);
+    values_uuid(&values, tenant.value);
+    if (!values_array(&values, &digests) || !values_array(&values, &sizes)) {
+        return call_fail_memory(call, "blobs to be stored");
+    }
     TRY(store_query(call, store, tenant, &sql_blob_insert, &values, &rows));
     if (rows.count == 0) {
         return call_fail(call, STATUS_RESOURCE_EXHAUSTED, "the quota 'stored_bytes_max' is used up");
     }
-    RowReader reader = row_reader(call, &rows, 0);
-    const bool is_new = row_boolean(&reader);
-    return is_new ? insert_chunks(call, store, tenant, digest, bytes) : row_end(call, &reader);
+    for (size_t index = 0; index < rows.count; index++) {
+        RowReader reader = row_reader(call, &rows, index);
+        BlobPut *const blob = find_put(blobs, count, row_bytes_borrowed(&reader));
+        assert(blob != NULL);
+        blob->is_there = !row_boolean(&reader);
+    }
+    return STATUS_OK;
+}
+
+typedef struct Chunks {
+    SqlArray digests;
+    SqlArray numbers;
+    SqlArray bytes;
+} Chunks;
+
+static void
+chunks_done(Chunks *chunks)
+{
+    sql_array_done(&chunks->digests);
+    sql_array_done(&chunks->numbers);
+    sql_array_done(&chunks->bytes);
+}
+
+static Status
+insert_chunks(Call *call, Store *store, TenantId tenant, Chunks *chunks)
+{
+    Values values = {0};
+    values_uuid(&values, tenant.value);
+    if (!values_array(&values, &chunks->digests) || !values_array(&values, &chunks->numbers) ||
+        !values_array(&values, &chunks->bytes)) {
+        return call_fail_memory(call, "blobs to be stored");
+    }
+    return store_execute(call, store, tenant, &sql_blob_chunk_insert, &values, NULL);
+}
+
+/* From *offset on, as many chunks of this and the following blobs as one statement takes. */
+static Status
+insert_some_bytes(
+    Call *call, Store *store, TenantId tenant, const BlobPut *blobs, size_t count, BlobPlace *place)
+{
+    enum { STATEMENT_SIZE_MAX = 4 * BLOB_CHUNK_SIZE };
+    CLEANUP(chunks_done) Chunks chunks = {sql_array(SQL_BYTES), sql_array(SQL_INT64), sql_array(SQL_BYTES)};
+    while (place->index < count && chunks.bytes.buffer.size < STATEMENT_SIZE_MAX) {
+        const BlobPut *const blob = &blobs[place->index];
+        if (blob->is_there || place->offset >= blob->bytes.size) {
+            *place = (BlobPlace){.index = place->index + 1};
+            continue;
+        }
+        sql_array_bytes(&chunks.digests, digest_bytes(blob));
+        sql_array_int64(&chunks.numbers, (int64_t)(place->offset / BLOB_CHUNK_SIZE));
+        sql_array_bytes(&chunks.bytes, slice_part(blob->bytes, place->offset, BLOB_CHUNK_SIZE));
+        place->offset += BLOB_CHUNK_SIZE;
+    }
+    return chunks.digests.count == 0 ? STATUS_OK : insert_chunks(call, store, tenant, &chunks);
+}
+
+static bool
+are_there(const BlobPut *blobs, size_t count)
+{
+    for (size_t index = 0; index < count; index++) {
+        if (!blobs[index].is_there) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The common case first: the same bytes are there already. */
+static Status
+put(Call *call, Store *store, TenantId tenant, BlobPut *blobs, size_t count)
+{
+    BlobPlace place = {0};
+    TRY(touch(call, store, tenant, blobs, count));
+    if (are_there(blobs, count)) {
+        return STATUS_OK;
+    }
+    TRY(insert_blobs(call, store, tenant, blobs, count));
+    while (place.index < count) {
+        TRY(insert_some_bytes(call, store, tenant, blobs, count, &place));
+    }
+    return STATUS_OK;
+}
+
+Status
+blobs_put_all(Call *call, Store *store, TenantId tenant, BlobPut *blobs, size_t count)
+{
+    assert(store_is_in_transaction(store));
+    for (size_t index = 0; index < count; index++) {
+        if (blobs[index].bytes.size > BLOB_SIZE_MAX) {
+            return call_fail(call, STATUS_OUT_OF_RANGE, "a blob has at most %d bytes, not %zu", BLOB_SIZE_MAX,
+                blobs[index].bytes.size);
+        }
+    }
+    return count == 0 ? STATUS_OK : put(call, store, tenant, blobs, sort_puts(blobs, count));
 }
 
 Status
 blobs_put(Call *call, Store *store, TenantId tenant, const Sha256 *digest, Slice bytes)
 {
-    if (bytes.size > BLOB_SIZE_MAX) {
-        return call_fail(
-            call, STATUS_OUT_OF_RANGE, "a blob has at most %d bytes, not %zu", BLOB_SIZE_MAX, bytes.size);
-    }
+    BlobPut blob = {.digest = *digest, .bytes = bytes};
     if (store_is_in_transaction(store)) {
-        return put(call, store, tenant, digest, bytes);
+        return blobs_put_all(call, store, tenant, &blob, 1);
     }
     TRY(store_begin(call, store, tenant));
     AUTO_TRANSACTION transaction = store;
-    TRY(put(call, store, tenant, digest, bytes));
+    TRY(blobs_put_all(call, store, tenant, &blob, 1));
     return store_commit(call, TAKE(transaction));
 }
 

@@ -14,6 +14,16 @@ enum { BLOB_SIZE_MAX = 64 << 20, BLOB_CHUNK_SIZE = 1 << 20 };
  * is collected some time after its last put. */
 MUST_USE Status blobs_put(Call *call, Store *store, TenantId tenant, const Sha256 *digest, Slice bytes);
 
+typedef struct BlobPut {
+    Sha256 digest;
+    Slice bytes; /* borrowed */
+    bool is_there;
+} BlobPut;
+
+/* The same for many, in the caller's transaction; those that come twice are stored once. The list is sorted
+ * and changed. */
+MUST_USE Status blobs_put_all(Call *call, Store *store, TenantId tenant, BlobPut *blobs, size_t count);
+
 /* The size of a blob. */
 MUST_USE Status blobs_find(
     Call *call, Store *store, TenantId tenant, const Sha256 *digest, uint64_t *ret_size);

@@ -4,97 +4,24 @@
 
 #include <assert.h>
 
+#include "gateway/store/queue_rows.h"
 #include "gateway/store/sql_array.h"
 #include "shared/base/text.h"
 
-STATEMENT(step_insert);
-STATEMENT(step_feed_insert);
-STATEMENT(step_output_insert);
 STATEMENT(steps_notify);
 STATEMENT(queue_check);
 STATEMENT(queue_depth);
 STATEMENT(queue_lock);
 STATEMENT(queue_claim);
-STATEMENT(queue_correct);
 STATEMENT(step_heartbeat);
 STATEMENT(step_start);
-STATEMENT(step_end);
 STATEMENT(step_retry);
 STATEMENT(step_release);
 STATEMENT(step_sweep);
 STATEMENT(step_expire);
 STATEMENT(step_redrive);
 
-enum { CLAIM_MAX = 100, SHAPE_TEXT_SIZE = STEP_TENSOR_RANK_MAX * 21 + 3 };
-
-/* PostgreSQL's text form of an array, "{1,224,224,3}". */
-static void
-add_shape(SqlArray *shapes, const StepTensor *tensor)
-{
-    Buffer text = {0};
-    assert(tensor->rank <= STEP_TENSOR_RANK_MAX);
-    buffer_append_byte(&text, '{');
-    for (size_t index = 0; index < tensor->rank; index++) {
-        buffer_append_string(&text, index == 0 ? "" : ",");
-        buffer_append_int64(&text, tensor->dims[index]);
-    }
-    buffer_append_byte(&text, '}');
-    shapes->buffer.has_failed = shapes->buffer.has_failed || !buffer_is_ok(&text);
-    sql_array_bytes(shapes, buffer_slice(&text));
-    buffer_done(&text);
-}
-
-static Status
-insert_tensors(Call *call, Store *store, TenantId tenant, StepId step, const StepTensors *tensors,
-    const Statement *statement)
-{
-    AUTO_SQL_ARRAY names = sql_array(SQL_TEXT);
-    AUTO_SQL_ARRAY dtypes = sql_array(SQL_TEXT);
-    AUTO_SQL_ARRAY shapes = sql_array(SQL_TEXT);
-    AUTO_SQL_ARRAY digests = sql_array(SQL_BYTES);
-    Values values = {0};
-    if (tensors->count == 0) {
-        return STATUS_OK;
-    }
-    for (size_t index = 0; index < tensors->count; index++) {
-        const StepTensor *const tensor = &tensors->items[index];
-        sql_array_text(&names, tensor->name);
-        sql_array_text(&dtypes, tensor->dtype);
-        add_shape(&shapes, tensor);
-        sql_array_bytes(&digests, slice_of(tensor->sha256.bytes, SHA256_SIZE));
-    }
-    values_uuid(&values, tenant.value);
-    values_uuid(&values, step.value);
-    if (!values_array(&values, &names) || !values_array(&values, &dtypes) ||
-        !values_array(&values, &shapes) || !values_array(&values, &digests)) {
-        return call_fail_memory(call, "a step's tensors");
-    }
-    return store_execute(call, store, tenant, statement, &values, NULL);
-}
-
-static Status
-insert_step(Call *call, Store *store, TenantId tenant, const StepNew *step, const char *owner)
-{
-    Values values = {0};
-    uint64_t inserted = 0;
-    values_uuid(&values, tenant.value);
-    values_uuid(&values, step->id.value);
-    values_uuid(&values, step->session.value);
-    values_uuid(&values, step->graph.value);
-    values_int64(&values, step->priority);
-    values_double(&values, step->cost);
-    values_text(&values, step->request);
-    values_int64(&values, step->attempts_max);
-    values_int64(&values, (int64_t)step->timeout_ms);
-    values_text(&values, owner);
-    TRY(store_execute(call, store, tenant, &sql_step_insert, &values, &inserted));
-    if (inserted == 0) {
-        char session[ID_TEXT_SIZE];
-        id_to_text("ses", step->session.value, session);
-        return call_fail(call, STATUS_NOT_FOUND, "session '%s' does not exist", session);
-    }
-    return insert_tensors(call, store, tenant, step->id, &step->feeds, &sql_step_feed_insert);
-}
+enum { CLAIM_MAX = 100 };
 
 /* Asked behind the insert, which holds the row that counts the tenant's queue: two cannot both be the last.
  */
@@ -115,10 +42,11 @@ check_quota(Call *call, Store *store, TenantId tenant)
                    : STATUS_OK;
 }
 
-static Status
-enqueue(Call *call, Store *store, TenantId tenant, const StepNew *step)
+Status
+queue_enqueue_all(Call *call, Store *store, TenantId tenant, const StepNew *const *steps, size_t count)
 {
-    TRY(insert_step(call, store, tenant, step, NULL));
+    assert(store_is_in_transaction(store) && count > 0);
+    TRY(queue_rows_insert(call, store, tenant, steps, count, NULL));
     TRY(check_quota(call, store, tenant));
     return store_execute(call, store, tenant, &sql_steps_notify, &(Values){0}, NULL);
 }
@@ -127,11 +55,11 @@ Status
 queue_enqueue(Call *call, Store *store, TenantId tenant, const StepNew *step)
 {
     if (store_is_in_transaction(store)) {
-        return enqueue(call, store, tenant, step);
+        return queue_enqueue_all(call, store, tenant, &step, 1);
     }
     TRY(store_begin(call, store, tenant));
     AUTO_TRANSACTION transaction = store;
-    TRY(enqueue(call, store, tenant, step));
+    TRY(queue_enqueue_all(call, store, tenant, &step, 1));
     return store_commit(call, TAKE(transaction));
 }
 
@@ -141,13 +69,13 @@ queue_begin(
 {
     const StepHold hold = {.tenant = tenant, .id = step->id, .fence = 1};
     if (store_is_in_transaction(store)) {
-        TRY(insert_step(call, store, tenant, step, owner));
+        TRY(queue_rows_insert(call, store, tenant, &step, 1, owner));
         *ret_hold = hold;
         return STATUS_OK;
     }
     TRY(store_begin(call, store, tenant));
     AUTO_TRANSACTION transaction = store;
-    TRY(insert_step(call, store, tenant, step, owner));
+    TRY(queue_rows_insert(call, store, tenant, &step, 1, owner));
     TRY(store_commit(call, TAKE(transaction)));
     *ret_hold = hold;
     return STATUS_OK;
@@ -250,19 +178,6 @@ queue_start(Call *call, Store *store, const StepHold *hold)
     return changed == 0 ? fail_lost(call, hold) : STATUS_OK;
 }
 
-static Status
-correct_charge(Call *call, Store *store, const StepHold *hold, double device_seconds)
-{
-    Values values = {0};
-    if (device_seconds <= 0) {
-        return STATUS_OK;
-    }
-    values_uuid(&values, hold->tenant.value);
-    values_uuid(&values, hold->id.value);
-    values_double(&values, device_seconds);
-    return store_execute(call, store, hold->tenant, &sql_queue_correct, &values, NULL);
-}
-
 /* Nothing was changed. If this same end is what stands there, an earlier try of it was committed. */
 static Status
 accept_same_end(Call *call, Store *store, const StepHold *hold, StepState wanted)
@@ -272,23 +187,24 @@ accept_same_end(Call *call, Store *store, const StepHold *hold, StepState wanted
     return step.fence == hold->fence && step.state == wanted ? STATUS_OK : fail_lost(call, hold);
 }
 
+Status
+queue_end_all(Call *call, Store *store, const StepEnding *endings, size_t count)
+{
+    uint64_t ended = 0;
+    assert(store_is_in_transaction(store) && count > 0);
+    TRY(queue_rows_end(call, store, endings, count, &ended));
+    return ended < count ? call_fail(call, STATUS_ABORTED, "a step of the batch is no longer held")
+                         : queue_rows_end_others(call, store, endings, count);
+}
+
 static Status
 end_step(Call *call, Store *store, const StepHold *hold, const StepEnd *end)
 {
-    Values values = {0};
-    uint64_t changed = 0;
-    add_hold(&values, hold);
-    values_text(&values, step_state_name(end->state));
-    values_text(&values, end->error_code);
-    values_text(&values, end->error_message);
-    values_text(&values, end->error_node);
-    values_text(&values, end->stats);
-    TRY(store_execute(call, store, hold->tenant, &sql_step_end, &values, &changed));
-    if (changed == 0) {
-        return accept_same_end(call, store, hold, end->state);
-    }
-    TRY(insert_tensors(call, store, hold->tenant, hold->id, &end->outputs, &sql_step_output_insert));
-    return correct_charge(call, store, hold, end->device_seconds);
+    const StepEnding ending = {.hold = hold, .end = end};
+    uint64_t ended = 0;
+    TRY(queue_rows_end(call, store, &ending, 1, &ended));
+    return ended == 0 ? accept_same_end(call, store, hold, end->state)
+                      : queue_rows_end_others(call, store, &ending, 1);
 }
 
 Status

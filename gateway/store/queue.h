@@ -62,6 +62,11 @@ typedef struct QueueDepth {
  * 'queued_steps_max', ALREADY_EXISTS when the id is taken. */
 MUST_USE Status queue_enqueue(Call *call, Store *store, TenantId tenant, const StepNew *step);
 
+/* The same for `count` steps of one tenant and one priority, in the caller's transaction: all or none. (One
+ * priority, for whoever locks two rows of `queues` locks them in its own order, and only claims may.) */
+MUST_USE Status queue_enqueue_all(
+    Call *call, Store *store, TenantId tenant, const StepNew *const *steps, size_t count);
+
 /* Records a synchronous step that must be durable before it runs: it begins as running, held by `owner`. */
 MUST_USE Status queue_begin(
     Call *call, Store *store, TenantId tenant, const StepNew *step, const char *owner, StepHold *ret_hold);
@@ -81,6 +86,15 @@ MUST_USE Status queue_start(Call *call, Store *store, const StepHold *hold);
 /* Ends a step with its outputs in one transaction, the caller's or its own. Ending a step again in the same
  * way is OK, so that a commit whose reply was lost can be tried again. For a store of the role APP. */
 MUST_USE Status queue_end(Call *call, Store *store, const StepHold *hold, const StepEnd *end);
+
+typedef struct StepEnding {
+    const StepHold *hold;
+    const StepEnd *end;
+} StepEnding;
+
+/* Ends `count` steps of one tenant and one priority, in the caller's transaction. ABORTED when one of them is
+ * no longer held: the transaction is to be rolled back then, and each to be ended by itself. */
+MUST_USE Status queue_end_all(Call *call, Store *store, const StepEnding *endings, size_t count);
 
 /* Puts a step back for another attempt, later with every one; past the last it is dead. Without `is_charged`
  * the attempt does not count: the step was not to blame. */

@@ -1,7 +1,12 @@
--- $1 tenant, $2 step, $3 device-seconds used. What was charged at the claim was an estimate.
+-- $1 tenant, $2 steps, $3 device-nanoseconds used. What was charged at the claim was an estimate.
 update queues
-set virtual_finish = virtual_finish + ($3::double precision - step.cost) / quota.weight
-from steps as step
-join quotas as quota on quota.tenant_id = step.tenant_id
-where step.tenant_id = $1 and step.id = $2 and step.is_async
-    and queues.tenant_id = step.tenant_id and queues.priority = step.priority
+set virtual_finish = virtual_finish + used.difference / quota.weight
+from (
+    select step.priority, sum(used.cost / 1e9::double precision - step.cost) as difference
+    from unnest($2::uuid[], $3::bigint[]) as used (step_id, cost)
+    cross join lateral (
+        select priority, cost from steps where tenant_id = $1 and id = used.step_id and is_async limit 1
+    ) as step
+    group by step.priority
+) as used, quotas as quota
+where queues.tenant_id = $1 and queues.priority = used.priority and quota.tenant_id = $1

@@ -1,14 +1,16 @@
--- $1 tenant, $2 id, $3 session, $4 graph, $5 priority, $6 cost, $7 request, $8 attempts at most, $9 timeout in
--- milliseconds, $10 owner: null queues, else it begins as running. No row without the session.
+-- $1 tenant, then one array a column: $2 ids, $3 sessions, $4 graphs, $5 priorities, $6 costs in device-nanoseconds,
+-- $7 requests, $8 attempts at most, $9 timeouts in milliseconds. $10 owner: null queues, else they begin as
+-- running. No row for a step without its session.
 insert into steps (tenant_id, id, session_id, graph_id, state, is_async, priority, cost, request, attempts,
     attempts_max, fence, lease_owner, lease_until, deadline_at, created_at, started_at)
-select session.tenant_id, $2::uuid, session.id, $4::uuid,
-    case when $10::text is null then 'queued' else 'running' end, $10::text is null, $5::smallint,
-    $6::double precision, $7::jsonb, ($10::text is not null)::integer, $8::integer,
-    ($10::text is not null)::integer, $10::text,
+select session.tenant_id, step.id, session.id, step.graph_id,
+    case when $10::text is null then 'queued' else 'running' end, $10::text is null, step.priority::smallint,
+    step.cost / 1e9::double precision, step.request::jsonb, ($10::text is not null)::integer,
+    step.attempts_max::integer, ($10::text is not null)::integer, $10::text,
     case when $10::text is not null then now() + interval '30 seconds' end,
-    now() + $9::bigint * interval '1 millisecond', step_created_at($2),
+    now() + step.timeout_ms * interval '1 millisecond', step_created_at(step.id),
     case when $10::text is not null then now() end
-from sessions as session
-where session.tenant_id = $1 and session.id = $3
-for key share
+from unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::bigint[], $6::bigint[], $7::text[], $8::bigint[],
+    $9::bigint[]) as step (id, session_id, graph_id, priority, cost, request, attempts_max, timeout_ms)
+join sessions as session on session.tenant_id = $1 and session.id = step.session_id
+for key share of session

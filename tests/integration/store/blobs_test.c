@@ -44,6 +44,46 @@ bytes_survive_around_the_edges_of_a_chunk(void **state)
     assert_round_trip(*state, 2 * BLOB_CHUNK_SIZE);
 }
 
+static Status
+put_all(Database *database, BlobPut *blobs, size_t count)
+{
+    Call *const call = &database->call;
+    TRY(store_begin(call, database->app, TENANT_DEFAULT));
+    AUTO_TRANSACTION transaction = database->app;
+    TRY(blobs_put_all(call, database->app, TENANT_DEFAULT, blobs, count));
+    return store_commit(call, TAKE(transaction));
+}
+
+/* One that is there already, one that comes twice, an empty one, and chunks for several statements. */
+static void
+many_blobs_are_stored_at_once_and_each_once(void **state)
+{
+    enum { LARGE = 5 * BLOB_CHUNK_SIZE + 3, COUNT = 5 };
+    Database *const database = *state;
+    Call *const call = &database->call;
+    AUTO_MEMORY char *bytes = memory_new(LARGE, 1);
+    const Slice sent[COUNT] = {
+        SLICE("there"), slice_of(bytes, LARGE), SLICE("twice"), SLICE(""), SLICE("twice")};
+    BlobPut blobs[COUNT];
+    fill(bytes, LARGE);
+    for (size_t index = 0; index < COUNT; index++) {
+        blobs[index] = (BlobPut){.bytes = sent[index]};
+        sha256(sent[index], &blobs[index].digest);
+    }
+    assert_status(call, STATUS_OK, blobs_put(call, database->app, TENANT_DEFAULT, &blobs[0].digest, sent[0]));
+    assert_status(call, STATUS_OK, put_all(database, blobs, COUNT));
+    assert_string_equal(database_ask(database, "select count(*) from blobs"), "4");
+    for (size_t index = 0; index < COUNT; index++) {
+        Sha256 digest;
+        Slice received;
+        sha256(sent[index], &digest);
+        assert_status(call, STATUS_OK, blobs_get(call, database->app, TENANT_DEFAULT, &digest, &received));
+        assert_true(slice_equal(sent[index], received));
+    }
+    assert_string_equal(
+        database_ask(database, "select stored_bytes = (select sum(size) from blobs) from usages"), "t");
+}
+
 static void
 a_blob_has_a_largest_size(void **state)
 {
@@ -155,6 +195,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         DATABASE_TEST(bytes_survive_around_the_edges_of_a_chunk),
+        DATABASE_TEST(many_blobs_are_stored_at_once_and_each_once),
         DATABASE_TEST(a_blob_has_a_largest_size),
         DATABASE_TEST(a_range_crosses_chunks_and_stops_at_the_end),
         DATABASE_TEST(the_same_bytes_are_stored_and_counted_once),

@@ -163,6 +163,63 @@ a_stale_fence_changes_nothing(void **state)
     assert_string_equal(found.stats, "{}");
 }
 
+/* In a transaction that is committed when all of them can be queued. */
+static Status
+enqueue_all(Database *database, const StepNew *const *steps, size_t count)
+{
+    Call *const call = &database->call;
+    TRY(store_begin(call, database->app, TENANT_DEFAULT));
+    AUTO_TRANSACTION transaction = database->app;
+    TRY(queue_enqueue_all(call, database->app, TENANT_DEFAULT, steps, count));
+    return store_commit(call, TAKE(transaction));
+}
+
+static void
+steps_are_queued_together_or_not_at_all(void **state)
+{
+    Database *const database = *state;
+    const StepNew first = example(database_add_session(database, TENANT_DEFAULT));
+    const StepNew second = example(first.session);
+    const StepNew stray = example((SessionId){uuid_new()});
+    const StepNew *const steps[] = {&first, &second, &stray};
+    assert_status(&database->call, STATUS_NOT_FOUND, enqueue_all(database, steps, 3));
+    assert_string_equal(database_ask(database, "select count(*) from steps"), "0");
+    assert_status(&database->call, STATUS_OK, enqueue_all(database, steps, 2));
+    assert_string_equal(
+        database_ask(database, "select sum(queued) || '/' || sum(running) from queues"), "2/0");
+}
+
+static Status
+end_all(Database *database, const StepEnding *endings, size_t count)
+{
+    Call *const call = &database->call;
+    TRY(store_begin(call, database->app, TENANT_DEFAULT));
+    AUTO_TRANSACTION transaction = database->app;
+    TRY(queue_end_all(call, database->app, endings, count));
+    return store_commit(call, TAKE(transaction));
+}
+
+static void
+steps_are_ended_together_or_not_at_all(void **state)
+{
+    Database *const database = *state;
+    (void)enqueue(database, TENANT_DEFAULT);
+    (void)enqueue(database, TENANT_DEFAULT);
+    const StepHold holds[] = {start_one(database), start_one(database)};
+    const StepHold lost = {.tenant = TENANT_DEFAULT, .id = holds[1].id, .fence = holds[1].fence + 1};
+    const StepEnd success = {.state = STEP_SUCCEEDED, .device_seconds = 0.5};
+    const StepEnd failure = {.state = STEP_FAILED, .error_code = "INTERNAL", .error_message = "broken"};
+    const StepEnding stale[] = {{&holds[0], &success}, {&lost, &failure}};
+    const StepEnding endings[] = {{&holds[0], &success}, {&holds[1], &failure}};
+    assert_status(&database->call, STATUS_ABORTED, end_all(database, stale, 2));
+    assert_int_equal(find(database, TENANT_DEFAULT, holds[0].id).state, STEP_RUNNING);
+    assert_status(&database->call, STATUS_OK, end_all(database, endings, 2));
+    assert_int_equal(find(database, TENANT_DEFAULT, holds[0].id).state, STEP_SUCCEEDED);
+    assert_string_equal(find(database, TENANT_DEFAULT, holds[1].id).error_message, "broken");
+    assert_string_equal(
+        database_ask(database, "select sum(queued) || '/' || sum(running) from queues"), "0/0");
+}
+
 static void
 ending_again_in_the_same_way_is_fine(void **state)
 {
@@ -533,6 +590,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         DATABASE_TEST(a_step_goes_from_the_queue_to_its_end),
         DATABASE_TEST(a_stale_fence_changes_nothing),
+        DATABASE_TEST(steps_are_queued_together_or_not_at_all),
+        DATABASE_TEST(steps_are_ended_together_or_not_at_all),
         DATABASE_TEST(ending_again_in_the_same_way_is_fine),
         DATABASE_TEST(a_move_that_is_not_in_the_table_is_refused),
         DATABASE_TEST(the_database_knows_the_same_states_and_moves),
