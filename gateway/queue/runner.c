@@ -25,14 +25,16 @@ enum {
     ARENA_SIZE_MAX = 64 << 20,
     SWEEP_PAUSE_MIN_MS = 200,
     HINT_PAUSE_MS = 400,
+    CLAIM_PAUSE_MS = 4, /* from one claim to the next: what comes meanwhile is claimed at once */
 };
 
 struct QueueRunner {
     QueueRunnerOptions options;
     HeldSteps held;
-    Store *store;     /* the runner thread's, as the next two */
-    uint64_t beat_ns; /* when due */
-    uint64_t hint_ns; /* when a hint may bring the next one */
+    Store *store;      /* the runner thread's, as the next two */
+    uint64_t beat_ns;  /* when due */
+    uint64_t hint_ns;  /* when a hint may bring the next one */
+    uint64_t claim_ns; /* when the next claim may be made */
     uint64_t sweep_ns;
     Store *listener; /* the listening thread's */
     pthread_t thread;
@@ -40,6 +42,7 @@ struct QueueRunner {
     sem_t wake;
     bool is_beat_wanted; /* atomic */
     bool is_hinted;      /* atomic: something was queued or is to be cancelled */
+    bool is_full;        /* atomic: the last claim took all the room there was */
     bool is_stopping;    /* atomic */
 };
 
@@ -199,6 +202,8 @@ hand_on(QueueRunner *runner, Call *call, const StepRecord *step)
 static Status
 claim(QueueRunner *runner, Call *call, bool *ret_is_more)
 {
+    /* Before it is counted: who is forgotten from now on wakes this thread. */
+    __atomic_store_n(&runner->is_full, true, __ATOMIC_SEQ_CST);
     const size_t active = held_steps_claimed(&runner->held);
     const size_t room = active < runner->options.slot_count ? runner->options.slot_count - active : 0;
     const size_t wanted = room < CLAIM_BATCH_MAX ? room : CLAIM_BATCH_MAX;
@@ -211,6 +216,10 @@ claim(QueueRunner *runner, Call *call, bool *ret_is_more)
     for (size_t index = 0; index < steps.count; index++) {
         hand_on(runner, call, &steps.items[index]);
     }
+    if (steps.count < wanted) {
+        __atomic_store_n(&runner->is_full, false, __ATOMIC_SEQ_CST);
+    }
+    runner->claim_ns = clock_monotonic_ns() + CLAIM_PAUSE_MS * CLOCK_NS_PER_MS;
     *ret_is_more = steps.count == CLAIM_BATCH_MAX;
     return STATUS_OK;
 }
@@ -230,6 +239,17 @@ turn(QueueRunner *runner, Call *call, bool *ret_is_more)
     return claim(runner, call, ret_is_more);
 }
 
+/* Under load steps are queued and forgotten one by one: a claim for each would cost more than their run. */
+static void
+wait_for_claim(const QueueRunner *runner)
+{
+    const uint64_t now_ns = clock_monotonic_ns();
+    if (now_ns < runner->claim_ns) {
+        const struct timespec pause = {.tv_nsec = (long)(runner->claim_ns - now_ns)};
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
 static void
 wait_for_wake(QueueRunner *runner)
 {
@@ -243,6 +263,7 @@ wait_for_wake(QueueRunner *runner)
         .tv_nsec = (long)(end_ns % CLOCK_NS_PER_S),
     };
     while (sem_clockwait(&runner->wake, CLOCK_MONOTONIC, &end) != 0 && errno == EINTR) {}
+    wait_for_claim(runner);
     while (sem_trywait(&runner->wake) == 0) {
         /* one turn does for any number of wakings */
     }
@@ -307,7 +328,9 @@ void
 queue_runner_forget(QueueRunner *runner, const StepHold *hold)
 {
     held_steps_remove(&runner->held, hold);
-    queue_runner_wake(runner);
+    if (__atomic_load_n(&runner->is_full, __ATOMIC_SEQ_CST)) {
+        queue_runner_wake(runner);
+    }
 }
 
 size_t
