@@ -8,6 +8,7 @@
  * Failures: whatever stage fails ends the exchange with its Status; a client that hangs up cancels the step
  * on every worker. */
 #include "gateway/services/step_call.h"
+#include "gateway/services/step_enqueue.h"
 #include "gateway/services/step_find.h"
 #include "gateway/services/step_json.h"
 #include "gateway/services/step_record.h"
@@ -100,15 +101,25 @@ prepare_on_job(Call *call, void *job_context, void *owner)
     StepCall *const step = owner;
     bool needs_job = false;
     const Slice json = json_of(step);
+    if (step_promise_is_shared(step)) {
+        return step_promise_prepare(step, json, job_context, &needs_job);
+    }
     TRY(step_call_read(step, json));
     return step_promise_is_asked(step) ? step_promise_make(step, json, job_context)
                                        : step_call_prepare(step, json, job_context, &needs_job);
 }
 
-static void
-prepared_on_job(Exchange *exchange, Status status, void *owner)
+static Status
+fail_busy(const StepCall *step)
 {
-    const StepCall *const step = owner;
+    return call_fail(step->call, STATUS_UNAVAILABLE, "too much is waiting for a job thread");
+}
+
+/* The promise is kept: the step is in the queue, or has been answered before, or may run. */
+static void
+promised(StepCall *step, Status status)
+{
+    Exchange *const exchange = step->exchange;
     if (status != STATUS_OK) {
         exchange_fail(exchange, status);
     } else if (step->promise.wait_ms > 0 && step->promise.is_queued) {
@@ -116,7 +127,27 @@ prepared_on_job(Exchange *exchange, Status status, void *owner)
     } else if (step->promise.is_answered) {
         exchange_finish(exchange);
     } else {
-        dispatch(owner);
+        dispatch(step);
+    }
+}
+
+static void
+enqueue(StepCall *step)
+{
+    if (!step_enqueue_together(step, promised)) {
+        exchange_fail(step->exchange, fail_busy(step));
+    }
+}
+
+static void
+prepared_on_job(Exchange *exchange, Status status, void *owner)
+{
+    StepCall *const step = owner;
+    (void)exchange;
+    if (status == STATUS_OK && step_promise_is_shared(step)) {
+        enqueue(step);
+    } else {
+        promised(step, status);
     }
 }
 
@@ -134,13 +165,25 @@ prepare(StepCall *step, bool *ret_needs_job)
     }
     TRY(step_promise_read(step));
     const Slice json = json_of(step);
-    if (json.size > LOOP_BODY_SIZE_MAX || step_promise_is_asked(step)) {
+    const bool is_shared = step_promise_is_shared(step);
+    if (json.size > LOOP_BODY_SIZE_MAX || (step_promise_is_asked(step) && !is_shared)) {
         *ret_needs_job = true;
         return STATUS_OK;
+    }
+    if (is_shared) {
+        return step_promise_prepare(step, json, NULL, ret_needs_job);
     }
     TRY(step_call_prepare(step, json, NULL, ret_needs_job));
     *ret_needs_job = *ret_needs_job || step_promise_is_asked(step);
     return STATUS_OK;
+}
+
+static void
+prepare_elsewhere(StepCall *step)
+{
+    if (!exchange_offload(step->exchange, prepare_on_job, prepared_on_job, step)) {
+        exchange_fail(step->exchange, fail_busy(step));
+    }
 }
 
 static void
@@ -156,10 +199,12 @@ start(Exchange *exchange)
     const Status status = prepare(step, &needs_job);
     if (status != STATUS_OK) {
         exchange_fail(exchange, status);
-    } else if (!needs_job) {
+    } else if (needs_job) {
+        prepare_elsewhere(step);
+    } else if (step_promise_is_shared(step)) {
+        enqueue(step);
+    } else {
         dispatch(step);
-    } else if (!exchange_offload(exchange, prepare_on_job, prepared_on_job, step)) {
-        exchange_fail(exchange, call_fail(call, STATUS_UNAVAILABLE, "too much is waiting for a job thread"));
     }
 }
 

@@ -9,6 +9,7 @@
 #include "gateway/services/metrics.h"
 #include "gateway/services/queued_step.h"
 #include "gateway/services/resolver.h"
+#include "gateway/services/step_enqueue.h"
 #include "gateway/store/capacity.h"
 #include "gateway/store/migrate.h"
 #include "gateway/store/workers.h"
@@ -340,6 +341,11 @@ open_parts(Call *call, Gateway *gateway, const GatewayOptions *options)
         .ring_size = options->record_ring_size,
     };
     TRY(job_pool_new(call, &jobs, &gateway->jobs));
+    gateway->enqueuer = batcher_new(gateway->jobs, step_enqueue_batch);
+    gateway->ender = batcher_new(gateway->jobs, queued_steps_end);
+    if (gateway->enqueuer == NULL || gateway->ender == NULL) {
+        return call_fail_memory(call, "what waits for the database");
+    }
     TRY(recorder_new(call, &recorder, &gateway->recorder));
     TRY(loops_open(call, gateway, options));
     TRY(queue_open(call, gateway, options));
@@ -456,6 +462,8 @@ gateway_close(Gateway *gateway)
     for (int index = 0; index < gateway->loop_count; index++) {
         loop_close(gateway->loops[index]);
     }
+    batcher_free(gateway->enqueuer);
+    batcher_free(gateway->ender);
     queue_runner_free(gateway->queue);
     step_mail_free(gateway->mail);
     recorder_free(gateway->recorder);

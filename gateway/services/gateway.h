@@ -19,6 +19,7 @@
 #include "gateway/queue/runner.h"
 #include "gateway/queue/upkeep.h"
 #include "gateway/services/auth.h"
+#include "gateway/services/batcher.h"
 #include "gateway/services/graph_cache.h"
 #include "gateway/services/running_steps.h"
 #include "gateway/services/step_mail.h"
@@ -57,6 +58,8 @@ struct Gateway {
     AuthCache *auth;
     Recorder *recorder;
     QueueRunner *queue;
+    Batcher *enqueuer; /* of steps for later */
+    Batcher *ender;    /* of queued steps that have run */
     Upkeep *upkeep;
     StepMail *mail;
     unsigned queue_turn;         /* the runner's: which loop gets the next step */

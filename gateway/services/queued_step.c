@@ -16,20 +16,25 @@ enum {
     PREPARE_MS = 60000,
     FINISH_MS = 30000,
     FINISH_RETRY_MS = 500, /* while PostgreSQL is gone */
+    BATCH_ARENA_SIZE_MAX = 16 << 20,
+    BATCH_MS = 10000,
 };
 
 typedef struct QueuedStep {
-    Job job;       /* first */
-    ListLink link; /* in GatewayLoop.queued */
+    Job job;        /* first */
+    BatchItem item; /* instead of the job, for an end that is written together with others */
+    ListLink link;  /* in GatewayLoop.queued */
     Call call;
     StepHold hold;
+    int priority;
     uint64_t deadline_us;
     Slice request;
     StepCall step;
     Timer again;
-    Status status;  /* of the stage that was */
-    Status written; /* of writing the end down */
-    bool has_run;   /* a worker may have seen it */
+    Status status;   /* of the stage that was */
+    Status written;  /* of writing the end down */
+    bool has_run;    /* a worker may have seen it */
+    bool may_repeat; /* another gateway may run it again */
     StepEnd end;
 } QueuedStep;
 
@@ -103,6 +108,7 @@ queued_step_new(Gateway *gateway, const StepRecord *record)
     list_init(&queued->link);
     queued->call.arena = arena;
     queued->hold = (StepHold){.tenant = record->tenant, .id = record->id, .fence = record->fence};
+    queued->priority = (int)record->priority;
     queued->deadline_us = record->deadline_us;
     queued->request = slice_from_string(request);
     write_request_id(&queued->call, record->id);
@@ -133,31 +139,44 @@ queued_step_run(void *context, const StepRecord *record)
 /* --- Ending -----------------------------------------------------------------------------------------------
  */
 
-static Status
-store_outputs(QueuedStep *queued, Store *store)
+static size_t
+output_count(const QueuedStep *queued)
 {
-    StepCall *const step = &queued->step;
+    return queued->status == STATUS_OK ? queued->step.plan->fetch_count : 0;
+}
+
+/* The rows of the outputs into the step's end, what is to be stored of each into `ret_blobs`. */
+static Status
+describe_outputs(QueuedStep *queued, BlobPut *ret_blobs)
+{
+    const StepCall *const step = &queued->step;
     Call *const call = &queued->call;
-    StepTensors outputs = {.count = step->plan->fetch_count};
+    StepTensors outputs = {.count = output_count(queued)};
     outputs.items = arena_alloc(call->arena, (outputs.count + 1) * sizeof *outputs.items);
     if (outputs.items == NULL) {
         return call_fail_memory(call, "the outputs of a step");
     }
     for (size_t index = 0; index < outputs.count; index++) {
-        TRY(tensor_put(call, store, step->tenant, step->plan->fetches[index], &step->outputs[index],
-            &outputs.items[index]));
+        TRY(tensor_stored(call, step->plan->fetches[index], &step->outputs[index], &outputs.items[index],
+            &ret_blobs[index]));
     }
     queued->end.outputs = outputs;
     return STATUS_OK;
 }
 
 static Status
-commit_success(QueuedStep *queued, Store *store)
+commit_end(QueuedStep *queued, Store *store)
 {
     Call *const call = &queued->call;
+    const size_t count = output_count(queued);
+    BlobPut *const blobs = arena_alloc(call->arena, (count + 1) * sizeof *blobs);
+    if (blobs == NULL) {
+        return call_fail_memory(call, "the outputs of a step");
+    }
+    TRY(describe_outputs(queued, blobs));
     TRY(store_begin(call, store, queued->hold.tenant));
     AUTO_TRANSACTION transaction = store;
-    TRY(store_outputs(queued, store));
+    TRY(blobs_put_all(call, store, queued->hold.tenant, blobs, count));
     TRY(queue_end(call, store, &queued->hold, &queued->end));
     return store_commit(call, TAKE(transaction));
 }
@@ -197,10 +216,7 @@ write_end(QueuedStep *queued, void *context)
         return put_back(queued, context);
     }
     TRY(job_store(&queued->call, context, STORE_ROLE_APP, &store));
-    if (queued->status != STATUS_OK) {
-        return queue_end(&queued->call, store, &queued->hold, &queued->end);
-    }
-    return commit_success(queued, store);
+    return commit_end(queued, store);
 }
 
 static bool
@@ -211,9 +227,8 @@ is_out_of_reach(Status status)
 
 /* Outputs that cannot be kept (too large, over the quota) are what the step fails with. */
 static void
-finish_on_job(Job *job, void *context)
+end_alone(QueuedStep *queued, void *context)
 {
-    QueuedStep *const queued = (QueuedStep *)(void *)job;
     Call *const call = &queued->call;
     Status status = write_end(queued, context);
     if (status != STATUS_OK && status != STATUS_ABORTED && !is_out_of_reach(status) &&
@@ -229,12 +244,17 @@ finish_on_job(Job *job, void *context)
     queued->written = status;
 }
 
+static void
+finish_on_job(Job *job, void *context)
+{
+    end_alone((QueuedStep *)(void *)job, context);
+}
+
 static void finish_again(Timer *timer);
 
 static void
-finished(Job *job)
+finish_is_over(QueuedStep *queued)
 {
-    QueuedStep *const queued = (QueuedStep *)(void *)job;
     GatewayLoop *const loop = queued->step.loop;
     if (!is_out_of_reach(queued->written)) {
         forget(queued); /* written, or somebody else's */
@@ -245,10 +265,100 @@ finished(Job *job)
 }
 
 static void
+finished(Job *job)
+{
+    finish_is_over((QueuedStep *)(void *)job);
+}
+
+static QueuedStep *
+queued_step_of(BatchItem *item)
+{
+    return LIST_ITEM(item, QueuedStep, item);
+}
+
+static void
+finished_together(BatchItem *item)
+{
+    finish_is_over(queued_step_of(item));
+}
+
+static Status
+store_together(
+    Call *call, Store *store, BatchItem *const *items, size_t count, BlobPut *blobs, StepEnding *endings)
+{
+    size_t blob_count = 0;
+    for (size_t index = 0; index < count; index++) {
+        QueuedStep *const queued = queued_step_of(items[index]);
+        TRY(describe_outputs(queued, blobs + blob_count));
+        blob_count += output_count(queued);
+        endings[index] = (StepEnding){.hold = &queued->hold, .end = &queued->end};
+    }
+    TRY(store_begin(call, store, items[0]->tenant));
+    AUTO_TRANSACTION transaction = store;
+    TRY(blobs_put_all(call, store, items[0]->tenant, blobs, blob_count));
+    TRY(queue_end_all(call, store, endings, count));
+    return store_commit(call, TAKE(transaction));
+}
+
+static Status
+end_together(Call *call, JobContext *context, BatchItem *const *items, size_t count)
+{
+    Store *store = NULL;
+    size_t blob_count = 0;
+    for (size_t index = 0; index < count; index++) {
+        blob_count += output_count(queued_step_of(items[index]));
+    }
+    BlobPut *const blobs = arena_alloc(call->arena, (blob_count + 1) * sizeof *blobs);
+    StepEnding *const endings = arena_alloc(call->arena, count * sizeof *endings);
+    if (blobs == NULL || endings == NULL) {
+        return call_fail_memory(call, "a batch of steps");
+    }
+    TRY(job_store(call, context, STORE_ROLE_APP, &store));
+    return store_together(call, store, items, count, blobs, endings);
+}
+
+/* When a batch cannot be committed, each of its steps is ended by itself; also when the reply to the commit
+ * was lost, for ending twice in the same way is one end. */
+void
+queued_steps_end(JobContext *context, BatchItem *const *items, size_t count)
+{
+    AUTO_ARENA arena = arena_new(BATCH_ARENA_SIZE_MAX);
+    Call call = {.arena = arena, .deadline_ns = clock_monotonic_ns() + BATCH_MS * CLOCK_NS_PER_MS};
+    const bool is_batch = arena != NULL && count > 1;
+    const bool is_written = is_batch && end_together(&call, context, items, count) == STATUS_OK;
+    for (size_t index = 0; index < count; index++) {
+        QueuedStep *const queued = queued_step_of(items[index]);
+        queued->written = STATUS_OK;
+        if (!is_written) {
+            end_alone(queued, context);
+        }
+    }
+}
+
+static bool
+finish_together(QueuedStep *queued)
+{
+    const GatewayLoop *const loop = queued->step.loop;
+    /* From now on a heartbeat may find that it has ended: nothing is to be cancelled then. */
+    queue_runner_note(loop->gateway->queue, &queued->hold, QUEUE_NO_LOOP, queued->may_repeat);
+    queued->call.deadline_ns = clock_monotonic_ns() + FINISH_MS * CLOCK_NS_PER_MS;
+    queued->item = (BatchItem){
+        .loop = loop->loop,
+        .tenant = queued->hold.tenant,
+        .priority = queued->priority,
+        .done = finished_together,
+    };
+    return batcher_put(loop->gateway->ender, &queued->item);
+}
+
+/* A step that goes back into the queue does so by itself. */
+static void
 finish(QueuedStep *queued)
 {
     GatewayLoop *const loop = queued->step.loop;
-    if (!submit(queued, finish_on_job, finished, FINISH_MS)) {
+    const bool is_taken = is_passing(queued->status) ? submit(queued, finish_on_job, finished, FINISH_MS)
+                                                     : finish_together(queued);
+    if (!is_taken) {
         queued->again.fire = finish_again;
         timer_set(loop->loop, &queued->again, clock_monotonic_ns() + FINISH_RETRY_MS * CLOCK_NS_PER_MS);
     }
@@ -302,7 +412,8 @@ dispatch(QueuedStep *queued)
     /* Attempts of an earlier lease may still be on the workers: theirs are other numbers. */
     request.attempt_base = (queued->hold.fence - 1) * STEP_ATTEMPT_MAX;
     queued->has_run = true;
-    queue_runner_note(step->loop->gateway->queue, &queued->hold, step->loop->index, request.is_pure);
+    queued->may_repeat = request.is_pure;
+    queue_runner_note(step->loop->gateway->queue, &queued->hold, step->loop->index, queued->may_repeat);
     step->running = (RunningStep){
         .hold = queued->hold,
         .session = step->session_id,

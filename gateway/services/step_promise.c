@@ -3,12 +3,10 @@
 #include "gateway/http/preferences.h"
 #include "gateway/queue/runner.h"
 #include "gateway/services/step_call.h"
+#include "gateway/services/step_enqueue.h"
 #include "gateway/services/step_find.h"
-#include "gateway/services/step_json.h"
-#include "gateway/services/tensor_store.h"
-#include "shared/base/text.h"
 
-enum { KEY_GRACE_MS = 30000, ATTEMPTS_MAX = 3, COMMIT_TRIES = 3 };
+enum { KEY_GRACE_MS = 30000, COMMIT_TRIES = 3 };
 
 Status
 step_promise_read(StepCall *step)
@@ -28,87 +26,39 @@ step_promise_is_asked(const StepCall *step)
 /* --- Making -----------------------------------------------------------------------------------------------
  */
 
-/* Device-seconds, as the queue charges them until it knows better: the plan counts operations. */
-static double
-estimate_cost(const Plan *plan)
+bool
+step_promise_is_shared(const StepCall *step)
 {
-    enum { OPERATIONS_PER_MS = 10000000 };
-    double milliseconds = 1;
-    for (size_t index = 0; index < plan->slot_count; index++) {
-        milliseconds += plan->slots[index].cost / OPERATIONS_PER_MS;
-    }
-    return milliseconds * 1e-3;
+    return step->promise.is_async && step->promise.key.text == NULL;
 }
 
 static Status
-describe(StepCall *step, StepNew *ret_step)
+read_body(StepCall *step, Slice json)
 {
-    AUTO_BUFFER request = {0};
-    step_write_request(&request, &step->body, step->graph->id_text);
-    const bool may_repeat = step->plan->is_pure || step->body.is_idempotent;
-    *ret_step = (StepNew){
-        .id = step->id,
-        .session = step->session_id,
-        .graph = step->graph->id,
-        .priority = (int)step->body.priority,
-        .cost = estimate_cost(step->plan),
-        .request = buffer_is_ok(&request) ? text_copy(step->call->arena, buffer_slice(&request)) : NULL,
-        .attempts_max = may_repeat ? ATTEMPTS_MAX : 1,
-        .timeout_ms = step->body.timeout_ms,
-    };
-    return ret_step->request == NULL ? call_fail_memory(step->call, "a step for the queue") : STATUS_OK;
+    TRY(step_call_read(step, json));
+    if (step->promise.is_async && !step->body.has_timeout) {
+        step->body.timeout_ms = step->loop->gateway->limits.queued_timeout_default_ms;
+    }
+    return STATUS_OK;
 }
 
-static void
-write_accepted(StepCall *step)
+Status
+step_promise_prepare(StepCall *step, Slice json, JobContext *context, bool *ret_needs_job)
 {
-    Response *const response = exchange_response(step->exchange);
-    char path[STEP_PATH_SIZE];
-    const StepRecord record = {
-        .id = step->id,
-        .session = step->session_id,
-        .graph = step->graph->id,
-        .state = STEP_QUEUED,
-        .is_async = true,
-        .priority = step->body.priority,
-        .created_us = step->received_us,
-        .error_code = "",
-        .error_message = "",
-        .error_node = "",
-        .stats = "{}",
-    };
-    step_path(step->session_id, step->id, path);
-    step_write_document(response, &record, NULL);
-    response_status(response, 202);
-    response_header(response, "Location", path);
-    response_header(response, "Retry-After", "1");
-    if (step->promise.wait_ms > 0) {
-        response_header_format(response, "Preference-Applied", "respond-async, wait=%llu",
-            (unsigned long long)(step->promise.wait_ms / 1000));
-    } else {
-        response_header(response, "Preference-Applied", "respond-async");
-    }
+    *ret_needs_job = false;
+    TRY(read_body(step, json));
+    TRY(step_call_prepare(step, json, context, ret_needs_job));
+    return *ret_needs_job ? STATUS_OK : step_describe(step, &step->promise.wanted);
 }
 
 static Status
 enqueue(StepCall *step, Store *store, StepNew *wanted)
 {
-    Call *const call = step->call;
-    wanted->feeds.count = step->body.feed_count;
-    wanted->feeds.items = arena_alloc(call->arena, (wanted->feeds.count + 1) * sizeof *wanted->feeds.items);
-    if (wanted->feeds.items == NULL) {
-        return call_fail_memory(call, "the feeds of a step");
-    }
-    for (size_t index = 0; index < wanted->feeds.count; index++) {
-        TRY(tensor_put(call, store, step->tenant, step->signature.feeds[index].name, &step->feeds[index],
-            &wanted->feeds.items[index]));
-    }
-    TRY(queue_enqueue(call, store, step->tenant, wanted));
-    write_accepted(step);
     const Response *const response = exchange_response(step->exchange);
-    return step->promise.key.text == NULL ? STATUS_OK
-                                          : idempotent_finish(call, store, step->tenant, &step->promise.key,
-                                                response, buffer_slice(&response->buffer));
+    TRY(step_enqueue(step, store, wanted));
+    step_accept(step);
+    return idempotent_finish(
+        step->call, store, step->tenant, &step->promise.key, response, buffer_slice(&response->buffer));
 }
 
 static Status
@@ -131,7 +81,7 @@ prepare_and_commit(StepCall *step, Slice json, JobContext *context, Store *store
     StepHold hold = {0};
     TRY(step_call_prepare(step, json, context, &needs_job));
     TRY(step->promise.is_async ? STATUS_OK : step_reply_choose(step));
-    TRY(describe(step, &wanted));
+    TRY(step_describe(step, &wanted));
     Status status = commit_new(step, store, &wanted, &hold);
     if (status == STATUS_UNKNOWN) {
         /* The reply to the commit was lost: what stands there tells. */
@@ -169,10 +119,7 @@ step_promise_make(StepCall *step, Slice json, JobContext *context)
     IdempotentKey *const key = &step->promise.key;
     const Request request = request_identity(step);
     TRY(job_store(step->call, context, STORE_ROLE_APP, &store));
-    TRY(step_call_read(step, json));
-    if (step->promise.is_async && !step->body.has_timeout) {
-        step->body.timeout_ms = step->loop->gateway->limits.queued_timeout_default_ms;
-    }
+    TRY(read_body(step, json));
     if (key->text == NULL) {
         return prepare_and_commit(step, json, context, store);
     }

@@ -1,14 +1,14 @@
 /* What of a step is committed before it runs or before its client hears of it: steps for later (`Prefer:
  * respond-async`), steps with an Idempotency-Key, steps with "record": "durable".
  *
- * Threads: step_promise_read() and step_promise_is_asked() the step's loop; the others job threads. */
+ * Threads: the step's loop for what reads; what makes and keeps, job threads. */
 #pragma once
 
+#include "gateway/services/batcher.h"
 #include "gateway/services/idempotent.h"
 #include "gateway/store/queue.h"
 
 typedef struct StepCall StepCall;
-typedef struct JobContext JobContext;
 
 typedef struct StepPromise {
     bool is_async;
@@ -17,11 +17,23 @@ typedef struct StepPromise {
     StepHold hold;    /* of a synchronous step that the database knows of; its fence is 0 otherwise */
     bool is_queued;   /* by this request */
     bool is_answered; /* the response is written: nothing is to be run now */
+    StepNew wanted;   /* of a step for later that is queued together with others, as what follows */
+    BatchItem item;
+    Status committed;
+    void (*told)(StepCall *step, Status status);
 } StepPromise;
 
 /* What the headers ask for. */
 MUST_USE Status step_promise_read(StepCall *step);
 bool step_promise_is_asked(const StepCall *step);
+
+/* Whether it is for later and no more than that: step_promise_prepare() instead of step_promise_make(), then
+ * step_enqueue_together(). */
+bool step_promise_is_shared(const StepCall *step);
+
+/* As step_call_prepare(), for a step that is to be queued together with others; on its loop or a job thread.
+ */
+MUST_USE Status step_promise_prepare(StepCall *step, Slice json, JobContext *context, bool *ret_needs_job);
 
 /* Prepares the step and commits what was asked for: the step as queued, with its feeds and its answer; or as
  * running, held by this gateway. */

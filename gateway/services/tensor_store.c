@@ -9,41 +9,71 @@
 /* --- Out --------------------------------------------------------------------------------------------------
  */
 
-static Slice
-bytes_of(const Tensor *tensor, Buffer *scratch)
+static void
+write_strings(const Slice *elements, size_t count, char *ret_bytes)
+{
+    char *bytes = ret_bytes + count * sizeof(uint64_t);
+    for (size_t index = 0; index < count; index++) {
+        const uint64_t size = elements[index].size;
+        memcpy(ret_bytes + index * sizeof size, &size, sizeof size);
+        if (size > 0) {
+            memcpy(bytes, elements[index].data, size);
+        }
+        bytes += size;
+    }
+}
+
+static Status
+bytes_of(Call *call, const Tensor *tensor, Slice *ret_bytes)
 {
     if (tensor->dtype != DTYPE_STRING) {
-        return slice_of(tensor->data == NULL ? "" : tensor->data, tensor_byte_size(tensor));
+        *ret_bytes = slice_of(tensor->data == NULL ? "" : tensor->data, tensor_byte_size(tensor));
+        return STATUS_OK;
     }
     const Slice *const elements = tensor->data;
-    const int64_t count = tensor_element_count(tensor);
-    for (int64_t index = 0; index < count; index++) {
-        const uint64_t size = elements[index].size;
-        buffer_append(scratch, &size, sizeof size);
+    const size_t count = (size_t)tensor_element_count(tensor);
+    size_t size = count * sizeof(uint64_t);
+    for (size_t index = 0; index < count; index++) {
+        size += elements[index].size;
     }
-    for (int64_t index = 0; index < count; index++) {
-        buffer_append_slice(scratch, elements[index]);
+    char *const bytes = arena_alloc(call->arena, size + 1);
+    if (bytes == NULL) {
+        return call_fail_memory(call, "a tensor to be stored");
     }
-    return scratch->size == 0 ? SLICE("") : buffer_slice(scratch);
+    write_strings(elements, count, bytes);
+    *ret_bytes = slice_of(bytes, size);
+    return STATUS_OK;
+}
+
+Status
+tensor_stored(Call *call, Slice name, const Tensor *tensor, StepTensor *ret_stored, BlobPut *ret_blob)
+{
+    BlobPut blob = {0};
+    StepTensor stored = {
+        .name = text_copy(call->arena, name),
+        .dtype = dtype_name(tensor->dtype),
+        .rank = (size_t)tensor->shape.rank,
+    };
+    if (stored.name == NULL) {
+        return call_fail_memory(call, "a tensor to be stored");
+    }
+    TRY(bytes_of(call, tensor, &blob.bytes));
+    memcpy(stored.dims, tensor->shape.dims, stored.rank * sizeof *stored.dims);
+    sha256(blob.bytes, &stored.sha256);
+    blob.digest = stored.sha256;
+    *ret_stored = stored;
+    *ret_blob = blob;
+    return STATUS_OK;
 }
 
 Status
 tensor_put(
     Call *call, Store *store, TenantId tenant, Slice name, const Tensor *tensor, StepTensor *ret_stored)
 {
-    AUTO_BUFFER scratch = {0};
-    const Slice bytes = bytes_of(tensor, &scratch);
-    StepTensor stored = {
-        .name = text_copy(call->arena, name),
-        .dtype = dtype_name(tensor->dtype),
-        .rank = (size_t)tensor->shape.rank,
-    };
-    if (stored.name == NULL || !buffer_is_ok(&scratch)) {
-        return call_fail_memory(call, "a tensor to be stored");
-    }
-    memcpy(stored.dims, tensor->shape.dims, stored.rank * sizeof *stored.dims);
-    sha256(bytes, &stored.sha256);
-    TRY(blobs_put(call, store, tenant, &stored.sha256, bytes));
+    StepTensor stored;
+    BlobPut blob;
+    TRY(tensor_stored(call, name, tensor, &stored, &blob));
+    TRY(blobs_put(call, store, tenant, &blob.digest, blob.bytes));
     *ret_stored = stored;
     return STATUS_OK;
 }

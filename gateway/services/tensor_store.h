@@ -4,8 +4,14 @@
  * Threads: job threads. */
 #pragma once
 
+#include "gateway/store/blobs.h"
 #include "gateway/store/steps.h"
 #include "shared/tensor/tensor.h"
+
+/* What of a tensor is to be stored: its row, and its bytes for blobs_put_all(), which are the tensor's or the
+ * call's. */
+MUST_USE Status tensor_stored(
+    Call *call, Slice name, const Tensor *tensor, StepTensor *ret_stored, BlobPut *ret_blob);
 
 /* Stores the elements and describes them. RESOURCE_EXHAUSTED over the quota, OUT_OF_RANGE over the limit of
  * a blob. */

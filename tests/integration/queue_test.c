@@ -1,13 +1,16 @@
 /* Steps accepted for later: durable, run once, told truly. */
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
 #include "shared/tensor/npy.h"
 #include "tests/support/cluster.h"
 #include "tests/support/cmocka_all.h"
+#include "tests/support/raw_http.h"
 #include "tests/support/step_graphs.h"
 
 #define assert_http(expected, response)                                                                      \
@@ -448,10 +451,82 @@ another_tenants_step_is_404_on_every_route_of_these(void **state)
     cluster_stop(&cluster);
 }
 
+static long
+ask_number(Cluster *cluster, const char *sql)
+{
+    return strtol(database_ask(cluster->database, sql), NULL, 10);
+}
+
+enum { BURST = 40 };
+
+/* Sends all requests before it reads the first reply, so that they are committed together. */
+static void
+burst(const Cluster *cluster, int ret_statuses[BURST])
+{
+    static char reply[RAW_REPLY_SIZE];
+    int fds[BURST];
+    for (int index = 0; index < BURST; index++) {
+        char request[1024];
+        const char *const body = STEP_BODY_AFFINE;
+        const int size = snprintf(request, sizeof request,
+            "POST /api/v1/sessions/%s/steps HTTP/1.1\r\nHost: x\r\nPrefer: respond-async\r\n"
+            "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s",
+            cluster->session, strlen(body), body);
+        fds[index] = raw_open(cluster->gateway.address);
+        raw_send(fds[index], request, (size_t)size);
+    }
+    for (int index = 0; index < BURST; index++) {
+        ret_statuses[index] = raw_reply(fds[index], reply, 10000);
+        (void)close(fds[index]);
+    }
+}
+
+static void
+a_burst_is_queued_and_ended_together(void **state)
+{
+    static const char ended[] = "select count(*) from sluice.step_records where state = 'succeeded'";
+    Cluster *const cluster = *state;
+    char path[PATH_SIZE];
+    int statuses[BURST];
+    prepare(cluster, path);
+    burst(cluster, statuses);
+    for (int index = 0; index < BURST; index++) {
+        assert_int_equal(statuses[index], 202);
+    }
+    for (int attempt = 0; attempt < 400 && ask_number(cluster, ended) < BURST; attempt++) {
+        pause_ms(10);
+    }
+    assert_int_equal(ask_number(cluster, ended), BURST);
+    assert_int_equal(ask_number(cluster, "select count(*) from sluice.step_outputs"), BURST);
+    assert_int_equal(ask_number(cluster, "select sum(queued + running) from sluice.queues"), 0);
+}
+
+/* The quota has room for some: those are queued, however they came. */
+static void
+a_burst_over_the_quota_is_queued_as_far_as_it_goes(void **state)
+{
+    Cluster *const cluster = *state;
+    char path[PATH_SIZE];
+    int statuses[BURST];
+    int accepted = 0;
+    prepare(cluster, path);
+    (void)database_ask(
+        cluster->database, "update sluice.quotas set queued_steps_max = 10, running_steps_max = 0");
+    burst(cluster, statuses);
+    for (int index = 0; index < BURST; index++) {
+        accepted += statuses[index] == 202;
+        assert_true(statuses[index] == 202 || statuses[index] == 429);
+    }
+    assert_int_equal(accepted, 10);
+    assert_int_equal(ask_number(cluster, "select count(*) from sluice.steps"), 10);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        CLUSTER_TEST(a_burst_is_queued_and_ended_together),
+        CLUSTER_TEST(a_burst_over_the_quota_is_queued_as_far_as_it_goes),
         CLUSTER_TEST(a_queued_step_is_accepted_runs_and_keeps_its_outputs),
         CLUSTER_TEST(an_output_as_npy_is_equal_to_the_tensor),
         CLUSTER_TEST(a_queued_step_that_ends_while_its_client_waits_is_answered_with_its_end),
