@@ -1,0 +1,69 @@
+/* Strings joined, changed and read, and bits read as another type. */
+#include "shared/ops/family.h"
+#include "shared/ops/infer.h"
+
+/* Scalars are repeated; all others are alike. */
+static Status
+infer_join(Call *call, InferContext *context)
+{
+    Shape result = shape_scalar();
+    bool is_known = true;
+    for (uint32_t index = 0; index < context->node->input_count; index++) {
+        const Shape *input = &context->inputs[index];
+        if (input->rank == 0) {
+            continue;
+        }
+        is_known = is_known && input->rank > 0;
+        if (result.rank == 0) {
+            result = *input;
+        } else if (!shape_merge(&result, input, &result)) {
+            char left[SHAPE_TEXT_SIZE];
+            char right[SHAPE_TEXT_SIZE];
+            return call_fail(call, STATUS_INVALID_ARGUMENT,
+                "strings of shape %s are joined with some of shape %s", shape_text(input, left),
+                shape_text(&result, right));
+        }
+    }
+    context->outputs[0] = is_known ? result : shape_unknown();
+    return STATUS_OK;
+}
+
+/* Larger elements take up a last dimension, smaller ones make one. */
+static Status
+infer_bitcast(Call *call, InferContext *context)
+{
+    Shape shape = context->inputs[0];
+    const int64_t from = (int64_t)dtype_size(context->node->input_dtypes[0]);
+    const int64_t to = (int64_t)dtype_size(context->node->output_dtypes[0]);
+    if (shape.rank < 0 || from == to || from == 0 || to == 0) {
+        return infer_unchanged(call, context);
+    }
+    if (from > to) {
+        if (shape.rank == SHAPE_RANK_MAX) {
+            return call_fail(call, STATUS_INVALID_ARGUMENT, "more than %d dimensions", SHAPE_RANK_MAX);
+        }
+        shape.dims[shape.rank++] = from / to;
+    } else {
+        int64_t size = 0;
+        TRY(infer_equal(
+            call, shape.rank == 0 ? 1 : shape.dims[shape.rank - 1], to / from, "the last dimension", &size));
+        shape.rank--;
+    }
+    context->outputs[0] = shape;
+    return infer_check_size(call, &shape);
+}
+
+static const OpDefinition strings_ops[] = {
+    {"StringJoin(inputs:N*string)->(output:string) {N:int, separator:string=}", 0, infer_join},
+    {"StringLength(input:string)->(output:int32) {unit:string=BYTE}", 0, infer_unchanged},
+    {"StringLower(input:string)->(output:string) {encoding:string=}", 0, infer_unchanged},
+    {"StringUpper(input:string)->(output:string) {encoding:string=}", 0, infer_unchanged},
+    {"StringStrip(input:string)->(output:string) {}", 0, infer_unchanged},
+    {"StringToNumber(string_tensor:string)->(output:out_type) {out_type:type=DT_FLOAT}", 0, infer_unchanged},
+    {"AsString(input:T)->(output:string) {T:type, precision:int=-1, scientific:bool=false, "
+     "shortest:bool=false, width:int=-1, fill:string=}",
+        0, infer_unchanged},
+    {"Bitcast(input:T)->(output:type) {T:type, type:type}", 0, infer_bitcast},
+};
+
+OP_FAMILY(strings, strings_ops);
