@@ -1,4 +1,5 @@
-/* Checks of values while a graph runs: they have no outputs, and are there for the step to fail. */
+/* Checks of values while a graph runs: they have no outputs, and are there for the step to fail. A step with
+ * them may be tried again. */
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
@@ -10,7 +11,7 @@ infer_assert(Call *call, InferContext *context)
 }
 
 static const OpDefinition assert_ops[] = {
-    {"Assert!(condition:bool, data:T)->() {T:list(type), summarize:int=3}", 0, infer_assert},
+    {"Assert!(condition:bool, data:T)->() {T:list(type), summarize:int=3}", OP_STEP_LOCAL, infer_assert},
 };
 
 OP_FAMILY(assert, assert_ops);
