@@ -6,7 +6,6 @@
  * An answer that cannot be read resets the stream and ends the call with INTERNAL. */
 #include "shared/upstream/upstream.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,6 +14,7 @@
 #include "shared/base/memory.h"
 #include "shared/h2/connection.h"
 #include "shared/net/socket.h"
+#include "shared/upstream/request_headers.h"
 #include "shared/upstream/tensor_stream.h"
 
 enum {
@@ -346,43 +346,11 @@ peer_connect(Call *call, Peer *peer)
 
 /* --- Requests ------------------------------------------------------------------------------------------- */
 
-typedef struct HeaderList {
-    H2Header headers[H2_HEADERS_MAX];
-    size_t count;
-} HeaderList;
-
-static void
-header_add(HeaderList *list, const char *name, Slice value)
-{
-    assert(list->count < H2_HEADERS_MAX);
-    if (value.size > 0) {
-        list->headers[list->count++] = (H2Header){.name = slice_from_string(name), .value = value};
-    }
-}
-
 static H2Stream *
 stream_open(UpstreamCall *call, Peer *peer, const UpstreamHead *head)
 {
-    char deadline[24];
-    char attempt[24];
-    const int deadline_size =
-        snprintf(deadline, sizeof deadline, "%llu", (unsigned long long)head->deadline_ms);
-    const int attempt_size = snprintf(attempt, sizeof attempt, "%lld", (long long)head->attempt);
-    HeaderList list = {.count = 0};
-    header_add(&list, ":method", slice_from_string(head->method));
-    header_add(&list, ":scheme", SLICE("http"));
-    header_add(&list, ":authority", slice_from_string(peer->address));
-    header_add(&list, ":path", head->path);
-    header_add(&list, WIRE_HEADER_VERSION, SLICE("1"));
-    header_add(&list, WIRE_HEADER_TOKEN, slice_from_string(peer->upstream->options.token));
-    header_add(
-        &list, WIRE_HEADER_DEADLINE, slice_of(deadline, head->deadline_ms == 0 ? 0 : (size_t)deadline_size));
-    header_add(&list, WIRE_HEADER_ATTEMPT, slice_of(attempt, head->attempt == 0 ? 0 : (size_t)attempt_size));
-    header_add(&list, WIRE_HEADER_REQUEST_ID, slice_from_string(head->request_id));
-    header_add(&list, WIRE_HEADER_INCARNATION, head->incarnation);
-    header_add(&list, WIRE_HEADER_TENANT, head->tenant);
-    header_add(&list, WIRE_HEADER_PUSH_TOKEN, head->push_token);
-    header_add(&list, WIRE_HEADER_SLOT, head->slot);
+    RequestHeaders list;
+    request_headers_fill(&list, head, peer->address, peer->upstream->options.token);
     return h2_request(peer->connection, list.headers, list.count, false, &handlers, call);
 }
 

@@ -1,0 +1,17 @@
+/* The headers with which a call to a worker begins. Threads: any. */
+#pragma once
+
+#include "shared/h2/connection.h"
+#include "shared/upstream/upstream.h"
+
+typedef struct RequestHeaders {
+    H2Header headers[H2_HEADERS_MAX];
+    size_t count;
+    char deadline[24];
+    char attempt[24];
+} RequestHeaders;
+
+/* The headers point into `head`, `address`, `token` and the struct itself, which must not move. What `head`
+ * leaves empty is left out. */
+void request_headers_fill(
+    RequestHeaders *ret_headers, const UpstreamHead *head, const char *address, const char *token);
