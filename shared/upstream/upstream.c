@@ -1,130 +1,30 @@
 /* Happy path: upstream_begin() finds or opens the worker's connection and submits the headers → body pieces
- * are queued without copies → on_headers notes the status and whether frames follow → on_data feeds the frame
- * reader, which hands each frame on → on_close ends the call.
+ * are queued without copies (call.c) → the answer is read (answer.c) → on_close ends the call.
  *
  * Failure: a connection that breaks closes all its streams with UNAVAILABLE; the next call opens a new one.
- * An answer that cannot be read resets the stream and ends the call with INTERNAL. */
-#include "shared/upstream/upstream.h"
-
+ */
 #include <stdio.h>
-#include <string.h>
 
 #include "shared/base/clock.h"
-#include "shared/base/map.h"
 #include "shared/base/memory.h"
-#include "shared/h2/connection.h"
-#include "shared/net/socket.h"
+#include "shared/upstream/internal.h"
 #include "shared/upstream/request_headers.h"
-#include "shared/upstream/tensor_stream.h"
 
 enum {
     BODY_SIZE_MAX = 1 << 20,
-    CALL_ARENA_SIZE_MAX = 4 << 20,
     /* The worker ends a call at its deadline and says why: its answer shall come first. */
     DEADLINE_GRACE_MS = 1000,
-    SPARE_CALLS_MAX = 256,
     PEERS_SWEPT = 64, /* as many, and those without a connection are forgotten */
 };
 
-struct Upstream {
-    Loop *loop;
-    UpstreamOptions options;
-    FrameLimits limits;
-    Map *peers;      /* address → Peer */
-    ListLink failed; /* calls that could not be opened, to be told at the end of the turn */
-    Task tell_failed;
-    ListLink spare_calls; /* ended ones: their memory serves the next */
-    size_t spare_count;
-};
-
-typedef struct Peer {
-    Upstream *upstream;
-    H2Connection *connection; /* NULL: not connected */
-    char address[ADDRESS_TEXT_SIZE];
-} Peer;
-
-struct UpstreamCall {
-    ListLink link;
-    Upstream *upstream;
-    H2Stream *stream; /* NULL when it could not be opened */
-    const UpstreamEvents *events;
-    void *context;
-    Arena *arena;
-    Timer deadline;
-    FrameReader *reader; /* NULL until an answer was frames: of this call or of one before */
-    bool has_frames;     /* this one's is */
-    Buffer body;
-    bool is_paused;
-    size_t owed; /* bytes received while paused, for which the worker has no credit yet */
-    int http_status;
-    Status failure; /* OK, or why we ended the stream ourselves */
-    char message[ERROR_MESSAGE_SIZE + ADDRESS_TEXT_SIZE + 32];
-};
-
-/* --- Ending a call -------------------------------------------------------------------------------------- */
-
-static void
-call_free(UpstreamCall *call)
-{
-    frame_reader_free(call->reader);
-    buffer_done(&call->body);
-    arena_free(call->arena);
-    memory_free(call);
-}
-
-static void
-call_end(UpstreamCall *call, Status status, const char *message)
-{
-    Upstream *const upstream = call->upstream;
-    timer_clear(upstream->loop, &call->deadline);
-    call->events->on_done(call, status, message);
-    if (upstream->spare_count == SPARE_CALLS_MAX) {
-        call_free(call);
-        return;
-    }
-    buffer_done(&call->body);
-    arena_clear(call->arena);
-    list_append(&upstream->spare_calls, &call->link);
-    upstream->spare_count++;
-}
-
-/* With an arena, and perhaps a reader, of its own. NULL without memory. */
-static UpstreamCall *
-call_new(Upstream *upstream)
-{
-    if (upstream->spare_count > 0) {
-        UpstreamCall *const spare = LIST_ITEM(upstream->spare_calls.next, UpstreamCall, link);
-        list_remove(&spare->link);
-        upstream->spare_count--;
-        return spare;
-    }
-    UpstreamCall *const call = memory_new(1, sizeof *call);
-    Arena *const arena = arena_new(CALL_ARENA_SIZE_MAX);
-    if (call == NULL || arena == NULL) {
-        memory_free(call);
-        arena_free(arena);
-        return NULL;
-    }
-    call->arena = arena;
-    return call;
-}
-
-static void
-call_break(UpstreamCall *call, Status status, const char *message)
-{
-    if (call->failure == STATUS_OK) {
-        call->failure = status;
-        (void)snprintf(call->message, sizeof call->message, "%s", message);
-        h2_stream_reset(call->stream, STATUS_CANCELLED);
-    }
-}
+/* --- Calls that failed at once, or too late ------------------------------------------------------------- */
 
 /* A worker that is alive, for its connection is, but keeps this call waiting. */
 static void
 deadline_passed(Timer *timer)
 {
     UpstreamCall *const call = (UpstreamCall *)(void *)((char *)timer - offsetof(UpstreamCall, deadline));
-    call_break(call, STATUS_UNAVAILABLE, "the worker did not answer in time");
+    upstream_call_break(call, STATUS_UNAVAILABLE, "the worker did not answer in time");
 }
 
 static void
@@ -135,111 +35,9 @@ tell_failed(Task *task)
         UpstreamCall *const call = LIST_ITEM(list_first(&upstream->failed), UpstreamCall, link);
         list_remove(&call->link);
         const bool was_cancelled = call->failure == STATUS_CANCELLED;
-        call_end(call, was_cancelled ? STATUS_CANCELLED : STATUS_UNAVAILABLE, call->message);
+        upstream_call_end(call, was_cancelled ? STATUS_CANCELLED : STATUS_UNAVAILABLE, call->message);
     }
 }
-
-/* --- The stream's events -------------------------------------------------------------------------------- */
-
-static void
-expect_frames(UpstreamCall *call)
-{
-    const FrameLimits *const limits = &call->upstream->limits;
-    if (call->reader == NULL) {
-        call->reader = frame_reader_new(limits);
-    } else {
-        frame_reader_reset(call->reader, limits);
-    }
-    call->has_frames = call->reader != NULL;
-    if (!call->has_frames) {
-        call_break(call, STATUS_RESOURCE_EXHAUSTED, "no memory left for a worker's answer");
-    }
-}
-
-static void
-stream_on_headers(H2Stream *stream, const H2Header *headers, size_t count, bool is_last)
-{
-    (void)is_last;
-    UpstreamCall *const call = stream->context;
-    for (size_t index = 0; index < count; index++) {
-        uint64_t status = 0;
-        if (slice_equals_string(headers[index].name, ":status") &&
-            slice_to_uint64(headers[index].value, &status)) {
-            call->http_status = (int)status;
-        } else if (slice_equals_string(headers[index].name, "content-type") &&
-                   slice_equals_string(headers[index].value, WIRE_CONTENT_TYPE_FRAMES) && !call->has_frames) {
-            expect_frames(call);
-        }
-    }
-}
-
-static void
-read_frames(UpstreamCall *call, Slice data)
-{
-    Call reading = {.arena = call->arena};
-    bool is_complete = true;
-    while (call->failure == STATUS_OK && is_complete) {
-        Frame frame;
-        if (frame_read(&reading, call->reader, &data, &frame, &is_complete) != STATUS_OK) {
-            call_break(call, STATUS_INTERNAL, reading.error.message);
-        } else if (is_complete && call->events->on_frame != NULL) {
-            call->events->on_frame(call, &frame);
-        } else if (is_complete) {
-            tensor_unref(&frame.tensor);
-        }
-    }
-}
-
-static void
-stream_on_data(H2Stream *stream, Slice data)
-{
-    UpstreamCall *const call = stream->context;
-    if (call->has_frames) {
-        read_frames(call, data);
-    } else {
-        buffer_append_slice(&call->body, data);
-        if (!buffer_is_ok(&call->body)) {
-            call_break(call, STATUS_INTERNAL, "a worker's answer is longer than 1 MiB");
-        }
-    }
-    if (call->is_paused) {
-        call->owed += data.size;
-    } else {
-        h2_stream_consume(stream, data.size);
-    }
-}
-
-static void
-stream_on_close(H2Stream *stream, Status reason)
-{
-    UpstreamCall *const call = stream->context;
-    if (call->failure != STATUS_OK) {
-        call_end(call, call->failure, call->message);
-    } else if (reason != STATUS_OK) {
-        call_end(call, STATUS_UNAVAILABLE, "the connection to the worker was lost");
-    } else if (call->has_frames && !frame_reader_is_between(call->reader)) {
-        call_end(call, STATUS_INTERNAL, "the worker's answer ended within a frame");
-    } else {
-        call_end(call, STATUS_OK, "");
-    }
-}
-
-static void
-connection_on_disconnect(H2Connection *connection, Status reason)
-{
-    (void)reason;
-    Peer *const peer = h2_context(connection);
-    if (peer->connection == connection) {
-        peer->connection = NULL;
-    }
-}
-
-static const H2Handlers handlers = {
-    .on_headers = stream_on_headers,
-    .on_data = stream_on_data,
-    .on_close = stream_on_close,
-    .on_disconnect = connection_on_disconnect,
-};
 
 /* --- Connections ---------------------------------------------------------------------------------------- */
 
@@ -281,7 +79,7 @@ upstream_free(Upstream *upstream)
     }
     tell_failed(&upstream->tell_failed);
     while (upstream->spare_count > 0) {
-        call_free(call_new(upstream));
+        upstream_call_free(upstream_call_new(upstream));
     }
     map_free(upstream->peers);
     memory_free(upstream);
@@ -337,7 +135,7 @@ peer_connect(Call *call, Peer *peer)
         return STATUS_OK;
     }
     const H2Options options = {
-        .handlers = &handlers,
+        .handlers = &upstream_handlers,
         .context = peer,
         .connect_timeout_ms = peer->upstream->options.connect_timeout_ms,
     };
@@ -351,14 +149,14 @@ stream_open(UpstreamCall *call, Peer *peer, const UpstreamHead *head)
 {
     RequestHeaders list;
     request_headers_fill(&list, head, peer->address, peer->upstream->options.token);
-    return h2_request(peer->connection, list.headers, list.count, false, &handlers, call);
+    return h2_request(peer->connection, list.headers, list.count, false, &upstream_handlers, call);
 }
 
 UpstreamCall *
 upstream_begin(Upstream *upstream, const UpstreamHead *head, const UpstreamEvents *events, void *context)
 {
     Peer *const peer = peer_find(upstream, head->address);
-    UpstreamCall *const call = peer == NULL ? NULL : call_new(upstream);
+    UpstreamCall *const call = peer == NULL ? NULL : upstream_call_new(upstream);
     if (call == NULL) {
         return NULL;
     }
@@ -386,98 +184,4 @@ upstream_begin(Upstream *upstream, const UpstreamHead *head, const UpstreamEvent
             loop_now_ns(upstream->loop) + (head->deadline_ms + DEADLINE_GRACE_MS) * CLOCK_NS_PER_MS);
     }
     return call;
-}
-
-void
-upstream_write_copy(UpstreamCall *call, Slice data)
-{
-    if (call->stream != NULL) {
-        (void)h2_stream_write_copy(call->stream, data);
-    }
-}
-
-void
-upstream_write_buffer(UpstreamCall *call, Slice data, TensorBuffer *buffer)
-{
-    if (call->stream != NULL) {
-        stream_write_buffer(call->stream, data, buffer);
-    }
-}
-
-void
-upstream_write_tensor(UpstreamCall *call, Slice name, const Tensor *tensor)
-{
-    if (call->stream != NULL) {
-        stream_write_tensor(call->stream, name, tensor);
-    }
-}
-
-void
-upstream_end(UpstreamCall *call)
-{
-    if (call->stream != NULL) {
-        h2_stream_end(call->stream);
-    }
-}
-
-void
-upstream_pause(UpstreamCall *call)
-{
-    call->is_paused = true;
-}
-
-void
-upstream_resume(UpstreamCall *call)
-{
-    const size_t owed = call->owed;
-    call->is_paused = false;
-    call->owed = 0;
-    if (owed > 0 && call->failure == STATUS_OK) {
-        h2_stream_consume(call->stream, owed);
-    }
-}
-
-void
-upstream_cancel(UpstreamCall *call)
-{
-    if (call->stream != NULL) {
-        call_break(call, STATUS_CANCELLED, "the caller gave up");
-    } else {
-        call->failure = STATUS_CANCELLED;
-    }
-}
-
-static void
-detached_on_done(UpstreamCall *call, Status status, const char *message)
-{
-    (void)call;
-    (void)status;
-    (void)message;
-}
-
-void
-upstream_detach(UpstreamCall *call)
-{
-    static const UpstreamEvents detached = {.on_done = detached_on_done};
-    call->events = &detached;
-    call->context = NULL;
-    upstream_cancel(call);
-}
-
-void *
-upstream_context(const UpstreamCall *call)
-{
-    return call->context;
-}
-
-int
-upstream_http_status(const UpstreamCall *call)
-{
-    return call->http_status;
-}
-
-Slice
-upstream_body(const UpstreamCall *call)
-{
-    return buffer_slice(&call->body);
 }
