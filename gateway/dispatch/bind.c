@@ -45,7 +45,8 @@ bind_note_restart(Dispatcher *dispatcher, const WorkerInfo *worker, Slice incarn
     Roster *const changed = roster_with_incarnation(dispatcher->workers, worker->address, incarnation);
     if (changed != NULL) {
         roster_unref(dispatcher->workers);
-        dispatcher->workers = changed;
+        dispatcher->workers = roster_ref(changed);
+        directory_publish(dispatcher->directory, changed); /* other loops need not find out by themselves */
     }
 }
 
@@ -106,9 +107,9 @@ slot_worker(const SlotRun *slot)
 }
 
 static bool
-is_used(const StepRun *step, size_t slot_count, int worker)
+is_used(const StepRun *step, int worker)
 {
-    for (size_t index = 0; index < slot_count; index++) {
+    for (size_t index = 0; index < step->slot_count; index++) {
         if (step->slots[index].worker == worker) {
             return true;
         }
@@ -127,7 +128,7 @@ cost_of(const StepRun *step, size_t slot, int worker)
     const Slice key = holder_key(info, step->slots[slot].partition, text);
     int64_t cost = strcmp(info->name, step->avoided) == 0 ? 1 << 30 : 0;
     cost += has_failed_lately(load) ? 1 << 26 : 0;
-    cost += is_used(step, slot, worker) ? 1 << 24 : 0;
+    cost += is_used(step, worker) ? 1 << 24 : 0;
     cost += map_get(step->dispatcher->holders, key) == NULL ? 8 : 0;
     return cost + (load == NULL ? 0 : load->running);
 }
@@ -168,6 +169,22 @@ bind_free(Call *call, StepRun *step, size_t slot)
     return STATUS_OK;
 }
 
+/* Where there is no choice comes first, so that the others go elsewhere. */
+static Status
+bind_without_choice(Call *call, StepRun *step)
+{
+    for (size_t slot = 0; slot < step->slot_count; slot++) {
+        const int32_t task = step->plan->slots[step->slots[slot].partition->slot].task;
+        const StepPin *const pin = slot_pin(&step->slots[slot]);
+        if (pin != NULL) {
+            TRY(pin_bind(call, &step->slots[slot], pin));
+        } else if (task >= 0) {
+            TRY(bind_fixed(call, step, slot, task));
+        }
+    }
+    return STATUS_OK;
+}
+
 Status
 bind_slots(Call *call, StepRun *step)
 {
@@ -180,8 +197,11 @@ bind_slots(Call *call, StepRun *step)
     roster_unref(step->workers);
     step->workers = roster_ref(dispatcher->workers);
     for (size_t slot = 0; slot < step->slot_count; slot++) {
-        const int32_t task = step->plan->slots[step->slots[slot].partition->slot].task;
-        TRY(task >= 0 ? bind_fixed(call, step, slot, task) : bind_free(call, step, slot));
+        step->slots[slot].worker = -1;
+    }
+    TRY(bind_without_choice(call, step));
+    for (size_t slot = 0; slot < step->slot_count; slot++) {
+        TRY(step->slots[slot].worker < 0 ? bind_free(call, step, slot) : STATUS_OK);
     }
     return STATUS_OK;
 }

@@ -126,12 +126,12 @@ slot_refused(SlotRun *slot, UpstreamCall *call)
         return;
     }
     (void)snprintf(message, sizeof message, "%.*s", SLICE_PRINT(status.message));
-    const bool has_restarted = status.incarnation.size > 0 &&
-                               !slice_equals_string(status.incarnation, slot_worker(slot)->incarnation);
-    if (has_restarted) {
+    slot->has_restarted = status.incarnation.size > 0 &&
+                          !slice_equals_string(status.incarnation, slot_worker(slot)->incarnation);
+    if (slot->has_restarted) {
         bind_note_restart(slot->step->dispatcher, slot_worker(slot), status.incarnation);
     }
-    slot->may_have_begun = !has_restarted && status.code != STATUS_UNAVAILABLE;
+    slot->may_have_begun = !slot->has_restarted && status.code != STATUS_UNAVAILABLE;
     step_slot_failed(slot, status.code == STATUS_OK ? STATUS_INTERNAL : status.code, message);
 }
 
@@ -173,6 +173,11 @@ run_describe(const SlotRun *slot, WireRun *run)
         .fetch_count = (int64_t)slot->partition->fetch_count,
         .has_trace = step->has_trace,
     };
+    const StepPin *const pin = slot_pin(slot);
+    if (pin != NULL) {
+        run->state_place = pin->place;
+        run->state_epoch = pin->epoch;
+    }
     if (step->slot_count == 1) {
         return;
     }

@@ -40,6 +40,7 @@ step_free(StepRun *step)
     }
     roster_unref(step->workers);
     plan_unref(step->plan);
+    memory_free(step->pins);
     memory_free(step->is_delivered);
     memory_free(step);
 }
@@ -204,7 +205,10 @@ step_slot_failed(SlotRun *slot, Status status, const char *message)
         bind_note_failure(step->dispatcher, slot_worker(slot));
     }
     /* Nobody here has cancelled: the worker has lost sight of us. */
-    attempt_failed(step, status == STATUS_CANCELLED ? STATUS_ABORTED : status, message);
+    char explained[ERROR_MESSAGE_SIZE];
+    const Status meant =
+        pin_explain(slot, status == STATUS_CANCELLED ? STATUS_ABORTED : status, message, explained);
+    attempt_failed(step, meant, explained);
 }
 
 /* --- Consequences --------------------------------------------------------------------------------------- */
@@ -303,6 +307,21 @@ deadline_passed(Timer *timer)
     step_end(step, STATUS_DEADLINE_EXCEEDED, "the step did not end before its deadline");
 }
 
+/* False without memory. */
+static bool
+step_copy_pins(StepRun *step, const StepRequest *request)
+{
+    const size_t count = request->plan->slot_count;
+    if (request->pins == NULL) {
+        return true;
+    }
+    step->pins = memory_new(count, sizeof *step->pins);
+    if (step->pins != NULL) {
+        memcpy(step->pins, request->pins, count * sizeof *step->pins);
+    }
+    return step->pins != NULL;
+}
+
 StepRun *
 step_start(Dispatcher *dispatcher, const StepRequest *request, const StepEvents *events, void *context)
 {
@@ -310,7 +329,7 @@ step_start(Dispatcher *dispatcher, const StepRequest *request, const StepEvents 
 
     StepRun *const step = memory_new(1, sizeof *step + request->feed_count * sizeof(Tensor));
     bool *const is_delivered = memory_new(request->plan->fetch_count + 1, sizeof *is_delivered);
-    if (step == NULL || is_delivered == NULL) {
+    if (step == NULL || is_delivered == NULL || !step_copy_pins(step, request)) {
         memory_free(step);
         memory_free(is_delivered);
         return NULL;

@@ -5,7 +5,8 @@
  * Ownership: a StepRun belongs to the dispatcher; it is valid until on_done has returned.
  * Threads:   everything on the loop's thread.
  * Errors:    on_done brings exactly one root cause: UNAVAILABLE (no worker, or the last one died),
- *            DEADLINE_EXCEEDED, CANCELLED, or what the first failing node said. */
+ *            DEADLINE_EXCEEDED, CANCELLED, FAILED_PRECONDITION (what the session kept is lost), or what the
+ * first failing node said. */
 #pragma once
 
 #include "gateway/dispatch/directory.h"
@@ -25,13 +26,27 @@ MUST_USE Dispatcher *dispatcher_new(Loop *loop, Directory *directory, const Upst
 void dispatcher_free(Dispatcher *dispatcher);
 size_t dispatcher_running_count(const Dispatcher *dispatcher);
 
+/* The worker at this address need keep nothing of this session any more. On the loop's thread. */
+void dispatcher_release_session(
+    Dispatcher *dispatcher, const char *tenant, const char *session, const char *address);
+
 typedef struct StepRun StepRun;
+
+/* The life of a worker that a slot is bound to, because the session keeps something there. */
+typedef struct StepPin {
+    int64_t epoch; /* 0: the slot keeps nothing */
+    int32_t place;
+    char worker[WORKER_NAME_SIZE];
+    char incarnation[INCARNATION_TEXT_SIZE];
+    char lost_worker[WORKER_NAME_SIZE]; /* which kept it before, and was lost with it; "": none */
+} StepPin;
 
 typedef struct StepRequest {
     StepId id;
     Plan *plan;          /* a reference is taken */
     const Tensor *feeds; /* in the plan's order of feeds; references are taken */
     size_t feed_count;
+    const StepPin *pins; /* one a slot, copied; NULL: the plan keeps nothing */
     const char *tenant;  /* whose partitions and constants these are */
     const char *session; /* "ses_…" */
     const char *request_id;

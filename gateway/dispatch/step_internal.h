@@ -19,6 +19,7 @@ typedef struct SlotRun {
     char push_token[PUSH_TOKEN_TEXT_SIZE];
     bool has_status;     /* the worker's STATUS frame has come */
     bool has_aborted;    /* because of what happened elsewhere */
+    bool has_restarted;  /* the worker: it is another process than the one that was asked */
     bool may_have_begun; /* its nodes: the worker has not said that they have not */
     WireStats stats;
 } SlotRun;
@@ -54,6 +55,7 @@ struct StepRun {
     char node[128];
     size_t slot_count;
     SlotRun slots[SLOT_COUNT_MAX];
+    StepPin *pins;      /* by the plan's slot; NULL: nothing is kept */
     bool *is_delivered; /* by fetch: an output goes out once, whatever the attempt */
     size_t feed_count;
     Tensor feeds[];
@@ -80,8 +82,9 @@ typedef struct WorkerLoad {
 
 /* --- bind.c --------------------------------------------------------------------------------------------- */
 
-/* Chooses a worker for every slot: a fixed task gets its worker; others the least loaded one that this step
- * does not use yet, holders of the partition first. UNAVAILABLE with the reason when there is none. */
+/* Chooses a worker for every slot: one that keeps state gets its own, a fixed task its worker; others the
+ * least loaded one that this step does not use yet, holders of the partition first. UNAVAILABLE with the
+ * reason when there is none. */
 MUST_USE Status bind_slots(Call *call, StepRun *step);
 const WorkerInfo *slot_worker(const SlotRun *slot);
 void bind_note_holder(Dispatcher *dispatcher, const WorkerInfo *worker, const PlanPartition *partition);
@@ -93,6 +96,18 @@ void bind_load(Dispatcher *dispatcher, const WorkerInfo *worker, int change);
 /* The worker was out of reach, or has served: for some seconds after a failure others are chosen first. */
 void bind_note_failure(Dispatcher *dispatcher, const WorkerInfo *worker);
 void bind_note_success(Dispatcher *dispatcher, const WorkerInfo *worker);
+
+/* --- pin.c ---------------------------------------------------------------------------------------------- */
+
+/* What the slot keeps; NULL: nothing. */
+const StepPin *slot_pin(const SlotRun *slot);
+
+/* Binds it to that life of a worker. UNAVAILABLE when that is not there. */
+MUST_USE Status pin_bind(Call *call, SlotRun *slot, const StepPin *pin);
+
+/* What a slot's failure means, with what it means for what the session keeps: ret_text[ERROR_MESSAGE_SIZE].
+ */
+Status pin_explain(const SlotRun *slot, Status status, const char *message, char *ret_text);
 
 /* --- register.c ----------------------------------------------------------------------------------------- */
 

@@ -23,7 +23,7 @@ create(Call *call, const Request *request, Response *response)
     id_to_text("ses", session.id.value, id);
     response_status(response, 201);
     response_header_format(response, "Location", "/api/v1/sessions/%s", id);
-    session_write(response, &session);
+    session_write(response, &session, &(SessionPlaces){0});
     return STATUS_OK;
 }
 

@@ -1,6 +1,7 @@
 /* deleteSession: removes a session with its graphs; what it has queued is cancelled. */
 #include "gateway/services/gateway.h"
 #include "gateway/services/resource_json.h"
+#include "gateway/services/session_release.h"
 #include "gateway/store/sessions.h"
 
 static Status
@@ -9,14 +10,17 @@ run(Call *call, const Request *request, Response *response)
     Store *store = NULL;
     SessionId id;
     Session session;
+    SessionPlaces places;
     TRY(session_id_read(call, request, &id));
     TRY(request_store(call, request, &store));
     TRY(sessions_find(call, store, request->principal.tenant, id, &session));
     TRY(version_match(call, request, response, session.version, false));
+    TRY(places_list(call, store, request->principal.tenant, id, &places));
     /* Without If-Match any version will do. */
     const int64_t version = request_header(request, "If-Match").data == NULL ? 0 : session.version;
     TRY(version_lost(response, sessions_delete(call, store, request->principal.tenant, id, version)));
     graph_cache_drop(request_gateway(request)->graphs, request->principal.tenant, id);
+    session_release(request->services, request->principal.tenant, id, &places);
     response_status(response, 204);
     return STATUS_OK;
 }

@@ -9,10 +9,12 @@ run(Call *call, const Request *request, Response *response)
     Store *store = NULL;
     SessionId id;
     Session session;
+    SessionPlaces places;
     TRY(session_id_read(call, request, &id));
     TRY(request_store(call, request, &store));
     TRY(sessions_find(call, store, request->principal.tenant, id, &session));
-    session_write(response, &session);
+    TRY(places_list(call, store, request->principal.tenant, id, &places));
+    session_write(response, &session, &places);
     return STATUS_OK;
 }
 

@@ -13,6 +13,7 @@ run(Call *call, const Request *request, Response *response)
     SessionId id;
     SessionBody body;
     Session session;
+    SessionPlaces places;
     TRY(session_id_read(call, request, &id));
     TRY(session_body_read(call, request->body, &request_gateway(request)->limits, &body));
     TRY(request_store(call, request, &store));
@@ -21,7 +22,8 @@ run(Call *call, const Request *request, Response *response)
     TRY(version_match(call, request, response, session.version, true));
     TRY(version_lost(response, sessions_update(call, store, tenant, &wanted, &session)));
     graph_cache_drop(request_gateway(request)->graphs, tenant, id);
-    session_write(response, &session);
+    TRY(places_list(call, store, tenant, id, &places));
+    session_write(response, &session, &places);
     return STATUS_OK;
 }
 

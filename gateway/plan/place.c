@@ -4,6 +4,8 @@
  *   2. In topological order: what asks for a task gets its slot. Light nodes, and under the local policy all
  *      others too, go where most bytes of their inputs are. Under the spread policy heavy ones take turns.
  *   3. Light nodes without an input that has a place wait and go to their first reader, backwards.
+ *      What the session keeps, and does not ask for a task, is in one slot: where a variable is must not
+ * depend on which of them a step needs.
  *   4. Constants and feeds are copied to every slot that reads them: no hop, no transfer.
  *   5. Slots that nobody uses are closed up. */
 #include <assert.h>
@@ -19,6 +21,8 @@ typedef struct Placement {
     int32_t *group_tasks;
     uint32_t *group_askers;
     uint32_t *group_slots;
+    bool *group_keeps_state;
+    uint32_t state_slot; /* of all groups that keep state and ask for no task */
     bool *has_reader;
     uint32_t *wanted; /* of a node that waits: the slot of its first reader … */
     uint32_t *wanted_by;
@@ -35,6 +39,8 @@ add_request(const Placement *placement, uint32_t id)
     const uint32_t group = placement->groups[id];
     int32_t task = PLAN_TASK_NONE;
     placement->group_sizes[group]++;
+    placement->group_keeps_state[group] =
+        placement->group_keeps_state[group] || (node->op->flags & OP_KEEPS_STATE) != 0;
     TRY(device_request(compile, node, &task));
     placement->tasks[id] = task;
     if (task == PLAN_TASK_NONE) {
@@ -75,23 +81,27 @@ has_task(const Compile *compile, uint32_t count, int32_t task)
 
 /* Ties break by task number, not by name: task 2 stands before task 10. */
 static Status
-open_slots(const Placement *placement)
+open_slots(Placement *placement)
 {
     Compile *const compile = placement->compile;
     uint32_t count = 0;
+    bool keeps_state = false;
     for (uint32_t id = 0; id < compile->graph->node_count; id++) {
         const int32_t task = placement->group_tasks[id];
+        keeps_state = keeps_state || (task == PLAN_TASK_NONE && placement->group_keeps_state[id]);
         if (task == PLAN_TASK_NONE || has_task(compile, count, task)) {
             continue;
         }
-        if (count == PLAN_SLOT_COUNT_MAX) {
+        if (count + keeps_state >= PLAN_SLOT_COUNT_MAX) {
             return call_fail(compile->call, STATUS_INVALID_ARGUMENT,
                 "the nodes of this step ask for more than %d worker tasks", PLAN_SLOT_COUNT_MAX);
         }
         compile->slot_tasks[count++] = task;
     }
     qsort(compile->slot_tasks, count, sizeof *compile->slot_tasks, compare_tasks);
-    const uint32_t wanted = compile->request->signature->options.slot_count;
+    placement->state_slot = count;
+    const uint32_t configured = compile->request->signature->options.slot_count;
+    const uint32_t wanted = keeps_state && configured <= count ? count + 1 : configured;
     for (; count < wanted; count++) {
         compile->slot_tasks[count] = PLAN_TASK_NONE;
     }
@@ -229,6 +239,8 @@ place_forward(Placement *placement, const Node *node)
     } else if (placement->group_slots[group] != SLOT_NONE) {
         put(placement, node, placement->group_slots[group], "together with",
             compile->graph->nodes[group].name);
+    } else if (placement->group_keeps_state[group]) {
+        put(placement, node, placement->state_slot, "with all that the session keeps", SLICE(""));
     } else {
         place_free(placement, node);
     }
@@ -309,14 +321,16 @@ alloc_all(Placement *placement)
     placement->group_tasks = compile_alloc(compile, count, sizeof *placement->group_tasks);
     placement->group_askers = compile_alloc(compile, count, sizeof *placement->group_askers);
     placement->group_slots = compile_alloc(compile, count, sizeof *placement->group_slots);
+    placement->group_keeps_state = compile_alloc(compile, count, sizeof *placement->group_keeps_state);
     placement->has_reader = compile_alloc(compile, count, sizeof *placement->has_reader);
     placement->wanted = compile_alloc(compile, count, sizeof *placement->wanted);
     placement->wanted_by = compile_alloc(compile, count, sizeof *placement->wanted_by);
     const bool is_all = compile->slots != NULL && compile->whys != NULL && compile->subjects != NULL &&
                         placement->tasks != NULL && placement->group_sizes != NULL &&
                         placement->group_tasks != NULL && placement->group_askers != NULL &&
-                        placement->group_slots != NULL && placement->has_reader != NULL &&
-                        placement->wanted != NULL && placement->wanted_by != NULL;
+                        placement->group_slots != NULL && placement->group_keeps_state != NULL &&
+                        placement->has_reader != NULL && placement->wanted != NULL &&
+                        placement->wanted_by != NULL;
     if (!is_all) {
         return compile_no_memory(compile);
     }

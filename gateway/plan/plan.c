@@ -86,6 +86,11 @@ describe_slots(const Compile *compile, Plan *plan)
         slots[slot].device_type = "CPU";
         slots[slot].task = compile->slot_tasks[slot];
     }
+    for (uint32_t id = 0; id < compile->graph->node_count; id++) {
+        if (compile->graph->nodes[id].op->flags & OP_KEEPS_STATE) {
+            slots[compile->slots[id]].keeps_state = true;
+        }
+    }
     TRY(estimate_slots(compile, slots));
     plan->slots = slots;
     plan->slot_count = compile->slot_count;

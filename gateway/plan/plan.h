@@ -23,8 +23,10 @@ enum {
 typedef struct PlanSlot {
     const char *device_type; /* "CPU" */
     int32_t task;            /* the worker task that nodes asked for, or PLAN_TASK_NONE */
-    uint64_t memory;         /* estimate: constants, and the most that is alive at once, in bytes */
-    double cost;             /* estimate: arithmetic operations of one run */
+    bool keeps_state; /* its nodes name what the session keeps: it stays on one worker. In a session, each
+                       * task is one such place, and all slots without a task together are one */
+    uint64_t memory;  /* estimate: constants, and the most that is alive at once, in bytes */
+    double cost;      /* estimate: arithmetic operations of one run */
 } PlanSlot;
 
 /* A constant that travels apart from the partition: raw little-endian elements, named by their sha256. */

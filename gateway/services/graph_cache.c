@@ -286,10 +286,12 @@ graph_cache_load_session(
     Session stored;
     PlanOptions options;
     GraphId newest;
+    SessionPlaces places;
     TRY(sessions_find(call, store, tenant, id, &stored));
     TRY(session_options_read(call, slice_from_string(stored.options), &options));
     TRY(find_newest(call, store, tenant, id, &newest));
-    SessionSnapshot *const session = memory_new(1, sizeof *session);
+    TRY(places_list(call, store, tenant, id, &places));
+    SessionSnapshot *const session = memory_new(1, sizeof *session + places.count * sizeof *session->places);
     if (session == NULL) {
         return call_fail_memory(call, "a session");
     }
@@ -300,7 +302,9 @@ graph_cache_load_session(
         .options = options,
         .newest = newest,
         .loaded_ns = clock_monotonic_ns(),
+        .place_count = places.count,
     };
+    memcpy(session->places, places.items, places.count * sizeof *session->places);
     session->fresh_until_ns = session->loaded_ns + SESSION_FRESH_MS * CLOCK_NS_PER_MS;
     graph_cache_put_session(cache, session);
     *ret_session = session;

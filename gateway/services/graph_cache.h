@@ -12,6 +12,7 @@
 
 #include "gateway/plan/signature.h"
 #include "gateway/store/connection.h"
+#include "gateway/store/places.h"
 #include "shared/graph/graph.h"
 
 enum { SESSION_FRESH_MS = 2000, SESSION_STALE_MS = 30000, SESSION_RETRY_MS = 500 };
@@ -24,6 +25,8 @@ typedef struct SessionSnapshot {
     GraphId newest; /* what a step that names no graph runs; zero: there is none */
     uint64_t loaded_ns;
     uint64_t fresh_until_ns; /* under the cache's lock */
+    size_t place_count;
+    SessionPlace places[]; /* where it keeps its variables */
 } SessionSnapshot;
 
 typedef struct GraphSnapshot {

@@ -5,6 +5,7 @@
 
 #include "gateway/http/handler.h"
 #include "gateway/store/graphs.h"
+#include "gateway/store/places.h"
 #include "gateway/store/sessions.h"
 #include "shared/json/writer.h"
 
@@ -21,7 +22,7 @@ MUST_USE Status version_match(
 MUST_USE Status version_lost(Response *response, Status status);
 
 /* As the whole body, with its ETag. */
-void session_write(Response *response, const Session *session);
+void session_write(Response *response, const Session *session, const SessionPlaces *places);
 void graph_write(Response *response, const StoredGraph *graph);
 void graph_write_location(Response *response, const StoredGraph *graph);
 

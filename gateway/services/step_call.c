@@ -1,6 +1,7 @@
 #include "gateway/services/step_call.h"
 
 #include "gateway/services/plan_obtain.h"
+#include "gateway/services/session_places.h"
 #include "gateway/services/step_feeds.h"
 #include "shared/base/clock.h"
 
@@ -69,6 +70,7 @@ step_call_describe(const StepCall *step, char ret_tenant[UUID_TEXT_SIZE], char r
         .plan = step->plan,
         .feeds = step->feeds,
         .feed_count = step->body.feed_count,
+        .pins = step->pins,
         .tenant = ret_tenant,
         .session = ret_session,
         .request_id = step->call->request_id,
@@ -221,7 +223,7 @@ static Status
 take_plan(StepCall *step, const JobContext *context, bool *ret_needs_job)
 {
     PlanCache *const plans = step->loop->gateway->plans;
-    step->plan = plan_cache_find(plans, step->signature.key);
+    step->plan = step->plan != NULL ? step->plan : plan_cache_find(plans, step->signature.key);
     if (step->plan == NULL && context == NULL) {
         *ret_needs_job = true;
         return STATUS_OK;
@@ -248,6 +250,9 @@ step_call_prepare(StepCall *step, Slice json, JobContext *context, bool *ret_nee
     }
     if (!*ret_needs_job) {
         TRY(take_plan(step, context, ret_needs_job));
+    }
+    if (!*ret_needs_job) {
+        TRY(session_places_take(step, context, ret_needs_job));
     }
     return STATUS_OK;
 }

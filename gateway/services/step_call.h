@@ -1,7 +1,7 @@
 /* One step, from its request to its result: a synchronous one with its exchange, a queued one without.
  *
- * Preparing has one straight line (body → session → graph → feeds → signature → plan) that is walked on the
- * loop with the caches alone and, when one of them misses, once more on a job thread that may load and
+ * Preparing has one straight line (body → session → graph → feeds → signature → plan → places) that is walked
+ * on the loop with the caches alone and, when one of them misses, once more on a job thread that may load and
  * compile; what is done is not done again.
  *
  * Ownership: a StepCall lives in its call's arena, which gives its references back.
@@ -32,6 +32,7 @@ typedef struct StepCall {
     const Tensor *feeds; /* the same in the signature's order */
     Signature signature;
     Plan *plan;
+    const StepPin *pins; /* by the plan's slot; NULL: it keeps no state */
 
     StepId id;
     RunningStep running;

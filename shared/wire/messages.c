@@ -113,6 +113,8 @@ static const Member run_members[] = {
     {"fetches", read_integer, offsetof(WireRun, fetch_count)},
     {"push_token", read_text, offsetof(WireRun, push_token)},
     {"trace", read_trace, 0},
+    {"state_place", read_integer, offsetof(WireRun, state_place)},
+    {"state_epoch", read_integer, offsetof(WireRun, state_epoch)},
     {"peers", read_peers, 0},
     {0},
 };
@@ -133,6 +135,10 @@ wire_run_write(Buffer *buffer, const WireRun *run)
     }
     if (run->has_trace) {
         json_member_string(&writer, "trace", "node");
+    }
+    if (run->state_epoch > 0) {
+        json_member_int64(&writer, "state_place", run->state_place);
+        json_member_int64(&writer, "state_epoch", run->state_epoch);
     }
     if (run->peer_count > 0) {
         json_write_name(&writer, "peers");

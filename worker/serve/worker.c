@@ -91,8 +91,9 @@ worker_open(Call *call, const WorkerOptions *options, Device *device, Worker **r
     worker->blobs = blob_cache_new(options->blob_cache_size);
     worker->steps = step_table_new();
     worker->sessions = session_table_new();
+    worker->states = state_table_new();
     const bool has_all = worker->partitions != NULL && worker->blobs != NULL && worker->steps != NULL &&
-                         worker->sessions != NULL;
+                         worker->sessions != NULL && worker->states != NULL;
     const Status status = has_all ? loops_open(call, worker) : call_fail_memory(call, "the worker's tables");
     if (status != STATUS_OK) {
         worker_close(worker);
@@ -177,6 +178,7 @@ worker_close(Worker *worker)
     metrics_watch(NULL);
     step_table_free(worker->steps);
     session_table_free(worker->sessions);
+    state_table_free(worker->states);
     partition_cache_free(worker->partitions);
     blob_cache_free(worker->blobs);
     memory_free(worker);

@@ -11,6 +11,7 @@
 #include "worker/runtime/partition_cache.h"
 #include "worker/serve/method.h"
 #include "worker/serve/session_table.h"
+#include "worker/serve/state_table.h"
 #include "worker/serve/step_table.h"
 
 enum { WORKER_NAME_MAX = 64, WORKER_LOOP_COUNT_MAX = 64 };
@@ -38,6 +39,7 @@ struct Worker {
     BlobCache *blobs;
     StepTable *steps;
     SessionTable *sessions;
+    StateTable *states;
     int64_t running_count; /* atomic: runs under way */
     bool is_draining;      /* atomic */
     WorkerLoop *loops[WORKER_LOOP_COUNT_MAX];

@@ -5,6 +5,7 @@ static Status
 finish(WorkerRequest *request)
 {
     step_table_clear(request->worker->steps);
+    state_table_clear(request->worker->states);
     worker_answer_json(request, 200, SLICE("{}"));
     return STATUS_OK;
 }

@@ -1,10 +1,12 @@
-/* DeleteWorkerSession: gives the lease back. Idempotent; running steps end undisturbed. */
+/* DeleteWorkerSession: gives the lease back, and what the session kept. Idempotent; running steps end
+ * undisturbed. */
 #include "worker/serve/worker.h"
 
 static Status
 finish(WorkerRequest *request)
 {
     session_table_remove(request->worker->sessions, request->parameters[0]);
+    state_table_remove(request->worker->states, request->tenant, request->parameters[0]);
     worker_answer_json(request, 200, SLICE("{}"));
     return STATUS_OK;
 }

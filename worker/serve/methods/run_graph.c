@@ -31,7 +31,8 @@ typedef struct GraphRun {
     Worker *worker;
     Loop *loop;
     Partition *partition;
-    StepEntry *entry; /* NULL when no other slot takes part */
+    StepEntry *entry;         /* NULL when no other slot takes part */
+    ResourceContainer *state; /* what the session keeps here; NULL: nothing */
     Run *run;
     WireRun header;
     Tensor *args;
@@ -112,6 +113,7 @@ graph_run_free(GraphRun *graph_run)
     }
     memory_free(graph_run->args);
     step_entry_unref(graph_run->entry);
+    container_unref(graph_run->state);
     run_unref(graph_run->run);
     partition_unref(graph_run->partition);
     (void)pthread_mutex_destroy(&graph_run->lock);
@@ -359,6 +361,21 @@ enter_step(WorkerRequest *request, GraphRun *graph_run)
     return STATUS_OK;
 }
 
+/* What the session keeps in this place. */
+static Status
+find_state(WorkerRequest *request, GraphRun *graph_run)
+{
+    const StatePlace place = {
+        .tenant = request->tenant,
+        .session = graph_run->header.session,
+        .place = graph_run->header.state_place,
+        .epoch = graph_run->header.state_epoch,
+    };
+    return place.epoch == 0 ? STATUS_OK
+                            : state_table_obtain(&request->call, request->worker->states, &place,
+                                  loop_now_ns(request->loop->loop), &graph_run->state);
+}
+
 static Status
 finish(WorkerRequest *request)
 {
@@ -371,12 +388,14 @@ finish(WorkerRequest *request)
         return call_fail(call, STATUS_INVALID_ARGUMENT, "%lld of %lld announced feeds have come",
             (long long)graph_run->arg_count, (long long)graph_run->header.feed_count);
     }
+    TRY(find_state(request, graph_run));
     TRY(enter_step(request, graph_run));
     const RunRequest run = {
         .partition = graph_run->partition,
         .args = graph_run->args,
         .arg_count = (uint32_t)graph_run->header.feed_count,
         .rendezvous = graph_run->entry == NULL ? NULL : graph_run->entry->rendezvous,
+        .container = graph_run->state,
         .deadline_ns = call->deadline_ns,
         .traces_nodes = graph_run->header.has_trace,
         .callbacks = {.context = graph_run, .on_output = run_output, .on_done = run_done},

@@ -172,6 +172,24 @@ nobody_serving_is_said(void **state)
     assert_string_equal(call->error.message, "no worker is serving (3 known)");
 }
 
+static void
+a_slot_that_keeps_state_goes_to_that_life_of_its_worker_or_nowhere(void **state)
+{
+    Call *const call = *state;
+    StepPin pins[SLOTS] = {{0}, {.epoch = 1}};
+    plan_slots[1].keeps_state = true;
+    bind(call, 0, 1);
+    (void)snprintf(pins[1].worker, sizeof pins[1].worker, "%s", worker(0)->name);
+    (void)snprintf(pins[1].incarnation, sizeof pins[1].incarnation, "%s", worker(0)->incarnation);
+    step.pins = pins;
+    bind(call, 1, 0);
+    (void)snprintf(pins[1].incarnation, sizeof pins[1].incarnation, "%s", "another");
+    assert_int_equal(bind_slots(call, &step), STATUS_UNAVAILABLE);
+    assert_non_null(
+        strstr(call->error.message, "', which keeps variables of this session, cannot be reached"));
+    step.pins = NULL;
+}
+
 #define BIND_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int
@@ -187,6 +205,7 @@ main(void)
         BIND_TEST(workers_are_shared_when_there_are_too_few),
         BIND_TEST(a_fixed_task_gets_its_worker),
         BIND_TEST(a_fixed_task_that_is_not_serving_is_refused),
+        BIND_TEST(a_slot_that_keeps_state_goes_to_that_life_of_its_worker_or_nowhere),
         BIND_TEST(nobody_serving_is_said),
     };
     return cmocka_run_group_tests_name("dispatch/bind", tests, NULL, NULL);

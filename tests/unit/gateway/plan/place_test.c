@@ -257,6 +257,75 @@ slots_have_estimates(void **state)
     assert_true(plan->slots[0].cost == 4 * 16 + 4);
 }
 
+#define TWO_VARIABLES                                                                                        \
+    "x = Placeholder() dtype=float32 shape=<2>\n"                                                            \
+    "v = VariableV2() dtype=float32 shape=<2>\n"                                                             \
+    "w = VariableV2() dtype=float32 shape=<2>\n"                                                             \
+    "a = Neg(v) T=float32\n"                                                                                 \
+    "b = Neg(x) T=float32\n"                                                                                 \
+    "c = Neg(b) T=float32\n"                                                                                 \
+    "t = AssignAdd(w, c) T=float32\n"
+
+static void
+variables_are_in_one_place_whichever_a_step_needs(void **state)
+{
+    Call *const call = *state;
+    static const char *const fetches[] = {"a t", "t", "a"};
+    for (size_t index = 0; index < COUNT_OF(fetches); index++) {
+        AUTO_PLAN plan = NULL;
+        const PlanLiteral literal = {.graph = TWO_VARIABLES,
+            .feeds = "x",
+            .fetches = fetches[index],
+            .placement = PLACEMENT_SPREAD,
+            .slot_count = 2};
+        assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
+        assert_true(plan->slots[0].keeps_state);
+        assert_int_equal(plan->slots[0].task, PLAN_TASK_NONE);
+        assert_true(plan->slot_count == 1 || !plan->slots[1].keeps_state);
+        assert_false(plan->is_pure);
+    }
+}
+
+static void
+a_variable_may_ask_for_a_task_and_the_others_get_a_slot_of_their_own(void **state)
+{
+    Call *const call = *state;
+    AUTO_PLAN plan = NULL;
+    const PlanLiteral literal = {
+        .graph = "v = VariableV2() dtype=float32 shape=<2> @/task:3\n"
+                 "w = VariableV2() dtype=float32 shape=<2>\n"
+                 "a = Identity(v) T=float32\n"
+                 "b = Identity(w) T=float32\n",
+        .fetches = "a b",
+    };
+    assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
+    assert_int_equal(plan->slot_count, 2);
+    assert_true(plan->slots[0].keeps_state && plan->slots[1].keeps_state);
+    assert_int_equal(plan->slots[0].task, 3);
+    assert_int_equal(plan->slots[1].task, PLAN_TASK_NONE);
+    assert_placed(call, plan, "a", "0 together with 'v'");
+    assert_placed(call, plan, "w", "1 with all that the session keeps");
+}
+
+static void
+a_step_with_a_tensor_array_may_be_tried_again(void **state)
+{
+    Call *const call = *state;
+    AUTO_PLAN plan = NULL;
+    const PlanLiteral literal = {
+        .graph = "n = Const() dtype=int32 value=int32(2)\n"
+                 "a = TensorArrayV3(n) dtype=float32 element_shape=<1>\n"
+                 "r = TensorArrayReadV3(a, n, a:1) dtype=float32\n",
+        .fetches = "r",
+        .placement = PLACEMENT_SPREAD,
+        .slot_count = 2,
+    };
+    assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
+    assert_true(plan->is_pure);
+    assert_int_equal(plan->slot_count, 1);
+    assert_false(plan->slots[0].keeps_state);
+}
+
 int
 main(void)
 {
@@ -272,6 +341,9 @@ main(void)
         CALL_TEST(colocated_nodes_that_ask_for_two_tasks_are_refused),
         CALL_TEST(a_loop_stays_on_one_slot_unless_its_nodes_ask_for_several),
         CALL_TEST(a_loop_that_is_spread_keeps_what_comes_round_together),
+        CALL_TEST(variables_are_in_one_place_whichever_a_step_needs),
+        CALL_TEST(a_variable_may_ask_for_a_task_and_the_others_get_a_slot_of_their_own),
+        CALL_TEST(a_step_with_a_tensor_array_may_be_tried_again),
         CALL_TEST(slots_have_estimates),
     };
     return cmocka_run_group_tests_name("gateway/plan/place", tests, NULL, NULL);

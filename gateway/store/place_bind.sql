@@ -1,0 +1,9 @@
+-- $1 tenant, $2 session, $3 task, $4 worker, $5 incarnation; the session has a new version when this binds.
+with bound as (
+    insert into session_places (tenant_id, session_id, task, worker, incarnation)
+    values ($1, $2, $3, $4, $5)
+    on conflict do nothing
+    returning 1
+)
+update sessions set version = version + 1
+where tenant_id = $1 and id = $2 and exists (select from bound)

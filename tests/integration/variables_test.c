@@ -1,0 +1,209 @@
+/* What a session keeps from step to step: trained, read, lost with its worker, and said so. */
+#include <signal.h>
+#include <time.h>
+
+#include "tests/support/cluster.h"
+#include "tests/support/cmocka_all.h"
+
+#define T_FLOAT "\"T\":{\"type\":\"DT_FLOAT\"}"
+#define NODE(name, op, input, attr)                                                                          \
+    "{\"name\":\"" name "\",\"op\":\"" op "\",\"input\":[" input "],\"attr\":{" attr "}}"
+#define SCALAR(name, value)                                                                                  \
+    NODE(name, "Const", "",                                                                                  \
+        "\"dtype\":{\"type\":\"DT_FLOAT\"},\"value\":{\"tensor\":{\"dtype\":\"DT_FLOAT\",\"tensorShape\":"   \
+        "{},\"floatVal\":[" value "]}}")
+
+/* w ← w − rate · mean((w·x − t)·x): the slope of t over x. */
+static const char model[] = "{\"node\":[" NODE(
+    "w", "VariableV2", "", "\"dtype\":{\"type\":\"DT_FLOAT\"},\"shape\":{\"shape\":{}}") "," SCALAR("zero",
+    "0") "," SCALAR("rate", "0.1") "," NODE("init", "Assign", "\"w\",\"zero\"", T_FLOAT) "," NODE("x",
+    "Placeholder", "", "\"dtype\":{\"type\":\"DT_FLOAT\"}") "," NODE("t", "Placeholder", "",
+    "\"dtype\":{\"type\":\"DT_FLOAT\"}") "," NODE("read", "Identity", "\"w\"", T_FLOAT) "," NODE("y", "Mul",
+    "\"x\",\"read\"",
+    T_FLOAT) "," NODE("error", "Sub", "\"y\",\"t\"", T_FLOAT) "," NODE("slopes", "Mul", "\"error\",\"x\"",
+    T_FLOAT) ","
+             "{\"name\":\"axes\",\"op\":\"Const\",\"attr\":{\"dtype\":{\"type\":\"DT_INT32\"},\"value\":{"
+             "\"tensor\":"
+             "{\"dtype\":\"DT_INT32\",\"tensorShape\":{\"dim\":[{\"size\":\"1\"}]},\"intVal\":[0]}}}}," NODE(
+                 "slope", "Mean", "\"slopes\",\"axes\"",
+                 T_FLOAT ",\"Tidx\":{\"type\":\"DT_INT32\"}") "," NODE("change", "Mul", "\"slope\",\"rate\"",
+                 T_FLOAT) "," NODE("train", "AssignSub", "\"w\",\"change\"", T_FLOAT) "]}";
+
+static const char init_step[] = "{\"targets\":[\"init\"]}";
+static const char read_step[] = "{\"fetches\":[\"read\"]}";
+static const char train_step[] = "{\"feeds\":{\"x\":[1,2,3],\"t\":[3,6,9]},\"fetches\":[\"train\"]}";
+
+static void
+pause_ms(long milliseconds)
+{
+    const struct timespec pause = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000};
+    (void)nanosleep(&pause, NULL);
+}
+
+static void
+expect_step(Cluster *cluster, const char *body, int status, const char *part)
+{
+    AUTO_REST response;
+    cluster_step(cluster, body, &response);
+    if (response.status != status || (part != NULL && strstr(rest_text(&response), part) == NULL)) {
+        fail_msg("%d %s", response.status, rest_text(&response));
+    }
+}
+
+/* Until the gateways have noticed that the worker is lost, the step is refused with 503. */
+static void
+expect_lost(Cluster *cluster)
+{
+    for (int turn = 0; turn < 200; turn++) {
+        AUTO_REST response;
+        cluster_step(cluster, read_step, &response);
+        if (response.status == 400 &&
+            strstr(rest_text(&response), "the session's variables were lost with worker") != NULL) {
+            return;
+        }
+        assert_true(response.status == 503 || response.status == 400);
+        pause_ms(50);
+    }
+    fail_msg("nobody notices");
+}
+
+static void
+get_session(Cluster *cluster, RestResponse *ret_response)
+{
+    char path[128];
+    (void)snprintf(path, sizeof path, "/api/v1/sessions/%s", cluster->session);
+    cluster_send(cluster, "GET", path, NULL, ret_response);
+}
+
+/* Which of the workers keeps the session's variables. */
+static int
+keeper(Cluster *cluster)
+{
+    AUTO_REST response;
+    get_session(cluster, &response);
+    for (int index = 0; index < 2; index++) {
+        char name[32];
+        (void)snprintf(name, sizeof name, "\"worker\":\"w%d\"", index);
+        if (strstr(rest_text(&response), name) != NULL) {
+            return index;
+        }
+    }
+    fail_msg("nobody keeps anything: %s", rest_text(&response));
+    return -1;
+}
+
+static void
+a_model_is_trained_over_many_steps(void **state)
+{
+    Cluster *const cluster = *state;
+    cluster_session(cluster, "{}");
+    cluster_graph(cluster, model);
+    {
+        AUTO_REST response;
+        get_session(cluster, &response);
+        assert_non_null(strstr(rest_text(&response), "\"state\":{\"class\":\"checkpoint\",\"places\":[]}"));
+    }
+    expect_step(cluster, read_step, 400, "variable 'w' is not initialised");
+    expect_step(cluster, init_step, 200, NULL);
+    expect_step(cluster, read_step, 200, "\"data\":[0]");
+    for (int step = 0; step < 40; step++) {
+        expect_step(cluster, train_step, 200, "train");
+    }
+    expect_step(cluster, read_step, 200, "\"data\":[3]");
+    (void)keeper(cluster);
+}
+
+static void
+variables_stay_on_one_worker_whatever_else_is_spread(void **state)
+{
+    Cluster *const cluster = *state;
+    cluster_session(cluster, "{\"slots\":2,\"placement\":\"spread\"}");
+    cluster_graph(cluster, model);
+    expect_step(cluster, init_step, 200, NULL);
+    for (int step = 0; step < 40; step++) {
+        expect_step(cluster, train_step, 200, "train");
+    }
+    expect_step(cluster, read_step, 200, "\"data\":[3]");
+}
+
+static void
+what_is_lost_with_its_worker_is_said_and_can_be_made_again(void **state)
+{
+    Cluster *const cluster = *state;
+    cluster_session(cluster, "{}");
+    cluster_graph(cluster, model);
+    expect_step(cluster, init_step, 200, NULL);
+    expect_step(cluster, train_step, 200, NULL);
+    const int index = keeper(cluster);
+    (void)process_stop(&cluster->workers[index], SIGKILL);
+    expect_step(cluster, read_step, 503, "keeps variables of this session");
+    expect_lost(cluster);
+    assert_int_not_equal(keeper(cluster), index);
+    expect_step(cluster, init_step, 200, NULL);
+    expect_step(cluster, read_step, 200, "\"data\":[0]");
+}
+
+static void
+a_restarted_worker_has_lost_what_it_kept(void **state)
+{
+    Cluster *const cluster = *state;
+    cluster_session(cluster, "{}");
+    cluster_graph(cluster, model);
+    expect_step(cluster, init_step, 200, NULL);
+    const int index = keeper(cluster);
+    (void)process_stop(&cluster->workers[index], SIGKILL);
+    assert_true(cluster_restart_worker(cluster, index));
+    expect_lost(cluster);
+    expect_step(cluster, init_step, 200, NULL);
+    expect_step(cluster, train_step, 200, NULL);
+}
+
+static void
+a_gateway_that_restarts_finds_the_variables_again(void **state)
+{
+    Cluster *const cluster = *state;
+    cluster_session(cluster, "{}");
+    cluster_graph(cluster, model);
+    expect_step(cluster, init_step, 200, NULL);
+    for (int step = 0; step < 40; step++) {
+        expect_step(cluster, train_step, 200, NULL);
+    }
+    (void)process_stop(&cluster->gateway, SIGTERM);
+    assert_true(cluster_restart_gateway(cluster));
+    expect_step(cluster, read_step, 200, "\"data\":[3]");
+}
+
+static void
+a_deleted_session_gives_its_memory_back(void **state)
+{
+    Cluster *const cluster = *state;
+    cluster_session(cluster, "{}");
+    cluster_graph(cluster, model);
+    expect_step(cluster, init_step, 200, NULL);
+    expect_step(cluster, train_step, 200, NULL);
+    const int index = keeper(cluster);
+    assert_true(cluster_worker_use(cluster, index).memory_in_use > 0);
+    char path[128];
+    AUTO_REST response;
+    (void)snprintf(path, sizeof path, "/api/v1/sessions/%s", cluster->session);
+    cluster_send(cluster, "DELETE", path, NULL, &response);
+    assert_int_equal(response.status, 204);
+    for (int turn = 0; turn < 100 && cluster_worker_use(cluster, index).memory_in_use > 0; turn++) {
+        pause_ms(20);
+    }
+    assert_int_equal(cluster_worker_use(cluster, index).memory_in_use, 0);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CLUSTER_TEST(a_model_is_trained_over_many_steps),
+        CLUSTER_TEST(variables_stay_on_one_worker_whatever_else_is_spread),
+        CLUSTER_TEST(what_is_lost_with_its_worker_is_said_and_can_be_made_again),
+        CLUSTER_TEST(a_restarted_worker_has_lost_what_it_kept),
+        CLUSTER_TEST(a_gateway_that_restarts_finds_the_variables_again),
+        CLUSTER_TEST(a_deleted_session_gives_its_memory_back),
+    };
+    return cmocka_run_group_tests_name("variables", tests, NULL, NULL);
+}

@@ -1,0 +1,176 @@
+#include "worker/serve/state_table.h"
+
+#include <pthread.h>
+#include <stdio.h>
+
+#include "shared/base/clock.h"
+#include "shared/base/map.h"
+#include "shared/base/memory.h"
+
+enum { KEY_SIZE = 192 };
+
+static const uint64_t SWEEP_INTERVAL_NS = 60 * CLOCK_NS_PER_S;
+
+typedef struct State {
+    int64_t epoch;
+    uint64_t used_ns;
+    ResourceContainer *container;
+} State;
+
+struct StateTable {
+    pthread_mutex_t lock;
+    Map *states; /* "tenant/session/place" → State */
+    uint64_t sweep_due_ns;
+};
+
+StateTable *
+state_table_new(void)
+{
+    StateTable *const table = memory_new(1, sizeof *table);
+    Map *const states = map_new();
+    if (table == NULL || states == NULL) {
+        memory_free(table);
+        map_free(states);
+        return NULL;
+    }
+    (void)pthread_mutex_init(&table->lock, NULL);
+    table->states = states;
+    return table;
+}
+
+static void
+state_free(State *state)
+{
+    container_unref(state->container);
+    memory_free(state);
+}
+
+/* Of keys with this prefix, those not used since. */
+static void
+states_drop(Map *states, Slice prefix, uint64_t since_ns)
+{
+    size_t cursor = 0;
+    for (const MapEntry *entry = map_next(states, &cursor); entry != NULL;
+         entry = map_next(states, &cursor)) {
+        State *const state = entry->value;
+        if (slice_starts_with(entry->key, prefix) && state->used_ns <= since_ns) {
+            (void)map_remove(states, entry->key);
+            state_free(state);
+        }
+    }
+}
+
+void
+state_table_clear(StateTable *table)
+{
+    (void)pthread_mutex_lock(&table->lock);
+    states_drop(table->states, SLICE(""), UINT64_MAX);
+    (void)pthread_mutex_unlock(&table->lock);
+}
+
+void
+state_table_free(StateTable *table)
+{
+    if (table != NULL) {
+        state_table_clear(table);
+        map_free(table->states);
+        (void)pthread_mutex_destroy(&table->lock);
+        memory_free(table);
+    }
+}
+
+static Status
+state_add(Call *call, Map *states, Slice key, State **ret_state)
+{
+    if (map_count(states) >= STATE_COUNT_MAX) {
+        return call_fail(
+            call, STATUS_RESOURCE_EXHAUSTED, "%d sessions keep something here already", STATE_COUNT_MAX);
+    }
+    State *const state = memory_new(1, sizeof *state);
+    if (state == NULL || !map_put(states, key, state)) {
+        memory_free(state);
+        return call_fail_memory(call, "what a session keeps");
+    }
+    *ret_state = state;
+    return STATUS_OK;
+}
+
+static Status
+obtain(Call *call, Map *states, Slice key, const StatePlace *place, State **ret_state)
+{
+    State *state = map_get(states, key);
+    if (state == NULL) {
+        TRY(state_add(call, states, key, &state));
+    }
+    if (place->epoch < state->epoch) {
+        return call_fail(call, STATUS_ABORTED, "epoch %lld of what the session keeps is over, %lld has begun",
+            (long long)place->epoch, (long long)state->epoch);
+    }
+    if (place->epoch > state->epoch || state->container == NULL) {
+        ResourceContainer *const container = container_new();
+        if (container == NULL) {
+            return call_fail_memory(call, "what a session keeps");
+        }
+        container_unref(state->container);
+        state->container = container;
+        state->epoch = place->epoch;
+    }
+    *ret_state = state;
+    return STATUS_OK;
+}
+
+static void
+sweep(StateTable *table, uint64_t now_ns)
+{
+    const uint64_t idle_ns = STATE_IDLE_S * CLOCK_NS_PER_S;
+    if (now_ns >= table->sweep_due_ns) {
+        table->sweep_due_ns = now_ns + SWEEP_INTERVAL_NS;
+        if (now_ns > idle_ns) {
+            states_drop(table->states, SLICE(""), now_ns - idle_ns);
+        }
+    }
+}
+
+Status
+state_table_obtain(
+    Call *call, StateTable *table, const StatePlace *place, uint64_t now_ns, ResourceContainer **ret_state)
+{
+    char text[KEY_SIZE];
+    State *state = NULL;
+    const int size = snprintf(text, sizeof text, "%.*s/%.*s/%lld", SLICE_PRINT(place->tenant),
+        SLICE_PRINT(place->session), (long long)place->place);
+    if (size < 0 || size >= KEY_SIZE || place->epoch < 1) {
+        return call_fail(
+            call, STATUS_INVALID_ARGUMENT, "tenant, session or epoch of what is kept is out of range");
+    }
+    (void)pthread_mutex_lock(&table->lock);
+    sweep(table, now_ns);
+    const Status status = obtain(call, table->states, slice_of(text, (size_t)size), place, &state);
+    if (status == STATUS_OK) {
+        state->used_ns = now_ns;
+        *ret_state = container_ref(state->container);
+    }
+    (void)pthread_mutex_unlock(&table->lock);
+    return status;
+}
+
+void
+state_table_remove(StateTable *table, Slice tenant, Slice session)
+{
+    char text[KEY_SIZE];
+    const int size = snprintf(text, sizeof text, "%.*s/%.*s/", SLICE_PRINT(tenant), SLICE_PRINT(session));
+    if (size > 0 && size < KEY_SIZE) {
+        (void)pthread_mutex_lock(&table->lock);
+        states_drop(table->states, slice_of(text, (size_t)size), UINT64_MAX);
+        (void)pthread_mutex_unlock(&table->lock);
+    }
+}
+
+size_t
+state_table_count(StateTable *table)
+{
+    (void)pthread_mutex_lock(&table->lock);
+    const size_t count = map_count(table->states);
+    (void)pthread_mutex_unlock(&table->lock);
+    return count;
+}
