@@ -9,26 +9,6 @@ flow_output(KernelContext *context, uint32_t input)
     kernel_alias(context, input, 0, &context->inputs[input].shape);
 }
 
-/* The integers of a vector, in the call's memory. */
-static Status
-read_vector(KernelContext *context, uint32_t input, int64_t **ret_values, int64_t *ret_count)
-{
-    const Tensor *const tensor = &context->inputs[input];
-    if (tensor->shape.rank != 1) {
-        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "input %u must be a vector", input);
-    }
-    const int64_t count = tensor->shape.dims[0];
-    int64_t *const values = arena_alloc(context->call->arena, ((size_t)count + 1) * sizeof *values);
-    size_t read = 0;
-    if (values == NULL) {
-        return call_fail_memory(context->call, "indices");
-    }
-    TRY(kernel_input_ints(context, input, values, (size_t)count, &read));
-    *ret_values = values;
-    *ret_count = count;
-    return STATUS_OK;
-}
-
 /* --- A tensor's rows into the array --------------------------------------------------------------------- */
 
 static Status
@@ -47,7 +27,7 @@ scatter_compute(KernelContext *context)
     int64_t *indices = NULL;
     int64_t count = 0;
     TRY(kernel_tensor_array(context, &array));
-    TRY(read_vector(context, 1, &indices, &count));
+    TRY(rows_read_vector(context, 1, &indices, &count));
     if (value->shape.rank < 1 || value->shape.dims[0] != count) {
         char text[SHAPE_TEXT_SIZE];
         return call_fail(context->call, STATUS_INVALID_ARGUMENT,
@@ -95,7 +75,7 @@ split_compute(KernelContext *context)
     int64_t *lengths = NULL;
     int64_t count = 0;
     TRY(kernel_tensor_array(context, &array));
-    TRY(read_vector(context, 2, &lengths, &count));
+    TRY(rows_read_vector(context, 2, &lengths, &count));
     TRY(check_lengths(context, array, lengths, count));
     const int64_t rows = value->shape.dims[0];
     const int64_t size = rows == 0 ? 0 : tensor_element_count(value) / rows;
@@ -141,20 +121,6 @@ declared_shape(
     return STATUS_OK;
 }
 
-/* first × the dimensions of `rest` from `from` on */
-static Status
-prepend(Call *call, int64_t first, const Shape *rest, int from, Shape *ret_shape)
-{
-    if (rest->rank - from >= SHAPE_RANK_MAX) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "more than %d dimensions", SHAPE_RANK_MAX);
-    }
-    Shape shape = shape_of_rank(rest->rank - from + 1);
-    shape.dims[0] = first;
-    memcpy(&shape.dims[1], &rest->dims[from], (size_t)(rest->rank - from) * sizeof *rest->dims);
-    *ret_shape = shape;
-    return STATUS_OK;
-}
-
 static Status
 stack(KernelContext *context, TensorArray *array, const Tensor *parts, int64_t count)
 {
@@ -166,7 +132,7 @@ stack(KernelContext *context, TensorArray *array, const Tensor *parts, int64_t c
         TRY(rows_check_shapes(context->call, parts, count, 0));
         element = parts[0].shape;
     }
-    TRY(prepend(context->call, count, &element, 0, &shape));
+    TRY(rows_prepend(context->call, count, &element, 0, &shape));
     return rows_join(context, 0, &shape, parts, count);
 }
 
@@ -178,7 +144,7 @@ gather_compute(KernelContext *context)
     int64_t *indices = NULL;
     int64_t count = 0;
     TRY(kernel_tensor_array(context, &array));
-    TRY(read_vector(context, 1, &indices, &count));
+    TRY(rows_read_vector(context, 1, &indices, &count));
     TRY(rows_alloc(context->call, count, &parts));
     Status status = read_parts(context, array, indices, count, parts);
     if (status == STATUS_OK) {
@@ -199,7 +165,7 @@ join(KernelContext *context, TensorArray *array, const Tensor *parts, int64_t co
     if (count == 0) {
         Shape rest = shape_scalar();
         TRY(declared_shape(context, array, "element_shape_except0", true, &rest));
-        TRY(prepend(context->call, 0, &rest, 0, &shape));
+        TRY(rows_prepend(context->call, 0, &rest, 0, &shape));
         return rows_join(context, 0, &shape, parts, 0);
     }
     TRY(rows_check_shapes(context->call, parts, count, 1));
@@ -207,7 +173,7 @@ join(KernelContext *context, TensorArray *array, const Tensor *parts, int64_t co
         ((int64_t *)lengths->data)[n] = parts[n].shape.dims[0];
         rows += parts[n].shape.dims[0];
     }
-    TRY(prepend(context->call, rows, &parts[0].shape, 1, &shape));
+    TRY(rows_prepend(context->call, rows, &parts[0].shape, 1, &shape));
     return rows_join(context, 0, &shape, parts, count);
 }
 

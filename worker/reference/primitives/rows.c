@@ -101,3 +101,35 @@ rows_free(Tensor *parts, int64_t count)
     }
     memory_free(parts);
 }
+
+Status
+rows_read_vector(KernelContext *context, uint32_t input, int64_t **ret_values, int64_t *ret_count)
+{
+    const Tensor *const tensor = &context->inputs[input];
+    if (tensor->shape.rank != 1) {
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "input %u must be a vector", input);
+    }
+    const int64_t count = tensor->shape.dims[0];
+    int64_t *const values = arena_alloc(context->call->arena, ((size_t)count + 1) * sizeof *values);
+    size_t read = 0;
+    if (values == NULL) {
+        return call_fail_memory(context->call, "indices");
+    }
+    TRY(kernel_input_ints(context, input, values, (size_t)count, &read));
+    *ret_values = values;
+    *ret_count = count;
+    return STATUS_OK;
+}
+
+Status
+rows_prepend(Call *call, int64_t first, const Shape *rest, int from, Shape *ret_shape)
+{
+    if (rest->rank - from >= SHAPE_RANK_MAX) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "more than %d dimensions", SHAPE_RANK_MAX);
+    }
+    Shape shape = shape_of_rank(rest->rank - from + 1);
+    shape.dims[0] = first;
+    memcpy(&shape.dims[1], &rest->dims[from], (size_t)(rest->rank - from) * sizeof *rest->dims);
+    *ret_shape = shape;
+    return STATUS_OK;
+}

@@ -16,6 +16,13 @@ MUST_USE Status rows_join(
 /* INVALID_ARGUMENT unless the shapes of all parts are equal from dimension `first` on. */
 MUST_USE Status rows_check_shapes(Call *call, const Tensor *parts, int64_t part_count, int first);
 
+/* The integers of a vector, in the call's memory. INVALID_ARGUMENT when the input is none. */
+MUST_USE Status rows_read_vector(
+    KernelContext *context, uint32_t input, int64_t **ret_values, int64_t *ret_count);
+
+/* first × the dimensions of `rest` from `from` on. */
+MUST_USE Status rows_prepend(Call *call, int64_t first, const Shape *rest, int from, Shape *ret_shape);
+
 /* Parts under way, all of them given back by rows_free(). RESOURCE_EXHAUSTED without memory. */
 MUST_USE Status rows_alloc(Call *call, int64_t count, Tensor **ret_parts);
 void rows_free(Tensor *parts, int64_t count); /* NULL is allowed */

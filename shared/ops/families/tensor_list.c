@@ -1,0 +1,69 @@
+/* Lists of tensors, which are values: an op that changes one gives a new one. */
+#include "shared/ops/family.h"
+#include "shared/ops/infer.h"
+
+/* The list; what comes out beside it is not known. */
+static Status
+infer_first(Call *call, InferContext *context)
+{
+    (void)call;
+    context->outputs[0] = shape_scalar();
+    return STATUS_OK;
+}
+
+static const OpDefinition tensor_list_ops[] = {
+    {"EmptyTensorList(element_shape:shape_type, max_num_elements:int32)->(handle:variant) "
+     "{element_dtype:type, shape_type:type}",
+        0, infer_scalar},
+    {"TensorListReserve(element_shape:shape_type, num_elements:int32)->(handle:variant) "
+     "{element_dtype:type, shape_type:type}",
+        0, infer_scalar},
+    {"TensorListLength(input_handle:variant)->(length:int32) {}", 0, infer_scalar},
+    {"TensorListElementShape(input_handle:variant)->(element_shape:shape_type) {shape_type:type}", 0,
+        infer_unknown},
+    {"TensorListPushBack(input_handle:variant, tensor:element_dtype)->(output_handle:variant) "
+     "{element_dtype:type}",
+        0, infer_scalar},
+    {"TensorListPopBack(input_handle:variant, element_shape:int32)->(output_handle:variant, "
+     "tensor:element_dtype) {element_dtype:type}",
+        0, infer_first},
+    {"TensorListSetItem(input_handle:variant, index:int32, "
+     "item:element_dtype)->(output_handle:variant) {element_dtype:type}",
+        0, infer_scalar},
+    {"TensorListGetItem(input_handle:variant, index:int32, element_shape:int32)->(item:element_dtype) "
+     "{element_dtype:type}",
+        0, infer_unknown},
+    {"TensorListResize!(input_handle:variant, size:int32)->(output_handle:variant) {}", OP_STEP_LOCAL,
+        infer_scalar},
+    {"TensorListConcatLists(input_a:variant, input_b:variant)->(output:variant) {element_dtype:type}", 0,
+        infer_scalar},
+    {"TensorListFromTensor(tensor:element_dtype, element_shape:shape_type)->(output_handle:variant) "
+     "{element_dtype:type, shape_type:type}",
+        0, infer_scalar},
+    {"TensorListScatter(tensor:element_dtype, indices:int32, "
+     "element_shape:shape_type)->(output_handle:variant) {element_dtype:type, shape_type:type}",
+        0, infer_scalar},
+    {"TensorListScatterV2(tensor:element_dtype, indices:int32, element_shape:shape_type, "
+     "num_elements:int32)->(output_handle:variant) {element_dtype:type, shape_type:type}",
+        0, infer_scalar},
+    {"TensorListScatterIntoExistingList(input_handle:variant, tensor:element_dtype, "
+     "indices:int32)->(output_handle:variant) {element_dtype:type}",
+        0, infer_scalar},
+    {"TensorListSplit(tensor:element_dtype, element_shape:shape_type, "
+     "lengths:int64)->(output_handle:variant) {element_dtype:type, shape_type:type}",
+        0, infer_scalar},
+    {"TensorListStack(input_handle:variant, element_shape:int32)->(tensor:element_dtype) "
+     "{element_dtype:type, num_elements:int=-1}",
+        0, infer_unknown},
+    {"TensorListGather(input_handle:variant, indices:int32, "
+     "element_shape:int32)->(values:element_dtype) {element_dtype:type}",
+        0, infer_unknown},
+    {"TensorListConcat(input_handle:variant)->(tensor:element_dtype, lengths:int64) "
+     "{element_dtype:type, element_shape:shape=unk}",
+        0, infer_unknown},
+    {"TensorListConcatV2(input_handle:variant, element_shape:shape_type, "
+     "leading_dims:int64)->(tensor:element_dtype, lengths:int64) {element_dtype:type, shape_type:type}",
+        0, infer_unknown},
+};
+
+OP_FAMILY(tensor_list, tensor_list_ops);
