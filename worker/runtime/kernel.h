@@ -2,8 +2,9 @@
  * is right), worker/cpu/kernels (fast ones) or worker/cuda/kernels holds a family of them.
  * Read by nvcc too: valid C11 and C++.
  *
- * Life: supports() when a partition is registered → create() → prepare() → compute() once a run, on any
- * thread, several runs at the same time → destroy(). State made by create() is immutable while runs use it.
+ * Life: supports() when a partition is registered → create() → prepare() → compute() once a run (in a loop,
+ * once an iteration), on any thread, several at the same time → destroy(). State made by create() is
+ * immutable while runs use it.
  *
  * Errors: compute() explains itself with call_fail(context->call, …); the runtime adds the node's name. */
 #pragma once
@@ -32,6 +33,12 @@ typedef struct KernelContext {
     uint32_t output_count;
 } KernelContext;
 
+/* What a kernel that completes later holds on to. It lives until kernel_complete(). */
+typedef struct KernelPromise {
+    KernelContext context;
+    void *waiting; /* the kernel's own */
+} KernelPromise;
+
 typedef struct Kernel {
     const char *op; /* "MatMul", "onnx::Conv" */
 
@@ -49,6 +56,15 @@ typedef struct Kernel {
 
     Status (*compute)(KernelContext *context);
 
+    /* Instead of compute(), for what waits (barriers, queues, calls of functions): begins, never blocks, and
+     * sees to it that kernel_complete() is called exactly once, on any thread, perhaps before it returns. */
+    void (*start)(KernelPromise *promise);
+
+    /* The run has ended otherwise: complete soon, with any status. Comes once at most, on any thread, perhaps
+     * before start() returned or when the promise has just been completed; it is there until this returns.
+     * NULL: completes soon anyway. */
+    void (*cancel)(KernelPromise *promise);
+
     /* Where its arguments live on a device that is not the host: bit i set = input i in host memory. */
     uint32_t host_inputs;
     uint32_t host_outputs;
@@ -61,6 +77,9 @@ typedef struct KernelFamily {
     const Kernel *kernels;
     size_t kernel_count;
 } KernelFamily;
+
+/* Ends what start() began. When it failed, the reason is in the context's call (call_fail). */
+void kernel_complete(KernelPromise *promise, Status status);
 
 /* A new output of this dtype and shape in the device's memory. RESOURCE_EXHAUSTED with sizes. */
 MUST_USE Status kernel_output(

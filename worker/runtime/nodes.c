@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "shared/base/clock.h"
+#include "worker/runtime/promise.h"
 #include "worker/runtime/variable.h"
 
 enum { AVERAGE_WEIGHT = 8 }; /* a measurement counts one eighth */
@@ -31,15 +32,14 @@ measured(const Ticket *ticket, uint32_t id, uint64_t elapsed_ns)
     __atomic_add_fetch(&partition->total_cost, (uint64_t)change, __ATOMIC_RELAXED);
 }
 
-/* A kernel that leaves an output out, or makes another type than it says, is wrong. */
-static bool
-outputs_are_right(Ticket *ticket, const ScheduleNode *node, const Tensor *outputs)
+bool
+outputs_are_right(Call *call, const ScheduleNode *node, const Tensor *outputs)
 {
     for (uint32_t i = 0; i < node->node->output_count; i++) {
         const bool is_reference =
             outputs[i].dtype == DTYPE_RESOURCE && node_output_is_reference(node->node, i);
         if (outputs[i].dtype != node->node->output_dtypes[i] && !is_reference) {
-            const Status status = call_fail(&ticket->call, STATUS_INTERNAL,
+            const Status status = call_fail(call, STATUS_INTERNAL,
                 "the kernel made output %" PRIu32 " of type %s instead of %s", i,
                 dtype_name(outputs[i].dtype), dtype_name(node->node->output_dtypes[i]));
             (void)status;
@@ -98,7 +98,7 @@ kernel_compute(Ticket *ticket, Activation *activation, const ScheduleNode *node,
         trace_node(&traces[id], node, outputs, start_ns);
     }
     tensors_release(inputs, node->node->input_count);
-    return status == STATUS_OK && outputs_are_right(ticket, node, outputs);
+    return status == STATUS_OK && outputs_are_right(&ticket->call, node, outputs);
 }
 
 static void
@@ -178,6 +178,7 @@ references_read(Ticket *ticket, const ScheduleNode *node, Tensor *inputs)
 
 static const NodeRun NODE_RUNS[] = {
     [SCHEDULE_KERNEL] = kernel_run,
+    [SCHEDULE_PROMISE] = promise_run,
     [SCHEDULE_CONST] = const_run,
     [SCHEDULE_ARG] = arg_run,
     [SCHEDULE_RETVAL] = retval_run,

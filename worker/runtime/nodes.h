@@ -18,6 +18,10 @@ void forward_run(Ticket *ticket, Activation *activation, const ScheduleNode *nod
 void send_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead);
 void receive_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead);
 
+/* A kernel that leaves an output out, or makes another type than it says, is wrong: false, and the call says
+ * so. */
+bool outputs_are_right(Call *call, const ScheduleNode *node, const Tensor *outputs);
+
 static inline void
 tensors_release(Tensor *tensors, uint32_t count)
 {

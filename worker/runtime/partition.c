@@ -113,7 +113,8 @@ find_kernel(Call *call, ScheduleNode *node)
             "node '%.*s': op '%.*s' has no kernel for its types and attributes on the CPU",
             SLICE_PRINT(node->node->name), SLICE_PRINT(op));
     }
-    node->is_cheap = node->kernel->is_cheap;
+    node->is_cheap = node->kernel->is_cheap || node->kernel->start != NULL;
+    node->kind = node->kernel->start == NULL ? SCHEDULE_KERNEL : SCHEDULE_PROMISE;
     return STATUS_OK;
 }
 

@@ -7,6 +7,7 @@
 #include "shared/base/buffer.h"
 #include "shared/base/clock.h"
 #include "worker/runtime/frame.h"
+#include "worker/runtime/promise.h"
 #include "worker/runtime/resource.h"
 
 enum { INLINE_COST_NS = 50 * 1000, WAITING_NAMED_MAX = 4 };
@@ -31,14 +32,24 @@ run_note_failure(Run *run, Status code, const char *message, Slice node)
     return is_first;
 }
 
+/* What would otherwise wait for ever. */
+static void
+run_wake(Run *run, Status code, const char *message)
+{
+    if (run->rendezvous != NULL) {
+        rendezvous_abort(run->rendezvous, code, message);
+    }
+    promises_cancel(run);
+}
+
 /* The others hear ABORTED with the cause: theirs are consequences, not causes. */
 void
 run_fail(Run *run, Status code, const char *message, Slice node)
 {
-    if (run_note_failure(run, code, message, node) && run->rendezvous != NULL) {
+    if (run_note_failure(run, code, message, node)) {
         char text[ERROR_MESSAGE_SIZE];
         snprintf(text, sizeof text, "node '%.*s' failed: %s", SLICE_PRINT(node), message);
-        rendezvous_abort(run->rendezvous, STATUS_ABORTED, text);
+        run_wake(run, STATUS_ABORTED, text);
     }
 }
 
@@ -97,6 +108,7 @@ append_state(Run *run, Buffer *text)
     }
     append_loops(run, text);
     pthread_mutex_unlock(&run->frames_lock);
+    promises_describe(run, text);
 }
 
 void
@@ -110,8 +122,8 @@ run_cancel(Run *run, Status code, const char *message)
     }
     const char *whole = buffer_string(&text);
     const char *told = whole == NULL ? message : whole;
-    if (run_note_failure(run, code, told, (Slice){0}) && run->rendezvous != NULL) {
-        rendezvous_abort(run->rendezvous, code, told);
+    if (run_note_failure(run, code, told, (Slice){0})) {
+        run_wake(run, code, told);
     }
 }
 

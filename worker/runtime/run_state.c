@@ -34,6 +34,7 @@ run_state_new(Partition *partition)
     run->stocks = (FrameStock *)(void *)(run->args + partition->arg_count);
     run->partition = partition;
     list_init(&run->live_frames);
+    list_init(&run->promises);
     pthread_mutex_init(&run->lock, NULL);
     pthread_mutex_init(&run->frames_lock, NULL);
     run->root = iteration_new(run, FRAME_ROOT);

@@ -42,6 +42,7 @@ struct Run {
     FrameStock *stocks; /* by frame */
 
     pthread_mutex_t lock;
+    ListLink promises; /* kernels that have not completed */
     bool is_done;
     Status code; /* the first failure's */
     Slice error_node;

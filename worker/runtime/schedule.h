@@ -17,8 +17,9 @@
 
 typedef enum ScheduleKind {
     SCHEDULE_KERNEL,
-    SCHEDULE_STATIC, /* a constant bound at compile time; never runs */
-    SCHEDULE_CONST,  /* a constant that waits for control inputs, or that a Merge takes */
+    SCHEDULE_PROMISE, /* a kernel that completes later */
+    SCHEDULE_STATIC,  /* a constant bound at compile time; never runs */
+    SCHEDULE_CONST,   /* a constant that waits for control inputs, or that a Merge takes */
     SCHEDULE_ARG,
     SCHEDULE_RETVAL,
     SCHEDULE_SEND,
