@@ -5,64 +5,6 @@
 #include "tests/support/graph_literals.h"
 #include "tests/support/loop_graphs.h"
 
-#define FEEDS                                                                                                \
-    "x = Placeholder() dtype=float32\n"                                                                      \
-    "n = Placeholder() dtype=int32\n"                                                                        \
-    "zero = Const() dtype=int32 value=int32(0)\n"
-
-/* v ← exp(-v) · k + i, with a constant of the loop and the count in every turn. */
-#define CHAOTIC(ATTRS)                                                                                       \
-    FEEDS LOOP_COUNTER("i", "loop", "zero", "n", ATTRS) LOOP_VARIABLE("v", "i", "loop", "x",                 \
-        ATTRS) "slope = Sigmoid(x) T=float32\n"                                                              \
-               "k = Enter(slope) T=float32 frame_name='loop' is_constant=true " ATTRS "\n"                   \
-               "minus = Neg(v_body) T=float32\n"                                                             \
-               "exp = Exp(minus) T=float32\n"                                                                \
-               "mul = Mul(exp, k) T=float32\n"                                                               \
-               "turn = Cast(i_body) SrcT=int32 DstT=float32\n"                                               \
-               "v_new = Add(mul, turn) T=float32\n"
-
-/* for i in 0…n: for j in 0…i: v ← sin(v) + j, then v ← v · 1.5 */
-#define NESTED                                                                                               \
-    FEEDS LOOP_COUNTER("i", "outer", "zero", "n", "") LOOP_VARIABLE(                                         \
-        "v", "i", "outer", "x", "") "start = Const(^i_body) dtype=int32 value=int32(0)\n" LOOP_COUNTER("j",  \
-        "outer/inner", "start", "i_body", "parallel_iterations=3") LOOP_VARIABLE("w", "j", "outer/inner",    \
-        "v_body", "parallel_iterations=3") "sin = Sin(w_body) T=float32\n"                                   \
-                                           "turn = Cast(j_body) SrcT=int32 DstT=float32\n"                   \
-                                           "w_new = Add(sin, turn) T=float32\n"                              \
-                                           "more = Const(^v_body) dtype=float32 value=float32(1.5)\n"        \
-                                           "v_new = Mul(w_exit, more) T=float32\n"
-
-/* v ← exp(v) in even turns, v ← v · v + 1 in odd ones. */
-#define BRANCHING                                                                                            \
-    FEEDS LOOP_COUNTER("i", "loop", "zero", "n", "")                                                         \
-        LOOP_VARIABLE("v", "i", "loop", "x", "") "two = Const(^i_body) dtype=int32 value=int32(2)\n"         \
-                                                 "nil = Const(^i_body) dtype=int32 value=int32(0)\n"         \
-                                                 "rest = FloorMod(i_body, two) T=int32\n"                    \
-                                                 "even = Equal(rest, nil) T=int32\n"                         \
-                                                 "s = Switch(v_body, even) T=float32\n"                      \
-                                                 "minus = Neg(s:1) T=float32\n"                              \
-                                                 "exp = Exp(minus) T=float32\n"                              \
-                                                 "square = Mul(s, s) T=float32\n"                            \
-                                                 "pivot = Identity(s) T=float32\n"                           \
-                                                 "one = Const(^pivot) dtype=float32 value=float32(1)\n"      \
-                                                 "sum = Add(square, one) T=float32\n"                        \
-                                                 "v_new = Merge(sum, exp) T=float32 N=2\n"
-
-/* The loop turns only when n is above 2; both branches compute. */
-#define UNTAKEN                                                                                              \
-    FEEDS                                                                                                    \
-    "two = Const() dtype=int32 value=int32(2)\n"                                                             \
-    "p = Less(two, n) T=int32\n"                                                                             \
-    "ns = Switch(n, p) T=int32\n"                                                                            \
-    "xs = Switch(x, p) T=float32\n"                                                                          \
-    "pivot = Identity(ns:1) T=int32\n"                                                                       \
-    "start = Const(^pivot) dtype=int32 value=int32(0)\n" LOOP_COUNTER("i", "loop", "start", "ns:1", "")      \
-        LOOP_VARIABLE("u", "i", "loop", "xs:1", "") "cos = Cos(u_body) T=float32\n"                          \
-                                                    "u_new = Add(cos, u_body) T=float32\n"                   \
-                                                    "exp = Exp(xs) T=float32\n"                              \
-                                                    "minus = Neg(exp) T=float32\n"                           \
-                                                    "v_exit = Merge(minus, u_exit) T=float32 N=2\n"
-
 static void
 put_graph(Cluster *cluster, const char *text)
 {
@@ -116,26 +58,26 @@ assert_equal_however_cut(Cluster *cluster, const char *graph)
 static void
 a_loop_over_several_workers_gives_the_bits_of_one(void **state)
 {
-    assert_equal_however_cut(*state, CHAOTIC("parallel_iterations=10"));
-    assert_equal_however_cut(*state, CHAOTIC("parallel_iterations=1"));
+    assert_equal_however_cut(*state, LOOP_CHAOTIC("parallel_iterations=10"));
+    assert_equal_however_cut(*state, LOOP_CHAOTIC("parallel_iterations=1"));
 }
 
 static void
 nested_loops_over_several_workers_give_the_bits_of_one(void **state)
 {
-    assert_equal_however_cut(*state, NESTED);
+    assert_equal_however_cut(*state, LOOP_NESTED);
 }
 
 static void
 branches_in_loops_over_several_workers_give_the_bits_of_one(void **state)
 {
-    assert_equal_however_cut(*state, BRANCHING);
+    assert_equal_however_cut(*state, LOOP_BRANCHING);
 }
 
 static void
 an_untaken_loop_over_several_workers_is_dead_on_all_of_them(void **state)
 {
-    assert_equal_however_cut(*state, UNTAKEN);
+    assert_equal_however_cut(*state, LOOP_UNTAKEN);
 }
 
 static void
@@ -144,7 +86,7 @@ a_fetch_inside_a_loop_is_refused(void **state)
     Cluster *const cluster = *state;
     AUTO_REST response = {0};
     cluster_session(cluster, "{}");
-    put_graph(cluster, CHAOTIC(""));
+    put_graph(cluster, LOOP_CHAOTIC(""));
     cluster_step(cluster, "{\"feeds\":{\"x\":1,\"n\":3},\"fetches\":[\"mul\"]}", &response);
     assert_int_equal(response.status, 400);
     assert_non_null(strstr(rest_text(&response), "fetch 'mul' is inside loop 'loop'"));
@@ -156,7 +98,7 @@ the_error_of_a_late_step_names_loop_and_iteration(void **state)
     Cluster *const cluster = *state;
     AUTO_REST response = {0};
     cluster_session(cluster, "{\"slots\":2,\"placement\":\"spread\"}");
-    put_graph(cluster, CHAOTIC(""));
+    put_graph(cluster, LOOP_CHAOTIC(""));
     cluster_step(cluster,
         "{\"feeds\":{\"x\":1,\"n\":2000000000},\"fetches\":[\"v_exit\"],\"options\":{\"timeout_ms\":300}}",
         &response);

@@ -20,3 +20,64 @@
       "_enter, " V "_next) T=float32 N=2\n" V "_switch = Switch(" V "_merge, " I "_cond) T=float32\n" V      \
       "_body = Identity(" V "_switch:1) T=float32\n" V "_next = NextIteration(" V "_new) T=float32\n" V      \
       "_exit = Exit(" V "_switch) T=float32\n"
+
+/* --- Whole graphs: feeds x (float32) and n (int32), fetch v_exit ------------------------------------------
+ */
+
+#define LOOP_FEEDS                                                                                           \
+    "x = Placeholder() dtype=float32\n"                                                                      \
+    "n = Placeholder() dtype=int32\n"                                                                        \
+    "zero = Const() dtype=int32 value=int32(0)\n"
+
+/* v ← exp(-v) · k + i, with a constant of the loop and the count in every turn. */
+#define LOOP_CHAOTIC(ATTRS)                                                                                  \
+    LOOP_FEEDS LOOP_COUNTER("i", "loop", "zero", "n", ATTRS) LOOP_VARIABLE("v", "i", "loop", "x",            \
+        ATTRS) "slope = Sigmoid(x) T=float32\n"                                                              \
+               "k = Enter(slope) T=float32 frame_name='loop' is_constant=true " ATTRS "\n"                   \
+               "minus = Neg(v_body) T=float32\n"                                                             \
+               "exp = Exp(minus) T=float32\n"                                                                \
+               "mul = Mul(exp, k) T=float32\n"                                                               \
+               "turn = Cast(i_body) SrcT=int32 DstT=float32\n"                                               \
+               "v_new = Add(mul, turn) T=float32\n"
+
+/* for i in 0…n: for j in 0…i: v ← sin(v) + j, then v ← v · 1.5 */
+#define LOOP_NESTED                                                                                          \
+    LOOP_FEEDS LOOP_COUNTER("i", "outer", "zero", "n", "") LOOP_VARIABLE(                                    \
+        "v", "i", "outer", "x", "") "start = Const(^i_body) dtype=int32 value=int32(0)\n" LOOP_COUNTER("j",  \
+        "outer/inner", "start", "i_body", "parallel_iterations=3") LOOP_VARIABLE("w", "j", "outer/inner",    \
+        "v_body", "parallel_iterations=3") "sin = Sin(w_body) T=float32\n"                                   \
+                                           "turn = Cast(j_body) SrcT=int32 DstT=float32\n"                   \
+                                           "w_new = Add(sin, turn) T=float32\n"                              \
+                                           "more = Const(^v_body) dtype=float32 value=float32(1.5)\n"        \
+                                           "v_new = Mul(w_exit, more) T=float32\n"
+
+/* v ← exp(v) in even turns, v ← v · v + 1 in odd ones. */
+#define LOOP_BRANCHING                                                                                       \
+    LOOP_FEEDS LOOP_COUNTER("i", "loop", "zero", "n", "")                                                    \
+        LOOP_VARIABLE("v", "i", "loop", "x", "") "two = Const(^i_body) dtype=int32 value=int32(2)\n"         \
+                                                 "nil = Const(^i_body) dtype=int32 value=int32(0)\n"         \
+                                                 "rest = FloorMod(i_body, two) T=int32\n"                    \
+                                                 "even = Equal(rest, nil) T=int32\n"                         \
+                                                 "s = Switch(v_body, even) T=float32\n"                      \
+                                                 "minus = Neg(s:1) T=float32\n"                              \
+                                                 "exp = Exp(minus) T=float32\n"                              \
+                                                 "square = Mul(s, s) T=float32\n"                            \
+                                                 "pivot = Identity(s) T=float32\n"                           \
+                                                 "one = Const(^pivot) dtype=float32 value=float32(1)\n"      \
+                                                 "sum = Add(square, one) T=float32\n"                        \
+                                                 "v_new = Merge(sum, exp) T=float32 N=2\n"
+
+/* The loop turns only when n is above 2; both branches compute. */
+#define LOOP_UNTAKEN                                                                                         \
+    LOOP_FEEDS                                                                                               \
+    "two = Const() dtype=int32 value=int32(2)\n"                                                             \
+    "p = Less(two, n) T=int32\n"                                                                             \
+    "ns = Switch(n, p) T=int32\n"                                                                            \
+    "xs = Switch(x, p) T=float32\n"                                                                          \
+    "pivot = Identity(ns:1) T=int32\n"                                                                       \
+    "start = Const(^pivot) dtype=int32 value=int32(0)\n" LOOP_COUNTER("i", "loop", "start", "ns:1", "")      \
+        LOOP_VARIABLE("u", "i", "loop", "xs:1", "") "cos = Cos(u_body) T=float32\n"                          \
+                                                    "u_new = Add(cos, u_body) T=float32\n"                   \
+                                                    "exp = Exp(xs) T=float32\n"                              \
+                                                    "minus = Neg(exp) T=float32\n"                           \
+                                                    "v_exit = Merge(minus, u_exit) T=float32 N=2\n"
