@@ -99,17 +99,17 @@ promise_continue(DeviceWork *work)
 }
 
 void
-kernel_complete(KernelPromise *kernel, Status status)
+kernel_complete(KernelPromise *promise, Status status)
 {
-    Promise *promise = (Promise *)(void *)kernel;
-    Run *run = promise->activation->iteration->run;
+    Promise *whole = (Promise *)(void *)promise;
+    Run *run = whole->activation->iteration->run;
     Device *device = run->partition->device;
     pthread_mutex_lock(&run->lock);
-    list_remove(&promise->link);
+    list_remove(&whole->link);
     pthread_mutex_unlock(&run->lock);
-    promise->status = status;
-    promise->work.run = promise_continue;
-    device->schedule(device, &promise->work);
+    whole->status = status;
+    whole->work.run = promise_continue;
+    device->schedule(device, &whole->work);
 }
 
 /* --- Cancelling ----------------------------------------------------------------------------------------- */
