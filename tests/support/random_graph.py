@@ -18,7 +18,7 @@ COMPARISONS = ["Less", "Greater", "LessEqual", "GreaterEqual"]
 PARALLEL_ITERATIONS = [1, 2, 10, 32]
 SIZE_MAX = 1 << 18  # elements of any tensor
 FETCHED_MAX = 4096  # elements of a tensor that is fetched
-LARGE = 300         # 300 × 300 float32 is over what workers push to each other unasked
+LARGE = 260         # 260 × 260 float32 is over what workers push to each other unasked
 DEPTH_MAX = 3
 
 
@@ -58,7 +58,6 @@ class RandomGraph:
         self._places = random.Random(seed + 1)
         self._parallel_iterations = parallel_iterations
         self._tasks = tasks
-        self._loop_task = None
         self._frames = 0
         self._graph = GraphBuilder()
         self.feeds = {}
@@ -75,11 +74,12 @@ class RandomGraph:
     # --- Nodes ----------------------------------------------------------------------------------------------
 
     def _add(self, op, *inputs, **options):
-        """A node with a place of its own choice; a loop's nodes stay together."""
-        if self._tasks > 0:
-            task = self._places.randrange(self._tasks)
-            options["device"] = f"/job:worker/task:{task if self._loop_task is None else self._loop_task}"
+        """A node with a place of its own choice, unless it is told one."""
+        options.setdefault("device", self._place())
         return self._graph.add(op, *inputs, **options)
+
+    def _place(self):
+        return f"/job:worker/task:{self._places.randrange(self._tasks)}" if self._tasks > 0 else ""
 
     def _constant(self, scope, dtype, shape, values):
         return self._graph.constant(dtype, shape, values, control=scope.pivot)
@@ -99,11 +99,14 @@ class RandomGraph:
         shape = self._shape()
         name = self._graph.placeholder(f"x{index}", FLOAT, shape)
         self.feeds[name] = {"dtype": FLOAT, "shape": shape, "data": self._floats(math.prod(shape))}
-        self._root.values.append(Value(name, FLOAT, shape))
+        value = self._keep(self._root, name, shape)
+        if shape == [LARGE, 1]:
+            row = self._add("Reshape", name, self._ints(self._root, [1, LARGE]), T=Type(FLOAT), Tshape=Type(INT))
+            self._keep(self._root, self._add("Mul", value.name, row, T=Type(FLOAT)), [LARGE, LARGE])
 
     def _shape(self):
         if self._random.random() < 0.05:
-            return [LARGE, LARGE]
+            return [LARGE, 1]
         return [self._random.randint(1, 6) for _ in range(self._random.randint(0, 3))]
 
     # --- Choices --------------------------------------------------------------------------------------------
@@ -354,48 +357,46 @@ class RandomGraph:
             index = self._add("Cast", f"{merge}:1", SrcT=Type(INT), DstT=Type(FLOAT))
             self._keep(scope, index, [])
 
-    def _enter(self, name, dtype, frame, is_constant=False):
+    def _enter(self, name, dtype, frame, device, is_constant=False):
         count = self._random.choice(PARALLEL_ITERATIONS)
-        return self._add("Enter", name, T=Type(dtype), frame_name=frame, is_constant=is_constant,
+        return self._add("Enter", name, T=Type(dtype), frame_name=frame, is_constant=is_constant, device=device,
                          parallel_iterations=self._parallel_iterations or count)
 
-    def _loop(self, scope):
-        is_outermost = self._tasks > 0 and self._loop_task is None
-        if is_outermost:
-            self._loop_task = self._places.randrange(self._tasks)
-        self._build_loop(scope)
-        if is_outermost:
-            self._loop_task = None
+    def _loop_variable(self, name, dtype, frame):
+        """The Merge of a loop's variable, and the place that its ends share."""
+        device = self._place()
+        merge = self._add("Merge", self._enter(name, dtype, frame, device), T=Type(dtype), N=2, device=device)
+        return merge, device
 
-    def _build_loop(self, scope):
+    def _go_round(self, merge, device, name, dtype):
+        self._graph.add_input(merge, self._add("NextIteration", name, T=Type(dtype), device=device))
+
+    def _loop(self, scope):
         self._frames += 1
         frame = f"loop{self._frames}"
         fixed = [self._pick(scope) for _ in range(self._random.randint(0, 2))]
         values = [self._pick(scope, lambda value: value.count() <= FETCHED_MAX) for _ in range(self._random.randint(1, 2))]
         if None in values:
             return
-        counter = self._enter(self._constant(scope, INT, [], [0]), INT, frame)
-        counter = self._add("Merge", counter, T=Type(INT), N=2)
-        merges = [self._add("Merge", self._enter(value.name, FLOAT, frame), T=Type(FLOAT), N=2) for value in values]
+        counter, counter_device = self._loop_variable(self._constant(scope, INT, [], [0]), INT, frame)
+        merges = [self._loop_variable(value.name, FLOAT, frame) for value in values]
         limit = self._graph.constant(INT, [], [self._random.randint(0, 5)], control=(counter,))
         goes_on = self._add("LoopCond", self._add("Less", counter, limit, T=Type(INT)))
         count_switch = self._add("Switch", counter, goes_on, T=Type(INT))
-        switches = [self._add("Switch", merge, goes_on, T=Type(FLOAT)) for merge in merges]
+        switches = [self._add("Switch", merge, goes_on, T=Type(FLOAT)) for merge, _ in merges]
         pivot = self._add("Identity", f"{count_switch}:1", T=Type(INT))
         body = Scope([], (pivot,), scope.depth + 1)
-        for switch, value in zip(switches, values):
-            self._keep(body, f"{switch}:1", value.shape)
-        states = list(body.values)
+        states = [self._keep(body, f"{switch}:1", value.shape) for switch, value in zip(switches, values)]
         for value in fixed:
-            self._keep(body, self._enter(value.name, FLOAT, frame, is_constant=True), value.shape)
+            entered = self._enter(value.name, FLOAT, frame, self._place(), is_constant=True)
+            self._keep(body, entered, value.shape)
         self._keep(body, self._add("Cast", pivot, SrcT=Type(INT), DstT=Type(FLOAT)), [])
         for _ in range(self._random.randint(0, 2)):
             self._grow(body)
         one = self._constant(body, INT, [], [1])
-        counted = self._add("NextIteration", self._add("Add", pivot, one, T=Type(INT)), T=Type(INT))
-        self._graph.add_input(counter, counted)
-        for merge, state in zip(merges, states):
+        self._go_round(counter, counter_device, self._add("Add", pivot, one, T=Type(INT)), INT)
+        for (merge, device), state in zip(merges, states):
             result = self._same_shape(body, state, self._random.randint(1, 3))
-            self._graph.add_input(merge, self._add("NextIteration", result.name, T=Type(FLOAT)))
+            self._go_round(merge, device, result.name, FLOAT)
         for switch, value in zip(switches, values):
             self._keep(scope, self._add("Exit", switch, T=Type(FLOAT)), value.shape)
