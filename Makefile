@@ -2,6 +2,7 @@
 # make run                install what is missing, start PostgreSQL, gateway and two workers, run the main job; Ctrl-C ends all
 # make test               install what is missing, build, run every test; VARIANT=debug|asan|tsan|coverage
 # make conformance-tf     run a corpus of frozen TensorFlow graphs over REST: CORPUS=tar or folder; writes build/conformance-tf.json
+# make train-digits       a network learns handwritten digits over REST, by the same losses on any workers and threads
 # make check              everything a change must pass: lint, both compilers, sanitizers, longer fuzzing
 # make bench              measure and print the table of tests/bench; writes build/bench.json
 # make fuzz               every fuzz target for FUZZ_SECONDS (20) each

@@ -42,6 +42,11 @@ conformance-tf:
 	@tools/install_packages build test && $(MAKE) --no-print-directory $(PARALLEL) all
 	@OUT=$(OUT) tools/with_postgres tests/conformance/tensorflow/run_corpus.py "$(CORPUS)"
 
+# A network learns handwritten digits over REST; every loss of it is compared between workers and threads.
+train-digits:
+	@tools/install_packages build test && $(MAKE) --no-print-directory $(PARALLEL) all
+	@OUT=$(OUT) DIGITS_STEPS=308 tools/with_postgres tests/integration/train_digits_test.py
+
 fuzz: ; @$(MAKE) --no-print-directory CC=clang VARIANT=fuzz run-fuzzers
 run-fuzzers: $(FUZZ_PROGRAMS)
 	@for target in $(FUZZ_PROGRAMS); do tools/run_fuzzer $$target $(FUZZ_SECONDS) || exit 1; done
@@ -49,5 +54,5 @@ run-fuzzers: $(FUZZ_PROGRAMS)
 coverage:
 	$(MAKE) VARIANT=coverage test
 	gcovr --root . --filter shared/ --filter gateway/ --filter worker/ build/coverage
-.PHONY: test bench conformance-tf run-tests run-unit-tests fuzz run-fuzzers coverage
+.PHONY: test bench conformance-tf train-digits run-tests run-unit-tests fuzz run-fuzzers coverage
 .SECONDARY:

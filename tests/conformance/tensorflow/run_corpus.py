@@ -149,7 +149,8 @@ def report(outcomes, known):
     counts = collections.Counter(outcome.state for outcome in outcomes)
     failures = [outcome for outcome in outcomes if outcome.state == "failed"]
     for outcome in failures:
-        print(f"FAILED {outcome.name} ({outcome.mode}): {outcome.reason}")
+        why = known_reason(known, outcome.name)
+        print(f"FAILED {outcome.name} ({outcome.mode}): {outcome.reason}" + (f" (known: {why})" if why else ""))
     for outcome in outcomes:
         if outcome.state == "skipped":
             print(f"skipped {outcome.name} ({outcome.mode}): {outcome.reason}")
@@ -162,11 +163,13 @@ def report(outcomes, known):
     for outcome in slow:
         print(f"slow: {outcome.name} ({outcome.mode}) took {outcome.elapsed_ms:.0f} ms")
     print()
+    cuts = [outcome.cut_edges for outcome in outcomes if outcome.cut_edges]
+    print(f"{sum(cuts)} edges cut in {len(cuts)} cases")
     for mode in MODES:
         part = collections.Counter(outcome.state for outcome in outcomes if outcome.mode == mode)
         print(f"{mode}: {part['passed']} passed, {part['failed']} failed, {part['skipped']} skipped")
     print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
-    return all(outcome.name in known for outcome in failures)
+    return all(known_reason(known, outcome.name) for outcome in failures)
 
 
 def write_report(corpus, outcomes):
@@ -180,9 +183,15 @@ def write_report(corpus, outcomes):
 
 
 def read_known():
-    """Names of the cases that cannot pass; known_failures.txt says why."""
+    """Cases that cannot pass, and why."""
     with open(KNOWN, encoding="utf-8") as file:
-        return {line.split()[0] for line in file if line.strip() and not line.startswith("#")}
+        lines = [line.split(maxsplit=1) for line in file if line.strip() and not line.startswith("#")]
+    return {name: why.strip() for name, why in lines}
+
+
+def known_reason(known, name):
+    """The corpus may lie in a folder of its own within the tar."""
+    return next((why for case, why in known.items() if f"/{name}".endswith(f"/{case}")), None)
 
 
 def main():
