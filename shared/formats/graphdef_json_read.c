@@ -196,7 +196,7 @@ static const JsonMember argument_members[] = {
     {"typeAttr", json_read_text, offsetof(FunctionArgument, type_attr)},
     {"numberAttr", json_read_text, offsetof(FunctionArgument, number_attr)},
     {"typeListAttr", json_read_text, offsetof(FunctionArgument, type_list_attr)},
-    {"isRef", json_read_nothing, 0},
+    {"isRef", json_read_bool, offsetof(FunctionArgument, is_reference)},
     {"handleData", json_read_nothing, 0},
     {"experimentalFullType", json_read_nothing, 0},
 };
@@ -218,16 +218,41 @@ read_arguments(JsonReader *reader, void *target)
     return json_read_list(reader, read_argument, sizeof(FunctionArgument), &list->items, &list->count);
 }
 
+static const JsonMember declared_members[] = {
+    {"name", json_read_text, offsetof(FunctionAttribute, attr.name)},
+    {"type", json_read_text, offsetof(FunctionAttribute, type)},
+    {"defaultValue", read_attr, offsetof(FunctionAttribute, attr)},
+    {"description", json_read_nothing, 0},
+    {"hasMinimum", json_read_nothing, 0},
+    {"minimum", json_read_nothing, 0},
+    {"allowedValues", json_read_nothing, 0},
+};
+static const JsonMessage declared_message = JSON_MESSAGE("AttrDef", declared_members);
+
+static Status
+read_declared(JsonReader *reader, void *target)
+{
+    *(FunctionAttribute *)target = (FunctionAttribute){.attr.name = SLICE(""), .type = SLICE("")};
+    return json_read_message(reader, &declared_message, target);
+}
+
+static Status
+read_declared_list(JsonReader *reader, void *target)
+{
+    List *const list = target;
+    return json_read_list(reader, read_declared, sizeof(FunctionAttribute), &list->items, &list->count);
+}
+
 static const JsonMember signature_members[] = {
     {"name", json_read_text, offsetof(FunctionDef, name)},
     {"inputArg", read_arguments, offsetof(FunctionDef, inputs)},
     {"outputArg", read_arguments, offsetof(FunctionDef, outputs)},
-    {"attr", json_read_nothing, 0},
+    {"attr", read_declared_list, offsetof(FunctionDef, declared_attrs)},
     {"summary", json_read_nothing, 0},
     {"description", json_read_nothing, 0},
     {"deprecation", json_read_nothing, 0},
     {"isAggregate", json_read_nothing, 0},
-    {"isStateful", json_read_nothing, 0},
+    {"isStateful", json_read_bool, offsetof(FunctionDef, is_stateful)},
     {"isCommutative", json_read_nothing, 0},
     {"allowsUninitializedInput", json_read_nothing, 0},
     {"controlOutput", json_read_nothing, 0}, /* the names of controlRet again */

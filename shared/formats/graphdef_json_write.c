@@ -15,6 +15,14 @@ member_text(JsonWriter *writer, const char *name, Slice text)
     }
 }
 
+static void
+member_true(JsonWriter *writer, const char *name, bool is_true)
+{
+    if (is_true) {
+        json_member_boolean(writer, name, true);
+    }
+}
+
 /* 64-bit integers are strings in protobuf's JSON. */
 static void
 write_int64(JsonWriter *writer, int64_t value)
@@ -300,6 +308,29 @@ write_arguments(JsonWriter *writer, const char *name, const FunctionArgument *ar
         member_text(writer, "typeAttr", argument->type_attr);
         member_text(writer, "numberAttr", argument->number_attr);
         member_text(writer, "typeListAttr", argument->type_list_attr);
+        member_true(writer, "isRef", argument->is_reference);
+        json_write_object_end(writer);
+    }
+    json_write_array_end(writer);
+}
+
+static void
+write_declared_attrs(JsonWriter *writer, const FunctionDef *function)
+{
+    if (function->declared_attr_count == 0) {
+        return;
+    }
+    json_write_name(writer, "attr");
+    json_write_array_begin(writer);
+    for (size_t index = 0; index < function->declared_attr_count; index++) {
+        const FunctionAttribute *const declared = &function->declared_attrs[index];
+        json_write_object_begin(writer);
+        member_text(writer, "name", declared->attr.name);
+        member_text(writer, "type", declared->type);
+        if (declared->attr.value.kind != ATTR_NONE || declared->attr.value.is_list) {
+            json_write_name(writer, "defaultValue");
+            write_attr_value(writer, &declared->attr.value);
+        }
         json_write_object_end(writer);
     }
     json_write_array_end(writer);
@@ -336,6 +367,8 @@ write_signature(JsonWriter *writer, const FunctionDef *function)
         }
         json_write_array_end(writer);
     }
+    write_declared_attrs(writer, function);
+    member_true(writer, "isStateful", function->is_stateful);
     json_write_object_end(writer);
 }
 

@@ -63,6 +63,7 @@ read_argument(ProtoImport *import, Slice bytes, FunctionArgument *ret_argument)
     typedef struct ArgumentView {
         FunctionArgument argument;
         int64_t dtype_number;
+        int64_t is_reference;
     } ArgumentView;
     static const KeptField kept[] = {
         {1, KEEP_SLICE, offsetof(ArgumentView, argument.name)},
@@ -70,11 +71,13 @@ read_argument(ProtoImport *import, Slice bytes, FunctionArgument *ret_argument)
         {4, KEEP_SLICE, offsetof(ArgumentView, argument.type_attr)},
         {5, KEEP_SLICE, offsetof(ArgumentView, argument.number_attr)},
         {6, KEEP_SLICE, offsetof(ArgumentView, argument.type_list_attr)},
+        {16, KEEP_INT, offsetof(ArgumentView, is_reference)},
     };
     static const MessageView message = MESSAGE_VIEW("a function's argument", kept);
     ArgumentView view = {.argument = {.name = SLICE("")}};
     TRY(message_collect(import->call, import->scratch, bytes, &message, &view));
     *ret_argument = view.argument;
+    ret_argument->is_reference = view.is_reference != 0;
     ret_argument->dtype = dtype_from_tensorflow_number(view.dtype_number);
     return STATUS_OK;
 }
@@ -112,22 +115,64 @@ read_returns(
 }
 
 static Status
+read_declared_attr(ProtoImport *import, Slice bytes, FunctionAttribute *ret_attribute)
+{
+    typedef struct DeclaredView {
+        Slice name;
+        Slice type;
+        Slice default_value;
+    } DeclaredView;
+    static const KeptField kept[] = {
+        {1, KEEP_SLICE, offsetof(DeclaredView, name)},
+        {2, KEEP_SLICE, offsetof(DeclaredView, type)},
+        {3, KEEP_SLICE, offsetof(DeclaredView, default_value)},
+    };
+    static const MessageView message = MESSAGE_VIEW("a function's attribute", kept);
+    DeclaredView view = {.name = SLICE(""), .type = SLICE("")};
+    TRY(message_collect(import->call, import->scratch, bytes, &message, &view));
+    *ret_attribute = (FunctionAttribute){.attr.name = view.name, .type = view.type};
+    return view.default_value.data == NULL
+               ? STATUS_OK
+               : proto_value(import, view.default_value, &ret_attribute->attr.value);
+}
+
+static Status
+read_declared_attrs(ProtoImport *import, const SliceList *list, FunctionDef *function)
+{
+    void *memory = NULL;
+    TRY(builder_alloc(import->builder, list->count, sizeof(FunctionAttribute), &memory));
+    FunctionAttribute *const attributes = memory;
+    for (size_t index = 0; index < list->count; index++) {
+        TRY(read_declared_attr(import, list->items[index], &attributes[index]));
+    }
+    function->declared_attrs = attributes;
+    function->declared_attr_count = list->count;
+    return STATUS_OK;
+}
+
+static Status
 read_signature(ProtoImport *import, Slice bytes, FunctionDef *function)
 {
     typedef struct SignatureView {
         Slice name;
         SliceList inputs;
         SliceList outputs;
+        SliceList attrs;
+        int64_t is_stateful;
     } SignatureView;
     static const KeptField kept[] = {
         {1, KEEP_SLICE, offsetof(SignatureView, name)},
         {2, KEEP_LIST, offsetof(SignatureView, inputs)},
         {3, KEEP_LIST, offsetof(SignatureView, outputs)},
+        {4, KEEP_LIST, offsetof(SignatureView, attrs)},
+        {17, KEEP_INT, offsetof(SignatureView, is_stateful)},
     };
     static const MessageView message = MESSAGE_VIEW("a function's signature", kept);
     SignatureView view = {.name = SLICE("")};
     TRY(message_collect(import->call, import->scratch, bytes, &message, &view));
     function->name = view.name;
+    function->is_stateful = view.is_stateful != 0;
+    TRY(read_declared_attrs(import, &view.attrs, function));
     TRY(read_arguments(import, &view.inputs, &function->inputs, &function->input_count));
     return read_arguments(import, &view.outputs, &function->outputs, &function->output_count);
 }

@@ -350,3 +350,9 @@ proto_attrs(
     *ret_attrs = attrs;
     return STATUS_OK;
 }
+
+Status
+proto_value(ProtoImport *import, Slice bytes, AttrValue *ret_value)
+{
+    return read_value(import, bytes, 0, ret_value);
+}

@@ -23,4 +23,7 @@ MUST_USE Status proto_map_entry(ProtoImport *import, Slice bytes, MapEntryView *
 MUST_USE Status proto_attrs(
     ProtoImport *import, const SliceList *entries, int depth, const Attr **ret_attrs, size_t *ret_count);
 
+/* One AttrValue. */
+MUST_USE Status proto_value(ProtoImport *import, Slice bytes, AttrValue *ret_value);
+
 MUST_USE Status proto_shape(ProtoImport *import, Slice bytes, Shape *ret_shape);

@@ -29,8 +29,10 @@ graph_def_unref(GraphDef *def)
         return;
     }
     TensorBuffer *const source = def->source;
+    GraphDef *const origin = def->origin;
     arena_free(def->arena);
     tensor_buffer_unref(source);
+    graph_def_unref(origin);
 }
 
 const AttrValue *

@@ -26,7 +26,14 @@ typedef struct FunctionArgument {
     Slice type_attr;   /* the function's attribute that names the dtype */
     Slice number_attr; /* … or how many of them */
     Slice type_list_attr;
+    bool is_reference;
 } FunctionArgument;
+
+/* An attribute that callers bind; its bodies say it as a placeholder. */
+typedef struct FunctionAttribute {
+    Attr attr;  /* the name, and the default; ATTR_NONE and no list: it has none */
+    Slice type; /* "type", "list(int)", as OpDef writes it */
+} FunctionAttribute;
 
 typedef struct FunctionReturn {
     Slice name;  /* of the output or control output */
@@ -39,6 +46,9 @@ typedef struct FunctionDef {
     size_t input_count;
     const FunctionArgument *outputs;
     size_t output_count;
+    const FunctionAttribute *declared_attrs;
+    size_t declared_attr_count;
+    bool is_stateful;
     const NodeDef *nodes;
     size_t node_count;
     const FunctionReturn *returns;
@@ -60,7 +70,8 @@ typedef struct GraphPort {
 typedef struct GraphDef {
     int32_t reference_count; /* atomic */
     Arena *arena;
-    TensorBuffer *source; /* the bytes read, or NULL */
+    TensorBuffer *source;    /* the bytes read, or NULL */
+    struct GraphDef *origin; /* the author's, when this one was made of it; or NULL */
     const NodeDef *nodes;
     size_t node_count;
     const FunctionDef *functions;

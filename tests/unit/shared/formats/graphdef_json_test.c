@@ -141,7 +141,10 @@ the_canonical_form_is_a_fixed_point(void **state)
         "{\"name\":\"b\",\"op\":\"Identity\",\"input\":[\"a:1\",\"^a\"],\"device\":\"/gpu:0\"}],"
         "\"library\":{\"function\":[{\"signature\":{\"name\":\"g\",\"inputArg\":[{\"name\":\"x\","
         "\"typeAttr\":\"T\"}],"
-        "\"outputArg\":[{\"name\":\"y\",\"type\":\"DT_INT32\"}],\"controlOutput\":[\"done\"]},"
+        "\"outputArg\":[{\"name\":\"y\",\"type\":\"DT_INT32\",\"isRef\":true}],\"controlOutput\":[\"done\"],"
+        "\"attr\":[{\"name\":\"T\",\"type\":\"type\"},"
+        "{\"name\":\"n\",\"type\":\"list(int)\",\"defaultValue\":{\"list\":{\"i\":[\"1\"]}}}],"
+        "\"isStateful\":true},"
         "\"nodeDef\":[{\"name\":\"n\",\"op\":\"NoOp\"}],\"ret\":{\"y\":\"n:out:0\"},"
         "\"attr\":{\"_noinline\":{\"b\":true}},\"controlRet\":{\"done\":\"n\"}}]},"
         "\"versions\":{\"producer\":134,\"minConsumer\":12}}";

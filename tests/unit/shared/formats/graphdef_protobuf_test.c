@@ -271,7 +271,16 @@ functions_are_read(void **state)
     protobuf_put_message(&signature, 2, &argument);
     protobuf_put_text(&argument, 1, "y");
     protobuf_put_varint(&argument, 3, 3);
+    protobuf_put_varint(&argument, 16, 1);
     protobuf_put_message(&signature, 3, &argument);
+    AUTO_BUFFER declared = {0};
+    AUTO_BUFFER value = {0};
+    protobuf_put_text(&declared, 1, "T");
+    protobuf_put_text(&declared, 2, "type");
+    protobuf_put_varint(&value, 6, 1);
+    protobuf_put_message(&declared, 3, &value);
+    protobuf_put_message(&signature, 4, &declared);
+    protobuf_put_varint(&signature, 17, 1);
     protobuf_put_message(&function, 1, &signature);
     protobuf_put_text(&node, 1, "n");
     protobuf_put_message(&function, 3, &node);
@@ -283,7 +292,9 @@ functions_are_read(void **state)
     expect_json(&graph,
         "{\"library\":{\"function\":[{\"signature\":{\"name\":\"f\",\"inputArg\":[{\"name\":\"x\","
         "\"typeAttr\":\"T\"}],"
-        "\"outputArg\":[{\"name\":\"y\",\"type\":\"DT_INT32\"}]},\"nodeDef\":[{\"name\":\"n\"}],"
+        "\"outputArg\":[{\"name\":\"y\",\"type\":\"DT_INT32\",\"isRef\":true}],"
+        "\"attr\":[{\"name\":\"T\",\"type\":\"type\",\"defaultValue\":{\"type\":\"DT_FLOAT\"}}],"
+        "\"isStateful\":true},\"nodeDef\":[{\"name\":\"n\"}],"
         "\"ret\":{\"y\":\"n:out:0\"}}]}}");
 }
 
