@@ -53,7 +53,8 @@ write_form(
     if (graph == NULL) {
         TRY(graph_cache_load_graph(call, graphs, store, &wanted, &graph));
     }
-    form->write(response_body(response, form->media_type), graph->graph->def);
+    const GraphDef *const def = graph->graph->def;
+    form->write(response_body(response, form->media_type), def->origin != NULL ? def->origin : def);
     graph_snapshot_unref(graph);
     return STATUS_OK;
 }

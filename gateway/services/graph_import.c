@@ -1,5 +1,7 @@
 #include "gateway/services/graph_import.h"
 
+#include "gateway/expand/expand.h"
+
 #include "shared/base/map.h"
 #include "shared/base/memory.h"
 #include "shared/formats/graphdef_json.h"
@@ -82,7 +84,10 @@ graph_import(Call *call, GraphFormat format, TensorBuffer *source, uint64_t node
         return call_fail(call, STATUS_OUT_OF_RANGE, "the graph has %llu nodes, the limit graph_nodes is %llu",
             (unsigned long long)node_count, (unsigned long long)node_count_max);
     }
-    return graph_link(call, def, op_find, (GraphLimits){.node_count_max = node_count_max}, ret_graph);
+    AUTO_GRAPH_DEF expanded = NULL;
+    TRY(graph_expand(call, def, node_count_max, &expanded));
+    const GraphLimits limits = {.node_count_max = node_count_max};
+    return graph_link(call, expanded, op_find, limits, ret_graph);
 }
 
 /* --- The summary ---------------------------------------------------------------------------------------- */
@@ -91,60 +96,78 @@ graph_import(Call *call, GraphFormat format, TensorBuffer *source, uint64_t node
 typedef struct OpCount {
     Slice op;
     uint64_t count;
-    bool is_unknown;
 } OpCount;
 
-static bool
-is_function(const GraphDef *def, Slice op)
-{
-    for (size_t index = 0; index < def->function_count; index++) {
-        if (slice_equal(def->functions[index].name, op)) {
-            return true;
-        }
-    }
-    return false;
-}
+/* `counts` has room for all nodes. */
+typedef struct OpCounts {
+    OpCount *counts;
+    size_t count;
+    Map *by_op;
+} OpCounts;
 
-static size_t
-count_ops(const Graph *graph, OpCount *counts, Map *by_op)
+static void
+count_op(OpCounts *counts, Slice op)
 {
-    size_t op_count = 0;
-    for (uint32_t index = 0; index < graph->node_count; index++) {
-        const Slice op = graph->nodes[index].def->op;
-        OpCount *known = map_get(by_op, op);
-        if (known == NULL) {
-            known = &counts[op_count];
-            known->op = op;
-            known->is_unknown = graph->nodes[index].op == NULL && !is_function(graph->def, op);
-            op_count += map_put(by_op, op, known) ? 1 : 0;
-        }
-        known->count++;
+    OpCount *known = map_get(counts->by_op, op);
+    if (known == NULL) {
+        known = &counts->counts[counts->count];
+        known->op = op;
+        counts->count += map_put(counts->by_op, op, known) ? 1 : 0;
     }
-    return op_count;
+    known->count++;
 }
 
 static void
-write_ops(JsonWriter *writer, const Graph *graph)
+counts_done(OpCounts *counts)
 {
-    AUTO_MAP by_op = map_new();
-    OpCount *const counts = memory_new((size_t)graph->node_count + 1, sizeof *counts);
-    const size_t op_count = by_op == NULL || counts == NULL ? 0 : count_ops(graph, counts, by_op);
+    map_free(counts->by_op);
+    memory_free(counts->counts);
+}
+
+/* Without memory they stay empty. */
+static OpCounts
+counts_new(size_t node_count)
+{
+    OpCounts counts = {.counts = memory_new(node_count + 1, sizeof *counts.counts), .by_op = map_new()};
+    if (counts.counts == NULL || counts.by_op == NULL) {
+        counts_done(&counts);
+        counts = (OpCounts){.count = 0};
+    }
+    return counts;
+}
+
+static void
+write_ops(JsonWriter *writer, const GraphDef *def)
+{
+    CLEANUP(counts_done) OpCounts counts = counts_new(def->node_count);
+    for (size_t index = 0; counts.counts != NULL && index < def->node_count; index++) {
+        count_op(&counts, def->nodes[index].op);
+    }
     json_write_name(writer, "ops");
     json_write_object_begin(writer);
-    for (size_t index = 0; index < op_count; index++) {
-        json_write_name_slice(writer, counts[index].op);
-        json_write_uint64(writer, counts[index].count);
+    for (size_t index = 0; index < counts.count; index++) {
+        json_write_name_slice(writer, counts.counts[index].op);
+        json_write_uint64(writer, counts.counts[index].count);
     }
     json_write_object_end(writer);
-    json_write_name(writer, "unsupported_ops");
-    json_write_array_begin(writer);
-    for (size_t index = 0; index < op_count; index++) {
-        if (counts[index].is_unknown) {
-            json_write_slice(writer, counts[index].op);
+}
+
+/* Those of functions, too, as far as the graph calls them. */
+static void
+write_unsupported_ops(JsonWriter *writer, const Graph *graph)
+{
+    CLEANUP(counts_done) OpCounts counts = counts_new(graph->node_count);
+    for (uint32_t id = 0; counts.counts != NULL && id < graph->node_count; id++) {
+        if (graph->nodes[id].op == NULL) {
+            count_op(&counts, graph->nodes[id].def->op);
         }
     }
+    json_write_name(writer, "unsupported_ops");
+    json_write_array_begin(writer);
+    for (size_t index = 0; index < counts.count; index++) {
+        json_write_slice(writer, counts.counts[index].op);
+    }
     json_write_array_end(writer);
-    memory_free(counts);
 }
 
 static void
@@ -209,11 +232,12 @@ write_outputs(JsonWriter *writer, const GraphDef *def)
 void
 graph_write_summary(Buffer *buffer, const Graph *graph)
 {
-    const GraphDef *const def = graph->def;
+    const GraphDef *const def = graph->def->origin != NULL ? graph->def->origin : graph->def;
     JsonWriter writer = json_writer(buffer);
     json_write_object_begin(&writer);
-    json_member_uint64(&writer, "nodes", graph->node_count);
-    write_ops(&writer, graph);
+    json_member_uint64(&writer, "nodes", def->node_count);
+    write_ops(&writer, def);
+    write_unsupported_ops(&writer, graph);
     write_inputs(&writer, graph);
     write_outputs(&writer, def);
     json_member_uint64(&writer, "functions", def->function_count);

@@ -61,7 +61,7 @@ bind_declared(Linker *linker, const Node *node, const OpAttribute *declared, Att
         attr->value = declared->default_value;
     } else {
         attr->value = (AttrValue){.kind = declared->kind, .is_list = declared->is_list};
-        if (declared->kind != ATTR_TYPE || declared->is_list || !node_is_onnx(node)) {
+        if (declared->kind != ATTR_TYPE || declared->is_list || !node_binds_types(node)) {
             attr_fault(linker, node, declared->name, "is missing");
         }
     }

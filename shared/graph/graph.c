@@ -48,12 +48,31 @@ resolve_declared(const GraphDef *def, Slice text)
     return port == NULL ? text : port->tensor;
 }
 
+/* Where the output is now, of a node that was expanded; the input itself else. */
+static void
+resolve_expanded(const Graph *graph, NodeInput *input)
+{
+    const Node *const node = graph_find(graph, input->node);
+    const bool is_left_behind = node != NULL && slice_equals_string(node->def->op, "NoOp");
+    const AttrValue *const outputs = is_left_behind ? node_attr(node, "_outputs") : NULL;
+    NodeInput moved;
+    if (outputs != NULL && outputs->is_list && outputs->kind == ATTR_STRING &&
+        input->port < outputs->value.list.count &&
+        node_input_parse(outputs->value.list.items[input->port].value.s, &moved)) {
+        *input = moved;
+    }
+}
+
 Status
 graph_endpoint(Call *call, const Graph *graph, Slice text, Endpoint *ret_endpoint)
 {
     const Slice shown = slice_part(text, 0, 128);
     NodeInput input;
-    if (!node_input_parse(resolve_declared(graph->def, text), &input) || input.is_control) {
+    const bool is_endpoint = node_input_parse(resolve_declared(graph->def, text), &input);
+    if (is_endpoint) {
+        resolve_expanded(graph, &input);
+    }
+    if (!is_endpoint || input.is_control) {
         return call_fail(
             call, STATUS_INVALID_ARGUMENT, "'%.*s' is neither 'node' nor 'node:port'", SLICE_PRINT(shown));
     }

@@ -5,7 +5,7 @@
  * inputs before control inputs, ports in range, dtypes agree with signatures, attributes of the declared
  * kind, no cycle but through NextIteration → Merge. An op that does not exist is no error here: its node has
  * op == NULL and unknown outputs; who needs the node fails (UNIMPLEMENTED).
- * For ONNX ops, type attributes that are missing are bound from the inputs' dtypes.
+ * For ONNX ops and those of control flow, type attributes that are missing are bound from the inputs' dtypes.
  *
  * Ownership: refcounted; holds a reference to its GraphDef and all else in one arena.
  * Threads:   immutable once linked. */
@@ -68,7 +68,8 @@ graph_unrefp(Graph **graph)
 
 const Node *graph_find(const Graph *graph, Slice name); /* NULL when there is none */
 
-/* "name" or "name:port" → node and port. NOT_FOUND or INVALID_ARGUMENT with a sentence. */
+/* "name" or "name:port" → node and port; of a NoOp with a list of strings "_outputs", what that lists: there
+ * an expanded node left its outputs. NOT_FOUND or INVALID_ARGUMENT with a sentence. */
 MUST_USE Status graph_endpoint(Call *call, const Graph *graph, Slice text, Endpoint *ret_endpoint);
 
 /* --- Attributes of a linked node: declared ones are there, of their kind; asking for another is a bug. -- */

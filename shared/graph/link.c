@@ -73,6 +73,12 @@ node_is_onnx(const Node *node)
     return slice_starts_with(node->def->op, SLICE("onnx::"));
 }
 
+bool
+node_binds_types(const Node *node)
+{
+    return node_is_onnx(node) || (node->op != NULL && (node->op->flags & OP_CONTROL_FLOW) != 0);
+}
+
 /* --- Names ---------------------------------------------------------------------------------------------- */
 
 Status

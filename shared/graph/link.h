@@ -56,3 +56,6 @@ bool node_is_merge(const Node *node);
 /* Whether the edge from `source` into `node` closes a loop: NextIteration → Merge. */
 bool edge_is_back(const Node *source, const Node *node);
 bool node_is_onnx(const Node *node);
+/* Whether its missing type attributes are bound from its inputs: what a graph without dtypes is lowered to
+ * has none either. */
+bool node_binds_types(const Node *node);

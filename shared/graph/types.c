@@ -74,7 +74,7 @@ flatten_dtypes(Linker *linker, const Node *node, const OpArgument *arguments, si
     return dtypes;
 }
 
-/* Missing type attributes of an onnx:: node take the dtype of the first present input that has it. */
+/* Missing type attributes take the dtype of the first present input that has it. */
 static void
 bind_types(Linker *linker, const Node *node)
 {
@@ -110,7 +110,7 @@ link_node_types(Linker *linker, Node *node)
     if (node->op == NULL) {
         return STATUS_OK;
     }
-    if (node_is_onnx(node)) {
+    if (node_binds_types(node)) {
         bind_types(linker, node);
     }
     const Op *const op = node->op;

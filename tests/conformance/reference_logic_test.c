@@ -50,6 +50,22 @@ logic_is_on_booleans(void **state)
 }
 
 static void
+conditions_of_any_type_are_true_or_not(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "ToBool", .inputs = {"float32[] -0"}, .outputs = {"bool[] 0"}},
+        {.op = "ToBool", .inputs = {"float16[] 0.5"}, .outputs = {"bool[] 1"}},
+        {.op = "ToBool", .inputs = {"int32[] 0"}, .outputs = {"bool[] 0"}},
+        {.op = "ToBool", .inputs = {"int64[] -7"}, .outputs = {"bool[] 1"}},
+        {.op = "ToBool", .inputs = {"bool[] 1"}, .outputs = {"bool[] 1"}},
+        {.op = "ToBool", .inputs = {"float32[0]"}, .outputs = {"bool[] 0"}},
+        {.op = "ToBool", .inputs = {"float32[2] 0 0"}, .outputs = {"bool[] 1"}},
+    };
+    RUN(cases);
+}
+
+static void
 choices_take_one_branch(void **state)
 {
     (void)state;
@@ -132,6 +148,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(comparisons_broadcast),
         cmocka_unit_test(logic_is_on_booleans),
+        cmocka_unit_test(conditions_of_any_type_are_true_or_not),
         cmocka_unit_test(choices_take_one_branch),
         cmocka_unit_test(limits_clip),
         cmocka_unit_test(places_of_true_elements_are_found),

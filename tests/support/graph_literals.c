@@ -3,11 +3,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "shared/base/buffer.h"
+#include "shared/base/text.h"
 #include "shared/ops/signature.h"
 
 /* --- The text form -------------------------------------------------------------------------------------- */
 
-enum { PARTS_MAX = 32 };
+enum { PARTS_MAX = 32, NODES_MAX = 32 };
 
 static void
 must(bool is_true)
@@ -105,6 +107,23 @@ read_list(Arena *arena, Slice text, AttrValue *list)
     list->value.list.items = copy_of(arena, items, count * sizeof *items);
 }
 
+/* "f" or "f{T:float32}" */
+static void
+read_function_ref(Arena *arena, Slice text, AttrValue *value)
+{
+    value->kind = ATTR_FUNCTION;
+    FunctionRef *const function = &value->value.function;
+    function->name = cut(&text, '{');
+    Slice bound = cut(&text, '}');
+    Attr attrs[PARTS_MAX] = {0};
+    while (bound.size > 0) {
+        Slice pair = cut(&bound, ';');
+        attrs[function->attr_count].name = cut(&pair, ':');
+        read_value(arena, pair, &attrs[function->attr_count++].value);
+    }
+    function->attrs = copy_of(arena, attrs, function->attr_count * sizeof *attrs);
+}
+
 static void
 read_value(Arena *arena, Slice text, AttrValue *value)
 {
@@ -114,6 +133,11 @@ read_value(Arena *arena, Slice text, AttrValue *value)
     } else if (text.data[0] == '\'') {
         value->kind = ATTR_STRING;
         value->value.s = inside(text);
+    } else if (text.data[0] == '@') {
+        read_function_ref(arena, slice_part(text, 1, SIZE_MAX), value);
+    } else if (text.data[0] == '$') {
+        value->kind = ATTR_PLACEHOLDER;
+        value->value.s = slice_part(text, 1, SIZE_MAX);
     } else if (text.data[0] == '<') {
         value->kind = ATTR_SHAPE;
         read_shape(inside(text), &value->value.shape);
@@ -160,6 +184,100 @@ read_node(Arena *arena, Slice line, NodeDef *node)
     node->attrs = copy_of(arena, attrs, node->attr_count * sizeof *attrs);
 }
 
+/* --- Functions ------------------------------------------------------------------------------------------ */
+
+/* "x:float32", "x:$T", "x:$N*$T", "x:$*Tin" */
+static void
+read_argument(Slice text, FunctionArgument *argument)
+{
+    argument->name = cut(&text, ':');
+    Slice type = slice_trim(text);
+    if (!slice_starts_with(type, SLICE("$"))) {
+        argument->dtype = dtype_from_name(type);
+        return;
+    }
+    const size_t star = slice_find(type, '*');
+    const Slice first = slice_part(type, 1, star - 1);
+    const Slice second = slice_part(type, star + 1, SIZE_MAX);
+    if (star == type.size) {
+        argument->type_attr = first;
+    } else if (first.size == 0) {
+        argument->type_list_attr = second;
+    } else {
+        argument->number_attr = first;
+        argument->type_attr = slice_part(second, 1, SIZE_MAX);
+    }
+}
+
+static size_t
+read_arguments(Arena *arena, Slice list, const FunctionArgument **ret_arguments)
+{
+    FunctionArgument arguments[PARTS_MAX] = {0};
+    size_t count = 0;
+    while (list.size > 0) {
+        read_argument(cut(&list, ','), &arguments[count++]);
+    }
+    *ret_arguments = copy_of(arena, arguments, count * sizeof *arguments);
+    return count;
+}
+
+static size_t
+read_returns(Arena *arena, Slice list, const FunctionReturn **ret_returns)
+{
+    FunctionReturn returns[PARTS_MAX] = {0};
+    size_t count = 0;
+    while (list.size > 0) {
+        Slice pair = cut(&list, ',');
+        returns[count].name = cut(&pair, '=');
+        returns[count++].value = slice_trim(pair);
+    }
+    *ret_returns = copy_of(arena, returns, count * sizeof *returns);
+    return count;
+}
+
+/* "f(inputs) -> (outputs) returns {controls}" behind "function ". */
+static void
+read_signature(Arena *arena, Slice line, FunctionDef *function)
+{
+    function->name = cut(&line, '(');
+    function->input_count = read_arguments(arena, cut(&line, ')'), &function->inputs);
+    (void)cut(&line, '(');
+    function->output_count = read_arguments(arena, cut(&line, ')'), &function->outputs);
+    function->return_count = read_returns(arena, cut(&line, '{'), &function->returns);
+    function->control_return_count = read_returns(arena, cut(&line, '}'), &function->control_returns);
+}
+
+static size_t
+read_nodes(Arena *arena, Slice *rest, const NodeDef **ret_nodes)
+{
+    NodeDef nodes[NODES_MAX] = {0};
+    size_t count = 0;
+    Slice line;
+    while (rest->size > 0 && !slice_equals_string(line = cut(rest, '\n'), "end")) {
+        must(count < NODES_MAX);
+        read_node(arena, line, &nodes[count++]);
+    }
+    *ret_nodes = copy_of(arena, nodes, count * sizeof *nodes);
+    return count;
+}
+
+static Slice
+read_functions(GraphDef *def, Slice rest)
+{
+    static const Slice word = {.data = "function ", .size = 9};
+    FunctionDef functions[PARTS_MAX] = {0};
+    while (slice_starts_with(rest, word)) {
+        FunctionDef *const function = &functions[def->function_count++];
+        const Slice line = cut(&rest, '\n');
+        read_signature(def->arena, slice_part(line, word.size, SIZE_MAX), function);
+        function->node_count = read_nodes(def->arena, &rest, &function->nodes);
+    }
+    def->functions = copy_of(def->arena, functions, def->function_count * sizeof *functions);
+    return rest;
+}
+
+/* --- The graph ------------------------------------------------------------------------------------------ */
+
 GraphDef *
 graph_literal(const char *text)
 {
@@ -167,7 +285,7 @@ graph_literal(const char *text)
     if (def == NULL) {
         return NULL;
     }
-    Slice rest = slice_from_string(text);
+    Slice rest = read_functions(def, slice_from_string(text));
     size_t capacity = 1;
     for (size_t index = 0; index < rest.size; index++) {
         capacity += rest.data[index] == '\n' ? 1 : 0;
@@ -181,6 +299,21 @@ graph_literal(const char *text)
     }
     def->nodes = nodes;
     return def;
+}
+
+const char *
+graph_literal_text(Arena *arena, const GraphDef *def)
+{
+    AUTO_BUFFER text = {0};
+    for (size_t index = 0; index < def->node_count; index++) {
+        const NodeDef *const node = &def->nodes[index];
+        buffer_append_format(&text, "%.*s = %.*s(", SLICE_PRINT(node->name), SLICE_PRINT(node->op));
+        for (size_t input = 0; input < node->input_count; input++) {
+            buffer_append_format(&text, "%s%.*s", input == 0 ? "" : ", ", SLICE_PRINT(node->inputs[input]));
+        }
+        buffer_append_string(&text, ")\n");
+    }
+    return text_copy(arena, buffer_slice(&text));
 }
 
 /* --- Ops ------------------------------------------------------------------------------------------------ */

@@ -5,13 +5,23 @@
  *     w = Const() dtype=float32 value=float32<2,3>(0.5)        all elements equal
  *     s = Split(n, x) num_split=2 T=float32 _note='free' _class=['loc:@x','loc:@n'] _types=[int8]
  *     y = Add(s, s:1, ^x) T=float32 @/job:worker/task:1        where the node wants to run
- *     z = MatMul(y, w) T=float32 transpose_a=true */
+ *     z = MatMul(y, w) T=float32 transpose_a=true
+ *
+ * Functions stand before the nodes; "@f{T:float32;n:2}" is one with what it binds, "$T" a placeholder:
+ *
+ *     function f(x:$T, many:$N*$T, any:$*Tin) -> (y:$T) y=add:z:0 {done=effect}
+ *     add = AddV2(x, many:1) T=$T
+ *     effect = NoOp()
+ *     end */
 #pragma once
 
 #include "shared/graph/graph.h"
 
 /* A GraphDef that holds all it needs; NULL without memory. A text that breaks the form aborts the test. */
 GraphDef *graph_literal(const char *text);
+
+/* The nodes, one a line: "y = Add(x, w:1, ^z)". */
+const char *graph_literal_text(Arena *arena, const GraphDef *def);
 
 /* Add, Assign, Const, Enter, Exit, Fill, Identity, IdentityN, LoopCond, MatMul, Merge, NextIteration, NoOp,
  * Pack, Placeholder, Split, Variable, onnx::Add, onnx::Clip: TensorFlow's and ONNX's signatures; and Test,

@@ -86,16 +86,7 @@ plan_partition_text(Call *call, const Plan *plan, size_t partition)
 {
     AUTO_GRAPH_DEF def = NULL;
     assert_status(call, STATUS_OK, graphdef_json_read(call, plan->partitions[partition].document, &def));
-    AUTO_BUFFER text = {0};
-    for (size_t index = 0; index < def->node_count; index++) {
-        const NodeDef *const node = &def->nodes[index];
-        buffer_append_format(&text, "%.*s = %.*s(", SLICE_PRINT(node->name), SLICE_PRINT(node->op));
-        for (size_t input = 0; input < node->input_count; input++) {
-            buffer_append_format(&text, "%s%.*s", input == 0 ? "" : ", ", SLICE_PRINT(node->inputs[input]));
-        }
-        buffer_append_string(&text, ")\n");
-    }
-    return text_copy(call->arena, buffer_slice(&text));
+    return graph_literal_text(call->arena, def);
 }
 
 const char *

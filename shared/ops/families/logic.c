@@ -42,6 +42,14 @@ infer_where(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
+static Status
+infer_truth(Call *call, InferContext *context)
+{
+    (void)call;
+    context->outputs[0] = shape_scalar();
+    return STATUS_OK;
+}
+
 static const OpDefinition logic_ops[] = {
     COMPARISON("Equal", OP_COMMUTATIVE) COMPARISON("NotEqual", OP_COMMUTATIVE) COMPARISON("Less", 0)
         COMPARISON("LessEqual", 0) COMPARISON("Greater", 0) COMPARISON("GreaterEqual", 0){
@@ -53,6 +61,7 @@ static const OpDefinition logic_ops[] = {
     {"Select(condition:bool, t:T, e:T)->(output:T) {T:type}", 0, infer_select},
     {"SelectV2(condition:bool, t:T, e:T)->(output:T) {T:type}", 0, infer_broadcast},
     {"ClipByValue(t:T, clip_value_min:T, clip_value_max:T)->(output:T) {T:type}", 0, infer_broadcast},
+    {"ToBool(input:T)->(output:bool) {T:type}", 0, infer_truth},
     {"Where(input:T)->(index:int64) {T:type=DT_BOOL}", 0, infer_where},
 };
 

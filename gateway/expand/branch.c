@@ -1,0 +1,333 @@
+/* If and Case: a chain of tests, each of which sends what the node reads to its branch, or on to the next
+ * test; the last branch takes what is left. Of each output one branch's value comes through its Merge.
+ *
+ *     test b:    Switch(value, predicate b):1 → branch b, :0 → test b + 1
+ *     If:        predicate 0 is the condition, the branches are then, else
+ *     Case:      predicate b is index == b, so that an index out of range takes the last branch */
+#include "gateway/expand/expansion.h"
+#include "shared/base/text.h"
+
+typedef struct Branching {
+    Scope *scope;
+    Member *member;
+    Endpoints rest;    /* the arguments that no test has taken yet */
+    const char *types; /* the attribute that lists their dtypes */
+    size_t branch_count;
+    Slice index;     /* of Case: the number of the branch, on its way as the arguments are */
+    Slice predicate; /* of If */
+    Slice start;     /* what the node waits for; "" nothing */
+    Used *used;      /* by each branch */
+    Slice *pivots;   /* of each branch: an endpoint */
+    const FunctionRef **functions;
+    const char **parts;
+} Branching;
+
+Status
+branch_count_outputs(const Scope *scope, const Member *member, size_t *ret_count)
+{
+    const AttrValue *const types = member_attr(member, "Tout");
+    if (types == NULL || !types->is_list) {
+        return expand_fail(scope, member, "attribute 'Tout' is missing");
+    }
+    *ret_count = types->value.list.count;
+    return STATUS_OK;
+}
+
+/* --- Tests ---------------------------------------------------------------------------------------------- */
+
+static Status
+name_part(const Branching *branching, const char *part, size_t index, Slice *ret_name)
+{
+    return expand_item(branching->scope->expansion, branching->member->name, part, index, ret_name);
+}
+
+static Status
+test_predicate(Branching *branching, size_t branch, Slice *ret_predicate)
+{
+    if (branching->index.size == 0) {
+        *ret_predicate = branching->predicate;
+        return STATUS_OK;
+    }
+    Slice constant;
+    Emission node;
+    TRY(name_part(branching, "number_", branch, &constant));
+    TRY(emit_int(branching->scope, constant, DTYPE_INT32, (int64_t)branch));
+    TRY(name_part(branching, "is_", branch, ret_predicate));
+    TRY(emission_begin(&node, branching->scope, *ret_predicate, "Equal", 2));
+    emission_input(&node, branching->index);
+    emission_input(&node, constant);
+    emission_type(&node, "T", DTYPE_INT32);
+    return emission_end(&node);
+}
+
+/* `value` goes to the branch; *rest is what the next test gets. */
+static Status
+divide(const Branching *branching, Slice name, Slice predicate, Dtype dtype, Slice *ret_taken, Slice *rest)
+{
+    TRY(emit_switch(branching->scope, name, *rest, predicate, dtype));
+    TRY(expand_port(branching->scope->expansion, name, 1, ret_taken));
+    *rest = name;
+    return STATUS_OK;
+}
+
+/* The Identity behind one side of Switch(predicate, predicate). */
+static Status
+add_pivot(Branching *branching, size_t branch, Slice side)
+{
+    TRY(name_part(branching, "pivot_", branch, &branching->pivots[branch]));
+    return emit_identity(branching->scope, branching->pivots[branch], side, DTYPE_BOOL, NULL);
+}
+
+static Status
+divide_arguments(Branching *branching, size_t branch, Slice predicate, Endpoints *ret_taken)
+{
+    TRY(endpoints_new(branching->scope->expansion, branching->rest.count, ret_taken));
+    for (size_t index = 0; index < branching->rest.count; index++) {
+        Slice name;
+        TRY(name_part(branching, branch == 0 ? "switch_" : "switch_on_", index, &name));
+        TRY(divide(branching, name, predicate, member_type(branching->member, branching->types, index),
+            &ret_taken->items[index], &branching->rest.items[index]));
+    }
+    return STATUS_OK;
+}
+
+static Status
+take_branch(Branching *branching, size_t branch, const Endpoints *arguments)
+{
+    const Scope *const scope = branching->scope;
+    const FunctionRef *const function = branching->functions[branch];
+    Slice pivot = branching->start.size > 0 ? branching->start : scope->pivot;
+    if (branching->pivots[branch].size > 0) {
+        TRY(expand_control(scope->expansion, branching->pivots[branch], &pivot));
+    }
+    const Use use = {.member = branching->member,
+        .function = function->name,
+        .attrs = function->attrs,
+        .attr_count = function->attr_count,
+        .part = branching->parts[branch],
+        .pivot = pivot,
+        .arguments = arguments};
+    TRY(expand_use(scope, &use, &branching->used[branch]));
+    if (branching->used[branch].outputs.count == branching->member->outputs.count) {
+        return STATUS_OK;
+    }
+    return expand_fail(scope, branching->member, "function '%.*s' has %zu outputs, the node has %zu",
+        SLICE_PRINT(function->name), branching->used[branch].outputs.count, branching->member->outputs.count);
+}
+
+static Status
+test_branch(Branching *branching, size_t branch, Slice *ret_other_side)
+{
+    Slice predicate;
+    Slice taken;
+    Slice name;
+    Endpoints arguments;
+    TRY(test_predicate(branching, branch, &predicate));
+    TRY(name_part(branching, "test_", branch, &name));
+    *ret_other_side = predicate;
+    TRY(divide(branching, name, predicate, DTYPE_BOOL, &taken, ret_other_side));
+    TRY(add_pivot(branching, branch, taken));
+    TRY(divide_arguments(branching, branch, predicate, &arguments));
+    if (branching->index.size > 0) {
+        TRY(name_part(branching, "index_", branch, &name));
+        TRY(divide(branching, name, predicate, DTYPE_INT32, &taken, &branching->index));
+    }
+    return take_branch(branching, branch, &arguments);
+}
+
+/* --- Outputs -------------------------------------------------------------------------------------------- */
+
+static Status
+merge(const Branching *branching, Slice name, const Slice *values, Dtype dtype)
+{
+    Emission node;
+    TRY(emission_begin(&node, branching->scope, name, "Merge", branching->branch_count));
+    for (size_t branch = 0; branch < branching->branch_count; branch++) {
+        emission_input(&node, values[branch]);
+    }
+    emission_type(&node, "T", dtype);
+    emission_int(&node, "N", (int64_t)branching->branch_count);
+    return emission_end(&node);
+}
+
+static Status
+merge_outputs(const Branching *branching)
+{
+    const Member *const member = branching->member;
+    Slice *const values =
+        expand_scratch(branching->scope->expansion, branching->branch_count, sizeof *values);
+    if (values == NULL) {
+        return expand_no_memory(branching->scope->expansion);
+    }
+    for (size_t index = 0; index < member->outputs.count; index++) {
+        for (size_t branch = 0; branch < branching->branch_count; branch++) {
+            values[branch] = branching->used[branch].outputs.items[index];
+        }
+        TRY(merge(branching, member->outputs.items[index], values, member_type(member, "Tout", index)));
+    }
+    return STATUS_OK;
+}
+
+/* What comes through when the branch that was taken is done, for those who wait for the node. */
+static Status
+merge_pivots(const Branching *branching, Slice *ret_control)
+{
+    Expansion *const expansion = branching->scope->expansion;
+    Slice *const values = expand_scratch(expansion, branching->branch_count, sizeof *values);
+    if (values == NULL) {
+        return expand_no_memory(expansion);
+    }
+    for (size_t branch = 0; branch < branching->branch_count; branch++) {
+        TRY(name_part(branching, "done_", branch, &values[branch]));
+        TRY(emit_identity(branching->scope, values[branch], branching->pivots[branch], DTYPE_BOOL,
+            &branching->used[branch].effects));
+    }
+    Slice name;
+    TRY(expand_part(expansion, branching->member->name, "done", &name));
+    TRY(merge(branching, name, values, DTYPE_BOOL));
+    return expand_control(expansion, name, ret_control);
+}
+
+static Status
+finish(Branching *branching)
+{
+    Member *const member = branching->member;
+    for (size_t branch = 0; branch < branching->branch_count; branch++) {
+        member->has_effects |= branching->used[branch].effects.count > 0;
+    }
+    TRY(merge_outputs(branching));
+    Slice done;
+    Endpoints controls = {.items = &done};
+    if (branching->branch_count == 1) {
+        controls = branching->used[0].effects;
+    } else if (member->has_effects || member->outputs.count == 0) {
+        TRY(merge_pivots(branching, &done));
+        controls.count = 1;
+    }
+    return expand_finish(branching->scope, member, &controls);
+}
+
+/* --- The forms ------------------------------------------------------------------------------------------ */
+
+static Status
+begin(Branching *branching, Scope *scope, Member *member, size_t branch_count)
+{
+    Expansion *const expansion = scope->expansion;
+    *branching = (Branching){.scope = scope,
+        .member = member,
+        .types = "Tin",
+        .branch_count = branch_count,
+        .used = expand_scratch(expansion, branch_count, sizeof *branching->used),
+        .pivots = expand_scratch(expansion, branch_count, sizeof *branching->pivots),
+        .functions = expand_scratch(expansion, branch_count, sizeof *branching->functions),
+        .parts = expand_scratch(expansion, branch_count, sizeof *branching->parts)};
+    const bool is_all = branching->used != NULL && branching->pivots != NULL &&
+                        branching->functions != NULL && branching->parts != NULL;
+    return is_all ? STATUS_OK : expand_no_memory(expansion);
+}
+
+static Status
+expand_branches(Branching *branching)
+{
+    Slice other_side = SLICE("");
+    const size_t last = branching->branch_count - 1;
+    for (size_t branch = 0; branch < last; branch++) {
+        TRY(test_branch(branching, branch, &other_side));
+    }
+    if (other_side.size > 0) {
+        TRY(add_pivot(branching, last, other_side));
+    }
+    for (size_t index = 0; last == 0 && index < branching->rest.count; index++) {
+        TRY(expand_gate(branching->scope, branching->member, branching->start, index,
+            member_type(branching->member, branching->types, index), &branching->rest.items[index]));
+    }
+    TRY(take_branch(branching, last, &branching->rest));
+    return finish(branching);
+}
+
+/* The node's first input, scalar and bool, waiting for the node's controls; the others are the arguments. */
+static Status
+read_first(Branching *branching, Dtype dtype, Slice *ret_first)
+{
+    const Member *const member = branching->member;
+    Scope *const scope = branching->scope;
+    Endpoints controls;
+    TRY(resolve_inputs(scope, member, &branching->rest, &controls));
+    if (branching->rest.count == 0) {
+        return expand_fail(scope, member, "has no input that says which branch to take");
+    }
+    TRY(expand_start(scope, member, &controls, &branching->start));
+    *ret_first = *branching->rest.items++;
+    branching->rest.count--;
+    if (branching->start.size == 0) {
+        return STATUS_OK;
+    }
+    const Slice input = *ret_first;
+    const Endpoints waits = {.items = &branching->start, .count = 1};
+    TRY(expand_part(scope->expansion, member->name, "predicate", ret_first));
+    return emit_identity(scope, *ret_first, input, dtype, &waits);
+}
+
+/* TensorFlow's truth of a number, a string, a tensor: its op tells. */
+static Status
+make_bool(Branching *branching, Dtype dtype)
+{
+    if (dtype == DTYPE_BOOL) {
+        return STATUS_OK;
+    }
+    Emission node;
+    Slice name;
+    TRY(expand_part(branching->scope->expansion, branching->member->name, "is_true", &name));
+    TRY(emission_begin(&node, branching->scope, name, "ToBool", 1));
+    emission_input(&node, branching->predicate);
+    emission_type(&node, "T", dtype);
+    branching->predicate = name;
+    return emission_end(&node);
+}
+
+static Status
+function_attr(const Branching *branching, const char *name, const FunctionRef **ret_function)
+{
+    const AttrValue *const value = member_attr(branching->member, name);
+    if (value == NULL || value->kind != ATTR_FUNCTION || value->is_list) {
+        return expand_fail(branching->scope, branching->member, "attribute '%s' names no function", name);
+    }
+    *ret_function = &value->value.function;
+    return STATUS_OK;
+}
+
+Status
+if_expand(Scope *scope, Member *member)
+{
+    Branching branching;
+    const AttrValue *const type = member_attr(member, "Tcond");
+    const Dtype dtype = type == NULL ? DTYPE_BOOL : type->value.type;
+    TRY(begin(&branching, scope, member, 2));
+    TRY(function_attr(&branching, "then_branch", &branching.functions[0]));
+    TRY(function_attr(&branching, "else_branch", &branching.functions[1]));
+    branching.parts[0] = "then";
+    branching.parts[1] = "else";
+    TRY(read_first(&branching, dtype, &branching.predicate));
+    TRY(make_bool(&branching, dtype));
+    return expand_branches(&branching);
+}
+
+Status
+case_expand(Scope *scope, Member *member)
+{
+    Branching branching;
+    const AttrValue *const list = member_attr(member, "branches");
+    if (list == NULL || list->kind != ATTR_FUNCTION || !list->is_list || list->value.list.count == 0) {
+        return expand_fail(scope, member, "attribute 'branches' names no functions");
+    }
+    TRY(begin(&branching, scope, member, list->value.list.count));
+    for (size_t branch = 0; branch < branching.branch_count; branch++) {
+        branching.functions[branch] = &list->value.list.items[branch].value.function;
+        branching.parts[branch] = text_format(scope->expansion->call->arena, "branch_%zu", branch);
+        if (branching.parts[branch] == NULL) {
+            return expand_no_memory(scope->expansion);
+        }
+    }
+    TRY(read_first(&branching, DTYPE_INT32, &branching.index));
+    return expand_branches(&branching);
+}

@@ -1,0 +1,1 @@
+$(call module,gateway/expand,shared/base shared/tensor shared/graph shared/ops)

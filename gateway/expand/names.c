@@ -1,0 +1,99 @@
+#include "gateway/expand/expansion.h"
+#include "shared/base/text.h"
+
+/* What is kept of a name that is taken. */
+typedef struct NameUse {
+    uint32_t next; /* the number to try for the next one that wants it */
+} NameUse;
+
+void *
+expand_alloc(const Expansion *expansion, size_t count, size_t size)
+{
+    size_t total = 0;
+    return __builtin_mul_overflow(count, size, &total) ? NULL : arena_alloc(expansion->def->arena, total);
+}
+
+void *
+expand_scratch(const Expansion *expansion, size_t count, size_t size)
+{
+    size_t total = 0;
+    return __builtin_mul_overflow(count, size, &total) ? NULL : arena_alloc(expansion->call->arena, total);
+}
+
+Status
+endpoints_new(const Expansion *expansion, size_t count, Endpoints *ret_endpoints)
+{
+    Slice *const items = expand_scratch(expansion, count, sizeof *items);
+    if (items == NULL) {
+        return expand_no_memory(expansion);
+    }
+    *ret_endpoints = (Endpoints){.items = items, .count = count};
+    return STATUS_OK;
+}
+
+/* --- Names ---------------------------------------------------------------------------------------------- */
+
+static Status
+take_text(const Expansion *expansion, const char *text, Slice *ret_slice)
+{
+    if (text == NULL) {
+        return expand_no_memory(expansion);
+    }
+    *ret_slice = slice_from_string(text);
+    return STATUS_OK;
+}
+
+Status
+expand_name(Expansion *expansion, Slice wanted, Slice *ret_name)
+{
+    Slice name = wanted;
+    NameUse *const first = map_get(expansion->names, wanted);
+    while (map_get(expansion->names, name) != NULL && first != NULL) {
+        TRY(take_text(expansion,
+            text_format(expansion->def->arena, "%.*s_%u", SLICE_PRINT(wanted), ++first->next), &name));
+    }
+    NameUse *const use = expand_scratch(expansion, 1, sizeof *use);
+    if (use == NULL || !map_put(expansion->names, name, use)) {
+        return expand_no_memory(expansion);
+    }
+    *ret_name = name;
+    return STATUS_OK;
+}
+
+Status
+expand_part(Expansion *expansion, Slice name, const char *part, Slice *ret_name)
+{
+    Slice wanted;
+    TRY(take_text(
+        expansion, text_format(expansion->def->arena, "%.*s/%s", SLICE_PRINT(name), part), &wanted));
+    return expand_name(expansion, wanted, ret_name);
+}
+
+Status
+expand_item(Expansion *expansion, Slice name, const char *part, size_t index, Slice *ret_name)
+{
+    Slice wanted;
+    TRY(take_text(expansion, text_format(expansion->def->arena, "%.*s/%s%zu", SLICE_PRINT(name), part, index),
+        &wanted));
+    return expand_name(expansion, wanted, ret_name);
+}
+
+/* --- Endpoints ------------------------------------------------------------------------------------------ */
+
+Status
+expand_port(Expansion *expansion, Slice name, size_t port, Slice *ret_endpoint)
+{
+    if (port == 0) {
+        *ret_endpoint = name;
+        return STATUS_OK;
+    }
+    return take_text(
+        expansion, text_format(expansion->def->arena, "%.*s:%zu", SLICE_PRINT(name), port), ret_endpoint);
+}
+
+Status
+expand_control(Expansion *expansion, Slice endpoint, Slice *ret_control)
+{
+    const Slice node = slice_part(endpoint, 0, slice_find(endpoint, ':'));
+    return take_text(expansion, text_format(expansion->def->arena, "^%.*s", SLICE_PRINT(node)), ret_control);
+}

@@ -1,0 +1,222 @@
+/* How a function's body names tensors: "argument", "argument:1", "node:output:0" with the name of the output
+ * in the op's signature, "^node". ONNX's bodies, which have no such names, say "node:2" for the third output
+ * of all. */
+#include "gateway/expand/expansion.h"
+#include "shared/ops/registry.h"
+
+/* A reference taken apart. */
+typedef struct Reference {
+    Slice name;
+    Slice output; /* "" when it is not said */
+    uint64_t index;
+} Reference;
+
+static bool
+parse_reference(Slice text, Reference *ret_reference)
+{
+    Reference reference = {.name = slice_part(text, 0, slice_find(text, ':'))};
+    Slice rest = slice_part(text, reference.name.size + 1, SIZE_MAX);
+    const Slice middle = slice_part(rest, 0, slice_find(rest, ':'));
+    rest = slice_part(rest, middle.size + 1, SIZE_MAX);
+    const bool is_number = middle.size > 0 && slice_to_uint64(middle, &reference.index);
+    reference.output = is_number ? SLICE("") : middle;
+    const bool is_whole = rest.size == 0 || (!is_number && slice_to_uint64(rest, &reference.index));
+    *ret_reference = reference;
+    return reference.name.size > 0 && is_whole && reference.index <= GRAPH_NODE_COUNT_MAX;
+}
+
+/* --- Outputs by name ------------------------------------------------------------------------------------ */
+
+static const AttrValue *
+count_value(const Op *op, const Member *member, Slice name)
+{
+    for (size_t index = 0; index < member->attr_count; index++) {
+        if (slice_equal(member->attrs[index].name, name)) {
+            return &member->attrs[index].value;
+        }
+    }
+    for (size_t index = 0; index < op->attr_count; index++) {
+        if (slice_equal(op->attrs[index].name, name) && op->attrs[index].has_default) {
+            return &op->attrs[index].default_value;
+        }
+    }
+    return NULL;
+}
+
+static size_t
+output_size(const Op *op, const Member *member, const OpArgument *output)
+{
+    const Slice attr = output->number_attr.size > 0 ? output->number_attr : output->type_list_attr;
+    const AttrValue *const value = attr.size == 0 ? NULL : count_value(op, member, attr);
+    if (value == NULL) {
+        return 1;
+    }
+    return value->is_list ? value->value.list.count : (size_t)value->value.i;
+}
+
+/* Where the output begins among all of the node's; an unknown op's are counted from the first. */
+static bool
+output_start(const Member *member, Slice output, size_t *ret_start)
+{
+    const Op *const op = op_find(member->def->op);
+    *ret_start = 0;
+    for (size_t index = 0; op != NULL && index < op->output_count; index++) {
+        if (slice_equal(op->outputs[index].name, output)) {
+            return true;
+        }
+        *ret_start += output_size(op, member, &op->outputs[index]);
+    }
+    return op == NULL;
+}
+
+/* Of a call by name: the function's outputs. All others have one list. */
+static Status
+form_output_start(const Scope *scope, const Member *member, Slice output, bool *ret_found, size_t *ret_start)
+{
+    const FunctionDef *function = NULL;
+    *ret_start = 0;
+    *ret_found = member->form->op != NULL;
+    if (*ret_found) {
+        return STATUS_OK;
+    }
+    TRY(expand_function(scope, member, member->def->op, &function));
+    const Scope inner = {.expansion = scope->expansion,
+        .function = function,
+        .attrs = member->attrs,
+        .attr_count = member->attr_count};
+    for (size_t index = 0; index < function->output_count && !*ret_found; index++) {
+        size_t count = 0;
+        *ret_found = slice_equal(function->outputs[index].name, output);
+        TRY(argument_size(&inner, &function->outputs[index], &count));
+        *ret_start += *ret_found ? 0 : count;
+    }
+    return STATUS_OK;
+}
+
+static Status
+resolve_output(const Scope *scope, const Member *user, const Member *member, const Reference *reference,
+    size_t offset, Slice *ret_endpoint)
+{
+    size_t start = 0;
+    bool is_found = true;
+    if (reference->output.size > 0 && member->form != NULL) {
+        TRY(form_output_start(scope, member, reference->output, &is_found, &start));
+    } else if (reference->output.size > 0) {
+        is_found = output_start(member, reference->output, &start);
+    }
+    const size_t port = start + reference->index + offset;
+    if (!is_found || (member->form != NULL && port >= member->outputs.count)) {
+        return expand_fail(scope, user, "reads '%.*s:%.*s:%llu', which '%.*s' does not have",
+            SLICE_PRINT(reference->name), SLICE_PRINT(reference->output),
+            (unsigned long long)reference->index, SLICE_PRINT(member->def->op));
+    }
+    if (member->form != NULL) {
+        *ret_endpoint = member->outputs.items[port];
+        return STATUS_OK;
+    }
+    return expand_port(scope->expansion, member->name, port, ret_endpoint);
+}
+
+/* --- Inputs --------------------------------------------------------------------------------------------- */
+
+/* NULL when the function has no argument of this name. */
+static const FunctionArgument *
+find_argument(const Scope *scope, Slice name)
+{
+    for (size_t index = 0; scope->function != NULL && index < scope->function->input_count; index++) {
+        if (slice_equal(scope->function->inputs[index].name, name)) {
+            return &scope->function->inputs[index];
+        }
+    }
+    return NULL;
+}
+
+Status
+resolve_reference(const Scope *scope, const Member *member, Slice text, size_t offset, Slice *ret_endpoint)
+{
+    Reference reference;
+    if (!parse_reference(text, &reference)) {
+        return expand_fail(scope, member, "'%.*s' is none of 'argument', 'node:output:index' and '^node'",
+            SLICE_PRINT(slice_part(text, 0, 128)));
+    }
+    const FunctionArgument *const argument = find_argument(scope, reference.name);
+    if (argument != NULL) {
+        const size_t first = scope->argument_starts[argument - scope->function->inputs];
+        const size_t position = first + reference.index + offset;
+        if (position < scope->arguments.count) {
+            *ret_endpoint = scope->arguments.items[position];
+            return STATUS_OK;
+        }
+    }
+    const Member *const source = argument == NULL ? map_get(scope->by_name, reference.name) : NULL;
+    if (source == NULL) {
+        return expand_fail(scope, member, "reads '%.*s', which function '%.*s' does not have",
+            SLICE_PRINT(slice_part(text, 0, 128)), SLICE_PRINT(scope->function->name));
+    }
+    return resolve_output(scope, member, source, &reference, offset, ret_endpoint);
+}
+
+/* A control edge from an argument is one from whoever computes it. */
+static Status
+resolve_control(const Scope *scope, const Member *member, Slice name, Slice *ret_control)
+{
+    const Member *const source = map_get(scope->by_name, name);
+    if (source != NULL) {
+        return expand_control(scope->expansion, source->name, ret_control);
+    }
+    Slice endpoint;
+    TRY(resolve_reference(scope, member, name, 0, &endpoint));
+    return expand_control(scope->expansion, endpoint, ret_control);
+}
+
+/* The graph's own nodes say "node:port"; only what is expanded is elsewhere now. What is wrong with them the
+ * linker says. */
+static Status
+resolve_graph_input(const Scope *scope, const Member *member, Slice text, Slice *ret_endpoint)
+{
+    NodeInput input;
+    const bool is_endpoint = node_input_parse(text, &input) && !input.is_control;
+    const Member *const source = is_endpoint ? map_get(scope->by_name, input.node) : NULL;
+    *ret_endpoint = text;
+    if (source == NULL || source->form == NULL) {
+        return STATUS_OK;
+    }
+    if (input.port >= source->outputs.count) {
+        return expand_fail(scope, member, "input '%.*s' does not exist: the node has %zu output%s",
+            SLICE_PRINT(slice_part(text, 0, 128)), source->outputs.count,
+            source->outputs.count == 1 ? "" : "s");
+    }
+    *ret_endpoint = source->outputs.items[input.port];
+    return STATUS_OK;
+}
+
+static Status
+resolve_input(const Scope *scope, const Member *member, Slice text, Slice *ret_endpoint)
+{
+    if (scope->function == NULL) {
+        return resolve_graph_input(scope, member, text, ret_endpoint);
+    }
+    *ret_endpoint = text;
+    return text.size == 0 ? STATUS_OK : resolve_reference(scope, member, text, 0, ret_endpoint);
+}
+
+Status
+resolve_inputs(const Scope *scope, const Member *member, Endpoints *ret_data, Endpoints *ret_controls)
+{
+    const NodeDef *const def = member->def;
+    TRY(endpoints_new(scope->expansion, def->input_count, ret_data));
+    TRY(endpoints_new(scope->expansion, def->input_count, ret_controls));
+    ret_data->count = ret_controls->count = 0;
+    for (size_t index = 0; index < def->input_count; index++) {
+        const Slice text = def->inputs[index];
+        if (!slice_starts_with(text, SLICE("^"))) {
+            TRY(resolve_input(scope, member, text, &ret_data->items[ret_data->count++]));
+        } else if (scope->function == NULL) {
+            ret_controls->items[ret_controls->count++] = text;
+        } else {
+            TRY(resolve_control(
+                scope, member, slice_part(text, 1, SIZE_MAX), &ret_controls->items[ret_controls->count++]));
+        }
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,419 @@
+/* One use of a function, in order:
+ *   1. the function is found, its arguments counted
+ *   2. members: names, attributes, where the outputs of those that are expanded will be
+ *   3. every member is written: itself, or what it stands for
+ *   4. effects are collected; outputs wait for them */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "gateway/expand/expansion.h"
+#include "shared/base/text.h"
+#include "shared/ops/registry.h"
+
+Status
+expand_fail_with(const Scope *scope, const Member *member, const char *format, ...)
+{
+    char reason[ERROR_MESSAGE_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(reason, sizeof reason, format, arguments);
+    va_end(arguments);
+    Call *const call = scope->expansion->call;
+    const Slice name = slice_part(member->name, 0, 128);
+    if (member->pointer != NULL) {
+        call_note(call, member->pointer, "node '%.*s': %s", SLICE_PRINT(name), reason);
+    }
+    return call_fail(call, STATUS_INVALID_ARGUMENT, "node '%.*s': %.300s", SLICE_PRINT(name), reason);
+}
+
+/* --- Members -------------------------------------------------------------------------------------------- */
+
+static const char *
+member_pointer(const Scope *scope, size_t index)
+{
+    Arena *const arena = scope->expansion->def->arena;
+    if (scope->function == NULL) {
+        return text_format(arena, "/node/%zu", index);
+    }
+    return text_format(arena, "/library/function/%zu/nodeDef/%zu",
+        (size_t)(scope->function - scope->expansion->library), index);
+}
+
+/* The graph's own nodes keep their names, whatever they are: the linker judges them. */
+static Status
+name_member(const Scope *scope, Member *member)
+{
+    Expansion *const expansion = scope->expansion;
+    member->name = member->def->name;
+    if (scope->function == NULL) {
+        Slice ignored;
+        return map_get(expansion->names, member->name) == NULL
+                   ? expand_name(expansion, member->name, &ignored)
+                   : STATUS_OK;
+    }
+    const char *const text =
+        text_format(expansion->def->arena, "%.*s/%.*s", SLICE_PRINT(scope->path), SLICE_PRINT(member->name));
+    return text == NULL ? expand_no_memory(expansion)
+                        : expand_name(expansion, slice_from_string(text), &member->name);
+}
+
+static Status
+add_member(Scope *scope, const NodeDef *def, size_t index)
+{
+    Member *const member = &scope->members[index];
+    *member = (Member){.def = def,
+        .form = form_find(scope->expansion, def->op),
+        .pointer = def->pointer != NULL ? def->pointer : member_pointer(scope, index)};
+    if (member->pointer == NULL) {
+        return expand_no_memory(scope->expansion);
+    }
+    TRY(name_member(scope, member));
+    const bool is_first = map_get(scope->by_name, def->name) == NULL;
+    return !is_first || map_put(scope->by_name, def->name, member) ? STATUS_OK
+                                                                   : expand_no_memory(scope->expansion);
+}
+
+static Status
+name_outputs(const Scope *scope, Member *member)
+{
+    size_t count = 0;
+    TRY(member->form->count_outputs(scope, member, &count));
+    TRY(endpoints_new(scope->expansion, count, &member->outputs));
+    for (size_t index = 0; index < count; index++) {
+        TRY(expand_item(scope->expansion, member->name, "output_", index, &member->outputs.items[index]));
+    }
+    return STATUS_OK;
+}
+
+static void
+map_release(void *map)
+{
+    map_free(map);
+}
+
+Status
+scope_open(Scope *scope, const NodeDef *nodes, size_t node_count)
+{
+    Expansion *const expansion = scope->expansion;
+    scope->members = expand_scratch(expansion, node_count, sizeof *scope->members);
+    Map *const by_name = map_new();
+    scope->by_name = by_name == NULL ? NULL : arena_defer(expansion->call->arena, map_release, by_name);
+    if (scope->members == NULL || scope->by_name == NULL) {
+        map_free(by_name);
+        return expand_no_memory(expansion);
+    }
+    scope->member_count = node_count;
+    for (size_t index = 0; index < node_count; index++) {
+        TRY(add_member(scope, &nodes[index], index));
+    }
+    for (size_t index = 0; index < node_count; index++) {
+        Member *const member = &scope->members[index];
+        TRY(bind_attrs(scope, member));
+        TRY(member->form == NULL ? STATUS_OK : name_outputs(scope, member));
+    }
+    return STATUS_OK;
+}
+
+/* --- Nodes out ------------------------------------------------------------------------------------------ */
+
+static Slice
+member_device(const Scope *scope, const Member *member)
+{
+    return member->def->device.size > 0 ? member->def->device : scope->device;
+}
+
+static bool
+has_value(const Endpoints *inputs)
+{
+    for (size_t index = 0; index < inputs->count; index++) {
+        if (inputs->items[index].size > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Without data inputs nothing says whether a node of a body is reached, so that the pivot has to. */
+static Status
+write_inputs(const Scope *scope, const Member *member, NodeDef *def)
+{
+    Endpoints data;
+    Endpoints controls;
+    TRY(resolve_inputs(scope, member, &data, &controls));
+    const size_t count = data.count + controls.count;
+    Slice *const inputs = expand_alloc(scope->expansion, count + 1, sizeof *inputs);
+    if (inputs == NULL) {
+        return expand_no_memory(scope->expansion);
+    }
+    for (size_t index = 0; index < count; index++) {
+        inputs[index] = index < data.count ? data.items[index] : controls.items[index - data.count];
+    }
+    def->inputs = inputs;
+    def->input_count = count;
+    if (scope->pivot.size > 0 && !has_value(&data)) {
+        inputs[def->input_count++] = scope->pivot;
+    }
+    return STATUS_OK;
+}
+
+static Status
+write_plain(const Scope *scope, const Member *member)
+{
+    NodeDef def = {.name = member->name,
+        .op = member->def->op,
+        .device = member_device(scope, member),
+        .attrs = member->attrs,
+        .attr_count = member->attr_count,
+        .pointer = member->pointer};
+    TRY(write_inputs(scope, member, &def));
+    return expand_emit(scope->expansion, &def);
+}
+
+Status
+scope_write(Scope *scope)
+{
+    for (size_t index = 0; index < scope->member_count; index++) {
+        Member *const member = &scope->members[index];
+        if (member->form == NULL) {
+            TRY(write_plain(scope, member));
+            continue;
+        }
+        Scope placed = *scope;
+        placed.device = member_device(scope, member);
+        TRY(member->form->expand(&placed, member));
+    }
+    return STATUS_OK;
+}
+
+/* --- Effects -------------------------------------------------------------------------------------------- */
+
+/* Stateful to TensorFlow, but nobody can tell afterwards that they ran. */
+static bool
+only_reads(Slice op)
+{
+    static const char *const reads[] = {"ReadVariableOp", "VarHandleOp", "VarIsInitializedOp", "Variable",
+        "VariableV2", "IsVariableInitialized", "ResourceGather", "Placeholder"};
+    for (size_t index = 0; index < COUNT_OF(reads); index++) {
+        if (slice_equals_string(op, reads[index])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* `is_asked`: the function itself says that the member has to run. */
+static bool
+has_effect(const Member *member, bool is_asked)
+{
+    if (member->form != NULL) {
+        return member->has_effects;
+    }
+    const Op *const op = op_find(member->def->op);
+    const bool is_stateful = op != NULL && (op->flags & (OP_STATEFUL | OP_STEP_LOCAL)) == OP_STATEFUL;
+    return (is_asked || is_stateful) && !only_reads(member->def->op);
+}
+
+static Status
+add_effect(const Scope *scope, const Member *member, bool is_asked, Endpoints *effects)
+{
+    if (!has_effect(member, is_asked)) {
+        return STATUS_OK;
+    }
+    return expand_control(scope->expansion, member->name, &effects->items[effects->count++]);
+}
+
+/* What the function's control outputs name; of a function without, all that is stateful. */
+static Status
+collect_effects(const Scope *scope, Endpoints *ret_effects)
+{
+    const FunctionDef *const function = scope->function;
+    const size_t asked = function->control_return_count;
+    TRY(endpoints_new(scope->expansion, asked > 0 ? asked : scope->member_count, ret_effects));
+    ret_effects->count = 0;
+    for (size_t index = 0; index < asked; index++) {
+        const Slice name = function->control_returns[index].value;
+        const Member *const member = map_get(scope->by_name, name);
+        if (member == NULL) {
+            return call_fail(scope->expansion->call, STATUS_INVALID_ARGUMENT,
+                "function '%.*s' has no node '%.*s' for its control output", SLICE_PRINT(function->name),
+                SLICE_PRINT(slice_part(name, 0, 128)));
+        }
+        TRY(add_effect(scope, member, true, ret_effects));
+    }
+    for (size_t index = 0; asked == 0 && index < scope->member_count; index++) {
+        TRY(add_effect(scope, &scope->members[index], false, ret_effects));
+    }
+    return STATUS_OK;
+}
+
+/* One control in the place of many. */
+static Status
+join_effects(const Scope *scope, Endpoints *effects)
+{
+    if (effects->count < 2) {
+        return STATUS_OK;
+    }
+    Slice name;
+    TRY(expand_part(scope->expansion, scope->path, "effects", &name));
+    TRY(emit_no_op(scope, name, effects));
+    effects->count = 1;
+    return expand_control(scope->expansion, name, &effects->items[0]);
+}
+
+/* --- Outputs -------------------------------------------------------------------------------------------- */
+
+static Status
+find_return(const Scope *scope, const Member *user, Slice output, Slice *ret_value)
+{
+    const FunctionDef *const function = scope->function;
+    for (size_t index = 0; index < function->return_count; index++) {
+        if (slice_equal(function->returns[index].name, output)) {
+            *ret_value = function->returns[index].value;
+            return STATUS_OK;
+        }
+    }
+    return expand_fail(scope, user, "function '%.*s' does not say what its output '%.*s' is",
+        SLICE_PRINT(function->name), SLICE_PRINT(output));
+}
+
+static Status
+add_output(const Scope *scope, const Member *user, Slice value, size_t offset, Dtype dtype, Used *used)
+{
+    Slice *const endpoint = &used->outputs.items[used->outputs.count];
+    TRY(resolve_reference(scope, user, value, offset, endpoint));
+    used->dtypes[used->outputs.count++] = dtype;
+    if (used->effects.count == 0) {
+        return STATUS_OK;
+    }
+    Slice name;
+    TRY(expand_item(scope->expansion, scope->path, "after_effects_", used->outputs.count - 1, &name));
+    TRY(emit_identity(scope, name, *endpoint, dtype, &used->effects));
+    *endpoint = name;
+    return STATUS_OK;
+}
+
+static Status
+collect_outputs(const Scope *scope, const Member *user, Used *used)
+{
+    const FunctionDef *const function = scope->function;
+    size_t total = 0;
+    for (size_t index = 0; index < function->output_count; index++) {
+        size_t count = 0;
+        TRY(argument_size(scope, &function->outputs[index], &count));
+        total += count;
+    }
+    TRY(endpoints_new(scope->expansion, total, &used->outputs));
+    used->dtypes = expand_scratch(scope->expansion, total, sizeof *used->dtypes);
+    if (used->dtypes == NULL) {
+        return expand_no_memory(scope->expansion);
+    }
+    used->outputs.count = 0;
+    for (size_t index = 0; index < function->output_count; index++) {
+        const FunctionArgument *const output = &function->outputs[index];
+        size_t count = 0;
+        Slice value;
+        TRY(argument_size(scope, output, &count));
+        TRY(find_return(scope, user, output->name, &value));
+        for (size_t item = 0; item < count; item++) {
+            TRY(add_output(scope, user, value, item, argument_type(scope, output, item), used));
+        }
+    }
+    return STATUS_OK;
+}
+
+/* --- A use ---------------------------------------------------------------------------------------------- */
+
+Status
+expand_function(const Scope *scope, const Member *member, Slice name, const FunctionDef **ret_function)
+{
+    *ret_function = map_get(scope->expansion->functions, name);
+    if (*ret_function != NULL) {
+        return STATUS_OK;
+    }
+    return expand_fail(scope, member, "calls function '%.*s', which the graph does not have",
+        SLICE_PRINT(slice_part(name, 0, 128)));
+}
+
+static Status
+check_depth(const Scope *scope, const Member *member, const FunctionDef *function)
+{
+    for (const Scope *outer = scope; outer != NULL; outer = outer->caller) {
+        if (outer->function == function) {
+            return expand_fail(scope, member, "function '%.*s' calls itself; recursion cannot be inlined",
+                SLICE_PRINT(function->name));
+        }
+    }
+    if (scope->depth >= EXPAND_DEPTH_MAX) {
+        return expand_fail(scope, member, "functions nest more than %d deep", EXPAND_DEPTH_MAX);
+    }
+    return STATUS_OK;
+}
+
+static Status
+count_arguments(Scope *inner, const Member *member)
+{
+    const FunctionDef *const function = inner->function;
+    inner->argument_starts =
+        expand_scratch(inner->expansion, function->input_count + 1, sizeof *inner->argument_starts);
+    if (inner->argument_starts == NULL) {
+        return expand_no_memory(inner->expansion);
+    }
+    size_t total = 0;
+    for (size_t index = 0; index < function->input_count; index++) {
+        size_t count = 0;
+        inner->argument_starts[index] = total;
+        TRY(argument_size(inner, &function->inputs[index], &count));
+        total += count;
+    }
+    if (total == inner->arguments.count) {
+        return STATUS_OK;
+    }
+    return expand_fail(inner, member, "gives function '%.*s' %zu argument%s, it takes %zu",
+        SLICE_PRINT(function->name), inner->arguments.count, inner->arguments.count == 1 ? "" : "s", total);
+}
+
+static Status
+use_path(const Scope *scope, const Use *use, Slice *ret_path)
+{
+    *ret_path = use->member->name;
+    return use->part[0] == '\0' ? STATUS_OK
+                                : expand_part(scope->expansion, use->member->name, use->part, ret_path);
+}
+
+Status
+expand_use(const Scope *scope, const Use *use, Used *ret_used)
+{
+    const FunctionDef *function = NULL;
+    TRY(expand_function(scope, use->member, use->function, &function));
+    TRY(check_depth(scope, use->member, function));
+    Scope inner = {.expansion = scope->expansion,
+        .caller = scope,
+        .function = function,
+        .depth = scope->depth + 1,
+        .device = scope->device,
+        .pivot = use->pivot,
+        .attrs = use->attrs,
+        .attr_count = use->attr_count,
+        .arguments = *use->arguments};
+    TRY(use_path(scope, use, &inner.path));
+    TRY(count_arguments(&inner, use->member));
+    TRY(scope_open(&inner, function->nodes, function->node_count));
+    TRY(scope_write(&inner));
+    *ret_used = (Used){.dtypes = NULL};
+    TRY(collect_effects(&inner, &ret_used->effects));
+    TRY(join_effects(&inner, &ret_used->effects));
+    return collect_outputs(&inner, use->member, ret_used);
+}
+
+Status
+expand_use_attr(const Scope *scope, Use use, const char *attr, Used *ret_used)
+{
+    const AttrValue *const value = member_attr(use.member, attr);
+    if (value == NULL || value->kind != ATTR_FUNCTION || value->is_list) {
+        return expand_fail(scope, use.member, "attribute '%s' names no function", attr);
+    }
+    use.function = value->value.function.name;
+    use.attrs = value->value.function.attrs;
+    use.attr_count = value->value.function.attr_count;
+    return expand_use(scope, &use, ret_used);
+}

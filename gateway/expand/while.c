@@ -1,0 +1,177 @@
+/* While: its condition and its body in a loop's frame. */
+#include "gateway/expand/expansion.h"
+
+Status
+while_count_outputs(const Scope *scope, const Member *member, size_t *ret_count)
+{
+    const AttrValue *const types = member_attr(member, "T");
+    if (types == NULL || !types->is_list || types->value.list.count == 0) {
+        return expand_fail(scope, member, "attribute 'T' lists no variables");
+    }
+    *ret_count = types->value.list.count;
+    return STATUS_OK;
+}
+
+/* --- What the body hands on unchanged ------------------------------------------------------------------- */
+
+static const NodeDef *
+find_identity(const FunctionDef *function, Slice reference)
+{
+    const Slice name = slice_part(reference, 0, slice_find(reference, ':'));
+    for (size_t index = 0; index < function->node_count; index++) {
+        const NodeDef *const node = &function->nodes[index];
+        if (slice_equal(node->name, name)) {
+            return slice_equals_string(node->op, "Identity") && node->input_count == 1 ? node : NULL;
+        }
+    }
+    return NULL;
+}
+
+/* Whether the function's output is its argument of the same place, perhaps by way of Identities. */
+static bool
+hands_on(const FunctionDef *function, size_t index)
+{
+    const FunctionArgument *const argument = &function->inputs[index];
+    Slice value = SLICE("");
+    for (size_t other = 0; other < function->return_count; other++) {
+        if (slice_equal(function->returns[other].name, function->outputs[index].name)) {
+            value = function->returns[other].value;
+        }
+    }
+    for (size_t turn = 0; turn <= function->node_count; turn++) {
+        if (slice_equal(slice_part(value, 0, slice_find(value, ':')), argument->name)) {
+            return true;
+        }
+        const NodeDef *const identity = find_identity(function, value);
+        if (identity == NULL) {
+            return false;
+        }
+        value = identity->inputs[0];
+    }
+    return false;
+}
+
+static bool
+has_lists(const FunctionArgument *arguments, size_t count)
+{
+    for (size_t index = 0; index < count; index++) {
+        if (arguments[index].number_attr.size > 0 || arguments[index].type_list_attr.size > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void
+find_invariants(const Scope *scope, Loop *loop)
+{
+    const AttrValue *const body = member_attr(loop->member, "body");
+    const bool is_named = body != NULL && body->kind == ATTR_FUNCTION && !body->is_list;
+    const FunctionDef *const function =
+        is_named ? map_get(scope->expansion->functions, body->value.function.name) : NULL;
+    if (function == NULL || function->input_count != loop->variable_count ||
+        function->output_count != loop->variable_count ||
+        has_lists(function->inputs, function->input_count)) {
+        return;
+    }
+    for (size_t index = 0; index < loop->variable_count; index++) {
+        loop->variables[index].is_invariant = hands_on(function, index);
+    }
+}
+
+/* --- The loop ------------------------------------------------------------------------------------------- */
+
+static Status
+begin(Scope *scope, Member *member, Loop *ret_loop)
+{
+    Endpoints data;
+    Endpoints controls;
+    TRY(resolve_inputs(scope, member, &data, &controls));
+    if (data.count != member->outputs.count) {
+        return expand_fail(
+            scope, member, "has %zu inputs, its attribute 'T' lists %zu", data.count, member->outputs.count);
+    }
+    *ret_loop = (Loop){.scope = scope,
+        .member = member,
+        .parallel_iterations = member_int(member, "parallel_iterations", 10),
+        .variables = expand_scratch(scope->expansion, data.count, sizeof *ret_loop->variables),
+        .variable_count = data.count};
+    if (ret_loop->variables == NULL) {
+        return expand_no_memory(scope->expansion);
+    }
+    for (size_t index = 0; index < data.count; index++) {
+        ret_loop->variables[index] = (LoopVariable){.initial = data.items[index],
+            .dtype = member_type(member, "T", index),
+            .final = member->outputs.items[index]};
+    }
+    find_invariants(scope, ret_loop);
+    return expand_start(scope, member, &controls, &ret_loop->start);
+}
+
+static Status
+variable_list(const Loop *loop, bool is_body, Endpoints *ret_list)
+{
+    TRY(endpoints_new(loop->scope->expansion, loop->variable_count, ret_list));
+    for (size_t index = 0; index < loop->variable_count; index++) {
+        ret_list->items[index] = is_body ? loop->variables[index].current : loop->variables[index].merged;
+    }
+    return STATUS_OK;
+}
+
+static Status
+use_condition(Loop *loop, bool *has_effects, Slice *ret_predicate)
+{
+    Endpoints arguments;
+    Used used;
+    TRY(variable_list(loop, false, &arguments));
+    const Use use = {
+        .member = loop->member, .part = "cond", .pivot = loop->condition_pivot, .arguments = &arguments};
+    TRY(expand_use_attr(loop->scope, use, "cond", &used));
+    if (used.outputs.count != 1) {
+        return expand_fail(
+            loop->scope, loop->member, "its condition has %zu outputs, expected 1", used.outputs.count);
+    }
+    *has_effects |= used.effects.count > 0;
+    *ret_predicate = used.outputs.items[0];
+    if (used.dtypes[0] == DTYPE_BOOL) {
+        return STATUS_OK;
+    }
+    Emission node;
+    TRY(expand_part(loop->scope->expansion, loop->member->name, "is_true", ret_predicate));
+    TRY(emission_begin(&node, loop->scope, *ret_predicate, "ToBool", 1));
+    emission_input(&node, used.outputs.items[0]);
+    emission_type(&node, "T", used.dtypes[0]);
+    return emission_end(&node);
+}
+
+static Status
+use_body(Loop *loop, bool *has_effects, Used *ret_used)
+{
+    Endpoints arguments;
+    TRY(variable_list(loop, true, &arguments));
+    const Use use = {
+        .member = loop->member, .part = "body", .pivot = loop->body_pivot, .arguments = &arguments};
+    TRY(expand_use_attr(loop->scope, use, "body", ret_used));
+    *has_effects |= ret_used->effects.count > 0;
+    if (ret_used->outputs.count == loop->variable_count) {
+        return STATUS_OK;
+    }
+    return expand_fail(loop->scope, loop->member, "its body has %zu outputs, expected %zu",
+        ret_used->outputs.count, loop->variable_count);
+}
+
+Status
+while_expand(Scope *scope, Member *member)
+{
+    Loop loop;
+    Slice predicate;
+    Used body;
+    TRY(begin(scope, member, &loop));
+    TRY(loop_enter(&loop));
+    TRY(use_condition(&loop, &member->has_effects, &predicate));
+    TRY(loop_decide(&loop, predicate));
+    TRY(use_body(&loop, &member->has_effects, &body));
+    TRY(loop_close(&loop, body.outputs.items));
+    const Endpoints none = {.count = 0};
+    return expand_finish(scope, member, &none);
+}
