@@ -296,19 +296,44 @@ function_attr(const Branching *branching, const char *name, const FunctionRef **
     return STATUS_OK;
 }
 
+static Status
+begin_if(Branching *branching, Scope *scope, Member *member, Dtype dtype)
+{
+    TRY(begin(branching, scope, member, 2));
+    TRY(function_attr(branching, "then_branch", &branching->functions[0]));
+    TRY(function_attr(branching, "else_branch", &branching->functions[1]));
+    branching->parts[0] = "then";
+    branching->parts[1] = "else";
+    return read_first(branching, dtype, &branching->predicate);
+}
+
 Status
 if_expand(Scope *scope, Member *member)
 {
     Branching branching;
     const AttrValue *const type = member_attr(member, "Tcond");
     const Dtype dtype = type == NULL ? DTYPE_BOOL : type->value.type;
-    TRY(begin(&branching, scope, member, 2));
-    TRY(function_attr(&branching, "then_branch", &branching.functions[0]));
-    TRY(function_attr(&branching, "else_branch", &branching.functions[1]));
-    branching.parts[0] = "then";
-    branching.parts[1] = "else";
-    TRY(read_first(&branching, dtype, &branching.predicate));
+    TRY(begin_if(&branching, scope, member, dtype));
     TRY(make_bool(&branching, dtype));
+    return expand_branches(&branching);
+}
+
+Status
+onnx_if_count_outputs(const Scope *scope, const Member *member, size_t *ret_count)
+{
+    const FunctionDef *function = NULL;
+    TRY(member_function(scope, member, "then_branch", &function));
+    *ret_count = function->output_count;
+    return STATUS_OK;
+}
+
+/* Of ONNX: a condition of one element, dtypes that the linker finds. */
+Status
+onnx_if_expand(Scope *scope, Member *member)
+{
+    Branching branching;
+    TRY(begin_if(&branching, scope, member, DTYPE_BOOL));
+    TRY(emit_scalar(scope, "condition", branching.predicate, DTYPE_BOOL, &branching.predicate));
     return expand_branches(&branching);
 }
 

@@ -13,6 +13,9 @@ static const Form forms[] = {
     {"StatelessCase", branch_count_outputs, case_expand},
     {"While", while_count_outputs, while_expand},
     {"StatelessWhile", while_count_outputs, while_expand},
+    {"onnx::If", onnx_if_count_outputs, onnx_if_expand},
+    {"onnx::Loop", onnx_loop_count_outputs, onnx_loop_expand},
+    {"onnx::Scan", onnx_scan_count_outputs, onnx_scan_expand},
 };
 
 static const Form call_by_name = {NULL, call_count_outputs, call_expand};

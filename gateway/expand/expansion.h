@@ -9,6 +9,7 @@
  *   call.c        PartitionedCall, a function's name as op
  *   branch.c      If, Case
  *   loop.c        the frame of a loop; while.c, onnx_loop.c, onnx_scan.c what goes round in it
+ *   collect.c     what a loop gives in every iteration, stacked
  *
  * Ownership: nodes and texts live in the arena of the graph that is made; maps and lists in the call's. */
 #pragma once
@@ -68,6 +69,7 @@ struct Scope {
     const FunctionDef *function; /* NULL: the graph itself */
     size_t depth;
     Slice path;        /* what the members' names begin with; "" in the graph */
+    Slice within;      /* the member whose parts are being written */
     Slice device;      /* of members that ask for none */
     Slice pivot;       /* "^node" that runs when the scope is reached; "" when it always is */
     const Attr *attrs; /* what the caller bound */
@@ -216,6 +218,13 @@ MUST_USE Status if_expand(Scope *scope, Member *member);
 MUST_USE Status case_expand(Scope *scope, Member *member);
 MUST_USE Status while_count_outputs(const Scope *scope, const Member *member, size_t *ret_count);
 MUST_USE Status while_expand(Scope *scope, Member *member);
+/* ONNX's: as many outputs as the function of this attribute, less some. */
+MUST_USE Status onnx_if_count_outputs(const Scope *scope, const Member *member, size_t *ret_count);
+MUST_USE Status onnx_if_expand(Scope *scope, Member *member);
+MUST_USE Status onnx_loop_count_outputs(const Scope *scope, const Member *member, size_t *ret_count);
+MUST_USE Status onnx_loop_expand(Scope *scope, Member *member);
+MUST_USE Status onnx_scan_count_outputs(const Scope *scope, const Member *member, size_t *ret_count);
+MUST_USE Status onnx_scan_expand(Scope *scope, Member *member);
 
 /* Ends a form: the NoOp of its name, after all outputs and `controls`. */
 MUST_USE Status expand_finish(Scope *scope, Member *member, const Endpoints *controls);
@@ -253,3 +262,59 @@ MUST_USE Status loop_enter(Loop *loop);
 MUST_USE Status loop_decide(Loop *loop, Slice predicate);
 /* `next` is what the body gives, of each variable; an invariant's is not looked at. */
 MUST_USE Status loop_close(Loop *loop, const Slice *next);
+
+/* --- ONNX's loops --------------------------------------------------------------------------------------- */
+
+/* Small nodes; their names are parts of the member's: "<member>/<part>".
+ * ONNX lets a scalar come as a tensor of one element: a scalar of it. */
+MUST_USE Status emit_scalar(
+    const Scope *scope, const char *part, Slice input, Dtype dtype, Slice *ret_scalar);
+
+typedef struct Binary {
+    const char *op;
+    Slice left;
+    Slice right;
+    Dtype dtype; /* DTYPE_INVALID: the op has no T */
+} Binary;
+MUST_USE Status emit_binary(const Scope *scope, const char *part, Binary binary, Slice *ret_result);
+MUST_USE Status emit_cast(
+    const Scope *scope, const char *part, Slice input, Dtype from, Dtype to, Slice *ret_result);
+/* A constant's name. */
+MUST_USE Status emit_number(
+    const Scope *scope, const char *part, Dtype dtype, int64_t value, Slice *ret_name);
+
+/* The function that the attribute names. */
+MUST_USE Status member_function(
+    const Scope *scope, const Member *member, const char *attr, const FunctionDef **ret_function);
+/* What the function declares of its output; unknown when it does not. */
+Shape function_output_shape(const FunctionDef *function, size_t index);
+
+/* What each iteration gives is written into a TensorArray, whose flow goes round as a variable. */
+typedef struct Collection {
+    Slice handle; /* outside of the loop */
+    Slice flow;
+    Dtype dtype;   /* as far as the body declares it, else that of `value` */
+    Shape element; /* as far as the body declares it */
+    Slice value;   /* in the loop: what is collected */
+} Collection;
+
+/* What the function gives as its `index`-th output. */
+MUST_USE Status collection_open(
+    const Scope *scope, const FunctionDef *function, size_t index, Collection *ret_collection);
+
+/* In the loop, all as they are there; the position is int32. */
+typedef struct CollectionWrite {
+    Slice handle;
+    Slice position;
+    Slice value;
+    Slice flow;
+} CollectionWrite;
+MUST_USE Status collection_write(
+    const Scope *scope, Collection *collection, CollectionWrite write, Slice *ret_flow);
+
+/* Outside, once the loop is written: the array itself, of int32 `size`; one of 0 grows. */
+MUST_USE Status collection_create(const Scope *scope, const Collection *collection, Slice size);
+/* All of them along a new first dimension, as `name`. */
+MUST_USE Status collection_stack(const Scope *scope, const Collection *collection, Slice flow, Slice name);
+/* The dtype of what is collected as this attribute. */
+void emission_collected(Emission *emission, const char *name, const Collection *collection);

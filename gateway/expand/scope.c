@@ -180,6 +180,7 @@ scope_write(Scope *scope)
         }
         Scope placed = *scope;
         placed.device = member_device(scope, member);
+        placed.within = member->name;
         TRY(member->form->expand(&placed, member));
     }
     return STATUS_OK;

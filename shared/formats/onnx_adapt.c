@@ -341,6 +341,7 @@ static const Step steps[] = {
     {"ReduceSumSquare", 18, ints_to_input, "axes", 1},
     {"Resize", 11, resize_from_upsample, NULL, 0},
     {"RoiAlign", 16, default_to_half_pixel_output, "coordinate_transformation_mode", 0},
+    {"Scan", 9, refuse_version, NULL, 9},
     {"SequenceConstruct", 0, count_inputs, "N", 0},
     {"Slice", 10, ints_to_input, "starts", 1},
     {"Slice", 10, ints_to_input, "ends", 2},

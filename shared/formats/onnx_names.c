@@ -80,26 +80,3 @@ onnx_part_name(OnnxImport *import, Slice name, const char *part, Slice *ret_name
     TRY(builder_copy(import->builder, slice_from_string(text), &copy));
     return onnx_name(import, copy, ret_name);
 }
-
-Status
-onnx_define(OnnxImport *import, Slice value, Slice node, size_t port)
-{
-    if (map_get(import->values, value) != NULL) {
-        return call_fail(import->call, STATUS_INVALID_ARGUMENT, "the value '%.*s' is defined twice",
-            SLICE_PRINT(slice_part(value, 0, 128)));
-    }
-    OnnxValue *const defined = arena_alloc(import->scratch, sizeof *defined);
-    const char *const text =
-        port == 0 ? node.data : text_format(import->builder->def->arena, "%.*s:%zu", SLICE_PRINT(node), port);
-    if (defined == NULL || text == NULL || !map_put(import->values, value, defined)) {
-        return call_fail_memory(import->call, "names");
-    }
-    defined->tensor = port == 0 ? node : slice_from_string(text);
-    return STATUS_OK;
-}
-
-const OnnxValue *
-onnx_find(const OnnxImport *import, Slice value)
-{
-    return map_get(import->values, value);
-}

@@ -121,7 +121,8 @@ read_int(OnnxImport *import, const OnnxAttributeProto *proto, AttrValue *ret_val
 }
 
 static Status
-read_value(OnnxImport *import, Slice bytes, const OnnxAttributeProto *proto, AttrValue *ret_value)
+read_value(
+    OnnxImport *import, Slice bytes, const OnnxAttributeProto *proto, OnnxNode *node, AttrValue *ret_value)
 {
     switch (attribute_type(proto)) {
     case ONNX_FLOAT:
@@ -142,26 +143,46 @@ read_value(OnnxImport *import, Slice bytes, const OnnxAttributeProto *proto, Att
     case ONNX_STRINGS:
         return read_strings(import, &proto->strings, ret_value);
     case ONNX_GRAPH:
-    case ONNX_GRAPHS:
-        return call_fail(import->call, STATUS_UNIMPLEMENTED, "subgraphs cannot be imported yet");
+        return onnx_body(import, node, proto->name, proto->graph, ret_value);
     default:
         return call_fail(import->call, STATUS_UNIMPLEMENTED, "attributes of type %lld cannot be imported",
             (long long)proto->type);
     }
 }
 
+/* What the caller of the function bound; an attribute that nobody bound is left out. */
 static Status
-read_attr(OnnxImport *import, Slice bytes, OnnxNode *node)
+read_reference(OnnxImport *import, const OnnxAttributeProto *proto, OnnxNode *node)
+{
+    if (import->local == NULL) {
+        return call_fail(import->call, STATUS_INVALID_ARGUMENT,
+            "attribute '%.*s' refers to a function's attribute outside of one",
+            SLICE_PRINT(slice_part(proto->name, 0, 64)));
+    }
+    const AttrValue *const bound = onnx_bound(import, proto->reference);
+    if (bound == NULL) {
+        return STATUS_OK;
+    }
+    Attr *const attr = &node->attrs[node->attr_count++];
+    *attr = (Attr){.name = proto->name, .value = *bound};
+    if (names_dtype(proto->name) && bound->kind == ATTR_INT && !bound->is_list) {
+        attr->value.kind = ATTR_TYPE;
+        return onnx_dtype(import, bound->value.i, proto->name, &attr->value.value.type);
+    }
+    return STATUS_OK;
+}
+
+Status
+onnx_read_attr(OnnxImport *import, Slice bytes, OnnxNode *node)
 {
     OnnxAttributeProto proto;
     TRY(onnx_parse_attribute(import->call, import->scratch, bytes, &proto));
     const Slice shown = slice_part(proto.name, 0, 64);
-    if (proto.is_reference) {
-        return call_fail(import->call, STATUS_INVALID_ARGUMENT,
-            "attribute '%.*s' refers to a function's attribute outside of one", SLICE_PRINT(shown));
+    if (proto.reference.size > 0) {
+        return read_reference(import, &proto, node);
     }
     AttrValue value = {.kind = ATTR_NONE};
-    if (read_value(import, bytes, &proto, &value) != STATUS_OK) {
+    if (read_value(import, bytes, &proto, node, &value) != STATUS_OK) {
         return call_wrap(import->call, "attribute '%.*s'", SLICE_PRINT(shown));
     }
     node->attrs[node->attr_count++] = (Attr){.name = proto.name, .value = value};
@@ -287,7 +308,8 @@ resolve_inputs(OnnxImport *import, const OnnxNodeProto *proto, OnnxNode *node)
 {
     for (size_t index = 0; index < proto->inputs.count; index++) {
         const Slice name = proto->inputs.items[index];
-        const OnnxValue *const value = name.size == 0 ? NULL : onnx_find(import, name);
+        const OnnxValue *value = NULL;
+        TRY(name.size == 0 ? STATUS_OK : onnx_find(import, name, &value));
         if (name.size > 0 && value == NULL) {
             return call_fail(import->call, STATUS_INVALID_ARGUMENT, "input %zu '%.*s' is defined nowhere",
                 index, SLICE_PRINT(slice_part(name, 0, 128)));
@@ -305,8 +327,9 @@ is_default(Slice domain)
     return domain.size == 0 || slice_equals_string(domain, "ai.onnx");
 }
 
-static Status
-make_node(OnnxImport *import, const OnnxNodeProto *proto, Slice name, OnnxNode *ret_node)
+Status
+onnx_make_node(
+    OnnxImport *import, const OnnxNodeProto *proto, Slice name, const char *pointer, OnnxNode *ret_node)
 {
     Arena *const scratch = import->scratch;
     *ret_node = (OnnxNode){.name = name,
@@ -314,7 +337,8 @@ make_node(OnnxImport *import, const OnnxNodeProto *proto, Slice name, OnnxNode *
         .is_default_domain = is_default(proto->domain),
         .inputs = arena_alloc(scratch, (proto->inputs.count + ONNX_NODE_ROOM) * sizeof(Slice)),
         .attrs = arena_alloc(scratch, (proto->attributes.count + ONNX_NODE_ROOM) * sizeof(Attr)),
-        .output_count = proto->outputs.count};
+        .output_count = proto->outputs.count,
+        .pointer = pointer};
     if (!ret_node->is_default_domain) {
         const char *const type = text_format(import->builder->def->arena, "%.*s::%.*s",
             SLICE_PRINT(proto->domain), SLICE_PRINT(proto->op_type));
@@ -324,17 +348,21 @@ make_node(OnnxImport *import, const OnnxNodeProto *proto, Slice name, OnnxNode *
         return call_fail_memory(import->call, "nodes");
     }
     for (size_t index = 0; index < proto->attributes.count; index++) {
-        TRY(read_attr(import, proto->attributes.items[index], ret_node));
+        TRY(onnx_read_attr(import, proto->attributes.items[index], ret_node));
     }
-    return resolve_inputs(import, proto, ret_node);
+    TRY(resolve_inputs(import, proto, ret_node));
+    return ret_node->captures == NULL ? STATUS_OK : onnx_add_captures(import, ret_node);
 }
 
 static Status
 import_node(OnnxImport *import, const OnnxNodeProto *proto, Slice name, const char *pointer)
 {
     OnnxNode node;
-    TRY(make_node(import, proto, name, &node));
-    node.pointer = pointer;
+    OnnxLocal *const local = onnx_find_local(import, proto);
+    if (local != NULL) {
+        return onnx_call(import, local, proto, name, pointer);
+    }
+    TRY(onnx_make_node(import, proto, name, pointer, &node));
     if (!node.is_default_domain) {
         return onnx_emit_node(import, &node);
     }

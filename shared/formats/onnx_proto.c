@@ -40,6 +40,7 @@ onnx_parse_node(Call *call, Arena *arena, Slice bytes, OnnxNodeProto *ret_node)
         {4, KEEP_SLICE, offsetof(OnnxNodeProto, op_type)},
         {5, KEEP_LIST, offsetof(OnnxNodeProto, attributes)},
         {7, KEEP_SLICE, offsetof(OnnxNodeProto, domain)},
+        {8, KEEP_SLICE, offsetof(OnnxNodeProto, overload)},
     };
     static const MessageView message = MESSAGE_VIEW("a node", kept);
     *ret_node = (OnnxNodeProto){0};
@@ -49,31 +50,39 @@ onnx_parse_node(Call *call, Arena *arena, Slice bytes, OnnxNodeProto *ret_node)
 Status
 onnx_parse_attribute(Call *call, Arena *arena, Slice bytes, OnnxAttributeProto *ret_attribute)
 {
-    typedef struct Collected {
-        OnnxAttributeProto attribute;
-        Slice reference;
-        Slice graph;
-        SliceList graphs;
-    } Collected;
     static const KeptField kept[] = {
-        {1, KEEP_SLICE, offsetof(Collected, attribute.name)},
-        {2, KEEP_FLOAT, offsetof(Collected, attribute.f)},
-        {3, KEEP_INT, offsetof(Collected, attribute.i)},
-        {4, KEEP_SLICE, offsetof(Collected, attribute.s)},
-        {5, KEEP_SLICE, offsetof(Collected, attribute.tensor)},
-        {6, KEEP_SLICE, offsetof(Collected, graph)},
-        {9, KEEP_LIST, offsetof(Collected, attribute.strings)},
-        {10, KEEP_LIST, offsetof(Collected, attribute.tensors)},
-        {11, KEEP_LIST, offsetof(Collected, graphs)},
-        {20, KEEP_INT, offsetof(Collected, attribute.type)},
-        {21, KEEP_SLICE, offsetof(Collected, reference)},
+        {1, KEEP_SLICE, offsetof(OnnxAttributeProto, name)},
+        {2, KEEP_FLOAT, offsetof(OnnxAttributeProto, f)},
+        {3, KEEP_INT, offsetof(OnnxAttributeProto, i)},
+        {4, KEEP_SLICE, offsetof(OnnxAttributeProto, s)},
+        {5, KEEP_SLICE, offsetof(OnnxAttributeProto, tensor)},
+        {6, KEEP_SLICE, offsetof(OnnxAttributeProto, graph)},
+        {9, KEEP_LIST, offsetof(OnnxAttributeProto, strings)},
+        {10, KEEP_LIST, offsetof(OnnxAttributeProto, tensors)},
+        {20, KEEP_INT, offsetof(OnnxAttributeProto, type)},
+        {21, KEEP_SLICE, offsetof(OnnxAttributeProto, reference)},
     };
     static const MessageView message = MESSAGE_VIEW("an attribute", kept);
-    Collected collected = {0};
-    TRY(message_collect(call, arena, bytes, &message, &collected));
-    *ret_attribute = collected.attribute;
-    ret_attribute->is_reference = collected.reference.size > 0;
-    return STATUS_OK;
+    *ret_attribute = (OnnxAttributeProto){0};
+    return message_collect(call, arena, bytes, &message, ret_attribute);
+}
+
+Status
+onnx_parse_function(Call *call, Arena *arena, Slice bytes, OnnxFunctionProto *ret_function)
+{
+    static const KeptField kept[] = {
+        {1, KEEP_SLICE, offsetof(OnnxFunctionProto, name)},
+        {4, KEEP_LIST, offsetof(OnnxFunctionProto, inputs)},
+        {5, KEEP_LIST, offsetof(OnnxFunctionProto, outputs)},
+        {7, KEEP_LIST, offsetof(OnnxFunctionProto, nodes)},
+        {9, KEEP_LIST, offsetof(OnnxFunctionProto, opsets)},
+        {10, KEEP_SLICE, offsetof(OnnxFunctionProto, domain)},
+        {11, KEEP_LIST, offsetof(OnnxFunctionProto, defaults)},
+        {13, KEEP_SLICE, offsetof(OnnxFunctionProto, overload)},
+    };
+    static const MessageView message = MESSAGE_VIEW("a function", kept);
+    *ret_function = (OnnxFunctionProto){0};
+    return message_collect(call, arena, bytes, &message, ret_function);
 }
 
 Status

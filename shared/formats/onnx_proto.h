@@ -25,7 +25,19 @@ typedef struct OnnxNodeProto {
     Slice name;
     Slice op_type;
     Slice domain;
+    Slice overload;
 } OnnxNodeProto;
+
+typedef struct OnnxFunctionProto {
+    Slice name;
+    Slice domain;
+    Slice overload;
+    SliceList inputs;
+    SliceList outputs;
+    SliceList defaults; /* of attributes that have one */
+    SliceList nodes;
+    SliceList opsets;
+} OnnxFunctionProto;
 
 typedef struct OnnxValueProto {
     Slice name;
@@ -57,7 +69,8 @@ typedef struct OnnxAttributeProto {
     Slice tensor;
     SliceList strings;
     SliceList tensors;
-    bool is_reference; /* of a function's attribute */
+    Slice graph;
+    Slice reference; /* the function's attribute whose value it takes; "" for one with a value of its own */
 } OnnxAttributeProto;
 
 /* Each collects from the message's bytes; lists are made in `arena`. INVALID_ARGUMENT when they are damaged.
@@ -66,6 +79,7 @@ MUST_USE Status onnx_parse_model(Call *call, Arena *arena, Slice bytes, OnnxMode
 MUST_USE Status onnx_parse_graph(Call *call, Arena *arena, Slice bytes, OnnxGraphProto *ret_graph);
 MUST_USE Status onnx_parse_node(Call *call, Arena *arena, Slice bytes, OnnxNodeProto *ret_node);
 MUST_USE Status onnx_parse_value(Call *call, Arena *arena, Slice bytes, OnnxValueProto *ret_value);
+MUST_USE Status onnx_parse_function(Call *call, Arena *arena, Slice bytes, OnnxFunctionProto *ret_function);
 MUST_USE Status onnx_parse_attribute(
     Call *call, Arena *arena, Slice bytes, OnnxAttributeProto *ret_attribute);
 /* The version of an OperatorSetIdProto, and its domain. */

@@ -66,7 +66,7 @@ bind_declared(Linker *linker, const Node *node, const OpAttribute *declared, Att
         }
     }
     if (declared->kind == ATTR_TYPE && !declared->is_list && given != NULL && !given->is_list &&
-        given->value.type == DTYPE_INVALID) {
+        given->value.type == DTYPE_INVALID && !node_binds_types(node)) {
         attr_fault(linker, node, declared->name, "is not a type");
     }
 }

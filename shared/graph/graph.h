@@ -5,7 +5,8 @@
  * inputs before control inputs, ports in range, dtypes agree with signatures, attributes of the declared
  * kind, no cycle but through NextIteration → Merge. An op that does not exist is no error here: its node has
  * op == NULL and unknown outputs; who needs the node fails (UNIMPLEMENTED).
- * For ONNX ops and those of control flow, type attributes that are missing are bound from the inputs' dtypes.
+ * For ONNX ops and those of control flow, type attributes that are missing are bound from the inputs' dtypes;
+ * so are those of a node whose attribute "_type_of" names an endpoint, from that.
  *
  * Ownership: refcounted; holds a reference to its GraphDef and all else in one arena.
  * Threads:   immutable once linked. */

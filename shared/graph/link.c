@@ -73,10 +73,18 @@ node_is_onnx(const Node *node)
     return slice_starts_with(node->def->op, SLICE("onnx::"));
 }
 
+Slice
+node_type_source(const Node *node)
+{
+    const AttrValue *const source = node_def_attr(node->def, SLICE("_type_of"));
+    return source != NULL && source->kind == ATTR_STRING && !source->is_list ? source->value.s : SLICE("");
+}
+
 bool
 node_binds_types(const Node *node)
 {
-    return node_is_onnx(node) || (node->op != NULL && (node->op->flags & OP_CONTROL_FLOW) != 0);
+    return node_is_onnx(node) || (node->op != NULL && (node->op->flags & OP_CONTROL_FLOW) != 0) ||
+           node_type_source(node).size > 0;
 }
 
 /* --- Names ---------------------------------------------------------------------------------------------- */

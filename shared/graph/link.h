@@ -56,6 +56,8 @@ bool node_is_merge(const Node *node);
 /* Whether the edge from `source` into `node` closes a loop: NextIteration → Merge. */
 bool edge_is_back(const Node *source, const Node *node);
 bool node_is_onnx(const Node *node);
-/* Whether its missing type attributes are bound from its inputs: what a graph without dtypes is lowered to
- * has none either. */
+/* Whether its missing type attributes are bound: from its inputs, or from the endpoint that its attribute
+ * "_type_of" names. What a graph without dtypes is lowered to has none either. */
 bool node_binds_types(const Node *node);
+/* The endpoint's text; "" when the node has none. */
+Slice node_type_source(const Node *node);

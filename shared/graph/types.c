@@ -92,6 +92,37 @@ bind_types(Linker *linker, const Node *node)
     }
 }
 
+/* … of what "_type_of" names, which may come later in the order: round a loop. */
+static void
+bind_type_source(Linker *linker, const Node *node)
+{
+    const Slice text = node_type_source(node);
+    NodeInput input;
+    const Node *const source = text.size > 0 && node_input_parse(text, &input) && !input.is_control
+                                   ? map_get(linker->graph->by_name, input.node)
+                                   : NULL;
+    for (size_t index = 0; source != NULL && index < node->op->attr_count; index++) {
+        AttrValue *const value = &linker->attrs[node->id][index].value;
+        if (value->kind == ATTR_TYPE && !value->is_list && value->value.type == DTYPE_INVALID) {
+            value->value.type =
+                endpoint_dtype(linker->graph, (Endpoint){.node = source->id, .port = input.port});
+        }
+    }
+}
+
+/* Whether nothing is left to be bound; what an unknown op gives stays unknown. */
+static bool
+is_typed(const Node *node)
+{
+    for (size_t index = 0; node->op != NULL && index < node->op->attr_count; index++) {
+        const AttrValue *const value = &node->attrs[index].value;
+        if (value->kind == ATTR_TYPE && !value->is_list && value->value.type == DTYPE_INVALID) {
+            return false;
+        }
+    }
+    return node->op == NULL || node->output_dtypes != NULL;
+}
+
 static bool
 has_unknown_input(const Graph *graph, const Node *node)
 {
@@ -112,6 +143,7 @@ link_node_types(Linker *linker, Node *node)
     }
     if (node_binds_types(node)) {
         bind_types(linker, node);
+        bind_type_source(linker, node);
     }
     const Op *const op = node->op;
     node->input_dtypes = flatten_dtypes(linker, node, op->inputs, op->input_count);
@@ -120,12 +152,36 @@ link_node_types(Linker *linker, Node *node)
         return call_fail_memory(linker->call, "the graph's dtypes");
     }
     node->output_count = (uint32_t)tensor_count(node, op->outputs, op->output_count);
-    for (uint32_t port = 0; port < node->output_count; port++) {
+    return STATUS_OK;
+}
+
+/* Turn by turn, as long as a turn binds more: once through, but for graphs with "_type_of". */
+static Status
+bind_all(Linker *linker)
+{
+    const Graph *const graph = linker->graph;
+    size_t before = SIZE_MAX;
+    size_t open = graph->node_count;
+    while (open > 0 && open < before) {
+        before = open;
+        open = 0;
+        for (uint32_t index = 0; index < graph->node_count; index++) {
+            Node *const node = &graph->nodes[graph->order[index]];
+            TRY(is_typed(node) ? STATUS_OK : link_node_types(linker, node));
+            open += is_typed(node) ? 0 : 1;
+        }
+    }
+    return STATUS_OK;
+}
+
+static void
+check_outputs(Linker *linker, const Node *node)
+{
+    for (uint32_t port = 0; node->op != NULL && port < node->output_count; port++) {
         if (node->output_dtypes[port] == DTYPE_INVALID && !has_unknown_input(linker->graph, node)) {
             link_fault(linker, node, "/attr", "the inputs do not tell the dtype of output %u", port);
         }
     }
-    return STATUS_OK;
 }
 
 /* --- Edges ---------------------------------------------------------------------------------------------- */
@@ -231,11 +287,10 @@ Status
 link_types(Linker *linker)
 {
     Graph *const graph = linker->graph;
-    for (uint32_t index = 0; index < graph->node_count; index++) {
-        TRY(link_node_types(linker, &graph->nodes[graph->order[index]]));
-    }
+    TRY(bind_all(linker));
     for (uint32_t id = 0; id < graph->node_count; id++) {
         const Node *const node = &graph->nodes[id];
+        check_outputs(linker, node);
         for (uint32_t index = 0; index < node->input_count; index++) {
             check_edge(linker, node, index);
         }

@@ -3,13 +3,16 @@
  * importer or the kernels refuse as UNIMPLEMENTED is skipped and counted; everything else must come out
  * right. */
 #include <dirent.h>
+#include <math.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "gateway/expand/expand.h"
 #include "shared/formats/onnx.h"
 #include "shared/ops/registry.h"
 #include "tests/support/cmocka_all.h"
+#include "tests/support/planned_run.h"
 #include "tests/support/protobuf_writer.h"
 #include "tests/support/reference_run.h"
 #include "tests/support/tensor_literals.h"
@@ -23,7 +26,9 @@ enum {
 };
 
 /* How many of the 1,765 cases of version 1.22 passed when this was last raised. */
-enum { PASSED_MIN = 988 };
+enum { PASSED_MIN = 1027 };
+
+static PlannedRun planned;
 
 typedef enum Outcome { PASSED, FAILED, SKIPPED } Outcome;
 
@@ -31,6 +36,7 @@ typedef struct Case {
     const char *path;
     Call *call;
     Graph *graph;
+    bool has_control_flow; /* what the reference kernels alone cannot run */
     ReferenceFeed feeds[PORTS_MAX];
     size_t feed_count;
     Endpoint fetches[PORTS_MAX];
@@ -77,19 +83,28 @@ read_tensor(Call *call, const char *path, Tensor *ret_tensor)
 /* --- One case ------------------------------------------------------------------------------------------- */
 
 static Status
+read_graph(Case *subject, const char *path)
+{
+    TensorBuffer *source = read_file(path);
+    AUTO_GRAPH_DEF def = NULL;
+    Status status = onnx_read(subject->call, source, &def);
+    AUTO_GRAPH_DEF expanded = NULL;
+    status = status == STATUS_OK ? graph_expand(subject->call, def, UINT64_MAX, &expanded) : status;
+    if (status == STATUS_OK) {
+        const GraphLimits limits = {0};
+        status = graph_link(subject->call, expanded, op_find, limits, &subject->graph);
+        subject->has_control_flow = expanded != def;
+    }
+    tensor_buffer_unref(source);
+    return status;
+}
+
+static Status
 read_model(Case *subject)
 {
     char path[PATH_SIZE];
     (void)snprintf(path, sizeof path, "%s/model.onnx", subject->path);
-    TensorBuffer *source = read_file(path);
-    AUTO_GRAPH_DEF def = NULL;
-    Status status = onnx_read(subject->call, source, &def);
-    if (status == STATUS_OK) {
-        const GraphLimits limits = {0};
-        status = graph_link(subject->call, def, op_find, limits, &subject->graph);
-    }
-    tensor_buffer_unref(source);
-    return status;
+    return read_graph(subject, path);
 }
 
 static Status
@@ -128,6 +143,10 @@ run_model(Case *subject)
     for (size_t index = 0; index < def->output_count; index++) {
         TRY(graph_endpoint(
             subject->call, subject->graph, def->outputs[index].tensor, &subject->fetches[index]));
+    }
+    if (subject->has_control_flow) {
+        return planned_run(subject->call, &planned, subject->graph, subject->feeds, subject->feed_count,
+            subject->fetches, def->output_count, subject->outputs);
     }
     return reference_run(subject->call, subject->graph, subject->feeds, subject->feed_count, subject->fetches,
         def->output_count, subject->outputs);
@@ -351,13 +370,83 @@ a_trained_classifier_gives_known_shares(void **state)
     }
 }
 
+/* One window of sound through the detector: the probability of speech and the state, which is replaced. */
+static double
+detect(Call *call, const Graph *graph, const Tensor *sound, Tensor *state, int64_t rate)
+{
+    AUTO_TENSOR rate_tensor = tensor_literal("int64[] 0");
+    *(int64_t *)rate_tensor.data = rate;
+    const Tensor inputs[] = {*sound, *state, rate_tensor};
+    ReferenceFeed feeds[3];
+    Endpoint fetches[2];
+    Tensor outputs[2] = {0};
+    for (size_t index = 0; index < 3; index++) {
+        feeds[index].tensor = inputs[index];
+        assert_status(call, STATUS_OK,
+            graph_endpoint(call, graph, graph->def->inputs[index].tensor, &feeds[index].endpoint));
+    }
+    for (size_t index = 0; index < 2; index++) {
+        assert_status(
+            call, STATUS_OK, graph_endpoint(call, graph, graph->def->outputs[index].tensor, &fetches[index]));
+    }
+    assert_status(call, STATUS_OK, planned_run(call, &planned, graph, feeds, 3, fetches, 2, outputs));
+    const double probability = (double)*(const float *)outputs[0].data;
+    tensor_unref(&outputs[0]);
+    tensor_unref(state);
+    *state = outputs[1];
+    return probability;
+}
+
+/* 689 nodes, Ifs nested four deep, an LSTM for each sample rate. What ONNX Runtime 1.31.1 gives for two
+ * windows at each rate. */
+static void
+a_model_of_nested_ifs_detects_voice(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *sound;
+        int64_t rate;
+        double probabilities[2];
+    } expected[] = {
+        {"float32[1,512] 0 ...", 16000, {0.02003571, 0.01127979}},
+        {"float32[1,256] 0 ...", 8000, {0.17848596, 0.11376679}},
+    };
+    const char *corpus = getenv("CORPUS");
+    if (corpus == NULL) {
+        skip();
+        return;
+    }
+    char path[PATH_SIZE];
+    (void)snprintf(path, sizeof path, "%s/models/silero_vad_v5.onnx", corpus);
+    AUTO_ARENA arena = arena_new(SUITE_ARENA_SIZE);
+    Call call = {.arena = arena};
+    Case subject = {.call = &call};
+    assert_status(&call, STATUS_OK, read_graph(&subject, path));
+    for (size_t row = 0; row < COUNT_OF(expected); row++) {
+        AUTO_TENSOR sound = tensor_literal(expected[row].sound);
+        AUTO_TENSOR memory = tensor_literal("float32[2,1,128] 0 ...");
+        for (int32_t n = 0; n < tensor_element_count(&sound); n++) {
+            ((float *)sound.data)[n] = (float)((n * n / 7 + n * 3) % 97) / 97.0F - 0.5F;
+        }
+        for (size_t turn = 0; turn < 2; turn++) {
+            const double probability = detect(&call, subject.graph, &sound, &memory, expected[row].rate);
+            assert_true(fabs(probability - expected[row].probabilities[turn]) < 1e-5);
+        }
+    }
+    graph_unref(subject.graph);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cases_of_the_suite_come_out_right),
         cmocka_unit_test(a_trained_classifier_gives_known_shares),
+        cmocka_unit_test(a_model_of_nested_ifs_detects_voice),
         cmocka_unit_test(a_model_runs_node_by_node),
     };
-    return cmocka_run_group_tests_name("onnx suite", tests, NULL, NULL);
+    planned_run_begin(&planned);
+    const int failed = cmocka_run_group_tests_name("onnx suite", tests, NULL, NULL);
+    planned_run_end(&planned);
+    return failed;
 }

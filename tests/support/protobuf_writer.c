@@ -163,8 +163,25 @@ onnx_put_floats_initializer(Buffer *graph, const char *name, const float *values
     protobuf_put_message(graph, 5, &tensor);
 }
 
+void
+onnx_put_graph(Buffer *attributes, const char *name, Buffer *graph)
+{
+    AUTO_BUFFER attribute = {0};
+    protobuf_put_text(&attribute, 1, name);
+    protobuf_put_message(&attribute, 6, graph);
+    protobuf_put_varint(&attribute, 20, 5);
+    protobuf_put_message(attributes, 5, &attribute);
+}
+
 TensorBuffer *
 onnx_model(Buffer *graph, int64_t opset)
+{
+    AUTO_BUFFER none = {0};
+    return onnx_model_with(graph, opset, &none);
+}
+
+TensorBuffer *
+onnx_model_with(Buffer *graph, int64_t opset, Buffer *functions)
 {
     AUTO_BUFFER model = {0};
     AUTO_BUFFER import = {0};
@@ -172,6 +189,7 @@ onnx_model(Buffer *graph, int64_t opset)
     protobuf_put_message(&model, 7, graph);
     protobuf_put_varint(&import, 2, (uint64_t)opset);
     protobuf_put_message(&model, 8, &import);
+    buffer_append_slice(&model, buffer_slice(functions));
     TensorBuffer *const buffer = buffer_is_ok(&model) ? tensor_buffer_new(model.size) : NULL;
     if (buffer == NULL) {
         abort();

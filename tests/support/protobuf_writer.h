@@ -30,5 +30,10 @@ void onnx_put_value(
 /* An initializer of float32 elements, as raw data. */
 void onnx_put_floats_initializer(Buffer *graph, const char *name, const float *values, int64_t count);
 
+/* A subgraph as an attribute; emptied. */
+void onnx_put_graph(Buffer *attributes, const char *name, Buffer *graph);
+
 /* The whole model, as onnx_read() takes it; `graph` is emptied. */
 TensorBuffer *onnx_model(Buffer *graph, int64_t opset);
+/* With FunctionProtos as fields 25 of the model. */
+TensorBuffer *onnx_model_with(Buffer *graph, int64_t opset, Buffer *functions);

@@ -465,23 +465,6 @@ tensors_hold_what_their_shape_asks_for(void **state)
 }
 
 static void
-subgraphs_are_refused_by_node(void **state)
-{
-    (void)state;
-    AUTO_BUFFER graph = {0};
-    AUTO_BUFFER attribute = {0};
-    AUTO_BUFFER attributes = {0};
-    put_x(&graph);
-    protobuf_put_text(&attribute, 1, "then_branch");
-    protobuf_put_text(&attribute, 6, "");
-    protobuf_put_varint(&attribute, 20, 5);
-    protobuf_put_message(&attributes, 5, &attribute);
-    onnx_put_node(&graph, "If", "x", "y", &attributes);
-    expect_refused(&graph, 15, STATUS_UNIMPLEMENTED,
-        "node 'y' (If): attribute 'then_branch': subgraphs cannot be imported yet");
-}
-
-static void
 other_bytes_are_no_model(void **state)
 {
     (void)state;
@@ -560,7 +543,6 @@ main(void)
         cmocka_unit_test(large_initializers_stay_where_they_are),
         cmocka_unit_test(what_cannot_be_is_refused_by_name),
         cmocka_unit_test(tensors_hold_what_their_shape_asks_for),
-        cmocka_unit_test(subgraphs_are_refused_by_node),
         cmocka_unit_test(other_bytes_are_no_model),
         cmocka_unit_test(every_failed_allocation_is_survived),
     };

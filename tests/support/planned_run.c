@@ -1,0 +1,153 @@
+#include "tests/support/planned_run.h"
+
+#include "gateway/plan/plan.h"
+#include "shared/base/text.h"
+#include "shared/formats/graphdef_json.h"
+#include "tests/support/partition_runs.h"
+#include "worker/cpu/device.h"
+
+#include "tests/support/cmocka_all.h"
+
+enum { PORTS_MAX = 32 };
+
+void
+planned_run_begin(PlannedRun *run)
+{
+    AUTO_ARENA arena = arena_new(1 << 20);
+    Call call = {.arena = arena};
+    const CpuDeviceOptions options = {.thread_count = 1, .memory_limit = UINT64_C(1) << 31};
+    assert_status(&call, STATUS_OK, cpu_device_new(&call, &options, &run->device));
+}
+
+void
+planned_run_end(PlannedRun *run)
+{
+    cpu_device_free(run->device);
+    run->device = NULL;
+}
+
+/* --- The plan ------------------------------------------------------------------------------------------- */
+
+static Slice
+endpoint_text(const Call *call, const Graph *graph, Endpoint endpoint)
+{
+    return slice_from_string(
+        text_format(call->arena, "%.*s:%u", SLICE_PRINT(graph->nodes[endpoint.node].name), endpoint.port));
+}
+
+static Status
+make_plan(Call *call, const Graph *graph, const ReferenceFeed *feeds, size_t feed_count, const Slice *fetches,
+    size_t fetch_count, Plan **ret_plan)
+{
+    SignatureFeed given_feeds[PORTS_MAX];
+    Signature signature;
+    assert_true(feed_count <= PORTS_MAX);
+    for (size_t index = 0; index < feed_count; index++) {
+        given_feeds[index] = (SignatureFeed){.name = endpoint_text(call, graph, feeds[index].endpoint),
+            .dtype = feeds[index].tensor.dtype,
+            .shape = feeds[index].tensor.shape};
+    }
+    const Signature given = {.feeds = given_feeds,
+        .feed_count = feed_count,
+        .fetches = fetches,
+        .fetch_count = fetch_count,
+        .options = {.slot_count = 1}};
+    TRY(signature_make(call, SLICE("graph"), &given, &signature));
+    const PlanRequest request = {.graph = graph, .signature = &signature};
+    return plan_compile(call, &request, ret_plan);
+}
+
+static TensorBuffer *
+find_blob(void *context, Slice sha256)
+{
+    const PlanPartition *const partition = context;
+    for (size_t index = 0; index < partition->blob_count; index++) {
+        const Tensor *const tensor = &partition->blobs[index].tensor;
+        if (slice_equals_string(sha256, partition->blobs[index].sha256)) {
+            TensorBuffer *const bytes = tensor_buffer_new(tensor_byte_size(tensor));
+            assert_non_null(bytes);
+            memcpy(bytes->data, tensor->data, bytes->size);
+            return bytes;
+        }
+    }
+    return NULL;
+}
+
+/* --- The run -------------------------------------------------------------------------------------------- */
+
+static size_t
+find_name(const Slice *names, size_t count, Slice name)
+{
+    for (size_t index = 0; index < count; index++) {
+        if (slice_equal(names[index], name)) {
+            return index;
+        }
+    }
+    return SIZE_MAX;
+}
+
+static Status
+run_partition(Call *call, const PlanPartition *planned, Partition *partition, const Plan *plan,
+    const ReferenceFeed *feeds, const Slice *feed_names, size_t feed_count, RunOutcome *outcome)
+{
+    Tensor args[PORTS_MAX] = {0};
+    for (size_t index = 0; index < planned->feed_count; index++) {
+        const size_t feed = find_name(feed_names, feed_count, plan->feeds[planned->feeds[index]]);
+        args[index] = tensor_ref(&feeds[feed].tensor);
+    }
+    const RunRequest request = {.partition = partition,
+        .args = args,
+        .arg_count = (uint32_t)planned->feed_count,
+        .callbacks = outcome_callbacks(outcome)};
+    TRY(run_start(call, &request, NULL));
+    outcome_wait(outcome);
+    return outcome->code == STATUS_OK ? STATUS_OK : call_fail(call, outcome->code, "%s", outcome->message);
+}
+
+static Status
+take_outputs(Call *call, const PlanPartition *planned, const Plan *plan, RunOutcome *outcome,
+    const Slice *fetches, size_t fetch_count, Tensor *ret_tensors)
+{
+    for (size_t index = 0; index < planned->fetch_count; index++) {
+        if (outcome->is_dead[index]) {
+            return call_fail(call, STATUS_INTERNAL, "output %zu is dead", index);
+        }
+        for (size_t fetch = 0; fetch < fetch_count; fetch++) {
+            if (slice_equal(fetches[fetch], plan->fetches[planned->fetches[index]])) {
+                ret_tensors[fetch] = tensor_ref(&outcome->outputs[index]);
+            }
+        }
+    }
+    return STATUS_OK;
+}
+
+Status
+planned_run(Call *call, const PlannedRun *run, const Graph *graph, const ReferenceFeed *feeds,
+    size_t feed_count, const Endpoint *fetches, size_t fetch_count, Tensor *ret_tensors)
+{
+    AUTO_PLAN plan = NULL;
+    AUTO_GRAPH_DEF def = NULL;
+    AUTO_PARTITION partition = NULL;
+    Slice feed_names[PORTS_MAX];
+    Slice names[PORTS_MAX];
+    RunOutcome outcome = {0};
+    assert_true(feed_count <= PORTS_MAX && fetch_count <= OUTCOME_OUTPUTS_MAX);
+    for (size_t index = 0; index < feed_count; index++) {
+        feed_names[index] = endpoint_text(call, graph, feeds[index].endpoint);
+    }
+    for (size_t index = 0; index < fetch_count; index++) {
+        names[index] = endpoint_text(call, graph, fetches[index]);
+    }
+    TRY(make_plan(call, graph, feeds, feed_count, names, fetch_count, &plan));
+    const PlanPartition *const planned = &plan->partitions[0];
+    const BlobSource blobs = {.context = (PlanPartition *)(uintptr_t)planned, .find = find_blob};
+    MissingBlobs missing = {0};
+    TRY(graphdef_json_read(call, planned->document, &def));
+    TRY(partition_compile(call, def, run->device, &blobs, &missing, &partition));
+    Status status = run_partition(call, planned, partition, plan, feeds, feed_names, feed_count, &outcome);
+    if (status == STATUS_OK) {
+        status = take_outputs(call, planned, plan, &outcome, names, fetch_count, ret_tensors);
+    }
+    outcome_clear(&outcome);
+    return status;
+}

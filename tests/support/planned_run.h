@@ -1,0 +1,19 @@
+/* Graphs run as a gateway and one worker run them, in this process: planned for one slot, the partition read
+ * back and executed on a CPU device. With control flow, other than reference_run().
+ *
+ * Ownership: the caller gives outputs back with tensor_unref(), before planned_run_end().
+ * Errors:    what planning, compiling and kernels say; INTERNAL for a fetch that is dead. */
+#pragma once
+
+#include "tests/support/reference_run.h"
+
+typedef struct PlannedRun {
+    Device *device;
+} PlannedRun;
+
+void planned_run_begin(PlannedRun *run);
+void planned_run_end(PlannedRun *run);
+
+/* Everything the fetches need. ret_tensors[fetch_count]. */
+MUST_USE Status planned_run(Call *call, const PlannedRun *run, const Graph *graph, const ReferenceFeed *feeds,
+    size_t feed_count, const Endpoint *fetches, size_t fetch_count, Tensor *ret_tensors);
