@@ -194,6 +194,34 @@ a_deleted_session_gives_its_memory_back(void **state)
     assert_int_equal(cluster_worker_use(cluster, index).memory_in_use, 0);
 }
 
+/* y = 2·x, kept under a handle; z = the tensor behind a handle. */
+static const char handles[] =
+    "{\"node\":[" NODE("x", "Placeholder", "", "\"dtype\":{\"type\":\"DT_FLOAT\"}") "," NODE("y", "Add",
+        "\"x\",\"x\"", T_FLOAT) "," NODE("keep", "GetSessionHandle", "\"y\"", T_FLOAT) "," NODE("h",
+        "Placeholder", "", "\"dtype\":{\"type\":\"DT_STRING\"}") "," NODE("z", "GetSessionTensor", "\"h\"",
+        "\"dtype\":{\"type\":\"DT_FLOAT\"}") "," NODE("drop", "DeleteSessionTensor", "\"h\"", "") "]}";
+
+static void
+a_tensor_stays_in_the_session_under_its_handle(void **state)
+{
+    Cluster *const cluster = *state;
+    cluster_session(cluster, "{\"slots\":2,\"placement\":\"spread\"}");
+    cluster_graph(cluster, handles);
+    AUTO_REST response;
+    cluster_step(cluster, "{\"feeds\":{\"x\":[1,2]},\"fetches\":[\"keep\"]}", &response);
+    assert_int_equal(response.status, 200);
+    const char *const handle = strstr(rest_text(&response), "keep;");
+    assert_non_null(handle);
+    char body[256];
+    (void)snprintf(body, sizeof body, "{\"feeds\":{\"h\":\"%.21s\"},\"fetches\":[\"z\"]}", handle);
+    expect_step(cluster, body, 200, "\"data\":[2,4]");
+    (void)snprintf(body, sizeof body, "{\"feeds\":{\"h\":\"%.21s\"},\"targets\":[\"drop\"]}", handle);
+    expect_step(cluster, body, 200, NULL);
+    expect_step(cluster, body, 404, "the session keeps no tensor under 'keep;");
+    expect_step(cluster, "{\"feeds\":{\"h\":\"w\"},\"fetches\":[\"z\"]}", 404,
+        "the session keeps no tensor under 'w'");
+}
+
 int
 main(void)
 {
@@ -203,6 +231,7 @@ main(void)
         CLUSTER_TEST(what_is_lost_with_its_worker_is_said_and_can_be_made_again),
         CLUSTER_TEST(a_restarted_worker_has_lost_what_it_kept),
         CLUSTER_TEST(a_gateway_that_restarts_finds_the_variables_again),
+        CLUSTER_TEST(a_tensor_stays_in_the_session_under_its_handle),
         CLUSTER_TEST(a_deleted_session_gives_its_memory_back),
     };
     return cmocka_run_group_tests_name("variables", tests, NULL, NULL);

@@ -1,0 +1,12 @@
+/* Values that stay in the session, under a handle that a client can fetch and feed again. In TensorFlow they
+ * do not work across workers; here they are where the session keeps its variables. */
+#include "shared/ops/family.h"
+#include "shared/ops/infer.h"
+
+static const OpDefinition session_tensor_ops[] = {
+    {"GetSessionHandle!(value:T)->(handle:string) {T:type}", OP_KEEPS_STATE, infer_scalar},
+    {"GetSessionTensor!(handle:string)->(value:dtype) {dtype:type}", OP_KEEPS_STATE, infer_unknown},
+    {"DeleteSessionTensor!(handle:string)->() {}", OP_KEEPS_STATE, infer_unknown},
+};
+
+OP_FAMILY(session_tensor, session_tensor_ops);
