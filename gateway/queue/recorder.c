@@ -59,8 +59,7 @@ struct Recorder {
     uint64_t flush_done;
 };
 
-/* --- Records ----------------------------------------------------------------------------------------------
- */
+/* --- Records -------------------------------------------------------------------------------------------- */
 
 static size_t
 text_size(const char *text)
@@ -115,8 +114,7 @@ recorder_note_lost(void)
     metric_add(&metric_step_records_lost, 0, 1);
 }
 
-/* --- The ring, as its loop sees it ------------------------------------------------------------------------
- */
+/* --- The ring, as its loop sees it ---------------------------------------------------------------------- */
 
 static bool
 ring_put(RecordRing *ring, StepRecord *record)
@@ -208,8 +206,7 @@ recorder_ring(Recorder *recorder, Loop *loop)
     return ring;
 }
 
-/* --- The rings, as the thread sees them -------------------------------------------------------------------
- */
+/* --- The rings, as the thread sees them ----------------------------------------------------------------- */
 
 static size_t
 ring_take(RecordRing *ring, StepRecord **ret_records, size_t count_max)
@@ -242,8 +239,7 @@ take_batch(Recorder *recorder)
     return count;
 }
 
-/* --- Writing ----------------------------------------------------------------------------------------------
- */
+/* --- Writing -------------------------------------------------------------------------------------------- */
 
 static void
 wait_for_wake(Recorder *recorder, uint64_t time_ms)
@@ -338,8 +334,7 @@ write_all(Recorder *recorder)
     }
 }
 
-/* --- Flushing ---------------------------------------------------------------------------------------------
- */
+/* --- Flushing ------------------------------------------------------------------------------------------- */
 
 static uint64_t
 flush_asked(Recorder *recorder)
@@ -384,8 +379,7 @@ recorder_flush(Call *call, Recorder *recorder)
                             "the records of the last steps could not be written in time");
 }
 
-/* --- Life -------------------------------------------------------------------------------------------------
- */
+/* --- Life ----------------------------------------------------------------------------------------------- */
 
 static void *
 run_recorder(void *context)

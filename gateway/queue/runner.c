@@ -46,8 +46,7 @@ struct QueueRunner {
     bool is_stopping;    /* atomic */
 };
 
-/* --- The thread that listens ------------------------------------------------------------------------------
- */
+/* --- The thread that listens ---------------------------------------------------------------------------- */
 
 static Status
 listen_once(QueueRunner *runner, Call *call)
@@ -97,8 +96,7 @@ run_listener(void *context)
     return NULL;
 }
 
-/* --- Leases -----------------------------------------------------------------------------------------------
- */
+/* --- Leases --------------------------------------------------------------------------------------------- */
 
 /* Lost: nothing that the step still does can change its record. */
 static void
@@ -169,8 +167,7 @@ keep_leases(QueueRunner *runner, Call *call, uint64_t now_ns)
     return STATUS_OK;
 }
 
-/* --- Claims -----------------------------------------------------------------------------------------------
- */
+/* --- Claims --------------------------------------------------------------------------------------------- */
 
 static void
 give_back(QueueRunner *runner, Call *call, const StepHold *hold)
@@ -224,8 +221,7 @@ claim(QueueRunner *runner, Call *call, bool *ret_is_more)
     return STATUS_OK;
 }
 
-/* --- The runner's thread ----------------------------------------------------------------------------------
- */
+/* --- The runner's thread -------------------------------------------------------------------------------- */
 
 static Status
 turn(QueueRunner *runner, Call *call, bool *ret_is_more)
@@ -289,8 +285,7 @@ run_runner(void *context)
     return NULL;
 }
 
-/* --- What others ask for ----------------------------------------------------------------------------------
- */
+/* --- What others ask for -------------------------------------------------------------------------------- */
 
 void
 queue_runner_wake(QueueRunner *runner)
@@ -339,8 +334,7 @@ queue_runner_active(QueueRunner *runner)
     return runner == NULL ? 0 : held_steps_claimed(&runner->held);
 }
 
-/* --- Life -------------------------------------------------------------------------------------------------
- */
+/* --- Life ----------------------------------------------------------------------------------------------- */
 
 static Status
 start_threads(Call *call, QueueRunner *runner)

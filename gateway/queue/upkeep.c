@@ -46,8 +46,7 @@ struct Upkeep {
     bool is_stopping; /* atomic */
 };
 
-/* --- Tenant by tenant -------------------------------------------------------------------------------------
- */
+/* --- Tenant by tenant ----------------------------------------------------------------------------------- */
 
 static Status
 clean_tenant(Call *call, const UpkeepOptions *options, Store *app, TenantId tenant)
@@ -98,8 +97,7 @@ collect(Call *call, Upkeep *upkeep, uint64_t now_ns, bool *ret_is_more)
     return STATUS_OK;
 }
 
-/* --- A turn -----------------------------------------------------------------------------------------------
- */
+/* --- A turn --------------------------------------------------------------------------------------------- */
 
 /* Also without the lease: there must be a partition for what this gateway is about to write. */
 static Status
@@ -131,8 +129,7 @@ turn(Call *call, Upkeep *upkeep, uint64_t now_ns, bool *ret_is_more)
     return collect(call, upkeep, now_ns, ret_is_more);
 }
 
-/* --- Life -------------------------------------------------------------------------------------------------
- */
+/* --- Life ----------------------------------------------------------------------------------------------- */
 
 static bool
 is_stopping(const Upkeep *upkeep)

@@ -152,8 +152,7 @@ gateway_has_worker(const Gateway *gateway)
     return is_serving;
 }
 
-/* --- The queue --------------------------------------------------------------------------------------------
- */
+/* --- The queue ------------------------------------------------------------------------------------------ */
 
 static bool
 queue_is_ready(void *context)
@@ -198,8 +197,7 @@ queue_open(Call *call, Gateway *gateway, const GatewayOptions *options)
     return upkeep_new(call, &upkeep, &gateway->upkeep);
 }
 
-/* --- Loops ------------------------------------------------------------------------------------------------
- */
+/* --- Loops ---------------------------------------------------------------------------------------------- */
 
 static void
 drain_check(Timer *timer)

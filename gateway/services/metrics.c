@@ -20,8 +20,7 @@ metrics_watch(const Gateway *gateway)
     __atomic_store_n(&watched, gateway, __ATOMIC_RELEASE);
 }
 
-/* --- Requests ---------------------------------------------------------------------------------------------
- */
+/* --- Requests ------------------------------------------------------------------------------------------- */
 
 /* Operations are the handlers linked in; the last value stands for requests without a route. */
 enum { OPERATIONS_MAX = 96, OPERATION_NONE = OPERATIONS_MAX - 1, CLASS_COUNT = 6 };
@@ -67,8 +66,7 @@ metrics_count_request(const RequestRecord *record)
     metric_observe(&metric_request_seconds, 0, (int64_t)(record->duration_ns / CLOCK_NS_PER_US));
 }
 
-/* --- Workers and caches ------------------------------------------------------------------------------------
- */
+/* --- Workers and caches --------------------------------------------------------------------------------- */
 
 static const char *const worker_states[] = {"serving", "draining", "lost"};
 

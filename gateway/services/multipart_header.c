@@ -10,8 +10,7 @@ typedef struct Reading {
     MultipartPart part;
 } Reading;
 
-/* --- Parameters: "; name=token" or "; name=\"quoted\"" ---------------------------------------------------
- */
+/* --- Parameters: "; name=token" or "; name=\"quoted\"" -------------------------------------------------- */
 
 typedef struct Parameter {
     Slice name;
@@ -67,8 +66,7 @@ parameter_take(Slice *rest, Parameter *ret_parameter)
     return size > 0;
 }
 
-/* --- Names -----------------------------------------------------------------------------------------------
- */
+/* --- Names ---------------------------------------------------------------------------------------------- */
 
 /* The bytes that a form's sender writes as %XX (WHATWG's and RFC 7578's form data): no others, for a name may
  * hold a percent sign. */
@@ -106,8 +104,7 @@ unescape(Arena *arena, Slice raw, Slice *ret_text)
     return text != NULL;
 }
 
-/* --- Headers ---------------------------------------------------------------------------------------------
- */
+/* --- Headers -------------------------------------------------------------------------------------------- */
 
 static const char *
 disposition_read(Reading *reading, Slice value)
@@ -210,8 +207,7 @@ multipart_header_read(Arena *arena, Slice lines, MultipartPart *ret_part)
     return NULL;
 }
 
-/* --- The boundary ----------------------------------------------------------------------------------------
- */
+/* --- The boundary --------------------------------------------------------------------------------------- */
 
 static bool
 is_boundary(Slice text)

@@ -41,8 +41,7 @@ typedef struct QueuedStep {
 static void prepare_on_job(Job *job, void *context);
 static void prepared(Job *job);
 
-/* --- Life -------------------------------------------------------------------------------------------------
- */
+/* --- Life ----------------------------------------------------------------------------------------------- */
 
 static void
 queued_step_free(QueuedStep *queued)
@@ -136,8 +135,7 @@ queued_step_run(void *context, const StepRecord *record)
     return true;
 }
 
-/* --- Ending -----------------------------------------------------------------------------------------------
- */
+/* --- Ending --------------------------------------------------------------------------------------------- */
 
 static size_t
 output_count(const QueuedStep *queued)
@@ -370,8 +368,7 @@ finish_again(Timer *timer)
     finish(LIST_ITEM(timer, QueuedStep, again));
 }
 
-/* --- Running ----------------------------------------------------------------------------------------------
- */
+/* --- Running -------------------------------------------------------------------------------------------- */
 
 static void
 run_output(void *context, uint32_t fetch, const Tensor *tensor)
@@ -429,8 +426,7 @@ dispatch(QueuedStep *queued)
     running_steps_add(&step->loop->running, &step->running);
 }
 
-/* --- Preparing --------------------------------------------------------------------------------------------
- */
+/* --- Preparing ------------------------------------------------------------------------------------------ */
 
 static Status
 load_feeds(QueuedStep *queued, Store *store)

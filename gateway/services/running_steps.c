@@ -47,8 +47,7 @@ step_id_new(int loop_index)
     return id;
 }
 
-/* --- Questions --------------------------------------------------------------------------------------------
- */
+/* --- Questions ------------------------------------------------------------------------------------------ */
 
 void
 running_step_describe(const StepInquiry *inquiry, GraphId graph, uint64_t started_us, StepRecord *ret_step)
@@ -131,8 +130,7 @@ step_inquire(StepInquiry *inquiry)
     loop_post(inquiry->asked->loop, &inquiry->task);
 }
 
-/* --- Cancelling from other threads ------------------------------------------------------------------------
- */
+/* --- Cancelling from other threads ---------------------------------------------------------------------- */
 
 /* Names the step instead of pointing to it: it may be gone when the loop comes to this. */
 typedef struct Cancellation {

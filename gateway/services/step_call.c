@@ -79,8 +79,7 @@ step_call_describe(const StepCall *step, char ret_tenant[UUID_TEXT_SIZE], char r
     };
 }
 
-/* --- The stages -------------------------------------------------------------------------------------------
- */
+/* --- The stages ----------------------------------------------------------------------------------------- */
 
 Status
 step_call_read(StepCall *step, Slice json)

@@ -110,8 +110,7 @@ step_enqueue(StepCall *step, Store *store, StepNew *wanted)
     return queue_enqueue(call, store, step->tenant, wanted);
 }
 
-/* --- Alone ------------------------------------------------------------------------------------------------
- */
+/* --- Alone ---------------------------------------------------------------------------------------------- */
 
 static Status
 commit_alone(StepCall *step, JobContext *context)
@@ -134,8 +133,7 @@ read_back(StepCall *step, JobContext *context)
     return steps_find(step->call, store, step->tenant, step->id, &found);
 }
 
-/* --- Together ---------------------------------------------------------------------------------------------
- */
+/* --- Together ------------------------------------------------------------------------------------------- */
 
 static StepCall *
 step_of(BatchItem *item)

@@ -66,8 +66,7 @@ step_answer_stored(Call *call, Store *store, const StepLookup *lookup)
     return STATUS_OK;
 }
 
-/* --- One look --------------------------------------------------------------------------------------------
- */
+/* --- One look ------------------------------------------------------------------------------------------- */
 
 static bool
 may_wait(const StepLookup *lookup)
@@ -109,8 +108,7 @@ look_on_job(Call *call, void *job_context, void *owner)
     return lookup->goes_on ? STATUS_OK : lookup->stored(call, store, lookup);
 }
 
-/* --- Waiting ---------------------------------------------------------------------------------------------
- */
+/* --- Waiting -------------------------------------------------------------------------------------------- */
 
 static void
 look_again(Timer *timer)
@@ -210,8 +208,7 @@ step_wait_read(const Request *request)
     return wait_ms < wait_max_ms ? wait_ms : wait_max_ms;
 }
 
-/* --- For handlers ----------------------------------------------------------------------------------------
- */
+/* --- For handlers --------------------------------------------------------------------------------------- */
 
 Status
 step_lookup_read(Call *call, const Request *request, StepLookup *ret_lookup)

@@ -5,8 +5,7 @@
 #include "gateway/services/resource_json.h"
 #include "shared/json/scanner.h"
 
-/* --- Requests ---------------------------------------------------------------------------------------------
- */
+/* --- Requests ------------------------------------------------------------------------------------------- */
 
 static void
 write_names(JsonWriter *writer, const char *name, const Slice *names, size_t count)
@@ -46,8 +45,7 @@ step_write_request(Buffer *buffer, const StepBody *body, const char *graph)
     json_write_object_end(&writer);
 }
 
-/* --- Reports ----------------------------------------------------------------------------------------------
- */
+/* --- Reports -------------------------------------------------------------------------------------------- */
 
 void
 step_write_report(JsonWriter *writer, const StepReport *report)
@@ -85,8 +83,7 @@ step_device_seconds(const StepReport *report)
     return (double)elapsed_us * 1e-6;
 }
 
-/* --- Documents --------------------------------------------------------------------------------------------
- */
+/* --- Documents ------------------------------------------------------------------------------------------ */
 
 static void
 member_id(JsonWriter *writer, const char *name, const char *prefix, Uuid id)

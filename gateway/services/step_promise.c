@@ -23,8 +23,7 @@ step_promise_is_asked(const StepCall *step)
     return step->promise.is_async || step->promise.key.text != NULL || step->body.is_durable;
 }
 
-/* --- Making -----------------------------------------------------------------------------------------------
- */
+/* --- Making --------------------------------------------------------------------------------------------- */
 
 bool
 step_promise_is_shared(const StepCall *step)
@@ -136,8 +135,7 @@ step_promise_make(StepCall *step, Slice json, JobContext *context)
     return status;
 }
 
-/* --- Keeping ----------------------------------------------------------------------------------------------
- */
+/* --- Keeping -------------------------------------------------------------------------------------------- */
 
 static Status
 keep_answer(StepCall *step, Store *store)

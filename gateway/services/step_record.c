@@ -6,8 +6,7 @@
 #include "shared/base/memory.h"
 #include "shared/base/text.h"
 
-/* --- A reply that waits -----------------------------------------------------------------------------------
- */
+/* --- A reply that waits --------------------------------------------------------------------------------- */
 
 static const char *
 keep_text(StepCall *step, const char *text)
@@ -32,8 +31,7 @@ reply(StepCall *step)
     step_reply_end(step, &report);
 }
 
-/* --- Behind the reply -------------------------------------------------------------------------------------
- */
+/* --- Behind the reply ----------------------------------------------------------------------------------- */
 
 static void
 record_taken(RecordWait *wait)
@@ -102,8 +100,7 @@ record_behind(StepCall *step, const StepReport *report)
     }
 }
 
-/* --- Before the reply -------------------------------------------------------------------------------------
- */
+/* --- Before the reply ----------------------------------------------------------------------------------- */
 
 static Status
 keep_on_job(Call *call, void *job_context, void *owner)

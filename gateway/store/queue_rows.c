@@ -101,8 +101,7 @@ nanoseconds(double seconds)
     return (int64_t)(seconds * 1e9);
 }
 
-/* --- Steps in --------------------------------------------------------------------------------------------
- */
+/* --- Steps in ------------------------------------------------------------------------------------------- */
 
 static void
 add_step(SqlArray *arrays, const StepNew *step)
@@ -153,8 +152,7 @@ queue_rows_insert(
     return insert_tensors(call, store, tenant, &sql_step_feed_insert, &feeds);
 }
 
-/* --- Steps out -------------------------------------------------------------------------------------------
- */
+/* --- Steps out ------------------------------------------------------------------------------------------ */
 
 static Status
 correct_charges(Call *call, Store *store, const StepEnding *endings, size_t count)

@@ -75,6 +75,9 @@ arena_free(Arena *arena)
 void
 arena_clear(Arena *arena)
 {
+    if (arena == NULL) {
+        return;
+    }
     deferred_release(arena);
     Chunk *kept = arena->chunk;
     if (kept != NULL && kept->capacity > CHUNK_SIZE_KEPT) {

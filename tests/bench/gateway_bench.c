@@ -39,8 +39,7 @@ write_request(Buffer *request, const Cluster *cluster, const char *more_headers,
         cluster->session, more_headers, strlen(body), body);
 }
 
-/* --- The cases --------------------------------------------------------------------------------------------
- */
+/* --- The cases ------------------------------------------------------------------------------------------ */
 
 typedef struct Case {
     const char *name;
@@ -157,8 +156,7 @@ measure_steps(Bench *bench)
     }
 }
 
-/* --- Records ----------------------------------------------------------------------------------------------
- */
+/* --- Records -------------------------------------------------------------------------------------------- */
 
 /* Waits until as many steps are recorded as have succeeded; how many are. */
 static uint64_t
@@ -189,8 +187,7 @@ check_records(const Bench *bench)
     }
 }
 
-/* --- Queued steps -----------------------------------------------------------------------------------------
- */
+/* --- Queued steps --------------------------------------------------------------------------------------- */
 
 /* From the first 202 to the record of the last step's end. */
 static void
@@ -224,8 +221,7 @@ measure_queued(Bench *bench)
     report_series("queued steps, from the first request to the last end", &ended, "steps/s", "");
 }
 
-/* --- A large tensor ---------------------------------------------------------------------------------------
- */
+/* --- A large tensor ------------------------------------------------------------------------------------- */
 
 static const char large_graph[] =
     "{\"node\":["
@@ -290,8 +286,7 @@ measure_stream(Bench *bench)
     report_series("256 MiB: worker to client against the relay", &ratio, "ratio", "> 0.7");
 }
 
-/* --- Memory -----------------------------------------------------------------------------------------------
- */
+/* --- Memory --------------------------------------------------------------------------------------------- */
 
 static double
 resident_mib(const Process *process)
@@ -319,8 +314,7 @@ report_memory(const Cluster *cluster, const char *when)
     report_value(name, resident_mib(&cluster->workers[0]), "MiB", "");
 }
 
-/* --- Setting up -------------------------------------------------------------------------------------------
- */
+/* --- Setting up ----------------------------------------------------------------------------------------- */
 
 static const char null_graph[] =
     "{\"node\":["

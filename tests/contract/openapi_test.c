@@ -27,8 +27,7 @@ text(const cJSON *object, const char *name)
     return cJSON_IsString(found) ? found->valuestring : "";
 }
 
-/* --- Operations -------------------------------------------------------------------------------------------
- */
+/* --- Operations ----------------------------------------------------------------------------------------- */
 
 typedef struct Operation {
     const char *path;
@@ -169,8 +168,7 @@ the_committed_json_is_what_the_yaml_says(void **state)
     }
 }
 
-/* --- Examples ---------------------------------------------------------------------------------------------
- */
+/* --- Examples ------------------------------------------------------------------------------------------- */
 
 /* One request that openapi.yaml gives, with the status that it says. */
 typedef struct Try {

@@ -24,8 +24,7 @@ static Cluster few;
 
 static char reply[RAW_REPLY_SIZE];
 
-/* --- Helpers ----------------------------------------------------------------------------------------------
- */
+/* --- Helpers -------------------------------------------------------------------------------------------- */
 
 static void
 pause_ms(long milliseconds)
@@ -163,8 +162,7 @@ assert_nested_step(uint64_t depth, int expected)
     assert_post(&sizes, session_path(&sizes, "steps"), buffer_slice(&step), NULL, expected);
 }
 
-/* --- Sizes of a request -----------------------------------------------------------------------------------
- */
+/* --- Sizes of a request --------------------------------------------------------------------------------- */
 
 static int
 ask_padded(const char *before, uint64_t padding, const char *behind)
@@ -319,8 +317,7 @@ limit_tensor_rank(void **state)
     assert_post(&times, session_path(&times, "steps"), buffer_slice(&over), NULL, 400);
 }
 
-/* --- Counts -----------------------------------------------------------------------------------------------
- */
+/* --- Counts --------------------------------------------------------------------------------------------- */
 
 static void
 limit_graph_nodes(void **state)
@@ -440,8 +437,7 @@ limit_page_size(void **state)
     assert_true(has_next);
 }
 
-/* --- Times ------------------------------------------------------------------------------------------------
- */
+/* --- Times ---------------------------------------------------------------------------------------------- */
 
 static void
 assert_step_timeout(uint64_t timeout_ms, int expected)
@@ -613,8 +609,7 @@ limit_idle_timeout_ms(void **state)
     close(fd);
 }
 
-/* --- Connections ------------------------------------------------------------------------------------------
- */
+/* --- Connections ---------------------------------------------------------------------------------------- */
 
 /* From 127.0.0.`host`. */
 static int
@@ -679,8 +674,7 @@ limit_connections_per_address(void **state)
     assert_int_equal(count_served(30, 1, 2 * count), count);
 }
 
-/* --- All of them ------------------------------------------------------------------------------------------
- */
+/* --- All of them ---------------------------------------------------------------------------------------- */
 
 #define CASES(X)                                                                                             \
     X(header_bytes)                                                                                          \

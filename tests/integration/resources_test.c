@@ -47,8 +47,7 @@ send_with(Cluster *cluster, const char *method, const char *path, const char *he
     return ret_response->status;
 }
 
-/* --- Sessions ---------------------------------------------------------------------------------------------
- */
+/* --- Sessions ------------------------------------------------------------------------------------------- */
 
 static void
 a_list_is_walked_page_by_page_without_repeats(void **state)
@@ -151,8 +150,7 @@ an_unknown_option_is_named(void **state)
     assert_non_null(strstr(rest_text(&response), "speed"));
 }
 
-/* --- Graphs -----------------------------------------------------------------------------------------------
- */
+/* --- Graphs --------------------------------------------------------------------------------------------- */
 
 static void
 a_definition_comes_back_as_it_was_sent_and_in_other_forms(void **state)
@@ -202,8 +200,7 @@ a_deleted_graph_is_not_run_any_more(void **state)
     assert_int_not_equal(after.status, 200);
 }
 
-/* --- Workers ----------------------------------------------------------------------------------------------
- */
+/* --- Workers -------------------------------------------------------------------------------------------- */
 
 /* Waits until this gateway says so of the worker w0. */
 static void
@@ -278,8 +275,7 @@ an_unknown_worker_is_not_found(void **state)
     assert_http(404, &drained);
 }
 
-/* --- The service ------------------------------------------------------------------------------------------
- */
+/* --- The service ---------------------------------------------------------------------------------------- */
 
 /* The value of the series, -1 when there is none. */
 static double

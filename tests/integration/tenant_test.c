@@ -83,8 +83,7 @@ static char owner[KEY_SIZE];
 static char stranger[KEY_SIZE];
 static char operator_key[KEY_SIZE];
 
-/* --- Keys -------------------------------------------------------------------------------------------------
- */
+/* --- Keys ----------------------------------------------------------------------------------------------- */
 
 /* "Authorization: Bearer slk_…" of a new key of that tenant. */
 static void
@@ -118,8 +117,7 @@ tear_down(void **state)
     return 0;
 }
 
-/* --- Requests ---------------------------------------------------------------------------------------------
- */
+/* --- Requests ------------------------------------------------------------------------------------------- */
 
 static const Case *
 case_find(const Handler *handler)
@@ -242,8 +240,7 @@ assert_answer(const Handler *handler, const char *key, int expected)
     }
 }
 
-/* --- Tests ------------------------------------------------------------------------------------------------
- */
+/* --- Tests ---------------------------------------------------------------------------------------------- */
 
 static void
 every_case_is_a_route(void **state)

@@ -157,8 +157,7 @@ later(UpstreamCall *call, uint64_t most_ms, void (*act)(UpstreamCall *call))
     world.events[world.event_count++] = (Event){now_ns + pause_ns, call, act};
 }
 
-/* --- Plans: one of one slot, one of two ------------------------------------------------------------------
- */
+/* --- Plans: one of one slot, one of two ----------------------------------------------------------------- */
 
 static const PlanSlot slots[SLOTS_MAX] = {
     {.device_type = "CPU", .task = PLAN_TASK_NONE}, {.device_type = "CPU", .task = PLAN_TASK_NONE}};
@@ -317,8 +316,7 @@ call_arrived(UpstreamCall *call)
     }
 }
 
-/* --- shared/upstream, as dispatch sees it ----------------------------------------------------------------
- */
+/* --- shared/upstream, as dispatch sees it --------------------------------------------------------------- */
 
 struct Upstream {
     int unused;

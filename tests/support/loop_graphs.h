@@ -21,8 +21,7 @@
       "_body = Identity(" V "_switch:1) T=float32\n" V "_next = NextIteration(" V "_new) T=float32\n" V      \
       "_exit = Exit(" V "_switch) T=float32\n"
 
-/* --- Whole graphs: feeds x (float32) and n (int32), fetch v_exit ------------------------------------------
- */
+/* --- Whole graphs: feeds x (float32) and n (int32), fetch v_exit ---------------------------------------- */
 
 #define LOOP_FEEDS                                                                                           \
     "x = Placeholder() dtype=float32\n"                                                                      \

@@ -16,8 +16,7 @@ metrics_watch(const Worker *worker)
     __atomic_store_n(&watched, worker, __ATOMIC_RELEASE);
 }
 
-/* --- Runs and tensors -------------------------------------------------------------------------------------
- */
+/* --- Runs and tensors ----------------------------------------------------------------------------------- */
 
 static const char *const outcomes[] = {"succeeded", "failed", "cancelled"};
 static const char *const ways[] = {"fed", "fetched", "pushed_in", "pulled_out"};
@@ -45,8 +44,7 @@ metrics_count_run(Status status, int64_t elapsed_us)
     metric_observe(&metric_run_seconds, 0, elapsed_us);
 }
 
-/* --- What the worker holds --------------------------------------------------------------------------------
- */
+/* --- What the worker holds ------------------------------------------------------------------------------ */
 
 typedef enum CacheKind { PARTITIONS, BLOBS } CacheKind;
 
