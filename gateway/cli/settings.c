@@ -22,7 +22,7 @@ static const SettingDefinition definitions[] = {
     {.name = "graph", .type = SETTING_STRING, .meaning = "id of the graph; without it the session's newest"},
     {.name = "format",
         .type = SETTING_CHOICE,
-        .choices = "json|graphdef|onnx",
+        .choices = "json|graphdef|onnx|saved_model",
         .meaning = "what the file holds, when its name does not tell"},
     {.name = "feed", .type = SETTING_REPEATED, .meaning = "NAME=VALUE, an input; may stand many times"},
     {.name = "fetch",

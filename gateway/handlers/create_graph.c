@@ -83,9 +83,8 @@ create(Call *call, const Request *request, Response *response)
     TRY(session_id_read(call, request, &session));
     if (format == GRAPH_FORMAT_UNKNOWN) {
         return response_fail(call, response, 415,
-            "'%.*s' is no graph format; send application/json, application/x-protobuf or application/onnx, "
-            "or add "
-            "?format=json, ?format=graphdef or ?format=onnx",
+            "'%.*s' is no graph format; send application/json, application/x-protobuf, application/onnx or "
+            "application/x-tar, or add ?format=json, ?format=graphdef, ?format=onnx or ?format=saved_model",
             SLICE_PRINT(request->media_type));
     }
     TRY(check_size(call, request, response));

@@ -53,8 +53,7 @@ write_form(
     if (graph == NULL) {
         TRY(graph_cache_load_graph(call, graphs, store, &wanted, &graph));
     }
-    const GraphDef *const def = graph->graph->def;
-    form->write(response_body(response, form->media_type), def->origin != NULL ? def->origin : def);
+    form->write(response_body(response, form->media_type), graph_def_author(graph->graph->def));
     graph_snapshot_unref(graph);
     return STATUS_OK;
 }

@@ -1,12 +1,14 @@
 #include "gateway/services/graph_import.h"
 
 #include "gateway/expand/expand.h"
+#include "gateway/expand/freeze.h"
 
 #include "shared/base/map.h"
 #include "shared/base/memory.h"
 #include "shared/formats/graphdef_json.h"
 #include "shared/formats/graphdef_protobuf.h"
 #include "shared/formats/onnx.h"
+#include "shared/formats/saved_model.h"
 #include "shared/json/writer.h"
 #include "shared/ops/registry.h"
 
@@ -27,6 +29,7 @@ static const Format formats[] = {
     {GRAPH_FORMAT_JSON, "application/json", "json", read_json},
     {GRAPH_FORMAT_GRAPHDEF, "application/x-protobuf", "graphdef", graphdef_protobuf_read},
     {GRAPH_FORMAT_ONNX, "application/onnx", "onnx", onnx_read},
+    {GRAPH_FORMAT_SAVED_MODEL, "application/x-tar", "saved_model", saved_model_read},
 };
 
 GraphFormat
@@ -87,7 +90,15 @@ graph_import(Call *call, GraphFormat format, TensorBuffer *source, uint64_t node
     AUTO_GRAPH_DEF expanded = NULL;
     TRY(graph_expand(call, def, node_count_max, &expanded));
     const GraphLimits limits = {.node_count_max = node_count_max};
-    return graph_link(call, expanded, op_find, limits, ret_graph);
+    AUTO_GRAPH graph = NULL;
+    AUTO_GRAPH_DEF frozen = NULL;
+    TRY(graph_link(call, expanded, op_find, limits, &graph));
+    TRY(graph_freeze(call, graph, &frozen));
+    if (frozen == expanded) {
+        *ret_graph = TAKE(graph);
+        return STATUS_OK;
+    }
+    return graph_link(call, frozen, op_find, limits, ret_graph);
 }
 
 /* --- The summary ---------------------------------------------------------------------------------------- */
@@ -232,7 +243,7 @@ write_outputs(JsonWriter *writer, const GraphDef *def)
 void
 graph_write_summary(Buffer *buffer, const Graph *graph)
 {
-    const GraphDef *const def = graph->def->origin != NULL ? graph->def->origin : graph->def;
+    const GraphDef *const def = graph_def_author(graph->def);
     JsonWriter writer = json_writer(buffer);
     json_write_object_begin(&writer);
     json_member_uint64(&writer, "nodes", def->node_count);
@@ -243,8 +254,8 @@ graph_write_summary(Buffer *buffer, const Graph *graph)
     json_member_uint64(&writer, "functions", def->function_count);
     json_write_name(&writer, "warnings");
     json_write_array_begin(&writer);
-    for (size_t index = 0; index < def->warning_count; index++) {
-        json_write_string(&writer, def->warnings[index]);
+    for (size_t index = 0; index < graph->def->warning_count; index++) {
+        json_write_string(&writer, graph->def->warnings[index]);
     }
     json_write_array_end(&writer);
     json_write_object_end(&writer);

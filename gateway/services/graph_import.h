@@ -7,12 +7,14 @@
 
 typedef enum GraphFormat {
     GRAPH_FORMAT_UNKNOWN,
-    GRAPH_FORMAT_JSON,     /* application/json: GraphDef */
-    GRAPH_FORMAT_GRAPHDEF, /* application/x-protobuf: GraphDef or SavedModel */
-    GRAPH_FORMAT_ONNX,     /* application/onnx */
+    GRAPH_FORMAT_JSON,        /* application/json: GraphDef */
+    GRAPH_FORMAT_GRAPHDEF,    /* application/x-protobuf: GraphDef or SavedModel */
+    GRAPH_FORMAT_ONNX,        /* application/onnx */
+    GRAPH_FORMAT_SAVED_MODEL, /* application/x-tar: a SavedModel's directory */
 } GraphFormat;
 
-/* By media type, or by the query parameter `format` ("json", "graphdef", "onnx") when there is one. */
+/* By media type, or by the query parameter `format` ("json", "graphdef", "onnx", "saved_model") when there is
+ * one. */
 GraphFormat graph_format_find(Slice media_type, Slice format);
 const char *graph_format_media_type(GraphFormat format);
 

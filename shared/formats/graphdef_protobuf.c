@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 #include "shared/formats/protobuf_attr.h"
+#include "shared/formats/saved_model.h"
 
 /* --- Nodes ---------------------------------------------------------------------------------------------- */
 
@@ -229,8 +230,8 @@ read_library(ProtoImport *import, Slice bytes, GraphDef *def)
 
 /* --- The graph ------------------------------------------------------------------------------------------ */
 
-static Status
-read_graph(ProtoImport *import, Slice bytes, GraphDef *def)
+Status
+proto_graph(ProtoImport *import, Slice bytes, GraphDef *def)
 {
     typedef struct GraphView {
         SliceList nodes;
@@ -255,110 +256,7 @@ read_graph(ProtoImport *import, Slice bytes, GraphDef *def)
     return read_nodes(import, &view.nodes, &def->nodes, &def->node_count);
 }
 
-/* --- SavedModel ----------------------------------------------------------------------------------------- */
-
-static Status
-read_port(ProtoImport *import, Slice bytes, GraphPort *ret_port)
-{
-    typedef struct InfoView {
-        Slice tensor;
-        int64_t dtype_number;
-        Slice shape;
-    } InfoView;
-    static const KeptField kept[] = {
-        {1, KEEP_SLICE, offsetof(InfoView, tensor)},
-        {2, KEEP_INT, offsetof(InfoView, dtype_number)},
-        {3, KEEP_SLICE, offsetof(InfoView, shape)},
-    };
-    static const MessageView message = MESSAGE_VIEW("a signature's tensor", kept);
-    MapEntryView entry;
-    InfoView view = {.tensor = SLICE("")};
-    TRY(proto_map_entry(import, bytes, &entry));
-    TRY(message_collect(import->call, import->scratch, entry.value, &message, &view));
-    *ret_port = (GraphPort){.name = entry.key,
-        .tensor = view.tensor,
-        .dtype = dtype_from_tensorflow_number(view.dtype_number),
-        .shape = shape_unknown()};
-    return view.shape.data == NULL ? STATUS_OK : proto_shape(import, view.shape, &ret_port->shape);
-}
-
-static Status
-read_ports(ProtoImport *import, const SliceList *list, const GraphPort **ret_ports, size_t *ret_count)
-{
-    void *memory = NULL;
-    TRY(builder_alloc(import->builder, list->count, sizeof(GraphPort), &memory));
-    GraphPort *const ports = memory;
-    for (size_t index = 0; index < list->count; index++) {
-        TRY(read_port(import, list->items[index], &ports[index]));
-    }
-    *ret_ports = ports;
-    *ret_count = list->count;
-    return STATUS_OK;
-}
-
-/* 'serving_default', else the first by name: a map has no order of its own. */
-static Status
-choose_signature(ProtoImport *import, const SliceList *signatures, MapEntryView *ret_chosen)
-{
-    *ret_chosen = (MapEntryView){.value = SLICE("")};
-    for (size_t index = 0; index < signatures->count; index++) {
-        MapEntryView entry;
-        TRY(proto_map_entry(import, signatures->items[index], &entry));
-        if (slice_equal(entry.key, SLICE("serving_default"))) {
-            *ret_chosen = entry;
-            return STATUS_OK;
-        }
-        if (index == 0 || slice_compare(entry.key, ret_chosen->key) < 0) {
-            *ret_chosen = entry;
-        }
-    }
-    return STATUS_OK;
-}
-
-static Status
-read_signatures(ProtoImport *import, const SliceList *signatures, GraphDef *def)
-{
-    typedef struct SignatureView {
-        SliceList inputs;
-        SliceList outputs;
-    } SignatureView;
-    static const KeptField kept[] = {
-        {1, KEEP_LIST, offsetof(SignatureView, inputs)},
-        {2, KEEP_LIST, offsetof(SignatureView, outputs)},
-    };
-    static const MessageView message = MESSAGE_VIEW("a signature", kept);
-    MapEntryView chosen;
-    SignatureView view = {0};
-    TRY(choose_signature(import, signatures, &chosen));
-    TRY(message_collect(import->call, import->scratch, chosen.value, &message, &view));
-    TRY(read_ports(import, &view.inputs, &def->inputs, &def->input_count));
-    return read_ports(import, &view.outputs, &def->outputs, &def->output_count);
-}
-
-static Status
-read_saved_model(ProtoImport *import, Slice bytes, GraphDef *def)
-{
-    typedef struct MetaGraphView {
-        Slice graph;
-        SliceList signatures;
-    } MetaGraphView;
-    static const KeptField model_kept[] = {{2, KEEP_LIST, 0}};
-    static const KeptField meta_kept[] = {
-        {2, KEEP_SLICE, offsetof(MetaGraphView, graph)},
-        {5, KEEP_LIST, offsetof(MetaGraphView, signatures)},
-    };
-    static const MessageView model = MESSAGE_VIEW("the saved model", model_kept);
-    static const MessageView meta = MESSAGE_VIEW("the meta graph", meta_kept);
-    SliceList graphs = {0};
-    MetaGraphView view = {0};
-    TRY(message_collect(import->call, import->scratch, bytes, &model, &graphs));
-    if (graphs.count == 0) {
-        return call_fail(import->call, STATUS_INVALID_ARGUMENT, "the saved model has no graph");
-    }
-    TRY(message_collect(import->call, import->scratch, graphs.items[0], &meta, &view));
-    TRY(read_graph(import, view.graph, def));
-    return read_signatures(import, &view.signatures, def);
-}
+/* --- The file ------------------------------------------------------------------------------------------- */
 
 /* Its first field is the schema's version, a number; a GraphDef's is a node. */
 static bool
@@ -382,8 +280,8 @@ graphdef_protobuf_read(Call *call, TensorBuffer *source, GraphDef **ret_def)
     builder.def->source = tensor_buffer_ref(source);
     ProtoImport import = {.call = call, .builder = &builder, .scratch = scratch, .source = source};
     const Slice bytes = slice_of(source->data, source->size);
-    TRY(is_saved_model(bytes) ? read_saved_model(&import, bytes, builder.def)
-                              : read_graph(&import, bytes, builder.def));
+    TRY(is_saved_model(bytes) ? proto_saved_model(&import, bytes, builder.def)
+                              : proto_graph(&import, bytes, builder.def));
     *ret_def = builder_finish(&builder);
     return STATUS_OK;
 }

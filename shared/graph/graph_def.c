@@ -35,6 +35,12 @@ graph_def_unref(GraphDef *def)
     graph_def_unref(origin);
 }
 
+const GraphDef *
+graph_def_author(const GraphDef *def)
+{
+    return def->origin == NULL ? def : graph_def_author(def->origin);
+}
+
 const AttrValue *
 node_def_attr(const NodeDef *node, Slice name)
 {

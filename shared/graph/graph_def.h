@@ -67,6 +67,12 @@ typedef struct GraphPort {
     Shape shape;
 } GraphPort;
 
+/* A value that comes with the model: a variable's, as its checkpoint has it. */
+typedef struct GraphTensor {
+    Slice name; /* in the checkpoint */
+    Tensor tensor;
+} GraphTensor;
+
 typedef struct GraphDef {
     int32_t reference_count; /* atomic */
     Arena *arena;
@@ -82,6 +88,8 @@ typedef struct GraphDef {
     size_t input_count;
     const GraphPort *outputs;
     size_t output_count;
+    const GraphTensor *checkpoint;
+    size_t checkpoint_count;
     const char **warnings; /* what was left out or changed on import */
     size_t warning_count;
 } GraphDef;
@@ -99,6 +107,9 @@ graph_def_unrefp(GraphDef **def)
     graph_def_unref(*def);
 }
 #define AUTO_GRAPH_DEF CLEANUP(graph_def_unrefp) GraphDef *
+
+/* The author's, however often it was rewritten. */
+const GraphDef *graph_def_author(const GraphDef *def);
 
 const AttrValue *node_def_attr(const NodeDef *node, Slice name); /* NULL when it has none */
 

@@ -8,6 +8,7 @@
 #include "shared/tensor/npy.h"
 #include "tests/support/cluster.h"
 #include "tests/support/cmocka_all.h"
+#include "tests/support/files.h"
 
 enum { OUTPUT_SIZE = 64 * 1024, PATH_SIZE = 64 };
 
@@ -181,6 +182,24 @@ a_pushed_graph_runs_with_a_feed_in_json(void **state)
     assert_holds(fixture->out, "y: float32 [1,2]\n[[17, 30]]\nxw: float32 [1,2]\n[[7, 10]]\nstp_");
     assert_holds(fixture->out, " succeeded in ");
     assert_string_equal(fixture->error, "");
+}
+
+/* It comes with its variables: a loop of x w + b, twice. */
+static void
+a_saved_models_directory_is_pushed_and_runs(void **state)
+{
+    Fixture *const fixture = *state;
+    char folder[FILE_PATH_SIZE];
+    assert_true(archive_unpack("tests/unit/gateway/expand/data/affine.tar", folder));
+    assert_exit(0, fixture, "session", "create", "saved");
+    assert_exit(0, fixture, "graph", "push", folder, "--session", "saved");
+    folder_remove(folder);
+    assert_holds(fixture->out, "variable 'w' is a constant");
+    assert_exit(0, fixture, "--json", "run", "--feed", "x=[[1,1]]", "--feed", "times=2", "--fetch", "y",
+        "--session", "saved");
+    assert_holds(fixture->out, "\"data\":[21.5,30.5]");
+    assert_exit(1, fixture, "graph", "push", "/tmp", "--session", "saved");
+    assert_holds(fixture->error, "'/tmp/saved_model.pb' cannot be read: ");
 }
 
 static void
@@ -464,7 +483,7 @@ a_wrong_command_line_gives_2(void **state)
         {{"graph", "push"}, "sluice: usage: sluice graph push FILE; 'sluice help graph push' says more\n"},
         {{"devices", "--feed", "x=1"}, "sluice: 'sluice devices' does not take '--feed'\n"},
         {{"devices", "--fead", "x=1"}, "sluice: there is no setting '--fead': did you mean '--feed'\n"},
-        {{"graph", "push", "model.txt"}, "add --format json|graphdef|onnx\n"},
+        {{"graph", "push", "model.txt"}, "add --format json|graphdef|onnx|saved_model\n"},
         {{"graph", "push", "/nowhere/model.onnx"}, "file '/nowhere/model.onnx' cannot be opened: "},
         {{"run", "--feed", "x=@/nowhere.npy", "--fetch", "y"},
             "feed 'x': file '/nowhere.npy' cannot be opened"},
@@ -514,6 +533,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pushed_graph_runs_with_a_feed_in_json),
+        cmocka_unit_test(a_saved_models_directory_is_pushed_and_runs),
         cmocka_unit_test(files_are_fed_and_fetched_bit_by_bit),
         cmocka_unit_test(large_files_are_fed_as_they_are),
         cmocka_unit_test(scripts_get_the_json_of_the_api),

@@ -4,6 +4,7 @@
 #include "gateway/cli/api.h"
 #include "gateway/cli/command.h"
 #include "gateway/cli/graph.h"
+#include "gateway/cli/pack.h"
 #include "gateway/cli/screen.h"
 #include "gateway/cli/session.h"
 #include "shared/base/text.h"
@@ -18,6 +19,7 @@ static const GraphFormat formats[] = {
     {"json", "application/json", {".json"}},
     {"graphdef", "application/x-protobuf", {".pb", ".graphdef"}},
     {"onnx", "application/onnx", {".onnx"}},
+    {"saved_model", "application/x-tar", {".tar"}},
 };
 
 static bool
@@ -35,7 +37,8 @@ has_extension(const GraphFormat *format, Slice path)
 static const GraphFormat *
 format_find(const Cli *cli, const char *path)
 {
-    const char *const name = config_string(cli->config, "format");
+    const char *const given = config_string(cli->config, "format");
+    const char *const name = given == NULL && path_is_directory(path) ? "saved_model" : given;
     for (size_t index = 0; index < COUNT_OF(formats); index++) {
         const GraphFormat *const format = &formats[index];
         if (name == NULL ? has_extension(format, slice_from_string(path)) : strcmp(name, format->name) == 0) {
@@ -48,6 +51,10 @@ format_find(const Cli *cli, const char *path)
 static Status
 push(Cli *cli, const char *session, const char *path, const char *media_type, HttpClientResponse *ret_reply)
 {
+    AUTO_PACKED_FILE packed = NULL;
+    if (path_is_directory(path)) {
+        TRY(pack_saved_model(cli->call, path, &packed));
+    }
     const char *const target = text_format(cli->call->arena, "/api/v1/sessions/%s/graphs", session);
     if (target == NULL) {
         return call_fail_memory(cli->call, "a request");
@@ -56,7 +63,7 @@ push(Cli *cli, const char *session, const char *path, const char *media_type, Ht
         .method = "POST",
         .path = target,
         .content_type = media_type,
-        .body_path = path,
+        .body_path = packed == NULL ? path : packed,
         .label = path,
     };
     return api_send(cli, &request, ret_reply);
@@ -70,8 +77,9 @@ run(Cli *cli)
     char session[ID_TEXT_SIZE];
     AUTO_REPLY reply = {0};
     if (format == NULL) {
-        return cli_usage(
-            cli, "the name '%s' does not tell the graph's format: add --format json|graphdef|onnx", path);
+        return cli_usage(cli,
+            "the name '%s' does not tell the graph's format: add --format json|graphdef|onnx|saved_model",
+            path);
     }
     TRY(session_resolve(cli, true, session));
     TRY(push(cli, session, path, format->media_type, &reply));
@@ -85,7 +93,8 @@ COMMAND(graph_push) = {
     .arguments = "FILE",
     .summary = "send a graph and print what the gateway read",
     .details = "The name tells the format: .json (GraphDef as JSON), .pb or .graphdef (GraphDef or a\n"
-               "SavedModel as protobuf), .onnx. The same bytes sent again are the same graph.\n",
+               "SavedModel as protobuf), .onnx, .tar (a SavedModel's directory). A directory is a\n"
+               "SavedModel, sent with its variables. The same bytes sent again are the same graph.\n",
     .settings = settings,
     .argument_min = 1,
     .argument_max = 1,

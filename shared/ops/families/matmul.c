@@ -158,11 +158,14 @@ infer_gemm(Call *call, InferContext *context)
 }
 
 static const OpDefinition matmul_ops[] = {
-    {"MatMul(a:T, b:T)->(product:T) {transpose_a:bool=false, transpose_b:bool=false, T:type}", 0,
-        infer_matmul},
+    {"MatMul(a:T, b:T)->(product:T) {transpose_a:bool=false, transpose_b:bool=false, T:type, "
+     "grad_a:bool=false, "
+     "grad_b:bool=false}",
+        0, infer_matmul},
     {"BatchMatMul(x:T, y:T)->(output:T) {T:type, adj_x:bool=false, adj_y:bool=false}", 0, infer_batch_matmul},
-    {"BatchMatMulV2(x:T, y:T)->(output:T) {T:type, adj_x:bool=false, adj_y:bool=false}", 0,
-        infer_batch_matmul},
+    {"BatchMatMulV2(x:T, y:T)->(output:T) {T:type, adj_x:bool=false, adj_y:bool=false, grad_x:bool=false, "
+     "grad_y:bool=false}",
+        0, infer_batch_matmul},
     {"onnx::MatMul(A:T, B:T)->(Y:T) {T:type}", 0, infer_onnx_matmul},
     {"onnx::Gemm(A:T, B:T, C?:T)->(Y:T) {alpha:float=1, beta:float=1, transA:int=0, transB:int=0, T:type}", 0,
         infer_gemm},

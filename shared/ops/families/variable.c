@@ -52,7 +52,8 @@ static const OpDefinition variable_ops[] = {
         OP_KEEPS_STATE, infer_legacy},
     {"VariableV2!()->(ref:Ref(dtype)) {shape:shape, dtype:type, container:string=, shared_name:string=}",
         OP_KEEPS_STATE, infer_declared},
-    {"VarHandleOp!()->(resource:resource) {container:string=, shared_name:string=, dtype:type, shape:shape}",
+    {"VarHandleOp!()->(resource:resource) {container:string=, shared_name:string=, debug_name:string=, "
+     "dtype:type, shape:shape, allowed_devices:strings=[]}",
         OP_KEEPS_STATE, infer_scalar},
     {"TemporaryVariable!()->(ref:Ref(dtype)) {shape:shape, dtype:type, var_name:string=}", OP_STEP_LOCAL,
         infer_declared},

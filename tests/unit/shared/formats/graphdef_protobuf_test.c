@@ -331,8 +331,9 @@ read_saved_model(const char *first, const char *second, const char *expected)
     AUTO_GRAPH_DEF def = NULL;
     assert_status(&call, STATUS_OK, read_message(&call, &model, &def));
     assert_int_equal(def->node_count, 1);
-    assert_int_equal(def->input_count, 1);
+    assert_int_equal(def->input_count, 2);
     assert_true(slice_equal(def->inputs[0].name, SLICE("in")));
+    assert_true(slice_starts_with(def->inputs[1].name, SLICE("in@")));
     assert_true(slice_equals_string(def->inputs[0].tensor, expected));
     assert_int_equal(def->inputs[0].dtype, DTYPE_FLOAT32);
     assert_int_equal(def->inputs[0].shape.rank, -1);

@@ -1,0 +1,158 @@
+/* A SavedModel that TensorFlow wrote (data/make_saved_model.py), from its archive to results. */
+#include "gateway/services/graph_import.h"
+#include "shared/formats/tar.h"
+#include "tests/support/call_fixture.h"
+#include "tests/support/planned_run.h"
+#include "tests/support/tensor_literals.h"
+
+static const char *const path = "tests/unit/gateway/expand/data/affine.tar";
+
+static TensorBuffer *
+read_archive(void)
+{
+    FILE *const file = fopen(path, "rb");
+    assert_non_null(file);
+    TensorBuffer *const buffer = tensor_buffer_new(1 << 16);
+    assert_non_null(buffer);
+    buffer->size = fread(buffer->data, 1, buffer->size, file);
+    (void)fclose(file);
+    return buffer;
+}
+
+static Graph *
+import_model(Call *call)
+{
+    TensorBuffer *const source = read_archive();
+    Graph *graph = NULL;
+    const Status status = graph_import(call, GRAPH_FORMAT_SAVED_MODEL, source, 10000, &graph);
+    tensor_buffer_unref(source);
+    assert_status(call, STATUS_OK, status);
+    return graph;
+}
+
+static void
+expect_output(Call *call, const Graph *graph, const char *const names[], const char *const values[],
+    const char *output, const char *expected)
+{
+    PlannedRun run;
+    ReferenceFeed feeds[2] = {0};
+    Endpoint fetch;
+    Tensor result = {0};
+    size_t count = 0;
+    for (; count < 2 && names[count] != NULL; count++) {
+        feeds[count].tensor = tensor_literal(values[count]);
+        assert_status(call, STATUS_OK,
+            graph_endpoint(call, graph, slice_from_string(names[count]), &feeds[count].endpoint));
+    }
+    assert_status(call, STATUS_OK, graph_endpoint(call, graph, slice_from_string(output), &fetch));
+    planned_run_begin(&run);
+    assert_status(call, STATUS_OK, planned_run(call, &run, graph, feeds, count, &fetch, 1, &result));
+    AUTO_TENSOR wanted = tensor_literal(expected);
+    assert_true(tensor_is_near(&result, &wanted, 1e-6));
+    tensor_unref(&result);
+    for (size_t index = 0; index < count; index++) {
+        tensor_unref(&feeds[index].tensor);
+    }
+    planned_run_end(&run);
+}
+
+static void
+the_main_signature_runs_with_the_checkpoints_values(void **state)
+{
+    AUTO_GRAPH graph = import_model(*state);
+    const char *const names[] = {"x", "times"};
+    const char *const values[] = {"float32[1,2] 1 1", "int32[] 2"};
+    expect_output(*state, graph, names, values, "y", "float32[1,2] 21.5 30.5");
+}
+
+static void
+other_signatures_are_named_behind_an_at_sign(void **state)
+{
+    AUTO_GRAPH graph = import_model(*state);
+    const char *const names[] = {"x@scale", NULL};
+    const char *const above[] = {"float32[1,2] 1 1"};
+    const char *const below[] = {"float32[1,2] -1 -1"};
+    expect_output(*state, graph, names, above, "z@scale", "float32[1,2] 2 2");
+    expect_output(*state, graph, names, below, "z@scale", "float32[1,2] -4 -6");
+}
+
+static void
+variables_are_constants_and_the_graph_says_so(void **state)
+{
+    AUTO_GRAPH graph = import_model(*state);
+    AUTO_BUFFER summary = {0};
+    graph_write_summary(&summary, graph);
+    assert_non_null(
+        strstr(buffer_string(&summary), "variable 'w' is a constant: its value in the checkpoint"));
+    const char *const none[] = {NULL};
+    expect_output(*state, graph, none, none, "unused/Read/ReadVariableOp", "int32[] 7");
+    /* What would save and restore them is needed by nobody. */
+    assert_null(graph_find(graph, SLICE("StatefulPartitionedCall_3")));
+}
+
+static void
+expect_refused(Call *call, size_t place, const char *message)
+{
+    TensorBuffer *const source = read_archive();
+    Graph *graph = NULL;
+    ((char *)source->data)[place] ^= 1;
+    assert_int_equal(
+        graph_import(call, GRAPH_FORMAT_SAVED_MODEL, source, 10000, &graph), STATUS_INVALID_ARGUMENT);
+    assert_string_equal(call->error.message, message);
+    tensor_buffer_unref(source);
+}
+
+/* Where the archive's file begins. */
+static size_t
+place_of(Call *call, const char *name)
+{
+    TensorBuffer *const source = read_archive();
+    TarReader reader = {.rest = slice_of(source->data, source->size)};
+    TarFile file = {.name = SLICE("")};
+    bool is_found = true;
+    while (is_found && !slice_equals_string(file.name, name)) {
+        assert_status(call, STATUS_OK, tar_next(call, &reader, &file, &is_found));
+    }
+    const size_t place = (size_t)(file.content.data - (const char *)source->data);
+    tensor_buffer_unref(source);
+    return place;
+}
+
+static void
+damaged_archives_are_refused(void **state)
+{
+    expect_refused(*state, 0, "the archive is damaged: a header is none");
+    expect_refused(*state, place_of(*state, "variables/variables.index"),
+        "the checkpoint's index is damaged: a block's checksum does not fit");
+}
+
+static void
+a_tar_header_reads_back(void **state)
+{
+    char archive[4 * TAR_BLOCK_SIZE] = {0};
+    memcpy(archive + TAR_BLOCK_SIZE, "hello", 5);
+    assert_true(tar_header(SLICE("variables/variables.index"), 5, archive));
+    TarReader reader = {.rest = slice_of(archive, sizeof archive)};
+    TarFile file;
+    bool is_found = false;
+    Call *const call = *state;
+    assert_true(tar_is(reader.rest));
+    assert_status(call, STATUS_OK, tar_next(call, &reader, &file, &is_found));
+    assert_true(is_found && slice_equals_string(file.name, "variables/variables.index"));
+    assert_true(slice_equals_string(file.content, "hello"));
+    assert_status(call, STATUS_OK, tar_next(call, &reader, &file, &is_found));
+    assert_false(is_found);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CALL_TEST(the_main_signature_runs_with_the_checkpoints_values),
+        CALL_TEST(other_signatures_are_named_behind_an_at_sign),
+        CALL_TEST(variables_are_constants_and_the_graph_says_so),
+        CALL_TEST(damaged_archives_are_refused),
+        CALL_TEST(a_tar_header_reads_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
