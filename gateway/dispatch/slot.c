@@ -89,11 +89,26 @@ slot_status(SlotRun *slot, Slice json)
     }
 }
 
+/* What cannot be read is not reported; the frame's text goes with the next read. */
+static void
+slot_stats(SlotRun *slot, Slice json)
+{
+    Call reading = {.arena = NULL};
+    WireStats stats;
+    slot->answered_ns = clock_monotonic_ns();
+    if (wire_stats_read(&reading, json, &stats) != STATUS_OK) {
+        return;
+    }
+    buffer_clear(&slot->trace);
+    buffer_append_slice(&slot->trace, slot->step->traces_nodes ? stats.trace : (Slice){0});
+    stats.trace = buffer_is_ok(&slot->trace) ? buffer_slice(&slot->trace) : (Slice){0};
+    slot->stats = stats;
+}
+
 static void
 run_on_frame(UpstreamCall *call, Frame *frame)
 {
     SlotRun *const slot = upstream_context(call);
-    Call reading = {.arena = NULL};
     switch (frame->kind) {
     case FRAME_TENSOR:
     case FRAME_DEAD:
@@ -103,7 +118,7 @@ run_on_frame(UpstreamCall *call, Frame *frame)
         slot_status(slot, frame->json);
         break;
     case FRAME_STATS:
-        (void)!wire_stats_read(&reading, frame->json, &slot->stats);
+        slot_stats(slot, frame->json);
         break;
     case FRAME_HEADER:
     case FRAME_ANNOUNCE:
@@ -171,7 +186,7 @@ run_describe(const SlotRun *slot, WireRun *run)
         .slot = slot->partition->slot,
         .feed_count = (int64_t)slot->partition->feed_count,
         .fetch_count = (int64_t)slot->partition->fetch_count,
-        .has_trace = step->has_trace,
+        .has_trace = step->traces_nodes,
     };
     const StepPin *const pin = slot_pin(slot);
     if (pin != NULL) {
@@ -235,6 +250,7 @@ slot_run(SlotRun *slot)
         .tenant = slice_from_string(step->tenant),
         .request_id = step->request_id,
     };
+    slot->sent_ns = now_ns;
     slot->has_status = false;
     slot->may_have_begun = true;
     slot->state = SLOT_RUNNING;

@@ -38,6 +38,9 @@ step_free(StepRun *step)
     for (size_t index = 0; index < step->feed_count; index++) {
         tensor_unref(&step->feeds[index]);
     }
+    for (size_t index = 0; index < step->slot_count; index++) {
+        buffer_done(&step->slots[index].trace);
+    }
     roster_unref(step->workers);
     plan_unref(step->plan);
     memory_free(step->pins);
@@ -106,13 +109,19 @@ report_fill(const StepRun *step, StepReport *report)
         .message = step->message,
         .node = step->node,
         .attempt = step->attempt,
+        .started_ns = step->started_ns,
         .elapsed_us = (clock_monotonic_ns() - step->started_ns) / CLOCK_NS_PER_US,
         .slot_count = step->slot_count,
     };
     for (size_t index = 0; index < step->slot_count; index++) {
         const bool is_bound = step->workers != NULL && step->slots[index].worker >= 0;
-        report->slots[index].task = is_bound ? slot_worker(&step->slots[index])->task : -1;
-        report->slots[index].stats = step->slots[index].stats;
+        const SlotRun *const slot = &step->slots[index];
+        report->slots[index] = (SlotReport){
+            .task = is_bound ? slot_worker(slot)->task : -1,
+            .sent_ns = slot->sent_ns,
+            .answered_ns = slot->answered_ns,
+            .stats = slot->stats,
+        };
     }
 }
 
@@ -269,6 +278,7 @@ step_is_done(StepRun *step)
 static void
 slot_reset(SlotRun *slot, StepRun *step, const PlanPartition *partition)
 {
+    buffer_done(&slot->trace);
     *slot = (SlotRun){.step = step, .partition = partition, .worker = -1};
     list_init(&slot->waiting);
     if (step->slot_count > 1) {
@@ -342,7 +352,7 @@ step_start(Dispatcher *dispatcher, const StepRequest *request, const StepEvents 
     step->started_ns = clock_monotonic_ns();
     step->deadline_ns = request->deadline_ns;
     step->is_pure = request->is_pure;
-    step->has_trace = request->has_trace;
+    step->traces_nodes = request->traces_nodes;
     step->attempt = request->attempt_base + 1;
     step->attempt_last = request->attempt_base + STEP_ATTEMPT_MAX;
     step->slot_count = request->plan->partition_count;

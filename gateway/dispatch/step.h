@@ -52,14 +52,16 @@ typedef struct StepRequest {
     const char *request_id;
     uint64_t deadline_ns; /* monotonic */
     bool is_pure;         /* may be tried again */
-    bool has_trace;
+    bool traces_nodes;    /* the workers tell when each node ran */
     int64_t attempt_base; /* attempts made before (queued steps) */
 } StepRequest;
 
-/* What one slot did. */
+/* What one slot did in the last attempt. Times on the monotonic clock; 0: it did not come to that. */
 typedef struct SlotReport {
     int32_t task; /* of the worker it was bound to */
-    WireStats stats;
+    uint64_t sent_ns;
+    uint64_t answered_ns;
+    WireStats stats; /* its trace is there until on_done() returns */
 } SlotReport;
 
 typedef struct StepReport {
@@ -67,6 +69,7 @@ typedef struct StepReport {
     const char *message; /* "" when OK */
     const char *node;    /* where it failed; "" when not known */
     int64_t attempt;     /* the last one's number */
+    uint64_t started_ns; /* monotonic */
     uint64_t elapsed_us;
     size_t slot_count;
     SlotReport slots[SLOT_COUNT_MAX];

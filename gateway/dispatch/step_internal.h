@@ -21,7 +21,10 @@ typedef struct SlotRun {
     bool has_aborted;    /* because of what happened elsewhere */
     bool has_restarted;  /* the worker: it is another process than the one that was asked */
     bool may_have_begun; /* its nodes: the worker has not said that they have not */
-    WireStats stats;
+    uint64_t sent_ns;
+    uint64_t answered_ns;
+    WireStats stats; /* its trace lies in… */
+    Buffer trace;
 } SlotRun;
 
 struct StepRun {
@@ -39,7 +42,7 @@ struct StepRun {
     uint64_t started_ns;
     uint64_t deadline_ns;
     bool is_pure;
-    bool has_trace;
+    bool traces_nodes;
     bool is_ending;     /* on_done is on its way */
     bool is_restarting; /* the next attempt is on its way */
     bool is_paused;

@@ -10,6 +10,7 @@
 #include "gateway/services/queued_step.h"
 #include "gateway/services/resolver.h"
 #include "gateway/services/step_enqueue.h"
+#include "gateway/services/trace_cache.h"
 #include "gateway/store/capacity.h"
 #include "gateway/store/migrate.h"
 #include "gateway/store/workers.h"
@@ -322,9 +323,10 @@ open_parts(Call *call, Gateway *gateway, const GatewayOptions *options)
     gateway->directory = directory_new();
     gateway->plans = plan_cache_new(options->plan_cache_size);
     gateway->graphs = graph_cache_new(options->graph_cache_size);
+    gateway->traces = trace_cache_new(options->trace_cache_size);
     gateway->auth = auth_cache_new(options->pepper);
     gateway->mail = step_mail_new(gateway);
-    if (gateway->directory == NULL || gateway->plans == NULL || gateway->graphs == NULL ||
+    if (gateway->directory == NULL || gateway->plans == NULL || gateway->graphs == NULL || gateway->traces == NULL ||
         gateway->auth == NULL || gateway->mail == NULL) {
         return call_fail_memory(call, "the gateway's caches");
     }
@@ -468,6 +470,7 @@ gateway_close(Gateway *gateway)
     metrics_watch(NULL);
     worker_marks_free(gateway->marks);
     auth_cache_free(gateway->auth);
+    trace_cache_free(gateway->traces);
     graph_cache_free(gateway->graphs);
     plan_cache_free(gateway->plans);
     directory_free(gateway->directory);

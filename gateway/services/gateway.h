@@ -29,6 +29,7 @@
 enum { GATEWAY_LOOP_COUNT_MAX = 64, STORE_ROLE_COUNT = STORE_ROLE_AUTH + 1 };
 
 typedef struct Gateway Gateway;
+typedef struct TraceCache TraceCache; /* trace_cache.h */
 
 typedef struct GatewayLoop {
     Gateway *gateway;
@@ -54,6 +55,7 @@ struct Gateway {
     WorkerMarks *marks;
     PlanCache *plans;
     GraphCache *graphs;
+    TraceCache *traces;
     JobPool *jobs;
     AuthCache *auth;
     Recorder *recorder;
@@ -106,6 +108,7 @@ typedef struct GatewayOptions {
     size_t tensor_size_max;
     size_t graph_cache_size;
     size_t plan_cache_size;
+    size_t trace_cache_size;
     size_t record_ring_size;
     size_t queue_slot_count;
     uint64_t queue_lease_ms;

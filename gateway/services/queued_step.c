@@ -5,6 +5,7 @@
 
 #include "gateway/services/step_call.h"
 #include "gateway/services/step_json.h"
+#include "gateway/services/step_trace.h"
 #include "gateway/services/tensor_store.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
@@ -387,6 +388,7 @@ run_done(void *context, const StepReport *report)
     if (queued->step.loop->is_closing) {
         return; /* the runner has given it back; queued_steps_free() follows */
     }
+    step_trace_keep(&queued->step, report);
     end_with(queued, report->status, report->message, report->node);
     step_write_stats(&stats, report);
     queued->end.stats = buffer_is_ok(&stats) ? text_copy(queued->call.arena, buffer_slice(&stats)) : NULL;

@@ -172,7 +172,7 @@ read_trace(Reading *reading)
     static const char *const words[] = {"none", "partition", "node"};
     size_t index = 0;
     const bool is_read = read_word(reading, words, COUNT_OF(words), &index);
-    reading->body.has_trace = index == 2;
+    reading->body.trace = (StepTraceKind)index;
     return is_read;
 }
 

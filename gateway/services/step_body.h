@@ -16,6 +16,8 @@ typedef struct StepFeedText {
     Tensor tensor; /* instead of JSON, when its dtype is set; not owned */
 } StepFeedText;
 
+typedef enum StepTraceKind { STEP_TRACE_NONE, STEP_TRACE_PARTITION, STEP_TRACE_NODE } StepTraceKind;
+
 typedef struct StepBody {
     Slice graph; /* "grf_…", empty: the session's newest */
     const StepFeedText *feeds;
@@ -27,7 +29,7 @@ typedef struct StepBody {
     uint64_t timeout_ms;
     bool has_timeout; /* it was asked for */
     int64_t priority;
-    bool has_trace;
+    StepTraceKind trace;
     bool is_durable;    /* the record is written before the step runs */
     bool is_idempotent; /* the caller says that it may run twice */
 } StepBody;

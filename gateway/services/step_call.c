@@ -75,7 +75,7 @@ step_call_describe(const StepCall *step, char ret_tenant[UUID_TEXT_SIZE], char r
         .session = ret_session,
         .request_id = step->call->request_id,
         .is_pure = step->plan->is_pure || step->body.is_idempotent,
-        .has_trace = step->body.has_trace,
+        .traces_nodes = step->body.trace == STEP_TRACE_NODE,
     };
 }
 

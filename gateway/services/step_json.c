@@ -32,8 +32,8 @@ step_write_request(Buffer *buffer, const StepBody *body, const char *graph)
     json_write_object_begin(&writer);
     json_member_uint64(&writer, "timeout_ms", body->timeout_ms);
     json_member_int64(&writer, "priority", body->priority);
-    if (body->has_trace) {
-        json_member_string(&writer, "trace", "node");
+    if (body->trace != STEP_TRACE_NONE) {
+        json_member_string(&writer, "trace", body->trace == STEP_TRACE_NODE ? "node" : "partition");
     }
     if (body->is_idempotent) {
         json_member_boolean(&writer, "idempotent", true);

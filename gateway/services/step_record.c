@@ -2,6 +2,7 @@
 
 #include "gateway/services/step_json.h"
 #include "gateway/services/step_promise.h"
+#include "gateway/services/step_trace.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
 #include "shared/base/text.h"
@@ -143,6 +144,7 @@ record_before(StepCall *step, const StepReport *report)
 void
 step_record_end(StepCall *step, const StepReport *report)
 {
+    step_trace_keep(step, report);
     if (step->promise.hold.fence == 0) {
         record_behind(step, report);
     } else {

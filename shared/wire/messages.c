@@ -258,11 +258,19 @@ wire_status_read(Call *call, Slice json, WireStatus *ret_status)
 
 /* --- Statistics ----------------------------------------------------------------------------------------- */
 
+static bool
+read_json(JsonScanner *scanner, Arena *arena, const Member *member, void *ret_struct)
+{
+    (void)arena;
+    return json_skip(scanner, (Slice *)(void *)((char *)ret_struct + member->offset));
+}
+
 static const Member stats_members[] = {
     {"elapsed_us", read_integer, offsetof(WireStats, elapsed_us)},
     {"nodes", read_integer, offsetof(WireStats, node_count)},
     {"bytes_in", read_integer, offsetof(WireStats, bytes_in)},
     {"bytes_out", read_integer, offsetof(WireStats, bytes_out)},
+    {"trace", read_json, offsetof(WireStats, trace)},
     {0},
 };
 
@@ -275,6 +283,10 @@ wire_stats_write(Buffer *buffer, const WireStats *stats)
     json_member_int64(&writer, "nodes", stats->node_count);
     json_member_int64(&writer, "bytes_in", stats->bytes_in);
     json_member_int64(&writer, "bytes_out", stats->bytes_out);
+    if (stats->trace.size > 0) {
+        json_write_name(&writer, "trace");
+        json_write_raw(&writer, stats->trace);
+    }
     json_write_object_end(&writer);
 }
 

@@ -84,6 +84,7 @@ typedef struct WireStats {
     int64_t node_count;
     int64_t bytes_in;
     int64_t bytes_out;
+    Slice trace; /* JSON (trace.h); empty: none was asked for. When read, it points into the text */
 } WireStats;
 
 void wire_stats_write(Buffer *buffer, const WireStats *stats);

@@ -29,7 +29,8 @@ static const char graph[] =
     "{\"node\":["
     "{\"name\":\"x\",\"op\":\"Placeholder\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"}}},"
     "{\"name\":\"y\",\"op\":\"Identity\",\"input\":[\"x\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}}}]}";
-static const char step[] = "{\"feeds\":{\"x\":1},\"fetches\":[\"y\"]}";
+static const char step[] =
+    "{\"feeds\":{\"x\":1},\"fetches\":[\"y\"],\"options\":{\"trace\":\"partition\"}}";
 
 /* A .npy file of the number 1. */
 static const char npy[] = "\x93NUMPY\x01\x00\x38\x00{'descr': '<f4', 'fortran_order': False, 'shape': (), }\n"
@@ -61,6 +62,7 @@ static const Case cases[] = {
     {"getSession", OWNED, NOTHING, NULL},
     {"getStep", OWNED, NOTHING, NULL},
     {"getStepOutput", OWNED, NOTHING, NULL},
+    {"getStepTrace", OWNED, NOTHING, NULL},
     {"getTensor", OWNED, NOTHING, NULL},
     {"getWorker", SHARED, NOTHING, NULL},
     {"listDevices", SHARED, NOTHING, NULL},

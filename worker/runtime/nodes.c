@@ -60,13 +60,15 @@ thread_number(void)
     return number;
 }
 
-static void
-trace_node(NodeTrace *trace, const ScheduleNode *node, const Tensor *outputs, uint64_t start_ns)
+void
+trace_end(NodeTrace *trace, const Tensor *outputs, uint32_t output_count)
 {
-    trace->start_ns = start_ns;
+    if (trace == NULL) {
+        return;
+    }
     trace->end_ns = clock_monotonic_ns();
     trace->thread = thread_number();
-    for (uint32_t i = 0; i < node->node->output_count; i++) {
+    for (uint32_t i = 0; i < output_count; i++) {
         trace->output_bytes += outputs[i].dtype == DTYPE_INVALID ? 0 : tensor_byte_size(&outputs[i]);
     }
 }
@@ -76,7 +78,6 @@ kernel_compute(Ticket *ticket, Activation *activation, const ScheduleNode *node,
 {
     const uint32_t id = activation->node;
     Tensor *inputs = inputs_take(activation, node);
-    NodeTrace *traces = activation->iteration->is_first ? ticket->run->traces : NULL;
     KernelContext context = {
         .call = &ticket->call,
         .device = ticket->partition->device,
@@ -89,14 +90,12 @@ kernel_compute(Ticket *ticket, Activation *activation, const ScheduleNode *node,
         .output_count = node->node->output_count,
     };
     const bool is_timed = is_measured(ticket, id);
-    const uint64_t start_ns = is_timed || traces != NULL ? clock_monotonic_ns() : 0;
+    const uint64_t start_ns = is_timed ? clock_monotonic_ns() : 0;
     const Status status = node->kernel->compute(&context);
     if (is_timed) {
         measured(ticket, id, clock_monotonic_ns() - start_ns);
     }
-    if (traces != NULL) {
-        trace_node(&traces[id], node, outputs, start_ns);
-    }
+    trace_end(trace_of(ticket, activation), outputs, node->node->output_count);
     tensors_release(inputs, node->node->input_count);
     return status == STATUS_OK && outputs_are_right(&ticket->call, node, outputs);
 }
@@ -205,5 +204,13 @@ node_run(Ticket *ticket, Activation *activation)
         !references_read(ticket, node, inputs_of(activation, node))) {
         return;
     }
+    NodeTrace *const trace = is_reading ? trace_of(ticket, activation) : NULL;
+    if (trace != NULL) {
+        trace->start_ns = clock_monotonic_ns();
+    }
     NODE_RUNS[node->kind](ticket, activation, node, is_dead);
+    /* A Recv may still be waiting, or be done on another thread. */
+    if (trace != NULL && node->kind != SCHEDULE_RECV && trace->end_ns == 0) {
+        trace_end(trace, NULL, 0);
+    }
 }

@@ -372,6 +372,13 @@ partition_retval_name(const Partition *partition, uint32_t index)
     return partition->nodes[partition->retvals[index]].node->name;
 }
 
+PartitionNode
+partition_node(const Partition *partition, uint32_t index)
+{
+    const ScheduleNode *const node = &partition->nodes[index];
+    return (PartitionNode){.name = node->node->name, .op = node->node->op->name, .key = node->key};
+}
+
 bool
 partition_has_transfers(const Partition *partition)
 {

@@ -48,6 +48,15 @@ uint32_t partition_retval_count(const Partition *partition);
 uint32_t partition_node_count(const Partition *partition);
 Dtype partition_arg_dtype(const Partition *partition, uint32_t index);
 Slice partition_retval_name(const Partition *partition, uint32_t index); /* the _Retval node's */
+
+/* Of a node by its number, 0 to partition_node_count(); slices live as long as the partition. */
+typedef struct PartitionNode {
+    Slice name;
+    Slice op;
+    Slice key; /* of a Send or Recv, what they meet by; without the iteration in a loop. Empty for others */
+} PartitionNode;
+PartitionNode partition_node(const Partition *partition, uint32_t index);
+
 bool partition_has_transfers(const Partition *partition);                /* any _Send or _Recv */
 
 /* Bytes it keeps in memory: graph, schedule, constants, blobs; without idle run states. */

@@ -190,7 +190,8 @@ run_finish(Run *run)
         .code = run->code,
         .message = run->message,
         .node = run->error_node,
-        .stats = {.elapsed_ns = clock_monotonic_ns() - run->start_ns,
+        .stats = {.start_ns = run->start_ns,
+            .elapsed_ns = clock_monotonic_ns() - run->start_ns,
             .node_count = node_count,
             .traces = run->traces},
     };

@@ -18,7 +18,8 @@
 
 typedef struct Run Run;
 
-/* When a node ran, on the monotonic clock. All zero: it did not (dead, or skipped after an error). */
+/* When a node ran, on the monotonic clock; one in a loop, in the first iteration. An end of 0: it did not (dead,
+ * bound at compile time, or skipped after an error). A Recv runs until its value is there. */
 typedef struct NodeTrace {
     uint64_t scheduled_ns;
     uint64_t start_ns;
@@ -28,6 +29,7 @@ typedef struct NodeTrace {
 } NodeTrace;
 
 typedef struct RunStats {
+    uint64_t start_ns;   /* monotonic */
     uint64_t elapsed_ns; /* from run_start() to on_done() */
     uint64_t node_count; /* runs of nodes, dead ones too; one in a loop counts each time */
     const NodeTrace

@@ -24,6 +24,7 @@ send_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool 
         tensor_unref(input);
     }
     const Slice key = key_of(activation, node);
+    trace_end(is_dead ? NULL : trace_of(ticket, activation), input, 1);
     const Status status = rendezvous_send(&ticket->call, ticket->run->rendezvous, key, input, is_dead);
     tensors_release(input, 1);
     if (status == STATUS_OK) {
@@ -52,6 +53,7 @@ receive_finish(Ticket *ticket, Activation *activation)
     } else {
         Tensor value = message->tensor;
         message->tensor = (Tensor){0};
+        trace_end(message->is_dead ? NULL : trace_of(ticket, activation), &value, 1);
         ticket_propagate(ticket, activation->iteration, node, &value, message->is_dead);
     }
 }

@@ -17,6 +17,7 @@
 #include "shared/base/text.h"
 #include "worker/runtime/run.h"
 #include "worker/serve/metrics.h"
+#include "worker/serve/run_trace.h"
 #include "worker/serve/server.h"
 
 typedef struct Output {
@@ -50,6 +51,7 @@ typedef struct GraphRun {
     char message[ERROR_MESSAGE_SIZE];
     char node[128];
     WireStats stats;
+    Buffer trace; /* JSON, when one is wanted */
 } GraphRun;
 
 /* --- Answers -------------------------------------------------------------------------------------------- */
@@ -112,6 +114,7 @@ graph_run_free(GraphRun *graph_run)
         tensor_unref(&graph_run->args[index]);
     }
     memory_free(graph_run->args);
+    buffer_done(&graph_run->trace);
     step_entry_unref(graph_run->entry);
     container_unref(graph_run->state);
     run_unref(graph_run->run);
@@ -138,6 +141,7 @@ graph_run_end(GraphRun *graph_run)
         request->context = NULL;
         metrics_count_tensor(TENSOR_FETCHED, (size_t)graph_run->stats.bytes_out);
         write_status(request, &status);
+        graph_run->stats.trace = buffer_is_ok(&graph_run->trace) ? buffer_slice(&graph_run->trace) : (Slice){0};
         write_stats(request, &graph_run->stats);
         worker_frames_end(request);
     }
@@ -213,6 +217,7 @@ static void
 run_done(void *context, const RunResult *result)
 {
     GraphRun *const graph_run = context;
+    run_trace_write(&graph_run->trace, graph_run->partition, &result->stats);
     (void)pthread_mutex_lock(&graph_run->lock);
     graph_run->is_done = true;
     graph_run->code = result->code;

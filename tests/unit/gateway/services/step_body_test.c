@@ -42,7 +42,7 @@ a_whole_request_is_read(void **state)
     assert_int_equal(body.target_count, 1);
     assert_int_equal(body.timeout_ms, 5);
     assert_int_equal(body.priority, 2);
-    assert_true(body.has_trace);
+    assert_int_equal(body.trace, STEP_TRACE_NODE);
     assert_true(body.is_idempotent);
     assert_true(body.is_durable);
 }
@@ -55,7 +55,7 @@ what_is_not_given_has_its_default(void **state)
     assert_int_equal(body.feed_count + body.fetch_count + body.target_count, 0);
     assert_true(body.timeout_ms == limits.step_timeout_default_ms);
     assert_int_equal(body.priority, 1);
-    assert_false(body.has_trace);
+    assert_int_equal(body.trace, STEP_TRACE_PARTITION);
     assert_false(body.is_idempotent);
     assert_false(body.is_durable);
 }

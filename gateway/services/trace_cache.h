@@ -1,0 +1,20 @@
+/* The traces of the steps that this gateway has run last, up to a number of bytes: the one not asked for
+ * longest goes first.
+ *
+ * Ownership: the cache has references of its own.
+ * Threads:   any.
+ * Errors:    none: what there is no memory for is not kept. */
+#pragma once
+
+#include "gateway/services/step_trace.h"
+
+typedef struct TraceCache TraceCache;
+
+MUST_USE TraceCache *trace_cache_new(size_t size_max);
+void trace_cache_free(TraceCache *cache); /* NULL is allowed */
+
+/* Takes a reference; a trace larger than the whole cache is not kept. */
+void trace_cache_put(TraceCache *cache, StepTrace *trace);
+
+/* A new reference, or NULL: there is none, or it is another tenant's or session's. */
+StepTrace *trace_cache_get(TraceCache *cache, TenantId tenant, SessionId session, StepId id);

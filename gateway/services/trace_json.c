@@ -1,0 +1,215 @@
+#include "gateway/services/trace_json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "gateway/services/trace_clock.h"
+#include "shared/json/writer.h"
+
+enum {
+    ROWS_ARENA_SIZE_MAX = 256 << 20,
+    RUN_THREAD = 0,                /* the slot as a whole; workers' threads count from 1 */
+    TRANSFER_THREAD = 1000 * 1000, /* the first of… */
+    TRANSFER_THREAD_COUNT = 64,
+};
+
+/* --- Threads -------------------------------------------------------------------------------------------- */
+
+static int
+by_start(const void *left, const void *right)
+{
+    const WireTraceRow *const a = left;
+    const WireTraceRow *const b = right;
+    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+static int
+by_thread(const void *left, const void *right)
+{
+    const WireTraceRow *const a = left;
+    const WireTraceRow *const b = right;
+    const int order = (a->thread > b->thread) - (a->thread < b->thread);
+    return order == 0 ? by_start(left, right) : order;
+}
+
+/* Events of one thread must not overlap: each transfer goes to the first of those threads that is free, when
+ * all are taken to the last one. */
+static void
+transfers_spread(WireTrace *rows)
+{
+    uint64_t free_ns[TRANSFER_THREAD_COUNT] = {0};
+    qsort(rows->rows, rows->row_count, sizeof *rows->rows, by_start);
+    for (size_t index = 0; index < rows->row_count; index++) {
+        WireTraceRow *const row = &rows->rows[index];
+        size_t thread = 0;
+        if (row->key.size == 0) {
+            continue;
+        }
+        while (thread < TRANSFER_THREAD_COUNT - 1 && free_ns[thread] > row->start_ns) {
+            thread++;
+        }
+        free_ns[thread] = row->end_ns;
+        row->thread = TRANSFER_THREAD + thread;
+    }
+    qsort(rows->rows, rows->row_count, sizeof *rows->rows, by_thread);
+}
+
+/* --- Events --------------------------------------------------------------------------------------------- */
+
+/* Microseconds, to the nanosecond. */
+static void
+write_time(JsonWriter *writer, const char *name, uint64_t time_ns)
+{
+    char text[32];
+    const int size = snprintf(text, sizeof text, "%llu.%03u", (unsigned long long)(time_ns / 1000),
+        (unsigned)(time_ns % 1000));
+    json_write_name(writer, name);
+    json_write_raw(writer, slice_of(text, (size_t)size));
+}
+
+static void
+write_name(JsonWriter *writer, const char *what, size_t slot, uint64_t thread, const char *name)
+{
+    json_write_object_begin(writer);
+    json_member_string(writer, "ph", "M");
+    json_member_string(writer, "name", what);
+    json_member_uint64(writer, "pid", slot);
+    json_member_uint64(writer, "tid", thread);
+    json_write_name(writer, "args");
+    json_write_object_begin(writer);
+    json_member_string(writer, "name", name);
+    json_write_object_end(writer);
+    json_write_object_end(writer);
+}
+
+static void
+write_thread_name(JsonWriter *writer, size_t slot, uint64_t thread)
+{
+    char name[48];
+    if (thread >= TRANSFER_THREAD) {
+        (void)snprintf(name, sizeof name, "transfers %llu", (unsigned long long)(thread - TRANSFER_THREAD));
+    } else {
+        (void)snprintf(name, sizeof name, "thread %llu", (unsigned long long)thread);
+    }
+    write_name(writer, "thread_name", slot, thread, name);
+}
+
+/* Up to its arguments. */
+static void
+event_begin(JsonWriter *writer, Slice name, const char *category, size_t slot, uint64_t thread)
+{
+    json_write_object_begin(writer);
+    json_member_string(writer, "ph", "X");
+    json_member_slice(writer, "name", name);
+    json_member_string(writer, "cat", category);
+    json_member_uint64(writer, "pid", slot);
+    json_member_uint64(writer, "tid", thread);
+}
+
+static void
+write_node(JsonWriter *writer, size_t slot, uint64_t offset_ns, const WireTraceRow *row)
+{
+    const bool is_transfer = row->key.size > 0;
+    event_begin(writer, row->name, is_transfer ? "transfer" : "node", slot, row->thread);
+    write_time(writer, "ts", offset_ns + row->start_ns);
+    write_time(writer, "dur", row->end_ns - row->start_ns);
+    json_write_name(writer, "args");
+    json_write_object_begin(writer);
+    json_member_slice(writer, "op", row->op);
+    json_member_uint64(writer, "bytes", row->output_bytes);
+    write_time(writer, "scheduled", offset_ns + row->scheduled_ns);
+    if (is_transfer) {
+        json_member_slice(writer, "key", row->key);
+    }
+    json_write_object_end(writer);
+    json_write_object_end(writer);
+}
+
+static void
+write_run(JsonWriter *writer, const TraceSlot *slot, uint64_t left_out_count)
+{
+    event_begin(writer, SLICE("run"), "slot", slot->number, RUN_THREAD);
+    write_time(writer, "ts", slot->sent_ns);
+    write_time(writer, "dur", slot->answered_ns - slot->sent_ns);
+    json_write_name(writer, "args");
+    json_write_object_begin(writer);
+    json_member_int64(writer, "task", slot->task);
+    json_member_uint64(writer, "left_out", left_out_count);
+    json_write_object_end(writer);
+    json_write_object_end(writer);
+}
+
+static void
+write_slot(JsonWriter *writer, const TraceSlot *slot, SlotRows *rows)
+{
+    char name[64];
+    (void)snprintf(name, sizeof name, "slot %zu on /job:worker/task:%d", slot->number, slot->task);
+    write_name(writer, "process_name", slot->number, RUN_THREAD, name);
+    write_name(writer, "thread_name", slot->number, RUN_THREAD, "run");
+    write_run(writer, slot, rows->trace.left_out_count);
+    transfers_spread(&rows->trace);
+    for (size_t at = 0; at < rows->trace.row_count; at++) {
+        const WireTraceRow *const row = &rows->trace.rows[at];
+        if (at == 0 || row->thread != row[-1].thread) {
+            write_thread_name(writer, slot->number, row->thread);
+        }
+        write_node(writer, slot->number, rows->offset_ns, row);
+    }
+}
+
+/* --- The document --------------------------------------------------------------------------------------- */
+
+static void
+write_about(JsonWriter *writer, const StepTrace *trace)
+{
+    char id[ID_TEXT_SIZE];
+    id_to_text("stp", trace->id.value, id);
+    json_write_name(writer, "otherData");
+    json_write_object_begin(writer);
+    json_member_string(writer, "step", id);
+    json_member_int64(writer, "attempt", trace->attempt);
+    write_time(writer, "elapsed_us", trace->elapsed_ns);
+    json_write_object_end(writer);
+}
+
+static Status
+read_slots(Call *call, const StepTrace *trace, Arena *arena, SlotRows *slots)
+{
+    for (size_t index = 0; index < trace->slot_count; index++) {
+        const TraceSlot *const slot = &trace->slots[index];
+        Call reading = {.arena = arena};
+        slots[index].room_ns = slot->answered_ns - slot->sent_ns;
+        slots[index].offset_ns = slot->sent_ns;
+        if (slot->nodes.size > 0 && wire_trace_read(&reading, slot->nodes, &slots[index].trace) != STATUS_OK) {
+            return call_fail(call, STATUS_INTERNAL, "the trace of slot %zu cannot be read: %s", slot->number,
+                reading.error.message);
+        }
+    }
+    return STATUS_OK;
+}
+
+Status
+trace_json_write(Call *call, const StepTrace *trace, Buffer *json)
+{
+    AUTO_ARENA arena = arena_new(ROWS_ARENA_SIZE_MAX);
+    SlotRows slots[SLOT_COUNT_MAX] = {0};
+    if (arena == NULL) {
+        return call_fail_memory(call, "a trace");
+    }
+    TRY(read_slots(call, trace, arena, slots));
+    if (!trace_clock_align(arena, slots, trace->slot_count)) {
+        return call_fail_memory(call, "the clocks of a trace");
+    }
+    JsonWriter writer = json_writer(json);
+    json_write_object_begin(&writer);
+    json_member_string(&writer, "displayTimeUnit", "ns");
+    write_about(&writer, trace);
+    json_write_name(&writer, "traceEvents");
+    json_write_array_begin(&writer);
+    for (size_t index = 0; index < trace->slot_count; index++) {
+        write_slot(&writer, &trace->slots[index], &slots[index]);
+    }
+    json_write_array_end(&writer);
+    json_write_object_end(&writer);
+    return STATUS_OK;
+}

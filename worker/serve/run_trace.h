@@ -1,0 +1,11 @@
+/* When each node of a run ran, as the gateway is told (shared/wire/trace.h): the longest first, for a frame
+ * may not hold all.
+ *
+ * Threads: any, while the stats are valid. */
+#pragma once
+
+#include "shared/base/buffer.h"
+#include "worker/runtime/run.h"
+
+/* Writes nothing when the run was not traced; a Buffer that fails has no trace. */
+void run_trace_write(Buffer *buffer, const Partition *partition, const RunStats *stats);
