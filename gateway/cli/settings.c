@@ -42,6 +42,11 @@ static const SettingDefinition definitions[] = {
         .type = SETTING_BOOLEAN,
         .default_value = "false",
         .meaning = "queue the step and print its id instead of waiting"},
+    {.name = "trace",
+        .type = SETTING_CHOICE,
+        .default_value = "none",
+        .choices = "none|partition|node",
+        .meaning = "what 'sluice step trace' can tell of the step"},
 };
 
 const ConfigTable cli_settings = {.definitions = definitions, .count = COUNT_OF(definitions)};

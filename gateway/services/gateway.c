@@ -326,8 +326,8 @@ open_parts(Call *call, Gateway *gateway, const GatewayOptions *options)
     gateway->traces = trace_cache_new(options->trace_cache_size);
     gateway->auth = auth_cache_new(options->pepper);
     gateway->mail = step_mail_new(gateway);
-    if (gateway->directory == NULL || gateway->plans == NULL || gateway->graphs == NULL || gateway->traces == NULL ||
-        gateway->auth == NULL || gateway->mail == NULL) {
+    if (gateway->directory == NULL || gateway->plans == NULL || gateway->graphs == NULL ||
+        gateway->traces == NULL || gateway->auth == NULL || gateway->mail == NULL) {
         return call_fail_memory(call, "the gateway's caches");
     }
     const JobPoolOptions jobs = {

@@ -67,7 +67,8 @@ trace_cache_free(TraceCache *cache)
     if (cache == NULL) {
         return;
     }
-    LIST_EACH (&cache->recent, link) {
+    LIST_EACH(&cache->recent, link)
+    {
         drop(cache, LIST_ITEM(link, Kept, link));
     }
     map_free(cache->traces);

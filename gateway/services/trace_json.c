@@ -61,8 +61,8 @@ static void
 write_time(JsonWriter *writer, const char *name, uint64_t time_ns)
 {
     char text[32];
-    const int size = snprintf(text, sizeof text, "%llu.%03u", (unsigned long long)(time_ns / 1000),
-        (unsigned)(time_ns % 1000));
+    const int size = snprintf(
+        text, sizeof text, "%llu.%03u", (unsigned long long)(time_ns / 1000), (unsigned)(time_ns % 1000));
     json_write_name(writer, name);
     json_write_raw(writer, slice_of(text, (size_t)size));
 }
@@ -180,7 +180,8 @@ read_slots(Call *call, const StepTrace *trace, Arena *arena, SlotRows *slots)
         Call reading = {.arena = arena};
         slots[index].room_ns = slot->answered_ns - slot->sent_ns;
         slots[index].offset_ns = slot->sent_ns;
-        if (slot->nodes.size > 0 && wire_trace_read(&reading, slot->nodes, &slots[index].trace) != STATUS_OK) {
+        if (slot->nodes.size > 0 &&
+            wire_trace_read(&reading, slot->nodes, &slots[index].trace) != STATUS_OK) {
             return call_fail(call, STATUS_INTERNAL, "the trace of slot %zu cannot be read: %s", slot->number,
                 reading.error.message);
         }

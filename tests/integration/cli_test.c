@@ -324,6 +324,24 @@ a_queued_step_is_awaited_and_leaves_its_outputs(void **state)
 }
 
 static void
+a_step_run_with_a_trace_leaves_it(void **state)
+{
+    Fixture *const fixture = *state;
+    char id[PATH_SIZE];
+    push_affine(fixture);
+    assert_exit(0, fixture, "run", "--async", "--trace", "node", "--feed", "x=[[1,2]]", "--fetch", "y");
+    take_id(fixture, id);
+    assert_exit(0, fixture, "step", "watch", id, "--timeout", "20s");
+    assert_exit(0, fixture, "step", "trace", id);
+    assert_is_json(fixture, fixture->out);
+    assert_holds(fixture->out, "\"op\":\"MatMul\"");
+    assert_exit(0, fixture, "run", "--async", "--feed", "x=[[1,2]]", "--fetch", "y");
+    take_id(fixture, id);
+    assert_exit(1, fixture, "step", "trace", id);
+    assert_holds(fixture->error, "there is no trace of step");
+}
+
+static void
 a_queued_step_that_fails_gives_4_when_it_is_awaited(void **state)
 {
     Fixture *const fixture = *state;
@@ -538,6 +556,7 @@ main(void)
         cmocka_unit_test(large_files_are_fed_as_they_are),
         cmocka_unit_test(scripts_get_the_json_of_the_api),
         cmocka_unit_test(a_queued_step_is_awaited_and_leaves_its_outputs),
+        cmocka_unit_test(a_step_run_with_a_trace_leaves_it),
         cmocka_unit_test(a_queued_step_that_fails_gives_4_when_it_is_awaited),
         cmocka_unit_test(the_pool_is_shown_as_tables),
         cmocka_unit_test(sessions_are_named),

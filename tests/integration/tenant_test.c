@@ -29,8 +29,7 @@ static const char graph[] =
     "{\"node\":["
     "{\"name\":\"x\",\"op\":\"Placeholder\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"}}},"
     "{\"name\":\"y\",\"op\":\"Identity\",\"input\":[\"x\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}}}]}";
-static const char step[] =
-    "{\"feeds\":{\"x\":1},\"fetches\":[\"y\"],\"options\":{\"trace\":\"partition\"}}";
+static const char step[] = "{\"feeds\":{\"x\":1},\"fetches\":[\"y\"],\"options\":{\"trace\":\"partition\"}}";
 
 /* A .npy file of the number 1. */
 static const char npy[] = "\x93NUMPY\x01\x00\x38\x00{'descr': '<f4', 'fortran_order': False, 'shape': (), }\n"

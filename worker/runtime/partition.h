@@ -57,7 +57,7 @@ typedef struct PartitionNode {
 } PartitionNode;
 PartitionNode partition_node(const Partition *partition, uint32_t index);
 
-bool partition_has_transfers(const Partition *partition);                /* any _Send or _Recv */
+bool partition_has_transfers(const Partition *partition); /* any _Send or _Recv */
 
 /* Bytes it keeps in memory: graph, schedule, constants, blobs; without idle run states. */
 size_t partition_size(const Partition *partition);

@@ -18,8 +18,8 @@
 
 typedef struct Run Run;
 
-/* When a node ran, on the monotonic clock; one in a loop, in the first iteration. An end of 0: it did not (dead,
- * bound at compile time, or skipped after an error). A Recv runs until its value is there. */
+/* When a node ran, on the monotonic clock; one in a loop, in the first iteration. An end of 0: it did not
+ * (dead, bound at compile time, or skipped after an error). A Recv runs until its value is there. */
 typedef struct NodeTrace {
     uint64_t scheduled_ns;
     uint64_t start_ns;

@@ -86,6 +86,18 @@ write_fetches(const Fetch *fetches, size_t count, JsonWriter *writer)
     json_write_array_end(writer);
 }
 
+static void
+write_options(const Cli *cli, JsonWriter *writer)
+{
+    json_write_name(writer, "options");
+    json_write_object_begin(writer);
+    if (config_is_set(cli->config, "timeout")) {
+        json_member_int64(writer, "timeout_ms", config_integer(cli->config, "timeout"));
+    }
+    json_member_string(writer, "trace", config_string(cli->config, "trace"));
+    json_write_object_end(writer);
+}
+
 static Status
 write_body(Cli *cli, const Fetch *fetches, size_t fetch_count, StepForm *form)
 {
@@ -98,12 +110,7 @@ write_body(Cli *cli, const Fetch *fetches, size_t fetch_count, StepForm *form)
     TRY(write_feeds(cli, form, &writer));
     write_fetches(fetches, fetch_count, &writer);
     write_targets(cli, &writer);
-    if (config_is_set(cli->config, "timeout")) {
-        json_write_name(&writer, "options");
-        json_write_object_begin(&writer);
-        json_member_int64(&writer, "timeout_ms", config_integer(cli->config, "timeout"));
-        json_write_object_end(&writer);
-    }
+    write_options(cli, &writer);
     json_write_object_end(&writer);
     if (!buffer_is_ok(&form->json)) {
         return call_fail_memory(cli->call, "the feeds");
@@ -235,7 +242,7 @@ run(Cli *cli)
 }
 
 static const char *const settings[] = {
-    "session", "graph", "feed", "fetch", "target", "timeout", "async", NULL};
+    "session", "graph", "feed", "fetch", "target", "timeout", "async", "trace", NULL};
 
 COMMAND(run) = {
     .name = "run",

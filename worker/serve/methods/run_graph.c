@@ -141,7 +141,8 @@ graph_run_end(GraphRun *graph_run)
         request->context = NULL;
         metrics_count_tensor(TENSOR_FETCHED, (size_t)graph_run->stats.bytes_out);
         write_status(request, &status);
-        graph_run->stats.trace = buffer_is_ok(&graph_run->trace) ? buffer_slice(&graph_run->trace) : (Slice){0};
+        graph_run->stats.trace =
+            buffer_is_ok(&graph_run->trace) ? buffer_slice(&graph_run->trace) : (Slice){0};
         write_stats(request, &graph_run->stats);
         worker_frames_end(request);
     }
