@@ -68,6 +68,16 @@ sends_note(Map *sends, Arena *arena, const SlotRows *slots, size_t slot)
 }
 
 static void
+lags_clear(Lags *lags)
+{
+    for (size_t sender = 0; sender < SLOT_COUNT_MAX; sender++) {
+        for (size_t receiver = 0; receiver < SLOT_COUNT_MAX; receiver++) {
+            lags->ns[sender][receiver] = LAG_NONE;
+        }
+    }
+}
+
+static void
 lags_note(Lags *lags, const Map *sends, const SlotRows *slots, size_t slot)
 {
     for (size_t index = 0; index < slots[slot].trace.row_count; index++) {
@@ -124,9 +134,7 @@ trace_clock_align(Arena *arena, SlotRows *slots, size_t slot_count)
     AUTO_MAP sends = map_new();
     Lags lags;
     bool is_noted = sends != NULL;
-    for (size_t pair = 0; pair < SLOT_COUNT_MAX * SLOT_COUNT_MAX; pair++) {
-        lags.ns[pair / SLOT_COUNT_MAX][pair % SLOT_COUNT_MAX] = LAG_NONE;
-    }
+    lags_clear(&lags);
     for (size_t slot = 0; slot < slot_count && is_noted; slot++) {
         rows_clamp(&slots[slot]);
         is_noted = sends_note(sends, arena, slots, slot);

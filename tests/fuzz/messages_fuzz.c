@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "shared/wire/messages.h"
+#include "shared/wire/trace.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -41,6 +42,17 @@ rewrite_stats(Call *call, Slice json, Buffer *written)
     const bool is_read = wire_stats_read(call, json, &stats) == STATUS_OK;
     if (is_read) {
         wire_stats_write(written, &stats);
+    }
+    return is_read;
+}
+
+static bool
+rewrite_trace(Call *call, Slice json, Buffer *written)
+{
+    WireTrace trace;
+    const bool is_read = wire_trace_read(call, json, &trace) == STATUS_OK;
+    if (is_read) {
+        wire_trace_write(written, &trace);
     }
     return is_read;
 }
@@ -91,7 +103,8 @@ check_key(Slice text)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const Rewrite rewrites[] = {rewrite_run, rewrite_status, rewrite_stats, rewrite_worker};
+    static const Rewrite rewrites[] = {
+        rewrite_run, rewrite_status, rewrite_stats, rewrite_trace, rewrite_worker};
     for (size_t index = 0; index < COUNT_OF(rewrites); index++) {
         check_document(rewrites[index], slice_of(data, size));
     }
