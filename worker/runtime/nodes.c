@@ -209,8 +209,9 @@ node_run(Ticket *ticket, Activation *activation)
         trace->start_ns = clock_monotonic_ns();
     }
     NODE_RUNS[node->kind](ticket, activation, node, is_dead);
-    /* A Recv may still be waiting, or be done on another thread. */
-    if (trace != NULL && node->kind != SCHEDULE_RECV && trace->end_ns == 0) {
+    /* What ends later, perhaps on another thread, says so itself. */
+    const bool ends_here = node->kind != SCHEDULE_RECV && node->kind != SCHEDULE_PROMISE;
+    if (trace != NULL && ends_here && trace->end_ns == 0) {
         trace_end(trace, NULL, 0);
     }
 }

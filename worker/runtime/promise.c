@@ -78,6 +78,7 @@ promise_finish(Ticket *ticket, Activation *activation)
     const ScheduleNode *node = &ticket->partition->nodes[activation->node];
     tensors_release(context->inputs, context->input_count);
     if (promise->status == STATUS_OK && outputs_are_right(context->call, node, context->outputs)) {
+        trace_end(trace_of(ticket, activation), context->outputs, context->output_count);
         ticket_propagate(ticket, activation->iteration, node, context->outputs, false);
     } else {
         const Error *error = &promise->call.error;
