@@ -5,6 +5,7 @@
 # make train-digits       a network learns handwritten digits over REST, by the same losses on any workers and threads
 # make check              everything a change must pass: lint, both compilers, sanitizers, longer fuzzing
 # make bench              measure and print the table of tests/bench; writes build/bench.json
+# make bench-rivals       the same graphs on TensorFlow and ONNX Runtime beside; writes build/bench-rivals.json
 # make fuzz               every fuzz target for FUZZ_SECONDS (20) each
 # make fresh              prove `make run` and `make test` in a pristine Debian made by debootstrap
 # make format             clang-format over the tree; `make lint` checks it

@@ -29,6 +29,15 @@ $(OUT)/tests/bench/%_bench: $(OUT)/tests/bench/%_bench.c.o $(BENCH_SUPPORT) $(SU
 	@echo "LINK $@"; $(CC) $(LDFLAGS) $(WRAPPED_ALLOCATORS) -o $@ $^ -lcmocka -lcurl $(PACKAGE_LIBS)
 bench: all $(BENCH_PROGRAMS) ; @OUT=$(OUT) tools/with_postgres tools/bench $(BENCH_PROGRAMS)
 
+# Sluice beside TensorFlow and ONNX Runtime; RIVALS_PYTHON is a Python that has them, by default one made in var/rivals.
+RIVALS_PROGRAMS := $(patsubst %.c,$(OUT)/%,$(sort $(wildcard tests/bench/rivals/*.c)))
+$(RIVALS_PROGRAMS): %: %.c.o $(BENCH_SUPPORT) $(SUPPORT) $(TEST_ARCHIVES)
+	@echo "LINK $@"; $(CC) $(LDFLAGS) $(WRAPPED_ALLOCATORS) -o $@ $^ -lcmocka -lcurl $(PACKAGE_LIBS)
+bench-rivals: all $(RIVALS_PROGRAMS)
+	@python=$${RIVALS_PYTHON:-$$(tests/bench/rivals/find_python var/rivals)} && \
+	    OUT=$(OUT) tools/with_postgres "$$python" tests/bench/rivals/run_rivals.py $(or $(ROUNDS),5) \
+	        $(or $(MILLISECONDS),1000)
+
 test: ; @tools/install_packages build test && $(MAKE) --no-print-directory $(PARALLEL) run-tests
 run-tests: all $(TEST_PROGRAMS) $(FUZZ_PROGRAMS)
 	@OUT=$(OUT) tools/with_postgres tools/run_tests $(TEST_PROGRAMS) $(FUZZ_PROGRAMS) $(PYTHON_TESTS)
@@ -54,5 +63,5 @@ run-fuzzers: $(FUZZ_PROGRAMS)
 coverage:
 	$(MAKE) VARIANT=coverage test
 	gcovr --root . --filter shared/ --filter gateway/ --filter worker/ build/coverage
-.PHONY: test bench conformance-tf train-digits run-tests run-unit-tests fuzz run-fuzzers coverage
+.PHONY: test bench bench-rivals conformance-tf train-digits run-tests run-unit-tests fuzz run-fuzzers coverage
 .SECONDARY:
