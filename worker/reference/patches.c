@@ -70,7 +70,7 @@ static double
 largest_sum(
     const Sliding *sliding, const Walk *output, Walk *place, const double *image, const double *filter)
 {
-    double largest = -INFINITY;
+    double largest = -(double)INFINITY;
     do {
         const int64_t offset = sliding_offset(sliding, output, place);
         const double sum = offset < 0 ? (double)-INFINITY : image[offset] + filter[place->offset];

@@ -4,7 +4,7 @@
 #include "worker/reference/primitives/places.h"
 #include "worker/runtime/variable.h"
 
-enum { INPUT_NONE = UINT32_MAX };
+static const uint32_t INPUT_NONE = UINT32_MAX;
 
 /* Which inputs of the op are what; made once a partition. */
 typedef struct Apply {

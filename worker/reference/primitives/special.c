@@ -3,6 +3,9 @@
 #include <float.h>
 #include <math.h>
 
+#define ENDLESS ((double)INFINITY)
+#define NOT_A_NUMBER ((double)NAN)
+
 static const double pi = 3.14159265358979323846;
 
 /* --- Gamma's derivatives -------------------------------------------------------------------------------- */
@@ -30,7 +33,7 @@ special_digamma(double x)
     double below = 0;
     if (x <= 0) {
         if (x == floor(x)) {
-            return NAN;
+            return NOT_A_NUMBER;
         }
         below = pi / tan(pi * x);
         x = 1 - x;
@@ -71,13 +74,13 @@ double
 special_zeta(double x, double q)
 {
     if (x == 1) {
-        return INFINITY;
+        return ENDLESS;
     }
     if (x != x || q != q || x < 1 || (q <= 0 && q != floor(q) && x != floor(x))) {
-        return NAN;
+        return NOT_A_NUMBER;
     }
     if (q <= 0 && q == floor(q)) {
-        return x == floor(x) && fmod(x, 2) == 0 ? INFINITY : NAN;
+        return x == floor(x) && fmod(x, 2) == 0 ? ENDLESS : NOT_A_NUMBER;
     }
     double sum = pow(q, -x);
     double a = q;
@@ -97,7 +100,7 @@ double
 special_polygamma(double n, double x)
 {
     if (n < 0 || n != floor(n)) {
-        return NAN;
+        return NOT_A_NUMBER;
     }
     if (n == 0) {
         return special_digamma(x);
@@ -159,7 +162,7 @@ double
 special_igamma(double a, double x)
 {
     if (x != x || a != a || x < 0 || a <= 0) {
-        return x == 0 && a == a ? 0 : NAN;
+        return x == 0 && a == a ? 0 : NOT_A_NUMBER;
     }
     if (x == 0 || isinf(x)) {
         return x == 0 ? 0 : 1;
@@ -171,7 +174,7 @@ double
 special_igammac(double a, double x)
 {
     if (x != x || a != a || x < 0 || a <= 0) {
-        return NAN;
+        return NOT_A_NUMBER;
     }
     if (x == 0 || isinf(x)) {
         return x == 0 ? 1 : 0;
@@ -207,7 +210,7 @@ double
 special_betainc(double a, double b, double x)
 {
     if (!(a > 0) || !(b > 0) || !(x >= 0) || !(x <= 1)) {
-        return NAN;
+        return NOT_A_NUMBER;
     }
     if (x == 0 || x == 1) {
         return x;
