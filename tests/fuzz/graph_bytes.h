@@ -1,0 +1,47 @@
+/* What the gateway does with the bytes of a graph, for the fuzz targets of its formats: read, expand
+ * functions, link, infer shapes, freeze. Any bytes: a graph or an error. */
+#pragma once
+
+#include <stdint.h>
+
+#include "gateway/expand/expand.h"
+#include "gateway/expand/freeze.h"
+#include "shared/ops/registry.h"
+
+typedef Status (*GraphRead)(Call *call, TensorBuffer *source, GraphDef **ret_def);
+
+static inline void
+import_graph(GraphRead read, TensorBuffer *source)
+{
+    enum { NODE_COUNT_MAX = 4096 };
+    AUTO_ARENA arena = arena_new(64 << 20);
+    Call call = {.arena = arena};
+    AUTO_GRAPH_DEF def = NULL;
+    AUTO_GRAPH_DEF expanded = NULL;
+    AUTO_GRAPH_DEF frozen = NULL;
+    AUTO_GRAPH graph = NULL;
+    const Shape *const *shapes = NULL;
+    if (arena == NULL || read(&call, source, &def) != STATUS_OK ||
+        graph_expand(&call, def, NODE_COUNT_MAX, &expanded) != STATUS_OK ||
+        graph_link(&call, expanded, op_find, (GraphLimits){0}, &graph) != STATUS_OK) {
+        return;
+    }
+    (void)!graph_infer_shapes(&call, graph, NULL, 0, &shapes);
+    (void)!graph_freeze(&call, graph, &frozen);
+}
+
+static inline int
+import_bytes(GraphRead read, const uint8_t *data, size_t size)
+{
+    TensorBuffer *const source = tensor_buffer_new(size);
+    if (source == NULL) {
+        return 0;
+    }
+    if (size > 0) {
+        memcpy(source->data, data, size);
+    }
+    source->size = size;
+    import_graph(read, source);
+    tensor_buffer_unref(source);
+    return 0;
+}

@@ -1,0 +1,11 @@
+/* Any bytes: the tar of a SavedModel's directory, or an error. */
+#include "shared/formats/saved_model.h"
+#include "tests/fuzz/graph_bytes.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    return import_bytes(saved_model_read, data, size);
+}
