@@ -9,8 +9,9 @@ emission_collected(Emission *emission, const char *name, const Collection *colle
     }
 }
 
-Status
-collection_open(const Scope *scope, const FunctionDef *function, size_t index, Collection *ret_collection)
+/* What the function gives as its `index`-th output. */
+static Status
+open_one(const Scope *scope, const FunctionDef *function, size_t index, Collection *ret_collection)
 {
     *ret_collection = (Collection){
         .dtype = function->outputs[index].dtype, .element = function_output_shape(function, index)};
@@ -19,16 +20,40 @@ collection_open(const Scope *scope, const FunctionDef *function, size_t index, C
 }
 
 Status
-collection_write(const Scope *scope, Collection *collection, CollectionWrite write, Slice *ret_flow)
+collections_open(Collections *collections, const FunctionDef *body)
 {
+    const Loop *const loop = collections->loop;
+    Expansion *const expansion = loop->scope->expansion;
+    collections->items = expand_scratch(expansion, collections->count, sizeof *collections->items);
+    if (collections->items == NULL) {
+        return expand_no_memory(expansion);
+    }
+    for (size_t index = 0; index < collections->count; index++) {
+        Collection *const collection = &collections->items[index];
+        TRY(open_one(loop->scope, body, collections->first_output + index, collection));
+        loop->variables[collections->first_flow + index] =
+            (LoopVariable){.initial = collection->flow, .dtype = DTYPE_FLOAT32};
+        loop->variables[collections->first_handle + index] =
+            (LoopVariable){.initial = collection->handle, .dtype = DTYPE_RESOURCE, .is_invariant = true};
+    }
+    return STATUS_OK;
+}
+
+Status
+collections_write(const Collections *collections, const Scope *inside, size_t index, Slice position,
+    const Used *used, Slice *next)
+{
+    const LoopVariable *const variables = collections->loop->variables;
+    const size_t flow = collections->first_flow + index;
+    Collection *const collection = &collections->items[index];
     Emission node;
-    collection->value = write.value;
-    TRY(expand_part(scope->expansion, scope->within, "collected", ret_flow));
-    TRY(emission_begin(&node, scope, *ret_flow, "TensorArrayWriteV3", 4));
-    emission_input(&node, write.handle);
-    emission_input(&node, write.position);
-    emission_input(&node, write.value);
-    emission_input(&node, write.flow);
+    collection->value = used->outputs.items[collections->first_output + index];
+    TRY(expand_part(inside->expansion, inside->within, "collected", &next[flow]));
+    TRY(emission_begin(&node, inside, next[flow], "TensorArrayWriteV3", 4));
+    emission_input(&node, variables[collections->first_handle + index].current);
+    emission_input(&node, position);
+    emission_input(&node, collection->value);
+    emission_input(&node, variables[flow].current);
     emission_collected(&node, "T", collection);
     return emission_end(&node);
 }

@@ -258,6 +258,9 @@ typedef struct Loop {
     Slice body_pivot;
 } Loop;
 
+/* A loop of the member, after what it waits for, with room for its variables. */
+MUST_USE Status loop_open(
+    const Scope *scope, Member *member, const Endpoints *controls, size_t variable_count, Loop *ret_loop);
 MUST_USE Status loop_enter(Loop *loop);
 MUST_USE Status loop_decide(Loop *loop, Slice predicate);
 /* `next` is what the body gives, of each variable; an invariant's is not looked at. */
@@ -298,19 +301,23 @@ typedef struct Collection {
     Slice value;   /* in the loop: what is collected */
 } Collection;
 
-/* What the function gives as its `index`-th output. */
-MUST_USE Status collection_open(
-    const Scope *scope, const FunctionDef *function, size_t index, Collection *ret_collection);
+/* The last of a body's outputs, each collected. Their flows and handles are neighbours among the loop's
+ * variables. */
+typedef struct Collections {
+    const Loop *loop;
+    Collection *items;
+    size_t count;
+    size_t first_output; /* of the body */
+    size_t first_flow;   /* places among the loop's variables */
+    size_t first_handle;
+} Collections;
+/* Fills in the items and their variables, from all the rest. */
+MUST_USE Status collections_open(Collections *collections, const FunctionDef *body);
 
-/* In the loop, all as they are there; the position is int32. */
-typedef struct CollectionWrite {
-    Slice handle;
-    Slice position;
-    Slice value;
-    Slice flow;
-} CollectionWrite;
-MUST_USE Status collection_write(
-    const Scope *scope, Collection *collection, CollectionWrite write, Slice *ret_flow);
+/* In the loop: what the body gave as the `index`-th of them goes to the int32 `position`; the flow goes into
+ * `next`, of all variables. */
+MUST_USE Status collections_write(const Collections *collections, const Scope *inside, size_t index,
+    Slice position, const Used *used, Slice *next);
 
 /* Outside, once the loop is written: the array itself, of int32 `size`; one of 0 grows. */
 MUST_USE Status collection_create(const Scope *scope, const Collection *collection, Slice size);

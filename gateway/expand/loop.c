@@ -49,6 +49,21 @@ enter_variable(Loop *loop, size_t index)
 }
 
 Status
+loop_open(
+    const Scope *scope, Member *member, const Endpoints *controls, size_t variable_count, Loop *ret_loop)
+{
+    *ret_loop = (Loop){.scope = scope,
+        .member = member,
+        .parallel_iterations = member_int(member, "parallel_iterations", 10),
+        .variables = expand_scratch(scope->expansion, variable_count, sizeof *ret_loop->variables),
+        .variable_count = variable_count};
+    if (ret_loop->variables == NULL) {
+        return expand_no_memory(scope->expansion);
+    }
+    return expand_start(scope, member, controls, &ret_loop->start);
+}
+
+Status
 loop_enter(Loop *loop)
 {
     loop->variables[0].is_invariant = false;

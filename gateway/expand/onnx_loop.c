@@ -11,15 +11,12 @@ typedef struct OnnxLoop {
     Endpoints inputs; /* M, condition, carried…, captured… */
     size_t carried_count;
     size_t captured_count;
-    size_t collected_count;
-    Collection *collections;
     Loop loop;
+    Collections collections;
     bool has_limit;
     bool has_condition;
     size_t first_carried; /* places among the variables */
-    size_t first_flow;
     size_t limit;
-    size_t first_handle;
     size_t first_captured;
 } OnnxLoop;
 
@@ -48,14 +45,16 @@ measure(OnnxLoop *self)
             "its body has %zu inputs and %zu outputs, the node %zu inputs", self->body->input_count,
             self->body->output_count, self->inputs.count);
     }
-    self->collected_count = self->body->output_count - 1 - self->carried_count;
+    Collections *const collections = &self->collections;
     self->has_limit = self->inputs.items[0].size > 0;
     self->has_condition = self->inputs.items[1].size > 0;
     self->first_carried = self->has_condition ? 2 : 1;
-    self->first_flow = self->first_carried + self->carried_count;
-    self->limit = self->first_flow + self->collected_count;
-    self->first_handle = self->limit + (self->has_limit ? 1 : 0);
-    self->first_captured = self->first_handle + self->collected_count;
+    collections->first_output = 1 + self->carried_count;
+    collections->count = self->body->output_count - collections->first_output;
+    collections->first_flow = self->first_carried + self->carried_count;
+    self->limit = collections->first_flow + collections->count;
+    collections->first_handle = self->limit + (self->has_limit ? 1 : 0);
+    self->first_captured = collections->first_handle + collections->count;
     return STATUS_OK;
 }
 
@@ -98,40 +97,16 @@ set_values(OnnxLoop *self)
 }
 
 static Status
-set_collections(OnnxLoop *self)
-{
-    for (size_t index = 0; index < self->collected_count; index++) {
-        Collection *const collection = &self->collections[index];
-        TRY(collection_open(self->scope, self->body, 1 + self->carried_count + index, collection));
-        *variable(self, self->first_flow + index) =
-            (LoopVariable){.initial = collection->flow, .dtype = DTYPE_FLOAT32};
-        *variable(self, self->first_handle + index) =
-            (LoopVariable){.initial = collection->handle, .dtype = DTYPE_RESOURCE, .is_invariant = true};
-    }
-    return STATUS_OK;
-}
-
-static Status
 begin(OnnxLoop *self)
 {
-    Expansion *const expansion = self->scope->expansion;
     Endpoints controls;
     TRY(member_function(self->scope, self->member, "body", &self->body));
     TRY(resolve_inputs(self->scope, self->member, &self->inputs, &controls));
     TRY(measure(self));
     const size_t count = self->first_captured + self->captured_count;
-    self->loop = (Loop){.scope = self->scope,
-        .member = self->member,
-        .parallel_iterations = 10,
-        .variables = expand_scratch(expansion, count, sizeof *self->loop.variables),
-        .variable_count = count};
-    self->collections = expand_scratch(expansion, self->collected_count, sizeof *self->collections);
-    if (self->loop.variables == NULL || self->collections == NULL) {
-        return expand_no_memory(expansion);
-    }
-    TRY(expand_start(self->scope, self->member, &controls, &self->loop.start));
+    TRY(loop_open(self->scope, self->member, &controls, count, &self->loop));
     TRY(set_counters(self));
-    TRY(set_collections(self));
+    TRY(collections_open(&self->collections, self->body));
     set_values(self);
     return loop_enter(&self->loop);
 }
@@ -186,19 +161,14 @@ use_body(OnnxLoop *self, const Scope *inside, Used *ret_used)
 }
 
 static Status
-collect(OnnxLoop *self, const Scope *inside, const Used *used, Slice *next)
+collect(const OnnxLoop *self, const Scope *inside, const Used *used, Slice *next)
 {
     Slice position;
-    if (self->collected_count > 0) {
+    if (self->collections.count > 0) {
         TRY(emit_cast(inside, "position", variable(self, 0)->current, DTYPE_INT64, DTYPE_INT32, &position));
     }
-    for (size_t index = 0; index < self->collected_count; index++) {
-        const size_t flow = self->first_flow + index;
-        const CollectionWrite write = {.handle = variable(self, self->first_handle + index)->current,
-            .position = position,
-            .value = used->outputs.items[1 + self->carried_count + index],
-            .flow = variable(self, flow)->current};
-        TRY(collection_write(inside, &self->collections[index], write, &next[flow]));
+    for (size_t index = 0; index < self->collections.count; index++) {
+        TRY(collections_write(&self->collections, inside, index, position, used, next));
     }
     return STATUS_OK;
 }
@@ -231,14 +201,15 @@ go_round(OnnxLoop *self)
 static Status
 stack_outputs(const OnnxLoop *self)
 {
+    const Collections *const collections = &self->collections;
     Slice size;
-    if (self->collected_count > 0) {
+    if (collections->count > 0) {
         TRY(emit_number(self->scope, "none", DTYPE_INT32, 0, &size));
     }
-    for (size_t index = 0; index < self->collected_count; index++) {
-        TRY(collection_create(self->scope, &self->collections[index], size));
-        TRY(collection_stack(self->scope, &self->collections[index],
-            variable(self, self->first_flow + index)->final,
+    for (size_t index = 0; index < collections->count; index++) {
+        TRY(collection_create(self->scope, &collections->items[index], size));
+        TRY(collection_stack(self->scope, &collections->items[index],
+            variable(self, collections->first_flow + index)->final,
             self->member->outputs.items[self->carried_count + index]));
     }
     return STATUS_OK;
@@ -247,7 +218,7 @@ stack_outputs(const OnnxLoop *self)
 Status
 onnx_loop_expand(Scope *scope, Member *member)
 {
-    OnnxLoop self = {.scope = scope, .member = member};
+    OnnxLoop self = {.scope = scope, .member = member, .collections = {.loop = &self.loop}};
     TRY(begin(&self));
     TRY(decide(&self));
     TRY(go_round(&self));

@@ -13,13 +13,10 @@ typedef struct Scan {
     size_t state_count;
     size_t scanned_count;
     size_t captured_count;
-    size_t collected_count;
-    Collection *collections;
     Loop loop;
-    size_t first_flow; /* places among the variables; states begin at 1 */
-    size_t length;
+    Collections collections;
+    size_t length; /* places among the variables; states begin at 1 */
     size_t first_scanned;
-    size_t first_handle;
     size_t first_captured;
     Slice forwards; /* in the body: i, and what is as far from the end */
     Slice backwards;
@@ -68,12 +65,14 @@ measure(Scan *self)
             "its body has %zu inputs and %zu outputs, the node %zu inputs, of which %lld are scanned",
             self->body->input_count, self->body->output_count, self->inputs.count, (long long)scanned);
     }
-    self->collected_count = self->body->output_count - self->state_count;
-    self->first_flow = 1 + self->state_count;
-    self->length = self->first_flow + self->collected_count;
+    Collections *const collections = &self->collections;
+    collections->first_output = self->state_count;
+    collections->count = self->body->output_count - self->state_count;
+    collections->first_flow = 1 + self->state_count;
+    self->length = collections->first_flow + collections->count;
     self->first_scanned = self->length + 1;
-    self->first_handle = self->first_scanned + self->scanned_count;
-    self->first_captured = self->first_handle + self->collected_count;
+    collections->first_handle = self->first_scanned + self->scanned_count;
+    self->first_captured = collections->first_handle + collections->count;
     return STATUS_OK;
 }
 
@@ -135,40 +134,16 @@ set_values(const Scan *self)
 }
 
 static Status
-set_collections(const Scan *self)
-{
-    for (size_t index = 0; index < self->collected_count; index++) {
-        Collection *const collection = &self->collections[index];
-        TRY(collection_open(self->scope, self->body, self->state_count + index, collection));
-        *variable(self, self->first_flow + index) =
-            (LoopVariable){.initial = collection->flow, .dtype = DTYPE_FLOAT32};
-        *variable(self, self->first_handle + index) =
-            (LoopVariable){.initial = collection->handle, .dtype = DTYPE_RESOURCE, .is_invariant = true};
-    }
-    return STATUS_OK;
-}
-
-static Status
 begin(Scan *self)
 {
-    Expansion *const expansion = self->scope->expansion;
     Endpoints controls;
     TRY(member_function(self->scope, self->member, "body", &self->body));
     TRY(resolve_inputs(self->scope, self->member, &self->inputs, &controls));
     TRY(measure(self));
     const size_t count = self->first_captured + self->captured_count;
-    self->loop = (Loop){.scope = self->scope,
-        .member = self->member,
-        .parallel_iterations = 10,
-        .variables = expand_scratch(expansion, count, sizeof *self->loop.variables),
-        .variable_count = count};
-    self->collections = expand_scratch(expansion, self->collected_count, sizeof *self->collections);
-    if (self->loop.variables == NULL || self->collections == NULL) {
-        return expand_no_memory(expansion);
-    }
-    TRY(expand_start(self->scope, self->member, &controls, &self->loop.start));
+    TRY(loop_open(self->scope, self->member, &controls, count, &self->loop));
     TRY(set_counters(self));
-    TRY(set_collections(self));
+    TRY(collections_open(&self->collections, self->body));
     set_values(self);
     return loop_enter(&self->loop);
 }
@@ -201,18 +176,12 @@ use_body(const Scan *self, const Scope *inside, Used *ret_used)
 static Status
 collect(const Scan *self, const Scope *inside, const Used *used, Slice *next)
 {
-    for (size_t index = 0; index < self->collected_count; index++) {
-        const size_t flow = self->first_flow + index;
+    for (size_t index = 0; index < self->collections.count; index++) {
         const bool is_reverse = item_of(self, "scan_output_directions", index) == 1;
         Slice position;
         TRY(emit_cast(inside, "position", is_reverse ? self->backwards : self->forwards, DTYPE_INT64,
             DTYPE_INT32, &position));
-        TRY(collection_write(inside, &self->collections[index],
-            (CollectionWrite){.handle = variable(self, self->first_handle + index)->current,
-                .position = position,
-                .value = used->outputs.items[self->state_count + index],
-                .flow = variable(self, flow)->current},
-            &next[flow]));
+        TRY(collections_write(&self->collections, inside, index, position, used, next));
     }
     return STATUS_OK;
 }
@@ -253,7 +222,7 @@ go_round(Scan *self)
 static Status
 emit_moved(const Scan *self, size_t index, int64_t axis, Slice stacked, Slice name)
 {
-    const Collection *const collection = &self->collections[index];
+    const Collection *const collection = &self->collections.items[index];
     const int rank = collection->element.rank + 1;
     const int64_t place = axis < 0 ? axis + rank : axis;
     int64_t order[SHAPE_RANK_MAX + 1];
@@ -283,13 +252,14 @@ stack_output(const Scan *self, size_t index)
 {
     const Slice name = self->member->outputs.items[self->state_count + index];
     const int64_t axis = item_of(self, "scan_output_axes", index);
-    const Slice flow = variable(self, self->first_flow + index)->final;
+    const Collection *const collection = &self->collections.items[index];
+    const Slice flow = variable(self, self->collections.first_flow + index)->final;
     if (axis == 0) {
-        return collection_stack(self->scope, &self->collections[index], flow, name);
+        return collection_stack(self->scope, collection, flow, name);
     }
     Slice stacked;
     TRY(expand_part(self->scope->expansion, self->member->name, "stacked", &stacked));
-    TRY(collection_stack(self->scope, &self->collections[index], flow, stacked));
+    TRY(collection_stack(self->scope, collection, flow, stacked));
     return emit_moved(self, index, axis, stacked, name);
 }
 
@@ -299,8 +269,8 @@ stack_outputs(const Scan *self)
     Slice size;
     TRY(emit_cast(
         self->scope, "size", variable(self, self->length)->initial, DTYPE_INT64, DTYPE_INT32, &size));
-    for (size_t index = 0; index < self->collected_count; index++) {
-        TRY(collection_create(self->scope, &self->collections[index], size));
+    for (size_t index = 0; index < self->collections.count; index++) {
+        TRY(collection_create(self->scope, &self->collections.items[index], size));
         TRY(stack_output(self, index));
     }
     return STATUS_OK;
@@ -309,7 +279,7 @@ stack_outputs(const Scan *self)
 Status
 onnx_scan_expand(Scope *scope, Member *member)
 {
-    Scan self = {.scope = scope, .member = member};
+    Scan self = {.scope = scope, .member = member, .collections = {.loop = &self.loop}};
     Slice predicate;
     TRY(begin(&self));
     TRY(emit_binary(scope, "is_below",

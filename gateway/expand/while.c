@@ -91,21 +91,14 @@ begin(Scope *scope, Member *member, Loop *ret_loop)
         return expand_fail(
             scope, member, "has %zu inputs, its attribute 'T' lists %zu", data.count, member->outputs.count);
     }
-    *ret_loop = (Loop){.scope = scope,
-        .member = member,
-        .parallel_iterations = member_int(member, "parallel_iterations", 10),
-        .variables = expand_scratch(scope->expansion, data.count, sizeof *ret_loop->variables),
-        .variable_count = data.count};
-    if (ret_loop->variables == NULL) {
-        return expand_no_memory(scope->expansion);
-    }
+    TRY(loop_open(scope, member, &controls, data.count, ret_loop));
     for (size_t index = 0; index < data.count; index++) {
         ret_loop->variables[index] = (LoopVariable){.initial = data.items[index],
             .dtype = member_type(member, "T", index),
             .final = member->outputs.items[index]};
     }
     find_invariants(scope, ret_loop);
-    return expand_start(scope, member, &controls, &ret_loop->start);
+    return STATUS_OK;
 }
 
 static Status

@@ -1,6 +1,6 @@
 #include "tests/support/fail_alloc.h"
 
-#include <stdbool.h>
+#include "tests/support/cmocka_all.h"
 
 size_t fail_alloc_at;
 size_t fail_alloc_count;
@@ -34,4 +34,22 @@ void *
 __wrap_aligned_alloc(size_t alignment, size_t size)
 {
     return fails_now() ? NULL : __real_aligned_alloc(alignment, size);
+}
+
+/* The first run is not counted: it makes what lives as long as the process. */
+void
+assert_each_allocation_may_fail(bool (*run)(void), size_t at_least)
+{
+    assert_true(run());
+    fail_alloc_count = 0;
+    assert_true(run());
+    const size_t total = fail_alloc_count;
+    assert_true(total >= at_least);
+    for (size_t index = 1; index <= total; index++) {
+        fail_alloc_count = 0;
+        fail_alloc_at = index;
+        const bool has_succeeded = run();
+        fail_alloc_at = 0;
+        assert_false(has_succeeded);
+    }
 }

@@ -4,6 +4,7 @@
 
 #include "tests/support/cmocka_all.h"
 #include "tests/support/graph_literals.h"
+#include "tests/support/reference_run.h"
 
 static const size_t CALL_ARENA_MAX = 1024 * 1024;
 static const uint64_t DEVICE_MEMORY = 256 * 1024 * 1024;
@@ -132,4 +133,28 @@ tensor_float(const Tensor *tensor, int64_t index)
     assert_int_equal(tensor->dtype, DTYPE_FLOAT32);
     assert_true(index < tensor_element_count(tensor));
     return ((const float *)tensor->data)[index];
+}
+
+Tensor
+fixture_numbers(RunFixture *fixture, const Shape *shape, int seed)
+{
+    int64_t count = 0;
+    assert_true(shape_element_count(shape, &count));
+    Tensor tensor = fixture_vector(fixture, count, 0);
+    tensor.shape = *shape;
+    for (int64_t i = 0; i < count; i++) {
+        ((float *)tensor.data)[i] = (float)((i * 5 + i / 11 + seed) % 7 - 3);
+    }
+    return tensor;
+}
+
+void
+fixture_assert_as_reference(
+    RunFixture *fixture, const ScheduleNode *node, Tensor *inputs, const Tensor *output)
+{
+    assert_ptr_not_equal(reference_find(node->node), node->kernel);
+    Tensor expected[1] = {0};
+    assert_status(&fixture->call, STATUS_OK, reference_compute(&fixture->call, node->node, inputs, expected));
+    assert_true(tensor_equal(&expected[0], output));
+    tensor_unref(&expected[0]);
 }

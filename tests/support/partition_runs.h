@@ -3,6 +3,7 @@
 
 #include "worker/cpu/device.h"
 #include "worker/runtime/run.h"
+#include "worker/runtime/schedule.h"
 
 typedef struct RunFixture {
     Call call; /* with an arena */
@@ -43,6 +44,12 @@ void fixture_run(RunFixture *fixture, Partition *partition, Rendezvous *rendezvo
 /* Tensors in the device's memory. */
 Tensor fixture_floats(RunFixture *fixture, const Shape *shape, const float *values);
 Tensor fixture_vector(RunFixture *fixture, int64_t size, float value);
+/* Whole numbers from -3 to 3, so small that sums of a few thousand products are exact. */
+Tensor fixture_numbers(RunFixture *fixture, const Shape *shape, int seed);
 float tensor_float(const Tensor *tensor, int64_t index);
 
 uint64_t fixture_memory_in_use(const RunFixture *fixture);
+
+/* A fast kernel ran the node: its one output must be the reference kernel's, bit for bit. */
+void fixture_assert_as_reference(
+    RunFixture *fixture, const ScheduleNode *node, Tensor *inputs, const Tensor *output);

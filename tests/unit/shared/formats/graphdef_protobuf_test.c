@@ -387,16 +387,7 @@ static void
 every_failed_allocation_is_survived(void **state)
 {
     (void)state;
-    fail_alloc_count = 0;
-    assert_true(run());
-    const size_t total = fail_alloc_count;
-    assert_true(total >= 6);
-    for (size_t index = 1; index <= total; index++) {
-        fail_alloc_count = 0;
-        fail_alloc_at = index;
-        assert_false(run());
-    }
-    fail_alloc_at = 0;
+    assert_each_allocation_may_fail(run, 6);
 }
 
 int

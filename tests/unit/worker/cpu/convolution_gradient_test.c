@@ -24,54 +24,6 @@ static const GradientCase CASES[] = {
     {"strides=[1,1,1,1] padding='SAME'", SHAPE4(13, 40, 40, 8), SHAPE4(3, 3, 8, 16), SHAPE4(13, 40, 40, 16)},
 };
 
-/* Whole numbers so small that every sum is exact. */
-static Tensor
-numbers(RunFixture *fixture, const Shape *shape, int seed)
-{
-    int64_t count = 0;
-    assert_true(shape_element_count(shape, &count));
-    Tensor tensor = fixture_vector(fixture, count, 0);
-    tensor.shape = *shape;
-    for (int64_t i = 0; i < count; i++) {
-        ((float *)tensor.data)[i] = (float)((i * 5 + i / 11 + seed) % 7 - 3);
-    }
-    return tensor;
-}
-
-static const Kernel *
-reference_of(const Node *node)
-{
-    for (size_t i = 0; i < reference_table_count; i++) {
-        for (size_t k = 0; k < reference_table[i]->kernel_count; k++) {
-            if (slice_equals_string(node->def->op, reference_table[i]->kernels[k].op)) {
-                return &reference_table[i]->kernels[k];
-            }
-        }
-    }
-    fail_msg("'%.*s' has no reference", SLICE_PRINT(node->def->op));
-    abort();
-}
-
-static void
-assert_as_reference(RunFixture *fixture, const ScheduleNode *node, Tensor *inputs, const Tensor *output)
-{
-    const Kernel *reference = reference_of(node->node);
-    assert_ptr_not_equal(reference, node->kernel);
-    Tensor expected[1] = {0};
-    KernelContext context = {
-        .call = &fixture->call,
-        .device = fixture->device,
-        .node = node->node,
-        .inputs = inputs,
-        .input_count = 3,
-        .outputs = expected,
-        .output_count = 1,
-    };
-    assert_status(&fixture->call, STATUS_OK, reference->compute(&context));
-    assert_true(tensor_equal(&expected[0], output));
-    tensor_unref(&expected[0]);
-}
-
 static Tensor
 sizes_of(const Shape *shape)
 {
@@ -99,15 +51,15 @@ run_gradient(const GradientCase *one, const char *op, int unknown, int thread_co
         "out = _Retval(y) T=float32 index=0\n",
         unknown == 0 ? "int32" : "float32", unknown == 1 ? "int32" : "float32", op, one->attributes);
     AUTO_PARTITION partition = fixture_compile(&fixture, text);
-    Tensor inputs[3] = {unknown == 0 ? sizes_of(&one->image) : numbers(&fixture, &one->image, 1),
-        unknown == 1 ? sizes_of(&one->filter) : numbers(&fixture, &one->filter, 2),
-        numbers(&fixture, &one->output, 3)};
+    Tensor inputs[3] = {unknown == 0 ? sizes_of(&one->image) : fixture_numbers(&fixture, &one->image, 1),
+        unknown == 1 ? sizes_of(&one->filter) : fixture_numbers(&fixture, &one->filter, 2),
+        fixture_numbers(&fixture, &one->output, 3)};
     for (int round = 0; round < 2; round++) {
         RunOutcome outcome = {0};
         Tensor args[] = {tensor_ref(&inputs[0]), tensor_ref(&inputs[1]), tensor_ref(&inputs[2])};
         fixture_run(&fixture, partition, NULL, args, 3, &outcome);
         assert_string_equal(outcome.message, "");
-        assert_as_reference(&fixture, &partition->nodes[3], inputs, &outcome.outputs[0]);
+        fixture_assert_as_reference(&fixture, &partition->nodes[3], inputs, &outcome.outputs[0]);
         outcome_clear(&outcome);
     }
     for (int i = 0; i < 3; i++) {

@@ -47,57 +47,6 @@ static const ConvolutionCase CASES[] = {
     {"onnx::Conv", "kernel_shape=[1,1] pads=[6,0,6,0]", SHAPE4(1, 64, 4, 60), SHAPE4(64, 64, 1, 1), false},
 };
 
-/* Whole numbers so small that every sum is exact. */
-static Tensor
-numbers(RunFixture *fixture, const Shape *shape, int seed)
-{
-    int64_t count = 0;
-    assert_true(shape_element_count(shape, &count));
-    Tensor tensor = fixture_vector(fixture, count, 0);
-    tensor.shape = *shape;
-    for (int64_t i = 0; i < count; i++) {
-        ((float *)tensor.data)[i] = (float)((i * 5 + i / 11 + seed) % 7 - 3);
-    }
-    return tensor;
-}
-
-static const Kernel *
-reference_of(const Node *node)
-{
-    for (size_t i = 0; i < reference_table_count; i++) {
-        for (size_t k = 0; k < reference_table[i]->kernel_count; k++) {
-            const Kernel *kernel = &reference_table[i]->kernels[k];
-            if (slice_equals_string(node->def->op, kernel->op) &&
-                (kernel->supports == NULL || kernel->supports(node))) {
-                return kernel;
-            }
-        }
-    }
-    fail_msg("'%.*s' has no reference", SLICE_PRINT(node->def->op));
-    abort();
-}
-
-static void
-assert_as_reference(RunFixture *fixture, const ScheduleNode *node, Tensor *inputs, const Tensor *output)
-{
-    const Kernel *reference = reference_of(node->node);
-    assert_ptr_not_equal(reference, node->kernel);
-    Tensor expected[1] = {0};
-    KernelContext context = {
-        .call = &fixture->call,
-        .device = fixture->device,
-        .node = node->node,
-        .inputs = inputs,
-        .input_count = node->node->input_count,
-        .outputs = expected,
-        .output_count = 1,
-    };
-    assert_status(&fixture->call, STATUS_OK, reference->compute(&context));
-    assert_true(shape_equal(&expected[0].shape, &output->shape));
-    assert_memory_equal(expected[0].data, output->data, tensor_byte_size(output));
-    tensor_unref(&expected[0]);
-}
-
 static void
 run_case(const ConvolutionCase *one, int thread_count)
 {
@@ -114,9 +63,10 @@ run_case(const ConvolutionCase *one, int thread_count)
         one->attributes);
     AUTO_PARTITION partition = fixture_compile(&fixture, text);
     const Shape bias = shape_vector(one->filter.dims[0]);
-    Tensor inputs[3] = {numbers(&fixture, &one->input, 1), numbers(&fixture, &one->filter, 2)};
+    Tensor inputs[3] = {
+        fixture_numbers(&fixture, &one->input, 1), fixture_numbers(&fixture, &one->filter, 2)};
     if (one->has_bias) {
-        inputs[2] = numbers(&fixture, &bias, 3);
+        inputs[2] = fixture_numbers(&fixture, &bias, 3);
     }
     for (int round = 0; round < 2; round++) {
         RunOutcome outcome = {0};
@@ -124,7 +74,7 @@ run_case(const ConvolutionCase *one, int thread_count)
         fixture_run(&fixture, partition, NULL, args, one->has_bias ? 3 : 2, &outcome);
         assert_string_equal(outcome.message, "");
         const ScheduleNode *node = &partition->nodes[one->has_bias ? 3 : 2];
-        assert_as_reference(&fixture, node, inputs, &outcome.outputs[0]);
+        fixture_assert_as_reference(&fixture, node, inputs, &outcome.outputs[0]);
         outcome_clear(&outcome);
     }
     for (int i = 0; i < 3; i++) {
@@ -161,7 +111,7 @@ any_number_of_threads_gives_the_same_bits(void **state)
         for (int round = 0; round < 3; round++) {
             RunOutcome outcome = {0};
             const Shape shape = SHAPE4(2, 16, 70, 70);
-            Tensor arg = numbers(&fixture, &shape, 4);
+            Tensor arg = fixture_numbers(&fixture, &shape, 4);
             for (int64_t i = 0; i < tensor_element_count(&arg); i++) {
                 ((float *)arg.data)[i] *= i % 5 == 0 ? 1000.1F : 0.013F;
             }
