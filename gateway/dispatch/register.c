@@ -139,6 +139,7 @@ put_blobs(Registration *registration, const WireStatus *answer)
             .address = registration->worker.address,
             .deadline_ms = REGISTER_TIMEOUT_MS,
             .tenant = slice_from_string(registration->tenant),
+            .body_size = blob == NULL ? 0 : tensor_byte_size(&blob->tensor),
         };
         UpstreamCall *const call = blob == NULL ? NULL
                                                 : upstream_begin(registration->dispatcher->upstream, &head,

@@ -12,14 +12,20 @@ header_add(RequestHeaders *list, const char *name, Slice value)
     }
 }
 
+static void
+header_add_number(RequestHeaders *list, const char *name, uint64_t number, char text[NUMBER_TEXT_SIZE])
+{
+    if (number > 0) {
+        const int size = snprintf(text, NUMBER_TEXT_SIZE, "%llu", (unsigned long long)number);
+        header_add(list, name, slice_of(text, (size_t)size));
+    }
+}
+
 void
 request_headers_fill(
     RequestHeaders *ret_headers, const UpstreamHead *head, const char *address, const char *token)
 {
-    RequestHeaders *list = ret_headers;
-    const int deadline_size =
-        snprintf(list->deadline, sizeof list->deadline, "%llu", (unsigned long long)head->deadline_ms);
-    const int attempt_size = snprintf(list->attempt, sizeof list->attempt, "%lld", (long long)head->attempt);
+    RequestHeaders *const list = ret_headers;
     list->count = 0;
     header_add(list, ":method", slice_from_string(head->method));
     header_add(list, ":scheme", SLICE("http"));
@@ -27,10 +33,9 @@ request_headers_fill(
     header_add(list, ":path", head->path);
     header_add(list, WIRE_HEADER_VERSION, SLICE("1"));
     header_add(list, WIRE_HEADER_TOKEN, slice_from_string(token));
-    header_add(list, WIRE_HEADER_DEADLINE,
-        slice_of(list->deadline, head->deadline_ms == 0 ? 0 : (size_t)deadline_size));
-    header_add(
-        list, WIRE_HEADER_ATTEMPT, slice_of(list->attempt, head->attempt == 0 ? 0 : (size_t)attempt_size));
+    header_add_number(list, WIRE_HEADER_DEADLINE, head->deadline_ms, list->deadline);
+    header_add_number(list, WIRE_HEADER_ATTEMPT, (uint64_t)head->attempt, list->attempt);
+    header_add_number(list, "content-length", head->body_size, list->body_size);
     header_add(list, WIRE_HEADER_REQUEST_ID, slice_from_string(head->request_id));
     header_add(list, WIRE_HEADER_INCARNATION, head->incarnation);
     header_add(list, WIRE_HEADER_TENANT, head->tenant);

@@ -4,11 +4,14 @@
 #include "shared/h2/connection.h"
 #include "shared/upstream/upstream.h"
 
+enum { NUMBER_TEXT_SIZE = 24 };
+
 typedef struct RequestHeaders {
     H2Header headers[H2_HEADERS_MAX];
     size_t count;
-    char deadline[24];
-    char attempt[24];
+    char deadline[NUMBER_TEXT_SIZE];
+    char attempt[NUMBER_TEXT_SIZE];
+    char body_size[NUMBER_TEXT_SIZE];
 } RequestHeaders;
 
 /* The headers point into `head`, `address`, `token` and the struct itself, which must not move. What `head`

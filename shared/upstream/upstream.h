@@ -42,6 +42,7 @@ typedef struct UpstreamHead {
     Slice tenant;           /* whose partitions and blobs these are; empty: nobody's */
     Slice push_token;       /* empty: none */
     Slice slot;             /* of the receiver, in decimal, for pushes and pulls; empty: none */
+    uint64_t body_size;     /* when the method wants to know it ahead; 0: not told */
 } UpstreamHead;
 
 typedef struct UpstreamEvents {

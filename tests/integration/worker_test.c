@@ -102,7 +102,7 @@ teardown(void **state)
 }
 
 static UpstreamCall *
-begin(Fixture *fixture, const char *method, const char *path, Answer *answer)
+begin_sized(Fixture *fixture, const char *method, const char *path, uint64_t body_size, Answer *answer)
 {
     *answer = (Answer){.arena = fixture->arena};
     const UpstreamHead head = {
@@ -112,10 +112,17 @@ begin(Fixture *fixture, const char *method, const char *path, Answer *answer)
         .attempt = 1,
         .deadline_ms = 5000,
         .tenant = SLICE("t"),
+        .body_size = body_size,
     };
     UpstreamCall *const call = upstream_begin(fixture->upstream, &head, &events, answer);
     assert_non_null(call);
     return call;
+}
+
+static UpstreamCall *
+begin(Fixture *fixture, const char *method, const char *path, Answer *answer)
+{
+    return begin_sized(fixture, method, path, 0, answer);
 }
 
 static void
@@ -257,6 +264,35 @@ a_body_that_is_not_its_digest_is_refused(void **state)
 }
 
 static void
+put_blob(Fixture *fixture, const char *content, const char *sent, size_t told_size, Answer *answer)
+{
+    char path[256];
+    (void)snprintf(path, sizeof path, "/worker/v1/blobs/%s", digest_of(content));
+    UpstreamCall *const call = begin_sized(fixture, "PUT", path, told_size, answer);
+    upstream_write_copy(call, slice_from_string(sent));
+    finish(fixture, call, answer);
+}
+
+static void
+a_blob_is_taken_as_long_as_told_and_with_its_digest(void **state)
+{
+    Fixture *const fixture = *state;
+    Answer answer;
+    put_blob(fixture, "constants", "constants", 9, &answer);
+    assert_int_equal(answer.http_status, 200);
+    put_blob(fixture, "constants", "constantS", 9, &answer);
+    assert_int_equal(answer.http_status, 400);
+    assert_non_null(strstr(answer.body, "the body's digest is"));
+    put_blob(fixture, "constants", "constants", 0, &answer);
+    assert_int_equal(answer.http_status, 429);
+    assert_non_null(strstr(answer.body, "longer than 0 bytes"));
+    put_blob(fixture, "constants", "constants", 10, &answer); /* HTTP/2 itself refuses what is cut short */
+    assert_int_not_equal(answer.http_status, 200);
+    put_blob(fixture, "", "", 0, &answer);
+    assert_int_equal(answer.http_status, 200);
+}
+
+static void
 a_partition_needs_a_session_with_a_lease(void **state)
 {
     Fixture *const fixture = *state;
@@ -292,6 +328,7 @@ main(void)
         WORKER_TEST(an_unknown_partition_is_told_by_its_reason),
         WORKER_TEST(a_run_with_a_feed_missing_or_twice_is_refused),
         WORKER_TEST(a_body_that_is_not_its_digest_is_refused),
+        WORKER_TEST(a_blob_is_taken_as_long_as_told_and_with_its_digest),
         WORKER_TEST(a_partition_needs_a_session_with_a_lease),
         WORKER_TEST(unknown_methods_and_malformed_frames_are_refused),
     };

@@ -40,6 +40,20 @@ worker_answer_status(WorkerRequest *request, const WireStatus *status)
 }
 
 void
+worker_refuse(WorkerRequest *request, Status status, const char *message)
+{
+    if (request->is_answered || request->stream == NULL) {
+        return;
+    }
+    const WireStatus refusal = {
+        .code = status,
+        .message = slice_from_string(message),
+        .incarnation = slice_from_string(request->worker->incarnation),
+    };
+    worker_answer_status(request, &refusal);
+}
+
+void
 worker_frames_begin(WorkerRequest *request)
 {
     if (request->stream != NULL && !request->is_answered) {

@@ -5,7 +5,9 @@
  * → begin() → the body, by its kind → finish() answers, now or later → closed() gives back what is left.
  *
  * Ownership: a WorkerRequest belongs to the server; it is valid until closed() has returned. Methods whose
- * work goes on elsewhere hang it on request->context. Threads:   everything on the stream's loop thread.
+ * work goes on elsewhere hang it on request->context.
+ * Threads:   everything on the stream's loop thread; what takes long goes to the device's threads and comes
+ *            back through the loop's mailbox.
  * Errors:    begin() and finish() return a Status; the server answers with it and its message. */
 #pragma once
 
@@ -35,21 +37,29 @@ typedef struct WorkerRequest {
     FrameReader *reader; /* NULL until a body was frames: of this request or of one before */
     bool has_frames;     /* this one's is */
     Buffer body;
+    uint64_t body_size; /* as the request says; 0 when it does not */
+    uint64_t body_seen;
     bool is_answered;
     void *context; /* the method's */
 } WorkerRequest;
 
-typedef enum BodyKind { BODY_NONE, BODY_DOCUMENT, BODY_FRAMES } BodyKind;
+typedef enum BodyKind {
+    BODY_NONE,
+    BODY_DOCUMENT, /* kept in request->body until it is whole */
+    BODY_FRAMES,   /* each frame goes to frame() */
+    BODY_BYTES,    /* each piece goes to data(); the request says its length */
+} BodyKind;
 
 struct WorkerMethod {
     const char *name; /* as TensorFlow's WorkerInterface calls it */
     const char *verb;
     const char *path; /* "/worker/v1/steps/{step}:run" */
     BodyKind body;
-    size_t body_size_max; /* DOCUMENT: bytes; FRAMES: bytes of one tensor, 0: the worker's limit */
+    size_t body_size_max; /* bytes; FRAMES: of one tensor, 0: the worker's limit */
 
     Status (*begin)(WorkerRequest *request);               /* headers are in; may be NULL */
     Status (*frame)(WorkerRequest *request, Frame *frame); /* FRAMES: one; its tensor is the callee's */
+    Status (*data)(WorkerRequest *request, Slice bytes);   /* BYTES: never more than the length in all */
     Status (*finish)(WorkerRequest *request);              /* the body is in */
     void (*closed)(WorkerRequest *request); /* the stream has ended, for whatever reason; may be NULL */
 };
@@ -71,6 +81,9 @@ void worker_answer_text(WorkerRequest *request, Slice text);
 
 /* A refusal in one document: {"code","message","reason", …} under the code's HTTP status. */
 void worker_answer_status(WorkerRequest *request, const WireStatus *status);
+
+/* The refusal that this status and message make, with our incarnation, unless an answer has begun. */
+void worker_refuse(WorkerRequest *request, Status status, const char *message);
 
 /* 200 and a stream of frames: once begun, frames follow, and worker_frames_end() closes. */
 void worker_frames_begin(WorkerRequest *request);

@@ -21,15 +21,7 @@ enum { SPARE_REQUESTS_MAX = 256 };
 static void
 request_refuse(WorkerRequest *request, Status status)
 {
-    if (request->is_answered || request->stream == NULL) {
-        return;
-    }
-    const WireStatus refusal = {
-        .code = status,
-        .message = slice_from_string(request->call.error.message),
-        .incarnation = slice_from_string(request->worker->incarnation),
-    };
-    worker_answer_status(request, &refusal);
+    worker_refuse(request, status, request->call.error.message);
 }
 
 static void
@@ -174,6 +166,8 @@ request_read_head(WorkerRequest *request, const H2Header *headers, size_t count)
         call, header_find(headers, count, WIRE_HEADER_ATTEMPT), WIRE_HEADER_ATTEMPT, INT32_MAX, &attempt));
     TRY(read_number(
         call, header_find(headers, count, WIRE_HEADER_SLOT), WIRE_HEADER_SLOT, SLOT_COUNT_MAX - 1, &slot));
+    TRY(read_number(call, header_find(headers, count, "content-length"), "content-length", INT64_MAX,
+        &request->body_size));
     TRY(copy_header(call, header_find(headers, count, WIRE_HEADER_PUSH_TOKEN), &request->push_token));
     TRY(copy_header(call, header_find(headers, count, WIRE_HEADER_TENANT), &request->tenant));
     if (deadline_ms > 0) {
@@ -202,16 +196,12 @@ request_find_method(WorkerRequest *request, const H2Header *headers, size_t coun
 }
 
 static Status
-request_open_body(WorkerRequest *request)
+request_open_frames(WorkerRequest *request)
 {
-    const WorkerMethod *const method = request->method;
-    request->body.size_max = method->body_size_max;
-    if (method->body != BODY_FRAMES) {
-        return STATUS_OK;
-    }
+    const size_t method_max = request->method->body_size_max;
     const size_t worker_max = request->worker->options.tensor_size_max;
-    const bool is_narrower = method->body_size_max != 0 && method->body_size_max < worker_max;
-    const FrameLimits limits = {.tensor_size_max = is_narrower ? method->body_size_max : worker_max};
+    const bool is_narrower = method_max != 0 && method_max < worker_max;
+    const FrameLimits limits = {.tensor_size_max = is_narrower ? method_max : worker_max};
     request->has_frames = true;
     if (request->reader != NULL) {
         frame_reader_reset(request->reader, &limits);
@@ -219,6 +209,25 @@ request_open_body(WorkerRequest *request)
     }
     request->reader = frame_reader_new(&limits);
     return request->reader == NULL ? call_fail_memory(&request->call, "a request's frames") : STATUS_OK;
+}
+
+static Status
+body_too_long(WorkerRequest *request, uint64_t size_max)
+{
+    return call_fail(&request->call, STATUS_RESOURCE_EXHAUSTED, "the body of %s is longer than %llu bytes",
+        request->method->name, (unsigned long long)size_max);
+}
+
+static Status
+request_open_body(WorkerRequest *request)
+{
+    const WorkerMethod *const method = request->method;
+    request->body.size_max = method->body_size_max;
+    if (method->body == BODY_FRAMES) {
+        return request_open_frames(request);
+    }
+    const bool is_too_long = method->body != BODY_NONE && request->body_size > method->body_size_max;
+    return is_too_long ? body_too_long(request, method->body_size_max) : STATUS_OK;
 }
 
 static Status
@@ -245,19 +254,27 @@ request_read_frames(WorkerRequest *request, Slice data)
 }
 
 static Status
+request_read_bytes(WorkerRequest *request, Slice data)
+{
+    request->body_seen += data.size;
+    return request->body_seen > request->body_size ? body_too_long(request, request->body_size)
+                                                   : request->method->data(request, data);
+}
+
+static Status
 request_read_body(WorkerRequest *request, Slice data)
 {
     if (request->has_frames) {
         return request_read_frames(request, data);
     }
-    buffer_append_slice(&request->body, data);
-    if (!buffer_is_ok(&request->body)) {
-        return call_fail(&request->call, STATUS_RESOURCE_EXHAUSTED, "the body of %s is longer than %zu bytes",
-            request->method->name, request->body.size_max);
+    if (request->method->body == BODY_BYTES) {
+        return request_read_bytes(request, data);
     }
-    return STATUS_OK;
+    buffer_append_slice(&request->body, data);
+    return buffer_is_ok(&request->body) ? STATUS_OK : body_too_long(request, request->body.size_max);
 }
 
+/* That no bytes are missing of a told length is nghttp2's to see. */
 static Status
 request_finish(WorkerRequest *request)
 {

@@ -157,7 +157,8 @@ worker_settle(Worker *worker)
     }
     int64_t running = 1;
     for (int turn = 0; turn < TURNS && running > 0; turn++) {
-        running = __atomic_load_n(&worker->running_count, __ATOMIC_RELAXED);
+        running = __atomic_load_n(&worker->running_count, __ATOMIC_RELAXED) +
+                  __atomic_load_n(&worker->registering_count, __ATOMIC_RELAXED);
         for (int index = 0; index < worker->loop_count; index++) {
             loop_turn(worker->loops[index]->loop, running > 0 ? TURN_MS : 0);
         }

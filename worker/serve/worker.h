@@ -40,8 +40,9 @@ struct Worker {
     StepTable *steps;
     SessionTable *sessions;
     StateTable *states;
-    int64_t running_count; /* atomic: runs under way */
-    bool is_draining;      /* atomic */
+    int64_t running_count;     /* atomic: runs under way */
+    int64_t registering_count; /* atomic: partitions that are being compiled */
+    bool is_draining;          /* atomic */
     WorkerLoop *loops[WORKER_LOOP_COUNT_MAX];
     int loop_count;
 };

@@ -1,45 +1,83 @@
-/* PutBlob: the bytes of a large constant, under their SHA-256. Idempotent. */
+/* PutBlob: the bytes of a large constant, under their SHA-256. Idempotent. They go where they stay, and are
+ * hashed, as they come in: a blob is never held twice, and no piece of it holds up the loop for long. */
 #include <string.h>
 
+#include "shared/base/memory.h"
 #include "shared/crypto/digest.h"
 #include "worker/serve/worker.h"
 
 enum { BLOB_SIZE_MAX = 1 << 30 };
 
+typedef struct Upload {
+    TensorBuffer *blob;
+    Sha256State *digest;
+} Upload;
+
+static Status
+begin(WorkerRequest *request)
+{
+    Device *const device = request->worker->device;
+    Upload *const upload = arena_alloc(request->call.arena, sizeof *upload);
+    if (upload == NULL) {
+        return call_fail_memory(&request->call, "an upload");
+    }
+    request->context = upload;
+    upload->digest = sha256_begin();
+    upload->blob = device->allocate(device, request->body_size);
+    if (upload->digest == NULL || upload->blob == NULL) {
+        return call_fail(&request->call, STATUS_RESOURCE_EXHAUSTED,
+            "no room on the device for a blob of %llu bytes", (unsigned long long)request->body_size);
+    }
+    return STATUS_OK;
+}
+
+static Status
+data(WorkerRequest *request, Slice bytes)
+{
+    const Upload *const upload = request->context;
+    char *const end = (char *)upload->blob->data + request->body_seen;
+    memcpy(end - bytes.size, bytes.data, bytes.size);
+    sha256_update(upload->digest, bytes);
+    return STATUS_OK;
+}
+
 static Status
 finish(WorkerRequest *request)
 {
-    Call *const call = &request->call;
-    const Slice bytes = buffer_slice(&request->body);
+    Upload *const upload = request->context;
+    const Slice expected = request->parameters[0];
     Sha256 actual;
     char actual_text[SHA256_HEX_SIZE];
-    sha256(bytes, &actual);
+    sha256_end(TAKE(upload->digest), &actual);
     sha256_to_hex(&actual, actual_text);
-    if (!slice_equals_string(request->parameters[0], actual_text)) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "the body's digest is %s, not '%.*s'", actual_text,
-            SLICE_PRINT(request->parameters[0]));
+    if (!slice_equals_string(expected, actual_text)) {
+        return call_fail(&request->call, STATUS_INVALID_ARGUMENT, "the body's digest is %s, not '%.*s'",
+            actual_text, SLICE_PRINT(expected));
     }
-    TensorBuffer *const blob = request->worker->device->allocate(request->worker->device, bytes.size);
-    if (blob == NULL) {
-        return call_fail(
-            call, STATUS_RESOURCE_EXHAUSTED, "no room on the device for a blob of %zu bytes", bytes.size);
-    }
-    if (bytes.size > 0) {
-        memcpy(blob->data, bytes.data, bytes.size);
-    }
-    const Status status = blob_cache_put(call, request->worker->blobs,
-        (BlobKey){.tenant = request->tenant, .sha256 = request->parameters[0]}, blob);
-    tensor_buffer_unref(blob);
-    TRY(status);
+    TRY(blob_cache_put(&request->call, request->worker->blobs,
+        (BlobKey){.tenant = request->tenant, .sha256 = expected}, upload->blob));
     worker_answer_json(request, 200, SLICE("{}"));
     return STATUS_OK;
+}
+
+static void
+closed(WorkerRequest *request)
+{
+    Upload *const upload = request->context;
+    if (upload != NULL) {
+        sha256_abandon(upload->digest);
+        tensor_buffer_unref(upload->blob);
+    }
 }
 
 WORKER_METHOD(put_blob) = {
     .name = "PutBlob",
     .verb = "PUT",
     .path = "/worker/v1/blobs/{sha256}",
-    .body = BODY_DOCUMENT,
+    .body = BODY_BYTES,
     .body_size_max = BLOB_SIZE_MAX,
+    .begin = begin,
+    .data = data,
     .finish = finish,
+    .closed = closed,
 };

@@ -1,5 +1,10 @@
 /* RegisterGraph: compiles a partition and keeps it under its digest. Idempotent: the same digest again is no
- * work. When constants are missing, the answer names their blobs. */
+ * work. When constants are missing, the answer names their blobs.
+ *
+ * Happy path: finish() moves what the request brought into a Registration → a compute thread reads, compiles
+ * and keeps it → the loop answers. When the caller has gone meanwhile, the partition is kept all the same. */
+#include "shared/base/memory.h"
+#include "shared/base/text.h"
 #include "shared/crypto/digest.h"
 #include "shared/formats/graphdef_json.h"
 #include "worker/runtime/partition.h"
@@ -7,12 +12,105 @@
 
 enum { PARTITION_SIZE_MAX = 64 << 20 };
 
-static Status
-answer_missing(WorkerRequest *request, const MissingBlobs *missing)
+typedef struct Registration {
+    DeviceWork work;
+    Task task;
+    WorkerRequest *request; /* NULL once the stream is gone; the loop's */
+    Worker *worker;
+    Loop *loop;
+    Call call; /* with an arena of its own */
+    Buffer document;
+    Slice tenant;
+    Slice digest;
+    Slice key;
+    MissingBlobs missing;
+    Status status;
+} Registration;
+
+/* --- Life ----------------------------------------------------------------------------------------------- */
+
+static void
+registration_free(Registration *registration)
 {
-    Slice *const digests = arena_alloc(request->call.arena, missing->count * sizeof *digests);
+    buffer_done(&registration->document);
+    arena_free(registration->call.arena);
+    memory_free(registration);
+}
+
+static Status
+registration_new(WorkerRequest *request, Slice key, Registration **ret_registration)
+{
+    Registration *const registration = memory_new(1, sizeof *registration);
+    Arena *const arena = arena_new(WORKER_ARENA_SIZE_MAX);
+    const char *const tenant = arena == NULL ? NULL : text_copy(arena, request->tenant);
+    const char *const full = arena == NULL ? NULL : text_copy(arena, key);
+    if (registration == NULL || tenant == NULL || full == NULL) {
+        memory_free(registration);
+        arena_free(arena);
+        return call_fail_memory(&request->call, "a registration");
+    }
+    *registration = (Registration){
+        .request = request,
+        .worker = request->worker,
+        .loop = request->loop->loop,
+        .call.arena = arena,
+        .document = request->body,
+        .tenant = slice_of(tenant, request->tenant.size),
+        .key = slice_of(full, key.size),
+        .digest = slice_of(full + key.size - request->parameters[1].size, request->parameters[1].size),
+    };
+    request->body = (Buffer){0};
+    *ret_registration = registration;
+    return STATUS_OK;
+}
+
+/* --- On a compute thread -------------------------------------------------------------------------------- */
+
+static Status
+check_digest(Registration *registration)
+{
+    Sha256 actual;
+    char text[SHA256_HEX_SIZE];
+    sha256(buffer_slice(&registration->document), &actual);
+    sha256_to_hex(&actual, text);
+    if (!slice_equals_string(registration->digest, text)) {
+        return call_fail(&registration->call, STATUS_INVALID_ARGUMENT, "the body's digest is %s, not '%.*s'",
+            text, SLICE_PRINT(registration->digest));
+    }
+    return STATUS_OK;
+}
+
+static Status
+compile(Registration *registration)
+{
+    Call *const call = &registration->call;
+    Worker *const worker = registration->worker;
+    TenantBlobs tenant = {.cache = worker->blobs, .tenant = registration->tenant};
+    const BlobSource blobs = blob_cache_source(&tenant);
+    AUTO_GRAPH_DEF def = NULL;
+    AUTO_PARTITION partition = NULL;
+    TRY(check_digest(registration));
+    TRY(graphdef_json_read(call, buffer_slice(&registration->document), &def));
+    TRY(partition_compile(call, def, worker->device, &blobs, &registration->missing, &partition));
+    return partition_cache_put(call, worker->partitions, registration->key, partition);
+}
+
+static void
+run(DeviceWork *work)
+{
+    Registration *const registration = (Registration *)(void *)work;
+    registration->status = compile(registration);
+    loop_post(registration->loop, &registration->task);
+}
+
+/* --- On the loop ---------------------------------------------------------------------------------------- */
+
+static Status
+answer_missing(WorkerRequest *request, Call *call, const MissingBlobs *missing)
+{
+    Slice *const digests = arena_alloc(call->arena, missing->count * sizeof *digests);
     if (digests == NULL) {
-        return call_fail_memory(&request->call, "a list of blobs");
+        return call_fail_memory(call, "a list of blobs");
     }
     for (size_t index = 0; index < missing->count; index++) {
         digests[index] = slice_from_string(missing->sha256[index]);
@@ -28,53 +126,64 @@ answer_missing(WorkerRequest *request, const MissingBlobs *missing)
     return STATUS_OK;
 }
 
-static Status
-compile(WorkerRequest *request, Slice key)
+static void
+answer(WorkerRequest *request, Registration *registration)
 {
-    Call *const call = &request->call;
-    TenantBlobs tenant = {.cache = request->worker->blobs, .tenant = request->tenant};
-    const BlobSource blobs = blob_cache_source(&tenant);
-    MissingBlobs missing = {0};
-    AUTO_GRAPH_DEF def = NULL;
-    AUTO_PARTITION partition = NULL;
-    TRY(graphdef_json_read(call, buffer_slice(&request->body), &def));
-    const Status status = partition_compile(call, def, request->worker->device, &blobs, &missing, &partition);
-    if (missing.count > 0) {
-        return answer_missing(request, &missing);
+    Status status = registration->status;
+    if (registration->missing.count > 0) {
+        status = answer_missing(request, &registration->call, &registration->missing);
+    } else if (status == STATUS_OK) {
+        worker_answer_json(request, 200, SLICE("{}"));
     }
-    TRY(status);
-    TRY(partition_cache_put(call, request->worker->partitions, key, partition));
-    worker_answer_json(request, 200, SLICE("{}"));
-    return STATUS_OK;
+    if (status != STATUS_OK) {
+        worker_refuse(request, status, registration->call.error.message);
+    }
+}
+
+static void
+answer_on_loop(Task *task)
+{
+    Registration *const registration = (Registration *)(void *)((char *)task - offsetof(Registration, task));
+    if (registration->request != NULL) {
+        registration->request->context = NULL;
+        answer(registration->request, registration);
+    }
+    (void)__atomic_sub_fetch(&registration->worker->registering_count, 1, __ATOMIC_RELAXED);
+    registration_free(registration);
 }
 
 static Status
 finish(WorkerRequest *request)
 {
-    Call *const call = &request->call;
-    const Slice digest = request->parameters[1];
-    Sha256 actual;
-    char actual_text[SHA256_HEX_SIZE];
-    if (!session_table_renew(
-            request->worker->sessions, request->parameters[0], loop_now_ns(request->loop->loop))) {
-        return call_fail(
-            call, STATUS_NOT_FOUND, "session '%.*s' has no lease here", SLICE_PRINT(request->parameters[0]));
-    }
-    sha256(buffer_slice(&request->body), &actual);
-    sha256_to_hex(&actual, actual_text);
-    if (!slice_equals_string(digest, actual_text)) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "the body's digest is %s, not '%.*s'", actual_text,
-            SLICE_PRINT(digest));
-    }
+    Worker *const worker = request->worker;
     Slice key;
-    TRY(worker_partition_key(request, digest, &key));
-    Partition *const known = partition_cache_get(request->worker->partitions, key);
+    Registration *registration = NULL;
+    if (!session_table_renew(worker->sessions, request->parameters[0], loop_now_ns(request->loop->loop))) {
+        return call_fail(&request->call, STATUS_NOT_FOUND, "session '%.*s' has no lease here",
+            SLICE_PRINT(request->parameters[0]));
+    }
+    TRY(worker_partition_key(request, request->parameters[1], &key));
+    AUTO_PARTITION known = partition_cache_get(worker->partitions, key);
     if (known != NULL) {
-        partition_unref(known);
         worker_answer_json(request, 200, SLICE("{}"));
         return STATUS_OK;
     }
-    return compile(request, key);
+    TRY(registration_new(request, key, &registration));
+    request->context = registration;
+    registration->work.run = run;
+    registration->task.run = answer_on_loop;
+    (void)__atomic_add_fetch(&worker->registering_count, 1, __ATOMIC_RELAXED);
+    worker->device->schedule(worker->device, &registration->work);
+    return STATUS_OK;
+}
+
+static void
+closed(WorkerRequest *request)
+{
+    Registration *const registration = request->context;
+    if (registration != NULL) {
+        registration->request = NULL;
+    }
 }
 
 WORKER_METHOD(register_graph) = {
@@ -84,4 +193,5 @@ WORKER_METHOD(register_graph) = {
     .body = BODY_DOCUMENT,
     .body_size_max = PARTITION_SIZE_MAX,
     .finish = finish,
+    .closed = closed,
 };
