@@ -259,7 +259,7 @@ loop_open(Call *call, Gateway *gateway, const GatewayOptions *options, const cha
     TRY(loop_new(call, &loop->loop));
     const UpstreamOptions upstream = {
         .token = options->worker_token,
-        .tensor_size_max = options->tensor_size_max,
+        .frames.tensor_size_max = options->tensor_size_max,
     };
     loop->dispatcher = dispatcher_new(loop->loop, gateway->directory, &upstream);
     loop->records = recorder_ring(gateway->recorder, loop->loop);
@@ -352,7 +352,7 @@ open_parts(Call *call, Gateway *gateway, const GatewayOptions *options)
     const DiscoveryOptions discovery = {
         .addresses = options->workers,
         .address_count = options->worker_count,
-        .upstream = {.token = options->worker_token, .tensor_size_max = options->tensor_size_max},
+        .upstream = {.token = options->worker_token, .frames.tensor_size_max = options->tensor_size_max},
         .on_seen = worker_seen,
         .on_resolve = name_due,
         .context = gateway,

@@ -5,7 +5,7 @@
 static void
 expect_frames(UpstreamCall *call)
 {
-    const FrameLimits *const limits = &call->upstream->limits;
+    const FrameLimits *const limits = &call->upstream->options.frames;
     if (call->reader == NULL) {
         call->reader = frame_reader_new(limits);
     } else {

@@ -9,7 +9,6 @@
 struct Upstream {
     Loop *loop;
     UpstreamOptions options;
-    FrameLimits limits;
     Map *peers;      /* address → Peer */
     ListLink failed; /* calls that could not be opened, to be told at the end of the turn */
     Task tell_failed;

@@ -50,7 +50,6 @@ upstream_new(Loop *loop, const UpstreamOptions *options)
     }
     upstream->loop = loop;
     upstream->options = *options;
-    upstream->limits = (FrameLimits){.tensor_size_max = options->tensor_size_max};
     upstream->tell_failed.run = tell_failed;
     list_init(&upstream->failed);
     list_init(&upstream->spare_calls);

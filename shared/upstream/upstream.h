@@ -18,7 +18,7 @@ typedef struct UpstreamCall UpstreamCall;
 
 typedef struct UpstreamOptions {
     const char *token;           /* the shared secret that workers ask for; NULL: none */
-    size_t tensor_size_max;      /* of one received tensor */
+    FrameLimits frames;          /* what answers may hold, and where tensors live */
     uint32_t connect_timeout_ms; /* 0: 1000 */
 } UpstreamOptions;
 

@@ -245,7 +245,8 @@ elements_begin(Call *call, FrameReader *reader)
     reader->buffer =
         is_heap ? tensor_buffer_new(shift + size) : limits->allocate(limits->allocate_context, size);
     if (reader->buffer == NULL) {
-        return call_fail_memory(call, "a tensor's elements");
+        return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
+            "no memory for the %zu bytes of a tensor that comes in", shift + size);
     }
     stage_begin(reader, STAGE_PAYLOAD, (char *)reader->buffer->data + shift, size);
     return STATUS_OK;

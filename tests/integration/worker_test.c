@@ -79,7 +79,7 @@ setup(void **state)
     Fixture *const fixture = calloc(1, sizeof *fixture);
     fixture->arena = arena_new(1 << 24);
     fixture->call.arena = fixture->arena;
-    const UpstreamOptions options = {.tensor_size_max = 1 << 28};
+    const UpstreamOptions options = {.frames.tensor_size_max = 1 << 28};
     *state = fixture;
     if (!process_start(&fixture->worker, "sluice-worker", arguments) ||
         loop_new(&fixture->call, &fixture->loop) != STATUS_OK) {

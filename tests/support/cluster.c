@@ -163,7 +163,7 @@ WorkerUse
 cluster_worker_use(Cluster *cluster, int index)
 {
     static const UpstreamEvents events = {.on_done = take_use};
-    const UpstreamOptions options = {.tensor_size_max = 1 << 20};
+    const UpstreamOptions options = {.frames.tensor_size_max = 1 << 20};
     const UpstreamHead head = {
         .method = "GET",
         .path = SLICE("/worker/v1/status"),

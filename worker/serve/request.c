@@ -198,10 +198,7 @@ request_find_method(WorkerRequest *request, const H2Header *headers, size_t coun
 static Status
 request_open_frames(WorkerRequest *request)
 {
-    const size_t method_max = request->method->body_size_max;
-    const size_t worker_max = request->worker->options.tensor_size_max;
-    const bool is_narrower = method_max != 0 && method_max < worker_max;
-    const FrameLimits limits = {.tensor_size_max = is_narrower ? method_max : worker_max};
+    const FrameLimits limits = worker_frame_limits(request->worker, request->method->body_size_max);
     request->has_frames = true;
     if (request->reader != NULL) {
         frame_reader_reset(request->reader, &limits);

@@ -34,6 +34,25 @@ find_local(void *context, Slice step, int64_t attempt, int64_t slot, Slice push_
     return rendezvous;
 }
 
+static TensorBuffer *
+allocate_on_device(void *context, size_t size)
+{
+    Device *const device = context;
+    return device->allocate(device, size);
+}
+
+FrameLimits
+worker_frame_limits(Worker *worker, size_t tensor_size_max)
+{
+    const size_t worker_max = worker->options.tensor_size_max;
+    const bool is_narrower = tensor_size_max != 0 && tensor_size_max < worker_max;
+    return (FrameLimits){
+        .tensor_size_max = is_narrower ? tensor_size_max : worker_max,
+        .allocate = allocate_on_device,
+        .allocate_context = worker->device,
+    };
+}
+
 Status
 worker_partition_key(WorkerRequest *request, Slice digest, Slice *ret_key)
 {
@@ -53,7 +72,7 @@ loop_add(Call *call, Worker *worker, const char *address)
     TRY(worker_loop_open(call, worker, address, &loop));
     worker->loops[worker->loop_count++] = loop;
     const TransportOptions options = {
-        .upstream = {.token = worker->options.token, .tensor_size_max = worker->options.tensor_size_max},
+        .upstream = {.token = worker->options.token, .frames = worker_frame_limits(worker, 0)},
         .incarnation = worker->incarnation,
         .find_local = find_local,
         .context = worker,

@@ -47,6 +47,10 @@ struct Worker {
     int loop_count;
 };
 
+/* What comes over the wire lives in the device's memory and counts against its limit. `tensor_size_max`: 0
+ * for the worker's own, which no other passes. */
+FrameLimits worker_frame_limits(Worker *worker, size_t tensor_size_max);
+
 /* "tenant/digest": tenants share no partitions. In the call's arena. */
 MUST_USE Status worker_partition_key(WorkerRequest *request, Slice digest, Slice *ret_key);
 

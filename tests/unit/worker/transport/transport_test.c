@@ -131,7 +131,7 @@ static void
 open_at(const char *address)
 {
     const TransportOptions options = {
-        .upstream = {.tensor_size_max = 1 << 24, .connect_timeout_ms = 1000},
+        .upstream = {.frames.tensor_size_max = 1 << 24, .connect_timeout_ms = 1000},
         .incarnation = "here",
         .find_local = find_local,
         .context = &near,
