@@ -21,13 +21,7 @@ load(Call *call, const Request *request, SessionSnapshot **ret_session, GraphSna
     if (arena_defer(call->arena, session_snapshot_unref, *ret_session) == NULL) {
         return call_fail_memory(call, "a plan");
     }
-    *ret_graph = graph_cache_graph(graphs, wanted.tenant, wanted.session, wanted.id);
-    if (*ret_graph == NULL) {
-        TRY(graph_cache_load_graph(call, graphs, store, &wanted, ret_graph));
-    }
-    return arena_defer(call->arena, graph_snapshot_unref, *ret_graph) == NULL
-               ? call_fail_memory(call, "a plan")
-               : STATUS_OK;
+    return graph_cache_obtain_graph(call, graphs, store, &wanted, ret_graph);
 }
 
 /* A plan needs to know which tensors are fed, not their values. */

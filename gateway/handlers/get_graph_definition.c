@@ -1,4 +1,5 @@
-/* getGraphDefinition: the bytes that were sent; by Accept also as GraphDef JSON or as Graphviz' DOT. */
+/* getGraphDefinition: the bytes that were sent; by Accept also as GraphDef JSON or as Graphviz' DOT. An
+ * extended graph came in parts: of it there are only those. */
 #include <string.h>
 
 #include "gateway/http/accept.h"
@@ -21,22 +22,25 @@ static const Form forms[] = {
     {"text/vnd.graphviz", "dot", dot_write},
 };
 
-/* The form that is wanted most, NULL for the source as it is; 406 when there is none. */
+/* The form that is wanted most, NULL for the source as it is; 406 when there is none. The source of an
+ * extended graph is not all of it. */
 static Status
 choose(
     Call *call, const Request *request, Response *response, const StoredGraph *graph, const Form **ret_form)
 {
+    const bool is_whole = graph->version == 1;
     const char *offers[COUNT_OF(forms) + 1] = {graph->media_type};
     for (size_t index = 0; index < COUNT_OF(forms); index++) {
-        offers[index + 1] = forms[index].media_type;
+        offers[index + is_whole] = forms[index].media_type;
     }
-    const int best = accept_choose(request_header(request, "Accept"), offers, COUNT_OF(offers));
+    const int best = accept_choose(request_header(request, "Accept"), offers, COUNT_OF(forms) + is_whole);
     response_vary(response, "Accept");
     if (best < 0) {
         return response_fail(call, response, 406,
-            "the definition is there as '%s', 'application/json' and 'text/vnd.graphviz'", graph->media_type);
+            "the definition is there as %s'application/json' and 'text/vnd.graphviz'",
+            is_whole ? "it was sent, " : "");
     }
-    *ret_form = best == 0 ? NULL : &forms[best - 1];
+    *ret_form = is_whole && best == 0 ? NULL : &forms[best - is_whole];
     return STATUS_OK;
 }
 
@@ -46,15 +50,11 @@ write_form(
 {
     const GraphSnapshot wanted = {
         .tenant = request->principal.tenant, .session = stored->session, .id = stored->id};
-    GraphCache *const graphs = request_gateway(request)->graphs;
     Store *store = NULL;
+    GraphSnapshot *graph = NULL;
     TRY(request_store(call, request, &store));
-    GraphSnapshot *graph = graph_cache_graph(graphs, wanted.tenant, wanted.session, wanted.id);
-    if (graph == NULL) {
-        TRY(graph_cache_load_graph(call, graphs, store, &wanted, &graph));
-    }
+    TRY(graph_cache_obtain_graph(call, request_gateway(request)->graphs, store, &wanted, &graph));
     form->write(response_body(response, form->media_type), graph_def_author(graph->graph->def));
-    graph_snapshot_unref(graph);
     return STATUS_OK;
 }
 
@@ -71,7 +71,7 @@ static void
 set_tag(Response *response, const StoredGraph *graph, const Form *form)
 {
     char tag[SHA256_HEX_SIZE + 8];
-    sha256_to_hex(&graph->source, tag);
+    sha256_to_hex(&graph->digest, tag);
     if (form != NULL) {
         tag[SHA256_HEX_SIZE - 1] = '-';
         memcpy(tag + SHA256_HEX_SIZE, form->tag, strlen(form->tag) + 1);

@@ -350,27 +350,70 @@ source_read(Call *call, Store *store, TenantId tenant, const Sha256 *digest, Ten
     return STATUS_OK;
 }
 
+/* Reads every part; those that were read are the caller's, whatever comes of it. */
+static Status
+sources_read(Call *call, Store *store, TenantId tenant, const StoredGraph *stored, GraphSource *ret_sources)
+{
+    const GraphPart *parts = NULL;
+    TRY(graphs_parts(call, store, tenant, stored, &parts));
+    for (int64_t index = 0; index < stored->version; index++) {
+        const Slice media_type = slice_from_string(parts[index].media_type);
+        ret_sources[index].format = graph_format_find(media_type, slice_of(NULL, 0));
+        TRY(source_read(call, store, tenant, &parts[index].source, &ret_sources[index].bytes));
+    }
+    return STATUS_OK;
+}
+
+/* What was taken once can be run, whatever the limits have become. */
+static Status
+import_stored(
+    Call *call, Store *store, TenantId tenant, const StoredGraph *stored, size_t *ret_size, Graph **ret_graph)
+{
+    const size_t count = (size_t)stored->version;
+    GraphSource *const sources = arena_alloc(call->arena, count * sizeof *sources);
+    if (sources == NULL) {
+        return call_fail_memory(call, "a graph");
+    }
+    Status status = sources_read(call, store, tenant, stored, sources);
+    if (status == STATUS_OK) {
+        status = graph_import_parts(call, sources, count, UINT64_MAX, ret_graph);
+    }
+    for (size_t index = 0; index < count; index++) {
+        *ret_size += sources[index].bytes == NULL ? 0 : sources[index].bytes->size;
+        tensor_buffer_unref(sources[index].bytes);
+    }
+    return status;
+}
+
 Status
 graph_cache_load_graph(
     Call *call, GraphCache *cache, Store *store, const GraphSnapshot *wanted, GraphSnapshot **ret_graph)
 {
     StoredGraph stored;
-    TensorBuffer *source = NULL;
+    size_t size = 0;
     AUTO_GRAPH graph = NULL;
     TRY(graphs_find(call, store, wanted->tenant, wanted->session, wanted->id, &stored));
-    TRY(source_read(call, store, wanted->tenant, &stored.source, &source));
-    assert(source != NULL);
-    const size_t size = source->size;
-    const GraphFormat format = graph_format_find(slice_from_string(stored.media_type), slice_of(NULL, 0));
-    /* What was taken once can be run, whatever the limits have become. */
-    const Status status = graph_import(call, format, source, UINT64_MAX, &graph);
-    tensor_buffer_unref(source);
-    TRY(status);
+    TRY(import_stored(call, store, wanted->tenant, &stored, &size, &graph));
     GraphSnapshot *const snapshot = graph_snapshot_new(wanted, graph, size);
     if (snapshot == NULL) {
         return call_fail_memory(call, "a graph");
     }
     graph_keep(cache, snapshot);
     *ret_graph = snapshot;
+    return STATUS_OK;
+}
+
+Status
+graph_cache_obtain_graph(
+    Call *call, GraphCache *cache, Store *store, const GraphSnapshot *wanted, GraphSnapshot **ret_graph)
+{
+    GraphSnapshot *graph = graph_cache_graph(cache, wanted->tenant, wanted->session, wanted->id);
+    if (graph == NULL) {
+        TRY(graph_cache_load_graph(call, cache, store, wanted, &graph));
+    }
+    if (arena_defer(call->arena, graph_snapshot_unref, graph) == NULL) {
+        return call_fail_memory(call, "a graph");
+    }
+    *ret_graph = graph;
     return STATUS_OK;
 }

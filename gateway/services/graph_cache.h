@@ -62,6 +62,10 @@ MUST_USE Status graph_cache_load_session(Call *call, GraphCache *cache, Store *s
 MUST_USE Status graph_cache_load_graph(
     Call *call, GraphCache *cache, Store *store, const GraphSnapshot *wanted, GraphSnapshot **ret_graph);
 
+/* From the cache, or loaded; held by call->arena. */
+MUST_USE Status graph_cache_obtain_graph(
+    Call *call, GraphCache *cache, Store *store, const GraphSnapshot *wanted, GraphSnapshot **ret_graph);
+
 /* A graph that was just made. Takes a new reference to it. */
 void graph_cache_put(GraphCache *cache, const GraphSnapshot *identity, Graph *graph, size_t byte_size);
 

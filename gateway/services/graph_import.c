@@ -2,7 +2,7 @@
 
 #include "gateway/expand/expand.h"
 #include "gateway/expand/freeze.h"
-
+#include "gateway/services/graph_join.h"
 #include "shared/base/map.h"
 #include "shared/base/memory.h"
 #include "shared/formats/graphdef_json.h"
@@ -73,15 +73,10 @@ count_nodes(const GraphDef *def)
     return count;
 }
 
-Status
-graph_import(Call *call, GraphFormat format, TensorBuffer *source, uint64_t node_count_max, Graph **ret_graph)
+/* Validated as a whole, and as it will be planned. */
+static Status
+make_graph(Call *call, GraphDef *def, uint64_t node_count_max, Graph **ret_graph)
 {
-    const Format *const row = format_row(format);
-    if (row == NULL) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "the graph's format is not known");
-    }
-    AUTO_GRAPH_DEF def = NULL;
-    TRY(row->read(call, source, &def));
     const uint64_t node_count = count_nodes(def);
     if (node_count > node_count_max) {
         return call_fail(call, STATUS_OUT_OF_RANGE, "the graph has %llu nodes, the limit graph_nodes is %llu",
@@ -99,6 +94,80 @@ graph_import(Call *call, GraphFormat format, TensorBuffer *source, uint64_t node
         return STATUS_OK;
     }
     return graph_link(call, frozen, op_find, limits, ret_graph);
+}
+
+static Status
+read_source(Call *call, const GraphSource *source, GraphDef **ret_def)
+{
+    const Format *const row = format_row(source->format);
+    return row == NULL ? call_fail(call, STATUS_INVALID_ARGUMENT, "the graph's format is not known")
+                       : row->read(call, source->bytes, ret_def);
+}
+
+Status
+graph_import(Call *call, GraphFormat format, TensorBuffer *source, uint64_t node_count_max, Graph **ret_graph)
+{
+    const GraphSource only = {format, source};
+    AUTO_GRAPH_DEF def = NULL;
+    TRY(read_source(call, &only, &def));
+    return make_graph(call, def, node_count_max, ret_graph);
+}
+
+/* --- Extended graphs ------------------------------------------------------------------------------------ */
+
+/* Reads `sources` behind the parts that are there, and lets go of what it has read at its end. */
+static Status
+join_sources(Call *call, GraphDef **parts, size_t part_count, const GraphSource *sources, size_t source_count,
+    GraphDef **ret_def)
+{
+    size_t read_count = 0;
+    Status status = STATUS_OK;
+    while (status == STATUS_OK && read_count < source_count) {
+        status = read_source(call, &sources[read_count], &parts[part_count + read_count]);
+        read_count += status == STATUS_OK ? 1 : 0;
+    }
+    if (status == STATUS_OK) {
+        status = graph_join(call, parts, part_count + read_count, ret_def);
+    }
+    for (size_t index = 0; index < read_count; index++) {
+        graph_def_unref(parts[part_count + index]);
+    }
+    return status;
+}
+
+/* Room for `base_count` definitions that are there and `count` that are read. */
+static Status
+join_graph(Call *call, GraphDef *const *base, size_t base_count, const GraphSource *sources, size_t count,
+    GraphDef **ret_def)
+{
+    GraphDef **const parts = arena_alloc(call->arena, (base_count + count) * sizeof(GraphDef *));
+    if (parts == NULL) {
+        return call_fail_memory(call, "an extended graph");
+    }
+    for (size_t index = 0; index < base_count; index++) {
+        parts[index] = base[index];
+    }
+    return join_sources(call, parts, base_count, sources, count, ret_def);
+}
+
+Status
+graph_import_parts(
+    Call *call, const GraphSource *sources, size_t count, uint64_t node_count_max, Graph **ret_graph)
+{
+    AUTO_GRAPH_DEF def = NULL;
+    TRY(join_graph(call, NULL, 0, sources, count, &def));
+    return make_graph(call, def, node_count_max, ret_graph);
+}
+
+Status
+graph_extend(
+    Call *call, const Graph *base, const GraphSource *added, uint64_t node_count_max, Graph **ret_graph)
+{
+    GraphDef *const author = graph_def_author(base->def);
+    AUTO_GRAPH_DEF def = NULL;
+    TRY(author->part_count > 0 ? join_graph(call, author->parts, author->part_count, added, 1, &def)
+                               : join_graph(call, &author, 1, added, 1, &def));
+    return make_graph(call, def, node_count_max, ret_graph);
 }
 
 /* --- The summary ---------------------------------------------------------------------------------------- */

@@ -22,5 +22,18 @@ const char *graph_format_media_type(GraphFormat format);
 MUST_USE Status graph_import(
     Call *call, GraphFormat format, TensorBuffer *source, uint64_t node_count_max, Graph **ret_graph);
 
+typedef struct GraphSource {
+    GraphFormat format;
+    TensorBuffer *bytes;
+} GraphSource;
+
+/* A graph with what was added to it later, each part in its own bytes. */
+MUST_USE Status graph_import_parts(
+    Call *call, const GraphSource *sources, size_t count, uint64_t node_count_max, Graph **ret_graph);
+
+/* The same, of a graph that is there already and what is added now. */
+MUST_USE Status graph_extend(
+    Call *call, const Graph *base, const GraphSource *added, uint64_t node_count_max, Graph **ret_graph);
+
 /* What GET …/graphs/{graph} tells about it: "nodes", "ops", "inputs", "outputs", "functions", "warnings". */
 void graph_write_summary(Buffer *buffer, const Graph *graph);

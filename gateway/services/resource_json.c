@@ -146,6 +146,10 @@ graph_write_item(JsonWriter *writer, const StoredGraph *graph)
     json_write_object_begin(writer);
     json_member_id(writer, "id", "grf", graph->id.value);
     json_member_id(writer, "session", "ses", graph->session.value);
+    json_member_int64(writer, "version", graph->version);
+    if (!uuid_is_zero(graph->parent.value)) {
+        json_member_id(writer, "parent", "grf", graph->parent.value);
+    }
     json_member_string(writer, "media_type", graph->media_type);
     json_member_string(writer, "digest", digest);
     json_write_name(writer, "summary");

@@ -5,6 +5,7 @@ where tenant_id = $1 and used_at < now() - $2::bigint * interval '1 second' and 
     from blobs as blob
     where blob.tenant_id = $1 and blob.used_at < now() - $2::bigint * interval '1 second'
         and not exists (select from graphs where tenant_id = $1 and source_sha256 = blob.sha256)
+        and not exists (select from graph_parts where tenant_id = $1 and source_sha256 = blob.sha256)
         and not exists (select from step_feeds where tenant_id = $1 and sha256 = blob.sha256)
         and not exists (select from step_outputs where tenant_id = $1 and sha256 = blob.sha256)
     limit $3::bigint

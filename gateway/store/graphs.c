@@ -6,6 +6,8 @@ STATEMENT(graph_count);
 STATEMENT(graph_find);
 STATEMENT(graph_list);
 STATEMENT(graph_delete);
+STATEMENT(graph_part_insert);
+STATEMENT(graph_part_list);
 
 static Status
 read_graph(Call *call, const Rows *rows, size_t row, StoredGraph *ret_graph)
@@ -15,6 +17,7 @@ read_graph(Call *call, const Rows *rows, size_t row, StoredGraph *ret_graph)
     graph.id.value = row_uuid(&reader);
     graph.session.value = row_uuid(&reader);
     graph.parent.value = row_uuid(&reader);
+    graph.version = row_int64(&reader);
     graph.digest = row_digest(&reader);
     graph.media_type = row_text(&reader);
     graph.source = row_digest(&reader);
@@ -25,6 +28,7 @@ read_graph(Call *call, const Rows *rows, size_t row, StoredGraph *ret_graph)
     return STATUS_OK;
 }
 
+/* Why there is no new row: the same graph is there, or another extension of its parent. */
 static Status
 find_same(Call *call, Store *store, TenantId tenant, const StoredGraph *graph, StoredGraph *ret_graph)
 {
@@ -32,11 +36,11 @@ find_same(Call *call, Store *store, TenantId tenant, const StoredGraph *graph, S
     Values values = {0};
     values_uuid(&values, tenant.value);
     values_uuid(&values, graph->session.value);
-    values_digest(&values, &graph->source);
+    values_digest(&values, &graph->digest);
     values_text(&values, graph->media_type);
     TRY(store_query(call, store, tenant, &sql_graph_find_same, &values, &rows));
     if (rows.count == 0) {
-        return call_fail(call, STATUS_ABORTED, "the same graph was deleted at this moment");
+        return call_fail(call, STATUS_ABORTED, "the graph has been extended by another request");
     }
     return read_graph(call, &rows, 0, ret_graph);
 }
@@ -59,6 +63,14 @@ check_quota(Call *call, Store *store, TenantId tenant)
                         : call_fail(call, STATUS_RESOURCE_EXHAUSTED, "the quota 'graphs_max' is used up");
 }
 
+static Status
+fail_not_found(Call *call, GraphId id)
+{
+    char text[ID_TEXT_SIZE];
+    id_to_text("grf", id.value, text);
+    return call_fail(call, STATUS_NOT_FOUND, "graph '%s' does not exist", text);
+}
+
 /* What the constraints of the table mean to whoever sends a graph. */
 static Status
 explain_refusal(Call *call, const StoredGraph *graph, Status status)
@@ -69,10 +81,40 @@ explain_refusal(Call *call, const StoredGraph *graph, Status status)
         return call_fail(
             call, STATUS_NOT_FOUND, "session '%s' does not exist, or the source is no blob", session);
     }
-    if (status == STATUS_ALREADY_EXISTS && !uuid_is_zero(graph->parent.value)) {
-        return call_fail(call, STATUS_ABORTED, "the graph has been extended by another request");
-    }
     return status;
+}
+
+static Status
+insert(Call *call, Store *store, TenantId tenant, const StoredGraph *graph, Rows *ret_rows)
+{
+    Values values = {0};
+    values_uuid(&values, tenant.value);
+    values_uuid(&values, graph->id.value);
+    values_uuid(&values, graph->session.value);
+    values_uuid(&values, graph->parent.value);
+    values_int64(&values, graph->version);
+    values_digest(&values, &graph->digest);
+    values_text(&values, graph->media_type);
+    values_digest(&values, &graph->source);
+    values_text(&values, graph->summary);
+    const Status status = store_query(call, store, tenant, &sql_graph_insert, &values, ret_rows);
+    return status == STATUS_OK ? STATUS_OK : explain_refusal(call, graph, status);
+}
+
+/* The parent may be deleted at this moment: then not all of its parts are there. */
+static Status
+insert_parts(Call *call, Store *store, TenantId tenant, const StoredGraph *graph)
+{
+    uint64_t count = 0;
+    Values values = {0};
+    if (uuid_is_zero(graph->parent.value)) {
+        return STATUS_OK;
+    }
+    values_uuid(&values, tenant.value);
+    values_uuid(&values, graph->id.value);
+    values_uuid(&values, graph->parent.value);
+    TRY(store_execute(call, store, tenant, &sql_graph_part_insert, &values, &count));
+    return (int64_t)count + 1 == graph->version ? STATUS_OK : fail_not_found(call, graph->parent);
 }
 
 Status
@@ -80,23 +122,14 @@ graphs_create(Call *call, Store *store, TenantId tenant, const StoredGraph *grap
     bool *ret_is_new)
 {
     AUTO_ROWS rows = {0};
-    Values values = {0};
-    values_uuid(&values, tenant.value);
-    values_uuid(&values, graph->id.value);
-    values_uuid(&values, graph->session.value);
-    values_uuid(&values, graph->parent.value);
-    values_digest(&values, &graph->digest);
-    values_text(&values, graph->media_type);
-    values_digest(&values, &graph->source);
-    values_text(&values, graph->summary);
     TRY(check_quota(call, store, tenant));
-    const Status status = store_query(call, store, tenant, &sql_graph_insert, &values, &rows);
-    if (status != STATUS_OK) {
-        return explain_refusal(call, graph, status);
-    }
+    TRY(insert(call, store, tenant, graph, &rows));
     *ret_is_new = rows.count > 0;
-    return rows.count > 0 ? read_graph(call, &rows, 0, ret_graph)
-                          : find_same(call, store, tenant, graph, ret_graph);
+    if (rows.count == 0) {
+        return find_same(call, store, tenant, graph, ret_graph);
+    }
+    TRY(insert_parts(call, store, tenant, graph));
+    return read_graph(call, &rows, 0, ret_graph);
 }
 
 static Status
@@ -109,14 +142,6 @@ find(Call *call, Store *store, TenantId tenant, SessionId session, GraphId id, R
     return store_query(call, store, tenant, &sql_graph_find, &values, ret_rows);
 }
 
-static Status
-fail_not_found(Call *call, GraphId id)
-{
-    char text[ID_TEXT_SIZE];
-    id_to_text("grf", id.value, text);
-    return call_fail(call, STATUS_NOT_FOUND, "graph '%s' does not exist", text);
-}
-
 Status
 graphs_find(Call *call, Store *store, TenantId tenant, SessionId session, GraphId id, StoredGraph *ret_graph)
 {
@@ -126,6 +151,32 @@ graphs_find(Call *call, Store *store, TenantId tenant, SessionId session, GraphI
     }
     TRY(find(call, store, tenant, session, id, &rows));
     return rows.count == 0 ? fail_not_found(call, id) : read_graph(call, &rows, 0, ret_graph);
+}
+
+Status
+graphs_parts(Call *call, Store *store, TenantId tenant, const StoredGraph *graph, const GraphPart **ret_parts)
+{
+    AUTO_ROWS rows = {0};
+    Values values = {0};
+    values_uuid(&values, tenant.value);
+    values_uuid(&values, graph->id.value);
+    TRY(store_query(call, store, tenant, &sql_graph_part_list, &values, &rows));
+    if ((int64_t)rows.count + 1 != graph->version) {
+        return fail_not_found(call, graph->id);
+    }
+    GraphPart *const parts = arena_alloc(call->arena, (rows.count + 1) * sizeof *parts);
+    if (parts == NULL) {
+        return call_fail_memory(call, "a graph");
+    }
+    for (size_t index = 0; index < rows.count; index++) {
+        RowReader reader = row_reader(call, &rows, index);
+        parts[index].source = row_digest(&reader);
+        parts[index].media_type = row_text(&reader);
+        TRY(row_end(call, &reader));
+    }
+    parts[rows.count] = (GraphPart){graph->source, graph->media_type};
+    *ret_parts = parts;
+    return STATUS_OK;
 }
 
 Status

@@ -1,4 +1,5 @@
-/* Graphs: immutable, each with the bytes that were sent (a blob) and a summary of what is in them.
+/* Graphs: immutable, each with the bytes that were sent (a blob) and a summary of what is in them. A graph
+ * that extends another one is made of that one's parts and of what was added, its own source.
  *
  * Ownership: texts live in call->arena.
  * Errors:    NOT_FOUND also when the graph is another tenant's or another session's. */
@@ -11,7 +12,8 @@ typedef struct StoredGraph {
     GraphId id;
     SessionId session;
     GraphId parent;         /* the graph that this one extends; zero for none */
-    Sha256 digest;          /* of the canonical form: the resource's ETag */
+    int64_t version;        /* how many parts it is made of */
+    Sha256 digest;          /* of all it is made of: the resource's ETag */
     const char *media_type; /* of the source */
     Sha256 source;          /* the blob that holds the bytes that were sent */
     const char *summary;    /* a JSON object */
@@ -24,14 +26,24 @@ typedef struct GraphPage {
     bool has_more;
 } GraphPage;
 
-/* Stores a graph whose source is a blob already (in the same transaction, best). The same bytes of the same
- * media type are one graph: *ret_is_new says which it was. NOT_FOUND when the session does not exist,
- * ABORTED when the parent has been extended by another request, RESOURCE_EXHAUSTED by quota. */
+/* Part of a graph, in order. */
+typedef struct GraphPart {
+    Sha256 source;
+    const char *media_type;
+} GraphPart;
+
+/* Stores a graph whose source is a blob already; in a transaction. One digest and media type are one graph:
+ * *ret_is_new says which it was. NOT_FOUND when session or parent do not exist, ABORTED when the parent has
+ * been extended by another request, RESOURCE_EXHAUSTED by quota. */
 MUST_USE Status graphs_create(Call *call, Store *store, TenantId tenant, const StoredGraph *graph,
     StoredGraph *ret_graph, bool *ret_is_new);
 
 MUST_USE Status graphs_find(
     Call *call, Store *store, TenantId tenant, SessionId session, GraphId id, StoredGraph *ret_graph);
+
+/* What the graph is made of; `graph->version` parts. NOT_FOUND when it was deleted meanwhile. */
+MUST_USE Status graphs_parts(
+    Call *call, Store *store, TenantId tenant, const StoredGraph *graph, const GraphPart **ret_parts);
 
 /* The session's newest graph: what a step that names none runs. */
 MUST_USE Status graphs_find_newest(

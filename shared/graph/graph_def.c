@@ -30,13 +30,16 @@ graph_def_unref(GraphDef *def)
     }
     TensorBuffer *const source = def->source;
     GraphDef *const origin = def->origin;
+    for (size_t index = 0; index < def->part_count; index++) {
+        graph_def_unref(def->parts[index]);
+    }
     arena_free(def->arena);
     tensor_buffer_unref(source);
     graph_def_unref(origin);
 }
 
-const GraphDef *
-graph_def_author(const GraphDef *def)
+GraphDef *
+graph_def_author(GraphDef *def)
 {
     return def->origin == NULL ? def : graph_def_author(def->origin);
 }

@@ -76,8 +76,10 @@ typedef struct GraphTensor {
 typedef struct GraphDef {
     int32_t reference_count; /* atomic */
     Arena *arena;
-    TensorBuffer *source;    /* the bytes read, or NULL */
-    struct GraphDef *origin; /* the author's, when this one was made of it; or NULL */
+    TensorBuffer *source;          /* the bytes read, or NULL */
+    struct GraphDef *origin;       /* the author's, when this one was made of it; or NULL */
+    struct GraphDef *const *parts; /* what it was put together of, in order; it points into them */
+    size_t part_count;
     const NodeDef *nodes;
     size_t node_count;
     const FunctionDef *functions;
@@ -109,7 +111,7 @@ graph_def_unrefp(GraphDef **def)
 #define AUTO_GRAPH_DEF CLEANUP(graph_def_unrefp) GraphDef *
 
 /* The author's, however often it was rewritten. */
-const GraphDef *graph_def_author(const GraphDef *def);
+GraphDef *graph_def_author(GraphDef *def);
 
 const AttrValue *node_def_attr(const NodeDef *node, Slice name); /* NULL when it has none */
 

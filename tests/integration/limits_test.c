@@ -333,6 +333,27 @@ limit_graph_nodes(void **state)
     assert_post(&sizes, session_path(&sizes, "graphs"), buffer_slice(&over), NULL, 400);
 }
 
+/* Each version adds a node; the last one that is taken is the limit's. */
+static void
+limit_graph_versions(void **state)
+{
+    (void)state;
+    const uint64_t count = shown(&sizes, "graph_versions");
+    cluster_session(&sizes, "{}");
+    cluster_graph(&sizes, "{\"node\":[{\"name\":\"n1\",\"op\":\"NoOp\"}]}");
+    for (uint64_t version = 2; version <= count + 1; version++) {
+        static const char *const headers[] = {"If-Match: *", NULL};
+        char path[CLUSTER_URL_SIZE];
+        char body[64];
+        AUTO_REST response = {0};
+        (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/graphs/%s:extend", sizes.session, sizes.graph);
+        (void)snprintf(body, sizeof body, "{\"node\":[{\"name\":\"n%d\",\"op\":\"NoOp\"}]}", (int)version);
+        cluster_send_with(&sizes, "POST", path, headers, body, &response);
+        assert_int_equal(response.status, version <= count ? 201 : 400);
+        (void)rest_member(&response, "id", sizes.graph, sizeof sizes.graph);
+    }
+}
+
 static void
 assert_step(uint64_t feed_count, uint64_t fetch_count, int expected)
 {
@@ -684,6 +705,7 @@ limit_connections_per_address(void **state)
     X(graph_body_bytes)                                                                                      \
     X(inflated_ratio)                                                                                        \
     X(graph_nodes)                                                                                           \
+    X(graph_versions)                                                                                        \
     X(tensor_rank)                                                                                           \
     X(blob_bytes)                                                                                            \
     X(step_body_bytes)                                                                                       \
@@ -735,7 +757,8 @@ every_limit_is_shown_and_has_a_test(void **state)
 
 static const char *const small_sizes[] = {"--limit",
     "header_bytes=1000,uri_bytes=400,json_depth=8,json_body_bytes=2000,graph_body_bytes=3000,"
-    "step_body_bytes=1500,inflated_ratio=10,graph_nodes=12,step_feeds=5,step_fetches=4,session_slots=3,name_"
+    "step_body_bytes=1500,inflated_ratio=10,graph_nodes=12,graph_versions=3,step_feeds=5,step_fetches=4,"
+    "session_slots=3,name_"
     "bytes=20,page_size=3,"
     "step_timeout_ms=9000,idempotency_key_bytes=40",
     NULL};

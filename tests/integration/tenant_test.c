@@ -29,6 +29,8 @@ static const char graph[] =
     "{\"node\":["
     "{\"name\":\"x\",\"op\":\"Placeholder\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"}}},"
     "{\"name\":\"y\",\"op\":\"Identity\",\"input\":[\"x\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}}}]}";
+static const char addition[] = "{\"node\":[{\"name\":\"z\",\"op\":\"Identity\",\"input\":[\"y\"],\"attr\":{"
+                               "\"T\":{\"type\":\"DT_FLOAT\"}}}]}";
 static const char step[] = "{\"feeds\":{\"x\":1},\"fetches\":[\"y\"],\"options\":{\"trace\":\"partition\"}}";
 
 /* A .npy file of the number 1. */
@@ -53,6 +55,7 @@ static const Case cases[] = {
     {"deleteSession", OWNED, NOTHING, NULL},
     {"drainWorker", OPERATOR, TEXT("{\"draining\":false}"), NULL},
     {"explainPlan", OWNED, TEXT(step), NULL},
+    {"extendGraph", OWNED, TEXT(addition), "If-Match: *"},
     {"getGraph", OWNED, NOTHING, NULL},
     {"getGraphDefinition", OWNED, NOTHING, NULL},
     {"getLimits", SHARED, NOTHING, NULL},

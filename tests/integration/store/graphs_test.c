@@ -11,11 +11,12 @@ example(Database *database, TenantId tenant, SessionId session, const char *sour
 {
     StoredGraph graph = {.id = {uuid_new()},
         .session = session,
+        .version = 1,
         .media_type = "application/json",
         .summary = "{\"nodes\": 3}"};
     const Slice bytes = slice_from_string(source);
     sha256(bytes, &graph.source);
-    sha256(SLICE("canonical"), &graph.digest);
+    graph.digest = graph.source;
     assert_status(
         &database->call, STATUS_OK, blobs_put(&database->call, database->app, tenant, &graph.source, bytes));
     return graph;
@@ -80,7 +81,9 @@ of_two_that_extend_a_graph_one_loses(void **state)
     StoredGraph stored;
     bool is_new = false;
     winner.parent = base.id;
+    winner.version = 2;
     loser.parent = base.id;
+    loser.version = 2;
     assert_status(
         call, STATUS_OK, graphs_create(call, database->app, TENANT_DEFAULT, &winner, &stored, &is_new));
     assert_status(
@@ -88,6 +91,49 @@ of_two_that_extend_a_graph_one_loses(void **state)
     assert_string_equal(call->error.message, "the graph has been extended by another request");
     assert_status(call, STATUS_OK, graphs_find_newest(call, database->app, TENANT_DEFAULT, session, &stored));
     assert_true(uuid_equal(stored.id.value, winner.id.value));
+}
+
+/* Its parent's sources stay as long as it does. */
+static void
+an_extended_graph_keeps_the_parts_of_a_deleted_parent(void **state)
+{
+    Database *const database = *state;
+    Call *const call = &database->call;
+    const SessionId session = database_add_session(database, TENANT_DEFAULT);
+    const StoredGraph base = create(database, TENANT_DEFAULT, session, "base");
+    StoredGraph child = example(database, TENANT_DEFAULT, session, "child");
+    const GraphPart *parts = NULL;
+    StoredGraph stored;
+    bool is_new = false;
+    uint64_t removed = 9;
+    child.parent = base.id;
+    child.version = 2;
+    assert_status(
+        call, STATUS_OK, graphs_create(call, database->app, TENANT_DEFAULT, &child, &stored, &is_new));
+    assert_status(call, STATUS_OK, graphs_delete(call, database->app, TENANT_DEFAULT, session, base.id));
+    (void)database_ask(database, "update blobs set used_at = now() - interval '1 day'");
+    assert_status(call, STATUS_OK, blobs_collect(call, database->app, TENANT_DEFAULT, 3600, 10, &removed));
+    assert_int_equal(removed, 0);
+    assert_status(call, STATUS_OK, graphs_parts(call, database->app, TENANT_DEFAULT, &stored, &parts));
+    assert_true(sha256_equal(&parts[0].source, &base.source));
+    assert_true(sha256_equal(&parts[1].source, &child.source));
+}
+
+static void
+a_parent_that_is_gone_cannot_be_extended(void **state)
+{
+    Database *const database = *state;
+    Call *const call = &database->call;
+    const SessionId session = database_add_session(database, TENANT_DEFAULT);
+    const StoredGraph base = create(database, TENANT_DEFAULT, session, "base");
+    StoredGraph child = example(database, TENANT_DEFAULT, session, "child");
+    StoredGraph stored;
+    bool is_new = false;
+    child.parent = base.id;
+    child.version = 2;
+    assert_status(call, STATUS_OK, graphs_delete(call, database->app, TENANT_DEFAULT, session, base.id));
+    assert_status(
+        call, STATUS_NOT_FOUND, graphs_create(call, database->app, TENANT_DEFAULT, &child, &stored, &is_new));
 }
 
 static void
@@ -173,6 +219,8 @@ main(void)
         DATABASE_TEST(a_graph_is_found_as_it_was_created),
         DATABASE_TEST(the_same_bytes_are_one_graph_in_a_session),
         DATABASE_TEST(of_two_that_extend_a_graph_one_loses),
+        DATABASE_TEST(an_extended_graph_keeps_the_parts_of_a_deleted_parent),
+        DATABASE_TEST(a_parent_that_is_gone_cannot_be_extended),
         DATABASE_TEST(another_tenant_sees_and_changes_nothing),
         DATABASE_TEST(lists_are_of_one_session_and_newest_first),
         DATABASE_TEST(a_deleted_graph_is_gone_and_its_source_may_go),

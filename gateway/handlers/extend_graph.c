@@ -1,0 +1,87 @@
+/* extendGraph: a new version of a graph, with nodes and functions added (TensorFlow's ExtendSession). The
+ * graph that is extended stays; of two that extend it at once, one is refused. */
+#include "gateway/http/conditional.h"
+#include "gateway/services/gateway.h"
+#include "gateway/services/idempotent.h"
+#include "gateway/services/new_graph.h"
+#include "gateway/services/resource_json.h"
+#include "gateway/store/blobs.h"
+
+static Status
+read_format(Call *call, const Request *request, Response *response, GraphFormat *ret_format)
+{
+    const GraphFormat format = graph_format_find(request->media_type, request_query(request, "format"));
+    if (format != GRAPH_FORMAT_JSON && format != GRAPH_FORMAT_GRAPHDEF) {
+        return response_fail(call, response, 415,
+            "a graph is extended by a GraphDef; send application/json or application/x-protobuf, or add "
+            "?format=json or ?format=graphdef");
+    }
+    *ret_format = format;
+    return STATUS_OK;
+}
+
+/* The graph that the client has read, if it may have another version. */
+static Status
+find_parent(
+    Call *call, const Request *request, Response *response, SessionId session, StoredGraph *ret_parent)
+{
+    const uint64_t version_max = request_gateway(request)->limits.graph_versions;
+    char tag[SHA256_HEX_SIZE];
+    Store *store = NULL;
+    GraphId id;
+    TRY(graph_id_read(call, request, &id));
+    TRY(request_store(call, request, &store));
+    TRY(graphs_find(call, store, request->principal.tenant, session, id, ret_parent));
+    sha256_to_hex(&ret_parent->digest, tag);
+    TRY(request_match(call, request, response, tag, true));
+    return (uint64_t)ret_parent->version < version_max
+               ? STATUS_OK
+               : call_fail(call, STATUS_OUT_OF_RANGE,
+                     "the graph is version %lld, the limit graph_versions is %llu: send the whole as a new "
+                     "graph",
+                     (long long)ret_parent->version, (unsigned long long)version_max);
+}
+
+static Status
+obtain_parent(Call *call, const Request *request, const StoredGraph *parent, GraphSnapshot **ret_graph)
+{
+    const GraphSnapshot wanted = {
+        .tenant = request->principal.tenant, .session = parent->session, .id = parent->id};
+    Store *store = NULL;
+    TRY(request_store(call, request, &store));
+    return graph_cache_obtain_graph(call, request_gateway(request)->graphs, store, &wanted, ret_graph);
+}
+
+static Status
+extend(Call *call, const Request *request, Response *response)
+{
+    StoredGraph parent;
+    NewGraph made = {.parent = &parent};
+    GraphSnapshot *base = NULL;
+    AUTO_GRAPH graph = NULL;
+    TRY(session_id_read(call, request, &made.session));
+    TRY(find_parent(call, request, response, made.session, &parent));
+    TRY(read_format(call, request, response, &made.source.format));
+    TRY(new_graph_source(call, request, response, &made.source.bytes));
+    TRY(obtain_parent(call, request, &parent, &base));
+    TRY(graph_extend(call, base->graph, &made.source, request_gateway(request)->limits.graph_nodes, &graph));
+    made.graph = graph;
+    made.byte_size = base->byte_size + request->body.size;
+    return version_lost(response, new_graph_keep(call, request, response, &made));
+}
+
+static Status
+run(Call *call, const Request *request, Response *response)
+{
+    return idempotent_run(call, request, response, extend);
+}
+
+HANDLER(extend_graph) = {
+    .operation_id = "extendGraph",
+    .method = "POST",
+    .path = "/api/v1/sessions/{session}/graphs/{graph}:extend",
+    .access = ACCESS_TENANT,
+    .body_size_max = BLOB_SIZE_MAX,
+    .body_limit = "graph_body_bytes",
+    .run = run,
+};

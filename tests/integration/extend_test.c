@@ -1,0 +1,253 @@
+/* Graphs that grow: versions that others may read meanwhile, of which one wins, over what the session keeps.
+ */
+#include <inttypes.h>
+#include <signal.h>
+
+#include "shared/base/clock.h"
+#include "tests/support/cluster.h"
+#include "tests/support/cmocka_all.h"
+
+enum { PATH_SIZE = 256 };
+
+#define FLOAT "\"T\":{\"type\":\"DT_FLOAT\"}"
+#define NODE(name, op, input, attr)                                                                          \
+    "{\"name\":\"" name "\",\"op\":\"" op "\",\"input\":[" input "],\"attr\":{" attr "}}"
+#define GRAPH(nodes) "{\"node\":[" nodes "]}"
+
+/* w begins as 7. */
+static const char base[] = GRAPH(NODE("w", "VariableV2", "",
+    "\"dtype\":{\"type\":\"DT_FLOAT\"},\"shape\":{\"shape\":{}}") "," NODE("seven", "Const", "",
+    "\"dtype\":{\"type\":\"DT_FLOAT\"},\"value\":{\"tensor\":{\"dtype\":\"DT_FLOAT\",\"tensorShape\":{},"
+    "\"floatVal\":[7]}}") "," NODE("init", "Assign", "\"w\",\"seven\"", FLOAT) "," NODE("read", "Identity",
+    "\"w\"", FLOAT));
+static const char twice[] = GRAPH(NODE("twice", "Add", "\"read\",\"read\"", FLOAT));
+static const char thrice[] = GRAPH(NODE("thrice", "Add", "\"twice\",\"read\"", FLOAT));
+static const char again[] = GRAPH(NODE("read", "Identity", "\"w\"", FLOAT) "," NODE(
+    "new", "Identity", "\"w\"", FLOAT) "," NODE("seven", "NoOp", "", ""));
+
+/* Extends cluster->graph on the condition of this ETag; the new graph takes its place. */
+static void
+extend(Cluster *cluster, const char *tag, const char *body, RestResponse *ret_response)
+{
+    char path[PATH_SIZE];
+    char condition[128];
+    const char *const headers[] = {condition, NULL};
+    (void)snprintf(condition, sizeof condition, "If-Match: %s", tag);
+    (void)snprintf(
+        path, sizeof path, "/api/v1/sessions/%s/graphs/%s:extend", cluster->session, cluster->graph);
+    cluster_send_with(cluster, "POST", path, headers, body, ret_response);
+}
+
+static void
+grow(Cluster *cluster, const char *body)
+{
+    AUTO_REST response = {0};
+    extend(cluster, "*", body, &response);
+    if (response.status != 201) {
+        fail_msg("%d %s", response.status, rest_text(&response));
+    }
+    assert_true(rest_member(&response, "id", cluster->graph, sizeof cluster->graph));
+}
+
+static void
+expect_step(Cluster *cluster, const char *graph, const char *rest, int status, const char *part)
+{
+    char body[PATH_SIZE];
+    AUTO_REST response = {0};
+    (void)snprintf(body, sizeof body, "{%s%s%s%s}", graph == NULL ? "" : "\"graph\":\"",
+        graph == NULL ? "" : graph, graph == NULL ? "" : "\",", rest);
+    cluster_step(cluster, body, &response);
+    if (response.status != status || strstr(rest_text(&response), part) == NULL) {
+        fail_msg("%d %s", response.status, rest_text(&response));
+    }
+}
+
+static int
+get_graph(Cluster *cluster, const char *suffix, RestResponse *ret_response)
+{
+    char path[PATH_SIZE];
+    (void)snprintf(
+        path, sizeof path, "/api/v1/sessions/%s/graphs/%s%s", cluster->session, cluster->graph, suffix);
+    cluster_send(cluster, "GET", path, NULL, ret_response);
+    return ret_response->status;
+}
+
+static void
+new_nodes_read_the_variables_that_old_ones_made(void **state)
+{
+    Cluster *const cluster = *state;
+    char old[64];
+    cluster_session(cluster, "{\"slots\":2,\"placement\":\"spread\"}");
+    cluster_graph(cluster, base);
+    (void)snprintf(old, sizeof old, "%s", cluster->graph);
+    expect_step(cluster, NULL, "\"targets\":[\"init\"]", 200, "");
+    grow(cluster, twice);
+    expect_step(cluster, NULL, "\"fetches\":[\"twice\"]", 200, "\"data\":[14]");
+    expect_step(cluster, old, "\"fetches\":[\"read\"]", 200, "\"data\":[7]");
+    expect_step(cluster, old, "\"fetches\":[\"twice\"]", 404, "twice");
+}
+
+static void
+a_version_names_its_parent_and_shows_the_whole(void **state)
+{
+    Cluster *const cluster = *state;
+    char parent[96];
+    AUTO_REST graph = {0};
+    AUTO_REST definition = {0};
+    cluster_session(cluster, "{}");
+    cluster_graph(cluster, base);
+    grow(cluster, twice);
+    (void)snprintf(parent, sizeof parent, "\"parent\":\"%s\"", cluster->graph);
+    grow(cluster, thrice);
+    assert_int_equal(get_graph(cluster, "", &graph), 200);
+    assert_non_null(strstr(rest_text(&graph), "\"version\":3"));
+    assert_non_null(strstr(rest_text(&graph), parent));
+    assert_non_null(strstr(rest_text(&graph), "\"nodes\": 6"));
+    assert_int_equal(get_graph(cluster, "/definition", &definition), 200);
+    assert_non_null(strstr(rest_text(&definition), "\"seven\""));
+    assert_non_null(strstr(rest_text(&definition), "\"thrice\""));
+}
+
+static void
+of_two_that_extend_one_graph_one_loses(void **state)
+{
+    Cluster *const cluster = *state;
+    AUTO_REST graph = {0};
+    AUTO_REST winner = {0};
+    AUTO_REST loser = {0};
+    AUTO_REST repeated = {0};
+    AUTO_REST blind = {0};
+    char path[PATH_SIZE];
+    char tag[80];
+    char next[80];
+    cluster_session(cluster, "{}");
+    cluster_graph(cluster, base);
+    assert_int_equal(get_graph(cluster, "", &graph), 200);
+    (void)snprintf(tag, sizeof tag, "%s", rest_header(&graph, "ETag"));
+    extend(cluster, tag, twice, &winner);
+    assert_int_equal(winner.status, 201);
+    assert_non_null(strstr(rest_header(&winner, "Location"), "/graphs/grf_"));
+    (void)snprintf(next, sizeof next, "%s", rest_header(&winner, "ETag"));
+    assert_string_not_equal(next, tag);
+    extend(cluster, tag, GRAPH(NODE("other", "NoOp", "", "")), &loser);
+    assert_int_equal(loser.status, 412);
+    extend(cluster, tag, twice, &repeated);
+    assert_int_equal(repeated.status, 200);
+    assert_string_equal(rest_header(&repeated, "ETag"), next);
+    (void)snprintf(
+        path, sizeof path, "/api/v1/sessions/%s/graphs/%s:extend", cluster->session, cluster->graph);
+    cluster_send(cluster, "POST", path, twice, &blind);
+    assert_int_equal(blind.status, 428);
+}
+
+static void
+every_name_that_is_taken_is_pointed_at(void **state)
+{
+    Cluster *const cluster = *state;
+    AUTO_REST response = {0};
+    cluster_session(cluster, "{}");
+    cluster_graph(cluster, base);
+    extend(cluster, "*", again, &response);
+    assert_int_equal(response.status, 400);
+    assert_non_null(strstr(rest_text(&response), "\"pointer\":\"/node/0\""));
+    assert_non_null(strstr(rest_text(&response), "\"pointer\":\"/node/2\""));
+    assert_null(strstr(rest_text(&response), "\"pointer\":\"/node/1\""));
+}
+
+static void
+a_fault_of_the_whole_points_into_what_was_added(void **state)
+{
+    Cluster *const cluster = *state;
+    AUTO_REST response = {0};
+    cluster_session(cluster, "{}");
+    cluster_graph(cluster, base);
+    extend(cluster, "*",
+        GRAPH(NODE("good", "NoOp", "", "") "," NODE("bad", "Identity", "\"nothing\"", FLOAT)), &response);
+    assert_int_equal(response.status, 400);
+    assert_non_null(strstr(rest_text(&response), "\"pointer\":\"/node/1/input/0\""));
+}
+
+/* Its base is gone, and the gateway has forgotten both. */
+static void
+a_version_stands_for_itself(void **state)
+{
+    Cluster *const cluster = *state;
+    char path[PATH_SIZE];
+    cluster_session(cluster, "{}");
+    cluster_graph(cluster, base);
+    (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/graphs/%s", cluster->session, cluster->graph);
+    grow(cluster, twice);
+    grow(cluster, thrice);
+    {
+        AUTO_REST removed = {0};
+        cluster_send(cluster, "DELETE", path, NULL, &removed);
+        assert_int_equal(removed.status, 204);
+    }
+    (void)process_stop(&cluster->gateway, SIGTERM);
+    assert_true(cluster_restart_gateway(cluster));
+    expect_step(cluster, NULL, "\"targets\":[\"init\"]", 200, "");
+    expect_step(cluster, NULL, "\"fetches\":[\"thrice\"]", 200, "\"data\":[21]");
+}
+
+static void
+a_key_gives_the_first_answer_again(void **state)
+{
+    Cluster *const cluster = *state;
+    static const char *const headers[] = {"If-Match: *", "Idempotency-Key: one", NULL};
+    char path[PATH_SIZE];
+    AUTO_REST first = {0};
+    AUTO_REST second = {0};
+    cluster_session(cluster, "{}");
+    cluster_graph(cluster, base);
+    (void)snprintf(
+        path, sizeof path, "/api/v1/sessions/%s/graphs/%s:extend", cluster->session, cluster->graph);
+    cluster_send_with(cluster, "POST", path, headers, twice, &first);
+    cluster_send_with(cluster, "POST", path, headers, twice, &second);
+    assert_int_equal(first.status, 201);
+    assert_int_equal(second.status, 201);
+    assert_string_equal(rest_text(&first), rest_text(&second));
+}
+
+/* A chain of 10,000 identities grows ten times. */
+static void
+ten_extensions_of_a_large_graph_take_no_time_to_speak_of(void **state)
+{
+    Cluster *const cluster = *state;
+    enum { NODES = 10000, TURNS = 10 };
+    AUTO_BUFFER large = {0};
+    buffer_append_string(&large, "{\"node\":[{\"name\":\"n0\",\"op\":\"NoOp\"}");
+    for (int node = 1; node < NODES; node++) {
+        buffer_append_format(
+            &large, ",{\"name\":\"n%d\",\"op\":\"NoOp\",\"input\":[\"^n%d\"]}", node, node - 1);
+    }
+    buffer_append_string(&large, "]}");
+    cluster_session(cluster, "{}");
+    cluster_graph(cluster, buffer_string(&large));
+    const uint64_t begun_ns = clock_monotonic_ns();
+    for (int turn = 0; turn < TURNS; turn++) {
+        char body[96];
+        (void)snprintf(body, sizeof body,
+            "{\"node\":[{\"name\":\"m%d\",\"op\":\"NoOp\",\"input\":[\"^n%d\"]}]}", turn, turn);
+        grow(cluster, body);
+    }
+    const uint64_t elapsed_ns = clock_monotonic_ns() - begun_ns;
+    print_message("%d extensions of %d nodes: %" PRIu64 " ms\n", TURNS, NODES, elapsed_ns / CLOCK_NS_PER_MS);
+    expect_step(cluster, NULL, "\"targets\":[\"m9\"]", 200, "");
+    assert_true(elapsed_ns < 10 * CLOCK_NS_PER_S);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CLUSTER_TEST(new_nodes_read_the_variables_that_old_ones_made),
+        CLUSTER_TEST(a_version_names_its_parent_and_shows_the_whole),
+        CLUSTER_TEST(of_two_that_extend_one_graph_one_loses),
+        CLUSTER_TEST(every_name_that_is_taken_is_pointed_at),
+        CLUSTER_TEST(a_fault_of_the_whole_points_into_what_was_added),
+        CLUSTER_TEST(a_version_stands_for_itself),
+        CLUSTER_TEST(a_key_gives_the_first_answer_again),
+        CLUSTER_TEST(ten_extensions_of_a_large_graph_take_no_time_to_speak_of),
+    };
+    return cmocka_run_group_tests_name("extend", tests, NULL, NULL);
+}
