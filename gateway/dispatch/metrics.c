@@ -13,7 +13,13 @@ METRIC_HISTOGRAM_DEFINE(metric_step_seconds, 1, bounds_us, .name = "sluice_step_
 METRIC_DEFINE(metric_steps_running, 1, .name = "sluice_steps_running", .kind = METRIC_GAUGE,
     .help = "Steps dispatched and not ended.");
 
-static const Metric *const metrics[] = {&metric_steps, &metric_step_seconds, &metric_steps_running};
+METRIC_DEFINE(metric_registrations, 1, .name = "sluice_registrations_total", .kind = METRIC_COUNTER,
+    .help = "Partitions registered on workers.");
+METRIC_DEFINE(metric_registration_bytes, 1, .name = "sluice_registration_bytes_total", .kind = METRIC_COUNTER,
+    .help = "Bytes sent to register partitions, their constants included.");
+
+static const Metric *const metrics[] = {&metric_steps, &metric_step_seconds, &metric_steps_running,
+    &metric_registrations, &metric_registration_bytes};
 
 const MetricTable dispatch_metrics = {.metrics = metrics, .count = COUNT_OF(metrics)};
 
@@ -41,4 +47,11 @@ metrics_step_end(Status status, uint64_t elapsed_us)
     metric_add(&metric_steps_running, 0, -1);
     metric_add(&metric_steps, outcome_of(status), 1);
     metric_observe(&metric_step_seconds, 0, (int64_t)elapsed_us);
+}
+
+void
+metrics_registration(Status status, uint64_t uploaded_bytes)
+{
+    metric_add(&metric_registrations, 0, status == STATUS_OK ? 1 : 0);
+    metric_add(&metric_registration_bytes, 0, (int64_t)uploaded_bytes);
 }

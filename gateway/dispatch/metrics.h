@@ -8,3 +8,4 @@ extern const MetricTable dispatch_metrics;
 
 void metrics_step_begin(void);
 void metrics_step_end(Status status, uint64_t elapsed_us);
+void metrics_registration(Status status, uint64_t uploaded_bytes);

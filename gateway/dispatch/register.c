@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gateway/dispatch/metrics.h"
 #include "gateway/dispatch/step_internal.h"
 #include "shared/base/memory.h"
 
@@ -27,7 +28,9 @@ typedef struct Registration {
     WorkerInfo worker;
     int round; /* how often the partition has been put */
     int blobs_in_flight;
-    Status status; /* of the blobs */
+    bool is_known;           /* the worker had the partition */
+    uint64_t uploaded_bytes; /* document and blobs */
+    Status status;           /* of the blobs */
     char message[ERROR_MESSAGE_SIZE];
 } Registration;
 
@@ -35,12 +38,15 @@ static void
 registration_end(Registration *registration, Status status, const char *message)
 {
     (void)map_remove(registration->dispatcher->registrations, slice_from_string(registration->key));
+    metrics_registration(status, registration->uploaded_bytes);
     if (status == STATUS_OK) {
         bind_note_holder(registration->dispatcher, &registration->worker, registration->partition);
     }
     while (!list_is_empty(&registration->waiting)) {
         SlotRun *const slot = LIST_ITEM(list_first(&registration->waiting), SlotRun, waiting);
         list_remove(&slot->waiting);
+        slot->is_known = registration->is_known;
+        slot->uploaded_bytes = registration->uploaded_bytes;
         slot_registered(slot, status, message);
     }
     plan_unref(registration->plan);
@@ -150,9 +156,10 @@ put_blobs(Registration *registration, const WireStatus *answer)
                 "the worker asks for a blob the plan does not have");
             break;
         }
+        const size_t size = tensor_byte_size(&blob->tensor);
         registration->blobs_in_flight++;
-        upstream_write_buffer(
-            call, slice_of(blob->tensor.data, tensor_byte_size(&blob->tensor)), blob->tensor.buffer);
+        registration->uploaded_bytes += size;
+        upstream_write_buffer(call, slice_of(blob->tensor.data, size), blob->tensor.buffer);
         upstream_end(call);
     }
     if (--registration->blobs_in_flight == 0) {
@@ -179,6 +186,7 @@ partition_put_done(UpstreamCall *call, Status status, const char *message)
     char text[ERROR_MESSAGE_SIZE];
     (void)snprintf(text, sizeof text, "%.*s", SLICE_PRINT(answer.message));
     /* Constants that do not stay are no fault of the client's. */
+    registration->is_known = registration->round == 1 && upstream_http_status(call) == 200;
     const bool is_thrashing = slice_equals_string(answer.reason, "missing_blobs");
     registration_end(registration, is_thrashing ? STATUS_UNAVAILABLE : answer.code, text);
 }
@@ -194,6 +202,7 @@ put_partition(Registration *registration)
     registration->round++;
     UpstreamCall *const call = put(registration, path, &partition_events);
     if (call != NULL) {
+        registration->uploaded_bytes += registration->partition->document.size;
         upstream_write_copy(call, registration->partition->document);
         upstream_end(call);
     }

@@ -24,7 +24,7 @@ slot_done(SlotRun *slot)
     if (!step_is_done(step)) {
         return;
     }
-    for (size_t fetch = 0; fetch < step->plan->fetch_count; fetch++) {
+    for (size_t fetch = 0; !step->only_registers && fetch < step->plan->fetch_count; fetch++) {
         if (!step->is_delivered[fetch]) {
             step_end(step, STATUS_INTERNAL, "the workers said they are done, but an output is missing");
             return;
@@ -231,7 +231,7 @@ run_write_body(UpstreamCall *call, const SlotRun *slot)
     upstream_end(call);
 }
 
-void
+static void
 slot_run(SlotRun *slot)
 {
     StepRun *const step = slot->step;
@@ -267,11 +267,26 @@ slot_run(SlotRun *slot)
 }
 
 void
+slot_begin(SlotRun *slot)
+{
+    if (!slot->step->only_registers) {
+        slot_run(slot);
+        return;
+    }
+    slot->sent_ns = clock_monotonic_ns();
+    slot->state = SLOT_REGISTERING;
+    registration_await(slot);
+}
+
+void
 slot_registered(SlotRun *slot, Status status, const char *message)
 {
-    if (status == STATUS_OK) {
-        slot_run(slot);
-    } else {
+    if (status != STATUS_OK) {
         step_slot_failed(slot, status, message);
+    } else if (slot->step->only_registers) {
+        slot->answered_ns = clock_monotonic_ns();
+        slot_done(slot);
+    } else {
+        slot_run(slot);
     }
 }

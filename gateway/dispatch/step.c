@@ -120,6 +120,8 @@ report_fill(const StepRun *step, StepReport *report)
             .task = is_bound ? slot_worker(slot)->task : -1,
             .sent_ns = slot->sent_ns,
             .answered_ns = slot->answered_ns,
+            .is_known = slot->is_known,
+            .uploaded_bytes = slot->uploaded_bytes,
             .stats = slot->stats,
         };
     }
@@ -130,7 +132,7 @@ step_finish(StepRun *step)
 {
     Dispatcher *const dispatcher = step->dispatcher;
     slots_stop(step);
-    if (step->slot_count > 1 || step->status != STATUS_OK) {
+    if (!step->only_registers && (step->slot_count > 1 || step->status != STATUS_OK)) {
         cleanup_send(step);
     }
     timer_clear(dispatcher->loop, &step->timer);
@@ -139,7 +141,9 @@ step_finish(StepRun *step)
     dispatcher->step_count--;
     StepReport report;
     report_fill(step, &report);
-    metrics_step_end(report.status, report.elapsed_us);
+    if (!step->only_registers) {
+        metrics_step_end(report.status, report.elapsed_us);
+    }
     step->events->on_done(step->context, &report);
     step_free(step);
 }
@@ -300,7 +304,7 @@ attempt_begin(StepRun *step)
         return;
     }
     for (size_t index = 0; index < step->slot_count && !step->is_ending && !step->is_restarting; index++) {
-        slot_run(&step->slots[index]);
+        slot_begin(&step->slots[index]);
     }
 }
 
@@ -353,6 +357,7 @@ step_start(Dispatcher *dispatcher, const StepRequest *request, const StepEvents 
     step->deadline_ns = request->deadline_ns;
     step->is_pure = request->is_pure;
     step->traces_nodes = request->traces_nodes;
+    step->only_registers = request->only_registers;
     step->attempt = request->attempt_base + 1;
     step->attempt_last = request->attempt_base + STEP_ATTEMPT_MAX;
     step->slot_count = request->plan->partition_count;
@@ -367,7 +372,9 @@ step_start(Dispatcher *dispatcher, const StepRequest *request, const StepEvents 
     }
     list_append(&dispatcher->steps, &step->link);
     dispatcher->step_count++;
-    metrics_step_begin();
+    if (!step->only_registers) {
+        metrics_step_begin();
+    }
     step->timer.fire = deadline_passed;
     timer_set(dispatcher->loop, &step->timer, request->deadline_ns + DEADLINE_GRACE_MS * CLOCK_NS_PER_MS);
     step->start.run = start_deferred;

@@ -53,6 +53,7 @@ typedef struct StepRequest {
     uint64_t deadline_ns; /* monotonic */
     bool is_pure;         /* may be tried again */
     bool traces_nodes;    /* the workers tell when each node ran */
+    bool only_registers;  /* ends when the workers have their partitions; nothing runs */
     int64_t attempt_base; /* attempts made before (queued steps) */
 } StepRequest;
 
@@ -61,7 +62,9 @@ typedef struct SlotReport {
     int32_t task; /* of the worker it was bound to */
     uint64_t sent_ns;
     uint64_t answered_ns;
-    WireStats stats; /* its trace is there until on_done() returns */
+    bool is_known;           /* the worker said that it had the partition */
+    uint64_t uploaded_bytes; /* to register it */
+    WireStats stats;         /* its trace is there until on_done() returns */
 } SlotReport;
 
 typedef struct StepReport {

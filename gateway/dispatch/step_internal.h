@@ -21,6 +21,8 @@ typedef struct SlotRun {
     bool has_aborted;    /* because of what happened elsewhere */
     bool has_restarted;  /* the worker: it is another process than the one that was asked */
     bool may_have_begun; /* its nodes: the worker has not said that they have not */
+    bool is_known;       /* to the worker, when it was to be registered */
+    uint64_t uploaded_bytes;
     uint64_t sent_ns;
     uint64_t answered_ns;
     WireStats stats; /* its trace lies in… */
@@ -43,6 +45,7 @@ struct StepRun {
     uint64_t deadline_ns;
     bool is_pure;
     bool traces_nodes;
+    bool only_registers;
     bool is_ending;     /* on_done is on its way */
     bool is_restarting; /* the next attempt is on its way */
     bool is_paused;
@@ -120,8 +123,9 @@ void registration_await(SlotRun *slot);
 
 /* --- slot.c --------------------------------------------------------------------------------------------- */
 
-/* Sends the slot's run request to the worker it is bound to. */
-void slot_run(SlotRun *slot);
+/* Sends the slot's run request to the worker it is bound to; for a step that only registers, the partition.
+ */
+void slot_begin(SlotRun *slot);
 
 /* The registration that the slot waited for has ended. */
 void slot_registered(SlotRun *slot, Status status, const char *message);

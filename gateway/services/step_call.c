@@ -214,7 +214,7 @@ take_feeds(StepCall *step, JobContext *context, bool *ret_needs_job)
     if (step->feeds != NULL) {
         return STATUS_OK;
     }
-    TRY(step_feeds_take(step, context, ret_needs_job));
+    TRY(step->is_rehearsal ? step_feeds_describe(step) : step_feeds_take(step, context, ret_needs_job));
     return *ret_needs_job ? STATUS_OK : take_signature(step);
 }
 
@@ -229,7 +229,9 @@ take_plan(StepCall *step, const JobContext *context, bool *ret_needs_job)
     }
     if (step->plan == NULL) {
         const PlanRequest request = {.graph = step->graph->graph, .signature = &step->signature};
+        const uint64_t begun_ns = clock_monotonic_ns();
         TRY(plan_obtain(step->call, plans, &request, &step->plan));
+        step->plan_us = (clock_monotonic_ns() - begun_ns) / CLOCK_NS_PER_US + 1;
     }
     step->outputs = arena_alloc(step->call->arena, (step->plan->fetch_count + 1) * sizeof *step->outputs);
     return step->outputs == NULL ? call_fail_memory(step->call, "the outputs of a step") : STATUS_OK;

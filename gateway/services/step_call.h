@@ -1,4 +1,5 @@
-/* One step, from its request to its result: a synchronous one with its exchange, a queued one without.
+/* One step, from its request to its result: a synchronous one with its exchange, a queued one without. A
+ * rehearsal is prepared as a step would be, from a description of its feeds, and does not run.
  *
  * Preparing has one straight line (body → session → graph → feeds → signature → plan → places) that is walked
  * on the loop with the caches alone and, when one of them misses, once more on a job thread that may load and
@@ -26,12 +27,14 @@ typedef struct StepCall {
     StepUpload *upload; /* NULL: the request is JSON alone */
     StepBody body;
     bool has_body;
+    bool is_rehearsal;
     SessionSnapshot *session;
     GraphSnapshot *graph;
     Tensor *given;       /* by the request's feeds */
     const Tensor *feeds; /* the same in the signature's order */
     Signature signature;
     Plan *plan;
+    uint64_t plan_us;    /* that compiling it took; 0: it was there */
     const StepPin *pins; /* by the plan's slot; NULL: it keeps no state */
 
     StepId id;

@@ -1,6 +1,7 @@
 #include "gateway/services/step_feeds.h"
 
 #include "gateway/services/tensor_blob.h"
+#include "shared/json/document.h"
 #include "shared/tensor/tensor_json.h"
 
 void
@@ -68,16 +69,21 @@ read_feed(StepCall *step, const StepFeedText *text, JobContext *context, Tensor 
     return ret_tensor->dtype == DTYPE_INVALID ? STATUS_OK : check(step, dtype, ret_tensor);
 }
 
+/* Room for them, once. */
+static Status
+make_room(StepCall *step)
+{
+    if (step->given == NULL) {
+        step->given = arena_alloc(step->call->arena, (step->body.feed_count + 1) * sizeof *step->given);
+    }
+    return step->given == NULL ? call_fail_memory(step->call, "the feeds of a step") : STATUS_OK;
+}
+
 Status
 step_feeds_take(StepCall *step, JobContext *context, bool *ret_needs_job)
 {
     const size_t count = step->body.feed_count;
-    if (step->given == NULL) {
-        step->given = arena_alloc(step->call->arena, (count + 1) * sizeof *step->given);
-    }
-    if (step->given == NULL) {
-        return call_fail_memory(step->call, "the feeds of a step");
-    }
+    TRY(make_room(step));
     for (size_t index = 0; index < count; index++) {
         const StepFeedText *const text = &step->body.feeds[index];
         Tensor *const tensor = &step->given[index];
@@ -85,6 +91,67 @@ step_feeds_take(StepCall *step, JobContext *context, bool *ret_needs_job)
             return call_wrap(step->call, "feed '%.*s'", SLICE_PRINT(slice_part(text->name, 0, 128)));
         }
         *ret_needs_job = *ret_needs_job || tensor->dtype == DTYPE_INVALID;
+    }
+    return STATUS_OK;
+}
+
+/* --- Descriptions --------------------------------------------------------------------------------------- */
+
+typedef struct Description {
+    const char *dtype;
+    Slice shape;
+    Slice values; /* a step's own body will do, too */
+} Description;
+
+/* The dtype that an object says; a bare number, string or array has the graph's. */
+static Status
+read_dtype(StepCall *step, Slice json, Dtype *ret_dtype)
+{
+    static const JsonField fields[] = {
+        {.name = "dtype", .type = JSON_FIELD_STRING, .offset = offsetof(Description, dtype)},
+        {.name = "shape", .type = JSON_FIELD_RAW, .offset = offsetof(Description, shape)},
+        {.name = "data", .type = JSON_FIELD_RAW, .offset = offsetof(Description, values)},
+        {.name = "b64", .type = JSON_FIELD_RAW, .offset = offsetof(Description, values)},
+        {.name = "npy", .type = JSON_FIELD_RAW, .offset = offsetof(Description, values)},
+        {.name = "ref", .type = JSON_FIELD_RAW, .offset = offsetof(Description, values)},
+    };
+    Description description = {0};
+    if (!slice_starts_with(json, SLICE("{"))) {
+        return STATUS_OK;
+    }
+    TRY(json_document_read(step->call, json, fields, COUNT_OF(fields), &description));
+    if (description.dtype == NULL) {
+        return STATUS_OK;
+    }
+    *ret_dtype = dtype_from_name(slice_from_string(description.dtype));
+    return *ret_dtype != DTYPE_INVALID
+               ? STATUS_OK
+               : call_fail(step->call, STATUS_INVALID_ARGUMENT, "'%.32s' is no dtype", description.dtype);
+}
+
+static Status
+describe_feed(StepCall *step, const StepFeedText *text, Tensor *ret_tensor)
+{
+    Shape shape;
+    Dtype dtype = DTYPE_INVALID;
+    Tensor described = {.data = NULL};
+    TRY(plan_describe_feed(step->call, step->graph->graph, text->name, &dtype, &shape));
+    described.dtype = dtype;
+    TRY(read_dtype(step, text->json, &described.dtype));
+    TRY(check(step, dtype, &described));
+    *ret_tensor = described;
+    return STATUS_OK;
+}
+
+Status
+step_feeds_describe(StepCall *step)
+{
+    TRY(make_room(step));
+    for (size_t index = 0; index < step->body.feed_count; index++) {
+        const StepFeedText *const text = &step->body.feeds[index];
+        if (describe_feed(step, text, &step->given[index]) != STATUS_OK) {
+            return call_wrap(step->call, "feed '%.*s'", SLICE_PRINT(slice_part(text->name, 0, 128)));
+        }
     }
     return STATUS_OK;
 }

@@ -48,6 +48,7 @@ static const char npy[] = "\x93NUMPY\x01\x00\x38\x00{'descr': '<f4', 'fortran_or
 
 static const Case cases[] = {
     {"cancelStep", OWNED, NOTHING, NULL},
+    {"compileGraph", OWNED, TEXT(step), NULL},
     {"createGraph", OWNED, TEXT(graph), NULL},
     {"createSession", OWN, TEXT("{}"), NULL},
     {"createStep", OWNED, TEXT(step), NULL},

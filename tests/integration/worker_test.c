@@ -165,7 +165,7 @@ put_partition(Fixture *fixture)
     (void)snprintf(path, sizeof path, "/worker/v1/sessions/s1/partitions/%s", digest_of(partition));
     request(fixture, "PUT", path, partition, &answer);
     assert_string_equal(answer.body, "{}");
-    assert_int_equal(answer.http_status, 200);
+    assert_int_equal(answer.http_status, 201);
 }
 
 static void

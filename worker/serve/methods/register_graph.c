@@ -1,5 +1,5 @@
-/* RegisterGraph: compiles a partition and keeps it under its digest. Idempotent: the same digest again is no
- * work. When constants are missing, the answer names their blobs.
+/* RegisterGraph: compiles a partition and keeps it under its digest (201). Idempotent: the same digest again
+ * is no work (200). When constants are missing, the answer names their blobs.
  *
  * Happy path: finish() moves what the request brought into a Registration → a compute thread reads, compiles
  * and keeps it → the loop answers. When the caller has gone meanwhile, the partition is kept all the same. */
@@ -133,7 +133,7 @@ answer(WorkerRequest *request, Registration *registration)
     if (registration->missing.count > 0) {
         status = answer_missing(request, &registration->call, &registration->missing);
     } else if (status == STATUS_OK) {
-        worker_answer_json(request, 200, SLICE("{}"));
+        worker_answer_json(request, 201, SLICE("{}"));
     }
     if (status != STATUS_OK) {
         worker_refuse(request, status, registration->call.error.message);

@@ -1,0 +1,141 @@
+/* compileGraph: plans a signature and registers its partitions, so that the first step of it has nothing to
+ * wait for.
+ *
+ * Happy path: a job thread prepares as for a step, from a description of the feeds → dispatch binds the
+ * plan's slots and registers what the workers lack → the times are told.
+ *
+ * Failures: as a step's; a client that hangs up ends it, and what is registered by then stays. */
+#include "gateway/services/resource_json.h"
+#include "gateway/services/step_call.h"
+#include "shared/base/clock.h"
+
+enum { BODY_SIZE_MAX = 16 << 20, REPORT_GRACE_MS = 1000 };
+
+/* --- The answer ----------------------------------------------------------------------------------------- */
+
+static void
+write_partition(JsonWriter *writer, const Plan *plan, size_t slot, const SlotReport *report)
+{
+    const PlanPartition *const partition = &plan->partitions[slot];
+    json_write_object_begin(writer);
+    json_member_uint64(writer, "slot", partition->slot);
+    json_member_int64(writer, "task", report->task);
+    json_member_string(writer, "digest", partition->digest);
+    json_member_uint64(writer, "nodes", partition->node_count);
+    json_member_uint64(writer, "memory_bytes", plan->slots[partition->slot].memory);
+    json_member_boolean(writer, "was_registered", report->is_known);
+    json_member_uint64(writer, "uploaded_bytes", report->uploaded_bytes);
+    json_member_uint64(writer, "elapsed_us", (report->answered_ns - report->sent_ns) / CLOCK_NS_PER_US);
+    json_write_object_end(writer);
+}
+
+static void
+write_answer(const StepCall *step, const StepReport *report)
+{
+    JsonWriter writer = json_writer(response_json(exchange_response(step->exchange)));
+    json_write_object_begin(&writer);
+    json_member_string(&writer, "graph", step->graph->id_text);
+    json_member_boolean(&writer, "was_planned", step->plan_us == 0);
+    json_member_uint64(&writer, "plan_us", step->plan_us);
+    json_member_uint64(&writer, "register_us", report->elapsed_us);
+    json_write_name(&writer, "partitions");
+    json_write_array_begin(&writer);
+    for (size_t slot = 0; slot < report->slot_count; slot++) {
+        write_partition(&writer, step->plan, slot, &report->slots[slot]);
+    }
+    json_write_array_end(&writer);
+    json_write_object_end(&writer);
+}
+
+/* --- Registering ---------------------------------------------------------------------------------------- */
+
+static void
+registered(void *context, const StepReport *report)
+{
+    StepCall *const step = context;
+    step->running.run = NULL;
+    if (report->status != STATUS_OK) {
+        exchange_fail(step->exchange, call_fail(step->call, report->status, "%s", report->message));
+        return;
+    }
+    write_answer(step, report);
+    exchange_finish(step->exchange);
+}
+
+static void
+client_gone(Exchange *exchange, void *owner)
+{
+    const StepCall *const step = owner;
+    (void)exchange;
+    if (step->running.run != NULL) {
+        step_cancel(step->running.run);
+    }
+}
+
+static void
+prepared(Exchange *exchange, Status status, void *owner)
+{
+    static const StepEvents events = {.on_done = registered};
+    StepCall *const step = owner;
+    char tenant[UUID_TEXT_SIZE];
+    char session[ID_TEXT_SIZE];
+    StepRequest request;
+    if (status != STATUS_OK) {
+        exchange_fail(exchange, status);
+        return;
+    }
+    step_call_describe(step, tenant, session, &request);
+    request.feed_count = 0;
+    request.only_registers = true;
+    request.deadline_ns = clock_monotonic_ns() + step->body.timeout_ms * CLOCK_NS_PER_MS;
+    exchange_deadline(exchange, request.deadline_ns + REPORT_GRACE_MS * CLOCK_NS_PER_MS);
+    step->running.run = step_start(step->loop->dispatcher, &request, &events, step);
+    if (step->running.run == NULL) {
+        exchange_fail(exchange, call_fail_memory(step->call, "a registration"));
+        return;
+    }
+    exchange_on_cancel(exchange, client_gone, step);
+}
+
+/* --- Preparing ------------------------------------------------------------------------------------------ */
+
+static Status
+prepare(Call *call, void *job_context, void *owner)
+{
+    StepCall *const step = owner;
+    const Request *const request = exchange_request(step->exchange);
+    bool needs_job = false;
+    GraphId graph;
+    TRY(session_id_read(call, request, &step->session_id));
+    TRY(graph_id_read(call, request, &graph));
+    TRY(step_call_read(step, request->body));
+    step->body.graph = request_parameter(request, "graph");
+    return step_call_prepare(step, request->body, job_context, &needs_job);
+}
+
+static void
+start(Exchange *exchange)
+{
+    Call *const call = exchange_call(exchange);
+    StepCall *const step = step_call_new(exchange);
+    if (step == NULL) {
+        exchange_fail(exchange, call_fail_memory(call, "a plan"));
+        return;
+    }
+    step->is_rehearsal = true;
+    if (!exchange_offload(exchange, prepare, prepared, step)) {
+        exchange_fail(exchange, call_fail(call, STATUS_UNAVAILABLE, "too much is waiting for a job thread"));
+    }
+}
+
+static const char *const body_types[] = {"application/json", NULL};
+
+HANDLER(compile_graph) = {
+    .operation_id = "compileGraph",
+    .method = "POST",
+    .path = "/api/v1/sessions/{session}/graphs/{graph}:compile",
+    .access = ACCESS_TENANT,
+    .body_size_max = BODY_SIZE_MAX,
+    .body_types = body_types,
+    .start = start,
+};

@@ -1,0 +1,156 @@
+/* A signature that was compiled ahead: its first step finds plan, partitions and constants where they are to
+ * be. */
+#include <stdlib.h>
+
+#include "tests/support/cluster.h"
+#include "tests/support/cmocka_all.h"
+#include "tests/support/step_graphs.h"
+
+enum { PATH_SIZE = 256, WEIGHTS = 40 * 40 };
+
+static void
+compile(Cluster *cluster, const char *body, RestResponse *ret_response)
+{
+    char path[PATH_SIZE];
+    (void)snprintf(
+        path, sizeof path, "/api/v1/sessions/%s/graphs/%s:compile", cluster->session, cluster->graph);
+    cluster_send(cluster, "POST", path, body, ret_response);
+}
+
+static void
+expect_compiled(Cluster *cluster, const char *body, const char *was_planned, const char *was_registered)
+{
+    AUTO_REST response = {0};
+    compile(cluster, body, &response);
+    if (response.status != 200 || strstr(rest_text(&response), was_planned) == NULL ||
+        strstr(rest_text(&response), was_registered) == NULL) {
+        fail_msg("%d %s", response.status, rest_text(&response));
+    }
+}
+
+/* A counter of the gateway's, all loops together. */
+static long
+counter(Cluster *cluster, const char *name)
+{
+    AUTO_REST response = {0};
+    cluster_send(cluster, "GET", "/metrics", NULL, &response);
+    assert_int_equal(response.status, 200);
+    const char *const line = strstr(rest_text(&response), name);
+    return line == NULL ? -1 : strtol(line + strlen(name), NULL, 10);
+}
+
+static long
+registrations(Cluster *cluster)
+{
+    return counter(cluster, "\nsluice_registrations_total ");
+}
+
+static long
+planned(Cluster *cluster)
+{
+    return counter(cluster, "\nsluice_plan_cache_lookups_total{result=\"miss\"} ");
+}
+
+static void
+the_first_step_needs_neither_plan_nor_registration(void **state)
+{
+    Cluster *const cluster = *state;
+    AUTO_REST response = {0};
+    cluster_session(cluster, "{\"slots\":2,\"placement\":\"spread\"}");
+    cluster_graph(cluster, STEP_GRAPH_AFFINE);
+    expect_compiled(cluster,
+        "{\"feeds\":{\"x\":{\"dtype\":\"float32\",\"shape\":[1,2]}},\"fetches\":[\"y\"]}",
+        "\"was_planned\":false", "\"was_registered\":false");
+    const long registered = registrations(cluster);
+    const long compiled = planned(cluster);
+    assert_int_equal(registered, 2);
+    assert_true(compiled > 0);
+    cluster_step(cluster, STEP_BODY_AFFINE, &response);
+    assert_int_equal(response.status, 200);
+    assert_int_equal(registrations(cluster), registered);
+    assert_int_equal(planned(cluster), compiled);
+    expect_compiled(cluster, STEP_BODY_AFFINE, "\"was_planned\":true", "\"was_registered\":true");
+}
+
+/* y = x·w, w too large for the partition. */
+static void
+constants_go_ahead_too(void **state)
+{
+    Cluster *const cluster = *state;
+    AUTO_BUFFER graph = {0};
+    AUTO_REST first = {0};
+    AUTO_REST again = {0};
+    buffer_append_string(&graph,
+        "{\"node\":[{\"name\":\"x\",\"op\":\"Placeholder\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"}}},"
+        "{\"name\":\"w\",\"op\":\"Const\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"},\"value\":{\"tensor\":{"
+        "\"dtype\":\"DT_FLOAT\",\"tensorShape\":{\"dim\":[{\"size\":\"40\"},{\"size\":\"40\"}]},\"floatVal\":"
+        "["
+        "1");
+    for (int index = 1; index < WEIGHTS; index++) {
+        buffer_append_format(&graph, ",%d", index % 7);
+    }
+    buffer_append_string(&graph, "]}}}},{\"name\":\"y\",\"op\":\"MatMul\",\"input\":[\"x\",\"w\"],\"attr\":{"
+                                 "\"T\":{\"type\":\"DT_FLOAT\"}}}]}");
+    cluster_session(cluster, "{}");
+    cluster_graph(cluster, buffer_string(&graph));
+    compile(cluster, "{\"feeds\":{\"x\":{}},\"fetches\":[\"y\"]}", &first);
+    assert_int_equal(first.status, 200);
+    const char *const uploaded = strstr(rest_text(&first), "\"uploaded_bytes\":");
+    assert_non_null(uploaded);
+    assert_true(
+        strtol(uploaded + sizeof "\"uploaded_bytes\":" - 1, NULL, 10) > WEIGHTS * (long)sizeof(float));
+    compile(cluster, "{\"feeds\":{\"x\":{}},\"fetches\":[\"y\"]}", &again);
+    assert_non_null(strstr(rest_text(&again), "\"was_registered\":true"));
+}
+
+static void
+what_the_session_keeps_has_its_place_before_the_first_step(void **state)
+{
+    Cluster *const cluster = *state;
+    AUTO_REST session = {0};
+    AUTO_REST response = {0};
+    char path[PATH_SIZE];
+    cluster_session(cluster, "{}");
+    cluster_graph(cluster,
+        "{\"node\":[{\"name\":\"w\",\"op\":\"VariableV2\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"},"
+        "\"shape\":{\"shape\":{}}}},{\"name\":\"r\",\"op\":\"Identity\",\"input\":[\"w\"],\"attr\":{\"T\":{"
+        "\"type\":\"DT_FLOAT\"}}}]}");
+    expect_compiled(cluster, "{\"fetches\":[\"r\"]}", "\"was_planned\":false", "\"task\":");
+    (void)snprintf(path, sizeof path, "/api/v1/sessions/%s", cluster->session);
+    cluster_send(cluster, "GET", path, NULL, &session);
+    assert_non_null(strstr(rest_text(&session), "\"worker\":\"w"));
+    cluster_step(cluster, "{\"fetches\":[\"r\"]}", &response);
+    assert_non_null(strstr(rest_text(&response), "variable 'w' is not initialised"));
+    assert_int_equal(registrations(cluster), 1);
+}
+
+static void
+a_signature_that_cannot_be_planned_is_refused_each_time(void **state)
+{
+    Cluster *const cluster = *state;
+    cluster_session(cluster, "{}");
+    cluster_graph(cluster, STEP_GRAPH_AFFINE);
+    for (int turn = 0; turn < 2; turn++) {
+        AUTO_REST response = {0};
+        compile(cluster, "{\"feeds\":{\"x\":{\"dtype\":\"float32\"}},\"fetches\":[\"nope\"]}", &response);
+        assert_int_equal(response.status, 404);
+        assert_int_equal(planned(cluster), turn + 1); /* the failure is not remembered */
+    }
+    AUTO_REST other = {0};
+    compile(cluster, "{\"feeds\":{\"x\":{\"dtype\":\"int32\"}},\"fetches\":[\"y\"]}", &other);
+    assert_int_equal(other.status, 400);
+    assert_non_null(strstr(rest_text(&other), "feed 'x': the graph takes float32 here, not int32"));
+    assert_int_equal(registrations(cluster), 0);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CLUSTER_TEST(the_first_step_needs_neither_plan_nor_registration),
+        CLUSTER_TEST(constants_go_ahead_too),
+        CLUSTER_TEST(what_the_session_keeps_has_its_place_before_the_first_step),
+        CLUSTER_TEST(a_signature_that_cannot_be_planned_is_refused_each_time),
+    };
+    return cmocka_run_group_tests_name("compile", tests, NULL, NULL);
+}
