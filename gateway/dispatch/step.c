@@ -407,7 +407,7 @@ step_resume(StepRun *step)
 }
 
 void
-step_cancel(StepRun *step)
+step_cancel(StepRun *step, const char *why)
 {
-    step_end(step, STATUS_CANCELLED, "the caller gave up");
+    step_end(step, STATUS_CANCELLED, why);
 }

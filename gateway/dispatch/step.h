@@ -94,4 +94,4 @@ void step_pause(StepRun *step);
 void step_resume(StepRun *step);
 
 /* Stops the work on every worker; on_done(CANCELLED) follows within this turn. */
-void step_cancel(StepRun *step);
+void step_cancel(StepRun *step, const char *why);

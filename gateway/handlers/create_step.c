@@ -39,7 +39,7 @@ client_gone(Exchange *exchange, void *owner)
     (void)exchange;
     StepCall *const step = owner;
     if (step->running.run != NULL) {
-        step_cancel(step->running.run);
+        step_cancel(step->running.run, "the client went away");
     }
 }
 

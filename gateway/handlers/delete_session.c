@@ -1,7 +1,8 @@
-/* deleteSession: removes a session with its graphs; what it has queued is cancelled. */
+/* deleteSession: removes a session with its graphs; what it has queued, and what runs in it, is cancelled. */
 #include "gateway/services/gateway.h"
 #include "gateway/services/resource_json.h"
 #include "gateway/services/session_release.h"
+#include "gateway/services/step_mail.h"
 #include "gateway/store/sessions.h"
 
 static Status
@@ -19,6 +20,7 @@ run(Call *call, const Request *request, Response *response)
     /* Without If-Match any version will do. */
     const int64_t version = request_header(request, "If-Match").data == NULL ? 0 : session.version;
     TRY(version_lost(response, sessions_delete(call, store, request->principal.tenant, id, version)));
+    step_mail_end_session(call, request_gateway(request)->mail, store, request->principal.tenant, id);
     graph_cache_drop(request_gateway(request)->graphs, request->principal.tenant, id);
     session_release(request->services, request->principal.tenant, id, &places);
     response_status(response, 204);

@@ -90,7 +90,7 @@ look(StepInquiry *inquiry)
     }
     running_step_describe(inquiry, step->graph, step->started_us, &inquiry->record);
     if (inquiry->is_cancel) {
-        step_cancel(step->run);
+        step_cancel(step->run, "cancelled on request");
     }
 }
 
@@ -146,7 +146,7 @@ cancel_there(Task *task)
     const StepHold *const hold = &cancellation->hold;
     RunningStep *const step = find(&cancellation->loop->running, hold->tenant, hold->id);
     if (step != NULL && step->hold.fence == hold->fence) {
-        step_cancel(step->run);
+        step_cancel(step->run, "cancelled on request");
     }
     memory_free(cancellation);
 }
@@ -162,4 +162,50 @@ running_steps_cancel(Gateway *gateway, int loop_index, const StepHold *hold)
     cancellation->loop = gateway->loops[loop_index];
     cancellation->hold = *hold;
     loop_post(cancellation->loop->loop, &cancellation->task);
+}
+
+typedef struct SessionEnd {
+    Task task; /* first */
+    GatewayLoop *loop;
+    TenantId tenant;
+    SessionId session;
+} SessionEnd;
+
+static void
+cancel_bucket(ListLink *bucket, const SessionEnd *end)
+{
+    LIST_EACH(bucket, link)
+    {
+        const RunningStep *const step = LIST_ITEM(link, RunningStep, link);
+        if (uuid_equal(step->session.value, end->session.value) &&
+            uuid_equal(step->hold.tenant.value, end->tenant.value)) {
+            step_cancel(step->run, "its session has been deleted");
+        }
+    }
+}
+
+static void
+end_session_there(Task *task)
+{
+    SessionEnd *const end = (SessionEnd *)(void *)task;
+    for (size_t index = 0; index < RUNNING_STEPS_BUCKETS; index++) {
+        cancel_bucket(&end->loop->running.buckets[index], end);
+    }
+    memory_free(end);
+}
+
+void
+running_steps_cancel_session(Gateway *gateway, TenantId tenant, SessionId session)
+{
+    for (int index = 0; index < gateway->loop_count; index++) {
+        SessionEnd *const end = memory_new(1, sizeof *end);
+        if (end == NULL) {
+            return; /* they end with their results, or at their deadlines */
+        }
+        *end = (SessionEnd){.task.run = end_session_there,
+            .loop = gateway->loops[index],
+            .tenant = tenant,
+            .session = session};
+        loop_post(end->loop->loop, &end->task);
+    }
 }

@@ -235,6 +235,36 @@ take_question(const StepMail *mail, const Slice *words)
     loop_post(question->inquiry.home->loop, &question->begin);
 }
 
+/* --- Deleted sessions ----------------------------------------------------------------------------------- */
+
+/* This gateway does not wait for its own message. When the message is lost, what others run of the session
+ * ends with its result. */
+void
+step_mail_end_session(Call *call, StepMail *mail, Store *store, TenantId tenant, SessionId session)
+{
+    Call telling = {.arena = call->arena, .deadline_ns = call->deadline_ns};
+    char text[TEXT_SIZE];
+    char tenant_text[UUID_TEXT_SIZE];
+    char session_text[UUID_TEXT_SIZE];
+    uuid_to_text(tenant.value, tenant_text);
+    uuid_to_text(session.value, session_text);
+    (void)snprintf(text, sizeof text, "deleted %s %s", tenant_text, session_text);
+    running_steps_cancel_session(mail->gateway, tenant, session);
+    (void)!mail_send(&telling, store, text);
+}
+
+static void
+take_deleted(const StepMail *mail, const Slice *words)
+{
+    TenantId tenant;
+    SessionId session;
+    if (uuid_from_text(words[1], &tenant.value) && uuid_from_text(words[2], &session.value)) {
+        running_steps_cancel_session(mail->gateway, tenant, session);
+    }
+}
+
+/* --- Receiving ------------------------------------------------------------------------------------------ */
+
 void
 step_mail_receive(StepMail *mail, const char *text)
 {
@@ -248,5 +278,7 @@ step_mail_receive(StepMail *mail, const char *text)
         take_question(mail, words);
     } else if (count == WORDS_MAX - 2 && slice_equals_string(words[0], "answer")) {
         take_answer(mail, words);
+    } else if (count == 3 && slice_equals_string(words[0], "deleted")) {
+        take_deleted(mail, words);
     }
 }

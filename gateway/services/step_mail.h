@@ -1,8 +1,10 @@
 /* Steps that another gateway runs and the database does not know of yet: whoever is asked about one asks all
- * gateways, by messages through PostgreSQL, and the one that runs it answers.
+ * gateways, by messages through PostgreSQL, and the one that runs it answers. Whoever deletes a session tells
+ * them all.
  *
  *     question FROM NUMBER get|cancel TENANT SESSION STEP
  *     answer TO NUMBER GRAPH STARTED_US
+ *     deleted TENANT SESSION
  *
  * Nobody answers that it does not run a step: silence for STEP_MAIL_WAIT_MS is the answer. That is longer
  * than the record of a step that has just ended is on its way (RECORD_DELAY_MS).
@@ -24,6 +26,9 @@ void step_mail_free(StepMail *mail); /* NULL is allowed */
  * younger than a step can be; for others nobody is asked. */
 MUST_USE Status step_mail_ask(Call *call, StepMail *mail, Store *store, const StepInquiry *inquiry,
     bool *ret_is_found, StepRecord *ret_step);
+
+/* Has every gateway, this one too, cancel what it runs of a session that has been deleted. */
+void step_mail_end_session(Call *call, StepMail *mail, Store *store, TenantId tenant, SessionId session);
 
 /* A message from any gateway. */
 void step_mail_receive(StepMail *mail, const char *text);

@@ -212,7 +212,7 @@ stream_closed(void *owner, bool is_complete)
     StepCall *const step = owner;
     step->reply.stream = NULL;
     if (step->running.run != NULL) {
-        step_cancel(step->running.run);
+        step_cancel(step->running.run, "the client went away");
     }
 }
 

@@ -105,13 +105,22 @@ begin_step(Replicas *replicas, char ret_path[PATH_SIZE])
     return fd;
 }
 
+/* All that comes on the connection until its end holds this. */
+static void
+assert_ends_with(int fd, const char *wanted)
+{
+    char rest[TEXT_SIZE];
+    const long size = raw_drain(fd, rest, sizeof rest, TIMEOUT_MS);
+    assert_true(size > 0);
+    assert_non_null(memmem(rest, (size_t)size, wanted, strlen(wanted)));
+    (void)close(fd);
+}
+
 static void
 a_step_that_one_gateway_runs_is_seen_and_cancelled_through_the_other(void **state)
 {
     Replicas *const replicas = *state;
     char path[PATH_SIZE];
-    char rest[TEXT_SIZE];
-    static const char wanted[] = "\"state\":\"cancelled\"";
     AUTO_REST seen = {0};
     AUTO_REST cancelled = {0};
     AUTO_REST ended = {0};
@@ -123,10 +132,7 @@ a_step_that_one_gateway_runs_is_seen_and_cancelled_through_the_other(void **stat
     ask(replicas, "POST", path, ":cancel", &cancelled);
     assert_int_equal(cancelled.status, 200);
     assert_non_null(strstr(rest_text(&cancelled), "\"state\":\"running\""));
-    const long size = raw_drain(fd, rest, sizeof rest, TIMEOUT_MS);
-    assert_true(size > 0);
-    assert_non_null(memmem(rest, (size_t)size, wanted, strlen(wanted)));
-    (void)close(fd);
+    assert_ends_with(fd, "\"state\":\"cancelled\"");
     ask(replicas, "GET", path, "", &ended);
     assert_int_equal(ended.status, 200);
     assert_non_null(strstr(rest_text(&ended), "\"state\":\"cancelled\""));
@@ -147,6 +153,19 @@ the_end_of_such_a_step_can_be_waited_for(void **state)
     assert_int_equal(ended.status, 200);
     assert_non_null(strstr(rest_text(&ended), "\"state\":\"succeeded\""));
     (void)close(fd);
+}
+
+static void
+a_session_deleted_through_one_ends_what_the_other_runs_of_it(void **state)
+{
+    Replicas *const replicas = *state;
+    char path[PATH_SIZE];
+    AUTO_REST deleted = {0};
+    const int fd = begin_step(replicas, path);
+    *strstr(path, "/steps/") = '\0';
+    ask(replicas, "DELETE", path, "", &deleted);
+    assert_int_equal(deleted.status, 204);
+    assert_ends_with(fd, "its session has been deleted");
 }
 
 static void
@@ -173,6 +192,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         REPLICAS_TEST(a_step_that_one_gateway_runs_is_seen_and_cancelled_through_the_other),
         REPLICAS_TEST(the_end_of_such_a_step_can_be_waited_for),
+        REPLICAS_TEST(a_session_deleted_through_one_ends_what_the_other_runs_of_it),
         REPLICAS_TEST(a_step_of_nobody_is_404_at_either),
     };
     return cmocka_run_group_tests_name("replicas", tests, NULL, NULL);

@@ -583,7 +583,7 @@ steps_live(void)
             step_begin(step);
         }
         if (step->run != NULL && step->cancel_ns != 0 && now_ns >= step->cancel_ns) {
-            step_cancel(step->run);
+            step_cancel(step->run, "nobody wants it any more");
             step->cancel_ns = UINT64_MAX;
         }
     }

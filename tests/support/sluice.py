@@ -88,6 +88,10 @@ class Program:
     def is_running(self):
         return self._process.poll() is None
 
+    def kill(self):
+        self._process.kill()
+        self._process.wait()
+
     def stop(self):
         self._process.terminate()
         try:
@@ -129,6 +133,11 @@ class Cluster:
     def ended(self):
         """Whether one of the programs is gone, of which no test can be blamed on its graph alone."""
         return not all(program.is_running() for program in self._programs)
+
+    def kill_workers(self):
+        """At once, as a lost machine would be."""
+        for program in self._programs[:len(self._threads)]:
+            program.kill()
 
     @staticmethod
     def _execute(sql):
