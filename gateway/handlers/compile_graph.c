@@ -68,7 +68,7 @@ client_gone(Exchange *exchange, void *owner)
     const StepCall *const step = owner;
     (void)exchange;
     if (step->running.run != NULL) {
-        step_cancel(step->running.run);
+        step_cancel(step->running.run, "the client went away");
     }
 }
 
