@@ -39,8 +39,7 @@ add_request(const Placement *placement, uint32_t id)
     const uint32_t group = placement->groups[id];
     int32_t task = PLAN_TASK_NONE;
     placement->group_sizes[group]++;
-    placement->group_keeps_state[group] =
-        placement->group_keeps_state[group] || (node->op->flags & OP_KEEPS_STATE) != 0;
+    placement->group_keeps_state[group] = placement->group_keeps_state[group] || node_keeps_state(node);
     TRY(device_request(compile, node, &task));
     placement->tasks[id] = task;
     if (task == PLAN_TASK_NONE) {

@@ -87,7 +87,7 @@ describe_slots(const Compile *compile, Plan *plan)
         slots[slot].task = compile->slot_tasks[slot];
     }
     for (uint32_t id = 0; id < compile->graph->node_count; id++) {
-        if (compile->graph->nodes[id].op->flags & OP_KEEPS_STATE) {
+        if (node_keeps_state(&compile->graph->nodes[id])) {
             slots[compile->slots[id]].keeps_state = true;
         }
     }

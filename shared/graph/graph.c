@@ -159,3 +159,12 @@ node_attr_ints(const Node *node, const char *name, int64_t *ret_values, size_t c
     }
     return value->value.list.count;
 }
+
+bool
+node_keeps_state(const Node *node)
+{
+    const unsigned flags = node->op->flags;
+    return (flags & OP_KEEPS_STATE) != 0 ||
+           ((flags & OP_RANDOM) != 0 &&
+               (node_attr_int(node, "seed") != 0 || node_attr_int(node, "seed2") != 0));
+}

@@ -89,6 +89,9 @@ size_t node_attr_ints(const Node *node, const char *name, int64_t *ret_values, s
 bool node_input_is_reference(const Node *node, uint32_t index);
 bool node_output_is_reference(const Node *node, uint32_t port);
 
+/* Whether the session keeps something under its name (OP_KEEPS_STATE, OP_RANDOM with seeds). */
+bool node_keeps_state(const Node *node);
+
 /* --- Traversal ------------------------------------------------------------------------------------------ */
 
 /* Marks in needed[node_count] what `roots` depend on, data and control, without going through endpoints for

@@ -1,5 +1,6 @@
 /* Random numbers, the same bits as TensorFlow's for the same seeds. */
 #include "tests/support/cmocka_all.h"
+#include "tests/support/graph_case.h"
 #include "tests/support/op_case.h"
 
 #define RUN(cases) op_cases_run(cases, COUNT_OF(cases))
@@ -216,6 +217,81 @@ seeded_choices_are_tensorflows(void **state)
     RUN(cases);
 }
 
+#define SHAPE "s = Const() dtype=int32 value=int32<1>(2)\n"
+#define UNIFORM "r = RandomUniform(s) dtype=float32 T=int32 seed=87654321 seed2=3\n"
+
+/* The cases of one call are runs of one session; each is a partition of its own. */
+static void
+a_seeded_node_goes_on_in_its_session_whatever_the_signature(void **state)
+{
+    (void)state;
+    const GraphCase cases[] = {
+        {.graph = SHAPE UNIFORM "o = _Retval(r) T=float32 index=0\n",
+            .fetches = {"float32[2] 0.3869294 0.36002624"}},
+        {.graph = SHAPE UNIFORM "q = Identity(r) T=float32\no = _Retval(q) T=float32 index=0\n",
+            .fetches = {"float32[2] 0.19575107 0.07571161"}},
+        {.graph = SHAPE UNIFORM "q = Identity(r) T=float32\no = _Retval(q) T=float32 index=0\n"
+                                "p = _Retval(r) T=float32 index=1\n",
+            .fetches = {"float32[2] 0.9180825 0.94347167", "float32[2] 0.9180825 0.94347167"}},
+        {.graph = SHAPE "t = RandomUniform(s) dtype=float32 T=int32 seed=87654321 seed2=3\n"
+                        "o = _Retval(t) T=float32 index=0\n",
+            .fetches = {"float32[2] 0.3869294 0.36002624"}},
+        {.graph = SHAPE "r = RandomUniform(s) dtype=float32 T=int32 seed=-5 seed2=1099511627776\n"
+                        "o = _Retval(r) T=float32 index=0\n",
+            .fetches = {"float32[2] 0.45631897 0.27367473"}},
+    };
+    graph_cases_run(cases, COUNT_OF(cases));
+    graph_cases_run(cases, 1); /* another session begins anew */
+}
+
+typedef struct Drawn {
+    const char *node; /* reads what stands in front of it */
+    const char *dtype;
+    const char *runs[3];
+} Drawn;
+
+static void
+later_runs_are_tensorflows_too(void **state)
+{
+    (void)state;
+    static const Drawn rows[] = {
+        {"r = RandomUniform(s) dtype=float64 T=int32 seed=7 seed2=8", "float64",
+            {"float64[3] 0.13227664431436192 0.4500572931332316 0.4206317053736641",
+                "float64[3] 0.220227954255642 0.683873668892627 0.9931188705189411",
+                "float64[3] 0.021126477057086257 0.37469416223199437 0.08837788446742922"}},
+        {"r = RandomStandardNormal(s) dtype=float32 T=int32 seed=7 seed2=8", "float32",
+            {"float32[3] -1.421837568283081 -0.7892279028892517 0.7690075039863586",
+                "float32[3] -0.9112921953201294 -0.6698147654533386 0.7664903402328491",
+                "float32[3] 0.023608796298503876 0.7535098791122437 -0.39121291041374207"}},
+        {"r = TruncatedNormal(s) dtype=float32 T=int32 seed=7 seed2=8", "float32",
+            {"float32[3] -1.421837568283081 -0.7892279028892517 0.7690075039863586",
+                "float32[3] -0.9112921953201294 -0.6698147654533386 0.7664903402328491",
+                "float32[3] 0.023608796298503876 0.7535098791122437 -0.39121291041374207"}},
+        {"r = RandomUniformInt(s, a, b) Tout=int32 T=int32 seed=7 seed2=8", "int32",
+            {"int32[3] 46 88 87", "int32[3] 13 76 17", "int32[3] 16 53 91"}},
+        {"r = RandomShuffle(v) T=int32 seed=7 seed2=8", "int32",
+            {"int32[6] 3 5 6 4 2 1", "int32[6] 4 5 2 3 6 1", "int32[6] 4 6 2 1 5 3"}},
+        {"r = Multinomial(l, n) T=float32 output_dtype=int64 seed=7 seed2=8", "int64",
+            {"int64[2,5] 0 1 1 2 2 1 1 1 1 0", "int64[2,5] 0 0 2 0 1 1 0 1 1 0",
+                "int64[2,5] 0 0 0 0 0 1 1 0 0 1"}},
+    };
+    for (size_t row = 0; row < COUNT_OF(rows); row++) {
+        char graph[512];
+        GraphCase cases[3];
+        (void)snprintf(graph, sizeof graph,
+            "s = Const() dtype=int32 value=int32<1>(3)\na = Const() dtype=int32 value=int32(0)\n"
+            "b = Const() dtype=int32 value=int32(100)\nn = Const() dtype=int32 value=int32(5)\n"
+            "v = _Arg() T=int32 index=0\nl = _Arg() T=float32 index=1\n%s\no = _Retval(r) T=%s index=0\n",
+            rows[row].node, rows[row].dtype);
+        for (size_t run = 0; run < COUNT_OF(cases); run++) {
+            cases[run] = (GraphCase){.graph = graph,
+                .feeds = {"int32[6] 1 2 3 4 5 6", "float32[2,3] 0 0 0 1 2 0"},
+                .fetches = {rows[row].runs[run]}};
+        }
+        graph_cases_run(cases, COUNT_OF(cases));
+    }
+}
+
 int
 main(void)
 {
@@ -224,6 +300,8 @@ main(void)
         cmocka_unit_test(seeded_integers_are_tensorflows),
         cmocka_unit_test(stateless_numbers_are_tensorflows),
         cmocka_unit_test(seeded_choices_are_tensorflows),
+        cmocka_unit_test(later_runs_are_tensorflows_too),
+        cmocka_unit_test(a_seeded_node_goes_on_in_its_session_whatever_the_signature),
     };
     return cmocka_run_group_tests_name("reference/random", tests, NULL, NULL);
 }

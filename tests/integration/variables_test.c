@@ -222,6 +222,32 @@ a_tensor_stays_in_the_session_under_its_handle(void **state)
         "the session keeps no tensor under 'w'");
 }
 
+#define SHAPED                                                                                               \
+    "{\"name\":\"s\",\"op\":\"Const\",\"attr\":{\"dtype\":{\"type\":\"DT_INT32\"},\"value\":{\"tensor\":{"   \
+    "\"dtype\":\"DT_INT32\",\"tensorShape\":{\"dim\":[{\"size\":\"1\"}]},\"intVal\":[2]}}}}"
+/* The numbers are TensorFlow's. */
+static const char random_graph[] = "{\"node\":[" SHAPED "," NODE("r", "RandomUniform", "\"s\"",
+    "\"dtype\":{\"type\":\"DT_FLOAT\"},\"T\":{\"type\":\"DT_INT32\"},\"seed\":{\"i\":\"87654321\"},"
+    "\"seed2\":{\"i\":\"3\"}") "," NODE("q", "Identity", "\"r\"", T_FLOAT) "]}";
+static const char *const drawn[] = {
+    "[0.3869294,0.36002624]", "[0.19575107,0.07571161]", "[0.9180825,0.94347167]"};
+
+/* On whichever worker there is less to do, the first one or the other. */
+static void
+a_seeded_sequence_goes_on_from_step_to_step_and_is_each_sessions_own(void **state)
+{
+    Cluster *const cluster = *state;
+    static const char *const steps[] = {
+        "{\"fetches\":[\"r\"]}", "{\"fetches\":[\"q\"]}", "{\"fetches\":[\"q\",\"r\"]}"};
+    for (int session = 0; session < 3; session++) {
+        cluster_session(cluster, session == 2 ? "{\"slots\":2,\"placement\":\"spread\"}" : "{}");
+        cluster_graph(cluster, random_graph);
+        for (size_t step = 0; step < COUNT_OF(steps); step++) {
+            expect_step(cluster, steps[step], 200, drawn[step]);
+        }
+    }
+}
+
 int
 main(void)
 {
@@ -232,6 +258,7 @@ main(void)
         CLUSTER_TEST(a_restarted_worker_has_lost_what_it_kept),
         CLUSTER_TEST(a_gateway_that_restarts_finds_the_variables_again),
         CLUSTER_TEST(a_tensor_stays_in_the_session_under_its_handle),
+        CLUSTER_TEST(a_seeded_sequence_goes_on_from_step_to_step_and_is_each_sessions_own),
         CLUSTER_TEST(a_deleted_session_gives_its_memory_back),
     };
     return cmocka_run_group_tests_name("variables", tests, NULL, NULL);

@@ -1,60 +1,22 @@
-/* Random numbers, in TensorFlow's order: a kernel's first run begins where its seeds say, and every run
- * leaves off where the next one goes on. */
+/* Random numbers, in TensorFlow's order: a node's first run begins where its seeds say, and every run leaves
+ * off where the next one goes on. */
 #include <math.h>
 
-#include "shared/base/memory.h"
-#include "shared/base/random.h"
 #include "worker/reference/primitives/elements.h"
 #include "worker/reference/primitives/outputs.h"
-#include "worker/reference/primitives/philox.h"
+#include "worker/reference/primitives/random_sequence.h"
 #include "worker/reference/primitives/scratch.h"
 
 /* --- What is reserved ----------------------------------------------------------------------------------- */
 
-/* TensorFlow reserves this many words for an output, so that distributions may draw again. */
-enum { WORDS_PER_OUTPUT = 256 };
-
-typedef struct Sequence {
-    Philox start;
-    uint64_t used; /* atomic: counters handed out */
-} Sequence;
+/* TensorFlow keeps this many words for an output, so that distributions may draw again, and begins the next
+ * run as many counters, of four words each, further on. */
+enum { WORDS_PER_OUTPUT = 256, COUNTERS_PER_OUTPUT = 256 };
 
 static Status
-sequence_create(Call *call, const Node *node, void **ret_state)
+reserve_outputs(KernelContext *context, int64_t outputs, Philox *ret_start)
 {
-    Sequence *sequence = memory_new(1, sizeof *sequence);
-    if (sequence == NULL) {
-        return call_fail_memory(call, "a random sequence");
-    }
-    uint64_t seeds[2] = {(uint64_t)node_attr_int(node, "seed"), (uint64_t)node_attr_int(node, "seed2")};
-    if (seeds[0] == 0 && seeds[1] == 0) {
-        random_bytes(seeds, sizeof seeds);
-    }
-    sequence->start = philox_seeded(seeds[0], seeds[1]);
-    *ret_state = sequence;
-    return STATUS_OK;
-}
-
-static void
-sequence_destroy(void *state)
-{
-    memory_free(state);
-}
-
-/* Runs of one kernel take turns; each gets counters of its own. */
-static Philox
-reserve(KernelContext *context, int64_t counters)
-{
-    Sequence *sequence = without_const(context->state);
-    Philox philox = sequence->start;
-    philox_skip(&philox, __atomic_fetch_add(&sequence->used, (uint64_t)counters, __ATOMIC_RELAXED));
-    return philox;
-}
-
-static Philox
-reserve_outputs(KernelContext *context, int64_t outputs)
-{
-    return reserve(context, outputs * WORDS_PER_OUTPUT / PHILOX_WORDS);
+    return random_sequence_reserve(context, (uint64_t)outputs * COUNTERS_PER_OUTPUT, ret_start);
 }
 
 /* --- Distributions -------------------------------------------------------------------------------------- */
@@ -240,10 +202,14 @@ static Status
 random_compute(KernelContext *context)
 {
     Shape shape;
+    Philox start;
     int64_t count = 0;
     TRY(output_shapes(context, &shape));
-    return shape_element_count(&shape, &count) ? fill(context, reserve_outputs(context, count), &shape)
-                                               : STATUS_INTERNAL;
+    if (!shape_element_count(&shape, &count)) {
+        return STATUS_INTERNAL;
+    }
+    TRY(reserve_outputs(context, count, &start));
+    return fill(context, start, &shape);
 }
 
 /* --- Without state -------------------------------------------------------------------------------------- */
@@ -315,10 +281,12 @@ uniform_int_compute(KernelContext *context)
     Tensor *output = NULL;
     int64_t minimum = 0;
     uint64_t range = 0;
+    Philox start;
     TRY(output_new(context, &output));
     if (tensor_element_count(output) > 0) {
         TRY(read_range(context, 1, &minimum, &range));
-        fill_integers(reserve_outputs(context, tensor_element_count(output)), minimum, range, output);
+        TRY(reserve_outputs(context, tensor_element_count(output), &start));
+        fill_integers(start, minimum, range, output);
     }
     return STATUS_OK;
 }
@@ -372,10 +340,12 @@ shuffle_compute(KernelContext *context)
     }
     Tensor *output = NULL;
     AUTO_TENSOR order = {0};
+    Philox start;
     const Shape vector = shape_vector(input->shape.dims[0]);
     TRY(output_new(context, &output));
     TRY(scratch_new(context, DTYPE_INT64, &vector, &order));
-    shuffle(reserve(context, (count + PHILOX_WORDS - 1) / PHILOX_WORDS), order.data, vector.dims[0]);
+    TRY(random_sequence_reserve(context, (uint64_t)(count + PHILOX_WORDS - 1) / PHILOX_WORDS, &start));
+    shuffle(start, order.data, vector.dims[0]);
     const size_t size = (size_t)(count / vector.dims[0]) * dtype_size(input->dtype);
     for (int64_t n = 0; n < vector.dims[0]; n++) {
         memcpy((char *)output->data + (size_t)n * size,
@@ -432,7 +402,9 @@ multinomial_compute(KernelContext *context)
         return call_fail(context->call, STATUS_INVALID_ARGUMENT, "there must be at least one class");
     }
     const int64_t words = (samples + 3) / 4 * 4 * 2 * output->shape.dims[0];
-    PhiloxStream stream = philox_stream(reserve_outputs(context, words));
+    Philox start;
+    TRY(reserve_outputs(context, words, &start));
+    PhiloxStream stream = philox_stream(start);
     for (int64_t n = 0; n < tensor_element_count(output); n++) {
         double *sums = (double *)logits.data + n / samples * classes;
         const double total = n % samples == 0 ? accumulate(sums, classes) : sums[classes - 1];
@@ -448,7 +420,7 @@ multinomial_compute(KernelContext *context)
     return STATUS_OK;
 }
 
-#define SEQUENCE .create = sequence_create, .destroy = sequence_destroy
+#define SEQUENCE .create = random_sequence_create, .destroy = random_sequence_destroy
 #define RANDOM(name)                                                                                         \
     {                                                                                                        \
         .op = (name), .supports = supports, .compute = random_compute, .host_inputs = 1, SEQUENCE            \

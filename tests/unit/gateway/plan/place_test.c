@@ -287,6 +287,24 @@ variables_are_in_one_place_whichever_a_step_needs(void **state)
 }
 
 static void
+a_seeded_random_node_stays_where_its_sequence_is_kept_and_others_do_not(void **state)
+{
+    Call *const call = *state;
+    static const char *const seeds[] = {"seed=7", "seed2=7", "seed=0 seed2=0"};
+    for (size_t index = 0; index < COUNT_OF(seeds); index++) {
+        AUTO_PLAN plan = NULL;
+        char graph[256];
+        (void)snprintf(graph, sizeof graph,
+            "s = Const() dtype=int32 value=int32<1>(2)\nr = RandomUniform(s) dtype=float32 T=int32 %s\n",
+            seeds[index]);
+        const PlanLiteral literal = {.graph = graph, .fetches = "r"};
+        assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
+        assert_int_equal(plan->slots[0].keeps_state, index < 2);
+        assert_false(plan->is_pure);
+    }
+}
+
+static void
 a_variable_may_ask_for_a_task_and_the_others_get_a_slot_of_their_own(void **state)
 {
     Call *const call = *state;
@@ -342,6 +360,7 @@ main(void)
         CALL_TEST(a_loop_stays_on_one_slot_unless_its_nodes_ask_for_several),
         CALL_TEST(a_loop_that_is_spread_keeps_what_comes_round_together),
         CALL_TEST(variables_are_in_one_place_whichever_a_step_needs),
+        CALL_TEST(a_seeded_random_node_stays_where_its_sequence_is_kept_and_others_do_not),
         CALL_TEST(a_variable_may_ask_for_a_task_and_the_others_get_a_slot_of_their_own),
         CALL_TEST(a_step_with_a_tensor_array_may_be_tried_again),
         CALL_TEST(slots_have_estimates),
