@@ -20,6 +20,25 @@ pass_set_add(PassSet *set, Slice name)
     return is_found;
 }
 
+bool
+pass_set_has(PassSet set, Slice name)
+{
+    PassSet wanted = 0;
+    return pass_set_add(&wanted, name) && (set & wanted) == wanted;
+}
+
+size_t
+pass_set_of_worker(PassSet set, Slice *ret_names)
+{
+    size_t count = 0;
+    for (size_t index = 0; index < pass_table_count; index++) {
+        if (pass_table[index]->stage == PASS_WORKER && (set & (PassSet)1 << index) != 0) {
+            ret_names[count++] = slice_from_string(pass_table[index]->name);
+        }
+    }
+    return count;
+}
+
 void
 pass_set_write_names(Buffer *buffer)
 {

@@ -12,6 +12,12 @@ typedef uint64_t PassSet;
 /* "identity", or "*" for all. False when there is no such pass. */
 MUST_USE bool pass_set_add(PassSet *set, Slice name);
 
+bool pass_set_has(PassSet set, Slice name);
+
+/* Those of the set that workers do, into ret_names[PASS_COUNT_MAX]; how many they are. */
+enum { PASS_COUNT_MAX = 64 };
+size_t pass_set_of_worker(PassSet set, Slice *ret_names);
+
 /* "'arithmetic', 'identity', …": all there are. */
 void pass_set_write_names(Buffer *buffer);
 

@@ -11,13 +11,14 @@ typedef enum PassStage {
     PASS_CLEAN,    /* removes what does nothing, so that the others see through it */
     PASS_SIMPLIFY, /* replaces by something cheaper */
     PASS_FUSE,     /* puts several nodes into one */
+    PASS_WORKER,   /* done by workers to their partitions, which name those that are off */
 } PassStage;
 
 typedef struct Pass {
     const char *name; /* as sessions switch it off: "identity" */
     PassStage stage;
     bool is_exact;
-    Status (*run)(Rewrite *rewrite);
+    Status (*run)(Rewrite *rewrite); /* NULL: not done here */
 } Pass;
 
 extern const Pass *const pass_table[];

@@ -47,6 +47,9 @@ typedef struct Compile {
     Slice *subjects;   /* … and of what that speaks */
     int32_t slot_tasks[PLAN_SLOT_COUNT_MAX];
     uint32_t slot_count;
+
+    /* fusions.c */
+    uint32_t *fusions; /* of each node: that with which it will be computed, perhaps itself */
 } Compile;
 
 /* A zeroed list in the call's arena. */
@@ -102,6 +105,9 @@ MUST_USE Status device_request(const Compile *compile, const Node *node, int32_t
 
 /* slots, whys, subjects, slot_tasks. */
 MUST_USE Status place(Compile *compile);
+
+/* fusions. */
+MUST_USE Status find_fusions(Compile *compile);
 
 /* Partitions, transfers, decisions, blobs, digests: into the plan. */
 MUST_USE Status partition(Compile *compile, Plan *plan);

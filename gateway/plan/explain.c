@@ -143,6 +143,9 @@ write_changes(JsonWriter *writer, const Plan *plan)
         json_write_object_begin(writer);
         json_member_string(writer, "pass", plan->changes[index].pass);
         json_member_slice(writer, "node", plan->changes[index].node);
+        if (plan->changes[index].into.size > 0) {
+            json_member_slice(writer, "into", plan->changes[index].into);
+        }
         json_write_object_end(writer);
     }
     json_write_array_end(writer);

@@ -97,27 +97,46 @@ describe_slots(const Compile *compile, Plan *plan)
     return STATUS_OK;
 }
 
+static uint32_t
+count_fused(const Compile *compile)
+{
+    uint32_t count = 0;
+    for (uint32_t id = 0; id < compile->graph->node_count; id++) {
+        count += compile->fusions[id] != id;
+    }
+    return count;
+}
+
+/* False without memory for the names. */
+static bool
+add_change(Plan *plan, PlanChange *changes, const char *pass, Slice node, Slice into)
+{
+    PlanChange *const change = &changes[plan->change_count++];
+    change->pass = pass;
+    change->node = slice_of(text_copy(plan->arena, node), node.size);
+    change->into = slice_of(text_copy(plan->arena, into), into.size);
+    return change->node.data != NULL && change->into.data != NULL;
+}
+
+/* What was done here, then what the workers will do. */
 static Status
 copy_changes(const Compile *compile, Plan *plan)
 {
-    const size_t count = compile->optimised.note_count;
-    PlanChange *const changes = arena_alloc(plan->arena, count * sizeof *changes);
-    if (changes == NULL && count > 0) {
-        return compile_no_memory(compile);
+    const Optimised *const done = &compile->optimised;
+    const size_t count = done->note_count + count_fused(compile);
+    PlanChange *const changes = arena_alloc(plan->arena, (count + 1) * sizeof *changes);
+    bool is_ok = changes != NULL;
+    for (size_t index = 0; is_ok && index < done->note_count; index++) {
+        is_ok = add_change(plan, changes, done->notes[index].pass, done->notes[index].node, SLICE(""));
     }
-    for (size_t index = 0; index < count; index++) {
-        const RewriteNote *const note = &compile->optimised.notes[index];
-        changes[index] = (PlanChange){
-            .pass = note->pass,
-            .node = slice_of(text_copy(plan->arena, note->node), note->node.size),
-        };
-        if (changes[index].node.data == NULL) {
-            return compile_no_memory(compile);
-        }
+    for (uint32_t id = 0; is_ok && id < compile->graph->node_count; id++) {
+        const Node *const nodes = compile->graph->nodes;
+        const uint32_t into = compile->fusions[id];
+        is_ok =
+            into == id || add_change(plan, changes, "elementwise_fusion", nodes[id].name, nodes[into].name);
     }
     plan->changes = changes;
-    plan->change_count = count;
-    return STATUS_OK;
+    return is_ok ? STATUS_OK : compile_no_memory(compile);
 }
 
 static bool
@@ -143,6 +162,7 @@ plan_compile(Call *call, const PlanRequest *request, Plan **ret_plan)
     TRY(simplify(&compile));
     TRY(find_loops(&compile));
     TRY(place(&compile));
+    TRY(find_fusions(&compile));
     AUTO_PLAN plan = plan_new();
     if (plan == NULL) {
         return compile_no_memory(&compile);

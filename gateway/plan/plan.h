@@ -73,6 +73,7 @@ typedef struct PlanDecision {
 typedef struct PlanChange {
     const char *pass;
     Slice node;
+    Slice into; /* the node with which a worker computes it; "" when it was changed here */
 } PlanChange;
 
 typedef struct Plan {

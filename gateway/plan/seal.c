@@ -98,11 +98,14 @@ seal_document(const Partitioning *partitioning, const Part *part, Plan *plan, Pl
 {
     const Compile *const compile = partitioning->compile;
     const GraphDef *const from = compile->def;
+    Slice passes_off[PASS_COUNT_MAX];
     GraphDef def = {
         .nodes = (const NodeDef *)(const void *)part->nodes.data,
         .node_count = part->nodes.size / sizeof(NodeDef),
         .producer = from->producer,
         .min_consumer = from->min_consumer,
+        .passes_off = passes_off,
+        .passes_off_count = pass_set_of_worker(compile->request->signature->options.passes_off, passes_off),
     };
     if (uses_functions(def.nodes, def.node_count)) {
         def.functions = from->functions;

@@ -152,7 +152,7 @@ read_attrs(JsonReader *reader, void *target)
 /* --- Nodes ---------------------------------------------------------------------------------------------- */
 
 static Status
-read_inputs(JsonReader *reader, void *target)
+read_texts(JsonReader *reader, void *target)
 {
     List *const list = target;
     return json_read_list(reader, json_read_text, sizeof(Slice), &list->items, &list->count);
@@ -161,7 +161,7 @@ read_inputs(JsonReader *reader, void *target)
 static const JsonMember node_members[] = {
     {"name", json_read_text, offsetof(NodeDef, name)},
     {"op", json_read_text, offsetof(NodeDef, op)},
-    {"input", read_inputs, offsetof(NodeDef, inputs)},
+    {"input", read_texts, offsetof(NodeDef, inputs)},
     {"device", json_read_text, offsetof(NodeDef, device)},
     {"attr", read_attrs, offsetof(NodeDef, attrs)},
     {"experimentalDebugInfo", json_read_nothing, 0},
@@ -344,6 +344,7 @@ static const JsonMember graph_members[] = {
     {"version", json_read_nothing, 0},
     {"versions", read_versions, 0},
     {"debugInfo", json_read_nothing, 0},
+    {"passesOff", read_texts, offsetof(GraphDef, passes_off)},
 };
 static const JsonMessage graph_message = JSON_MESSAGE("GraphDef", graph_members);
 

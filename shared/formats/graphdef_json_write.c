@@ -418,6 +418,20 @@ write_versions(JsonWriter *writer, const GraphDef *def)
     json_write_object_end(writer);
 }
 
+static void
+write_passes_off(JsonWriter *writer, const GraphDef *def)
+{
+    if (def->passes_off_count == 0) {
+        return;
+    }
+    json_write_name(writer, "passesOff");
+    json_write_array_begin(writer);
+    for (size_t index = 0; index < def->passes_off_count; index++) {
+        json_write_slice(writer, def->passes_off[index]);
+    }
+    json_write_array_end(writer);
+}
+
 void
 graphdef_json_write(Buffer *buffer, const GraphDef *def)
 {
@@ -426,5 +440,6 @@ graphdef_json_write(Buffer *buffer, const GraphDef *def)
     write_nodes(&writer, "node", def->nodes, def->node_count);
     write_library(&writer, def);
     write_versions(&writer, def);
+    write_passes_off(&writer, def);
     json_write_object_end(&writer);
 }

@@ -92,6 +92,8 @@ typedef struct GraphDef {
     size_t output_count;
     const GraphTensor *checkpoint;
     size_t checkpoint_count;
+    const Slice *passes_off; /* of a partition: the worker's passes that are not wanted */
+    size_t passes_off_count;
     const char **warnings; /* what was left out or changed on import */
     size_t warning_count;
 } GraphDef;

@@ -65,14 +65,16 @@ run_once(Bench *bench, Partition *partition)
     while (__atomic_load_n(&bench->done, __ATOMIC_ACQUIRE) == 0) {}
 }
 
-/* Nanoseconds for one run. */
+/* Nanoseconds for one run. Fused nodes would be one node: `passes_off` keeps them apart. */
 static double
-measure(Bench *bench, const char *text)
+measure_without(Bench *bench, const char *text, const Slice *passes_off, size_t passes_off_count)
 {
     AUTO_GRAPH_DEF def = graph_literal(text);
     MissingBlobs missing = {0};
     AUTO_PARTITION partition = NULL;
     double best = 1e18;
+    def->passes_off = passes_off;
+    def->passes_off_count = passes_off_count;
     must(bench, partition_compile(&bench->call, def, bench->device, NULL, &missing, &partition));
     for (int round = 0; round < ROUNDS; round++) {
         const uint64_t start_ns = clock_monotonic_ns();
@@ -83,6 +85,13 @@ measure(Bench *bench, const char *text)
         best = ns < best ? ns : best;
     }
     return best;
+}
+
+static double
+measure(Bench *bench, const char *text)
+{
+    const Slice fusion[] = {SLICE("elementwise_fusion")};
+    return measure_without(bench, text, fusion, COUNT_OF(fusion));
 }
 
 static void
@@ -160,6 +169,7 @@ main(void)
     chain_text(&chain, COUNT);
     wide_text(&wide, COUNT);
     const double chain_ns = measure(&bench, buffer_string(&chain));
+    const double fused_ns = measure_without(&bench, buffer_string(&chain), NULL, 0);
     const double wide_ns = measure(&bench, buffer_string(&wide));
     while_text(&loop, COUNT);
     short_while_text(&short_loop, COUNT);
@@ -172,6 +182,7 @@ main(void)
                                           "y = Add(x, x) T=float32\n"
                                           "out = _Retval(y) T=float32 index=0\n");
     report_value("chain of 1000 Adds", chain_ns / COUNT, "ns/node", "< 300");
+    report_value("chain of 1000 Adds, fused", fused_ns / COUNT, "ns/node", "");
     report_value("1000 Adds side by side", wide_ns / COUNT, "ns/node", "< 300");
     report_value("loop of 1000 turns: test and Add", short_loop_ns / COUNT / 1000, "us/turn", "< 0.66");
     report_value("loop of 1000 turns: counter and Add", loop_ns / COUNT / 1000, "us/turn", "");

@@ -69,11 +69,22 @@ gelu_supports(const Node *node)
     return elementwise_find(gelu_rows, 1, node) != NULL;
 }
 
+static const ElementwiseOp *
+gelu_row(const Node *node)
+{
+    return &gelu_rows[slice_equal(node_attr_string(node, "approximate"), SLICE("tanh")) ? 1 : 0];
+}
+
+static bool
+gelu_element(const Node *node, ElementFunction *ret_function)
+{
+    return elementwise_tell(gelu_row(node), node, ret_function);
+}
+
 static Status
 gelu_compute(KernelContext *context)
 {
-    const bool is_tanh = slice_equal(node_attr_string(context->node, "approximate"), SLICE("tanh"));
-    return elementwise_compute(context, &gelu_rows[is_tanh ? 1 : 0]);
+    return elementwise_compute(context, gelu_row(context->node));
 }
 
 #define ACTIVATION_OPS(X)                                                                                    \
@@ -107,13 +118,16 @@ gelu_compute(KernelContext *context)
     {.name = (op), .loops = function##_loops, .parameters = {first, second}},
 static const ElementwiseOp activation_rows[] = {ACTIVATION_OPS(OP_ROW)};
 
-ELEMENTWISE_FUNCTIONS(activation, activation_rows, elementwise_compute)
+ELEMENTWISE_FUNCTIONS(activation, activation_rows, elementwise_compute, elementwise_tell)
 
 #define OP_KERNEL(name, function, first, second)                                                             \
-    {.op = (name), .supports = activation_supports, .compute = activation_compute},
+    {.op = (name),                                                                                           \
+        .supports = activation_supports,                                                                     \
+        .compute = activation_compute,                                                                       \
+        .element = activation_element},
 static const Kernel activation_kernels[] = {
     ACTIVATION_OPS(OP_KERNEL) /* */
-    {.op = "onnx::Gelu", .supports = gelu_supports, .compute = gelu_compute},
+    {.op = "onnx::Gelu", .supports = gelu_supports, .compute = gelu_compute, .element = gelu_element},
 };
 
 KERNEL_FAMILY(reference, activation, activation_kernels);

@@ -155,8 +155,8 @@ static const ElementLoop leaky_loops[DTYPE_COUNT] = {FLOATING_LOOPS(leaky) SIGNE
 static const ElementwiseOp pair_ops[] = {PAIR_OPS(OP_ROW)};
 static const ElementwiseOp fold_ops[] = {FOLD_OPS(OP_ROW)};
 
-ELEMENTWISE_FUNCTIONS(pair, pair_ops, elementwise_compute)
-ELEMENTWISE_FUNCTIONS(fold, fold_ops, elementwise_fold)
+ELEMENTWISE_FUNCTIONS(pair, pair_ops, elementwise_compute, elementwise_tell)
+ELEMENTWISE_FUNCTIONS(fold, fold_ops, elementwise_fold, elementwise_tell_fold)
 
 /* --- Biases --------------------------------------------------------------------------------------------- */
 
@@ -172,16 +172,31 @@ bias_supports(const Node *node)
     return elementwise_find(bias_rows, COUNT_OF(bias_rows), node) != NULL;
 }
 
+static bool
+bias_is_channels_first(const Node *node)
+{
+    const AttrValue *format = node_attr(node, "data_format");
+    return format != NULL && slice_starts_with(format->value.s, SLICE("NC"));
+}
+
+static bool
+bias_element(const Node *node, ElementFunction *ret_function)
+{
+    enum { SECOND_DIMENSION = 2 };
+    const bool is_told =
+        elementwise_tell(elementwise_find(bias_rows, COUNT_OF(bias_rows), node), node, ret_function);
+    ret_function->axes[1] = is_told && bias_is_channels_first(node) ? SECOND_DIMENSION : 0;
+    return is_told;
+}
+
 static Status
 bias_compute(KernelContext *context)
 {
     Tensor *output = NULL;
     TRY(output_forward(context, 0, &output));
-    const AttrValue *format = node_attr(context->node, "data_format");
-    const bool is_channels_first = format != NULL && slice_starts_with(format->value.s, SLICE("NC"));
     Tensor bias = context->inputs[1];
     const int rank = output->shape.rank;
-    const int axis = is_channels_first ? 1 : rank - 1;
+    const int axis = bias_is_channels_first(context->node) ? 1 : rank - 1;
     bias.shape.rank = rank - axis;
     for (int index = 1; index < bias.shape.rank; index++) {
         bias.shape.dims[index] = 1;
@@ -205,10 +220,22 @@ mod_supports(const Node *node)
     return elementwise_find(mod_rows, 1, node) != NULL;
 }
 
+static const ElementwiseOp *
+mod_row(const Node *node)
+{
+    return &mod_rows[node_attr_int(node, "fmod") != 0 ? 1 : 0];
+}
+
+static bool
+mod_element(const Node *node, ElementFunction *ret_function)
+{
+    return elementwise_tell(mod_row(node), node, ret_function);
+}
+
 static Status
 mod_compute(KernelContext *context)
 {
-    return elementwise_compute(context, &mod_rows[node_attr_int(context->node, "fmod") != 0 ? 1 : 0]);
+    return elementwise_compute(context, mod_row(context->node));
 }
 
 /* Shifting by the width or more leaves nothing, where C says nothing. */
@@ -227,11 +254,22 @@ shift_supports(const Node *node)
     return elementwise_find(shift_rows, 1, node) != NULL;
 }
 
+static const ElementwiseOp *
+shift_row(const Node *node)
+{
+    return &shift_rows[slice_equal(node_attr_string(node, "direction"), SLICE("LEFT")) ? 0 : 1];
+}
+
+static bool
+shift_element(const Node *node, ElementFunction *ret_function)
+{
+    return elementwise_tell(shift_row(node), node, ret_function);
+}
+
 static Status
 shift_compute(KernelContext *context)
 {
-    const bool is_left = slice_equal(node_attr_string(context->node, "direction"), SLICE("LEFT"));
-    return elementwise_compute(context, &shift_rows[is_left ? 0 : 1]);
+    return elementwise_compute(context, shift_row(context->node));
 }
 
 /* The exponent may have another dtype: both are raised in double then, unless both are integers. */
@@ -242,6 +280,12 @@ static bool
 power_supports(const Node *node)
 {
     return power_loops[node->input_dtypes[0]] != NULL && power_loops[node->input_dtypes[1]] != NULL;
+}
+
+static bool
+power_element(const Node *node, ElementFunction *ret_function)
+{
+    return elementwise_tell(elementwise_find(&power_row, 1, node), node, ret_function);
 }
 
 static Status
@@ -297,15 +341,17 @@ mean_compute(KernelContext *context)
     return STATUS_OK;
 }
 
-#define PAIR_KERNEL(name, function, flags) {.op = (name), .supports = pair_supports, .compute = pair_compute},
-#define FOLD_KERNEL(name, function, flags) {.op = (name), .supports = fold_supports, .compute = fold_compute},
+#define PAIR_KERNEL(name, function, flags)                                                                   \
+    {.op = (name), .supports = pair_supports, .compute = pair_compute, .element = pair_element},
+#define FOLD_KERNEL(name, function, flags)                                                                   \
+    {.op = (name), .supports = fold_supports, .compute = fold_compute, .element = fold_element},
 static const Kernel arithmetic_kernels[] = {
     PAIR_OPS(PAIR_KERNEL) FOLD_OPS(FOLD_KERNEL) /* */
-    {.op = "BiasAdd", .supports = bias_supports, .compute = bias_compute},
-    {.op = "BiasAddV1", .supports = bias_supports, .compute = bias_compute},
-    {.op = "onnx::Mod", .supports = mod_supports, .compute = mod_compute},
-    {.op = "onnx::BitShift", .supports = shift_supports, .compute = shift_compute},
-    {.op = "onnx::Pow", .supports = power_supports, .compute = power_compute},
+    {.op = "BiasAdd", .supports = bias_supports, .compute = bias_compute, .element = bias_element},
+    {.op = "BiasAddV1", .supports = bias_supports, .compute = bias_compute, .element = bias_element},
+    {.op = "onnx::Mod", .supports = mod_supports, .compute = mod_compute, .element = mod_element},
+    {.op = "onnx::BitShift", .supports = shift_supports, .compute = shift_compute, .element = shift_element},
+    {.op = "onnx::Pow", .supports = power_supports, .compute = power_compute, .element = power_element},
     {.op = "onnx::Mean", .supports = mean_supports, .compute = mean_compute},
 };
 

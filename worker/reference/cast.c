@@ -24,9 +24,26 @@ compute(KernelContext *context)
     return STATUS_OK;
 }
 
+/* The loop knows its dtypes as its parameters. */
+static void
+cast_loop(const ElementRun *run)
+{
+    cast_elements(
+        (Dtype)run->parameters[0], run->inputs[0], (Dtype)run->parameters[1], run->output, run->count);
+}
+
+static bool
+element(const Node *node, ElementFunction *ret_function)
+{
+    const Dtype from = node->input_dtypes[0];
+    const Dtype to = node->output_dtypes[0];
+    *ret_function = (ElementFunction){.loop = cast_loop, .parameters = {(float)from, (float)to}};
+    return from != to;
+}
+
 static const Kernel cast_kernels[] = {
-    {.op = "Cast", .supports = supports, .compute = compute},
-    {.op = "onnx::Cast", .supports = supports, .compute = compute},
+    {.op = "Cast", .supports = supports, .compute = compute, .element = element},
+    {.op = "onnx::Cast", .supports = supports, .compute = compute, .element = element},
     {.op = "onnx::CastLike", .supports = supports, .compute = compute},
 };
 

@@ -66,7 +66,7 @@ static const ElementLoop chosen_infinity_loops[DTYPE_COUNT] = {FLOATING_LOOPS(ch
 #define OP_ROW(op, function, parameter) {.name = (op), .loops = function##_loops, .parameters = {parameter}},
 static const ElementwiseOp logic_rows[] = {LOGIC_OPS(OP_ROW)};
 
-ELEMENTWISE_FUNCTIONS(logic, logic_rows, elementwise_compute)
+ELEMENTWISE_FUNCTIONS(logic, logic_rows, elementwise_compute, elementwise_tell)
 
 static bool
 is_inf_supports(const Node *node)
@@ -74,17 +74,29 @@ is_inf_supports(const Node *node)
     return dtype_is_floating(node->input_dtypes[0]);
 }
 
+static bool
+is_inf_element(const Node *node, ElementFunction *ret_function)
+{
+    *ret_function = (ElementFunction){
+        .loop = chosen_infinity_loops[node->input_dtypes[0]],
+        .parameters =
+            {
+                node_attr_int(node, "detect_negative") != 0 ? 1 : 0,
+                node_attr_int(node, "detect_positive") != 0 ? 1 : 0,
+            },
+    };
+    return true;
+}
+
 static Status
 is_inf_compute(KernelContext *context)
 {
     Tensor *output = NULL;
+    ElementFunction function;
     TRY(output_new(context, &output));
-    const float counts[] = {
-        node_attr_int(context->node, "detect_negative") != 0 ? 1 : 0,
-        node_attr_int(context->node, "detect_positive") != 0 ? 1 : 0,
-    };
+    (void)is_inf_element(context->node, &function);
     const Tensor *inputs[] = {&context->inputs[0]};
-    broadcast_run(inputs, 1, output, counts, chosen_infinity_loops[inputs[0]->dtype]);
+    broadcast_run(inputs, 1, output, function.parameters, function.loop);
     return STATUS_OK;
 }
 
@@ -116,6 +128,20 @@ static bool
 select_supports(const Node *node)
 {
     return dtype_is_copyable(node->input_dtypes[1]);
+}
+
+static bool
+where_element(const Node *node, ElementFunction *ret_function)
+{
+    *ret_function = (ElementFunction){.loop = choose_loops[dtype_size(node->output_dtypes[0])]};
+    return true;
+}
+
+static bool
+select_element(const Node *node, ElementFunction *ret_function)
+{
+    *ret_function = (ElementFunction){.loop = choose_loops[dtype_size(node->output_dtypes[0])], .axes = {1}};
+    return true;
 }
 
 static Status
@@ -182,6 +208,13 @@ clip_supports(const Node *node)
     return clip_loops[node->input_dtypes[0]] != NULL;
 }
 
+static bool
+clip_by_value_element(const Node *node, ElementFunction *ret_function)
+{
+    *ret_function = (ElementFunction){.loop = clip_loops[node->input_dtypes[0]]};
+    return true;
+}
+
 static Status
 clip_by_value_compute(KernelContext *context)
 {
@@ -218,14 +251,17 @@ clip_compute(KernelContext *context)
 }
 
 #define OP_KERNEL(name, function, parameter)                                                                 \
-    {.op = (name), .supports = logic_supports, .compute = logic_compute},
+    {.op = (name), .supports = logic_supports, .compute = logic_compute, .element = logic_element},
 static const Kernel logic_kernels[] = {
     LOGIC_OPS(OP_KERNEL) /* */
-    {.op = "onnx::IsInf", .supports = is_inf_supports, .compute = is_inf_compute},
-    {.op = "Select", .supports = select_supports, .compute = select_compute},
-    {.op = "SelectV2", .supports = select_supports, .compute = where_compute},
-    {.op = "onnx::Where", .supports = select_supports, .compute = where_compute},
-    {.op = "ClipByValue", .supports = clip_supports, .compute = clip_by_value_compute},
+    {.op = "onnx::IsInf", .supports = is_inf_supports, .compute = is_inf_compute, .element = is_inf_element},
+    {.op = "Select", .supports = select_supports, .compute = select_compute, .element = select_element},
+    {.op = "SelectV2", .supports = select_supports, .compute = where_compute, .element = where_element},
+    {.op = "onnx::Where", .supports = select_supports, .compute = where_compute, .element = where_element},
+    {.op = "ClipByValue",
+        .supports = clip_supports,
+        .compute = clip_by_value_compute,
+        .element = clip_by_value_element},
     {.op = "onnx::Clip", .supports = clip_supports, .compute = clip_compute},
 };
 

@@ -162,9 +162,10 @@ static const ElementLoop invert_loops[DTYPE_COUNT] = {INTEGER_LOOPS(invert)};
 #define OP_ROW(op, function) {.name = (op), .loops = function##_loops},
 static const ElementwiseOp math_rows[] = {MATH_OPS(OP_ROW)};
 
-ELEMENTWISE_FUNCTIONS(math, math_rows, elementwise_compute)
+ELEMENTWISE_FUNCTIONS(math, math_rows, elementwise_compute, elementwise_tell)
 
-#define OP_KERNEL(name, function) {.op = (name), .supports = math_supports, .compute = math_compute},
+#define OP_KERNEL(name, function)                                                                            \
+    {.op = (name), .supports = math_supports, .compute = math_compute, .element = math_element},
 static const Kernel math_kernels[] = {MATH_OPS(OP_KERNEL)};
 
 KERNEL_FAMILY(reference, math, math_kernels);

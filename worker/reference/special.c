@@ -60,9 +60,10 @@ static const ElementLoop shift_right_loops[DTYPE_COUNT] = {INTEGER_LOOPS(shift_r
 #define OP_ROW(op, function) {.name = (op), .loops = function##_loops},
 static const ElementwiseOp special_rows[] = {SPECIAL_OPS(OP_ROW)};
 
-ELEMENTWISE_FUNCTIONS(special, special_rows, elementwise_compute)
+ELEMENTWISE_FUNCTIONS(special, special_rows, elementwise_compute, elementwise_tell)
 
-#define OP_KERNEL(name, function) {.op = (name), .supports = special_supports, .compute = special_compute},
+#define OP_KERNEL(name, function)                                                                            \
+    {.op = (name), .supports = special_supports, .compute = special_compute, .element = special_element},
 static const Kernel special_kernels[] = {SPECIAL_OPS(OP_KERNEL)};
 
 KERNEL_FAMILY(reference, special, special_kernels);

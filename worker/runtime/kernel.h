@@ -12,6 +12,7 @@
 #include "shared/base/call.h"
 #include "shared/graph/graph.h"
 #include "worker/runtime/device.h"
+#include "worker/runtime/element.h"
 
 typedef struct ResourceContainer ResourceContainer;
 
@@ -31,6 +32,8 @@ typedef struct KernelContext {
      * DTYPE_INVALID is a dead output, legal for Switch alone. */
     Tensor *outputs;
     uint32_t output_count;
+
+    const Node *failed; /* whom a failure is about; NULL: `node` */
 } KernelContext;
 
 /* What a kernel that completes later holds on to. It lives until kernel_complete(). */
@@ -64,6 +67,10 @@ typedef struct Kernel {
      * before start() returned or when the promise has just been completed; it is there until this returns.
      * NULL: completes soon anyway. */
     void (*cancel)(KernelPromise *promise);
+
+    /* What it computes when that is element by element, so that a neighbour can do it on the way (fuse.h).
+     * False: not for this node, which it supports. NULL: never. Such a kernel makes no state. */
+    bool (*element)(const Node *node, ElementFunction *ret_function);
 
     /* Where its arguments live on a device that is not the host: bit i set = input i in host memory. */
     uint32_t host_inputs;

@@ -73,8 +73,10 @@ trace_end(NodeTrace *trace, const Tensor *outputs, uint32_t output_count)
     }
 }
 
+/* *ret_failed: whom a failure is about. */
 static bool
-kernel_compute(Ticket *ticket, Activation *activation, const ScheduleNode *node, Tensor *outputs)
+kernel_compute(Ticket *ticket, Activation *activation, const ScheduleNode *node, Tensor *outputs,
+    const Node **ret_failed)
 {
     const uint32_t id = activation->node;
     Tensor *inputs = inputs_take(activation, node);
@@ -97,6 +99,7 @@ kernel_compute(Ticket *ticket, Activation *activation, const ScheduleNode *node,
     }
     trace_end(trace_of(ticket, activation), outputs, node->node->output_count);
     tensors_release(inputs, node->node->input_count);
+    *ret_failed = context.failed == NULL ? node->node : context.failed;
     return status == STATUS_OK && outputs_are_right(&ticket->call, node, outputs);
 }
 
@@ -109,12 +112,13 @@ kernel_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, boo
         return;
     }
     Tensor *outputs = outputs_begin(ticket, activation, node);
-    if (kernel_compute(ticket, activation, node, outputs)) {
+    const Node *failed = NULL;
+    if (kernel_compute(ticket, activation, node, outputs, &failed)) {
         ticket_propagate(ticket, activation->iteration, node, outputs, false);
     } else {
         const Error *error = &ticket->call.error;
         tensors_release(outputs, node->node->output_count);
-        run_fail(ticket->run, error->code, error->message, node->node->name);
+        run_fail(ticket->run, error->code, error->message, failed->name);
     }
 }
 

@@ -1,6 +1,6 @@
 /* 1. link the graph and make the nodes' rows; 2. classify each node: what the executor does itself by a
- * table, everything else by its kernel; 3. find constants' bytes, noting every blob that is not here; 4. fold
- * constants; 5. lay the schedule out; 6. make the kernels' states. A failure anywhere gives the unfinished
+ * table, everything else by its kernel; 3. find constants' bytes, noting every blob that is not here; 4. run
+ * the passes; 5. lay the schedule out; 6. make the kernels' states. A failure anywhere gives the unfinished
  * partition back. */
 #include "worker/runtime/partition.h"
 
@@ -11,6 +11,7 @@
 #include "shared/base/text.h"
 #include "shared/ops/registry.h"
 #include "worker/runtime/fold.h"
+#include "worker/runtime/fuse.h"
 #include "worker/runtime/run_state.h"
 #include "worker/runtime/schedule.h"
 
@@ -319,6 +320,41 @@ create_kernels(Call *call, Partition *partition)
     return STATUS_OK;
 }
 
+/* --- Passes --------------------------------------------------------------------------------------------- */
+
+typedef struct PartitionPass {
+    const char *name; /* as sessions switch it off */
+    Status (*run)(Call *call, Partition *partition);
+} PartitionPass;
+
+/* In this order: a folded node has nothing to be fused with. */
+static const PartitionPass PASSES[] = {
+    {"constant_folding", fold_constants},
+    {"elementwise_fusion", fuse_elementwise},
+};
+
+static bool
+is_off(const GraphDef *def, const char *name)
+{
+    for (size_t i = 0; i < def->passes_off_count; i++) {
+        if (slice_equals_string(def->passes_off[i], name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static Status
+run_passes(Call *call, Partition *partition)
+{
+    for (size_t i = 0; i < COUNT_OF(PASSES); i++) {
+        if (!is_off(partition->graph->def, PASSES[i].name)) {
+            TRY(PASSES[i].run(call, partition));
+        }
+    }
+    return STATUS_OK;
+}
+
 Status
 partition_compile(Call *call, GraphDef *def, Device *device, const BlobSource *blobs,
     MissingBlobs *ret_missing, Partition **ret_partition)
@@ -331,7 +367,7 @@ partition_compile(Call *call, GraphDef *def, Device *device, const BlobSource *b
     TRY(index_nodes(call, partition, SCHEDULE_ARG, partition->arg_count, &partition->args));
     TRY(index_nodes(call, partition, SCHEDULE_RETVAL, partition->retval_count, &partition->retvals));
     TRY(bind_values(call, partition, blobs, ret_missing));
-    TRY(fold_constants(call, partition));
+    TRY(run_passes(call, partition));
     TRY(schedule_frames(call, partition));
     TRY(schedule_keys(call, partition));
     TRY(schedule_build(call, partition));

@@ -2,9 +2,9 @@
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
-#define ACTIVATION(name) {name "(features:T)->(activations:T) {T:type}", 0, infer_unchanged},
+#define ACTIVATION(name) {name "(features:T)->(activations:T) {T:type}", OP_ELEMENTWISE, infer_unchanged},
 #define ACTIVATION_GRADIENT(name, other)                                                                     \
-    {name "(gradients:T, " other ":T)->(backprops:T) {T:type}", 0, infer_broadcast},
+    {name "(gradients:T, " other ":T)->(backprops:T) {T:type}", OP_ELEMENTWISE, infer_broadcast},
 
 /* Scores along the last dimension, of which there must be one. */
 static Status
@@ -21,10 +21,10 @@ static const OpDefinition activation_ops[] = {
         ACTIVATION("Softsign") ACTIVATION_GRADIENT("ReluGrad", "features") ACTIVATION_GRADIENT("Relu6Grad",
             "features") ACTIVATION_GRADIENT("EluGrad", "outputs") ACTIVATION_GRADIENT("SeluGrad", "outputs")
             ACTIVATION_GRADIENT("SoftplusGrad", "features") ACTIVATION_GRADIENT("SoftsignGrad", "features"){
-                "LeakyRelu(features:T)->(activations:T) {alpha:float=0.2, T:type=DT_FLOAT}", 0,
+                "LeakyRelu(features:T)->(activations:T) {alpha:float=0.2, T:type=DT_FLOAT}", OP_ELEMENTWISE,
                 infer_unchanged},
-    {"LeakyReluGrad(gradients:T, features:T)->(backprops:T) {alpha:float=0.2, T:type=DT_FLOAT}", 0,
-        infer_broadcast},
+    {"LeakyReluGrad(gradients:T, features:T)->(backprops:T) {alpha:float=0.2, T:type=DT_FLOAT}",
+        OP_ELEMENTWISE, infer_broadcast},
     {"Softmax(logits:T)->(softmax:T) {T:type}", 0, infer_softmax},
     {"LogSoftmax(logits:T)->(logsoftmax:T) {T:type}", 0, infer_softmax},
 };

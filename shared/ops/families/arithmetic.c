@@ -4,7 +4,7 @@
 
 #define ARITHMETIC(name, flags)                                                                              \
     {                                                                                                        \
-        name "(x:T, y:T)->(z:T) {T:type}", flags, infer_broadcast                                            \
+        name "(x:T, y:T)->(z:T) {T:type}", (flags) | OP_ELEMENTWISE, infer_broadcast                         \
     }
 
 /* AddN wants equal shapes; TensorFlow does not broadcast here. */
@@ -49,9 +49,10 @@ static const OpDefinition arithmetic_ops[] = {
     ARITHMETIC("BitwiseXor", OP_COMMUTATIVE),
     ARITHMETIC("Xdivy", 0),
     ARITHMETIC("Xlogy", 0),
-    {"Atan2(y:T, x:T)->(z:T) {T:type}", 0, infer_broadcast},
-    {"AddN(inputs:N*T)->(sum:T) {N:int, T:type}", OP_COMMUTATIVE, infer_add_n},
-    {"AccumulateNV2(inputs:N*T)->(sum:T) {N:int, T:type, shape:shape}", OP_COMMUTATIVE, infer_add_n},
+    {"Atan2(y:T, x:T)->(z:T) {T:type}", OP_ELEMENTWISE, infer_broadcast},
+    {"AddN(inputs:N*T)->(sum:T) {N:int, T:type}", OP_COMMUTATIVE | OP_ELEMENTWISE, infer_add_n},
+    {"AccumulateNV2(inputs:N*T)->(sum:T) {N:int, T:type, shape:shape}", OP_COMMUTATIVE | OP_ELEMENTWISE,
+        infer_add_n},
 };
 
 OP_FAMILY(arithmetic, arithmetic_ops);

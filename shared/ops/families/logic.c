@@ -2,7 +2,8 @@
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
-#define COMPARISON(name, flags) {name "(x:T, y:T)->(z:bool) {T:type}", flags, infer_broadcast},
+#define COMPARISON(name, flags)                                                                              \
+    {name "(x:T, y:T)->(z:bool) {T:type}", (flags) | OP_ELEMENTWISE, infer_broadcast},
 
 /* Select does not broadcast: the condition is of the branches' shape, a scalar, or a vector that picks rows.
  */
@@ -53,14 +54,15 @@ infer_truth(Call *call, InferContext *context)
 static const OpDefinition logic_ops[] = {
     COMPARISON("Equal", OP_COMMUTATIVE) COMPARISON("NotEqual", OP_COMMUTATIVE) COMPARISON("Less", 0)
         COMPARISON("LessEqual", 0) COMPARISON("Greater", 0) COMPARISON("GreaterEqual", 0){
-            "ApproximateEqual(x:T, y:T)->(z:bool) {T:type, tolerance:float=1e-05}", OP_COMMUTATIVE,
-            infer_broadcast},
-    {"LogicalAnd(x:bool, y:bool)->(z:bool) {}", OP_COMMUTATIVE, infer_broadcast},
-    {"LogicalOr(x:bool, y:bool)->(z:bool) {}", OP_COMMUTATIVE, infer_broadcast},
-    {"LogicalNot(x:bool)->(y:bool) {}", 0, infer_unchanged},
-    {"Select(condition:bool, t:T, e:T)->(output:T) {T:type}", 0, infer_select},
-    {"SelectV2(condition:bool, t:T, e:T)->(output:T) {T:type}", 0, infer_broadcast},
-    {"ClipByValue(t:T, clip_value_min:T, clip_value_max:T)->(output:T) {T:type}", 0, infer_broadcast},
+            "ApproximateEqual(x:T, y:T)->(z:bool) {T:type, tolerance:float=1e-05}",
+            OP_COMMUTATIVE | OP_ELEMENTWISE, infer_broadcast},
+    {"LogicalAnd(x:bool, y:bool)->(z:bool) {}", OP_COMMUTATIVE | OP_ELEMENTWISE, infer_broadcast},
+    {"LogicalOr(x:bool, y:bool)->(z:bool) {}", OP_COMMUTATIVE | OP_ELEMENTWISE, infer_broadcast},
+    {"LogicalNot(x:bool)->(y:bool) {}", OP_ELEMENTWISE, infer_unchanged},
+    {"Select(condition:bool, t:T, e:T)->(output:T) {T:type}", OP_ELEMENTWISE, infer_select},
+    {"SelectV2(condition:bool, t:T, e:T)->(output:T) {T:type}", OP_ELEMENTWISE, infer_broadcast},
+    {"ClipByValue(t:T, clip_value_min:T, clip_value_max:T)->(output:T) {T:type}", OP_ELEMENTWISE,
+        infer_broadcast},
     {"ToBool(input:T)->(output:bool) {T:type}", 0, infer_truth},
     {"Where(input:T)->(index:int64) {T:type=DT_BOOL}", 0, infer_where},
 };

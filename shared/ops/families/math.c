@@ -2,9 +2,9 @@
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
-#define FUNCTION(name) {name "(x:T)->(y:T) {T:type}", 0, infer_unchanged},
-#define PREDICATE(name) {name "(x:T)->(y:bool) {T:type}", 0, infer_unchanged},
-#define FUNCTION_GRADIENT(name) {name "(y:T, dy:T)->(z:T) {T:type}", 0, infer_broadcast},
+#define FUNCTION(name) {name "(x:T)->(y:T) {T:type}", OP_ELEMENTWISE, infer_unchanged},
+#define PREDICATE(name) {name "(x:T)->(y:bool) {T:type}", OP_ELEMENTWISE, infer_unchanged},
+#define FUNCTION_GRADIENT(name) {name "(y:T, dy:T)->(z:T) {T:type}", OP_ELEMENTWISE, infer_broadcast},
 
 static const OpDefinition math_ops[] = {
     FUNCTION("Abs") FUNCTION("Neg") FUNCTION("Sign") FUNCTION("Square") FUNCTION("Sqrt") FUNCTION("Rsqrt")
@@ -18,7 +18,7 @@ static const OpDefinition math_ops[] = {
                                 FUNCTION_GRADIENT("RsqrtGrad") FUNCTION_GRADIENT("SqrtGrad")
                                     FUNCTION_GRADIENT("InvGrad") FUNCTION_GRADIENT("ReciprocalGrad"){
                                         "Cast(x:SrcT)->(y:DstT) {SrcT:type, DstT:type, Truncate:bool=false}",
-                                        0, infer_unchanged},
+                                        OP_ELEMENTWISE, infer_unchanged},
 };
 
 OP_FAMILY(math, math_ops);

@@ -130,8 +130,9 @@ infer_layer_norm(Call *call, InferContext *context)
 }
 
 static const OpDefinition normalization_ops[] = {
-    {"BiasAdd(value:T, bias:T)->(output:T) {T:type, data_format:string=NHWC}", 0, infer_bias_add},
-    {"BiasAddV1(value:T, bias:T)->(output:T) {T:type}", 0, infer_bias_add},
+    {"BiasAdd(value:T, bias:T)->(output:T) {T:type, data_format:string=NHWC}", OP_ELEMENTWISE,
+        infer_bias_add},
+    {"BiasAddV1(value:T, bias:T)->(output:T) {T:type}", OP_ELEMENTWISE, infer_bias_add},
     {"BiasAddGrad(out_backprop:T)->(output:T) {T:type, data_format:string=NHWC}", 0, infer_bias_add_grad},
     {"FusedBatchNorm(x:T, scale:T, offset:T, mean:T, variance:T)->(y:T, batch_mean:T, batch_variance:T, "
      "reserve_space_1:T, reserve_space_2:T) {T:type, epsilon:float=0.0001, data_format:string=NHWC, "

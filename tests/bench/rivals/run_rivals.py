@@ -93,7 +93,7 @@ class SluiceSession:
         self._address = cluster.address
         self._client = cluster.client()
         self._case = case
-        self._session = self._client.session()
+        self._session = self._client.session(passes_off=bench_graphs.PASSES_OFF)
         self._graph = self._client.graph(self._session, case.document)
 
     def _request(self, fetch):

@@ -115,20 +115,26 @@ compute(KernelContext *context, ElementLoop loop)
     return STATUS_OK;
 }
 
-#define COMPUTE(loop)                                                                                        \
-    static Status loop##_compute(KernelContext *context)                                                     \
+#define FUNCTIONS(name)                                                                                      \
+    static Status name##_compute(KernelContext *context)                                                     \
     {                                                                                                        \
-        return compute(context, loop);                                                                       \
+        return compute(context, name);                                                                       \
+    }                                                                                                        \
+    static bool name##_element(const Node *node, ElementFunction *ret_function)                              \
+    {                                                                                                        \
+        (void)node;                                                                                          \
+        *ret_function = (ElementFunction){.loop = name};                                                     \
+        return true;                                                                                         \
     }
 
-COMPUTE(add)
-COMPUTE(subtract)
-COMPUTE(multiply)
-COMPUTE(divide)
+FUNCTIONS(add)
+FUNCTIONS(subtract)
+FUNCTIONS(multiply)
+FUNCTIONS(divide)
 
 #define FAST_KERNEL(name, function)                                                                          \
     {                                                                                                        \
-        .op = (name), .supports = supports, .compute = function##_compute                                    \
+        .op = (name), .supports = supports, .compute = function##_compute, .element = function##_element     \
     }
 
 static const Kernel arithmetic_kernels[] = {

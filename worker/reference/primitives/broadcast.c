@@ -6,7 +6,7 @@
 typedef struct Walk {
     int rank;
     int64_t dims[SHAPE_RANK_MAX];
-    int64_t strides[BROADCAST_INPUTS_MAX][SHAPE_RANK_MAX];
+    int64_t strides[ELEMENT_INPUTS_MAX][SHAPE_RANK_MAX];
 } Walk;
 
 /* What one step along the output's dimension is in the input, whose next inner size is `size`. */
@@ -37,13 +37,13 @@ extends_last(const Walk *walk, const int64_t *strides, int input_count)
 static void
 walk_init(Walk *walk, const Tensor *const *inputs, int input_count, const Shape *output)
 {
-    int64_t sizes[BROADCAST_INPUTS_MAX] = {1, 1, 1};
+    int64_t sizes[ELEMENT_INPUTS_MAX] = {1, 1, 1};
     walk->rank = 0;
     for (int dimension = output->rank - 1; dimension >= 0; dimension--) {
         if (output->dims[dimension] == 1) {
             continue;
         }
-        int64_t strides[BROADCAST_INPUTS_MAX] = {0};
+        int64_t strides[ELEMENT_INPUTS_MAX] = {0};
         for (int input = 0; input < input_count; input++) {
             strides[input] = stride_of(&inputs[input]->shape, output, dimension, &sizes[input]);
         }
@@ -83,7 +83,7 @@ void
 broadcast_run(
     const Tensor *const *inputs, int input_count, Tensor *output, const float *parameters, ElementLoop loop)
 {
-    assert(input_count <= BROADCAST_INPUTS_MAX);
+    assert(input_count <= ELEMENT_INPUTS_MAX);
     if (tensor_element_count(output) == 0) {
         return;
     }
@@ -91,7 +91,7 @@ broadcast_run(
     walk_init(&walk, inputs, input_count, &output->shape);
     const int64_t output_step = walk.dims[0] * (int64_t)dtype_size(output->dtype);
     int64_t position[SHAPE_RANK_MAX] = {0};
-    int64_t offsets[BROADCAST_INPUTS_MAX] = {0};
+    int64_t offsets[ELEMENT_INPUTS_MAX] = {0};
     ElementRun run = {.output = output->data, .count = walk.dims[0], .parameters = parameters};
     do {
         for (int input = 0; input < input_count; input++) {

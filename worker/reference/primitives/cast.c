@@ -113,15 +113,20 @@ cast_supports(Dtype from, Dtype to)
 }
 
 void
-cast_tensor(const Tensor *input, Tensor *output)
+cast_elements(Dtype from, const void *input, Dtype to, void *output, int64_t count)
 {
-    const Reader *reader = &readers[input->dtype];
-    const Store store = stores[reader->value_class][output->dtype];
-    const int64_t count = tensor_element_count(input);
+    const Reader *reader = &readers[from];
+    const Store store = stores[reader->value_class][to];
     Values values;
     for (int64_t first = 0; first < count; first += RUN_ELEMENTS) {
         const int64_t size = count - first < RUN_ELEMENTS ? count - first : RUN_ELEMENTS;
-        reader->load((const char *)input->data + first * (int64_t)dtype_size(input->dtype), size, &values);
-        store(&values, size, (char *)output->data + first * (int64_t)dtype_size(output->dtype));
+        reader->load((const char *)input + first * (int64_t)dtype_size(from), size, &values);
+        store(&values, size, (char *)output + first * (int64_t)dtype_size(to));
     }
+}
+
+void
+cast_tensor(const Tensor *input, Tensor *output)
+{
+    cast_elements(input->dtype, input->data, output->dtype, output->data, tensor_element_count(input));
 }

@@ -10,5 +10,8 @@
 
 bool cast_supports(Dtype from, Dtype to);
 
+/* `count` elements, one behind the other. */
+void cast_elements(Dtype from, const void *input, Dtype to, void *output, int64_t count);
+
 /* The same number of elements on both sides, of supported dtypes. */
 void cast_tensor(const Tensor *input, Tensor *output);

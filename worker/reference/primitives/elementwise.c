@@ -77,12 +77,57 @@ elementwise_compute(KernelContext *context, const ElementwiseOp *op)
     TRY(output_forward(context, pick_forwarded(context), &output));
     float parameters[COUNT_OF(op->parameters)];
     read_parameters(context->node, op, parameters);
-    const Tensor *inputs[BROADCAST_INPUTS_MAX];
+    const Tensor *inputs[ELEMENT_INPUTS_MAX];
     for (uint32_t index = 0; index < context->input_count; index++) {
         inputs[index] = &context->inputs[index];
     }
     broadcast_run(inputs, (int)context->input_count, output, parameters, loop);
     return STATUS_OK;
+}
+
+/* y → whether an expression of `b` holds for all of them */
+#define SECOND_TEST(name, expression, upper, lower, storage, compute, read, write)                           \
+    static bool name##_##lower(const ElementRun *run)                                                        \
+    {                                                                                                        \
+        const storage *y = run->inputs[1];                                                                   \
+        bool is_true = true;                                                                                 \
+        for (int64_t n = 0; n < run->count; n++) {                                                           \
+            const compute b = read(y[n * run->strides[1]]);                                                  \
+            is_true = is_true && (expression);                                                               \
+        }                                                                                                    \
+        return is_true;                                                                                      \
+    }
+
+INTEGER_ELEMENTS(SECOND_TEST, is_no_zero, b != 0)
+SIGNED_ELEMENTS(SECOND_TEST, is_positive_or_zero, b >= 0)
+static const ElementTest no_zero_tests[DTYPE_COUNT] = {INTEGER_LOOPS(is_no_zero)};
+static const ElementTest no_negative_tests[DTYPE_COUNT] = {SIGNED_LOOPS(is_positive_or_zero)};
+
+bool
+elementwise_tell(const ElementwiseOp *op, const Node *node, ElementFunction *ret_function)
+{
+    if (op == NULL) {
+        return false;
+    }
+    const Dtype dtype = node->input_dtypes[0];
+    *ret_function = (ElementFunction){
+        .loop = op->loops[dtype],
+        .accepts = (op->checks & ELEMENTWISE_REFUSES_ZERO) != 0       ? no_zero_tests[dtype]
+                   : (op->checks & ELEMENTWISE_REFUSES_NEGATIVE) != 0 ? no_negative_tests[dtype]
+                                                                      : NULL,
+    };
+    read_parameters(node, op, ret_function->parameters);
+    return true;
+}
+
+bool
+elementwise_tell_fold(const ElementwiseOp *op, const Node *node, ElementFunction *ret_function)
+{
+    if (node->input_count == 1 || !elementwise_tell(op, node, ret_function)) {
+        return false;
+    }
+    ret_function->is_fold = true;
+    return true;
 }
 
 Status

@@ -16,7 +16,8 @@ typedef struct ElementwiseOp {
     const char *name;
     const ElementLoop *loops; /* by dtype of the first input; NULL where there is none */
     unsigned checks;
-    const char *parameters[2]; /* float attributes that the loop reads as run->parameters */
+    const char
+        *parameters[ELEMENT_PARAMETERS_MAX]; /* float attributes that the loop reads as run->parameters */
 } ElementwiseOp;
 
 /* The row of this node's op, or NULL; also NULL when its dtype has no loop or the inputs' dtypes differ. */
@@ -29,11 +30,17 @@ MUST_USE Status elementwise_compute(KernelContext *context, const ElementwiseOp 
  */
 MUST_USE Status elementwise_check(KernelContext *context, const ElementwiseOp *op);
 
+/* What the row computes in one element, for Kernel.element. False when `op` is NULL. */
+MUST_USE bool elementwise_tell(const ElementwiseOp *op, const Node *node, ElementFunction *ret_function);
+
+/* … of a row that is folded. */
+MUST_USE bool elementwise_tell_fold(const ElementwiseOp *op, const Node *node, ElementFunction *ret_function);
+
 /* Any number of inputs, folded from the left with a loop of two; one input is passed on. */
 MUST_USE Status elementwise_fold(KernelContext *context, const ElementwiseOp *op);
 
 /* Kernel functions for the table `ops` of a family file. */
-#define ELEMENTWISE_FUNCTIONS(prefix, ops, function)                                                         \
+#define ELEMENTWISE_FUNCTIONS(prefix, ops, function, tell)                                                   \
     static bool prefix##_supports(const Node *node)                                                          \
     {                                                                                                        \
         return elementwise_find(ops, COUNT_OF(ops), node) != NULL;                                           \
@@ -41,6 +48,10 @@ MUST_USE Status elementwise_fold(KernelContext *context, const ElementwiseOp *op
     static Status prefix##_compute(KernelContext *context)                                                   \
     {                                                                                                        \
         return function(context, elementwise_find(ops, COUNT_OF(ops), context->node));                       \
+    }                                                                                                        \
+    static bool prefix##_element(const Node *node, ElementFunction *ret_function)                            \
+    {                                                                                                        \
+        return tell(elementwise_find(ops, COUNT_OF(ops), node), node, ret_function);                         \
     }
 
 /* --- Loops ---------------------------------------------------------------------------------------------- */

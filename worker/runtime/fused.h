@@ -1,0 +1,35 @@
+/* Element-wise nodes as one kernel: a tile of the result is computed through all of them before the next one
+ * begins, so that what lies between them never leaves the cache. Each node does with an element what its own
+ * kernel would, so that not a bit differs; nodes that have another shape than the result are computed before,
+ * by their own kernels.
+ *
+ * How shapes broadcast is planned when they are first seen and kept.
+ *
+ * Ownership: a Fused lies in its partition's arena; its plans are freed by the kernel's destroy().
+ * Threads:   runs share it.
+ * Errors:    as the nodes' own kernels have them, under their names. */
+#pragma once
+
+#include "worker/runtime/kernel.h"
+
+/* Values are numbered: the inputs of the fused node, then what the steps give. */
+typedef struct FusedStep {
+    const Node *node;
+    const Kernel *kernel;
+    ElementFunction function;
+    const uint32_t *values; /* its inputs */
+} FusedStep;
+
+typedef struct FusedPlan FusedPlan;
+
+enum { FUSED_PLAN_COUNT = 4 }; /* for as many combinations of shapes */
+
+typedef struct Fused {
+    const FusedStep *steps; /* each behind those it reads; the last gives the result */
+    uint32_t step_count;
+    uint32_t input_count;
+    const FusedPlan **plans; /* FUSED_PLAN_COUNT, atomic: filled from the first on */
+} Fused;
+
+/* Its state is a Fused. */
+extern const Kernel fused_kernel;
