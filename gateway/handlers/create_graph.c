@@ -8,7 +8,7 @@
 static Status
 create(Call *call, const Request *request, Response *response)
 {
-    NewGraph made = {.byte_size = request->body.size};
+    NewGraph made = {.source_size = request->body.size};
     AUTO_GRAPH graph = NULL;
     TRY(session_id_read(call, request, &made.session));
     made.source.format = graph_format_find(request->media_type, request_query(request, "format"));

@@ -66,7 +66,7 @@ extend(Call *call, const Request *request, Response *response)
     TRY(obtain_parent(call, request, &parent, &base));
     TRY(graph_extend(call, base->graph, &made.source, request_gateway(request)->limits.graph_nodes, &graph));
     made.graph = graph;
-    made.byte_size = base->byte_size + request->body.size;
+    made.source_size = base->source_size + request->body.size;
     return version_lost(response, new_graph_keep(call, request, response, &made));
 }
 

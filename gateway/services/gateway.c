@@ -312,6 +312,13 @@ database_check(Call *call, const GatewayOptions *options)
     return connections_check(call, store, options->job_thread_count);
 }
 
+/* Plans hold constants of their graph: with the graph they go. */
+static void
+graph_evicted(void *context, const GraphSnapshot *graph)
+{
+    plan_cache_forget_graph(context, slice_from_string(graph->id_text));
+}
+
 static Status
 open_parts(Call *call, Gateway *gateway, const GatewayOptions *options)
 {
@@ -330,6 +337,7 @@ open_parts(Call *call, Gateway *gateway, const GatewayOptions *options)
         gateway->traces == NULL || gateway->auth == NULL || gateway->mail == NULL) {
         return call_fail_memory(call, "the gateway's caches");
     }
+    graph_cache_on_evict(gateway->graphs, graph_evicted, gateway->plans);
     const JobPoolOptions jobs = {
         .thread_count = options->job_thread_count,
         .context_new = job_context_new,

@@ -22,6 +22,9 @@ struct GraphCache {
     size_t session_sweep; /* as many sessions, and the old ones are looked for */
     size_t byte_size;
     size_t byte_size_max;
+    uint64_t eviction_count;
+    GraphEvicted evicted; /* NULL: nobody asks */
+    void *context;
 };
 
 static Slice
@@ -198,6 +201,56 @@ graph_cache_drop_graph(GraphCache *cache, TenantId tenant, SessionId session, Gr
     graph_snapshot_unref(dropped);
 }
 
+void
+graph_cache_on_evict(GraphCache *cache, GraphEvicted evicted, void *context)
+{
+    (void)pthread_mutex_lock(&cache->lock);
+    cache->evicted = evicted;
+    cache->context = context;
+    (void)pthread_mutex_unlock(&cache->lock);
+}
+
+GraphCacheStats
+graph_cache_stats(GraphCache *cache)
+{
+    (void)pthread_mutex_lock(&cache->lock);
+    const GraphCacheStats stats = {
+        .byte_size = cache->byte_size,
+        .graph_count = map_count(cache->graphs),
+        .eviction_count = cache->eviction_count,
+    };
+    (void)pthread_mutex_unlock(&cache->lock);
+    return stats;
+}
+
+static size_t
+def_cost(const GraphDef *def)
+{
+    size_t cost = arena_size(def->arena);
+    for (size_t index = 0; index < def->part_count; index++) {
+        cost += def_cost(def->parts[index]);
+    }
+    return cost + (def->origin == NULL ? 0 : def_cost(def->origin));
+}
+
+size_t
+graph_cache_cost(const Graph *graph, size_t source_size)
+{
+    return source_size + arena_size(graph->arena) + def_cost(graph->def);
+}
+
+static void
+evict(GraphCache *cache, Slice key)
+{
+    GraphSnapshot *const graph = map_remove(cache->graphs, key);
+    cache->byte_size -= graph->byte_size;
+    cache->eviction_count++;
+    if (cache->evicted != NULL) {
+        cache->evicted(cache->context, graph);
+    }
+    graph_snapshot_unref(graph);
+}
+
 /* With the lock held: takes out the least used graphs until `size` more bytes fit. */
 static void
 make_room(GraphCache *cache, size_t size)
@@ -213,9 +266,7 @@ make_room(GraphCache *cache, size_t size)
             }
         }
         assert(oldest != NULL);
-        GraphSnapshot *const dropped = map_remove(cache->graphs, oldest->key);
-        cache->byte_size -= dropped->byte_size;
-        graph_snapshot_unref(dropped);
+        evict(cache, oldest->key);
     }
 }
 
@@ -236,7 +287,7 @@ graph_keep(GraphCache *cache, GraphSnapshot *graph)
 }
 
 static GraphSnapshot *
-graph_snapshot_new(const GraphSnapshot *identity, Graph *graph, size_t byte_size)
+graph_snapshot_new(const GraphSnapshot *identity, Graph *graph, size_t source_size)
 {
     GraphSnapshot *const snapshot = memory_new(1, sizeof *snapshot);
     if (snapshot != NULL) {
@@ -246,7 +297,8 @@ graph_snapshot_new(const GraphSnapshot *identity, Graph *graph, size_t byte_size
             .session = identity->session,
             .id = identity->id,
             .graph = graph_ref(graph),
-            .byte_size = byte_size,
+            .source_size = source_size,
+            .byte_size = graph_cache_cost(graph, source_size),
             .used_ns = clock_monotonic_ns(),
         };
         id_to_text("grf", identity->id.value, snapshot->id_text);
@@ -255,9 +307,9 @@ graph_snapshot_new(const GraphSnapshot *identity, Graph *graph, size_t byte_size
 }
 
 void
-graph_cache_put(GraphCache *cache, const GraphSnapshot *identity, Graph *graph, size_t byte_size)
+graph_cache_put(GraphCache *cache, const GraphSnapshot *identity, Graph *graph, size_t source_size)
 {
-    GraphSnapshot *const snapshot = graph_snapshot_new(identity, graph, byte_size);
+    GraphSnapshot *const snapshot = graph_snapshot_new(identity, graph, source_size);
     if (snapshot != NULL) {
         graph_keep(cache, snapshot);
         graph_snapshot_unref(snapshot);

@@ -3,7 +3,7 @@
  *
  * A session's snapshot is good for SESSION_FRESH_MS: within it another replica's change is not seen yet.
  * While the database is gone it serves for SESSION_STALE_MS. Graphs never change; they leave when the bound
- * is passed, the least used first.
+ * is passed, the least used first, and with them whatever else was made of them.
  *
  * Ownership: snapshots are refcounted; the cache holds one reference each.
  * Threads:   any; one lock, held for the look-up alone. Loading waits for the database: job threads only.
@@ -36,14 +36,29 @@ typedef struct GraphSnapshot {
     GraphId id;
     char id_text[ID_TEXT_SIZE];
     Graph *graph;
-    size_t byte_size;
-    uint64_t used_ns; /* atomic */
+    size_t source_size; /* bytes of what was sent, all parts together */
+    size_t byte_size;   /* of the graph in memory: sources, constants in them, nodes and links */
+    uint64_t used_ns;   /* atomic */
 } GraphSnapshot;
 
 typedef struct GraphCache GraphCache;
 
 MUST_USE GraphCache *graph_cache_new(size_t byte_size_max);
 void graph_cache_free(GraphCache *cache); /* NULL is allowed */
+
+/* Who is told of a graph that had to leave, under the lock; at most one. */
+typedef void (*GraphEvicted)(void *context, const GraphSnapshot *graph);
+void graph_cache_on_evict(GraphCache *cache, GraphEvicted evicted, void *context);
+
+typedef struct GraphCacheStats {
+    size_t byte_size;
+    size_t graph_count;
+    uint64_t eviction_count;
+} GraphCacheStats;
+GraphCacheStats graph_cache_stats(GraphCache *cache);
+
+/* What a graph counts there. */
+size_t graph_cache_cost(const Graph *graph, size_t source_size);
 
 /* A new reference, or NULL when it must be loaded. */
 SessionSnapshot *graph_cache_session(GraphCache *cache, TenantId tenant, SessionId id, uint64_t now_ns);
@@ -67,7 +82,7 @@ MUST_USE Status graph_cache_obtain_graph(
     Call *call, GraphCache *cache, Store *store, const GraphSnapshot *wanted, GraphSnapshot **ret_graph);
 
 /* A graph that was just made. Takes a new reference to it. */
-void graph_cache_put(GraphCache *cache, const GraphSnapshot *identity, Graph *graph, size_t byte_size);
+void graph_cache_put(GraphCache *cache, const GraphSnapshot *identity, Graph *graph, size_t source_size);
 
 /* The session has changed or gone. */
 void graph_cache_drop(GraphCache *cache, TenantId tenant, SessionId session);

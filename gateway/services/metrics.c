@@ -113,6 +113,34 @@ read_plan_bytes(size_t series)
     return (int64_t)plan_stats().byte_size;
 }
 
+static GraphCacheStats
+graph_stats(void)
+{
+    const Gateway *const gateway = watched_gateway();
+    GraphCacheStats stats = {0};
+    if (gateway != NULL) {
+        stats = graph_cache_stats(gateway->graphs);
+    }
+    return stats;
+}
+
+static int64_t
+read_graph_bytes(size_t series)
+{
+    (void)series;
+    return (int64_t)graph_stats().byte_size;
+}
+
+static const char *const cache_names[] = {"graphs", "plans"};
+
+static int64_t
+read_evictions(size_t series)
+{
+    const uint64_t counts[COUNT_OF(cache_names)] = {
+        graph_stats().eviction_count, plan_stats().eviction_count};
+    return (int64_t)counts[series];
+}
+
 static int64_t
 read_jobs_waiting(size_t series)
 {
@@ -128,6 +156,11 @@ METRIC_DEFINE(metric_plan_lookups, COUNT_OF(lookups), .name = "sluice_plan_cache
     .labels = {METRIC_LABEL("result", lookups)}, .read = read_plan_lookups);
 METRIC_DEFINE(metric_plan_bytes, 1, .name = "sluice_plan_cache_bytes", .kind = METRIC_READ,
     .help = "Memory of the plan cache.", .read = read_plan_bytes);
+METRIC_DEFINE(metric_graph_bytes, 1, .name = "sluice_graph_cache_bytes", .kind = METRIC_READ,
+    .help = "Memory of the graph cache, sources included.", .read = read_graph_bytes);
+METRIC_DEFINE(metric_evictions, COUNT_OF(cache_names), .name = "sluice_cache_evictions_total",
+    .kind = METRIC_COUNTER, .help = "What left a cache to make room, by cache.",
+    .labels = {METRIC_LABEL("cache", cache_names)}, .read = read_evictions);
 METRIC_DEFINE(metric_jobs_waiting, 1, .name = "sluice_jobs_waiting", .kind = METRIC_READ,
     .help = "Jobs that wait for a job thread.", .read = read_jobs_waiting);
 
@@ -137,6 +170,8 @@ static const Metric *const gateway_metrics[] = {
     &metric_workers,
     &metric_plan_lookups,
     &metric_plan_bytes,
+    &metric_graph_bytes,
+    &metric_evictions,
     &metric_jobs_waiting,
 };
 

@@ -114,7 +114,7 @@ new_graph_keep(Call *call, const Request *request, Response *response, const New
     TRY(describe(call, request, made, &kept.wanted));
     TRY(store_graph(call, request, &kept));
     const GraphSnapshot identity = {.tenant = tenant, .session = made->session, .id = kept.stored.id};
-    graph_cache_put(graphs, &identity, made->graph, made->byte_size);
+    graph_cache_put(graphs, &identity, made->graph, made->source_size);
     graph_cache_drop(graphs, tenant, made->session);
     response_status(response, kept.is_new ? 201 : 200);
     graph_write(response, &kept.stored);

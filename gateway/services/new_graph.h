@@ -14,7 +14,7 @@ typedef struct NewGraph {
     const StoredGraph *parent; /* that it extends; NULL: none */
     GraphSource source;        /* the body */
     Graph *graph;              /* made of it */
-    size_t byte_size;          /* of the sources of all its parts */
+    size_t source_size;        /* of all its parts */
 } NewGraph;
 
 /* The request's body in memory that outlives the request, as a graph does. */

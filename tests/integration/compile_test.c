@@ -143,6 +143,58 @@ a_signature_that_cannot_be_planned_is_refused_each_time(void **state)
     assert_int_equal(registrations(cluster), 0);
 }
 
+static void
+another_order_is_the_same_signature(void **state)
+{
+    Cluster *const cluster = *state;
+    cluster_session(cluster, "{}");
+    cluster_graph(cluster, STEP_GRAPH_AFFINE);
+    expect_compiled(cluster,
+        "{\"feeds\":{\"x\":{},\"b\":{}},\"fetches\":[\"y\",\"xw\"],\"targets\":[\"w\",\"xw\"]}",
+        "\"was_planned\":false", "\"was_registered\":false");
+    expect_compiled(cluster,
+        "{\"feeds\":{\"b\":{},\"x\":{}},\"fetches\":[\"xw\",\"y\",\"xw\"],\"targets\":[\"xw\",\"w\"]}",
+        "\"was_planned\":true", "\"was_registered\":true");
+}
+
+/* Ten graphs in turn, where a few have room: everything is served, and something has had to go. */
+static void
+caches_that_are_too_small_cost_time_and_nothing_else(void **state)
+{
+    static const char *const small[] = {"--graph-cache=20KiB", "--plan-cache=20KiB", NULL};
+    static const char *const tight[] = {"--partition-cache=8KiB", NULL};
+    enum { GRAPHS = 10 };
+    Cluster cluster;
+    char graphs[GRAPHS][64];
+    (void)state;
+    assert_true(cluster_start(&cluster,
+        &(ClusterOptions){.worker_count = 1, .gateway_arguments = small, .worker_arguments = tight}));
+    cluster_session(&cluster, "{}");
+    for (int index = 0; index < GRAPHS; index++) {
+        char graph[256];
+        (void)snprintf(graph, sizeof graph,
+            "{\"node\":[{\"name\":\"x%d\",\"op\":\"Placeholder\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"}}"
+            "},"
+            "{\"name\":\"y\",\"op\":\"Neg\",\"input\":[\"x%d\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}}}]}",
+            index, index);
+        cluster_graph(&cluster, graph);
+        (void)snprintf(graphs[index], sizeof graphs[index], "%s", cluster.graph);
+    }
+    for (int turn = 0; turn < 3 * GRAPHS; turn++) {
+        char body[160];
+        AUTO_REST response = {0};
+        (void)snprintf(body, sizeof body, "{\"graph\":\"%s\",\"feeds\":{\"x%d\":%d},\"fetches\":[\"y\"]}",
+            graphs[turn % GRAPHS], turn % GRAPHS, turn);
+        cluster_step(&cluster, body, &response);
+        assert_int_equal(response.status, 200);
+    }
+    assert_true(counter(&cluster, "\nsluice_cache_evictions_total{cache=\"graphs\"} ") > 0);
+    assert_true(counter(&cluster, "\nsluice_graph_cache_bytes ") <= 20 << 10);
+    assert_true(counter(&cluster, "\nsluice_plan_cache_bytes ") <= 20 << 10);
+    assert_true(registrations(&cluster) > GRAPHS); /* the worker has forgotten some, too */
+    cluster_stop(&cluster);
+}
+
 int
 main(void)
 {
@@ -151,6 +203,8 @@ main(void)
         CLUSTER_TEST(constants_go_ahead_too),
         CLUSTER_TEST(what_the_session_keeps_has_its_place_before_the_first_step),
         CLUSTER_TEST(a_signature_that_cannot_be_planned_is_refused_each_time),
+        CLUSTER_TEST(another_order_is_the_same_signature),
+        cmocka_unit_test(caches_that_are_too_small_cost_time_and_nothing_else),
     };
     return cmocka_run_group_tests_name("compile", tests, NULL, NULL);
 }

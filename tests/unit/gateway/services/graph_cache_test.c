@@ -10,7 +10,7 @@
 #include "tests/support/fail_alloc.h"
 #include "tests/support/graph_literals.h"
 
-enum { GRAPH_SIZE = 100 };
+enum { SOURCE_SIZE = 100 };
 
 static Uuid
 uuid_of(uint8_t number)
@@ -38,7 +38,15 @@ graph_of(Call *call)
 static void
 put(GraphCache *cache, GraphSnapshot identity, Graph *graph)
 {
-    graph_cache_put(cache, &identity, graph, GRAPH_SIZE);
+    graph_cache_put(cache, &identity, graph, SOURCE_SIZE);
+}
+
+static size_t
+cost_of(const Graph *graph)
+{
+    const size_t cost = graph_cache_cost(graph, SOURCE_SIZE);
+    assert_true(cost > SOURCE_SIZE + sizeof(Node)); /* its nodes count, too */
+    return cost;
 }
 
 static bool
@@ -52,8 +60,8 @@ is_cached(GraphCache *cache, GraphSnapshot identity)
 static void
 a_graph_belongs_to_its_session_and_tenant(void **state)
 {
-    GraphCache *const cache = graph_cache_new(GRAPH_SIZE);
     Graph *const graph = graph_of(*state);
+    GraphCache *const cache = graph_cache_new(cost_of(graph));
     put(cache, identity_of(1, 1, 1), graph);
     GraphSnapshot *const found =
         graph_cache_graph(cache, (TenantId){uuid_of(1)}, (SessionId){uuid_of(1)}, (GraphId){uuid_of(1)});
@@ -69,10 +77,18 @@ a_graph_belongs_to_its_session_and_tenant(void **state)
 }
 
 static void
+remember(void *context, const GraphSnapshot *graph)
+{
+    *(GraphId *)context = graph->id;
+}
+
+static void
 the_least_recently_used_graph_leaves(void **state)
 {
-    GraphCache *const cache = graph_cache_new(3 * GRAPH_SIZE);
     Graph *const graph = graph_of(*state);
+    GraphCache *const cache = graph_cache_new(3 * cost_of(graph));
+    GraphId evicted = {0};
+    graph_cache_on_evict(cache, remember, &evicted);
     for (uint8_t index = 1; index <= 3; index++) {
         put(cache, identity_of(1, 1, index), graph);
     }
@@ -82,6 +98,11 @@ the_least_recently_used_graph_leaves(void **state)
     assert_false(is_cached(cache, identity_of(1, 1, 2)));
     assert_true(is_cached(cache, identity_of(1, 1, 3)));
     assert_true(is_cached(cache, identity_of(1, 1, 4)));
+    assert_true(uuid_equal(evicted.value, uuid_of(2)));
+    const GraphCacheStats stats = graph_cache_stats(cache);
+    assert_int_equal(stats.eviction_count, 1);
+    assert_int_equal(stats.graph_count, 3);
+    assert_int_equal(stats.byte_size, 3 * cost_of(graph));
     graph_unref(graph);
     graph_cache_free(cache);
 }
@@ -89,8 +110,8 @@ the_least_recently_used_graph_leaves(void **state)
 static void
 a_snapshot_outlives_the_cache(void **state)
 {
-    GraphCache *const cache = graph_cache_new(GRAPH_SIZE);
     Graph *const graph = graph_of(*state);
+    GraphCache *const cache = graph_cache_new(cost_of(graph));
     put(cache, identity_of(1, 1, 1), graph);
     put(cache, identity_of(1, 1, 1), graph); /* known already */
     graph_unref(graph);
@@ -99,7 +120,7 @@ a_snapshot_outlives_the_cache(void **state)
     put(cache, identity_of(1, 1, 2), found->graph);
     assert_false(is_cached(cache, identity_of(1, 1, 1)));
     graph_cache_free(cache);
-    assert_int_equal(found->byte_size, GRAPH_SIZE);
+    assert_int_equal(found->source_size, SOURCE_SIZE);
     graph_snapshot_unref(found);
 }
 
@@ -107,7 +128,7 @@ static void
 a_session_that_was_never_loaded_must_be(void **state)
 {
     (void)state;
-    GraphCache *const cache = graph_cache_new(GRAPH_SIZE);
+    GraphCache *const cache = graph_cache_new(SOURCE_SIZE);
     const TenantId tenant = {uuid_of(1)};
     const SessionId session = {uuid_of(1)};
     assert_null(graph_cache_session(cache, tenant, session, 0));
@@ -134,7 +155,7 @@ sessions_too_old_for_any_use_leave(void **state)
 {
     (void)state;
     enum { MANY = 5000, FEW = 100 };
-    GraphCache *const cache = graph_cache_new(GRAPH_SIZE);
+    GraphCache *const cache = graph_cache_new(SOURCE_SIZE);
     const uint64_t later_ns = 2 * SESSION_STALE_MS * CLOCK_NS_PER_MS;
     for (uint32_t number = 0; number < MANY; number++) {
         put_session(cache, number, 1);
@@ -180,7 +201,8 @@ static void
 threads_share_the_cache(void **state)
 {
     pthread_t threads[THREADS];
-    crowd = (struct Crowd){.cache = graph_cache_new(GRAPHS / 2 * GRAPH_SIZE), .graph = graph_of(*state)};
+    crowd.graph = graph_of(*state);
+    crowd.cache = graph_cache_new(GRAPHS / 2 * cost_of(crowd.graph));
     for (int index = 0; index < THREADS; index++) {
         assert_int_equal(pthread_create(&threads[index], NULL, put_and_find, NULL), 0);
     }
@@ -203,7 +225,7 @@ without_memory_nothing_is_kept(void **state)
     for (size_t at = 1; at < 12; at++) {
         fail_alloc_count = 0;
         fail_alloc_at = at;
-        GraphCache *const cache = graph_cache_new(GRAPH_SIZE);
+        GraphCache *const cache = graph_cache_new(SOURCE_SIZE);
         if (cache != NULL) {
             put(cache, identity_of(1, 1, 1), graph);
         }
