@@ -93,6 +93,20 @@ a_fetch_inside_a_loop_is_refused(void **state)
 }
 
 static void
+a_target_inside_a_loop_runs_the_loop(void **state)
+{
+    Cluster *const cluster = *state;
+    static const char *const options[] = {"{}", "{\"slots\":2,\"placement\":\"spread\"}"};
+    for (size_t index = 0; index < COUNT_OF(options); index++) {
+        AUTO_REST response = {0};
+        cluster_session(cluster, options[index]);
+        put_graph(cluster, LOOP_CHAOTIC(""));
+        cluster_step(cluster, "{\"feeds\":{\"x\":1,\"n\":3},\"targets\":[\"mul\"]}", &response);
+        assert_int_equal(response.status, 200);
+    }
+}
+
+static void
 the_error_of_a_late_step_names_loop_and_iteration(void **state)
 {
     Cluster *const cluster = *state;
@@ -117,6 +131,7 @@ main(void)
         CLUSTER_TEST(branches_in_loops_over_several_workers_give_the_bits_of_one),
         CLUSTER_TEST(an_untaken_loop_over_several_workers_is_dead_on_all_of_them),
         CLUSTER_TEST(a_fetch_inside_a_loop_is_refused),
+        CLUSTER_TEST(a_target_inside_a_loop_runs_the_loop),
         CLUSTER_TEST(the_error_of_a_late_step_names_loop_and_iteration),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
