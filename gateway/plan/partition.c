@@ -332,6 +332,26 @@ retval_attrs(Partitioning *partitioning, const Node *node, uint32_t slot)
     return partition_attrs(partitioning, attrs, COUNT_OF(attrs));
 }
 
+/* A session handle says which task it must be read on: one is asked for, where the session keeps things on
+ * several. */
+static void
+add_task(Partitioning *partitioning, uint32_t slot, NodeDef *def)
+{
+    const Compile *const compile = partitioning->compile;
+    const int32_t task = compile->slot_tasks[slot];
+    if (task == PLAN_TASK_NONE) {
+        return;
+    }
+    Attr *const attrs = compile_alloc(compile, def->attr_count + 1, sizeof *attrs);
+    if (attrs != NULL) {
+        memcpy(attrs, def->attrs, def->attr_count * sizeof *attrs);
+        attrs[def->attr_count] = string_attr(SLICE("_requested_device"),
+            slice_from_string(text_format(compile->call->arena, "/job:worker/replica:0/task:%d", task)));
+    }
+    def->attrs = attrs;
+    def->attr_count++;
+}
+
 static void
 emit_node(Partitioning *partitioning, const Node *node, uint32_t slot)
 {
@@ -345,6 +365,9 @@ emit_node(Partitioning *partitioning, const Node *node, uint32_t slot)
     };
     if (op_is(node, "_Retval")) {
         def.attrs = retval_attrs(partitioning, node, slot);
+    }
+    if (op_is(node, "GetSessionHandle")) {
+        add_task(partitioning, slot, &def);
     }
     if (op_is(node, "_Arg")) {
         emit_feed(partitioning, node, slot);

@@ -8,6 +8,7 @@ typedef struct Document {
     const char *placement;
     int64_t slots;
     Slice passes_off;
+    bool has_soft_placement;
 } Document;
 
 static Status
@@ -56,6 +57,9 @@ session_options_read(Call *call, Slice json, PlanOptions *ret_options)
             .offset = offsetof(Document, slots),
             .minimum = 1,
             .maximum = PLAN_SLOT_COUNT_MAX},
+        {.name = "soft_placement",
+            .type = JSON_FIELD_BOOLEAN,
+            .offset = offsetof(Document, has_soft_placement)},
         {.name = "passes_off", .type = JSON_FIELD_RAW, .offset = offsetof(Document, passes_off)},
     };
     Document document = {.placement = "local", .slots = 1};
@@ -66,6 +70,7 @@ session_options_read(Call *call, Slice json, PlanOptions *ret_options)
         TRY(read_passes(call, document.passes_off, &options.passes_off));
     }
     options.slot_count = (uint32_t)document.slots;
+    options.has_soft_placement = document.has_soft_placement;
     *ret_options = options;
     return STATUS_OK;
 }

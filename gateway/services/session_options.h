@@ -5,5 +5,6 @@
 
 #include "gateway/plan/signature.h"
 
-/* {"placement": "local" | "spread", "slots": 1…16, "passes_off": ["identity", …] with "*" for all}. */
+/* {"placement": "local" | "spread", "slots": 1…16, "soft_placement": false, "passes_off": ["identity", …]
+ * with "*" for all}. */
 MUST_USE Status session_options_read(Call *call, Slice json, PlanOptions *ret_options);

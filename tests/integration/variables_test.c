@@ -213,13 +213,56 @@ a_tensor_stays_in_the_session_under_its_handle(void **state)
     const char *const handle = strstr(rest_text(&response), "keep;");
     assert_non_null(handle);
     char body[256];
-    (void)snprintf(body, sizeof body, "{\"feeds\":{\"h\":\"%.21s\"},\"fetches\":[\"z\"]}", handle);
+    (void)snprintf(body, sizeof body, "{\"feeds\":{\"h\":\"%.22s\"},\"fetches\":[\"z\"]}", handle);
     expect_step(cluster, body, 200, "\"data\":[2,4]");
-    (void)snprintf(body, sizeof body, "{\"feeds\":{\"h\":\"%.21s\"},\"targets\":[\"drop\"]}", handle);
+    (void)snprintf(body, sizeof body, "{\"feeds\":{\"h\":\"%.22s\"},\"targets\":[\"drop\"]}", handle);
     expect_step(cluster, body, 200, NULL);
     expect_step(cluster, body, 404, "the session keeps no tensor under 'keep;");
     expect_step(cluster, "{\"feeds\":{\"h\":\"w\"},\"fetches\":[\"z\"]}", 404,
         "the session keeps no tensor under 'w'");
+}
+
+#define ON(name, op, input, attr, device)                                                                    \
+    "{\"name\":\"" name "\",\"op\":\"" op "\",\"input\":[" input "],\"attr\":{" attr                         \
+    "},\"device\":\"" device "\"}"
+#define TASK "/job:worker/task:1"
+static const char placed[] = "{\"node\":[" NODE("x", "Placeholder", "",
+    "\"dtype\":{\"type\":\"DT_FLOAT\"}") "," ON("keep", "GetSessionHandle", "\"x\"", T_FLOAT, TASK) "]}";
+static const char readers[] = "{\"node\":[" NODE(
+    "h", "Placeholder", "", "\"dtype\":{\"type\":\"DT_STRING\"}") "," ON("there", "GetSessionTensor", "\"h\"",
+    "\"dtype\":{\"type\":\"DT_FLOAT\"}", TASK) "," NODE("here", "GetSessionTensor", "\"h\"",
+    "\"dtype\":{\"type\":\"DT_FLOAT\"}") "," ON("drop", "DeleteSessionTensor", "\"h\"", "", TASK) "]}";
+
+/* Kept on one of two workers, read by nodes that came later. */
+static void
+a_handle_says_where_its_tensor_is_and_serves_nodes_added_later(void **state)
+{
+    Cluster *const cluster = *state;
+    static const char *const headers[] = {"If-Match: *", NULL};
+    char path[160];
+    char body[256];
+    char handle[96];
+    AUTO_REST kept = {0};
+    AUTO_REST extended = {0};
+    cluster_session(cluster, "{\"slots\":2}");
+    cluster_graph(cluster, placed);
+    cluster_step(cluster, "{\"feeds\":{\"x\":[1,2]},\"fetches\":[\"keep\"]}", &kept);
+    assert_int_equal(kept.status, 200);
+    const char *const text = strstr(rest_text(&kept), "keep;");
+    assert_non_null(text);
+    (void)snprintf(handle, sizeof handle, "%.*s", (int)strcspn(text, "\""), text);
+    assert_string_equal(handle + 5 + 16, ";/job:worker/replica:0/task:1");
+    (void)snprintf(
+        path, sizeof path, "/api/v1/sessions/%s/graphs/%s:extend", cluster->session, cluster->graph);
+    cluster_send_with(cluster, "POST", path, headers, readers, &extended);
+    assert_int_equal(extended.status, 201);
+    (void)snprintf(body, sizeof body, "{\"feeds\":{\"h\":\"%s\"},\"fetches\":[\"there\"]}", handle);
+    expect_step(cluster, body, 200, "\"data\":[1,2]");
+    (void)snprintf(body, sizeof body, "{\"feeds\":{\"h\":\"%s\"},\"fetches\":[\"here\"]}", handle);
+    expect_step(cluster, body, 404, "the session keeps no tensor under 'keep;");
+    (void)snprintf(body, sizeof body, "{\"feeds\":{\"h\":\"%s\"},\"targets\":[\"drop\"]}", handle);
+    expect_step(cluster, body, 200, NULL);
+    expect_step(cluster, body, 404, "the session keeps no tensor under 'keep;");
 }
 
 #define SHAPED                                                                                               \
@@ -258,6 +301,7 @@ main(void)
         CLUSTER_TEST(a_restarted_worker_has_lost_what_it_kept),
         CLUSTER_TEST(a_gateway_that_restarts_finds_the_variables_again),
         CLUSTER_TEST(a_tensor_stays_in_the_session_under_its_handle),
+        CLUSTER_TEST(a_handle_says_where_its_tensor_is_and_serves_nodes_added_later),
         CLUSTER_TEST(a_seeded_sequence_goes_on_from_step_to_step_and_is_each_sessions_own),
         CLUSTER_TEST(a_deleted_session_gives_its_memory_back),
     };

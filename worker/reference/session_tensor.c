@@ -38,12 +38,25 @@ find(KernelContext *context, const char *name, Variable **ret_variable)
     return STATUS_OK;
 }
 
+enum { DEVICE_SIZE_MAX = 128 };
+
+/* "" where no task was asked for. */
+static Slice
+requested_device(const Node *node)
+{
+    const AttrValue *const device = node_attr(node, "_requested_device");
+    const bool is_text = device != NULL && device->kind == ATTR_STRING && !device->is_list;
+    return is_text ? slice_part(device->value.s, 0, DEVICE_SIZE_MAX) : SLICE("");
+}
+
+/* The handle is TensorFlow's: node, a number, the device that was asked for. */
 static Status
 keep_compute(KernelContext *context)
 {
     Variable *variable = NULL;
-    const char *const name = text_format(context->call->arena, "handle;%.*s;%016" PRIx64,
-        SLICE_PRINT(slice_part(context->node->name, 0, VARIABLE_NAME_MAX / 4)), random_uint64());
+    const char *const name = text_format(context->call->arena, "handle;%.*s;%016" PRIx64 ";%.*s",
+        SLICE_PRINT(slice_part(context->node->name, 0, VARIABLE_NAME_MAX / 4)), random_uint64(),
+        SLICE_PRINT(requested_device(context->node)));
     if (name == NULL) {
         return call_fail_memory(context->call, "a handle");
     }

@@ -207,6 +207,46 @@ colocated_nodes_that_ask_for_two_tasks_are_refused(void **state)
     "q = Exit(s) T=int32\n"                                                                                  \
     "after = Neg(q) T=int32\n"
 
+/* TensorFlow overrides one of the two in silence. */
+static void
+an_edge_that_carries_a_variable_and_two_tasks_are_refused(void **state)
+{
+    Call *const call = *state;
+    static const char *const graphs[] = {
+        "x = Placeholder() dtype=float32\nv = VariableV2() dtype=float32 shape=<2> @/task:1\n"
+        "a = Assign(v, x) T=float32 @/task:2\n",
+        "x = Placeholder() dtype=float32\nv = VarHandleOp() dtype=float32 shape=<2> @/task:1\n"
+        "a = AssignVariableOp(v, x) dtype=float32 @/task:2\n",
+        "x = Placeholder() dtype=float32\nv = VarHandleOp() dtype=float32 shape=<2> @/task:1\n"
+        "i = Identity(v) T=resource\na = AssignVariableOp(i, x) dtype=float32 @/task:2\n",
+    };
+    for (size_t index = 0; index < COUNT_OF(graphs); index++) {
+        assert_refused(call, &(PlanLiteral){.graph = graphs[index], .feeds = "x", .targets = "a"},
+            "nodes 'v' and 'a' must be together, but ask for '/task:1' and '/task:2'");
+    }
+}
+
+static void
+several_classes_make_one_group_and_other_words_none(void **state)
+{
+    Call *const call = *state;
+    AUTO_PLAN plan = NULL;
+    const PlanLiteral literal = {
+        .graph = "x = Placeholder() dtype=float32 shape=<8,8>\n"
+                 "a = Neg(x) T=float32 @/task:1\n"
+                 "b = Neg(x) T=float32\n"
+                 "c = Neg(x) T=float32 _class=['loc:@a','loc:@b']\n"
+                 "d = Neg(x) T=float32 _class=['a'] @/task:2\n",
+        .feeds = "x",
+        .fetches = "a b c d",
+    };
+    assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
+    assert_placed(call, plan, "a", "0 asks for '/task:1'");
+    assert_placed(call, plan, "b", "0 together with 'a'");
+    assert_placed(call, plan, "c", "0 together with 'a'");
+    assert_placed(call, plan, "d", "1 asks for '/task:2'");
+}
+
 static void
 a_loop_stays_on_one_slot_unless_its_nodes_ask_for_several(void **state)
 {
@@ -357,6 +397,8 @@ main(void)
         CALL_TEST(a_request_nobody_can_honour_is_refused_with_the_reason),
         CALL_TEST(colocated_nodes_share_a_slot_also_when_their_anchor_is_pruned),
         CALL_TEST(colocated_nodes_that_ask_for_two_tasks_are_refused),
+        CALL_TEST(an_edge_that_carries_a_variable_and_two_tasks_are_refused),
+        CALL_TEST(several_classes_make_one_group_and_other_words_none),
         CALL_TEST(a_loop_stays_on_one_slot_unless_its_nodes_ask_for_several),
         CALL_TEST(a_loop_that_is_spread_keeps_what_comes_round_together),
         CALL_TEST(variables_are_in_one_place_whichever_a_step_needs),

@@ -12,6 +12,7 @@ what_is_not_said_has_a_default(void **state)
     assert_int_equal(options.placement, PLACEMENT_LOCAL);
     assert_int_equal(options.slot_count, 1);
     assert_int_equal(options.passes_off, 0);
+    assert_false(options.has_soft_placement);
 }
 
 static void
@@ -22,8 +23,11 @@ every_option_is_read(void **state)
     PassSet identity = 0;
     assert_true(pass_set_add(&identity, SLICE("identity")));
     assert_status(call, STATUS_OK,
-        session_options_read(
-            call, SLICE("{\"placement\":\"spread\",\"slots\":16,\"passes_off\":[\"identity\"]}"), &options));
+        session_options_read(call,
+            SLICE("{\"placement\":\"spread\",\"slots\":16,\"soft_placement\":true,\"passes_off\":["
+                  "\"identity\"]}"),
+            &options));
+    assert_true(options.has_soft_placement);
     assert_int_equal(options.placement, PLACEMENT_SPREAD);
     assert_int_equal(options.slot_count, 16);
     assert_int_equal(options.passes_off, identity);
@@ -48,6 +52,7 @@ wrong_options_are_refused_and_change_nothing(void **state)
     static const char *const wrong[] = {
         "{\"slots\":0}",
         "{\"slots\":17}",
+        "{\"soft_placement\":1}",
         "{\"placement\":\"moon\"}",
         "{\"passes_off\":[\"moon\"]}",
         "{\"passes_off\":[7]}",
