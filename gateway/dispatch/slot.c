@@ -3,6 +3,8 @@
  * Happy path: slot_run() sends the header frame and the feeds → TENSOR frames are handed on → the STATUS
  * frame says OK → the stream ends → the slot is done, and with the last slot the step.
  *
+ * Of a partial step the request stays open: feeds follow as they come, and with the last one it ends.
+ *
  * Failures: an unknown partition is registered (register.c) and run again, within the same attempt; a refusal
  * comes as one document instead of frames; everything else ends or restarts the step (step_slot_failed). */
 #include <stdio.h>
@@ -43,7 +45,7 @@ slot_output(SlotRun *slot, const Frame *frame)
     }
     StepRun *const step = slot->step;
     const uint32_t fetch = slot->partition->fetches[index];
-    if (frame->kind == FRAME_DEAD) {
+    if (frame->kind == FRAME_DEAD && !step->is_partial) {
         char message[ERROR_MESSAGE_SIZE];
         (void)snprintf(message, sizeof message,
             "fetch '%.*s' has no value: it lies on a branch that was not taken",
@@ -187,6 +189,7 @@ run_describe(const SlotRun *slot, WireRun *run)
         .feed_count = (int64_t)slot->partition->feed_count,
         .fetch_count = (int64_t)slot->partition->fetch_count,
         .has_trace = step->traces_nodes,
+        .is_partial = step->is_partial,
     };
     const StepPin *const pin = slot_pin(slot);
     if (pin != NULL) {
@@ -213,7 +216,7 @@ run_describe(const SlotRun *slot, WireRun *run)
 }
 
 static void
-run_write_body(UpstreamCall *call, const SlotRun *slot)
+run_write_header(const SlotRun *slot)
 {
     WireRun run;
     AUTO_BUFFER json = {0};
@@ -221,14 +224,50 @@ run_write_body(UpstreamCall *call, const SlotRun *slot)
     run_describe(slot, &run);
     wire_run_write(&json, &run);
     frame_write_json(&frame, FRAME_HEADER, buffer_slice(&json));
-    upstream_write_copy(call, buffer_slice(&frame));
-    for (size_t index = 0; index < slot->partition->feed_count; index++) {
-        char name[24];
-        const int size = snprintf(name, sizeof name, "%zu", index);
-        upstream_write_tensor(
-            call, slice_of(name, (size_t)size), &slot->step->feeds[slot->partition->feeds[index]]);
+    upstream_write_copy(slot->call, buffer_slice(&frame));
+}
+
+static void
+run_write_feed(SlotRun *slot, size_t index, const Tensor *tensor)
+{
+    char name[24];
+    const int size = snprintf(name, sizeof name, "%zu", index);
+    upstream_write_tensor(slot->call, slice_of(name, (size_t)size), tensor);
+    slot->fed_count++;
+}
+
+/* What is there of it. */
+static void
+run_write_body(SlotRun *slot)
+{
+    const PlanPartition *const partition = slot->partition;
+    run_write_header(slot);
+    for (size_t index = 0; index < partition->feed_count; index++) {
+        const Tensor *const tensor = &slot->step->feeds[partition->feeds[index]];
+        if (tensor->dtype != DTYPE_INVALID) {
+            run_write_feed(slot, index, tensor);
+        }
     }
-    upstream_end(call);
+    if (slot->fed_count == partition->feed_count) {
+        upstream_end(slot->call);
+    }
+}
+
+void
+slot_feed(SlotRun *slot, size_t feed)
+{
+    const PlanPartition *const partition = slot->partition;
+    if (slot->state != SLOT_RUNNING || slot->call == NULL) {
+        return;
+    }
+    for (size_t index = 0; index < partition->feed_count; index++) {
+        if (partition->feeds[index] == feed) {
+            run_write_feed(slot, index, &slot->step->feeds[feed]);
+        }
+    }
+    if (slot->fed_count == partition->feed_count) {
+        upstream_end(slot->call);
+    }
 }
 
 static void
@@ -252,6 +291,7 @@ slot_run(SlotRun *slot)
     };
     slot->sent_ns = now_ns;
     slot->has_status = false;
+    slot->fed_count = 0;
     slot->may_have_begun = true;
     slot->state = SLOT_RUNNING;
     slot->call = upstream_begin(step->dispatcher->upstream, &head, &run_events, slot);
@@ -263,7 +303,7 @@ slot_run(SlotRun *slot)
         upstream_pause(slot->call);
     }
     bind_load(step->dispatcher, worker, 1);
-    run_write_body(slot->call, slot);
+    run_write_body(slot);
 }
 
 void

@@ -355,7 +355,8 @@ step_start(Dispatcher *dispatcher, const StepRequest *request, const StepEvents 
     step->id = request->id;
     step->started_ns = clock_monotonic_ns();
     step->deadline_ns = request->deadline_ns;
-    step->is_pure = request->is_pure;
+    step->is_pure = request->is_pure && !request->is_partial;
+    step->is_partial = request->is_partial;
     step->traces_nodes = request->traces_nodes;
     step->only_registers = request->only_registers;
     step->attempt = request->attempt_base + 1;
@@ -380,6 +381,17 @@ step_start(Dispatcher *dispatcher, const StepRequest *request, const StepEvents 
     step->start.run = start_deferred;
     loop_defer(dispatcher->loop, &step->start);
     return step;
+}
+
+void
+step_feed(StepRun *step, size_t feed, const Tensor *tensor)
+{
+    assert(step->is_partial && step->feeds[feed].dtype == DTYPE_INVALID);
+
+    step->feeds[feed] = tensor_ref(tensor);
+    for (size_t index = 0; index < step->slot_count; index++) {
+        slot_feed(&step->slots[index], feed);
+    }
 }
 
 static void

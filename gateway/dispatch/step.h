@@ -1,6 +1,7 @@
 /* One step on its way through the workers: slots are bound, one run request goes to each, missing partitions
  * are registered, outputs are handed on as they arrive, and the first error ends it all. A pure step whose
- * worker dies is tried again on another one.
+ * worker dies is tried again on another one. Of a partial step, feeds come while it runs, as long as that
+ * takes; it is never tried again once it may have begun.
  *
  * Ownership: a StepRun belongs to the dispatcher; it is valid until on_done has returned.
  * Threads:   everything on the loop's thread.
@@ -44,7 +45,8 @@ typedef struct StepPin {
 typedef struct StepRequest {
     StepId id;
     Plan *plan;          /* a reference is taken */
-    const Tensor *feeds; /* in the plan's order of feeds; references are taken */
+    const Tensor *feeds; /* in the plan's order of feeds; references are taken. Of a partial step those
+                          * without a dtype come with step_feed() */
     size_t feed_count;
     const StepPin *pins; /* one a slot, copied; NULL: the plan keeps nothing */
     const char *tenant;  /* whose partitions and constants these are */
@@ -52,6 +54,7 @@ typedef struct StepRequest {
     const char *request_id;
     uint64_t deadline_ns; /* monotonic */
     bool is_pure;         /* may be tried again */
+    bool is_partial;
     bool traces_nodes;    /* the workers tell when each node ran */
     bool only_registers;  /* ends when the workers have their partitions; nothing runs */
     int64_t attempt_base; /* attempts made before (queued steps) */
@@ -79,7 +82,9 @@ typedef struct StepReport {
 } StepReport;
 
 typedef struct StepEvents {
-    /* A fetched tensor, once each, in the order produced; the callee takes a reference if it keeps it. */
+    /* A fetched tensor, once each, in the order produced; the callee takes a reference if it keeps it. A
+     * partial step tells of a dead one (on a branch that was not taken) by a tensor without a dtype; any
+     * other fails. */
     void (*on_output)(void *context, uint32_t fetch, const Tensor *tensor);
     /* The one end. */
     void (*on_done)(void *context, const StepReport *report);
@@ -88,6 +93,9 @@ typedef struct StepEvents {
 /* Starts; never calls back from within. NULL without memory. */
 MUST_USE StepRun *step_start(
     Dispatcher *dispatcher, const StepRequest *request, const StepEvents *events, void *context);
+
+/* Brings a feed that a partial step was started without; a reference is taken. Each once. */
+void step_feed(StepRun *step, size_t feed, const Tensor *tensor);
 
 /* Outputs come more slowly until resumed: the workers' connections take no more than their windows. */
 void step_pause(StepRun *step);

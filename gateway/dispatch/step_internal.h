@@ -17,6 +17,7 @@ typedef struct SlotRun {
     int worker;             /* index in step->workers */
     UpstreamCall *call;     /* while RUNNING */
     char push_token[PUSH_TOKEN_TEXT_SIZE];
+    size_t fed_count;    /* of the partition's feeds that the call has sent */
     bool has_status;     /* the worker's STATUS frame has come */
     bool has_aborted;    /* because of what happened elsewhere */
     bool has_restarted;  /* the worker: it is another process than the one that was asked */
@@ -44,6 +45,7 @@ struct StepRun {
     uint64_t started_ns;
     uint64_t deadline_ns;
     bool is_pure;
+    bool is_partial;
     bool traces_nodes;
     bool only_registers;
     bool is_ending;     /* on_done is on its way */
@@ -64,7 +66,7 @@ struct StepRun {
     StepPin *pins;      /* by the plan's slot; NULL: nothing is kept */
     bool *is_delivered; /* by fetch: an output goes out once, whatever the attempt */
     size_t feed_count;
-    Tensor feeds[];
+    Tensor feeds[]; /* without a dtype: still to come */
 };
 
 struct Dispatcher {
@@ -126,6 +128,9 @@ void registration_await(SlotRun *slot);
 /* Sends the slot's run request to the worker it is bound to; for a step that only registers, the partition.
  */
 void slot_begin(SlotRun *slot);
+
+/* A feed has come: it goes to the worker, if the slot wants it and runs. */
+void slot_feed(SlotRun *slot, size_t feed);
 
 /* The registration that the slot waited for has ended. */
 void slot_registered(SlotRun *slot, Status status, const char *message);

@@ -70,6 +70,13 @@ stream_on_data(H2Stream *stream, Slice data)
     }
 }
 
+/* Whatever the request might still have brought, nobody waits for it. */
+static void
+stream_on_end(H2Stream *stream)
+{
+    h2_stream_end(stream);
+}
+
 static void
 stream_on_close(H2Stream *stream, Status reason)
 {
@@ -98,6 +105,7 @@ connection_on_disconnect(H2Connection *connection, Status reason)
 const H2Handlers upstream_handlers = {
     .on_headers = stream_on_headers,
     .on_data = stream_on_data,
+    .on_end = stream_on_end,
     .on_close = stream_on_close,
     .on_disconnect = connection_on_disconnect,
 };

@@ -104,6 +104,13 @@ read_trace(JsonScanner *scanner, Arena *arena, const Member *member, void *ret_s
     return true;
 }
 
+static bool
+read_flag(JsonScanner *scanner, Arena *arena, const Member *member, void *ret_struct)
+{
+    (void)arena;
+    return json_boolean(scanner, (bool *)(void *)((char *)ret_struct + member->offset));
+}
+
 static const Member run_members[] = {
     {"partition", read_text, offsetof(WireRun, partition)},
     {"session", read_text, offsetof(WireRun, session)},
@@ -113,6 +120,7 @@ static const Member run_members[] = {
     {"fetches", read_integer, offsetof(WireRun, fetch_count)},
     {"push_token", read_text, offsetof(WireRun, push_token)},
     {"trace", read_trace, 0},
+    {"partial", read_flag, offsetof(WireRun, is_partial)},
     {"state_place", read_integer, offsetof(WireRun, state_place)},
     {"state_epoch", read_integer, offsetof(WireRun, state_epoch)},
     {"peers", read_peers, 0},
@@ -135,6 +143,9 @@ wire_run_write(Buffer *buffer, const WireRun *run)
     }
     if (run->has_trace) {
         json_member_string(&writer, "trace", "node");
+    }
+    if (run->is_partial) {
+        json_member_boolean(&writer, "partial", true);
     }
     if (run->state_epoch > 0) {
         json_member_int64(&writer, "state_place", run->state_place);

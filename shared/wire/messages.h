@@ -53,6 +53,7 @@ typedef struct WireRun {
     int64_t fetch_count;
     Slice push_token; /* what others must show to push to this slot; empty: nobody pushes */
     bool has_trace;   /* per-node statistics are wanted */
+    bool is_partial;  /* the run begins with the header; its feeds come whenever they come */
     /* Which of the session's places the slot is, and the how manieth life of what is kept there: a worker
      * knows one life of a place, the youngest. Epoch 0: the slot keeps nothing. */
     int64_t state_place;

@@ -52,7 +52,7 @@ outcome_output(void *context, uint32_t index, Tensor *tensor, bool is_dead)
     outcome->outputs[index] = *tensor;
     outcome->is_dead[index] = is_dead;
     *tensor = (Tensor){0};
-    __atomic_add_fetch(&outcome->output_count, 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&outcome->output_count, 1, __ATOMIC_RELEASE);
 }
 
 static void

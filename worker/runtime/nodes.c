@@ -138,8 +138,12 @@ arg_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool i
 {
     (void)is_dead;
     Tensor *arg = &ticket->run->args[node->index];
+    if (late_arg_awaits(ticket, activation, node)) {
+        return;
+    }
     ticket->outputs[0] = *arg;
     arg->buffer = NULL;
+    trace_end(trace_of(ticket, activation), NULL, 0);
     ticket_propagate(ticket, activation->iteration, node, ticket->outputs, false);
 }
 
@@ -214,7 +218,8 @@ node_run(Ticket *ticket, Activation *activation)
     }
     NODE_RUNS[node->kind](ticket, activation, node, is_dead);
     /* What ends later, perhaps on another thread, says so itself. */
-    const bool ends_here = node->kind != SCHEDULE_RECV && node->kind != SCHEDULE_PROMISE;
+    const bool ends_here =
+        node->kind != SCHEDULE_RECV && node->kind != SCHEDULE_PROMISE && node->kind != SCHEDULE_ARG;
     if (trace != NULL && ends_here && trace->end_ns == 0) {
         trace_end(trace, NULL, 0);
     }

@@ -40,6 +40,7 @@ run_wake(Run *run, Status code, const char *message)
         rendezvous_abort(run->rendezvous, code, message);
     }
     promises_cancel(run);
+    late_args_give_up(run);
 }
 
 /* The others hear ABORTED with the cause: theirs are consequences, not causes. */
@@ -94,6 +95,7 @@ static void
 append_state(Run *run, Buffer *text)
 {
     uint32_t count = 0;
+    late_args_describe(run, text);
     append_waiting(run->root, &count, text);
     pthread_mutex_lock(&run->frames_lock);
     LIST_EACH(&run->live_frames, link)
@@ -211,7 +213,8 @@ check_request(Call *call, const RunRequest *request)
     }
     for (uint32_t i = 0; i < request->arg_count; i++) {
         const Dtype wanted = partition_arg_dtype(partition, i);
-        if (request->args[i].dtype != wanted) {
+        const bool may_lack = request->feeds_come_late && request->args[i].dtype == DTYPE_INVALID;
+        if (request->args[i].dtype != wanted && !may_lack) {
             return call_fail(call, STATUS_INVALID_ARGUMENT, "feed %" PRIu32 " must be of type %s, not %s", i,
                 dtype_name(wanted), dtype_name(request->args[i].dtype));
         }
@@ -268,9 +271,10 @@ run_start(Call *call, const RunRequest *request, Run **ret_run)
     if (run == NULL) {
         return call_fail_memory(call, "a run");
     }
-    if (request->traces_nodes && !run_state_trace(run)) {
+    if ((request->traces_nodes && !run_state_trace(run)) ||
+        (request->feeds_come_late && !late_args_expect(run))) {
         run_state_put(run);
-        return call_fail_memory(call, "a run's traces");
+        return call_fail_memory(call, "a run's traces or late feeds");
     }
     (void)partition_ref(request->partition);
     run->rendezvous = request->rendezvous == NULL ? NULL : rendezvous_ref(request->rendezvous);

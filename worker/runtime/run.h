@@ -60,12 +60,18 @@ typedef struct RunRequest {
     uint64_t
         deadline_ns; /* monotonic; 0 for none. Checked between nodes; the caller's timer does the rest. */
     bool traces_nodes;
+    bool feeds_come_late; /* args may be absent (DTYPE_INVALID): they come with run_feed() */
     RunCallbacks callbacks;
 } RunRequest;
 
 /* INVALID_ARGUMENT when number or dtypes of the args are wrong; RESOURCE_EXHAUSTED without memory.
  * ret_run may be NULL when nobody will cancel. */
 MUST_USE Status run_start(Call *call, const RunRequest *request, Run **ret_run);
+
+/* Brings an arg that run_start() was not given: what needs it goes on. The tensor moves into the run; of one
+ * that has failed or ended, away. INVALID_ARGUMENT when there is no such arg, when it has come already, or
+ * for another type: the tensor is the caller's still. Any thread; the caller holds a reference. */
+MUST_USE Status run_feed(Call *call, Run *run, uint32_t index, Tensor *tensor);
 
 /* Ends a run early with this status unless it has ended or failed already. For DEADLINE_EXCEEDED the message
  * is completed with the nodes that wait and the keys they wait for. */

@@ -82,6 +82,7 @@ run_state_put(Run *run)
 {
     Partition *partition = run->partition;
     memory_free(TAKE(run->traces));
+    memory_free(TAKE(run->late_args));
     frames_trim(run, IDLE_ITERATIONS_MAX);
     pthread_mutex_lock(&partition->lock);
     const bool is_kept = partition->idle_count < IDLE_MAX;

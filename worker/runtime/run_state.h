@@ -8,6 +8,7 @@
 
 #include "shared/base/list.h"
 #include "worker/runtime/iteration.h"
+#include "worker/runtime/late_args.h"
 #include "worker/runtime/run.h"
 
 /* What a loop's frames and iterations leave behind for the next ones. */
@@ -35,13 +36,14 @@ struct Run {
 
     Iteration *root;
     Tensor *args;
+    LateArg *late_args; /* by arg; NULL: all are there from the start */
     NodeTrace *traces; /* by node; NULL: not asked for */
 
     pthread_mutex_t frames_lock;
     ListLink live_frames;
     FrameStock *stocks; /* by frame */
 
-    pthread_mutex_t lock;
+    pthread_mutex_t lock; /* also of the args, when they may come late */
     ListLink promises; /* kernels that have not completed */
     bool is_done;
     Status code; /* the first failure's */

@@ -14,6 +14,7 @@ answer_whole(WorkerRequest *request, int http_status, const char *content_type, 
 {
     if (request->stream != NULL) {
         answer_begin(request, http_status, content_type, false);
+        request->is_over = true;
         (void)h2_stream_write_copy(request->stream, body);
         h2_stream_end(request->stream);
     }
@@ -42,7 +43,11 @@ worker_answer_status(WorkerRequest *request, const WireStatus *status)
 void
 worker_refuse(WorkerRequest *request, Status status, const char *message)
 {
-    if (request->is_answered || request->stream == NULL) {
+    if (request->is_over || request->stream == NULL) {
+        return;
+    }
+    if (request->is_answered) {
+        h2_stream_reset(request->stream, STATUS_INTERNAL); /* no place is left to say why */
         return;
     }
     const WireStatus refusal = {
@@ -80,6 +85,7 @@ worker_frames_tensor(WorkerRequest *request, Slice name, const Tensor *tensor)
 void
 worker_frames_end(WorkerRequest *request)
 {
+    request->is_over = true;
     if (request->stream != NULL) {
         h2_stream_end(request->stream);
     }

@@ -39,7 +39,8 @@ typedef struct WorkerRequest {
     Buffer body;
     uint64_t body_size; /* as the request says; 0 when it does not */
     uint64_t body_seen;
-    bool is_answered;
+    bool is_answered; /* the head of the answer is out, or all of it */
+    bool is_over;     /* all of it: what the body still brings is passed over */
     void *context; /* the method's */
 } WorkerRequest;
 

@@ -240,7 +240,7 @@ static Status
 request_read_frames(WorkerRequest *request, Slice data)
 {
     bool is_complete = true;
-    while (is_complete && !request->is_answered) {
+    while (is_complete && !request->is_over) {
         Frame frame;
         TRY(frame_read(&request->call, request->reader, &data, &frame, &is_complete));
         if (is_complete) {
@@ -321,7 +321,7 @@ void
 request_on_data(H2Stream *stream, Slice data)
 {
     WorkerRequest *const request = stream->context;
-    if (request != NULL && !request->is_answered) {
+    if (request != NULL && !request->is_over) {
         const Status status = request_read_body(request, data);
         if (status != STATUS_OK) {
             request_refuse(request, status);
@@ -334,7 +334,7 @@ void
 request_on_end(H2Stream *stream)
 {
     WorkerRequest *const request = stream->context;
-    if (request != NULL && !request->is_answered) {
+    if (request != NULL && !request->is_over) {
         const Status status = request_finish(request);
         if (status != STATUS_OK) {
             request_refuse(request, status);

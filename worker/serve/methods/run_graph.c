@@ -4,6 +4,8 @@
  * enters the step's rendezvous, if other slots take part, and starts the run → outputs are written as they
  * are produced → the STATUS and STATS frames end the answer.
  *
+ * A partial run starts with its header; its feeds come whenever they come, and go to the run one by one.
+ *
  * Failures: an unknown partition is answered in one STATUS frame, as soon as the header is in; a stream that
  * is reset cancels the run; the deadline cancels it too, and its report says who waited for what.
  *
@@ -258,86 +260,6 @@ answer_unknown(WorkerRequest *request, Slice digest)
     return STATUS_OK;
 }
 
-static Status
-take_header(WorkerRequest *request, const Frame *frame)
-{
-    Call *const call = &request->call;
-    WireRun header;
-    if (__atomic_load_n(&request->worker->is_draining, __ATOMIC_ACQUIRE)) {
-        return call_fail(call, STATUS_UNAVAILABLE, "worker '%s' is draining", request->worker->name);
-    }
-    /* The frame goes with the next read; the header's texts must stay. */
-    const char *const json = text_copy(call->arena, frame->json);
-    if (json == NULL) {
-        return call_fail_memory(call, "a run");
-    }
-    TRY(wire_run_read(call, slice_of(json, frame->json.size), &header));
-    Slice key;
-    TRY(worker_partition_key(request, header.partition, &key));
-    Partition *const partition = partition_cache_get(request->worker->partitions, key);
-    if (partition == NULL) {
-        return answer_unknown(request, header.partition);
-    }
-    GraphRun *const graph_run = memory_new(1, sizeof *graph_run);
-    Tensor *const args = memory_new((size_t)header.feed_count + 1, sizeof *args);
-    if (graph_run == NULL || args == NULL) {
-        memory_free(graph_run);
-        memory_free(args);
-        partition_unref(partition);
-        return call_fail_memory(call, "a run");
-    }
-    *graph_run = (GraphRun){
-        .request = request,
-        .worker = request->worker,
-        .loop = request->loop->loop,
-        .partition = partition,
-        .header = header,
-        .args = args,
-    };
-    graph_run->outputs_end = &graph_run->outputs;
-    graph_run->task.run = flush_on_loop;
-    graph_run->deadline.fire = deadline_passed;
-    (void)pthread_mutex_init(&graph_run->lock, NULL);
-    request->context = graph_run;
-    return STATUS_OK;
-}
-
-static Status
-take_feed(WorkerRequest *request, Frame *frame)
-{
-    GraphRun *const graph_run = request->context;
-    AUTO_TENSOR tensor = frame->tensor;
-    int64_t index = 0;
-    const bool is_index = slice_to_int64(frame->name, &index) && index < graph_run->header.feed_count;
-    if (!is_index || index < 0 || graph_run->args[index].dtype != DTYPE_INVALID) {
-        return call_fail(&request->call, STATUS_INVALID_ARGUMENT,
-            "feed '%.*s' is none of the %lld feeds that the header announced, or has come twice",
-            SLICE_PRINT(frame->name), (long long)graph_run->header.feed_count);
-    }
-    metrics_count_tensor(TENSOR_FED, tensor_byte_size(&tensor));
-    graph_run->stats.bytes_in += (int64_t)tensor_byte_size(&tensor);
-    graph_run->args[index] = tensor;
-    tensor = (Tensor){0};
-    graph_run->arg_count++;
-    return STATUS_OK;
-}
-
-static Status
-frame(WorkerRequest *request, Frame *frame)
-{
-    if (frame->kind == FRAME_HEADER && request->context == NULL) {
-        return take_header(request, frame);
-    }
-    if (frame->kind == FRAME_TENSOR && request->context != NULL) {
-        return take_feed(request, frame);
-    }
-    tensor_unref(&frame->tensor);
-    return call_fail(&request->call, STATUS_INVALID_ARGUMENT,
-        "frame kind %d has no place here: a run is one header"
-        " frame, then its feeds",
-        (int)frame->kind);
-}
-
 /* Joins the other slots of the step. */
 static Status
 enter_step(WorkerRequest *request, GraphRun *graph_run)
@@ -383,17 +305,9 @@ find_state(WorkerRequest *request, GraphRun *graph_run)
 }
 
 static Status
-finish(WorkerRequest *request)
+launch(WorkerRequest *request, GraphRun *graph_run)
 {
-    GraphRun *const graph_run = request->context;
     Call *const call = &request->call;
-    if (graph_run == NULL) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "the body holds no header frame");
-    }
-    if (graph_run->arg_count != graph_run->header.feed_count) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "%lld of %lld announced feeds have come",
-            (long long)graph_run->arg_count, (long long)graph_run->header.feed_count);
-    }
     TRY(find_state(request, graph_run));
     TRY(enter_step(request, graph_run));
     const RunRequest run = {
@@ -404,6 +318,7 @@ finish(WorkerRequest *request)
         .container = graph_run->state,
         .deadline_ns = call->deadline_ns,
         .traces_nodes = graph_run->header.has_trace,
+        .feeds_come_late = graph_run->header.is_partial,
         .callbacks = {.context = graph_run, .on_output = run_output, .on_done = run_done},
     };
     graph_run->is_posted = true; /* what happens inside run_start() is flushed below */
@@ -414,6 +329,120 @@ finish(WorkerRequest *request)
     }
     graph_run_flush(graph_run);
     return STATUS_OK;
+}
+
+/* --- The body ------------------------------------------------------------------------------------------- */
+
+static Status
+take_header(WorkerRequest *request, const Frame *frame)
+{
+    Call *const call = &request->call;
+    WireRun header;
+    if (__atomic_load_n(&request->worker->is_draining, __ATOMIC_ACQUIRE)) {
+        return call_fail(call, STATUS_UNAVAILABLE, "worker '%s' is draining", request->worker->name);
+    }
+    /* The frame goes with the next read; the header's texts must stay. */
+    const char *const json = text_copy(call->arena, frame->json);
+    if (json == NULL) {
+        return call_fail_memory(call, "a run");
+    }
+    TRY(wire_run_read(call, slice_of(json, frame->json.size), &header));
+    Slice key;
+    TRY(worker_partition_key(request, header.partition, &key));
+    Partition *const partition = partition_cache_get(request->worker->partitions, key);
+    if (partition == NULL) {
+        return answer_unknown(request, header.partition);
+    }
+    GraphRun *const graph_run = memory_new(1, sizeof *graph_run);
+    Tensor *const args = memory_new((size_t)header.feed_count + 1, sizeof *args);
+    if (graph_run == NULL || args == NULL) {
+        memory_free(graph_run);
+        memory_free(args);
+        partition_unref(partition);
+        return call_fail_memory(call, "a run");
+    }
+    *graph_run = (GraphRun){
+        .request = request,
+        .worker = request->worker,
+        .loop = request->loop->loop,
+        .partition = partition,
+        .header = header,
+        .args = args,
+    };
+    graph_run->outputs_end = &graph_run->outputs;
+    graph_run->task.run = flush_on_loop;
+    graph_run->deadline.fire = deadline_passed;
+    (void)pthread_mutex_init(&graph_run->lock, NULL);
+    request->context = graph_run;
+    return header.is_partial ? launch(request, graph_run) : STATUS_OK;
+}
+
+static Status
+take_feed(WorkerRequest *request, Frame *frame)
+{
+    GraphRun *const graph_run = request->context;
+    AUTO_TENSOR tensor = frame->tensor;
+    int64_t index = 0;
+    const bool is_index = slice_to_int64(frame->name, &index) && index < graph_run->header.feed_count;
+    if (!is_index || index < 0 || graph_run->args[index].dtype != DTYPE_INVALID) {
+        return call_fail(&request->call, STATUS_INVALID_ARGUMENT,
+            "feed '%.*s' is none of the %lld feeds that the header announced, or has come twice",
+            SLICE_PRINT(frame->name), (long long)graph_run->header.feed_count);
+    }
+    const size_t size = tensor_byte_size(&tensor);
+    metrics_count_tensor(TENSOR_FED, size);
+    graph_run->stats.bytes_in += (int64_t)size;
+    graph_run->arg_count++;
+    if (graph_run->run != NULL) {
+        return run_feed(&request->call, graph_run->run, (uint32_t)index, &tensor);
+    }
+    graph_run->args[index] = tensor;
+    tensor = (Tensor){0};
+    return STATUS_OK;
+}
+
+/* What is wrong with the body of a run that has begun is how the run ends. */
+static Status
+fail_running(WorkerRequest *request, Status status)
+{
+    const GraphRun *const graph_run = request->context;
+    if (status == STATUS_OK || graph_run->run == NULL) {
+        return status;
+    }
+    run_cancel(graph_run->run, status, request->call.error.message);
+    return STATUS_OK;
+}
+
+static Status
+frame(WorkerRequest *request, Frame *frame)
+{
+    if (frame->kind == FRAME_HEADER && request->context == NULL) {
+        return take_header(request, frame);
+    }
+    if (frame->kind == FRAME_TENSOR && request->context != NULL) {
+        return fail_running(request, take_feed(request, frame));
+    }
+    tensor_unref(&frame->tensor);
+    return call_fail(&request->call, STATUS_INVALID_ARGUMENT,
+        "frame kind %d has no place here: a run is one header"
+        " frame, then its feeds",
+        (int)frame->kind);
+}
+
+static Status
+finish(WorkerRequest *request)
+{
+    GraphRun *const graph_run = request->context;
+    Call *const call = &request->call;
+    if (graph_run == NULL) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "the body holds no header frame");
+    }
+    if (graph_run->arg_count != graph_run->header.feed_count) {
+        return fail_running(request,
+            call_fail(call, STATUS_INVALID_ARGUMENT, "%lld of %lld announced feeds have come",
+                (long long)graph_run->arg_count, (long long)graph_run->header.feed_count));
+    }
+    return graph_run->run == NULL ? launch(request, graph_run) : STATUS_OK;
 }
 
 static void

@@ -1,0 +1,197 @@
+/* Feeds that come while their run goes on. */
+#include "tests/support/cmocka_all.h"
+
+#include <sched.h>
+
+#include "tests/support/fail_alloc.h"
+#include "tests/support/partition_runs.h"
+
+/* Two stages: a needs x alone, b what came of it and y. */
+static const char *const STAGES = "x = _Arg() T=float32 index=0\n"
+                                  "y = _Arg() T=float32 index=1\n"
+                                  "a = Neg(x) T=float32\n"
+                                  "b = Mul(a, y) T=float32\n"
+                                  "out0 = _Retval(a) T=float32 index=0\n"
+                                  "out1 = _Retval(b) T=float32 index=1\n";
+
+typedef struct LateRun {
+    RunFixture fixture;
+    Partition *partition;
+    RunOutcome outcome;
+    Run *run;
+} LateRun;
+
+static void
+late_begin(LateRun *late, const char *text, Tensor *args)
+{
+    *late = (LateRun){0};
+    fixture_begin(&late->fixture, 2);
+    late->partition = fixture_compile(&late->fixture, text);
+    const RunRequest request = {
+        .partition = late->partition,
+        .args = args,
+        .arg_count = 2,
+        .feeds_come_late = true,
+        .callbacks = outcome_callbacks(&late->outcome),
+    };
+    assert_status(&late->fixture.call, STATUS_OK, run_start(&late->fixture.call, &request, &late->run));
+}
+
+static void
+late_end(LateRun *late)
+{
+    outcome_wait(&late->outcome);
+    assert_int_equal(late->outcome.done_count, 1);
+    outcome_clear(&late->outcome);
+    run_unref(late->run);
+    assert_int_equal(fixture_memory_in_use(&late->fixture), 0);
+    partition_unref(late->partition);
+    fixture_end(&late->fixture);
+}
+
+static void
+feed(LateRun *late, uint32_t index, float value)
+{
+    Tensor tensor = fixture_vector(&late->fixture, 2, value);
+    assert_status(&late->fixture.call, STATUS_OK, run_feed(&late->fixture.call, late->run, index, &tensor));
+    assert_null(tensor.buffer);
+}
+
+static void
+await_outputs(const LateRun *late, int count)
+{
+    while (__atomic_load_n(&late->outcome.output_count, __ATOMIC_ACQUIRE) < count) {
+        (void)sched_yield();
+    }
+}
+
+static void
+each_feed_lets_what_needs_it_go_on(void **state)
+{
+    (void)state;
+    LateRun late;
+    Tensor args[2] = {0};
+    late_begin(&late, STAGES, args);
+    feed(&late, 0, 3);
+    await_outputs(&late, 1);
+    assert_float_equal(tensor_float(&late.outcome.outputs[0], 0), -3, 0);
+    assert_int_equal(__atomic_load_n(&late.outcome.done_count, __ATOMIC_ACQUIRE), 0);
+    feed(&late, 1, 5);
+    outcome_wait(&late.outcome);
+    assert_string_equal(late.outcome.message, "");
+    assert_float_equal(tensor_float(&late.outcome.outputs[1], 1), -15, 0);
+    assert_int_equal(late.outcome.stats.node_count, 6);
+    late_end(&late);
+}
+
+static void
+some_may_be_there_from_the_start(void **state)
+{
+    (void)state;
+    LateRun late;
+    RunFixture maker;
+    fixture_begin(&maker, 1);
+    Tensor args[2] = {[1] = fixture_vector(&maker, 2, 7)};
+    late_begin(&late, STAGES, args);
+    feed(&late, 0, 1);
+    outcome_wait(&late.outcome);
+    assert_float_equal(tensor_float(&late.outcome.outputs[1], 0), -7, 0);
+    late_end(&late);
+    fixture_end(&maker);
+}
+
+static void
+a_run_that_is_cancelled_stops_waiting_and_drops_what_still_comes(void **state)
+{
+    (void)state;
+    LateRun late;
+    Tensor args[2] = {0};
+    late_begin(&late, STAGES, args);
+    feed(&late, 0, 3);
+    await_outputs(&late, 1);
+    run_cancel(late.run, STATUS_DEADLINE_EXCEEDED, "the deadline has passed");
+    outcome_wait(&late.outcome);
+    assert_int_equal(late.outcome.code, STATUS_DEADLINE_EXCEEDED);
+    assert_string_equal(late.outcome.message, "the deadline has passed; waiting for feeds: 'y'");
+    feed(&late, 1, 5);
+    late_end(&late);
+}
+
+static void
+a_feed_comes_once_and_of_its_type(void **state)
+{
+    (void)state;
+    LateRun late;
+    Tensor args[2] = {0};
+    late_begin(&late, STAGES, args);
+    Call *const call = &late.fixture.call;
+    Tensor tensor = fixture_vector(&late.fixture, 2, 1);
+    feed(&late, 0, 3);
+    assert_status(call, STATUS_INVALID_ARGUMENT, run_feed(call, late.run, 0, &tensor));
+    assert_string_equal(call->error.message, "feed 0 has come already");
+    assert_status(call, STATUS_INVALID_ARGUMENT, run_feed(call, late.run, 2, &tensor));
+    assert_string_equal(call->error.message, "the run takes no feed 2 later");
+    tensor.dtype = DTYPE_INT32;
+    assert_status(call, STATUS_INVALID_ARGUMENT, run_feed(call, late.run, 1, &tensor));
+    assert_string_equal(call->error.message, "feed 1 must be of type float32, not int32");
+    tensor_unref(&tensor);
+    run_cancel(late.run, STATUS_CANCELLED, "enough");
+    late_end(&late);
+}
+
+static void
+feeds_may_come_from_any_thread_in_any_order(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 50; round++) {
+        LateRun late;
+        Tensor args[2] = {0};
+        late_begin(&late, STAGES, args);
+        feed(&late, round % 2 == 0 ? 1 : 0, 2);
+        feed(&late, round % 2 == 0 ? 0 : 1, 2);
+        outcome_wait(&late.outcome);
+        assert_float_equal(tensor_float(&late.outcome.outputs[1], 0), -4, 0);
+        late_end(&late);
+    }
+}
+
+static void
+without_memory_to_wait_nothing_begins(void **state)
+{
+    (void)state;
+    LateRun late = {0};
+    Tensor args[2] = {0};
+    fixture_begin(&late.fixture, 1);
+    late.partition = fixture_compile(&late.fixture, STAGES);
+    const RunRequest request = {
+        .partition = late.partition,
+        .args = args,
+        .arg_count = 2,
+        .feeds_come_late = true,
+        .callbacks = outcome_callbacks(&late.outcome),
+    };
+    Status status = STATUS_UNKNOWN;
+    for (size_t at = 1; status != STATUS_OK; at++) {
+        fail_alloc_count = 0;
+        fail_alloc_at = at;
+        status = run_start(&late.fixture.call, &request, &late.run);
+        fail_alloc_at = 0;
+        assert_true(status == STATUS_OK || status == STATUS_RESOURCE_EXHAUSTED);
+    }
+    run_cancel(late.run, STATUS_CANCELLED, "enough");
+    late_end(&late);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_feed_lets_what_needs_it_go_on),
+        cmocka_unit_test(some_may_be_there_from_the_start),
+        cmocka_unit_test(a_run_that_is_cancelled_stops_waiting_and_drops_what_still_comes),
+        cmocka_unit_test(a_feed_comes_once_and_of_its_type),
+        cmocka_unit_test(feeds_may_come_from_any_thread_in_any_order),
+        cmocka_unit_test(without_memory_to_wait_nothing_begins),
+    };
+    return cmocka_run_group_tests_name("late args", tests, NULL, NULL);
+}
