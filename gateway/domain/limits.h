@@ -21,6 +21,8 @@
     X(step_body_bytes, 2147483648, 2147483648, "bytes", "a step's request with its feeds as a form")         \
     X(step_feeds, 1024, 16384, "tensors", "feeds of one step")                                               \
     X(step_fetches, 1024, 16384, "tensors", "fetches of one step")                                           \
+    X(partial_runs, 64, 65536, "runs", "partial runs that a tenant has open on one gateway")                 \
+    X(partial_run_bytes, 268435456, 2147483648, "bytes", "feeds and unfetched outputs of a partial run")     \
     X(session_slots, 16, 16, "slots", "places that a session's plans may use")                               \
     X(name_bytes, 200, 200, "bytes", "the name of a session")                                                \
     X(idempotency_key_bytes, 255, 255, "bytes", "an Idempotency-Key")                                        \

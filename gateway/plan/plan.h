@@ -120,5 +120,17 @@ plan_unrefp(Plan **plan)
 MUST_USE Status plan_describe_feed(
     Call *call, const Graph *graph, Slice name, Dtype *ret_dtype, Shape *ret_shape);
 
+/* Which of a plan's feeds have been given. */
+typedef struct PlanFed {
+    const Plan *plan;
+    const bool *is_fed; /* by the plan's feed */
+} PlanFed;
+
+/* Whether these fetches, by their positions in the plan, can be computed from what has been given.
+ * INVALID_ARGUMENT names one that cannot, and a feed it lacks. `graph` is what the plan was compiled from;
+ * takes time and scratch memory in proportion to it. */
+MUST_USE Status plan_check_fed(
+    Call *call, const Graph *graph, const PlanFed *fed, const uint32_t *fetches, size_t count);
+
 /* Members "slots", "partitions", "transfers", "nodes" and "changes", to go into an object that is open. */
 void plan_write_json(JsonWriter *writer, const Plan *plan);

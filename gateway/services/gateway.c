@@ -7,6 +7,7 @@
 
 #include "gateway/services/loop_server.h"
 #include "gateway/services/metrics.h"
+#include "gateway/services/partial_run.h"
 #include "gateway/services/queued_step.h"
 #include "gateway/services/resolver.h"
 #include "gateway/services/step_enqueue.h"
@@ -219,6 +220,7 @@ drain_begin(Task *task)
 {
     GatewayLoop *const loop = (GatewayLoop *)(void *)((char *)task - offsetof(GatewayLoop, drain));
     http_server_drain(loop->server);
+    partial_runs_drain(loop);
     drain_check(&loop->drained);
 }
 
@@ -253,6 +255,7 @@ loop_open(Call *call, Gateway *gateway, const GatewayOptions *options, const cha
     loop->gateway = gateway;
     running_steps_init(&loop->running);
     list_init(&loop->queued);
+    list_init(&loop->partials);
     loop->drain.run = drain_begin;
     loop->drained.fire = drain_check;
     loop->flush_log.run = flush_log;
@@ -333,8 +336,10 @@ open_parts(Call *call, Gateway *gateway, const GatewayOptions *options)
     gateway->traces = trace_cache_new(options->trace_cache_size);
     gateway->auth = auth_cache_new(options->pepper);
     gateway->mail = step_mail_new(gateway);
+    gateway->partials = partial_table_new();
     if (gateway->directory == NULL || gateway->plans == NULL || gateway->graphs == NULL ||
-        gateway->traces == NULL || gateway->auth == NULL || gateway->mail == NULL) {
+        gateway->traces == NULL || gateway->auth == NULL || gateway->mail == NULL ||
+        gateway->partials == NULL) {
         return call_fail_memory(call, "the gateway's caches");
     }
     graph_cache_on_evict(gateway->graphs, graph_evicted, gateway->plans);
@@ -374,7 +379,9 @@ static void
 identify(Gateway *gateway)
 {
     char text[UUID_TEXT_SIZE];
-    uuid_to_text(uuid_new(), text);
+    const Uuid id = uuid_new();
+    uuid_to_text(id, text);
+    memcpy(gateway->mark, &id.bytes[sizeof id.bytes - sizeof gateway->mark], sizeof gateway->mark);
     (void)snprintf(gateway->id, sizeof gateway->id, "gw_%s", text);
 }
 
@@ -455,6 +462,10 @@ gateway_close(Gateway *gateway)
     worker_marks_stop(gateway->marks);
     discovery_stop(gateway->discovery);
     gateway->discovery = NULL;
+    partial_table_close(gateway->partials);
+    for (int index = 0; index < gateway->loop_count; index++) {
+        partial_runs_close(gateway->loops[index]);
+    }
     loops_turn(gateway); /* loops that have stopped owe each other answers */
     for (int index = 0; index < gateway->loop_count; index++) {
         http_server_free(gateway->loops[index]->server);
@@ -474,6 +485,7 @@ gateway_close(Gateway *gateway)
     batcher_free(gateway->ender);
     queue_runner_free(gateway->queue);
     step_mail_free(gateway->mail);
+    partial_table_free(gateway->partials);
     recorder_free(gateway->recorder);
     metrics_watch(NULL);
     worker_marks_free(gateway->marks);

@@ -29,7 +29,8 @@
 enum { GATEWAY_LOOP_COUNT_MAX = 64, STORE_ROLE_COUNT = STORE_ROLE_AUTH + 1 };
 
 typedef struct Gateway Gateway;
-typedef struct TraceCache TraceCache; /* trace_cache.h */
+typedef struct PartialTable PartialTable; /* partial_table.h */
+typedef struct TraceCache TraceCache;     /* trace_cache.h */
 
 typedef struct GatewayLoop {
     Gateway *gateway;
@@ -39,11 +40,12 @@ typedef struct GatewayLoop {
     int index;
     RunningSteps running;
     RecordRing *records;
-    Buffer scratch;  /* for what is written and copied within a callback */
-    ListLink queued; /* QueuedSteps that this loop runs */
-    bool is_closing; /* the loop has stopped; what still ends has no consequences */
-    Task drain;      /* posted by gateway_stop() */
-    Task flush_log;  /* what a turn's requests have logged goes out at its end */
+    Buffer scratch;    /* for what is written and copied within a callback */
+    ListLink queued;   /* QueuedSteps that this loop runs */
+    ListLink partials; /* PartialRuns that it holds */
+    bool is_closing;   /* the loop has stopped; what still ends has no consequences */
+    Task drain;        /* posted by gateway_stop() */
+    Task flush_log;    /* what a turn's requests have logged goes out at its end */
     Timer drained;
     uint32_t grace_ms;
 } GatewayLoop;
@@ -64,8 +66,10 @@ struct Gateway {
     Batcher *ender;    /* of queued steps that have run */
     Upkeep *upkeep;
     StepMail *mail;
+    PartialTable *partials;
     unsigned queue_turn;         /* the runner's: which loop gets the next step */
     char id[UUID_TEXT_SIZE + 3]; /* "gw_…", of this process life */
+    unsigned char mark[4];       /* of it, in the ids of what it alone knows */
     const char *conninfo;
     bool is_open;     /* --auth=off: everybody is the tenant `default` */
     bool is_draining; /* atomic */

@@ -50,6 +50,13 @@ session_snapshot_unref(void *snapshot)
     }
 }
 
+GraphSnapshot *
+graph_snapshot_ref(GraphSnapshot *graph)
+{
+    (void)__atomic_add_fetch(&graph->reference_count, 1, __ATOMIC_RELAXED);
+    return graph;
+}
+
 void
 graph_snapshot_unref(void *snapshot)
 {

@@ -90,5 +90,6 @@ void graph_cache_drop(GraphCache *cache, TenantId tenant, SessionId session);
 /* The graph has gone. */
 void graph_cache_drop_graph(GraphCache *cache, TenantId tenant, SessionId session, GraphId id);
 
+GraphSnapshot *graph_snapshot_ref(GraphSnapshot *graph);
 void session_snapshot_unref(void *snapshot); /* NULL is allowed; fits arena_defer */
 void graph_snapshot_unref(void *snapshot);

@@ -1,6 +1,6 @@
 #include "gateway/services/running_steps.h"
 
-#include "gateway/services/gateway.h"
+#include "gateway/services/partial_run.h"
 #include "shared/base/memory.h"
 
 enum { LOOP_BYTE = sizeof(Uuid) - 1 };
@@ -191,6 +191,7 @@ end_session_there(Task *task)
     for (size_t index = 0; index < RUNNING_STEPS_BUCKETS; index++) {
         cancel_bucket(&end->loop->running.buckets[index], end);
     }
+    partial_runs_end_session(end->loop, end->tenant, end->session);
     memory_free(end);
 }
 

@@ -76,23 +76,48 @@ within(Reading *reading, size_t count, uint64_t maximum, const char *limit)
     return false;
 }
 
+/* NULL past the limit, or without memory. */
+static StepFeedText *
+add_feed(Reading *reading)
+{
+    StepBody *const body = &reading->body;
+    StepFeedText *const feeds = list_room(reading, body->feeds, body->feed_count, sizeof *feeds);
+    if (feeds == NULL || !within(reading, body->feed_count, reading->limits->step_feeds, "step_feeds")) {
+        return NULL;
+    }
+    feeds[body->feed_count] = (StepFeedText){0};
+    body->feeds = feeds;
+    return &feeds[body->feed_count++];
+}
+
 static bool
 read_feeds(Reading *reading)
 {
-    StepBody *const body = &reading->body;
     Slice name;
     if (!json_object_begin(reading->scanner)) {
         return false;
     }
     while (json_object_next(reading->scanner, &name)) {
-        StepFeedText *const feeds = list_room(reading, body->feeds, body->feed_count, sizeof *feeds);
-        if (feeds == NULL || !within(reading, body->feed_count, reading->limits->step_feeds, "step_feeds") ||
-            !json_skip(reading->scanner, &feeds[body->feed_count].json)) {
+        StepFeedText *const feed = add_feed(reading);
+        if (feed == NULL || !json_skip(reading->scanner, &feed->json)) {
             return false;
         }
-        feeds[body->feed_count].tensor = (Tensor){0};
-        feeds[body->feed_count++].name = name;
-        body->feeds = feeds;
+        feed->name = name;
+    }
+    return true;
+}
+
+static bool
+read_feed_names(Reading *reading)
+{
+    if (!json_array_begin(reading->scanner)) {
+        return false;
+    }
+    while (json_array_next(reading->scanner)) {
+        StepFeedText *const feed = add_feed(reading);
+        if (feed == NULL || !json_string(reading->scanner, reading->call->arena, &feed->name)) {
+            return false;
+        }
     }
     return true;
 }
@@ -218,16 +243,51 @@ read_options(Reading *reading)
     return read_members(reading, members, COUNT_OF(members), "/options");
 }
 
-Status
-step_body_read(Call *call, Slice json, const Limits *limits, StepBody *ret_body)
+static bool
+read_timeout_option(Reading *reading)
 {
-    static const Member members[] = {
-        {"graph", read_graph},
-        {"feeds", read_feeds},
-        {"fetches", read_fetches},
-        {"targets", read_targets},
-        {"options", read_options},
-    };
+    static const Member members[] = {{"timeout_ms", read_timeout}};
+    return read_members(reading, members, COUNT_OF(members), "/options");
+}
+
+/* --- The bodies ----------------------------------------------------------------------------------------- */
+
+static const Member step_members[] = {
+    {"graph", read_graph},
+    {"feeds", read_feeds},
+    {"fetches", read_fetches},
+    {"targets", read_targets},
+    {"options", read_options},
+};
+
+static const Member partial_run_members[] = {
+    {"graph", read_graph},
+    {"feeds", read_feed_names},
+    {"fetches", read_fetches},
+    {"targets", read_targets},
+    {"options", read_timeout_option},
+};
+
+static const Member continue_members[] = {
+    {"feeds", read_feeds},
+    {"fetches", read_fetches},
+};
+
+static const struct {
+    const Member *members;
+    size_t count;
+    const char *fault;
+} kinds[] = {
+    [STEP_BODY_STEP] = {step_members, COUNT_OF(step_members), "the request is no step"},
+    [STEP_BODY_PARTIAL_RUN] = {partial_run_members, COUNT_OF(partial_run_members),
+        "the request is no partial run"},
+    [STEP_BODY_CONTINUE] = {continue_members, COUNT_OF(continue_members),
+        "the request does not continue a partial run"},
+};
+
+Status
+step_body_read_as(Call *call, StepBodyKind kind, Slice json, const Limits *limits, StepBody *ret_body)
+{
     JsonScanner scanner;
     Reading reading = {
         .call = call,
@@ -236,7 +296,7 @@ step_body_read(Call *call, Slice json, const Limits *limits, StepBody *ret_body)
         .body = {.timeout_ms = limits->step_timeout_default_ms, .priority = 1},
     };
     json_scan_begin(&scanner, json, (int)limits->json_depth);
-    (void)read_members(&reading, members, COUNT_OF(members), "");
+    (void)read_members(&reading, kinds[kind].members, kinds[kind].count, "");
     if (json_scan_end(call, &scanner) != STATUS_OK) {
         const LimitField *const limit =
             reading.limit == NULL ? NULL : limit_find(slice_from_string(reading.limit));
@@ -244,8 +304,14 @@ step_body_read(Call *call, Slice json, const Limits *limits, StepBody *ret_body)
             return call_fail(call, STATUS_OUT_OF_RANGE, "the limit %s is %llu %s", limit->name,
                 (unsigned long long)limit_value(limits, limit), limit->unit);
         }
-        return call_wrap(call, "the request is no step");
+        return call_wrap(call, "%s", kinds[kind].fault);
     }
     *ret_body = reading.body;
     return STATUS_OK;
+}
+
+Status
+step_body_read(Call *call, Slice json, const Limits *limits, StepBody *ret_body)
+{
+    return step_body_read_as(call, STEP_BODY_STEP, json, limits, ret_body);
 }

@@ -1,5 +1,5 @@
-/* The request of a step, as openapi's StepRequest has it: read without copying; feeds stay text until their
- * dtypes are known.
+/* The request of a step, as openapi's StepRequest has it, and its relatives, a partial run's: read without
+ * copying; feeds stay text until their dtypes are known.
  *
  * Ownership: slices point into the body or live in call->arena.
  * Errors:    INVALID_ARGUMENT with line and column, or naming the member; OUT_OF_RANGE above a limit. */
@@ -34,4 +34,14 @@ typedef struct StepBody {
     bool is_idempotent; /* the caller says that it may run twice */
 } StepBody;
 
+typedef enum StepBodyKind {
+    STEP_BODY_STEP,
+    STEP_BODY_PARTIAL_RUN, /* feeds are names alone: their tensors come later */
+    STEP_BODY_CONTINUE,    /* feeds and fetches, and nothing else */
+} StepBodyKind;
+
+MUST_USE Status step_body_read_as(
+    Call *call, StepBodyKind kind, Slice json, const Limits *limits, StepBody *ret_body);
+
+/* As STEP_BODY_STEP. */
 MUST_USE Status step_body_read(Call *call, Slice json, const Limits *limits, StepBody *ret_body);

@@ -87,7 +87,7 @@ step_call_read(StepCall *step, Slice json)
     if (step->has_body) {
         return STATUS_OK;
     }
-    TRY(step_body_read(step->call, json, &step->loop->gateway->limits, &step->body));
+    TRY(step_body_read_as(step->call, step->kind, json, &step->loop->gateway->limits, &step->body));
     if (step->upload != NULL) {
         TRY(step_upload_add_feeds(step->call, step->upload, &step->body));
     }
@@ -169,7 +169,7 @@ take_graph(StepCall *step, JobContext *context, bool *ret_needs_job)
     return graph_cache_load_graph(step->call, graphs, store, &wanted, &step->graph);
 }
 
-/* The signature, and the feeds in its order. */
+/* The signature, and the feeds in its order: without dtypes when they are still to come. */
 static Status
 take_signature(StepCall *step)
 {
@@ -202,7 +202,9 @@ take_signature(StepCall *step)
         if (!signature_find_feed(&step->signature, names[index].name, &position)) {
             return call_fail(step->call, STATUS_INTERNAL, "a feed is missing from its own signature");
         }
-        feeds[position] = step->given[index];
+        if (step->kind != STEP_BODY_PARTIAL_RUN) {
+            feeds[position] = step->given[index];
+        }
     }
     step->feeds = feeds;
     return STATUS_OK;
@@ -214,7 +216,8 @@ take_feeds(StepCall *step, JobContext *context, bool *ret_needs_job)
     if (step->feeds != NULL) {
         return STATUS_OK;
     }
-    TRY(step->is_rehearsal ? step_feeds_describe(step) : step_feeds_take(step, context, ret_needs_job));
+    const bool has_names_alone = step->is_rehearsal || step->kind == STEP_BODY_PARTIAL_RUN;
+    TRY(has_names_alone ? step_feeds_describe(step) : step_feeds_take(step, context, ret_needs_job));
     return *ret_needs_job ? STATUS_OK : take_signature(step);
 }
 

@@ -25,6 +25,7 @@ typedef struct StepCall {
     TenantId tenant;
     SessionId session_id;
     StepUpload *upload; /* NULL: the request is JSON alone */
+    StepBodyKind kind;
     StepBody body;
     bool has_body;
     bool is_rehearsal;

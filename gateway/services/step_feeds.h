@@ -8,7 +8,8 @@
  * *ret_needs_job says that a reference needs one. */
 MUST_USE Status step_feeds_take(StepCall *step, JobContext *context, bool *ret_needs_job);
 
-/* Of a rehearsal: tensors without elements, of the dtypes that the request's feeds say, or else the graph. */
+/* Of a rehearsal or a partial run: tensors without elements, of the dtypes that the request's feeds say, or
+ * else the graph. */
 MUST_USE Status step_feeds_describe(StepCall *step);
 
 void step_feeds_release(StepCall *step);

@@ -21,8 +21,8 @@ enum {
 
 /* --- The step as JSON ----------------------------------------------------------------------------------- */
 
-static void
-write_outputs(JsonWriter *writer, const StepCall *step)
+void
+step_reply_write_outputs(JsonWriter *writer, const StepCall *step)
 {
     json_write_name(writer, "outputs");
     json_write_object_begin(writer);
@@ -66,7 +66,7 @@ step_reply_write_step(Buffer *buffer, const StepCall *step, const StepReport *re
         write_error(&writer, report);
     }
     if (has_outputs) {
-        write_outputs(&writer, step);
+        step_reply_write_outputs(&writer, step);
     }
     json_write_object_end(&writer);
 }
@@ -91,11 +91,11 @@ json_written(Exchange *exchange, Status status, void *owner)
     exchange_finish(exchange);
 }
 
-static size_t
-outputs_size(const StepCall *step)
+size_t
+step_reply_outputs_size(const StepCall *step)
 {
     size_t size = 0;
-    for (size_t fetch = 0; fetch < step->plan->fetch_count; fetch++) {
+    for (size_t fetch = 0; step->outputs != NULL && fetch < step->plan->fetch_count; fetch++) {
         size += tensor_byte_size(&step->outputs[fetch]);
     }
     return size;
@@ -105,7 +105,7 @@ static void
 json_end(StepCall *step, const StepReport *report)
 {
     step->reply.report = *report; /* of a success: its texts are literals */
-    if (outputs_size(step) <= LOOP_OUTPUT_SIZE_MAX ||
+    if (step_reply_outputs_size(step) <= LOOP_OUTPUT_SIZE_MAX ||
         !exchange_offload(step->exchange, json_write, json_written, step)) {
         json_written(step->exchange, json_write(step->call, NULL, step), step);
     }

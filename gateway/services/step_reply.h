@@ -59,5 +59,9 @@ bool step_reply_begin(StepCall *step, const char *content_type, uint64_t size);
 /* The elements of a tensor, from where they are. */
 void step_reply_send_elements(StepCall *step, const Tensor *tensor);
 
+/* The member "outputs" of an object that is open: what the request asks for, by its names. */
+void step_reply_write_outputs(JsonWriter *writer, const StepCall *step);
+size_t step_reply_outputs_size(const StepCall *step); /* bytes; 0 before it has room for any */
+
 /* The step as JSON, with its outputs or without. */
 void step_reply_write_step(Buffer *buffer, const StepCall *step, const StepReport *report, bool has_outputs);

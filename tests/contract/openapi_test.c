@@ -231,6 +231,9 @@ parameter_value(Cluster *cluster, Slice name, const char *example, char *ret_val
     } else if (slice_equals_string(name, "step")) {
         queued_step(cluster, made, sizeof made);
         value = made;
+    } else if (slice_equals_string(name, "run")) {
+        cluster_partial_run(cluster, "{\"feeds\":[\"x\"],\"fetches\":[\"xw\",\"y\"]}");
+        value = cluster->partial_run;
     } else if (slice_equals_string(name, "worker")) {
         value = "w1";
     }

@@ -391,6 +391,66 @@ limit_step_fetches(void **state)
     assert_step(count + 1, count + 1, 400);
 }
 
+static const char partial_run[] =
+    "{\"feeds\":[\"p0\"],\"fetches\":[\"y0\"],\"options\":{\"timeout_ms\":2000}}";
+
+static void
+limit_partial_runs(void **state)
+{
+    (void)state;
+    const uint64_t count = shown(&sizes, "partial_runs");
+    pairs_create(&sizes, 1);
+    for (uint64_t index = 0; index < count; index++) {
+        assert_post(&sizes, session_path(&sizes, "partial-runs"), SLICE(partial_run), NULL, 201);
+    }
+    assert_post(&sizes, session_path(&sizes, "partial-runs"), SLICE(partial_run), NULL, 429);
+    AUTO_REST deleted = {0};
+    char session[CLUSTER_URL_SIZE];
+    (void)snprintf(session, sizeof session, "/api/v1/sessions/%s", sizes.session);
+    cluster_send(&sizes, "DELETE", session, NULL, &deleted);
+    assert_int_equal(deleted.status, 204);
+}
+
+/* Gives p0 this many numbers, asks for y0 or not; the run is deleted after that. */
+static void
+assert_partial_run(uint64_t count, const char *fetches, int expected, const char *state)
+{
+    char target[CLUSTER_URL_SIZE];
+    char path[CLUSTER_URL_SIZE];
+    AUTO_BUFFER stage = {0};
+    AUTO_REST shown_run = {0};
+    AUTO_REST deleted = {0};
+    cluster_partial_run(&sizes, partial_run);
+    (void)snprintf(path, sizeof path, "%s/%s", session_path(&sizes, "partial-runs"), sizes.partial_run);
+    (void)snprintf(
+        target, sizeof target, "%s/%s:continue", session_path(&sizes, "partial-runs"), sizes.partial_run);
+    buffer_append_string(&stage, "{\"feeds\":{\"p0\":[1");
+    for (uint64_t index = 1; index < count; index++) {
+        buffer_append_string(&stage, ",1");
+    }
+    buffer_append_format(&stage, "]},\"fetches\":[%s]}", fetches);
+    assert_post(&sizes, target, buffer_slice(&stage), NULL, expected);
+    pause_ms(PAUSE_MS);
+    cluster_send(&sizes, "GET", path, NULL, &shown_run);
+    if (strstr(rest_text(&shown_run), state) == NULL) {
+        fail_msg("%llu numbers: %s", (unsigned long long)count, rest_text(&shown_run));
+    }
+    cluster_send(&sizes, "DELETE", path, NULL, &deleted);
+}
+
+/* Of feeds, and of feeds and the outputs that nobody asks for. */
+static void
+limit_partial_run_bytes(void **state)
+{
+    (void)state;
+    const uint64_t count = shown(&sizes, "partial_run_bytes") / sizeof(float);
+    pairs_create(&sizes, 1);
+    assert_partial_run(count, "\"y0\"", 200, "does not exist");
+    assert_partial_run(count + 1, "\"y0\"", 400, "\"state\":\"open\"");
+    assert_partial_run(count / 2, "", 200, "\"state\":\"open\"");
+    assert_partial_run(count / 2 + 1, "", 200, "RESOURCE_EXHAUSTED");
+}
+
 static void
 limit_session_slots(void **state)
 {
@@ -711,6 +771,8 @@ limit_connections_per_address(void **state)
     X(step_body_bytes)                                                                                       \
     X(step_feeds)                                                                                            \
     X(step_fetches)                                                                                          \
+    X(partial_runs)                                                                                          \
+    X(partial_run_bytes)                                                                                     \
     X(session_slots)                                                                                         \
     X(name_bytes)                                                                                            \
     X(idempotency_key_bytes)                                                                                 \
@@ -759,7 +821,7 @@ static const char *const small_sizes[] = {"--limit",
     "header_bytes=1000,uri_bytes=400,json_depth=8,json_body_bytes=2000,graph_body_bytes=3000,"
     "step_body_bytes=1500,inflated_ratio=10,graph_nodes=12,graph_versions=3,step_feeds=5,step_fetches=4,"
     "session_slots=3,name_"
-    "bytes=20,page_size=3,"
+    "bytes=20,page_size=3,partial_runs=2,partial_run_bytes=64,"
     "step_timeout_ms=9000,idempotency_key_bytes=40",
     NULL};
 static const char *const short_times[] = {"--limit",

@@ -32,6 +32,8 @@ static const char graph[] =
 static const char addition[] = "{\"node\":[{\"name\":\"z\",\"op\":\"Identity\",\"input\":[\"y\"],\"attr\":{"
                                "\"T\":{\"type\":\"DT_FLOAT\"}}}]}";
 static const char step[] = "{\"feeds\":{\"x\":1},\"fetches\":[\"y\"],\"options\":{\"trace\":\"partition\"}}";
+static const char partial_run[] = "{\"feeds\":[\"x\"],\"fetches\":[\"y\"],\"options\":{\"timeout_ms\":1000}}";
+static const char stage[] = "{\"feeds\":{\"x\":1}}";
 
 /* A .npy file of the number 1. */
 static const char npy[] = "\x93NUMPY\x01\x00\x38\x00{'descr': '<f4', 'fortran_order': False, 'shape': (), }\n"
@@ -49,10 +51,13 @@ static const char npy[] = "\x93NUMPY\x01\x00\x38\x00{'descr': '<f4', 'fortran_or
 static const Case cases[] = {
     {"cancelStep", OWNED, NOTHING, NULL},
     {"compileGraph", OWNED, TEXT(step), NULL},
+    {"continuePartialRun", OWNED, TEXT(stage), NULL},
     {"createGraph", OWNED, TEXT(graph), NULL},
+    {"createPartialRun", OWNED, TEXT(partial_run), NULL},
     {"createSession", OWN, TEXT("{}"), NULL},
     {"createStep", OWNED, TEXT(step), NULL},
     {"deleteGraph", OWNED, NOTHING, NULL},
+    {"deletePartialRun", OWNED, NOTHING, NULL},
     {"deleteSession", OWNED, NOTHING, NULL},
     {"drainWorker", OPERATOR, TEXT("{\"draining\":false}"), NULL},
     {"explainPlan", OWNED, TEXT(step), NULL},
@@ -60,6 +65,7 @@ static const Case cases[] = {
     {"getGraph", OWNED, NOTHING, NULL},
     {"getGraphDefinition", OWNED, NOTHING, NULL},
     {"getLimits", SHARED, NOTHING, NULL},
+    {"getPartialRun", OWNED, NOTHING, NULL},
     {"getProblem", PUBLIC, NOTHING, NULL},
     {"getQueue", OWN, NOTHING, NULL},
     {"getSession", OWNED, NOTHING, NULL},
@@ -176,6 +182,9 @@ parameter_make(Slice name, char ret_value[KEY_SIZE])
     } else if (slice_equals_string(name, "step")) {
         cluster_queued_step(&cluster, step);
         value = cluster.step;
+    } else if (slice_equals_string(name, "run")) {
+        cluster_partial_run(&cluster, partial_run);
+        value = cluster.partial_run;
     } else if (slice_equals_string(name, "sha256")) {
         value = tensor_make();
     } else if (slice_equals_string(name, "name")) {

@@ -279,3 +279,11 @@ cluster_queued_step(Cluster *cluster, const char *body)
     }
     assert_string_equal(state, "succeeded");
 }
+
+void
+cluster_partial_run(Cluster *cluster, const char *body)
+{
+    char path[128];
+    (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/partial-runs", cluster->session);
+    make(cluster, path, body, cluster->partial_run, sizeof cluster->partial_run);
+}

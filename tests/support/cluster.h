@@ -20,10 +20,11 @@ typedef struct Cluster {
     Process gateway;
     Process workers[CLUSTER_WORKER_MAX];
     char conninfo[160];
-    char session[64]; /* of cluster_session() */
-    char graph[64];   /* of cluster_graph() */
-    char step[64];    /* of cluster_queued_step() */
-    char key[128];    /* "Authorization: Bearer …", sent when not empty */
+    char session[64];     /* of cluster_session() */
+    char graph[64];       /* of cluster_graph() */
+    char step[64];        /* of cluster_queued_step() */
+    char partial_run[64]; /* of cluster_partial_run() */
+    char key[128];        /* "Authorization: Bearer …", sent when not empty */
 } Cluster;
 
 /* Comes back when the gateway is ready and all its workers serve. False when something does not come up. */
@@ -64,6 +65,9 @@ void cluster_graph(Cluster *cluster, const char *graph);
 
 /* Queues a step in the session and waits until it has succeeded. */
 void cluster_queued_step(Cluster *cluster, const char *body);
+
+/* Sets a partial run up in the session. */
+void cluster_partial_run(Cluster *cluster, const char *body);
 
 /* POST …/steps of the session; the body is the StepRequest. */
 void cluster_step(Cluster *cluster, const char *body, RestResponse *ret_response);

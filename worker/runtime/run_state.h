@@ -37,14 +37,14 @@ struct Run {
     Iteration *root;
     Tensor *args;
     LateArg *late_args; /* by arg; NULL: all are there from the start */
-    NodeTrace *traces; /* by node; NULL: not asked for */
+    NodeTrace *traces;  /* by node; NULL: not asked for */
 
     pthread_mutex_t frames_lock;
     ListLink live_frames;
     FrameStock *stocks; /* by frame */
 
     pthread_mutex_t lock; /* also of the args, when they may come late */
-    ListLink promises; /* kernels that have not completed */
+    ListLink promises;    /* kernels that have not completed */
     bool is_done;
     Status code; /* the first failure's */
     Slice error_node;

@@ -41,7 +41,7 @@ typedef struct WorkerRequest {
     uint64_t body_seen;
     bool is_answered; /* the head of the answer is out, or all of it */
     bool is_over;     /* all of it: what the body still brings is passed over */
-    void *context; /* the method's */
+    void *context;    /* the method's */
 } WorkerRequest;
 
 typedef enum BodyKind {

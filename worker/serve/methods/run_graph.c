@@ -438,9 +438,9 @@ finish(WorkerRequest *request)
         return call_fail(call, STATUS_INVALID_ARGUMENT, "the body holds no header frame");
     }
     if (graph_run->arg_count != graph_run->header.feed_count) {
-        return fail_running(request,
-            call_fail(call, STATUS_INVALID_ARGUMENT, "%lld of %lld announced feeds have come",
-                (long long)graph_run->arg_count, (long long)graph_run->header.feed_count));
+        return fail_running(
+            request, call_fail(call, STATUS_INVALID_ARGUMENT, "%lld of %lld announced feeds have come",
+                         (long long)graph_run->arg_count, (long long)graph_run->header.feed_count));
     }
     return graph_run->run == NULL ? launch(request, graph_run) : STATUS_OK;
 }

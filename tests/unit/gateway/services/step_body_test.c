@@ -132,6 +132,38 @@ an_unknown_member_is_named(void **state)
     assert_non_null(strstr(call->error.message, "unknown member"));
 }
 
+static void
+refuse_as(Call *call, StepBodyKind kind, const char *json, const char *part)
+{
+    StepBody body = {0};
+    call->error = (Error){0};
+    assert_int_equal(
+        step_body_read_as(call, kind, slice_from_string(json), &limits, &body), STATUS_INVALID_ARGUMENT);
+    assert_non_null(strstr(call->error.message, part));
+}
+
+static void
+a_partial_run_names_its_feeds_and_their_tensors_come_later(void **state)
+{
+    Call *const call = *state;
+    StepBody body = {0};
+    assert_status(call, STATUS_OK,
+        step_body_read_as(call, STEP_BODY_PARTIAL_RUN,
+            SLICE("{\"feeds\":[\"x\",\"y:1\"],\"fetches\":[\"a\"],\"options\":{\"timeout_ms\":7}}"), &limits,
+            &body));
+    assert_int_equal(body.feed_count, 2);
+    assert_true(slice_equals_string(body.feeds[1].name, "y:1"));
+    assert_int_equal(body.feeds[1].json.size, 0);
+    assert_int_equal(body.timeout_ms, 7);
+    refuse_as(call, STEP_BODY_PARTIAL_RUN, "{\"feeds\":{\"x\":1}}", "the request is no partial run");
+    refuse_as(call, STEP_BODY_PARTIAL_RUN, "{\"options\":{\"priority\":1}}", "unknown member");
+    assert_status(call, STATUS_OK,
+        step_body_read_as(
+            call, STEP_BODY_CONTINUE, SLICE("{\"feeds\":{\"x\":1},\"fetches\":[\"a\"]}"), &limits, &body));
+    assert_true(slice_equals_string(body.feeds[0].json, "1"));
+    refuse_as(call, STEP_BODY_CONTINUE, "{\"graph\":\"grf_1\"}", "does not continue a partial run");
+}
+
 static int
 set_up(void **state)
 {
@@ -151,6 +183,7 @@ main(void)
         BODY_TEST(a_timeout_out_of_range_names_the_limit),
         BODY_TEST(what_is_no_step_is_refused),
         BODY_TEST(an_unknown_member_is_named),
+        BODY_TEST(a_partial_run_names_its_feeds_and_their_tensors_come_later),
     };
     return cmocka_run_group_tests_name("services/step_body", tests, NULL, NULL);
 }

@@ -1,0 +1,94 @@
+/* continuePartialRun: gives a partial run some of its feeds and answers with some of its fetches.
+ *
+ * Happy path: the run's graph is looked up → the body is read, its tensors by the graph's dtypes (on a job
+ * thread when they are large, or kept in the store) → the visit goes to the run's loop and comes back when
+ * the fetches are there (partial_visit.h). */
+#include "gateway/services/partial_visit.h"
+#include "gateway/services/step_feeds.h"
+
+enum { LOOP_BODY_SIZE_MAX = 256 * 1024, BODY_SIZE_MAX = 64 << 20 };
+
+static Slice
+json_of(const StepCall *step)
+{
+    return step->upload == NULL ? exchange_request(step->exchange)->body
+                                : buffer_slice(&step->upload->request);
+}
+
+static Status
+read(const PartialVisit *visit, JobContext *context, bool *ret_needs_job)
+{
+    StepCall *const step = visit->step;
+    TRY(step_call_read(step, json_of(step)));
+    TRY(partial_visit_check_feeds(visit));
+    return step_feeds_take(step, context, ret_needs_job);
+}
+
+static Status
+read_on_job(Call *call, void *job_context, void *owner)
+{
+    (void)call;
+    bool needs_job = false;
+    return read(owner, job_context, &needs_job);
+}
+
+static void
+read_is_done(Exchange *exchange, Status status, void *owner)
+{
+    if (status != STATUS_OK) {
+        exchange_fail(exchange, status);
+    } else {
+        partial_visit_send(owner);
+    }
+}
+
+static Status
+begin(Exchange *exchange, PartialVisit **ret_visit, bool *ret_needs_job)
+{
+    PartialVisit *visit = NULL;
+    TRY(partial_visit_begin(exchange, &visit));
+    StepCall *const step = visit->step;
+    visit->act = partial_visit_continue;
+    visit->write = partial_visit_write;
+    *ret_visit = visit;
+    if (step->upload != NULL) {
+        TRY(step_upload_end(step->call, step->upload));
+    }
+    *ret_needs_job = json_of(step).size > LOOP_BODY_SIZE_MAX;
+    return *ret_needs_job ? STATUS_OK : read(visit, NULL, ret_needs_job);
+}
+
+static void
+start(Exchange *exchange)
+{
+    PartialVisit *visit = NULL;
+    bool needs_job = false;
+    const Status status = begin(exchange, &visit, &needs_job);
+    if (status != STATUS_OK) {
+        exchange_fail(exchange, status);
+    } else if (!needs_job) {
+        partial_visit_send(visit);
+    } else if (!exchange_offload(exchange, read_on_job, read_is_done, visit)) {
+        exchange_fail(exchange,
+            call_fail(exchange_call(exchange), STATUS_UNAVAILABLE, "too much is waiting for a job thread"));
+    }
+}
+
+static const char *const body_types[] = {"application/json", "multipart/form-data", NULL};
+
+static const BodySink *
+sink(const Request *request)
+{
+    return slice_equals_string(request->media_type, body_types[1]) ? &step_upload_sink : NULL;
+}
+
+HANDLER(continue_partial_run) = {
+    .operation_id = "continuePartialRun",
+    .method = "POST",
+    .path = "/api/v1/sessions/{session}/partial-runs/{run}:continue",
+    .access = ACCESS_TENANT,
+    .body_size_max = BODY_SIZE_MAX,
+    .body_types = body_types,
+    .start = start,
+    .sink = sink,
+};

@@ -1,0 +1,222 @@
+/* createPartialRun: sets a step up whose feeds come in several requests (partial_run.h).
+ *
+ * Happy path: prepare on the loop from the caches, or on a job thread → the run begins on this loop → 201.
+ * With an Idempotency-Key, the key is taken before that and the answer kept behind it, on job threads. */
+#include "gateway/services/idempotent.h"
+#include "gateway/services/partial_view.h"
+#include "gateway/services/resource_json.h"
+#include "shared/base/clock.h"
+
+enum { KEY_HELD_MS = 60000 };
+
+typedef struct Creation {
+    Exchange *exchange;
+    PartialRun *run; /* until it has begun */
+    PartialKey key;
+    IdempotentKey idempotency;
+    bool is_replayed;
+    Status begun;
+} Creation;
+
+static void
+fail(Creation *creation, Status status)
+{
+    if (creation->run != NULL) {
+        partial_run_free(TAKE(creation->run));
+    }
+    exchange_fail(creation->exchange, status);
+}
+
+static void
+fail_busy(Creation *creation)
+{
+    fail(creation, call_fail(exchange_call(creation->exchange), STATUS_UNAVAILABLE,
+                       "too much is waiting for a job thread"));
+}
+
+/* --- Beginning ------------------------------------------------------------------------------------------ */
+
+static Status
+begin_run(Creation *creation)
+{
+    Call *const call = exchange_call(creation->exchange);
+    Response *const response = exchange_response(creation->exchange);
+    PartialView view;
+    char path[PARTIAL_RUN_PATH_SIZE];
+    TRY(call_check(call, clock_monotonic_ns()));
+    TRY(partial_run_begin(call, creation->run));
+    PartialRun *const run = TAKE(creation->run);
+    TRY(partial_run_view(call, run, &view));
+    partial_run_path(&creation->key, path);
+    response_status(response, 201);
+    response_header(response, "Location", path);
+    JsonWriter writer = json_writer(response_json(response));
+    json_write_object_begin(&writer);
+    partial_view_write(&writer, &view);
+    json_write_object_end(&writer);
+    return STATUS_OK;
+}
+
+/* --- The idempotency key -------------------------------------------------------------------------------- */
+
+static Status
+keep_answer(const Creation *creation, Call *call, Store *store)
+{
+    const TenantId tenant = creation->key.tenant;
+    const Response *const response = exchange_response(creation->exchange);
+    TRY(store_begin(call, store, tenant));
+    AUTO_TRANSACTION transaction = store;
+    TRY(idempotent_finish(
+        call, store, tenant, &creation->idempotency, response, buffer_slice(&response->buffer)));
+    return store_commit(call, TAKE(transaction));
+}
+
+static Status
+settle_key_on_job(Call *call, void *job_context, void *owner)
+{
+    const Creation *const creation = owner;
+    Store *store = NULL;
+    TRY(job_store(call, job_context, STORE_ROLE_APP, &store));
+    if (creation->begun == STATUS_OK) {
+        return keep_answer(creation, call, store);
+    }
+    idempotent_abandon(call, store, creation->key.tenant, &creation->idempotency);
+    return creation->begun;
+}
+
+/* A run whose id nobody will be told again is no use. */
+static void
+key_is_settled(Exchange *exchange, Status status, void *owner)
+{
+    Creation *const creation = owner;
+    const Gateway *const gateway = request_gateway(exchange_request(exchange));
+    PartialRun *const run = partial_table_find(gateway->partials, &creation->key);
+    if (status == STATUS_OK) {
+        exchange_finish(exchange);
+        return;
+    }
+    if (creation->begun == STATUS_OK && run != NULL) {
+        partial_run_fail(run, status, "the answer to its idempotency key could not be kept");
+        run->is_told = true;
+        partial_run_settle(run);
+    }
+    fail(creation, status);
+}
+
+static void
+finish(Creation *creation)
+{
+    creation->begun = begin_run(creation);
+    if (creation->idempotency.text == NULL && creation->begun == STATUS_OK) {
+        exchange_finish(creation->exchange);
+    } else if (creation->idempotency.text == NULL) {
+        fail(creation, creation->begun);
+    } else if (!exchange_offload(creation->exchange, settle_key_on_job, key_is_settled, creation)) {
+        fail_busy(creation);
+    }
+}
+
+/* --- Preparing ------------------------------------------------------------------------------------------ */
+
+static Status
+prepare_run(const Creation *creation, JobContext *context, bool *ret_needs_job)
+{
+    const Status status = partial_run_prepare(creation->run, context, ret_needs_job);
+    if (status != STATUS_OK) {
+        exchange_call(creation->exchange)->error = creation->run->call.error;
+    }
+    return status;
+}
+
+static Status
+prepare_with_key(Creation *creation, Call *call, JobContext *context)
+{
+    Store *store = NULL;
+    bool needs_job = false;
+    creation->idempotency.held_ms = KEY_HELD_MS;
+    TRY(job_store(call, context, STORE_ROLE_APP, &store));
+    TRY(idempotent_begin(call, store, exchange_request(creation->exchange),
+        exchange_response(creation->exchange), &creation->idempotency, &creation->is_replayed));
+    if (creation->is_replayed) {
+        return STATUS_OK;
+    }
+    const Status status = prepare_run(creation, context, &needs_job);
+    if (status != STATUS_OK) {
+        idempotent_abandon(call, store, creation->key.tenant, &creation->idempotency);
+    }
+    return status;
+}
+
+static Status
+prepare_on_job(Call *call, void *job_context, void *owner)
+{
+    Creation *const creation = owner;
+    bool needs_job = false;
+    return creation->idempotency.text != NULL ? prepare_with_key(creation, call, job_context)
+                                              : prepare_run(creation, job_context, &needs_job);
+}
+
+static void
+prepared_on_job(Exchange *exchange, Status status, void *owner)
+{
+    Creation *const creation = owner;
+    if (status != STATUS_OK) {
+        fail(creation, status);
+    } else if (creation->is_replayed) {
+        partial_run_free(TAKE(creation->run));
+        exchange_finish(exchange);
+    } else {
+        finish(creation);
+    }
+}
+
+static Status
+make(Creation *creation, bool *ret_needs_job)
+{
+    const Request *const request = exchange_request(creation->exchange);
+    Call *const call = exchange_call(creation->exchange);
+    GatewayLoop *const loop = request->services;
+    creation->key.tenant = request->principal.tenant;
+    creation->key.id = partial_run_id_new(loop);
+    TRY(session_id_read(call, request, &creation->key.session));
+    TRY(idempotent_key_read(call, request, &creation->idempotency));
+    creation->run = partial_run_new(loop, &creation->key, call, request->body);
+    if (creation->run == NULL) {
+        return call_fail_memory(call, "a partial run");
+    }
+    *ret_needs_job = creation->idempotency.text != NULL;
+    return *ret_needs_job ? STATUS_OK : prepare_run(creation, NULL, ret_needs_job);
+}
+
+static void
+start(Exchange *exchange)
+{
+    Call *const call = exchange_call(exchange);
+    bool needs_job = false;
+    Creation *const creation = arena_alloc(call->arena, sizeof *creation);
+    if (creation == NULL) {
+        exchange_fail(exchange, call_fail_memory(call, "a partial run"));
+        return;
+    }
+    creation->exchange = exchange;
+    const Status status = make(creation, &needs_job);
+    if (status != STATUS_OK) {
+        fail(creation, status);
+    } else if (!needs_job) {
+        finish(creation);
+    } else if (!exchange_offload(exchange, prepare_on_job, prepared_on_job, creation)) {
+        fail_busy(creation);
+    }
+}
+
+static const char *const body_types[] = {"application/json", NULL};
+
+HANDLER(create_partial_run) = {
+    .operation_id = "createPartialRun",
+    .method = "POST",
+    .path = "/api/v1/sessions/{session}/partial-runs",
+    .access = ACCESS_TENANT,
+    .body_size_max = (size_t)1 << 20,
+    .body_types = body_types,
+    .start = start,
+};

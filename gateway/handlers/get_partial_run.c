@@ -1,0 +1,24 @@
+/* getPartialRun: what a partial run still lacks, and how it stands. */
+#include "gateway/services/partial_visit.h"
+
+static Status
+look(PartialVisit *visit, PartialRun *run)
+{
+    (void)visit;
+    (void)run;
+    return STATUS_OK;
+}
+
+static void
+start(Exchange *exchange)
+{
+    partial_visit_simply(exchange, look, partial_visit_write);
+}
+
+HANDLER(get_partial_run) = {
+    .operation_id = "getPartialRun",
+    .method = "GET",
+    .path = "/api/v1/sessions/{session}/partial-runs/{run}",
+    .access = ACCESS_TENANT,
+    .start = start,
+};

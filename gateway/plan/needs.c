@@ -1,0 +1,111 @@
+/* What fetches need of the feeds of a partial run: a walk against the edges, by the rules of pruning
+ * (prune.c). Behind a tensor that has been fed nothing is needed; TensorFlow walks on there, and refuses
+ * more. */
+#include "gateway/plan/compile.h"
+
+typedef struct Walk {
+    const Graph *graph;
+    const PlanFed *fed;
+    const Endpoint *feeds; /* by the plan's feed */
+    bool *has_feed;        /* by node: the list need not be searched for others */
+    uint32_t *origins;     /* by node: the fetch it was first needed for, plus one; 0: not seen */
+    uint32_t *stack;       /* nodes */
+    size_t depth;
+} Walk;
+
+/* FEED_NONE when nothing replaces it. */
+static uint32_t
+find_feed(const Walk *walk, Endpoint endpoint)
+{
+    const size_t count = walk->has_feed[endpoint.node] ? walk->fed->plan->feed_count : 0;
+    for (uint32_t index = 0; index < count; index++) {
+        if (walk->feeds[index].node == endpoint.node && walk->feeds[index].port == endpoint.port) {
+            return index;
+        }
+    }
+    return FEED_NONE;
+}
+
+static Status
+fail_lacking(Call *call, const Walk *walk, uint32_t fetch, uint32_t feed)
+{
+    const Plan *const plan = walk->fed->plan;
+    return call_fail(call, STATUS_INVALID_ARGUMENT,
+        "fetch '%.*s' needs feed '%.*s', which has not been given yet", SLICE_PRINT(plan->fetches[fetch]),
+        SLICE_PRINT(plan->feeds[feed]));
+}
+
+static Status
+need(Call *call, Walk *walk, Endpoint endpoint, uint32_t fetch)
+{
+    const uint32_t feed = find_feed(walk, endpoint);
+    if (feed != FEED_NONE) {
+        return walk->fed->is_fed[feed] ? STATUS_OK : fail_lacking(call, walk, fetch, feed);
+    }
+    if (walk->origins[endpoint.node] == 0) {
+        walk->origins[endpoint.node] = fetch + 1;
+        walk->stack[walk->depth++] = endpoint.node;
+    }
+    return STATUS_OK;
+}
+
+/* A control edge asks for the node, not for what may stand in for one of its outputs; of a placeholder there
+ * is nothing else. */
+static Status
+need_control(Call *call, Walk *walk, uint32_t id, uint32_t fetch)
+{
+    const Node *const node = &walk->graph->nodes[id];
+    const bool is_placeholder = op_is(node, "Placeholder") || op_is(node, "PlaceholderV2");
+    return need(call, walk, (Endpoint){.node = id, .port = is_placeholder ? 0 : NODE_NONE}, fetch);
+}
+
+static Status
+need_inputs(Call *call, Walk *walk, const Node *node)
+{
+    const uint32_t fetch = walk->origins[node->id] - 1;
+    for (uint32_t index = 0; index < node->input_count; index++) {
+        if (node->inputs[index].node != NODE_NONE) {
+            TRY(need(call, walk, node->inputs[index], fetch));
+        }
+    }
+    for (uint32_t index = 0; index < node->control_count; index++) {
+        TRY(need_control(call, walk, node->controls[index], fetch));
+    }
+    return STATUS_OK;
+}
+
+static Status
+walk_begin(Call *call, Walk *walk)
+{
+    const Plan *const plan = walk->fed->plan;
+    const uint32_t node_count = walk->graph->node_count;
+    Endpoint *const feeds = arena_alloc(call->arena, (plan->feed_count + 1) * sizeof *feeds);
+    walk->has_feed = arena_alloc(call->arena, (node_count + 1) * sizeof *walk->has_feed);
+    walk->origins = arena_alloc(call->arena, (node_count + 1) * sizeof *walk->origins);
+    walk->stack = arena_alloc(call->arena, (node_count + 1) * sizeof *walk->stack);
+    if (feeds == NULL || walk->has_feed == NULL || walk->origins == NULL || walk->stack == NULL) {
+        return call_fail_memory(call, "the needs of a fetch");
+    }
+    for (size_t index = 0; index < plan->feed_count; index++) {
+        TRY(graph_endpoint(call, walk->graph, plan->feeds[index], &feeds[index]));
+        walk->has_feed[feeds[index].node] = true;
+    }
+    walk->feeds = feeds;
+    return STATUS_OK;
+}
+
+Status
+plan_check_fed(Call *call, const Graph *graph, const PlanFed *fed, const uint32_t *fetches, size_t count)
+{
+    Walk walk = {.graph = graph, .fed = fed};
+    TRY(walk_begin(call, &walk));
+    for (size_t index = 0; index < count; index++) {
+        Endpoint endpoint;
+        TRY(graph_endpoint(call, graph, fed->plan->fetches[fetches[index]], &endpoint));
+        TRY(need(call, &walk, endpoint, fetches[index]));
+    }
+    while (walk.depth > 0) {
+        TRY(need_inputs(call, &walk, &graph->nodes[walk.stack[--walk.depth]]));
+    }
+    return STATUS_OK;
+}
