@@ -62,9 +62,9 @@ come_home(Task *task)
 
 /* The visit is home's from here on, and perhaps gone. */
 static void
-answer(PartialVisit *visit, const PartialRun *run, Status status)
+send_home(PartialVisit *visit, Status status)
 {
-    visit->status = status != STATUS_OK ? status : partial_run_view(visit->step->call, run, &visit->view);
+    visit->status = status;
     if (visit->asked == visit->step->loop) {
         end_at_home(visit);
     } else {
@@ -74,11 +74,17 @@ answer(PartialVisit *visit, const PartialRun *run, Status status)
 }
 
 static void
+answer(PartialVisit *visit, const PartialRun *run, Status status)
+{
+    send_home(visit, status != STATUS_OK ? status : partial_run_view(visit->step->call, run, &visit->view));
+}
+
+static void
 visit_run(PartialVisit *visit)
 {
     PartialRun *const run = partial_table_find(visit->asked->gateway->partials, &visit->key);
     if (run == NULL) {
-        answer(visit, NULL, call_fail(visit->step->call, STATUS_NOT_FOUND, "the partial run has just ended"));
+        send_home(visit, call_fail(visit->step->call, STATUS_NOT_FOUND, "the partial run has just ended"));
         return;
     }
     const Status status = visit->act(visit, run);
