@@ -185,15 +185,44 @@ bind_without_choice(Call *call, StepRun *step)
     return STATUS_OK;
 }
 
-Status
-bind_slots(Call *call, StepRun *step)
+static void
+take_workers(Dispatcher *dispatcher)
 {
-    Dispatcher *const dispatcher = step->dispatcher;
     if (dispatcher->version != directory_version(dispatcher->directory)) {
         dispatcher->version = directory_version(dispatcher->directory);
         roster_unref(dispatcher->workers);
         dispatcher->workers = directory_take(dispatcher->directory);
     }
+}
+
+static const WorkerInfo *
+worker_of_task(const Roster *workers, int32_t task)
+{
+    for (size_t index = 0; index < workers->count; index++) {
+        if (workers->workers[index].task == task) {
+            return &workers->workers[index];
+        }
+    }
+    return NULL;
+}
+
+void
+dispatcher_note_registered(Dispatcher *dispatcher, const Plan *plan, const StepReport *report)
+{
+    take_workers(dispatcher);
+    for (size_t slot = 0; slot < report->slot_count; slot++) {
+        const WorkerInfo *const worker = worker_of_task(dispatcher->workers, report->slots[slot].task);
+        if (worker != NULL) {
+            bind_note_holder(dispatcher, worker, &plan->partitions[slot]);
+        }
+    }
+}
+
+Status
+bind_slots(Call *call, StepRun *step)
+{
+    Dispatcher *const dispatcher = step->dispatcher;
+    take_workers(dispatcher);
     roster_unref(step->workers);
     step->workers = roster_ref(dispatcher->workers);
     for (size_t slot = 0; slot < step->slot_count; slot++) {

@@ -81,6 +81,10 @@ typedef struct StepReport {
     SlotReport slots[SLOT_COUNT_MAX];
 } StepReport;
 
+/* What another loop has registered: the workers of the report's tasks have the plan's partitions, and are
+ * preferred from now on. On the loop's thread. */
+void dispatcher_note_registered(Dispatcher *dispatcher, const Plan *plan, const StepReport *report);
+
 typedef struct StepEvents {
     /* A fetched tensor, once each, in the order produced; the callee takes a reference if it keeps it. A
      * partial step tells of a dead one (on a branch that was not taken) by a tensor without a dtype; any

@@ -8,6 +8,7 @@
 #include "gateway/services/resource_json.h"
 #include "gateway/services/step_call.h"
 #include "shared/base/clock.h"
+#include "shared/base/memory.h"
 
 enum { BODY_SIZE_MAX = 16 << 20, REPORT_GRACE_MS = 1000 };
 
@@ -47,6 +48,45 @@ write_answer(const StepCall *step, const StepReport *report)
     json_write_object_end(&writer);
 }
 
+/* --- The other loops -------------------------------------------------------------------------------------
+ */
+
+/* The first step may come to any of them: it is to be bound to the same workers. */
+typedef struct News {
+    Task task; /* first */
+    Dispatcher *dispatcher;
+    Plan *plan;
+    StepReport report;
+} News;
+
+static void
+news_heard(Task *task)
+{
+    News *const news = (News *)(void *)task;
+    dispatcher_note_registered(news->dispatcher, news->plan, &news->report);
+    plan_unref(news->plan);
+    memory_free(news);
+}
+
+/* Only a hint: without memory, or at the end, nobody hears. */
+static void
+tell_other_loops(const StepCall *step, const StepReport *report)
+{
+    const Gateway *const gateway = step->loop->gateway;
+    for (int index = 0; index < gateway->loop_count; index++) {
+        GatewayLoop *const loop = gateway->loops[index];
+        const bool is_other = loop != step->loop && !__atomic_load_n(&gateway->is_draining, __ATOMIC_ACQUIRE);
+        News *const news = is_other ? memory_new(1, sizeof *news) : NULL;
+        if (news != NULL) {
+            *news = (News){.task = {.run = news_heard},
+                .dispatcher = loop->dispatcher,
+                .plan = plan_ref(step->plan),
+                .report = *report};
+            loop_post(loop->loop, &news->task);
+        }
+    }
+}
+
 /* --- Registering ---------------------------------------------------------------------------------------- */
 
 static void
@@ -58,6 +98,7 @@ registered(void *context, const StepReport *report)
         exchange_fail(step->exchange, call_fail(step->call, report->status, "%s", report->message));
         return;
     }
+    tell_other_loops(step, report);
     write_answer(step, report);
     exchange_finish(step->exchange);
 }

@@ -52,6 +52,19 @@ obtain_parent(Call *call, const Request *request, const StoredGraph *parent, Gra
     return graph_cache_obtain_graph(call, request_gateway(request)->graphs, store, &wanted, ret_graph);
 }
 
+/* The largest graph there is can be extended, by as much as it has itself: what a gateway must hold stays
+ * bounded, however many the versions. */
+static Status
+check_whole(Call *call, const Request *request, Response *response, size_t source_size)
+{
+    const uint64_t size_max = 2 * request_gateway(request)->limits.graph_body_bytes;
+    return source_size <= size_max ? STATUS_OK
+                                   : response_fail(call, response, 413,
+                                         "the versions of the graph have %zu bytes together, twice the limit "
+                                         "graph_body_bytes is %llu",
+                                         source_size, (unsigned long long)size_max);
+}
+
 static Status
 extend(Call *call, const Request *request, Response *response)
 {
@@ -64,9 +77,10 @@ extend(Call *call, const Request *request, Response *response)
     TRY(read_format(call, request, response, &made.source.format));
     TRY(new_graph_source(call, request, response, &made.source.bytes));
     TRY(obtain_parent(call, request, &parent, &base));
+    made.source_size = base->source_size + request->body.size;
+    TRY(check_whole(call, request, response, made.source_size));
     TRY(graph_extend(call, base->graph, &made.source, request_gateway(request)->limits.graph_nodes, &graph));
     made.graph = graph;
-    made.source_size = base->source_size + request->body.size;
     return version_lost(response, new_graph_keep(call, request, response, &made));
 }
 

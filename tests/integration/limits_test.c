@@ -257,6 +257,37 @@ limit_graph_body_bytes(void **state)
 }
 
 static void
+extend(Cluster *cluster, Slice body, int expected)
+{
+    char path[CLUSTER_URL_SIZE / 2];
+    AUTO_REST response = {0};
+    (void)snprintf(
+        path, sizeof path, "/api/v1/sessions/%s/graphs/%s:extend", cluster->session, cluster->graph);
+    send_with(cluster, path, body, "If-Match: *", &response);
+    if (response.status != expected) {
+        fail_msg("%s: status %d, not %d: %s", path, response.status, expected, rest_text(&response));
+    }
+    (void)rest_member(&response, "id", cluster->graph, sizeof cluster->graph);
+}
+
+static void
+all_versions_of_a_graph_have_twice_the_bytes_of_one(void **state)
+{
+    (void)state;
+    const uint64_t size = shown(&sizes, "graph_body_bytes");
+    AUTO_BUFFER base = {0};
+    AUTO_BUFFER added = {0};
+    cluster_session(&sizes, "{}");
+    placeholders(&base, 1);
+    pad(&base, size);
+    cluster_graph(&sizes, buffer_string(&base));
+    buffer_append_string(&added, "{\"node\":[{\"name\":\"a\",\"op\":\"NoOp\"}]}");
+    pad(&added, size);
+    extend(&sizes, buffer_slice(&added), 201);
+    extend(&sizes, SLICE("{\"node\":[{\"name\":\"b\",\"op\":\"NoOp\"}]}"), 413);
+}
+
+static void
 limit_blob_bytes(void **state)
 {
     (void)state;
@@ -342,15 +373,9 @@ limit_graph_versions(void **state)
     cluster_session(&sizes, "{}");
     cluster_graph(&sizes, "{\"node\":[{\"name\":\"n1\",\"op\":\"NoOp\"}]}");
     for (uint64_t version = 2; version <= count + 1; version++) {
-        static const char *const headers[] = {"If-Match: *", NULL};
-        char path[CLUSTER_URL_SIZE];
         char body[64];
-        AUTO_REST response = {0};
-        (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/graphs/%s:extend", sizes.session, sizes.graph);
         (void)snprintf(body, sizeof body, "{\"node\":[{\"name\":\"n%d\",\"op\":\"NoOp\"}]}", (int)version);
-        cluster_send_with(&sizes, "POST", path, headers, body, &response);
-        assert_int_equal(response.status, version <= count ? 201 : 400);
-        (void)rest_member(&response, "id", sizes.graph, sizeof sizes.graph);
+        extend(&sizes, slice_from_string(body), version <= count ? 201 : 400);
     }
 }
 
@@ -856,7 +881,10 @@ int
 main(void)
 {
 #define X(name) cmocka_unit_test(limit_##name),
-    const struct CMUnitTest tests[] = {CASES(X) cmocka_unit_test(every_limit_is_shown_and_has_a_test)};
+    const struct CMUnitTest tests[] = {
+        CASES(X) cmocka_unit_test(all_versions_of_a_graph_have_twice_the_bytes_of_one),
+        cmocka_unit_test(every_limit_is_shown_and_has_a_test),
+    };
 #undef X
     return cmocka_run_group_tests_name("limits", tests, set_up, tear_down);
 }

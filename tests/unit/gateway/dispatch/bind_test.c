@@ -109,6 +109,17 @@ a_holder_of_the_partition_is_worth_some_load(void **state)
 }
 
 static void
+what_another_loop_has_registered_counts_here_too(void **state)
+{
+    static Plan compiled;
+    const StepReport report = {.slot_count = SLOTS, .slots = {{.task = 2}, {.task = 7}}};
+    compiled = plan;
+    compiled.partitions = partitions;
+    dispatcher_note_registered(&dispatcher, &compiled, &report);
+    bind(*state, 2, 0);
+}
+
+static void
 a_restarted_worker_holds_nothing(void **state)
 {
     bind(*state, 0, 1);
@@ -199,6 +210,7 @@ main(void)
         BIND_TEST(slots_go_to_different_workers),
         BIND_TEST(the_least_loaded_worker_comes_first),
         BIND_TEST(a_holder_of_the_partition_is_worth_some_load),
+        BIND_TEST(what_another_loop_has_registered_counts_here_too),
         BIND_TEST(a_restarted_worker_holds_nothing),
         BIND_TEST(a_worker_that_failed_is_the_last_choice),
         BIND_TEST(a_worker_that_failed_others_is_left_alone_until_it_has_served),

@@ -90,6 +90,32 @@ variables_are_constants_and_the_graph_says_so(void **state)
     assert_null(graph_find(graph, SLICE("StatefulPartitionedCall_3")));
 }
 
+/* Its ports, its constants and its functions are there as before, for what is added too. */
+static void
+a_model_is_extended_by_nodes_that_read_its_outputs(void **state)
+{
+    Call *const call = *state;
+    AUTO_GRAPH model = import_model(call);
+    const GraphDef *const author = graph_def_author(model->def);
+    AUTO_BUFFER json = {0};
+    AUTO_GRAPH extended = NULL;
+    const char *const names[] = {"x", "times"};
+    const char *const values[] = {"float32[1,2] 1 1", "int32[] 2"};
+    buffer_append_format(&json,
+        "{\"versions\":{\"producer\":%lld},\"node\":[{\"name\":\"minus\",\"op\":\"Neg\",\"input\":[\"%.*s\"],"
+        "\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}}}]}",
+        (long long)author->producer, SLICE_PRINT(author->outputs[0].tensor));
+    TensorBuffer *const source = tensor_buffer_new(json.size);
+    assert_non_null(source);
+    memcpy(source->data, json.data, json.size);
+    const GraphSource added = {GRAPH_FORMAT_JSON, source};
+    assert_status(call, STATUS_OK, graph_extend(call, model, &added, 10000, &extended));
+    tensor_buffer_unref(source);
+    expect_output(call, extended, names, values, "minus", "float32[1,2] -21.5 -30.5");
+    expect_output(call, extended, names, values, "y", "float32[1,2] 21.5 30.5");
+    expect_output(call, model, names, values, "y", "float32[1,2] 21.5 30.5");
+}
+
 static void
 expect_refused(Call *call, size_t place, const char *message)
 {
@@ -151,6 +177,7 @@ main(void)
         CALL_TEST(the_main_signature_runs_with_the_checkpoints_values),
         CALL_TEST(other_signatures_are_named_behind_an_at_sign),
         CALL_TEST(variables_are_constants_and_the_graph_says_so),
+        CALL_TEST(a_model_is_extended_by_nodes_that_read_its_outputs),
         CALL_TEST(damaged_archives_are_refused),
         CALL_TEST(a_tar_header_reads_back),
     };
