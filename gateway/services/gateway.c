@@ -8,6 +8,7 @@
 #include "gateway/services/loop_server.h"
 #include "gateway/services/metrics.h"
 #include "gateway/services/partial_run.h"
+#include "gateway/services/plan_obtain.h"
 #include "gateway/services/queued_step.h"
 #include "gateway/services/resolver.h"
 #include "gateway/services/step_enqueue.h"
@@ -315,13 +316,6 @@ database_check(Call *call, const GatewayOptions *options)
     return connections_check(call, store, options->job_thread_count);
 }
 
-/* Plans hold constants of their graph: with the graph they go. */
-static void
-graph_evicted(void *context, const GraphSnapshot *graph)
-{
-    plan_cache_forget_graph(context, slice_from_string(graph->id_text));
-}
-
 static Status
 open_parts(Call *call, Gateway *gateway, const GatewayOptions *options)
 {
@@ -342,7 +336,7 @@ open_parts(Call *call, Gateway *gateway, const GatewayOptions *options)
         gateway->partials == NULL) {
         return call_fail_memory(call, "the gateway's caches");
     }
-    graph_cache_on_evict(gateway->graphs, graph_evicted, gateway->plans);
+    graph_cache_on_evict(gateway->graphs, plans_forget, gateway->plans);
     const JobPoolOptions jobs = {
         .thread_count = options->job_thread_count,
         .context_new = job_context_new,

@@ -6,5 +6,10 @@
 #pragma once
 
 #include "gateway/plan/plan_cache.h"
+#include "gateway/services/graph_cache.h"
 
 MUST_USE Status plan_obtain(Call *call, PlanCache *cache, const PlanRequest *request, Plan **ret_plan);
+
+/* For graph_cache_on_evict(), with the PlanCache as context: plans hold constants of their graph, and go with
+ * it. Any thread. */
+void plans_forget(void *plans, const GraphSnapshot *graph);
