@@ -6,14 +6,14 @@
 #include "shared/base/text.h"
 #include "shared/ops/registry.h"
 
-static Status
-no_memory(const Rewrite *rewrite)
+Status
+rewrite_no_memory(const Rewrite *rewrite)
 {
     return call_fail_memory(rewrite->call, "an optimised graph");
 }
 
-static void *
-alloc(const Rewrite *rewrite, size_t count, size_t size)
+void *
+rewrite_alloc(const Rewrite *rewrite, size_t count, size_t size)
 {
     size_t total = 0;
     return __builtin_mul_overflow(count, size, &total) ? NULL : arena_alloc(rewrite->call->arena, total);
@@ -21,15 +21,16 @@ alloc(const Rewrite *rewrite, size_t count, size_t size)
 
 /* --- Beginning ------------------------------------------------------------------------------------------ */
 
-static Status
-node_begin(Rewrite *rewrite, RewriteNode *ret_node, uint32_t id)
+Status
+rewrite_begin_node(const Rewrite *rewrite, uint32_t id, RewriteNode *node)
 {
-    ret_node->readings = alloc(rewrite, ret_node->node.output_count, sizeof *ret_node->readings);
-    if (ret_node->readings == NULL && ret_node->node.output_count > 0) {
-        return no_memory(rewrite);
+    const uint32_t output_count = node->node.output_count;
+    node->readings = rewrite_alloc(rewrite, output_count, sizeof *node->readings);
+    if (node->readings == NULL && output_count > 0) {
+        return rewrite_no_memory(rewrite);
     }
-    for (uint32_t port = 0; port < ret_node->node.output_count; port++) {
-        ret_node->readings[port] = (Endpoint){.node = id, .port = port};
+    for (uint32_t port = 0; port < output_count; port++) {
+        node->readings[port] = (Endpoint){.node = id, .port = port};
     }
     return STATUS_OK;
 }
@@ -52,10 +53,10 @@ rewrite_begin(
     enum { ROOM = 64 };
     Rewrite rewrite = {.call = call, .graph = graph, .node_count = graph->node_count};
     rewrite.node_capacity = graph->node_count + ROOM;
-    rewrite.nodes = alloc(&rewrite, rewrite.node_capacity, sizeof *rewrite.nodes);
-    RewriteNode *const nodes = alloc(&rewrite, graph->node_count, sizeof *nodes);
+    rewrite.nodes = rewrite_alloc(&rewrite, rewrite.node_capacity, sizeof *rewrite.nodes);
+    RewriteNode *const nodes = rewrite_alloc(&rewrite, graph->node_count, sizeof *nodes);
     if (rewrite.nodes == NULL || nodes == NULL) {
-        return no_memory(&rewrite);
+        return rewrite_no_memory(&rewrite);
     }
     for (uint32_t id = 0; id < graph->node_count; id++) {
         const Node *const node = &graph->nodes[id];
@@ -65,7 +66,7 @@ rewrite_begin(
             .origin = id,
             .is_kept = is_kept[id] || slice_equals_string(node->def->op, "_Retval"),
         };
-        TRY(node_begin(&rewrite, &nodes[id], id));
+        TRY(rewrite_begin_node(&rewrite, id, &nodes[id]));
         rewrite.nodes[id] = &nodes[id];
         rewrite.has_control_flow |= (node->op->flags & OP_CONTROL_FLOW) != 0;
     }
@@ -80,6 +81,17 @@ bool
 rewrite_is(const Rewrite *rewrite, uint32_t id, const char *op)
 {
     return slice_equals_string(rewrite_node(rewrite, id)->op->name, op);
+}
+
+bool
+rewrite_is_any_of(const Rewrite *rewrite, uint32_t id, const char *const *ops, size_t op_count)
+{
+    for (size_t index = 0; index < op_count; index++) {
+        if (rewrite_is(rewrite, id, ops[index])) {
+            return true;
+        }
+    }
+    return false;
 }
 
 Endpoint
@@ -123,6 +135,30 @@ rewrite_constant(const Rewrite *rewrite, Endpoint endpoint)
         return NULL;
     }
     return node_attr_tensor(rewrite_node(rewrite, endpoint.node), "value");
+}
+
+static bool
+is_fixed(const Rewrite *rewrite, Endpoint endpoint, int depth)
+{
+    enum { DEPTH_MAX = 8 }; /* a batch normalisation of single nodes has 4 */
+    if (endpoint.node == NODE_NONE || depth > DEPTH_MAX) {
+        return false;
+    }
+    const Node *const node = rewrite_node(rewrite, endpoint.node);
+    const bool is_constant = rewrite_is(rewrite, endpoint.node, "Const");
+    const unsigned flags = OP_STATEFUL | OP_CONTROL_FLOW;
+    bool is_pure =
+        node->control_count == 0 && (node->op->flags & flags) == 0 && (is_constant || node->input_count > 0);
+    for (uint32_t index = 0; is_pure && index < node->input_count; index++) {
+        is_pure = is_fixed(rewrite, rewrite_input(rewrite, endpoint.node, index), depth + 1);
+    }
+    return is_pure;
+}
+
+bool
+rewrite_is_fixed(const Rewrite *rewrite, Endpoint endpoint)
+{
+    return is_fixed(rewrite, endpoint, 0);
 }
 
 bool
@@ -175,11 +211,11 @@ mark_needed(const Rewrite *rewrite, bool **ret_needed)
 {
     Walk walk = {
         .rewrite = rewrite,
-        .needed = alloc(rewrite, rewrite->node_count, sizeof *walk.needed),
-        .stack = alloc(rewrite, rewrite->node_count, sizeof *walk.stack),
+        .needed = rewrite_alloc(rewrite, rewrite->node_count, sizeof *walk.needed),
+        .stack = rewrite_alloc(rewrite, rewrite->node_count, sizeof *walk.stack),
     };
     if (walk.needed == NULL || walk.stack == NULL) {
-        return no_memory(rewrite);
+        return rewrite_no_memory(rewrite);
     }
     for (uint32_t id = 0; id < rewrite->node_count; id++) {
         if (rewrite->nodes[id]->is_kept) {
@@ -198,15 +234,15 @@ rewrite_count_readers(const Rewrite *rewrite, uint32_t ***ret_counts)
 {
     bool *needed = NULL;
     TRY(mark_needed(rewrite, &needed));
-    uint32_t **const counts = alloc(rewrite, rewrite->node_count, sizeof *counts);
+    uint32_t **const counts = rewrite_alloc(rewrite, rewrite->node_count, sizeof *counts);
     if (counts == NULL) {
-        return no_memory(rewrite);
+        return rewrite_no_memory(rewrite);
     }
     for (uint32_t id = 0; id < rewrite->node_count; id++) {
         const uint32_t output_count = rewrite_node(rewrite, id)->output_count;
-        counts[id] = alloc(rewrite, output_count, sizeof **counts);
+        counts[id] = rewrite_alloc(rewrite, output_count, sizeof **counts);
         if (counts[id] == NULL && output_count > 0) {
-            return no_memory(rewrite);
+            return rewrite_no_memory(rewrite);
         }
     }
     for (uint32_t id = 0; id < rewrite->node_count; id++) {
@@ -221,176 +257,15 @@ rewrite_count_readers(const Rewrite *rewrite, uint32_t ***ret_counts)
     return STATUS_OK;
 }
 
-/* --- Changing ------------------------------------------------------------------------------------------- */
-
-/* Without memory for a note the change still counts: notes are for people. */
-static void
-note_change(Rewrite *rewrite, uint32_t id)
+bool
+rewrite_is_private(const Rewrite *rewrite, uint32_t *const *counts, uint32_t id, uint32_t reader)
 {
-    enum { FIRST_CAPACITY = 32 };
-    if (rewrite->note_count == rewrite->note_capacity) {
-        const uint32_t capacity = rewrite->note_capacity == 0 ? FIRST_CAPACITY : rewrite->note_capacity * 2;
-        RewriteNote *const notes = alloc(rewrite, capacity, sizeof *notes);
-        if (notes == NULL) {
-            return;
-        }
-        if (rewrite->note_count > 0) {
-            memcpy(notes, rewrite->notes, rewrite->note_count * sizeof *notes);
-        }
-        rewrite->notes = notes;
-        rewrite->note_capacity = capacity;
+    uint32_t count = 0;
+    for (uint32_t port = 0; port < rewrite_node(rewrite, id)->output_count; port++) {
+        count += counts[id][port];
     }
-    rewrite->notes[rewrite->note_count++] =
-        (RewriteNote){.pass = rewrite->pass, .node = rewrite_node(rewrite, id)->name};
-}
-
-void
-rewrite_redirect(Rewrite *rewrite, Endpoint from, Endpoint to)
-{
-    const Endpoint target = rewrite_resolve(rewrite, to);
-    assert(target.node != from.node);
-    rewrite->nodes[from.node]->readings[from.port] = target;
-    note_change(rewrite, from.node);
-}
-
-Status
-rewrite_reread(Rewrite *rewrite, uint32_t id, const Endpoint *inputs, uint32_t input_count)
-{
-    Node *const node = &rewrite->nodes[id]->node;
-    Endpoint *const copy = alloc(rewrite, input_count, sizeof *copy);
-    if (copy == NULL && input_count > 0) {
-        return no_memory(rewrite);
-    }
-    for (uint32_t index = 0; index < input_count; index++) {
-        copy[index] = inputs[index];
-    }
-    node->inputs = copy;
-    node->input_count = input_count;
-    note_change(rewrite, id);
-    return STATUS_OK;
-}
-
-Status
-rewrite_replace(Rewrite *rewrite, uint32_t id, const RewriteOp *becomes)
-{
-    Node *const node = &rewrite->nodes[id]->node;
-    Attr *const attrs = alloc(rewrite, becomes->attr_count, sizeof *attrs);
-    NodeDef *const def = alloc(rewrite, 1, sizeof *def);
-    if ((attrs == NULL && becomes->attr_count > 0) || def == NULL) {
-        return no_memory(rewrite);
-    }
-    for (uint32_t index = 0; index < becomes->attr_count; index++) {
-        attrs[index] = becomes->attrs[index];
-    }
-    *def = *node->def;
-    def->op = slice_from_string(becomes->op);
-    node->def = def;
-    node->op = op_find(def->op);
-    assert(node->op != NULL);
-    node->attrs = attrs;
-    node->attr_count = becomes->attr_count;
-    return rewrite_reread(rewrite, id, becomes->inputs, becomes->input_count);
-}
-
-static void
-release_buffer(void *buffer)
-{
-    tensor_buffer_unref(buffer);
-}
-
-/* {dtype, value}; the value's reference goes with the call's arena. */
-static Status
-constant_attrs(const Rewrite *rewrite, const Tensor *value, Attr ret_attrs[2])
-{
-    Tensor kept = tensor_ref(value);
-    if (kept.buffer != NULL && arena_defer(rewrite->call->arena, release_buffer, kept.buffer) == NULL) {
-        tensor_unref(&kept);
-        return no_memory(rewrite);
-    }
-    ret_attrs[0] = (Attr){.name = SLICE("dtype"), .value = {.kind = ATTR_TYPE, .value.type = value->dtype}};
-    ret_attrs[1] = (Attr){.name = SLICE("value"), .value = {.kind = ATTR_TENSOR, .value.tensor = kept}};
-    return STATUS_OK;
-}
-
-Status
-rewrite_to_constant(Rewrite *rewrite, uint32_t id, const Tensor *value)
-{
-    Attr attrs[2];
-    TRY(constant_attrs(rewrite, value, attrs));
-    const RewriteOp constant = {.op = "Const", .attrs = attrs, .attr_count = COUNT_OF(attrs)};
-    return rewrite_replace(rewrite, id, &constant);
-}
-
-static Status
-reserve_node(Rewrite *rewrite)
-{
-    if (rewrite->node_count < rewrite->node_capacity) {
-        return STATUS_OK;
-    }
-    const uint32_t capacity = rewrite->node_capacity * 2;
-    RewriteNode **const nodes = alloc(rewrite, capacity, sizeof(RewriteNode *));
-    if (nodes == NULL) {
-        return no_memory(rewrite);
-    }
-    for (uint32_t id = 0; id < rewrite->node_count; id++) {
-        nodes[id] = rewrite->nodes[id];
-    }
-    rewrite->nodes = nodes;
-    rewrite->node_capacity = capacity;
-    return STATUS_OK;
-}
-
-/* "_filter7_conv1": an author's name does not begin with '_', and no other node has this number. */
-static Slice
-added_name(const Rewrite *rewrite, uint32_t beside, const char *role)
-{
-    return slice_from_string(text_format(rewrite->call->arena, "_%s%u_%.*s", role, rewrite->node_count,
-        SLICE_PRINT(rewrite_node(rewrite, beside)->name)));
-}
-
-Status
-rewrite_add_constant(
-    Rewrite *rewrite, uint32_t beside, const char *role, const Tensor *value, Endpoint *ret_endpoint)
-{
-    Attr *const attrs = alloc(rewrite, 2, sizeof *attrs);
-    RewriteNode *const added = alloc(rewrite, 1, sizeof *added);
-    NodeDef *const def = alloc(rewrite, 1, sizeof *def);
-    Shape *const shape = alloc(rewrite, 1, sizeof *shape);
-    Dtype *const dtype = alloc(rewrite, 1, sizeof *dtype);
-    if (attrs == NULL || added == NULL || def == NULL || shape == NULL || dtype == NULL) {
-        return no_memory(rewrite);
-    }
-    TRY(reserve_node(rewrite));
-    TRY(constant_attrs(rewrite, value, attrs));
-    const uint32_t id = rewrite->node_count;
-    const Node *const neighbour = rewrite_node(rewrite, beside);
-    *def = (NodeDef){
-        .name = added_name(rewrite, beside, role),
-        .op = SLICE("Const"),
-        .device = neighbour->def->device,
-        .pointer = neighbour->def->pointer,
-    };
-    *shape = value->shape;
-    *dtype = value->dtype;
-    added->node = (Node){
-        .id = id,
-        .name = def->name,
-        .op = op_find(def->op),
-        .def = def,
-        .attrs = attrs,
-        .attr_count = 2,
-        .output_dtypes = dtype,
-        .output_count = 1,
-    };
-    added->shapes = shape;
-    added->origin = rewrite->nodes[beside]->origin;
-    if (def->name.data == NULL) {
-        return no_memory(rewrite);
-    }
-    TRY(node_begin(rewrite, added, id));
-    rewrite->nodes[rewrite->node_count++] = added;
-    *ret_endpoint = (Endpoint){.node = id};
-    return STATUS_OK;
+    return count == 1 && counts[id][0] == 1 && counts[reader][0] > 0 &&
+           rewrite_may_give_way(rewrite, id, (Endpoint){.node = reader});
 }
 
 /* --- Writing -------------------------------------------------------------------------------------------- */
@@ -414,7 +289,7 @@ write_node(const Rewrite *rewrite, uint32_t id, Arena *arena, NodeDef *ret_def)
     const size_t count = (size_t)node->input_count + node->control_count;
     Slice *const inputs = arena_alloc(arena, count * sizeof *inputs);
     if (inputs == NULL) {
-        return no_memory(rewrite);
+        return rewrite_no_memory(rewrite);
     }
     for (uint32_t index = 0; index < node->input_count; index++) {
         inputs[index] = endpoint_text(rewrite, arena, rewrite_input(rewrite, id, index));
@@ -425,7 +300,7 @@ write_node(const Rewrite *rewrite, uint32_t id, Arena *arena, NodeDef *ret_def)
     }
     for (size_t index = 0; index < count; index++) {
         if (inputs[index].data == NULL) {
-            return no_memory(rewrite);
+            return rewrite_no_memory(rewrite);
         }
     }
     *ret_def = (NodeDef){
@@ -447,10 +322,10 @@ rewrite_finish(Rewrite *rewrite, GraphDef *def, Rewritten *ret_rewritten)
     bool *needed = NULL;
     TRY(mark_needed(rewrite, &needed));
     NodeDef *const nodes = arena_alloc(def->arena, rewrite->node_count * sizeof *nodes);
-    uint32_t *const origins = alloc(rewrite, rewrite->node_count, sizeof *origins);
-    const Shape **const shapes = alloc(rewrite, rewrite->node_count, sizeof(const Shape *));
+    uint32_t *const origins = rewrite_alloc(rewrite, rewrite->node_count, sizeof *origins);
+    const Shape **const shapes = rewrite_alloc(rewrite, rewrite->node_count, sizeof(const Shape *));
     if (nodes == NULL || origins == NULL || shapes == NULL) {
-        return no_memory(rewrite);
+        return rewrite_no_memory(rewrite);
     }
     size_t count = 0;
     for (uint32_t id = 0; id < rewrite->node_count; id++) {

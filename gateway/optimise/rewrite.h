@@ -52,6 +52,7 @@ rewrite_node(const Rewrite *rewrite, uint32_t id)
 }
 
 bool rewrite_is(const Rewrite *rewrite, uint32_t id, const char *op);
+bool rewrite_is_any_of(const Rewrite *rewrite, uint32_t id, const char *const *ops, size_t op_count);
 
 /* What is read instead of this output now. */
 Endpoint rewrite_resolve(const Rewrite *rewrite, Endpoint endpoint);
@@ -65,12 +66,19 @@ Dtype rewrite_dtype(const Rewrite *rewrite, Endpoint endpoint);
 /* The value when the endpoint is a Const, else NULL. */
 const Tensor *rewrite_constant(const Rewrite *rewrite, Endpoint endpoint);
 
+/* Whether the endpoint is a Const or computed from such alone, so that workers fold it. */
+bool rewrite_is_fixed(const Rewrite *rewrite, Endpoint endpoint);
+
 /* Whether readers of the node's outputs may read `instead`: the node is no target, has no effect and no part
  * in control flow, there is no control edge from or to it, and it asked for no other device. */
 bool rewrite_may_give_way(const Rewrite *rewrite, uint32_t id, Endpoint instead);
 
 /* How many data inputs of needed nodes read each output: counts[node][port]. Costs a walk of the graph. */
 MUST_USE Status rewrite_count_readers(const Rewrite *rewrite, uint32_t ***ret_counts);
+
+/* Whether `reader`, which is needed, alone reads the first output of the node, and no other output is read:
+ * if it may do the node's work as well, nobody sees the difference. */
+bool rewrite_is_private(const Rewrite *rewrite, uint32_t *const *counts, uint32_t id, uint32_t reader);
 
 /* --- Changing ------------------------------------------------------------------------------------------- */
 
@@ -90,15 +98,29 @@ typedef struct RewriteOp {
 } RewriteOp;
 
 /* The node becomes another op over other inputs, which are copied as the attributes are; its name, outputs,
- * device and control inputs stay. */
+ * device and control inputs stay. Outputs that the new op does not have must not be read. */
 MUST_USE Status rewrite_replace(Rewrite *rewrite, uint32_t id, const RewriteOp *becomes);
 
 /* The node becomes a constant; takes a reference to the value. */
 MUST_USE Status rewrite_to_constant(Rewrite *rewrite, uint32_t id, const Tensor *value);
 
-/* A new constant, of the node `beside` (its device, its origin), named after it. */
+/* A new node of one output, of its first input's dtype; in the place of the node `beside` (its device, its
+ * origin) and named after it. */
+MUST_USE Status rewrite_add(
+    Rewrite *rewrite, uint32_t beside, const char *role, const RewriteOp *op, Endpoint *ret_endpoint);
+
+/* A new constant, as rewrite_add(). */
 MUST_USE Status rewrite_add_constant(
     Rewrite *rewrite, uint32_t beside, const char *role, const Tensor *value, Endpoint *ret_endpoint);
+
+/* --- Its parts ------------------------------------------------------------------------------------------ */
+
+/* Zeroed, in the arena of the call; NULL without memory. */
+void *rewrite_alloc(const Rewrite *rewrite, size_t count, size_t size);
+MUST_USE Status rewrite_no_memory(const Rewrite *rewrite);
+
+/* Its outputs are read as they are. */
+MUST_USE Status rewrite_begin_node(const Rewrite *rewrite, uint32_t id, RewriteNode *node);
 
 /* --- Writing -------------------------------------------------------------------------------------------- */
 

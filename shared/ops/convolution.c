@@ -35,6 +35,14 @@ divide_channels(Call *call, const Shape *filter, int64_t channels, Convolution *
     return STATUS_OK;
 }
 
+/* DepthwiseConv2dNative, its gradients and its fused form. */
+static bool
+is_depthwise(const Node *node)
+{
+    return slice_starts_with(node->op->name, SLICE("Depthwise")) ||
+           slice_starts_with(node->op->name, SLICE("_FusedDepthwise"));
+}
+
 Status
 convolution_tensorflow(Call *call, const InferContext *context, int rank, Convolution *ret_convolution)
 {
@@ -43,7 +51,7 @@ convolution_tensorflow(Call *call, const InferContext *context, int rank, Convol
     TRY(infer_rank(call, context, 0, rank + 2, &input));
     TRY(infer_rank(call, context, 1, rank + 2, &filter));
     Convolution convolution = {.filter = {.output = rank + 1, .input = rank}};
-    convolution.filter.is_depthwise = slice_starts_with(context->node->op->name, SLICE("Depthwise"));
+    convolution.filter.is_depthwise = is_depthwise(context->node);
     TRY(window_tensorflow(call, context->node, &input, filter.dims, rank, &convolution.window));
     TRY(divide_channels(call, &filter, input.dims[convolution.window.channel], &convolution));
     const int64_t made = filter.dims[rank + 1];
@@ -180,6 +188,7 @@ convolution_onnx(Call *call, const InferContext *context, Convolution *ret_convo
 {
     const Shape *input = &context->inputs[0];
     const int rank = input->rank - 2;
+    const bool is_fused = slice_starts_with(context->node->op->name, SLICE("_Fused"));
     if (rank < 1 || rank > WINDOW_RANK_MAX) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "rank %d has no 1 to %d spatial dimensions",
             input->rank, WINDOW_RANK_MAX);
@@ -191,7 +200,7 @@ convolution_onnx(Call *call, const InferContext *context, Convolution *ret_convo
         .filter = {.output = 0, .input = 1, .space = 2}, .groups = node_attr_int(context->node, "group")};
     TRY(window_onnx(call, context->node, input, &filter.dims[2], rank, &convolution.window));
     TRY(check_groups(call, input, &filter, &convolution));
-    if (infer_has_input(context, 2)) {
+    if (infer_has_input(context, 2) && !is_fused) {
         Shape bias;
         int64_t channels = 0;
         TRY(infer_rank(call, context, 2, 1, &bias));

@@ -22,7 +22,8 @@ typedef struct Convolution {
     Shape output;
 } Convolution;
 
-/* Conv2D, Conv3D, DepthwiseConv2dNative: inputs 0 and 1 are the image and the filter. The ranks are known. */
+/* Conv2D, Conv3D, DepthwiseConv2dNative and their fused forms: inputs 0 and 1 are the image and the filter.
+ * The ranks are known. */
 MUST_USE Status convolution_tensorflow(
     Call *call, const InferContext *context, int rank, Convolution *ret_convolution);
 
@@ -35,5 +36,6 @@ MUST_USE Status convolution_backprop_input(
 MUST_USE Status convolution_backprop_filter(
     Call *call, const InferContext *context, int rank, Convolution *ret_convolution, Shape *ret_filter);
 
-/* onnx::Conv of any rank up to WINDOW_RANK_MAX. The input's rank is known. */
+/* onnx::Conv of any rank up to WINDOW_RANK_MAX, and its fused form, whose operands epilogue.h checks. The
+ * input's rank is known. */
 MUST_USE Status convolution_onnx(Call *call, const InferContext *context, Convolution *ret_convolution);

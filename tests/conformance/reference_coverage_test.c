@@ -20,7 +20,8 @@ find_kernel(Slice name)
 static bool
 is_done_by_the_runtime(const Op *op)
 {
-    return op->name.data[0] == '_' || (op->flags & OP_CONTROL_FLOW) != 0;
+    return (op->name.data[0] == '_' && !slice_starts_with(op->name, SLICE("_Fused"))) ||
+           (op->flags & OP_CONTROL_FLOW) != 0;
 }
 
 static void

@@ -83,9 +83,11 @@ read_tensor(Arena *arena, Slice text, Tensor *tensor)
     Shape shape;
     read_shape(cut(&type, '>'), &shape);
     if (tensor_new(dtype, &shape, tensor)) {
-        const Slice number = cut(&text, ')');
+        const Slice numbers = cut(&text, ')');
+        Slice rest = {0};
         for (int64_t i = 0; i < tensor_element_count(tensor); i++) {
-            read_number(number, dtype, (char *)tensor->data + (size_t)i * dtype_size(dtype));
+            rest = rest.size == 0 ? numbers : rest;
+            read_number(cut(&rest, ';'), dtype, (char *)tensor->data + (size_t)i * dtype_size(dtype));
         }
         must(arena_defer(arena, release_buffer, tensor->buffer) != NULL);
     }

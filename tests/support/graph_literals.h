@@ -3,6 +3,7 @@
  *     x = Placeholder() dtype=float32 shape=<2,3>
  *     n = Const() dtype=int32 value=int32(4)                   a scalar tensor
  *     w = Const() dtype=float32 value=float32<2,3>(0.5)        all elements equal
+ *     v = Const() dtype=float32 value=float32<2,3>(1;-2)       1, -2, 1, -2, 1, -2
  *     s = Split(n, x) num_split=2 T=float32 _note='free' _class=['loc:@x','loc:@n'] _types=[int8]
  *     y = Add(s, s:1, ^x) T=float32 @/job:worker/task:1        where the node wants to run
  *     z = MatMul(y, w) T=float32 transpose_a=true

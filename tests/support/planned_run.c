@@ -36,11 +36,12 @@ endpoint_text(const Call *call, const Graph *graph, Endpoint endpoint)
 }
 
 static Status
-make_plan(Call *call, const Graph *graph, const ReferenceFeed *feeds, size_t feed_count, const Slice *fetches,
-    size_t fetch_count, Plan **ret_plan)
+make_plan(Call *call, const PlannedRun *run, const Graph *graph, const Signature *wanted,
+    const ReferenceFeed *feeds, Plan **ret_plan)
 {
     SignatureFeed given_feeds[PORTS_MAX];
     Signature signature;
+    const size_t feed_count = wanted->feed_count;
     assert_true(feed_count <= PORTS_MAX);
     for (size_t index = 0; index < feed_count; index++) {
         given_feeds[index] = (SignatureFeed){.name = endpoint_text(call, graph, feeds[index].endpoint),
@@ -49,9 +50,9 @@ make_plan(Call *call, const Graph *graph, const ReferenceFeed *feeds, size_t fee
     }
     const Signature given = {.feeds = given_feeds,
         .feed_count = feed_count,
-        .fetches = fetches,
-        .fetch_count = fetch_count,
-        .options = {.slot_count = 1}};
+        .fetches = wanted->fetches,
+        .fetch_count = wanted->fetch_count,
+        .options = {.slot_count = 1, .passes_off = run->passes_off}};
     TRY(signature_make(call, SLICE("graph"), &given, &signature));
     const PlanRequest request = {.graph = graph, .signature = &signature};
     return plan_compile(call, &request, ret_plan);
@@ -138,13 +139,17 @@ planned_run(Call *call, const PlannedRun *run, const Graph *graph, const Referen
     for (size_t index = 0; index < fetch_count; index++) {
         names[index] = endpoint_text(call, graph, fetches[index]);
     }
-    TRY(make_plan(call, graph, feeds, feed_count, names, fetch_count, &plan));
+    const Signature wanted = {.feed_count = feed_count, .fetches = names, .fetch_count = fetch_count};
+    TRY(make_plan(call, run, graph, &wanted, feeds, &plan));
     const PlanPartition *const planned = &plan->partitions[0];
     const BlobSource blobs = {.context = (PlanPartition *)(uintptr_t)planned, .find = find_blob};
     MissingBlobs missing = {0};
     TRY(graphdef_json_read(call, planned->document, &def));
     TRY(partition_compile(call, def, run->device, &blobs, &missing, &partition));
     Status status = run_partition(call, planned, partition, plan, feeds, feed_names, feed_count, &outcome);
+    if (run->node_count != NULL) {
+        *run->node_count = outcome.stats.node_count;
+    }
     if (status == STATUS_OK) {
         status = take_outputs(call, planned, plan, &outcome, names, fetch_count, ret_tensors);
     }

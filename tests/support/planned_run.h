@@ -9,6 +9,8 @@
 
 typedef struct PlannedRun {
     Device *device;
+    uint64_t passes_off;  /* a PassSet */
+    uint64_t *node_count; /* of the last run: nodes that ran; may be NULL */
 } PlannedRun;
 
 void planned_run_begin(PlannedRun *run);

@@ -2,6 +2,7 @@
  * in row-major order and within them over the input channels, kept in double. */
 #include "shared/ops/convolution.h"
 #include "worker/reference/primitives/elements.h"
+#include "worker/reference/primitives/epilogue.h"
 #include "worker/reference/primitives/outputs.h"
 #include "worker/reference/primitives/sliding.h"
 
@@ -86,8 +87,9 @@ supports(const Node *node)
     return convolve_loops[node->input_dtypes[0]] != NULL;
 }
 
+/* `bias` may be NULL. */
 static Status
-run(KernelContext *context, const Convolution *convolution)
+run(KernelContext *context, const Convolution *convolution, const void *bias)
 {
     const Tensor *input = &context->inputs[0];
     Tensor *output = NULL;
@@ -100,7 +102,7 @@ run(KernelContext *context, const Convolution *convolution)
         .sliding = sliding_over(&convolution->window, &input->shape, &output->shape),
         .input = input->data,
         .filter = context->inputs[1].data,
-        .bias = context->input_count > 2 ? context->inputs[2].data : NULL,
+        .bias = bias,
         .output = output->data,
         .steps = filter_steps(convolution, &context->inputs[1].shape),
     };
@@ -115,7 +117,7 @@ convolve_tensorflow(KernelContext *context, int rank)
     Convolution convolution;
     kernel_inference(context, NULL, &inference);
     TRY(convolution_tensorflow(context->call, &inference.context, rank, &convolution));
-    return run(context, &convolution);
+    return run(context, &convolution, NULL);
 }
 
 static Status
@@ -137,13 +139,48 @@ onnx_conv_compute(KernelContext *context)
     Convolution convolution;
     kernel_inference(context, NULL, &inference);
     TRY(convolution_onnx(context->call, &inference.context, &convolution));
-    return run(context, &convolution);
+    return run(context, &convolution, context->input_count > 2 ? context->inputs[2].data : NULL);
+}
+
+/* --- With what follows ---------------------------------------------------------------------------------- */
+
+static bool
+fused_supports(const Node *node)
+{
+    return supports(node) && epilogue_supports(node);
+}
+
+static Status
+fused_conv2d_compute(KernelContext *context)
+{
+    KernelInference inference;
+    Convolution convolution;
+    kernel_inference(context, NULL, &inference);
+    TRY(convolution_tensorflow(context->call, &inference.context, 2, &convolution));
+    TRY(epilogue_check(context->call, &inference.context, &convolution.output, convolution.window.channel));
+    TRY(run(context, &convolution, NULL));
+    return epilogue_finish(context, convolution.window.channel);
+}
+
+static Status
+fused_onnx_conv_compute(KernelContext *context)
+{
+    KernelInference inference;
+    Convolution convolution;
+    kernel_inference(context, NULL, &inference);
+    TRY(convolution_onnx(context->call, &inference.context, &convolution));
+    TRY(epilogue_check(context->call, &inference.context, &convolution.output, convolution.window.channel));
+    TRY(run(context, &convolution, NULL));
+    return epilogue_finish(context, convolution.window.channel);
 }
 
 static const Kernel convolution_kernels[] = {
     {.op = "Conv2D", .supports = supports, .compute = conv2d_compute},
     {.op = "Conv3D", .supports = supports, .compute = conv3d_compute},
     {.op = "DepthwiseConv2dNative", .supports = supports, .compute = conv2d_compute},
+    {.op = "_FusedConv2D", .supports = fused_supports, .compute = fused_conv2d_compute},
+    {.op = "_FusedDepthwiseConv2dNative", .supports = fused_supports, .compute = fused_conv2d_compute},
+    {.op = "_FusedOnnxConv", .supports = fused_supports, .compute = fused_onnx_conv_compute},
     {.op = "onnx::Conv", .supports = supports, .compute = onnx_conv_compute},
 };
 

@@ -1,6 +1,7 @@
 /* Products of matrices. */
 #include "worker/reference/primitives/broadcast.h"
 #include "worker/reference/primitives/elements.h"
+#include "worker/reference/primitives/epilogue.h"
 #include "worker/reference/primitives/matrix.h"
 #include "worker/reference/primitives/outputs.h"
 
@@ -37,6 +38,31 @@ batch_matmul_compute(KernelContext *context)
         node_attr_bool(context->node, "adj_y"), output);
     return STATUS_OK;
 }
+
+/* --- With what follows: the columns are the channels ------------------------------------------------------
+ */
+
+static bool
+fused_matmul_supports(const Node *node)
+{
+    return dtype_is_floating(node->input_dtypes[0]) && epilogue_supports(node);
+}
+
+static Status
+fused_matmul_compute(KernelContext *context)
+{
+    TRY(matmul_compute(context));
+    return epilogue_finish(context, context->outputs[0].shape.rank - 1);
+}
+
+static Status
+fused_batch_matmul_compute(KernelContext *context)
+{
+    TRY(batch_matmul_compute(context));
+    return epilogue_finish(context, context->outputs[0].shape.rank - 1);
+}
+
+/* --- ONNX ----------------------------------------------------------------------------------------------- */
 
 /* The same elements as at least a matrix: a vector is a row on the left, a column on the right. */
 static Tensor
@@ -113,6 +139,8 @@ static const Kernel matmul_kernels[] = {
     {.op = "MatMul", .supports = matmul_supports, .compute = matmul_compute},
     {.op = "BatchMatMul", .supports = batch_matmul_supports, .compute = batch_matmul_compute},
     {.op = "BatchMatMulV2", .supports = batch_matmul_supports, .compute = batch_matmul_compute},
+    {.op = "_FusedMatMul", .supports = fused_matmul_supports, .compute = fused_matmul_compute},
+    {.op = "_FusedBatchMatMulV2", .supports = fused_matmul_supports, .compute = fused_batch_matmul_compute},
     {.op = "onnx::MatMul", .supports = matmul_supports, .compute = onnx_matmul_compute},
     {.op = "onnx::Gemm", .supports = gemm_supports, .compute = gemm_compute},
 };

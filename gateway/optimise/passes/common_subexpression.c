@@ -114,11 +114,10 @@ merge_or_keep(Rewrite *rewrite, Map *candidates, Slice key, uint32_t id)
     }
     Candidate *const candidate = arena_alloc(rewrite->call->arena, sizeof *candidate);
     if (candidate == NULL) {
-        return call_fail_memory(rewrite->call, "an optimised graph");
+        return rewrite_no_memory(rewrite);
     }
     *candidate = (Candidate){.next = first, .node = id};
-    return map_put(candidates, key, candidate) ? STATUS_OK
-                                               : call_fail_memory(rewrite->call, "an optimised graph");
+    return map_put(candidates, key, candidate) ? STATUS_OK : rewrite_no_memory(rewrite);
 }
 
 static Status
@@ -127,7 +126,7 @@ common_subexpression(Rewrite *rewrite)
     AUTO_MAP candidates = map_new();
     AUTO_BUFFER key = {0};
     if (candidates == NULL) {
-        return call_fail_memory(rewrite->call, "an optimised graph");
+        return rewrite_no_memory(rewrite);
     }
     for (uint32_t place = 0; place < rewrite->graph->node_count; place++) {
         const uint32_t id = rewrite->graph->order[place];
@@ -137,7 +136,7 @@ common_subexpression(Rewrite *rewrite)
         }
         write_key(&key, rewrite, id);
         if (!buffer_is_ok(&key)) {
-            return call_fail_memory(rewrite->call, "an optimised graph");
+            return rewrite_no_memory(rewrite);
         }
         TRY(merge_or_keep(rewrite, candidates, buffer_slice(&key), id));
     }

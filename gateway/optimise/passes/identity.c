@@ -14,17 +14,6 @@ static const char *const copies[] = {
 };
 
 static bool
-is_copy(const Rewrite *rewrite, uint32_t id)
-{
-    for (size_t index = 0; index < COUNT_OF(copies); index++) {
-        if (rewrite_is(rewrite, id, copies[index])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool
 reads_state(const Rewrite *rewrite, Endpoint input)
 {
     return (rewrite_node(rewrite, input.node)->op->flags & OP_STATEFUL) != 0;
@@ -35,7 +24,7 @@ identity(Rewrite *rewrite)
 {
     for (uint32_t place = 0; place < rewrite->graph->node_count; place++) {
         const uint32_t id = rewrite->graph->order[place];
-        if (!is_copy(rewrite, id)) {
+        if (!rewrite_is_any_of(rewrite, id, copies, COUNT_OF(copies))) {
             continue;
         }
         for (uint32_t port = 0; port < rewrite_node(rewrite, id)->output_count; port++) {

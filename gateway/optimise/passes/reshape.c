@@ -17,12 +17,8 @@ static const char *const inner_ops[] = {
 static bool
 only_reshapes(const Rewrite *rewrite, uint32_t id)
 {
-    for (size_t index = 0; index < COUNT_OF(inner_ops); index++) {
-        if (rewrite_is(rewrite, id, inner_ops[index])) {
-            return rewrite_node(rewrite, id)->control_count == 0;
-        }
-    }
-    return false;
+    return rewrite_is_any_of(rewrite, id, inner_ops, COUNT_OF(inner_ops)) &&
+           rewrite_node(rewrite, id)->control_count == 0;
 }
 
 static bool

@@ -12,7 +12,7 @@ static Status
 make_integers(Rewrite *rewrite, const Shape *shape, Dtype dtype, const int64_t *values, Tensor *ret_value)
 {
     if (!tensor_new(dtype, shape, ret_value)) {
-        return call_fail_memory(rewrite->call, "an optimised graph");
+        return rewrite_no_memory(rewrite);
     }
     const int64_t count = tensor_element_count(ret_value);
     for (int64_t index = 0; index < count; index++) {

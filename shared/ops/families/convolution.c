@@ -1,5 +1,6 @@
 /* Convolutions. */
 #include "shared/ops/convolution.h"
+#include "shared/ops/epilogue.h"
 #include "shared/ops/family.h"
 
 static Status
@@ -30,6 +31,32 @@ infer_onnx_conv(Call *call, InferContext *context)
     TRY(convolution_onnx(call, context, &convolution));
     context->outputs[0] = convolution.output;
     return STATUS_OK;
+}
+
+/* Filters lie as those of Conv2D do. */
+static Status
+infer_fused_conv2d(Call *call, InferContext *context)
+{
+    Convolution convolution;
+    const AttrValue *const format = node_attr(context->node, "filter_format");
+    if (format != NULL && !slice_equals_string(format->value.s, "HWIO")) {
+        return call_fail(call, STATUS_UNIMPLEMENTED, "filter_format '%.*s'", SLICE_PRINT(format->value.s));
+    }
+    TRY(convolution_tensorflow(call, context, 2, &convolution));
+    context->outputs[0] = convolution.output;
+    return epilogue_check(call, context, &convolution.output, convolution.window.channel);
+}
+
+static Status
+infer_fused_onnx_conv(Call *call, InferContext *context)
+{
+    if (context->inputs[0].rank < 0) {
+        return STATUS_OK;
+    }
+    Convolution convolution;
+    TRY(convolution_onnx(call, context, &convolution));
+    context->outputs[0] = convolution.output;
+    return epilogue_check(call, context, &convolution.output, convolution.window.channel);
 }
 
 /* --- Gradients ------------------------------------------------------------------------------------------ */
@@ -89,6 +116,20 @@ static const OpDefinition convolution_ops[] = {
     {"onnx::Conv(X:T, W:T, B?:T)->(Y:T) {auto_pad:string=NOTSET, dilations:list(int)=[], group:int=1, "
      "kernel_shape:list(int)=[], pads:list(int)=[], strides:list(int)=[], T:type}",
         0, infer_onnx_conv},
+    {"_FusedConv2D(input:T, filter:T, args:num_args*T)->(output:T) {T:type, TArgs:list(type)=[], "
+     "num_args:int, "
+     "num_host_args:int=0, strides:list(int), padding:string, explicit_paddings:list(int)=[], "
+     "data_format:string=NHWC, filter_format:string=HWIO, dilations:list(int)=[1,1,1,1], "
+     "use_cudnn_on_gpu:bool=true, " EPILOGUE_ATTRIBUTES "}",
+        0, infer_fused_conv2d},
+    {"_FusedDepthwiseConv2dNative(input:T, filter:T, args:num_args*T)->(output:T) {T:type, num_args:int, "
+     "strides:list(int), padding:string, explicit_paddings:list(int)=[], data_format:string=NHWC, "
+     "dilations:list(int)=[1,1,1,1], " EPILOGUE_ATTRIBUTES "}",
+        0, infer_fused_conv2d},
+    {"_FusedOnnxConv(X:T, W:T, args:num_args*T)->(Y:T) {auto_pad:string=NOTSET, dilations:list(int)=[], "
+     "group:int=1, kernel_shape:list(int)=[], pads:list(int)=[], strides:list(int)=[], T:type, num_args:int, "
+     "" EPILOGUE_ATTRIBUTES "}",
+        0, infer_fused_onnx_conv},
 };
 
 OP_FAMILY(convolution, convolution_ops);

@@ -1,4 +1,5 @@
 /* Products of matrices and of batches of them. */
+#include "shared/ops/epilogue.h"
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
@@ -95,6 +96,22 @@ infer_batch_matmul(Call *call, InferContext *context)
     return multiply_sizes(call, x, y, &left, &right, &context->outputs[0]);
 }
 
+/* The columns are the channels. */
+static Status
+infer_fused_matmul(Call *call, InferContext *context)
+{
+    TRY(infer_matmul(call, context));
+    return epilogue_check(call, context, &context->outputs[0], 1);
+}
+
+static Status
+infer_fused_batch_matmul(Call *call, InferContext *context)
+{
+    TRY(infer_batch_matmul(call, context));
+    const Shape *product = &context->outputs[0];
+    return product->rank < 0 ? STATUS_OK : epilogue_check(call, context, product, product->rank - 1);
+}
+
 /* A vector on the left is a row, on the right a column; that dimension is dropped again (NumPy's matmul). */
 static Status
 infer_onnx_matmul(Call *call, InferContext *context)
@@ -169,6 +186,13 @@ static const OpDefinition matmul_ops[] = {
     {"onnx::MatMul(A:T, B:T)->(Y:T) {T:type}", 0, infer_onnx_matmul},
     {"onnx::Gemm(A:T, B:T, C?:T)->(Y:T) {alpha:float=1, beta:float=1, transA:int=0, transB:int=0, T:type}", 0,
         infer_gemm},
+    {"_FusedMatMul(a:T, b:T, args:num_args*T)->(product:T) {transpose_a:bool=false, transpose_b:bool=false, "
+     "T:type, num_args:int, " EPILOGUE_ATTRIBUTES "}",
+        0, infer_fused_matmul},
+    {"_FusedBatchMatMulV2(x:T, y:T, args:num_args*T)->(output:T) {adj_x:bool=false, adj_y:bool=false, "
+     "T:type, "
+     "num_args:int, " EPILOGUE_ATTRIBUTES "}",
+        0, infer_fused_batch_matmul},
 };
 
 OP_FAMILY(matmul, matmul_ops);

@@ -1,5 +1,5 @@
-/* float32 convolutions of TensorFlow and ONNX, all by worker/cpu/onednn/convolve.h. The ops' own rules read
- * the attributes and check the shapes. */
+/* float32 convolutions of TensorFlow and ONNX, alone or fused with what follows, all by
+ * worker/cpu/onednn/convolve.h. The ops' own rules read the attributes and check the shapes. */
 #include "shared/ops/convolution.h"
 #include "shared/base/memory.h"
 #include "worker/cpu/onednn/convolve.h"
@@ -21,20 +21,60 @@ onnx_supports(const Node *node)
     return supports(node) && rank >= 1 && rank <= CONVOLVE_RANK_MAX;
 }
 
+static bool
+fused_supports(const Node *node)
+{
+    return supports(node) && finish_supports(node);
+}
+
+static bool
+fused_onnx_supports(const Node *node)
+{
+    return onnx_supports(node) && finish_supports(node);
+}
+
+typedef struct ConvolutionState {
+    Epilogue epilogue;
+    Convolve *convolve;
+} ConvolutionState;
+
+/* A lone convolution's third input is its bias. */
+static Status
+read_epilogue(Call *call, const Node *node, Epilogue *ret_epilogue)
+{
+    if (node_attr(node, "fused_ops") != NULL) {
+        return epilogue_read(call, node, ret_epilogue);
+    }
+    const bool has_bias = node->input_count > 2 && node->inputs[2].node != NODE_NONE;
+    *ret_epilogue = (Epilogue){.bias = has_bias ? 2 : 0};
+    return STATUS_OK;
+}
+
 static Status
 create(Call *call, const Node *node, void **ret_state)
 {
-    (void)node;
-    Convolve *convolve = NULL;
-    TRY(convolve_new(call, &convolve));
-    *ret_state = convolve;
+    ConvolutionState *state = memory_new(1, sizeof *state);
+    if (state == NULL) {
+        return call_fail_memory(call, "a convolution");
+    }
+    Status status = read_epilogue(call, node, &state->epilogue);
+    if (status == STATUS_OK) {
+        status = convolve_new(call, &state->convolve);
+    }
+    if (status != STATUS_OK) {
+        memory_free(state);
+        return status;
+    }
+    *ret_state = state;
     return STATUS_OK;
 }
 
 static void
 destroy(void *state)
 {
-    convolve_free(state);
+    ConvolutionState *convolution = state;
+    convolve_free(convolution->convolve);
+    memory_free(convolution);
 }
 
 static Status
@@ -43,8 +83,9 @@ prepare(Call *call, Device *device, const Node *node, const Tensor *const *const
     (void)call;
     (void)device;
     (void)node;
+    const ConvolutionState *convolution = state;
     if (constants[1] != NULL) {
-        convolve_set_filter(state, constants[1]->data);
+        convolve_set_filter(convolution->convolve, constants[1]->data);
     }
     return STATUS_OK;
 }
@@ -99,9 +140,10 @@ fill_channels(const Convolution *convolution, const Shape *filter, ConvolveShape
 static Status
 convolve(KernelContext *context, const Convolution *convolution)
 {
+    const ConvolutionState *state = context->state;
+    const Epilogue *epilogue = &state->epilogue;
     const Tensor *input = &context->inputs[0];
     const Tensor *filter = &context->inputs[1];
-    const bool has_bias = context->input_count > 2 && context->inputs[2].dtype != DTYPE_INVALID;
     Tensor *output = NULL;
     TRY(kernel_output(context, 0, DTYPE_FLOAT32, &convolution->output, &output));
     if (output->data == NULL) {
@@ -110,17 +152,21 @@ convolve(KernelContext *context, const Convolution *convolution)
     if (input->data == NULL || filter->data == NULL) {
         return call_fail(context->call, STATUS_UNIMPLEMENTED, "a convolution over nothing but padding");
     }
-    ConvolveShape shape = {.batch = input->shape.dims[convolution->window.batch], .has_bias = has_bias};
+    ConvolveShape shape = {
+        .batch = input->shape.dims[convolution->window.batch],
+        .has_bias = epilogue->bias != 0,
+        .finish = finish_of(epilogue),
+    };
     fill_channels(convolution, &filter->shape, &shape);
     fill_space(convolution, &input->shape, &filter->shape, &shape);
     const ConvolveOperands operands = {
         .input = input->data,
         .filter = filter->data,
-        .bias = has_bias ? context->inputs[2].data : NULL,
+        .bias = finish_operand(context, epilogue->bias),
+        .addend = finish_operand(context, epilogue->addend),
         .output = output->data,
     };
-    Convolve *state = without_const(context->state);
-    return convolve_run(context->call, state, context->device, &shape, &operands);
+    return convolve_run(context->call, state->convolve, context->device, &shape, &operands);
 }
 
 static Status
@@ -165,6 +211,9 @@ static const Kernel convolution_kernels[] = {
     CONVOLUTION_KERNEL("Conv2D", supports, conv2d_compute),
     CONVOLUTION_KERNEL("Conv3D", supports, conv3d_compute),
     CONVOLUTION_KERNEL("DepthwiseConv2dNative", supports, conv2d_compute),
+    CONVOLUTION_KERNEL("_FusedConv2D", fused_supports, conv2d_compute),
+    CONVOLUTION_KERNEL("_FusedDepthwiseConv2dNative", fused_supports, conv2d_compute),
+    CONVOLUTION_KERNEL("_FusedOnnxConv", fused_onnx_supports, onnx_compute),
     CONVOLUTION_KERNEL("onnx::Conv", onnx_supports, onnx_compute),
 };
 

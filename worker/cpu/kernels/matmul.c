@@ -1,5 +1,5 @@
-/* float32 matrix products of TensorFlow and ONNX, all by worker/cpu/onednn/product.h. Shapes are checked and
- * outputs sized by the ops' own rules. */
+/* float32 matrix products of TensorFlow and ONNX, alone or fused with what follows, all by
+ * worker/cpu/onednn/product.h. Shapes are checked and outputs sized by the ops' own rules. */
 #include "worker/cpu/onednn/product.h"
 
 #include "shared/base/memory.h"
@@ -12,12 +12,15 @@ typedef struct ProductOp {
     const char *transposes_a;
     const char *transposes_b;
     bool is_gemm; /* alpha × a × b + beta × c */
+    bool is_fused;
 } ProductOp;
 
 static const ProductOp PRODUCT_OPS[] = {
     {.op = "MatMul", .transposes_a = "transpose_a", .transposes_b = "transpose_b"},
     {.op = "BatchMatMul", .transposes_a = "adj_x", .transposes_b = "adj_y"},
     {.op = "BatchMatMulV2", .transposes_a = "adj_x", .transposes_b = "adj_y"},
+    {.op = "_FusedMatMul", .transposes_a = "transpose_a", .transposes_b = "transpose_b", .is_fused = true},
+    {.op = "_FusedBatchMatMulV2", .transposes_a = "adj_x", .transposes_b = "adj_y", .is_fused = true},
     {.op = "onnx::MatMul"},
     {.op = "onnx::Gemm", .transposes_a = "transA", .transposes_b = "transB", .is_gemm = true},
 };
@@ -27,6 +30,8 @@ typedef struct MatmulState {
     bool transposes_b;
     float alpha;
     float beta;
+    bool is_gemm;
+    Epilogue epilogue;
     Product *product;
 } MatmulState;
 
@@ -34,6 +39,12 @@ static bool
 supports(const Node *node)
 {
     return node->input_dtypes[0] == DTYPE_FLOAT32 && node->input_dtypes[1] == DTYPE_FLOAT32;
+}
+
+static bool
+fused_supports(const Node *node)
+{
+    return supports(node) && finish_supports(node);
 }
 
 static bool
@@ -52,23 +63,32 @@ destroy(void *state)
 }
 
 static Status
+read_attributes(Call *call, const Node *node, const ProductOp *op, MatmulState *state)
+{
+    state->transposes_a = flag(node, op->transposes_a);
+    state->transposes_b = flag(node, op->transposes_b);
+    state->is_gemm = op->is_gemm;
+    state->alpha = op->is_gemm ? node_attr_float(node, "alpha") : 1;
+    state->beta = op->is_gemm ? node_attr_float(node, "beta") : 0;
+    return op->is_fused ? epilogue_read(call, node, &state->epilogue) : STATUS_OK;
+}
+
+static Status
 create(Call *call, const Node *node, void **ret_state)
 {
     MatmulState *state = memory_new(1, sizeof *state);
     if (state == NULL) {
         return call_fail_memory(call, "a matrix product");
     }
-    state->alpha = 1;
-    for (size_t i = 0; i < COUNT_OF(PRODUCT_OPS); i++) {
-        const ProductOp *op = &PRODUCT_OPS[i];
-        if (slice_equals_string(node->def->op, op->op)) {
-            state->transposes_a = flag(node, op->transposes_a);
-            state->transposes_b = flag(node, op->transposes_b);
-            state->alpha = op->is_gemm ? node_attr_float(node, "alpha") : 1;
-            state->beta = op->is_gemm ? node_attr_float(node, "beta") : 0;
+    Status status = STATUS_OK;
+    for (size_t i = 0; i < COUNT_OF(PRODUCT_OPS) && status == STATUS_OK; i++) {
+        if (slice_equals_string(node->def->op, PRODUCT_OPS[i].op)) {
+            status = read_attributes(call, node, &PRODUCT_OPS[i], state);
         }
     }
-    const Status status = product_new(call, &state->product);
+    if (status == STATUS_OK) {
+        status = product_new(call, &state->product);
+    }
     if (status != STATUS_OK) {
         memory_free(state);
         return status;
@@ -178,53 +198,84 @@ fill_with_c(const Tensor *c, float beta, Tensor *output)
     }
 }
 
+static ProductShape
+shape_of(const MatmulState *state, const Shape *a, const Shape *b)
+{
+    ProductShape shape = {
+        .transposes_a = state->transposes_a,
+        .transposes_b = state->transposes_b,
+        .has_bias = state->epilogue.bias != 0,
+        .alpha = state->alpha,
+        .finish = finish_of(&state->epilogue),
+    };
+    int64_t rows = 0;
+    int64_t columns = 0;
+    matrix_of(a, true, &rows, &columns);
+    shape.m = shape.transposes_a ? columns : rows;
+    shape.k = shape.transposes_a ? rows : columns;
+    matrix_of(b, false, &rows, &columns);
+    shape.n = shape.transposes_b ? rows : columns;
+    return shape;
+}
+
+/* Sums of nothing: 0, or what Gemm adds. */
+static Status
+without_terms(KernelContext *context, bool has_c, Tensor *output)
+{
+    if (node_attr(context->node, "fused_ops") != NULL) {
+        return call_fail(context->call, STATUS_UNIMPLEMENTED, "a fused product without an inner dimension");
+    }
+    if (!has_c) {
+        memset(output->data, 0, tensor_byte_size(output));
+    }
+    return STATUS_OK;
+}
+
 static Status
 compute(KernelContext *context)
 {
     const MatmulState *state = context->state;
     const Tensor *a = &context->inputs[0];
     const Tensor *b = &context->inputs[1];
-    const bool has_c = context->input_count > 2 && context->inputs[2].dtype != DTYPE_INVALID;
+    const bool has_c =
+        state->is_gemm && context->input_count > 2 && context->inputs[2].dtype != DTYPE_INVALID;
     Tensor *output = NULL;
     TRY(output_new(context, &output));
     if (output->data == NULL) {
         return STATUS_OK;
     }
-    ProductShape shape = {.transposes_a = state->transposes_a,
-        .transposes_b = state->transposes_b,
-        .accumulates = has_c,
-        .alpha = state->alpha};
-    ProductOperands operands = {.a = a->data, .b = b->data, .output = output->data};
-    int64_t rows = 0;
-    int64_t columns = 0;
-    matrix_of(&a->shape, true, &rows, &columns);
-    shape.m = shape.transposes_a ? columns : rows;
-    shape.k = shape.transposes_a ? rows : columns;
-    matrix_of(&b->shape, false, &rows, &columns);
-    shape.n = shape.transposes_b ? rows : columns;
+    ProductShape shape = shape_of(state, &a->shape, &b->shape);
+    ProductOperands operands = {
+        .a = a->data,
+        .b = b->data,
+        .bias = finish_operand(context, state->epilogue.bias),
+        .addend = finish_operand(context, state->epilogue.addend),
+        .output = output->data,
+    };
     batches(&a->shape, &b->shape, &operands);
     merge_batches(&b->shape, &shape, &operands);
+    shape.accumulates = has_c;
     if (has_c) {
         fill_with_c(&context->inputs[2], state->beta, output);
-    } else if (shape.k == 0) {
-        memset(output->data, 0, tensor_byte_size(output));
     }
-    return shape.k == 0 ? STATUS_OK
+    return shape.k == 0 ? without_terms(context, has_c, output)
                         : product_run(context->call, state->product, context->device, &shape, &operands);
 }
 
-#define MATMUL_KERNEL(name)                                                                                  \
+#define MATMUL_KERNEL(name, can)                                                                             \
     {                                                                                                        \
-        .op = (name), .supports = supports, .create = create, .destroy = destroy, .prepare = prepare,        \
+        .op = (name), .supports = (can), .create = create, .destroy = destroy, .prepare = prepare,           \
         .compute = compute                                                                                   \
     }
 
 static const Kernel matmul_kernels[] = {
-    MATMUL_KERNEL("MatMul"),
-    MATMUL_KERNEL("BatchMatMul"),
-    MATMUL_KERNEL("BatchMatMulV2"),
-    MATMUL_KERNEL("onnx::MatMul"),
-    MATMUL_KERNEL("onnx::Gemm"),
+    MATMUL_KERNEL("MatMul", supports),
+    MATMUL_KERNEL("BatchMatMul", supports),
+    MATMUL_KERNEL("BatchMatMulV2", supports),
+    MATMUL_KERNEL("_FusedBatchMatMulV2", fused_supports),
+    MATMUL_KERNEL("_FusedMatMul", fused_supports),
+    MATMUL_KERNEL("onnx::MatMul", supports),
+    MATMUL_KERNEL("onnx::Gemm", supports),
 };
 
 KERNEL_FAMILY(cpu_kernels, matmul, matmul_kernels);

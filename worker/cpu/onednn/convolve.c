@@ -140,6 +140,27 @@ tile_compute(const ConvolveRun *run, const ConvolveTile *tile, int64_t image, Pr
     return primitive_run(tile->primitive, run->device, data);
 }
 
+/* Of `count` values `offset` behind the output's first. */
+static void
+finish_values(const ConvolveRun *run, int64_t offset, int64_t count)
+{
+    const float *addend = run->operands->addend;
+    finish_run(&run->plan->shape.finish, addend == NULL ? NULL : addend + offset,
+        run->operands->output + offset, count);
+}
+
+/* Rows of the output as they lie. */
+static dnnl_status_t
+tile_compute_rows(const ConvolveRun *run, const ConvolveTile *tile, int64_t image)
+{
+    const int64_t row = image * run->plan->shape.output[0] + tile->output_start;
+    const int64_t offset = row * run->output_row * run->output_channels;
+    const dnnl_status_t status =
+        tile_compute(run, tile, image, (PrimitiveData){.data = run->operands->output + offset});
+    finish_values(run, offset, tile->output_rows * run->output_row * run->output_channels);
+    return status;
+}
+
 /* Into scratch memory with the channels last, then turned into the output. */
 static dnnl_status_t
 tile_compute_turned(const ConvolveRun *run, const ConvolveTile *tile, int64_t image)
@@ -152,10 +173,14 @@ tile_compute_turned(const ConvolveRun *run, const ConvolveTile *tile, int64_t im
         return dnnl_out_of_memory;
     }
     const dnnl_status_t status = tile_compute(run, tile, image, (PrimitiveData){.data = scratch->data});
-    float *output = run->operands->output + image * image_positions * run->output_channels +
-                    tile->output_start * run->output_row;
-    transpose(scratch->data, positions, run->output_channels, run->output_channels, output, image_positions);
+    const int64_t offset =
+        image * image_positions * run->output_channels + tile->output_start * run->output_row;
+    transpose(scratch->data, positions, run->output_channels, run->output_channels,
+        run->operands->output + offset, image_positions);
     tensor_buffer_unref(scratch);
+    for (int64_t channel = 0; channel < run->output_channels; channel++) {
+        finish_values(run, offset + channel * image_positions, positions);
+    }
     return status;
 }
 
@@ -166,11 +191,8 @@ run_tile(void *context, int64_t index)
     const ConvolveShape *shape = &run->plan->shape;
     const ConvolveTile *tile = &run->plan->tiles[index % run->plan->tile_count];
     const int64_t image = index / run->plan->tile_count;
-    const int64_t row = image * shape->output[0] + tile->output_start;
-    const PrimitiveData output = {
-        .data = run->operands->output + row * run->output_row * run->output_channels};
-    const dnnl_status_t status = shape->is_channels_last ? tile_compute(run, tile, image, output)
-                                                         : tile_compute_turned(run, tile, image);
+    const dnnl_status_t status =
+        shape->is_channels_last ? tile_compute_rows(run, tile, image) : tile_compute_turned(run, tile, image);
     if (status != dnnl_success) {
         __atomic_store_n(&run->status, (int)status, __ATOMIC_RELAXED);
     }

@@ -8,6 +8,7 @@
  * Threads:   convolve_run() any, several at once. */
 #pragma once
 
+#include "worker/cpu/onednn/finish.h"
 #include "worker/cpu/onednn/primitive.h"
 
 enum { CONVOLVE_RANK_MAX = 3 };
@@ -33,12 +34,14 @@ typedef struct ConvolveShape {
     int64_t filter_space[CONVOLVE_RANK_MAX];
     int64_t is_channels_last;
     int64_t has_bias;
+    Finish finish;
 } ConvolveShape;
 
 typedef struct ConvolveOperands {
     const float *input;
     const float *filter;
-    const float *bias; /* NULL: none */
+    const float *bias;   /* NULL: none */
+    const float *addend; /* as the output lies; NULL: none */
     float *output;
 } ConvolveOperands;
 

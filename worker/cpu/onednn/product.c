@@ -125,24 +125,13 @@ plan_cut(Plan *plan)
 }
 
 static dnnl_status_t
-tile_attributes(const ProductShape *shape, dnnl_primitive_attr_t attributes)
+tile_attributes(const ProductShape *shape, dnnl_primitive_attr_t *ret_attributes)
 {
-    dnnl_status_t status = dnnl_success;
-    if (shape->alpha < 1 || shape->alpha > 1) {
-        status = dnnl_primitive_attr_set_output_scales(attributes, 1, 0, &shape->alpha);
-    }
-    dnnl_post_ops_t post_ops = NULL;
-    if (status == dnnl_success && shape->accumulates) {
-        status = dnnl_post_ops_create(&post_ops);
-        if (status == dnnl_success) {
-            status = dnnl_post_ops_append_sum(post_ops, 1.0F);
-        }
-        if (status == dnnl_success) {
-            status = dnnl_primitive_attr_set_post_ops(attributes, post_ops);
-        }
-        dnnl_post_ops_destroy(post_ops);
-    }
-    return status;
+    const dnnl_status_t status = finish_attributes(&shape->finish, shape->accumulates, ret_attributes);
+    const bool is_scaled = shape->alpha < 1 || shape->alpha > 1;
+    return status == dnnl_success && is_scaled
+               ? dnnl_primitive_attr_set_output_scales(*ret_attributes, 1, 0, &shape->alpha)
+               : status;
 }
 
 static dnnl_status_t
@@ -167,6 +156,7 @@ tile_operation(const ProductShape *shape, int64_t rows, int64_t columns, const d
 {
     dnnl_memory_desc_t a;
     dnnl_memory_desc_t b;
+    dnnl_memory_desc_t bias;
     dnnl_memory_desc_t output;
     const dnnl_dims_t b_dims = {shape->k, columns};
     dnnl_status_t status = shape->transposes_a ? matrix_layout(rows, shape->k, 1, shape->m, &a)
@@ -174,12 +164,17 @@ tile_operation(const ProductShape *shape, int64_t rows, int64_t columns, const d
     if (status == dnnl_success) {
         status = matrix_layout(rows, columns, shape->n, 1, &output);
     }
+    if (status == dnnl_success) {
+        status = matrix_layout(1, columns, columns, 1, &bias);
+    }
     if (status == dnnl_success && chosen != NULL) {
         b = *chosen;
     } else if (status == dnnl_success) {
         status = dnnl_memory_desc_init_by_tag(&b, 2, b_dims, dnnl_f32, dnnl_format_tag_any);
     }
-    return status == dnnl_success ? dnnl_matmul_desc_init(ret, &a, &b, NULL, &output) : status;
+    return status == dnnl_success
+               ? dnnl_matmul_desc_init(ret, &a, &b, shape->has_bias ? &bias : NULL, &output)
+               : status;
 }
 
 static Status
@@ -190,16 +185,13 @@ tile_new(Call *call, const Plan *plan, int64_t rows, int64_t columns, const dnnl
     dnnl_primitive_attr_t attributes = NULL;
     dnnl_status_t status = tile_operation(&plan->shape, rows, columns, chosen, &operation);
     if (status == dnnl_success) {
-        status = dnnl_primitive_attr_create(&attributes);
-    }
-    if (status == dnnl_success) {
-        status = tile_attributes(&plan->shape, attributes);
+        status = tile_attributes(&plan->shape, &attributes);
     }
     const PrimitiveOptions options = {
         .operation = &operation,
         .attributes = attributes,
-        .arguments = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST},
-        .argument_count = 3,
+        .arguments = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_BIAS},
+        .argument_count = plan->shape.has_bias ? 4 : 3,
     };
     const Status result = status == dnnl_success ? primitive_new(call, &options, ret_tile)
                                                  : onednn_status(call, status, "a matrix product");
@@ -295,8 +287,9 @@ shape_is(const ProductShape *left, const ProductShape *right)
 {
     return left->m == right->m && left->n == right->n && left->k == right->k &&
            left->transposes_a == right->transposes_a && left->transposes_b == right->transposes_b &&
-           left->accumulates == right->accumulates &&
-           float_to_bits(left->alpha) == float_to_bits(right->alpha);
+           left->accumulates == right->accumulates && left->has_bias == right->has_bias &&
+           float_to_bits(left->alpha) == float_to_bits(right->alpha) &&
+           memcmp(&left->finish, &right->finish, sizeof left->finish) == 0;
 }
 
 /* Under the lock. Past PLANS_MAX shapes new plans are not kept. */
@@ -352,6 +345,20 @@ batch_offset(const ProductOperands *operands, const int64_t *strides, int64_t en
     return offset;
 }
 
+/* Rows of the output, `offset` behind its first number. */
+static void
+finish_rows(const ProductRun *run, int64_t offset, int64_t rows, int64_t columns)
+{
+    const ProductOperands *operands = run->operands;
+    const bool is_one_run = columns == run->plan->shape.n;
+    const int64_t run_count = is_one_run ? 1 : rows;
+    const int64_t size = is_one_run ? rows * columns : columns;
+    for (int64_t index = 0; index < run_count; index++, offset += run->plan->shape.n) {
+        finish_run(&run->plan->shape.finish, operands->addend == NULL ? NULL : operands->addend + offset,
+            operands->output + offset, size);
+    }
+}
+
 static dnnl_status_t
 run_tile(const ProductRun *run, int64_t index)
 {
@@ -365,14 +372,18 @@ run_tile(const ProductRun *run, int64_t index)
     const int64_t n = column * plan->columns.size;
     const float *a = operands->a + batch_offset(operands, operands->a_strides, entry) * shape->m * shape->k;
     const float *b = operands->b + batch_offset(operands, operands->b_strides, entry) * shape->k * shape->n;
+    const int64_t offset = (entry * shape->m + m) * shape->n + n;
     const PrimitiveData data[] = {
         {.data = a + (shape->transposes_a ? m : m * shape->k)},
         {.data = b + (shape->transposes_b ? n * shape->k : n),
             .packed = plan->packed == NULL ? NULL : plan->packed[column]},
-        {.data = operands->output + (entry * shape->m + m) * shape->n + n},
+        {.data = operands->output + offset},
+        {.data = shape->has_bias ? operands->bias + n : NULL},
     };
     Primitive *tile = plan->tiles[row == plan->rows.count - 1][column == plan->columns.count - 1];
-    return primitive_run(tile, run->device, data);
+    const dnnl_status_t status = primitive_run(tile, run->device, data);
+    finish_rows(run, offset, cut_size(&plan->rows, row), cut_size(&plan->columns, column));
+    return status;
 }
 
 static void

@@ -1,6 +1,6 @@
-/* Products of float32 matrices on oneDNN: output = alpha × a × b (+ what the output holds), batches of them,
- * cut into tiles by shape and shared among the device's threads. Which tile a number belongs to, and how it
- * is summed, does not depend on how many threads there are.
+/* Products of float32 matrices on oneDNN: output = alpha × a × b (+ what the output holds, or a bias),
+ * finished; batches of them, cut into tiles by shape and shared among the device's threads. Which tile a
+ * number belongs to, and how it is summed, does not depend on how many threads there are.
  *
  * For each shape seen, primitives are kept; a constant second matrix is laid out once as oneDNN wants it.
  *
@@ -8,6 +8,7 @@
  * Threads:   product_run() any, several at once. */
 #pragma once
 
+#include "worker/cpu/onednn/finish.h"
 #include "worker/cpu/onednn/primitive.h"
 
 typedef struct Product Product;
@@ -19,7 +20,9 @@ typedef struct ProductShape {
     bool transposes_a; /* a lies as k × m */
     bool transposes_b; /* b lies as n × k */
     bool accumulates;  /* adds to what the output holds */
+    bool has_bias;     /* alpha is 1 then */
     float alpha;
+    Finish finish;
 } ProductShape;
 
 /* Row-major operands. Batches: outputs lie one behind the other; an input moves by its stride (in matrices, 0
@@ -27,6 +30,8 @@ typedef struct ProductShape {
 typedef struct ProductOperands {
     const float *a;
     const float *b;
+    const float *bias;   /* n numbers; NULL: none */
+    const float *addend; /* as the output lies; NULL: none */
     float *output;
     int batch_rank;
     int64_t batch_dims[SHAPE_RANK_MAX];

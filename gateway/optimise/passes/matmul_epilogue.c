@@ -1,0 +1,12 @@
+/* A matrix product does what follows it while its results are still in the cache. Inexact: activations and
+ * sums may be rounded otherwise. */
+#include "gateway/optimise/fusion.h"
+#include "gateway/optimise/pass.h"
+
+static Status
+matmul_epilogue(Rewrite *rewrite)
+{
+    return fusion_run(rewrite, LINEAR_PRODUCT);
+}
+
+PASS(matmul_epilogue, PASS_FUSE, false);

@@ -1,0 +1,136 @@
+/* What multiplies the channels of a convolution or a product is multiplied into its constant weights, and
+ * into the bias between them: (x∗w + b)·m = x∗(w·m) + b·m. The products of constants are nodes of their own,
+ * which the worker folds.
+ *
+ * Inexact: each product of an element is rounded elsewhere. */
+#include "gateway/optimise/linear.h"
+#include "gateway/optimise/pass.h"
+
+static const char *const products[] = {"Mul", "onnx::Mul"};
+
+/* A sum that a multiplier may be moved in front of. */
+typedef struct Scaled {
+    uint32_t product;
+    Endpoint multiplier;
+    uint32_t sum;      /* NODE_NONE: there is none */
+    uint32_t sum_bias; /* its input */
+    uint32_t linear;
+    const LinearOp *op;
+} Scaled;
+
+static bool
+is_scalable(const Rewrite *rewrite, const Scaled *scaled)
+{
+    const uint32_t id = scaled->linear;
+    const bool has_bias = scaled->op->has_bias && rewrite_input(rewrite, id, LINEAR_BIAS).node != NODE_NONE;
+    return rewrite_is_fixed(rewrite, rewrite_input(rewrite, id, LINEAR_WEIGHTS)) &&
+           (!has_bias || rewrite_is_fixed(rewrite, rewrite_input(rewrite, id, LINEAR_BIAS))) &&
+           rewrite_is_fixed(rewrite, scaled->multiplier) &&
+           linear_fits_channels(rewrite, id, rewrite_shape(rewrite, scaled->multiplier));
+}
+
+/* The convolution or product itself. */
+static bool
+find_linear(const Rewrite *rewrite, uint32_t *const *counts, uint32_t id, uint32_t reader, Scaled *scaled)
+{
+    const LinearOp *const op = id == NODE_NONE ? NULL : linear_find(rewrite, id);
+    scaled->linear = id;
+    scaled->op = op;
+    return op != NULL && !linear_is_fused(op) && rewrite_is_private(rewrite, counts, id, reader) &&
+           is_scalable(rewrite, scaled);
+}
+
+/* … or with a bias behind it. */
+static bool
+find_sum(const Rewrite *rewrite, uint32_t *const *counts, Scaled *scaled, uint32_t id)
+{
+    if (find_linear(rewrite, counts, id, scaled->product, scaled)) {
+        return true;
+    }
+    for (uint32_t bias = 0; bias < 2; bias++) {
+        const Endpoint other = rewrite_input(rewrite, id, 1 - bias);
+        if (find_linear(rewrite, counts, other.node, id, scaled) &&
+            rewrite_is_private(rewrite, counts, id, scaled->product) &&
+            linear_is_bias(rewrite, other.node, id, bias)) {
+            scaled->sum = id;
+            scaled->sum_bias = bias;
+            return rewrite_is_fixed(rewrite, rewrite_input(rewrite, id, bias));
+        }
+    }
+    return false;
+}
+
+static bool
+find_scaled(const Rewrite *rewrite, uint32_t *const *counts, uint32_t id, Scaled *ret_scaled)
+{
+    for (uint32_t index = 0; index < 2; index++) {
+        const Endpoint sum = rewrite_input(rewrite, id, index);
+        Scaled scaled = {
+            .product = id, .multiplier = rewrite_input(rewrite, id, 1 - index), .sum = NODE_NONE};
+        if (rewrite_may_give_way(rewrite, id, sum) && find_sum(rewrite, counts, &scaled, sum.node)) {
+            *ret_scaled = scaled;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Input `index` of a node is multiplied by the multiplier under another shape. */
+static Status
+scale_input(Rewrite *rewrite, uint32_t id, uint32_t index, Endpoint multiplier, const Shape *shape)
+{
+    const Attr attrs[] = {{.name = SLICE("T"), .value = {.kind = ATTR_TYPE, .value.type = DTYPE_FLOAT32}}};
+    Endpoint inputs[LINEAR_BIAS + 1] = {0};
+    Endpoint factors[] = {rewrite_input(rewrite, id, index), multiplier};
+    const RewriteOp product = {
+        .op = "Mul", .inputs = factors, .input_count = 2, .attrs = attrs, .attr_count = 1};
+    const uint32_t input_count = rewrite_node(rewrite, id)->input_count;
+    for (uint32_t input = 0; input < input_count; input++) {
+        inputs[input] = rewrite_input(rewrite, id, input);
+    }
+    TRY(linear_reshape(rewrite, id, multiplier, shape, &factors[1]));
+    TRY(rewrite_add(rewrite, id, "scaled", &product, &inputs[index]));
+    return rewrite_reread(rewrite, id, inputs, input_count);
+}
+
+static Status
+scale(Rewrite *rewrite, uint32_t *const *counts, const Scaled *scaled)
+{
+    const uint32_t id = scaled->linear;
+    const int64_t channels = linear_channels(rewrite, id);
+    const Shape vector = shape_vector(channels);
+    const Shape factor = scaled->op->factor(rewrite, id, channels);
+    TRY(scale_input(rewrite, id, LINEAR_WEIGHTS, scaled->multiplier, &factor));
+    if (scaled->op->has_bias && rewrite_input(rewrite, id, LINEAR_BIAS).node != NODE_NONE) {
+        TRY(scale_input(rewrite, id, LINEAR_BIAS, scaled->multiplier, &vector));
+    }
+    if (scaled->sum != NODE_NONE) {
+        const Endpoint bias = rewrite_input(rewrite, scaled->sum, scaled->sum_bias);
+        TRY(scale_input(
+            rewrite, scaled->sum, scaled->sum_bias, scaled->multiplier, rewrite_shape(rewrite, bias)));
+    }
+    const Endpoint from = {.node = scaled->product};
+    const Endpoint to = {.node = scaled->sum == NODE_NONE ? id : scaled->sum};
+    rewrite_redirect(rewrite, from, to);
+    counts[to.node][0] = counts[from.node][0];
+    return STATUS_OK;
+}
+
+static Status
+scale_folding(Rewrite *rewrite)
+{
+    uint32_t **counts = NULL;
+    TRY(rewrite_count_readers(rewrite, &counts));
+    const uint32_t node_count = rewrite->node_count;
+    for (uint32_t id = 0; id < node_count; id++) {
+        Scaled scaled;
+        if (rewrite_is_any_of(rewrite, id, products, COUNT_OF(products)) &&
+            rewrite_resolve(rewrite, (Endpoint){.node = id}).node == id &&
+            find_scaled(rewrite, counts, id, &scaled)) {
+            TRY(scale(rewrite, counts, &scaled));
+        }
+    }
+    return STATUS_OK;
+}
+
+PASS(scale_folding, PASS_SIMPLIFY, false);

@@ -1,0 +1,360 @@
+#include <math.h>
+
+#include "gateway/optimise/optimise.h"
+#include "shared/base/text.h"
+#include "shared/ops/registry.h"
+#include "tests/support/call_fixture.h"
+#include "tests/support/graph_literals.h"
+#include "tests/support/plan_literals.h"
+#include "tests/support/planned_run.h"
+
+/* --- What graphs become --------------------------------------------------------------------------------- */
+
+typedef struct Rewriting {
+    const char *graph;
+    const char *passes;  /* NULL: all */
+    const char *becomes; /* a node a line; what the results are */
+    const char *fetches; /* NULL: "r" */
+} Rewriting;
+
+#define IMAGE "x = Placeholder() dtype=float32 shape=<1,5,5,2>\n"
+#define FILTER "w = Const() dtype=float32 value=float32<3,3,2,4>(0.5;-0.25;1.5;0.75;-1)\n"
+#define VECTOR(name, numbers) name " = Const() dtype=float32 value=float32<4>(" numbers ")\n"
+#define CONV "y = Conv2D(x, w) T=float32 strides=[1,1,1,1] padding='SAME'\n"
+#define BIAS VECTOR("b", "0.5;-1;2;0.25")
+#define ROWS "x = Placeholder() dtype=float32 shape=<5,6>\n"
+#define MATRIX "w = Const() dtype=float32 value=float32<6,4>(0.5;-0.25;1.5;0.75;-1)\n"
+#define STATISTICS VECTOR("s", "1;2;0.5;-1") BIAS VECTOR("m", "0.1;-0.2;0.3;1") VECTOR("v", "1;0.5;2;4")
+
+static const Rewriting FUSED[] = {
+    {IMAGE FILTER BIAS CONV "z = BiasAdd(y, b) T=float32\n"
+                            "r = Relu(z) T=float32\n",
+        NULL, "w = Const()\nb = Const()\nr = _FusedConv2D(_arg_x_0, w, b)\n", NULL},
+    {IMAGE FILTER BIAS CONV "z = Add(b, y) T=float32\n"
+                            "r = LeakyRelu(z) T=float32 alpha=0.1\n",
+        NULL, "w = Const()\nb = Const()\nr = _FusedConv2D(_arg_x_0, w, b)\n", NULL},
+    {IMAGE FILTER BIAS CONV "z = BiasAdd(y, b) T=float32\n"
+                            "o = Sin(x) T=float32\n"
+                            "p = ConcatV2(o, o, axis) T=float32 Tidx=int32 N=2\n"
+                            "axis = Const() dtype=int32 value=int32(3)\n"
+                            "q = AddV2(p, z) T=float32\n"
+                            "r = Relu6(q) T=float32\n",
+        NULL,
+        "o = Sin(_arg_x_0)\naxis = Const()\np = ConcatV2(o, o, axis)\nw = Const()\nb = Const()\n"
+        "r = _FusedConv2D(_arg_x_0, w, b, p)\n",
+        NULL},
+    {IMAGE "w = Const() dtype=float32 value=float32<3,3,2,2>(0.5;-0.25;1.5;0.75;-1)\n" BIAS
+           "y = DepthwiseConv2dNative(x, w) T=float32 strides=[1,1,1,1] padding='SAME'\n"
+           "z = BiasAdd(y, b) T=float32\n"
+           "r = Sigmoid(z) T=float32\n",
+        NULL, "w = Const()\nb = Const()\nr = _FusedDepthwiseConv2dNative(_arg_x_0, w, b)\n", NULL},
+    {"x = Placeholder() dtype=float32 shape=<1,2,5,5>\n"
+     "w = Const() dtype=float32 value=float32<4,2,3,3>(0.5;-0.25;1.5;0.75;-1)\n" BIAS
+     "y = onnx::Conv(x, w, b) T=float32 kernel_shape=[3,3] pads=[1,1,1,1]\n"
+     "z = onnx::Add(y, y2) T=float32\n"
+     "y2 = onnx::Conv(x, w, b) T=float32 kernel_shape=[3,3] auto_pad='SAME_UPPER'\n"
+     "lo = Const() dtype=float32 value=float32(0)\n"
+     "hi = Const() dtype=float32 value=float32(6)\n"
+     "r = onnx::Clip(z, lo, hi) T=float32\n",
+        NULL,
+        "w = Const()\nb = Const()\ny2 = onnx::Conv(_arg_x_0, w, b)\nr = _FusedOnnxConv(_arg_x_0, w, b, y2)\n",
+        NULL},
+    {ROWS MATRIX BIAS "y = MatMul(x, w) T=float32\n"
+                      "z = BiasAdd(y, b) T=float32\n"
+                      "r = Tanh(z) T=float32\n",
+        NULL, "w = Const()\nb = Const()\nr = _FusedMatMul(_arg_x_0, w, b)\n", NULL},
+    {ROWS "w = Const() dtype=float32 value=float32<4,6>(0.5;-0.25;1.5;0.75;-1)\n" BIAS
+          "y = onnx::Gemm(x, w, b) T=float32 transB=1\n"
+          "r = onnx::Relu(y) T=float32\n",
+        NULL, "w = Const()\nb = Const()\nr = _FusedMatMul(_arg_x_0, w, b)\n", NULL},
+    {"x = Placeholder() dtype=float32 shape=<2,5,6>\n" MATRIX BIAS "y = onnx::MatMul(x, w) T=float32\n"
+     "z = onnx::Add(b, y) T=float32\n"
+     "r = onnx::Gelu(z) T=float32\n",
+        NULL, "w = Const()\nb = Const()\nr = _FusedBatchMatMulV2(_arg_x_0, w, b)\n", NULL},
+};
+
+/* In one session's graph, as text: without feeds and fetches. */
+static const char *
+rewritten(Call *call, const Rewriting *rewriting)
+{
+    const PlanLiteral literal = {
+        .graph = rewriting->graph,
+        .feeds = "x",
+        .fetches = rewriting->fetches == NULL ? "r" : rewriting->fetches,
+        .passes = rewriting->passes == NULL ? "*" : rewriting->passes,
+    };
+    AUTO_PLAN plan = NULL;
+    assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
+    assert_int_equal(plan->partition_count, 1);
+    Slice rest = slice_from_string(plan_partition_text(call, plan, 0));
+    Slice line = {0};
+    const char *text = "";
+    while (rest.size > 0 && slice_split(&rest, '\n', &line)) {
+        if (line.size > 0 && !slice_starts_with(line, SLICE("_arg")) &&
+            !slice_starts_with(line, SLICE("_ret"))) {
+            text = text_format(call->arena, "%s%.*s\n", text, SLICE_PRINT(line));
+        }
+    }
+    return text;
+}
+
+static void
+assert_rewritten(Call *call, const Rewriting *rewritings, size_t count)
+{
+    for (size_t index = 0; index < count; index++) {
+        const char *const text = rewritten(call, &rewritings[index]);
+        if (strcmp(text, rewritings[index].becomes) != 0) {
+            fail_msg(
+                "%s\nbecame\n%s\ninstead of\n%s", rewritings[index].graph, text, rewritings[index].becomes);
+        }
+    }
+}
+
+static void
+what_follows_a_convolution_or_a_product_goes_into_it(void **state)
+{
+    assert_rewritten(*state, FUSED, COUNT_OF(FUSED));
+}
+
+/* --- What must stay ------------------------------------------------------------------------------------- */
+
+#define RELU "r = Relu(y) T=float32\n"
+#define CONV_LINE "y = Conv2D(_arg_x_0, w)\n"
+
+static const Rewriting KEPT[] = {
+    /* The convolution's own result is wanted. */
+    {IMAGE FILTER CONV RELU, NULL, "w = Const()\n" CONV_LINE "r = Relu(y)\n", "r y"},
+    {IMAGE FILTER CONV RELU "q = Neg(y) T=float32\n", NULL,
+        "w = Const()\n" CONV_LINE "r = Relu(y)\nq = Neg(y)\n", "r q"},
+    {IMAGE FILTER BIAS CONV "r = Mul(y, b) T=float32\n", NULL,
+        "w = Const()\n" CONV_LINE "b = Const()\nr = Mul(y, b)\n", "r y"},
+    /* Somebody waits for it, or it for somebody. */
+    {IMAGE FILTER CONV RELU "q = Neg(x, ^y) T=float32\n", NULL,
+        "w = Const()\n" CONV_LINE "r = Relu(y)\nq = Neg(_arg_x_0, ^y)\n", "r q"},
+    {IMAGE FILTER "q = Neg(x) T=float32\n"
+                  "y = Conv2D(x, w, ^q) T=float32 strides=[1,1,1,1] padding='SAME'\n" RELU,
+        NULL, "q = Neg(_arg_x_0)\nw = Const()\ny = Conv2D(_arg_x_0, w, ^q)\nr = Relu(y)\n", NULL},
+    /* It asked for a place of its own. */
+    {IMAGE FILTER "y = Conv2D(x, w) T=float32 strides=[1,1,1,1] padding='SAME' @/job:worker/task:0\n" RELU,
+        NULL, "w = Const()\n" CONV_LINE "r = Relu(y)\n", NULL},
+    /* Weights or factors that are not constant. */
+    {"x = Placeholder() dtype=float32 shape=<4,4>\n" BIAS "y = MatMul(x, x) T=float32\n"
+     "r = Mul(y, b) T=float32\n",
+        NULL, "y = MatMul(_arg_x_0, _arg_x_0)\nb = Const()\nr = Mul(y, b)\n", NULL},
+    {ROWS MATRIX "i = Const() dtype=int32 value=int32(0)\n"
+                 "g = Max(x, i) T=float32 Tidx=int32\n"
+                 "h = Slice(g, j, k) T=float32 Index=int32\n"
+                 "j = Const() dtype=int32 value=int32<1>(0)\n"
+                 "k = Const() dtype=int32 value=int32<1>(4)\n"
+                 "y = MatMul(x, w) T=float32\n"
+                 "r = Mul(y, h) T=float32\n",
+        NULL,
+        "i = Const()\ng = Max(_arg_x_0, i)\nj = Const()\nk = Const()\nh = Slice(g, j, k)\nw = Const()\n"
+        "y = MatMul(_arg_x_0, w)\nr = Mul(y, h)\n",
+        NULL},
+    /* One number a row, not a channel. */
+    {"x = Placeholder() dtype=float32 shape=<4,6>\n" MATRIX
+     "b = Const() dtype=float32 value=float32<4,1>(1;2;3;4)\n"
+     "y = MatMul(x, w) T=float32\n"
+     "r = Add(y, b) T=float32\n",
+        NULL, "w = Const()\ny = MatMul(_arg_x_0, w)\nb = Const()\nr = Add(y, b)\n", NULL},
+    {"x = Placeholder() dtype=float32 shape=<1,4,5,2>\n" FILTER BIAS CONV
+     "r = BiasAdd(y, b) T=float32 data_format='NCHW'\n",
+        NULL, "w = Const()\n" CONV_LINE "b = Const()\nr = BiasAdd(y, b)\n", NULL},
+    /* Statistics of the batch; statistics that are read. */
+    {"x = Placeholder() dtype=float32 shape=<2,3,3,4>\n" STATISTICS
+     "r = FusedBatchNormV3(x, s, b, m, v) T=float32 U=float32 is_training=true\n",
+        NULL,
+        "s = Const()\nb = Const()\nm = Const()\nv = Const()\nr = FusedBatchNormV3(_arg_x_0, s, b, m, v)\n",
+        NULL},
+    {"x = Placeholder() dtype=float32 shape=<2,3,3,4>\n" STATISTICS
+     "r = FusedBatchNormV3(x, s, b, m, v) T=float32 U=float32 is_training=false\n",
+        NULL,
+        "s = Const()\nb = Const()\nm = Const()\nv = Const()\nr = FusedBatchNormV3(_arg_x_0, s, b, m, v)\n",
+        "r r:1"},
+    /* Another type, factors other than one, functions that no fused op has. */
+    {"x = Placeholder() dtype=float64 shape=<2,2>\n"
+     "y = MatMul(x, x) T=float64\n"
+     "r = Relu(y) T=float64\n",
+        NULL, "y = MatMul(_arg_x_0, _arg_x_0)\nr = Relu(y)\n", NULL},
+    {ROWS MATRIX "y = onnx::Gemm(x, w) T=float32 alpha=0.5\n"
+                 "r = onnx::Relu(y) T=float32\n",
+        NULL, "w = Const()\ny = onnx::Gemm(_arg_x_0, w, )\nr = onnx::Relu(y)\n", NULL},
+    {ROWS MATRIX "y = MatMul(x, w) T=float32\n"
+                 "r = onnx::Elu(y) T=float32 alpha=0.5\n",
+        NULL, "w = Const()\ny = MatMul(_arg_x_0, w)\nr = onnx::Elu(y)\n", NULL},
+    /* The passes are off. */
+    {ROWS MATRIX BIAS "y = MatMul(x, w) T=float32\n"
+                      "z = Mul(y, b) T=float32\n"
+                      "r = Relu(z) T=float32\n",
+        "convolution_epilogue batch_norm_folding",
+        "w = Const()\ny = MatMul(_arg_x_0, w)\nb = Const()\nz = Mul(y, b)\nr = Relu(z)\n", NULL},
+};
+
+static void
+what_others_see_or_is_not_constant_stays(void **state)
+{
+    assert_rewritten(*state, KEPT, COUNT_OF(KEPT));
+}
+
+/* --- What is folded into weights ------------------------------------------------------------------------ */
+
+/* Names of added nodes have numbers: of these graphs only the last op is told, and how many nodes run beside
+ * feed and fetch when the worker has folded the rest. */
+typedef struct Folding {
+    const char *graph;
+    const char *op;
+    uint64_t node_count;
+} Folding;
+
+static const Folding FOLDED[] = {
+    {IMAGE FILTER STATISTICS CONV
+        "z = FusedBatchNormV3(y, s, b, m, v) T=float32 U=float32 is_training=false epsilon=0.001\n"
+        "r = Relu(z) T=float32\n",
+        "_FusedConv2D", 1},
+    {IMAGE FILTER STATISTICS "c = Const() dtype=float32 value=float32<4>(3;1;4;1)\n" CONV
+                             "a = BiasAdd(y, c) T=float32\n"
+                             "r = FusedBatchNorm(a, s, b, m, v) T=float32 is_training=false epsilon=0.001\n",
+        "_FusedConv2D", 1},
+    {IMAGE "w = Const() dtype=float32 value=float32<3,3,2,2>(0.5;-0.25;1.5;0.75;-1)\n" STATISTICS
+           "y = DepthwiseConv2dNative(x, w) T=float32 strides=[1,2,2,1] padding='VALID'\n"
+           "z = FusedBatchNormV2(y, s, b, m, v) T=float32 U=float32 is_training=false epsilon=0.01\n"
+           "r = Relu6(z) T=float32\n",
+        "_FusedDepthwiseConv2dNative", 1},
+    {"x = Placeholder() dtype=float32 shape=<1,2,5,5>\n"
+     "w = Const() dtype=float32 value=float32<4,2,3,3>(0.5;-0.25;1.5;0.75;-1)\n"
+     "c = Const() dtype=float32 value=float32<4>(3;1;4;1)\n" STATISTICS
+     "y = onnx::Conv(x, w, c) T=float32 kernel_shape=[3,3] pads=[1,1,1,1]\n"
+     "r = onnx::BatchNormalization(y, s, b, m, v) T=float32 T1=float32 T2=float32\n",
+        "_FusedOnnxConv", 1},
+    /* As tf.nn.batch_normalization writes it. */
+    {IMAGE FILTER STATISTICS "e = Const() dtype=float32 value=float32(0.001)\n"
+                             "v1 = Add(v, e) T=float32\n"
+                             "v2 = Rsqrt(v1) T=float32\n"
+                             "v3 = Mul(v2, s) T=float32\n" CONV "z = Mul(y, v3) T=float32\n"
+                             "m1 = Mul(m, v3) T=float32\n"
+                             "m2 = Sub(b, m1) T=float32\n"
+                             "a = AddV2(z, m2) T=float32\n"
+                             "r = Elu(a) T=float32\n",
+        "_FusedConv2D", 1},
+    {ROWS "w = Const() dtype=float32 value=float32<4,6>(0.5;-0.25;1.5;0.75;-1)\n" STATISTICS
+          "y = MatMul(x, w) T=float32 transpose_b=true\n"
+          "z = Mul(y, s) T=float32\n"
+          "r = Relu(z) T=float32\n",
+        "_FusedMatMul", 1},
+    {"x = Placeholder() dtype=float32 shape=<2,3,3,4>\n" STATISTICS
+     "r = FusedBatchNormV3(x, s, b, m, v) T=float32 U=float32 is_training=false\n",
+        "AddV2", 2},
+};
+
+static void
+factors_of_channels_go_into_the_weights(void **state)
+{
+    Call *const call = *state;
+    for (size_t index = 0; index < COUNT_OF(FOLDED); index++) {
+        const Rewriting rewriting = {.graph = FOLDED[index].graph};
+        const char *const text = rewritten(call, &rewriting);
+        const char *const wanted = text_format(call->arena, "r = %s(", FOLDED[index].op);
+        if (strstr(text, wanted) == NULL) {
+            fail_msg("no %s in\n%s", wanted, text);
+        }
+    }
+}
+
+/* --- What they compute ---------------------------------------------------------------------------------- */
+
+static Tensor
+input_of(const Graph *graph)
+{
+    const Shape *const shape = &node_attr(graph_find(graph, SLICE("x")), "shape")->value.shape;
+    Tensor tensor = {0};
+    assert_true(tensor_new(DTYPE_FLOAT32, shape, &tensor));
+    for (int64_t index = 0; index < tensor_element_count(&tensor); index++) {
+        ((float *)tensor.data)[index] = (float)((index * 7 + index / 5) % 19) * 0.25F - 2;
+    }
+    return tensor;
+}
+
+static Tensor
+result_of(Call *call, const char *text, bool is_optimised, uint64_t *ret_node_count)
+{
+    AUTO_GRAPH_DEF def = graph_literal(text);
+    AUTO_GRAPH graph = NULL;
+    assert_status(call, STATUS_OK, graph_link(call, def, op_find, (GraphLimits){0}, &graph));
+    Tensor result = {0};
+    AUTO_TENSOR input = input_of(graph);
+    const ReferenceFeed feed = {.endpoint = {.node = graph_find(graph, SLICE("x"))->id}, .tensor = input};
+    const Endpoint fetch = {.node = graph_find(graph, SLICE("r"))->id};
+    PlannedRun run = {.node_count = ret_node_count};
+    planned_run_begin(&run);
+    assert_true(is_optimised || pass_set_add(&run.passes_off, SLICE("*")));
+    assert_status(call, STATUS_OK, planned_run(call, &run, graph, &feed, 1, &fetch, 1, &result));
+    AUTO_TENSOR kept = result;
+    assert_true(tensor_new(DTYPE_FLOAT32, &kept.shape, &result));
+    memcpy(result.data, kept.data, tensor_byte_size(&kept));
+    tensor_unref(&kept);
+    planned_run_end(&run);
+    return result;
+}
+
+/* Sums of at most some hundred terms below 10, each rounded once more or once less: within 2⁻²⁴ · 10 of each
+ * other for each rounding; a hundred of them is far more than there are. */
+static void
+assert_close(const char *graph, const Tensor *left, const Tensor *right)
+{
+    const double tolerance = 1e-4;
+    assert_true(shape_equal(&left->shape, &right->shape));
+    for (int64_t index = 0; index < tensor_element_count(left); index++) {
+        const double distance =
+            fabs((double)((const float *)left->data)[index] - (double)((const float *)right->data)[index]);
+        if (!(distance <= tolerance)) {
+            fail_msg("element %lld is %g off in\n%s", (long long)index, distance, graph);
+        }
+    }
+}
+
+/* How many nodes ran. */
+static uint64_t
+assert_computes_the_same(Call *call, const char *graph)
+{
+    uint64_t before = 0;
+    uint64_t after = 0;
+    AUTO_TENSOR expected = result_of(call, graph, false, &before);
+    AUTO_TENSOR result = result_of(call, graph, true, &after);
+    assert_close(graph, &result, &expected);
+    assert_int_not_equal(after, before);
+    return after;
+}
+
+static void
+fused_nodes_compute_the_same(void **state)
+{
+    for (size_t index = 0; index < COUNT_OF(FUSED); index++) {
+        (void)assert_computes_the_same(*state, FUSED[index].graph);
+    }
+}
+
+static void
+folded_weights_compute_the_same_and_only_once(void **state)
+{
+    enum { FEED_AND_FETCH = 2 };
+    for (size_t index = 0; index < COUNT_OF(FOLDED); index++) {
+        const uint64_t count = assert_computes_the_same(*state, FOLDED[index].graph);
+        if (count != FOLDED[index].node_count + FEED_AND_FETCH) {
+            fail_msg("%llu nodes ran of\n%s", (unsigned long long)count, FOLDED[index].graph);
+        }
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CALL_TEST(what_follows_a_convolution_or_a_product_goes_into_it),
+        CALL_TEST(what_others_see_or_is_not_constant_stays),
+        CALL_TEST(factors_of_channels_go_into_the_weights),
+        CALL_TEST(fused_nodes_compute_the_same),
+        CALL_TEST(folded_weights_compute_the_same_and_only_once),
+    };
+    return cmocka_run_group_tests_name("gateway/optimise/inexact_passes", tests, NULL, NULL);
+}
