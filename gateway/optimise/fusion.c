@@ -34,18 +34,10 @@ has_alpha_of_one(const Rewrite *rewrite, uint32_t id)
 }
 
 static bool
-is_constant_float(const Rewrite *rewrite, Endpoint endpoint, float value)
-{
-    const Tensor *const constant = rewrite_constant(rewrite, endpoint);
-    return constant != NULL && constant->dtype == DTYPE_FLOAT32 && tensor_element_count(constant) == 1 &&
-           *(const float *)constant->data >= value && *(const float *)constant->data <= value;
-}
-
-static bool
 clips_from_zero_to_six(const Rewrite *rewrite, uint32_t id)
 {
-    return is_constant_float(rewrite, rewrite_input(rewrite, id, 1), 0) &&
-           is_constant_float(rewrite, rewrite_input(rewrite, id, 2), 6);
+    return rewrite_is_number(rewrite, rewrite_input(rewrite, id, 1), 0) &&
+           rewrite_is_number(rewrite, rewrite_input(rewrite, id, 2), 6);
 }
 
 static bool

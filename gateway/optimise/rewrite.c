@@ -1,6 +1,7 @@
 #include "gateway/optimise/rewrite.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #include "shared/base/text.h"
@@ -135,6 +136,17 @@ rewrite_constant(const Rewrite *rewrite, Endpoint endpoint)
         return NULL;
     }
     return node_attr_tensor(rewrite_node(rewrite, endpoint.node), "value");
+}
+
+bool
+rewrite_is_number(const Rewrite *rewrite, Endpoint endpoint, double number)
+{
+    const Tensor *const constant = rewrite_constant(rewrite, endpoint);
+    if (constant == NULL || constant->dtype != DTYPE_FLOAT32 || tensor_element_count(constant) != 1) {
+        return false;
+    }
+    const double value = (double)*(const float *)constant->data;
+    return fabs(value - number) <= fabs(number) * 0x1p-20;
 }
 
 static bool

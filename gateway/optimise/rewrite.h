@@ -66,6 +66,9 @@ Dtype rewrite_dtype(const Rewrite *rewrite, Endpoint endpoint);
 /* The value when the endpoint is a Const, else NULL. */
 const Tensor *rewrite_constant(const Rewrite *rewrite, Endpoint endpoint);
 
+/* Whether it is a float32 constant of one element, this one but for rounding. */
+bool rewrite_is_number(const Rewrite *rewrite, Endpoint endpoint, double number);
+
 /* Whether the endpoint is a Const or computed from such alone, so that workers fold it. */
 bool rewrite_is_fixed(const Rewrite *rewrite, Endpoint endpoint);
 

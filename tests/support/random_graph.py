@@ -53,6 +53,8 @@ class RandomGraph:
     """`parallel_iterations` and `devices` override what the seed chooses, without changing anything else: the same
     seed gives the same nodes. `tasks` > 0 lets every compute node ask for one of so many workers."""
 
+    _depth_max = DEPTH_MAX
+
     def __init__(self, seed, parallel_iterations=None, tasks=0):
         self._random = random.Random(seed)
         self._places = random.Random(seed + 1)
@@ -129,12 +131,16 @@ class RandomGraph:
         sums = [self._reduce_all(self._root, "Max", value).name for value in large]
         return sorted({*sinks, *sums, *(value.name for value in others)})
 
+    def _makers(self):
+        return [self._unary, self._unary, self._binary, self._binary, self._matmul, self._reduce, self._concat,
+                  self._split, self._slice, self._transpose, self._reshape, self._pack, self._unpack, self._select,
+                  self._tile, self._softmax, self._gather, self._pad, self._sum_up, self._where_largest,
+                self._dense, self._convolve]
+
     def _grow(self, scope):
         """One more value (or a few) in the scope; nothing when what it chose does not fit."""
-        makers = [self._unary, self._unary, self._binary, self._binary, self._matmul, self._reduce, self._concat,
-                  self._split, self._slice, self._transpose, self._reshape, self._pack, self._unpack, self._select,
-                  self._tile, self._softmax, self._gather, self._pad, self._sum_up, self._where_largest]
-        if scope.depth < DEPTH_MAX:
+        makers = self._makers()
+        if scope.depth < self._depth_max:
             makers += [self._conditional, self._conditional, self._loop]
         self._random.choice(makers)(scope)
 
@@ -315,6 +321,58 @@ class RandomGraph:
         if value is not None:
             self._keep(scope, self._add("Softmax", value.name, T=Type(FLOAT)), value.shape)
 
+    # --- Layers of networks -----------------------------------------------------------------------------------
+
+    def _weights(self, scope, shape, terms=1):
+        """About as large as keeps sums of so many terms about as large as the terms."""
+        values = [round(value / math.sqrt(terms), 4) for value in self._floats(math.prod(shape))]
+        return self._constant(scope, FLOAT, shape, values)
+
+    def _finish_layer(self, scope, name, shape):
+        """Some of what follows a convolution or a product: a normalisation, a bias, an addend, an activation."""
+        channels = shape[-1]
+        if self._random.random() < 0.5:
+            scale, offset, mean = (self._weights(scope, [channels]) for _ in range(3))
+            name = self._add("Mul", self._add("Sub", name, mean, T=Type(FLOAT)), scale, T=Type(FLOAT))
+            name = self._add("Add", offset, name, T=Type(FLOAT))
+        elif self._random.random() < 0.7:
+            name = self._add("BiasAdd", name, self._weights(scope, [channels]), T=Type(FLOAT))
+        addend = self._pick(scope, lambda value: value.shape == shape)
+        if addend is not None and self._random.random() < 0.5:
+            name = self._add("AddV2", name, addend.name, T=Type(FLOAT))
+        if self._random.random() < 0.8:
+            op = self._random.choice(["Relu", "Relu6", "LeakyRelu", "Elu", "Sigmoid", "Tanh"])
+            name = self._add(op, name, T=Type(FLOAT))
+        return self._keep(scope, name, shape)
+
+    def _dense(self, scope):
+        value = self._pick(scope, lambda value: len(value.shape) == 2 and value.count() < 4096)
+        if value is None:
+            return
+        inner, columns = value.shape[1], self._random.randint(1, 7)
+        weights = self._weights(scope, [inner, columns], inner)
+        product = self._add("MatMul", value.name, weights, T=Type(FLOAT), transpose_a=False, transpose_b=False)
+        self._finish_layer(scope, product, [value.shape[0], columns])
+
+    def _convolve(self, scope):
+        """Over a value of three dimensions as one image, which becomes three again."""
+        value = self._pick(scope, lambda value: len(value.shape) == 3 and value.count() < 4096)
+        if value is None:
+            return
+        size, inner, channels = self._random.choice([1, 3]), value.shape[2], self._random.randint(1, 7)
+        image = self._add("Reshape", value.name, self._ints(scope, [1] + value.shape), T=Type(FLOAT), Tshape=Type(INT))
+        weights = self._weights(scope, [size, size, inner, channels], size * size * inner)
+        sums = self._add("Conv2D", image, weights, T=Type(FLOAT), strides=[1, 1, 1, 1], padding="SAME")
+        scale, offset, mean, variance = (self._weights(scope, [channels]) for _ in range(4))
+        if self._random.random() < 0.5:
+            squares = self._add("Square", variance, T=Type(FLOAT))
+            sums = self._add("FusedBatchNormV3", sums, scale, offset, mean, squares, T=Type(FLOAT), U=Type(FLOAT),
+                             is_training=False, epsilon=0.5)
+        done = self._finish_layer(scope, sums, [1] + value.shape[:2] + [channels])
+        shape = value.shape[:2] + [channels]
+        name = self._add("Reshape", done.name, self._ints(scope, shape), T=Type(FLOAT), Tshape=Type(INT))
+        self._keep(scope, name, shape)
+
     # --- Control flow ---------------------------------------------------------------------------------------
 
     def _predicate(self, scope):
@@ -400,3 +458,15 @@ class RandomGraph:
             self._go_round(merge, device, result.name, FLOAT)
         for switch, value in zip(switches, values):
             self._keep(scope, self._add("Exit", switch, T=Type(FLOAT)), value.shape)
+
+
+class RandomNetwork(RandomGraph):
+    """Layers alone, without a step anywhere between numbers that are close: what is rounded otherwise stays close."""
+
+    _depth_max = -1
+
+    def _makers(self):
+        return [self._dense, self._convolve]
+
+    def _shape(self):
+        return [self._random.randint(2, 6) for _ in range(self._random.randint(2, 3))]

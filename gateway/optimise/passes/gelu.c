@@ -1,0 +1,199 @@
+/* The Gaussian error linear unit as graphs write it out is one node, which a matrix product in front can
+ * take:
+ *
+ *     x · ½ · (1 + erf(x / √2))        x · ½ · (1 + tanh(√(2/π) · (x + 0.044715 · x³)))
+ *
+ * with the factors and terms in any order (BERT, Keras, PyTorch's exports).
+ *
+ * Inexact: fewer roundings. */
+#include <math.h>
+
+#include "gateway/optimise/pass.h"
+
+static const char *const products[] = {"Mul", "onnx::Mul"};
+static const char *const sums[] = {"Add", "AddV2", "onnx::Add"};
+static const char *const quotients[] = {"Div", "RealDiv", "onnx::Div"};
+static const char *const powers[] = {"Pow", "onnx::Pow"};
+static const char *const error_functions[] = {"Erf", "onnx::Erf"};
+static const char *const tangents[] = {"Tanh", "onnx::Tanh"};
+
+/* What is matched against. */
+typedef struct Match {
+    const Rewrite *rewrite;
+    uint32_t *const *counts;
+    Endpoint x;
+} Match;
+
+#define IS_ANY_OF(match, endpoint, ops)                                                                      \
+    ((endpoint).node != NODE_NONE && rewrite_is_any_of((match)->rewrite, (endpoint).node, ops, COUNT_OF(ops)))
+
+static bool
+is_x(const Match *match, Endpoint endpoint)
+{
+    return endpoint.node == match->x.node && endpoint.port == match->x.port;
+}
+
+static Endpoint
+input(const Match *match, Endpoint endpoint, uint32_t index)
+{
+    return rewrite_input(match->rewrite, endpoint.node, index);
+}
+
+static bool
+is_private(const Match *match, Endpoint endpoint, uint32_t reader)
+{
+    return rewrite_is_private(match->rewrite, match->counts, endpoint.node, reader);
+}
+
+/* Splits what has a number as one of its two operands into that and the other. */
+static bool
+take_number(const Match *match, Endpoint endpoint, double number, Endpoint *ret_other)
+{
+    for (uint32_t index = 0; index < 2; index++) {
+        if (rewrite_is_number(match->rewrite, input(match, endpoint, index), number)) {
+            *ret_other = input(match, endpoint, 1 - index);
+            return ret_other->node != NODE_NONE;
+        }
+    }
+    return false;
+}
+
+/* --- Inside the functions ------------------------------------------------------------------------------- */
+
+static bool
+is_root_of_two(const Match *match, Endpoint endpoint)
+{
+    return rewrite_is_number(match->rewrite, endpoint, M_SQRT2) ||
+           (endpoint.node != NODE_NONE && rewrite_is(match->rewrite, endpoint.node, "Sqrt") &&
+               rewrite_is_number(match->rewrite, input(match, endpoint, 0), 2));
+}
+
+static bool
+is_x_by_root_of_two(const Match *match, Endpoint endpoint)
+{
+    Endpoint other;
+    if (IS_ANY_OF(match, endpoint, quotients)) {
+        return is_x(match, input(match, endpoint, 0)) && is_root_of_two(match, input(match, endpoint, 1));
+    }
+    return IS_ANY_OF(match, endpoint, products) && take_number(match, endpoint, M_SQRT1_2, &other) &&
+           is_x(match, other);
+}
+
+/* 0.044715 · x³ */
+static bool
+is_cubic_term(const Match *match, Endpoint endpoint)
+{
+    Endpoint cube;
+    return IS_ANY_OF(match, endpoint, products) && take_number(match, endpoint, 0.044715, &cube) &&
+           IS_ANY_OF(match, cube, powers) && is_x(match, input(match, cube, 0)) &&
+           rewrite_is_number(match->rewrite, input(match, cube, 1), 3);
+}
+
+static bool
+is_tangents_operand(const Match *match, Endpoint endpoint)
+{
+    Endpoint sum;
+    if (!IS_ANY_OF(match, endpoint, products) ||
+        !take_number(match, endpoint, M_2_SQRTPI * M_SQRT1_2, &sum) || !IS_ANY_OF(match, sum, sums)) {
+        return false;
+    }
+    const Endpoint left = input(match, sum, 0);
+    const Endpoint right = input(match, sum, 1);
+    return (is_x(match, left) && is_cubic_term(match, right)) ||
+           (is_x(match, right) && is_cubic_term(match, left));
+}
+
+/* --- The product ---------------------------------------------------------------------------------------- */
+
+/* 1 + erf(…) or 1 + tanh(…) as an attribute says it; NULL for neither. Not when anybody else (a gradient)
+ * reads what is inside: it would be computed all the same. */
+static const char *
+find_form(const Match *match, Endpoint endpoint)
+{
+    Endpoint function;
+    if (!IS_ANY_OF(match, endpoint, sums) || !take_number(match, endpoint, 1, &function) ||
+        !is_private(match, function, endpoint.node)) {
+        return NULL;
+    }
+    const Endpoint operand = input(match, function, 0);
+    if (operand.node == NODE_NONE || !is_private(match, operand, function.node)) {
+        return NULL;
+    }
+    if (IS_ANY_OF(match, function, error_functions) && is_x_by_root_of_two(match, operand)) {
+        return "none";
+    }
+    return IS_ANY_OF(match, function, tangents) && is_tangents_operand(match, operand) ? "tanh" : NULL;
+}
+
+enum { FACTORS = 3 };
+
+/* a·b·c, however it is bracketed: the factors. */
+static bool
+find_factors(const Match *match, uint32_t id, Endpoint ret_factors[FACTORS])
+{
+    for (uint32_t index = 0; index < 2; index++) {
+        const Endpoint inner = rewrite_input(match->rewrite, id, index);
+        if (IS_ANY_OF(match, inner, products) && is_private(match, inner, id)) {
+            ret_factors[0] = rewrite_input(match->rewrite, id, 1 - index);
+            ret_factors[1] = input(match, inner, 0);
+            ret_factors[2] = input(match, inner, 1);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether the factors are ½, x and the rest, in this order of places. */
+static const char *
+match_factors(Match *match, const Endpoint *factors, int half, int x, int rest)
+{
+    match->x = factors[x];
+    return rewrite_is_number(match->rewrite, factors[half], 0.5) && factors[rest].node != NODE_NONE
+               ? find_form(match, factors[rest])
+               : NULL;
+}
+
+static const char *
+find_gelu(Match *match, uint32_t id)
+{
+    static const int orders[][FACTORS] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    const Endpoint output = {.node = id};
+    Endpoint factors[FACTORS];
+    if (!rewrite_is_any_of(match->rewrite, id, products, COUNT_OF(products)) || match->counts[id][0] == 0 ||
+        rewrite_dtype(match->rewrite, output) != DTYPE_FLOAT32 || !find_factors(match, id, factors)) {
+        return NULL;
+    }
+    const char *form = NULL;
+    for (size_t index = 0; form == NULL && index < COUNT_OF(orders); index++) {
+        form = match_factors(match, factors, orders[index][0], orders[index][1], orders[index][2]);
+    }
+    const int rank = rewrite_shape(match->rewrite, output)->rank;
+    const bool keeps_shape =
+        form != NULL && rank >= 0 && rank == rewrite_shape(match->rewrite, match->x)->rank;
+    return keeps_shape ? form : NULL;
+}
+
+static Status
+gelu(Rewrite *rewrite)
+{
+    uint32_t **counts = NULL;
+    TRY(rewrite_count_readers(rewrite, &counts));
+    for (uint32_t id = 0; id < rewrite->graph->node_count; id++) {
+        Match match = {.rewrite = rewrite, .counts = counts};
+        const char *const form = find_gelu(&match, id);
+        if (form == NULL) {
+            continue;
+        }
+        const Attr attrs[] = {
+            {.name = SLICE("approximate"),
+                .value = {.kind = ATTR_STRING, .value.s = slice_from_string(form)}},
+            {.name = SLICE("T"), .value = {.kind = ATTR_TYPE, .value.type = DTYPE_FLOAT32}},
+        };
+        const RewriteOp becomes = {
+            .op = "onnx::Gelu", .inputs = &match.x, .input_count = 1, .attrs = attrs, .attr_count = 2};
+        TRY(rewrite_replace(rewrite, id, &becomes));
+    }
+    return STATUS_OK;
+}
+
+PASS(gelu, PASS_SIMPLIFY, false);
