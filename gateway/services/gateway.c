@@ -120,12 +120,8 @@ worker_seen(void *context, const WorkerInfo *worker)
     }
     log_event(LOG_INFO, "worker found", log_text("worker", worker->name),
         log_text("address", worker->address), log_text("incarnation", worker->incarnation));
-    task_job->gateway = gateway;
-    task_job->worker = *worker;
-    task_job->task = -1;
-    task_job->job.loop = gateway->loops[0]->loop;
-    task_job->job.run = task_find;
-    task_job->job.done = task_found;
+    const Job job = {.loop = gateway->loops[0]->loop, .run = task_find, .done = task_found};
+    *task_job = (TaskJob){.job = job, .gateway = gateway, .worker = *worker, .task = -1};
     if (!job_submit(gateway->jobs, &task_job->job)) {
         memory_free(task_job);
     }
