@@ -57,10 +57,31 @@ slot_output(SlotRun *slot, const Frame *frame)
     }
 }
 
+/* The run ended, or never began, for a reason of its own or because of another slot. */
+static void
+slot_unsuccessful(SlotRun *slot, const WireStatus *status)
+{
+    StepRun *const step = slot->step;
+    char message[ERROR_MESSAGE_SIZE];
+    (void)snprintf(message, sizeof message, "%.*s", SLICE_PRINT(status->message));
+    if (status->code == STATUS_ABORTED || status->code == STATUS_CANCELLED) {
+        step_slot_aborted(slot, message);
+        return;
+    }
+    if (status->code == STATUS_DEADLINE_EXCEEDED && step_slot_late(slot, status->message)) {
+        return;
+    }
+    if (!step->is_ending && !step->is_restarting) {
+        (void)snprintf(step->node, sizeof step->node, "%.*s", SLICE_PRINT(status->node));
+    }
+    /* Forgotten again right after it was registered: other workers may have more room. */
+    const bool is_forgotten = slice_equals_string(status->reason, "unknown_partition");
+    step_slot_failed(slot, is_forgotten ? STATUS_UNAVAILABLE : status->code, message);
+}
+
 static void
 slot_status(SlotRun *slot, Slice json)
 {
-    StepRun *const step = slot->step;
     AUTO_ARENA arena = arena_new(STATUS_ARENA_SIZE_MAX);
     Call reading = {.arena = arena};
     WireStatus status;
@@ -73,21 +94,8 @@ slot_status(SlotRun *slot, Slice json)
         slot->registration_count++;
         slot->state = SLOT_REGISTERING;
         slot->may_have_begun = false;
-        return;
-    }
-    if (status.code != STATUS_OK) {
-        char message[ERROR_MESSAGE_SIZE];
-        (void)snprintf(message, sizeof message, "%.*s", SLICE_PRINT(status.message));
-        if (status.code == STATUS_ABORTED || status.code == STATUS_CANCELLED) {
-            step_slot_aborted(slot, message);
-            return;
-        }
-        if (!step->is_ending && !step->is_restarting) {
-            (void)snprintf(step->node, sizeof step->node, "%.*s", SLICE_PRINT(status.node));
-        }
-        /* Forgotten again right after it was registered: other workers may have more room. */
-        const bool is_forgotten = slice_equals_string(status.reason, "unknown_partition");
-        step_slot_failed(slot, is_forgotten ? STATUS_UNAVAILABLE : status.code, message);
+    } else if (status.code != STATUS_OK) {
+        slot_unsuccessful(slot, &status);
     }
 }
 

@@ -24,7 +24,7 @@ enum {
     CLEANUP_TIMEOUT_MS = 5000,
     START_ARENA_SIZE_MAX = 1 << 16,
     /* The worker enforces the deadline too, and its report says who waited for what: let it come first. */
-    DEADLINE_GRACE_MS = 50,
+    DEADLINE_GRACE_MS = 200,
     CAUSE_WAIT_MS = 100,
 };
 
@@ -40,6 +40,7 @@ step_free(StepRun *step)
     }
     for (size_t index = 0; index < step->slot_count; index++) {
         buffer_done(&step->slots[index].trace);
+        buffer_done(&step->slots[index].last_words);
     }
     roster_unref(step->workers);
     plan_unref(step->plan);
@@ -123,6 +124,7 @@ report_fill(const StepRun *step, StepReport *report)
             .is_known = slot->is_known,
             .uploaded_bytes = slot->uploaded_bytes,
             .stats = slot->stats,
+            .last_words = buffer_is_ok(&slot->last_words) ? buffer_slice(&slot->last_words) : (Slice){0},
         };
     }
 }
@@ -259,7 +261,7 @@ step_slot_aborted(SlotRun *slot, const char *message)
         timer_set(step->dispatcher->loop, &step->cause,
             loop_now_ns(step->dispatcher->loop) + CAUSE_WAIT_MS * CLOCK_NS_PER_MS);
     }
-    if (have_all_ended(step)) {
+    if (have_all_ended(step) && !step->is_late) {
         attempt_failed(step, STATUS_ABORTED, step->consequence);
     }
 }
@@ -268,6 +270,10 @@ bool
 step_is_done(StepRun *step)
 {
     if (!have_all_ended(step)) {
+        return false;
+    }
+    if (step->is_late) {
+        step_end_late(step);
         return false;
     }
     if (step->cause.due_ns != 0) {
@@ -283,6 +289,7 @@ static void
 slot_reset(SlotRun *slot, StepRun *step, const PlanPartition *partition)
 {
     buffer_done(&slot->trace);
+    buffer_done(&slot->last_words);
     *slot = (SlotRun){.step = step, .partition = partition, .worker = -1};
     list_init(&slot->waiting);
     if (step->slot_count > 1) {
@@ -318,7 +325,7 @@ static void
 deadline_passed(Timer *timer)
 {
     StepRun *const step = (StepRun *)(void *)((char *)timer - offsetof(StepRun, timer));
-    step_end(step, STATUS_DEADLINE_EXCEEDED, "the step did not end before its deadline");
+    step_end_late(step);
 }
 
 /* False without memory. */

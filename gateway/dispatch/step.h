@@ -68,6 +68,7 @@ typedef struct SlotReport {
     bool is_known;           /* the worker said that it had the partition */
     uint64_t uploaded_bytes; /* to register it */
     WireStats stats;         /* its trace is there until on_done() returns */
+    Slice last_words; /* what it was at when the deadline came, as long; empty: not late, or not known */
 } SlotReport;
 
 typedef struct StepReport {

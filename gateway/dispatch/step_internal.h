@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gateway/dispatch/step.h"
+#include "shared/base/buffer.h"
 #include "shared/base/list.h"
 #include "shared/base/map.h"
 
@@ -28,6 +29,7 @@ typedef struct SlotRun {
     uint64_t answered_ns;
     WireStats stats; /* its trace lies in… */
     Buffer trace;
+    Buffer last_words; /* at the deadline: who waits there for what */
 } SlotRun;
 
 struct StepRun {
@@ -51,6 +53,7 @@ struct StepRun {
     bool is_ending;     /* on_done is on its way */
     bool is_restarting; /* the next attempt is on its way */
     bool is_paused;
+    bool is_late; /* slots have said so; the others have a moment to say what they were at */
     int64_t attempt;
     int64_t attempt_last; /* no more after this one */
     Timer timer;
@@ -122,6 +125,15 @@ Status pin_explain(const SlotRun *slot, Status status, const char *message, char
 /* Registers the slot's partition on its worker (once, however many slots wait for it), then calls
  * slot_registered(). */
 void registration_await(SlotRun *slot);
+
+/* --- late.c --------------------------------------------------------------------------------------------- */
+
+/* The deadline ended the slot's run. False when there is nobody else to wait for, or it was not the step's.
+ */
+bool step_slot_late(SlotRun *slot, Slice message);
+
+/* Ends the step with what the slots have said. */
+void step_end_late(StepRun *step);
 
 /* --- slot.c --------------------------------------------------------------------------------------------- */
 

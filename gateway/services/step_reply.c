@@ -6,6 +6,8 @@
  * stream tells (closed), the step is cancelled, and its end comes as ever. */
 #include "gateway/services/step_reply.h"
 
+#include <stdio.h>
+
 #include "gateway/domain/step_state.h"
 #include "gateway/http/accept.h"
 #include "gateway/services/step_call.h"
@@ -276,9 +278,24 @@ step_reply_output(StepCall *step, uint32_t fetch, const Tensor *tensor)
     }
 }
 
+/* Of a late step: what each slot was at. */
+static void
+note_slots(Call *call, const StepReport *report)
+{
+    for (size_t index = 0; index < report->slot_count; index++) {
+        const Slice words = report->slots[index].last_words;
+        char pointer[32];
+        (void)snprintf(pointer, sizeof pointer, "/slots/%zu", index);
+        if (words.size > 0) {
+            call_note(call, pointer, "%.*s", SLICE_PRINT(words));
+        }
+    }
+}
+
 static Status
 report_fail(Call *call, const StepReport *report)
 {
+    note_slots(call, report);
     return report->node[0] == '\0'
                ? call_fail(call, report->status, "%s", report->message)
                : call_fail(call, report->status, "node '%s': %s", report->node, report->message);

@@ -1,6 +1,5 @@
 #include "gateway/services/trace_clock.h"
 
-#include "shared/base/map.h"
 #include "shared/wire/messages.h"
 
 static const int64_t LAG_NONE = INT64_MIN;
@@ -9,12 +8,6 @@ static const int64_t LAG_NONE = INT64_MIN;
 typedef struct Lags {
     int64_t ns[SLOT_COUNT_MAX][SLOT_COUNT_MAX];
 } Lags;
-
-/* Where a key was sent. */
-typedef struct Sent {
-    size_t slot;
-    uint64_t start_ns;
-} Sent;
 
 static uint64_t
 least(uint64_t left, uint64_t right)
@@ -36,35 +29,41 @@ rows_clamp(SlotRows *slot)
 
 /* --- What Sends and Recvs say --------------------------------------------------------------------------- */
 
-static bool
-is_send(const WireTraceRow *row)
+bool
+trace_is_transfer(const WireTrace *trace, const WireTraceRow *row, const char *op)
 {
-    return row->key.size > 0 && slice_equals_string(row->op, "_Send");
-}
-
-static bool
-is_receive(const WireTraceRow *row)
-{
-    return row->key.size > 0 && slice_equals_string(row->op, "_Recv");
+    return row->key.size > 0 && slice_equals_string(trace->nodes[row->node].op, op);
 }
 
 static bool
 sends_note(Map *sends, Arena *arena, const SlotRows *slots, size_t slot)
 {
-    for (size_t index = 0; index < slots[slot].trace.row_count; index++) {
-        const WireTraceRow *const row = &slots[slot].trace.rows[index];
-        Sent *const sent = is_send(row) ? arena_alloc(arena, sizeof *sent) : NULL;
-        if (sent == NULL && is_send(row)) {
+    const WireTrace *const trace = &slots[slot].trace;
+    for (size_t index = 0; index < trace->row_count; index++) {
+        const WireTraceRow *const row = &trace->rows[index];
+        if (!trace_is_transfer(trace, row, "_Send")) {
+            continue;
+        }
+        TraceSent *const sent = arena_alloc(arena, sizeof *sent);
+        if (sent == NULL) {
             return false;
         }
-        if (sent != NULL) {
-            *sent = (Sent){.slot = slot, .start_ns = row->start_ns};
-            if (!map_put(sends, row->key, sent)) {
-                return false;
-            }
+        *sent = (TraceSent){.slot = slot, .row = row};
+        if (!map_put(sends, row->key, sent)) {
+            return false;
         }
     }
     return true;
+}
+
+bool
+trace_sends_find(Arena *arena, const SlotRows *slots, size_t slot_count, Map *sends)
+{
+    bool is_noted = true;
+    for (size_t slot = 0; slot < slot_count && is_noted; slot++) {
+        is_noted = sends_note(sends, arena, slots, slot);
+    }
+    return is_noted;
 }
 
 static void
@@ -80,12 +79,14 @@ lags_clear(Lags *lags)
 static void
 lags_note(Lags *lags, const Map *sends, const SlotRows *slots, size_t slot)
 {
-    for (size_t index = 0; index < slots[slot].trace.row_count; index++) {
-        const WireTraceRow *const row = &slots[slot].trace.rows[index];
-        const Sent *const sent = is_receive(row) ? map_get(sends, row->key) : NULL;
+    const WireTrace *const trace = &slots[slot].trace;
+    for (size_t index = 0; index < trace->row_count; index++) {
+        const WireTraceRow *const row = &trace->rows[index];
+        const bool is_receive = trace_is_transfer(trace, row, "_Recv");
+        const TraceSent *const sent = is_receive ? map_get(sends, row->key) : NULL;
         if (sent != NULL && sent->slot != slot) {
             int64_t *const lag = &lags->ns[sent->slot][slot];
-            const int64_t wanted = (int64_t)sent->start_ns - (int64_t)row->end_ns;
+            const int64_t wanted = (int64_t)sent->row->start_ns - (int64_t)row->end_ns;
             *lag = wanted > *lag ? wanted : *lag;
         }
     }
@@ -133,17 +134,16 @@ trace_clock_align(Arena *arena, SlotRows *slots, size_t slot_count)
 {
     AUTO_MAP sends = map_new();
     Lags lags;
-    bool is_noted = sends != NULL;
     lags_clear(&lags);
-    for (size_t slot = 0; slot < slot_count && is_noted; slot++) {
+    for (size_t slot = 0; slot < slot_count; slot++) {
         rows_clamp(&slots[slot]);
-        is_noted = sends_note(sends, arena, slots, slot);
     }
-    for (size_t slot = 0; slot < slot_count && is_noted; slot++) {
+    if (sends == NULL || !trace_sends_find(arena, slots, slot_count, sends)) {
+        return false;
+    }
+    for (size_t slot = 0; slot < slot_count; slot++) {
         lags_note(&lags, sends, slots, slot);
     }
-    if (is_noted) {
-        offsets_find(&lags, slots, slot_count);
-    }
-    return is_noted;
+    offsets_find(&lags, slots, slot_count);
+    return true;
 }

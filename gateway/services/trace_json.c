@@ -4,6 +4,8 @@
 #include <stdlib.h>
 
 #include "gateway/services/trace_clock.h"
+#include "gateway/services/trace_event.h"
+#include "gateway/services/trace_flows.h"
 #include "shared/json/writer.h"
 
 enum {
@@ -56,25 +58,11 @@ transfers_spread(WireTrace *rows)
 
 /* --- Events --------------------------------------------------------------------------------------------- */
 
-/* Microseconds, to the nanosecond. */
-static void
-write_time(JsonWriter *writer, const char *name, uint64_t time_ns)
-{
-    char text[32];
-    const int size = snprintf(
-        text, sizeof text, "%llu.%03u", (unsigned long long)(time_ns / 1000), (unsigned)(time_ns % 1000));
-    json_write_name(writer, name);
-    json_write_raw(writer, slice_of(text, (size_t)size));
-}
-
 static void
 write_name(JsonWriter *writer, const char *what, size_t slot, uint64_t thread, const char *name)
 {
-    json_write_object_begin(writer);
-    json_member_string(writer, "ph", "M");
-    json_member_string(writer, "name", what);
-    json_member_uint64(writer, "pid", slot);
-    json_member_uint64(writer, "tid", thread);
+    const TracePlace place = {.slot = slot, .thread = thread};
+    trace_event_begin(writer, "M", slice_from_string(what), NULL, place);
     json_write_name(writer, "args");
     json_write_object_begin(writer);
     json_member_string(writer, "name", name);
@@ -94,47 +82,58 @@ write_thread_name(JsonWriter *writer, size_t slot, uint64_t thread)
     write_name(writer, "thread_name", slot, thread, name);
 }
 
-/* Up to its arguments. */
+/* Where a node in a loop is: the loop and the iteration, within other loops also theirs. */
 static void
-event_begin(JsonWriter *writer, Slice name, const char *category, size_t slot, uint64_t thread)
+write_iteration(JsonWriter *writer, const WireTrace *trace, uint32_t iteration)
 {
-    json_write_object_begin(writer);
-    json_member_string(writer, "ph", "X");
-    json_member_slice(writer, "name", name);
-    json_member_string(writer, "cat", category);
-    json_member_uint64(writer, "pid", slot);
-    json_member_uint64(writer, "tid", thread);
+    const WireTraceIteration *const about = &trace->iterations[iteration - 1];
+    json_member_slice(writer, "frame", trace->frames[about->frame]);
+    json_member_uint64(writer, "iteration", about->number);
+    if (about->around > 0) {
+        AUTO_BUFFER path = {0};
+        wire_trace_path(trace, iteration, &path);
+        json_member_slice(writer, "path", buffer_slice(&path));
+    }
 }
 
 static void
-write_node(JsonWriter *writer, size_t slot, uint64_t offset_ns, const WireTraceRow *row)
+write_node(JsonWriter *writer, size_t slot, const SlotRows *rows, const WireTraceRow *row)
 {
+    const WireTraceNode *const node = &rows->trace.nodes[row->node];
     const bool is_transfer = row->key.size > 0;
-    event_begin(writer, row->name, is_transfer ? "transfer" : "node", slot, row->thread);
-    write_time(writer, "ts", offset_ns + row->start_ns);
-    write_time(writer, "dur", row->end_ns - row->start_ns);
+    const TracePlace place = {.slot = slot, .thread = row->thread};
+    trace_event_begin(writer, "X", node->name, is_transfer ? "transfer" : "node", place);
+    trace_event_time(writer, "ts", rows->offset_ns + row->start_ns);
+    trace_event_time(writer, "dur", row->end_ns - row->start_ns);
     json_write_name(writer, "args");
     json_write_object_begin(writer);
-    json_member_slice(writer, "op", row->op);
+    json_member_slice(writer, "op", node->op);
     json_member_uint64(writer, "bytes", row->output_bytes);
-    write_time(writer, "scheduled", offset_ns + row->scheduled_ns);
+    json_member_uint64(writer, "allocated", row->allocated_bytes);
+    json_member_uint64(writer, "scratch", row->scratch_bytes);
+    trace_event_time(writer, "scheduled", rows->offset_ns + row->scheduled_ns);
     if (is_transfer) {
         json_member_slice(writer, "key", row->key);
+    }
+    if (row->iteration > 0) {
+        write_iteration(writer, &rows->trace, row->iteration);
     }
     json_write_object_end(writer);
     json_write_object_end(writer);
 }
 
 static void
-write_run(JsonWriter *writer, const TraceSlot *slot, uint64_t left_out_count)
+write_run(JsonWriter *writer, const TraceSlot *slot, const WireTrace *trace)
 {
-    event_begin(writer, SLICE("run"), "slot", slot->number, RUN_THREAD);
-    write_time(writer, "ts", slot->sent_ns);
-    write_time(writer, "dur", slot->answered_ns - slot->sent_ns);
+    const TracePlace place = {.slot = slot->number, .thread = RUN_THREAD};
+    trace_event_begin(writer, "X", SLICE("run"), "slot", place);
+    trace_event_time(writer, "ts", slot->sent_ns);
+    trace_event_time(writer, "dur", slot->answered_ns - slot->sent_ns);
     json_write_name(writer, "args");
     json_write_object_begin(writer);
     json_member_int64(writer, "task", slot->task);
-    json_member_uint64(writer, "left_out", left_out_count);
+    json_member_uint64(writer, "left_out", trace->left_out_count);
+    json_member_uint64(writer, "left_out_iterations", trace->left_out_iteration_count);
     json_write_object_end(writer);
     json_write_object_end(writer);
 }
@@ -146,14 +145,15 @@ write_slot(JsonWriter *writer, const TraceSlot *slot, SlotRows *rows)
     (void)snprintf(name, sizeof name, "slot %zu on /job:worker/task:%d", slot->number, slot->task);
     write_name(writer, "process_name", slot->number, RUN_THREAD, name);
     write_name(writer, "thread_name", slot->number, RUN_THREAD, "run");
-    write_run(writer, slot, rows->trace.left_out_count);
+    write_run(writer, slot, &rows->trace);
+    trace_memory_write(writer, slot->number, rows);
     transfers_spread(&rows->trace);
     for (size_t at = 0; at < rows->trace.row_count; at++) {
         const WireTraceRow *const row = &rows->trace.rows[at];
         if (at == 0 || row->thread != row[-1].thread) {
             write_thread_name(writer, slot->number, row->thread);
         }
-        write_node(writer, slot->number, rows->offset_ns, row);
+        write_node(writer, slot->number, rows, row);
     }
 }
 
@@ -168,7 +168,7 @@ write_about(JsonWriter *writer, const StepTrace *trace)
     json_write_object_begin(writer);
     json_member_string(writer, "step", id);
     json_member_int64(writer, "attempt", trace->attempt);
-    write_time(writer, "elapsed_us", trace->elapsed_ns);
+    trace_event_time(writer, "elapsed_us", trace->elapsed_ns);
     json_write_object_end(writer);
 }
 
@@ -210,7 +210,8 @@ trace_json_write(Call *call, const StepTrace *trace, Buffer *json)
     for (size_t index = 0; index < trace->slot_count; index++) {
         write_slot(&writer, &trace->slots[index], &slots[index]);
     }
+    const bool is_told = trace_flows_write(&writer, arena, trace, slots);
     json_write_array_end(&writer);
     json_write_object_end(&writer);
-    return STATUS_OK;
+    return is_told ? STATUS_OK : call_fail_memory(call, "the transfers of a trace");
 }

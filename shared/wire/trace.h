@@ -1,9 +1,13 @@
 /* When each node of a run ran: what a worker puts into its STATS frame (WireStats.trace), as JSON.
  *
- *     {"elapsed_ns":n,"nodes":[["name","Op","key",scheduled,start,end,thread,bytes],…],"left_out":n}
+ *     {"elapsed_ns":n,"frames":["loop",…],"iterations":[[frame,around,number],…],"rows":[row,…],
+ *      "left_out":n,"left_out_iterations":n}
  *
- * Times count in nanoseconds from the run's start on the worker. A frame holds so much and no more: the first
- * rows go in, the others are counted.
+ * Iterations count from 1, 0 is what lies in no loop; `around` is the iteration that the loop was entered
+ * from, an earlier one. A row begins with its node: ["name","Op","key"] the first time, later the number of
+ * that time; the iteration and the numbers of WireTraceRow follow, in their order. Times count in nanoseconds
+ * from the run's start on the worker. A frame holds so much and no more: the first rows go in, the others are
+ * counted.
  *
  * Ownership: what is read lives in call->arena or points into the text.
  * Threads:   pure functions.
@@ -15,24 +19,51 @@
 
 enum { WIRE_TRACE_SIZE_MAX = FRAME_JSON_SIZE_MAX - 4096 }; /* leaves room for the other statistics */
 
-typedef struct WireTraceRow {
+typedef struct WireTraceNode {
     Slice name;
     Slice op;
-    Slice key; /* of a transfer: what Send and Recv meet by; empty for other nodes */
+    Slice key; /* of a transfer: what Send and Recv meet by, but for the iteration; empty for other nodes */
+    uint32_t told; /* the writer's: how manieth it was told of, from 1 */
+} WireTraceNode;
+
+typedef struct WireTraceIteration {
+    uint32_t frame;
+    uint32_t around;
+    uint64_t number;
+} WireTraceIteration;
+
+typedef struct WireTraceRow {
+    uint32_t node;
+    uint32_t iteration;
     uint64_t scheduled_ns;
     uint64_t start_ns;
     uint64_t end_ns;
     uint64_t thread; /* a small number */
     uint64_t output_bytes;
+    uint64_t allocated_bytes; /* of the outputs, those that were nobody's before */
+    uint64_t scratch_bytes;
+    uint64_t device_bytes; /* in use on the device when the node ended; 0: not known */
+    uint64_t was_pulled;   /* 1 for a Recv that had to ask for its value */
+    Slice key; /* of a transfer: what Send and Recv meet by, wholly; reading makes it, writing does without */
 } WireTraceRow;
 
 typedef struct WireTrace {
     uint64_t elapsed_ns;
-    uint64_t left_out_count; /* nodes that ran, but have no row */
+    uint64_t left_out_count;           /* nodes that ran, but have no row */
+    uint64_t left_out_iteration_count; /* of loops, of which nothing is told */
+    WireTraceNode *nodes;
+    size_t node_count;
+    Slice *frames; /* names of loops */
+    size_t frame_count;
+    WireTraceIteration *iterations; /* the first has the number 1 */
+    size_t iteration_count;
     WireTraceRow *rows;
     size_t row_count;
 } WireTrace;
 
 /* As many rows as WIRE_TRACE_SIZE_MAX bytes hold: put those first that matter. */
-void wire_trace_write(Buffer *buffer, const WireTrace *trace);
+void wire_trace_write(Buffer *buffer, WireTrace *trace);
 MUST_USE Status wire_trace_read(Call *call, Slice json, WireTrace *ret_trace);
+
+/* "outer:3/inner:17", "" for what lies in no loop. */
+void wire_trace_path(const WireTrace *trace, uint32_t iteration, Buffer *ret_path);

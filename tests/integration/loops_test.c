@@ -1,26 +1,14 @@
 /* Loops and conditionals whose nodes lie on several workers: the same bits as on one. */
-#include "shared/formats/graphdef_json.h"
 #include "tests/support/cluster.h"
 #include "tests/support/cmocka_all.h"
-#include "tests/support/graph_literals.h"
 #include "tests/support/loop_graphs.h"
-
-static void
-put_graph(Cluster *cluster, const char *text)
-{
-    AUTO_GRAPH_DEF def = graph_literal(text);
-    AUTO_BUFFER json = {0};
-    graphdef_json_write(&json, def);
-    assert_non_null(buffer_string(&json));
-    cluster_graph(cluster, buffer_string(&json));
-}
 
 static void
 run_steps(Cluster *cluster, const char *options, const char *graph, RestResponse (*responses)[5])
 {
     static const int turns[] = {0, 1, 2, 7, 20};
     cluster_session(cluster, options);
-    put_graph(cluster, graph);
+    cluster_graph_literal(cluster, graph);
     for (size_t i = 0; i < COUNT_OF(turns); i++) {
         char body[128];
         RestResponse *const response = &(*responses)[i];
@@ -86,7 +74,7 @@ a_fetch_inside_a_loop_is_refused(void **state)
     Cluster *const cluster = *state;
     AUTO_REST response = {0};
     cluster_session(cluster, "{}");
-    put_graph(cluster, LOOP_CHAOTIC(""));
+    cluster_graph_literal(cluster, LOOP_CHAOTIC(""));
     cluster_step(cluster, "{\"feeds\":{\"x\":1,\"n\":3},\"fetches\":[\"mul\"]}", &response);
     assert_int_equal(response.status, 400);
     assert_non_null(strstr(rest_text(&response), "fetch 'mul' is inside loop 'loop'"));
@@ -112,7 +100,7 @@ the_error_of_a_late_step_names_loop_and_iteration(void **state)
     Cluster *const cluster = *state;
     AUTO_REST response = {0};
     cluster_session(cluster, "{\"slots\":2,\"placement\":\"spread\"}");
-    put_graph(cluster, LOOP_CHAOTIC(""));
+    cluster_graph_literal(cluster, LOOP_CHAOTIC(""));
     cluster_step(cluster,
         "{\"feeds\":{\"x\":1,\"n\":2000000000},\"fetches\":[\"v_exit\"],\"options\":{\"timeout_ms\":300}}",
         &response);

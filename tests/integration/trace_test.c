@@ -4,6 +4,7 @@
 
 #include "tests/support/cluster.h"
 #include "tests/support/cmocka_all.h"
+#include "tests/support/loop_graphs.h"
 #include "tests/support/step_graphs.h"
 
 enum { PATH_SIZE = 256 };
@@ -199,6 +200,161 @@ every_node_of_both_slots_is_in_the_trace_on_one_clock(void **state)
     }
 }
 
+/* --- Loops and transfers -------------------------------------------------------------------------------- */
+
+static void
+loop_run(Cluster *cluster, int turns, Traced *ret_traced)
+{
+    char body[160];
+    cluster_graph_literal(cluster, LOOP_CHAOTIC(""));
+    (void)snprintf(body, sizeof body,
+        "{\"feeds\":{\"x\":[0.25,-1.5],\"n\":%d},\"fetches\":[\"v_exit\"],\"options\":{\"trace\":\"node\"}}",
+        turns);
+    step_run(cluster, body, ret_traced);
+}
+
+/* How often the node ran, and in how many different iterations. */
+static void
+iterations_count(const cJSON *trace, const char *node, int *ret_events, uint64_t *ret_iterations)
+{
+    const cJSON *event = NULL;
+    *ret_events = 0;
+    *ret_iterations = 0;
+    cJSON_ArrayForEach(event, member(trace, "traceEvents"))
+    {
+        if (strcmp(text(event, "name"), node) == 0) {
+            const cJSON *const about = member(event, "args");
+            assert_string_equal(text(about, "frame"), "loop");
+            *ret_iterations |= (uint64_t)1 << (unsigned)number(about, "iteration");
+            (*ret_events)++;
+        }
+    }
+}
+
+/* The end of an arrow, "s" or "f", with this id. */
+static const cJSON *
+arrow_find(const cJSON *trace, const char *phase, double id)
+{
+    const cJSON *event = NULL;
+    cJSON_ArrayForEach(event, member(trace, "traceEvents"))
+    {
+        if (strcmp(text(event, "ph"), phase) == 0 && number(event, "id") == id) {
+            return event;
+        }
+    }
+    fail_msg("no '%s' with id %g", phase, id);
+    return NULL;
+}
+
+/* Each binds to the event of its thread that it lies in. */
+static void
+assert_lies_in(const cJSON *arrow, const cJSON *transfer)
+{
+    assert_int_equal((int)number(arrow, "pid"), (int)number(transfer, "pid"));
+    assert_int_equal((int)number(arrow, "tid"), (int)number(transfer, "tid"));
+    assert_true(number(arrow, "ts") >= number(transfer, "ts") - tolerance_us);
+    assert_true(number(arrow, "ts") <= end_of(transfer) + tolerance_us);
+}
+
+/* Returns how many there are. */
+static int
+assert_an_arrow_leads_to_every_receive(const cJSON *trace)
+{
+    int count = 0;
+    const cJSON *event = NULL;
+    cJSON_ArrayForEach(event, member(trace, "traceEvents"))
+    {
+        if (strcmp(text(member(event, "args"), "op"), "_Recv") == 0) {
+            count++;
+        }
+    }
+    for (int id = 1; id <= count; id++) {
+        const cJSON *const start = arrow_find(trace, "s", id);
+        const cJSON *const end = arrow_find(trace, "f", id);
+        const cJSON *const about = member(end, "args");
+        assert_string_equal(text(end, "bp"), "e");
+        assert_string_equal(text(about, "way"), "pushed");
+        assert_string_equal(text(about, "key"), text(member(start, "args"), "key"));
+        assert_lies_in(start, transfer_find(trace, "_Send", text(about, "key")));
+        assert_lies_in(end, transfer_find(trace, "_Recv", text(about, "key")));
+        assert_true(number(end, "ts") >= number(start, "ts") - tolerance_us);
+    }
+    return count;
+}
+
+static void
+every_iteration_of_a_loop_over_workers_is_in_the_trace(void **state)
+{
+    enum { TURNS = 12 };
+    Cluster *const cluster = *state;
+    Traced traced;
+    int events = 0;
+    uint64_t iterations = 0;
+    cluster_session(cluster, spread);
+    loop_run(cluster, TURNS, &traced);
+    cJSON *const trace = trace_get(cluster, &traced);
+    iterations_count(trace, "exp", &events, &iterations);
+    assert_int_equal(events, TURNS);
+    assert_int_equal(iterations, (1 << TURNS) - 1);
+    iterations_count(trace, "i_less", &events, &iterations);
+    assert_int_equal(events, TURNS + 1);
+    assert_no_receive_ends_before_its_send_starts(trace);
+    assert_events_of_a_thread_do_not_overlap(trace);
+    assert_nodes_are_within_their_slots(trace);
+    assert_true(assert_an_arrow_leads_to_every_receive(trace) >= TURNS);
+    cJSON_Delete(trace);
+    cJSON_Delete(traced.step);
+}
+
+static void
+a_trace_says_how_many_iterations_it_leaves_out(void **state)
+{
+    Cluster *const cluster = *state;
+    Traced traced;
+    double left_out = 0;
+    double left_out_iterations = 0;
+    cluster_session(cluster, "{}");
+    loop_run(cluster, 20000, &traced);
+    cJSON *const trace = trace_get(cluster, &traced);
+    const cJSON *event = NULL;
+    cJSON_ArrayForEach(event, member(trace, "traceEvents"))
+    {
+        if (strcmp(text(event, "cat"), "slot") == 0) {
+            left_out += number(member(event, "args"), "left_out");
+            left_out_iterations += number(member(event, "args"), "left_out_iterations");
+        }
+    }
+    assert_true(left_out > 0);
+    assert_true(left_out_iterations > 0 && left_out_iterations < 20000);
+    assert_true(events_count(trace, "node", 0) > 5000);
+    cJSON_Delete(trace);
+    cJSON_Delete(traced.step);
+}
+
+static void
+a_trace_draws_the_memory_of_the_workers(void **state)
+{
+    Cluster *const cluster = *state;
+    Traced traced;
+    int counters[2] = {0};
+    cluster_session(cluster, spread);
+    cluster_graph(cluster, STEP_GRAPH_AFFINE);
+    step_run(cluster, STEP_BODY("node"), &traced);
+    cJSON *const trace = trace_get(cluster, &traced);
+    const cJSON *event = NULL;
+    cJSON_ArrayForEach(event, member(trace, "traceEvents"))
+    {
+        if (strcmp(text(event, "ph"), "C") == 0) {
+            assert_string_equal(text(event, "name"), "device memory");
+            assert_true(number(member(event, "args"), "bytes") > 0);
+            counters[(int)number(event, "pid")]++;
+        }
+    }
+    assert_true(counters[0] + counters[1] > 0);
+    cJSON_Delete(trace);
+    cJSON_Delete(traced.step);
+}
+
 static void
 partitions_alone_are_one_event_a_slot(void **state)
 {
@@ -235,6 +391,9 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         CLUSTER_TEST(every_node_of_both_slots_is_in_the_trace_on_one_clock),
+        CLUSTER_TEST(every_iteration_of_a_loop_over_workers_is_in_the_trace),
+        CLUSTER_TEST(a_trace_says_how_many_iterations_it_leaves_out),
+        CLUSTER_TEST(a_trace_draws_the_memory_of_the_workers),
         CLUSTER_TEST(partitions_alone_are_one_event_a_slot),
         CLUSTER_TEST(a_step_that_asked_for_none_has_none),
     };

@@ -6,8 +6,10 @@
 #include <time.h>
 
 #include "shared/base/memory.h"
+#include "shared/formats/graphdef_json.h"
 #include "shared/upstream/upstream.h"
 #include "tests/support/cmocka_all.h"
+#include "tests/support/graph_literals.h"
 
 static void
 pause_ms(long milliseconds)
@@ -247,6 +249,16 @@ cluster_graph(Cluster *cluster, const char *graph)
     char path[128];
     (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/graphs", cluster->session);
     make(cluster, path, graph, cluster->graph, sizeof cluster->graph);
+}
+
+void
+cluster_graph_literal(Cluster *cluster, const char *text)
+{
+    AUTO_GRAPH_DEF def = graph_literal(text);
+    AUTO_BUFFER json = {0};
+    graphdef_json_write(&json, def);
+    assert_non_null(buffer_string(&json));
+    cluster_graph(cluster, buffer_string(&json));
 }
 
 void

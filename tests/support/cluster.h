@@ -62,6 +62,7 @@ void cluster_send_with(Cluster *cluster, const char *method, const char *path, c
  */
 void cluster_session(Cluster *cluster, const char *options);
 void cluster_graph(Cluster *cluster, const char *graph);
+void cluster_graph_literal(Cluster *cluster, const char *text); /* graph_literals.h */
 
 /* Queues a step in the session and waits until it has succeeded. */
 void cluster_queued_step(Cluster *cluster, const char *body);

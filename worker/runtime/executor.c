@@ -73,10 +73,10 @@ ticket_count(Ticket *ticket, Iteration *iteration, bool stays)
 void
 ticket_ready(Ticket *ticket, Activation *activation)
 {
-    NodeTrace *traces = ticket->run->traces;
+    NodeTrace *const trace = trace_of(ticket, activation);
     const bool is_long = is_expensive(ticket->partition, activation->node);
-    if (traces != NULL && activation->iteration->is_first) {
-        traces[activation->node].scheduled_ns = clock_monotonic_ns();
+    if (trace != NULL) {
+        trace->scheduled_ns = clock_monotonic_ns();
     }
     ticket_count(ticket, activation->iteration, !is_long || ticket->kept == NULL);
     if (!is_long) {

@@ -48,6 +48,16 @@ void ticket_resume(
 /* The first failure of a run stops it. `node` may be empty. */
 void run_fail(Run *run, Status code, const char *message, Slice node);
 
+/* Where to note what the node does; NULL: nowhere. */
+static inline NodeTrace *
+trace_of(const Ticket *ticket, const Activation *activation)
+{
+    const Iteration *const iteration = activation->iteration;
+    return ticket->run->trace == NULL || iteration->trace == NULL
+               ? NULL
+               : &iteration->trace->nodes[activation - iteration->activations];
+}
+
 static inline bool
 run_has_failed(const Run *run)
 {

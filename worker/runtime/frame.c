@@ -78,6 +78,18 @@ frame_deliver(Ticket *ticket, Frame *frame, Iteration *iteration)
     }
 }
 
+static void
+iteration_trace(const Run *run, Iteration *iteration)
+{
+    if (run->trace == NULL) {
+        iteration->trace = NULL;
+        return;
+    }
+    const TraceScope loop = iteration_trace_scope(iteration);
+    iteration->trace =
+        run_trace_iteration(run->trace, &loop, iteration->frame->parent->trace, iteration->number);
+}
+
 /* False without memory. */
 static bool
 frame_start_iteration(Ticket *ticket, Frame *frame)
@@ -89,7 +101,7 @@ frame_start_iteration(Ticket *ticket, Frame *frame)
     iteration->frame = frame;
     iteration->newer = NULL;
     iteration->number = frame->started++;
-    iteration->is_first = iteration->number == 0 && frame->parent->is_first;
+    iteration_trace(ticket->run, iteration);
     *(frame->oldest == NULL ? &frame->oldest : &frame->newest->newer) = iteration;
     frame->newest = iteration;
     frame->live_count++;

@@ -85,6 +85,17 @@ iteration_clear(Iteration *iteration)
     }
 }
 
+TraceScope
+iteration_trace_scope(const Iteration *iteration)
+{
+    const ScheduleFrame *schedule = iteration->schedule;
+    return (TraceScope){
+        .frame = (uint32_t)(schedule - iteration->run->partition->frames),
+        .numbers = schedule->nodes,
+        .node_count = schedule->cell_count,
+    };
+}
+
 /* --- Keys ----------------------------------------------------------------------------------------------- */
 
 static char *

@@ -9,6 +9,7 @@
 
 #include "worker/runtime/rendezvous.h"
 #include "worker/runtime/schedule.h"
+#include "worker/runtime/trace.h"
 
 typedef struct Iteration Iteration;
 typedef struct Frame Frame;
@@ -38,9 +39,9 @@ struct Iteration {
     Frame *frame;     /* NULL: the root */
     Iteration *newer; /* the next one of the same frame; of an idle one the next idle */
     uint64_t number;
-    int32_t outstanding;  /* atomic: nodes that are ready or running; not counted for the root */
-    uint32_t child_count; /* frames entered from here */
-    bool is_first;        /* the first iteration of each loop that it is in */
+    int32_t outstanding;   /* atomic: nodes that are ready or running; not counted for the root */
+    uint32_t child_count;  /* frames entered from here */
+    IterationTrace *trace; /* NULL: nobody asked, or it is left out */
     Activation *activations;
     Tensor *slots;
     Transfer *transfers;
@@ -55,6 +56,9 @@ void iteration_reset(Iteration *iteration);
 
 /* Gives the tensors back that nobody took. */
 void iteration_clear(Iteration *iteration);
+
+/* What a trace of it is about. */
+TraceScope iteration_trace_scope(const Iteration *iteration);
 
 /* Writes the key of a transfer in a loop: its "<send device>;<receive device>;<tensor>;", then
  * "<loop>:<number>", in front of it "<outer loop>:<number>/" for each loop around. */

@@ -5,6 +5,7 @@
 
 #include "shared/base/clock.h"
 #include "worker/runtime/promise.h"
+#include "worker/runtime/running.h"
 #include "worker/runtime/variable.h"
 
 enum { AVERAGE_WEIGHT = 8 }; /* a measurement counts one eighth */
@@ -49,30 +50,6 @@ outputs_are_right(Call *call, const ScheduleNode *node, const Tensor *outputs)
     return true;
 }
 
-static uint32_t
-thread_number(void)
-{
-    static uint32_t count;
-    static _Thread_local uint32_t number;
-    if (number == 0) {
-        number = __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
-    }
-    return number;
-}
-
-void
-trace_end(NodeTrace *trace, const Tensor *outputs, uint32_t output_count)
-{
-    if (trace == NULL) {
-        return;
-    }
-    trace->end_ns = clock_monotonic_ns();
-    trace->thread = thread_number();
-    for (uint32_t i = 0; i < output_count; i++) {
-        trace->output_bytes += outputs[i].dtype == DTYPE_INVALID ? 0 : tensor_byte_size(&outputs[i]);
-    }
-}
-
 /* *ret_failed: whom a failure is about. */
 static bool
 kernel_compute(Ticket *ticket, Activation *activation, const ScheduleNode *node, Tensor *outputs,
@@ -93,11 +70,13 @@ kernel_compute(Ticket *ticket, Activation *activation, const ScheduleNode *node,
     };
     const bool is_timed = is_measured(ticket, id);
     const uint64_t start_ns = is_timed ? clock_monotonic_ns() : 0;
+    running_begin(ticket->run, id, start_ns);
     const Status status = node->kernel->compute(&context);
+    running_end();
     if (is_timed) {
         measured(ticket, id, clock_monotonic_ns() - start_ns);
     }
-    trace_end(trace_of(ticket, activation), outputs, node->node->output_count);
+    trace_kernel(trace_of(ticket, activation), &context);
     tensors_release(inputs, node->node->input_count);
     *ret_failed = context.failed == NULL ? node->node : context.failed;
     return status == STATUS_OK && outputs_are_right(&ticket->call, node, outputs);
@@ -143,7 +122,7 @@ arg_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool i
     }
     ticket->outputs[0] = *arg;
     arg->buffer = NULL;
-    trace_end(trace_of(ticket, activation), NULL, 0);
+    trace_end(trace_of(ticket, activation), ticket->partition->device, NULL, 0);
     ticket_propagate(ticket, activation->iteration, node, ticket->outputs, false);
 }
 
@@ -221,6 +200,6 @@ node_run(Ticket *ticket, Activation *activation)
     const bool ends_here =
         node->kind != SCHEDULE_RECV && node->kind != SCHEDULE_PROMISE && node->kind != SCHEDULE_ARG;
     if (trace != NULL && ends_here && trace->end_ns == 0) {
-        trace_end(trace, NULL, 0);
+        trace_end(trace, ticket->partition->device, NULL, 0);
     }
 }

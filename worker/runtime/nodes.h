@@ -22,17 +22,6 @@ void receive_run(Ticket *ticket, Activation *activation, const ScheduleNode *nod
  * so. */
 bool outputs_are_right(Call *call, const ScheduleNode *node, const Tensor *outputs);
 
-/* Where to note when the node runs; NULL: nobody asked, or its loop is past the first iteration. */
-static inline NodeTrace *
-trace_of(const Ticket *ticket, const Activation *activation)
-{
-    NodeTrace *const traces = ticket->run->traces;
-    return traces == NULL || !activation->iteration->is_first ? NULL : &traces[activation->node];
-}
-
-/* The node has run, on this thread; `trace` may be NULL. Before its outputs are passed on. */
-void trace_end(NodeTrace *trace, const Tensor *outputs, uint32_t output_count);
-
 static inline void
 tensors_release(Tensor *tensors, uint32_t count)
 {

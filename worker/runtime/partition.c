@@ -408,6 +408,18 @@ partition_retval_name(const Partition *partition, uint32_t index)
     return partition->nodes[partition->retvals[index]].node->name;
 }
 
+uint32_t
+partition_frame_count(const Partition *partition)
+{
+    return partition->frame_count;
+}
+
+Slice
+partition_frame_name(const Partition *partition, uint32_t frame)
+{
+    return partition->frames[frame].name;
+}
+
 PartitionNode
 partition_node(const Partition *partition, uint32_t index)
 {

@@ -57,6 +57,10 @@ typedef struct PartitionNode {
 } PartitionNode;
 PartitionNode partition_node(const Partition *partition, uint32_t index);
 
+/* Frame 0 is what lies in no loop, each other one a loop. */
+uint32_t partition_frame_count(const Partition *partition);
+Slice partition_frame_name(const Partition *partition, uint32_t frame);
+
 bool partition_has_transfers(const Partition *partition); /* any _Send or _Recv */
 
 /* Bytes it keeps in memory: graph, schedule, constants, blobs; without idle run states. */

@@ -76,9 +76,9 @@ promise_finish(Ticket *ticket, Activation *activation)
     Promise *promise = ((PromiseEnd *)(void *)ticket)->promise;
     KernelContext *context = &promise->kernel.context;
     const ScheduleNode *node = &ticket->partition->nodes[activation->node];
+    trace_kernel(promise->status == STATUS_OK ? trace_of(ticket, activation) : NULL, context);
     tensors_release(context->inputs, context->input_count);
     if (promise->status == STATUS_OK && outputs_are_right(context->call, node, context->outputs)) {
-        trace_end(trace_of(ticket, activation), context->outputs, context->output_count);
         ticket_propagate(ticket, activation->iteration, node, context->outputs, false);
     } else {
         const Error *error = &promise->call.error;
@@ -154,7 +154,7 @@ promises_describe(Run *run, Buffer *text)
     {
         const Promise *promise = LIST_ITEM(link, Promise, link);
         if (count++ < NAMED_MAX) {
-            buffer_append_format(text, "%s'%.*s'", count == 1 ? "; computing: " : ", ",
+            buffer_append_format(text, "%s'%.*s'", count == 1 ? "; begun: " : ", ",
                 SLICE_PRINT(promise->kernel.context.node->name));
         }
     }

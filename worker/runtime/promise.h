@@ -9,5 +9,5 @@ void promise_run(Ticket *ticket, Activation *activation, const ScheduleNode *nod
 /* Tells all kernels of the run that have not completed, each once. */
 void promises_cancel(Run *run);
 
-/* "; computing: 'a', 'b' and 2 more" for those that have not completed. */
+/* "; begun: 'a', 'b' and 2 more" for those that have not completed. */
 void promises_describe(Run *run, Buffer *text);

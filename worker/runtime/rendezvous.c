@@ -307,6 +307,9 @@ rendezvous_announce(Call *call, Rendezvous *rendezvous, Slice key)
     RendezvousItem **place = table_find(rendezvous, key, parked->item.hash);
     const bool is_awaited = code == STATUS_OK && *place != NULL && (*place)->kind == ITEM_WAITER;
     const bool is_full = rendezvous->item_count >= RENDEZVOUS_ITEMS_MAX;
+    if (is_awaited) {
+        ((RendezvousWaiter *)(void *)*place)->is_pulled = true;
+    }
     if (code == STATUS_OK && !is_awaited && !is_full) {
         table_insert(rendezvous, &parked->item);
         parked = NULL;
@@ -336,7 +339,8 @@ table_take(Rendezvous *rendezvous, RendezvousWaiter *waiter)
         parked = (Parked *)(void *)table_remove(rendezvous, place);
         rendezvous->parked_bytes -= parked_bytes(parked);
     }
-    if (parked == NULL || parked->item.kind == ITEM_ANNOUNCEMENT) {
+    waiter->is_pulled = parked != NULL && parked->item.kind == ITEM_ANNOUNCEMENT;
+    if (parked == NULL || waiter->is_pulled) {
         table_insert(rendezvous, &waiter->item);
     }
     return parked;

@@ -35,6 +35,7 @@ typedef struct RendezvousItem {
 typedef struct RendezvousWaiter RendezvousWaiter;
 struct RendezvousWaiter {
     RendezvousItem item;
+    bool is_pulled; /* the value was announced, and is asked for */
     /* Called once when the value comes or the rendezvous is aborted. May take message->tensor; what it leaves
      * is given back. message->error lives as long as the rendezvous. */
     void (*done)(RendezvousWaiter *waiter, RendezvousMessage *message);

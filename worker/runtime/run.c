@@ -9,6 +9,7 @@
 #include "worker/runtime/frame.h"
 #include "worker/runtime/promise.h"
 #include "worker/runtime/resource.h"
+#include "worker/runtime/running.h"
 
 enum { INLINE_COST_NS = 50 * 1000, WAITING_NAMED_MAX = 4 };
 
@@ -110,6 +111,7 @@ append_state(Run *run, Buffer *text)
     }
     append_loops(run, text);
     pthread_mutex_unlock(&run->frames_lock);
+    (void)running_describe(run, text);
     promises_describe(run, text);
 }
 
@@ -127,6 +129,17 @@ run_cancel(Run *run, Status code, const char *message)
     if (run_note_failure(run, code, told, (Slice){0})) {
         run_wake(run, code, told);
     }
+}
+
+Status
+run_failure(Run *run, char *ret_message, size_t size, Slice *ret_node)
+{
+    pthread_mutex_lock(&run->lock);
+    const Status code = run->code;
+    snprintf(ret_message, size, "%s", run->message);
+    *ret_node = run->error_node;
+    pthread_mutex_unlock(&run->lock);
+    return code;
 }
 
 /* --- Life ----------------------------------------------------------------------------------------------- */
@@ -195,7 +208,7 @@ run_finish(Run *run)
         .stats = {.start_ns = run->start_ns,
             .elapsed_ns = clock_monotonic_ns() - run->start_ns,
             .node_count = node_count,
-            .traces = run->traces},
+            .trace = run->trace},
     };
     run->callbacks.on_done(run->callbacks.context, &result);
     run_unref(run);

@@ -18,22 +18,13 @@
 
 typedef struct Run Run;
 
-/* When a node ran, on the monotonic clock; one in a loop, in the first iteration. An end of 0: it did not
- * (dead, bound at compile time, or skipped after an error). A Recv runs until its value is there. */
-typedef struct NodeTrace {
-    uint64_t scheduled_ns;
-    uint64_t start_ns;
-    uint64_t end_ns;
-    uint32_t thread;       /* a small number, one a thread of the process */
-    uint64_t output_bytes; /* that it made or passed on */
-} NodeTrace;
+typedef struct RunTrace RunTrace;
 
 typedef struct RunStats {
-    uint64_t start_ns;   /* monotonic */
-    uint64_t elapsed_ns; /* from run_start() to on_done() */
-    uint64_t node_count; /* runs of nodes, dead ones too; one in a loop counts each time */
-    const NodeTrace
-        *traces; /* one a node of the partition when asked for, else NULL; until on_done() returns */
+    uint64_t start_ns;     /* monotonic */
+    uint64_t elapsed_ns;   /* from run_start() to on_done() */
+    uint64_t node_count;   /* runs of nodes, dead ones too; one in a loop counts each time */
+    const RunTrace *trace; /* trace.h; NULL: not asked for. Until on_done() returns */
 } RunStats;
 
 typedef struct RunResult {
@@ -76,6 +67,10 @@ MUST_USE Status run_feed(Call *call, Run *run, uint32_t index, Tensor *tensor);
 /* Ends a run early with this status unless it has ended or failed already. For DEADLINE_EXCEEDED the message
  * is completed with the nodes that wait and the keys they wait for. */
 void run_cancel(Run *run, Status code, const char *message);
+
+/* Why a run that has not ended yet will fail: its message and its node, which may be empty. OK: it has not
+ * failed so far. */
+Status run_failure(Run *run, char *ret_message, size_t size, Slice *ret_node);
 
 Run *run_ref(Run *run);
 void run_unref(Run *run); /* NULL is allowed */

@@ -15,7 +15,7 @@ run_state_free(Run *run)
     frames_trim(run, 0);
     iteration_free(run->root);
     arena_free(run->arena);
-    memory_free(run->traces);
+    run_trace_free(run->trace);
     pthread_mutex_destroy(&run->lock);
     pthread_mutex_destroy(&run->frames_lock);
     memory_free(run);
@@ -42,7 +42,6 @@ run_state_new(Partition *partition)
         run_state_free(run);
         return NULL;
     }
-    run->root->is_first = true;
     return run;
 }
 
@@ -81,8 +80,9 @@ void
 run_state_put(Run *run)
 {
     Partition *partition = run->partition;
-    memory_free(TAKE(run->traces));
     memory_free(TAKE(run->late_args));
+    run_trace_free(TAKE(run->trace));
+    run->root->trace = NULL;
     frames_trim(run, IDLE_ITERATIONS_MAX);
     pthread_mutex_lock(&partition->lock);
     const bool is_kept = partition->idle_count < IDLE_MAX;
@@ -110,6 +110,8 @@ run_states_free(Partition *partition)
 bool
 run_state_trace(Run *run)
 {
-    run->traces = memory_new(run->partition->node_count + 1, sizeof *run->traces);
-    return run->traces != NULL;
+    const TraceScope root = iteration_trace_scope(run->root);
+    run->trace = run_trace_new(&root);
+    run->root->trace = run->trace == NULL ? NULL : run->trace->root;
+    return run->trace != NULL;
 }

@@ -37,7 +37,7 @@ struct Run {
     Iteration *root;
     Tensor *args;
     LateArg *late_args; /* by arg; NULL: all are there from the start */
-    NodeTrace *traces;  /* by node; NULL: not asked for */
+    RunTrace *trace;    /* NULL: not asked for */
 
     pthread_mutex_t frames_lock;
     ListLink live_frames;
@@ -56,5 +56,5 @@ MUST_USE Run *run_state_get(Partition *partition);
 void run_state_put(Run *run);
 void run_states_free(Partition *partition); /* the idle ones */
 
-/* Room for the traces of this run. */
+/* What happens in this run will be noted. False without memory. */
 MUST_USE bool run_state_trace(Run *run);

@@ -24,13 +24,24 @@ send_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool 
         tensor_unref(input);
     }
     const Slice key = key_of(activation, node);
-    trace_end(is_dead ? NULL : trace_of(ticket, activation), input, 1);
+    trace_end(is_dead ? NULL : trace_of(ticket, activation), ticket->partition->device, input, 1);
     const Status status = rendezvous_send(&ticket->call, ticket->run->rendezvous, key, input, is_dead);
     tensors_release(input, 1);
     if (status == STATUS_OK) {
         ticket_propagate(ticket, activation->iteration, node, NULL, is_dead);
     } else {
         run_fail(ticket->run, status, ticket->call.error.message, node->node->name);
+    }
+}
+
+static void
+trace_received(const Ticket *ticket, const Activation *activation, bool is_dead, const Tensor *value)
+{
+    NodeTrace *const trace = is_dead ? NULL : trace_of(ticket, activation);
+    if (trace != NULL) {
+        const ScheduleNode *const node = &ticket->partition->nodes[activation->node];
+        trace->was_pulled = transfer_of(activation, node)->waiter.is_pulled;
+        trace_end(trace, ticket->partition->device, value, 1);
     }
 }
 
@@ -53,7 +64,7 @@ receive_finish(Ticket *ticket, Activation *activation)
     } else {
         Tensor value = message->tensor;
         message->tensor = (Tensor){0};
-        trace_end(message->is_dead ? NULL : trace_of(ticket, activation), &value, 1);
+        trace_received(ticket, activation, message->is_dead, &value);
         ticket_propagate(ticket, activation->iteration, node, &value, message->is_dead);
     }
 }

@@ -4,6 +4,7 @@
 
 #include "shared/base/memory.h"
 #include "shared/wire/trace.h"
+#include "worker/runtime/trace.h"
 
 static int
 longest_first(const void *left, const void *right)
@@ -22,38 +23,93 @@ since(uint64_t start_ns, uint64_t time_ns)
 }
 
 static WireTraceRow
-row_of(const PartitionNode *node, const NodeTrace *trace, uint64_t start_ns)
+row_of(const NodeTrace *trace, uint64_t start_ns)
 {
     return (WireTraceRow){
-        .name = node->name,
-        .op = node->op,
-        .key = node->key,
         .scheduled_ns = since(start_ns, trace->scheduled_ns),
         .start_ns = since(start_ns, trace->start_ns),
         .end_ns = since(start_ns, trace->end_ns),
         .thread = trace->thread,
         .output_bytes = trace->output_bytes,
+        .allocated_bytes = trace->allocated_bytes,
+        .scratch_bytes = trace->scratch_bytes,
+        .device_bytes = trace->device_bytes,
+        .was_pulled = trace->was_pulled,
     };
+}
+
+/* One block: what is told of the partition, and of the run's iterations and nodes. NULL without memory. */
+static WireTrace *
+wire_trace_new(const Partition *partition, const RunTrace *run)
+{
+    const uint32_t node_count = partition_node_count(partition);
+    const uint32_t frame_count = partition_frame_count(partition);
+    size_t row_count = 0;
+    for (const IterationTrace *at = run->root; at != NULL; at = at->next) {
+        row_count += at->node_count;
+    }
+    WireTrace *const trace = memory_new(
+        1, sizeof *trace + row_count * sizeof *trace->rows + run->count * sizeof *trace->iterations +
+               node_count * sizeof *trace->nodes + frame_count * sizeof *trace->frames);
+    if (trace != NULL) {
+        trace->rows = (WireTraceRow *)(void *)(trace + 1);
+        trace->nodes = (WireTraceNode *)(void *)(trace->rows + row_count);
+        trace->node_count = node_count;
+        trace->frame_count = frame_count;
+        trace->frames = (Slice *)(void *)(trace->nodes + node_count);
+        trace->iterations = (WireTraceIteration *)(void *)(trace->frames + frame_count);
+    }
+    return trace;
+}
+
+static void
+tell_partition(WireTrace *trace, const Partition *partition)
+{
+    for (uint32_t index = 0; index < trace->node_count; index++) {
+        const PartitionNode node = partition_node(partition, index);
+        trace->nodes[index] = (WireTraceNode){.name = node.name, .op = node.op, .key = node.key};
+    }
+    for (uint32_t index = 0; index < trace->frame_count; index++) {
+        trace->frames[index] = partition_frame_name(partition, index);
+    }
+}
+
+static void
+tell_iteration(WireTrace *trace, const IterationTrace *record, uint64_t start_ns)
+{
+    if (record->around != NULL) {
+        trace->iterations[trace->iteration_count++] = (WireTraceIteration){
+            .frame = record->frame,
+            .around = record->around->index,
+            .number = record->number,
+        };
+    }
+    for (uint32_t cell = 0; cell < record->node_count; cell++) {
+        if (record->nodes[cell].end_ns != 0) {
+            WireTraceRow *const row = &trace->rows[trace->row_count++];
+            *row = row_of(&record->nodes[cell], start_ns);
+            row->node = record->numbers[cell];
+            row->iteration = record->index;
+        }
+    }
 }
 
 void
 run_trace_write(Buffer *buffer, const Partition *partition, const RunStats *stats)
 {
-    const uint32_t node_count = partition_node_count(partition);
-    if (stats->traces == NULL) {
+    if (stats->trace == NULL) {
         return;
     }
-    AUTO_MEMORY WireTraceRow *rows = memory_new((size_t)node_count + 1, sizeof *rows);
-    if (rows == NULL) {
+    AUTO_MEMORY WireTrace *trace = wire_trace_new(partition, stats->trace);
+    if (trace == NULL) {
         return;
     }
-    WireTrace trace = {.elapsed_ns = stats->elapsed_ns, .rows = rows};
-    for (uint32_t index = 0; index < node_count; index++) {
-        if (stats->traces[index].end_ns != 0) {
-            const PartitionNode node = partition_node(partition, index);
-            rows[trace.row_count++] = row_of(&node, &stats->traces[index], stats->start_ns);
-        }
+    trace->elapsed_ns = stats->elapsed_ns;
+    trace->left_out_iteration_count = stats->trace->left_out_count;
+    tell_partition(trace, partition);
+    for (const IterationTrace *at = stats->trace->root; at != NULL; at = at->next) {
+        tell_iteration(trace, at, stats->start_ns);
     }
-    qsort(rows, trace.row_count, sizeof *rows, longest_first);
-    wire_trace_write(buffer, &trace);
+    qsort(trace->rows, trace->row_count, sizeof *trace->rows, longest_first);
+    wire_trace_write(buffer, trace);
 }

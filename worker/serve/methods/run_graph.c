@@ -7,7 +7,8 @@
  * A partial run starts with its header; its feeds come whenever they come, and go to the run one by one.
  *
  * Failures: an unknown partition is answered in one STATUS frame, as soon as the header is in; a stream that
- * is reset cancels the run; the deadline cancels it too, and its report says who waited for what.
+ * is reset cancels the run; the deadline cancels it too, and its report says who waited for what. A kernel
+ * that does not come back soon after is not waited for.
  *
  * The run's callbacks come on any thread: they queue what happened and post one task to the stream's loop.
  * What happens inside run_start() itself is written when that returns. */
@@ -21,6 +22,8 @@
 #include "worker/serve/metrics.h"
 #include "worker/serve/run_trace.h"
 #include "worker/serve/server.h"
+
+enum { UNFINISHED_WAIT_MS = 20 }; /* after the deadline, for the run's end and its statistics */
 
 typedef struct Output {
     struct Output *next;
@@ -237,11 +240,36 @@ run_done(void *context, const RunResult *result)
 
 /* --- The request ---------------------------------------------------------------------------------------- */
 
+/* A kernel has not come back: the caller learns which, the run ends behind its back. */
+static void
+answer_unfinished(Timer *timer)
+{
+    GraphRun *const graph_run = (GraphRun *)(void *)((char *)timer - offsetof(GraphRun, deadline));
+    WorkerRequest *const request = graph_run->request;
+    char message[ERROR_MESSAGE_SIZE];
+    WireStatus status = {0};
+    if (request == NULL) {
+        return;
+    }
+    status.code = run_failure(graph_run->run, message, sizeof message, &status.node);
+    status.message = slice_from_string(message);
+    if (status.code == STATUS_OK) {
+        return; /* it has ended just now, and is about to say so */
+    }
+    graph_run->request = NULL;
+    request->context = NULL;
+    write_status(request, &status);
+    worker_frames_end(request);
+}
+
 static void
 deadline_passed(Timer *timer)
 {
     GraphRun *const graph_run = (GraphRun *)(void *)((char *)timer - offsetof(GraphRun, deadline));
     run_cancel(graph_run->run, STATUS_DEADLINE_EXCEEDED, "the deadline has passed");
+    graph_run->deadline.fire = answer_unfinished;
+    timer_set(graph_run->loop, &graph_run->deadline,
+        loop_now_ns(graph_run->loop) + UNFINISHED_WAIT_MS * CLOCK_NS_PER_MS);
 }
 
 static Status

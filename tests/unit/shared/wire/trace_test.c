@@ -5,50 +5,82 @@
 static void
 a_trace_comes_back_as_it_was_written(void **state)
 {
+    WireTraceNode nodes[] = {{.name = SLICE("unused"), .op = SLICE("Neg")},
+        {.name = SLICE("c"), .op = SLICE("Add")},
+        {.name = SLICE("a/\"b\""), .op = SLICE("_Send"), .key = SLICE("x;y;z;0:0")}};
     WireTraceRow rows[] = {
-        {.name = SLICE("a/\"b\""),
-            .op = SLICE("_Send"),
-            .key = SLICE("x;y;z;0:0"),
-            .scheduled_ns = 1,
-            .start_ns = 2,
-            .end_ns = UINT64_MAX,
-            .thread = 3,
-            .output_bytes = 4},
-        {.name = SLICE("c"), .op = SLICE("Add"), .start_ns = 5, .end_ns = 6},
+        {.node = 2, .scheduled_ns = 1, .start_ns = 2, .end_ns = UINT64_MAX, .thread = 3, .output_bytes = 4},
+        {.node = 1, .start_ns = 5, .end_ns = 6, .allocated_bytes = 7, .scratch_bytes = 8, .device_bytes = 9},
+        {.node = 2, .start_ns = 10, .was_pulled = 1},
     };
-    const WireTrace trace = {.elapsed_ns = 7, .left_out_count = 8, .rows = rows, .row_count = 2};
+    WireTrace trace = {.elapsed_ns = 7,
+        .left_out_count = 8,
+        .left_out_iteration_count = 9,
+        .nodes = nodes,
+        .node_count = COUNT_OF(nodes),
+        .rows = rows,
+        .row_count = COUNT_OF(rows)};
     AUTO_BUFFER json = {0};
     WireTrace read;
     wire_trace_write(&json, &trace);
     assert_int_equal(wire_trace_read(*state, buffer_slice(&json), &read), STATUS_OK);
     assert_int_equal(read.elapsed_ns, 7);
     assert_int_equal(read.left_out_count, 8);
-    assert_int_equal(read.row_count, 2);
-    assert_true(slice_equal(read.rows[0].name, rows[0].name));
-    assert_true(slice_equal(read.rows[0].op, rows[0].op));
-    assert_true(slice_equal(read.rows[0].key, rows[0].key));
-    assert_int_equal(read.rows[0].scheduled_ns, 1);
-    assert_int_equal(read.rows[0].start_ns, 2);
-    assert_true(read.rows[0].end_ns == UINT64_MAX);
-    assert_int_equal(read.rows[0].thread, 3);
-    assert_int_equal(read.rows[0].output_bytes, 4);
-    assert_int_equal(read.rows[1].key.size, 0);
-    assert_int_equal(read.rows[1].end_ns, 6);
+    assert_int_equal(read.left_out_iteration_count, 9);
+    assert_int_equal(read.row_count, COUNT_OF(rows));
+    assert_int_equal(read.node_count, 2); /* those that have rows */
+    for (size_t index = 0; index < COUNT_OF(rows); index++) {
+        const WireTraceNode *const node = &read.nodes[read.rows[index].node];
+        const WireTraceNode *const written = &nodes[rows[index].node];
+        assert_true(slice_equal(node->name, written->name));
+        assert_true(slice_equal(node->op, written->op));
+        assert_true(slice_equal(node->key, written->key));
+        assert_true(slice_equal(read.rows[index].key, written->key));
+        rows[index].node = read.rows[index].node;
+        rows[index].key = read.rows[index].key;
+        assert_memory_equal(&read.rows[index], &rows[index], sizeof rows[index]);
+    }
+}
+
+/* A Send in iteration 17 of a loop within iteration 3 of another. */
+static void
+keys_and_paths_name_every_loop_around(void **state)
+{
+    WireTraceNode nodes[] = {{.name = SLICE("send"), .op = SLICE("_Send"), .key = SLICE("a;b;t;")}};
+    Slice frames[] = {SLICE(""), SLICE("outer"), SLICE("outer/inner")};
+    WireTraceIteration iterations[] = {{.frame = 1, .number = 3}, {.frame = 2, .around = 1, .number = 17}};
+    WireTraceRow rows[] = {{.node = 0, .iteration = 2}, {.node = 0, .iteration = 1}};
+    WireTrace trace = {.nodes = nodes,
+        .node_count = 1,
+        .frames = frames,
+        .frame_count = COUNT_OF(frames),
+        .iterations = iterations,
+        .iteration_count = COUNT_OF(iterations),
+        .rows = rows,
+        .row_count = COUNT_OF(rows)};
+    AUTO_BUFFER json = {0};
+    AUTO_BUFFER path = {0};
+    WireTrace read;
+    wire_trace_write(&json, &trace);
+    assert_int_equal(wire_trace_read(*state, buffer_slice(&json), &read), STATUS_OK);
+    assert_true(slice_equals_string(read.rows[0].key, "a;b;t;outer:3/outer/inner:17"));
+    assert_true(slice_equals_string(read.rows[1].key, "a;b;t;outer:3"));
+    wire_trace_path(&read, read.rows[0].iteration, &path);
+    assert_string_equal(buffer_string(&path), "outer:3/outer/inner:17");
 }
 
 static void
 rows_that_do_not_fit_are_counted(void **state)
 {
-    enum { COUNT = 20000 };
+    enum { COUNT = 50000 };
     static WireTraceRow rows[COUNT];
-    const WireTrace trace = {.rows = rows, .row_count = COUNT};
+    WireTraceNode nodes[] = {
+        {.name = SLICE("a/name/of/some/length/as/they/are/in/graphs"), .op = SLICE("MatMul")}};
+    WireTrace trace = {.nodes = nodes, .node_count = 1, .rows = rows, .row_count = COUNT};
     AUTO_BUFFER json = {0};
     WireTrace read;
     for (size_t index = 0; index < COUNT; index++) {
-        rows[index] = (WireTraceRow){.name = SLICE("a/name/of/some/length/as/they/are/in/graphs"),
-            .op = SLICE("MatMul"),
-            .start_ns = index,
-            .end_ns = 1000 * 1000 * 1000};
+        rows[index] = (WireTraceRow){.start_ns = index, .end_ns = 1000 * 1000 * 1000};
     }
     wire_trace_write(&json, &trace);
     assert_true(json.size <= WIRE_TRACE_SIZE_MAX);
@@ -59,16 +91,36 @@ rows_that_do_not_fit_are_counted(void **state)
 }
 
 static void
+loops_whose_names_fill_a_frame_leave_nothing(void **state)
+{
+    (void)state;
+    static char name[WIRE_TRACE_SIZE_MAX];
+    Slice frames[] = {slice_of(memset(name, 'n', sizeof name), sizeof name)};
+    WireTrace trace = {.frames = frames, .frame_count = 1};
+    AUTO_BUFFER json = {0};
+    buffer_append_string(&json, "before");
+    wire_trace_write(&json, &trace);
+    assert_string_equal(buffer_string(&json), "before");
+}
+
+static void
 what_is_no_trace_is_refused(void **state)
 {
     static const char *const texts[] = {
         "",
         "[]",
-        "{\"nodes\":{}}",
-        "{\"nodes\":[1]}",
-        "{\"nodes\":[[\"a\",\"b\",\"c\",1,2,3,4]]}",
-        "{\"nodes\":[[\"a\",\"b\",\"c\",1,2,3,4,5,6]]}",
-        "{\"nodes\":[[\"a\",\"b\",\"c\",1,2,3,4,-5]]}",
+        "{\"rows\":{}}",
+        "{\"rows\":[1]}",
+        "{\"rows\":[[[\"a\",\"b\",\"c\"],0,1,2,3,4,5,6,7,8]]}",
+        "{\"rows\":[[[\"a\",\"b\",\"c\"],0,1,2,3,4,5,6,7,8,0,0]]}",
+        "{\"rows\":[[[\"a\",\"b\",\"c\"],0,1,2,3,4,-5,6,7,8,0]]}",
+        "{\"rows\":[[[\"a\",\"b\"],0,1,2,3,4,5,6,7,8,0]]}",
+        "{\"rows\":[[0,0,1,2,3,4,5,6,7,8,0]]}",
+        "{\"rows\":[[[\"a\",\"b\",\"c\"],1,1,2,3,4,5,6,7,8,0]]}",
+        "{\"frames\":[\"f\"],\"iterations\":[[1,0,0]]}",
+        "{\"frames\":[\"f\"],\"iterations\":[[0,1,0]]}",
+        "{\"frames\":[\"f\"],\"iterations\":[[0,0]]}",
+        "{\"frames\":[1]}",
         "{\"elapsed_ns\":\"soon\"}",
         "{\"left_out\":1",
     };
@@ -85,7 +137,9 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         CALL_TEST(a_trace_comes_back_as_it_was_written),
+        CALL_TEST(keys_and_paths_name_every_loop_around),
         CALL_TEST(rows_that_do_not_fit_are_counted),
+        CALL_TEST(loops_whose_names_fill_a_frame_leave_nothing),
         CALL_TEST(what_is_no_trace_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -177,7 +177,7 @@ a_cancelled_run_tells_its_kernels_and_who_was_late(void **state)
     run_cancel(run, STATUS_DEADLINE_EXCEEDED, "the step's deadline has passed");
     outcome_wait(&outcome);
     assert_int_equal(outcome.code, STATUS_DEADLINE_EXCEEDED);
-    assert_string_equal(outcome.message, "the step's deadline has passed; computing: 'later1', 'later2'");
+    assert_string_equal(outcome.message, "the step's deadline has passed; begun: 'later1', 'later2'");
     assert_int_equal(__atomic_load_n(&cancelled, __ATOMIC_RELAXED), 2);
     outcome_clear(&outcome);
     run_unref(run);

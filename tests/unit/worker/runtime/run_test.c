@@ -346,37 +346,6 @@ a_second_run_allocates_nothing_from_the_system(void **state)
 }
 
 static void
-traces_tell_when_each_node_ran(void **state)
-{
-    (void)state;
-    RunFixture fixture;
-    fixture_begin(&fixture, 1);
-    AUTO_PARTITION partition = fixture_compile(&fixture, LINEAR);
-    Tensor args[3];
-    linear_args(&fixture, args);
-    RunOutcome outcome = {0};
-    const RunRequest request = {.partition = partition,
-        .args = args,
-        .arg_count = 3,
-        .traces_nodes = true,
-        .callbacks = outcome_callbacks(&outcome)};
-    Run *run = NULL;
-    assert_status(&fixture.call, STATUS_OK, run_start(&fixture.call, &request, &run));
-    outcome_wait(&outcome);
-    const NodeTrace *product = &outcome.stats.traces[3];
-    const NodeTrace *sum = &outcome.stats.traces[4];
-    assert_true(product->scheduled_ns > 0);
-    assert_true(product->start_ns >= product->scheduled_ns);
-    assert_true(product->end_ns >= product->start_ns);
-    assert_true(sum->start_ns >= product->end_ns);
-    assert_int_equal(product->output_bytes, 16);
-    run_unref(run);
-    outcome_clear(&outcome);
-    partition_unref(TAKE(partition));
-    fixture_end(&fixture);
-}
-
-static void
 each_failing_allocation_is_told(void **state)
 {
     (void)state;
@@ -479,7 +448,6 @@ main(void)
         cmocka_unit_test(device_memory_at_its_limit_ends_the_run_with_sizes),
         cmocka_unit_test(wrong_feeds_are_refused_before_anything_runs),
         cmocka_unit_test(a_second_run_allocates_nothing_from_the_system),
-        cmocka_unit_test(traces_tell_when_each_node_ran),
         cmocka_unit_test(each_failing_allocation_is_told),
         cmocka_unit_test(runs_of_one_partition_do_not_disturb_each_other),
     };

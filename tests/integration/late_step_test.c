@@ -1,0 +1,62 @@
+/* Steps that do not end before their deadline: the error says who waited for what, on every worker. */
+#include "tests/support/cluster.h"
+#include "tests/support/cmocka_all.h"
+#include "tests/support/loop_graphs.h"
+
+static void
+assert_holds(RestResponse *response, const char *text)
+{
+    if (strstr(rest_text(response), text) == NULL) {
+        fail_msg("'%s' is not in: %s", text, rest_text(response));
+    }
+}
+
+/* One worker turns a loop, the other one waits for what comes out. */
+static void
+the_error_names_the_loop_and_who_waits_for_it(void **state)
+{
+    Cluster *const cluster = *state;
+    AUTO_REST response = {0};
+    cluster_session(cluster, "{}");
+    cluster_graph_literal(cluster,
+        LOOP_CHAOTIC("@/job:worker/task:0") "slow = Identity(v_exit) T=float32 @/job:worker/task:0\n"
+                                            "y = Neg(slow) T=float32 @/job:worker/task:1\n");
+    cluster_step(cluster,
+        "{\"feeds\":{\"x\":1,\"n\":2000000000},\"fetches\":[\"y\"],\"options\":{\"timeout_ms\":300}}",
+        &response);
+    assert_int_equal(response.status, 504);
+    assert_holds(&response, "the step did not end before its deadline; slot ");
+    assert_holds(&response, "loop 'loop' in iteration ");
+    assert_holds(&response, "waiting: '");
+    assert_holds(&response, "\"pointer\":\"/slots/0\"");
+    assert_holds(&response, "\"pointer\":\"/slots/1\"");
+}
+
+/* A kernel that takes longer than anybody waits: the worker answers while it still computes. */
+static void
+the_error_names_the_kernel_that_does_not_come_back(void **state)
+{
+    Cluster *const cluster = *state;
+    AUTO_REST response = {0};
+    cluster_session(cluster, "{}");
+    cluster_graph_literal(cluster, "size = Const() dtype=int32 value=int32<2>(2000)\n"
+                                   "noise = RandomUniform(size) T=int32 dtype=float64 @/job:worker/task:0\n"
+                                   "huge = MatMul(noise, noise) T=float64 @/job:worker/task:0\n"
+                                   "y = Neg(huge) T=float64 @/job:worker/task:1\n");
+    cluster_step(cluster, "{\"fetches\":[\"y\"],\"options\":{\"timeout_ms\":200}}", &response);
+    assert_int_equal(response.status, 504);
+    assert_holds(&response, "computing: '");
+    assert_holds(&response, " ms");
+    assert_holds(&response, "waiting: '");
+    assert_holds(&response, "edge_0_huge;0:0'");
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CLUSTER_TEST(the_error_names_the_loop_and_who_waits_for_it),
+        CLUSTER_TEST(the_error_names_the_kernel_that_does_not_come_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
