@@ -20,6 +20,7 @@
 #include "shared/base/text.h"
 #include "worker/runtime/run.h"
 #include "worker/serve/metrics.h"
+#include "worker/serve/run_answer.h"
 #include "worker/serve/run_trace.h"
 #include "worker/serve/server.h"
 
@@ -58,44 +59,6 @@ typedef struct GraphRun {
     WireStats stats;
     Buffer trace; /* JSON, when one is wanted */
 } GraphRun;
-
-/* --- Answers -------------------------------------------------------------------------------------------- */
-
-static void
-write_status(WorkerRequest *request, const WireStatus *status)
-{
-    AUTO_BUFFER json = {0};
-    AUTO_BUFFER frame = {0};
-    wire_status_write(&json, status);
-    frame_write_json(&frame, FRAME_STATUS, buffer_slice(&json));
-    worker_frames_begin(request);
-    worker_frames_write(request, buffer_slice(&frame));
-}
-
-static void
-write_stats(WorkerRequest *request, const WireStats *stats)
-{
-    AUTO_BUFFER json = {0};
-    AUTO_BUFFER frame = {0};
-    wire_stats_write(&json, stats);
-    frame_write_json(&frame, FRAME_STATS, buffer_slice(&json));
-    worker_frames_write(request, buffer_slice(&frame));
-}
-
-static void
-write_output(WorkerRequest *request, const Output *output)
-{
-    char name[24];
-    const int size = snprintf(name, sizeof name, "%u", output->index);
-    worker_frames_begin(request);
-    if (!output->is_dead) {
-        worker_frames_tensor(request, slice_of(name, (size_t)size), &output->tensor);
-        return;
-    }
-    AUTO_BUFFER frame = {0};
-    frame_write_dead(&frame, slice_of(name, (size_t)size));
-    worker_frames_write(request, buffer_slice(&frame));
-}
 
 /* --- Life ----------------------------------------------------------------------------------------------- */
 
@@ -145,10 +108,10 @@ graph_run_end(GraphRun *graph_run)
         };
         request->context = NULL;
         metrics_count_tensor(TENSOR_FETCHED, (size_t)graph_run->stats.bytes_out);
-        write_status(request, &status);
+        run_answer_status(request, &status);
         graph_run->stats.trace =
             buffer_is_ok(&graph_run->trace) ? buffer_slice(&graph_run->trace) : (Slice){0};
-        write_stats(request, &graph_run->stats);
+        run_answer_stats(request, &graph_run->stats);
         worker_frames_end(request);
     }
     metrics_count_run(graph_run->code, graph_run->stats.elapsed_us);
@@ -168,7 +131,7 @@ graph_run_flush(GraphRun *graph_run)
     (void)pthread_mutex_unlock(&graph_run->lock);
     for (const Output *output = outputs; output != NULL && graph_run->request != NULL;
          output = output->next) {
-        write_output(graph_run->request, output);
+        run_answer_output(graph_run->request, output->index, output->is_dead ? NULL : &output->tensor);
     }
     outputs_free(outputs);
     if (is_done) {
@@ -258,7 +221,7 @@ answer_unfinished(Timer *timer)
     }
     graph_run->request = NULL;
     request->context = NULL;
-    write_status(request, &status);
+    run_answer_status(request, &status);
     worker_frames_end(request);
 }
 
@@ -283,7 +246,7 @@ answer_unknown(WorkerRequest *request, Slice digest)
         .message = slice_of(message, (size_t)size),
         .reason = SLICE("unknown_partition"),
     };
-    write_status(request, &status);
+    run_answer_status(request, &status);
     worker_frames_end(request);
     return STATUS_OK;
 }

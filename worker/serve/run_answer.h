@@ -1,0 +1,12 @@
+/* The frames that a run is answered with: its outputs, how it ended, what it cost.
+ *
+ * Threads: the stream's loop. */
+#pragma once
+
+#include "worker/serve/method.h"
+
+void run_answer_status(WorkerRequest *request, const WireStatus *status);
+void run_answer_stats(WorkerRequest *request, const WireStats *stats);
+
+/* `tensor` NULL: it is dead. */
+void run_answer_output(WorkerRequest *request, uint32_t index, const Tensor *tensor);
