@@ -76,22 +76,6 @@ put(Registration *registration, const char *path, const UpstreamEvents *events)
 
 static void put_partition(Registration *registration);
 
-/* An answer other than 2xx: its status document, or the HTTP status when it has none. */
-static Status
-answer_status(UpstreamCall *call, Call *reading, WireStatus *ret_status)
-{
-    if (upstream_http_status(call) / 100 == 2) {
-        *ret_status = (WireStatus){.code = STATUS_OK};
-        return STATUS_OK;
-    }
-    if (wire_status_read(reading, upstream_body(call), ret_status) != STATUS_OK ||
-        ret_status->code == STATUS_OK) {
-        *ret_status =
-            (WireStatus){.code = STATUS_INTERNAL, .message = SLICE("the worker refused without a reason")};
-    }
-    return ret_status->code;
-}
-
 static void
 blob_put_done(UpstreamCall *call, Status status, const char *message)
 {
@@ -100,7 +84,7 @@ blob_put_done(UpstreamCall *call, Status status, const char *message)
     Call reading = {.arena = arena};
     WireStatus answer = {.code = status, .message = slice_from_string(message)};
     if (status == STATUS_OK && arena != NULL) {
-        (void)answer_status(call, &reading, &answer);
+        (void)answer_read_status(call, &reading, &answer);
     }
     if (answer.code != STATUS_OK && registration->status == STATUS_OK) {
         registration->status = answer.code;
@@ -178,7 +162,7 @@ partition_put_done(UpstreamCall *call, Status status, const char *message)
     }
     Call reading = {.arena = arena};
     WireStatus answer;
-    (void)answer_status(call, &reading, &answer);
+    (void)answer_read_status(call, &reading, &answer);
     if (slice_equals_string(answer.reason, "missing_blobs") && registration->round < ROUND_MAX) {
         put_blobs(registration, &answer);
         return;

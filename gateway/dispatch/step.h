@@ -31,6 +31,25 @@ size_t dispatcher_running_count(const Dispatcher *dispatcher);
 void dispatcher_release_session(
     Dispatcher *dispatcher, const char *tenant, const char *session, const char *address);
 
+/* CleanupAll of some containers on one worker. */
+typedef struct ContainerReset {
+    const char *tenant;
+    Slice session; /* "ses_…"; empty: all of the tenant's */
+    const Slice *containers;
+    size_t container_count;
+} ContainerReset;
+
+typedef struct ContainerResetEnd {
+    Status status;
+    const char *message;    /* "" when OK */
+    int64_t resource_count; /* that are gone */
+} ContainerResetEnd;
+
+/* `done` hears of it once, on the loop's thread, and never from within; false without memory: it will not. */
+typedef void (*ContainerResetDone)(void *context, const ContainerResetEnd *end);
+MUST_USE bool dispatcher_reset_containers(Dispatcher *dispatcher, const WorkerInfo *worker,
+    const ContainerReset *reset, ContainerResetDone done, void *context);
+
 typedef struct StepRun StepRun;
 
 /* The life of a worker that a slot is bound to, because the session keeps something there. */

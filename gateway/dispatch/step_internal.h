@@ -91,6 +91,11 @@ typedef struct WorkerLoad {
     uint64_t failed_ns; /* when it was last out of reach; 0: not since it last served */
 } WorkerLoad;
 
+/* --- answer.c ------------------------------------------------------------------------------------------- */
+
+/* Of an answer other than 2xx, its status document, or INTERNAL when it has none; else OK. */
+Status answer_read_status(UpstreamCall *call, Call *reading, WireStatus *ret_status);
+
 /* --- bind.c --------------------------------------------------------------------------------------------- */
 
 /* Chooses a worker for every slot: one that keeps state gets its own, a fixed task its worker; others the

@@ -161,8 +161,7 @@ step_output(void *context, uint32_t fetch, const Tensor *tensor)
     run->fetches[fetch].is_dead = tensor->dtype == DTYPE_INVALID;
     run->step.outputs[fetch] = tensor_ref(tensor);
     run->output_bytes += run->fetches[fetch].is_taken ? 0 : partial_run_output_size(run, fetch);
-    serve(run);
-    if (!run->has_ended && run->fed_bytes + run->output_bytes > bytes_max) {
+    if (run->fed_bytes + run->output_bytes > bytes_max) {
         char message[ERROR_MESSAGE_SIZE];
         (void)snprintf(message, sizeof message,
             "the partial run has ended: feeds, and outputs that nobody asked for, pass the limit "

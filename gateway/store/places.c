@@ -5,6 +5,7 @@
 STATEMENT(place_list);
 STATEMENT(place_bind);
 STATEMENT(place_rebind);
+STATEMENT(place_workers);
 
 static Status
 read_place(Call *call, const Rows *rows, size_t row, SessionPlace *ret_place)
@@ -44,6 +45,30 @@ places_list(Call *call, Store *store, TenantId tenant, SessionId session, Sessio
         TRY(read_place(call, &rows, index, &places.items[index]));
     }
     *ret_places = places;
+    return STATUS_OK;
+}
+
+Status
+places_workers(Call *call, Store *store, TenantId tenant, SessionId session, PlaceWorker **ret_workers,
+    size_t *ret_count)
+{
+    AUTO_ROWS rows = {0};
+    Values values = {0};
+    values_uuid(&values, tenant.value);
+    values_uuid(&values, session.value);
+    TRY(store_query(call, store, tenant, &sql_place_workers, &values, &rows));
+    PlaceWorker *const workers = arena_alloc(call->arena, (rows.count + 1) * sizeof *workers);
+    if (workers == NULL) {
+        return call_fail_memory(call, "the workers of a session");
+    }
+    for (size_t index = 0; index < rows.count; index++) {
+        RowReader reader = row_reader(call, &rows, index);
+        workers[index].name = row_text(&reader);
+        workers[index].incarnation = row_text(&reader);
+        TRY(row_end(call, &reader));
+    }
+    *ret_workers = workers;
+    *ret_count = rows.count;
     return STATUS_OK;
 }
 

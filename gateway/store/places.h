@@ -24,6 +24,15 @@ typedef struct SessionPlaces {
 MUST_USE Status places_list(
     Call *call, Store *store, TenantId tenant, SessionId session, SessionPlaces *ret_places);
 
+/* The lives of workers that keep something of this session, of the zero one of any of the tenant's; in the
+ * call's arena. */
+typedef struct PlaceWorker {
+    const char *name;
+    const char *incarnation;
+} PlaceWorker;
+MUST_USE Status places_workers(Call *call, Store *store, TenantId tenant, SessionId session,
+    PlaceWorker **ret_workers, size_t *ret_count);
+
 /* Binds a place that is not bound, to `place->worker` and `place->incarnation`; one that somebody else has
  * bound meanwhile stays. */
 MUST_USE Status places_bind(

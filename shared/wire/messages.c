@@ -1,8 +1,5 @@
 #include "shared/wire/messages.h"
 
-#include <string.h>
-
-#include "shared/base/text.h"
 #include "shared/json/scanner.h"
 #include "shared/json/writer.h"
 
@@ -198,25 +195,43 @@ read_code(JsonScanner *scanner, Arena *arena, const Member *member, void *ret_st
     return json_string(scanner, arena, &name) && status_from_name(name, &((WireStatus *)ret_struct)->code);
 }
 
+/* A list of texts, grown to its bound at once: lists are short. */
+static bool
+read_texts(JsonScanner *scanner, Arena *arena, size_t count_max, const Slice **ret_texts, size_t *ret_count)
+{
+    Slice *const texts = arena_alloc(arena, count_max * sizeof *texts);
+    if (texts == NULL || !json_array_begin(scanner)) {
+        return false;
+    }
+    *ret_texts = texts;
+    while (json_array_next(scanner)) {
+        if (*ret_count == count_max || !json_string(scanner, arena, &texts[*ret_count])) {
+            json_fault(scanner, "too many texts, or something else");
+            return false;
+        }
+        (*ret_count)++;
+    }
+    return true;
+}
+
+static void
+write_texts(JsonWriter *writer, const char *name, const Slice *texts, size_t count)
+{
+    json_write_name(writer, name);
+    json_write_array_begin(writer);
+    for (size_t index = 0; index < count; index++) {
+        json_write_slice(writer, texts[index]);
+    }
+    json_write_array_end(writer);
+}
+
 static bool
 read_digests(JsonScanner *scanner, Arena *arena, const Member *member, void *ret_struct)
 {
     enum { MISSING_MAX = 4096 };
     (void)member;
     WireStatus *const status = ret_struct;
-    Slice *const digests = arena_alloc(arena, MISSING_MAX * sizeof *digests);
-    if (digests == NULL || !json_array_begin(scanner)) {
-        return false;
-    }
-    status->missing_blobs = digests;
-    while (json_array_next(scanner)) {
-        if (status->missing_blob_count == MISSING_MAX ||
-            !json_string(scanner, arena, &digests[status->missing_blob_count])) {
-            return false;
-        }
-        status->missing_blob_count++;
-    }
-    return true;
+    return read_texts(scanner, arena, MISSING_MAX, &status->missing_blobs, &status->missing_blob_count);
 }
 
 static const Member status_members[] = {
@@ -248,12 +263,7 @@ wire_status_write(Buffer *buffer, const WireStatus *status)
     write_present(&writer, "reason", status->reason);
     write_present(&writer, "incarnation", status->incarnation);
     if (status->missing_blob_count > 0) {
-        json_write_name(&writer, "missing_blobs");
-        json_write_array_begin(&writer);
-        for (size_t index = 0; index < status->missing_blob_count; index++) {
-            json_write_slice(&writer, status->missing_blobs[index]);
-        }
-        json_write_array_end(&writer);
+        write_texts(&writer, "missing_blobs", status->missing_blobs, status->missing_blob_count);
     }
     json_write_object_end(&writer);
 }
@@ -264,6 +274,63 @@ wire_status_read(Call *call, Slice json, WireStatus *ret_status)
     WireStatus status = {.code = STATUS_UNKNOWN};
     TRY(read_document(call, json, status_members, &status));
     *ret_status = status;
+    return STATUS_OK;
+}
+
+/* --- Containers ----------------------------------------------------------------------------------------- */
+
+static bool
+read_containers(JsonScanner *scanner, Arena *arena, const Member *member, void *ret_struct)
+{
+    (void)member;
+    WireReset *const reset = ret_struct;
+    return read_texts(scanner, arena, WIRE_CONTAINERS_MAX, &reset->containers, &reset->container_count);
+}
+
+static const Member reset_members[] = {
+    {"session", read_text, offsetof(WireReset, session)},
+    {"containers", read_containers, 0},
+    {0},
+};
+
+void
+wire_reset_write(Buffer *buffer, const WireReset *reset)
+{
+    JsonWriter writer = json_writer(buffer);
+    json_write_object_begin(&writer);
+    write_present(&writer, "session", reset->session);
+    write_texts(&writer, "containers", reset->containers, reset->container_count);
+    json_write_object_end(&writer);
+}
+
+Status
+wire_reset_read(Call *call, Slice json, WireReset *ret_reset)
+{
+    WireReset reset = {.container_count = 0};
+    TRY(read_document(call, json, reset_members, &reset));
+    *ret_reset = reset;
+    return STATUS_OK;
+}
+
+void
+wire_reset_answer_write(Buffer *buffer, int64_t resource_count)
+{
+    JsonWriter writer = json_writer(buffer);
+    json_write_object_begin(&writer);
+    json_member_int64(&writer, "resources", resource_count);
+    json_write_object_end(&writer);
+}
+
+Status
+wire_reset_answer_read(Call *call, Slice json, int64_t *ret_resource_count)
+{
+    static const Member members[] = {{"resources", read_integer, 0}, {0}};
+    int64_t count = -1;
+    TRY(read_document(call, json, members, &count));
+    if (count < 0) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "'resources' is missing or out of range");
+    }
+    *ret_resource_count = count;
     return STATUS_OK;
 }
 
@@ -390,56 +457,4 @@ wire_worker_read(Call *call, Slice json, WireWorker *ret_worker)
     }
     *ret_worker = worker;
     return STATUS_OK;
-}
-
-/* --- Keys in paths -------------------------------------------------------------------------------------- */
-
-static bool
-is_unreserved(char byte)
-{
-    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
-           byte == '-' || byte == '.' || byte == '_' || byte == '~';
-}
-
-void
-wire_key_encode(Buffer *buffer, Slice key)
-{
-    for (size_t index = 0; index < key.size; index++) {
-        if (is_unreserved(key.data[index])) {
-            buffer_append_byte(buffer, key.data[index]);
-        } else {
-            buffer_append_format(buffer, "%%%02X", (unsigned)(unsigned char)key.data[index]);
-        }
-    }
-}
-
-static int
-hex_digit(char digit)
-{
-    static const char digits[] = "0123456789ABCDEF";
-    const char *const found = digit == '\0' ? NULL : strchr(digits, digit);
-    return found == NULL ? -1 : (int)(found - digits);
-}
-
-bool
-wire_key_decode(Arena *arena, Slice text, Slice *ret_key)
-{
-    char *const key = text_copy(arena, text);
-    size_t size = 0;
-    for (size_t index = 0; key != NULL && index < text.size; index++) {
-        if (text.data[index] != '%') {
-            key[size++] = text.data[index];
-            continue;
-        }
-        const Slice digits = slice_part(text, index + 1, 2);
-        const int high = digits.size == 2 ? hex_digit(digits.data[0]) : -1;
-        const int low = digits.size == 2 ? hex_digit(digits.data[1]) : -1;
-        if (high < 0 || low < 0) {
-            return false;
-        }
-        key[size++] = (char)(high * 16 + low);
-        index += 2;
-    }
-    *ret_key = slice_of(key, size);
-    return key != NULL;
 }

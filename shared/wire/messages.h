@@ -65,6 +65,23 @@ typedef struct WireRun {
 void wire_run_write(Buffer *buffer, const WireRun *run);
 MUST_USE Status wire_run_read(Call *call, Slice json, WireRun *ret_run);
 
+/* CleanupAll of some containers: what lies in them goes, of one session or of all of the tenant's. */
+typedef struct WireReset {
+    Slice session; /* empty: all */
+    const Slice *containers;
+    size_t container_count;
+} WireReset;
+
+enum { WIRE_CONTAINERS_MAX = 256 };
+#define WIRE_CONTAINER_DEFAULT "localhost" /* TensorFlow's name for the one of nodes that name none */
+
+void wire_reset_write(Buffer *buffer, const WireReset *reset);
+MUST_USE Status wire_reset_read(Call *call, Slice json, WireReset *ret_reset);
+
+/* Its answer: how many resources that were. */
+void wire_reset_answer_write(Buffer *buffer, int64_t resource_count);
+MUST_USE Status wire_reset_answer_read(Call *call, Slice json, int64_t *ret_resource_count);
+
 /* How an answer ended. `reason` is a word for machines: "unknown_partition", "missing_blobs", … */
 typedef struct WireStatus {
     Status code;

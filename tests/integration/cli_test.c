@@ -384,6 +384,32 @@ the_pool_is_shown_as_tables(void **state)
     assert_holds(fixture->out, " serving  ");
 }
 
+/* w, which one sets to 5. */
+static const char variable[] =
+    "{\"node\":["
+    "{\"name\":\"w\",\"op\":\"VariableV2\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"},\"shape\":{\"shape\":{"
+    "}}}},"
+    "{\"name\":\"five\",\"op\":\"Const\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"},\"value\":{\"tensor\":"
+    "{\"dtype\":\"DT_FLOAT\",\"tensorShape\":{},\"floatVal\":[5]}}}},"
+    "{\"name\":\"set\",\"op\":\"Assign\",\"input\":[\"w\",\"five\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}}}"
+    "]}";
+
+static void
+containers_are_reset(void **state)
+{
+    Fixture *const fixture = *state;
+    assert_exit(0, fixture, "session", "create", "kept");
+    write_file(fixture, "affine.json", slice_from_string(variable));
+    assert_exit(0, fixture, "graph", "push", "%/affine.json", "--session", "kept");
+    assert_exit(0, fixture, "run", "--session", "kept", "--fetch", "set");
+    assert_exit(0, fixture, "container", "reset", "kept", "nobody's", "other");
+    assert_string_equal(fixture->out, "0 dropped\n");
+    assert_exit(0, fixture, "container", "reset", "kept");
+    assert_string_equal(fixture->out, "1 dropped\n");
+    assert_exit(0, fixture, "container", "reset", "kept", "--json");
+    assert_holds(fixture->out, "\"resources\":0,\"failed\":0}");
+}
+
 static void
 sessions_are_named(void **state)
 {
@@ -560,6 +586,7 @@ main(void)
         cmocka_unit_test(a_queued_step_that_fails_gives_4_when_it_is_awaited),
         cmocka_unit_test(the_pool_is_shown_as_tables),
         cmocka_unit_test(sessions_are_named),
+        cmocka_unit_test(containers_are_reset),
         cmocka_unit_test(a_wrong_graph_is_explained_on_one_line),
         cmocka_unit_test(a_step_that_fails_gives_4_and_leaves_no_file),
         cmocka_unit_test(a_wrong_command_line_gives_2),

@@ -86,6 +86,7 @@ static const Case cases[] = {
     {"openapiYaml", PUBLIC, NOTHING, NULL},
     {"putTensor", OWN, TEXT(npy), NULL},
     {"readyz", PUBLIC, NOTHING, NULL},
+    {"resetContainers", OWN, TEXT("{}"), NULL},
     {"updateSession", OWNED, TEXT("{\"name\":\"mine\"}"), "If-Match: \"1\""},
 };
 

@@ -26,7 +26,8 @@ typedef struct Naming {
 static Status
 naming_create(Call *call, const Node *node, void **ret_state)
 {
-    const Slice container = node_attr_string(node, "container");
+    const Slice named = node_attr_string(node, "container");
+    const Slice container = slice_equals_string(named, DEFAULT_CONTAINER) ? slice_of(NULL, 0) : named;
     const Slice shared = node_attr_string(node, "shared_name");
     const Slice name = shared.size > 0 ? shared : node->name;
     const size_t prefix = container.size > 0 ? container.size + 1 : 0;

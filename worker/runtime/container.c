@@ -104,6 +104,41 @@ container_obtain(
     return status;
 }
 
+const char DEFAULT_CONTAINER[] = "localhost";
+
+static bool
+is_among(Slice resource, const Slice *names, size_t count)
+{
+    const size_t end = slice_find(resource, ';');
+    const bool is_named = end < resource.size;
+    const Slice container = is_named ? slice_part(resource, 0, end) : slice_from_string(DEFAULT_CONTAINER);
+    for (size_t index = 0; index < count; index++) {
+        if (slice_equal(container, names[index])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+size_t
+container_reset(ResourceContainer *container, const Slice *names, size_t count)
+{
+    size_t cursor = 0;
+    size_t removed = 0;
+    (void)pthread_mutex_lock(&container->lock);
+    for (const MapEntry *entry = map_next(container->resources, &cursor); entry != NULL;
+         entry = map_next(container->resources, &cursor)) {
+        Resource *const resource = entry->value;
+        if (is_among(entry->key, names, count)) {
+            (void)map_remove(container->resources, entry->key);
+            resource_unref(resource);
+            removed++;
+        }
+    }
+    (void)pthread_mutex_unlock(&container->lock);
+    return removed;
+}
+
 bool
 container_remove(ResourceContainer *container, Slice name, const Resource *resource)
 {

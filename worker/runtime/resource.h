@@ -68,5 +68,12 @@ typedef struct ContainerEntry {
 MUST_USE Status container_obtain(
     Call *call, ResourceContainer *container, const ContainerEntry *entry, Resource **ret_resource);
 
+/* TensorFlow's containers: the one that a resource of this name is in stands before its first ';', and a name
+ * without one is in the default container, DEFAULT_CONTAINER. */
+extern const char DEFAULT_CONTAINER[];
+
+/* Removes all that is in these containers; how many that were. Handles keep what they hold. */
+size_t container_reset(ResourceContainer *container, const Slice *names, size_t count);
+
 /* False when nothing has this name, or something else than `resource`. Handles keep what they hold. */
 bool container_remove(ResourceContainer *container, Slice name, const Resource *resource);

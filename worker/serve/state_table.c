@@ -167,6 +167,29 @@ state_table_remove(StateTable *table, Slice tenant, Slice session)
 }
 
 size_t
+state_table_reset(StateTable *table, const StateReset *reset)
+{
+    char text[KEY_SIZE];
+    size_t cursor = 0;
+    size_t count = 0;
+    const int size = snprintf(text, sizeof text, "%.*s/%.*s%s", SLICE_PRINT(reset->tenant),
+        SLICE_PRINT(reset->session), reset->session.size > 0 ? "/" : "");
+    if (size <= 0 || size >= KEY_SIZE) {
+        return 0;
+    }
+    (void)pthread_mutex_lock(&table->lock);
+    for (const MapEntry *entry = map_next(table->states, &cursor); entry != NULL;
+         entry = map_next(table->states, &cursor)) {
+        const State *const state = entry->value;
+        if (slice_starts_with(entry->key, slice_of(text, (size_t)size))) {
+            count += container_reset(state->container, reset->containers, reset->container_count);
+        }
+    }
+    (void)pthread_mutex_unlock(&table->lock);
+    return count;
+}
+
+size_t
 state_table_count(StateTable *table)
 {
     (void)pthread_mutex_lock(&table->lock);

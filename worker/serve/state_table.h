@@ -30,6 +30,16 @@ typedef struct StatePlace {
 MUST_USE Status state_table_obtain(
     Call *call, StateTable *table, const StatePlace *place, uint64_t now_ns, ResourceContainer **ret_state);
 
+/* Drops what lies in these containers (worker/runtime/resource.h) of all of a tenant's sessions, or of one;
+ * how many resources that were. Running steps keep what they hold. */
+typedef struct StateReset {
+    Slice tenant;
+    Slice session; /* empty: all */
+    const Slice *containers;
+    size_t container_count;
+} StateReset;
+size_t state_table_reset(StateTable *table, const StateReset *reset);
+
 /* All places of a session. Running steps keep what they hold. */
 void state_table_remove(StateTable *table, Slice tenant, Slice session);
 void state_table_clear(StateTable *table);

@@ -1,12 +1,37 @@
-/* CleanupAll: ends every step and forgets what containers hold. */
+/* CleanupAll: forgets what containers hold: with a document, what it names, of the tenant's sessions;
+ * without one, all there is, and every step ends. */
 #include "worker/serve/worker.h"
+
+static size_t
+reset(WorkerRequest *request, const WireReset *wanted)
+{
+    const StateReset state = {
+        .tenant = request->tenant,
+        .session = wanted->session,
+        .containers = wanted->containers,
+        .container_count = wanted->container_count,
+    };
+    return state_table_reset(request->worker->states, &state);
+}
 
 static Status
 finish(WorkerRequest *request)
 {
-    step_table_clear(request->worker->steps);
-    state_table_clear(request->worker->states);
-    worker_answer_json(request, 200, SLICE("{}"));
+    AUTO_BUFFER json = {0};
+    WireReset wanted;
+    if (request->body.size == 0) {
+        step_table_clear(request->worker->steps);
+        state_table_clear(request->worker->states);
+        worker_answer_json(request, 200, SLICE("{}"));
+        return STATUS_OK;
+    }
+    TRY(wire_reset_read(&request->call, buffer_slice(&request->body), &wanted));
+    if (request->tenant.size == 0) {
+        return call_fail(&request->call, STATUS_INVALID_ARGUMENT,
+            "the header '" WIRE_HEADER_TENANT "' is missing: whose containers are these");
+    }
+    wire_reset_answer_write(&json, (int64_t)reset(request, &wanted));
+    worker_answer_json(request, 200, buffer_slice(&json));
     return STATUS_OK;
 }
 
@@ -14,5 +39,7 @@ WORKER_METHOD(cleanup_all) = {
     .name = "CleanupAll",
     .verb = "DELETE",
     .path = "/worker/v1/containers",
+    .body = BODY_DOCUMENT,
+    .body_size_max = (size_t)1 << 20,
     .finish = finish,
 };

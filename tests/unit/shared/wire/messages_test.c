@@ -309,6 +309,29 @@ a_broken_escape_is_refused(void **state)
 }
 
 static void
+a_reset_comes_back_as_it_was_written(void **state)
+{
+    Call *const call = *state;
+    const Slice containers[] = {SLICE("localhost"), SLICE("a \"b\"")};
+    const WireReset written = {.session = SLICE("ses_1"), .containers = containers, .container_count = 2};
+    AUTO_BUFFER json = {0};
+    AUTO_BUFFER answer = {0};
+    WireReset reset = {0};
+    int64_t count = 0;
+    wire_reset_write(&json, &written);
+    assert_status(call, STATUS_OK, wire_reset_read(call, buffer_slice(&json), &reset));
+    assert_true(slice_equals_string(reset.session, "ses_1"));
+    assert_int_equal(reset.container_count, 2);
+    assert_true(slice_equals_string(reset.containers[1], "a \"b\""));
+    wire_reset_answer_write(&answer, 7);
+    assert_status(call, STATUS_OK, wire_reset_answer_read(call, buffer_slice(&answer), &count));
+    assert_int_equal(count, 7);
+    assert_status(call, STATUS_INVALID_ARGUMENT, wire_reset_answer_read(call, SLICE("{}"), &count));
+    assert_status(
+        call, STATUS_INVALID_ARGUMENT, wire_reset_read(call, SLICE("{\"containers\":[1]}"), &reset));
+}
+
+static void
 reading_survives_the_loss_of_any_allocation(void **state)
 {
     (void)state;
@@ -342,6 +365,7 @@ main(void)
         CALL_TEST(statistics_come_back_as_they_were_written),
         CALL_TEST(a_worker_comes_back_as_it_was_written),
         CALL_TEST(a_worker_without_a_name_or_with_too_many_devices_is_refused),
+        CALL_TEST(a_reset_comes_back_as_it_was_written),
         CALL_TEST(a_key_goes_into_a_path_and_comes_back),
         CALL_TEST(a_broken_escape_is_refused),
         cmocka_unit_test(reading_survives_the_loss_of_any_allocation),

@@ -1,6 +1,7 @@
 #include "shared/base/clock.h"
 #include "tests/support/call_fixture.h"
 #include "tests/support/fail_alloc.h"
+#include "worker/runtime/variable.h"
 #include "worker/serve/state_table.h"
 
 enum { START_NS = 1000 };
@@ -58,6 +59,45 @@ a_session_that_ends_takes_its_places_along(void **state)
 }
 
 static void
+variable_make_in(Call *call, StateTable *table, StatePlace place, const char *name)
+{
+    ResourceContainer *container = NULL;
+    const VariableDeclaration declaration = {
+        .name = slice_from_string(name), .dtype = DTYPE_FLOAT32, .shape = shape_scalar()};
+    KernelContext context = {.call = call};
+    Variable *variable = NULL;
+    assert_status(call, STATUS_OK, state_table_obtain(call, table, &place, START_NS, &container));
+    context.container = container;
+    assert_status(call, STATUS_OK, variable_obtain(&context, &declaration, &variable));
+    resource_unref(variable_resource(variable));
+    container_unref(container);
+}
+
+static void
+a_reset_reaches_one_session_or_all_of_one_tenant(void **state)
+{
+    Call *const call = *state;
+    StateTable *const table = state_table_new();
+    const Slice containers[] = {SLICE("localhost"), SLICE("c")};
+    const StatePlace foreign = {.tenant = SLICE("t2"), .session = SLICE("s"), .place = -1, .epoch = 1};
+    StateReset reset = {.tenant = SLICE("t"), .session = SLICE("s"), .containers = containers};
+    variable_make_in(call, table, place_of("s", -1, 1), "w");
+    variable_make_in(call, table, place_of("s", 1, 1), "c;w");
+    variable_make_in(call, table, place_of("s2", -1, 1), "w");
+    variable_make_in(call, table, foreign, "w");
+    assert_int_equal(state_table_reset(table, &reset), 0);
+    reset.container_count = COUNT_OF(containers);
+    assert_int_equal(state_table_reset(table, &reset), 2);
+    assert_int_equal(state_table_reset(table, &reset), 0);
+    reset.session = SLICE("");
+    assert_int_equal(state_table_reset(table, &reset), 1);
+    reset.tenant = SLICE("t2");
+    assert_int_equal(state_table_reset(table, &reset), 1);
+    assert_int_equal(state_table_count(table), 4);
+    state_table_free(table);
+}
+
+static void
 what_nobody_uses_for_a_day_is_forgotten(void **state)
 {
     Call *const call = *state;
@@ -98,6 +138,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         CALL_TEST(a_place_keeps_its_container_until_a_later_epoch),
         CALL_TEST(a_session_that_ends_takes_its_places_along),
+        CALL_TEST(a_reset_reaches_one_session_or_all_of_one_tenant),
         CALL_TEST(what_nobody_uses_for_a_day_is_forgotten),
         CALL_TEST(without_memory_nothing_is_kept),
     };

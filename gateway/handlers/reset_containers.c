@@ -1,0 +1,251 @@
+/* resetContainers: drops what the tenant's sessions keep in some containers, on all workers that keep any
+ * (TensorFlow's Reset). Sessions stay, and what runs keeps what it holds; a worker that fails is told of, and
+ * the others are reset all the same.
+ *
+ * Happy path: the body → on a job thread, which workers that are → each is asked, from this loop → when the
+ * last has answered, the sum is. */
+#include <string.h>
+
+#include "gateway/http/exchange.h"
+#include "gateway/services/gateway.h"
+#include "gateway/services/resource_json.h"
+#include "shared/base/text.h"
+#include "shared/json/document.h"
+#include "shared/json/scanner.h"
+
+typedef struct Wanted {
+    Slice containers; /* JSON */
+    const char *session;
+} Wanted;
+
+typedef struct ResetCall ResetCall;
+
+/* One life of a worker, and how it went there. */
+typedef struct WorkerReset {
+    ResetCall *reset;
+    ContainerResetEnd end;
+} WorkerReset;
+
+struct ResetCall {
+    Exchange *exchange;
+    SessionId session; /* zero: all */
+    char session_text[ID_TEXT_SIZE];
+    Slice *containers;
+    size_t container_count;
+    PlaceWorker *places;
+    WorkerReset *workers; /* by place */
+    size_t worker_count;
+    size_t pending;
+};
+
+/* --- The answer ----------------------------------------------------------------------------------------- */
+
+static void
+write_worker(JsonWriter *writer, const PlaceWorker *place, const ContainerResetEnd *end)
+{
+    json_write_object_begin(writer);
+    json_member_string(writer, "worker", place->name);
+    json_member_int64(writer, "resources", end->resource_count);
+    if (end->status != STATUS_OK) {
+        json_write_name(writer, "error");
+        json_write_object_begin(writer);
+        json_member_string(writer, "code", status_name(end->status));
+        json_member_string(writer, "message", end->message);
+        json_write_object_end(writer);
+    }
+    json_write_object_end(writer);
+}
+
+static void
+answer(const ResetCall *reset)
+{
+    int64_t resource_count = 0;
+    uint64_t failed_count = 0;
+    JsonWriter writer = json_writer(response_json(exchange_response(reset->exchange)));
+    json_write_object_begin(&writer);
+    json_write_name(&writer, "workers");
+    json_write_array_begin(&writer);
+    for (size_t index = 0; index < reset->worker_count; index++) {
+        const ContainerResetEnd *const end = &reset->workers[index].end;
+        write_worker(&writer, &reset->places[index], end);
+        resource_count += end->resource_count;
+        failed_count += end->status != STATUS_OK;
+    }
+    json_write_array_end(&writer);
+    json_member_int64(&writer, "resources", resource_count);
+    json_member_uint64(&writer, "failed", failed_count);
+    json_write_object_end(&writer);
+    exchange_finish(reset->exchange);
+}
+
+/* --- The workers ---------------------------------------------------------------------------------------- */
+
+static void
+worker_is_done(void *context, const ContainerResetEnd *end)
+{
+    WorkerReset *const worker = context;
+    ResetCall *const reset = worker->reset;
+    const char *const message =
+        text_copy(exchange_call(reset->exchange)->arena, slice_from_string(end->message));
+    worker->end = *end;
+    worker->end.message = message == NULL ? "" : message;
+    if (--reset->pending == 0) {
+        answer(reset);
+    }
+}
+
+/* A life of a worker that is over has taken along what it kept. */
+static const WorkerInfo *
+find_alive(const Roster *roster, const PlaceWorker *place)
+{
+    const WorkerInfo *const worker = roster_find_name(roster, slice_from_string(place->name));
+    const bool is_alive = worker != NULL && worker->state != WORKER_LOST &&
+                          strcmp(worker->incarnation, place->incarnation) == 0;
+    return is_alive ? worker : NULL;
+}
+
+static void
+ask_worker(ResetCall *reset, const Roster *roster, size_t index)
+{
+    const Request *const request = exchange_request(reset->exchange);
+    Dispatcher *const dispatcher = ((GatewayLoop *)request->services)->dispatcher;
+    const WorkerInfo *const worker = find_alive(roster, &reset->places[index]);
+    char tenant[UUID_TEXT_SIZE];
+    uuid_to_text(request->principal.tenant.value, tenant);
+    const ContainerReset wanted = {
+        .tenant = tenant,
+        .session = slice_from_string(reset->session_text),
+        .containers = reset->containers,
+        .container_count = reset->container_count,
+    };
+    reset->workers[index] = (WorkerReset){.reset = reset, .end.message = ""};
+    if (worker == NULL) {
+        return;
+    }
+    if (dispatcher_reset_containers(dispatcher, worker, &wanted, worker_is_done, &reset->workers[index])) {
+        reset->pending++;
+    } else {
+        reset->workers[index].end = (ContainerResetEnd){
+            .status = STATUS_RESOURCE_EXHAUSTED, .message = "no memory left for a request"};
+    }
+}
+
+static void
+ask_workers(ResetCall *reset)
+{
+    const Gateway *const gateway = request_gateway(exchange_request(reset->exchange));
+    Roster *const roster = directory_take(gateway->directory);
+    for (size_t index = 0; index < reset->worker_count; index++) {
+        ask_worker(reset, roster, index);
+    }
+    roster_unref(roster);
+    if (reset->pending == 0) {
+        answer(reset);
+    }
+}
+
+/* --- The request ---------------------------------------------------------------------------------------- */
+
+static Status
+find_workers(Call *call, void *job_context, void *owner)
+{
+    ResetCall *const reset = owner;
+    const TenantId tenant = exchange_request(reset->exchange)->principal.tenant;
+    Store *store = NULL;
+    Session session;
+    TRY(job_store(call, job_context, STORE_ROLE_APP, &store));
+    if (!uuid_is_zero(reset->session.value)) {
+        TRY(sessions_find(call, store, tenant, reset->session, &session));
+    }
+    TRY(places_workers(call, store, tenant, reset->session, &reset->places, &reset->worker_count));
+    reset->workers = arena_alloc(call->arena, (reset->worker_count + 1) * sizeof *reset->workers);
+    return reset->workers != NULL ? STATUS_OK : call_fail_memory(call, "a reset");
+}
+
+static void
+workers_are_found(Exchange *exchange, Status status, void *owner)
+{
+    if (status != STATUS_OK) {
+        exchange_fail(exchange, status);
+    } else {
+        ask_workers(owner);
+    }
+}
+
+/* Names of containers as TensorFlow has them; empty or absent, the default one. */
+static Status
+read_containers(Call *call, Slice json, ResetCall *reset)
+{
+    enum { DEPTH = 2 };
+    JsonScanner scanner;
+    reset->containers = arena_alloc(call->arena, WIRE_CONTAINERS_MAX * sizeof *reset->containers);
+    if (reset->containers == NULL) {
+        return call_fail_memory(call, "the names of containers");
+    }
+    if (json.size > 0) {
+        json_scan_begin(&scanner, json, DEPTH);
+        bool is_read = json_array_begin(&scanner);
+        while (is_read && json_array_next(&scanner)) {
+            is_read = reset->container_count < WIRE_CONTAINERS_MAX &&
+                      json_string(&scanner, call->arena, &reset->containers[reset->container_count++]);
+        }
+        if (!is_read || json_scan_end(call, &scanner) != STATUS_OK) {
+            return call_fail(call, STATUS_INVALID_ARGUMENT, "'containers' is no list of at most %d names",
+                WIRE_CONTAINERS_MAX);
+        }
+    }
+    if (reset->container_count == 0) {
+        reset->containers[reset->container_count++] = SLICE(WIRE_CONTAINER_DEFAULT);
+    }
+    return STATUS_OK;
+}
+
+static Status
+read_body(Call *call, Slice json, ResetCall *reset)
+{
+    static const JsonField fields[] = {
+        {.name = "containers", .type = JSON_FIELD_RAW, .offset = offsetof(Wanted, containers)},
+        {.name = "session", .type = JSON_FIELD_STRING, .offset = offsetof(Wanted, session)},
+    };
+    Wanted wanted = {0};
+    if (json.size > 0) {
+        TRY(json_document_read(call, json, fields, COUNT_OF(fields), &wanted));
+    }
+    if (wanted.session != NULL) {
+        if (!id_from_text("ses", slice_from_string(wanted.session), &reset->session.value)) {
+            return call_fail(call, STATUS_NOT_FOUND, "session '%.64s' does not exist", wanted.session);
+        }
+        id_to_text("ses", reset->session.value, reset->session_text);
+    }
+    return read_containers(call, wanted.containers, reset);
+}
+
+static void
+start(Exchange *exchange)
+{
+    Call *const call = exchange_call(exchange);
+    ResetCall *const reset = arena_alloc(call->arena, sizeof *reset);
+    if (reset == NULL) {
+        exchange_fail(exchange, call_fail_memory(call, "a reset"));
+        return;
+    }
+    reset->exchange = exchange;
+    const Status status = read_body(call, exchange_request(exchange)->body, reset);
+    if (status != STATUS_OK) {
+        exchange_fail(exchange, status);
+    } else if (!exchange_offload(exchange, find_workers, workers_are_found, reset)) {
+        exchange_fail(exchange, call_fail(call, STATUS_UNAVAILABLE, "too much is waiting for a job thread"));
+    }
+}
+
+static const char *const body_types[] = {"application/json", NULL};
+
+HANDLER(reset_containers) = {
+    .operation_id = "resetContainers",
+    .method = "POST",
+    .path = "/api/v1/containers:reset",
+    .access = ACCESS_TENANT,
+    .body_size_max = (size_t)64 << 10,
+    .body_types = body_types,
+    .start = start,
+};

@@ -1,0 +1,156 @@
+/* TensorFlow's Reset: what sessions keep in some containers is dropped, wherever they keep it. */
+#include <signal.h>
+
+#include "tests/support/cluster.h"
+#include "tests/support/cmocka_all.h"
+
+#define T_FLOAT "\"T\":{\"type\":\"DT_FLOAT\"}"
+#define NODE(name, op, input, device, attr)                                                                  \
+    "{\"name\":\"" name "\",\"op\":\"" op "\",\"input\":[" input "],\"device\":\"" device                    \
+    "\",\"attr\":{" attr "}}"
+
+/* A variable, what sets it to 5, and what reads it. */
+#define VARIABLE(name, container, device)                                                                    \
+    NODE(name, "VariableV2", "", device,                                                                     \
+        "\"dtype\":{\"type\":\"DT_FLOAT\"},\"shape\":{\"shape\":{}},\"container\":{\"s\":\"" container       \
+        "\"}")                                                                                               \
+    "," NODE("set_" name, "Assign", "\"" name "\",\"five\"", device, T_FLOAT) "," NODE(                      \
+        "get_" name, "Identity", "\"" name "\"", device, T_FLOAT)
+
+/* Containers are base64 here: "kept", and "localhost", which is that of v, too. */
+static const char graph[] = "{\"node\":[" NODE("five", "Const", "", "",
+    "\"dtype\":{\"type\":\"DT_FLOAT\"},\"value\":{\"tensor\":{\"dtype\":\"DT_FLOAT\",\"tensorShape\":{},"
+    "\"floatVal\":[5]}}") "," VARIABLE("v", "", "") "," VARIABLE("k", "a2VwdA==", "") "," VARIABLE("l",
+    "bG9jYWxob3N0", "") "]}";
+
+static const char apart[] = "{\"node\":[" NODE("five", "Const", "", "",
+    "\"dtype\":{\"type\":\"DT_FLOAT\"},\"value\":{\"tensor\":{\"dtype\":\"DT_FLOAT\",\"tensorShape\":{},"
+    "\"floatVal\":[5]}}") "," VARIABLE("v", "", "/job:worker/task:0") "," VARIABLE("u", "",
+    "/job:worker/task:1") "]}";
+
+static void
+expect_step(Cluster *cluster, const char *body, int status, const char *part)
+{
+    AUTO_REST response;
+    cluster_step(cluster, body, &response);
+    if (response.status != status || strstr(rest_text(&response), part) == NULL) {
+        fail_msg("%s: %d %s", body, response.status, rest_text(&response));
+    }
+}
+
+static void
+reset(Cluster *cluster, const char *body, int status, const char *part)
+{
+    AUTO_REST response;
+    cluster_send(cluster, "POST", "/api/v1/containers:reset", body, &response);
+    if (response.status != status || strstr(rest_text(&response), part) == NULL) {
+        fail_msg("%s: %d %s", body, response.status, rest_text(&response));
+    }
+}
+
+static void
+session_with_variables(Cluster *cluster)
+{
+    cluster_session(cluster, "{}");
+    cluster_graph(cluster, graph);
+    expect_step(cluster, "{\"targets\":[\"set_v\",\"set_k\",\"set_l\"]}", 200, "succeeded");
+}
+
+static void
+what_lies_in_other_containers_stays(void **state)
+{
+    Cluster *const cluster = *state;
+    reset(cluster, "{}", 200, "{\"workers\":[],\"resources\":0,\"failed\":0}");
+    session_with_variables(cluster);
+    reset(cluster, "{\"containers\":[\"nobody's\"]}", 200, "\"resources\":0,\"failed\":0");
+    reset(cluster, "{}", 200, "\"resources\":2,\"failed\":0");
+    expect_step(cluster, "{\"fetches\":[\"get_v\"]}", 400, "variable 'v' is not initialised");
+    expect_step(cluster, "{\"fetches\":[\"get_l\"]}", 400, "variable 'l' is not initialised");
+    expect_step(cluster, "{\"fetches\":[\"get_k\"]}", 200, "\"data\":[5]");
+    expect_step(cluster, "{\"targets\":[\"set_v\"]}", 200, "succeeded");
+    reset(cluster, "{\"containers\":[\"kept\"]}", 200, "\"resources\":1,\"failed\":0");
+    expect_step(cluster, "{\"fetches\":[\"get_k\"]}", 400, "is not initialised");
+    expect_step(cluster, "{\"fetches\":[\"get_v\"]}", 200, "\"data\":[5]");
+}
+
+static void
+one_session_can_be_meant_alone(void **state)
+{
+    Cluster *const cluster = *state;
+    char body[128];
+    char first[sizeof cluster->session];
+    session_with_variables(cluster);
+    (void)snprintf(first, sizeof first, "%s", cluster->session);
+    (void)snprintf(body, sizeof body, "{\"session\":\"%s\",\"containers\":[\"localhost\",\"kept\"]}", first);
+    session_with_variables(cluster);
+    reset(cluster, body, 200, "\"resources\":3,\"failed\":0");
+    expect_step(cluster, "{\"fetches\":[\"get_v\"]}", 200, "\"data\":[5]");
+    (void)snprintf(cluster->session, sizeof cluster->session, "%s", first);
+    expect_step(cluster, "{\"fetches\":[\"get_v\"]}", 400, "is not initialised");
+    /* That look has made the first one's v anew, without a value. */
+    reset(cluster, "{\"containers\":[\"localhost\",\"kept\"]}", 200, "\"resources\":4,\"failed\":0");
+}
+
+/* Whether the variable is there, without a value. */
+static bool
+is_dropped(Cluster *cluster, const char *body)
+{
+    AUTO_REST response;
+    cluster_step(cluster, body, &response);
+    return response.status == 400 && strstr(rest_text(&response), "is not initialised") != NULL;
+}
+
+/* In TensorFlow it takes the master down. */
+static void
+a_worker_that_fails_is_told_of_and_the_others_are_reset(void **state)
+{
+    Cluster *const cluster = *state;
+    cluster_session(cluster, "{}");
+    cluster_graph(cluster, apart);
+    expect_step(cluster, "{\"targets\":[\"set_v\",\"set_u\"]}", 200, "succeeded");
+    (void)process_stop(&cluster->workers[1], SIGKILL);
+    reset(cluster, "{}", 200, "\"resources\":1,\"failed\":1");
+    const bool is_v_dropped = is_dropped(cluster, "{\"fetches\":[\"get_v\"]}");
+    assert_int_not_equal(is_v_dropped, is_dropped(cluster, "{\"fetches\":[\"get_u\"]}"));
+}
+
+static void
+what_makes_no_sense_is_refused(void **state)
+{
+    static const struct {
+        const char *body;
+        int status;
+        const char *part;
+    } cases[] = {
+        {"{\"containers\":{}}", 400, "'containers' is no list of at most 256 names"},
+        {"{\"containers\":[1]}", 400, "'containers' is no list"},
+        {"{\"containers\":[[[\"a\"]]]}", 400, "'containers' is no list"},
+        {"{\"containers\":\"a\"}", 400, "'containers' is no list"},
+        {"{\"everything\":true}", 400, "everything"},
+        {"[]", 400, "INVALID_ARGUMENT"},
+        {"{\"session\":\"mine\"}", 404, "session 'mine' does not exist"},
+        {"{\"session\":\"ses_01a1fe02d3577617b82d5dfb623f35b3\"}", 404, "does not exist"},
+    };
+    Cluster *const cluster = *state;
+    char many[257 * 4 + 32] = "{\"containers\":[\"a\"";
+    for (size_t index = 0; index < sizeof cases / sizeof cases[0]; index++) {
+        reset(cluster, cases[index].body, cases[index].status, cases[index].part);
+    }
+    for (int index = 1; index < 257; index++) {
+        (void)strcat(many, ",\"a\"");
+    }
+    (void)strcat(many, "]}");
+    reset(cluster, many, 400, "at most 256 names");
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CLUSTER_TEST(what_lies_in_other_containers_stays),
+        CLUSTER_TEST(one_session_can_be_meant_alone),
+        CLUSTER_TEST(a_worker_that_fails_is_told_of_and_the_others_are_reset),
+        CLUSTER_TEST(what_makes_no_sense_is_refused),
+    };
+    return cmocka_run_group_tests_name("container reset", tests, NULL, NULL);
+}
