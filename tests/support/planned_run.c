@@ -1,6 +1,5 @@
 #include "tests/support/planned_run.h"
 
-#include "gateway/plan/plan.h"
 #include "shared/base/text.h"
 #include "shared/formats/graphdef_json.h"
 #include "tests/support/partition_runs.h"
@@ -74,6 +73,16 @@ find_blob(void *context, Slice sha256)
     return NULL;
 }
 
+Status
+planned_partition(Call *call, const PlanPartition *planned, Device *device, Partition **ret_partition)
+{
+    AUTO_GRAPH_DEF def = NULL;
+    const BlobSource blobs = {.context = (PlanPartition *)(uintptr_t)planned, .find = find_blob};
+    MissingBlobs missing = {0};
+    TRY(graphdef_json_read(call, planned->document, &def));
+    return partition_compile(call, def, device, &blobs, &missing, ret_partition);
+}
+
 /* --- The run -------------------------------------------------------------------------------------------- */
 
 static size_t
@@ -127,7 +136,6 @@ planned_run(Call *call, const PlannedRun *run, const Graph *graph, const Referen
     size_t feed_count, const Endpoint *fetches, size_t fetch_count, Tensor *ret_tensors)
 {
     AUTO_PLAN plan = NULL;
-    AUTO_GRAPH_DEF def = NULL;
     AUTO_PARTITION partition = NULL;
     Slice feed_names[PORTS_MAX];
     Slice names[PORTS_MAX];
@@ -142,10 +150,7 @@ planned_run(Call *call, const PlannedRun *run, const Graph *graph, const Referen
     const Signature wanted = {.feed_count = feed_count, .fetches = names, .fetch_count = fetch_count};
     TRY(make_plan(call, run, graph, &wanted, feeds, &plan));
     const PlanPartition *const planned = &plan->partitions[0];
-    const BlobSource blobs = {.context = (PlanPartition *)(uintptr_t)planned, .find = find_blob};
-    MissingBlobs missing = {0};
-    TRY(graphdef_json_read(call, planned->document, &def));
-    TRY(partition_compile(call, def, run->device, &blobs, &missing, &partition));
+    TRY(planned_partition(call, planned, run->device, &partition));
     Status status = run_partition(call, planned, partition, plan, feeds, feed_names, feed_count, &outcome);
     if (run->node_count != NULL) {
         *run->node_count = outcome.stats.node_count;

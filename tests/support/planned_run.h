@@ -5,7 +5,9 @@
  * Errors:    what planning, compiling and kernels say; INTERNAL for a fetch that is dead. */
 #pragma once
 
+#include "gateway/plan/plan.h"
 #include "tests/support/reference_run.h"
+#include "worker/runtime/partition.h"
 
 typedef struct PlannedRun {
     Device *device;
@@ -15,6 +17,10 @@ typedef struct PlannedRun {
 
 void planned_run_begin(PlannedRun *run);
 void planned_run_end(PlannedRun *run);
+
+/* A partition of a plan, read back and compiled. */
+MUST_USE Status planned_partition(
+    Call *call, const PlanPartition *planned, Device *device, Partition **ret_partition);
 
 /* Everything the fetches need. ret_tensors[fetch_count]. */
 MUST_USE Status planned_run(Call *call, const PlannedRun *run, const Graph *graph, const ReferenceFeed *feeds,

@@ -88,7 +88,8 @@ static bool
 tiles_place(const ConvolveShape *shape, int64_t rows, ConvolvePlan *plan)
 {
     for (int64_t i = 0; i < plan->tile_count; i++) {
-        tile_place(shape, i * rows, smaller(rows, shape->output[0] - i * rows), &plan->tiles[i]);
+        const bool is_last = i == plan->tile_count - 1;
+        tile_place(shape, i * rows, is_last ? shape->output[0] - i * rows : rows, &plan->tiles[i]);
         if (plan->tiles[i].input_rows < 1) {
             return false;
         }
@@ -96,6 +97,15 @@ tiles_place(const ConvolveShape *shape, int64_t rows, ConvolvePlan *plan)
     return true;
 }
 
+static void
+plan_uncut(ConvolvePlan *plan)
+{
+    plan->tile_count = 1;
+    tile_place(&plan->shape, 0, plan->shape.output[0], &plan->tiles[0]);
+}
+
+/* What is left over belongs to the last tile: for a tile of a row or two oneDNN may have no fast primitive
+ * that reads the filter as the others do. */
 static Status
 plan_cut(Call *call, ConvolvePlan *plan)
 {
@@ -104,15 +114,14 @@ plan_cut(Call *call, ConvolvePlan *plan)
                              convolve_product(shape->size, 0, shape->rank) * shape->inputs * shape->outputs *
                              shape->groups;
     const int64_t rows = smaller(shape->output[0], (TILE_WORK_MIN + row_work - 1) / row_work);
-    plan->tile_count = (shape->output[0] + rows - 1) / rows;
+    plan->tile_count = shape->output[0] / rows;
     plan->tiles = memory_new((size_t)plan->tile_count, sizeof *plan->tiles);
     if (plan->tiles == NULL) {
         plan->tile_count = 0;
         return call_fail_memory(call, "the tiles of a convolution");
     }
     if (!tiles_place(shape, rows, plan)) {
-        plan->tile_count = 1;
-        tile_place(shape, 0, shape->output[0], &plan->tiles[0]);
+        plan_uncut(plan);
     }
     return STATUS_OK;
 }
@@ -201,6 +210,28 @@ plan_tiles(Call *call, ConvolvePlan *plan)
     return STATUS_OK;
 }
 
+static bool
+has_slow_tile(const ConvolvePlan *plan)
+{
+    for (int64_t i = 0; i < plan->tile_count; i++) {
+        if (plan->tiles[i].is_owner && primitive_is_slow(plan->tiles[i].primitive)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void
+tiles_free(ConvolvePlan *plan)
+{
+    for (int64_t i = 0; i < plan->tile_count; i++) {
+        if (plan->tiles[i].is_owner) {
+            primitive_free(plan->tiles[i].primitive);
+        }
+        plan->tiles[i] = (ConvolveTile){0};
+    }
+}
+
 /* --- Plans ---------------------------------------------------------------------------------------------- */
 
 Status
@@ -215,6 +246,11 @@ convolve_plan_new(Call *call, const ConvolveShape *shape, ConvolvePlan **ret_pla
     if (status == STATUS_OK) {
         status = plan_tiles(call, plan);
     }
+    if (status == STATUS_OK && plan->tile_count > 1 && has_slow_tile(plan)) {
+        tiles_free(plan);
+        plan_uncut(plan);
+        status = plan_tiles(call, plan);
+    }
     if (status != STATUS_OK) {
         convolve_plan_free(plan);
         return status;
@@ -226,11 +262,7 @@ convolve_plan_new(Call *call, const ConvolveShape *shape, ConvolvePlan **ret_pla
 void
 convolve_plan_free(ConvolvePlan *plan)
 {
-    for (int64_t i = 0; i < plan->tile_count; i++) {
-        if (plan->tiles[i].is_owner) {
-            primitive_free(plan->tiles[i].primitive);
-        }
-    }
+    tiles_free(plan);
     memory_free(plan->tiles);
     memory_free(plan);
 }

@@ -206,6 +206,15 @@ primitive_free(Primitive *primitive)
     memory_free(primitive);
 }
 
+bool
+primitive_is_slow(const Primitive *primitive)
+{
+    const char *name = NULL;
+    return dnnl_primitive_desc_query(primitive->description, dnnl_query_impl_info_str, 0, (void *)&name) ==
+               dnnl_success &&
+           slice_starts_with(slice_from_string(name), SLICE("ref"));
+}
+
 const dnnl_memory_desc_t *
 primitive_layout(const Primitive *primitive, int argument)
 {

@@ -37,6 +37,9 @@ typedef struct PrimitiveOptions {
 MUST_USE Status primitive_new(Call *call, const PrimitiveOptions *options, Primitive **ret_primitive);
 void primitive_free(Primitive *primitive); /* NULL is allowed */
 
+/* Whether oneDNN has nothing but its reference for it, which is hundreds of times slower. */
+bool primitive_is_slow(const Primitive *primitive);
+
 /* How the bytes of an argument have to lie. */
 const dnnl_memory_desc_t *primitive_layout(const Primitive *primitive, int argument);
 

@@ -1,6 +1,7 @@
 #include "tests/support/cmocka_all.h"
 
 #include "tests/support/partition_runs.h"
+#include "worker/cpu/onednn/convolve_plan.h"
 #include "worker/runtime/schedule.h"
 
 typedef struct ConvolutionCase {
@@ -129,12 +130,63 @@ any_number_of_threads_gives_the_same_bits(void **state)
     }
 }
 
+/* 56 rows are eleven tiles of 5 and one of 6: a tile of the one row that is left over has no fast primitive.
+ */
+static void
+no_tile_is_left_to_the_library_reference(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t rows;
+        int64_t size;
+        int64_t inputs;
+        int64_t outputs;
+    } layers[] = {
+        {112, 3, 32, 64},
+        {56, 1, 64, 256},
+        {56, 1, 256, 64},
+        {56, 3, 64, 64},
+        {28, 1, 512, 128},
+        {14, 1, 256, 1024},
+        {7, 1, 2048, 512},
+        {35, 1, 192, 48},
+        {56, 1, 24, 144},
+    };
+    for (size_t i = 0; i < COUNT_OF(layers); i++) {
+        const int64_t rows = layers[i].rows;
+        const int64_t size = layers[i].size;
+        const ConvolveShape shape = {
+            .rank = 2,
+            .batch = 1,
+            .groups = 1,
+            .inputs = layers[i].inputs,
+            .outputs = layers[i].outputs,
+            .input = {rows, rows},
+            .output = {rows, rows},
+            .size = {size, size},
+            .stride = {1, 1},
+            .dilation = {1, 1},
+            .before = {size / 2, size / 2},
+            .is_channels_last = 1,
+        };
+        AUTO_ARENA arena = arena_new(1 << 20);
+        Call call = {.arena = arena};
+        ConvolvePlan *plan = NULL;
+        assert_status(&call, STATUS_OK, convolve_plan_new(&call, &shape, &plan));
+        for (int64_t tile = 0; tile < plan->tile_count; tile++) {
+            assert_false(primitive_is_slow(plan->tiles[tile].primitive));
+        }
+        convolve_plan_free(plan);
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_form_agrees_with_the_reference),
         cmocka_unit_test(any_number_of_threads_gives_the_same_bits),
+        cmocka_unit_test(no_tile_is_left_to_the_library_reference),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
