@@ -10,6 +10,8 @@
 typedef struct Branching {
     Scope *scope;
     Member *member;
+    Slice call;        /* the name that one node in the place of all this may have */
+    bool is_lazy;      /* its author asks for that */
     Endpoints rest;    /* the arguments that no test has taken yet */
     const char *types; /* the attribute that lists their dtypes */
     size_t branch_count;
@@ -60,11 +62,28 @@ test_predicate(Branching *branching, size_t branch, Slice *ret_predicate)
     return emission_end(&node);
 }
 
-/* `value` goes to the branch; *rest is what the next test gets. */
+/* One predicate, where it decides about one branch. */
+typedef struct Test {
+    size_t branch;
+    Slice predicate;
+} Test;
+
+/* `value` goes to the branch; *rest is what the next test gets. The marks tell the planner what belongs
+ * together, so that it may call the branches instead. */
 static Status
-divide(const Branching *branching, Slice name, Slice predicate, Dtype dtype, Slice *ret_taken, Slice *rest)
+divide(const Branching *branching, Slice name, const Test *test, Dtype dtype, Slice *ret_taken, Slice *rest)
 {
-    TRY(emit_switch(branching->scope, name, *rest, predicate, dtype));
+    Emission node;
+    TRY(emission_begin(&node, branching->scope, name, "Switch", 2));
+    emission_input(&node, *rest);
+    emission_input(&node, test->predicate);
+    emission_type(&node, "T", dtype);
+    emission_string(&node, "_branching", branching->call);
+    emission_int(&node, "_test", (int64_t)test->branch);
+    if (branching->is_lazy) {
+        emission_bool(&node, "_is_lazy", true);
+    }
+    TRY(emission_end(&node));
     TRY(expand_port(branching->scope->expansion, name, 1, ret_taken));
     *rest = name;
     return STATUS_OK;
@@ -79,13 +98,13 @@ add_pivot(Branching *branching, size_t branch, Slice side)
 }
 
 static Status
-divide_arguments(Branching *branching, size_t branch, Slice predicate, Endpoints *ret_taken)
+divide_arguments(Branching *branching, const Test *test, Endpoints *ret_taken)
 {
     TRY(endpoints_new(branching->scope->expansion, branching->rest.count, ret_taken));
     for (size_t index = 0; index < branching->rest.count; index++) {
         Slice name;
-        TRY(name_part(branching, branch == 0 ? "switch_" : "switch_on_", index, &name));
-        TRY(divide(branching, name, predicate, member_type(branching->member, branching->types, index),
+        TRY(name_part(branching, test->branch == 0 ? "switch_" : "switch_on_", index, &name));
+        TRY(divide(branching, name, test, member_type(branching->member, branching->types, index),
             &ret_taken->items[index], &branching->rest.items[index]));
     }
     return STATUS_OK;
@@ -118,19 +137,19 @@ take_branch(Branching *branching, size_t branch, const Endpoints *arguments)
 static Status
 test_branch(Branching *branching, size_t branch, Slice *ret_other_side)
 {
-    Slice predicate;
+    Test test = {.branch = branch};
     Slice taken;
     Slice name;
     Endpoints arguments;
-    TRY(test_predicate(branching, branch, &predicate));
+    TRY(test_predicate(branching, branch, &test.predicate));
     TRY(name_part(branching, "test_", branch, &name));
-    *ret_other_side = predicate;
-    TRY(divide(branching, name, predicate, DTYPE_BOOL, &taken, ret_other_side));
+    *ret_other_side = test.predicate;
+    TRY(divide(branching, name, &test, DTYPE_BOOL, &taken, ret_other_side));
     TRY(add_pivot(branching, branch, taken));
-    TRY(divide_arguments(branching, branch, predicate, &arguments));
+    TRY(divide_arguments(branching, &test, &arguments));
     if (branching->index.size > 0) {
         TRY(name_part(branching, "index_", branch, &name));
-        TRY(divide(branching, name, predicate, DTYPE_INT32, &taken, &branching->index));
+        TRY(divide(branching, name, &test, DTYPE_INT32, &taken, &branching->index));
     }
     return take_branch(branching, branch, &arguments);
 }
@@ -147,6 +166,9 @@ merge(const Branching *branching, Slice name, const Slice *values, Dtype dtype)
     }
     emission_type(&node, "T", dtype);
     emission_int(&node, "N", (int64_t)branching->branch_count);
+    if (branching->branch_count > 1) {
+        emission_string(&node, "_branching", branching->call);
+    }
     return emission_end(&node);
 }
 
@@ -223,7 +245,10 @@ begin(Branching *branching, Scope *scope, Member *member, size_t branch_count)
         .parts = expand_scratch(expansion, branch_count, sizeof *branching->parts)};
     const bool is_all = branching->used != NULL && branching->pivots != NULL &&
                         branching->functions != NULL && branching->parts != NULL;
-    return is_all ? STATUS_OK : expand_no_memory(expansion);
+    const AttrValue *const lowers = member_attr(member, "_lower_using_switch_merge");
+    branching->is_lazy = lowers != NULL && lowers->kind == ATTR_BOOL && !lowers->value.b;
+    return is_all ? expand_part(expansion, member->name, "call", &branching->call)
+                  : expand_no_memory(expansion);
 }
 
 static Status

@@ -11,6 +11,7 @@ typedef enum PassStage {
     PASS_CLEAN,    /* removes what does nothing, so that the others see through it */
     PASS_SIMPLIFY, /* replaces by something cheaper */
     PASS_FUSE,     /* puts several nodes into one */
+    PASS_PLAN,     /* the planner's own, behind all others: no `run` */
     PASS_WORKER,   /* done by workers to their partitions, which name those that are off */
 } PassStage;
 

@@ -13,6 +13,12 @@
 #define SLOT_COPIED (UINT32_MAX - 1)
 #define FEED_NONE UINT32_MAX
 
+/* What is inside of a call, beside what its node shows. */
+typedef struct CallWeight {
+    uint64_t constant_bytes; /* of all branches */
+    double cost;             /* of the dearest */
+} CallWeight;
+
 typedef struct Compile {
     Call *call;
     const PlanRequest *request;
@@ -41,6 +47,12 @@ typedef struct Compile {
     /* simplify.c */
     Optimised optimised;
 
+    /* outline.c */
+    const CallWeight *inside; /* of each node; NULL when nothing is called */
+    bool is_pure;             /* nothing has an effect beyond the step */
+    PlanChange *calls;
+    size_t call_count;
+
     /* place.c */
     uint32_t *slots;   /* of each node; SLOT_COPIED: wherever it is read */
     const char **whys; /* of each node */
@@ -57,6 +69,8 @@ void *compile_alloc(const Compile *compile, size_t count, size_t size);
 /* An empty map that goes with the call's arena; NULL without memory. */
 Map *compile_map(const Compile *compile);
 MUST_USE Status compile_no_memory(const Compile *compile);
+/* Copies what points into the graph or the call's arena to the plan's; false without memory. */
+MUST_USE bool plan_own_text(const Plan *plan, Slice *text);
 
 static inline bool
 op_is(const Node *node, const char *op)
@@ -80,6 +94,10 @@ MUST_USE Status infer_shapes(Compile *compile);
 /* graph → a cheaper one, with all that is known of its nodes. */
 MUST_USE Status simplify(Compile *compile);
 
+/* Heavy branches → functions that a node calls (outline.h). */
+MUST_USE Status outline(Compile *compile);
+
+double estimate_cost(const Compile *compile, const Node *node); /* arithmetic operations */
 uint64_t estimate_bytes(const Compile *compile, const Node *node, uint32_t port);
 /* Fills memory and cost of every slot. */
 MUST_USE Status estimate_slots(const Compile *compile, PlanSlot *slots);

@@ -121,8 +121,8 @@ static const CostRule cost_rules[] = {
     RULE("onnx::Conv", onnx_filter_depth),
 };
 
-static double
-node_cost(const Compile *compile, const Node *node)
+double
+estimate_cost(const Compile *compile, const Node *node)
 {
     double depth = 0.5;
     for (size_t index = 0; index < COUNT_OF(cost_rules); index++) {
@@ -131,6 +131,9 @@ node_cost(const Compile *compile, const Node *node)
         }
     }
     const bool is_free = node->op->flags & OP_SOURCE;
+    if (compile->inside != NULL && compile->inside[node->id].cost > 0) {
+        return compile->inside[node->id].cost;
+    }
     double elements = 0;
     for (uint32_t port = 0; port < node->output_count; port++) {
         elements += element_count(&compile->shapes[node->id][port]);
@@ -143,7 +146,7 @@ node_cost(const Compile *compile, const Node *node)
 static uint64_t
 node_bytes(const Compile *compile, const Node *node)
 {
-    uint64_t bytes = 0;
+    uint64_t bytes = compile->inside == NULL ? 0 : compile->inside[node->id].constant_bytes;
     for (uint32_t port = 0; port < node->output_count; port++) {
         const uint64_t size = estimate_bytes(compile, node, port);
         bytes = bytes > INT64_MAX - size ? INT64_MAX : bytes + size;
@@ -228,7 +231,7 @@ estimate_slots(const Compile *compile, PlanSlot *slots)
         const uint32_t slot = compile->slots[node->id];
         if (slot != SLOT_COPIED) {
             live_add(&liveness, slot, node_bytes(compile, node));
-            slots[slot].cost += node_cost(compile, node);
+            slots[slot].cost += estimate_cost(compile, node);
         }
         count_last_reads(compile, node, place, last, &liveness);
     }

@@ -146,6 +146,9 @@ write_changes(JsonWriter *writer, const Plan *plan)
         if (plan->changes[index].into.size > 0) {
             json_member_slice(writer, "into", plan->changes[index].into);
         }
+        if (plan->changes[index].reason.size > 0) {
+            json_member_slice(writer, "reason", plan->changes[index].reason);
+        }
         json_write_object_end(writer);
     }
     json_write_array_end(writer);

@@ -233,20 +233,27 @@ emit_feed(Partitioning *partitioning, const Node *node, uint32_t slot)
     partition_emit(partitioning, slot, &def);
 }
 
+void
+partition_name_blob(Partitioning *partitioning, const PlanBlob *blob, NodeDef *def)
+{
+    const Attr attrs[] = {
+        partition_type(SLICE("dtype"), blob->tensor.dtype),
+        {.name = SLICE("shape"), .value = {.kind = ATTR_SHAPE, .value.shape = blob->tensor.shape}},
+        string_attr(SLICE("sha256"), slice_from_string(blob->sha256)),
+    };
+    def->op = SLICE("_BlobConst");
+    def->attrs = partition_attrs(partitioning, attrs, COUNT_OF(attrs));
+    def->attr_count = COUNT_OF(attrs);
+    partitioning->has_no_memory = partitioning->has_no_memory || def->attrs == NULL;
+}
+
 static void
 emit_constant(Partitioning *partitioning, const Node *node, const NodeDef *written, uint32_t slot)
 {
     NodeDef def = *written;
     const PlanBlob *const blob = partition_blob(partitioning, node);
     if (blob != NULL) {
-        const Attr attrs[] = {
-            partition_type(SLICE("dtype"), blob->tensor.dtype),
-            {.name = SLICE("shape"), .value = {.kind = ATTR_SHAPE, .value.shape = blob->tensor.shape}},
-            string_attr(SLICE("sha256"), slice_from_string(blob->sha256)),
-        };
-        def.op = SLICE("_BlobConst");
-        def.attrs = partition_attrs(partitioning, attrs, COUNT_OF(attrs));
-        def.attr_count = COUNT_OF(attrs);
+        partition_name_blob(partitioning, blob, &def);
         partition_add_blob(partitioning, slot, blob);
     }
     partition_emit(partitioning, slot, &def);
@@ -424,6 +431,7 @@ partitioning_done(Partitioning *partitioning)
 {
     for (size_t slot = 0; slot < COUNT_OF(partitioning->parts); slot++) {
         buffer_done(&partitioning->parts[slot].nodes);
+        buffer_done(&partitioning->parts[slot].functions);
         buffer_done(&partitioning->parts[slot].feeds);
         buffer_done(&partitioning->parts[slot].fetches);
         buffer_done(&partitioning->parts[slot].blobs);
@@ -439,8 +447,8 @@ is_all_written(const Partitioning *partitioning)
                  buffer_is_ok(&partitioning->decisions);
     for (size_t slot = 0; slot < COUNT_OF(partitioning->parts); slot++) {
         const Part *const part = &partitioning->parts[slot];
-        is_ok = is_ok && buffer_is_ok(&part->nodes) && buffer_is_ok(&part->feeds) &&
-                buffer_is_ok(&part->fetches) && buffer_is_ok(&part->blobs);
+        is_ok = is_ok && buffer_is_ok(&part->nodes) && buffer_is_ok(&part->functions) &&
+                buffer_is_ok(&part->feeds) && buffer_is_ok(&part->fetches) && buffer_is_ok(&part->blobs);
     }
     return is_ok;
 }
@@ -456,6 +464,7 @@ partition(Compile *compile, Plan *plan)
             emit_node(&partitioning, &compile->graph->nodes[id], compile->slots[id]);
         }
     }
+    TRY(emit_functions(&partitioning));
     if (!is_all_written(&partitioning)) {
         return compile_no_memory(compile);
     }

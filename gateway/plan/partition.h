@@ -5,11 +5,12 @@
 
 /* What one slot has so far. */
 typedef struct Part {
-    Buffer nodes;    /* NodeDef[] */
-    Buffer feeds;    /* uint32_t[] */
-    Buffer fetches;  /* uint32_t[] */
-    Buffer blobs;    /* const PlanBlob *[] */
-    Map *blob_names; /* the digests among them */
+    Buffer nodes;     /* NodeDef[] */
+    Buffer functions; /* FunctionDef[]: what the nodes call, inner ones first */
+    Buffer feeds;     /* uint32_t[] */
+    Buffer fetches;   /* uint32_t[] */
+    Buffer blobs;     /* const PlanBlob *[] */
+    Map *blob_names;  /* the digests among them */
 } Part;
 
 typedef struct Partitioning {
@@ -45,6 +46,12 @@ Slice control_loop_input(const Partitioning *partitioning, uint32_t frame);
 
 /* The blob of a constant of more than PLAN_BLOB_SIZE_MIN bytes; NULL for any other. */
 const PlanBlob *partition_blob(Partitioning *partitioning, const Node *node);
+PlanBlob *partition_new_blob(Partitioning *partitioning, const Tensor *tensor);
+/* The node as _BlobConst. */
+void partition_name_blob(Partitioning *partitioning, const PlanBlob *blob, NodeDef *def);
+
+/* The functions that the graph's nodes call, to the slots of those nodes. */
+MUST_USE Status emit_functions(Partitioning *partitioning);
 
 /* Once for each digest. */
 void partition_add_blob(Partitioning *partitioning, uint32_t slot, const PlanBlob *blob);

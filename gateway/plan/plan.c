@@ -107,15 +107,21 @@ count_fused(const Compile *compile)
     return count;
 }
 
-/* False without memory for the names. */
-static bool
-add_change(Plan *plan, PlanChange *changes, const char *pass, Slice node, Slice into)
+bool
+plan_own_text(const Plan *plan, Slice *text)
 {
-    PlanChange *const change = &changes[plan->change_count++];
-    change->pass = pass;
-    change->node = slice_of(text_copy(plan->arena, node), node.size);
-    change->into = slice_of(text_copy(plan->arena, into), into.size);
-    return change->node.data != NULL && change->into.data != NULL;
+    text->data = text_copy(plan->arena, *text);
+    return text->data != NULL;
+}
+
+/* False without memory for the texts. */
+static bool
+add_change(Plan *plan, PlanChange *changes, const PlanChange *change)
+{
+    PlanChange *const added = &changes[plan->change_count++];
+    *added = *change;
+    return plan_own_text(plan, &added->node) && plan_own_text(plan, &added->into) &&
+           plan_own_text(plan, &added->reason);
 }
 
 /* What was done here, then what the workers will do. */
@@ -123,17 +129,22 @@ static Status
 copy_changes(const Compile *compile, Plan *plan)
 {
     const Optimised *const done = &compile->optimised;
-    const size_t count = done->note_count + count_fused(compile);
+    const size_t count = done->note_count + compile->call_count + count_fused(compile);
     PlanChange *const changes = arena_alloc(plan->arena, (count + 1) * sizeof *changes);
     bool is_ok = changes != NULL;
     for (size_t index = 0; is_ok && index < done->note_count; index++) {
-        is_ok = add_change(plan, changes, done->notes[index].pass, done->notes[index].node, SLICE(""));
+        const RewriteNote *const note = &done->notes[index];
+        is_ok = add_change(plan, changes, &(PlanChange){.pass = note->pass, .node = note->node});
+    }
+    for (size_t index = 0; is_ok && index < compile->call_count; index++) {
+        is_ok = add_change(plan, changes, &compile->calls[index]);
     }
     for (uint32_t id = 0; is_ok && id < compile->graph->node_count; id++) {
         const Node *const nodes = compile->graph->nodes;
         const uint32_t into = compile->fusions[id];
-        is_ok =
-            into == id || add_change(plan, changes, "elementwise_fusion", nodes[id].name, nodes[into].name);
+        const PlanChange fused = {
+            .pass = "elementwise_fusion", .node = nodes[id].name, .into = nodes[into].name};
+        is_ok = into == id || add_change(plan, changes, &fused);
     }
     plan->changes = changes;
     return is_ok ? STATUS_OK : compile_no_memory(compile);
@@ -160,6 +171,8 @@ plan_compile(Call *call, const PlanRequest *request, Plan **ret_plan)
     TRY(prune(&compile));
     TRY(infer_shapes(&compile));
     TRY(simplify(&compile));
+    compile.is_pure = !has_state(compile.graph);
+    TRY(outline(&compile));
     TRY(find_loops(&compile));
     TRY(place(&compile));
     TRY(find_fusions(&compile));
@@ -171,7 +184,7 @@ plan_compile(Call *call, const PlanRequest *request, Plan **ret_plan)
     TRY(describe_slots(&compile, plan));
     TRY(partition(&compile, plan));
     TRY(copy_changes(&compile, plan));
-    plan->is_pure = !has_state(compile.graph);
+    plan->is_pure = compile.is_pure;
     plan->byte_size = arena_size(plan->arena);
     *ret_plan = TAKE(plan);
     return STATUS_OK;

@@ -1,8 +1,8 @@
 /* A plan: what one signature needs of a graph, placed on slots and cut into partitions. It names slots, never
  * workers, so that one plan serves any workers; dispatch binds slots to workers step by step.
  *
- * Compiling: resolve names → prune → infer shapes → simplify → place on slots → partition with transfers →
- * digest.
+ * Compiling: resolve names → prune → infer shapes → simplify → heavy branches as calls → place on slots →
+ * partition with transfers → digest.
  *
  * Ownership: refcounted; a plan owns all it shows and references the tensors of its blobs.
  * Threads:   immutable once compiled; compiling takes one thread, perhaps for long (hash of all weights).
@@ -73,7 +73,8 @@ typedef struct PlanDecision {
 typedef struct PlanChange {
     const char *pass;
     Slice node;
-    Slice into; /* the node with which a worker computes it; "" when it was changed here */
+    Slice into;   /* the node with which a worker computes it; "" when it was changed here */
+    Slice reason; /* "" */
 } PlanChange;
 
 typedef struct Plan {

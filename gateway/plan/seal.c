@@ -19,25 +19,31 @@ digest_text(Slice bytes, char ret_hex[PLAN_DIGEST_SIZE])
     sha256_to_hex(&digest, ret_hex);
 }
 
-const PlanBlob *
-partition_blob(Partitioning *partitioning, const Node *node)
+PlanBlob *
+partition_new_blob(Partitioning *partitioning, const Tensor *tensor)
 {
-    const Tensor *const tensor = node_attr_tensor(node, "value");
     const size_t size = dtype_is_copyable(tensor->dtype) ? tensor_byte_size(tensor) : 0;
     if (size <= PLAN_BLOB_SIZE_MIN) {
         return NULL;
     }
-    if (partitioning->blobs[node->id] == NULL) {
-        PlanBlob *const blob = compile_alloc(partitioning->compile, 1, sizeof *blob);
-        if (blob == NULL) {
-            partitioning->has_no_memory = true;
-            return NULL;
-        }
-        blob->tensor = *tensor;
-        digest_text(slice_of(tensor->data, size), blob->sha256);
-        partitioning->blobs[node->id] = blob;
+    PlanBlob *const blob = compile_alloc(partitioning->compile, 1, sizeof *blob);
+    if (blob == NULL) {
+        partitioning->has_no_memory = true;
+        return NULL;
     }
-    return partitioning->blobs[node->id];
+    blob->tensor = *tensor;
+    digest_text(slice_of(tensor->data, size), blob->sha256);
+    return blob;
+}
+
+const PlanBlob *
+partition_blob(Partitioning *partitioning, const Node *node)
+{
+    const PlanBlob **const blob = &partitioning->blobs[node->id];
+    if (*blob == NULL) {
+        *blob = partition_new_blob(partitioning, node_attr_tensor(node, "value"));
+    }
+    return *blob;
 }
 
 void
@@ -80,19 +86,6 @@ seal_blobs(const Partitioning *partitioning, const Part *part, Plan *plan, PlanP
 
 /* --- Documents ------------------------------------------------------------------------------------------ */
 
-static bool
-uses_functions(const NodeDef *nodes, size_t count)
-{
-    for (size_t node = 0; node < count; node++) {
-        for (size_t index = 0; index < nodes[node].attr_count; index++) {
-            if (nodes[node].attrs[index].value.kind == ATTR_FUNCTION) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 static Status
 seal_document(const Partitioning *partitioning, const Part *part, Plan *plan, PlanPartition *sealed)
 {
@@ -102,15 +95,13 @@ seal_document(const Partitioning *partitioning, const Part *part, Plan *plan, Pl
     GraphDef def = {
         .nodes = (const NodeDef *)(const void *)part->nodes.data,
         .node_count = part->nodes.size / sizeof(NodeDef),
+        .functions = (const FunctionDef *)(const void *)part->functions.data,
+        .function_count = part->functions.size / sizeof(FunctionDef),
         .producer = from->producer,
         .min_consumer = from->min_consumer,
         .passes_off = passes_off,
         .passes_off_count = pass_set_of_worker(compile->request->signature->options.passes_off, passes_off),
     };
-    if (uses_functions(def.nodes, def.node_count)) {
-        def.functions = from->functions;
-        def.function_count = from->function_count;
-    }
     AUTO_BUFFER buffer = {0};
     graphdef_json_write(&buffer, &def);
     const char *const document = buffer_is_ok(&buffer) ? text_copy(plan->arena, buffer_slice(&buffer)) : NULL;
@@ -151,15 +142,6 @@ seal_partition(const Partitioning *partitioning, uint32_t slot, Plan *plan, Plan
     return seal_document(partitioning, part, plan, sealed);
 }
 
-/* Names point into the graph and the call's arena until here. */
-static bool
-own_name(const Plan *plan, Slice *name)
-{
-    const char *const copy = text_copy(plan->arena, *name);
-    name->data = copy;
-    return copy != NULL;
-}
-
 static Status
 seal_transfers(const Partitioning *partitioning, Plan *plan)
 {
@@ -170,7 +152,7 @@ seal_transfers(const Partitioning *partitioning, Plan *plan)
     for (size_t index = 0; is_ok && index < plan->transfer_count; index++) {
         transfers[index].tensor_name =
             text_copy(plan->arena, slice_from_string(transfers[index].tensor_name));
-        is_ok = own_name(plan, &transfers[index].node) && own_name(plan, &transfers[index].loop) &&
+        is_ok = plan_own_text(plan, &transfers[index].node) && plan_own_text(plan, &transfers[index].loop) &&
                 transfers[index].tensor_name != NULL;
     }
     return is_ok ? STATUS_OK : compile_no_memory(partitioning->compile);
@@ -184,7 +166,7 @@ seal_decisions(const Partitioning *partitioning, Plan *plan)
     plan->decision_count = partitioning->decisions.size / sizeof *decisions;
     bool is_ok = decisions != NULL;
     for (size_t index = 0; is_ok && index < plan->decision_count; index++) {
-        is_ok = own_name(plan, &decisions[index].node) && own_name(plan, &decisions[index].subject);
+        is_ok = plan_own_text(plan, &decisions[index].node) && plan_own_text(plan, &decisions[index].subject);
     }
     return is_ok ? STATUS_OK : compile_no_memory(partitioning->compile);
 }

@@ -24,6 +24,10 @@ class Shape(list):
     """An attribute's value that is a shape."""
 
 
+class Function(str):
+    """An attribute's value that is a function of the graph's library."""
+
+
 def tensor(dtype, shape, values):
     """TensorProto as JSON; `values` are as many as the shape asks for, or one for all."""
     name, code = DTYPES[dtype]
@@ -41,6 +45,8 @@ def _item(value):
         return "type", DTYPES[value][0]
     if isinstance(value, Shape):
         return "shape", _shape(value)
+    if isinstance(value, Function):
+        return "func", {"name": value}
     if isinstance(value, bool):
         return "b", value
     if isinstance(value, int):
@@ -63,6 +69,7 @@ def _attr(value):
 class GraphBuilder:
     def __init__(self):
         self.nodes = []
+        self.functions = []
         self._used = set()
 
     def _name(self, wanted):
@@ -92,5 +99,19 @@ class GraphBuilder:
         """One more input of a node that stands already: the edge back of a loop."""
         next(node for node in self.nodes if node["name"] == name)["input"].append(source)
 
+    def add_function(self, name, inputs, outputs, body, effects=()):
+        """A function: `inputs` and `outputs` as (name, dtype), with a reference into the body ("node:out:0") behind the
+        outputs'; `body` is a GraphBuilder; `effects` are nodes of it that must run."""
+        self.functions.append({
+            "signature": {"name": name,
+                          "inputArg": [{"name": each, "type": DTYPES[dtype][0]} for each, dtype in inputs],
+                          "outputArg": [{"name": each, "type": DTYPES[dtype][0]} for each, dtype, _ in outputs],
+                          "controlOutput": list(effects)},
+            "nodeDef": body.nodes,
+            "ret": {each: source for each, _, source in outputs},
+            "controlRet": {each: each for each in effects}})
+        return Function(name)
+
     def document(self):
-        return {"node": self.nodes, "versions": {"producer": 134}}
+        library = {"library": {"function": self.functions}} if self.functions else {}
+        return {"node": self.nodes, "versions": {"producer": 134}, **library}

@@ -303,17 +303,35 @@ graph_literal(const char *text)
     return def;
 }
 
+static void
+write_nodes(Buffer *text, const NodeDef *nodes, size_t count)
+{
+    for (size_t index = 0; index < count; index++) {
+        const NodeDef *const node = &nodes[index];
+        buffer_append_format(text, "%.*s = %.*s(", SLICE_PRINT(node->name), SLICE_PRINT(node->op));
+        for (size_t input = 0; input < node->input_count; input++) {
+            buffer_append_format(text, "%s%.*s", input == 0 ? "" : ", ", SLICE_PRINT(node->inputs[input]));
+        }
+        buffer_append_string(text, ")\n");
+    }
+}
+
 const char *
 graph_literal_text(Arena *arena, const GraphDef *def)
 {
     AUTO_BUFFER text = {0};
-    for (size_t index = 0; index < def->node_count; index++) {
-        const NodeDef *const node = &def->nodes[index];
-        buffer_append_format(&text, "%.*s = %.*s(", SLICE_PRINT(node->name), SLICE_PRINT(node->op));
-        for (size_t input = 0; input < node->input_count; input++) {
-            buffer_append_format(&text, "%s%.*s", input == 0 ? "" : ", ", SLICE_PRINT(node->inputs[input]));
-        }
-        buffer_append_string(&text, ")\n");
+    write_nodes(&text, def->nodes, def->node_count);
+    return text_copy(arena, buffer_slice(&text));
+}
+
+const char *
+graph_literal_library_text(Arena *arena, const GraphDef *def)
+{
+    AUTO_BUFFER text = {0};
+    for (size_t index = 0; index < def->function_count; index++) {
+        const FunctionDef *const function = &def->functions[index];
+        buffer_append_format(&text, "function %.*s:\n", SLICE_PRINT(function->name));
+        write_nodes(&text, function->nodes, function->node_count);
     }
     return text_copy(arena, buffer_slice(&text));
 }

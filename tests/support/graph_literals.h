@@ -23,6 +23,8 @@ GraphDef *graph_literal(const char *text);
 
 /* The nodes, one a line: "y = Add(x, w:1, ^z)". */
 const char *graph_literal_text(Arena *arena, const GraphDef *def);
+/* Those of functions, behind "function f:". */
+const char *graph_literal_library_text(Arena *arena, const GraphDef *def);
 
 /* Add, Assign, Const, Enter, Exit, Fill, Identity, IdentityN, LoopCond, MatMul, Merge, NextIteration, NoOp,
  * Pack, Placeholder, Split, Variable, onnx::Add, onnx::Clip: TensorFlow's and ONNX's signatures; and Test,

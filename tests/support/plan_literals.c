@@ -3,8 +3,8 @@
 #include "gateway/optimise/optimise.h"
 #include "shared/base/text.h"
 #include "shared/formats/graphdef_json.h"
-#include "shared/ops/registry.h"
 #include "tests/support/cmocka_all.h"
+#include "tests/support/expand_literals.h"
 #include "tests/support/graph_literals.h"
 
 enum { NAMES_MAX = 16 };
@@ -70,10 +70,7 @@ make_signature(Call *call, const PlanLiteral *literal, Signature *ret_signature)
 Status
 plan_literal(Call *call, const PlanLiteral *literal, Plan **ret_plan)
 {
-    AUTO_GRAPH_DEF def = graph_literal(literal->graph);
-    Graph *graph = NULL;
-    assert_non_null(def);
-    assert_status(call, STATUS_OK, graph_link(call, def, op_find, (GraphLimits){0}, &graph));
+    Graph *const graph = expand_literal(call, literal->graph);
     assert_non_null(arena_defer(call->arena, graph_release, graph));
     Signature signature;
     TRY(make_signature(call, literal, &signature));
@@ -86,7 +83,10 @@ plan_partition_text(Call *call, const Plan *plan, size_t partition)
 {
     AUTO_GRAPH_DEF def = NULL;
     assert_status(call, STATUS_OK, graphdef_json_read(call, plan->partitions[partition].document, &def));
-    return graph_literal_text(call->arena, def);
+    const char *const nodes = graph_literal_text(call->arena, def);
+    return def->function_count == 0
+               ? nodes
+               : text_format(call->arena, "%sgraph:\n%s", graph_literal_library_text(call->arena, def), nodes);
 }
 
 const char *

@@ -15,7 +15,7 @@ typedef struct PlanLiteral {
     const char *passes; /* optimising passes that may run, with a blank between them, "*": all; NULL: none */
 } PlanLiteral;
 
-/* Links against the real ops. Everything but the plan lives in call->arena. */
+/* Expanded, linked against the real ops. Everything but the plan lives in call->arena. */
 MUST_USE Status plan_literal(Call *call, const PlanLiteral *literal, Plan **ret_plan);
 
 /* The partition's document read back, a node a line: "y = Add(x, _recv_w_0, ^z)". */

@@ -15,6 +15,7 @@
 #include "worker/runtime/element.h"
 
 typedef struct ResourceContainer ResourceContainer;
+typedef struct Library Library;
 
 typedef struct KernelContext {
     Call *call;
@@ -22,6 +23,7 @@ typedef struct KernelContext {
     const Node *node;
     const void *state;            /* what create() made */
     ResourceContainer *container; /* what the session keeps here (resource.h); NULL: the run has no session */
+    Library *library; /* of start() alone: the functions that the node may call (library.h), or NULL */
 
     /* Data inputs in order; dtype DTYPE_INVALID for an absent optional one. An input may be taken over for
      * the output when kernel_forward() allows it. */
@@ -40,6 +42,8 @@ typedef struct KernelContext {
 typedef struct KernelPromise {
     KernelContext context;
     void *waiting; /* the kernel's own */
+    Slice
+        culprit; /* of a call that failed: the node inside, while the library lives; empty: the node itself */
 } KernelPromise;
 
 typedef struct Kernel {

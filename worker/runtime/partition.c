@@ -1,7 +1,7 @@
 /* 1. link the graph and make the nodes' rows; 2. classify each node: what the executor does itself by a
- * table, everything else by its kernel; 3. find constants' bytes, noting every blob that is not here; 4. run
- * the passes; 5. lay the schedule out; 6. make the kernels' states. A failure anywhere gives the unfinished
- * partition back. */
+ * table, everything else by its kernel; 3. find constants' bytes, noting every blob that is not here, and
+ * those of the functions that may be called; 4. run the passes; 5. lay the schedule out; 6. make the kernels'
+ * states. A failure anywhere gives the unfinished partition back. */
 #include "worker/runtime/partition.h"
 
 #include <assert.h>
@@ -12,6 +12,7 @@
 #include "shared/ops/registry.h"
 #include "worker/runtime/fold.h"
 #include "worker/runtime/fuse.h"
+#include "worker/runtime/library.h"
 #include "worker/runtime/run_state.h"
 #include "worker/runtime/schedule.h"
 
@@ -69,6 +70,7 @@ partition_unref(Partition *partition)
     }
     arena_free(partition->arena);
     graph_unref(partition->graph);
+    library_free(partition->own_library);
     pthread_mutex_destroy(&partition->lock);
     memory_free(partition);
 }
@@ -208,22 +210,6 @@ tensor_release(void *tensor)
 }
 
 static Status
-note_missing(Call *call, Slice sha256, MissingBlobs *missing)
-{
-    for (size_t i = 0; i < missing->count; i++) {
-        if (slice_equals_string(sha256, missing->sha256[i])) {
-            return STATUS_OK;
-        }
-    }
-    const char *text = text_copy(call->arena, sha256);
-    if (text == NULL) {
-        return call_fail_memory(call, "the missing blobs");
-    }
-    missing->sha256[missing->count++] = text;
-    return STATUS_OK;
-}
-
-static Status
 blob_tensor(Call *call, const Node *node, TensorBuffer *blob, Tensor *ret_tensor)
 {
     const Shape *shape = &node_attr(node, "shape")->value.shape;
@@ -249,7 +235,7 @@ bind_blob(
     const Slice sha256 = node_attr_string(node->node, "sha256");
     TensorBuffer *blob = blobs == NULL ? NULL : blobs->find(blobs->context, sha256);
     if (blob == NULL) {
-        return note_missing(call, sha256, missing);
+        return missing_blobs_add(call, sha256, missing);
     }
     Tensor *tensor = arena_alloc(partition->arena, sizeof *tensor);
     const bool is_kept = tensor != NULL && arena_defer(partition->arena, tensor_release, tensor) != NULL;
@@ -279,11 +265,16 @@ bind_values(Call *call, Partition *partition, const BlobSource *blobs, MissingBl
         }
         partition->constant_bytes += node->value == NULL ? 0 : tensor_byte_size(node->value);
     }
-    if (missing->count > 0) {
-        return call_fail(call, STATUS_FAILED_PRECONDITION, "%zu blobs are missing, the first is '%s'",
-            missing->count, missing->sha256[0]);
-    }
     return STATUS_OK;
+}
+
+static Status
+check_missing(Call *call, const MissingBlobs *missing)
+{
+    return missing->count == 0
+               ? STATUS_OK
+               : call_fail(call, STATUS_FAILED_PRECONDITION, "%zu blobs are missing, the first is '%s'",
+                     missing->count, missing->sha256[0]);
 }
 
 /* --- Kernels -------------------------------------------------------------------------------------------- */
@@ -355,6 +346,26 @@ run_passes(Call *call, Partition *partition)
     return STATUS_OK;
 }
 
+/* From constants that are all here to a partition that can run. */
+static Status
+lay_out(Call *call, Partition *partition)
+{
+    TRY(run_passes(call, partition));
+    TRY(schedule_frames(call, partition));
+    TRY(schedule_keys(call, partition));
+    TRY(schedule_build(call, partition));
+    return create_kernels(call, partition);
+}
+
+static Status
+classify_and_bind(Call *call, Partition *partition, const BlobSource *blobs, MissingBlobs *missing)
+{
+    TRY(classify_nodes(call, partition));
+    TRY(index_nodes(call, partition, SCHEDULE_ARG, partition->arg_count, &partition->args));
+    TRY(index_nodes(call, partition, SCHEDULE_RETVAL, partition->retval_count, &partition->retvals));
+    return bind_values(call, partition, blobs, missing);
+}
+
 Status
 partition_compile(Call *call, GraphDef *def, Device *device, const BlobSource *blobs,
     MissingBlobs *ret_missing, Partition **ret_partition)
@@ -363,15 +374,27 @@ partition_compile(Call *call, GraphDef *def, Device *device, const BlobSource *b
     *ret_missing = (MissingBlobs){0};
     TRY(partition_new(call, def, device, &partition));
     assert(partition != NULL);
-    TRY(classify_nodes(call, partition));
-    TRY(index_nodes(call, partition, SCHEDULE_ARG, partition->arg_count, &partition->args));
-    TRY(index_nodes(call, partition, SCHEDULE_RETVAL, partition->retval_count, &partition->retvals));
-    TRY(bind_values(call, partition, blobs, ret_missing));
-    TRY(run_passes(call, partition));
-    TRY(schedule_frames(call, partition));
-    TRY(schedule_keys(call, partition));
-    TRY(schedule_build(call, partition));
-    TRY(create_kernels(call, partition));
+    TRY(classify_and_bind(call, partition, blobs, ret_missing));
+    TRY(library_new(call, def, device, blobs, ret_missing, &partition->own_library));
+    TRY(check_missing(call, ret_missing));
+    partition->library = partition->own_library;
+    TRY(lay_out(call, partition));
+    *ret_partition = TAKE(partition);
+    return STATUS_OK;
+}
+
+Status
+partition_compile_body(Call *call, GraphDef *body, Device *device, const BlobSource *blobs, Library *library,
+    Partition **ret_partition)
+{
+    AUTO_PARTITION partition = NULL;
+    MissingBlobs missing = {0};
+    TRY(partition_new(call, body, device, &partition));
+    assert(partition != NULL);
+    partition->library = library;
+    TRY(classify_and_bind(call, partition, blobs, &missing));
+    TRY(check_missing(call, &missing));
+    TRY(lay_out(call, partition));
     *ret_partition = TAKE(partition);
     return STATUS_OK;
 }
@@ -437,7 +460,8 @@ size_t
 partition_size(const Partition *partition)
 {
     return sizeof *partition + arena_size(partition->arena) + arena_size(partition->graph->arena) +
-           arena_size(partition->graph->def->arena) + partition->constant_bytes;
+           arena_size(partition->graph->def->arena) + partition->constant_bytes +
+           (partition->own_library == NULL ? 0 : library_size(partition->own_library));
 }
 
 uint64_t

@@ -51,6 +51,7 @@ promise_new(const Ticket *ticket, Activation *activation, const ScheduleNode *no
         .node = node->node,
         .state = node->state,
         .container = ticket->run->container,
+        .library = ticket->partition->library,
         .inputs = inputs_take(activation, node),
         .input_count = node->node->input_count,
         .outputs = promise->outputs,
@@ -82,9 +83,10 @@ promise_finish(Ticket *ticket, Activation *activation)
         ticket_propagate(ticket, activation->iteration, node, context->outputs, false);
     } else {
         const Error *error = &promise->call.error;
+        const Slice culprit = promise->kernel.culprit;
         tensors_release(context->outputs, context->output_count);
         run_fail(ticket->run, promise->status == STATUS_OK ? error->code : promise->status, error->message,
-            node->node->name);
+            culprit.size > 0 ? culprit : node->node->name);
     }
 }
 

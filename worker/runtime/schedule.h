@@ -13,6 +13,7 @@
 
 #include "shared/graph/frames.h"
 #include "worker/runtime/kernel.h"
+#include "worker/runtime/library.h"
 #include "worker/runtime/partition.h"
 
 typedef enum ScheduleKind {
@@ -121,6 +122,8 @@ struct Partition {
     uint32_t retval_count;
     uint32_t transfer_count;
     size_t constant_bytes;
+    Library *library;     /* what its nodes may call, or NULL; a body's is its caller's */
+    Library *own_library; /* the same, of a partition that is no body */
 
     uint32_t *costs;     /* atomic: moving averages in ns, COST_UNKNOWN before the first time */
     uint64_t total_cost; /* atomic: their sum, the unknown counted as COST_GUESS */
@@ -132,6 +135,10 @@ struct Partition {
 
 static const uint32_t COST_UNKNOWN = UINT32_MAX;
 enum { COST_GUESS = 100 * 1000 }; /* ns */
+
+/* As partition_compile(), of a body that calls functions of its own library, which holds it. */
+MUST_USE Status partition_compile_body(Call *call, GraphDef *body, Device *device, const BlobSource *blobs,
+    Library *library, Partition **ret_partition);
 
 /* Divides the nodes into frames. INVALID_ARGUMENT when they contradict each other, or when a loop has feeds
  * or fetches; RESOURCE_EXHAUSTED past the arena, as the following. */

@@ -1,0 +1,395 @@
+#include "gateway/plan/outline.h"
+
+/* --- What may not be called ------------------------------------------------------------------------------
+ */
+
+/* Of a Switch that belongs to a branching, else BRANCHING_NONE. */
+static uint32_t
+switch_branching(const Conditions *conditions, uint32_t id)
+{
+    const uint32_t fork = conditions->switches[id];
+    return fork == FORK_NONE ? BRANCHING_NONE : conditions->forks[fork].branching;
+}
+
+static bool
+is_undecided(const Conditions *conditions, uint32_t condition)
+{
+    return condition != CONDITION_ALWAYS && condition != CONDITION_UNKNOWN &&
+           condition_fork(conditions, condition)->branching != BRANCHING_NONE &&
+           condition_branch(conditions, condition) == NODE_NONE;
+}
+
+/* What stands between two tests of a branching goes with it: nothing else may be there. */
+static void
+check_undecided(const Outline *outline, const Node *node)
+{
+    const Conditions *const conditions = &outline->conditions;
+    const uint32_t own = conditions->nodes[node->id];
+    uint32_t inner = own;
+    for (uint32_t at = own; at != CONDITION_ALWAYS; at = condition_fork(conditions, at)->parent) {
+        const bool is_next_test = inner != at && condition_fork(conditions, inner)->branching ==
+                                                     condition_fork(conditions, at)->branching;
+        const bool is_test = inner == at && (node->op->flags & OP_STATEFUL) == 0;
+        if (is_undecided(conditions, at) && !is_next_test && !is_test) {
+            conditions_break(conditions, at);
+        }
+        inner = at;
+    }
+}
+
+static void
+check_source(const Outline *outline, const Node *node, uint32_t source)
+{
+    const Conditions *const conditions = &outline->conditions;
+    const uint32_t given = conditions->nodes[source];
+    if (is_undecided(conditions, given) && given != conditions->nodes[node->id] &&
+        switch_branching(conditions, source) == BRANCHING_NONE) {
+        conditions_break(conditions, given);
+    }
+}
+
+/* References stay with what they name. */
+static bool
+reads_reference_from_outside(const Outline *outline, const Node *node, uint32_t index)
+{
+    const Endpoint source = node->inputs[index];
+    const Node *const giver = &outline->compile->graph->nodes[source.node];
+    const bool is_reference =
+        node_input_is_reference(node, index) || node_output_is_reference(giver, source.port);
+    return is_reference && outline->conditions.nodes[source.node] != outline->conditions.nodes[node->id];
+}
+
+static void
+check_inputs(const Outline *outline, const Node *node)
+{
+    const Conditions *const conditions = &outline->conditions;
+    for (uint32_t index = 0; index < node->input_count; index++) {
+        const Endpoint source = node->inputs[index];
+        if (source.node == NODE_NONE) {
+            continue;
+        }
+        const uint32_t ended = conditions->merges[source.node];
+        check_source(outline, node, source.node);
+        if (ended != BRANCHING_NONE && source.port == 1) {
+            conditions->branchings[ended].is_whole = false;
+        }
+        if (reads_reference_from_outside(outline, node, index)) {
+            conditions_break(conditions, conditions->nodes[source.node]);
+            conditions_break(conditions, conditions->nodes[node->id]);
+        }
+    }
+    for (uint32_t index = 0; index < node->control_count; index++) {
+        check_source(outline, node, node->controls[index]);
+    }
+}
+
+/* "_class" names another place than the branch itself. */
+static bool
+is_tied_to_outside(const Outline *outline, const Node *node)
+{
+    const Node *const origin = outline->compile->origins[node->id];
+    const AttrValue *const classes = origin == NULL ? NULL : node_attr(origin, "_class");
+    for (size_t index = 0; classes != NULL && classes->is_list && index < classes->value.list.count;
+         index++) {
+        const AttrValue *const item = &classes->value.list.items[index];
+        const Node *const other =
+            item->kind == ATTR_STRING && item->value.s.size > 5
+                ? graph_find(outline->compile->graph, slice_part(item->value.s, 5, SIZE_MAX))
+                : NULL;
+        if (other != NULL && outline->conditions.nodes[other->id] != outline->conditions.nodes[node->id]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* All of a branching asks for one place. */
+static void
+note_member(const Outline *outline, const Node *node, uint32_t branching, int32_t task)
+{
+    Candidate *const candidate = &outline->candidates[branching];
+    if (!candidate->has_device) {
+        candidate->has_device = true;
+        candidate->task = task;
+        candidate->device = node->def->device;
+    } else if (candidate->task != task) {
+        outline->conditions.branchings[branching].is_whole = false;
+    }
+    candidate->keeps_state = candidate->keeps_state || (node->op->flags & OP_KEEPS_STATE) != 0;
+}
+
+static Status
+check_node(const Outline *outline, const Node *node)
+{
+    const Conditions *const conditions = &outline->conditions;
+    const Compile *const compile = outline->compile;
+    const uint32_t condition = conditions->nodes[node->id];
+    const uint32_t ended = conditions->merges[node->id];
+    const bool is_target = compile->is_target[node->id];
+    int32_t task = PLAN_TASK_NONE;
+    check_inputs(outline, node);
+    if (ended != BRANCHING_NONE &&
+        (is_target || node->input_count != conditions->branchings[ended].test_count + 1)) {
+        conditions->branchings[ended].is_whole = false;
+    }
+    if (condition == CONDITION_ALWAYS || condition == CONDITION_UNKNOWN) {
+        return STATUS_OK;
+    }
+    if (is_target || op_is(node, "_Retval") || is_tied_to_outside(outline, node)) {
+        conditions_break(conditions, condition);
+    }
+    check_undecided(outline, node);
+    TRY(device_request(compile, node, &task));
+    for (uint32_t at = condition; at != CONDITION_ALWAYS; at = condition_fork(conditions, at)->parent) {
+        if (condition_fork(conditions, at)->branching != BRANCHING_NONE) {
+            note_member(outline, node, condition_fork(conditions, at)->branching, task);
+        }
+    }
+    return STATUS_OK;
+}
+
+/* A Switch that is a target, or waits for more than its inputs, is more than a part of a branching. */
+static void
+check_switch(const Outline *outline, const Node *node)
+{
+    const uint32_t branching = switch_branching(&outline->conditions, node->id);
+    if (branching != BRANCHING_NONE && (outline->compile->is_target[node->id] || node->control_count > 0)) {
+        outline->conditions.branchings[branching].is_whole = false;
+    }
+}
+
+/* --- What decides --------------------------------------------------------------------------------------- */
+
+/* Through the Switches of this branching, or of any: what they pass on. */
+static Endpoint
+trace(const Outline *outline, Endpoint endpoint, uint32_t branching)
+{
+    const Graph *const graph = outline->compile->graph;
+    uint32_t found = switch_branching(&outline->conditions, endpoint.node);
+    while (found != BRANCHING_NONE && (branching == BRANCHING_NONE || found == branching)) {
+        endpoint = graph->nodes[endpoint.node].inputs[0];
+        found = switch_branching(&outline->conditions, endpoint.node);
+    }
+    return endpoint;
+}
+
+static bool
+endpoints_equal(Endpoint left, Endpoint right)
+{
+    return left.node == right.node && left.port == right.port;
+}
+
+/* Equal(index, number of the test). */
+static bool
+is_number_test(const Outline *outline, const Fork *fork, Endpoint *ret_index)
+{
+    const Graph *const graph = outline->compile->graph;
+    const Node *const node = &graph->nodes[fork->predicate.node];
+    int64_t number = 0;
+    if (!op_is(node, "Equal") || node->input_dtypes[0] != DTYPE_INT32) {
+        return false;
+    }
+    const Node *const constant = &graph->nodes[node->inputs[1].node];
+    *ret_index = trace(outline, node->inputs[0], fork->branching);
+    return op_is(constant, "Const") && tensor_element_count(node_attr_tensor(constant, "value")) == 1 &&
+           tensor_to_int64(node_attr_tensor(constant, "value"), 0, &number) && number == fork->test;
+}
+
+/* Of two branches the one predicate, of more the number that all tests look at. It is there when the
+ * branching runs and only then, so that a call that reads it does the same. */
+static bool
+find_index(const Outline *outline, uint32_t branching, Endpoint *ret_index)
+{
+    const Conditions *const conditions = &outline->conditions;
+    bool is_found = false;
+    for (uint32_t id = 0; id < conditions->fork_count; id++) {
+        const Fork *const fork = &conditions->forks[id];
+        Endpoint index = fork->predicate;
+        if (fork->branching != branching) {
+            continue;
+        }
+        if (conditions->branchings[branching].test_count > 1 && !is_number_test(outline, fork, &index)) {
+            return false;
+        }
+        if (is_found && !endpoints_equal(index, *ret_index)) {
+            return false;
+        }
+        *ret_index = index;
+        is_found = true;
+    }
+    return is_found && endpoint_condition(conditions, *ret_index) == conditions->branchings[branching].parent;
+}
+
+/* --- What is heavy -------------------------------------------------------------------------------------- */
+
+static uint64_t
+constant_bytes(const Node *node)
+{
+    return op_is(node, "Const") ? tensor_byte_size(node_attr_tensor(node, "value")) : 0;
+}
+
+/* With the constants from outside that go with their readers. */
+static BranchWeight
+node_weight(const Outline *outline, const Node *node)
+{
+    BranchWeight weight = {.node_count = 1,
+        .constant_bytes = constant_bytes(node),
+        .cost = estimate_cost(outline->compile, node)};
+    for (uint32_t index = 0; index < node->input_count; index++) {
+        if (node->inputs[index].node != NODE_NONE) {
+            const Endpoint source = trace(outline, node->inputs[index], BRANCHING_NONE);
+            const Node *const giver = &outline->compile->graph->nodes[source.node];
+            weight.constant_bytes += node_is_loose_constant(giver) ? constant_bytes(giver) : 0;
+        }
+    }
+    return weight;
+}
+
+static void
+weigh(const Outline *outline, const Node *node)
+{
+    const Conditions *const conditions = &outline->conditions;
+    uint32_t at = conditions->nodes[node->id];
+    if (at == CONDITION_ALWAYS || at == CONDITION_UNKNOWN || conditions->switches[node->id] != FORK_NONE ||
+        conditions->merges[node->id] != BRANCHING_NONE) {
+        return;
+    }
+    const BranchWeight weight = node_weight(outline, node);
+    for (; at != CONDITION_ALWAYS; at = condition_fork(conditions, at)->parent) {
+        const uint32_t branching = condition_fork(conditions, at)->branching;
+        const uint32_t branch = branching == BRANCHING_NONE ? NODE_NONE : condition_branch(conditions, at);
+        if (branch != NODE_NONE) {
+            BranchWeight *const sum = &outline->candidates[branching].weights[branch];
+            sum->node_count += weight.node_count;
+            sum->constant_bytes += weight.constant_bytes;
+            sum->cost += weight.cost;
+        }
+    }
+}
+
+/* Where nodes are to be spread, a branch in one place would be in their way. */
+static bool
+is_worth_it(const Outline *outline, uint32_t branching)
+{
+    const PlanOptions *const options = &outline->compile->request->signature->options;
+    uint32_t heavy_count = 0;
+    for (uint32_t branch = 0; branch <= outline->conditions.branchings[branching].test_count; branch++) {
+        const BranchWeight *const weight = &outline->candidates[branching].weights[branch];
+        heavy_count +=
+            weight->node_count >= LAZY_NODE_COUNT_MIN || weight->constant_bytes >= LAZY_CONSTANT_BYTES_MIN;
+    }
+    const bool is_spread = options->placement == PLACEMENT_SPREAD && options->slot_count > 1;
+    return outline->conditions.branchings[branching].is_wanted || (heavy_count >= 2 && !is_spread);
+}
+
+static void
+choose(Outline *outline)
+{
+    const Conditions *const conditions = &outline->conditions;
+    outline->home_count = 1;
+    for (uint32_t id = 0; id < conditions->branching_count; id++) {
+        const Branching *const branching = &conditions->branchings[id];
+        Candidate *const candidate = &outline->candidates[id];
+        candidate->is_chosen = branching->is_whole && branching->test_count > 0 &&
+                               branching->output_count > 0 && is_worth_it(outline, id) &&
+                               find_index(outline, id, &candidate->index);
+        if (candidate->is_chosen) {
+            candidate->first_home = outline->home_count;
+            outline->home_count += branching->test_count + 1;
+            outline->chosen_count++;
+        }
+    }
+}
+
+/* --- Who belongs where ---------------------------------------------------------------------------------- */
+
+static uint32_t
+side_home(const Outline *outline, const Fork *fork, uint32_t condition)
+{
+    if (fork->branching == BRANCHING_NONE || !outline->candidates[fork->branching].is_chosen) {
+        return outline->homes[fork->parent];
+    }
+    const uint32_t branch = condition_branch(&outline->conditions, condition);
+    return branch == NODE_NONE ? HOME_NONE : outline->candidates[fork->branching].first_home + branch;
+}
+
+static Status
+find_homes(Outline *outline)
+{
+    const Conditions *const conditions = &outline->conditions;
+    outline->homes =
+        compile_alloc(outline->compile, 1 + 2 * (size_t)conditions->fork_count, sizeof *outline->homes);
+    outline->home_owners = compile_alloc(outline->compile, outline->home_count, sizeof *outline->home_owners);
+    if (outline->homes == NULL || outline->home_owners == NULL) {
+        return compile_no_memory(outline->compile);
+    }
+    outline->homes[CONDITION_ALWAYS] = HOME_GRAPH;
+    for (uint32_t id = 0; id < conditions->fork_count; id++) {
+        for (uint32_t side = 0; side < 2; side++) {
+            const uint32_t condition = condition_of(id, side);
+            outline->homes[condition] = side_home(outline, &conditions->forks[id], condition);
+        }
+    }
+    for (uint32_t id = 0; id < conditions->branching_count; id++) {
+        const Candidate *const candidate = &outline->candidates[id];
+        for (uint32_t branch = 0; candidate->is_chosen && branch <= conditions->branchings[id].test_count;
+             branch++) {
+            outline->home_owners[candidate->first_home + branch] = id;
+        }
+    }
+    return STATUS_OK;
+}
+
+/* --- All ------------------------------------------------------------------------------------------------ */
+
+static Status
+alloc_candidates(Outline *outline)
+{
+    const Conditions *const conditions = &outline->conditions;
+    outline->candidates =
+        compile_alloc(outline->compile, conditions->branching_count, sizeof *outline->candidates);
+    for (uint32_t id = 0; outline->candidates != NULL && id < conditions->branching_count; id++) {
+        outline->candidates[id].weights = compile_alloc(
+            outline->compile, (size_t)conditions->branchings[id].test_count + 1, sizeof(BranchWeight));
+        if (outline->candidates[id].weights == NULL) {
+            return compile_no_memory(outline->compile);
+        }
+    }
+    return outline->candidates == NULL ? compile_no_memory(outline->compile) : STATUS_OK;
+}
+
+static void
+outline_done(Outline *outline)
+{
+    for (uint32_t id = 0; outline->candidates != NULL && id < outline->conditions.branching_count; id++) {
+        buffer_done(&outline->candidates[id].args);
+        buffer_done(&outline->candidates[id].controls);
+        buffer_done(&outline->candidates[id].outputs);
+    }
+}
+
+Status
+outline(Compile *compile)
+{
+    const Graph *const graph = compile->graph;
+    if (pass_set_has(compile->request->signature->options.passes_off, SLICE("lazy_branches")) ||
+        !has_branchings(graph)) {
+        return STATUS_OK;
+    }
+    CLEANUP(outline_done) Outline outline = {.compile = compile};
+    TRY(find_conditions(compile, &outline.conditions));
+    TRY(alloc_candidates(&outline));
+    for (uint32_t id = 0; id < graph->node_count; id++) {
+        TRY(check_node(&outline, &graph->nodes[id]));
+        check_switch(&outline, &graph->nodes[id]);
+    }
+    for (uint32_t id = 0; id < graph->node_count; id++) {
+        weigh(&outline, &graph->nodes[id]);
+    }
+    choose(&outline);
+    if (outline.chosen_count == 0) {
+        return STATUS_OK;
+    }
+    TRY(find_homes(&outline));
+    return outline_write(&outline);
+}

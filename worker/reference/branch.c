@@ -1,0 +1,239 @@
+/* _Branch: calls one of several functions, in a run of its own on the same device, with the caller's deadline
+ * and what the session keeps. What the others hold is never touched.
+ *
+ * start → (compile, on a thread of the device, when it is the first call) → run → kernel_complete(). A call
+ * that is cancelled on the way ends as its run does, or where the run would begin. */
+#include <inttypes.h>
+#include <pthread.h>
+
+#include "shared/base/memory.h"
+#include "worker/runtime/library.h"
+#include "worker/runtime/resource.h"
+#include "worker/runtime/run.h"
+
+typedef struct Invocation {
+    int32_t reference_count; /* atomic: the promise's, and start's or the compiling thread's */
+    KernelPromise *promise;
+    Slice function;
+    DeviceWork compiling;
+    pthread_mutex_t lock;
+    bool is_cancelled;
+    bool is_done;
+    Run *run; /* while it can be cancelled */
+} Invocation;
+
+static void
+invocation_unref(void *context)
+{
+    Invocation *const invocation = context;
+    if (__atomic_sub_fetch(&invocation->reference_count, 1, __ATOMIC_ACQ_REL) == 0) {
+        (void)pthread_mutex_destroy(&invocation->lock);
+        memory_free(invocation);
+    }
+}
+
+/* Lives as long as the promise, at least. */
+static Invocation *
+invocation_new(KernelPromise *promise)
+{
+    Invocation *const invocation = memory_new(1, sizeof *invocation);
+    if (invocation == NULL) {
+        return NULL;
+    }
+    (void)pthread_mutex_init(&invocation->lock, NULL);
+    invocation->promise = promise;
+    invocation->reference_count = 2;
+    if (arena_defer(promise->context.call->arena, invocation_unref, invocation) == NULL) {
+        invocation->reference_count = 1;
+        invocation_unref(invocation);
+        return NULL;
+    }
+    return invocation;
+}
+
+/* --- The run -------------------------------------------------------------------------------------------- */
+
+static void
+take_output(void *context, uint32_t index, Tensor *tensor, bool is_dead)
+{
+    const Invocation *const invocation = context;
+    if (!is_dead) {
+        invocation->promise->context.outputs[index] = *tensor;
+        *tensor = (Tensor){0};
+    }
+}
+
+static void
+run_done(void *context, const RunResult *result)
+{
+    Invocation *const invocation = context;
+    KernelPromise *const promise = invocation->promise;
+    (void)pthread_mutex_lock(&invocation->lock);
+    Run *const run = TAKE(invocation->run);
+    invocation->is_done = true;
+    (void)pthread_mutex_unlock(&invocation->lock);
+    run_unref(run);
+    promise->culprit = result->node;
+    kernel_complete(promise, result->code == STATUS_OK
+                                 ? STATUS_OK
+                                 : call_fail(promise->context.call, result->code, "%s", result->message));
+}
+
+/* Keeps the run for a cancellation, or cancels it at once. */
+static void
+keep_run(Invocation *invocation, Run *run)
+{
+    (void)pthread_mutex_lock(&invocation->lock);
+    const bool is_cancelled = invocation->is_cancelled && !invocation->is_done;
+    if (!invocation->is_done) {
+        invocation->run = run_ref(run);
+    }
+    (void)pthread_mutex_unlock(&invocation->lock);
+    if (is_cancelled) {
+        run_cancel(run, STATUS_CANCELLED, "the caller has ended");
+    }
+    run_unref(run);
+}
+
+static Status
+run_function(Invocation *invocation, Partition *partition)
+{
+    KernelContext *const context = &invocation->promise->context;
+    if (partition_retval_count(partition) != context->output_count) {
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT,
+            "function '%.*s' has %" PRIu32 " outputs, the node has %" PRIu32,
+            SLICE_PRINT(invocation->function), partition_retval_count(partition), context->output_count);
+    }
+    const RunRequest request = {
+        .partition = partition,
+        .args = context->inputs + 1,
+        .arg_count = context->input_count - 1,
+        .container = context->container,
+        .deadline_ns = context->call->deadline_ns,
+        .callbacks = {.context = invocation, .on_output = take_output, .on_done = run_done},
+    };
+    Run *run = NULL;
+    TRY(run_start(context->call, &request, &run));
+    keep_run(invocation, run);
+    return STATUS_OK;
+}
+
+static void
+begin(Invocation *invocation, Partition *partition)
+{
+    const Status status = run_function(invocation, partition);
+    if (status != STATUS_OK) {
+        kernel_complete(invocation->promise, status);
+    }
+    invocation_unref(invocation);
+}
+
+static void
+compile(DeviceWork *work)
+{
+    Invocation *const invocation = (Invocation *)(void *)((char *)work - offsetof(Invocation, compiling));
+    const KernelContext *const context = &invocation->promise->context;
+    Partition *partition = NULL;
+    const Status status = library_obtain(context->call, context->library, invocation->function, &partition);
+    if (status == STATUS_OK) {
+        begin(invocation, partition);
+    } else {
+        kernel_complete(invocation->promise, status);
+        invocation_unref(invocation);
+    }
+}
+
+/* --- The kernel ----------------------------------------------------------------------------------------- */
+
+/* In promise->waiting before there is an invocation. */
+static char cancelled_early;
+
+static bool
+branch_supports(const Node *node)
+{
+    const Dtype dtype = node_attr_type(node, "Tindex");
+    return dtype == DTYPE_BOOL || dtype == DTYPE_INT32;
+}
+
+/* Of two branches true takes the first; an index out of range takes the last. */
+static Status
+choose(const KernelContext *context, Slice *ret_function)
+{
+    const AttrValue *const branches = node_attr(context->node, "branches");
+    const size_t count = branches->value.list.count;
+    const Tensor *const index = &context->inputs[0];
+    if (tensor_element_count(index) != 1 || count == 0) {
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT,
+            "one element says which of %zu branches is taken, not %" PRId64, count,
+            tensor_element_count(index));
+    }
+    int64_t number = index->dtype == DTYPE_BOOL ? !*(const bool *)index->data : *(const int32_t *)index->data;
+    if (number < 0 || (uint64_t)number >= count) {
+        number = (int64_t)count - 1;
+    }
+    *ret_function = branches->value.list.items[number].value.function.name;
+    return STATUS_OK;
+}
+
+static Status
+start(KernelPromise *promise)
+{
+    KernelContext *const context = &promise->context;
+    Slice function;
+    if (context->library == NULL) {
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "the partition has no functions");
+    }
+    TRY(choose(context, &function));
+    Invocation *const invocation = invocation_new(promise);
+    if (invocation == NULL) {
+        return call_fail_memory(context->call, "a call");
+    }
+    invocation->function = function;
+    void *before = NULL;
+    invocation->is_cancelled = !__atomic_compare_exchange_n(
+        &promise->waiting, &before, invocation, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    Partition *const partition = library_find(context->library, function);
+    if (partition != NULL) {
+        begin(invocation, partition);
+    } else {
+        invocation->compiling.run = compile;
+        context->device->schedule(context->device, &invocation->compiling);
+    }
+    return STATUS_OK;
+}
+
+static void
+branch_start(KernelPromise *promise)
+{
+    const Status status = start(promise);
+    if (status != STATUS_OK) {
+        kernel_complete(promise, status);
+    }
+}
+
+/* A run that has not begun will hear of it when it does. */
+static void
+branch_cancel(KernelPromise *promise)
+{
+    void *waiting = NULL;
+    if (__atomic_compare_exchange_n(
+            &promise->waiting, &waiting, &cancelled_early, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+        return;
+    }
+    Invocation *const invocation = waiting;
+    (void)pthread_mutex_lock(&invocation->lock);
+    invocation->is_cancelled = true;
+    Run *const run = invocation->run == NULL ? NULL : run_ref(invocation->run);
+    (void)pthread_mutex_unlock(&invocation->lock);
+    if (run != NULL) {
+        run_cancel(run, STATUS_CANCELLED, "the caller has ended");
+        run_unref(run);
+    }
+}
+
+static const Kernel kernels[] = {
+    {.op = "_Branch", .supports = branch_supports, .start = branch_start, .cancel = branch_cancel},
+    {.op = "_StateBranch", .supports = branch_supports, .start = branch_start, .cancel = branch_cancel},
+};
+
+KERNEL_FAMILY(reference, branch, kernels);
