@@ -133,7 +133,21 @@ has_value(const Endpoints *inputs)
     return false;
 }
 
-/* Without data inputs nothing says whether a node of a body is reached, so that the pivot has to. */
+static bool
+waits_for_member(const Scope *scope, const Member *member)
+{
+    for (size_t index = 0; index < member->def->input_count; index++) {
+        const Slice text = member->def->inputs[index];
+        if (slice_starts_with(text, SLICE("^")) &&
+            map_get(scope->by_name, slice_part(text, 1, SIZE_MAX)) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Without data inputs nothing says whether a node of a body is reached, so that the pivot has to; unless it waits for
+ * another one, perhaps in a loop, where the pivot is not. */
 static Status
 write_inputs(const Scope *scope, const Member *member, NodeDef *def)
 {
@@ -150,7 +164,7 @@ write_inputs(const Scope *scope, const Member *member, NodeDef *def)
     }
     def->inputs = inputs;
     def->input_count = count;
-    if (scope->pivot.size > 0 && !has_value(&data)) {
+    if (scope->pivot.size > 0 && !has_value(&data) && !waits_for_member(scope, member)) {
         inputs[def->input_count++] = scope->pivot;
     }
     return STATUS_OK;
