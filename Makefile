@@ -3,6 +3,7 @@
 # make test               install what is missing, build, run every test; VARIANT=debug|asan|tsan|coverage
 # make conformance-tf     run a corpus of frozen TensorFlow graphs over REST: CORPUS=tar or folder; writes build/conformance-tf.json
 # make train-digits       a network learns handwritten digits over REST, by the same losses on any workers and threads
+# make random-graphs      many random graphs give the same bits with all passes, called or lowered, on one to three workers; SEEDS=first:count
 # make check              everything a change must pass: lint, both compilers, sanitizers, longer fuzzing
 # make bench              measure and print the table of tests/bench; writes build/bench.json
 # make bench-rivals       the same graphs on TensorFlow and ONNX Runtime beside; writes build/bench-rivals.json

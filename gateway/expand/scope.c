@@ -146,8 +146,8 @@ waits_for_member(const Scope *scope, const Member *member)
     return false;
 }
 
-/* Without data inputs nothing says whether a node of a body is reached, so that the pivot has to; unless it waits for
- * another one, perhaps in a loop, where the pivot is not. */
+/* Without data inputs nothing says whether a node of a body is reached, so that the pivot has to; unless it
+ * waits for another one, perhaps in a loop, where the pivot is not. */
 static Status
 write_inputs(const Scope *scope, const Member *member, NodeDef *def)
 {

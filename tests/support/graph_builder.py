@@ -66,11 +66,43 @@ def _attr(value):
     return {kind: item}
 
 
+# What outputs are called in a function's body; a list of tensors is one output.
+OUTPUTS = {
+    **{op: ["z"] for op in ("Add", "AddV2", "Sub", "Mul", "Maximum", "Minimum", "SquaredDifference", "RealDiv", "Less",
+                            "Greater", "LessEqual", "GreaterEqual", "FloorDiv")},
+    **{op: ["y"] for op in ("Neg", "Abs", "Tanh", "Sigmoid", "Floor", "Sin", "Square", "Exp", "Sign", "Transpose", "Cast")},
+    **{op: ["activations"] for op in ("Relu", "Softplus")},
+    **{op: ["value"] for op in ("ReadVariableOp", "TensorArrayGatherV3", "TensorArrayReadV3")},
+    "Cumsum": ["out"], "MatMul": ["product"], "Merge": ["output", "value_index"], "Softmax": ["softmax"],
+    "Switch": ["output_false", "output_true"], "TensorArrayV3": ["handle", "flow"], "TensorArrayWriteV3": ["flow_out"],
+    "VarHandleOp": ["resource"],
+}
+
+
+def body_form(body, outputs):
+    """Turns "node:port" into "node:output:index" in a body's nodes; the outputs in the same form."""
+    ops = {node["name"]: node["op"] for node in body.nodes}
+
+    def turned(source):
+        name, _, port = source.partition(":")
+        if name in body.arguments:
+            return source
+        names = OUTPUTS.get(ops[name], ["output"])
+        return f"{name}:{names[int(port or 0)]}:0" if len(names) > 1 else f"{name}:{names[0]}:{int(port or 0)}"
+
+    for node in body.nodes:
+        node["input"] = [source if source.startswith("^") else turned(source) for source in node["input"]]
+    return [turned(source) for source in outputs]
+
+
 class GraphBuilder:
-    def __init__(self):
+    """`arguments`: the names that the nodes of a function's body may read beside each other."""
+
+    def __init__(self, arguments=()):
         self.nodes = []
         self.functions = []
-        self._used = set()
+        self.arguments = list(arguments)
+        self._used = set(arguments)
 
     def _name(self, wanted):
         name, count = wanted, 0
@@ -82,7 +114,8 @@ class GraphBuilder:
 
     def add(self, op, *inputs, name=None, device="", control=(), **attrs):
         """Adds a node; the name of its output 0."""
-        node = {"name": self._name(name or op), "op": op, "input": [*inputs, *(f"^{source}" for source in control)],
+        controls = (f"^{source.partition(':')[0]}" for source in control)
+        node = {"name": self._name(name or op), "op": op, "input": [*inputs, *controls],
                 "attr": {key: _attr(value) for key, value in attrs.items()}}
         if device:
             node["device"] = device

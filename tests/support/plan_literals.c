@@ -84,9 +84,9 @@ plan_partition_text(Call *call, const Plan *plan, size_t partition)
     AUTO_GRAPH_DEF def = NULL;
     assert_status(call, STATUS_OK, graphdef_json_read(call, plan->partitions[partition].document, &def));
     const char *const nodes = graph_literal_text(call->arena, def);
-    return def->function_count == 0
-               ? nodes
-               : text_format(call->arena, "%sgraph:\n%s", graph_literal_library_text(call->arena, def), nodes);
+    return def->function_count == 0 ? nodes
+                                    : text_format(call->arena, "%sgraph:\n%s",
+                                          graph_literal_library_text(call->arena, def), nodes);
 }
 
 const char *

@@ -1,5 +1,6 @@
 """Random graphs for test drivers: what each is follows from its seed alone. Element-wise ops with broadcasting, matrix
-products, reductions, ops that cut and join, conditionals and while loops, nested in each other.
+products, reductions, ops that cut and join; conditionals and while loops, as dataflow and by functions, calls, tensor
+arrays and variables, nested in each other.
 
 A graph must give the same bits however it is cut, so nothing in it depends on time, place or chance when it runs.
 """
@@ -8,7 +9,7 @@ import math
 import random
 from dataclasses import dataclass, field
 
-from graph_builder import GraphBuilder, Type
+from graph_builder import Function, GraphBuilder, Shape, Type, body_form
 
 FLOAT, INT, BOOL = "float32", "int32", "bool"
 UNARY = ["Neg", "Abs", "Tanh", "Sigmoid", "Relu", "Softplus", "Floor", "Sin", "Square", "Exp", "Identity", "Sign"]
@@ -53,16 +54,17 @@ class RandomGraph:
     """`parallel_iterations` and `devices` override what the seed chooses, without changing anything else: the same
     seed gives the same nodes. `tasks` > 0 lets every compute node ask for one of so many workers."""
 
-    _depth_max = DEPTH_MAX
-
     def __init__(self, seed, parallel_iterations=None, tasks=0):
         self._random = random.Random(seed)
         self._places = random.Random(seed + 1)
         self._parallel_iterations = parallel_iterations
         self._tasks = tasks
         self._frames = 0
-        self._graph = GraphBuilder()
+        self._names = 0
+        self._functions = []  # (name, shapes of its arguments, shape of its output)
+        self._root_graph = self._graph = GraphBuilder()
         self.feeds = {}
+        self.dead = []        # that one of these is fetched may be refused, but alike everywhere
         self._root = Scope()
         for index in range(self._random.randint(1, 3)):
             self._add_feed(index)
@@ -131,17 +133,16 @@ class RandomGraph:
         sums = [self._reduce_all(self._root, "Max", value).name for value in large]
         return sorted({*sinks, *sums, *(value.name for value in others)})
 
-    def _makers(self):
-        return [self._unary, self._unary, self._binary, self._binary, self._matmul, self._reduce, self._concat,
-                  self._split, self._slice, self._transpose, self._reshape, self._pack, self._unpack, self._select,
-                  self._tile, self._softmax, self._gather, self._pad, self._sum_up, self._where_largest,
-                self._dense, self._convolve]
-
     def _grow(self, scope):
         """One more value (or a few) in the scope; nothing when what it chose does not fit."""
-        makers = self._makers()
-        if scope.depth < self._depth_max:
-            makers += [self._conditional, self._conditional, self._loop]
+        makers = [self._unary, self._unary, self._binary, self._binary, self._matmul, self._reduce, self._concat,
+                  self._split, self._slice, self._transpose, self._reshape, self._pack, self._unpack, self._select,
+                  self._tile, self._softmax, self._gather, self._pad, self._sum_up, self._where_largest]
+        if scope.depth < DEPTH_MAX:
+            makers += [self._conditional, self._conditional, self._loop, self._call, self._if, self._if, self._case,
+                       self._while, self._tensor_array]
+        if scope is self._root:
+            makers += [self._variable]
         self._random.choice(makers)(scope)
 
     # --- Ops that fit everywhere ----------------------------------------------------------------------------
@@ -321,58 +322,6 @@ class RandomGraph:
         if value is not None:
             self._keep(scope, self._add("Softmax", value.name, T=Type(FLOAT)), value.shape)
 
-    # --- Layers of networks -----------------------------------------------------------------------------------
-
-    def _weights(self, scope, shape, terms=1):
-        """About as large as keeps sums of so many terms about as large as the terms."""
-        values = [round(value / math.sqrt(terms), 4) for value in self._floats(math.prod(shape))]
-        return self._constant(scope, FLOAT, shape, values)
-
-    def _finish_layer(self, scope, name, shape):
-        """Some of what follows a convolution or a product: a normalisation, a bias, an addend, an activation."""
-        channels = shape[-1]
-        if self._random.random() < 0.5:
-            scale, offset, mean = (self._weights(scope, [channels]) for _ in range(3))
-            name = self._add("Mul", self._add("Sub", name, mean, T=Type(FLOAT)), scale, T=Type(FLOAT))
-            name = self._add("Add", offset, name, T=Type(FLOAT))
-        elif self._random.random() < 0.7:
-            name = self._add("BiasAdd", name, self._weights(scope, [channels]), T=Type(FLOAT))
-        addend = self._pick(scope, lambda value: value.shape == shape)
-        if addend is not None and self._random.random() < 0.5:
-            name = self._add("AddV2", name, addend.name, T=Type(FLOAT))
-        if self._random.random() < 0.8:
-            op = self._random.choice(["Relu", "Relu6", "LeakyRelu", "Elu", "Sigmoid", "Tanh"])
-            name = self._add(op, name, T=Type(FLOAT))
-        return self._keep(scope, name, shape)
-
-    def _dense(self, scope):
-        value = self._pick(scope, lambda value: len(value.shape) == 2 and value.count() < 4096)
-        if value is None:
-            return
-        inner, columns = value.shape[1], self._random.randint(1, 7)
-        weights = self._weights(scope, [inner, columns], inner)
-        product = self._add("MatMul", value.name, weights, T=Type(FLOAT), transpose_a=False, transpose_b=False)
-        self._finish_layer(scope, product, [value.shape[0], columns])
-
-    def _convolve(self, scope):
-        """Over a value of three dimensions as one image, which becomes three again."""
-        value = self._pick(scope, lambda value: len(value.shape) == 3 and value.count() < 4096)
-        if value is None:
-            return
-        size, inner, channels = self._random.choice([1, 3]), value.shape[2], self._random.randint(1, 7)
-        image = self._add("Reshape", value.name, self._ints(scope, [1] + value.shape), T=Type(FLOAT), Tshape=Type(INT))
-        weights = self._weights(scope, [size, size, inner, channels], size * size * inner)
-        sums = self._add("Conv2D", image, weights, T=Type(FLOAT), strides=[1, 1, 1, 1], padding="SAME")
-        scale, offset, mean, variance = (self._weights(scope, [channels]) for _ in range(4))
-        if self._random.random() < 0.5:
-            squares = self._add("Square", variance, T=Type(FLOAT))
-            sums = self._add("FusedBatchNormV3", sums, scale, offset, mean, squares, T=Type(FLOAT), U=Type(FLOAT),
-                             is_training=False, epsilon=0.5)
-        done = self._finish_layer(scope, sums, [1] + value.shape[:2] + [channels])
-        shape = value.shape[:2] + [channels]
-        name = self._add("Reshape", done.name, self._ints(scope, shape), T=Type(FLOAT), Tshape=Type(INT))
-        self._keep(scope, name, shape)
-
     # --- Control flow ---------------------------------------------------------------------------------------
 
     def _predicate(self, scope):
@@ -410,6 +359,8 @@ class RandomGraph:
         switches = [(self._add("Switch", value.name, predicate, T=Type(FLOAT)), value) for value in values]
         sides = [self._branch(scope, switches, port).name for port in (0, 1)]
         merge = self._add("Merge", *sides, T=Type(FLOAT), N=2)
+        if scope is self._root:
+            self.dead.append(sides[0])
         self._keep(scope, merge, values[0].shape)
         if self._random.random() < 0.3:
             index = self._add("Cast", f"{merge}:1", SrcT=Type(INT), DstT=Type(FLOAT))
@@ -459,14 +410,149 @@ class RandomGraph:
         for switch, value in zip(switches, values):
             self._keep(scope, self._add("Exit", switch, T=Type(FLOAT)), value.shape)
 
+    # --- Functions ------------------------------------------------------------------------------------------
 
-class RandomNetwork(RandomGraph):
-    """Layers alone, without a step anywhere between numbers that are close: what is rounded otherwise stays close."""
+    def _name(self, kind):
+        self._names += 1
+        return f"{kind}{self._names}"
 
-    _depth_max = -1
+    def _function(self, values, depth, work, dtypes=None):
+        """A function over arguments like `values`; `work(scope)` gives its outputs, as Values, and its effects. Its
+        nodes are written as those of the graph are, and turned into a body's form at the end."""
+        name = self._name("function")
+        arguments = [(f"a{index}", dtype) for index, dtype in enumerate(dtypes or [FLOAT] * len(values))]
+        around, self._graph = self._graph, GraphBuilder([argument for argument, _ in arguments])
+        scope = Scope([], (), depth + 1)
+        for (argument, dtype), value in zip(arguments, values):
+            self._keep(scope, argument, value.shape, dtype)
+        outputs, effects = work(scope)
+        body, self._graph = self._graph, around
+        forms = body_form(body, [value.name for value in outputs])
+        returns = [(f"r{index}", value.dtype, form) for index, (value, form) in enumerate(zip(outputs, forms))]
+        self._root_graph.add_function(name, arguments, returns, body, effects)
+        return Function(name)
 
-    def _makers(self):
-        return [self._dense, self._convolve]
+    def _arguments(self, scope):
+        return [self._pick(scope) for _ in range(self._random.randint(1, 3))]
 
-    def _shape(self):
-        return [self._random.randint(2, 6) for _ in range(self._random.randint(2, 3))]
+    def _work(self, scope):
+        """Some nodes; a value of the first argument's shape."""
+        first = scope.values[0]
+        for _ in range(self._random.randint(0, 3)):
+            self._grow(scope)
+        return [self._same_shape(scope, first, self._random.randint(1, 3))], ()
+
+    def _lowering(self):
+        """What its author says of a branch: that it be called, that it be lowered, nothing."""
+        return self._random.choice([{}, {"_lower_using_switch_merge": True}, {"_lower_using_switch_merge": False},
+                                    {"_lower_using_switch_merge": False}])
+
+    def _types(self, values):
+        return {"Tin": [Type(FLOAT)] * len(values), "Tout": [Type(FLOAT)]}
+
+    def _call(self, scope):
+        fit = [(name, values) for name, shapes in self._functions
+               for values in [[self._pick(scope, lambda value, shape=shape: value.shape == shape) for shape in shapes]]
+               if None not in values]
+        if fit and self._random.random() < 0.5:
+            name, values = self._random.choice(fit)
+        else:
+            values = self._arguments(scope)
+            name = self._function(values, scope.depth, self._work)
+            self._functions.append((name, [value.shape for value in values]))
+        call = self._add("StatefulPartitionedCall", *(value.name for value in values), f=name, **self._types(values))
+        self._keep(scope, call, values[0].shape)
+
+    def _if(self, scope):
+        values = self._arguments(scope)
+        sides = [self._function(values, scope.depth, self._work) for _ in range(2)]
+        name = self._add(self._random.choice(["If", "StatelessIf"]), self._predicate(scope),
+                         *(value.name for value in values), then_branch=sides[0], else_branch=sides[1],
+                         Tcond=Type(BOOL), **self._types(values), **self._lowering())
+        self._keep(scope, name, values[0].shape)
+
+    def _case(self, scope):
+        values = self._arguments(scope)
+        branches = [self._function(values, scope.depth, self._work) for _ in range(self._random.randint(1, 4))]
+        total = self._reduce_all(scope, "Max", self._pick(scope))
+        low, high = (self._constant(scope, FLOAT, [], [limit]) for limit in (-1.5, 4.5))
+        bounded = self._add("Minimum", self._add("Maximum", total.name, low, T=Type(FLOAT)), high, T=Type(FLOAT))
+        number = self._add("Cast", bounded, SrcT=Type(FLOAT), DstT=Type(INT))
+        name = self._add(self._random.choice(["Case", "StatelessCase"]), number, *(value.name for value in values),
+                         branches=branches, **self._types(values), **self._lowering())
+        self._keep(scope, name, values[0].shape)
+
+    def _while(self, scope):
+        values = [self._pick(scope, lambda value: value.count() <= FETCHED_MAX) for _ in range(self._random.randint(1, 2))]
+        if None in values:
+            return
+        counter = Value(self._constant(scope, INT, [], [0]), INT, [])
+        variables, dtypes = [counter, *values], [INT] + [FLOAT] * len(values)
+        turns = self._random.randint(0, 4)
+
+        def go_on(inner):
+            limit = self._constant(inner, INT, [], [turns])
+            return [Value(self._add("Less", inner.values[0].name, limit, T=Type(INT)), BOOL, [])], ()
+
+        def turn(inner):
+            states = [value for value in inner.values if value.dtype == FLOAT]
+            one = self._constant(inner, INT, [], [1])
+            following = Value(self._add("Add", inner.values[0].name, one, T=Type(INT)), INT, [])
+            for _ in range(self._random.randint(0, 2)):
+                self._grow(inner)
+            return [following, *(self._same_shape(inner, state, self._random.randint(1, 3)) for state in states)], ()
+
+        count = self._random.choice(PARALLEL_ITERATIONS)
+        name = self._add(self._random.choice(["While", "StatelessWhile"]), *(value.name for value in variables),
+                         cond=self._function(variables, scope.depth, go_on, dtypes),
+                         body=self._function(variables, scope.depth, turn, dtypes),
+                         T=[Type(dtype) for dtype in dtypes],
+                         parallel_iterations=self._parallel_iterations or count)
+        for port, value in enumerate(values, 1):
+            self._keep(scope, f"{name}:{port}", value.shape)
+
+    # --- What has effects -----------------------------------------------------------------------------------
+
+    def _tensor_array(self, scope):
+        value = self._pick(scope, lambda value: value.count() < SIZE_MAX // 4)
+        if value is None:
+            return
+        parts = [value] + [self._pick(scope, lambda other: other.shape == value.shape)
+                           for _ in range(self._random.randint(0, 2))]
+        place = self._place()
+        size = self._constant(scope, INT, [], [len(parts)])
+        array = self._add("TensorArrayV3", size, dtype=Type(FLOAT), clear_after_read=False, device=place)
+        flow = f"{array}:1"
+        for index, part in enumerate(parts):
+            number = self._constant(scope, INT, [], [index])
+            flow = self._add("TensorArrayWriteV3", array, number, part.name, flow, T=Type(FLOAT), device=place)
+        order = [self._random.randrange(len(parts)) for _ in range(self._random.randint(1, 3))]
+        name = self._add("TensorArrayGatherV3", array, self._ints(scope, order), flow, dtype=Type(FLOAT),
+                         element_shape=Shape(value.shape), device=place)
+        self._keep(scope, name, [len(order), *value.shape])
+
+    def _write(self, op, shared_name, shape, place, **options):
+        """(node that writes, what is read behind it) of a variable."""
+        handle = self._add("VarHandleOp", dtype=Type(FLOAT), shape=Shape(shape), shared_name=shared_name, device=place)
+        source, control = options["source"], options.get("control", ())
+        written = self._add(op, handle, source, dtype=Type(FLOAT), device=place, control=control)
+        return written, self._add("ReadVariableOp", handle, dtype=Type(FLOAT), device=place, control=(written,))
+
+    def _variable(self, scope):
+        """Assigned, changed in a branch, read: each behind the one before, in every run."""
+        value = self._pick(scope)
+        shared_name, place = self._name("v"), self._place()
+        written, first = self._write("AssignVariableOp", shared_name, value.shape, place, source=value.name)
+
+        def changed(op):
+            def work(inner):
+                write, read = self._write(op, shared_name, value.shape, place, source=inner.values[0].name)
+                return [Value(read, FLOAT, value.shape)], (write,)
+            return work
+
+        sides = [self._function([value], scope.depth, changed(op)) for op in ("AssignAddVariableOp", "AssignSubVariableOp")]
+        chosen = self._add("If", self._predicate(scope), first, then_branch=sides[0], else_branch=sides[1],
+                           Tcond=Type(BOOL), control=(written,), device=place, **self._types([value]), **self._lowering())
+        _, last = self._write("AssignAddVariableOp", shared_name, value.shape, place, source=first, control=(chosen,))
+        for name in (first, chosen, last):
+            self._keep(scope, name, value.shape)

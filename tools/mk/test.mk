@@ -51,6 +51,11 @@ conformance-tf:
 	@tools/install_packages build test && $(MAKE) --no-print-directory $(PARALLEL) all
 	@OUT=$(OUT) tools/with_postgres tests/conformance/tensorflow/run_corpus.py "$(CORPUS)"
 
+# More random graphs than `make test` runs: SEEDS=first:count.
+random-graphs:
+	@tools/install_packages build test && $(MAKE) --no-print-directory $(PARALLEL) all
+	@OUT=$(OUT) RANDOM_GRAPHS=$(or $(SEEDS),1:300) tools/with_postgres tests/integration/random_graphs_test.py
+
 # A network learns handwritten digits over REST; every loss of it is compared between workers and threads.
 train-digits:
 	@tools/install_packages build test && $(MAKE) --no-print-directory $(PARALLEL) all
@@ -63,5 +68,5 @@ run-fuzzers: $(FUZZ_PROGRAMS)
 coverage:
 	$(MAKE) VARIANT=coverage test
 	gcovr --root . --filter shared/ --filter gateway/ --filter worker/ build/coverage
-.PHONY: test bench bench-rivals conformance-tf train-digits run-tests run-unit-tests fuzz run-fuzzers coverage
+.PHONY: test bench bench-rivals conformance-tf train-digits random-graphs run-tests run-unit-tests fuzz run-fuzzers coverage
 .SECONDARY:

@@ -240,20 +240,20 @@ a_function_that_doubles_itself_meets_the_limit(void **state)
 static void
 a_bodys_loop_keeps_its_constants(void **state)
 {
-    const char *const text = expand_text(*state,
-        "function turn(x:int32) -> (y:int32) y=q:output:0\n"
-        "e = Enter(x) T=int32 frame_name='loop'\n"
-        "m = Merge(e:output:0, n:output:0) T=int32 N=2\n"
-        "limit = Const(^m) dtype=int32 value=int32(9)\n"
-        "less = Less(m:output:0, limit:output:0) T=int32\n"
-        "go = LoopCond(less:z:0)\n"
-        "s = Switch(m:output:0, go:output:0) T=int32\n"
-        "n = NextIteration(s:output_true:0) T=int32\n"
-        "q = Exit(s:output_false:0) T=int32\n"
-        "end\n"
-        "x = Placeholder() dtype=int32\n"
-        "wait = NoOp()\n"
-        "f = PartitionedCall(x, ^wait) f=@turn Tin=[int32] Tout=[int32]\n");
+    const char *const text =
+        expand_text(*state, "function turn(x:int32) -> (y:int32) y=q:output:0\n"
+                            "e = Enter(x) T=int32 frame_name='loop'\n"
+                            "m = Merge(e:output:0, n:output:0) T=int32 N=2\n"
+                            "limit = Const(^m) dtype=int32 value=int32(9)\n"
+                            "less = Less(m:output:0, limit:output:0) T=int32\n"
+                            "go = LoopCond(less:z:0)\n"
+                            "s = Switch(m:output:0, go:output:0) T=int32\n"
+                            "n = NextIteration(s:output_true:0) T=int32\n"
+                            "q = Exit(s:output_false:0) T=int32\n"
+                            "end\n"
+                            "x = Placeholder() dtype=int32\n"
+                            "wait = NoOp()\n"
+                            "f = PartitionedCall(x, ^wait) f=@turn Tin=[int32] Tout=[int32]\n");
     assert_non_null(strstr(text, "f/limit = Const(^f/m)\n"));
 }
 
