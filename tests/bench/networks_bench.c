@@ -56,9 +56,19 @@ static const Row ROWS[] = {
                         BINARY("r", "AddV2", "b", "x")},
 };
 
+static double
+squares_of(const Tensor *tensor)
+{
+    double sum = 0;
+    for (int64_t index = 0; index < tensor_element_count(tensor); index++) {
+        sum += (double)tensor_float(tensor, index) * (double)tensor_float(tensor, index);
+    }
+    return sum;
+}
+
 /* Of one run, in microseconds. */
 static double
-measure(RunFixture *fixture, const Row *row, const char *passes)
+measure(RunFixture *fixture, const Row *row, const char *passes, double *ret_squares)
 {
     const PlanLiteral literal = {.graph = row->graph, .feeds = "x", .fetches = "r", .passes = passes};
     AUTO_PLAN plan = NULL;
@@ -75,6 +85,7 @@ measure(RunFixture *fixture, const Row *row, const char *passes)
         input.shape = row->input;
         fixture_run(fixture, partition, NULL, &input, 1, &outcome);
         assert_string_equal(outcome.message, "");
+        *ret_squares = squares_of(&outcome.outputs[0]);
         best_ns = outcome.stats.elapsed_ns < best_ns ? outcome.stats.elapsed_ns : best_ns;
         outcome_clear(&outcome);
     }
@@ -95,11 +106,13 @@ main(void)
     RunFixture fixture;
     fixture_begin(&fixture, 1);
     for (size_t index = 0; index < COUNT_OF(ROWS); index++) {
-        const double written = measure(&fixture, &ROWS[index], NULL);
-        const double optimised = measure(&fixture, &ROWS[index], "*");
+        double squares = 0;
+        const double written = measure(&fixture, &ROWS[index], NULL, &squares);
+        const double optimised = measure(&fixture, &ROWS[index], "*", &squares);
         report(ROWS[index].name, "as written", written, "us");
         report(ROWS[index].name, "all passes", optimised, "us");
         report(ROWS[index].name, "written to passes", written / optimised, "ratio");
+        report(ROWS[index].name, "sum of squares of the result", squares, "");
     }
     fixture_end(&fixture);
     return 0;

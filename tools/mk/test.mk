@@ -33,7 +33,7 @@ bench: all $(BENCH_PROGRAMS) ; @OUT=$(OUT) tools/with_postgres tools/bench $(BEN
 RIVALS_PROGRAMS := $(patsubst %.c,$(OUT)/%,$(sort $(wildcard tests/bench/rivals/*.c)))
 $(RIVALS_PROGRAMS): %: %.c.o $(BENCH_SUPPORT) $(SUPPORT) $(TEST_ARCHIVES)
 	@echo "LINK $@"; $(CC) $(LDFLAGS) $(WRAPPED_ALLOCATORS) -o $@ $^ -lcmocka -lcurl $(PACKAGE_LIBS)
-bench-rivals: all $(RIVALS_PROGRAMS)
+bench-rivals: all $(RIVALS_PROGRAMS) $(OUT)/tests/bench/networks_bench
 	@python=$${RIVALS_PYTHON:-$$(tests/bench/rivals/find_python var/rivals)} && \
 	    OUT=$(OUT) tools/with_postgres "$$python" tests/bench/rivals/run_rivals.py $(or $(ROUNDS),5) \
 	        $(or $(MILLISECONDS),1000)

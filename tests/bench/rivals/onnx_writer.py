@@ -6,7 +6,7 @@ import struct
 FLOAT, INT32, INT64, BOOL = 1, 6, 7, 9
 IR_VERSION = 8
 OPSET = 17
-ATTRIBUTE_GRAPH = 5
+ATTRIBUTE_INT, ATTRIBUTE_GRAPH, ATTRIBUTE_INTS = 2, 5, 7
 
 
 def _varint(value):
@@ -30,26 +30,35 @@ def _fields(number, values):
     return b"".join(_field(number, value) for value in values)
 
 
-def node(op, inputs, outputs, body=None):
+def _attribute(name, value):
+    """A whole number or a list of such."""
+    if isinstance(value, int):
+        return _field(1, name) + _field(3, value) + _field(20, ATTRIBUTE_INT)
+    return _field(1, name) + _fields(8, value) + _field(20, ATTRIBUTE_INTS)
+
+
+def node(op, inputs, outputs, body=None, **attributes):
     """`body`: the bytes of the graph that the op runs."""
     data = _fields(1, inputs) + _fields(2, outputs) + _field(4, op)
+    data += _fields(5, (_attribute(*one) for one in attributes.items()))
     if body is not None:
         data += _field(5, _field(1, "body") + _field(6, body) + _field(20, ATTRIBUTE_GRAPH))
     return data
 
 
-def _scalar(name, dtype):
-    return _field(1, name) + _field(2, _field(1, _field(1, dtype) + _field(2, b"")))
+def _port(name, dtype, shape=()):
+    dimensions = _fields(1, (_field(1, size) for size in shape))
+    return _field(1, name) + _field(2, _field(1, _field(1, dtype) + _field(2, dimensions)))
 
 
-def _constant(name, dtype, data):
-    return _field(2, dtype) + _field(8, name) + _field(9, data)
+def _constant(name, dtype, data, shape=()):
+    return _fields(1, shape) + _field(2, dtype) + _field(8, name) + _field(9, data)
 
 
 def _graph(nodes, inputs, outputs, constants=()):
-    """`inputs` and `outputs`: pairs of name and dtype, all scalars."""
+    """`inputs` and `outputs`: name, dtype and, but for scalars, shape."""
     return (_fields(1, nodes) + _field(2, "bench") + _fields(5, constants)
-            + _fields(11, (_scalar(*one) for one in inputs)) + _fields(12, (_scalar(*one) for one in outputs)))
+            + _fields(11, (_port(*one) for one in inputs)) + _fields(12, (_port(*one) for one in outputs)))
 
 
 def _model(graph):
@@ -58,6 +67,12 @@ def _model(graph):
 
 def model(nodes, fetch):
     return _model(_graph(nodes, [("x", FLOAT)], [(fetch, FLOAT)]))
+
+
+def tensor_model(nodes, shape, constants):
+    """From x to r, both of this shape; `constants`: float32 arrays by name."""
+    arrays = [_constant(name, FLOAT, array.tobytes(), array.shape) for name, array in constants.items()]
+    return _model(_graph(nodes, [("x", FLOAT, shape)], [("r", FLOAT, shape)], arrays))
 
 
 def loop_model(turns):

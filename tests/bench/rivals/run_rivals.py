@@ -224,6 +224,35 @@ class NewSignature:
             runner.close()
 
 
+class Networks:
+    """Blocks of known networks, all optimizations on, one thread: the best of as many runs. Results are compared by
+    the sums of their squares: thousands of numbers that everyone rounds otherwise."""
+
+    _TOLERANCE = 1e-4
+
+    def __init__(self, rivals):
+        self._runners = {}
+        if ONNXRUNTIME in rivals:
+            models = importlib.import_module("network_models")
+            self._runners = {block.name: rivals[ONNXRUNTIME].Network(block) for block in models.blocks()}
+
+    def measure(self, table, _milliseconds):
+        answer = subprocess.run([os.path.join(OUT, "tests/bench/networks_bench")], stdout=subprocess.PIPE, check=True,
+                                text=True)
+        values = {row.split("\t")[0]: float(row.split("\t")[1]) for row in answer.stdout.splitlines()}
+        for name in sorted(row.removesuffix(", all passes") for row in values if row.endswith(", all passes")):
+            table.add(f"{name}, in one process", "us", SLUICE, values[f"{name}, all passes"])
+            if name in self._runners:
+                elapsed, squares = self._runners[name].microseconds()
+                expected = values[f"{name}, sum of squares of the result"]
+                if abs(squares - expected) > self._TOLERANCE * abs(expected):
+                    raise SystemExit(f"{ONNXRUNTIME}: {name}: squares add up to {squares}, not {expected}")
+                table.add(f"{name}, in one process", "us", ONNXRUNTIME, elapsed)
+
+    def close(self):
+        self._runners.clear()
+
+
 def make_cases(stack, rivals):
     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="rivals."))
     cluster = stack.enter_context(sluice.Cluster(threads=(os.cpu_count() or 1,)))
@@ -237,6 +266,7 @@ def make_cases(stack, rivals):
     makers = [lambda one=one: OverNetwork(*one, cluster, tensorflow, server) for one in over_network]
     makers += [lambda one=one: InProcess(one, folder, rivals) for one in (null, chain, wide, loop)]
     makers.append(lambda: NewSignature(chain, cluster, rivals, server))
+    makers.append(lambda: Networks(rivals))
     for make in makers:
         measured = make()
         stack.callback(measured.close)
