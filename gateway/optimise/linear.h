@@ -25,6 +25,7 @@ typedef struct LinearOp {
 /* A float32 node whose output's rank and number of channels are known; NULL for another. */
 const LinearOp *linear_find(const Rewrite *rewrite, uint32_t id);
 
+/* The table names both by one string. */
 static inline bool
 linear_is_fused(const LinearOp *op)
 {

@@ -35,12 +35,17 @@ divide_channels(Call *call, const Shape *filter, int64_t channels, Convolution *
     return STATUS_OK;
 }
 
-/* DepthwiseConv2dNative, its gradients and its fused form. */
+/* DepthwiseConv2dNative, its gradients and its fused forms. */
 static bool
 is_depthwise(const Node *node)
 {
-    return slice_starts_with(node->op->name, SLICE("Depthwise")) ||
-           slice_starts_with(node->op->name, SLICE("_FusedDepthwise"));
+    static const char *const beginnings[] = {"Depthwise", "FusedDepthwise", "_FusedDepthwise"};
+    for (size_t index = 0; index < COUNT_OF(beginnings); index++) {
+        if (slice_starts_with(node->op->name, slice_from_string(beginnings[index]))) {
+            return true;
+        }
+    }
+    return false;
 }
 
 Status

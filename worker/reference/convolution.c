@@ -179,6 +179,7 @@ static const Kernel convolution_kernels[] = {
     {.op = "Conv3D", .supports = supports, .compute = conv3d_compute},
     {.op = "DepthwiseConv2dNative", .supports = supports, .compute = conv2d_compute},
     {.op = "_FusedConv2D", .supports = fused_supports, .compute = fused_conv2d_compute},
+    {.op = "FusedDepthwiseConv2dNative", .supports = fused_supports, .compute = fused_conv2d_compute},
     {.op = "_FusedDepthwiseConv2dNative", .supports = fused_supports, .compute = fused_conv2d_compute},
     {.op = "_FusedOnnxConv", .supports = fused_supports, .compute = fused_onnx_conv_compute},
     {.op = "onnx::Conv", .supports = supports, .compute = onnx_conv_compute},

@@ -90,6 +90,11 @@ infer_backprop_filter(Call *call, InferContext *context)
     "{T:type, strides:list(int), padding:string, explicit_paddings:list(int)=[], data_format:string=NHWC, "  \
     "dilations:list(int)=[1,1,1,1]}"
 
+#define FUSED_DEPTHWISE                                                                                      \
+    "(input:T, filter:T, args:num_args*T)->(output:T) {T:type, num_args:int, strides:list(int), "            \
+    "padding:string, explicit_paddings:list(int)=[], data_format:string=NHWC, "                              \
+    "dilations:list(int)=[1,1,1,1], " EPILOGUE_ATTRIBUTES "}"
+
 static const OpDefinition convolution_ops[] = {
     {"Conv2D(input:T, filter:T)->(output:T) " CONV2D_ATTRIBUTES, 0, infer_conv2d},
     {"Conv3D(input:T, filter:T)->(output:T) {T:type, strides:list(int), padding:string, "
@@ -122,10 +127,8 @@ static const OpDefinition convolution_ops[] = {
      "data_format:string=NHWC, filter_format:string=HWIO, dilations:list(int)=[1,1,1,1], "
      "use_cudnn_on_gpu:bool=true, " EPILOGUE_ATTRIBUTES "}",
         0, infer_fused_conv2d},
-    {"_FusedDepthwiseConv2dNative(input:T, filter:T, args:num_args*T)->(output:T) {T:type, num_args:int, "
-     "strides:list(int), padding:string, explicit_paddings:list(int)=[], data_format:string=NHWC, "
-     "dilations:list(int)=[1,1,1,1], " EPILOGUE_ATTRIBUTES "}",
-        0, infer_fused_conv2d},
+    {"_FusedDepthwiseConv2dNative" FUSED_DEPTHWISE, 0, infer_fused_conv2d},
+    {"FusedDepthwiseConv2dNative" FUSED_DEPTHWISE, 0, infer_fused_conv2d}, /* as TensorFlow.js calls it */
     {"_FusedOnnxConv(X:T, W:T, args:num_args*T)->(Y:T) {auto_pad:string=NOTSET, dilations:list(int)=[], "
      "group:int=1, kernel_shape:list(int)=[], pads:list(int)=[], strides:list(int)=[], T:type, num_args:int, "
      "" EPILOGUE_ATTRIBUTES "}",

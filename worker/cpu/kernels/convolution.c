@@ -212,6 +212,7 @@ static const Kernel convolution_kernels[] = {
     CONVOLUTION_KERNEL("Conv3D", supports, conv3d_compute),
     CONVOLUTION_KERNEL("DepthwiseConv2dNative", supports, conv2d_compute),
     CONVOLUTION_KERNEL("_FusedConv2D", fused_supports, conv2d_compute),
+    CONVOLUTION_KERNEL("FusedDepthwiseConv2dNative", fused_supports, conv2d_compute),
     CONVOLUTION_KERNEL("_FusedDepthwiseConv2dNative", fused_supports, conv2d_compute),
     CONVOLUTION_KERNEL("_FusedOnnxConv", fused_onnx_supports, onnx_compute),
     CONVOLUTION_KERNEL("onnx::Conv", onnx_supports, onnx_compute),

@@ -44,6 +44,7 @@ static const FusedCase CASES[] = {
         5, ",'LeakyRelu'"},
     {"_FusedDepthwiseConv2dNative", SAME, SHAPE4(1, 9, 7, 6), SHAPE4(3, 3, 6, 2), NONE, 12,
         ",'_FusedHardSwish'"},
+    {"FusedDepthwiseConv2dNative", SAME, SHAPE4(1, 9, 7, 6), SHAPE4(3, 3, 6, 1), NONE, 6, ",'Relu6'"},
     {"_FusedOnnxConv", "kernel_shape=[3,3] pads=[1,1,1,1]", SHAPE4(1, 16, 60, 62), SHAPE4(40, 16, 3, 3),
         SHAPE4(1, 40, 60, 62), 40, ",'Relu'"},
     {"_FusedOnnxConv", "kernel_shape=[2]", SHAPE3(2, 3, 9), SHAPE3(5, 3, 2), NONE, 5, ",'Sigmoid'"},
