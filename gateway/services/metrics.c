@@ -2,7 +2,7 @@
 
 #include "gateway/dispatch/metrics.h"
 #include "gateway/queue/metrics.h"
-#include "gateway/services/gateway.h"
+#include "gateway/services/partial_table.h"
 #include "shared/base/clock.h"
 #include "shared/telemetry/metrics.h"
 
@@ -149,6 +149,14 @@ read_jobs_waiting(size_t series)
     return gateway == NULL ? 0 : (int64_t)job_pool_waiting(gateway->jobs);
 }
 
+static int64_t
+read_partial_runs(size_t series)
+{
+    (void)series;
+    const Gateway *const gateway = watched_gateway();
+    return gateway == NULL ? 0 : (int64_t)partial_table_count(gateway->partials);
+}
+
 METRIC_DEFINE(metric_workers, COUNT_OF(worker_states), .name = "sluice_workers", .kind = METRIC_READ,
     .help = "Workers, by state.", .labels = {METRIC_LABEL("state", worker_states)}, .read = read_workers);
 METRIC_DEFINE(metric_plan_lookups, COUNT_OF(lookups), .name = "sluice_plan_cache_lookups_total",
@@ -163,6 +171,8 @@ METRIC_DEFINE(metric_evictions, COUNT_OF(cache_names), .name = "sluice_cache_evi
     .labels = {METRIC_LABEL("cache", cache_names)}, .read = read_evictions);
 METRIC_DEFINE(metric_jobs_waiting, 1, .name = "sluice_jobs_waiting", .kind = METRIC_READ,
     .help = "Jobs that wait for a job thread.", .read = read_jobs_waiting);
+METRIC_DEFINE(metric_partial_runs, 1, .name = "sluice_partial_runs", .kind = METRIC_READ,
+    .help = "Partial runs that this gateway holds.", .read = read_partial_runs);
 
 static const Metric *const gateway_metrics[] = {
     &metric_requests,
@@ -173,6 +183,7 @@ static const Metric *const gateway_metrics[] = {
     &metric_graph_bytes,
     &metric_evictions,
     &metric_jobs_waiting,
+    &metric_partial_runs,
 };
 
 void

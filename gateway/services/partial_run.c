@@ -220,6 +220,7 @@ step_done(void *context, const StepReport *report)
         explain(run, report, &text);
         const char *const message = buffer_string(&text);
         note_end(run, report->status, message == NULL ? "" : message);
+        run->is_told = run->is_told || report->status == STATUS_DEADLINE_EXCEEDED; /* its time is over */
     }
     partial_run_settle(run);
 }

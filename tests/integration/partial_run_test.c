@@ -108,6 +108,22 @@ ready(Cluster *cluster, const char *options)
     cluster_graph(cluster, stages);
 }
 
+/* Until nothing is left of it. */
+static void
+await_gone(Cluster *cluster, const char *path)
+{
+    for (int waited = 0; waited < WAIT_MS; waited += PAUSE_MS) {
+        AUTO_REST response;
+        cluster_send(cluster, "GET", path, NULL, &response);
+        if (response.status == 404) {
+            expect(&response, 404, "may be complete, have failed, or have expired");
+            return;
+        }
+        pause_ms(PAUSE_MS);
+    }
+    fail_msg("%s is still there", path);
+}
+
 /* Until the workers run this many slots together. */
 static void
 await_running(Cluster *cluster, int wanted)
@@ -323,8 +339,7 @@ one_that_nobody_completes_expires_and_leaves_nothing(void **state)
     expect_go_on(cluster, path, "{\"feeds\":{\"x\":1}}", 200, NULL);
     await_running(cluster, 2);
     await_running(cluster, 0);
-    pause_ms(100);
-    expect_get(cluster, path, 404, "have expired");
+    await_gone(cluster, path);
     for (int index = 0; index < 2; index++) {
         assert_int_equal(cluster_worker_use(cluster, index).memory_in_use, 0);
     }
@@ -485,6 +500,23 @@ a_failing_node_ends_it_and_is_told_once(void **state)
     expect_get(cluster, path, 404, NULL);
 }
 
+static void
+a_failure_that_nobody_asks_for_goes_when_its_time_is_over(void **state)
+{
+    Cluster *const cluster = *state;
+    char path[PATH_SIZE];
+    ready(cluster, "{}");
+    begun(cluster, "{\"feeds\":[\"k\"],\"fetches\":[\"quotient\"],\"options\":{\"timeout_ms\":600}}", path);
+    const uint64_t since_ns = clock_monotonic_ns();
+    expect_go_on(cluster, path, "{\"feeds\":{\"k\":0},\"fetches\":[\"quotient\"]}", 400, "node 'quotient'");
+    await_gone(cluster, path);
+    begun(cluster,
+        "{\"feeds\":[\"x\",\"k\"],\"fetches\":[\"a\",\"quotient\"],\"options\":{\"timeout_ms\":600}}", path);
+    expect_go_on(cluster, path, "{\"feeds\":{\"k\":0}}", 200, NULL);
+    await_gone(cluster, path);
+    assert_true(clock_monotonic_ns() - since_ns > 500 * CLOCK_NS_PER_MS);
+}
+
 /* In TensorFlow, too, only whoever asks for it hears that it has no value. */
 static void
 a_fetch_on_a_branch_not_taken_hurts_only_who_asks_for_it(void **state)
@@ -587,6 +619,7 @@ main(void)
         CLUSTER_TEST(a_gateway_that_drains_serves_who_waits),
         CLUSTER_TEST(with_its_session_it_ends),
         CLUSTER_TEST(a_failing_node_ends_it_and_is_told_once),
+        CLUSTER_TEST(a_failure_that_nobody_asks_for_goes_when_its_time_is_over),
         CLUSTER_TEST(a_fetch_on_a_branch_not_taken_hurts_only_who_asks_for_it),
         CLUSTER_TEST(with_its_worker_it_ends_and_is_not_repeated),
         CLUSTER_TEST(a_gateway_that_ends_takes_its_runs_with_it),
