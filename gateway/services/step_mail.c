@@ -12,19 +12,29 @@
 #include <time.h>
 
 #include "gateway/services/gateway.h"
+#include "gateway/services/trace_cache.h"
+#include "gateway/services/trace_json.h"
+#include "gateway/store/blobs.h"
 #include "gateway/store/listener.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
 
-enum { TEXT_SIZE = 512, WORDS_MAX = 7, ANSWER_ARENA_SIZE_MAX = 1 << 20, ANSWER_MS = 2000 };
+enum {
+    WORD_SIZE = 72,
+    TRACE_WAIT_MS = 5000,
+    TEXT_SIZE = 512,
+    WORDS_MAX = 7,
+    ANSWER_ARENA_SIZE_MAX = 1 << 20,
+    ANSWER_MS = 2000
+};
 
 /* Somebody who waits for the answer of this number. */
 typedef struct Asker {
     ListLink link;
     uint64_t number;
     bool is_answered;
-    GraphId graph;
-    uint64_t started_us;
+    char graph[WORD_SIZE]; /* or what else the answer's first word is */
+    uint64_t started_us;   /* … its second */
 } Asker;
 
 struct StepMail {
@@ -40,6 +50,8 @@ typedef struct Question {
     StepInquiry inquiry; /* first */
     Task begin;
     Job job;
+    StepTrace *trace; /* that was asked for; NULL: something else was */
+    bool wants_trace;
     char from[UUID_TEXT_SIZE + 3];
     uint64_t number;
 } Question;
@@ -85,7 +97,8 @@ may_still_run(const StepMail *mail, StepId id)
 }
 
 static Status
-send_question(Call *call, const StepMail *mail, Store *store, const StepInquiry *inquiry, uint64_t number)
+send_question(Call *call, const StepMail *mail, Store *store, const StepInquiry *inquiry, const char *verb,
+    uint64_t number)
 {
     char text[TEXT_SIZE];
     char tenant[UUID_TEXT_SIZE];
@@ -95,14 +108,14 @@ send_question(Call *call, const StepMail *mail, Store *store, const StepInquiry 
     uuid_to_text(inquiry->session.value, session);
     uuid_to_text(inquiry->id.value, step);
     (void)snprintf(text, sizeof text, "question %s %llu %s %s %s %s", mail->gateway->id,
-        (unsigned long long)number, inquiry->is_cancel ? "cancel" : "get", tenant, session, step);
+        (unsigned long long)number, verb, tenant, session, step);
     return mail_send(call, store, text);
 }
 
 static void
-await_answer(StepMail *mail, const Asker *asker)
+await_answer(StepMail *mail, const Asker *asker, uint64_t wait_ms)
 {
-    const uint64_t until_ns = clock_monotonic_ns() + STEP_MAIL_WAIT_MS * CLOCK_NS_PER_MS;
+    const uint64_t until_ns = clock_monotonic_ns() + wait_ms * CLOCK_NS_PER_MS;
     const struct timespec until = {
         .tv_sec = (time_t)(until_ns / CLOCK_NS_PER_S),
         .tv_nsec = (long)(until_ns % CLOCK_NS_PER_S),
@@ -113,31 +126,54 @@ await_answer(StepMail *mail, const Asker *asker)
     }
 }
 
+/* Whoever needs a while says so first. */
+static Status
+ask(Call *call, StepMail *mail, Store *store, const StepInquiry *inquiry, const char *verb, Asker *asker)
+{
+    (void)pthread_mutex_lock(&mail->lock);
+    asker->number = ++mail->last_number;
+    list_append(&mail->askers, &asker->link);
+    (void)pthread_mutex_unlock(&mail->lock);
+    const Status status = send_question(call, mail, store, inquiry, verb, asker->number);
+    (void)pthread_mutex_lock(&mail->lock);
+    if (status == STATUS_OK) {
+        await_answer(mail, asker, STEP_MAIL_WAIT_MS);
+    }
+    if (asker->is_answered && strcmp(asker->graph, "soon") == 0) {
+        asker->is_answered = false;
+        await_answer(mail, asker, TRACE_WAIT_MS);
+    }
+    list_remove(&asker->link);
+    (void)pthread_mutex_unlock(&mail->lock);
+    return status;
+}
+
 Status
 step_mail_ask(Call *call, StepMail *mail, Store *store, const StepInquiry *inquiry, bool *ret_is_found,
     StepRecord *ret_step)
 {
     Asker asker = {0};
+    GraphId graph;
     *ret_is_found = false;
     if (!may_still_run(mail, inquiry->id)) {
         return STATUS_OK;
     }
-    (void)pthread_mutex_lock(&mail->lock);
-    asker.number = ++mail->last_number;
-    list_append(&mail->askers, &asker.link);
-    (void)pthread_mutex_unlock(&mail->lock);
-    const Status status = send_question(call, mail, store, inquiry, asker.number);
-    (void)pthread_mutex_lock(&mail->lock);
-    if (status == STATUS_OK) {
-        await_answer(mail, &asker);
-    }
-    list_remove(&asker.link);
-    (void)pthread_mutex_unlock(&mail->lock);
-    TRY(status);
-    if (asker.is_answered) {
+    TRY(ask(call, mail, store, inquiry, inquiry->is_cancel ? "cancel" : "get", &asker));
+    if (asker.is_answered && uuid_from_text(slice_from_string(asker.graph), &graph.value)) {
         *ret_is_found = true;
-        running_step_describe(inquiry, asker.graph, asker.started_us, ret_step);
+        running_step_describe(inquiry, graph, asker.started_us, ret_step);
     }
+    return STATUS_OK;
+}
+
+Status
+step_mail_ask_trace(Call *call, StepMail *mail, Store *store, const StepInquiry *inquiry, bool *ret_is_found,
+    Sha256 *ret_digest)
+{
+    Asker asker = {0};
+    *ret_is_found = false;
+    TRY(ask(call, mail, store, inquiry, "trace", &asker));
+    *ret_is_found = asker.is_answered && sha256_from_hex(slice_from_string(asker.graph), ret_digest);
     return STATUS_OK;
 }
 
@@ -146,9 +182,8 @@ take_answer(StepMail *mail, const Slice *words)
 {
     uint64_t number = 0;
     uint64_t started_us = 0;
-    GraphId graph;
     if (!slice_equals_string(words[1], mail->gateway->id) || !slice_to_uint64(words[2], &number) ||
-        !uuid_from_text(words[3], &graph.value) || !slice_to_uint64(words[4], &started_us)) {
+        !slice_to_uint64(words[4], &started_us)) {
         return;
     }
     (void)pthread_mutex_lock(&mail->lock);
@@ -157,7 +192,7 @@ take_answer(StepMail *mail, const Slice *words)
         Asker *const asker = LIST_ITEM(link, Asker, link);
         if (asker->number == number) {
             asker->is_answered = true;
-            asker->graph = graph;
+            (void)snprintf(asker->graph, sizeof asker->graph, "%.*s", SLICE_PRINT(words[3]));
             asker->started_us = started_us;
         }
     }
@@ -167,6 +202,33 @@ take_answer(StepMail *mail, const Slice *words)
 
 /* --- Answering ------------------------------------------------------------------------------------------ */
 
+/* Silence is an answer too. */
+static void
+send_words(Call *call, Store *store, const Question *question, const char *first, uint64_t second)
+{
+    char text[TEXT_SIZE];
+    (void)snprintf(text, sizeof text, "answer %s %llu %s %llu", question->from,
+        (unsigned long long)question->number, first, (unsigned long long)second);
+    (void)!mail_send(call, store, text);
+}
+
+static void
+send_trace(Call *call, Store *store, const Question *question)
+{
+    AUTO_BUFFER json = {0};
+    Sha256 digest;
+    char hex[SHA256_HEX_SIZE];
+    send_words(call, store, question, "soon", 0);
+    if (trace_json_write(call, question->trace, &json) != STATUS_OK || !buffer_is_ok(&json)) {
+        return;
+    }
+    sha256(buffer_slice(&json), &digest);
+    sha256_to_hex(&digest, hex);
+    if (blobs_put(call, store, question->trace->tenant, &digest, buffer_slice(&json)) == STATUS_OK) {
+        send_words(call, store, question, hex, json.size);
+    }
+}
+
 static void
 send_answer(Job *job, void *context)
 {
@@ -175,20 +237,29 @@ send_answer(Job *job, void *context)
     AUTO_ARENA arena = arena_new(ANSWER_ARENA_SIZE_MAX);
     Call call = {.arena = arena, .deadline_ns = clock_monotonic_ns() + ANSWER_MS * CLOCK_NS_PER_MS};
     Store *store = NULL;
-    char text[TEXT_SIZE];
     char graph[UUID_TEXT_SIZE];
-    uuid_to_text(step->graph.value, graph);
-    (void)snprintf(text, sizeof text, "answer %s %llu %s %llu", question->from,
-        (unsigned long long)question->number, graph, (unsigned long long)step->started_us);
-    if (arena != NULL && job_store(&call, context, STORE_ROLE_APP, &store) == STATUS_OK) {
-        (void)!mail_send(&call, store, text); /* silence is an answer too */
+    if (arena == NULL || job_store(&call, context, STORE_ROLE_APP, &store) != STATUS_OK) {
+        return;
     }
+    if (question->trace != NULL) {
+        send_trace(&call, store, question);
+        return;
+    }
+    uuid_to_text(step->graph.value, graph);
+    send_words(&call, store, question, graph, step->started_us);
+}
+
+static void
+question_free(Question *question)
+{
+    step_trace_unref(question->trace);
+    memory_free(question);
 }
 
 static void
 answer_sent(Job *job)
 {
-    memory_free(LIST_ITEM(job, Question, job));
+    question_free(LIST_ITEM(job, Question, job));
 }
 
 static void
@@ -198,7 +269,7 @@ looked(StepInquiry *inquiry)
     const GatewayLoop *const loop = inquiry->home;
     question->job = (Job){.loop = loop->loop, .run = send_answer, .done = answer_sent};
     if (!inquiry->is_found || loop->is_closing || !job_submit(loop->gateway->jobs, &question->job)) {
-        memory_free(question);
+        question_free(question);
     }
 }
 
@@ -206,7 +277,15 @@ static void
 look(Task *task)
 {
     Question *const question = LIST_ITEM(task, Question, begin);
-    step_inquire(&question->inquiry);
+    StepInquiry *const inquiry = &question->inquiry;
+    if (question->wants_trace) {
+        TraceCache *const traces = inquiry->home->gateway->traces;
+        question->trace = trace_cache_get(traces, inquiry->tenant, inquiry->session, inquiry->id);
+        inquiry->is_found = question->trace != NULL;
+        looked(inquiry);
+    } else {
+        step_inquire(inquiry);
+    }
 }
 
 static bool
@@ -214,6 +293,7 @@ question_read(const Slice *words, Question *ret_question)
 {
     StepInquiry *const inquiry = &ret_question->inquiry;
     inquiry->is_cancel = slice_equals_string(words[3], "cancel");
+    ret_question->wants_trace = slice_equals_string(words[3], "trace");
     (void)snprintf(ret_question->from, sizeof ret_question->from, "%.*s", SLICE_PRINT(words[1]));
     return slice_to_uint64(words[2], &ret_question->number) &&
            uuid_from_text(words[4], &inquiry->tenant.value) &&

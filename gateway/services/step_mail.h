@@ -2,8 +2,12 @@
  * gateways, by messages through PostgreSQL, and the one that runs it answers. Whoever deletes a session tells
  * them all.
  *
- *     question FROM NUMBER get|cancel TENANT SESSION STEP
+ *     question FROM NUMBER get|cancel|trace TENANT SESSION STEP
  *     answer TO NUMBER GRAPH STARTED_US
+ *     answer TO NUMBER soon 0
+ *     answer TO NUMBER SHA256 SIZE
+ *
+ * The last two answer for a trace: too large for a message, it is put among the tenant's blobs.
  *     deleted TENANT SESSION
  *
  * Nobody answers that it does not run a step: silence for STEP_MAIL_WAIT_MS is the answer. That is longer
@@ -29,6 +33,10 @@ MUST_USE Status step_mail_ask(Call *call, StepMail *mail, Store *store, const St
 
 /* Has every gateway, this one too, cancel what it runs of a session that has been deleted. */
 void step_mail_end_session(Call *call, StepMail *mail, Store *store, TenantId tenant, SessionId session);
+
+/* Asks for the trace of a step that has ended; *ret_digest is the blob it lies in when *ret_is_found. */
+MUST_USE Status step_mail_ask_trace(Call *call, StepMail *mail, Store *store, const StepInquiry *inquiry,
+    bool *ret_is_found, Sha256 *ret_digest);
 
 /* A message from any gateway. */
 void step_mail_receive(StepMail *mail, const char *text);

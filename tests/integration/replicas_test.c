@@ -184,6 +184,35 @@ a_step_of_nobody_is_404_at_either(void **state)
     (void)close(fd);
 }
 
+/* Of another tenant's step, or one without a trace, nobody answers. */
+static void
+the_trace_of_a_step_that_one_gateway_ran_is_told_by_the_other(void **state)
+{
+    static const char traced_body[] =
+        "{\"feeds\":{\"x\":1},\"fetches\":[\"near\",\"far\"],\"options\":{\"trace\":\"node\"}}";
+    Replicas *const replicas = *state;
+    Cluster *const cluster = &replicas->cluster;
+    AUTO_REST traced = {0};
+    AUTO_REST untraced = {0};
+    AUTO_REST here = {0};
+    AUTO_REST there = {0};
+    AUTO_REST nowhere = {0};
+    char path[PATH_SIZE];
+    cluster_session(cluster, "{\"slots\":2}");
+    cluster_graph(cluster, halves);
+    cluster_step(cluster, traced_body, &traced);
+    assert_int_equal(traced.status, 200);
+    (void)snprintf(path, sizeof path, "%s/trace", rest_header(&traced, "Location"));
+    cluster_send(cluster, "GET", path, NULL, &here);
+    assert_int_equal(here.status, 200);
+    ask(replicas, "GET", path, "", &there);
+    assert_int_equal(there.status, 200);
+    assert_string_equal(rest_text(&there), rest_text(&here));
+    cluster_step(cluster, body, &untraced);
+    ask(replicas, "GET", rest_header(&untraced, "Location"), "/trace", &nowhere);
+    assert_int_equal(nowhere.status, 404);
+}
+
 #define REPLICAS_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int
@@ -194,6 +223,7 @@ main(void)
         REPLICAS_TEST(the_end_of_such_a_step_can_be_waited_for),
         REPLICAS_TEST(a_session_deleted_through_one_ends_what_the_other_runs_of_it),
         REPLICAS_TEST(a_step_of_nobody_is_404_at_either),
+        REPLICAS_TEST(the_trace_of_a_step_that_one_gateway_ran_is_told_by_the_other),
     };
     return cmocka_run_group_tests_name("replicas", tests, NULL, NULL);
 }
