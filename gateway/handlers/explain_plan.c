@@ -1,9 +1,11 @@
 /* explainPlan: what a step of this signature would do: every node's slot and why, partitions, transfers, and
- * the workers its slots would be bound to now. */
+ * the workers its slots would be bound to now; when wanted, the partitions' graphs, and what their nodes cost
+ * in steps that were traced. */
 #include <assert.h>
 #include <stdio.h>
 
 #include "gateway/services/gateway.h"
+#include "gateway/services/plan_costs.h"
 #include "gateway/services/plan_obtain.h"
 #include "gateway/services/resource_json.h"
 #include "gateway/services/step_body.h"
@@ -59,6 +61,33 @@ write_workers(JsonWriter *writer, Directory *directory)
     roster_unref(roster);
 }
 
+/* Each as its worker runs it: placed, optimised, with Sends and Recvs; constants that travel apart are named
+ * by their digests. */
+static Status
+write_partition_graphs(Call *call, JsonWriter *writer, const Plan *plan)
+{
+    enum { SIZE_MAX_BYTES = 16 << 20 };
+    size_t size = 0;
+    for (size_t index = 0; index < plan->partition_count; index++) {
+        size += plan->partitions[index].document.size;
+    }
+    if (size > SIZE_MAX_BYTES) {
+        return call_fail(call, STATUS_OUT_OF_RANGE,
+            "the partition graphs take %zu bytes, more than the %d that are told", size, SIZE_MAX_BYTES);
+    }
+    json_write_name(writer, "partition_graphs");
+    json_write_array_begin(writer);
+    for (size_t index = 0; index < plan->partition_count; index++) {
+        json_write_object_begin(writer);
+        json_member_uint64(writer, "slot", plan->partitions[index].slot);
+        json_write_name(writer, "graph");
+        json_write_raw(writer, plan->partitions[index].document);
+        json_write_object_end(writer);
+    }
+    json_write_array_end(writer);
+    return STATUS_OK;
+}
+
 static Status
 run(Call *call, const Request *request, Response *response)
 {
@@ -69,7 +98,7 @@ run(Call *call, const Request *request, Response *response)
     Signature signature;
     StepBody body;
     AUTO_PLAN plan = NULL;
-    TRY(step_body_read(call, request->body, &gateway->limits, &body));
+    TRY(step_body_read_as(call, STEP_BODY_PLAN, request->body, &gateway->limits, &body));
     TRY(load(call, request, &session, &graph));
     assert(session != NULL && graph != NULL);
     TRY(describe_feeds(call, graph->graph, &body, &feeds));
@@ -91,6 +120,13 @@ run(Call *call, const Request *request, Response *response)
     json_member_boolean(&writer, "is_pure", plan->is_pure);
     plan_write_json(&writer, plan);
     write_workers(&writer, gateway->directory);
+    if (body.wants_partition_graphs) {
+        TRY(write_partition_graphs(call, &writer, plan));
+    }
+    if (body.wants_costs) {
+        const PlanCostsRequest costs = {.tenant = request->principal.tenant, .plan = plan};
+        TRY(plan_costs_write(call, &writer, gateway->traces, &costs));
+    }
     json_write_object_end(&writer);
     return STATUS_OK;
 }

@@ -250,6 +250,18 @@ read_timeout_option(Reading *reading)
     return read_members(reading, members, COUNT_OF(members), "/options");
 }
 
+static bool
+read_partition_graphs(Reading *reading)
+{
+    return json_boolean(reading->scanner, &reading->body.wants_partition_graphs);
+}
+
+static bool
+read_costs(Reading *reading)
+{
+    return json_boolean(reading->scanner, &reading->body.wants_costs);
+}
+
 /* --- The bodies ----------------------------------------------------------------------------------------- */
 
 static const Member step_members[] = {
@@ -258,6 +270,16 @@ static const Member step_members[] = {
     {"fetches", read_fetches},
     {"targets", read_targets},
     {"options", read_options},
+};
+
+static const Member plan_members[] = {
+    {"graph", read_graph},
+    {"feeds", read_feeds},
+    {"fetches", read_fetches},
+    {"targets", read_targets},
+    {"options", read_options},
+    {"partition_graphs", read_partition_graphs},
+    {"costs", read_costs},
 };
 
 static const Member partial_run_members[] = {
@@ -283,6 +305,7 @@ static const struct {
         "the request is no partial run"},
     [STEP_BODY_CONTINUE] = {continue_members, COUNT_OF(continue_members),
         "the request does not continue a partial run"},
+    [STEP_BODY_PLAN] = {plan_members, COUNT_OF(plan_members), "the request is no step"},
 };
 
 Status

@@ -32,12 +32,15 @@ typedef struct StepBody {
     StepTraceKind trace;
     bool is_durable;    /* the record is written before the step runs */
     bool is_idempotent; /* the caller says that it may run twice */
+    bool wants_partition_graphs;
+    bool wants_costs;
 } StepBody;
 
 typedef enum StepBodyKind {
     STEP_BODY_STEP,
     STEP_BODY_PARTIAL_RUN, /* feeds are names alone: their tensors come later */
     STEP_BODY_CONTINUE,    /* feeds and fetches, and nothing else */
+    STEP_BODY_PLAN,        /* a step that is only explained, and how fully */
 } StepBodyKind;
 
 MUST_USE Status step_body_read_as(

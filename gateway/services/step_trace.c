@@ -48,6 +48,7 @@ step_trace_new(const StepCall *step, const StepReport *report)
         TraceSlot *const kept = &trace->slots[trace->slot_count++];
         *kept = slot_of(report, slot);
         kept->number = index;
+        memcpy(kept->digest, step->plan->partitions[index].digest, sizeof kept->digest);
         trace->elapsed_ns = kept->answered_ns > trace->elapsed_ns ? kept->answered_ns : trace->elapsed_ns;
         if (nodes.size > 0) {
             memcpy(text, nodes.data, nodes.size);

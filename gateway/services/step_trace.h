@@ -8,7 +8,8 @@
 #include "gateway/services/step_call.h"
 
 typedef struct TraceSlot {
-    size_t number; /* in the plan */
+    size_t number;                 /* in the plan */
+    char digest[PLAN_DIGEST_SIZE]; /* of the partition that it ran */
     int32_t task;
     uint64_t sent_ns;     /* since the step's start, as the next */
     uint64_t answered_ns; /* at least sent_ns */

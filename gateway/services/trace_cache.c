@@ -128,3 +128,19 @@ trace_cache_get(TraceCache *cache, TenantId tenant, SessionId session, StepId id
     (void)pthread_mutex_unlock(&cache->lock);
     return trace;
 }
+
+size_t
+trace_cache_newest(TraceCache *cache, TenantId tenant, StepTrace **ret_traces, size_t count_max)
+{
+    size_t count = 0;
+    (void)pthread_mutex_lock(&cache->lock);
+    for (ListLink *link = cache->recent.previous; link != &cache->recent && count < count_max;
+         link = link->previous) {
+        StepTrace *const trace = LIST_ITEM(link, Kept, link)->trace;
+        if (uuid_equal(trace->tenant.value, tenant.value)) {
+            ret_traces[count++] = step_trace_ref(trace);
+        }
+    }
+    (void)pthread_mutex_unlock(&cache->lock);
+    return count;
+}

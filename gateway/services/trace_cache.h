@@ -16,5 +16,9 @@ void trace_cache_free(TraceCache *cache); /* NULL is allowed */
 /* Takes a reference; a trace larger than the whole cache is not kept. */
 void trace_cache_put(TraceCache *cache, StepTrace *trace);
 
+/* The tenant's traces put or asked for last, that one first: new references, at most `count_max`. Returns how
+ * many. */
+size_t trace_cache_newest(TraceCache *cache, TenantId tenant, StepTrace **ret_traces, size_t count_max);
+
 /* A new reference, or NULL: there is none, or it is another tenant's or session's. */
 StepTrace *trace_cache_get(TraceCache *cache, TenantId tenant, SessionId session, StepId id);

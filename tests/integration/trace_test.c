@@ -355,6 +355,98 @@ a_trace_draws_the_memory_of_the_workers(void **state)
     cJSON_Delete(traced.step);
 }
 
+/* --- Plans ---------------------------------------------------------------------------------------------- */
+
+static cJSON *
+plan_get(Cluster *cluster, const char *body)
+{
+    AUTO_REST response = {0};
+    char path[PATH_SIZE];
+    (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/graphs/%s:plan", cluster->session, cluster->graph);
+    cluster_send(cluster, "POST", path, body, &response);
+    assert_int_equal(response.status, 200);
+    cJSON *const plan = cJSON_Parse(rest_text(&response));
+    assert_non_null(plan);
+    return plan;
+}
+
+static void
+a_plan_tells_what_traced_steps_have_cost(void **state)
+{
+    enum { STEPS = 3 };
+    Cluster *const cluster = *state;
+    cluster_session(cluster, spread);
+    cluster_graph(cluster, STEP_GRAPH_AFFINE);
+    for (int step = 0; step < STEPS; step++) {
+        Traced traced;
+        step_run(cluster, STEP_BODY("node"), &traced);
+        cJSON_Delete(traced.step);
+    }
+    cJSON *const plan =
+        plan_get(cluster, "{\"feeds\":{\"x\":[[1,2]]},\"fetches\":[\"y\",\"xw\"],\"costs\":true}");
+    const cJSON *const costs = member(plan, "costs");
+    const cJSON *node = NULL;
+    bool is_found = false;
+    assert_int_equal((int)number(costs, "steps"), STEPS);
+    cJSON_ArrayForEach(node, member(costs, "nodes"))
+    {
+        assert_string_not_equal(text(node, "op"), "_Recv");
+        if (strcmp(text(node, "node"), "xw") == 0) {
+            is_found = true;
+            assert_string_equal(text(node, "op"), "MatMul");
+            assert_int_equal((int)number(node, "runs"), STEPS);
+            assert_int_equal((int)number(node, "output_bytes"), 8);
+            assert_true(number(node, "mean_ns") > 0);
+        }
+    }
+    assert_true(is_found);
+    cJSON_Delete(plan);
+    cluster_session(cluster, "{}"); /* one partition, which no step has run */
+    cluster_graph(cluster, STEP_GRAPH_AFFINE);
+    cJSON *const other = plan_get(cluster, "{\"feeds\":{\"x\":[[1,2]]},\"fetches\":[\"y\"],\"costs\":true}");
+    assert_int_equal((int)number(member(other, "costs"), "steps"), 0);
+    cJSON_Delete(other);
+}
+
+static int
+ops_count(const cJSON *graph, const char *op)
+{
+    int count = 0;
+    const cJSON *node = NULL;
+    cJSON_ArrayForEach(node, member(graph, "node"))
+    {
+        count += strcmp(text(node, "op"), op) == 0;
+    }
+    return count;
+}
+
+static void
+a_plan_tells_the_graph_of_each_partition(void **state)
+{
+    Cluster *const cluster = *state;
+    cluster_session(cluster, spread);
+    cluster_graph(cluster, STEP_GRAPH_AFFINE);
+    cJSON *const plan =
+        plan_get(cluster, "{\"feeds\":{\"x\":[[1,2]]},\"fetches\":[\"y\",\"xw\"],\"partition_graphs\":true}");
+    const cJSON *const graphs = member(plan, "partition_graphs");
+    int sends = 0;
+    int receives = 0;
+    assert_int_equal(cJSON_GetArraySize(graphs), 2);
+    for (int slot = 0; slot < 2; slot++) {
+        const cJSON *const partition = cJSON_GetArrayItem(graphs, slot);
+        const cJSON *const about = cJSON_GetArrayItem(member(plan, "partitions"), slot);
+        const cJSON *const graph = member(partition, "graph");
+        assert_int_equal((int)number(partition, "slot"), slot);
+        assert_int_equal(cJSON_GetArraySize(member(graph, "node")), (int)number(about, "nodes"));
+        sends += ops_count(graph, "_Send");
+        receives += ops_count(graph, "_Recv");
+    }
+    assert_true(sends > 0);
+    assert_int_equal(sends, receives);
+    assert_null(member(plan, "costs"));
+    cJSON_Delete(plan);
+}
+
 static void
 partitions_alone_are_one_event_a_slot(void **state)
 {
@@ -394,6 +486,8 @@ main(void)
         CLUSTER_TEST(every_iteration_of_a_loop_over_workers_is_in_the_trace),
         CLUSTER_TEST(a_trace_says_how_many_iterations_it_leaves_out),
         CLUSTER_TEST(a_trace_draws_the_memory_of_the_workers),
+        CLUSTER_TEST(a_plan_tells_what_traced_steps_have_cost),
+        CLUSTER_TEST(a_plan_tells_the_graph_of_each_partition),
         CLUSTER_TEST(partitions_alone_are_one_event_a_slot),
         CLUSTER_TEST(a_step_that_asked_for_none_has_none),
     };

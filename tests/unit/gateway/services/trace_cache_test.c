@@ -91,6 +91,24 @@ a_later_trace_of_a_step_replaces_the_one_before(void **state)
     trace_cache_free(cache);
 }
 
+static void
+the_newest_of_a_tenant_come_first_and_only_so_many(void **state)
+{
+    (void)state;
+    TraceCache *const cache = trace_cache_new(SIZE);
+    StepTrace *newest[2];
+    put(cache, 1, 10, 1);
+    put(cache, 2, 10, 2);
+    put(cache, 3, 10, 3);
+    assert_int_equal(trace_cache_newest(cache, (TenantId){uuid_of(9)}, newest, 2), 0);
+    assert_int_equal(trace_cache_newest(cache, (TenantId){uuid_of(1)}, newest, 2), 2);
+    assert_int_equal(newest[0]->attempt, 3);
+    assert_int_equal(newest[1]->attempt, 2);
+    step_trace_unref(newest[0]);
+    step_trace_unref(newest[1]);
+    trace_cache_free(cache);
+}
+
 int
 main(void)
 {
@@ -99,6 +117,7 @@ main(void)
         cmocka_unit_test(the_one_not_asked_for_longest_makes_room),
         cmocka_unit_test(one_that_is_larger_than_the_cache_is_not_kept),
         cmocka_unit_test(a_later_trace_of_a_step_replaces_the_one_before),
+        cmocka_unit_test(the_newest_of_a_tenant_come_first_and_only_so_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
