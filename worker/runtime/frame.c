@@ -35,6 +35,7 @@ iteration_take(Run *run, uint32_t number)
     }
     if (iteration != NULL) {
         iteration_reset(iteration);
+        run->loop_bytes += iteration->size;
     }
     return iteration;
 }
@@ -42,6 +43,7 @@ iteration_take(Run *run, uint32_t number)
 static void
 iteration_put(Run *run, uint32_t number, Iteration *iteration)
 {
+    run->loop_bytes -= iteration->size;
     iteration_clear(iteration);
     iteration->child_count = 0;
     memset(iteration->children, 0, iteration->schedule->child_count * sizeof(Frame *));
@@ -292,6 +294,14 @@ frame_exit(Ticket *ticket, Activation *activation, const ScheduleNode *leave, Te
     ticket_propagate(ticket, frame->parent, leave, output, false);
 }
 
+/* Loops in loops multiply: what all of them take is bounded too. A frame's oldest iteration never waits. */
+static bool
+is_full(const Run *run, const Frame *frame)
+{
+    return frame->live_count >= frame->schedule->parallel_iterations ||
+           (frame->live_count > 0 && run->loop_bytes >= run->partition->loop_bytes_max);
+}
+
 void
 frame_next(Ticket *ticket, Activation *activation, const ScheduleNode *next, Tensor *output, bool is_dead)
 {
@@ -303,7 +313,7 @@ frame_next(Ticket *ticket, Activation *activation, const ScheduleNode *next, Ten
     Frame *frame = iteration->frame;
     bool is_ok = true;
     pthread_mutex_lock(&run->frames_lock);
-    const bool waits = iteration->newer == NULL && frame->live_count == frame->schedule->parallel_iterations;
+    const bool waits = iteration->newer == NULL && is_full(run, frame);
     if (waits) {
         frame->waiting[next->index] = *output;
         frame->waiting_count++;

@@ -50,6 +50,7 @@ iteration_new(Run *run, uint32_t frame)
     Iteration *iteration = (Iteration *)(void *)bytes;
     iteration->run = run;
     iteration->schedule = schedule;
+    iteration->size = size;
     iteration->activations = (Activation *)(void *)(bytes + activations);
     iteration->slots = (Tensor *)(void *)(bytes + slots);
     iteration->transfers = (Transfer *)(void *)(bytes + transfers);

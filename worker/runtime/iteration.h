@@ -36,6 +36,7 @@ typedef struct Transfer {
 struct Iteration {
     Run *run;
     const ScheduleFrame *schedule;
+    size_t size;      /* of the block, in bytes */
     Frame *frame;     /* NULL: the root */
     Iteration *newer; /* the next one of the same frame; of an idle one the next idle */
     uint64_t number;

@@ -85,6 +85,7 @@ partition_new(Call *call, GraphDef *def, Device *device, Partition **ret_partiti
     pthread_mutex_init(&partition->lock, NULL);
     partition->reference_count = 1;
     partition->device = device;
+    partition->loop_bytes_max = LOOP_BYTES_MAX;
     partition->arena = arena_new(PARTITION_ARENA_MAX);
     if (partition->arena == NULL) {
         return call_fail_memory(call, "a partition");

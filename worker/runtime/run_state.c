@@ -69,6 +69,7 @@ run_state_get(Partition *partition)
     run->measures_all = count % MEASURE_ALL_EVERY == 0;
     run->node_count = 0;
     run->loop_node_count = 0;
+    run->loop_bytes = 0;
     run->is_done = false;
     run->code = STATUS_OK;
     run->error_node = (Slice){0};

@@ -41,6 +41,7 @@ struct Run {
 
     pthread_mutex_t frames_lock;
     ListLink live_frames;
+    size_t loop_bytes;  /* of live iterations */
     FrameStock *stocks; /* by frame */
 
     pthread_mutex_t lock; /* also of the args, when they may come late */

@@ -76,7 +76,7 @@ typedef struct ScheduleNode {
     const uint32_t *references; /* inputs that want the value of a variable and get its handle */
 } ScheduleNode;
 
-enum { STACK_OUTPUTS = 8 };
+enum { STACK_OUTPUTS = 8, LOOP_BYTES_MAX = 64 << 20 };
 
 typedef struct ScheduleFrame {
     Slice name;
@@ -114,6 +114,7 @@ struct Partition {
     uint32_t node_count;
     ScheduleFrame *frames; /* the root first, an outer one before those inside it */
     uint32_t frame_count;  /* 1: a static schedule, no loops */
+    size_t loop_bytes_max; /* what iterations of a run may take before each loop has one at a time */
     uint32_t *roots;
     uint32_t root_count;
     uint32_t *args; /* node of each */

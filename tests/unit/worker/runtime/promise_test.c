@@ -223,6 +223,56 @@ an_iteration_waits_for_its_kernels(void **state)
     fixture_end(&fixture);
 }
 
+/* Iterations that nothing but the loop's width keeps from starting; the kernel in each completes when told.
+ */
+static int
+count_started(RunFixture *fixture, size_t loop_bytes_max)
+{
+    AUTO_PARTITION partition = compile(fixture,
+        "x = _Arg() T=float32 index=0\n"
+        "limit = Const() dtype=float32 value=float32(20)\n"
+        "one = Const() dtype=float32 value=float32(1)\n"
+        "begin = Const() dtype=int32 value=int32<1>(0)\n"
+        "size = Const() dtype=int32 value=int32<1>(1)\n"
+        "e = Enter(x) T=float32 frame_name='loop' parallel_iterations=4\n"
+        "m = Merge(e, n) T=float32 N=2\n"
+        "part = Slice(m, begin, size) T=float32 Index=int32\n"
+        "t = Less(part, limit) T=float32\n"
+        "c = LoopCond(t)\n"
+        "s = Switch(m, c) T=float32\n"
+        "later = Identity(s:1) T=float32\n"
+        "a = Add(s:1, one) T=float32\n"
+        "n = NextIteration(a) T=float32\n"
+        "exit = Exit(s) T=float32\n"
+        "out = _Retval(exit) T=float32 index=0\n",
+        &later);
+    partition->loop_bytes_max = loop_bytes_max;
+    RunOutcome outcome = {0};
+    Run *run = start(fixture, partition, 0, &outcome);
+    const uint64_t until = clock_monotonic_ns() + 50 * CLOCK_NS_PER_MS;
+    while (clock_monotonic_ns() < until && __atomic_load_n(&started, __ATOMIC_RELAXED) < 4) {
+        (void)sched_yield();
+    }
+    const int count = __atomic_load_n(&started, __ATOMIC_RELAXED);
+    run_cancel(run, STATUS_CANCELLED, "enough was seen");
+    outcome_wait(&outcome);
+    outcome_clear(&outcome);
+    run_unref(run);
+    partition_unref(TAKE(partition));
+    return count;
+}
+
+static void
+iterations_wait_when_they_take_too_much(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    fixture_begin(&fixture, 2);
+    assert_int_equal(count_started(&fixture, LOOP_BYTES_MAX), 4);
+    assert_int_equal(count_started(&fixture, 1), 1);
+    fixture_end(&fixture);
+}
+
 int
 main(void)
 {
@@ -232,6 +282,7 @@ main(void)
         cmocka_unit_test(a_failure_is_the_runs_and_cancels_the_others),
         cmocka_unit_test(a_cancelled_run_tells_its_kernels_and_who_was_late),
         cmocka_unit_test(an_iteration_waits_for_its_kernels),
+        cmocka_unit_test(iterations_wait_when_they_take_too_much),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
