@@ -1,0 +1,71 @@
+"""Random layers of neural networks, for test drivers: what each is follows from its seed alone."""
+
+import math
+
+from graph_builder import Type
+from random_graph import FLOAT, INT, RandomGraph
+
+COUNT_MAX = 4096  # elements of a value that a layer reads
+ACTIVATIONS = ["Relu", "Relu6", "LeakyRelu", "Elu", "Sigmoid", "Tanh"]
+
+
+class RandomNetwork(RandomGraph):
+    """Layers alone, without a step anywhere between numbers that are close: what is rounded otherwise stays close."""
+
+    def _grow(self, scope):
+        self._random.choice([self._dense, self._convolve])(scope)
+
+    def _shape(self):
+        return [self._random.randint(2, 6) for _ in range(self._random.randint(2, 3))]
+
+    def _weights(self, scope, shape, terms=1):
+        """About as large as keeps sums of so many terms about as large as the terms."""
+        values = [round(value / math.sqrt(terms), 4) for value in self._floats(math.prod(shape))]
+        return self._constant(scope, FLOAT, shape, values)
+
+    def _finish_layer(self, scope, name, shape):
+        """Some of what follows a convolution or a product: a normalisation, a bias, an addend, an activation."""
+        channels = shape[-1]
+        if self._random.random() < 0.5:
+            scale, offset, mean = (self._weights(scope, [channels]) for _ in range(3))
+            name = self._add("Mul", self._add("Sub", name, mean, T=Type(FLOAT)), scale, T=Type(FLOAT))
+            name = self._add("Add", offset, name, T=Type(FLOAT))
+        elif self._random.random() < 0.7:
+            name = self._add("BiasAdd", name, self._weights(scope, [channels]), T=Type(FLOAT))
+        addend = self._pick(scope, lambda value: value.shape == shape)
+        if addend is not None and self._random.random() < 0.5:
+            name = self._add("AddV2", name, addend.name, T=Type(FLOAT))
+        if self._random.random() < 0.8:
+            name = self._add(self._random.choice(ACTIVATIONS), name, T=Type(FLOAT))
+        return self._keep(scope, name, shape)
+
+    def _dense(self, scope):
+        value = self._pick(scope, lambda value: len(value.shape) == 2 and value.count() < COUNT_MAX)
+        if value is None:
+            return
+        inner, columns = value.shape[1], self._random.randint(1, 7)
+        weights = self._weights(scope, [inner, columns], inner)
+        product = self._add("MatMul", value.name, weights, T=Type(FLOAT), transpose_a=False, transpose_b=False)
+        self._finish_layer(scope, product, [value.shape[0], columns])
+
+    def _convolve(self, scope):
+        """Over a value of three dimensions as one image, which becomes three again."""
+        value = self._pick(scope, lambda value: len(value.shape) == 3 and value.count() < COUNT_MAX)
+        if value is None:
+            return
+        size, inner, channels = self._random.choice([1, 3]), value.shape[2], self._random.randint(1, 7)
+        image = self._add("Reshape", value.name, self._ints(scope, [1] + value.shape), T=Type(FLOAT), Tshape=Type(INT))
+        weights = self._weights(scope, [size, size, inner, channels], size * size * inner)
+        sums = self._add("Conv2D", image, weights, T=Type(FLOAT), strides=[1, 1, 1, 1], padding="SAME")
+        if self._random.random() < 0.5:
+            sums = self._normalise(scope, sums, channels)
+        done = self._finish_layer(scope, sums, [1] + value.shape[:2] + [channels])
+        shape = value.shape[:2] + [channels]
+        name = self._add("Reshape", done.name, self._ints(scope, shape), T=Type(FLOAT), Tshape=Type(INT))
+        self._keep(scope, name, shape)
+
+    def _normalise(self, scope, name, channels):
+        scale, offset, mean, deviation = (self._weights(scope, [channels]) for _ in range(4))
+        variance = self._add("Square", deviation, T=Type(FLOAT))
+        return self._add("FusedBatchNormV3", name, scale, offset, mean, variance, T=Type(FLOAT), U=Type(FLOAT),
+                         is_training=False, epsilon=0.5)
