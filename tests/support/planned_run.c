@@ -15,6 +15,7 @@ planned_run_begin(PlannedRun *run)
     AUTO_ARENA arena = arena_new(1 << 20);
     Call call = {.arena = arena};
     const CpuDeviceOptions options = {.thread_count = 1, .memory_limit = UINT64_C(1) << 31};
+    *run = (PlannedRun){0};
     assert_status(&call, STATUS_OK, cpu_device_new(&call, &options, &run->device));
 }
 

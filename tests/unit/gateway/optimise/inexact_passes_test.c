@@ -360,8 +360,9 @@ result_of(Call *call, const char *text, bool is_optimised, uint64_t *ret_node_co
     AUTO_TENSOR input = input_of(graph);
     const ReferenceFeed feed = {.endpoint = {.node = graph_find(graph, SLICE("x"))->id}, .tensor = input};
     const Endpoint fetch = {.node = graph_find(graph, SLICE("r"))->id};
-    PlannedRun run = {.node_count = ret_node_count};
+    PlannedRun run;
     planned_run_begin(&run);
+    run.node_count = ret_node_count;
     assert_true(is_optimised || pass_set_add(&run.passes_off, SLICE("*")));
     assert_status(call, STATUS_OK, planned_run(call, &run, graph, &feed, 1, &fetch, 1, &result));
     AUTO_TENSOR kept = result;
