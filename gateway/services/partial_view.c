@@ -53,17 +53,6 @@ partial_run_view(Call *call, const PartialRun *run, PartialView *ret_view)
 /* --- Writing -------------------------------------------------------------------------------------------- */
 
 static void
-write_names(JsonWriter *writer, const char *name, const Slice *names, size_t count)
-{
-    json_write_name(writer, name);
-    json_write_array_begin(writer);
-    for (size_t index = 0; index < count; index++) {
-        json_write_slice(writer, names[index]);
-    }
-    json_write_array_end(writer);
-}
-
-static void
 write_error(JsonWriter *writer, const PartialView *view)
 {
     json_write_name(writer, "error");
@@ -85,8 +74,8 @@ partial_view_write(JsonWriter *writer, const PartialView *view)
     json_member_string(writer, "graph", view->graph);
     json_member_string(writer, "state", view->state);
     json_member_time(writer, "expires_at", view->expires_us);
-    write_names(writer, "feeds", view->feeds, view->feed_count);
-    write_names(writer, "fetches", view->fetches, view->fetch_count);
+    json_member_slices(writer, "feeds", view->feeds, view->feed_count);
+    json_member_slices(writer, "fetches", view->fetches, view->fetch_count);
     if (view->status != STATUS_OK) {
         write_error(writer, view);
     }

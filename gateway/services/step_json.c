@@ -7,26 +7,15 @@
 
 /* --- Requests ------------------------------------------------------------------------------------------- */
 
-static void
-write_names(JsonWriter *writer, const char *name, const Slice *names, size_t count)
-{
-    json_write_name(writer, name);
-    json_write_array_begin(writer);
-    for (size_t index = 0; index < count; index++) {
-        json_write_slice(writer, names[index]);
-    }
-    json_write_array_end(writer);
-}
-
 void
 step_write_request(Buffer *buffer, const StepBody *body, const char *graph)
 {
     JsonWriter writer = json_writer(buffer);
     json_write_object_begin(&writer);
     json_member_string(&writer, "graph", graph);
-    write_names(&writer, "fetches", body->fetches, body->fetch_count);
+    json_member_slices(&writer, "fetches", body->fetches, body->fetch_count);
     if (body->target_count > 0) {
-        write_names(&writer, "targets", body->targets, body->target_count);
+        json_member_slices(&writer, "targets", body->targets, body->target_count);
     }
     json_write_name(&writer, "options");
     json_write_object_begin(&writer);

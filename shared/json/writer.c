@@ -258,6 +258,17 @@ json_member_slice(JsonWriter *writer, const char *name, Slice value)
 }
 
 void
+json_member_slices(JsonWriter *writer, const char *name, const Slice *values, size_t count)
+{
+    json_write_name(writer, name);
+    json_write_array_begin(writer);
+    for (size_t index = 0; index < count; index++) {
+        json_write_slice(writer, values[index]);
+    }
+    json_write_array_end(writer);
+}
+
+void
 json_member_int64(JsonWriter *writer, const char *name, int64_t value)
 {
     json_write_name(writer, name);

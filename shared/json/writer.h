@@ -45,6 +45,7 @@ void json_write_raw(JsonWriter *writer, Slice text); /* text that is JSON alread
 /* Name and value in one: the common case. */
 void json_member_string(JsonWriter *writer, const char *name, const char *value);
 void json_member_slice(JsonWriter *writer, const char *name, Slice value);
+void json_member_slices(JsonWriter *writer, const char *name, const Slice *values, size_t count);
 void json_member_int64(JsonWriter *writer, const char *name, int64_t value);
 void json_member_uint64(JsonWriter *writer, const char *name, uint64_t value);
 void json_member_boolean(JsonWriter *writer, const char *name, bool value);

@@ -214,17 +214,6 @@ read_texts(JsonScanner *scanner, Arena *arena, size_t count_max, const Slice **r
     return true;
 }
 
-static void
-write_texts(JsonWriter *writer, const char *name, const Slice *texts, size_t count)
-{
-    json_write_name(writer, name);
-    json_write_array_begin(writer);
-    for (size_t index = 0; index < count; index++) {
-        json_write_slice(writer, texts[index]);
-    }
-    json_write_array_end(writer);
-}
-
 static bool
 read_digests(JsonScanner *scanner, Arena *arena, const Member *member, void *ret_struct)
 {
@@ -263,7 +252,7 @@ wire_status_write(Buffer *buffer, const WireStatus *status)
     write_present(&writer, "reason", status->reason);
     write_present(&writer, "incarnation", status->incarnation);
     if (status->missing_blob_count > 0) {
-        write_texts(&writer, "missing_blobs", status->missing_blobs, status->missing_blob_count);
+        json_member_slices(&writer, "missing_blobs", status->missing_blobs, status->missing_blob_count);
     }
     json_write_object_end(&writer);
 }
@@ -299,7 +288,7 @@ wire_reset_write(Buffer *buffer, const WireReset *reset)
     JsonWriter writer = json_writer(buffer);
     json_write_object_begin(&writer);
     write_present(&writer, "session", reset->session);
-    write_texts(&writer, "containers", reset->containers, reset->container_count);
+    json_member_slices(&writer, "containers", reset->containers, reset->container_count);
     json_write_object_end(&writer);
 }
 

@@ -168,29 +168,45 @@ put_partition(Fixture *fixture)
     assert_int_equal(answer.http_status, 201);
 }
 
-static void
-run_partition(Fixture *fixture, int feed_count, Answer *answer)
+static UpstreamCall *
+begin_run(Fixture *fixture, bool is_partial, Answer *answer)
 {
     AUTO_BUFFER json = {0};
     AUTO_BUFFER frame = {0};
-    AUTO_TENSOR x = {0};
-    const Shape shape = {.rank = 2, .dims = {1, 2}};
     const WireRun run = {
         .partition = slice_from_string(digest_of(partition)),
         .session = SLICE("s1"),
         .attempt = 1,
         .feed_count = 1,
         .fetch_count = 1,
+        .is_partial = is_partial,
     };
     UpstreamCall *const call = begin(fixture, "POST", "/worker/v1/steps/stp_1:run", answer);
     wire_run_write(&json, &run);
     frame_write_json(&frame, FRAME_HEADER, buffer_slice(&json));
     upstream_write_copy(call, buffer_slice(&frame));
+    return call;
+}
+
+/* [[1,2]], of this type. */
+static void
+write_feed(UpstreamCall *call, Dtype dtype)
+{
+    AUTO_TENSOR x = {0};
+    const Shape shape = {.rank = 2, .dims = {1, 2}};
     assert_true(tensor_new(DTYPE_FLOAT32, &shape, &x));
     ((float *)x.data)[0] = 1;
     ((float *)x.data)[1] = 2;
+    x.dtype = dtype;
+    upstream_write_tensor(call, SLICE("0"), &x);
+}
+
+static void
+run_partition(Fixture *fixture, int feed_count, Answer *answer)
+{
+    UpstreamCall *const call = begin_run(fixture, false, answer);
     for (int index = 0; index < feed_count; index++) {
-        upstream_write_tensor(call, SLICE("0"), &x);
+        write_feed(call, DTYPE_FLOAT32);
     }
     finish(fixture, call, answer);
 }
@@ -248,6 +264,69 @@ a_run_with_a_feed_missing_or_twice_is_refused(void **state)
     run_partition(fixture, 2, &answer);
     assert_int_equal(answer.http_status, 400);
     assert_non_null(strstr(answer.body, "has come twice"));
+}
+
+/* How many runs the worker says are under way. */
+static int64_t
+running_count(Fixture *fixture)
+{
+    Answer answer;
+    WireWorker worker;
+    request(fixture, "GET", "/worker/v1/status", NULL, &answer);
+    assert_status(
+        &fixture->call, STATUS_OK, wire_worker_read(&fixture->call, slice_from_string(answer.body), &worker));
+    return worker.running_count;
+}
+
+static void
+await_running(Fixture *fixture, int64_t wanted)
+{
+    int turn = 0;
+    while (turn < 1000 && running_count(fixture) != wanted) {
+        turn++;
+    }
+    assert_int_not_equal(turn, 1000);
+}
+
+static void
+a_partial_run_waits_for_its_feed_as_long_as_the_stream_is_open(void **state)
+{
+    Fixture *const fixture = *state;
+    Answer answer;
+    put_partition(fixture);
+    UpstreamCall *const call = begin_run(fixture, true, &answer);
+    await_running(fixture, 1);
+    write_feed(call, DTYPE_FLOAT32);
+    finish(fixture, call, &answer);
+    assert_string_equal(status_name(answer.wire.code), "OK");
+    assert_true(((float *)answer.output.data)[0] == 17 && ((float *)answer.output.data)[1] == 30);
+    tensor_unref(&answer.output);
+    UpstreamCall *const abandoned = begin_run(fixture, true, &answer);
+    await_running(fixture, 1);
+    upstream_cancel(abandoned);
+    await_running(fixture, 0);
+}
+
+/* What has begun ends with it, in its STATUS frame. */
+static void
+a_wrong_body_of_a_partial_run_ends_it(void **state)
+{
+    Fixture *const fixture = *state;
+    Answer answer;
+    put_partition(fixture);
+    UpstreamCall *call = begin_run(fixture, true, &answer);
+    finish(fixture, call, &answer);
+    assert_string_equal(status_name(answer.wire.code), "INVALID_ARGUMENT");
+    assert_string_equal(answer.message, "0 of 1 announced feeds have come");
+    call = begin_run(fixture, true, &answer);
+    write_feed(call, DTYPE_INT32);
+    finish(fixture, call, &answer);
+    assert_string_equal(answer.message, "feed 0 must be of type float32, not int32");
+    call = begin_run(fixture, true, &answer);
+    upstream_write_copy(call, SLICE("this is no frame of any kind at all"));
+    finish(fixture, call, &answer);
+    assert_int_equal(answer.http_status, 400);
+    await_running(fixture, 0);
 }
 
 static void
@@ -327,6 +406,8 @@ main(void)
         WORKER_TEST(a_registered_partition_computes_x_times_w_plus_b),
         WORKER_TEST(an_unknown_partition_is_told_by_its_reason),
         WORKER_TEST(a_run_with_a_feed_missing_or_twice_is_refused),
+        WORKER_TEST(a_partial_run_waits_for_its_feed_as_long_as_the_stream_is_open),
+        WORKER_TEST(a_wrong_body_of_a_partial_run_ends_it),
         WORKER_TEST(a_body_that_is_not_its_digest_is_refused),
         WORKER_TEST(a_blob_is_taken_as_long_as_told_and_with_its_digest),
         WORKER_TEST(a_partition_needs_a_session_with_a_lease),
