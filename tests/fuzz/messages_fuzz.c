@@ -47,6 +47,18 @@ rewrite_stats(Call *call, Slice json, Buffer *written)
 }
 
 static bool
+rewrite_reset(Call *call, Slice json, Buffer *written)
+{
+    WireReset reset;
+    const bool is_read = wire_reset_read(call, json, &reset) == STATUS_OK;
+    if (is_read) {
+        assert(reset.container_count <= WIRE_CONTAINERS_MAX);
+        wire_reset_write(written, &reset);
+    }
+    return is_read;
+}
+
+static bool
 rewrite_trace(Call *call, Slice json, Buffer *written)
 {
     WireTrace trace;
@@ -104,7 +116,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const Rewrite rewrites[] = {
-        rewrite_run, rewrite_status, rewrite_stats, rewrite_trace, rewrite_worker};
+        rewrite_run, rewrite_status, rewrite_stats, rewrite_reset, rewrite_trace, rewrite_worker};
     for (size_t index = 0; index < COUNT_OF(rewrites); index++) {
         check_document(rewrites[index], slice_of(data, size));
     }
