@@ -48,11 +48,20 @@ point_nodes(const Join *join, const char *list, NodeDef *nodes, size_t count)
     return STATUS_OK;
 }
 
+/* A list of none may be NULL. */
+static void
+copy_nodes(NodeDef *nodes, const NodeDef *from, size_t count)
+{
+    if (count > 0) {
+        memcpy(nodes, from, count * sizeof *nodes);
+    }
+}
+
 static Status
 add_nodes(Join *join, const GraphDef *part)
 {
     NodeDef *const nodes = join->nodes + join->node_count;
-    memcpy(nodes, part->nodes, part->node_count * sizeof *nodes);
+    copy_nodes(nodes, part->nodes, part->node_count);
     join->node_count += part->node_count;
     if (join->is_last) {
         TRY(point_nodes(join, "/node", nodes, part->node_count));
@@ -99,7 +108,7 @@ point_body(const Join *join, const char *pointer, FunctionDef *function)
     if (nodes == NULL || list == NULL) {
         return fail_memory(join);
     }
-    memcpy(nodes, function->nodes, function->node_count * sizeof *nodes);
+    copy_nodes(nodes, function->nodes, function->node_count);
     function->nodes = nodes;
     return point_nodes(join, list, nodes, function->node_count);
 }

@@ -1,6 +1,7 @@
 /* Random numbers, the same bits as TensorFlow's for the same seeds. */
 #include "tests/support/cmocka_all.h"
 #include "tests/support/graph_case.h"
+#include "tests/support/loop_graphs.h"
 #include "tests/support/op_case.h"
 
 #define RUN(cases) op_cases_run(cases, COUNT_OF(cases))
@@ -292,6 +293,32 @@ later_runs_are_tensorflows_too(void **state)
     }
 }
 
+#define WIDE "parallel_iterations=32"
+#define DRAWING                                                                                              \
+    "zero = Const() dtype=int32 value=int32(0)\nn = Const() dtype=int32 value=int32(20)\n"                   \
+    "start = Const() dtype=float32 value=float32<2>(0)\n" LOOP_COUNTER("i", "loop", "zero", "n", WIDE)       \
+        LOOP_VARIABLE("v", "i", "loop", "start", WIDE) "s = Const(^i_body) dtype=int32 value=int32<1>(2)\n"  \
+                                                       "half = Const(^i_body) dtype=float32 "                \
+                                                       "value=float32(0.5)\n"                                \
+                                                       "r = RandomUniform(s) dtype=float32 T=int32 seed=7 "  \
+                                                       "seed2=8\nm = Mul(v_body, half) T=float32\n"          \
+                                                       "v_new = Add(m, r) T=float32\n"                       \
+                                                       "o = _Retval(v_exit) T=float32 index=0\n"
+
+/* As TensorFlow draws with parallel_iterations=1. */
+static void
+iterations_draw_in_their_order_however_many_may_overlap(void **state)
+{
+    (void)state;
+    const GraphCase cases[] = {
+        {.graph = DRAWING, .fetches = {"float32[2] 0.4561719000339508 1.39841628074646"}},
+        {.graph = DRAWING, .fetches = {"float32[2] 0.8248469233512878 1.2676212787628174"}},
+    };
+    for (int turn = 0; turn < 20; turn++) {
+        graph_cases_run(cases, COUNT_OF(cases));
+    }
+}
+
 int
 main(void)
 {
@@ -301,6 +328,7 @@ main(void)
         cmocka_unit_test(stateless_numbers_are_tensorflows),
         cmocka_unit_test(seeded_choices_are_tensorflows),
         cmocka_unit_test(later_runs_are_tensorflows_too),
+        cmocka_unit_test(iterations_draw_in_their_order_however_many_may_overlap),
         cmocka_unit_test(a_seeded_node_goes_on_in_its_session_whatever_the_signature),
     };
     return cmocka_run_group_tests_name("reference/random", tests, NULL, NULL);

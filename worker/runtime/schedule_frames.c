@@ -63,6 +63,19 @@ check_root(Call *call, const Partition *partition, const ScheduleNode *node)
         SLICE_PRINT(node->node->name), SLICE_PRINT(partition->frames[node->frame].name));
 }
 
+/* A sequence of random numbers has an order, and iterations that overlap would draw in any: those around such
+ * a node come one after the other, so that the bits are the same in every run. */
+static void
+order_draws(const Partition *partition, const ScheduleNode *node)
+{
+    if ((node->node->op->flags & OP_RANDOM) == 0 || !node_keeps_state(node->node)) {
+        return;
+    }
+    for (uint32_t frame = node->frame; frame != FRAME_ROOT; frame = partition->frames[frame].parent) {
+        partition->frames[frame].parallel_iterations = 1;
+    }
+}
+
 static Status
 place_nodes(Call *call, Partition *partition, const GraphFrames *found)
 {
@@ -73,6 +86,7 @@ place_nodes(Call *call, Partition *partition, const GraphFrames *found)
             node->child = found->outputs[i];
             node->cell = partition->frames[node->frame].cell_count++;
             TRY(check_root(call, partition, node));
+            order_draws(partition, node);
         }
     }
     return STATUS_OK;

@@ -58,6 +58,20 @@ nodes_come_behind_and_equal_functions_stand_once(void **state)
 }
 
 static void
+nothing_can_be_added_and_functions_alone(void **state)
+{
+    Call *const call = *state;
+    AUTO_GRAPH_DEF same = NULL;
+    AUTO_GRAPH_DEF more_functions = NULL;
+    assert_status(call, STATUS_OK, join_literals(call, base, "", &same));
+    assert_int_equal(same->node_count, 2);
+    assert_status(
+        call, STATUS_OK, join_literals(call, "", "function f(x:$T) -> (y:$T) y=x\nend\n", &more_functions));
+    assert_int_equal(more_functions->node_count, 0);
+    assert_int_equal(more_functions->function_count, 1);
+}
+
+static void
 one_part_is_itself(void **state)
 {
     Call *const call = *state;
@@ -137,6 +151,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         CALL_TEST(nodes_come_behind_and_equal_functions_stand_once),
+        CALL_TEST(nothing_can_be_added_and_functions_alone),
         CALL_TEST(one_part_is_itself),
         CALL_TEST(a_name_that_is_taken_is_refused_wherever_it_stands),
         CALL_TEST(a_function_of_a_known_name_must_be_the_same),

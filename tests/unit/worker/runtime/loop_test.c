@@ -8,6 +8,7 @@
 #include "tests/support/graph_literals.h"
 #include "tests/support/loop_graphs.h"
 #include "tests/support/partition_runs.h"
+#include "worker/runtime/schedule.h"
 
 static Tensor
 integer(RunFixture *fixture, int32_t value)
@@ -414,11 +415,32 @@ each_failing_allocation_in_a_loop_is_told(void **state)
     }
 }
 
+/* A draw in every iteration, with these seeds. */
+#define DRAWING(SEEDS)                                                                                       \
+    FEEDS LOOP_COUNTER("i", "loop", "zero", "n", "parallel_iterations=10") LOOP_VARIABLE("v", "i", "loop",   \
+        "x", "parallel_iterations=10") "s = Const(^i_body) dtype=int32 value=int32<1>(3)\n"                  \
+                                       "r = RandomUniform(s) dtype=float32 T=int32 " SEEDS                   \
+                                       "\nv_new = Add(v_body, r) T=float32\n" FETCHES
+
+static void
+iterations_that_draw_from_a_sequence_do_not_overlap(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    fixture_begin(&fixture, 2);
+    AUTO_PARTITION seeded = fixture_compile(&fixture, DRAWING("seed=7"));
+    AUTO_PARTITION free = fixture_compile(&fixture, DRAWING(""));
+    assert_int_equal(seeded->frames[1].parallel_iterations, 1);
+    assert_int_equal(free->frames[1].parallel_iterations, 10);
+    fixture_end(&fixture);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_loop_counts_and_carries_a_value),
+        cmocka_unit_test(iterations_that_draw_from_a_sequence_do_not_overlap),
         cmocka_unit_test(a_loop_that_turns_no_time_lets_its_values_out),
         cmocka_unit_test(any_number_of_parallel_iterations_and_threads_gives_the_same_bits),
         cmocka_unit_test(loops_nest),
