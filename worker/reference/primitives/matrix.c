@@ -4,22 +4,6 @@
 
 enum { BLOCK_COLUMNS = 64 };
 
-/* A matrix in memory; steps count elements. */
-typedef struct MatrixView {
-    const void *data;
-    int64_t row_step;
-    int64_t column_step;
-} MatrixView;
-
-typedef struct MatrixProduct {
-    MatrixView a;
-    MatrixView b;
-    void *output; /* dense */
-    int64_t rows;
-    int64_t columns;
-    int64_t depth;
-} MatrixProduct;
-
 typedef void (*MatrixLoop)(const MatrixProduct *product);
 
 /* A block of one output row at a time: the inner loop runs along b's rows. */
@@ -101,7 +85,8 @@ batch_data(const Tensor *input, const Shape *output, int64_t index)
 }
 
 void
-matrix_multiply(const Tensor *a, bool transposes_a, const Tensor *b, bool transposes_b, Tensor *output)
+matrix_multiply_by(void (*multiply)(const void *context, const MatrixProduct *product), const void *context,
+    const Tensor *const inputs[2], const bool transposes[2], Tensor *output)
 {
     const int64_t count = tensor_element_count(output);
     if (count == 0) {
@@ -109,18 +94,32 @@ matrix_multiply(const Tensor *a, bool transposes_a, const Tensor *b, bool transp
     }
     const Shape *shape = &output->shape;
     MatrixProduct product = {
-        .a = matrix_view(a, transposes_a),
-        .b = matrix_view(b, transposes_b),
+        .a = matrix_view(inputs[0], transposes[0]),
+        .b = matrix_view(inputs[1], transposes[1]),
         .output = output->data,
         .rows = shape->dims[shape->rank - 2],
         .columns = shape->dims[shape->rank - 1],
-        .depth = a->shape.dims[a->shape.rank - (transposes_a ? 2 : 1)],
+        .depth = inputs[0]->shape.dims[inputs[0]->shape.rank - (transposes[0] ? 2 : 1)],
     };
     const int64_t size = product.rows * product.columns;
     for (int64_t index = 0; index < count / size; index++) {
-        product.a.data = batch_data(a, shape, index);
-        product.b.data = batch_data(b, shape, index);
-        multiply_loops[output->dtype](&product);
+        product.a.data = batch_data(inputs[0], shape, index);
+        product.b.data = batch_data(inputs[1], shape, index);
+        multiply(context, &product);
         product.output = (char *)product.output + size * (int64_t)dtype_size(output->dtype);
     }
+}
+
+static void
+multiply_plainly(const void *context, const MatrixProduct *product)
+{
+    const Dtype *const dtype = context;
+    multiply_loops[*dtype](product);
+}
+
+void
+matrix_multiply(const Tensor *a, bool transposes_a, const Tensor *b, bool transposes_b, Tensor *output)
+{
+    matrix_multiply_by(multiply_plainly, &output->dtype, (const Tensor *const[]){a, b},
+        (const bool[]){transposes_a, transposes_b}, output);
 }

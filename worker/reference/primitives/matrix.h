@@ -7,8 +7,28 @@
 
 #include "shared/tensor/tensor.h"
 
+/* A matrix in memory; steps count elements. */
+typedef struct MatrixView {
+    const void *data;
+    int64_t row_step;
+    int64_t column_step;
+} MatrixView;
+
+typedef struct MatrixProduct {
+    MatrixView a;
+    MatrixView b;
+    void *output; /* dense */
+    int64_t rows;
+    int64_t columns;
+    int64_t depth;
+} MatrixProduct;
+
 bool matrix_supports(Dtype dtype);
 
 /* output = op(a) × op(b), where op transposes the last two dimensions if asked for and the others broadcast.
  * All three have a rank of at least 2 and shapes that fit. */
 void matrix_multiply(const Tensor *a, bool transposes_a, const Tensor *b, bool transposes_b, Tensor *output);
+
+/* The same, one matrix after another by the caller's own way to multiply two. */
+void matrix_multiply_by(void (*multiply)(const void *context, const MatrixProduct *product),
+    const void *context, const Tensor *const inputs[2], const bool transposes[2], Tensor *output);
