@@ -31,9 +31,9 @@ enum {
     OP_CONTROL_FLOW = 1 << 2, /* Switch, Merge, Enter, Exit, NextIteration, LoopCond, ControlTrigger */
     OP_SOURCE = 1 << 3,       /* Const, Placeholder: no work */
     OP_STEP_LOCAL = 1 << 4,  /* its state is made by the step and goes with it: the step may be tried again */
-    OP_ELEMENTWISE = 1 << 7, /* an element of its output depends on the elements at its place alone */
     OP_KEEPS_STATE = 1 << 5, /* names what the session keeps on a worker: its slot stays where it is */
     OP_RANDOM = 1 << 6,      /* with "seed" or "seed2", the session keeps how far its sequence has come */
+    OP_ELEMENTWISE = 1 << 7, /* an element of its output depends on the elements at its place alone */
 };
 
 /* What a shape rule may ask and must answer. Shapes may be partly known; a rule leaves unknown what it

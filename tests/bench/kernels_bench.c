@@ -1,5 +1,6 @@
 /* What a matrix product and a convolution reach on this machine through the whole executor: GFLOP/s with
- * constant weights, for 1 thread and for all. Best of several rounds. */
+ * constant weights, for 1 thread and for all; and how long element-wise nodes take, fused and each for
+ * itself. Best of several rounds. */
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,24 +24,56 @@ typedef struct Row {
     const char *name;
     const char *text;
     Shape input;
-    double operations; /* a run */
+    double operations; /* a run; 0: its time is told */
+    Dtype dtype;       /* of the input */
 } Row;
+
+#define SCALAR(name, value) name " = Const() dtype=float32 value=float32(" value ")\n"
 
 static const Row ROWS[] = {
     {"matmul 1024x1024x1024",
         "w = Const() dtype=float32 value=float32<1024,1024>(0.5)\ny = MatMul(x, w) T=float32\n",
-        {.rank = 2, .dims = {1024, 1024}}, 2.0 * 1024 * 1024 * 1024},
+        {.rank = 2, .dims = {1024, 1024}}, 2.0 * 1024 * 1024 * 1024, DTYPE_FLOAT32},
     {"matmul 1x1024x1024",
         "w = Const() dtype=float32 value=float32<1024,1024>(0.5)\ny = MatMul(x, w) T=float32\n",
-        {.rank = 2, .dims = {1, 1024}}, 2.0 * 1024 * 1024},
+        {.rank = 2, .dims = {1, 1024}}, 2.0 * 1024 * 1024, DTYPE_FLOAT32},
     {"conv 3x3 64->64 56x56 NHWC",
         "w = Const() dtype=float32 value=float32<3,3,64,64>(0.5)\n"
         "y = Conv2D(x, w) T=float32 strides=[1,1,1,1] padding='SAME'\n",
-        {.rank = 4, .dims = {1, 56, 56, 64}}, 2.0 * 9 * 64 * 64 * 56 * 56},
+        {.rank = 4, .dims = {1, 56, 56, 64}}, 2.0 * 9 * 64 * 64 * 56 * 56, DTYPE_FLOAT32},
     {"conv 3x3 64->64 56x56 NCHW",
         "w = Const() dtype=float32 value=float32<64,64,3,3>(0.5)\n"
         "y = onnx::Conv(x, w) T=float32 kernel_shape=[3,3] pads=[1,1,1,1]\n",
-        {.rank = 4, .dims = {1, 64, 56, 56}}, 2.0 * 9 * 64 * 64 * 56 * 56},
+        {.rank = 4, .dims = {1, 64, 56, 56}}, 2.0 * 9 * 64 * 64 * 56 * 56, DTYPE_FLOAT32},
+    {"matmul 512x512x512 float64", "y = MatMul(x, x) T=float64\n", {.rank = 2, .dims = {512, 512}},
+        2.0 * 512 * 512 * 512, DTYPE_FLOAT64},
+};
+
+static const Row ELEMENTWISE_ROWS[] = {
+    {.name = "8 element-wise nodes, 4 MiB",
+        .text =
+            SCALAR("k", "0.5") "a = Mul(x, k) T=float32\nb = Add(a, k) T=float32\nc = Relu(b) T=float32\n"
+                               "d = Sub(c, x) T=float32\ne = Mul(d, c) T=float32\nf = Add(e, x) T=float32\n"
+                               "g = Maximum(f, k) T=float32\ny = Mul(g, k) T=float32\n",
+        .input = {.rank = 2, .dims = {1024, 1024}},
+        .dtype = DTYPE_FLOAT32},
+    {.name = "gelu written out, 4 MiB",
+        .text = SCALAR("half", "0.5") SCALAR("one", "1") SCALAR("root",
+            "1.4142135") "a = RealDiv(x, root) T=float32\nb = Erf(a) T=float32\nc = Add(b, one) T=float32\n"
+                         "d = Mul(x, c) T=float32\ny = Mul(d, half) T=float32\n",
+        .input = {.rank = 2, .dims = {1024, 1024}},
+        .dtype = DTYPE_FLOAT32},
+    {.name = "layer norm written out, 4 MiB",
+        .text = SCALAR("epsilon", "0.001") "axis = Const() dtype=int32 value=int32(1)\n"
+                                           "scale = Const() dtype=float32 value=float32<1024>(0.5)\n"
+                                           "mean = Mean(x, axis) T=float32 Tidx=int32 keep_dims=true\n"
+                                           "d = Sub(x, mean) T=float32\ns = Square(d) T=float32\n"
+                                           "v = Mean(s, axis) T=float32 Tidx=int32 keep_dims=true\n"
+                                           "w = Add(v, epsilon) T=float32\nr = Rsqrt(w) T=float32\n"
+                                           "n = Mul(d, r) T=float32\nm = Mul(n, scale) T=float32\n"
+                                           "y = Add(m, scale) T=float32\n",
+        .input = {.rank = 2, .dims = {1024, 1024}},
+        .dtype = DTYPE_FLOAT32},
 };
 
 static void
@@ -72,14 +105,30 @@ on_done(void *context, const RunResult *result)
     sem_post(&bench->done);
 }
 
+/* From -4 to 4: what functions take depends on their argument. */
+static void
+fill(const Tensor *tensor)
+{
+    enum { PERIOD = 977 };
+    const int64_t count = tensor_element_count(tensor);
+    for (int64_t index = 0; index < count; index++) {
+        const double value = 8 * (double)(index % PERIOD) / PERIOD - 4;
+        if (tensor->dtype == DTYPE_FLOAT64) {
+            ((double *)tensor->data)[index] = value;
+        } else {
+            ((float *)tensor->data)[index] = (float)value;
+        }
+    }
+}
+
 static double
-run_once(Bench *bench, Partition *partition, const Shape *shape)
+run_once(Bench *bench, Partition *partition, const Row *row)
 {
     Tensor arg = {0};
-    if (!tensor_new(DTYPE_FLOAT32, shape, &arg)) {
+    if (!tensor_new(row->dtype, &row->input, &arg)) {
         exit(1);
     }
-    memset(arg.data, 0, tensor_byte_size(&arg));
+    fill(&arg);
     const RunRequest request = {.partition = partition,
         .args = &arg,
         .arg_count = 1,
@@ -91,21 +140,49 @@ run_once(Bench *bench, Partition *partition, const Shape *shape)
 }
 
 static double
-measure(Bench *bench, const Row *row)
+measure(Bench *bench, const Row *row, bool is_fused)
 {
-    char text[1024];
-    snprintf(
-        text, sizeof text, "x = _Arg() T=float32 index=0\n%sout = _Retval(y) T=float32 index=0\n", row->text);
+    const Slice passes_off[] = {SLICE("elementwise_fusion")};
+    const char *const dtype = dtype_name(row->dtype);
+    char text[2048];
+    snprintf(text, sizeof text, "x = _Arg() T=%s index=0\n%sout = _Retval(y) T=%s index=0\n", dtype,
+        row->text, dtype);
     AUTO_GRAPH_DEF def = graph_literal(text);
     MissingBlobs missing = {0};
     AUTO_PARTITION partition = NULL;
     double best = 1e18;
+    def->passes_off = passes_off;
+    def->passes_off_count = is_fused ? 0 : COUNT_OF(passes_off);
     must(bench, partition_compile(&bench->call, def, bench->device, NULL, &missing, &partition));
     for (int round = 0; round < ROUNDS; round++) {
-        const double ns = run_once(bench, partition, &row->input);
+        const double ns = run_once(bench, partition, row);
         best = ns < best ? ns : best;
     }
     return best;
+}
+
+static void
+report_products(Bench *bench)
+{
+    for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
+        const double ns = measure(bench, &ROWS[i], true);
+        char name[80];
+        snprintf(name, sizeof name, "%s, %d threads", ROWS[i].name, bench->device->thread_count);
+        report_value(name, ROWS[i].operations / ns, "GFLOP/s", "");
+    }
+}
+
+static void
+report_elementwise(Bench *bench)
+{
+    for (size_t i = 0; i < 2 * COUNT_OF(ELEMENTWISE_ROWS); i++) {
+        const Row *const row = &ELEMENTWISE_ROWS[i / 2];
+        const bool is_fused = i % 2 == 0;
+        char name[80];
+        snprintf(name, sizeof name, "%s, %s, %d threads", row->name, is_fused ? "fused" : "apart",
+            bench->device->thread_count);
+        report_value(name, measure(bench, row, is_fused) / 1e6, "ms", "");
+    }
 }
 
 int
@@ -116,12 +193,8 @@ main(void)
     for (int threads = 1; threads >= 0; threads--) {
         const CpuDeviceOptions options = {.thread_count = threads, .memory_limit = 1 << 30};
         must(&bench, cpu_device_new(&bench.call, &options, &bench.device));
-        for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
-            const double ns = measure(&bench, &ROWS[i]);
-            char name[80];
-            snprintf(name, sizeof name, "%s, %d threads", ROWS[i].name, bench.device->thread_count);
-            report_value(name, ROWS[i].operations / ns, "GFLOP/s", "");
-        }
+        report_products(&bench);
+        report_elementwise(&bench);
         cpu_device_free(bench.device);
     }
     arena_free(bench.call.arena);

@@ -7,7 +7,7 @@
 
 enum {
     FUSED_REGISTER_COUNT = 8,
-    FUSED_REGISTER_SIZE = 8 * 1024, /* bytes: a few of them fit into a core's first cache */
+    FUSED_REGISTER_SIZE = 4 * 1024, /* bytes: a few of them fit into a core's first cache */
 };
 
 /* Where, counted in elements, a value's elements lie along the result: dimensions innermost first, those of

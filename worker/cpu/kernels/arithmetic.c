@@ -1,60 +1,134 @@
-/* float32 sums, differences, products and quotients: four at a time, large ones shared among the device's
- * threads. The same bits as the reference: one rounding an element. */
+/* float32 functions that need no library: four elements at a time, large tensors shared among the device's
+ * threads. The same bits as the reference: one rounding an operation. */
 #include "worker/reference/primitives/broadcast.h"
 #include "worker/reference/primitives/outputs.h"
 #include "worker/runtime/kernel.h"
 
 enum {
     FOUR = 4,
+    EIGHT = 8,
     CHUNK = 64 * 1024, /* elements a thread takes at once; less is not worth a hand-over */
 };
 
 typedef float Four __attribute__((vector_size(16)));
+typedef int32_t FourInts __attribute__((vector_size(16)));
+
+/* --- Loops ---------------------------------------------------------------------------------------------- */
+
+/* Where a loop reads: broadcasting leaves strides of 0 and 1 on a line, and one number is read as four. */
+typedef struct Source {
+    const float *values;
+    int64_t step;
+    Four repeated;
+} Source;
+
+static void
+source_open(Source *source, const ElementRun *run, int input)
+{
+    source->values = run->inputs[input];
+    source->step = run->strides[input];
+    if (source->step == 0) {
+        const float value = source->values[0];
+        source->repeated = (Four){value, value, value, value};
+        source->values = (const float *)&source->repeated;
+    }
+}
 
 static Four
-load(const float *values, int64_t stride)
+load(const Source *source, int64_t place)
 {
     Four four;
-    if (stride == 0) {
-        four = (Four){values[0], values[0], values[0], values[0]};
-    } else {
-        memcpy(&four, values, sizeof four);
-    }
+    memcpy(&four, source->values + place * source->step, sizeof four);
     return four;
 }
 
-/* Strides of 0 and 1 are what broadcasting leaves on a line; others go one by one. */
-#define FAST_LOOP(name, operator)                                                                            \
+/* Behind the last four. */
+static Four
+load_rest(const Source *source, int64_t place, int64_t count)
+{
+    Four four = {0};
+    memcpy(&four, source->values + place * source->step, (size_t)count * sizeof(float));
+    return four;
+}
+
+static void
+store(float *output, int64_t place, Four four)
+{
+    memcpy(output + place, &four, sizeof four);
+}
+
+static Four
+choose(FourInts condition, Four a, Four b)
+{
+    return (Four)((condition & (FourInts)a) | (~condition & (FourInts)b));
+}
+
+static Four
+clear_sign(Four a)
+{
+    return (Four)((FourInts)a & INT32_MAX);
+}
+
+static const Four ZERO = {0};
+static const Four SIX = {6, 6, 6, 6};
+
+/* Eight at a time, then four, then the rest. */
+#define FOURS(name, expression, input_count)                                                                 \
+    static inline Four name##_four(Four a, Four b)                                                           \
+    {                                                                                                        \
+        (void)b;                                                                                             \
+        return expression;                                                                                   \
+    }                                                                                                        \
     static void name(const ElementRun *run)                                                                  \
     {                                                                                                        \
-        const float *a = run->inputs[0];                                                                     \
-        const float *b = run->inputs[1];                                                                     \
-        const int64_t a_stride = run->strides[0];                                                            \
-        const int64_t b_stride = run->strides[1];                                                            \
-        float *output = run->output;                                                                         \
+        Source x;                                                                                            \
+        Source y;                                                                                            \
+        source_open(&x, run, 0);                                                                             \
+        source_open(&y, run, (input_count)-1);                                                               \
+        float *const output = run->output;                                                                   \
         int64_t n = 0;                                                                                       \
-        if (a_stride <= 1 && b_stride <= 1) {                                                                \
-            for (; n + FOUR <= run->count; n += FOUR) {                                                      \
-                const Four result =                                                                          \
-                    load(a + n * a_stride, a_stride) operator load(b + n * b_stride, b_stride);              \
-                memcpy(output + n, &result, sizeof result);                                                  \
-            }                                                                                                \
+        for (; n + EIGHT <= run->count; n += EIGHT) {                                                        \
+            const Four first = name##_four(load(&x, n), load(&y, n));                                        \
+            const Four second = name##_four(load(&x, n + FOUR), load(&y, n + FOUR));                         \
+            store(output, n, first);                                                                         \
+            store(output, n + FOUR, second);                                                                 \
         }                                                                                                    \
-        for (; n < run->count; n++) {                                                                        \
-            output[n] = a[n * a_stride] operator b[n * b_stride];                                            \
+        for (; n < run->count; n += FOUR) {                                                                  \
+            const int64_t count = run->count - n < FOUR ? run->count - n : FOUR;                             \
+            const Four rest = name##_four(load_rest(&x, n, count), load_rest(&y, n, count));                 \
+            memcpy(output + n, &rest, (size_t)count * sizeof(float));                                        \
         }                                                                                                    \
     }
 
-FAST_LOOP(add, +)
-FAST_LOOP(subtract, -)
-FAST_LOOP(multiply, *)
-FAST_LOOP(divide, /)
+#define BINARY_FOURS(name, expression) FOURS(name, expression, 2)
+#define UNARY_FOURS(name, expression) FOURS(name, expression, 1)
 
+BINARY_FOURS(add, a + b)
+BINARY_FOURS(subtract, a - b)
+BINARY_FOURS(multiply, a *b)
+BINARY_FOURS(divide, a / b)
+BINARY_FOURS(squared_difference, (a - b) * (a - b))
+BINARY_FOURS(maximum, choose((a > b) | (a != a), a, b))
+BINARY_FOURS(minimum, choose((a < b) | (a != a), a, b))
+BINARY_FOURS(relu_gradient, choose(b > ZERO, a, ZERO))
+UNARY_FOURS(negate, -a)
+UNARY_FOURS(absolute, clear_sign(a))
+UNARY_FOURS(square, a *a)
+UNARY_FOURS(relu, choose(a < ZERO, ZERO, a))
+UNARY_FOURS(relu6, choose(a < ZERO, ZERO, choose(a > SIX, SIX, a)))
+
+/* --- Kernels -------------------------------------------------------------------------------------------- */
+
+/* A bias along channels that are not the last dimension is the reference's. */
 static bool
 supports(const Node *node)
 {
-    return node->input_count == 2 && node->input_dtypes[0] == DTYPE_FLOAT32 &&
-           node->input_dtypes[1] == DTYPE_FLOAT32 && node->output_dtypes[0] == DTYPE_FLOAT32;
+    const AttrValue *const format = node_attr(node, "data_format");
+    bool is_supported = format == NULL || !slice_starts_with(format->value.s, SLICE("NC"));
+    for (uint32_t index = 0; index < node->input_count; index++) {
+        is_supported = is_supported && node->input_dtypes[index] == DTYPE_FLOAT32;
+    }
+    return is_supported && node->output_dtypes[0] == DTYPE_FLOAT32;
 }
 
 typedef struct ChunkedRun {
@@ -82,7 +156,7 @@ static Status
 output_of_equal_shapes(KernelContext *context, Tensor **ret_output)
 {
     const Tensor *inputs = context->inputs;
-    const uint32_t reused = tensor_is_unique(&inputs[0]) ? 0 : 1;
+    const uint32_t reused = tensor_is_unique(&inputs[0]) ? 0 : context->input_count - 1;
     return kernel_forward(context, reused, 0, DTYPE_FLOAT32, &inputs[0].shape, ret_output);
 }
 
@@ -90,7 +164,7 @@ static Status
 compute(KernelContext *context, ElementLoop loop)
 {
     const Tensor *a = &context->inputs[0];
-    const Tensor *b = &context->inputs[1];
+    const Tensor *b = &context->inputs[context->input_count - 1];
     const bool is_equal = shape_equal(&a->shape, &b->shape);
     Tensor *output = NULL;
     TRY(is_equal ? output_of_equal_shapes(context, &output) : output_forward(context, 0, &output));
@@ -131,6 +205,15 @@ FUNCTIONS(add)
 FUNCTIONS(subtract)
 FUNCTIONS(multiply)
 FUNCTIONS(divide)
+FUNCTIONS(squared_difference)
+FUNCTIONS(maximum)
+FUNCTIONS(minimum)
+FUNCTIONS(relu_gradient)
+FUNCTIONS(negate)
+FUNCTIONS(absolute)
+FUNCTIONS(square)
+FUNCTIONS(relu)
+FUNCTIONS(relu6)
 
 #define FAST_KERNEL(name, function)                                                                          \
     {                                                                                                        \
@@ -148,6 +231,20 @@ static const Kernel arithmetic_kernels[] = {
     FAST_KERNEL("onnx::Sub", subtract),
     FAST_KERNEL("onnx::Mul", multiply),
     FAST_KERNEL("onnx::Div", divide),
+    FAST_KERNEL("BiasAdd", add),
+    FAST_KERNEL("BiasAddV1", add),
+    FAST_KERNEL("SquaredDifference", squared_difference),
+    FAST_KERNEL("Maximum", maximum),
+    FAST_KERNEL("Minimum", minimum),
+    FAST_KERNEL("ReluGrad", relu_gradient),
+    FAST_KERNEL("Neg", negate),
+    FAST_KERNEL("onnx::Neg", negate),
+    FAST_KERNEL("Abs", absolute),
+    FAST_KERNEL("onnx::Abs", absolute),
+    FAST_KERNEL("Square", square),
+    FAST_KERNEL("Relu", relu),
+    FAST_KERNEL("onnx::Relu", relu),
+    FAST_KERNEL("Relu6", relu6),
 };
 
 KERNEL_FAMILY(cpu_kernels, arithmetic, arithmetic_kernels);

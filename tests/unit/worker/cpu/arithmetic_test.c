@@ -1,6 +1,11 @@
+#include <math.h>
+
 #include "tests/support/cmocka_all.h"
 
+#include "shared/ops/registry.h"
+#include "tests/support/graph_literals.h"
 #include "tests/support/partition_runs.h"
+#include "tests/support/reference_run.h"
 
 /* Each kernel by definition, over what one line of the loops may meet: tails, one scalar, both, a row. */
 static float
@@ -90,11 +95,77 @@ every_form_has_the_bits_of_its_definition(void **state)
     fixture_end(&fixture);
 }
 
+/* --- Beside the reference ------------------------------------------------------------------------------- */
+
+/* Signed zeros, extremes, infinities, NaN; as many as leave rests of every length. */
+static Tensor
+extremes(RunFixture *fixture, const Shape *shape, int64_t step)
+{
+    static const float numbers[] = {
+        0, -0.0F, 1, -1, 6, 6.5F, -2.25F, 1e-40F, INFINITY, -INFINITY, NAN, 3e38F};
+    Tensor tensor = values(fixture, shape, 0);
+    const int64_t count = tensor_element_count(&tensor);
+    for (int64_t i = 0; i < count; i++) {
+        ((float *)tensor.data)[i] = numbers[i * step % (int64_t)COUNT_OF(numbers)];
+    }
+    return tensor;
+}
+
+static void
+compare_with_reference(RunFixture *fixture, const char *text, const Shape *left, const Shape *right)
+{
+    AUTO_GRAPH_DEF def = graph_literal(text);
+    AUTO_GRAPH graph = NULL;
+    RunOutcome outcome = {0};
+    AUTO_TENSOR expected = {0};
+    Partition *const partition = fixture_compile(fixture, text);
+    Tensor args[] = {extremes(fixture, left, 1), extremes(fixture, right, 5)};
+    Tensor inputs[] = {tensor_ref(&args[0]), tensor_ref(&args[1])};
+    assert_status(&fixture->call, STATUS_OK,
+        graph_link(&fixture->call, def, op_find, (GraphLimits){.allows_internal = true}, &graph));
+    assert_status(&fixture->call, STATUS_OK,
+        reference_compute(&fixture->call, graph_find(graph, SLICE("y")), inputs, &expected));
+    fixture_run(fixture, partition, NULL, args, 2, &outcome);
+    assert_string_equal(outcome.message, "");
+    assert_true(tensor_equal(&outcome.outputs[0], &expected));
+    tensor_unref(&inputs[0]);
+    tensor_unref(&inputs[1]);
+    outcome_clear(&outcome);
+    partition_unref(partition);
+}
+
+static void
+every_function_has_the_bits_of_the_reference(void **state)
+{
+    (void)state;
+    static const char *const ops[] = {"SquaredDifference(a, b)", "Maximum(a, b)", "Minimum(a, b)",
+        "ReluGrad(a, b)", "BiasAdd(a, b)", "Neg(a)", "Abs(a)", "Square(a)", "Relu(a)", "Relu6(a)"};
+    static const Shape shapes[][2] = {
+        {{.rank = 2, .dims = {1, 12}}, {.rank = 1, .dims = {12}}},
+        {{.rank = 2, .dims = {13, 11}}, {.rank = 1, .dims = {11}}},
+        {{.rank = 2, .dims = {70000, 2}}, {.rank = 1, .dims = {2}}},
+    };
+    RunFixture fixture;
+    fixture_begin(&fixture, 2);
+    for (size_t op = 0; op < COUNT_OF(ops); op++) {
+        for (size_t i = 0; i < COUNT_OF(shapes); i++) {
+            char text[256];
+            snprintf(text, sizeof text,
+                "a = _Arg() T=float32 index=0\nb = _Arg() T=float32 index=1\n"
+                "y = %s T=float32\nout = _Retval(y) T=float32 index=0\n",
+                ops[op]);
+            compare_with_reference(&fixture, text, &shapes[i][0], &shapes[i][1]);
+        }
+    }
+    fixture_end(&fixture);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_form_has_the_bits_of_its_definition),
+        cmocka_unit_test(every_function_has_the_bits_of_the_reference),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
