@@ -15,6 +15,21 @@ typedef struct NodeView {
     SliceList attrs;
 } NodeView;
 
+/* Attributes that the op's definition at the producer gives this very value by default. */
+static void
+mark_defaults(const ProtoImport *import, Slice op, Attr *attrs, size_t count)
+{
+    const FunctionDef *const known = import->producer_ops == NULL ? NULL : map_get(import->producer_ops, op);
+    for (size_t index = 0; known != NULL && index < count; index++) {
+        for (size_t other = 0; other < known->declared_attr_count; other++) {
+            const Attr *const declared = &known->declared_attrs[other].attr;
+            if (slice_equal(attrs[index].name, declared->name)) {
+                attrs[index].is_default = attr_value_equal(&attrs[index].value, &declared->value);
+            }
+        }
+    }
+}
+
 static Status
 read_node(ProtoImport *import, Slice bytes, NodeDef *ret_node)
 {
@@ -36,9 +51,12 @@ read_node(ProtoImport *import, Slice bytes, NodeDef *ret_node)
         memcpy(inputs, view.inputs.items, view.inputs.count * sizeof(Slice));
     }
     ret_node->inputs = inputs;
-    if (proto_attrs(import, &view.attrs, 0, &ret_node->attrs, &ret_node->attr_count) != STATUS_OK) {
+    Attr *attrs = NULL;
+    if (proto_attrs(import, &view.attrs, 0, &attrs, &ret_node->attr_count) != STATUS_OK) {
         return call_wrap(import->call, "node '%.*s'", SLICE_PRINT(slice_part(view.name, 0, 128)));
     }
+    mark_defaults(import, view.op, attrs, ret_node->attr_count);
+    ret_node->attrs = attrs;
     return STATUS_OK;
 }
 
@@ -151,8 +169,8 @@ read_declared_attrs(ProtoImport *import, const SliceList *list, FunctionDef *fun
     return STATUS_OK;
 }
 
-static Status
-read_signature(ProtoImport *import, Slice bytes, FunctionDef *function)
+Status
+proto_signature(ProtoImport *import, Slice bytes, FunctionDef *function)
 {
     typedef struct SignatureView {
         Slice name;
@@ -199,12 +217,15 @@ read_function(ProtoImport *import, Slice bytes, FunctionDef *ret_function)
     static const MessageView message = MESSAGE_VIEW("a function", kept);
     FunctionView view = {0};
     TRY(message_collect(import->call, import->scratch, bytes, &message, &view));
-    TRY(read_signature(import, view.signature, ret_function));
+    TRY(proto_signature(import, view.signature, ret_function));
     TRY(read_nodes(import, &view.nodes, &ret_function->nodes, &ret_function->node_count));
     TRY(read_returns(import, &view.returns, &ret_function->returns, &ret_function->return_count));
     TRY(read_returns(
         import, &view.control_returns, &ret_function->control_returns, &ret_function->control_return_count));
-    return proto_attrs(import, &view.attrs, 0, &ret_function->attrs, &ret_function->attr_count);
+    Attr *attrs = NULL;
+    TRY(proto_attrs(import, &view.attrs, 0, &attrs, &ret_function->attr_count));
+    ret_function->attrs = attrs;
+    return STATUS_OK;
 }
 
 static Status

@@ -159,7 +159,10 @@ read_function_ref(ProtoImport *import, Slice bytes, int depth, FunctionRef *ret_
     FunctionView view = {.name = SLICE("")};
     TRY(message_collect(import->call, import->scratch, bytes, &message, &view));
     *ret_function = (FunctionRef){.name = view.name};
-    return proto_attrs(import, &view.attrs, depth + 1, &ret_function->attrs, &ret_function->attr_count);
+    Attr *attrs = NULL;
+    TRY(proto_attrs(import, &view.attrs, depth + 1, &attrs, &ret_function->attr_count));
+    ret_function->attrs = attrs;
+    return STATUS_OK;
 }
 
 /* One value of this kind out of a field's number or bytes. */
@@ -328,8 +331,7 @@ sort_unique(Attr *attrs, size_t count)
 }
 
 Status
-proto_attrs(
-    ProtoImport *import, const SliceList *entries, int depth, const Attr **ret_attrs, size_t *ret_count)
+proto_attrs(ProtoImport *import, const SliceList *entries, int depth, Attr **ret_attrs, size_t *ret_count)
 {
     void *memory = NULL;
     if (depth > PROTOBUF_DEPTH_MAX) {

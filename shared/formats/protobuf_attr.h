@@ -2,6 +2,7 @@
  * attr_value.proto, tensor.proto, tensor_shape.proto. */
 #pragma once
 
+#include "shared/base/map.h"
 #include "shared/formats/builder.h"
 #include "shared/formats/message_view.h"
 
@@ -10,6 +11,7 @@ typedef struct ProtoImport {
     GraphBuilder *builder;
     Arena *scratch; /* gone when the import ends */
     TensorBuffer *source;
+    const Map *producer_ops; /* op → FunctionDef: what whoever wrote the graph took its ops for; or NULL */
 } ProtoImport;
 
 /* An entry of a map: field 1 is the key, 2 the value. */
@@ -21,7 +23,7 @@ MUST_USE Status proto_map_entry(ProtoImport *import, Slice bytes, MapEntryView *
 
 /* A map of AttrValues: sorted by name; of equal names the last one counts. `depth` starts at 0. */
 MUST_USE Status proto_attrs(
-    ProtoImport *import, const SliceList *entries, int depth, const Attr **ret_attrs, size_t *ret_count);
+    ProtoImport *import, const SliceList *entries, int depth, Attr **ret_attrs, size_t *ret_count);
 
 /* One AttrValue. */
 MUST_USE Status proto_value(ProtoImport *import, Slice bytes, AttrValue *ret_value);

@@ -151,9 +151,15 @@ read_signatures(ProtoImport *import, const SliceList *signatures, GraphDef *def)
 
 typedef struct MetaGraphView {
     Slice info;
+    Slice ops;
     Slice graph;
     SliceList signatures;
 } MetaGraphView;
+
+typedef struct InfoView {
+    Slice ops;
+    SliceList tags;
+} InfoView;
 
 static Status
 read_meta_graph(ProtoImport *import, Slice bytes, MetaGraphView *ret_view, bool *ret_serves)
@@ -163,18 +169,58 @@ read_meta_graph(ProtoImport *import, Slice bytes, MetaGraphView *ret_view, bool 
         {2, KEEP_SLICE, offsetof(MetaGraphView, graph)},
         {5, KEEP_LIST, offsetof(MetaGraphView, signatures)},
     };
-    static const KeptField tags_kept[] = {{4, KEEP_LIST, 0}};
+    static const KeptField info_kept[] = {
+        {2, KEEP_SLICE, offsetof(InfoView, ops)},
+        {4, KEEP_LIST, offsetof(InfoView, tags)},
+    };
     static const MessageView message = MESSAGE_VIEW("the meta graph", kept);
-    static const MessageView info = MESSAGE_VIEW("the meta graph's description", tags_kept);
-    SliceList tags = {0};
+    static const MessageView info = MESSAGE_VIEW("the meta graph's description", info_kept);
+    InfoView view = {.ops = SLICE("")};
     *ret_view = (MetaGraphView){.info = SLICE("")};
     TRY(message_collect(import->call, import->scratch, bytes, &message, ret_view));
-    TRY(message_collect(import->call, import->scratch, ret_view->info, &info, &tags));
+    TRY(message_collect(import->call, import->scratch, ret_view->info, &info, &view));
+    ret_view->ops = view.ops;
     *ret_serves = false;
-    for (size_t index = 0; index < tags.count; index++) {
-        *ret_serves = *ret_serves || slice_equals_string(tags.items[index], "serve");
+    for (size_t index = 0; index < view.tags.count; index++) {
+        *ret_serves = *ret_serves || slice_equals_string(view.tags.items[index], "serve");
     }
     return STATUS_OK;
+}
+
+/* The definitions of the ops that the graph uses, as the program that wrote it had them. */
+static Status
+read_producer_ops(ProtoImport *import, Slice bytes, Map *ops)
+{
+    static const KeptField kept[] = {{1, KEEP_LIST, 0}};
+    static const MessageView message = MESSAGE_VIEW("the meta graph's list of ops", kept);
+    SliceList list = {0};
+    TRY(message_collect(import->call, import->scratch, bytes, &message, &list));
+    for (size_t index = 0; index < list.count; index++) {
+        FunctionDef *const op = arena_alloc(import->scratch, sizeof *op);
+        if (op == NULL) {
+            return call_fail_memory(import->call, "the graph's ops");
+        }
+        *op = (FunctionDef){.name = SLICE("")};
+        TRY(proto_signature(import, list.items[index], op));
+        if (!map_put(ops, op->name, op)) {
+            return call_fail_memory(import->call, "the graph's ops");
+        }
+    }
+    return STATUS_OK;
+}
+
+static Status
+read_graph(ProtoImport *import, const MetaGraphView *view, GraphDef *def)
+{
+    AUTO_MAP ops = map_new();
+    if (ops == NULL) {
+        return call_fail_memory(import->call, "the graph's ops");
+    }
+    TRY(read_producer_ops(import, view->ops, ops));
+    import->producer_ops = ops;
+    const Status status = proto_graph(import, view->graph, def);
+    import->producer_ops = NULL;
+    return status;
 }
 
 Status
@@ -195,7 +241,7 @@ proto_saved_model(ProtoImport *import, Slice bytes, GraphDef *def)
         TRY(read_meta_graph(import, graphs.items[index], &view, &serves));
         chosen = serves ? view : chosen;
     }
-    TRY(proto_graph(import, chosen.graph, def));
+    TRY(read_graph(import, &chosen, def));
     return read_signatures(import, &chosen.signatures, def);
 }
 

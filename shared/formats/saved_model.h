@@ -12,3 +12,6 @@ MUST_USE Status saved_model_read(Call *call, TensorBuffer *source, GraphDef **re
 /* Inside shared/formats: saved_model.pb, and the GraphDef in it. */
 MUST_USE Status proto_saved_model(ProtoImport *import, Slice bytes, GraphDef *def);
 MUST_USE Status proto_graph(ProtoImport *import, Slice bytes, GraphDef *def);
+
+/* An OpDef: of an op, or of a function. */
+MUST_USE Status proto_signature(ProtoImport *import, Slice bytes, FunctionDef *function);

@@ -51,6 +51,7 @@ struct AttrValue {
 struct Attr {
     Slice name;
     AttrValue value;
+    bool is_default; /* whoever wrote the graph knows it as the default: an op that lacks it means the same */
 };
 
 /* Equal in every bit, tensors by content. */

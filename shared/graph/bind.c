@@ -50,12 +50,23 @@ check_kind(Linker *linker, const Node *node, const OpAttribute *declared, const 
 }
 
 static void
+check_fixed(Linker *linker, const Node *node, const OpAttribute *declared, const AttrValue *given)
+{
+    const bool are_empty = declared->is_list && declared->default_value.value.list.count == 0 &&
+                           given->is_list && given->value.list.count == 0;
+    if (declared->is_fixed && !are_empty && !attr_value_equal(given, &declared->default_value)) {
+        attr_fault(linker, node, declared->name, "may only have its default value here");
+    }
+}
+
+static void
 bind_declared(Linker *linker, const Node *node, const OpAttribute *declared, Attr *attr)
 {
     const AttrValue *const given = node_def_attr(node->def, declared->name);
     attr->name = declared->name;
     if (given != NULL) {
         check_kind(linker, node, declared, given);
+        check_fixed(linker, node, declared, given);
         attr->value = *given;
     } else if (declared->has_default) {
         attr->value = declared->default_value;
@@ -95,7 +106,8 @@ check_colocation(Linker *linker, const Node *node, const AttrValue *value)
     }
 }
 
-/* Those the op does not declare: free-form ones stay, others are faults. */
+/* Those the op does not declare: free-form ones stay, newer ones that say nothing are left out, others are
+ * faults. */
 static size_t
 bind_undeclared(Linker *linker, const Node *node, Attr *attrs, size_t count)
 {
@@ -106,7 +118,9 @@ bind_undeclared(Linker *linker, const Node *node, Attr *attrs, size_t count)
             continue;
         }
         if (!is_free && node->op != NULL) {
-            attr_fault(linker, node, given->name, "is not declared by the op");
+            if (!given->is_default) {
+                attr_fault(linker, node, given->name, "is not declared by the op");
+            }
             continue;
         }
         if (slice_equal(given->name, SLICE("_class"))) {

@@ -22,6 +22,7 @@ typedef struct OpAttribute {
     AttrKind kind;
     bool is_list;
     bool has_default;
+    bool is_fixed; /* a later version's: of its values only the default is understood */
     AttrValue default_value;
 } OpAttribute;
 

@@ -10,6 +10,9 @@
  *     "onnx::Conv(X:T, W:T, B?:T)->(Y:T) {auto_pad:string=NOTSET, strides:ints=[], T:type}"
  *                                                              '?' marks an optional input (ONNX)
  *
+ *     "BatchMatMul(…)->(…) {…, ~grad_x:bool=false}"            '~' marks an attribute of later versions, of
+ * which only the default is understood
+ *
  * Fixed dtypes are written as TensorFlow does (float, int32, …). Threads: immutable. */
 #pragma once
 

@@ -230,10 +230,11 @@ parse_list(Parser *parser, Slice text, AttrKind kind, AttrValue *value)
     return true;
 }
 
-/* "name:kind" or "name:kind=default" */
+/* "name:kind", "name:kind=default" or "~name:kind=default" */
 static bool
 parse_attribute(Parser *parser, Slice text, OpAttribute *attribute)
 {
+    attribute->is_fixed = take_text(&text, SLICE("~"));
     const size_t equals = slice_find(text, '=');
     const Slice declared = slice_part(text, 0, equals);
     const size_t colon = slice_find(declared, ':');
@@ -246,7 +247,7 @@ parse_attribute(Parser *parser, Slice text, OpAttribute *attribute)
     }
     attribute->has_default = equals < text.size;
     if (!attribute->has_default) {
-        return true;
+        return !attribute->is_fixed || refuse(parser, text);
     }
     const Slice value = slice_part(text, equals + 1, SIZE_MAX);
     return attribute->is_list ? parse_list(parser, value, attribute->kind, &attribute->default_value)

@@ -165,8 +165,9 @@ static const OpDefinition gather_ops[] = {
     {"GatherV2(params:Tparams, indices:Tindices, axis:Taxis)->(output:Tparams) {batch_dims:int=0, "
      "Tparams:type, Tindices:type, Taxis:type}",
         0, infer_gather_v2},
-    {"GatherNd(params:Tparams, indices:Tindices)->(output:Tparams) {Tparams:type, Tindices:type}", 0,
-        infer_gather_nd},
+    {"GatherNd(params:Tparams, indices:Tindices)->(output:Tparams) {Tparams:type, Tindices:type, "
+     "~bad_indices_policy:string=}",
+        0, infer_gather_nd},
     {"OneHot(indices:TI, depth:int32, on_value:T, off_value:T)->(output:T) {axis:int=-1, T:type, "
      "TI:type=DT_INT64}",
         0, infer_one_hot},

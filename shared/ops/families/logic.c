@@ -5,6 +5,10 @@
 #define COMPARISON(name, flags)                                                                              \
     {name "(x:T, y:T)->(z:bool) {T:type}", (flags) | OP_ELEMENTWISE, infer_broadcast},
 
+#define EQUALITY(name)                                                                                       \
+    {name "(x:T, y:T)->(z:bool) {T:type, ~incompatible_shape_error:bool=true}",                              \
+        OP_COMMUTATIVE | OP_ELEMENTWISE, infer_broadcast},
+
 /* Select does not broadcast: the condition is of the branches' shape, a scalar, or a vector that picks rows.
  */
 static Status
@@ -52,8 +56,8 @@ infer_truth(Call *call, InferContext *context)
 }
 
 static const OpDefinition logic_ops[] = {
-    COMPARISON("Equal", OP_COMMUTATIVE) COMPARISON("NotEqual", OP_COMMUTATIVE) COMPARISON("Less", 0)
-        COMPARISON("LessEqual", 0) COMPARISON("Greater", 0) COMPARISON("GreaterEqual", 0){
+    EQUALITY("Equal") EQUALITY("NotEqual") COMPARISON("Less", 0) COMPARISON("LessEqual", 0)
+        COMPARISON("Greater", 0) COMPARISON("GreaterEqual", 0){
             "ApproximateEqual(x:T, y:T)->(z:bool) {T:type, tolerance:float=1e-05}",
             OP_COMMUTATIVE | OP_ELEMENTWISE, infer_broadcast},
     {"LogicalAnd(x:bool, y:bool)->(z:bool) {}", OP_COMMUTATIVE | OP_ELEMENTWISE, infer_broadcast},

@@ -179,7 +179,9 @@ static const OpDefinition matmul_ops[] = {
      "grad_a:bool=false, "
      "grad_b:bool=false}",
         0, infer_matmul},
-    {"BatchMatMul(x:T, y:T)->(output:T) {T:type, adj_x:bool=false, adj_y:bool=false}", 0, infer_batch_matmul},
+    {"BatchMatMul(x:T, y:T)->(output:T) {T:type, adj_x:bool=false, adj_y:bool=false, grad_x:bool=false, "
+     "grad_y:bool=false}",
+        0, infer_batch_matmul},
     {"BatchMatMulV2(x:T, y:T)->(output:T) {T:type, adj_x:bool=false, adj_y:bool=false, grad_x:bool=false, "
      "grad_y:bool=false}",
         0, infer_batch_matmul},

@@ -136,15 +136,15 @@ static const OpDefinition normalization_ops[] = {
     {"BiasAddGrad(out_backprop:T)->(output:T) {T:type, data_format:string=NHWC}", 0, infer_bias_add_grad},
     {"FusedBatchNorm(x:T, scale:T, offset:T, mean:T, variance:T)->(y:T, batch_mean:T, batch_variance:T, "
      "reserve_space_1:T, reserve_space_2:T) {T:type, epsilon:float=0.0001, data_format:string=NHWC, "
-     "is_training:bool=true}",
+     "is_training:bool=true, ~exponential_avg_factor:float=1}",
         0, infer_fused_batch_norm},
     {"FusedBatchNormV2(x:T, scale:U, offset:U, mean:U, variance:U)->(y:T, batch_mean:U, batch_variance:U, "
      "reserve_space_1:U, reserve_space_2:U) {T:type, U:type, epsilon:float=0.0001, data_format:string=NHWC, "
-     "is_training:bool=true}",
+     "is_training:bool=true, ~exponential_avg_factor:float=1}",
         0, infer_fused_batch_norm},
     {"FusedBatchNormV3(x:T, scale:U, offset:U, mean:U, variance:U)->(y:T, batch_mean:U, batch_variance:U, "
      "reserve_space_1:U, reserve_space_2:U, reserve_space_3:U) {T:type, U:type, epsilon:float=0.0001, "
-     "data_format:string=NHWC, is_training:bool=true}",
+     "data_format:string=NHWC, is_training:bool=true, ~exponential_avg_factor:float=1}",
         0, infer_fused_batch_norm},
     {"LRN(input:T)->(output:T) {depth_radius:int=5, bias:float=1, alpha:float=1, beta:float=0.5, "
      "T:type=DT_FLOAT}",

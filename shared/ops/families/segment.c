@@ -116,11 +116,11 @@ infer_unsorted_segment(Call *call, InferContext *context)
         0, infer_unsorted_segment},
 #define SPARSE(name)                                                                                         \
     {name "(data:T, indices:Tidx, segment_ids:Tsegmentids)->(output:T) {T:type, Tidx:type=DT_INT32, "        \
-          "Tsegmentids:type=DT_INT32}",                                                                      \
+          "Tsegmentids:type=DT_INT32, ~sparse_gradient:bool=false}",                                         \
         0, infer_sparse_segment},                                                                            \
         {name "WithNumSegments(data:T, indices:Tidx, segment_ids:Tsegmentids, num_segments:Tnumsegments)->"  \
               "(output:T) {T:type, Tidx:type=DT_INT32, Tnumsegments:type=DT_INT32, "                         \
-              "Tsegmentids:type=DT_INT32}",                                                                  \
+              "Tsegmentids:type=DT_INT32, ~sparse_gradient:bool=false}",                                     \
             0, infer_sparse_segment},
 
 static const OpDefinition segment_ops[] = {

@@ -28,10 +28,11 @@ static const OpDefinition tensor_list_ops[] = {
      "tensor:element_dtype) {element_dtype:type}",
         0, infer_first},
     {"TensorListSetItem(input_handle:variant, index:int32, "
-     "item:element_dtype)->(output_handle:variant) {element_dtype:type}",
+     "item:element_dtype)->(output_handle:variant) {element_dtype:type, "
+     "~resize_if_index_out_of_bounds:bool=false}",
         0, infer_scalar},
     {"TensorListGetItem(input_handle:variant, index:int32, element_shape:int32)->(item:element_dtype) "
-     "{element_dtype:type}",
+     "{element_dtype:type, ~Tshape:type=DT_INT32}",
         0, infer_unknown},
     {"TensorListResize!(input_handle:variant, size:int32)->(output_handle:variant) {}", OP_STEP_LOCAL,
         infer_scalar},

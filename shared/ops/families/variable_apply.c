@@ -83,30 +83,32 @@ static const OpDefinition variable_apply_ops[] = {
      "indices:Tindices)->() {T:type, Tindices:type, use_locking:bool=false}",
         0, infer_first},
     {"ApplyFtrl(var:Ref(T), accum:Ref(T), linear:Ref(T), grad:T, lr:T, l1:T, l2:T, "
-     "lr_power:T)->(out:Ref(T)) {T:type, use_locking:bool=false}",
+     "lr_power:T)->(out:Ref(T)) {T:type, use_locking:bool=false, ~multiply_linear_by_lr:bool=false}",
         0, infer_first},
     {"ResourceApplyFtrl!(var:resource, accum:resource, linear:resource, grad:T, lr:T, l1:T, l2:T, "
-     "lr_power:T)->() {T:type, use_locking:bool=false}",
+     "lr_power:T)->() {T:type, use_locking:bool=false, ~multiply_linear_by_lr:bool=false}",
         0, infer_first},
     {"SparseApplyFtrl(var:Ref(T), accum:Ref(T), linear:Ref(T), grad:T, indices:Tindices, lr:T, l1:T, "
-     "l2:T, lr_power:T)->(out:Ref(T)) {T:type, Tindices:type, use_locking:bool=false}",
+     "l2:T, lr_power:T)->(out:Ref(T)) {T:type, Tindices:type, use_locking:bool=false, "
+     "~multiply_linear_by_lr:bool=false}",
         0, infer_first},
     {"ResourceSparseApplyFtrl!(var:resource, accum:resource, linear:resource, grad:T, "
      "indices:Tindices, lr:T, l1:T, l2:T, lr_power:T)->() {T:type, Tindices:type, "
-     "use_locking:bool=false}",
+     "use_locking:bool=false, ~multiply_linear_by_lr:bool=false}",
         0, infer_first},
     {"ApplyFtrlV2(var:Ref(T), accum:Ref(T), linear:Ref(T), grad:T, lr:T, l1:T, l2:T, l2_shrinkage:T, "
-     "lr_power:T)->(out:Ref(T)) {T:type, use_locking:bool=false}",
+     "lr_power:T)->(out:Ref(T)) {T:type, use_locking:bool=false, ~multiply_linear_by_lr:bool=false}",
         0, infer_first},
     {"ResourceApplyFtrlV2!(var:resource, accum:resource, linear:resource, grad:T, lr:T, l1:T, l2:T, "
-     "l2_shrinkage:T, lr_power:T)->() {T:type, use_locking:bool=false}",
+     "l2_shrinkage:T, lr_power:T)->() {T:type, use_locking:bool=false, ~multiply_linear_by_lr:bool=false}",
         0, infer_first},
     {"SparseApplyFtrlV2(var:Ref(T), accum:Ref(T), linear:Ref(T), grad:T, indices:Tindices, lr:T, l1:T,"
-     " l2:T, l2_shrinkage:T, lr_power:T)->(out:Ref(T)) {T:type, Tindices:type, use_locking:bool=false}",
+     " l2:T, l2_shrinkage:T, lr_power:T)->(out:Ref(T)) {T:type, Tindices:type, use_locking:bool=false, "
+     "~multiply_linear_by_lr:bool=false}",
         0, infer_first},
     {"ResourceSparseApplyFtrlV2!(var:resource, accum:resource, linear:resource, grad:T, "
      "indices:Tindices, lr:T, l1:T, l2:T, l2_shrinkage:T, lr_power:T)->() {T:type, Tindices:type, "
-     "use_locking:bool=false}",
+     "use_locking:bool=false, ~multiply_linear_by_lr:bool=false}",
         0, infer_first},
     {"ApplyMomentum(var:Ref(T), accum:Ref(T), lr:T, grad:T, momentum:T)->(out:Ref(T)) {T:type, "
      "use_locking:bool=false, use_nesterov:bool=false}",

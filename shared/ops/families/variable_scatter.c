@@ -16,7 +16,7 @@ infer_reference(Call *call, InferContext *context)
 #define REFERENCE_SCATTER(name, locking)                                                                     \
     {                                                                                                        \
         name "(ref:Ref(T), indices:Tindices, updates:T)->(output_ref:Ref(T)) {T:type, Tindices:type, "       \
-             "use_locking:bool=" locking "}",                                                                \
+             "use_locking:bool=" locking ", ~bad_indices_policy:string=}",                                   \
             0, infer_reference                                                                               \
     }
 
@@ -29,7 +29,7 @@ infer_reference(Call *call, InferContext *context)
 #define RESOURCE_SCATTER_ND(name)                                                                            \
     {                                                                                                        \
         name "!(ref:resource, indices:Tindices, updates:T)->() {T:type, Tindices:type, "                     \
-             "use_locking:bool=true}",                                                                       \
+             "use_locking:bool=true, ~bad_indices_policy:string=}",                                          \
             0, infer_reference                                                                               \
     }
 

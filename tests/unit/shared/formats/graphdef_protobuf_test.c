@@ -1,6 +1,8 @@
 #include "shared/formats/graphdef_protobuf.h"
 
 #include "shared/formats/graphdef_json.h"
+#include "shared/graph/graph.h"
+#include "shared/ops/registry.h"
 #include "tests/support/cmocka_all.h"
 #include "tests/support/fail_alloc.h"
 #include "tests/support/protobuf_writer.h"
@@ -348,6 +350,59 @@ a_saved_model_brings_its_signature(void **state)
     read_saved_model("predict", "classify", "classify");
 }
 
+/* The op's definition gives the attribute 'a' this default. */
+static void
+put_op(Buffer *meta_graph, const char *name, uint64_t default_value)
+{
+    AUTO_BUFFER value = {0};
+    AUTO_BUFFER attribute = {0};
+    AUTO_BUFFER op = {0};
+    AUTO_BUFFER list = {0};
+    AUTO_BUFFER info = {0};
+    protobuf_put_varint(&value, 5, default_value);
+    protobuf_put_text(&attribute, 1, "a");
+    protobuf_put_text(&attribute, 2, "bool");
+    protobuf_put_message(&attribute, 3, &value);
+    protobuf_put_text(&op, 1, name);
+    protobuf_put_message(&op, 4, &attribute);
+    protobuf_put_message(&list, 1, &op);
+    protobuf_put_message(&info, 2, &list);
+    protobuf_put_message(meta_graph, 1, &info);
+}
+
+/* A saved model of one NoOp with 'a' = true, made where true or false was its default. */
+static Status
+link_made_with(uint64_t default_value)
+{
+    AUTO_BUFFER model = {0};
+    AUTO_BUFFER meta_graph = {0};
+    AUTO_BUFFER graph = {0};
+    AUTO_BUFFER node = {0};
+    AUTO_BUFFER value = {0};
+    protobuf_put_text(&node, 1, "n");
+    protobuf_put_text(&node, 2, "NoOp");
+    protobuf_put_varint(&value, 5, 1);
+    put_attr(&node, "a", &value);
+    protobuf_put_message(&graph, 1, &node);
+    protobuf_put_message(&meta_graph, 2, &graph);
+    put_op(&meta_graph, "NoOp", default_value);
+    protobuf_put_varint(&model, 1, 1);
+    protobuf_put_message(&model, 2, &meta_graph);
+    AUTO_GRAPH_DEF def = NULL;
+    AUTO_GRAPH linked = NULL;
+    assert_status(&call, STATUS_OK, read_message(&call, &model, &def));
+    return graph_link(&call, def, op_find, (GraphLimits){0}, &linked);
+}
+
+static void
+unknown_attributes_that_say_their_default_are_left_out(void **state)
+{
+    (void)state;
+    assert_status(&call, STATUS_OK, link_made_with(1));
+    assert_int_equal(link_made_with(0), STATUS_INVALID_ARGUMENT);
+    assert_string_equal(call.error.message, "node 'n': attribute 'a' is not declared by the op");
+}
+
 static void
 damaged_bytes_are_refused(void **state)
 {
@@ -402,6 +457,7 @@ main(void)
         cmocka_unit_test(nesting_has_an_end),
         cmocka_unit_test(functions_are_read),
         cmocka_unit_test(a_saved_model_brings_its_signature),
+        cmocka_unit_test(unknown_attributes_that_say_their_default_are_left_out),
         cmocka_unit_test(damaged_bytes_are_refused),
         cmocka_unit_test(every_failed_allocation_is_survived),
     };

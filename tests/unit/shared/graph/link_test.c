@@ -1,4 +1,5 @@
 #include "shared/graph/graph.h"
+#include "shared/ops/registry.h"
 #include "tests/support/cmocka_all.h"
 #include "tests/support/graph_literals.h"
 
@@ -176,6 +177,27 @@ faults_of_attributes_say_where(void **state)
         "node 'both': attribute 'T' is type, expected a list of type");
 }
 
+static Status
+link_real_op(const char *text)
+{
+    AUTO_GRAPH_DEF def = graph_literal(text);
+    AUTO_GRAPH graph = NULL;
+    assert_non_null(def);
+    return graph_link(&call, def, op_find, (GraphLimits){0}, &graph);
+}
+
+static void
+attributes_of_later_versions_have_their_defaults(void **state)
+{
+    (void)state;
+    assert_status(
+        &call, STATUS_OK, link_real_op(X "e = Equal(x, x) T=float32 incompatible_shape_error=true"));
+    assert_int_equal(
+        link_real_op(X "e = Equal(x, x) T=float32 incompatible_shape_error=false"), STATUS_INVALID_ARGUMENT);
+    assert_string_equal(call.error.message,
+        "node 'e': attribute 'incompatible_shape_error' may only have its default value here");
+}
+
 static void
 a_constant_is_of_the_dtype_it_claims(void **state)
 {
@@ -314,6 +336,7 @@ main(void)
         cmocka_unit_test(faults_of_names_say_where),
         cmocka_unit_test(faults_of_inputs_say_where),
         cmocka_unit_test(faults_of_attributes_say_where),
+        cmocka_unit_test(attributes_of_later_versions_have_their_defaults),
         cmocka_unit_test(a_constant_is_of_the_dtype_it_claims),
         cmocka_unit_test(several_faults_are_summed_up),
         cmocka_unit_test(lists_and_numbers_count_tensors),
