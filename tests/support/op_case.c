@@ -102,6 +102,8 @@ read_attr(Arena *arena, const OpAttribute *declared, Slice text)
         value.value.type = dtype_from_name(text);
     } else if (declared->kind == ATTR_SHAPE && !declared->is_list) {
         value.value.shape = read_shape(text);
+    } else if (declared->kind == ATTR_STRING && !declared->is_list && slice_find(text, ',') < text.size) {
+        value.value.s = text; /* a signature would end there */
     } else if (declared->kind == ATTR_TENSOR) {
         value.value.tensor = keep(arena, tensor_literal(text_copy(arena, text)));
     } else {

@@ -76,6 +76,19 @@ read_shape(Slice text)
     return shape;
 }
 
+/* A tensor of complex numbers as one of their parts, without a reference; others as they are. */
+static Tensor
+parts_of(const Tensor *tensor)
+{
+    Tensor parts = *tensor;
+    if (dtype_is_complex(parts.dtype)) {
+        parts.dtype = parts.dtype == DTYPE_COMPLEX64 ? DTYPE_FLOAT32 : DTYPE_FLOAT64;
+        assert_true(parts.shape.rank < SHAPE_RANK_MAX);
+        parts.shape.dims[parts.shape.rank++] = 2;
+    }
+    return parts;
+}
+
 Tensor
 tensor_literal(const char *text)
 {
@@ -93,7 +106,8 @@ tensor_literal(const char *text)
     }
     Tensor tensor;
     assert_true(tensor_new(dtype, &shape, &tensor));
-    const int64_t count = tensor_element_count(&tensor);
+    Tensor parts = parts_of(&tensor);
+    const int64_t count = tensor_element_count(&parts);
     int64_t index = 0;
     Slice word = SLICE("");
     Slice part;
@@ -102,7 +116,7 @@ tensor_literal(const char *text)
         word = repeats ? word : part;
         for (const int64_t end = repeats ? count : index + 1; index < end; index++) {
             assert_true(index < count);
-            write_element(&tensor, index, word);
+            write_element(&parts, index, word);
         }
     }
     if (index != count) {
@@ -158,6 +172,11 @@ tensor_is_near(const Tensor *actual, const Tensor *expected, double tolerance)
             dtype_name(expected->dtype), shape_text(&expected->shape, right));
         return false;
     }
+    if (dtype_is_complex(actual->dtype)) {
+        const Tensor actual_parts = parts_of(actual);
+        const Tensor expected_parts = parts_of(expected);
+        return tensor_is_near(&actual_parts, &expected_parts, tolerance);
+    }
     if (!dtype_is_floating(actual->dtype) && tensor_equal(actual, expected)) {
         return true;
     }
@@ -182,8 +201,10 @@ tensor_tolerance(Dtype dtype)
     case DTYPE_BFLOAT16:
         return 1.6e-2;
     case DTYPE_FLOAT32:
+    case DTYPE_COMPLEX64:
         return 2e-6;
     case DTYPE_FLOAT64:
+    case DTYPE_COMPLEX128:
         return 1e-12;
     default:
         return 0;

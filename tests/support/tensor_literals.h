@@ -1,5 +1,6 @@
 /* Tensors written down in a test: "float32[2,3] 1 2 3 4 5 6", "bool[] 1", "int8[0]". A "…" after a value
- * repeats it up to the end. Floats may be nan, inf, -inf. Strings are quoted: "string[2] 'a' 'b c'". */
+ * repeats it up to the end. Floats may be nan, inf, -inf; a complex
+ * number is two words. Strings are quoted: "string[2] 'a' 'b c'". */
 #pragma once
 
 #include "shared/tensor/tensor.h"

@@ -3,53 +3,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "shared/base/memory.h"
 #include "worker/reference/primitives/elements.h"
 #include "worker/reference/primitives/outputs.h"
 #include "worker/reference/primitives/scratch.h"
+#include "worker/reference/primitives/texts.h"
 
 /* --- Making strings ------------------------------------------------------------------------------------- */
 
 /* Appends element n of the output to `text`. */
 typedef Status (*WriteString)(KernelContext *context, int64_t n, Buffer *text);
 
-static Slice
-string_at(const Tensor *tensor, int64_t n)
-{
-    return ((const Slice *)tensor->data)[n];
-}
-
-/* All texts lie one behind the other; where each ends is known when the last one is written. */
 static Status
 write_strings(KernelContext *context, WriteString write)
 {
     Shape shape;
     int64_t count = 0;
-    AUTO_BUFFER text = {0};
+    AUTO_TEXTS texts = {0};
     TRY(output_shapes(context, &shape));
-    if (!shape_element_count(&shape, &count)) {
-        return call_fail(context->call, STATUS_RESOURCE_EXHAUSTED, "too many strings");
-    }
-    AUTO_MEMORY Slice *strings = memory_new((size_t)count + 1, sizeof *strings);
-    if (strings == NULL) {
-        return call_fail_memory(context->call, "strings");
-    }
+    TRY(texts_begin(context, &shape, &texts));
+    (void)shape_element_count(&shape, &count);
     for (int64_t n = 0; n < count; n++) {
-        const size_t start = text.size;
-        TRY(write(context, n, &text));
-        strings[n].size = text.size - start;
+        TRY(write(context, n, &texts.bytes));
+        texts_next(&texts);
     }
-    if (!buffer_is_ok(&text)) {
-        return call_fail_memory(context->call, "strings");
-    }
-    const char *data = text.data;
-    for (int64_t n = 0; n < count; n++) {
-        strings[n].data = data;
-        data += strings[n].size;
-    }
-    return tensor_new_strings(&shape, strings, &context->outputs[0])
-               ? STATUS_OK
-               : call_fail_memory(context->call, "strings");
+    return texts_finish(context, 0, &texts);
 }
 
 static Status

@@ -4,6 +4,7 @@
 #include "shared/base/memory.h"
 #include "worker/reference/primitives/combine.h"
 #include "worker/reference/primitives/fill.h"
+#include "worker/reference/primitives/naming.h"
 #include "worker/reference/primitives/scratch.h"
 
 static void
@@ -15,50 +16,17 @@ pass_reference(KernelContext *context)
     }
 }
 
-/* --- Naming --------------------------------------------------------------------------------------------- */
-
-/* What a node names: "[container;]shared name", or the node's own name. Made once a partition. */
-typedef struct Naming {
-    VariableDeclaration declaration;
-    char name[];
-} Naming;
-
-static Status
-naming_create(Call *call, const Node *node, void **ret_state)
-{
-    const Slice named = node_attr_string(node, "container");
-    const Slice container = slice_equals_string(named, DEFAULT_CONTAINER) ? slice_of(NULL, 0) : named;
-    const Slice shared = node_attr_string(node, "shared_name");
-    const Slice name = shared.size > 0 ? shared : node->name;
-    const size_t prefix = container.size > 0 ? container.size + 1 : 0;
-    if (prefix + name.size > VARIABLE_NAME_MAX) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "the variable's name has %zu bytes, more than %d",
-            prefix + name.size, VARIABLE_NAME_MAX);
-    }
-    Naming *const naming = memory_new(1, sizeof *naming + prefix + name.size + 1);
-    if (naming == NULL) {
-        return call_fail_memory(call, "a variable's name");
-    }
-    if (prefix > 0) {
-        memcpy(naming->name, container.data, container.size);
-        naming->name[container.size] = ';';
-    }
-    memcpy(naming->name + prefix, name.data, name.size);
-    naming->declaration = (VariableDeclaration){
-        .name = slice_of(naming->name, prefix + name.size),
-        .dtype = node_attr_type(node, "dtype"),
-        .shape = node_attr(node, "shape")->value.shape,
-    };
-    *ret_state = naming;
-    return STATUS_OK;
-}
-
 static Status
 variable_compute(KernelContext *context)
 {
     const Naming *const naming = context->state;
+    const VariableDeclaration declaration = {
+        .name = naming->name,
+        .dtype = node_attr_type(context->node, "dtype"),
+        .shape = node_attr(context->node, "shape")->value.shape,
+    };
     Variable *variable = NULL;
-    TRY(variable_obtain(context, &naming->declaration, &variable));
+    TRY(variable_obtain(context, &declaration, &variable));
     if (resource_handle(variable_resource(variable), DTYPE_RESOURCE, &context->outputs[0])) {
         return STATUS_OK;
     }
@@ -323,7 +291,7 @@ count_compute(KernelContext *context)
 
 #define NAMED_VARIABLE(name)                                                                                 \
     {                                                                                                        \
-        .op = (name), .create = naming_create, .destroy = memory_free, .compute = variable_compute,          \
+        .op = (name), .create = naming_new, .destroy = memory_free, .compute = variable_compute,             \
         .is_cheap = true                                                                                     \
     }
 

@@ -1,0 +1,40 @@
+/* Lookup tables, which a session keeps. */
+#include "shared/ops/family.h"
+#include "shared/ops/infer.h"
+
+/* A key and a value for each row; how many is known when it runs. */
+static Status
+infer_export(Call *call, InferContext *context)
+{
+    (void)call;
+    context->outputs[0] = shape_of_rank(1);
+    return STATUS_OK;
+}
+
+#define TABLE(name, attributes)                                                                              \
+    {                                                                                                        \
+        name "!()->(table_handle:resource) {container:string=, shared_name:string=, "                        \
+             "use_node_name_sharing:bool=false, key_dtype:type, value_dtype:type" attributes "}",            \
+            OP_KEEPS_STATE, infer_scalar                                                                     \
+    }
+
+static const OpDefinition lookup_ops[] = {
+    TABLE("HashTableV2", ""),
+    TABLE("MutableHashTableV2", ""),
+    TABLE("MutableHashTableOfTensorsV2", ", value_shape:shape=unk"),
+    {"InitializeTableV2!(table_handle:resource, keys:Tkey, values:Tval)->() {Tkey:type, Tval:type}", 0,
+        infer_unknown},
+    {"LookupTableImportV2!(table_handle:resource, keys:Tin, values:Tout)->() {Tin:type, Tout:type}", 0,
+        infer_unknown},
+    {"LookupTableInsertV2!(table_handle:resource, keys:Tin, values:Tout)->() {Tin:type, Tout:type}", 0,
+        infer_unknown},
+    {"LookupTableRemoveV2!(table_handle:resource, keys:Tin)->() {Tin:type}", 0, infer_unknown},
+    {"LookupTableFindV2!(table_handle:resource, keys:Tin, default_value:Tout)->(values:Tout) "
+     "{Tin:type, Tout:type}",
+        0, infer_unknown},
+    {"LookupTableSizeV2!(table_handle:resource)->(size:int64) {}", 0, infer_scalar},
+    {"LookupTableExportV2!(table_handle:resource)->(keys:Tkeys, values:Tvalues) {Tkeys:type, Tvalues:type}",
+        0, infer_export},
+};
+
+OP_FAMILY(lookup, lookup_ops);

@@ -1,0 +1,108 @@
+/* Lookup tables: what a session's steps put in, later steps find. */
+#include "tests/support/cmocka_all.h"
+#include "tests/support/graph_case.h"
+
+#define RUN(cases) graph_cases_run(cases, COUNT_OF(cases))
+
+#define FIXED "t = HashTableV2() key_dtype=string value_dtype=int64\n"
+#define MUTABLE "t = MutableHashTableV2() key_dtype=int64 value_dtype=string shared_name='m'\n"
+#define ROWS "k = _Arg() T=string index=0\nv = _Arg() T=int64 index=1\n"
+#define FIND                                                                                                 \
+    "k = _Arg() T=string index=0\nd = _Arg() T=int64 index=1\n"                                              \
+    "f = LookupTableFindV2(t, k, d) Tin=string Tout=int64\no = _Retval(f) T=int64 index=0\n"
+
+static void
+a_fixed_table_is_filled_once(void **state)
+{
+    (void)state;
+    const GraphCase cases[] = {
+        {.graph = FIXED FIND,
+            .feeds = {"string[1] 'a'", "int64[] -1"},
+            .error = "table 't' is not initialised",
+            .error_code = STATUS_FAILED_PRECONDITION},
+        {.graph = FIXED ROWS "i = InitializeTableV2(t, k, v) Tkey=string Tval=int64\n"
+                             "s = LookupTableSizeV2(t, ^i)\no = _Retval(s) T=int64 index=0\n",
+            .feeds = {"string[3] 'a' 'b' ''", "int64[3] 1 2 3"},
+            .fetches = {"int64[] 3"}},
+        {.graph = FIXED FIND,
+            .feeds = {"string[2,2] 'b' 'c' '' 'a'", "int64[] -1"},
+            .fetches = {"int64[2,2] 2 -1 3 1"}},
+        {.graph = FIXED FIND, .feeds = {"string[2] 'x' 'y'", "int64[2] 8 9"}, .fetches = {"int64[2] 8 9"}},
+        {.graph = FIXED FIND,
+            .feeds = {"string[2] 'x' 'y'", "int64[3] 8 9 10"},
+            .error = "the values have shape [3], not [2]",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.graph = FIXED ROWS "i = LookupTableImportV2(t, k, v) Tin=string Tout=int64\n"
+                             "s = LookupTableSizeV2(t, ^i)\no = _Retval(s) T=int64 index=0\n",
+            .feeds = {"string[3] 'a' 'b' ''", "int64[3] 1 2 3"},
+            .fetches = {"int64[] 3"}},
+        {.graph = FIXED ROWS "i = LookupTableImportV2(t, k, v) Tin=string Tout=int64\n"
+                             "s = LookupTableSizeV2(t, ^i)\no = _Retval(s) T=int64 index=0\n",
+            .feeds = {"string[1] 'z'", "int64[1] 1"},
+            .error = "table 't' was filled with other keys already",
+            .error_code = STATUS_FAILED_PRECONDITION},
+        {.graph = FIXED ROWS "i = LookupTableInsertV2(t, k, v) Tin=string Tout=int64\n"
+                             "s = LookupTableSizeV2(t, ^i)\no = _Retval(s) T=int64 index=0\n",
+            .feeds = {"string[1] 'z'", "int64[1] 1"},
+            .error = "table 't' is fixed: nothing is inserted",
+            .error_code = STATUS_UNIMPLEMENTED},
+        {.graph = "t = HashTableV2() key_dtype=string value_dtype=float32\n" FIND,
+            .feeds = {"string[1] 'a'", "int64[] -1"},
+            .error = "table 't' is from string to int64 in this session, and was made otherwise than here",
+            .error_code = STATUS_INVALID_ARGUMENT},
+    };
+    RUN(cases);
+}
+
+#define MUTABLE_ROWS "k = _Arg() T=int64 index=0\nv = _Arg() T=string index=1\n"
+
+static void
+a_mutable_table_changes_from_step_to_step(void **state)
+{
+    (void)state;
+    const GraphCase cases[] = {
+        {.graph = MUTABLE MUTABLE_ROWS "i = LookupTableInsertV2(t, k, v) Tin=int64 Tout=string\n"
+                                       "s = LookupTableSizeV2(t, ^i)\no = _Retval(s) T=int64 index=0\n",
+            .feeds = {"int64[3] 1 2 1", "string[3] 'one' 'two' 'uno'"},
+            .fetches = {"int64[] 2"}},
+        {.graph = MUTABLE "k = _Arg() T=int64 index=0\nd = _Arg() T=string index=1\n"
+                          "f = LookupTableFindV2(t, k, d) Tin=int64 Tout=string\n"
+                          "o = _Retval(f) T=string index=0\n",
+            .feeds = {"int64[3] 2 1 7", "string[] '?'"},
+            .fetches = {"string[3] 'two' 'uno' '?'"}},
+        {.graph = MUTABLE "k = _Arg() T=int64 index=0\nr = LookupTableRemoveV2(t, k) Tin=int64\n"
+                          "e = LookupTableExportV2(t, ^r) Tkeys=int64 Tvalues=string\n"
+                          "o0 = _Retval(e) T=int64 index=0\no1 = _Retval(e:1) T=string index=1\n",
+            .feeds = {"int64[2] 1 5"},
+            .fetches = {"int64[1] 2", "string[1] 'two'"}},
+        {.graph =
+                MUTABLE MUTABLE_ROWS "i = LookupTableImportV2(t, k, v) Tin=int64 Tout=string\n"
+                                     "e = LookupTableExportV2(t, ^i) Tkeys=int64 Tvalues=string\n"
+                                     "o0 = _Retval(e) T=int64 index=0\no1 = _Retval(e:1) T=string index=1\n",
+            .feeds = {"int64[1] 9", "string[1] ''"},
+            .fetches = {"int64[1] 9", "string[1] ''"}},
+        {.graph = MUTABLE MUTABLE_ROWS "i = LookupTableInsertV2(t, k, v) Tin=int64 Tout=string\n"
+                                       "s = LookupTableSizeV2(t, ^i)\no = _Retval(s) T=int64 index=0\n",
+            .feeds = {"int64[3] 1 2 1", "string[2] 'one' 'two'"},
+            .error = "the values have shape [2], not [3]",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.graph = "t = MutableHashTableOfTensorsV2() key_dtype=int64 value_dtype=float32 value_shape=<2>\n"
+                  "k = _Arg() T=int64 index=0\nv = _Arg() T=float32 index=1\nd = _Arg() T=float32 index=2\n"
+                  "i = LookupTableInsertV2(t, k, v) Tin=int64 Tout=float32\n"
+                  "f = LookupTableFindV2(t, k, d, ^i) Tin=int64 Tout=float32\n"
+                  "o = _Retval(f) T=float32 index=0\n",
+            .feeds = {"int64[2] 4 4", "float32[2,2] 1 2 3 4", "float32[2] 0 0"},
+            .fetches = {"float32[2,2] 3 4 3 4"}},
+    };
+    RUN(cases);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_fixed_table_is_filled_once),
+        cmocka_unit_test(a_mutable_table_changes_from_step_to_step),
+    };
+    return cmocka_run_group_tests_name("reference/lookup", tests, NULL, NULL);
+}
