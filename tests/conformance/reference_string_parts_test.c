@@ -1,0 +1,170 @@
+/* Strings cut, joined and hashed, against TensorFlow's results. */
+#include "tests/support/cmocka_all.h"
+#include "tests/support/op_case.h"
+
+#define RUN(cases) op_cases_run(cases, COUNT_OF(cases))
+
+static void
+strings_are_spread_as_tensorflow_does(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "StringToHashBucketFast",
+            .attrs = "num_buckets=1000003",
+            .inputs = {"string[13] '' 'a' 'abcd' 'hello' '12345678' '0123456789abcdef' '0123456789abcdefg' "
+                       "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx' 'yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy' "
+                       "'zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz' "
+                       "'wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww' 'The quick brown "
+                       "fox jumps over the lazy dog, and does it again until the line is long enough.' 'é'"},
+            .outputs = {"int64[13] 377723 291400 267500 497363 470335 128007 663110 750362 904239 375874 "
+                        "913695 981036 47472"}},
+        {.op = "StringToHashBucket",
+            .attrs = "num_buckets=1000003",
+            .inputs = {"string[13] '' 'a' 'abcd' 'hello' '12345678' '0123456789abcdef' '0123456789abcdefg' "
+                       "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx' 'yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy' "
+                       "'zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz' "
+                       "'wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww' 'The quick brown "
+                       "fox jumps over the lazy dog, and does it again until the line is long enough.' 'é'"},
+            .outputs = {"int64[13] 598820 789371 813845 546981 866643 14460 496984 763069 346136 128061 "
+                        "203205 420884 164913"}},
+        {.op = "StringToHashBucketStrong",
+            .attrs = "num_buckets=1000003; key=[123,456]",
+            .inputs = {"string[13] '' 'a' 'abcd' 'hello' '12345678' '0123456789abcdef' '0123456789abcdefg' "
+                       "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx' 'yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy' "
+                       "'zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz' "
+                       "'wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww' 'The quick brown "
+                       "fox jumps over the lazy dog, and does it again until the line is long enough.' 'é'"},
+            .outputs = {"int64[13] 804547 12304 285597 395997 340353 862801 40241 710272 426444 221102 "
+                        "410365 143403 469031"}},
+        {.op = "StringToHashBucketFast",
+            .attrs = "num_buckets=1",
+            .inputs = {"string[1] 'a'"},
+            .outputs = {"int64[1] 0"}},
+    };
+    RUN(cases);
+}
+
+static void
+strings_are_cut_and_joined(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "StringSplitV2",
+            .inputs = {"string[3] 'hello world' ' a  b ' ''", "string[] ''"},
+            .outputs = {"int64[4,2] 0 0 0 1 1 0 1 1", "string[4] 'hello' 'world' 'a' 'b'", "int64[2] 3 2"}},
+        {.op = "StringSplitV2",
+            .inputs = {"string[3] 'a,,b,' ',' ''", "string[] ','"},
+            .outputs = {"int64[7,2] 0 0 0 1 0 2 0 3 1 0 1 1 2 0", "string[7] 'a' '' 'b' '' '' '' ''",
+                "int64[2] 3 4"}},
+        {.op = "StringSplitV2",
+            .inputs = {"string[2] 'a<>b<>c' '<>'", "string[] '<>'"},
+            .outputs = {"int64[5,2] 0 0 0 1 0 2 1 0 1 1", "string[5] 'a' 'b' 'c' '' ''", "int64[2] 2 3"}},
+        {.op = "StringSplitV2",
+            .attrs = "maxsplit=1",
+            .inputs = {"string[2] 'a b c d' ' x  y z '", "string[] ''"},
+            .outputs = {"int64[4,2] 0 0 0 1 1 0 1 1", "string[4] 'a' 'b c d' 'x' 'y z '", "int64[2] 2 2"}},
+        {.op = "StringSplitV2",
+            .attrs = "maxsplit=1",
+            .inputs = {"string[2] 'a,b,c' 'd'", "string[] ','"},
+            .outputs = {"int64[3,2] 0 0 0 1 1 0", "string[3] 'a' 'b,c' 'd'", "int64[2] 2 2"}},
+        {.op = "StringSplitV2",
+            .attrs = "maxsplit=0",
+            .inputs = {"string[1] 'a,b,c'", "string[] ','"},
+            .outputs = {"int64[1,2] 0 0", "string[1] 'a,b,c'", "int64[2] 1 1"}},
+        {.op = "StringSplit",
+            .inputs = {"string[2] 'a,b;;c' ''", "string[] ',;'"},
+            .outputs = {"int64[3,2] 0 0 0 1 0 2", "string[3] 'a' 'b' 'c'", "int64[2] 2 3"}},
+        {.op = "StringSplit",
+            .attrs = "skip_empty=false",
+            .inputs = {"string[2] 'a,b;;c' ''", "string[] ',;'"},
+            .outputs = {"int64[4,2] 0 0 0 1 0 2 0 3", "string[4] 'a' 'b' '' 'c'", "int64[2] 2 4"}},
+        {.op = "StringSplit",
+            .inputs = {"string[2] 'abc' ''", "string[] ''"},
+            .outputs = {"int64[3,2] 0 0 0 1 0 2", "string[3] 'a' 'b' 'c'", "int64[2] 2 3"}},
+        {.op = "Substr",
+            .inputs = {"string[2] 'Hello' 'World'", "int32[] 1", "int32[] 3"},
+            .outputs = {"string[2] 'ell' 'orl'"}},
+        {.op = "Substr",
+            .inputs = {"string[2] 'Hello' 'World'", "int64[2] 1 -2", "int64[2] 9 1"},
+            .outputs = {"string[2] 'ello' 'l'"}},
+        {.op = "Substr",
+            .inputs = {"string[2,2] 'ab' 'cd' 'ef' 'gh'", "int32[2] 0 1", "int32[2] 1 1"},
+            .outputs = {"string[2,2] 'a' 'd' 'e' 'h'"}},
+        {.op = "Substr",
+            .attrs = "unit=UTF8_CHAR",
+            .inputs = {"string[1] 'héllo'", "int32[1] 1", "int32[1] 2"},
+            .outputs = {"string[1] 'él'"}},
+        {.op = "Substr",
+            .attrs = "unit=UTF8_CHAR",
+            .inputs = {"string[1] 'héllo'", "int32[1] -1", "int32[1] 2"},
+            .outputs = {"string[1] 'o'"}},
+        {.op = "ReduceJoin",
+            .inputs = {"string[2,2] 'a' 'b' 'c' 'd'", "int32[1] 0"},
+            .outputs = {"string[2] 'ac' 'bd'"}},
+        {.op = "ReduceJoin",
+            .inputs = {"string[2,2] 'a' 'b' 'c' 'd'", "int32[1] 1"},
+            .outputs = {"string[2] 'ab' 'cd'"}},
+        {.op = "ReduceJoin",
+            .inputs = {"string[2,2] 'a' 'b' 'c' 'd'", "int32[2] 0 1"},
+            .outputs = {"string[] 'acbd'"}},
+        {.op = "ReduceJoin",
+            .inputs = {"string[2,2] 'a' 'b' 'c' 'd'", "int32[2] 1 0"},
+            .outputs = {"string[] 'abcd'"}},
+        {.op = "ReduceJoin",
+            .inputs = {"string[2,2] 'a' 'b' 'c' 'd'", "int32[0]"},
+            .outputs = {"string[2,2] 'a' 'b' 'c' 'd'"}},
+        {.op = "ReduceJoin",
+            .inputs = {"string[2,2] 'a' 'b' 'c' 'd'", "int32[1] -1"},
+            .outputs = {"string[2] 'ab' 'cd'"}},
+        {.op = "ReduceJoin",
+            .attrs = "keep_dims=true; separator=-",
+            .inputs = {"string[2,2] 'a' 'b' 'c' 'd'", "int32[1] 1"},
+            .outputs = {"string[2,1] 'a-b' 'c-d'"}},
+    };
+    RUN(cases);
+}
+
+static void
+what_does_not_fit_is_refused(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "Substr",
+            .inputs = {"string[1] 'abc'", "int32[] 4", "int32[] 1"},
+            .error = "position 4 lies outside of a string of length 3",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "Substr",
+            .inputs = {"string[1] 'abc'", "int32[] -4", "int32[] 1"},
+            .error = "position -4 lies outside of a string of length 3",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "ReduceJoin",
+            .inputs = {"string[1] 'a'", "int32[2] 0 0"},
+            .error = "dimension 0 is joined twice",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "ReduceJoin",
+            .inputs = {"string[1] 'a'", "int32[1] 1"},
+            .error = "axis 1 is not within a tensor of rank 1",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "StringSplitV2",
+            .inputs = {"string[1] 'a'", "string[2] 'a' 'b'"},
+            .error = "input 1 has shape [2], not rank 0",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "StringToHashBucketFast",
+            .attrs = "num_buckets=0",
+            .inputs = {"string[1] 'a'"},
+            .error = "num_buckets is 0, not at least 1",
+            .error_code = STATUS_INVALID_ARGUMENT},
+    };
+    RUN(cases);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(strings_are_spread_as_tensorflow_does),
+        cmocka_unit_test(strings_are_cut_and_joined),
+        cmocka_unit_test(what_does_not_fit_is_refused),
+    };
+    return cmocka_run_group_tests_name("reference/string_parts", tests, NULL, NULL);
+}
