@@ -161,12 +161,41 @@ unique_elements_are_found(void **state)
     RUN(cases);
 }
 
+static void
+numbers_of_each_row_are_counted_apart(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "DenseBincount",
+            .inputs = {"int32[4] 1 1 0 7", "int32[] 4", "float32[0]"},
+            .outputs = {"float32[4] 1 2 0 0"}},
+        {.op = "DenseBincount",
+            .inputs = {"int64[4] 1 1 0 7", "int64[] 4", "int64[4] 1 2 3 4"},
+            .outputs = {"int64[4] 3 3 0 0"}},
+        {.op = "DenseBincount",
+            .inputs = {"int32[2,2] 1 1 0 2", "int32[] 3", "float32[0]"},
+            .outputs = {"float32[2,3] 0 2 0 1 0 1"}},
+        {.op = "DenseBincount",
+            .attrs = "binary_output=true",
+            .inputs = {"int32[2,2] 1 1 0 2", "int32[] 3", "float32[0]"},
+            .outputs = {"float32[2,3] 0 1 0 1 0 1"}},
+        {.op = "DenseBincount",
+            .inputs = {"int32[2,2] 1 1 0 2", "int32[] 3", "float32[2,2] 0.5 1 2 4"},
+            .outputs = {"float32[2,3] 0 1.5 0 2 0 4"}},
+        {.op = "DenseBincount",
+            .inputs = {"int32[2,0]", "int32[] 3", "float32[0]"},
+            .outputs = {"float32[2,3] 0 0 0 0 0 0"}},
+    };
+    RUN(cases);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(elements_are_counted_and_ranked),
         cmocka_unit_test(unique_elements_are_found),
+        cmocka_unit_test(numbers_of_each_row_are_counted_apart),
     };
     return cmocka_run_group_tests_name("reference/count", tests, NULL, NULL);
 }

@@ -17,36 +17,80 @@ bincount_supports(const Node *node)
     return wide_supports(WIDE_ADD, node->output_dtypes[0]);
 }
 
-/* Element n adds its weight, or 1, to the bin of its number; numbers above the last bin are left out. */
+typedef struct Bins {
+    Tensor sums;    /* of a wide dtype */
+    Tensor weights; /* one for each number; of the same dtype */
+    int64_t count;  /* bins of one row */
+    int64_t row;    /* numbers of one row */
+    bool is_binary; /* whether a number is there, not how often */
+} Bins;
+
+static void
+bins_done(Bins *bins)
+{
+    tensor_unref(&bins->sums);
+    tensor_unref(&bins->weights);
+}
+#define AUTO_BINS CLEANUP(bins_done) Bins
+
 static Status
-bincount_compute(KernelContext *context)
+bins_begin(KernelContext *context, const Shape *shape, Bins *bins)
 {
     const Tensor *numbers = &context->inputs[0];
     const Dtype wide = wide_dtype(context->node->output_dtypes[0]);
     const bool is_weighted = tensor_element_count(&context->inputs[2]) > 0;
-    Shape shape;
-    AUTO_TENSOR bins = {0};
-    AUTO_TENSOR weights = {0};
-    TRY(output_shapes(context, &shape));
-    TRY(scratch_new(context, wide, &shape, &bins));
-    TRY(scratch_cast(context, is_weighted ? &context->inputs[2] : numbers, wide, &weights));
+    TRY(scratch_new(context, wide, shape, &bins->sums));
+    TRY(scratch_cast(context, is_weighted ? &context->inputs[2] : numbers, wide, &bins->weights));
     if (!is_weighted) {
-        fill_number(&weights, 1);
+        fill_number(&bins->weights, 1);
     }
-    fill_zero(&bins);
+    fill_zero(&bins->sums);
+    bins->count = shape->dims[shape->rank - 1];
+    bins->row = shape->rank == 1 ? tensor_element_count(numbers) : numbers->shape.dims[1];
+    return STATUS_OK;
+}
+
+static void
+bins_add(Bins *bins, int64_t n, int64_t bin)
+{
+    const size_t size = dtype_size(bins->sums.dtype);
+    char *const sum = (char *)bins->sums.data + (size_t)(n / bins->row * bins->count + bin) * size;
+    wide_combine(bins->is_binary ? WIDE_REPLACE : WIDE_ADD, bins->sums.dtype, sum,
+        (const char *)bins->weights.data + (size_t)n * size, 1);
+}
+
+/* Element n adds its weight, or 1, to the bin of its number; numbers above the last bin are left out. */
+static Status
+count_numbers(KernelContext *context, bool is_binary)
+{
+    const Tensor *numbers = &context->inputs[0];
+    AUTO_BINS bins = {.is_binary = is_binary};
+    Shape shape;
+    TRY(output_shapes(context, &shape));
+    TRY(bins_begin(context, &shape, &bins));
     for (int64_t n = 0; n < tensor_element_count(numbers); n++) {
-        const int32_t bin = ((const int32_t *)numbers->data)[n];
-        const size_t size = dtype_size(wide);
-        if (bin < 0) {
-            return call_fail(context->call, STATUS_INVALID_ARGUMENT, "element %lld is %d, not at least 0",
-                (long long)n, bin);
+        int64_t bin = -1;
+        if (!tensor_to_int64(numbers, n, &bin) || bin < 0) {
+            return call_fail(context->call, STATUS_INVALID_ARGUMENT, "element %lld is %lld, not at least 0",
+                (long long)n, (long long)bin);
         }
-        if (bin < shape.dims[0]) {
-            wide_combine(WIDE_ADD, wide, (char *)bins.data + (size_t)bin * size,
-                (const char *)weights.data + (size_t)n * size, 1);
+        if (bin < bins.count) {
+            bins_add(&bins, n, bin);
         }
     }
-    return scratch_finish(context, 0, &bins);
+    return scratch_finish(context, 0, &bins.sums);
+}
+
+static Status
+bincount_compute(KernelContext *context)
+{
+    return count_numbers(context, false);
+}
+
+static Status
+dense_bincount_compute(KernelContext *context)
+{
+    return count_numbers(context, node_attr_bool(context->node, "binary_output"));
 }
 
 static bool
@@ -177,6 +221,10 @@ invert_permutation_compute(KernelContext *context)
 
 static const Kernel count_kernels[] = {
     {.op = "Bincount", .supports = bincount_supports, .compute = bincount_compute, .host_inputs = 1 << 1},
+    {.op = "DenseBincount",
+        .supports = bincount_supports,
+        .compute = dense_bincount_compute,
+        .host_inputs = 1 << 1},
     {.op = "HistogramFixedWidth",
         .supports = histogram_supports,
         .compute = histogram_compute,

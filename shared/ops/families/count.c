@@ -34,6 +34,24 @@ infer_bincount(Call *call, InferContext *context)
     return count_bins(call, context, 1, 0);
 }
 
+/* Bins for the whole vector, or for each row of a matrix. */
+static Status
+infer_dense_bincount(Call *call, InferContext *context)
+{
+    const Shape *elements = &context->inputs[0];
+    TRY(infer_bincount(call, context));
+    if (elements->rank > 2 || elements->rank == 0) {
+        return call_fail(
+            call, STATUS_INVALID_ARGUMENT, "elements of rank %d are no vector or matrix", elements->rank);
+    }
+    const int64_t bins = context->outputs[0].dims[0];
+    if (elements->rank == 2) {
+        context->outputs[0] = (Shape){.rank = 2, .dims = {elements->dims[0], bins}};
+    }
+    context->outputs[0] = elements->rank < 0 ? shape_unknown() : context->outputs[0];
+    return infer_check_size(call, &context->outputs[0]);
+}
+
 static Status
 infer_histogram(Call *call, InferContext *context)
 {
@@ -104,6 +122,9 @@ infer_unique(Call *call, InferContext *context)
 
 static const OpDefinition count_ops[] = {
     {"Bincount(arr:int32, size:int32, weights:T)->(bins:T) {T:type}", 0, infer_bincount},
+    {"DenseBincount(input:Tidx, size:Tidx, weights:T)->(output:T) {Tidx:type, T:type, "
+     "binary_output:bool=false}",
+        0, infer_dense_bincount},
     {"HistogramFixedWidth(values:T, value_range:T, nbins:int32)->(out:dtype) {T:type, dtype:type=DT_INT32}",
         0, infer_histogram},
     {"Bucketize(input:T)->(output:int32) {T:type, boundaries:list(float)}", 0, infer_unchanged},

@@ -80,6 +80,22 @@ infer_sparse_segment(Call *call, InferContext *context)
     return rows_of(call, context, count, 1);
 }
 
+/* As many rows as the data had, which input 3 says. */
+static Status
+infer_sparse_gradient(Call *call, InferContext *context)
+{
+    Shape indices;
+    Shape ids;
+    int64_t count = 0;
+    bool is_known = false;
+    TRY(infer_rank(call, context, 1, 1, &indices));
+    TRY(infer_rank(call, context, 2, 1, &ids));
+    TRY(check_data(call, context));
+    TRY(infer_equal(call, indices.dims[0], ids.dims[0], "the number of segment ids", &count));
+    TRY(infer_int(call, context, 3, &count, &is_known));
+    return rows_of(call, context, is_known ? count : -1, 1);
+}
+
 /* The ids' shape is how the data's begins. */
 static Status
 infer_unsorted_segment(Call *call, InferContext *context)
@@ -121,7 +137,10 @@ infer_unsorted_segment(Call *call, InferContext *context)
         {name "WithNumSegments(data:T, indices:Tidx, segment_ids:Tsegmentids, num_segments:Tnumsegments)->"  \
               "(output:T) {T:type, Tidx:type=DT_INT32, Tnumsegments:type=DT_INT32, "                         \
               "Tsegmentids:type=DT_INT32, ~sparse_gradient:bool=false}",                                     \
-            0, infer_sparse_segment},
+            0, infer_sparse_segment},                                                                        \
+        {name "Grad(grad:T, indices:Tidx, segment_ids:Tsegmentids, output_dim0:int32)->(output:T) {T:type, " \
+              "Tidx:type=DT_INT32, Tsegmentids:type=DT_INT32}",                                              \
+            0, infer_sparse_gradient},
 
 static const OpDefinition segment_ops[] = {
     SEGMENT("SegmentSum") SEGMENT("SegmentMean") SEGMENT("SegmentProd") SEGMENT("SegmentMin") /* */
