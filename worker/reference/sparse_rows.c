@@ -97,37 +97,54 @@ reshape_compute(KernelContext *context)
 
 /* --- Slices and joints ---------------------------------------------------------------------------------- */
 
+/* Where the slice begins, and its shape: what of the size there is behind the start. */
+static Status
+read_slice(KernelContext *context, const Shape *whole, int64_t *ret_start, Shape *ret_shape)
+{
+    int64_t size[SHAPE_RANK_MAX];
+    size_t starts = 0;
+    size_t sizes = 0;
+    TRY(kernel_input_ints(context, 3, ret_start, SHAPE_RANK_MAX, &starts));
+    TRY(kernel_input_ints(context, 4, size, SHAPE_RANK_MAX, &sizes));
+    if (starts != (size_t)whole->rank || sizes != (size_t)whole->rank) {
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT,
+            "%zu starts and %zu sizes for a sparse tensor of rank %d", starts, sizes, whole->rank);
+    }
+    *ret_shape = *whole;
+    for (int dimension = 0; dimension < whole->rank; dimension++) {
+        const int64_t start = ret_start[dimension];
+        const int64_t left = start < 0 || start > whole->dims[dimension] ? 0 : whole->dims[dimension] - start;
+        const int64_t taken = size[dimension] < left ? size[dimension] : left;
+        ret_shape->dims[dimension] = taken < 0 ? 0 : taken;
+    }
+    return STATUS_OK;
+}
+
+/* Gives the place within the slice. */
+static bool
+is_inside(const int64_t *place, const int64_t *start, const Shape *slice, int64_t *ret_place)
+{
+    for (int dimension = 0; dimension < slice->rank; dimension++) {
+        ret_place[dimension] = place[dimension] - start[dimension];
+        if (ret_place[dimension] < 0 || ret_place[dimension] >= slice->dims[dimension]) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static Status
 slice_compute(KernelContext *context)
 {
     int64_t start[SHAPE_RANK_MAX];
-    int64_t size[SHAPE_RANK_MAX];
-    size_t starts = 0;
-    size_t sizes = 0;
     Sparse sparse;
+    Shape shape;
     TRY(sparse_read(context, 0, 1, 2, &sparse));
-    TRY(kernel_input_ints(context, 3, start, SHAPE_RANK_MAX, &starts));
-    TRY(kernel_input_ints(context, 4, size, SHAPE_RANK_MAX, &sizes));
-    const int rank = sparse.shape.rank;
-    if (starts != (size_t)rank || sizes != (size_t)rank) {
-        return call_fail(context->call, STATUS_INVALID_ARGUMENT,
-            "%zu starts and %zu sizes for a sparse tensor of rank %d", starts, sizes, rank);
-    }
-    Shape shape = sparse.shape;
-    for (int dimension = 0; dimension < rank; dimension++) {
-        const int64_t whole = sparse.shape.dims[dimension];
-        const int64_t left = start[dimension] < 0 || start[dimension] > whole ? 0 : whole - start[dimension];
-        shape.dims[dimension] = size[dimension] < 0 ? 0 : size[dimension] < left ? size[dimension] : left;
-    }
-    AUTO_SPARSE_RESULT result = {.rank = rank};
+    TRY(read_slice(context, &sparse.shape, start, &shape));
+    AUTO_SPARSE_RESULT result = {.rank = shape.rank};
     for (int64_t n = 0; n < sparse.count; n++) {
         int64_t place[SHAPE_RANK_MAX];
-        bool is_inside = true;
-        for (int dimension = 0; dimension < rank; dimension++) {
-            place[dimension] = sparse_place(&sparse, n)[dimension] - start[dimension];
-            is_inside = is_inside && place[dimension] >= 0 && place[dimension] < shape.dims[dimension];
-        }
-        if (is_inside) {
+        if (is_inside(sparse_place(&sparse, n), start, &shape, place)) {
             sparse_add(&result, place, sparse.values, n);
         }
     }

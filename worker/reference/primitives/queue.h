@@ -1,0 +1,60 @@
+/* A queue of tuples of tensors that a session keeps: steps put in and take out, and wait while it is full or
+ * has too few. What waits is served in the order it came; what has completed in part goes on when it can.
+ *
+ * Who is cancelled leaves the queue as it is: tuples that it had taken go back to the front. Nothing else
+ * that waits is touched, of its own step or another.
+ *
+ * Ownership: a resource (resource.h).
+ * Threads:   any; a queue locks itself, and completes promises without its lock.
+ * Errors:    INVALID_ARGUMENT for tuples of other dtypes or shapes than the queue's; CANCELLED for putting
+ * into a closed queue; OUT_OF_RANGE for taking more than a closed one will ever have; RESOURCE_EXHAUSTED
+ * above QUEUE_SIZE_MAX tuples. */
+#pragma once
+
+#include "worker/runtime/resource.h"
+
+enum { QUEUE_SIZE_MAX = 1 << 20, QUEUE_COMPONENTS_MAX = 64 };
+
+typedef struct Queue Queue;
+
+extern const ResourceType queue_type;
+
+typedef struct QueueDeclaration {
+    Slice name;
+    uint32_t component_count;
+    Dtype dtypes[QUEUE_COMPONENTS_MAX];
+    Shape shapes[QUEUE_COMPONENTS_MAX]; /* of unknown rank where nothing is declared */
+    int64_t capacity;                   /* below 1: none */
+    int64_t kept;                       /* tuples that stay until the queue is closed, for a good shuffle */
+    bool shuffles;
+    bool pads; /* tuples taken together are filled up with zeros to one shape */
+    uint64_t seeds[2];
+} QueueDeclaration;
+
+/* Output 0 becomes a handle of the session's queue of this name, made when it is new. */
+MUST_USE Status queue_output(KernelContext *context, const QueueDeclaration *declaration);
+
+/* --- Kernels that wait: start() and cancel() --------------------------------------------------------------
+ */
+
+typedef enum QueueRequest {
+    QUEUE_PUT,        /* the inputs behind the handle are one tuple */
+    QUEUE_PUT_MANY,   /* … are cut along their first dimension */
+    QUEUE_TAKE,       /* one tuple */
+    QUEUE_TAKE_MANY,  /* as many as input 1 says, stacked */
+    QUEUE_TAKE_UP_TO, /* … or what a closed queue has left */
+} QueueRequest;
+
+/* Completes the promise, at once or when the queue allows it. */
+void queue_start(KernelPromise *promise, QueueRequest kind);
+void queue_cancel(KernelPromise *promise);
+
+/* --- Kernels that do not ----------------------------------------------------------------------------------
+ */
+
+MUST_USE Status kernel_queue(KernelContext *context, Queue **ret_queue);
+int64_t queue_size(Queue *queue);
+bool queue_is_closed(Queue *queue);
+
+/* Nothing is put in from now on; who waits to put in goes on, or with `cancels_puts` fails. */
+void queue_close(Queue *queue, bool cancels_puts);
