@@ -153,7 +153,9 @@ typedef struct MetaGraphView {
     Slice info;
     Slice ops;
     Slice graph;
+    SliceList collections;
     SliceList signatures;
+    SliceList assets;
 } MetaGraphView;
 
 typedef struct InfoView {
@@ -167,7 +169,9 @@ read_meta_graph(ProtoImport *import, Slice bytes, MetaGraphView *ret_view, bool 
     static const KeptField kept[] = {
         {1, KEEP_SLICE, offsetof(MetaGraphView, info)},
         {2, KEEP_SLICE, offsetof(MetaGraphView, graph)},
+        {4, KEEP_LIST, offsetof(MetaGraphView, collections)},
         {5, KEEP_LIST, offsetof(MetaGraphView, signatures)},
+        {6, KEEP_LIST, offsetof(MetaGraphView, assets)},
     };
     static const KeptField info_kept[] = {
         {2, KEEP_SLICE, offsetof(InfoView, ops)},
@@ -224,7 +228,7 @@ read_graph(ProtoImport *import, const MetaGraphView *view, GraphDef *def)
 }
 
 Status
-proto_saved_model(ProtoImport *import, Slice bytes, GraphDef *def)
+proto_saved_model(ProtoImport *import, Slice bytes, Slice archive, GraphDef *def)
 {
     static const KeptField kept[] = {{2, KEEP_LIST, 0}};
     static const MessageView message = MESSAGE_VIEW("the saved model", kept);
@@ -241,7 +245,12 @@ proto_saved_model(ProtoImport *import, Slice bytes, GraphDef *def)
         TRY(read_meta_graph(import, graphs.items[index], &view, &serves));
         chosen = serves ? view : chosen;
     }
+    const SavedModelSetup setup = {.collections = &chosen.collections,
+        .signatures = &chosen.signatures,
+        .assets = &chosen.assets,
+        .archive = archive};
     TRY(read_graph(import, &chosen, def));
+    TRY(saved_model_set_up(import, &setup, def));
     return read_signatures(import, &chosen.signatures, def);
 }
 
@@ -314,7 +323,7 @@ saved_model_read(Call *call, TensorBuffer *source, GraphDef **ret_def)
     builder.def->source = tensor_buffer_ref(source);
     ProtoImport import = {.call = call, .builder = &builder, .scratch = scratch, .source = source};
     TRY(read_directory(&import, slice_of(source->data, source->size), directory));
-    TRY(proto_saved_model(&import, directory->model, builder.def));
+    TRY(proto_saved_model(&import, directory->model, slice_of(source->data, source->size), builder.def));
     if (directory->checkpoint.index.data != NULL) {
         TRY(checkpoint_read(
             &import, &directory->checkpoint, &builder.def->checkpoint, &builder.def->checkpoint_count));

@@ -98,6 +98,10 @@ typedef struct GraphDef {
     size_t warning_count;
 } GraphDef;
 
+/* Begins a string constant that was the path of a model's asset file: the file's content follows. A worker
+ * reads no files. */
+#define GRAPH_ASSET_MARK "\001asset:"
+
 enum { GRAPH_NODE_COUNT_MAX = 65536 };
 
 /* An empty one whose arena may grow to `size_max` bytes. NULL without memory. */

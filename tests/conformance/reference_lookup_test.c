@@ -97,11 +97,46 @@ a_mutable_table_changes_from_step_to_step(void **state)
     RUN(cases);
 }
 
+#define TEXT(types, columns)                                                                                 \
+    "t = HashTableV2() " types "\nf = _Arg() T=string index=0\n"                                             \
+    "i = InitializeTableFromTextFileV2(t, f) " columns " delimiter='|'\n"                                    \
+    "e = LookupTableExportV2(t, ^i) Tkeys=string Tvalues=int64\n"                                            \
+    "o0 = _Retval(e) T=string index=0\no1 = _Retval(e:1) T=int64 index=1\n"
+#define STRINGS_TO_NUMBERS "key_dtype=string value_dtype=int64"
+
+static void
+a_table_is_filled_from_an_assets_lines(void **state)
+{
+    (void)state;
+    const GraphCase cases[] = {
+        {.graph = TEXT(STRINGS_TO_NUMBERS, "key_index=-2 value_index=-1 vocab_size=1"),
+            .feeds = {"string[] '\001asset:the word\nother'"},
+            .fetches = {"string[1] 'the word'", "int64[1] 0"}},
+        {.graph = TEXT(STRINGS_TO_NUMBERS " shared_name='b'", "key_index=1 value_index=0 vocab_size=-1"),
+            .feeds = {"string[] '\001asset:7|word\r\n'"},
+            .fetches = {"string[1] 'word'", "int64[1] 7"}},
+        {.graph = TEXT(STRINGS_TO_NUMBERS " shared_name='c'", "key_index=1 value_index=0 vocab_size=-1"),
+            .feeds = {"string[] '\001asset:7|word\n8'"},
+            .error = "line 2 of the table's text has no key of type string or no value of type int64",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.graph = TEXT(STRINGS_TO_NUMBERS " shared_name='d'", "key_index=-2 value_index=-1 vocab_size=3"),
+            .feeds = {"string[] '\001asset:a\nb\n'"},
+            .error = "the table's text has 2 lines, 'vocab_size' is 3",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.graph = TEXT(STRINGS_TO_NUMBERS " shared_name='e'", "key_index=-2 value_index=-1 vocab_size=-1"),
+            .feeds = {"string[] '/etc/passwd'"},
+            .error = "a worker reads no files: a table's text comes as an asset of a SavedModel",
+            .error_code = STATUS_UNIMPLEMENTED},
+    };
+    RUN(cases);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_fixed_table_is_filled_once),
+        cmocka_unit_test(a_table_is_filled_from_an_assets_lines),
         cmocka_unit_test(a_mutable_table_changes_from_step_to_step),
     };
     return cmocka_run_group_tests_name("reference/lookup", tests, NULL, NULL);

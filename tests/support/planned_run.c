@@ -17,12 +17,16 @@ planned_run_begin(PlannedRun *run)
     const CpuDeviceOptions options = {.thread_count = 1, .memory_limit = UINT64_C(1) << 31};
     *run = (PlannedRun){0};
     assert_status(&call, STATUS_OK, cpu_device_new(&call, &options, &run->device));
+    run->session = container_new();
+    assert_non_null(run->session);
 }
 
 void
 planned_run_end(PlannedRun *run)
 {
+    container_unref(run->session);
     cpu_device_free(run->device);
+    run->session = NULL;
     run->device = NULL;
 }
 
@@ -98,8 +102,9 @@ find_name(const Slice *names, size_t count, Slice name)
 }
 
 static Status
-run_partition(Call *call, const PlanPartition *planned, Partition *partition, const Plan *plan,
-    const ReferenceFeed *feeds, const Slice *feed_names, size_t feed_count, RunOutcome *outcome)
+run_partition(Call *call, const PlannedRun *run, const PlanPartition *planned, Partition *partition,
+    const Plan *plan, const ReferenceFeed *feeds, const Slice *feed_names, size_t feed_count,
+    RunOutcome *outcome)
 {
     Tensor args[PORTS_MAX] = {0};
     for (size_t index = 0; index < planned->feed_count; index++) {
@@ -109,6 +114,7 @@ run_partition(Call *call, const PlanPartition *planned, Partition *partition, co
     const RunRequest request = {.partition = partition,
         .args = args,
         .arg_count = (uint32_t)planned->feed_count,
+        .container = run->session,
         .callbacks = outcome_callbacks(outcome)};
     TRY(run_start(call, &request, NULL));
     outcome_wait(outcome);
@@ -152,7 +158,8 @@ planned_run(Call *call, const PlannedRun *run, const Graph *graph, const Referen
     TRY(make_plan(call, run, graph, &wanted, feeds, &plan));
     const PlanPartition *const planned = &plan->partitions[0];
     TRY(planned_partition(call, planned, run->device, &partition));
-    Status status = run_partition(call, planned, partition, plan, feeds, feed_names, feed_count, &outcome);
+    Status status =
+        run_partition(call, run, planned, partition, plan, feeds, feed_names, feed_count, &outcome);
     if (run->node_count != NULL) {
         *run->node_count = outcome.stats.node_count;
     }

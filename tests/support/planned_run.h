@@ -1,5 +1,6 @@
 /* Graphs run as a gateway and one worker run them, in this process: planned for one slot, the partition read
- * back and executed on a CPU device. With control flow, other than reference_run().
+ * back and executed on a CPU device. Runs between begin and end are steps of one session. With control flow,
+ * other than reference_run().
  *
  * Ownership: the caller gives outputs back with tensor_unref(), before planned_run_end().
  * Errors:    what planning, compiling and kernels say; INTERNAL for a fetch that is dead. */
@@ -11,6 +12,7 @@
 
 typedef struct PlannedRun {
     Device *device;
+    ResourceContainer *session;
     uint64_t passes_off;  /* a PassSet */
     uint64_t *node_count; /* of the last run: nodes that ran; may be NULL */
 } PlannedRun;

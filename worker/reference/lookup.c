@@ -46,23 +46,24 @@ mutable_compute(KernelContext *context)
 }
 
 static Status
-change(KernelContext *context, TableChange how)
+insert_compute(KernelContext *context)
 {
     Table *table = NULL;
     TRY(kernel_table(context, &table));
-    return table_put(context, table, &context->inputs[1], &context->inputs[2], how);
-}
-
-static Status
-insert_compute(KernelContext *context)
-{
-    return change(context, TABLE_INSERT);
+    return table_put(context, table, &context->inputs[1], &context->inputs[2], TABLE_INSERT);
 }
 
 static Status
 import_compute(KernelContext *context)
 {
-    return change(context, TABLE_REPLACE);
+    const Tensor *const keys = &context->inputs[1];
+    Table *table = NULL;
+    TRY(kernel_table(context, &table));
+    if (!table_was_filled_from(table, keys)) {
+        TRY(table_put(context, table, keys, &context->inputs[2], TABLE_REPLACE));
+        table_remember(table, keys);
+    }
+    return STATUS_OK;
 }
 
 static Status

@@ -24,6 +24,9 @@ static const OpDefinition lookup_ops[] = {
     TABLE("MutableHashTableOfTensorsV2", ", value_shape:shape=unk"),
     {"InitializeTableV2!(table_handle:resource, keys:Tkey, values:Tval)->() {Tkey:type, Tval:type}", 0,
         infer_unknown},
+    {"InitializeTableFromTextFileV2!(table_handle:resource, filename:string)->() {key_index:int, "
+     "value_index:int, vocab_size:int=-1, delimiter:string=\\t}",
+        0, infer_unknown},
     {"LookupTableImportV2!(table_handle:resource, keys:Tin, values:Tout)->() {Tin:type, Tout:type}", 0,
         infer_unknown},
     {"LookupTableInsertV2!(table_handle:resource, keys:Tin, values:Tout)->() {Tin:type, Tout:type}", 0,

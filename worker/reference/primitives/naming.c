@@ -1,6 +1,7 @@
 #include "worker/reference/primitives/naming.h"
 
 #include "shared/base/memory.h"
+#include "worker/runtime/resource.h"
 
 Status
 naming_new(Call *call, const Node *node, void **ret_naming)

@@ -20,7 +20,8 @@ struct Table {
     Shape value_shape;
     bool is_fixed;
     bool is_filled;
-    Map *rows; /* key → Row */
+    Map *rows;     /* key → Row */
+    Tensor source; /* of a fixed one: a reference */
     size_t name_size;
     char name[];
 };
@@ -46,6 +47,7 @@ table_free(Resource *resource)
 {
     Table *const table = as_table(resource);
     rows_free_all(table->rows);
+    tensor_unref(&table->source);
     (void)pthread_mutex_destroy(&table->lock);
     memory_free(table);
 }
@@ -285,6 +287,27 @@ table_put(KernelContext *context, Table *table, const Tensor *keys, const Tensor
     const Status status = put(context, table, keys, values, change);
     (void)pthread_mutex_unlock(&table->lock);
     return status;
+}
+
+bool
+table_was_filled_from(Table *table, const Tensor *source)
+{
+    (void)pthread_mutex_lock(&table->lock);
+    const bool is_same = table->is_fixed && source->buffer != NULL &&
+                         table->source.buffer == source->buffer && table->source.data == source->data &&
+                         shape_equal(&table->source.shape, &source->shape);
+    (void)pthread_mutex_unlock(&table->lock);
+    return is_same;
+}
+
+void
+table_remember(Table *table, const Tensor *source)
+{
+    (void)pthread_mutex_lock(&table->lock);
+    Tensor old = table->source;
+    table->source = table->is_fixed ? tensor_ref(source) : (Tensor){.dtype = DTYPE_INVALID};
+    (void)pthread_mutex_unlock(&table->lock);
+    tensor_unref(&old);
 }
 
 Status

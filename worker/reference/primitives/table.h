@@ -42,6 +42,11 @@ typedef enum TableChange {
 /* One value for each key. */
 MUST_USE Status table_put(
     KernelContext *context, Table *table, const Tensor *keys, const Tensor *values, TableChange change);
+
+/* What a fixed table was filled from: whoever fills it from the same tensor again need not look at it. */
+bool table_was_filled_from(Table *table, const Tensor *source);
+void table_remember(Table *table, const Tensor *source);
+
 MUST_USE Status table_remove(KernelContext *context, Table *table, const Tensor *keys);
 MUST_USE Status table_size(KernelContext *context, Table *table, int64_t *ret_size);
 

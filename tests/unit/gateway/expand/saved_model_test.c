@@ -5,10 +5,11 @@
 #include "tests/support/planned_run.h"
 #include "tests/support/tensor_literals.h"
 
-static const char *const path = "tests/unit/gateway/expand/data/affine.tar";
+static const char *const affine = "tests/unit/gateway/expand/data/affine.tar";
+static const char *const words = "tests/unit/gateway/expand/data/words.tar";
 
 static TensorBuffer *
-read_archive(void)
+read_archive(const char *path)
 {
     FILE *const file = fopen(path, "rb");
     assert_non_null(file);
@@ -20,9 +21,9 @@ read_archive(void)
 }
 
 static Graph *
-import_model(Call *call)
+import_model(Call *call, const char *path)
 {
-    TensorBuffer *const source = read_archive();
+    TensorBuffer *const source = read_archive(path);
     Graph *graph = NULL;
     const Status status = graph_import(call, GRAPH_FORMAT_SAVED_MODEL, source, 10000, &graph);
     tensor_buffer_unref(source);
@@ -59,7 +60,7 @@ expect_output(Call *call, const Graph *graph, const char *const names[], const c
 static void
 the_main_signature_runs_with_the_checkpoints_values(void **state)
 {
-    AUTO_GRAPH graph = import_model(*state);
+    AUTO_GRAPH graph = import_model(*state, affine);
     const char *const names[] = {"x", "times"};
     const char *const values[] = {"float32[1,2] 1 1", "int32[] 2"};
     expect_output(*state, graph, names, values, "y", "float32[1,2] 21.5 30.5");
@@ -68,7 +69,7 @@ the_main_signature_runs_with_the_checkpoints_values(void **state)
 static void
 other_signatures_are_named_behind_an_at_sign(void **state)
 {
-    AUTO_GRAPH graph = import_model(*state);
+    AUTO_GRAPH graph = import_model(*state, affine);
     const char *const names[] = {"x@scale", NULL};
     const char *const above[] = {"float32[1,2] 1 1"};
     const char *const below[] = {"float32[1,2] -1 -1"};
@@ -77,9 +78,19 @@ other_signatures_are_named_behind_an_at_sign(void **state)
 }
 
 static void
+tables_are_filled_from_assets_and_constants_before_they_are_asked(void **state)
+{
+    AUTO_GRAPH graph = import_model(*state, words);
+    const char *const names[] = {"word", NULL};
+    const char *const values[] = {"string[3] 'two' 'zero' 'none'"};
+    expect_output(*state, graph, names, values, "number", "int64[3] 2 0 -1");
+    expect_output(*state, graph, names, values, "mark", "string[3] 'II' '?' '?'");
+}
+
+static void
 variables_are_constants_and_the_graph_says_so(void **state)
 {
-    AUTO_GRAPH graph = import_model(*state);
+    AUTO_GRAPH graph = import_model(*state, affine);
     AUTO_BUFFER summary = {0};
     graph_write_summary(&summary, graph);
     assert_non_null(
@@ -119,7 +130,7 @@ a_model_is_extended_by_nodes_that_read_its_outputs(void **state)
 static void
 expect_refused(Call *call, size_t place, const char *message)
 {
-    TensorBuffer *const source = read_archive();
+    TensorBuffer *const source = read_archive(affine);
     Graph *graph = NULL;
     ((char *)source->data)[place] ^= 1;
     assert_int_equal(
@@ -132,7 +143,7 @@ expect_refused(Call *call, size_t place, const char *message)
 static size_t
 place_of(Call *call, const char *name)
 {
-    TensorBuffer *const source = read_archive();
+    TensorBuffer *const source = read_archive(affine);
     TarReader reader = {.rest = slice_of(source->data, source->size)};
     TarFile file = {.name = SLICE("")};
     bool is_found = true;
@@ -176,6 +187,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         CALL_TEST(the_main_signature_runs_with_the_checkpoints_values),
         CALL_TEST(other_signatures_are_named_behind_an_at_sign),
+        CALL_TEST(tables_are_filled_from_assets_and_constants_before_they_are_asked),
         CALL_TEST(variables_are_constants_and_the_graph_says_so),
         CALL_TEST(a_model_is_extended_by_nodes_that_read_its_outputs),
         CALL_TEST(damaged_archives_are_refused),
