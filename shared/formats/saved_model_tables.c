@@ -18,11 +18,11 @@
 typedef struct Tables {
     ProtoImport *import;
     GraphDef *def;
-    Map *by_name;    /* node → its index + 1 */
-    bool *is_filler; /* of each node: the filling node needs it */
-    Map *filled;     /* table → name of its Identity */
-    NodeDef *nodes;  /* with the Identities */
+    NodeDef *nodes; /* the graph's, then the Identities */
     size_t node_count;
+    bool *is_filler; /* of each node: the filling node needs it */
+    Map *by_name;    /* name → NodeDef */
+    Map *filled;     /* table → its Identity's NodeDef */
 } Tables;
 
 static bool
@@ -49,15 +49,11 @@ count_tables(const GraphDef *def)
 }
 
 /* The node an input names, or NULL. */
-static const NodeDef *
+static NodeDef *
 find_node(const Tables *tables, Slice input)
 {
     NodeInput parsed;
-    if (!node_input_parse(input, &parsed)) {
-        return NULL;
-    }
-    const size_t place = (size_t)(uintptr_t)map_get(tables->by_name, parsed.node);
-    return place == 0 ? NULL : &tables->def->nodes[place - 1];
+    return node_input_parse(input, &parsed) ? map_get(tables->by_name, parsed.node) : NULL;
 }
 
 /* --- 1 -------------------------------------------------------------------------------------------------- */
@@ -71,7 +67,7 @@ mark_fillers(Tables *tables, const NodeDef *filling)
         const NodeDef *node = NULL;
         stack.size -= sizeof node;
         memcpy(&node, stack.data + stack.size, sizeof node);
-        bool *const mark = &tables->is_filler[node - tables->def->nodes];
+        bool *const mark = &tables->is_filler[node - tables->nodes];
         for (size_t index = 0; !*mark && index < node->input_count; index++) {
             const NodeDef *const source = find_node(tables, node->inputs[index]);
             if (source != NULL) {
@@ -95,7 +91,8 @@ add_identity(Tables *tables, const NodeDef *table, Slice filling)
     const char *const control = text_format(arena, "^%.*s", SLICE_PRINT(filling));
     TRY(builder_alloc(tables->import->builder, 2, sizeof(Slice), &inputs));
     TRY(builder_alloc(tables->import->builder, 1, sizeof(Attr), &attrs));
-    if (name == NULL || control == NULL || !map_put(tables->filled, table->name, (void *)(uintptr_t)name)) {
+    NodeDef *const identity = &tables->nodes[tables->node_count++];
+    if (name == NULL || control == NULL || !map_put(tables->filled, table->name, identity)) {
         return call_fail_memory(tables->import->call, "the graph's tables");
     }
     if (map_get(tables->by_name, slice_from_string(name)) != NULL) {
@@ -105,7 +102,7 @@ add_identity(Tables *tables, const NodeDef *table, Slice filling)
     ((Slice *)inputs)[0] = table->name;
     ((Slice *)inputs)[1] = slice_from_string(control);
     *(Attr *)attrs = (Attr){.name = SLICE("T"), .value = {.kind = ATTR_TYPE, .value.type = DTYPE_RESOURCE}};
-    tables->nodes[tables->node_count++] = (NodeDef){.name = slice_from_string(name),
+    *identity = (NodeDef){.name = slice_from_string(name),
         .op = SLICE("Identity"),
         .device = table->device,
         .inputs = inputs,
@@ -117,8 +114,9 @@ add_identity(Tables *tables, const NodeDef *table, Slice filling)
 
 /* --- 3 -------------------------------------------------------------------------------------------------- */
 
-static const char *
-filled_name(const Tables *tables, Slice input)
+/* What the reader of a table reads instead, or NULL. */
+static const NodeDef *
+find_filled(const Tables *tables, Slice input)
 {
     NodeInput parsed;
     return node_input_parse(input, &parsed) && !parsed.is_control ? map_get(tables->filled, parsed.node)
@@ -130,15 +128,15 @@ read_filled(Tables *tables, NodeDef *node)
 {
     Slice *inputs = NULL;
     for (size_t index = 0; index < node->input_count; index++) {
-        const char *const name = filled_name(tables, node->inputs[index]);
-        if (name != NULL && inputs == NULL) {
+        const NodeDef *const filled = find_filled(tables, node->inputs[index]);
+        if (filled != NULL && inputs == NULL) {
             void *copy = NULL;
             TRY(builder_alloc(tables->import->builder, node->input_count, sizeof *inputs, &copy));
             inputs = memcpy(copy, node->inputs, node->input_count * sizeof *inputs);
             node->inputs = inputs;
         }
-        if (name != NULL) {
-            inputs[index] = slice_from_string(name);
+        if (filled != NULL) {
+            inputs[index] = filled->name;
         }
     }
     return STATUS_OK;
@@ -147,32 +145,34 @@ read_filled(Tables *tables, NodeDef *node)
 static Status
 rewrite(Tables *tables, Slice filling)
 {
-    GraphDef *const def = tables->def;
-    void *nodes = NULL;
-    TRY(builder_alloc(tables->import->builder, def->node_count + count_tables(def), sizeof(NodeDef), &nodes));
-    tables->nodes = nodes;
-    tables->node_count = def->node_count;
-    memcpy(tables->nodes, def->nodes, def->node_count * sizeof(NodeDef));
-    for (size_t index = 0; index < def->node_count; index++) {
-        if (is_table(&def->nodes[index])) {
-            TRY(add_identity(tables, &def->nodes[index], filling));
+    const size_t count = tables->node_count;
+    for (size_t index = 0; index < count; index++) {
+        if (is_table(&tables->nodes[index])) {
+            TRY(add_identity(tables, &tables->nodes[index], filling));
         }
     }
-    for (size_t index = 0; index < def->node_count; index++) {
+    for (size_t index = 0; index < count; index++) {
         if (!tables->is_filler[index]) {
             TRY(read_filled(tables, &tables->nodes[index]));
         }
     }
-    def->nodes = tables->nodes;
-    def->node_count = tables->node_count;
+    tables->def->nodes = tables->nodes;
+    tables->def->node_count = tables->node_count;
     return STATUS_OK;
 }
 
+/* A copy of the graph's nodes, with room for the Identities, and an index of it. */
 static Status
-index_nodes(Tables *tables)
+copy_nodes(Tables *tables)
 {
-    for (size_t index = 0; index < tables->def->node_count; index++) {
-        if (!map_put(tables->by_name, tables->def->nodes[index].name, (void *)(uintptr_t)(index + 1))) {
+    const GraphDef *const def = tables->def;
+    void *nodes = NULL;
+    TRY(builder_alloc(tables->import->builder, def->node_count + count_tables(def), sizeof(NodeDef), &nodes));
+    memcpy(nodes, def->nodes, def->node_count * sizeof(NodeDef));
+    tables->nodes = nodes;
+    tables->node_count = def->node_count;
+    for (size_t index = 0; index < def->node_count; index++) {
+        if (!map_put(tables->by_name, def->nodes[index].name, &tables->nodes[index])) {
             return call_fail_memory(tables->import->call, "the graph's tables");
         }
     }
@@ -194,7 +194,7 @@ fill_tables(ProtoImport *import, Slice filling, GraphDef *def)
         return call_fail_memory(import->call, "the graph's tables");
     }
     memset(tables.is_filler, 0, def->node_count * sizeof *tables.is_filler);
-    TRY(index_nodes(&tables));
+    TRY(copy_nodes(&tables));
     const NodeDef *const node = find_node(&tables, parsed.node);
     if (node == NULL) {
         return STATUS_OK;

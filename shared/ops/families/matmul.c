@@ -174,6 +174,34 @@ infer_gemm(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
+/* Of two inputs that are matrices, or batches of them. */
+static Status
+infer_matrices(Call *call, InferContext *context, uint32_t right)
+{
+    const Shape *const a = &context->inputs[0];
+    const Shape *const b = &context->inputs[right];
+    if (a->rank < 0 || b->rank < 0) {
+        return STATUS_OK;
+    }
+    if (a->rank < 2 || b->rank < 2) {
+        return call_fail(
+            call, STATUS_INVALID_ARGUMENT, "ranks %d and %d are not both of matrices", a->rank, b->rank);
+    }
+    return multiply_shapes(call, a, b, &context->outputs[0]);
+}
+
+static Status
+infer_matmul_integer(Call *call, InferContext *context)
+{
+    return infer_matrices(call, context, 1);
+}
+
+static Status
+infer_qlinear_matmul(Call *call, InferContext *context)
+{
+    return infer_matrices(call, context, 3);
+}
+
 static const OpDefinition matmul_ops[] = {
     {"MatMul(a:T, b:T)->(product:T) {transpose_a:bool=false, transpose_b:bool=false, T:type, "
      "grad_a:bool=false, "
@@ -195,6 +223,11 @@ static const OpDefinition matmul_ops[] = {
      "T:type, "
      "num_args:int, " EPILOGUE_ATTRIBUTES "}",
         0, infer_fused_batch_matmul},
+    {"onnx::MatMulInteger(A:T1, B:T2, a_zero_point?:T1, b_zero_point?:T2)->(Y:int32) {T1:type, T2:type}", 0,
+        infer_matmul_integer},
+    {"onnx::QLinearMatMul(a:T1, a_scale:TS, a_zero_point:T1, b:T2, b_scale:TS, b_zero_point:T2, y_scale:TS, "
+     "y_zero_point:T3)->(y:T3) {T1:type, T2:type, T3:type, TS:type}",
+        0, infer_qlinear_matmul},
 };
 
 OP_FAMILY(matmul, matmul_ops);
