@@ -298,7 +298,8 @@ control_input(Partitioning *partitioning, uint32_t id, uint32_t slot)
             .to = slot,
             .is_control = true};
         ensure_transfer(partitioning, &edge);
-        return partition_name(partitioning, "^", receive_name(partitioning, edge.source, 0));
+        const Slice received = receive_name(partitioning, edge.source, 0);
+        return received.data == NULL ? received : partition_name(partitioning, "^", received);
     }
     return partition_name(partitioning, "^", source->name);
 }
