@@ -89,7 +89,7 @@ choices_take_one_branch(void **state)
             .inputs = {"bool[2,1] 1 0", "float64[2] 1 2", "float64[] 9"},
             .outputs = {"float64[2,2] 1 2 9 9"}},
         {.op = "onnx::Where",
-            .inputs = {"bool[2] 1 0", "complex64[0]", "complex64[1] 5"},
+            .inputs = {"bool[2] 1 0", "complex64[0]", "complex64[1] 5 0"},
             .error = "do not broadcast",
             .error_code = STATUS_INVALID_ARGUMENT},
         {.op = "onnx::Where",

@@ -1,5 +1,5 @@
-/* Queues: made, filled, emptied. What waits is worker/reference/primitives/queue.h's. */
-#include "worker/reference/primitives/queue.h"
+/* Queues: made, filled, emptied. What waits is worker/reference/primitives/tensor_queue.h's. */
+#include "worker/reference/primitives/tensor_queue.h"
 
 #include "shared/base/memory.h"
 #include "shared/base/random.h"
@@ -56,7 +56,7 @@ declare(KernelContext *context, QueueKind kind)
     if (kind.shuffles) {
         read_shuffling(context->node, &declaration);
     }
-    return queue_output(context, &declaration);
+    return tensor_queue_output(context, &declaration);
 }
 
 static Status
@@ -82,7 +82,7 @@ padding_compute(KernelContext *context)
 #define REQUEST(name, request)                                                                               \
     static void name##_start(KernelPromise *promise)                                                         \
     {                                                                                                        \
-        queue_start(promise, request);                                                                       \
+        tensor_queue_start(promise, request);                                                                \
     }
 
 REQUEST(put, QUEUE_PUT)
@@ -101,9 +101,9 @@ waits_as_long_as_the_step(const Node *node)
 static Status
 close_compute(KernelContext *context)
 {
-    Queue *queue = NULL;
-    TRY(kernel_queue(context, &queue));
-    queue_close(queue, node_attr_bool(context->node, "cancel_pending_enqueues"));
+    TensorQueue *queue = NULL;
+    TRY(kernel_tensor_queue(context, &queue));
+    tensor_queue_close(queue, node_attr_bool(context->node, "cancel_pending_enqueues"));
     return STATUS_OK;
 }
 
@@ -111,11 +111,11 @@ static Status
 size_compute(KernelContext *context)
 {
     const Shape scalar = shape_scalar();
-    Queue *queue = NULL;
+    TensorQueue *queue = NULL;
     Tensor *output = NULL;
-    TRY(kernel_queue(context, &queue));
+    TRY(kernel_tensor_queue(context, &queue));
     TRY(kernel_output(context, 0, DTYPE_INT32, &scalar, &output));
-    *(int32_t *)output->data = (int32_t)queue_size(queue);
+    *(int32_t *)output->data = (int32_t)tensor_queue_size(queue);
     return STATUS_OK;
 }
 
@@ -123,11 +123,11 @@ static Status
 is_closed_compute(KernelContext *context)
 {
     const Shape scalar = shape_scalar();
-    Queue *queue = NULL;
+    TensorQueue *queue = NULL;
     Tensor *output = NULL;
-    TRY(kernel_queue(context, &queue));
+    TRY(kernel_tensor_queue(context, &queue));
     TRY(kernel_output(context, 0, DTYPE_BOOL, &scalar, &output));
-    *(uint8_t *)output->data = queue_is_closed(queue);
+    *(uint8_t *)output->data = tensor_queue_is_closed(queue);
     return STATUS_OK;
 }
 
@@ -137,7 +137,8 @@ is_closed_compute(KernelContext *context)
     }
 #define WAITING(name, function)                                                                              \
     {                                                                                                        \
-        .op = (name), .supports = waits_as_long_as_the_step, .start = (function), .cancel = queue_cancel     \
+        .op = (name), .supports = waits_as_long_as_the_step, .start = (function),                            \
+        .cancel = tensor_queue_cancel                                                                        \
     }
 
 static const Kernel queue_kernels[] = {

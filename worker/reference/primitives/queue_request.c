@@ -7,7 +7,7 @@
 #include "worker/reference/primitives/strided_copy.h"
 
 void
-request_unref(Request *request)
+queue_request_unref(Request *request)
 {
     if (__atomic_sub_fetch(&request->reference_count, 1, __ATOMIC_ACQ_REL) > 0) {
         return;
@@ -18,7 +18,7 @@ request_unref(Request *request)
 }
 
 Status
-request_fail(const Request *request, Status status, const char *what)
+queue_request_fail(const Request *request, Status status, const char *what)
 {
     return call_fail(request->promise->context.call, status, "queue '%.*s' %s",
         SLICE_PRINT(request->declaration->name), what);
@@ -114,7 +114,7 @@ prepare_take(Request *request)
     if (request->kind != QUEUE_TAKE) {
         TRY(kernel_input_ints(context, 1, &request->wanted, 1, &count));
         if (count != 1 || request->wanted < 0) {
-            return request_fail(
+            return queue_request_fail(
                 request, STATUS_INVALID_ARGUMENT, "is asked for a negative number of elements");
         }
     }
@@ -123,12 +123,12 @@ prepare_take(Request *request)
         is_alike = context->node->output_dtypes[component] == declaration->dtypes[component];
     }
     return is_alike ? STATUS_OK
-                    : request_fail(request, STATUS_INVALID_ARGUMENT, "has components of other types");
+                    : queue_request_fail(request, STATUS_INVALID_ARGUMENT, "has components of other types");
 }
 
 Status
-request_new(KernelPromise *promise, QueueRequest kind, Resource *queue, const QueueDeclaration *declaration,
-    Request **ret_request)
+queue_request_new(KernelPromise *promise, QueueRequest kind, Resource *queue,
+    const QueueDeclaration *declaration, Request **ret_request)
 {
     Request *const request = memory_new(1, sizeof *request);
     if (request == NULL) {
@@ -141,9 +141,9 @@ request_new(KernelPromise *promise, QueueRequest kind, Resource *queue, const Qu
         .kind = kind,
         .tuples = {.component_count = declaration->component_count}};
     list_init(&request->link);
-    const Status status = request_takes(request) ? prepare_take(request) : prepare_put(request);
+    const Status status = queue_request_takes(request) ? prepare_take(request) : prepare_put(request);
     if (status != STATUS_OK) {
-        request_unref(request);
+        queue_request_unref(request);
         return status;
     }
     request->reference_count = 2;
@@ -229,7 +229,7 @@ output_component(const Request *request, uint32_t component)
 }
 
 Status
-request_output(const Request *request)
+queue_request_output(const Request *request)
 {
     for (uint32_t component = 0; component < request->tuples.component_count; component++) {
         TRY(output_component(request, component));

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "shared/base/list.h"
-#include "worker/reference/primitives/queue.h"
+#include "worker/reference/primitives/tensor_queue.h"
 #include "worker/reference/primitives/tuples.h"
 
 typedef struct Request {
@@ -23,18 +23,18 @@ typedef struct Request {
 } Request;
 
 static inline bool
-request_takes(const Request *request)
+queue_request_takes(const Request *request)
 {
     return request->kind >= QUEUE_TAKE;
 }
 
 /* Checks what the kernel asks for; two references. */
-MUST_USE Status request_new(KernelPromise *promise, QueueRequest kind, Resource *queue,
+MUST_USE Status queue_request_new(KernelPromise *promise, QueueRequest kind, Resource *queue,
     const QueueDeclaration *declaration, Request **ret_request);
-void request_unref(Request *request);
+void queue_request_unref(Request *request);
 
 /* "queue '…' <what>" */
-Status request_fail(const Request *request, Status status, const char *what);
+Status queue_request_fail(const Request *request, Status status, const char *what);
 
 /* Makes the outputs of what was taken. */
-MUST_USE Status request_output(const Request *request);
+MUST_USE Status queue_request_output(const Request *request);

@@ -1,7 +1,7 @@
 /* A request waits in one of two lists. Whenever something changes, both lists are served from their fronts
  * until nobody gets on; what is done leaves its list, and its promise completes when the lock is open again.
  */
-#include "worker/reference/primitives/queue.h"
+#include "worker/reference/primitives/tensor_queue.h"
 
 #include <pthread.h>
 
@@ -9,7 +9,7 @@
 #include "worker/reference/primitives/philox.h"
 #include "worker/reference/primitives/queue_request.h"
 
-struct Queue {
+struct TensorQueue {
     Resource resource;
     pthread_mutex_t lock; /* guards what follows */
     QueueDeclaration declaration;
@@ -24,10 +24,10 @@ struct Queue {
 /* In promise->waiting instead of a request: it has completed, or was cancelled before it began to wait. */
 static char settled;
 
-static inline Queue *
+static inline TensorQueue *
 as_queue(Resource *resource)
 {
-    return (Queue *)(void *)resource;
+    return (TensorQueue *)(void *)resource;
 }
 
 /* --- The queue ------------------------------------------------------------------------------------------ */
@@ -35,23 +35,23 @@ as_queue(Resource *resource)
 static void
 queue_free(Resource *resource)
 {
-    Queue *const queue = as_queue(resource);
+    TensorQueue *const queue = as_queue(resource);
     tuples_done(&queue->tuples);
     (void)pthread_mutex_destroy(&queue->lock);
     memory_free(queue);
 }
 
-const ResourceType queue_type = {.name = "a queue", .free = queue_free};
+const ResourceType tensor_queue_type = {.name = "a queue", .free = queue_free};
 
 static Status
 make(Call *call, const void *context, Resource **ret_resource)
 {
     const QueueDeclaration *const declaration = context;
-    Queue *const queue = memory_new(1, sizeof *queue + declaration->name.size);
+    TensorQueue *const queue = memory_new(1, sizeof *queue + declaration->name.size);
     if (queue == NULL) {
         return call_fail_memory(call, "a queue");
     }
-    resource_init(&queue->resource, &queue_type);
+    resource_init(&queue->resource, &tensor_queue_type);
     (void)pthread_mutex_init(&queue->lock, NULL);
     memcpy(queue->name, declaration->name.data, declaration->name.size);
     queue->declaration = *declaration;
@@ -77,10 +77,10 @@ is_declared_alike(const QueueDeclaration *left, const QueueDeclaration *right)
 }
 
 Status
-queue_output(KernelContext *context, const QueueDeclaration *declaration)
+tensor_queue_output(KernelContext *context, const QueueDeclaration *declaration)
 {
     const ContainerEntry entry = {
-        .name = declaration->name, .type = &queue_type, .make = make, .context = declaration};
+        .name = declaration->name, .type = &tensor_queue_type, .make = make, .context = declaration};
     Resource *resource = NULL;
     TRY(container_obtain(context->call, context->container, &entry, &resource));
     if (!is_declared_alike(&as_queue(resource)->declaration, declaration)) {
@@ -92,16 +92,16 @@ queue_output(KernelContext *context, const QueueDeclaration *declaration)
 }
 
 Status
-kernel_queue(KernelContext *context, Queue **ret_queue)
+kernel_tensor_queue(KernelContext *context, TensorQueue **ret_queue)
 {
     Resource *resource = NULL;
-    TRY(kernel_resource(context, 0, &queue_type, &resource));
+    TRY(kernel_resource(context, 0, &tensor_queue_type, &resource));
     *ret_queue = as_queue(resource);
     return STATUS_OK;
 }
 
 int64_t
-queue_size(Queue *queue)
+tensor_queue_size(TensorQueue *queue)
 {
     (void)pthread_mutex_lock(&queue->lock);
     const int64_t size = queue->tuples.size;
@@ -110,7 +110,7 @@ queue_size(Queue *queue)
 }
 
 bool
-queue_is_closed(Queue *queue)
+tensor_queue_is_closed(TensorQueue *queue)
 {
     (void)pthread_mutex_lock(&queue->lock);
     const bool is_closed = queue->is_closed;
@@ -122,18 +122,18 @@ queue_is_closed(Queue *queue)
 
 /* What left its list. Without the queue's lock: completing may begin another request. */
 static void
-request_complete(Request *request)
+queue_request_complete(Request *request)
 {
     KernelPromise *const promise = request->promise;
     void *const waiting = __atomic_exchange_n(&promise->waiting, &settled, __ATOMIC_ACQ_REL);
     Status status = request->status;
-    if (status == STATUS_OK && request_takes(request)) {
-        status = request_output(request);
+    if (status == STATUS_OK && queue_request_takes(request)) {
+        status = queue_request_output(request);
     }
     if (waiting == request) {
-        request_unref(request);
+        queue_request_unref(request);
     }
-    request_unref(request);
+    queue_request_unref(request);
     kernel_complete(promise, status);
 }
 
@@ -151,7 +151,7 @@ complete_all(ListLink *done)
 {
     for (ListLink *link = list_first(done); link != NULL; link = list_first(done)) {
         list_remove(link);
-        request_complete(LIST_ITEM(link, Request, link));
+        queue_request_complete(LIST_ITEM(link, Request, link));
     }
 }
 
@@ -167,20 +167,20 @@ settle(Request *request, Status status)
 }
 
 static bool
-has_room(const Queue *queue)
+has_room(const TensorQueue *queue)
 {
     return queue->declaration.capacity < 1 || queue->tuples.size < queue->declaration.capacity;
 }
 
 static Progress
-serve_put(Queue *queue, Request *request)
+serve_put(TensorQueue *queue, Request *request)
 {
     Progress progress = STUCK;
     while (request->tuples.size > 0 && has_room(queue)) {
         Tensor tuple[QUEUE_COMPONENTS_MAX];
         if (queue->tuples.size >= QUEUE_SIZE_MAX) {
             return settle(
-                request, request_fail(request, STATUS_RESOURCE_EXHAUSTED, "holds too many elements"));
+                request, queue_request_fail(request, STATUS_RESOURCE_EXHAUSTED, "holds too many elements"));
         }
         if (!tuples_reserve(&queue->tuples, queue->tuples.size + 1)) {
             return settle(request, call_fail_memory(request->promise->context.call, "a queue"));
@@ -193,7 +193,7 @@ serve_put(Queue *queue, Request *request)
 }
 
 static int64_t
-next_index(Queue *queue)
+next_index(TensorQueue *queue)
 {
     const bool shuffles = queue->declaration.shuffles && queue->tuples.size > 1;
     return shuffles ? (int64_t)(philox_stream_next(&queue->random) % (uint64_t)queue->tuples.size) : 0;
@@ -201,7 +201,7 @@ next_index(Queue *queue)
 
 /* Gives back what it had taken. The room that this takes is reserved for as long as they are taken. */
 static void
-give_back(Queue *queue, Request *request)
+give_back(TensorQueue *queue, Request *request)
 {
     while (request->tuples.size > 0) {
         Tensor tuple[QUEUE_COMPONENTS_MAX];
@@ -217,7 +217,7 @@ give_back(Queue *queue, Request *request)
 }
 
 static Progress
-serve_take(Queue *queue, Request *request)
+serve_take(TensorQueue *queue, Request *request)
 {
     const int64_t kept = queue->is_closed ? 0 : queue->declaration.kept;
     Progress progress = STUCK;
@@ -242,19 +242,20 @@ serve_take(Queue *queue, Request *request)
     }
     give_back(queue, request);
     return settle(
-        request, request_fail(request, STATUS_OUT_OF_RANGE, "is closed and has not enough elements"));
+        request, queue_request_fail(request, STATUS_OUT_OF_RANGE, "is closed and has not enough elements"));
 }
 
 /* Who is at the front, as long as somebody gets on. */
 static bool
-serve_first(Queue *queue, ListLink *list, ListLink *done)
+serve_first(TensorQueue *queue, ListLink *list, ListLink *done)
 {
     ListLink *const link = list_first(list);
     if (link == NULL) {
         return false;
     }
     Request *const request = LIST_ITEM(link, Request, link);
-    const Progress progress = request_takes(request) ? serve_take(queue, request) : serve_put(queue, request);
+    const Progress progress =
+        queue_request_takes(request) ? serve_take(queue, request) : serve_put(queue, request);
     if (progress == DONE) {
         leave(request, done);
     }
@@ -262,7 +263,7 @@ serve_first(Queue *queue, ListLink *list, ListLink *done)
 }
 
 static void
-serve(Queue *queue, ListLink *done)
+serve(TensorQueue *queue, ListLink *done)
 {
     bool gets_on = true;
     while (gets_on) {
@@ -273,7 +274,7 @@ serve(Queue *queue, ListLink *done)
 }
 
 void
-queue_close(Queue *queue, bool cancels_puts)
+tensor_queue_close(TensorQueue *queue, bool cancels_puts)
 {
     ListLink done;
     list_init(&done);
@@ -283,7 +284,7 @@ queue_close(Queue *queue, bool cancels_puts)
     {
         Request *const request = LIST_ITEM(link, Request, link);
         if (cancels_puts) {
-            request->status = request_fail(request, STATUS_CANCELLED, "was closed");
+            request->status = queue_request_fail(request, STATUS_CANCELLED, "was closed");
             leave(request, &done);
         }
     }
@@ -304,31 +305,31 @@ begin_waiting(Request *request)
 }
 
 static void
-enter(Queue *queue, Request *request, ListLink *done)
+enter(TensorQueue *queue, Request *request, ListLink *done)
 {
     if (!begin_waiting(request)) {
-        request->status = request_fail(request, STATUS_CANCELLED, "is not waited for any more");
-        request_unref(request); /* nobody will find it in the promise */
+        request->status = queue_request_fail(request, STATUS_CANCELLED, "is not waited for any more");
+        queue_request_unref(request); /* nobody will find it in the promise */
         list_append(done, &request->link);
-    } else if (queue->is_closed && !request_takes(request)) {
-        request->status = request_fail(request, STATUS_CANCELLED, "is closed");
+    } else if (queue->is_closed && !queue_request_takes(request)) {
+        request->status = queue_request_fail(request, STATUS_CANCELLED, "is closed");
         list_append(done, &request->link);
     } else {
         request->is_waiting = true;
-        list_append(request_takes(request) ? &queue->takes : &queue->puts, &request->link);
+        list_append(queue_request_takes(request) ? &queue->takes : &queue->puts, &request->link);
         serve(queue, done);
     }
 }
 
 void
-queue_start(KernelPromise *promise, QueueRequest kind)
+tensor_queue_start(KernelPromise *promise, QueueRequest kind)
 {
-    Queue *queue = NULL;
+    TensorQueue *queue = NULL;
     Request *request = NULL;
     ListLink done;
-    Status status = kernel_queue(&promise->context, &queue);
+    Status status = kernel_tensor_queue(&promise->context, &queue);
     if (status == STATUS_OK) {
-        status = request_new(promise, kind, &queue->resource, &queue->declaration, &request);
+        status = queue_request_new(promise, kind, &queue->resource, &queue->declaration, &request);
     }
     if (status != STATUS_OK) {
         kernel_complete(promise, status);
@@ -345,27 +346,27 @@ queue_start(KernelPromise *promise, QueueRequest kind)
 
 /* Whoever is served just now completes itself: it is in no list. */
 void
-queue_cancel(KernelPromise *promise)
+tensor_queue_cancel(KernelPromise *promise)
 {
     Request *const request = __atomic_exchange_n(&promise->waiting, &settled, __ATOMIC_ACQ_REL);
     ListLink done;
     if (request == NULL || (void *)request == &settled) {
         return;
     }
-    Queue *const queue = as_queue(request->queue);
+    TensorQueue *const queue = as_queue(request->queue);
     Resource *const kept = resource_ref(&queue->resource);
     list_init(&done);
     (void)pthread_mutex_lock(&queue->lock);
     if (request->is_waiting) {
-        request->status = request_fail(request, STATUS_CANCELLED, "is not waited for any more");
+        request->status = queue_request_fail(request, STATUS_CANCELLED, "is not waited for any more");
         leave(request, &done);
-        if (request_takes(request)) {
+        if (queue_request_takes(request)) {
             give_back(queue, request);
         }
         serve(queue, &done);
     }
     (void)pthread_mutex_unlock(&queue->lock);
-    request_unref(request);
+    queue_request_unref(request);
     complete_all(&done);
     resource_unref(kept);
 }

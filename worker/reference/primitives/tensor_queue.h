@@ -15,9 +15,9 @@
 
 enum { QUEUE_SIZE_MAX = 1 << 20, QUEUE_COMPONENTS_MAX = 64 };
 
-typedef struct Queue Queue;
+typedef struct TensorQueue TensorQueue;
 
-extern const ResourceType queue_type;
+extern const ResourceType tensor_queue_type;
 
 typedef struct QueueDeclaration {
     Slice name;
@@ -32,7 +32,7 @@ typedef struct QueueDeclaration {
 } QueueDeclaration;
 
 /* Output 0 becomes a handle of the session's queue of this name, made when it is new. */
-MUST_USE Status queue_output(KernelContext *context, const QueueDeclaration *declaration);
+MUST_USE Status tensor_queue_output(KernelContext *context, const QueueDeclaration *declaration);
 
 /* --- Kernels that wait: start() and cancel() --------------------------------------------------------------
  */
@@ -46,15 +46,15 @@ typedef enum QueueRequest {
 } QueueRequest;
 
 /* Completes the promise, at once or when the queue allows it. */
-void queue_start(KernelPromise *promise, QueueRequest kind);
-void queue_cancel(KernelPromise *promise);
+void tensor_queue_start(KernelPromise *promise, QueueRequest kind);
+void tensor_queue_cancel(KernelPromise *promise);
 
 /* --- Kernels that do not ----------------------------------------------------------------------------------
  */
 
-MUST_USE Status kernel_queue(KernelContext *context, Queue **ret_queue);
-int64_t queue_size(Queue *queue);
-bool queue_is_closed(Queue *queue);
+MUST_USE Status kernel_tensor_queue(KernelContext *context, TensorQueue **ret_queue);
+int64_t tensor_queue_size(TensorQueue *queue);
+bool tensor_queue_is_closed(TensorQueue *queue);
 
 /* Nothing is put in from now on; who waits to put in goes on, or with `cancels_puts` fails. */
-void queue_close(Queue *queue, bool cancels_puts);
+void tensor_queue_close(TensorQueue *queue, bool cancels_puts);
