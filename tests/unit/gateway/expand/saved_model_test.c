@@ -106,7 +106,7 @@ static void
 a_model_is_extended_by_nodes_that_read_its_outputs(void **state)
 {
     Call *const call = *state;
-    AUTO_GRAPH model = import_model(call);
+    AUTO_GRAPH model = import_model(call, affine);
     const GraphDef *const author = graph_def_author(model->def);
     AUTO_BUFFER json = {0};
     AUTO_GRAPH extended = NULL;
