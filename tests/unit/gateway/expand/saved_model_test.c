@@ -35,7 +35,7 @@ static void
 expect_output(Call *call, const Graph *graph, const char *const names[], const char *const values[],
     const char *output, const char *expected)
 {
-    PlannedRun run;
+    PlannedRun run = {.device = NULL};
     ReferenceFeed feeds[2] = {0};
     Endpoint fetch;
     Tensor result = {0};
