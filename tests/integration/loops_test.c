@@ -88,7 +88,7 @@ a_target_inside_a_loop_runs_the_loop(void **state)
     for (size_t index = 0; index < COUNT_OF(options); index++) {
         AUTO_REST response = {0};
         cluster_session(cluster, options[index]);
-        put_graph(cluster, LOOP_CHAOTIC(""));
+        cluster_graph_literal(cluster, LOOP_CHAOTIC(""));
         cluster_step(cluster, "{\"feeds\":{\"x\":1,\"n\":3},\"targets\":[\"mul\"]}", &response);
         assert_int_equal(response.status, 200);
     }
