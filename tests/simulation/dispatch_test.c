@@ -25,7 +25,7 @@ enum {
     EVENTS_MAX = 8192,
     SPAN_MS = 3000, /* in which steps begin */
     END_MS = 9000,
-    DEADLINE_GRACE_MS = 50,
+    DEADLINE_GRACE_MS = 200,
     SEEDS = 40,
 };
 
