@@ -48,6 +48,8 @@ step_write_report(JsonWriter *writer, const StepReport *report)
         json_member_int64(writer, "task", report->slots[slot].task);
         json_member_int64(writer, "elapsed_us", report->slots[slot].stats.elapsed_us);
         json_member_int64(writer, "nodes", report->slots[slot].stats.node_count);
+        json_member_int64(writer, "planned_bytes", report->slots[slot].stats.planned_bytes);
+        json_member_int64(writer, "peak_bytes", report->slots[slot].stats.peak_bytes);
         json_write_object_end(writer);
     }
     json_write_array_end(writer);

@@ -104,6 +104,7 @@ void graph_mark_needed(const Graph *graph, const uint32_t *roots, size_t root_co
 typedef struct ShapeSeed {
     Endpoint endpoint;
     Shape shape;
+    const Tensor *value; /* when it is known, else NULL */
 } ShapeSeed;
 MUST_USE Status graph_infer_shapes(Call *call, const Graph *graph, const ShapeSeed *seeds, size_t seed_count,
     const Shape *const **ret_shapes);

@@ -86,7 +86,7 @@ apply_seeds(Inference *inference, const Node *node)
         inference->shapes[node->id][seed->endpoint.port] = seed->shape;
         applied++;
         if (seed->endpoint.port == 0) {
-            inference->values[node->id] = NULL;
+            inference->values[node->id] = seed->value;
         }
     }
     return applied;

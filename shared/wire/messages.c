@@ -337,6 +337,8 @@ static const Member stats_members[] = {
     {"nodes", read_integer, offsetof(WireStats, node_count)},
     {"bytes_in", read_integer, offsetof(WireStats, bytes_in)},
     {"bytes_out", read_integer, offsetof(WireStats, bytes_out)},
+    {"planned_bytes", read_integer, offsetof(WireStats, planned_bytes)},
+    {"peak_bytes", read_integer, offsetof(WireStats, peak_bytes)},
     {"trace", read_json, offsetof(WireStats, trace)},
     {0},
 };
@@ -350,6 +352,8 @@ wire_stats_write(Buffer *buffer, const WireStats *stats)
     json_member_int64(&writer, "nodes", stats->node_count);
     json_member_int64(&writer, "bytes_in", stats->bytes_in);
     json_member_int64(&writer, "bytes_out", stats->bytes_out);
+    json_member_int64(&writer, "planned_bytes", stats->planned_bytes);
+    json_member_int64(&writer, "peak_bytes", stats->peak_bytes);
     if (stats->trace.size > 0) {
         json_write_name(&writer, "trace");
         json_write_raw(&writer, stats->trace);

@@ -102,7 +102,9 @@ typedef struct WireStats {
     int64_t node_count;
     int64_t bytes_in;
     int64_t bytes_out;
-    Slice trace; /* JSON (trace.h); empty: none was asked for. When read, it points into the text */
+    int64_t planned_bytes; /* the most it was expected to hold in memory at once; 0: nobody could tell */
+    int64_t peak_bytes;    /* … and the most it did */
+    Slice trace;           /* JSON (trace.h); empty: none was asked for. When read, it points into the text */
 } WireStats;
 
 void wire_stats_write(Buffer *buffer, const WireStats *stats);

@@ -13,6 +13,7 @@
 #include "shared/base/list.h"
 #include "shared/base/memory.h"
 #include "worker/cpu/size_class.h"
+#include "worker/runtime/memory_account.h"
 
 enum {
     HEADER_SIZE = 64, /* keeps the data behind it aligned */
@@ -25,7 +26,10 @@ enum {
 
 typedef struct Block {
     TensorBuffer buffer;
-    struct Block *next;
+    union {
+        struct Block *next;     /* of one that is kept */
+        MemoryAccount *account; /* of one handed out: whom it is counted to, or NULL */
+    };
     uint32_t size_class;
 } Block;
 
@@ -42,6 +46,9 @@ typedef struct ThreadCache {
     Allocator *allocator;
     int64_t drift; /* bytes handed out less bytes taken back, not yet in allocator->in_use */
     uint64_t allocation_count;
+    MemoryAccount *account; /* what this thread charges, and what it has not told it yet: */
+    int64_t charged;
+    int64_t charged_highest;
     BlockList lists[THREAD_CLASS_COUNT];
 } ThreadCache;
 
@@ -185,11 +192,73 @@ count_drift(Allocator *allocator, ThreadCache *cache, int64_t change)
     }
 }
 
+/* --- Accounts ------------------------------------------------------------------------------------------- */
+
+static int64_t
+charged_bytes(const TensorBuffer *buffer)
+{
+    return (int64_t)((buffer->size + MEMORY_CACHE_LINE - 1) / MEMORY_CACHE_LINE * MEMORY_CACHE_LINE);
+}
+
+static __attribute__((noinline)) void
+tell_account(ThreadCache *cache)
+{
+    if (cache->account != NULL && (cache->charged != 0 || cache->charged_highest != 0)) {
+        memory_account_count(cache->account, cache->charged, cache->charged_highest);
+    }
+    cache->charged = 0;
+    cache->charged_highest = 0;
+}
+
+static inline void
+charge_block(ThreadCache *cache, Block *block)
+{
+    block->account = cache == NULL ? NULL : cache->account;
+    if (block->account == NULL) {
+        return;
+    }
+    const int64_t charged = cache->charged + charged_bytes(&block->buffer);
+    cache->charged = charged;
+    if (charged > cache->charged_highest) {
+        cache->charged_highest = charged;
+        if (charged > DRIFT_MAX) {
+            tell_account(cache);
+        }
+    }
+}
+
+static inline void
+discharge_block(ThreadCache *cache, const Block *block)
+{
+    if (block->account == NULL) {
+        return;
+    }
+    const int64_t bytes = charged_bytes(&block->buffer);
+    if (cache == NULL || cache->account != block->account) {
+        memory_account_count(block->account, -bytes, 0);
+        return;
+    }
+    cache->charged -= bytes;
+    if (cache->charged < -DRIFT_MAX) {
+        tell_account(cache);
+    }
+}
+
+static bool
+account_admits(const ThreadCache *cache, size_t size)
+{
+    return cache == NULL || cache->account == NULL || cache->account->limit == 0 ||
+           memory_account_admits(cache->account, cache->charged + (int64_t)size);
+}
+
+/* --- A thread's end ------------------------------------------------------------------------------------- */
+
 static void
 thread_cache_end(void *value)
 {
     ThreadCache *cache = value;
     Allocator *allocator = cache->allocator;
+    tell_account(cache);
     pthread_mutex_lock(&allocator->lock);
     thread_flush(cache);
     list_remove(&cache->link);
@@ -269,6 +338,7 @@ block_release(TensorBuffer *buffer)
     Block *block = (Block *)(void *)buffer;
     ThreadCache *cache = thread_cache(allocator);
     count_drift(allocator, cache, -(int64_t)size_class_bytes(block->size_class));
+    discharge_block(cache, block);
     if (cache != NULL && block->size_class < THREAD_CLASS_COUNT &&
         cache->lists[block->size_class].count < thread_list_max(block->size_class)) {
         block_push(&cache->lists[block->size_class], block);
@@ -286,6 +356,9 @@ allocator_allocate(Allocator *allocator, size_t size)
     }
     ThreadCache *cache = thread_cache(allocator);
     Block *block = NULL;
+    if (!account_admits(cache, size)) {
+        return NULL;
+    }
     if (cache != NULL && size_class < THREAD_CLASS_COUNT) {
         block = block_pop(&cache->lists[size_class]);
     }
@@ -306,7 +379,28 @@ allocator_allocate(Allocator *allocator, size_t size)
         .release = block_release,
         .owner = allocator,
     };
+    charge_block(cache, block);
     return &block->buffer;
+}
+
+MemoryAccount *
+allocator_charged(Allocator *allocator)
+{
+    const ThreadCache *const cache = pthread_getspecific(allocator->key);
+    return cache == NULL ? NULL : cache->account;
+}
+
+MemoryAccount *
+allocator_charge(Allocator *allocator, MemoryAccount *account)
+{
+    ThreadCache *cache = thread_cache(allocator);
+    if (cache == NULL || cache->account == account) {
+        return account;
+    }
+    MemoryAccount *const before = cache->account;
+    tell_account(cache);
+    cache->account = account;
+    return before;
 }
 
 /* --- Life and statistics -------------------------------------------------------------------------------- */

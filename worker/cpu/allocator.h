@@ -20,6 +20,11 @@ void allocator_free(Allocator *allocator); /* NULL is allowed */
 /* Uninitialised, 64-byte aligned, size bytes; 0 gives a buffer that holds no byte. */
 MUST_USE TensorBuffer *allocator_allocate(Allocator *allocator, size_t size);
 
+/* Counts what this thread allocates from here on to another account (device.h), by its size in whole cache
+ * lines. Returns whose it was. */
+MemoryAccount *allocator_charge(Allocator *allocator, MemoryAccount *account);
+MemoryAccount *allocator_charged(Allocator *allocator); /* whose it is */
+
 /* Sizes count as their class (at most a quarter more than asked for). `peak` may miss up to 64 KiB a thread.
  */
 void allocator_memory(Allocator *allocator, DeviceMemory *ret_memory);

@@ -32,16 +32,43 @@ cpu_memory(const Device *device, DeviceMemory *ret_memory)
     allocator_memory(cpu_device(device)->allocator, ret_memory);
 }
 
+static MemoryAccount *
+cpu_charge(Device *device, MemoryAccount *account)
+{
+    return allocator_charge(cpu_device(device)->allocator, account);
+}
+
 static void
 cpu_schedule(Device *device, DeviceWork *work)
 {
     pool_schedule(cpu_device(device)->pool, work);
 }
 
+typedef struct ChargedLoop {
+    Allocator *allocator;
+    MemoryAccount *account; /* the caller's */
+    void (*body)(void *context, int64_t index);
+    void *context;
+} ChargedLoop;
+
+static void
+charged_body(void *context, int64_t index)
+{
+    const ChargedLoop *const loop = context;
+    MemoryAccount *const before = allocator_charge(loop->allocator, loop->account);
+    loop->body(loop->context, index);
+    (void)allocator_charge(loop->allocator, before);
+}
+
 static void
 cpu_parallel_for(Device *device, int64_t count, void (*body)(void *context, int64_t index), void *context)
 {
-    pool_parallel_for(cpu_device(device)->pool, count, body, context);
+    CpuDevice *const cpu = cpu_device(device);
+    ChargedLoop loop = {.allocator = cpu->allocator,
+        .account = allocator_charged(cpu->allocator),
+        .body = body,
+        .context = context};
+    pool_parallel_for(cpu->pool, count, charged_body, &loop);
 }
 
 /* The widest set the kernels and their library choose code by. */
@@ -98,6 +125,7 @@ cpu_device_new(Call *call, const CpuDeviceOptions *options, Device **ret_device)
         .thread_count = cpu_thread_count(options->thread_count),
         .allocate = cpu_allocate,
         .memory = cpu_memory,
+        .charge = cpu_charge,
         .schedule = cpu_schedule,
         .parallel_for = cpu_parallel_for,
     };

@@ -124,10 +124,15 @@ ELEMENTWISE_FUNCTIONS(activation, activation_rows, elementwise_compute, elementw
     {.op = (name),                                                                                           \
         .supports = activation_supports,                                                                     \
         .compute = activation_compute,                                                                       \
-        .element = activation_element},
+        .element = activation_element,                                                                       \
+        .sharing = KERNEL_FORWARDS},
 static const Kernel activation_kernels[] = {
     ACTIVATION_OPS(OP_KERNEL) /* */
-    {.op = "onnx::Gelu", .supports = gelu_supports, .compute = gelu_compute, .element = gelu_element},
+    {.op = "onnx::Gelu",
+        .supports = gelu_supports,
+        .compute = gelu_compute,
+        .element = gelu_element,
+        .sharing = KERNEL_FORWARDS},
 };
 
 KERNEL_FAMILY(reference, activation, activation_kernels);

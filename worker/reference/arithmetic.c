@@ -342,16 +342,40 @@ mean_compute(KernelContext *context)
 }
 
 #define PAIR_KERNEL(name, function, flags)                                                                   \
-    {.op = (name), .supports = pair_supports, .compute = pair_compute, .element = pair_element},
+    {.op = (name),                                                                                           \
+        .supports = pair_supports,                                                                           \
+        .compute = pair_compute,                                                                             \
+        .element = pair_element,                                                                             \
+        .sharing = KERNEL_FORWARDS},
 #define FOLD_KERNEL(name, function, flags)                                                                   \
     {.op = (name), .supports = fold_supports, .compute = fold_compute, .element = fold_element},
 static const Kernel arithmetic_kernels[] = {
     PAIR_OPS(PAIR_KERNEL) FOLD_OPS(FOLD_KERNEL) /* */
-    {.op = "BiasAdd", .supports = bias_supports, .compute = bias_compute, .element = bias_element},
-    {.op = "BiasAddV1", .supports = bias_supports, .compute = bias_compute, .element = bias_element},
-    {.op = "onnx::Mod", .supports = mod_supports, .compute = mod_compute, .element = mod_element},
-    {.op = "onnx::BitShift", .supports = shift_supports, .compute = shift_compute, .element = shift_element},
-    {.op = "onnx::Pow", .supports = power_supports, .compute = power_compute, .element = power_element},
+    {.op = "BiasAdd",
+        .supports = bias_supports,
+        .compute = bias_compute,
+        .element = bias_element,
+        .sharing = KERNEL_FORWARDS},
+    {.op = "BiasAddV1",
+        .supports = bias_supports,
+        .compute = bias_compute,
+        .element = bias_element,
+        .sharing = KERNEL_FORWARDS},
+    {.op = "onnx::Mod",
+        .supports = mod_supports,
+        .compute = mod_compute,
+        .element = mod_element,
+        .sharing = KERNEL_FORWARDS},
+    {.op = "onnx::BitShift",
+        .supports = shift_supports,
+        .compute = shift_compute,
+        .element = shift_element,
+        .sharing = KERNEL_FORWARDS},
+    {.op = "onnx::Pow",
+        .supports = power_supports,
+        .compute = power_compute,
+        .element = power_element,
+        .sharing = KERNEL_FORWARDS},
     {.op = "onnx::Mean", .supports = mean_supports, .compute = mean_compute},
 };
 

@@ -42,9 +42,13 @@ element(const Node *node, ElementFunction *ret_function)
 }
 
 static const Kernel cast_kernels[] = {
-    {.op = "Cast", .supports = supports, .compute = compute, .element = element},
-    {.op = "onnx::Cast", .supports = supports, .compute = compute, .element = element},
-    {.op = "onnx::CastLike", .supports = supports, .compute = compute},
+    {.op = "Cast", .supports = supports, .compute = compute, .element = element, .sharing = KERNEL_PASSES},
+    {.op = "onnx::Cast",
+        .supports = supports,
+        .compute = compute,
+        .element = element,
+        .sharing = KERNEL_PASSES},
+    {.op = "onnx::CastLike", .supports = supports, .compute = compute, .sharing = KERNEL_PASSES},
 };
 
 KERNEL_FAMILY(reference, cast, cast_kernels);

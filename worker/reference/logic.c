@@ -251,7 +251,11 @@ clip_compute(KernelContext *context)
 }
 
 #define OP_KERNEL(name, function, parameter)                                                                 \
-    {.op = (name), .supports = logic_supports, .compute = logic_compute, .element = logic_element},
+    {.op = (name),                                                                                           \
+        .supports = logic_supports,                                                                          \
+        .compute = logic_compute,                                                                            \
+        .element = logic_element,                                                                            \
+        .sharing = KERNEL_FORWARDS},
 static const Kernel logic_kernels[] = {
     LOGIC_OPS(OP_KERNEL) /* */
     {.op = "onnx::IsInf", .supports = is_inf_supports, .compute = is_inf_compute, .element = is_inf_element},
@@ -261,8 +265,9 @@ static const Kernel logic_kernels[] = {
     {.op = "ClipByValue",
         .supports = clip_supports,
         .compute = clip_by_value_compute,
-        .element = clip_by_value_element},
-    {.op = "onnx::Clip", .supports = clip_supports, .compute = clip_compute},
+        .element = clip_by_value_element,
+        .sharing = KERNEL_FORWARDS},
+    {.op = "onnx::Clip", .supports = clip_supports, .compute = clip_compute, .sharing = KERNEL_FORWARDS},
 };
 
 KERNEL_FAMILY(reference, logic, logic_kernels);

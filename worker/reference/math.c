@@ -165,7 +165,11 @@ static const ElementwiseOp math_rows[] = {MATH_OPS(OP_ROW)};
 ELEMENTWISE_FUNCTIONS(math, math_rows, elementwise_compute, elementwise_tell)
 
 #define OP_KERNEL(name, function)                                                                            \
-    {.op = (name), .supports = math_supports, .compute = math_compute, .element = math_element},
+    {.op = (name),                                                                                           \
+        .supports = math_supports,                                                                           \
+        .compute = math_compute,                                                                             \
+        .element = math_element,                                                                             \
+        .sharing = KERNEL_FORWARDS},
 static const Kernel math_kernels[] = {MATH_OPS(OP_KERNEL)};
 
 KERNEL_FAMILY(reference, math, math_kernels);

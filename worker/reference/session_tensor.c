@@ -112,7 +112,11 @@ delete_compute(KernelContext *context)
 
 static const Kernel session_tensor_kernels[] = {
     {.op = "GetSessionHandle", .compute = keep_compute, .host_outputs = 1, .is_cheap = true},
-    {.op = "GetSessionTensor", .compute = get_compute, .host_inputs = 1, .is_cheap = true},
+    {.op = "GetSessionTensor",
+        .compute = get_compute,
+        .host_inputs = 1,
+        .is_cheap = true,
+        .sharing = KERNEL_LENDS},
     {.op = "DeleteSessionTensor", .compute = delete_compute, .host_inputs = 1, .is_cheap = true},
 };
 

@@ -63,7 +63,11 @@ static const ElementwiseOp special_rows[] = {SPECIAL_OPS(OP_ROW)};
 ELEMENTWISE_FUNCTIONS(special, special_rows, elementwise_compute, elementwise_tell)
 
 #define OP_KERNEL(name, function)                                                                            \
-    {.op = (name), .supports = special_supports, .compute = special_compute, .element = special_element},
+    {.op = (name),                                                                                           \
+        .supports = special_supports,                                                                        \
+        .compute = special_compute,                                                                          \
+        .element = special_element,                                                                          \
+        .sharing = KERNEL_FORWARDS},
 static const Kernel special_kernels[] = {SPECIAL_OPS(OP_KERNEL)};
 
 KERNEL_FAMILY(reference, special, special_kernels);

@@ -153,7 +153,7 @@ close_compute(KernelContext *context)
 static const Kernel stack_kernels[] = {
     {.op = "StackV2", .compute = new_compute, .host_inputs = 1, .is_cheap = true},
     {.op = "StackPushV2", .compute = push_compute, .is_cheap = true},
-    {.op = "StackPopV2", .compute = pop_compute, .is_cheap = true},
+    {.op = "StackPopV2", .compute = pop_compute, .is_cheap = true, .sharing = KERNEL_LENDS},
     {.op = "StackCloseV2", .compute = close_compute, .is_cheap = true},
 };
 

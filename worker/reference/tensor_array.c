@@ -119,7 +119,11 @@ gradient_with_shape_compute(KernelContext *context)
 static const Kernel tensor_array_kernels[] = {
     {.op = "TensorArrayV3", .compute = new_compute, .host_inputs = 1, .is_cheap = true},
     {.op = "TensorArrayWriteV3", .compute = write_compute, .host_inputs = 1 << 1, .is_cheap = true},
-    {.op = "TensorArrayReadV3", .compute = read_compute, .host_inputs = 1 << 1, .is_cheap = true},
+    {.op = "TensorArrayReadV3",
+        .compute = read_compute,
+        .host_inputs = 1 << 1,
+        .is_cheap = true,
+        .sharing = KERNEL_LENDS},
     {.op = "TensorArraySizeV3", .compute = size_compute, .host_outputs = 1, .is_cheap = true},
     {.op = "TensorArrayCloseV3", .compute = close_compute, .is_cheap = true},
     {.op = "TensorArrayGradV3", .compute = gradient_compute, .is_cheap = true},

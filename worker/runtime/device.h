@@ -9,6 +9,7 @@
 #include "shared/tensor/tensor.h"
 
 typedef struct Device Device;
+typedef struct MemoryAccount MemoryAccount; /* memory_account.h */
 
 typedef struct DeviceMemory {
     uint64_t limit; /* bytes that may be allocated */
@@ -30,11 +31,16 @@ struct Device {
     uint64_t incarnation;
     const char *isa; /* with which instructions kernels run; equal bits are promised per type and isa */
     int thread_count;
+    uint64_t reserved; /* atomic: bytes that runs under way are planned to allocate */
 
     /* Uninitialised bytes, 64-byte aligned, or NULL when the limit is reached. The buffer's release gives
      * them back. Any thread; no system allocation for sizes seen before. */
     TensorBuffer *(*allocate)(Device *device, size_t size);
     void (*memory)(const Device *device, DeviceMemory *ret_memory);
+
+    /* From here on what this thread allocates is counted to `account`, NULL: nobody's. Returns whose it was.
+     * Bodies of parallel_for() are counted to whom its caller charges. */
+    MemoryAccount *(*charge)(Device *device, MemoryAccount *account);
 
     /* Queues work for a pool thread. Never runs it inline, never blocks. */
     void (*schedule)(Device *device, DeviceWork *work);

@@ -211,6 +211,7 @@ ticket_begin(Ticket *ticket, Run *run, Arena *arena)
 {
     ticket->run = run;
     ticket->partition = run->partition;
+    ticket->charged = run->partition->device->charge(run->partition->device, run->account);
     ticket->first = NULL;
     ticket->last = NULL;
     ticket->kept = NULL;
@@ -307,6 +308,8 @@ ticket_run(Ticket *ticket)
         }
     }
     Arena *arena = ticket->call.arena;
+    Device *const device = ticket->partition->device;
+    (void)device->charge(device, ticket->charged);
     __atomic_add_fetch(&run->node_count, ticket->node_count, __ATOMIC_RELAXED);
     if (ticket->loop_node_count > 0) {
         __atomic_add_fetch(&run->loop_node_count, ticket->loop_node_count, __ATOMIC_RELAXED);

@@ -16,6 +16,7 @@ typedef struct Ticket {
     int32_t readied;      /* nodes of that iteration that it made ready and that wait here */
     uint32_t node_count;
     uint32_t loop_node_count;
+    MemoryAccount *charged; /* by this thread before */
     Call call;
     Tensor outputs[STACK_OUTPUTS];
 } Ticket;

@@ -331,4 +331,5 @@ fused_destroy(void *state)
     }
 }
 
-const Kernel fused_kernel = {.op = "_Fused", .compute = fused_compute, .destroy = fused_destroy};
+const Kernel fused_kernel = {
+    .op = "_Fused", .compute = fused_compute, .destroy = fused_destroy, .sharing = KERNEL_FORWARDS};

@@ -2,6 +2,9 @@
 
 #include <inttypes.h>
 
+#include "worker/runtime/memory_account.h"
+#include "worker/runtime/run_memory.h"
+
 /* The reference of an input moves to the output; its elements stay readable through the input until the
  * kernel returns. */
 static void
@@ -16,10 +19,41 @@ kernel_take(KernelContext *context, uint32_t input, uint32_t index, Dtype dtype,
 }
 
 static bool
-kernel_can_take(const Tensor *input, size_t size)
+kernel_can_take(const KernelContext *context, uint32_t index, const Tensor *input, size_t size)
 {
     return input->buffer != NULL && dtype_is_copyable(input->dtype) && tensor_is_unique(input) &&
-           tensor_byte_size(input) == size;
+           tensor_byte_size(input) == size &&
+           (context->memory == NULL ||
+               run_memory_may_pass(context->memory, context->node, index, input->buffer));
+}
+
+static Status
+fail_memory(const KernelContext *context, uint32_t index, Dtype dtype, const Shape *shape, size_t size)
+{
+    char text[SHAPE_TEXT_SIZE];
+    const MemoryAccount *const account = context->account;
+    (void)shape_text(shape, text);
+    if (account != NULL && memory_account_has_refused(account)) {
+        return call_fail(context->call, STATUS_RESOURCE_EXHAUSTED,
+            "output %" PRIu32 " of type %s and shape %s needs %zu bytes, but the step holds %" PRIu64
+            " of the %" PRIu64 " bytes that it may take beside its feeds",
+            index, dtype_name(dtype), text, size, memory_account_in_use(account), account->limit);
+    }
+    DeviceMemory memory = {0};
+    context->device->memory(context->device, &memory);
+    return call_fail(context->call, STATUS_RESOURCE_EXHAUSTED,
+        "output %" PRIu32 " of type %s and shape %s needs %zu bytes, but %" PRIu64 " of %" PRIu64
+        " bytes of device memory are in use",
+        index, dtype_name(dtype), text, size, memory.in_use, memory.limit);
+}
+
+/* Where it was planned, else wherever there is room. */
+static TensorBuffer *
+kernel_allocate(const KernelContext *context, uint32_t index, size_t size)
+{
+    TensorBuffer *const planned =
+        context->memory == NULL ? NULL : run_memory_take(context->memory, context->node, index, size);
+    return planned != NULL ? planned : context->device->allocate(context->device, size);
 }
 
 Status
@@ -38,14 +72,9 @@ kernel_output(KernelContext *context, uint32_t index, Dtype dtype, const Shape *
     }
     TensorBuffer *buffer = NULL;
     if (size > 0) {
-        buffer = context->device->allocate(context->device, size);
+        buffer = kernel_allocate(context, index, size);
         if (buffer == NULL) {
-            DeviceMemory memory = {0};
-            context->device->memory(context->device, &memory);
-            return call_fail(context->call, STATUS_RESOURCE_EXHAUSTED,
-                "output %" PRIu32 " of type %s and shape %s needs %zu bytes, but %" PRIu64 " of %" PRIu64
-                " bytes of device memory are in use",
-                index, dtype_name(dtype), shape_text(shape, text), size, memory.in_use, memory.limit);
+            return fail_memory(context, index, dtype, shape, size);
         }
     }
     Tensor *output = &context->outputs[index];
@@ -63,7 +92,7 @@ kernel_forward(KernelContext *context, uint32_t input, uint32_t index, Dtype dty
 {
     size_t size = 0;
     const bool is_taken = dtype_is_copyable(dtype) && shape_byte_size(shape, dtype, &size) &&
-                          kernel_can_take(&context->inputs[input], size);
+                          kernel_can_take(context, index, &context->inputs[input], size);
     if (!is_taken) {
         return kernel_output(context, index, dtype, shape, ret_output);
     }

@@ -16,6 +16,7 @@
 
 typedef struct ResourceContainer ResourceContainer;
 typedef struct Library Library;
+typedef struct RunMemory RunMemory;
 
 typedef struct KernelContext {
     Call *call;
@@ -23,7 +24,9 @@ typedef struct KernelContext {
     const Node *node;
     const void *state;            /* what create() made */
     ResourceContainer *container; /* what the session keeps here (resource.h); NULL: the run has no session */
-    Library *library; /* of start() alone: the functions that the node may call (library.h), or NULL */
+    Library *library;  /* of start() alone: the functions that the node may call (library.h), or NULL */
+    RunMemory *memory; /* where outputs were planned (run_memory.h); NULL: nowhere */
+    const MemoryAccount *account; /* the run's (memory_account.h), or NULL */
 
     /* Data inputs in order; dtype DTYPE_INVALID for an absent optional one. An input may be taken over for
      * the output when kernel_forward() allows it. */
@@ -45,6 +48,16 @@ typedef struct KernelPromise {
     Slice
         culprit; /* of a call that failed: the node inside, while the library lives; empty: the node itself */
 } KernelPromise;
+
+/* Whose memory a kernel's outputs are, for the memory plan (memory_values.h). A kernel that says it wrongly
+ * costs memory, never a result. */
+typedef enum KernelSharing {
+    KERNEL_MAKES,    /* its own: kernel_output() */
+    KERNEL_FORWARDS, /* output 0 may be an input's that ends here: kernel_forward(), of the first input, or of
+                        the second when that has more elements */
+    KERNEL_PASSES,   /* output i is input i, where they are of one dtype: kernel_alias() */
+    KERNEL_LENDS,    /* somebody's who keeps it: a variable's, a list's */
+} KernelSharing;
 
 typedef struct Kernel {
     const char *op; /* "MatMul", "onnx::Conv" */
@@ -82,6 +95,8 @@ typedef struct Kernel {
 
     /* Never worth a hand-over to another thread (Identity, Shape, Reshape). Others are measured. */
     bool is_cheap;
+
+    KernelSharing sharing;
 } Kernel;
 
 typedef struct KernelFamily {

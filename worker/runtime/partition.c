@@ -13,6 +13,7 @@
 #include "worker/runtime/fold.h"
 #include "worker/runtime/fuse.h"
 #include "worker/runtime/library.h"
+#include "worker/runtime/memory_plan.h"
 #include "worker/runtime/run_state.h"
 #include "worker/runtime/schedule.h"
 
@@ -62,6 +63,9 @@ partition_unref(Partition *partition)
         return;
     }
     run_states_free(partition);
+    for (uint32_t i = 0; i < PARTITION_PLANS_MAX; i++) {
+        memory_plan_unref(partition->plans[i]);
+    }
     for (uint32_t i = 0; i < partition->node_count; i++) {
         const ScheduleNode *node = &partition->nodes[i];
         if (node->kernel != NULL && node->kernel->destroy != NULL && node->state != NULL) {

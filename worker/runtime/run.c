@@ -9,6 +9,7 @@
 #include "worker/runtime/frame.h"
 #include "worker/runtime/promise.h"
 #include "worker/runtime/resource.h"
+#include "worker/runtime/run_admission.h"
 #include "worker/runtime/running.h"
 
 enum { INLINE_COST_NS = 50 * 1000, WAITING_NAMED_MAX = 4 };
@@ -201,7 +202,7 @@ run_finish(Run *run)
     if (run->has_failed || !list_is_empty(&run->live_frames)) {
         run_release_tensors(run);
     }
-    const RunResult result = {
+    RunResult result = {
         .code = run->code,
         .message = run->message,
         .node = run->error_node,
@@ -210,6 +211,7 @@ run_finish(Run *run)
             .node_count = node_count,
             .trace = run->trace},
     };
+    run_settle(run, &result.stats);
     run->callbacks.on_done(run->callbacks.context, &result);
     run_unref(run);
 }
@@ -284,10 +286,13 @@ run_start(Call *call, const RunRequest *request, Run **ret_run)
     if (run == NULL) {
         return call_fail_memory(call, "a run");
     }
-    if ((request->traces_nodes && !run_state_trace(run)) ||
-        (request->feeds_come_late && !late_args_expect(run))) {
+    const bool has_room = (!request->traces_nodes || run_state_trace(run)) &&
+                          (!request->feeds_come_late || late_args_expect(run));
+    const Status status =
+        has_room ? run_admit(call, run, request) : call_fail_memory(call, "a run's traces or late feeds");
+    if (status != STATUS_OK) {
         run_state_put(run);
-        return call_fail_memory(call, "a run's traces or late feeds");
+        return status;
     }
     (void)partition_ref(request->partition);
     run->rendezvous = request->rendezvous == NULL ? NULL : rendezvous_ref(request->rendezvous);

@@ -21,9 +21,12 @@ typedef struct Run Run;
 typedef struct RunTrace RunTrace;
 
 typedef struct RunStats {
-    uint64_t start_ns;     /* monotonic */
-    uint64_t elapsed_ns;   /* from run_start() to on_done() */
-    uint64_t node_count;   /* runs of nodes, dead ones too; one in a loop counts each time */
+    uint64_t start_ns;      /* monotonic */
+    uint64_t elapsed_ns;    /* from run_start() to on_done() */
+    uint64_t node_count;    /* runs of nodes, dead ones too; one in a loop counts each time */
+    uint64_t planned_bytes; /* the peak that was expected (memory_plan.h); 0: there was no plan */
+    uint64_t peak_bytes;    /* … and the one that was */
+    bool is_plan_exact;
     const RunTrace *trace; /* trace.h; NULL: not asked for. Until on_done() returns */
 } RunStats;
 
@@ -48,6 +51,7 @@ typedef struct RunRequest {
     uint32_t arg_count;
     Rendezvous *rendezvous;       /* may be NULL when the partition has no transfers */
     ResourceContainer *container; /* what the session keeps here; NULL: nothing */
+    uint64_t memory_limit;        /* bytes it may hold here at once, as memory_plan.h counts; 0: no limit */
     uint64_t
         deadline_ns; /* monotonic; 0 for none. Checked between nodes; the caller's timer does the rest. */
     bool traces_nodes;
@@ -55,8 +59,8 @@ typedef struct RunRequest {
     RunCallbacks callbacks;
 } RunRequest;
 
-/* INVALID_ARGUMENT when number or dtypes of the args are wrong; RESOURCE_EXHAUSTED without memory.
- * ret_run may be NULL when nobody will cancel. */
+/* INVALID_ARGUMENT when number or dtypes of the args are wrong; RESOURCE_EXHAUSTED without memory, or when
+ * the run is planned to take more than it may. ret_run may be NULL when nobody will cancel. */
 MUST_USE Status run_start(Call *call, const RunRequest *request, Run **ret_run);
 
 /* Brings an arg that run_start() was not given: what needs it goes on. The tensor moves into the run; of one

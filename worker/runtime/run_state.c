@@ -2,6 +2,7 @@
 
 #include "shared/base/memory.h"
 #include "worker/runtime/frame.h"
+#include "worker/runtime/run_admission.h"
 
 enum {
     IDLE_MAX = 8,
@@ -13,6 +14,7 @@ static void
 run_state_free(Run *run)
 {
     frames_trim(run, 0);
+    run_forget_memory(run);
     iteration_free(run->root);
     arena_free(run->arena);
     run_trace_free(run->trace);

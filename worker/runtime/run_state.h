@@ -9,7 +9,9 @@
 #include "shared/base/list.h"
 #include "worker/runtime/iteration.h"
 #include "worker/runtime/late_args.h"
+#include "worker/runtime/memory_account.h"
 #include "worker/runtime/run.h"
+#include "worker/runtime/run_memory.h"
 
 /* What a loop's frames and iterations leave behind for the next ones. */
 typedef struct FrameStock {
@@ -33,6 +35,14 @@ struct Run {
     DeviceWork start_work;
     Arena *arena; /* the first ticket's, kept from run to run */
     Run *next_idle;
+
+    MemoryAccount
+        *account;       /* what it holds of the device's memory; made anew when something outlived a run */
+    MemoryPlan *plan;   /* for feeds like those of the last run; NULL: none */
+    RunMemory *memory;  /* the plan's arena; NULL: it has none */
+    uint64_t fed_bytes; /* atomic: of feeds, and of tensors that came from other slots */
+    uint64_t planned_bytes; /* the peak expected when it started; 0: there is no plan */
+    uint64_t reserved;      /* of the device's memory */
 
     Iteration *root;
     Tensor *args;

@@ -104,6 +104,9 @@ typedef struct ScheduleFrame {
 } ScheduleFrame;
 
 typedef struct Run Run;
+typedef struct MemoryPlan MemoryPlan;
+
+enum { PARTITION_PLANS_MAX = 8 };
 
 struct Partition {
     int32_t reference_count; /* atomic */
@@ -130,8 +133,11 @@ struct Partition {
     uint64_t total_cost; /* atomic: their sum, the unknown counted as COST_GUESS */
     uint32_t run_count;  /* atomic: decides which runs measure cheap nodes */
     pthread_mutex_t lock;
-    Run *idle; /* under the lock */
+    Run *idle; /* under the lock, as the following */
     uint32_t idle_count;
+    MemoryPlan *plans[PARTITION_PLANS_MAX]; /* for feeds of different shapes */
+    uint32_t next_plan;                     /* whose place the next one takes */
+    uint64_t planning_ns;
 };
 
 static const uint32_t COST_UNKNOWN = UINT32_MAX;

@@ -45,6 +45,15 @@ trace_received(const Ticket *ticket, const Activation *activation, bool is_dead,
     }
 }
 
+/* Held by others too, perhaps; counted as if it stayed. */
+static void
+count_received(Run *run, const Tensor *value)
+{
+    if (value->buffer != NULL) {
+        __atomic_add_fetch(&run->fed_bytes, value->buffer->size, __ATOMIC_RELAXED);
+    }
+}
+
 /* What came for a Recv: an error, a dead tensor, or a value of the type the node says. */
 static void
 receive_finish(Ticket *ticket, Activation *activation)
@@ -64,6 +73,7 @@ receive_finish(Ticket *ticket, Activation *activation)
     } else {
         Tensor value = message->tensor;
         message->tensor = (Tensor){0};
+        count_received(ticket->run, &value);
         trace_received(ticket, activation, message->is_dead, &value);
         ticket_propagate(ticket, activation->iteration, node, &value, message->is_dead);
     }

@@ -30,6 +30,12 @@ static const SettingDefinition definitions[] = {
         .type = SETTING_BYTES,
         .default_value = "0",
         .meaning = "memory for tensors; 0: three quarters of the machine's"},
+    {.name = "step-memory",
+        .type = SETTING_BYTES,
+        .default_value = "0",
+        .meaning =
+            "tensors that one step may hold at once; a step that is planned to take more is refused; 0: no "
+            "limit"},
     {.name = "tensor-size-max",
         .type = SETTING_BYTES,
         .default_value = "2GiB",

@@ -24,6 +24,7 @@ typedef struct WorkerOptions {
     size_t tensor_size_max;
     uint64_t memory_limit; /* of the CPU device, bytes */
     int thread_count;      /* of the CPU device */
+    uint64_t step_memory;  /* bytes that a step may hold at once; 0: no limit */
     size_t partition_cache_size;
     size_t blob_cache_size;
     size_t parked_size_max; /* of one step: tensors pushed before they are wanted */

@@ -151,6 +151,14 @@ run_chunk(void *context, int64_t index)
     chunked->loop(&run);
 }
 
+static Status
+output_of_broadcast(KernelContext *context, Tensor **ret_output)
+{
+    const Tensor *inputs = context->inputs;
+    const bool is_second_larger = tensor_element_count(&inputs[0]) < tensor_element_count(&inputs[1]);
+    return output_forward(context, is_second_larger ? 1 : 0, ret_output);
+}
+
 /* In place of whichever input nobody else needs. */
 static Status
 output_of_equal_shapes(KernelContext *context, Tensor **ret_output)
@@ -167,7 +175,7 @@ compute(KernelContext *context, ElementLoop loop)
     const Tensor *b = &context->inputs[context->input_count - 1];
     const bool is_equal = shape_equal(&a->shape, &b->shape);
     Tensor *output = NULL;
-    TRY(is_equal ? output_of_equal_shapes(context, &output) : output_forward(context, 0, &output));
+    TRY(is_equal ? output_of_equal_shapes(context, &output) : output_of_broadcast(context, &output));
     const int64_t count = tensor_element_count(output);
     const bool is_line = is_equal || tensor_element_count(b) == 1 || tensor_element_count(a) == 1;
     if (!is_line) {
@@ -217,7 +225,8 @@ FUNCTIONS(relu6)
 
 #define FAST_KERNEL(name, function)                                                                          \
     {                                                                                                        \
-        .op = (name), .supports = supports, .compute = function##_compute, .element = function##_element     \
+        .op = (name), .supports = supports, .compute = function##_compute, .element = function##_element,    \
+        .sharing = KERNEL_FORWARDS                                                                           \
     }
 
 static const Kernel arithmetic_kernels[] = {

@@ -194,6 +194,8 @@ run_done(void *context, const RunResult *result)
     (void)snprintf(graph_run->node, sizeof graph_run->node, "%.*s", SLICE_PRINT(result->node));
     graph_run->stats.elapsed_us = (int64_t)(result->stats.elapsed_ns / CLOCK_NS_PER_US);
     graph_run->stats.node_count = (int64_t)result->stats.node_count;
+    graph_run->stats.planned_bytes = (int64_t)result->stats.planned_bytes;
+    graph_run->stats.peak_bytes = (int64_t)result->stats.peak_bytes;
     const bool must_post = claim_post(graph_run);
     (void)pthread_mutex_unlock(&graph_run->lock);
     if (must_post) {
@@ -307,6 +309,7 @@ launch(WorkerRequest *request, GraphRun *graph_run)
         .arg_count = (uint32_t)graph_run->header.feed_count,
         .rendezvous = graph_run->entry == NULL ? NULL : graph_run->entry->rendezvous,
         .container = graph_run->state,
+        .memory_limit = graph_run->worker->options.step_memory,
         .deadline_ns = call->deadline_ns,
         .traces_nodes = graph_run->header.has_trace,
         .feeds_come_late = graph_run->header.is_partial,

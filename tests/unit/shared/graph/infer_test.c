@@ -90,7 +90,8 @@ a_fed_constant_is_no_constant(void **state)
 {
     (void)state;
     AUTO_GRAPH graph = sample();
-    const ShapeSeed seeds[] = {{{.node = 5}, shape_scalar()}, {{.node = 0}, shape_vector(7)}};
+    const ShapeSeed seeds[] = {{.endpoint = {.node = 5}, .shape = shape_scalar()},
+        {.endpoint = {.node = 0}, .shape = shape_vector(7)}};
     const Shape *const *shapes = NULL;
     assert_status(&call, STATUS_OK, graph_infer_shapes(&call, graph, seeds, 2, &shapes));
     expect_shape(&shapes[7][0], "?");

@@ -216,7 +216,12 @@ a_status_without_a_known_code_is_not_ok(void **state)
 static void
 statistics_come_back_as_they_were_written(void **state)
 {
-    const WireStats stats = {.elapsed_us = 12, .node_count = 34, .bytes_in = INT64_MAX, .bytes_out = 56};
+    const WireStats stats = {.elapsed_us = 12,
+        .node_count = 34,
+        .bytes_in = INT64_MAX,
+        .bytes_out = 56,
+        .planned_bytes = 78,
+        .peak_bytes = 90};
     AUTO_BUFFER json = {0};
     WireStats read;
     wire_stats_write(&json, &stats);

@@ -270,7 +270,7 @@ an_error_in_the_middle_names_its_node_and_gives_all_buffers_back(void **state)
 }
 
 static void
-device_memory_at_its_limit_ends_the_run_with_sizes(void **state)
+a_run_that_cannot_fit_is_refused_with_sizes(void **state)
 {
     (void)state;
     RunFixture fixture;
@@ -283,13 +283,17 @@ device_memory_at_its_limit_ends_the_run_with_sizes(void **state)
         fixture_vector(&fixture, 16384, 1)};
     args[0].shape = x;
     args[1].shape = w;
-    fixture_run(&fixture, partition, NULL, args, 3, &outcome);
-    assert_int_equal(outcome.code, STATUS_RESOURCE_EXHAUSTED);
-    assert_string_equal(outcome.node, "xw");
-    assert_string_equal(outcome.message,
-        "output 0 of type float32 and shape [16384,16384] needs 1073741824 bytes, but 196608 of 268435456 "
-        "bytes of device memory are in use");
-    outcome_clear(&outcome);
+    const RunRequest request = {
+        .partition = partition, .args = args, .arg_count = 3, .callbacks = outcome_callbacks(&outcome)};
+    assert_int_equal(run_start(&fixture.call, &request, NULL), STATUS_RESOURCE_EXHAUSTED);
+    assert_string_equal(fixture.call.error.message,
+        "the step is planned to take 1073938432 bytes (196608 fed), the largest tensors 'xw' 1073741824, "
+        "but 196608 of the worker's 268435456 bytes are taken");
+    assert_int_equal(outcome.done_count, 0);
+    for (int i = 0; i < 3; i++) {
+        tensor_unref(&args[i]);
+    }
+    assert_int_equal(fixture_memory_in_use(&fixture), 0);
     partition_unref(TAKE(partition));
     fixture_end(&fixture);
 }
@@ -445,7 +449,7 @@ main(void)
         cmocka_unit_test(any_number_of_threads_gives_the_same_bits),
         cmocka_unit_test(only_the_taken_branch_is_live),
         cmocka_unit_test(an_error_in_the_middle_names_its_node_and_gives_all_buffers_back),
-        cmocka_unit_test(device_memory_at_its_limit_ends_the_run_with_sizes),
+        cmocka_unit_test(a_run_that_cannot_fit_is_refused_with_sizes),
         cmocka_unit_test(wrong_feeds_are_refused_before_anything_runs),
         cmocka_unit_test(a_second_run_allocates_nothing_from_the_system),
         cmocka_unit_test(each_failing_allocation_is_told),

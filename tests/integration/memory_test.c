@@ -1,0 +1,49 @@
+/* What steps take in memory, over REST: the numbers a step tells, and a step that takes too much. */
+#include "tests/support/cluster.h"
+#include "tests/support/cmocka_all.h"
+
+/* A megabyte may be held; y has four, z one number. */
+static const char graph[] =
+    "{\"node\": ["
+    "{\"name\":\"x\",\"op\":\"Placeholder\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"},"
+    "\"shape\":{\"shape\":{}}}},"
+    "{\"name\":\"dims\",\"op\":\"Const\",\"attr\":{\"dtype\":{\"type\":\"DT_INT32\"},\"value\":{\"tensor\":"
+    "{\"dtype\":\"DT_INT32\",\"tensorShape\":{\"dim\":[{\"size\":\"2\"}]},\"intVal\":[1024,1024]}}}},"
+    "{\"name\":\"y\",\"op\":\"Fill\",\"input\":[\"dims\",\"x\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}}},"
+    "{\"name\":\"z\",\"op\":\"Neg\",\"input\":[\"x\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}}}]}";
+
+static void
+a_step_that_takes_too_much_is_refused_with_sizes_and_the_next_one_runs(void **state)
+{
+    static const char *const arguments[] = {"--step-memory=1MiB", NULL};
+    const ClusterOptions options = {.worker_count = 1, .worker_arguments = arguments};
+    Cluster cluster = {0};
+    (void)state;
+    assert_true(cluster_start(&cluster, &options));
+    cluster_session(&cluster, "{}");
+    cluster_graph(&cluster, graph);
+    for (int round = 0; round < 2; round++) {
+        AUTO_REST refused = {0};
+        AUTO_REST good = {0};
+        cluster_step(&cluster, "{\"feeds\":{\"x\":1},\"fetches\":[\"y\"]}", &refused);
+        assert_int_equal(refused.status, 429);
+        assert_non_null(strstr(rest_text(&refused), "RESOURCE_EXHAUSTED"));
+        assert_non_null(strstr(rest_text(&refused), "the step is planned to take 41943"));
+        assert_non_null(strstr(rest_text(&refused), "the largest tensors 'y' 4194304"));
+        assert_non_null(strstr(rest_text(&refused), "but may take 1048576"));
+        cluster_step(&cluster, "{\"feeds\":{\"x\":1},\"fetches\":[\"z\"]}", &good);
+        assert_int_equal(good.status, 200);
+        assert_non_null(strstr(rest_text(&good), "\"planned_bytes\":64,\"peak_bytes\":64"));
+    }
+    assert_int_equal(cluster_worker_use(&cluster, 0).memory_in_use, 0);
+    cluster_stop(&cluster);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_step_that_takes_too_much_is_refused_with_sizes_and_the_next_one_runs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,252 @@
+#include "tests/support/cmocka_all.h"
+
+#include "shared/base/buffer.h"
+#include "tests/support/partition_runs.h"
+
+enum { SIZE = 4096, NODES = 60 };
+
+/* --- Random graphs ----------------------------------------------------------------------------------------
+ */
+
+static uint32_t
+random_below(uint64_t *state, uint32_t limit)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*state >> 33) % limit;
+}
+
+typedef struct RandomOp {
+    const char *op;
+    int input_count;
+} RandomOp;
+
+static const RandomOp OPS[] = {
+    {"Neg", 1}, {"Identity", 1}, {"Relu", 1}, {"Add", 2}, {"Sub", 2}, {"Maximum", 2}, {"Square", 1}};
+
+static float
+evaluate(const char *op, float a, float b)
+{
+    switch (op[0]) {
+    case 'N':
+        return -a;
+    case 'R':
+        return a > 0 ? a : 0;
+    case 'A':
+        return a + b;
+    case 'M':
+        return a > b ? a : b;
+    case 'S':
+        return op[1] == 'u' ? a - b : a * a;
+    default:
+        return a;
+    }
+}
+
+/* Element-wise, near neighbours: chains, diamonds and wide places. All elements of a tensor are equal. */
+static void
+write_graph(uint64_t seed, Buffer *text, float *ret_values)
+{
+    uint64_t random = seed;
+    buffer_append_string(text, "n0 = _Arg() T=float32 index=0\n");
+    ret_values[0] = 3;
+    for (uint32_t node = 1; node < NODES; node++) {
+        const RandomOp *const op = &OPS[random_below(&random, COUNT_OF(OPS))];
+        const uint32_t near = node < 8 ? node : 8;
+        const uint32_t a = node - 1 - random_below(&random, near);
+        const uint32_t b = node - 1 - random_below(&random, near);
+        const bool is_large = ret_values[a] > 1e6f || ret_values[a] < -1e6f;
+        const char *const name = is_large && op->op[1] == 'q' ? "Neg" : op->op;
+        ret_values[node] = evaluate(name, ret_values[a], ret_values[b]);
+        buffer_append_format(text, "n%u = %s(n%u", node, name, a);
+        if (op->input_count == 2) {
+            buffer_append_format(text, ", n%u", b);
+        }
+        buffer_append_string(text, ") T=float32\n");
+    }
+    buffer_append_format(text, "o0 = _Retval(n%d) T=float32 index=0\n", NODES - 1);
+    buffer_append_format(text, "o1 = _Retval(n%d) T=float32 index=1\n", NODES / 2);
+}
+
+static void
+assert_near(const RunStats *stats)
+{
+    assert_true(stats->is_plan_exact);
+    assert_true(stats->planned_bytes * 9 <= stats->peak_bytes * 10);
+    assert_true(stats->peak_bytes * 9 <= stats->planned_bytes * 10);
+}
+
+static void
+run_random_graph(RunFixture *fixture, uint64_t seed)
+{
+    AUTO_BUFFER text = {0};
+    float values[NODES];
+    write_graph(seed, &text, values);
+    AUTO_PARTITION partition = fixture_compile(fixture, buffer_string(&text));
+    for (int round = 0; round < 3; round++) {
+        RunOutcome outcome = {0};
+        Tensor arg = fixture_vector(fixture, SIZE, 3);
+        fixture_run(fixture, partition, NULL, &arg, 1, &outcome);
+        assert_int_equal(outcome.code, STATUS_OK);
+        for (int64_t i = 0; i < SIZE; i += 511) {
+            assert_float_equal(tensor_float(&outcome.outputs[0], i), values[NODES - 1], 0);
+            assert_float_equal(tensor_float(&outcome.outputs[1], i), values[NODES / 2], 0);
+        }
+        assert_near(&outcome.stats);
+        outcome_clear(&outcome);
+        assert_int_equal(fixture_memory_in_use(fixture), 0);
+    }
+}
+
+static void
+random_graphs_take_what_is_planned(int thread_count)
+{
+    RunFixture fixture;
+    fixture_begin(&fixture, thread_count);
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        run_random_graph(&fixture, seed);
+    }
+    fixture_end(&fixture);
+}
+
+static void
+random_graphs_take_what_is_planned_on_one_thread(void **state)
+{
+    (void)state;
+    random_graphs_take_what_is_planned(1);
+}
+
+static void
+random_graphs_take_what_is_planned_on_four_threads(void **state)
+{
+    (void)state;
+    random_graphs_take_what_is_planned(4);
+}
+
+/* --- Layers -----------------------------------------------------------------------------------------------
+ */
+
+/* Attention over 128 places with 64 channels, and a layer behind it with what goes round both. */
+static const char *const ATTENTION = "x = _Arg() T=float32 index=0\n"
+                                     "w = Const() dtype=float32 value=float32<64,64>(0.01)\n"
+                                     "q = MatMul(x, w) T=float32\n"
+                                     "k = MatMul(x, w) T=float32\n"
+                                     "v = MatMul(x, w) T=float32\n"
+                                     "scores = MatMul(q, k) T=float32 transpose_b=true\n"
+                                     "weights = Softmax(scores) T=float32\n"
+                                     "mixed = MatMul(weights, v) T=float32\n"
+                                     "around = Add(x, mixed) T=float32\n"
+                                     "hidden = MatMul(around, w) T=float32\n"
+                                     "active = Relu(hidden) T=float32\n"
+                                     "last = Add(around, active) T=float32\n"
+                                     "out = _Retval(last) T=float32 index=0\n";
+
+static Tensor
+matrix(RunFixture *fixture, int64_t rows, int64_t columns)
+{
+    Tensor tensor = fixture_vector(fixture, rows * columns, 0.5f);
+    tensor.shape = (Shape){.rank = 2, .dims = {rows, columns}};
+    return tensor;
+}
+
+/* The first run shows what scratch memory Softmax takes. */
+static void
+run_attention(RunFixture *fixture, Partition *partition, int64_t rows)
+{
+    for (int round = 0; round < 3; round++) {
+        RunOutcome outcome = {0};
+        Tensor arg = matrix(fixture, rows, 64);
+        fixture_run(fixture, partition, NULL, &arg, 1, &outcome);
+        assert_int_equal(outcome.code, STATUS_OK);
+        if (round > 0) {
+            assert_near(&outcome.stats);
+        }
+        outcome_clear(&outcome);
+    }
+}
+
+static void
+attention_takes_what_is_planned_for_each_shape(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    fixture_begin(&fixture, 1);
+    AUTO_PARTITION partition = fixture_compile(&fixture, ATTENTION);
+    for (int64_t rows = 128; rows <= 512; rows += 128) {
+        run_attention(&fixture, partition, rows);
+    }
+    partition_unref(TAKE(partition));
+    fixture_end(&fixture);
+}
+
+/* Scores and weights are 64 KiB in one; everything else 32 KiB. */
+static void
+a_step_past_its_limit_is_refused_and_the_next_one_runs(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    fixture_begin(&fixture, 1);
+    AUTO_PARTITION partition = fixture_compile(&fixture, ATTENTION);
+    RunOutcome outcome = {0};
+    Tensor arg = matrix(&fixture, 128, 64);
+    RunRequest request = {.partition = partition,
+        .args = &arg,
+        .arg_count = 1,
+        .memory_limit = 100 * 1000,
+        .callbacks = outcome_callbacks(&outcome)};
+    assert_int_equal(run_start(&fixture.call, &request, NULL), STATUS_RESOURCE_EXHAUSTED);
+    const char *const message = fixture.call.error.message;
+    assert_non_null(strstr(message, "the step is planned to take "));
+    assert_non_null(strstr(message, " bytes (32768 fed), the largest tensors 'scores' 65536, "));
+    assert_non_null(strstr(message, "on this worker, but may take 100000"));
+    assert_int_equal(outcome.done_count, 0);
+    request.memory_limit = 1 << 20;
+    assert_status(&fixture.call, STATUS_OK, run_start(&fixture.call, &request, NULL));
+    outcome_wait(&outcome);
+    assert_int_equal(outcome.code, STATUS_OK);
+    assert_true(outcome.stats.peak_bytes <= 1 << 20);
+    outcome_clear(&outcome);
+    partition_unref(TAKE(partition));
+    fixture_end(&fixture);
+}
+
+/* How many rows there are shows at run time alone. */
+static void
+what_was_not_planned_ends_at_the_limit_too(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    fixture_begin(&fixture, 1);
+    AUTO_PARTITION partition = fixture_compile(&fixture, "x = _Arg() T=float32 index=0\n"
+                                                         "found = Where(x) T=float32\n"
+                                                         "out = _Retval(found) T=int64 index=0\n");
+    RunOutcome outcome = {0};
+    Tensor arg = fixture_vector(&fixture, 100 * 1000, 1);
+    const RunRequest request = {.partition = partition,
+        .args = &arg,
+        .arg_count = 1,
+        .memory_limit = 600 * 1000,
+        .callbacks = outcome_callbacks(&outcome)};
+    assert_status(&fixture.call, STATUS_OK, run_start(&fixture.call, &request, NULL));
+    outcome_wait(&outcome);
+    assert_int_equal(outcome.code, STATUS_RESOURCE_EXHAUSTED);
+    assert_string_equal(outcome.node, "found");
+    assert_false(outcome.stats.is_plan_exact);
+    assert_non_null(strstr(outcome.message, "needs 800000 bytes, but the step holds 0 of the 200000 bytes"));
+    outcome_clear(&outcome);
+    assert_int_equal(fixture_memory_in_use(&fixture), 0);
+    partition_unref(TAKE(partition));
+    fixture_end(&fixture);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_graphs_take_what_is_planned_on_one_thread),
+        cmocka_unit_test(random_graphs_take_what_is_planned_on_four_threads),
+        cmocka_unit_test(attention_takes_what_is_planned_for_each_shape),
+        cmocka_unit_test(a_step_past_its_limit_is_refused_and_the_next_one_runs),
+        cmocka_unit_test(what_was_not_planned_ends_at_the_limit_too),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
