@@ -89,8 +89,8 @@ run_memory_take(RunMemory *memory, const Node *node, uint32_t port, size_t size)
 {
     const MemoryPlan *const plan = memory->plan;
     const uint32_t index = plan->outputs[plan->starts[node->id] + port];
-    if (index == BUFFER_NONE) {
-        return NULL;
+    if (index >= plan->buffer_count) {
+        return NULL; /* none of its own: it may have been to take an input's over, and could not */
     }
     const PlannedBuffer *const planned = &plan->buffers[index];
     Place *const place = &memory->places[index];
