@@ -238,6 +238,34 @@ what_was_not_planned_ends_at_the_limit_too(void **state)
     fixture_end(&fixture);
 }
 
+/* The plan lets the first Neg write into the feed. */
+static void
+a_feed_that_somebody_else_holds_is_not_written(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    fixture_begin(&fixture, 1);
+    AUTO_PARTITION partition =
+        fixture_compile(&fixture, "x = _Arg() T=float32 index=0\n"
+                                  "a = Neg(x) T=float32\n"
+                                  "b = Identity(a) T=float32\n"
+                                  "w = Const() dtype=float32 value=float32<128,128>(1)\n"
+                                  "c = MatMul(b, w) T=float32\n"
+                                  "d = MatMul(c, w) T=float32\n"
+                                  "out = _Retval(d) T=float32 index=0\n");
+    RunOutcome outcome = {0};
+    Tensor arg = matrix(&fixture, 128, 128);
+    AUTO_TENSOR held = tensor_ref(&arg);
+    fixture_run(&fixture, partition, NULL, &arg, 1, &outcome);
+    assert_int_equal(outcome.code, STATUS_OK);
+    assert_float_equal(tensor_float(&held, 0), 0.5f, 0);
+    assert_float_equal(tensor_float(&outcome.outputs[0], 0), -0.5f * 128 * 128, 0);
+    outcome_clear(&outcome);
+    tensor_unref(&held);
+    partition_unref(TAKE(partition));
+    fixture_end(&fixture);
+}
+
 int
 main(void)
 {
@@ -247,6 +275,7 @@ main(void)
         cmocka_unit_test(attention_takes_what_is_planned_for_each_shape),
         cmocka_unit_test(a_step_past_its_limit_is_refused_and_the_next_one_runs),
         cmocka_unit_test(what_was_not_planned_ends_at_the_limit_too),
+        cmocka_unit_test(a_feed_that_somebody_else_holds_is_not_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
