@@ -118,12 +118,23 @@ finish(Creation *creation)
 
 /* --- Preparing ------------------------------------------------------------------------------------------ */
 
+/* The details' texts lie in the run's arena, which goes before the reply is written. */
+static void
+copy_error(const Error *error, Call *call)
+{
+    call->error = *error;
+    call->error.detail_count = 0;
+    for (int index = 0; index < error->detail_count; index++) {
+        call_note(call, error->details[index].pointer, "%s", error->details[index].detail);
+    }
+}
+
 static Status
 prepare_run(const Creation *creation, JobContext *context, bool *ret_needs_job)
 {
     const Status status = partial_run_prepare(creation->run, context, ret_needs_job);
     if (status != STATUS_OK) {
-        exchange_call(creation->exchange)->error = creation->run->call.error;
+        copy_error(&creation->run->call.error, exchange_call(creation->exchange));
     }
     return status;
 }

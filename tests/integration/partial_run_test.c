@@ -294,7 +294,8 @@ a_setup_that_makes_no_sense_is_refused(void **state)
         {"{\"feeds\":[\"nothing\"],\"fetches\":[\"a\"]}", 404, "nothing"},
         {"{\"feeds\":[\"y\"],\"fetches\":[\"a\"]}", 400, "placeholder 'x' must be fed"},
         {"{\"feeds\":[\"x\"],\"fetches\":[\"x\"]}", 400, "both fed and fetched"},
-        {"{\"feeds\":[\"x\"],\"fetches\":[\"a\"],\"options\":{\"trace\":\"node\"}}", 400, "unknown member"},
+        {"{\"feeds\":[\"x\"],\"fetches\":[\"a\"],\"options\":{\"trace\":\"node\"}}", 400,
+            "\"/options/trace\""},
         {"{\"feeds\":[\"x\"],\"fetches\":[\"a\"],\"options\":{\"timeout_ms\":0}}", 400, "step_timeout_ms"},
         {"{\"graph\":\"grf_none\",\"feeds\":[\"x\"],\"fetches\":[\"a\"]}", 404, "graph 'grf_none'"},
     };
