@@ -99,7 +99,9 @@ quantize_all(const Scaling *scaling, Dtype dtype, Tensor *values)
     for (int64_t n = 0; n < tensor_element_count(values); n++) {
         double zero_point = 0;
         const double scale = scale_at(scaling, n, &zero_point);
-        elements[n] = quantised(elements[n] / scale, zero_point, integer_range(dtype));
+        const float quotient =
+            (float)elements[n] / (float)scale; /* halves are told apart in float, as in ONNX */
+        elements[n] = quantised((double)quotient, zero_point, integer_range(dtype));
     }
 }
 
@@ -120,7 +122,7 @@ dequantize_all(const Scaling *scaling, Tensor *values)
 static bool
 is_plain(const Node *node)
 {
-    return node_attr_int(node, "block_size") == 0 && node_attr_int(node, "output_dtype") == 0;
+    return node_attr_int(node, "block_size") == 0 && node_attr_type(node, "output_dtype") == DTYPE_INVALID;
 }
 
 static bool

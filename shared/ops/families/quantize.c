@@ -15,10 +15,10 @@ infer_dynamic(Call *call, InferContext *context)
 
 static const OpDefinition quantize_ops[] = {
     {"onnx::QuantizeLinear(x:T1, y_scale:T2, y_zero_point?:T3)->(y:T3) {axis:int=1, block_size:int=0, "
-     "output_dtype:int=0, precision:int=0, saturate:int=1, T1:type, T2:type, T3:type}",
+     "output_dtype:type, precision:int=0, saturate:int=1, T1:type, T2:type, T3:type}",
         0, infer_unchanged},
     {"onnx::DequantizeLinear(x:T1, x_scale:T2, x_zero_point?:T1)->(y:T2) {axis:int=1, block_size:int=0, "
-     "output_dtype:int=0, T1:type, T2:type}",
+     "output_dtype:type, T1:type, T2:type}",
         0, infer_unchanged},
     {"onnx::DynamicQuantizeLinear(x:float)->(y:uint8, y_scale:float, y_zero_point:uint8) {}", 0,
         infer_dynamic},
