@@ -181,6 +181,20 @@ complete_fill(OnnxImport *import, OnnxNode *node, const char *argument, size_t p
     return STATUS_OK;
 }
 
+/* Without a zero point, the attribute output_dtype tells what comes out; without that, too, it is uint8. */
+static Status
+complete_quantized(OnnxImport *import, OnnxNode *node, const char *argument, size_t position)
+{
+    (void)import;
+    const bool has_zero_point = node->input_count > position && node->inputs[position].size > 0;
+    const AttrValue *const given = onnx_attr(node, "output_dtype");
+    const AttrValue unsaid = {.kind = ATTR_TYPE, .value.type = DTYPE_UINT8};
+    if (!has_zero_point) {
+        onnx_attr_set(node, argument, given == NULL ? unsaid : *given);
+    }
+    return STATUS_OK;
+}
+
 /* --- Modes ---------------------------------------------------------------------------------------------- */
 
 /* Resize-10 and Upsample: (X, scales) with the oldest way to tell coordinates. */
@@ -329,6 +343,7 @@ static const Step steps[] = {
     {"Min", 0, count_inputs, "N", 0},
     {"Pad", 11, ints_to_input, "pads", 1},
     {"Pad", 11, float_to_input, "value", 2},
+    {"QuantizeLinear", 0, complete_quantized, "T3", 2},
     {"ReduceL1", 18, ints_to_input, "axes", 1},
     {"ReduceL2", 18, ints_to_input, "axes", 1},
     {"ReduceLogSum", 18, ints_to_input, "axes", 1},
