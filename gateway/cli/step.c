@@ -6,7 +6,7 @@
 #include "shared/base/text.h"
 
 Status
-step_read(Call *call, Slice json, Step *ret_step)
+cli_step_read(Call *call, Slice json, Step *ret_step)
 {
     static const ReplyMember members[] = {
         {"id", REPLY_TEXT, offsetof(Step, id)},
@@ -24,7 +24,7 @@ step_read(Call *call, Slice json, Step *ret_step)
 }
 
 Status
-step_path(Cli *cli, const char *suffix, const char **ret_path)
+cli_step_path(Cli *cli, const char *suffix, const char **ret_path)
 {
     const char *const id = cli_argument(cli, 0);
     char session[ID_TEXT_SIZE];
@@ -159,7 +159,7 @@ Status
 step_show(Cli *cli, Slice json, Step *ret_step)
 {
     AUTO_BUFFER text = {0};
-    TRY(step_read(cli->call, json, ret_step));
+    TRY(cli_step_read(cli->call, json, ret_step));
     if (cli->is_json) {
         return screen_write_json(cli, json);
     }

@@ -17,10 +17,10 @@ typedef struct Step {
     Slice error;        /* JSON: a text, or an object with "detail" */
 } Step;
 
-MUST_USE Status step_read(Call *call, Slice json, Step *ret_step);
+MUST_USE Status cli_step_read(Call *call, Slice json, Step *ret_step);
 
 /* "/api/v1/sessions/…/steps/…" and `suffix`, of the id that is the command's first argument. */
-MUST_USE Status step_path(Cli *cli, const char *suffix, const char **ret_path);
+MUST_USE Status cli_step_path(Cli *cli, const char *suffix, const char **ret_path);
 
 bool step_has_ended(const Step *step);
 

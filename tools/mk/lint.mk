@@ -3,7 +3,7 @@ C_FILES = $(filter %.c,$(SOURCES_shared) $(SOURCES_gateway) $(SOURCES_worker) $(
 ALL_C = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h')
 comma = $(subst $() ,$(),$(foreach i,$(1),$(i),))
 
-lint: check-layers check-sizes check-headers check-banned
+lint: check-layers check-sizes check-headers check-banned check-symbols
 	@clang-format --dry-run --Werror $(ALL_C)
 	@cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 	    --suppress=missingIncludeSystem -U__clang__ -I. $(C_FILES)
@@ -20,6 +20,7 @@ $(OUT)/lint/%.tidy: $(OUT)/%.o .clang-tidy
 check-layers: ; @tools/check_layers $(foreach m,$(MODULES),$(m):$(call comma,$(USES_$(m))):$(call comma,$(PACKAGES_$(m))))
 check-sizes: ; @tools/check_sizes $(C_FILES)
 check-banned: ; @tools/check_banned $(C_FILES)
+check-symbols: $(TEST_ARCHIVES) ; @tools/check_symbols $^
 check-headers:
 	@for h in $$(git ls-files --cached --others --exclude-standard 'shared/*.h' 'gateway/*.h' 'worker/*.h'); do \
 	    echo "#include \"$$h\"" | $(CC) $(CPPFLAGS) $(call pkg_config,$(sort $(PACKAGES)),--cflags) $(CSTD) -Wall -Wextra -Werror -fsyntax-only -x c - || exit 1; done
@@ -32,4 +33,4 @@ check:
 	@$(MAKE) --no-print-directory test
 	@for v in asan tsan; do $(MAKE) --no-print-directory VARIANT=$$v run-unit-tests || exit 1; done
 	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=30
-.PHONY: lint tidy check-layers check-sizes check-banned check-headers format check
+.PHONY: lint tidy check-layers check-sizes check-banned check-symbols check-headers format check

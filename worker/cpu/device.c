@@ -1,11 +1,11 @@
 #include "worker/cpu/device.h"
 
 #include <sched.h>
-#include <unistd.h>
 
 #include "shared/base/memory.h"
 #include "shared/base/random.h"
 #include "worker/cpu/allocator.h"
+#include "worker/cpu/host_memory.h"
 #include "worker/cpu/pool.h"
 
 typedef struct CpuDevice {
@@ -103,11 +103,7 @@ cpu_thread_count(int wanted)
 static uint64_t
 cpu_memory_limit(uint64_t wanted)
 {
-    if (wanted != 0) {
-        return wanted;
-    }
-    const uint64_t pages = (uint64_t)sysconf(_SC_PHYS_PAGES);
-    return pages / 4 * 3 * (uint64_t)sysconf(_SC_PAGESIZE);
+    return wanted != 0 ? wanted : host_memory() / 4 * 3;
 }
 
 Status

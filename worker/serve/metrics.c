@@ -11,7 +11,7 @@ watched_worker(void)
 }
 
 void
-metrics_watch(const Worker *worker)
+worker_metrics_watch(const Worker *worker)
 {
     __atomic_store_n(&watched, worker, __ATOMIC_RELEASE);
 }
@@ -150,7 +150,7 @@ static const Metric *const metrics[] = {
 };
 
 void
-metrics_write_all(Buffer *buffer)
+worker_metrics_write(Buffer *buffer)
 {
     const MetricTable table = {.metrics = metrics, .count = COUNT_OF(metrics)};
     metrics_write(&table, 1, buffer);

@@ -10,7 +10,7 @@ void metrics_count_tensor(TensorWay way, size_t byte_size);
 void metrics_count_run(Status status, int64_t elapsed_us);
 
 /* Whose caches and device the read metrics tell of; NULL for none. */
-void metrics_watch(const Worker *worker);
+void worker_metrics_watch(const Worker *worker);
 
 /* All of them, in the text format. */
-void metrics_write_all(Buffer *buffer);
+void worker_metrics_write(Buffer *buffer);

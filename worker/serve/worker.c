@@ -120,7 +120,7 @@ worker_open(Call *call, const WorkerOptions *options, Device *device, Worker **r
     }
     (void)snprintf(
         worker->name, sizeof worker->name, "%s", options->name == NULL ? worker->address : options->name);
-    metrics_watch(worker);
+    worker_metrics_watch(worker);
     *ret_worker = worker;
     return STATUS_OK;
 }
@@ -195,7 +195,7 @@ worker_close(Worker *worker)
         transport_free(worker->loops[index]->transport);
         worker_loop_close(worker->loops[index]);
     }
-    metrics_watch(NULL);
+    worker_metrics_watch(NULL);
     step_table_free(worker->steps);
     session_table_free(worker->sessions);
     state_table_free(worker->states);

@@ -164,7 +164,7 @@ show_queued(Cli *cli, Slice json)
     if (cli->is_json) {
         return screen_write_json(cli, json);
     }
-    TRY(step_read(cli->call, json, &step));
+    TRY(cli_step_read(cli->call, json, &step));
     screen_append(&text, step.id);
     buffer_append_byte(&text, '\n');
     return screen_write(cli, &text);
@@ -175,7 +175,7 @@ show_result(Cli *cli, const Fetch *fetches, size_t fetch_count, Slice json)
 {
     AUTO_BUFFER text = {0};
     Step step;
-    TRY(step_read(cli->call, json, &step));
+    TRY(cli_step_read(cli->call, json, &step));
     const Status status =
         fetches_deliver(cli->call, fetches, fetch_count, step.outputs, cli->is_json ? NULL : &text);
     if (status != STATUS_OK) {

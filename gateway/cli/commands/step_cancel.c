@@ -9,7 +9,7 @@ run(Cli *cli)
     const char *path = NULL;
     Step step;
     AUTO_REPLY reply = {0};
-    TRY(step_path(cli, ":cancel", &path));
+    TRY(cli_step_path(cli, ":cancel", &path));
     TRY(api_send(cli, &(ApiRequest){.method = "POST", .path = path}, &reply));
     return step_show(cli, buffer_slice(&reply.body), &step);
 }

@@ -51,7 +51,7 @@ run(Cli *cli)
     Step step;
     AUTO_REPLY reply = {0};
     TRY(fetches_parse(cli, &fetches, &fetch_count));
-    TRY(step_path(cli, "", &path));
+    TRY(cli_step_path(cli, "", &path));
     if (fetch_count == 0) {
         TRY(api_get(cli, path, &reply));
         return step_show(cli, buffer_slice(&reply.body), &step);

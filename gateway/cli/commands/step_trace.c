@@ -9,7 +9,7 @@ run(Cli *cli)
 {
     const char *path = NULL;
     AUTO_REPLY reply = {0};
-    TRY(step_path(cli, "/trace", &path));
+    TRY(cli_step_path(cli, "/trace", &path));
     TRY(api_get(cli, path, &reply));
     return screen_write_json(cli, buffer_slice(&reply.body));
 }

@@ -53,7 +53,7 @@ await_end(Cli *cli, const char *path, Progress *progress, HttpClientResponse *re
     for (uint64_t wait_ms = pause_first_ms;; wait_ms = wait_ms < pause_max_ms ? wait_ms * 2 : pause_max_ms) {
         http_client_response_done(reply);
         TRY(api_send(cli, &request, reply));
-        TRY(step_read(cli->call, buffer_slice(&reply->body), step));
+        TRY(cli_step_read(cli->call, buffer_slice(&reply->body), step));
         if (step_has_ended(step)) {
             return STATUS_OK;
         }
@@ -69,7 +69,7 @@ run(Cli *cli)
     const char *path = NULL;
     Step step;
     AUTO_REPLY reply = {0};
-    TRY(step_path(cli, "", &path));
+    TRY(cli_step_path(cli, "", &path));
     if (config_is_set(cli->config, "timeout")) {
         cli->call->deadline_ns =
             clock_monotonic_ns() + (uint64_t)config_integer(cli->config, "timeout") * CLOCK_NS_PER_MS;

@@ -33,6 +33,7 @@ KNOWN = os.path.join(FOLDER, "known_failures.txt")
 AT_ONCE = 4
 STEP_MS = 60000
 SLOW_MS = 500
+MEMORY_MIN = 64 * 1024
 SHOWN_REASONS = 40
 # Ops of which no two generators give the same numbers. A case that depends on one still must run and give the right
 # types and shapes; only then, when its numbers are others, it counts as skipped.
@@ -53,10 +54,11 @@ class Outcome:
         self.reason = ""
         self.cut_edges = None
         self.elapsed_ms = 0.0
+        self.memory = []  # of each partition: (planned bytes, bytes it took)
 
     def document(self):
         return {"case": self.name, "mode": self.mode, "state": self.state, "reason": self.reason,
-                "cut_edges": self.cut_edges, "elapsed_ms": round(self.elapsed_ms, 1)}
+                "cut_edges": self.cut_edges, "elapsed_ms": round(self.elapsed_ms, 1), "memory": self.memory}
 
 
 # --- One case -----------------------------------------------------------------------------------------------
@@ -75,14 +77,15 @@ def run_step(client, case, mode, outcome):
         outcome.cut_edges = len(client.plan(session, request["graph"], request)["transfers"])
         request["options"] = {"timeout_ms": STEP_MS}
         begin = time.perf_counter()
-        outputs = client.step(session, request)["outputs"]
+        step = client.step(session, request)
         outcome.elapsed_ms = (time.perf_counter() - begin) * 1000
+        outcome.memory = [(part["planned_bytes"], part["peak_bytes"]) for part in step["partitions"]]
     finally:
         client.send("DELETE", f"/sessions/{session}")
     for value in case.fetches:
-        if value.name not in outputs:
+        if value.name not in step["outputs"]:
             raise cases.Mismatch(f"the step gave no '{value.name}'")
-        cases.compare(case, value, outputs[value.name])
+        cases.compare(case, value, step["outputs"][value.name])
 
 
 def random_op(case):
@@ -145,6 +148,17 @@ def kind_of(reason):
     return re.sub(varying, lambda found: found[1] or ("'…'" if found[2] else "[…]" if found[3] else "N"), reason)
 
 
+def report_memory(outcomes):
+    """Of partitions that take so much memory that its planning matters."""
+    parts = [(outcome, *part) for outcome in outcomes for part in outcome.memory if part[1] >= MEMORY_MIN]
+    near = [part for part in parts if abs(part[1] - part[2]) <= part[2] / 10]
+    print(f"planned memory within a tenth of what was taken in {len(near)} of {len(parts)} partitions of "
+          f"{MEMORY_MIN // 1024} KiB and more")
+    for outcome, planned, taken in parts:
+        if (outcome, planned, taken) not in near:
+            print(f"  {outcome.name} ({outcome.mode}): planned {planned}, took {taken}")
+
+
 def report(outcomes, known):
     counts = collections.Counter(outcome.state for outcome in outcomes)
     failures = [outcome for outcome in outcomes if outcome.state == "failed"]
@@ -165,6 +179,7 @@ def report(outcomes, known):
     print()
     cuts = [outcome.cut_edges for outcome in outcomes if outcome.cut_edges]
     print(f"{sum(cuts)} edges cut in {len(cuts)} cases")
+    report_memory(outcomes)
     for mode in MODES:
         part = collections.Counter(outcome.state for outcome in outcomes if outcome.mode == mode)
         print(f"{mode}: {part['passed']} passed, {part['failed']} failed, {part['skipped']} skipped")

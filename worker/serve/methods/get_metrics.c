@@ -5,7 +5,7 @@ static Status
 finish(WorkerRequest *request)
 {
     AUTO_BUFFER text = {0};
-    metrics_write_all(&text);
+    worker_metrics_write(&text);
     worker_answer_text(request, buffer_slice(&text));
     return STATUS_OK;
 }

@@ -1,0 +1,104 @@
+#include "worker/cpu/host_memory.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shared/base/slice.h"
+
+enum { LINE_SIZE = 1024, PATH_SIZE = 2048 };
+
+typedef struct Hierarchy {
+    const char *controllers; /* in /proc/self/cgroup: "4:memory:/path", "0::/path" */
+    const char *folder;      /* under the root */
+    const char *file;
+} Hierarchy;
+
+static const Hierarchy hierarchies[] = {
+    {"", "", "memory.max"},
+    {"memory", "/memory", "memory.limit_in_bytes"},
+};
+
+static uint64_t
+least(uint64_t left, uint64_t right)
+{
+    return left < right ? left : right;
+}
+
+/* "max", and a file that is not there, is no limit. */
+static uint64_t
+read_limit(const char *path)
+{
+    char line[64] = "";
+    uint64_t limit = UINT64_MAX;
+    FILE *const file = fopen(path, "re");
+    if (file != NULL) {
+        const bool has_line = fgets(line, sizeof line, file) != NULL;
+        (void)fclose(file);
+        const Slice text = slice_from_string(line);
+        const size_t end = has_line ? slice_find(text, '\n') : 0;
+        (void)slice_to_uint64(slice_part(text, 0, end), &limit);
+    }
+    return limit;
+}
+
+/* The group's and those of all around it: "/a/b", "/a", "". In a container the groups above may not be seen,
+ * and its own is the root. */
+static uint64_t
+limit_of_group(const Hierarchy *hierarchy, const char *root, Slice group)
+{
+    uint64_t limit = UINT64_MAX;
+    for (;;) {
+        char path[PATH_SIZE];
+        (void)snprintf(
+            path, sizeof path, "%s%s%.*s/%s", root, hierarchy->folder, SLICE_PRINT(group), hierarchy->file);
+        limit = least(limit, read_limit(path));
+        if (group.size == 0) {
+            return limit;
+        }
+        const size_t last = slice_find_last(group, '/');
+        group = slice_part(group, 0, last < group.size ? last : 0);
+    }
+}
+
+/* A line is "number:controllers:/path". */
+static uint64_t
+limit_of_line(Slice line, const char *root)
+{
+    Slice number;
+    Slice controllers;
+    uint64_t limit = UINT64_MAX;
+    if (!slice_split(&line, ':', &number) || !slice_split(&line, ':', &controllers)) {
+        return limit;
+    }
+    for (size_t index = 0; index < COUNT_OF(hierarchies); index++) {
+        if (slice_equals_string(controllers, hierarchies[index].controllers)) {
+            limit = least(limit, limit_of_group(&hierarchies[index], root, line));
+        }
+    }
+    return limit;
+}
+
+uint64_t
+host_memory_cgroup_limit(const char *membership, const char *root)
+{
+    char line[LINE_SIZE];
+    uint64_t limit = UINT64_MAX;
+    FILE *const file = fopen(membership, "re");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        limit = least(limit, limit_of_line(slice_from_string(line), root));
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return limit;
+}
+
+uint64_t
+host_memory(void)
+{
+    const uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    return least(machine, host_memory_cgroup_limit("/proc/self/cgroup", "/sys/fs/cgroup"));
+}
