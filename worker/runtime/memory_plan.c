@@ -405,12 +405,21 @@ memory_plan_fits(const MemoryPlan *plan, const Tensor *feeds)
     return true;
 }
 
-/* Two runs may learn at once: the next one mends what is lost. */
+/* The first run lays out weights and the like, once: it says nothing of the next. From then on a larger peak
+ * counts at once and a smaller one by half, for on several threads they vary. Two runs may learn at once: the
+ * next one mends what is lost. */
 void
-memory_plan_learn(MemoryPlan *plan, uint64_t planned, uint64_t peak)
+memory_plan_learn(MemoryPlan *plan, uint64_t peak)
 {
-    if (peak > planned) {
-        const uint64_t base = plan->fed_bytes + plan->arena_bytes + plan->loose_bytes;
-        __atomic_store_n(&plan->learnt_bytes, peak - base, __ATOMIC_RELAXED);
+    const uint64_t base = plan->fed_bytes + plan->arena_bytes + plan->loose_bytes;
+    const uint64_t seen = peak > base ? peak - base : 0;
+    const uint64_t before = __atomic_load_n(&plan->learnt_bytes, __ATOMIC_RELAXED);
+    const uint32_t runs = __atomic_load_n(&plan->learnt_runs, __ATOMIC_RELAXED);
+    if (runs <= 1) {
+        __atomic_store_n(&plan->learnt_runs, runs + 1, __ATOMIC_RELAXED);
+    }
+    if (runs <= 1 || seen != before) {
+        const uint64_t next = runs <= 1 || seen > before ? seen : (seen + before) / 2;
+        __atomic_store_n(&plan->learnt_bytes, next, __ATOMIC_RELAXED);
     }
 }

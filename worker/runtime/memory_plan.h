@@ -43,6 +43,7 @@ typedef struct MemoryPlan {
     uint64_t arena_bytes;
     uint64_t loose_bytes;  /* the most outside of the arena at once */
     uint64_t learnt_bytes; /* atomic: what runs were seen to take beyond that: the kernels' scratch memory */
+    uint32_t learnt_runs;  /* atomic: from how many, as far as it matters */
     const PlannedBuffer *buffers;
     uint32_t buffer_count;
     const uint32_t *starts;  /* by node: where its outputs begin in … */
@@ -75,5 +76,5 @@ memory_plan_bytes(const MemoryPlan *plan)
     return plan->fed_bytes + memory_plan_allocated(plan);
 }
 
-/* A run that was planned to take `planned` bytes took `peak`. */
-void memory_plan_learn(MemoryPlan *plan, uint64_t planned, uint64_t peak);
+/* A run took `peak` bytes. */
+void memory_plan_learn(MemoryPlan *plan, uint64_t peak);

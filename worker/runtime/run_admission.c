@@ -216,7 +216,7 @@ run_settle(Run *run, RunStats *ret_stats)
     ret_stats->planned_bytes = run->planned_bytes;
     ret_stats->is_plan_exact = run->plan != NULL && run->plan->is_exact;
     if (run->plan != NULL && run->code == STATUS_OK) {
-        memory_plan_learn(run->plan, run->planned_bytes, ret_stats->peak_bytes);
+        memory_plan_learn(run->plan, ret_stats->peak_bytes);
     }
     if (run->memory != NULL && !run_memory_end(run->memory)) {
         run->memory = NULL;
