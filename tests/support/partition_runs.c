@@ -34,14 +34,25 @@ fixture_end(RunFixture *fixture)
 }
 
 Partition *
-fixture_compile(RunFixture *fixture, const char *text)
+fixture_compile_without(RunFixture *fixture, const char *text, const char *pass)
 {
+    const Slice off = slice_from_string(pass);
     AUTO_GRAPH_DEF def = graph_literal(text);
     MissingBlobs missing = {0};
     Partition *partition = NULL;
+    assert_non_null(def);
+    def->passes_off = &off;
+    def->passes_off_count = pass == NULL ? 0 : 1;
     assert_status(&fixture->call, STATUS_OK,
         partition_compile(&fixture->call, def, fixture->device, NULL, &missing, &partition));
+    def->passes_off_count = 0;
     return partition;
+}
+
+Partition *
+fixture_compile(RunFixture *fixture, const char *text)
+{
+    return fixture_compile_without(fixture, text, NULL);
 }
 
 static void

@@ -20,6 +20,9 @@ Partition *fixture_compile(RunFixture *fixture, const char *text);
 
 enum { OUTCOME_OUTPUTS_MAX = 8 };
 
+/* The same with one of the worker's passes off. */
+Partition *fixture_compile_without(RunFixture *fixture, const char *text, const char *pass);
+
 /* What a run gave; outputs by index. */
 typedef struct RunOutcome {
     Status code;

@@ -327,6 +327,7 @@ typedef struct PartitionPass {
 static const PartitionPass PASSES[] = {
     {"constant_folding", fold_constants},
     {"elementwise_fusion", fuse_elementwise},
+    {"memory_plan", memory_plan_allow},
 };
 
 static bool

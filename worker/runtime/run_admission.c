@@ -80,7 +80,7 @@ prepare_plan(Run *run, const Tensor *feeds)
     }
     forget_plan(run);
     run->plan = obtain_plan(run->partition, feeds);
-    if (run->plan != NULL && run->plan->buffer_count > 0) {
+    if (run->plan != NULL && run->plan->buffer_count > 0 && run->partition->has_arena) {
         run->memory = run_memory_new(run->plan);
         return run->memory != NULL;
     }

@@ -125,6 +125,7 @@ struct Partition {
     uint32_t *retvals;
     uint32_t retval_count;
     uint32_t transfer_count;
+    bool has_arena; /* runs share memory as the memory plan says */
     size_t constant_bytes;
     Library *library;     /* what its nodes may call, or NULL; a body's is its caller's */
     Library *own_library; /* the same, of a partition that is no body */

@@ -218,25 +218,11 @@ fill(Expression *expression, Tensor *tensor)
     }
 }
 
-static Partition *
-compile(RunFixture *fixture, const char *text, bool is_fused)
-{
-    const Slice off[] = {SLICE("elementwise_fusion")};
-    AUTO_GRAPH_DEF def = graph_literal(text);
-    MissingBlobs missing = {0};
-    Partition *partition = NULL;
-    def->passes_off = off;
-    def->passes_off_count = is_fused ? 0 : 1;
-    assert_status(&fixture->call, STATUS_OK,
-        partition_compile(&fixture->call, def, fixture->device, NULL, &missing, &partition));
-    def->passes_off_count = 0;
-    return partition;
-}
-
 static void
 run(RunFixture *fixture, Expression *expression, bool is_fused, RunOutcome *ret_outcome)
 {
-    Partition *const partition = compile(fixture, buffer_string(&expression->text), is_fused);
+    Partition *const partition = fixture_compile_without(
+        fixture, buffer_string(&expression->text), is_fused ? NULL : "elementwise_fusion");
     const uint64_t seed = expression->seed;
     Tensor args[FEEDS];
     for (int feed = 0; feed < FEEDS; feed++) {
@@ -314,11 +300,10 @@ a_failure_names_the_node_that_the_author_wrote(void **state)
     RunFixture fixture;
     RunOutcome outcome = {0};
     fixture_begin(&fixture, 1);
-    Partition *const partition = compile(&fixture,
+    Partition *const partition = fixture_compile(&fixture,
         "x = _Arg() T=int32 index=0\ny = _Arg() T=int32 index=1\n"
         "sum = Add(x, x) T=int32\nquotient = FloorDiv(sum, y) T=int32\nresult = Neg(quotient) T=int32\n"
-        "out = _Retval(result) T=int32 index=0\n",
-        true);
+        "out = _Retval(result) T=int32 index=0\n");
     Tensor args[2];
     for (int index = 0; index < 2; index++) {
         assert_true(tensor_new(DTYPE_INT32, &(Shape){.rank = 1, .dims = {2}}, &args[index]));
@@ -340,10 +325,9 @@ shapes_that_do_not_fit_are_told_of_the_node_that_meets_them(void **state)
     RunFixture fixture;
     RunOutcome outcome = {0};
     fixture_begin(&fixture, 1);
-    Partition *const partition = compile(&fixture,
+    Partition *const partition = fixture_compile(&fixture,
         "x = _Arg() T=float32 index=0\ny = _Arg() T=float32 index=1\n"
-        "sum = Add(x, y) T=float32\nresult = Neg(sum) T=float32\nout = _Retval(result) T=float32 index=0\n",
-        true);
+        "sum = Add(x, y) T=float32\nresult = Neg(sum) T=float32\nout = _Retval(result) T=float32 index=0\n");
     Tensor args[] = {fixture_vector(&fixture, 2, 1), fixture_vector(&fixture, 3, 1)};
     fixture_run(&fixture, partition, NULL, args, 2, &outcome);
     assert_int_equal(outcome.code, STATUS_INVALID_ARGUMENT);
@@ -359,10 +343,9 @@ a_fused_node_tells_whom_it_computes(void **state)
     (void)state;
     RunFixture fixture;
     fixture_begin(&fixture, 1);
-    Partition *const partition = compile(&fixture,
+    Partition *const partition = fixture_compile(&fixture,
         "x = _Arg() T=float32 index=0\nn = Neg(x) T=float32\nr = Relu(n) T=float32\n"
-        "out = _Retval(r) T=float32 index=0\n",
-        true);
+        "out = _Retval(r) T=float32 index=0\n");
     assert_true(slice_equals_string(partition_node(partition, 2).op, "_Fused(n: Neg, r: Relu)"));
     assert_true(slice_equals_string(partition_node(partition, 2).name, "r"));
     partition_unref(partition);
@@ -376,10 +359,9 @@ every_combination_of_shapes_is_computed_right(void **state)
     (void)state;
     RunFixture fixture;
     fixture_begin(&fixture, 1);
-    Partition *const partition = compile(&fixture,
+    Partition *const partition = fixture_compile(&fixture,
         "x = _Arg() T=float32 index=0\nn = Neg(x) T=float32\nr = Add(n, x) T=float32\n"
-        "out = _Retval(r) T=float32 index=0\n",
-        true);
+        "out = _Retval(r) T=float32 index=0\n");
     for (int64_t size = 1; size <= 24; size++) {
         RunOutcome outcome = {0};
         Tensor arg = fixture_vector(&fixture, 1 + size % 8, 3);

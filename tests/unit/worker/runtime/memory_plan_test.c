@@ -178,6 +178,26 @@ attention_takes_what_is_planned_for_each_shape(void **state)
     fixture_end(&fixture);
 }
 
+static void
+memory_that_is_shared_changes_no_bit(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    RunOutcome outcomes[2] = {0};
+    fixture_begin(&fixture, 2);
+    for (int index = 0; index < 2; index++) {
+        AUTO_PARTITION partition =
+            fixture_compile_without(&fixture, ATTENTION, index == 0 ? NULL : "memory_plan");
+        Tensor arg = matrix(&fixture, 128, 64);
+        fixture_run(&fixture, partition, NULL, &arg, 1, &outcomes[index]);
+        assert_int_equal(outcomes[index].code, STATUS_OK);
+    }
+    assert_true(tensor_equal(&outcomes[0].outputs[0], &outcomes[1].outputs[0]));
+    outcome_clear(&outcomes[0]);
+    outcome_clear(&outcomes[1]);
+    fixture_end(&fixture);
+}
+
 /* Scores and weights are 64 KiB in one; everything else 32 KiB. */
 static void
 a_step_past_its_limit_is_refused_and_the_next_one_runs(void **state)
@@ -273,6 +293,7 @@ main(void)
         cmocka_unit_test(random_graphs_take_what_is_planned_on_one_thread),
         cmocka_unit_test(random_graphs_take_what_is_planned_on_four_threads),
         cmocka_unit_test(attention_takes_what_is_planned_for_each_shape),
+        cmocka_unit_test(memory_that_is_shared_changes_no_bit),
         cmocka_unit_test(a_step_past_its_limit_is_refused_and_the_next_one_runs),
         cmocka_unit_test(what_was_not_planned_ends_at_the_limit_too),
         cmocka_unit_test(a_feed_that_somebody_else_holds_is_not_written),
