@@ -4,6 +4,7 @@
 
 #include "shared/base/buffer.h"
 #include "shared/base/clock.h"
+#include "shared/base/text.h"
 #include "tests/support/fail_alloc.h"
 #include "tests/support/graph_literals.h"
 #include "tests/support/loop_graphs.h"
@@ -107,7 +108,10 @@ compile_with(RunFixture *fixture, const char *format, int parallel)
         }
         rest = slice_part(rest, at + 2, SIZE_MAX);
     }
-    return fixture_compile(fixture, buffer_string(&text));
+    /* The graph refers to its text as long as it runs. */
+    const char *const kept = text_copy(fixture->call.arena, buffer_slice(&text));
+    assert_non_null(kept);
+    return fixture_compile(fixture, kept);
 }
 
 static void
