@@ -91,7 +91,9 @@ trace_memory_write(JsonWriter *writer, size_t slot, SlotRows *rows)
 {
     const TracePlace place = {.slot = slot};
     uint64_t before = 0;
-    qsort(rows->trace.rows, rows->trace.row_count, sizeof *rows->trace.rows, by_end);
+    if (rows->trace.row_count > 1) {
+        qsort(rows->trace.rows, rows->trace.row_count, sizeof *rows->trace.rows, by_end);
+    }
     for (size_t index = 0; index < rows->trace.row_count; index++) {
         const WireTraceRow *const row = &rows->trace.rows[index];
         if (row->device_bytes == before) {

@@ -15,7 +15,8 @@ void *__wrap_aligned_alloc(size_t alignment, size_t size);
 static bool
 fails_now(void)
 {
-    return __atomic_add_fetch(&fail_alloc_count, 1, __ATOMIC_RELAXED) == fail_alloc_at;
+    const size_t at = __atomic_load_n(&fail_alloc_at, __ATOMIC_RELAXED);
+    return __atomic_add_fetch(&fail_alloc_count, 1, __ATOMIC_RELAXED) == at;
 }
 
 void *

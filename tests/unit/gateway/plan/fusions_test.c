@@ -71,7 +71,8 @@ a_partition_names_what_its_session_does_not_want(void **state)
 {
     Call *const call = *state;
     AUTO_PLAN plan = NULL;
-    const PlanLiteral literal = {.graph = CHAIN, .feeds = "x", .fetches = "c", .passes = "constant_folding"};
+    const PlanLiteral literal = {
+        .graph = CHAIN, .feeds = "x", .fetches = "c", .passes = "constant_folding memory_plan"};
     assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
     assert_int_equal(plan->change_count, 0);
     const char *const document = plan->partitions[0].document.data;

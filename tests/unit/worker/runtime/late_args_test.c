@@ -175,7 +175,7 @@ without_memory_to_wait_nothing_begins(void **state)
         fail_alloc_count = 0;
         fail_alloc_at = at;
         status = run_start(&late.fixture.call, &request, &late.run);
-        fail_alloc_at = 0;
+        __atomic_store_n(&fail_alloc_at, 0, __ATOMIC_RELAXED); /* the run's thread allocates, too */
         assert_true(status == STATUS_OK || status == STATUS_RESOURCE_EXHAUSTED);
     }
     run_cancel(late.run, STATUS_CANCELLED, "enough");
