@@ -25,7 +25,7 @@ static void
 late_begin(LateRun *late, const char *text, Tensor *args)
 {
     *late = (LateRun){0};
-    fixture_begin(&late->fixture, 2);
+    fixture_begin(&late->fixture, 1);
     late->partition = fixture_compile(&late->fixture, text);
     const RunRequest request = {
         .partition = late->partition,
@@ -100,6 +100,30 @@ some_may_be_there_from_the_start(void **state)
     fixture_end(&maker);
 }
 
+typedef struct Mark {
+    DeviceWork work; /* first */
+    bool has_run;    /* atomic */
+} Mark;
+
+static void
+mark_run(DeviceWork *work)
+{
+    Mark *const mark = (Mark *)(void *)work;
+    __atomic_store_n(&mark->has_run, true, __ATOMIC_RELEASE);
+}
+
+/* The one thread of the device does what it is given in order: behind this it has done all there was. */
+static void
+await_thread(LateRun *late)
+{
+    Device *const device = late->fixture.device;
+    Mark mark = {.work.run = mark_run};
+    device->schedule(device, &mark.work);
+    while (!__atomic_load_n(&mark.has_run, __ATOMIC_ACQUIRE)) {
+        sched_yield();
+    }
+}
+
 static void
 a_run_that_is_cancelled_stops_waiting_and_drops_what_still_comes(void **state)
 {
@@ -109,6 +133,7 @@ a_run_that_is_cancelled_stops_waiting_and_drops_what_still_comes(void **state)
     late_begin(&late, STAGES, args);
     feed(&late, 0, 3);
     await_outputs(&late, 1);
+    await_thread(&late);
     run_cancel(late.run, STATUS_DEADLINE_EXCEEDED, "the deadline has passed");
     outcome_wait(&late.outcome);
     assert_int_equal(late.outcome.code, STATUS_DEADLINE_EXCEEDED);
