@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "shared/base/clock.h"
@@ -24,13 +23,6 @@ enum {
     CURL_TIMED_OUT = 28,
     FILES_MAX = 32, /* connections of loops to workers, of jobs to PostgreSQL, and of late clients */
 };
-
-static void
-pause_ms(long milliseconds)
-{
-    const struct timespec pause = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000};
-    (void)nanosleep(&pause, NULL);
-}
 
 /* --- The graph ------------------------------------------------------------------------------------------ */
 

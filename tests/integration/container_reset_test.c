@@ -29,16 +29,6 @@ static const char apart[] = "{\"node\":[" NODE("five", "Const", "", "",
     "/job:worker/task:1") "]}";
 
 static void
-expect_step(Cluster *cluster, const char *body, int status, const char *part)
-{
-    AUTO_REST response;
-    cluster_step(cluster, body, &response);
-    if (response.status != status || strstr(rest_text(&response), part) == NULL) {
-        fail_msg("%s: %d %s", body, response.status, rest_text(&response));
-    }
-}
-
-static void
 reset(Cluster *cluster, const char *body, int status, const char *part)
 {
     AUTO_REST response;
@@ -53,7 +43,7 @@ session_with_variables(Cluster *cluster)
 {
     cluster_session(cluster, "{}");
     cluster_graph(cluster, graph);
-    expect_step(cluster, "{\"targets\":[\"set_v\",\"set_k\",\"set_l\"]}", 200, "succeeded");
+    cluster_expect_step(cluster, "{\"targets\":[\"set_v\",\"set_k\",\"set_l\"]}", 200, "succeeded");
 }
 
 static void
@@ -64,13 +54,13 @@ what_lies_in_other_containers_stays(void **state)
     session_with_variables(cluster);
     reset(cluster, "{\"containers\":[\"nobody's\"]}", 200, "\"resources\":0,\"failed\":0");
     reset(cluster, "{}", 200, "\"resources\":2,\"failed\":0");
-    expect_step(cluster, "{\"fetches\":[\"get_v\"]}", 400, "variable 'v' is not initialised");
-    expect_step(cluster, "{\"fetches\":[\"get_l\"]}", 400, "variable 'l' is not initialised");
-    expect_step(cluster, "{\"fetches\":[\"get_k\"]}", 200, "\"data\":[5]");
-    expect_step(cluster, "{\"targets\":[\"set_v\"]}", 200, "succeeded");
+    cluster_expect_step(cluster, "{\"fetches\":[\"get_v\"]}", 400, "variable 'v' is not initialised");
+    cluster_expect_step(cluster, "{\"fetches\":[\"get_l\"]}", 400, "variable 'l' is not initialised");
+    cluster_expect_step(cluster, "{\"fetches\":[\"get_k\"]}", 200, "\"data\":[5]");
+    cluster_expect_step(cluster, "{\"targets\":[\"set_v\"]}", 200, "succeeded");
     reset(cluster, "{\"containers\":[\"kept\"]}", 200, "\"resources\":1,\"failed\":0");
-    expect_step(cluster, "{\"fetches\":[\"get_k\"]}", 400, "is not initialised");
-    expect_step(cluster, "{\"fetches\":[\"get_v\"]}", 200, "\"data\":[5]");
+    cluster_expect_step(cluster, "{\"fetches\":[\"get_k\"]}", 400, "is not initialised");
+    cluster_expect_step(cluster, "{\"fetches\":[\"get_v\"]}", 200, "\"data\":[5]");
 }
 
 static void
@@ -84,9 +74,9 @@ one_session_can_be_meant_alone(void **state)
     (void)snprintf(body, sizeof body, "{\"session\":\"%s\",\"containers\":[\"localhost\",\"kept\"]}", first);
     session_with_variables(cluster);
     reset(cluster, body, 200, "\"resources\":3,\"failed\":0");
-    expect_step(cluster, "{\"fetches\":[\"get_v\"]}", 200, "\"data\":[5]");
+    cluster_expect_step(cluster, "{\"fetches\":[\"get_v\"]}", 200, "\"data\":[5]");
     (void)snprintf(cluster->session, sizeof cluster->session, "%s", first);
-    expect_step(cluster, "{\"fetches\":[\"get_v\"]}", 400, "is not initialised");
+    cluster_expect_step(cluster, "{\"fetches\":[\"get_v\"]}", 400, "is not initialised");
     /* That look has made the first one's v anew, without a value. */
     reset(cluster, "{\"containers\":[\"localhost\",\"kept\"]}", 200, "\"resources\":4,\"failed\":0");
 }
@@ -107,7 +97,7 @@ a_worker_that_fails_is_told_of_and_the_others_are_reset(void **state)
     Cluster *const cluster = *state;
     cluster_session(cluster, "{}");
     cluster_graph(cluster, apart);
-    expect_step(cluster, "{\"targets\":[\"set_v\",\"set_u\"]}", 200, "succeeded");
+    cluster_expect_step(cluster, "{\"targets\":[\"set_v\",\"set_u\"]}", 200, "succeeded");
     (void)process_stop(&cluster->workers[1], SIGKILL);
     reset(cluster, "{}", 200, "\"resources\":1,\"failed\":1");
     const bool is_v_dropped = is_dropped(cluster, "{\"fetches\":[\"get_v\"]}");

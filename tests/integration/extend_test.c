@@ -6,24 +6,22 @@
 #include "shared/base/clock.h"
 #include "tests/support/cluster.h"
 #include "tests/support/cmocka_all.h"
+#include "tests/support/graph_json.h"
 
 enum { PATH_SIZE = 256 };
 
-#define FLOAT "\"T\":{\"type\":\"DT_FLOAT\"}"
-#define NODE(name, op, input, attr)                                                                          \
-    "{\"name\":\"" name "\",\"op\":\"" op "\",\"input\":[" input "],\"attr\":{" attr "}}"
 #define GRAPH(nodes) "{\"node\":[" nodes "]}"
 
 /* w begins as 7. */
 static const char base[] = GRAPH(NODE("w", "VariableV2", "",
     "\"dtype\":{\"type\":\"DT_FLOAT\"},\"shape\":{\"shape\":{}}") "," NODE("seven", "Const", "",
     "\"dtype\":{\"type\":\"DT_FLOAT\"},\"value\":{\"tensor\":{\"dtype\":\"DT_FLOAT\",\"tensorShape\":{},"
-    "\"floatVal\":[7]}}") "," NODE("init", "Assign", "\"w\",\"seven\"", FLOAT) "," NODE("read", "Identity",
-    "\"w\"", FLOAT));
-static const char twice[] = GRAPH(NODE("twice", "Add", "\"read\",\"read\"", FLOAT));
-static const char thrice[] = GRAPH(NODE("thrice", "Add", "\"twice\",\"read\"", FLOAT));
-static const char again[] = GRAPH(NODE("read", "Identity", "\"w\"", FLOAT) "," NODE(
-    "new", "Identity", "\"w\"", FLOAT) "," NODE("seven", "NoOp", "", ""));
+    "\"floatVal\":[7]}}") "," NODE("init", "Assign", "\"w\",\"seven\"", T_FLOAT) "," NODE("read", "Identity",
+    "\"w\"", T_FLOAT));
+static const char twice[] = GRAPH(NODE("twice", "Add", "\"read\",\"read\"", T_FLOAT));
+static const char thrice[] = GRAPH(NODE("thrice", "Add", "\"twice\",\"read\"", T_FLOAT));
+static const char again[] = GRAPH(NODE("read", "Identity", "\"w\"", T_FLOAT) "," NODE(
+    "new", "Identity", "\"w\"", T_FLOAT) "," NODE("seven", "NoOp", "", ""));
 
 /* Extends cluster->graph on the condition of this ETag; the new graph takes its place. */
 static void
@@ -53,13 +51,9 @@ static void
 expect_step(Cluster *cluster, const char *graph, const char *rest, int status, const char *part)
 {
     char body[PATH_SIZE];
-    AUTO_REST response = {0};
     (void)snprintf(body, sizeof body, "{%s%s%s%s}", graph == NULL ? "" : "\"graph\":\"",
         graph == NULL ? "" : graph, graph == NULL ? "" : "\",", rest);
-    cluster_step(cluster, body, &response);
-    if (response.status != status || strstr(rest_text(&response), part) == NULL) {
-        fail_msg("%d %s", response.status, rest_text(&response));
-    }
+    cluster_expect_step(cluster, body, status, part);
 }
 
 static int
@@ -162,7 +156,7 @@ a_fault_of_the_whole_points_into_what_was_added(void **state)
     cluster_session(cluster, "{}");
     cluster_graph(cluster, base);
     extend(cluster, "*",
-        GRAPH(NODE("good", "NoOp", "", "") "," NODE("bad", "Identity", "\"nothing\"", FLOAT)), &response);
+        GRAPH(NODE("good", "NoOp", "", "") "," NODE("bad", "Identity", "\"nothing\"", T_FLOAT)), &response);
     assert_int_equal(response.status, 400);
     assert_non_null(strstr(rest_text(&response), "\"pointer\":\"/node/1/input/0\""));
 }

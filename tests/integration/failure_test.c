@@ -1,7 +1,6 @@
 /* What happens when a worker dies, a client leaves, or PostgreSQL goes: to the step, and to the rest. */
 #include <signal.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "shared/base/clock.h"
@@ -10,13 +9,6 @@
 #include "tests/support/raw_http.h"
 
 enum { CHAIN_LENGTH = 400, SIDE = 512, GRAPH_SIZE = 96 * 1024 };
-
-static void
-pause_ms(long milliseconds)
-{
-    const struct timespec pause = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000};
-    (void)nanosleep(&pause, NULL);
-}
 
 /* x → x·m → … a chain of matrix products, each a few milliseconds: seconds in all, and many places to stop.
  */

@@ -6,7 +6,6 @@
 #include <arpa/inet.h>
 #include <signal.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "gateway/domain/limits.h"
@@ -25,13 +24,6 @@ static Cluster few;
 static char reply[RAW_REPLY_SIZE];
 
 /* --- Helpers -------------------------------------------------------------------------------------------- */
-
-static void
-pause_ms(long milliseconds)
-{
-    const struct timespec pause = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000};
-    (void)nanosleep(&pause, NULL);
-}
 
 static uint64_t
 elapsed_ms(uint64_t since_ns)

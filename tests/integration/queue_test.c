@@ -2,7 +2,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "shared/base/clock.h"
@@ -23,13 +22,6 @@
 enum { PATH_SIZE = 256 };
 
 static const char *const later[] = {"Prefer: respond-async", NULL};
-
-static void
-pause_ms(long milliseconds)
-{
-    const struct timespec pause = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000};
-    (void)nanosleep(&pause, NULL);
-}
 
 /* A session with the graph; `path` is that of its steps. */
 static void

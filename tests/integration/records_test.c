@@ -2,7 +2,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "tests/support/cluster.h"
 #include "tests/support/cmocka_all.h"
@@ -16,13 +15,6 @@
     } while (0)
 
 enum { PATH_SIZE = 256, ANSWER_SIZE = 32 };
-
-static void
-pause_ms(long milliseconds)
-{
-    const struct timespec pause = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000};
-    (void)nanosleep(&pause, NULL);
-}
 
 static void
 prepare(Cluster *cluster)

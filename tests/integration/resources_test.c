@@ -2,7 +2,6 @@
  * them, over REST. */
 #include <signal.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include <curl/curl.h>
 
@@ -23,13 +22,6 @@ static const char graph[] =
     "{\"node\": [ {\"name\":\"x\",\"op\":\"Placeholder\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"}}},\n"
     "  {\"name\":\"y\",\"op\":\"Identity\",\"input\":[\"x\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}}} ]}";
 static const char step[] = "{\"feeds\":{\"x\":1},\"fetches\":[\"y\"]}";
-
-static void
-pause_ms(long milliseconds)
-{
-    const struct timespec pause = {.tv_nsec = milliseconds * 1000000};
-    (void)nanosleep(&pause, NULL);
-}
 
 static void
 session_path(const Cluster *cluster, char ret_path[PATH_SIZE])

@@ -1,17 +1,9 @@
 /* What a session keeps from step to step: trained, read, lost with its worker, and said so. */
 #include <signal.h>
-#include <time.h>
 
 #include "tests/support/cluster.h"
 #include "tests/support/cmocka_all.h"
-
-#define T_FLOAT "\"T\":{\"type\":\"DT_FLOAT\"}"
-#define NODE(name, op, input, attr)                                                                          \
-    "{\"name\":\"" name "\",\"op\":\"" op "\",\"input\":[" input "],\"attr\":{" attr "}}"
-#define SCALAR(name, value)                                                                                  \
-    NODE(name, "Const", "",                                                                                  \
-        "\"dtype\":{\"type\":\"DT_FLOAT\"},\"value\":{\"tensor\":{\"dtype\":\"DT_FLOAT\",\"tensorShape\":"   \
-        "{},\"floatVal\":[" value "]}}")
+#include "tests/support/graph_json.h"
 
 /* w ← w − rate · mean((w·x − t)·x): the slope of t over x. */
 static const char model[] = "{\"node\":[" NODE(
@@ -32,23 +24,6 @@ static const char model[] = "{\"node\":[" NODE(
 static const char init_step[] = "{\"targets\":[\"init\"]}";
 static const char read_step[] = "{\"fetches\":[\"read\"]}";
 static const char train_step[] = "{\"feeds\":{\"x\":[1,2,3],\"t\":[3,6,9]},\"fetches\":[\"train\"]}";
-
-static void
-pause_ms(long milliseconds)
-{
-    const struct timespec pause = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000};
-    (void)nanosleep(&pause, NULL);
-}
-
-static void
-expect_step(Cluster *cluster, const char *body, int status, const char *part)
-{
-    AUTO_REST response;
-    cluster_step(cluster, body, &response);
-    if (response.status != status || (part != NULL && strstr(rest_text(&response), part) == NULL)) {
-        fail_msg("%d %s", response.status, rest_text(&response));
-    }
-}
 
 /* Until the gateways have noticed that the worker is lost, the step is refused with 503. */
 static void
@@ -103,13 +78,13 @@ a_model_is_trained_over_many_steps(void **state)
         get_session(cluster, &response);
         assert_non_null(strstr(rest_text(&response), "\"state\":{\"class\":\"checkpoint\",\"places\":[]}"));
     }
-    expect_step(cluster, read_step, 400, "variable 'w' is not initialised");
-    expect_step(cluster, init_step, 200, NULL);
-    expect_step(cluster, read_step, 200, "\"data\":[0]");
+    cluster_expect_step(cluster, read_step, 400, "variable 'w' is not initialised");
+    cluster_expect_step(cluster, init_step, 200, NULL);
+    cluster_expect_step(cluster, read_step, 200, "\"data\":[0]");
     for (int step = 0; step < 40; step++) {
-        expect_step(cluster, train_step, 200, "train");
+        cluster_expect_step(cluster, train_step, 200, "train");
     }
-    expect_step(cluster, read_step, 200, "\"data\":[3]");
+    cluster_expect_step(cluster, read_step, 200, "\"data\":[3]");
     (void)keeper(cluster);
 }
 
@@ -119,11 +94,11 @@ variables_stay_on_one_worker_whatever_else_is_spread(void **state)
     Cluster *const cluster = *state;
     cluster_session(cluster, "{\"slots\":2,\"placement\":\"spread\"}");
     cluster_graph(cluster, model);
-    expect_step(cluster, init_step, 200, NULL);
+    cluster_expect_step(cluster, init_step, 200, NULL);
     for (int step = 0; step < 40; step++) {
-        expect_step(cluster, train_step, 200, "train");
+        cluster_expect_step(cluster, train_step, 200, "train");
     }
-    expect_step(cluster, read_step, 200, "\"data\":[3]");
+    cluster_expect_step(cluster, read_step, 200, "\"data\":[3]");
 }
 
 static void
@@ -132,15 +107,15 @@ what_is_lost_with_its_worker_is_said_and_can_be_made_again(void **state)
     Cluster *const cluster = *state;
     cluster_session(cluster, "{}");
     cluster_graph(cluster, model);
-    expect_step(cluster, init_step, 200, NULL);
-    expect_step(cluster, train_step, 200, NULL);
+    cluster_expect_step(cluster, init_step, 200, NULL);
+    cluster_expect_step(cluster, train_step, 200, NULL);
     const int index = keeper(cluster);
     (void)process_stop(&cluster->workers[index], SIGKILL);
-    expect_step(cluster, read_step, 503, "keeps variables of this session");
+    cluster_expect_step(cluster, read_step, 503, "keeps variables of this session");
     expect_lost(cluster);
     assert_int_not_equal(keeper(cluster), index);
-    expect_step(cluster, init_step, 200, NULL);
-    expect_step(cluster, read_step, 200, "\"data\":[0]");
+    cluster_expect_step(cluster, init_step, 200, NULL);
+    cluster_expect_step(cluster, read_step, 200, "\"data\":[0]");
 }
 
 static void
@@ -149,13 +124,13 @@ a_restarted_worker_has_lost_what_it_kept(void **state)
     Cluster *const cluster = *state;
     cluster_session(cluster, "{}");
     cluster_graph(cluster, model);
-    expect_step(cluster, init_step, 200, NULL);
+    cluster_expect_step(cluster, init_step, 200, NULL);
     const int index = keeper(cluster);
     (void)process_stop(&cluster->workers[index], SIGKILL);
     assert_true(cluster_restart_worker(cluster, index));
     expect_lost(cluster);
-    expect_step(cluster, init_step, 200, NULL);
-    expect_step(cluster, train_step, 200, NULL);
+    cluster_expect_step(cluster, init_step, 200, NULL);
+    cluster_expect_step(cluster, train_step, 200, NULL);
 }
 
 static void
@@ -164,13 +139,13 @@ a_gateway_that_restarts_finds_the_variables_again(void **state)
     Cluster *const cluster = *state;
     cluster_session(cluster, "{}");
     cluster_graph(cluster, model);
-    expect_step(cluster, init_step, 200, NULL);
+    cluster_expect_step(cluster, init_step, 200, NULL);
     for (int step = 0; step < 40; step++) {
-        expect_step(cluster, train_step, 200, NULL);
+        cluster_expect_step(cluster, train_step, 200, NULL);
     }
     (void)process_stop(&cluster->gateway, SIGTERM);
     assert_true(cluster_restart_gateway(cluster));
-    expect_step(cluster, read_step, 200, "\"data\":[3]");
+    cluster_expect_step(cluster, read_step, 200, "\"data\":[3]");
 }
 
 static void
@@ -179,8 +154,8 @@ a_deleted_session_gives_its_memory_back(void **state)
     Cluster *const cluster = *state;
     cluster_session(cluster, "{}");
     cluster_graph(cluster, model);
-    expect_step(cluster, init_step, 200, NULL);
-    expect_step(cluster, train_step, 200, NULL);
+    cluster_expect_step(cluster, init_step, 200, NULL);
+    cluster_expect_step(cluster, train_step, 200, NULL);
     const int index = keeper(cluster);
     assert_true(cluster_worker_use(cluster, index).memory_in_use > 0);
     char path[128];
@@ -214,11 +189,11 @@ a_tensor_stays_in_the_session_under_its_handle(void **state)
     assert_non_null(handle);
     char body[256];
     (void)snprintf(body, sizeof body, "{\"feeds\":{\"h\":\"%.22s\"},\"fetches\":[\"z\"]}", handle);
-    expect_step(cluster, body, 200, "\"data\":[2,4]");
+    cluster_expect_step(cluster, body, 200, "\"data\":[2,4]");
     (void)snprintf(body, sizeof body, "{\"feeds\":{\"h\":\"%.22s\"},\"targets\":[\"drop\"]}", handle);
-    expect_step(cluster, body, 200, NULL);
-    expect_step(cluster, body, 404, "the session keeps no tensor under 'keep;");
-    expect_step(cluster, "{\"feeds\":{\"h\":\"w\"},\"fetches\":[\"z\"]}", 404,
+    cluster_expect_step(cluster, body, 200, NULL);
+    cluster_expect_step(cluster, body, 404, "the session keeps no tensor under 'keep;");
+    cluster_expect_step(cluster, "{\"feeds\":{\"h\":\"w\"},\"fetches\":[\"z\"]}", 404,
         "the session keeps no tensor under 'w'");
 }
 
@@ -257,12 +232,12 @@ a_handle_says_where_its_tensor_is_and_serves_nodes_added_later(void **state)
     cluster_send_with(cluster, "POST", path, headers, readers, &extended);
     assert_int_equal(extended.status, 201);
     (void)snprintf(body, sizeof body, "{\"feeds\":{\"h\":\"%s\"},\"fetches\":[\"there\"]}", handle);
-    expect_step(cluster, body, 200, "\"data\":[1,2]");
+    cluster_expect_step(cluster, body, 200, "\"data\":[1,2]");
     (void)snprintf(body, sizeof body, "{\"feeds\":{\"h\":\"%s\"},\"fetches\":[\"here\"]}", handle);
-    expect_step(cluster, body, 404, "the session keeps no tensor under 'keep;");
+    cluster_expect_step(cluster, body, 404, "the session keeps no tensor under 'keep;");
     (void)snprintf(body, sizeof body, "{\"feeds\":{\"h\":\"%s\"},\"targets\":[\"drop\"]}", handle);
-    expect_step(cluster, body, 200, NULL);
-    expect_step(cluster, body, 404, "the session keeps no tensor under 'keep;");
+    cluster_expect_step(cluster, body, 200, NULL);
+    cluster_expect_step(cluster, body, 404, "the session keeps no tensor under 'keep;");
 }
 
 #define SHAPED                                                                                               \
@@ -286,7 +261,7 @@ a_seeded_sequence_goes_on_from_step_to_step_and_is_each_sessions_own(void **stat
         cluster_session(cluster, session == 2 ? "{\"slots\":2,\"placement\":\"spread\"}" : "{}");
         cluster_graph(cluster, random_graph);
         for (size_t step = 0; step < COUNT_OF(steps); step++) {
-            expect_step(cluster, steps[step], 200, drawn[step]);
+            cluster_expect_step(cluster, steps[step], 200, drawn[step]);
         }
     }
 }

@@ -3,20 +3,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "shared/base/memory.h"
 #include "shared/formats/graphdef_json.h"
 #include "shared/upstream/upstream.h"
 #include "tests/support/cmocka_all.h"
 #include "tests/support/graph_literals.h"
-
-static void
-pause_ms(long milliseconds)
-{
-    const struct timespec pause = {.tv_nsec = milliseconds * 1000000};
-    (void)nanosleep(&pause, NULL);
-}
 
 static bool
 start_worker(Cluster *cluster, int index, const char *address)
@@ -298,4 +290,21 @@ cluster_partial_run(Cluster *cluster, const char *body)
     char path[128];
     (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/partial-runs", cluster->session);
     make(cluster, path, body, cluster->partial_run, sizeof cluster->partial_run);
+}
+
+void
+cluster_expect(RestResponse *response, int status, const char *part)
+{
+    if (response->status != status || (part != NULL && strstr(rest_text(response), part) == NULL)) {
+        fail_msg("%d %s instead of %d %s", response->status, rest_text(response), status,
+            part == NULL ? "" : part);
+    }
+}
+
+void
+cluster_expect_step(Cluster *cluster, const char *body, int status, const char *part)
+{
+    AUTO_REST response;
+    cluster_step(cluster, body, &response);
+    cluster_expect(&response, status, part);
 }

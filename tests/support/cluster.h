@@ -72,3 +72,7 @@ void cluster_partial_run(Cluster *cluster, const char *body);
 
 /* POST …/steps of the session; the body is the StepRequest. */
 void cluster_step(Cluster *cluster, const char *body, RestResponse *ret_response);
+
+/* Fails the test, with what came, unless the reply has this status and its body this part (NULL: any). */
+void cluster_expect(RestResponse *response, int status, const char *part);
+void cluster_expect_step(Cluster *cluster, const char *body, int status, const char *part);

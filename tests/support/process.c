@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -161,4 +162,11 @@ process_capture(const char *program, const char *const *arguments, const Process
     read_text(error, ret_output->error, ret_output->error_size);
     (void)close(error);
     return code;
+}
+
+void
+pause_ms(long milliseconds)
+{
+    const struct timespec pause = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000};
+    (void)nanosleep(&pause, NULL);
 }

@@ -34,3 +34,6 @@ int process_capture(const char *program, const char *const *arguments, const Pro
 
 /* The process that process_capture() waits for, for another thread to signal; 0 when there is none. */
 extern pid_t process_captured;
+
+/* For what other processes do without telling: asked again and again, with this in between. */
+void pause_ms(long milliseconds);

@@ -1,0 +1,286 @@
+/* Partial runs: every way in which one may end. */
+#include <signal.h>
+#include <unistd.h>
+
+#include "shared/base/clock.h"
+#include "tests/support/cmocka_all.h"
+#include "tests/support/graph_json.h"
+#include "tests/support/partial_runs.h"
+#include "tests/support/raw_http.h"
+
+enum { WAIT_MS = 5000, PAUSE_MS = 10 };
+
+/* --- How it ends ---------------------------------------------------------------------------------------- */
+
+static void
+one_that_nobody_completes_expires_and_leaves_nothing(void **state)
+{
+    Cluster *const cluster = *state;
+    char path[PARTIAL_RUN_PATH_SIZE];
+    partial_run_ready(cluster, "{\"slots\":2,\"placement\":\"spread\"}");
+    partial_run_begun(cluster,
+        "{\"feeds\":[\"x\",\"y\",\"z\"],\"fetches\":[\"a\",\"d\"],\"options\":{\"timeout_ms\":400}}", path);
+    partial_run_expect(cluster, path, "{\"feeds\":{\"x\":1}}", 200, NULL);
+    partial_run_await_slots(cluster, 2);
+    partial_run_await_slots(cluster, 0);
+    partial_run_await_gone(cluster, path);
+    for (int index = 0; index < 2; index++) {
+        assert_int_equal(cluster_worker_use(cluster, index).memory_in_use, 0);
+    }
+}
+
+/* Sends a continue and does not wait for its answer. */
+static int
+send_go_on(const Cluster *cluster, const char *path, const char *body)
+{
+    char head[PARTIAL_RUN_PATH_SIZE * 2 + 256];
+    const int size = snprintf(head, sizeof head,
+        "POST %s:continue HTTP/1.1\r\nHost: sluice\r\nContent-Type: application/json\r\n"
+        "Content-Length: %zu\r\n\r\n%s",
+        path, strlen(body), body);
+    const int fd = raw_open(cluster->gateway.address);
+    assert_true(fd >= 0);
+    raw_send(fd, head, (size_t)size);
+    return fd;
+}
+
+/* y takes seconds: the sum of a chain of matrix products that x begins; t is there at once. */
+static const char *
+slow_graph(void)
+{
+    enum { CHAIN_LENGTH = 400, SIDE = 512, GRAPH_SIZE = 96 * 1024 };
+    static char text[GRAPH_SIZE];
+    int used = snprintf(text, sizeof text,
+        "{\"node\":[" PLACEHOLDER("x") "," PLACEHOLDER("u") "," NODE("t", "Neg", "\"u\"",
+            T_FLOAT) ",{\"name\":\"shape\",\"op\":\"Const\",\"attr\":{\"dtype\":{\"type\":\"DT_INT32\"},"
+                     "\"value\":{"
+                     "\"tensor\":{\"dtype\":\"DT_INT32\",\"tensorShape\":{\"dim\":[{\"size\":\"2\"}]},"
+                     "\"intVal\":[%d,%d]}}}}," NODE("m0", "Fill", "\"shape\",\"x\"", T_FLOAT),
+        SIDE, SIDE);
+    for (int index = 1; index <= CHAIN_LENGTH; index++) {
+        used += snprintf(text + used, sizeof text - (size_t)used,
+            ",{\"name\":\"m%d\",\"op\":\"MatMul\",\"input\":[\"m%d\",\"m0\"],\"attr\":{" T_FLOAT "}}", index,
+            index - 1);
+    }
+    (void)snprintf(text + used, sizeof text - (size_t)used,
+        ",{\"name\":\"axes\",\"op\":\"Const\",\"attr\":{\"dtype\":{\"type\":\"DT_INT32\"},\"value\":{"
+        "\"tensor\":"
+        "{\"dtype\":\"DT_INT32\",\"tensorShape\":{\"dim\":[{\"size\":\"2\"}]},\"intVal\":[0,1]}}}},"
+        "{\"name\":\"y\",\"op\":\"Max\",\"input\":[\"m%d\",\"axes\"],\"attr\":{" T_FLOAT
+        ",\"Tidx\":{\"type\":\"DT_INT32\"}}}]}",
+        CHAIN_LENGTH);
+    return text;
+}
+
+/* Somebody waits for y. */
+static int
+wait_for_slow(Cluster *cluster, char ret_path[PARTIAL_RUN_PATH_SIZE])
+{
+    cluster_session(cluster, "{}");
+    cluster_graph(cluster, slow_graph());
+    partial_run_begun(cluster, "{\"feeds\":[\"x\",\"u\"],\"fetches\":[\"y\",\"t\"]}", ret_path);
+    const int fd = send_go_on(cluster, ret_path, "{\"feeds\":{\"x\":0.001953125},\"fetches\":[\"y\"]}");
+    for (int waited = 0; waited < WAIT_MS; waited += PAUSE_MS) {
+        AUTO_REST response;
+        cluster_send(cluster, "GET", ret_path, NULL, &response);
+        if (strstr(rest_text(&response), "\"fetches\":[\"t\"]") != NULL) {
+            return fd;
+        }
+        pause_ms(PAUSE_MS);
+    }
+    fail_msg("nobody waits");
+    return fd;
+}
+
+static void
+expect_answer(int fd, int status, const char *part)
+{
+    static char answer[RAW_REPLY_SIZE];
+    const int came = raw_reply(fd, answer, 30000);
+    (void)close(fd);
+    if (came != status || strstr(answer, part) == NULL) {
+        fail_msg("%d %s instead of %d %s", came, answer, status, part);
+    }
+}
+
+static void
+one_that_is_deleted_ends_for_who_waits_too(void **state)
+{
+    Cluster *const cluster = *state;
+    char path[PARTIAL_RUN_PATH_SIZE];
+    AUTO_REST response = {0};
+    const int fd = wait_for_slow(cluster, path);
+    cluster_send(cluster, "DELETE", path, NULL, &response);
+    cluster_expect(&response, 204, NULL);
+    expect_answer(fd, 499, "the partial run was deleted");
+    partial_run_expect_view(cluster, path, 404, NULL);
+    partial_run_await_slots(cluster, 0);
+}
+
+static void
+while_one_fetch_is_computed_another_is_given(void **state)
+{
+    Cluster *const cluster = *state;
+    char path[PARTIAL_RUN_PATH_SIZE];
+    const int fd = wait_for_slow(cluster, path);
+    (void)close(fd);
+    partial_run_expect(cluster, path, "{\"feeds\":{\"u\":4}}", 200, "\"outputs\":{}");
+    partial_run_expect(cluster, path, "{\"fetches\":[\"t\"]}", 200, "\"data\":[-4]");
+}
+
+static void
+a_worker_that_dies_is_told_to_who_waits(void **state)
+{
+    Cluster *const cluster = *state;
+    char path[PARTIAL_RUN_PATH_SIZE];
+    const int fd = wait_for_slow(cluster, path);
+    (void)process_stop(&cluster->workers[partial_run_worker(cluster)], SIGKILL);
+    expect_answer(fd, 503, "the partial run has ended and cannot be repeated");
+}
+
+static void
+a_gateway_that_drains_serves_who_waits(void **state)
+{
+    Cluster *const cluster = *state;
+    char path[PARTIAL_RUN_PATH_SIZE];
+    const int fd = wait_for_slow(cluster, path);
+    assert_int_equal(process_stop(&cluster->gateway, SIGTERM), 0);
+    expect_answer(fd, 200, "\"outputs\":{\"y\":");
+    partial_run_await_slots(cluster, 0);
+}
+
+static void
+with_its_session_it_ends(void **state)
+{
+    Cluster *const cluster = *state;
+    char path[PARTIAL_RUN_PATH_SIZE];
+    char session[PARTIAL_RUN_PATH_SIZE];
+    AUTO_REST response = {0};
+    partial_run_ready(cluster, "{}");
+    partial_run_begun(cluster, TWO_STAGES, path);
+    partial_run_await_slots(cluster, 1);
+    (void)snprintf(session, sizeof session, "/api/v1/sessions/%s", cluster->session);
+    cluster_send(cluster, "DELETE", session, NULL, &response);
+    cluster_expect(&response, 204, NULL);
+    partial_run_await_slots(cluster, 0);
+    partial_run_expect_view(cluster, path, 404, NULL);
+}
+
+static void
+a_failing_node_ends_it_and_is_told_once(void **state)
+{
+    Cluster *const cluster = *state;
+    char path[PARTIAL_RUN_PATH_SIZE];
+    partial_run_ready(cluster, "{}");
+    partial_run_begun(cluster, "{\"feeds\":[\"x\",\"k\"],\"fetches\":[\"a\",\"quotient\"]}", path);
+    partial_run_expect(
+        cluster, path, "{\"feeds\":{\"k\":0},\"fetches\":[\"quotient\"]}", 400, "node 'quotient'");
+    partial_run_expect_view(cluster, path, 404, NULL);
+    partial_run_begun(cluster, "{\"feeds\":[\"x\",\"k\"],\"fetches\":[\"a\",\"quotient\"]}", path);
+    partial_run_expect(cluster, path, "{\"feeds\":{\"k\":0}}", 200, NULL);
+    partial_run_await_slots(cluster, 0);
+    partial_run_expect_view(cluster, path, 200, "\"state\":\"failed\"");
+    partial_run_expect_view(cluster, path, 200, "\"code\":\"INVALID_ARGUMENT\"");
+    partial_run_expect(cluster, path, "{\"feeds\":{\"x\":1},\"fetches\":[\"a\"]}", 400, "node 'quotient'");
+    partial_run_expect_view(cluster, path, 404, NULL);
+}
+
+static void
+a_failure_that_nobody_asks_for_goes_when_its_time_is_over(void **state)
+{
+    Cluster *const cluster = *state;
+    char path[PARTIAL_RUN_PATH_SIZE];
+    partial_run_ready(cluster, "{}");
+    partial_run_begun(
+        cluster, "{\"feeds\":[\"k\"],\"fetches\":[\"quotient\"],\"options\":{\"timeout_ms\":600}}", path);
+    const uint64_t since_ns = clock_monotonic_ns();
+    partial_run_expect(
+        cluster, path, "{\"feeds\":{\"k\":0},\"fetches\":[\"quotient\"]}", 400, "node 'quotient'");
+    partial_run_await_gone(cluster, path);
+    partial_run_begun(cluster,
+        "{\"feeds\":[\"x\",\"k\"],\"fetches\":[\"a\",\"quotient\"],\"options\":{\"timeout_ms\":600}}", path);
+    partial_run_expect(cluster, path, "{\"feeds\":{\"k\":0}}", 200, NULL);
+    partial_run_await_gone(cluster, path);
+    assert_true(clock_monotonic_ns() - since_ns > 500 * CLOCK_NS_PER_MS);
+}
+
+/* In TensorFlow, too, only whoever asks for it hears that it has no value. */
+static void
+a_fetch_on_a_branch_not_taken_hurts_only_who_asks_for_it(void **state)
+{
+    static const char body[] = "{\"feeds\":[\"x\",\"p\"],\"fetches\":[\"side:0\",\"side:1\"]}";
+    Cluster *const cluster = *state;
+    char path[PARTIAL_RUN_PATH_SIZE];
+    partial_run_ready(cluster, "{}");
+    partial_run_begun(cluster, body, path);
+    partial_run_expect(
+        cluster, path, "{\"feeds\":{\"x\":7,\"p\":true},\"fetches\":[\"side:1\"]}", 200, "\"data\":[7]");
+    partial_run_expect(cluster, path, "{\"fetches\":[\"side:0\"]}", 400,
+        "fetch 'side:0' has no value: it lies on a branch that was not taken");
+    partial_run_expect_view(cluster, path, 404, NULL);
+}
+
+static void
+with_its_worker_it_ends_and_is_not_repeated(void **state)
+{
+    Cluster *const cluster = *state;
+    char path[PARTIAL_RUN_PATH_SIZE];
+    partial_run_ready(cluster, "{\"slots\":2,\"placement\":\"spread\"}");
+    partial_run_begun(cluster, "{\"feeds\":[\"x\",\"y\",\"z\"],\"fetches\":[\"a\",\"b\",\"c\",\"d\"]}", path);
+    partial_run_await_slots(cluster, 2);
+    partial_run_expect(cluster, path, "{\"feeds\":{\"x\":5},\"fetches\":[\"a\"]}", 200, "\"data\":[-5]");
+    (void)process_stop(&cluster->workers[0], SIGKILL);
+    partial_run_expect(cluster, path, "{\"feeds\":{\"y\":5,\"z\":1},\"fetches\":[\"d\"]}", 503,
+        "the partial run has ended and cannot be repeated");
+    partial_run_expect_view(cluster, path, 404, NULL);
+}
+
+static void
+a_gateway_that_ends_takes_its_runs_with_it(void **state)
+{
+    Cluster *const cluster = *state;
+    char path[PARTIAL_RUN_PATH_SIZE];
+    partial_run_ready(cluster, "{}");
+    partial_run_begun(cluster, TWO_STAGES, path);
+    partial_run_await_slots(cluster, 1);
+    const uint64_t since_ns = clock_monotonic_ns();
+    assert_int_equal(process_stop(&cluster->gateway, SIGTERM), 0);
+    assert_true(clock_monotonic_ns() - since_ns < 3 * CLOCK_NS_PER_S);
+    partial_run_await_slots(cluster, 0);
+    assert_true(cluster_restart_gateway(cluster));
+    partial_run_expect(cluster, path, "{\"feeds\":{\"x\":5},\"fetches\":[\"a\"]}", 409,
+        "made by another gateway, or before this one was restarted");
+}
+
+static void
+a_client_that_hangs_up_can_ask_again(void **state)
+{
+    Cluster *const cluster = *state;
+    char path[PARTIAL_RUN_PATH_SIZE];
+    const int fd = wait_for_slow(cluster, path);
+    (void)close(fd);
+    pause_ms(200);
+    partial_run_expect_view(cluster, path, 200, "\"feeds\":[\"u\"],\"fetches\":[\"t\",\"y\"]");
+    partial_run_expect(
+        cluster, path, "{\"feeds\":{\"u\":2},\"fetches\":[\"y\",\"t\"]}", 200, "\"data\":[-2]");
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CLUSTER_TEST(one_that_nobody_completes_expires_and_leaves_nothing),
+        CLUSTER_TEST(one_that_is_deleted_ends_for_who_waits_too),
+        CLUSTER_TEST(while_one_fetch_is_computed_another_is_given),
+        CLUSTER_TEST(a_worker_that_dies_is_told_to_who_waits),
+        CLUSTER_TEST(a_gateway_that_drains_serves_who_waits),
+        CLUSTER_TEST(with_its_session_it_ends),
+        CLUSTER_TEST(a_failing_node_ends_it_and_is_told_once),
+        CLUSTER_TEST(a_failure_that_nobody_asks_for_goes_when_its_time_is_over),
+        CLUSTER_TEST(a_fetch_on_a_branch_not_taken_hurts_only_who_asks_for_it),
+        CLUSTER_TEST(with_its_worker_it_ends_and_is_not_repeated),
+        CLUSTER_TEST(a_gateway_that_ends_takes_its_runs_with_it),
+        CLUSTER_TEST(a_client_that_hangs_up_can_ask_again),
+    };
+    return cmocka_run_group_tests_name("partial run end", tests, NULL, NULL);
+}

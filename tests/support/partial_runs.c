@@ -1,0 +1,114 @@
+#include "tests/support/partial_runs.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/cmocka_all.h"
+#include "tests/support/graph_json.h"
+
+enum { WAIT_MS = 5000, PAUSE_MS = 10 };
+
+/* What partial_runs.h says of it. */
+static const char stages[] = "{\"node\":[" PLACEHOLDER("x") "," PLACEHOLDER("y") "," PLACEHOLDER(
+    "z") "," NODE("a", "Neg", "\"x\"", T_FLOAT) "," NODE("b", "Mul", "\"a\",\"y\"", T_FLOAT) "," NODE("c",
+    "Add", "\"b\",\"x\"", T_FLOAT) "," NODE("d", "Add", "\"c\",\"z\"", T_FLOAT) "," NODE("w", "VariableV2",
+    "", "\"dtype\":{\"type\":\"DT_FLOAT\"},\"shape\":{\"shape\":{}}") "," SCALAR("zero",
+    "0") "," SCALAR("one", "1") "," NODE("init", "Assign", "\"w\",\"zero\"", T_FLOAT) "," NODE("bump",
+    "AssignAdd", "\"w\",\"one\",\"^a\"",
+    T_FLOAT) "," NODE("read", "Identity", "\"w\"", T_FLOAT) "," NODE("late", "Identity", "\"w\",\"^b\"",
+    T_FLOAT) "," NODE("k", "Placeholder", "", "\"dtype\":{\"type\":\"DT_INT32\"}") "," NODE("quotient",
+    "FloorDiv", "\"k\",\"k\"", "\"T\":{\"type\":\"DT_INT32\"}") "," NODE("p", "Placeholder", "",
+    "\"dtype\":{\"type\":\"DT_BOOL\"}") "," NODE("side", "Switch", "\"x\",\"p\"", T_FLOAT) "]}";
+
+void
+partial_run_begin(Cluster *cluster, const char *body, RestResponse *ret_response)
+{
+    char path[PARTIAL_RUN_PATH_SIZE];
+    (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/partial-runs", cluster->session);
+    cluster_send(cluster, "POST", path, body, ret_response);
+}
+
+void
+partial_run_begun(Cluster *cluster, const char *body, char ret_path[PARTIAL_RUN_PATH_SIZE])
+{
+    AUTO_REST response;
+    partial_run_begin(cluster, body, &response);
+    cluster_expect(&response, 201, "\"state\":\"open\"");
+    (void)snprintf(ret_path, PARTIAL_RUN_PATH_SIZE, "%s", rest_header(&response, "Location"));
+    assert_non_null(strstr(ret_path, "/partial-runs/prt_"));
+}
+
+void
+partial_run_go_on(Cluster *cluster, const char *path, const char *body, RestResponse *ret_response)
+{
+    char target[PARTIAL_RUN_PATH_SIZE + 16];
+    (void)snprintf(target, sizeof target, "%.255s:continue", path);
+    cluster_send(cluster, "POST", target, body, ret_response);
+}
+
+void
+partial_run_expect(Cluster *cluster, const char *path, const char *body, int status, const char *part)
+{
+    AUTO_REST response;
+    partial_run_go_on(cluster, path, body, &response);
+    cluster_expect(&response, status, part);
+}
+
+void
+partial_run_expect_view(Cluster *cluster, const char *path, int status, const char *part)
+{
+    AUTO_REST response;
+    cluster_send(cluster, "GET", path, NULL, &response);
+    cluster_expect(&response, status, part);
+}
+
+void
+partial_run_ready(Cluster *cluster, const char *options)
+{
+    cluster_session(cluster, options);
+    cluster_graph(cluster, stages);
+}
+
+void
+partial_run_await_gone(Cluster *cluster, const char *path)
+{
+    for (int waited = 0; waited < WAIT_MS; waited += PAUSE_MS) {
+        AUTO_REST response;
+        cluster_send(cluster, "GET", path, NULL, &response);
+        if (response.status == 404) {
+            cluster_expect(&response, 404, "may be complete, have failed, or have expired");
+            return;
+        }
+        pause_ms(PAUSE_MS);
+    }
+    fail_msg("%s is still there", path);
+}
+
+void
+partial_run_await_slots(Cluster *cluster, int wanted)
+{
+    int running = -1;
+    for (int waited = 0; waited < WAIT_MS && running != wanted; waited += PAUSE_MS) {
+        running = 0;
+        for (int index = 0; index < cluster->options.worker_count; index++) {
+            running += cluster_worker_running(cluster, index);
+        }
+        pause_ms(running == wanted ? 0 : PAUSE_MS);
+    }
+    assert_int_equal(running, wanted);
+}
+
+int
+partial_run_worker(Cluster *cluster)
+{
+    for (int waited = 0; waited < WAIT_MS; waited += PAUSE_MS) {
+        for (int index = 0; index < cluster->options.worker_count; index++) {
+            if (cluster_worker_running(cluster, index) == 1) {
+                return index;
+            }
+        }
+        pause_ms(PAUSE_MS);
+    }
+    fail_msg("no worker runs it");
+    return -1;
+}
