@@ -149,7 +149,7 @@ a_setup_that_makes_no_sense_is_refused(void **state)
     partial_run_ready(cluster, "{}");
     for (size_t index = 0; index < sizeof cases / sizeof cases[0]; index++) {
         AUTO_REST response;
-        partial_run_begin(cluster, cases[index].body, &response);
+        partial_run_create(cluster, cases[index].body, &response);
         cluster_expect(&response, cases[index].status, cases[index].message);
     }
     partial_run_await_slots(cluster, 0);
@@ -184,7 +184,7 @@ many_are_open_at_once(void **state)
     for (int index = 0; index < COUNT; index++) {
         partial_run_begun(cluster, TWO_STAGES, paths[index]);
     }
-    partial_run_begin(cluster, TWO_STAGES, &response);
+    partial_run_create(cluster, TWO_STAGES, &response);
     cluster_expect(&response, 429, "the limit partial_runs is 64 runs");
     for (int index = 0; index < COUNT; index++) {
         partial_run_expect(

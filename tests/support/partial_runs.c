@@ -21,7 +21,7 @@ static const char stages[] = "{\"node\":[" PLACEHOLDER("x") "," PLACEHOLDER("y")
     "\"dtype\":{\"type\":\"DT_BOOL\"}") "," NODE("side", "Switch", "\"x\",\"p\"", T_FLOAT) "]}";
 
 void
-partial_run_begin(Cluster *cluster, const char *body, RestResponse *ret_response)
+partial_run_create(Cluster *cluster, const char *body, RestResponse *ret_response)
 {
     char path[PARTIAL_RUN_PATH_SIZE];
     (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/partial-runs", cluster->session);
@@ -32,7 +32,7 @@ void
 partial_run_begun(Cluster *cluster, const char *body, char ret_path[PARTIAL_RUN_PATH_SIZE])
 {
     AUTO_REST response;
-    partial_run_begin(cluster, body, &response);
+    partial_run_create(cluster, body, &response);
     cluster_expect(&response, 201, "\"state\":\"open\"");
     (void)snprintf(ret_path, PARTIAL_RUN_PATH_SIZE, "%s", rest_header(&response, "Location"));
     assert_non_null(strstr(ret_path, "/partial-runs/prt_"));

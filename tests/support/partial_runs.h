@@ -15,7 +15,7 @@ enum { PARTIAL_RUN_PATH_SIZE = 256 };
 /* A session with these options and the graph in it. */
 void partial_run_ready(Cluster *cluster, const char *options);
 
-void partial_run_begin(Cluster *cluster, const char *body, RestResponse *ret_response);
+void partial_run_create(Cluster *cluster, const char *body, RestResponse *ret_response);
 /* One that is made; its path. */
 void partial_run_begun(Cluster *cluster, const char *body, char ret_path[PARTIAL_RUN_PATH_SIZE]);
 

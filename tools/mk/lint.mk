@@ -20,7 +20,7 @@ $(OUT)/lint/%.tidy: $(OUT)/%.o .clang-tidy
 check-layers: ; @tools/check_layers $(foreach m,$(MODULES),$(m):$(call comma,$(USES_$(m))):$(call comma,$(PACKAGES_$(m))))
 check-sizes: ; @tools/check_sizes $(C_FILES)
 check-banned: ; @tools/check_banned $(C_FILES)
-check-symbols: $(TEST_ARCHIVES) ; @tools/check_symbols $^
+check-symbols: $(TEST_ARCHIVES) $(SUPPORT) ; @tools/check_symbols $^
 check-headers:
 	@for h in $$(git ls-files --cached --others --exclude-standard 'shared/*.h' 'gateway/*.h' 'worker/*.h'); do \
 	    echo "#include \"$$h\"" | $(CC) $(CPPFLAGS) $(call pkg_config,$(sort $(PACKAGES)),--cflags) $(CSTD) -Wall -Wextra -Werror -fsyntax-only -x c - || exit 1; done
