@@ -316,6 +316,13 @@ power_compute(KernelContext *context)
                                                                 : power_mixed(context);
 }
 
+static uint64_t
+power_scratch(const KernelForecast *told)
+{
+    const Dtype *const dtypes = told->shapes.node->input_dtypes;
+    return dtypes[0] == dtypes[1] ? 0 : kernel_wide_size(told, 3, 1);
+}
+
 /* The sum, divided by how many there are. */
 static const ElementwiseOp mean_rows[] = {{.name = "onnx::Mean", .loops = add_loops}};
 
@@ -374,6 +381,7 @@ static const Kernel arithmetic_kernels[] = {
     {.op = "onnx::Pow",
         .supports = power_supports,
         .compute = power_compute,
+        .scratch = power_scratch,
         .element = power_element,
         .sharing = KERNEL_FORWARDS},
     {.op = "onnx::Mean", .supports = mean_supports, .compute = mean_compute},

@@ -220,18 +220,30 @@ invert_permutation_compute(KernelContext *context)
 }
 
 static const Kernel count_kernels[] = {
-    {.op = "Bincount", .supports = bincount_supports, .compute = bincount_compute, .host_inputs = 1 << 1},
+    {.op = "Bincount",
+        .supports = bincount_supports,
+        .compute = bincount_compute,
+        .wide_inputs = 1,
+        .wide_outputs = 1,
+        .host_inputs = 1 << 1},
     {.op = "DenseBincount",
         .supports = bincount_supports,
         .compute = dense_bincount_compute,
+        .wide_inputs = 1,
+        .wide_outputs = 1,
         .host_inputs = 1 << 1},
     {.op = "HistogramFixedWidth",
         .supports = histogram_supports,
         .compute = histogram_compute,
+        .wide_inputs = 1,
+        .wide_outputs = 1,
         .host_inputs = 1 << 2},
-    {.op = "Bucketize", .supports = number_supports, .compute = bucketize_compute},
+    {.op = "Bucketize", .supports = number_supports, .compute = bucketize_compute, .wide_inputs = 1},
     {.op = "NthElement", .supports = number_supports, .compute = nth_element_compute, .host_inputs = 1 << 1},
-    {.op = "InvertPermutation", .supports = number_supports, .compute = invert_permutation_compute},
+    {.op = "InvertPermutation",
+        .supports = number_supports,
+        .compute = invert_permutation_compute,
+        .wide_outputs = 1},
 };
 
 KERNEL_FAMILY(reference, count, count_kernels);

@@ -120,7 +120,11 @@ static const Kernel cumulative_kernels[] = {
     {.op = "Cumsum", .supports = supports, .compute = sum_compute, .host_inputs = 1 << 1},
     {.op = "Cumprod", .supports = supports, .compute = product_compute, .host_inputs = 1 << 1},
     {.op = "onnx::CumSum", .supports = supports, .compute = onnx_sum_compute, .host_inputs = 1 << 1},
-    {.op = "L2Loss", .supports = l2_loss_supports, .compute = l2_loss_compute},
+    {.op = "L2Loss",
+        .supports = l2_loss_supports,
+        .compute = l2_loss_compute,
+        .wide_inputs = 1,
+        .wide_outputs = 1},
 };
 
 KERNEL_FAMILY(reference, cumulative, cumulative_kernels);

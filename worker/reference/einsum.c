@@ -174,8 +174,16 @@ einsum_supports(const Node *node)
 }
 
 static const Kernel einsum_kernels[] = {
-    {.op = "Einsum", .supports = einsum_supports, .compute = einsum_compute},
-    {.op = "onnx::Einsum", .supports = einsum_supports, .compute = einsum_compute},
+    {.op = "Einsum",
+        .supports = einsum_supports,
+        .compute = einsum_compute,
+        .wide_inputs = KERNEL_WIDENS_ALL,
+        .wide_outputs = 1},
+    {.op = "onnx::Einsum",
+        .supports = einsum_supports,
+        .compute = einsum_compute,
+        .wide_inputs = KERNEL_WIDENS_ALL,
+        .wide_outputs = 1},
 };
 
 KERNEL_FAMILY(reference, einsum, einsum_kernels);

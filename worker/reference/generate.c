@@ -115,7 +115,11 @@ static const Kernel generate_kernels[] = {
         .host_inputs = 1},
     {.op = "Range", .supports = range_supports, .compute = range_compute, .host_inputs = 7},
     {.op = "onnx::Range", .supports = range_supports, .compute = range_compute, .host_inputs = 7},
-    {.op = "LinSpace", .supports = lin_space_supports, .compute = lin_space_compute, .host_inputs = 7},
+    {.op = "LinSpace",
+        .supports = lin_space_supports,
+        .compute = lin_space_compute,
+        .wide_outputs = 1,
+        .host_inputs = 7},
 };
 
 KERNEL_FAMILY(reference, generate, generate_kernels);

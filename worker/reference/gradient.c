@@ -110,6 +110,8 @@ static const Kernel gradient_kernels[] = {
     {.op = "MirrorPadGrad",
         .supports = mirror_supports,
         .compute = mirror_pad_compute,
+        .wide_inputs = 1,
+        .wide_outputs = 1,
         .host_inputs = 1 << 1},
 };
 

@@ -193,9 +193,17 @@ onnx_lrn_compute(KernelContext *context)
 }
 
 static const Kernel layer_norm_kernels[] = {
-    {.op = "onnx::LayerNormalization", .supports = supports, .compute = layer_norm_compute},
-    {.op = "LRN", .supports = supports, .compute = lrn_compute},
-    {.op = "onnx::LRN", .supports = supports, .compute = onnx_lrn_compute},
+    {.op = "onnx::LayerNormalization",
+        .supports = supports,
+        .compute = layer_norm_compute,
+        .wide_inputs = 7,
+        .wide_outputs = 6},
+    {.op = "LRN", .supports = supports, .compute = lrn_compute, .wide_inputs = 1, .wide_outputs = 1},
+    {.op = "onnx::LRN",
+        .supports = supports,
+        .compute = onnx_lrn_compute,
+        .wide_inputs = 1,
+        .wide_outputs = 1},
 };
 
 KERNEL_FAMILY(reference, layer_norm, layer_norm_kernels);

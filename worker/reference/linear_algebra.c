@@ -49,6 +49,16 @@ batch_open(KernelContext *context, Batch *batch)
     return scratch_new(context, DTYPE_INT64, &rows, &batch->rows);
 }
 
+/* Two matrices and a row of numbers at most. */
+static uint64_t
+scratch(const KernelForecast *told)
+{
+    const Shape *shape = &told->shapes.inputs[0];
+    const uint64_t size = (uint64_t)shape->dims[shape->rank - 1];
+    return kernel_wide_size(told, KERNEL_WIDENS_ALL, KERNEL_WIDENS_ALL) +
+           (2 * size * size + size) * sizeof(double);
+}
+
 /* Matrix n of input 0, copied to where it may be changed, transposed if asked for. */
 static double *
 load(const Batch *batch, int64_t n, bool is_transposed)
@@ -213,13 +223,19 @@ eigen_compute(KernelContext *context)
 }
 
 static const Kernel linear_algebra_kernels[] = {
-    {.op = "Cholesky", .supports = supports, .compute = cholesky_compute},
-    {.op = "MatrixInverse", .supports = supports, .compute = inverse_compute},
-    {.op = "MatrixDeterminant", .supports = supports, .compute = determinant_compute},
-    {.op = "LogMatrixDeterminant", .supports = supports, .compute = log_determinant_compute},
-    {.op = "MatrixSolve", .supports = supports, .compute = solve_compute},
-    {.op = "MatrixTriangularSolve", .supports = supports, .compute = triangular_solve_compute},
-    {.op = "SelfAdjointEigV2", .supports = supports, .compute = eigen_compute},
+    {.op = "Cholesky", .supports = supports, .compute = cholesky_compute, .scratch = scratch},
+    {.op = "MatrixInverse", .supports = supports, .compute = inverse_compute, .scratch = scratch},
+    {.op = "MatrixDeterminant", .supports = supports, .compute = determinant_compute, .scratch = scratch},
+    {.op = "LogMatrixDeterminant",
+        .supports = supports,
+        .compute = log_determinant_compute,
+        .scratch = scratch},
+    {.op = "MatrixSolve", .supports = supports, .compute = solve_compute, .scratch = scratch},
+    {.op = "MatrixTriangularSolve",
+        .supports = supports,
+        .compute = triangular_solve_compute,
+        .scratch = scratch},
+    {.op = "SelfAdjointEigV2", .supports = supports, .compute = eigen_compute, .scratch = scratch},
 };
 
 KERNEL_FAMILY(reference, linear_algebra, linear_algebra_kernels);

@@ -168,10 +168,14 @@ in_top_k_v2_compute(KernelContext *context)
 }
 
 static const Kernel loss_kernels[] = {
-    {.op = "SoftmaxCrossEntropyWithLogits", .supports = supports, .compute = cross_entropy_compute},
+    {.op = "SoftmaxCrossEntropyWithLogits",
+        .supports = supports,
+        .compute = cross_entropy_compute,
+        DOUBLES_SCRATCH},
     {.op = "SparseSoftmaxCrossEntropyWithLogits",
         .supports = supports,
-        .compute = sparse_cross_entropy_compute},
+        .compute = sparse_cross_entropy_compute,
+        DOUBLES_SCRATCH},
     {.op = "InTopK", .compute = in_top_k_compute},
     {.op = "InTopKV2", .compute = in_top_k_v2_compute, .host_inputs = 1 << 2},
 };

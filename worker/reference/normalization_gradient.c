@@ -139,10 +139,10 @@ lrn_compute(KernelContext *context)
 }
 
 static const Kernel normalization_gradient_kernels[] = {
-    {.op = "FusedBatchNormGrad", .supports = supports, .compute = batch_norm_compute},
-    {.op = "FusedBatchNormGradV2", .supports = supports, .compute = batch_norm_compute},
-    {.op = "FusedBatchNormGradV3", .supports = supports, .compute = batch_norm_compute},
-    {.op = "LRNGrad", .supports = supports, .compute = lrn_compute},
+    {.op = "FusedBatchNormGrad", .supports = supports, .compute = batch_norm_compute, DOUBLES_SCRATCH},
+    {.op = "FusedBatchNormGradV2", .supports = supports, .compute = batch_norm_compute, DOUBLES_SCRATCH},
+    {.op = "FusedBatchNormGradV3", .supports = supports, .compute = batch_norm_compute, DOUBLES_SCRATCH},
+    {.op = "LRNGrad", .supports = supports, .compute = lrn_compute, DOUBLES_SCRATCH},
 };
 
 KERNEL_FAMILY(reference, normalization_gradient, normalization_gradient_kernels);

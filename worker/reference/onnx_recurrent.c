@@ -339,9 +339,9 @@ recurrent_supports(const Node *node)
 }
 
 static const Kernel recurrent_kernels[] = {
-    {.op = "onnx::RNN", .supports = recurrent_supports, .compute = rnn_compute},
-    {.op = "onnx::GRU", .supports = recurrent_supports, .compute = gru_compute},
-    {.op = "onnx::LSTM", .supports = recurrent_supports, .compute = lstm_compute},
+    {.op = "onnx::RNN", .supports = recurrent_supports, .compute = rnn_compute, DOUBLES_SCRATCH},
+    {.op = "onnx::GRU", .supports = recurrent_supports, .compute = gru_compute, DOUBLES_SCRATCH},
+    {.op = "onnx::LSTM", .supports = recurrent_supports, .compute = lstm_compute, DOUBLES_SCRATCH},
 };
 
 KERNEL_FAMILY(reference, onnx_recurrent, recurrent_kernels);

@@ -108,7 +108,7 @@ dilation_compute(KernelContext *context)
 
 static const Kernel patches_kernels[] = {
     {.op = "ExtractImagePatches", .supports = patches_supports, .compute = patches_compute},
-    {.op = "Dilation2D", .supports = dilation_supports, .compute = dilation_compute},
+    {.op = "Dilation2D", .supports = dilation_supports, .compute = dilation_compute, DOUBLES_SCRATCH},
 };
 
 KERNEL_FAMILY(reference, patches, patches_kernels);

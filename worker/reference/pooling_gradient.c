@@ -127,10 +127,10 @@ avg_compute(KernelContext *context)
 }
 
 static const Kernel pooling_gradient_kernels[] = {
-    {.op = "MaxPoolGrad", .supports = supports, .compute = max_compute},
-    {.op = "MaxPool3DGrad", .supports = supports, .compute = max_volume_compute},
-    {.op = "AvgPoolGrad", .supports = supports, .compute = avg_compute, .host_inputs = 1},
-    {.op = "AvgPool3DGrad", .supports = supports, .compute = avg_compute, .host_inputs = 1},
+    {.op = "MaxPoolGrad", .supports = supports, .compute = max_compute, DOUBLES_SCRATCH},
+    {.op = "MaxPool3DGrad", .supports = supports, .compute = max_volume_compute, DOUBLES_SCRATCH},
+    {.op = "AvgPoolGrad", .supports = supports, .compute = avg_compute, DOUBLES_SCRATCH, .host_inputs = 1},
+    {.op = "AvgPool3DGrad", .supports = supports, .compute = avg_compute, DOUBLES_SCRATCH, .host_inputs = 1},
 };
 
 KERNEL_FAMILY(reference, pooling_gradient, pooling_gradient_kernels);

@@ -277,11 +277,21 @@ dynamic_supports(const Node *node)
 }
 
 static const Kernel quantize_kernels[] = {
-    {.op = "onnx::QuantizeLinear", .supports = quantize_supports, .compute = quantize_compute},
-    {.op = "onnx::DequantizeLinear", .supports = dequantize_supports, .compute = dequantize_compute},
+    {.op = "onnx::QuantizeLinear",
+        .supports = quantize_supports,
+        .compute = quantize_compute,
+        .wide_inputs = 7},
+    {.op = "onnx::DequantizeLinear",
+        .supports = dequantize_supports,
+        .compute = dequantize_compute,
+        .wide_inputs = 7},
     {.op = "onnx::DynamicQuantizeLinear", .supports = dynamic_supports, .compute = dynamic_compute},
     {.op = "onnx::MatMulInteger", .supports = integer_supports, .compute = matmul_integer_compute},
-    {.op = "onnx::QLinearMatMul", .supports = qlinear_supports, .compute = qlinear_matmul_compute},
+    {.op = "onnx::QLinearMatMul",
+        .supports = qlinear_supports,
+        .compute = qlinear_matmul_compute,
+        .wide_inputs = 9,
+        .wide_outputs = 1},
 };
 
 KERNEL_FAMILY(reference, quantize, quantize_kernels);

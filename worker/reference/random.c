@@ -423,11 +423,13 @@ multinomial_compute(KernelContext *context)
 #define SEQUENCE .create = random_sequence_create, .destroy = random_sequence_destroy
 #define RANDOM(name)                                                                                         \
     {                                                                                                        \
-        .op = (name), .supports = supports, .compute = random_compute, .host_inputs = 1, SEQUENCE            \
+        .op = (name), .supports = supports, .compute = random_compute, .wide_outputs = 1, .host_inputs = 1,  \
+        SEQUENCE                                                                                             \
     }
 #define STATELESS(name)                                                                                      \
     {                                                                                                        \
-        .op = (name), .supports = supports, .compute = stateless_compute, .host_inputs = 3                   \
+        .op = (name), .supports = supports, .compute = stateless_compute, .wide_outputs = 1,                 \
+        .host_inputs = 3                                                                                     \
     }
 static const Kernel random_kernels[] = {
     RANDOM("RandomUniform"),
@@ -449,6 +451,7 @@ static const Kernel random_kernels[] = {
     {.op = "Multinomial",
         .supports = multinomial_supports,
         .compute = multinomial_compute,
+        .wide_inputs = 1,
         .host_inputs = 1 << 1,
         SEQUENCE},
 };

@@ -212,10 +212,10 @@ gru_cell_compute(KernelContext *context)
 }
 
 static const Kernel recurrent_kernels[] = {
-    {.op = "LSTMBlockCell", .supports = supports, .compute = lstm_cell_compute},
-    {.op = "BlockLSTM", .supports = supports, .compute = lstm_compute, .host_inputs = 1},
-    {.op = "BlockLSTMV2", .supports = supports, .compute = lstm_compute, .host_inputs = 1},
-    {.op = "GRUBlockCell", .supports = supports, .compute = gru_cell_compute},
+    {.op = "LSTMBlockCell", .supports = supports, .compute = lstm_cell_compute, DOUBLES_SCRATCH},
+    {.op = "BlockLSTM", .supports = supports, .compute = lstm_compute, DOUBLES_SCRATCH, .host_inputs = 1},
+    {.op = "BlockLSTMV2", .supports = supports, .compute = lstm_compute, DOUBLES_SCRATCH, .host_inputs = 1},
+    {.op = "GRUBlockCell", .supports = supports, .compute = gru_cell_compute, DOUBLES_SCRATCH},
 };
 
 KERNEL_FAMILY(reference, recurrent, recurrent_kernels);

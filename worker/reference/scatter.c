@@ -141,10 +141,16 @@ scatter_nd_compute(KernelContext *context)
     return scratch_finish(context, 0, &target);
 }
 
-#define COMBINES(name) {.op = (name), .supports = supports_wide, .compute = combine_compute},
+#define COMBINES(name)                                                                                       \
+    {.op = (name), .supports = supports_wide, .compute = combine_compute, .wide_inputs = 5},
 static const Kernel scatter_kernels[] = {
     {.op = "TensorScatterUpdate", .supports = supports_copy, .compute = update_compute},
-    {.op = "ScatterNd", .supports = supports_wide, .compute = scatter_nd_compute, .host_inputs = 1 << 2},
+    {.op = "ScatterNd",
+        .supports = supports_wide,
+        .compute = scatter_nd_compute,
+        .wide_inputs = 2,
+        .wide_outputs = 1,
+        .host_inputs = 1 << 2},
     COMBINES("TensorScatterAdd") COMBINES("TensorScatterSub") COMBINES("TensorScatterMin") /* */
     COMBINES("TensorScatterMax") COMBINES("ScatterNdNonAliasingAdd")};
 

@@ -182,12 +182,28 @@ compute(KernelContext *context)
     return status;
 }
 
-#define SEGMENT(name) {.op = (name), .supports = supports, .compute = compute},
+#define SEGMENT(name)                                                                                        \
+    {.op = (name), .supports = supports, .compute = compute, .wide_inputs = 1, .wide_outputs = 1},
 #define COUNTED(name)                                                                                        \
-    {.op = (name), .supports = supports, .compute = compute, .host_inputs = 1 << 2},                         \
-        {.op = name "WithNumSegments", .supports = supports, .compute = compute, .host_inputs = 1 << 3},
+    {.op = (name),                                                                                           \
+        .supports = supports,                                                                                \
+        .compute = compute,                                                                                  \
+        .wide_inputs = 1,                                                                                    \
+        .wide_outputs = 1,                                                                                   \
+        .host_inputs = 1 << 2},                                                                              \
+        {.op = name "WithNumSegments",                                                                       \
+            .supports = supports,                                                                            \
+            .compute = compute,                                                                              \
+            .wide_inputs = 1,                                                                                \
+            .wide_outputs = 1,                                                                               \
+            .host_inputs = 1 << 3},
 #define UNSORTED_SEGMENT(name)                                                                               \
-    {.op = (name), .supports = supports, .compute = compute, .host_inputs = 1 << 2},
+    {.op = (name),                                                                                           \
+        .supports = supports,                                                                                \
+        .compute = compute,                                                                                  \
+        .wide_inputs = 1,                                                                                    \
+        .wide_outputs = 1,                                                                                   \
+        .host_inputs = 1 << 2},
 static const Kernel segment_kernels[] = {SEGMENT("SegmentSum") SEGMENT("SegmentMean") /* */
     SEGMENT("SegmentProd") SEGMENT("SegmentMin") SEGMENT("SegmentMax")                /* */
     UNSORTED_SEGMENT("UnsortedSegmentSum") UNSORTED_SEGMENT("UnsortedSegmentProd")    /* */

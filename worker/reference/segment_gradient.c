@@ -100,7 +100,8 @@ supports(const Node *node)
 
 #define GRADIENT(name, function)                                                                             \
     {                                                                                                        \
-        .op = (name), .supports = supports, .compute = (function), .host_inputs = 1 << 3                     \
+        .op = (name), .supports = supports, .compute = (function), .wide_inputs = 1, .wide_outputs = 1,      \
+        .host_inputs = 1 << 3                                                                                \
     }
 
 static const Kernel segment_gradient_kernels[] = {

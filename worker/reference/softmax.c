@@ -114,11 +114,11 @@ hardmax_compute(KernelContext *context)
 }
 
 static const Kernel softmax_kernels[] = {
-    {.op = "Softmax", .supports = supports, .compute = softmax_compute},
-    {.op = "LogSoftmax", .supports = supports, .compute = log_softmax_compute},
-    {.op = "onnx::Softmax", .supports = supports, .compute = onnx_softmax_compute},
-    {.op = "onnx::LogSoftmax", .supports = supports, .compute = onnx_log_softmax_compute},
-    {.op = "onnx::Hardmax", .supports = supports, .compute = hardmax_compute},
+    {.op = "Softmax", .supports = supports, .compute = softmax_compute, .wide_inputs = 1},
+    {.op = "LogSoftmax", .supports = supports, .compute = log_softmax_compute, .wide_inputs = 1},
+    {.op = "onnx::Softmax", .supports = supports, .compute = onnx_softmax_compute, .wide_inputs = 1},
+    {.op = "onnx::LogSoftmax", .supports = supports, .compute = onnx_log_softmax_compute, .wide_inputs = 1},
+    {.op = "onnx::Hardmax", .supports = supports, .compute = hardmax_compute, .wide_inputs = 1},
 };
 
 KERNEL_FAMILY(reference, softmax, softmax_kernels);

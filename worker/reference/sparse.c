@@ -154,9 +154,16 @@ matmul_compute(KernelContext *context)
 }
 
 static const Kernel sparse_kernels[] = {
-    {.op = "SparseTensorDenseAdd", .supports = supports_wide, .compute = dense_add_compute},
+    {.op = "SparseTensorDenseAdd",
+        .supports = supports_wide,
+        .compute = dense_add_compute,
+        .wide_inputs = 10},
     {.op = "SparseToDense", .supports = supports_copy, .compute = to_dense_compute, .host_inputs = 1 << 1},
-    {.op = "SparseTensorDenseMatMul", .supports = matmul_supports, .compute = matmul_compute},
+    {.op = "SparseTensorDenseMatMul",
+        .supports = matmul_supports,
+        .compute = matmul_compute,
+        .wide_inputs = 10,
+        .wide_outputs = 1},
 };
 
 KERNEL_FAMILY(reference, sparse, sparse_kernels);

@@ -313,7 +313,11 @@ static const Kernel sparse_rows_kernels[] = {
     {.op = "SparseSlice", .supports = values_supports, .compute = slice_compute},
     {.op = "SparseConcat", .supports = values_supports, .compute = concat_compute},
     {.op = "SparseFillEmptyRows", .supports = values_supports, .compute = fill_rows_compute},
-    {.op = "SparseFillEmptyRowsGrad", .supports = gradient_supports, .compute = fill_rows_gradient_compute},
+    {.op = "SparseFillEmptyRowsGrad",
+        .supports = gradient_supports,
+        .compute = fill_rows_gradient_compute,
+        .wide_inputs = 2,
+        .wide_outputs = 3},
 };
 
 KERNEL_FAMILY(reference, sparse_rows, sparse_rows_kernels);

@@ -45,6 +45,18 @@ svd_open(KernelContext *context, Svd *svd)
     return scratch_new(context, DTYPE_FLOAT64, &basis, &svd->basis);
 }
 
+static uint64_t
+scratch(const KernelForecast *told)
+{
+    const Shape *shape = &told->shapes.inputs[0];
+    const uint64_t rows = (uint64_t)shape->dims[shape->rank - 2];
+    const uint64_t columns = (uint64_t)shape->dims[shape->rank - 1];
+    const uint64_t most = rows > columns ? rows : columns;
+    const uint64_t least = rows + columns - most;
+    return kernel_wide_size(told, KERNEL_WIDENS_ALL, KERNEL_WIDENS_ALL) +
+           (most * least + least * least + most * most) * sizeof(double);
+}
+
 /* The first columns are those with singular values above 0; the others are made up. */
 static void
 complete_basis(Svd *svd, const double *values)
@@ -109,7 +121,7 @@ compute(KernelContext *context)
 }
 
 static const Kernel svd_kernels[] = {
-    {.op = "Svd", .supports = supports, .compute = compute},
+    {.op = "Svd", .supports = supports, .compute = compute, .scratch = scratch},
 };
 
 KERNEL_FAMILY(reference, svd, svd_kernels);

@@ -147,3 +147,32 @@ kernel_input_ints(
     *ret_count = (size_t)count;
     return STATUS_OK;
 }
+
+/* --- Scratch memory ------------------------------------------------------------------------------------- */
+
+static uint64_t
+wide_size(const Shape *shape, Dtype dtype)
+{
+    size_t size = 0;
+    const bool is_complex = dtype == DTYPE_COMPLEX64 || dtype == DTYPE_COMPLEX128;
+    return shape_byte_size(shape, is_complex ? DTYPE_COMPLEX128 : DTYPE_FLOAT64, &size) ? size : 0;
+}
+
+static uint64_t
+wide_sizes(uint32_t bits, const Shape *shapes, const Dtype *dtypes, uint32_t count)
+{
+    uint64_t size = 0;
+    for (uint32_t i = 0; i < count && i < 32; i++) {
+        size += (bits & 1U << i) != 0 ? wide_size(&shapes[i], dtypes[i]) : 0;
+    }
+    return size;
+}
+
+uint64_t
+kernel_wide_size(const KernelForecast *forecast, uint32_t inputs, uint32_t outputs)
+{
+    const InferContext *const shapes = &forecast->shapes;
+    const Node *const node = shapes->node;
+    return wide_sizes(inputs, shapes->inputs, node->input_dtypes, node->input_count) +
+           wide_sizes(outputs, shapes->outputs, node->output_dtypes, node->output_count);
+}

@@ -59,6 +59,14 @@ typedef enum KernelSharing {
     KERNEL_LENDS,    /* somebody's who keeps it: a variable's, a list's */
 } KernelSharing;
 
+/* What a kernel is told before a run, for the memory plan (memory_scratch.h). */
+typedef struct KernelForecast {
+    Call *call; /* for the ops' rules: nobody reads why one failed */
+    Device *device;
+    const void *state;
+    InferContext shapes; /* inputs' all known, outputs' as far as rules tell; values of constants alone */
+} KernelForecast;
+
 typedef struct Kernel {
     const char *op; /* "MatMul", "onnx::Conv" */
 
@@ -97,7 +105,17 @@ typedef struct Kernel {
     bool is_cheap;
 
     KernelSharing sharing;
+
+    /* The most bytes of the device's memory that compute() will hold at once beside inputs and outputs; on
+     * several threads, with all of them at work. 0 when nobody can tell. NULL: what the bits below say. */
+    uint64_t (*scratch)(const KernelForecast *forecast);
+
+    /* Bit i set = while it computes it has a copy of input or output i as kernel_wide_size() counts. */
+    uint32_t wide_inputs;
+    uint32_t wide_outputs;
 } Kernel;
+
+#define KERNEL_WIDENS_ALL UINT32_MAX
 
 typedef struct KernelFamily {
     const Kernel *kernels;
@@ -125,6 +143,9 @@ void kernel_alias(KernelContext *context, uint32_t input, uint32_t index, const 
 /* Reads an integer input (any integer dtype) of at most `capacity` elements: axes, shapes, paddings. */
 MUST_USE Status kernel_input_ints(
     KernelContext *context, uint32_t input, int64_t *ret_values, size_t capacity, size_t *ret_count);
+
+/* Bytes of these inputs (bit i set = input i) and outputs in double, complex numbers in complex128. */
+uint64_t kernel_wide_size(const KernelForecast *forecast, uint32_t inputs, uint32_t outputs);
 
 /* The kernel for a node on the CPU: the first fast one (worker/cpu/kernels) that supports it, else the
  * reference; NULL when there is none. */

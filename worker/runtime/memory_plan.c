@@ -1,10 +1,12 @@
-/* Shapes → values → which of them go into the arena → its layout → what the rest takes. */
+/* Shapes → values, and what kernels take beside them → which values go into the arena → its layout → what the
+ * rest takes. */
 #include "worker/runtime/memory_plan.h"
 
 #include <stdlib.h>
 
 #include "shared/base/memory.h"
 #include "worker/runtime/arena_layout.h"
+#include "worker/runtime/memory_scratch.h"
 #include "worker/runtime/memory_values.h"
 
 enum {
@@ -21,6 +23,7 @@ typedef struct Planning {
     const Tensor *feeds;
     Flow flow;
     MemoryValues values;
+    const uint64_t *scratch_sizes; /* by node: what its kernel takes beside them */
     uint32_t *lasts;   /* by value that has memory of its own: the last that took it over, or itself … */
     uint32_t *buffers; /* … and its buffer in the arena, or BUFFER_NONE */
     uint32_t *places;  /* by node: its place in the order */
@@ -256,7 +259,7 @@ last_place(const Planning *planning, uint32_t value)
     return place;
 }
 
-/* Walks through one order: what each place makes and what ends there. */
+/* Walks through one order: what each place makes, takes meanwhile, and what ends there. */
 static bool
 plan_loose(Planning *planning)
 {
@@ -276,7 +279,8 @@ plan_loose(Planning *planning)
     uint64_t live = 0;
     for (uint32_t place = 0; place < node_count; place++) {
         live += made[place];
-        planning->plan->loose_bytes = live > planning->plan->loose_bytes ? live : planning->plan->loose_bytes;
+        const uint64_t most = live + planning->scratch_sizes[planning->flow.order[place]];
+        planning->plan->loose_bytes = most > planning->plan->loose_bytes ? most : planning->plan->loose_bytes;
         live -= ended[place];
     }
     return true;
@@ -330,6 +334,13 @@ find_places(Planning *planning)
 }
 
 static bool
+find_scratch(Planning *planning, const Shape *const *shapes)
+{
+    planning->scratch_sizes = memory_scratch_find(planning->scratch, planning->partition, shapes);
+    return planning->scratch_sizes != NULL;
+}
+
+static bool
 plan_memory(Planning *planning)
 {
     const Shape *const *shapes = NULL;
@@ -340,7 +351,8 @@ plan_memory(Planning *planning)
     if (!flow_new(planning->scratch, planning->partition, &planning->flow) || !find_places(planning) ||
         !memory_values_find(
             planning->scratch, planning->partition, &planning->flow, shapes, &planning->values) ||
-        !find_owners(planning) || !plan_arena(planning) || !plan_loose(planning)) {
+        !find_scratch(planning, shapes) || !find_owners(planning) || !plan_arena(planning) ||
+        !plan_loose(planning)) {
         return false;
     }
     sum_up(planning);

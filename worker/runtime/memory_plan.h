@@ -9,7 +9,7 @@
  * are apart in any order of execution. The others, and those of loops, branches and unknown shapes, are
  * allocated when they are made; what they take is estimated from one order.
  *
- * What kernels allocate for themselves no shape tells; the first run shows it.
+ * What kernels take to work in they tell ahead themselves (Kernel.scratch); where they err, runs correct it.
  *
  * Ownership: refcounted.
  * Threads:   immutable but for what is learnt.
@@ -42,7 +42,7 @@ typedef struct MemoryPlan {
     uint64_t fed_bytes;
     uint64_t arena_bytes;
     uint64_t loose_bytes;  /* the most outside of the arena at once */
-    uint64_t learnt_bytes; /* atomic: what runs were seen to take beyond that: the kernels' scratch memory */
+    uint64_t learnt_bytes; /* atomic: what runs were seen to take beyond that */
     uint32_t learnt_runs;  /* atomic: from how many, as far as it matters */
     const PlannedBuffer *buffers;
     uint32_t buffer_count;

@@ -54,7 +54,7 @@ class Outcome:
         self.reason = ""
         self.cut_edges = None
         self.elapsed_ms = 0.0
-        self.memory = []  # of each partition: (planned bytes, bytes it took)
+        self.memory = {}  # by run: of each partition (planned bytes, bytes it took)
 
     def document(self):
         return {"case": self.name, "mode": self.mode, "state": self.state, "reason": self.reason,
@@ -62,6 +62,10 @@ class Outcome:
 
 
 # --- One case -----------------------------------------------------------------------------------------------
+
+
+def memory_of(step):
+    return [(part["planned_bytes"], part["peak_bytes"]) for part in step["partitions"]]
 
 
 def run_step(client, case, mode, outcome):
@@ -79,10 +83,10 @@ def run_step(client, case, mode, outcome):
         begin = time.perf_counter()
         step = client.step(session, request)
         outcome.elapsed_ms = (time.perf_counter() - begin) * 1000
-        if max(part["peak_bytes"] for part in step["partitions"]) >= MEMORY_MIN:
-            client.step(session, request)  # what kernels take to work in is learnt from the second run
-            again = client.step(session, request)
-            outcome.memory = [(part["planned_bytes"], part["peak_bytes"]) for part in again["partitions"]]
+        outcome.memory["first"] = memory_of(step)
+        if max(taken for _, taken in outcome.memory["first"]) >= MEMORY_MIN:
+            client.step(session, request)  # of what was not known ahead, it learns
+            outcome.memory["third"] = memory_of(client.step(session, request))
     finally:
         client.send("DELETE", f"/sessions/{session}")
     for value in case.fetches:
@@ -151,11 +155,11 @@ def kind_of(reason):
     return re.sub(varying, lambda found: found[1] or ("'…'" if found[2] else "[…]" if found[3] else "N"), reason)
 
 
-def report_memory(outcomes):
+def report_memory(outcomes, run):
     """Of partitions that take so much memory that its planning matters."""
-    parts = [(outcome, *part) for outcome in outcomes for part in outcome.memory if part[1] >= MEMORY_MIN]
+    parts = [(outcome, *part) for outcome in outcomes for part in outcome.memory.get(run, []) if part[1] >= MEMORY_MIN]
     near = [part for part in parts if abs(part[1] - part[2]) <= part[2] / 10]
-    print(f"planned memory within a tenth of what was taken in {len(near)} of {len(parts)} partitions of "
+    print(f"{run} run: planned memory within a tenth of what was taken in {len(near)} of {len(parts)} partitions of "
           f"{MEMORY_MIN // 1024} KiB and more")
     for outcome, planned, taken in parts:
         if (outcome, planned, taken) not in near:
@@ -182,7 +186,8 @@ def report(outcomes, known):
     print()
     cuts = [outcome.cut_edges for outcome in outcomes if outcome.cut_edges]
     print(f"{sum(cuts)} edges cut in {len(cuts)} cases")
-    report_memory(outcomes)
+    report_memory(outcomes, "first")
+    report_memory(outcomes, "third")
     for mode in MODES:
         part = collections.Counter(outcome.state for outcome in outcomes if outcome.mode == mode)
         print(f"{mode}: {part['passed']} passed, {part['failed']} failed, {part['skipped']} skipped")

@@ -137,6 +137,20 @@ fill_channels(const Convolution *convolution, const Shape *filter, ConvolveShape
     shape->is_channels_last = convolution->window.channel != 1;
 }
 
+static ConvolveShape
+shape_of(
+    const ConvolutionState *state, const Convolution *convolution, const Shape *input, const Shape *filter)
+{
+    ConvolveShape shape = {
+        .batch = input->dims[convolution->window.batch],
+        .has_bias = state->epilogue.bias != 0,
+        .finish = finish_of(&state->epilogue),
+    };
+    fill_channels(convolution, filter, &shape);
+    fill_space(convolution, input, filter, &shape);
+    return shape;
+}
+
 static Status
 convolve(KernelContext *context, const Convolution *convolution)
 {
@@ -152,13 +166,7 @@ convolve(KernelContext *context, const Convolution *convolution)
     if (input->data == NULL || filter->data == NULL) {
         return call_fail(context->call, STATUS_UNIMPLEMENTED, "a convolution over nothing but padding");
     }
-    ConvolveShape shape = {
-        .batch = input->shape.dims[convolution->window.batch],
-        .has_bias = epilogue->bias != 0,
-        .finish = finish_of(epilogue),
-    };
-    fill_channels(convolution, &filter->shape, &shape);
-    fill_space(convolution, &input->shape, &filter->shape, &shape);
+    const ConvolveShape shape = shape_of(state, convolution, &input->shape, &filter->shape);
     const ConvolveOperands operands = {
         .input = input->data,
         .filter = filter->data,
@@ -201,21 +209,71 @@ onnx_compute(KernelContext *context)
     return convolve(context, &convolution);
 }
 
-#define CONVOLUTION_KERNEL(name, can, function)                                                              \
+/* --- Scratch memory ------------------------------------------------------------------------------------- */
+
+static bool
+is_empty(const Shape *shape)
+{
+    int64_t count = 0;
+    return !shape_element_count(shape, &count) || count == 0;
+}
+
+static uint64_t
+forecast(const KernelForecast *told, const Convolution *convolution)
+{
+    const ConvolutionState *state = told->state;
+    const Shape *input = &told->shapes.inputs[0];
+    const Shape *filter = &told->shapes.inputs[1];
+    if (is_empty(&convolution->output) || is_empty(input) || is_empty(filter)) {
+        return 0;
+    }
+    const ConvolveShape shape = shape_of(state, convolution, input, filter);
+    return convolve_scratch(told->call, state->convolve, told->device, &shape);
+}
+
+static uint64_t
+tensorflow_scratch(const KernelForecast *told, int rank)
+{
+    Convolution convolution;
+    const Status status = convolution_tensorflow(told->call, &told->shapes, rank, &convolution);
+    return status == STATUS_OK ? forecast(told, &convolution) : 0;
+}
+
+static uint64_t
+conv2d_scratch(const KernelForecast *told)
+{
+    return tensorflow_scratch(told, 2);
+}
+
+static uint64_t
+conv3d_scratch(const KernelForecast *told)
+{
+    return tensorflow_scratch(told, 3);
+}
+
+static uint64_t
+onnx_scratch(const KernelForecast *told)
+{
+    Convolution convolution;
+    const Status status = convolution_onnx(told->call, &told->shapes, &convolution);
+    return status == STATUS_OK ? forecast(told, &convolution) : 0;
+}
+
+#define CONVOLUTION_KERNEL(name, can, form)                                                                  \
     {                                                                                                        \
         .op = (name), .supports = (can), .create = create, .destroy = destroy, .prepare = prepare,           \
-        .compute = (function)                                                                                \
+        .compute = form##_compute, .scratch = form##_scratch                                                 \
     }
 
 static const Kernel convolution_kernels[] = {
-    CONVOLUTION_KERNEL("Conv2D", supports, conv2d_compute),
-    CONVOLUTION_KERNEL("Conv3D", supports, conv3d_compute),
-    CONVOLUTION_KERNEL("DepthwiseConv2dNative", supports, conv2d_compute),
-    CONVOLUTION_KERNEL("_FusedConv2D", fused_supports, conv2d_compute),
-    CONVOLUTION_KERNEL("FusedDepthwiseConv2dNative", fused_supports, conv2d_compute),
-    CONVOLUTION_KERNEL("_FusedDepthwiseConv2dNative", fused_supports, conv2d_compute),
-    CONVOLUTION_KERNEL("_FusedOnnxConv", fused_onnx_supports, onnx_compute),
-    CONVOLUTION_KERNEL("onnx::Conv", onnx_supports, onnx_compute),
+    CONVOLUTION_KERNEL("Conv2D", supports, conv2d),
+    CONVOLUTION_KERNEL("Conv3D", supports, conv3d),
+    CONVOLUTION_KERNEL("DepthwiseConv2dNative", supports, conv2d),
+    CONVOLUTION_KERNEL("_FusedConv2D", fused_supports, conv2d),
+    CONVOLUTION_KERNEL("FusedDepthwiseConv2dNative", fused_supports, conv2d),
+    CONVOLUTION_KERNEL("_FusedDepthwiseConv2dNative", fused_supports, conv2d),
+    CONVOLUTION_KERNEL("_FusedOnnxConv", fused_onnx_supports, onnx),
+    CONVOLUTION_KERNEL("onnx::Conv", onnx_supports, onnx),
 };
 
 KERNEL_FAMILY(cpu_kernels, convolution, convolution_kernels);

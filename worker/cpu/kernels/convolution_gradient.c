@@ -144,30 +144,46 @@ work_close(Work *work)
 }
 #define AUTO_WORK CLEANUP(work_close) Work
 
-static Status
-work_open(Work *work, const Shape *image)
+static Patches
+patches_of(const Convolution *convolution, const Shape *image)
 {
-    const Convolution *convolution = work->convolution;
     const Window *window = &convolution->window;
-    Patches *patches = &work->patches;
-    *patches = (Patches){.window = window,
+    Patches patches = {.window = window,
         .size = {image->dims[1], image->dims[2]},
         .channels = image->dims[3],
         .inputs = convolution->inputs,
         .outputs = convolution->outputs,
         .patch = window->size[0] * window->size[1] * convolution->inputs,
         .places = window->output[0] * window->output[1]};
-    const int64_t fitting = PATCHES_MAX / (patches->patch * patches->places);
+    const int64_t batch = image->dims[0];
+    const int64_t fitting = PATCHES_MAX / (patches.patch * patches.places);
+    patches.images = fitting < 1 ? 1 : fitting > batch ? batch : fitting;
+    return patches;
+}
+
+static Shape
+matrix(int64_t rows, int64_t columns)
+{
+    return (Shape){.rank = 2, .dims = {rows, columns}};
+}
+
+static Status
+work_open(Work *work, const Shape *image)
+{
+    Patches *patches = &work->patches;
+    *patches = patches_of(work->convolution, image);
     work->batch = image->dims[0];
-    patches->images = fitting < 1 ? 1 : fitting > work->batch ? work->batch : fitting;
-    const Shape laid_out = {.rank = 2, .dims = {patches->images * patches->places, patches->patch}};
-    const Shape gradients = {.rank = 2, .dims = {laid_out.dims[0], patches->outputs}};
-    const Shape filter = {.rank = 2, .dims = {patches->patch, patches->outputs}};
+    const int64_t rows = patches->images * patches->places;
+    const Shape laid_out = matrix(rows, patches->patch);
     TRY(scratch_new(work->context, DTYPE_FLOAT32, &laid_out, &work->laid_out));
-    TRY(scratch_new(work->context, DTYPE_FLOAT32, &gradients, &work->group_gradients));
-    TRY(scratch_new(work->context, DTYPE_FLOAT32, &filter, &work->group_filter));
     patches->laid_out = work->laid_out.data;
-    return STATUS_OK;
+    if (work->convolution->groups == 1) {
+        return STATUS_OK;
+    }
+    const Shape gradients = matrix(rows, patches->outputs);
+    const Shape filter = matrix(patches->patch, patches->outputs);
+    TRY(scratch_new(work->context, DTYPE_FLOAT32, &gradients, &work->group_gradients));
+    return scratch_new(work->context, DTYPE_FLOAT32, &filter, &work->group_filter);
 }
 
 /* The output's gradient of this group for `images` images from `first` on. */
@@ -187,18 +203,24 @@ group_gradients(Work *work, int64_t first, int64_t images)
 
 /* --- The filter's gradient ------------------------------------------------------------------------------ */
 
+static ProductShape
+filter_product(const Patches *patches, int64_t images, bool accumulates)
+{
+    return (ProductShape){.m = patches->patch,
+        .n = patches->outputs,
+        .k = images * patches->places,
+        .transposes_a = true,
+        .accumulates = accumulates,
+        .alpha = 1};
+}
+
 static Status
 filter_of_images(Work *work, int64_t first, int64_t images, float *filter)
 {
     Patches *patches = &work->patches;
     Device *device = work->context->device;
     device->parallel_for(device, images, lay_out_image, patches);
-    const ProductShape shape = {.m = patches->patch,
-        .n = patches->outputs,
-        .k = images * patches->places,
-        .transposes_a = true,
-        .accumulates = first > 0,
-        .alpha = 1};
+    const ProductShape shape = filter_product(patches, images, first > 0);
     ProductOperands operands = {.a = patches->laid_out, .b = group_gradients(work, first, images)};
     operands.output = filter;
     return product_run(work->context->call, without_const(work->context->state), device, &shape, &operands);
@@ -252,16 +274,22 @@ filter_compute(KernelContext *context)
 
 /* --- The image's gradient ------------------------------------------------------------------------------- */
 
+static ProductShape
+image_product(const Patches *patches, int64_t images)
+{
+    return (ProductShape){.m = images * patches->places,
+        .n = patches->patch,
+        .k = patches->outputs,
+        .transposes_b = true,
+        .alpha = 1};
+}
+
 static Status
 image_of_images(Work *work, int64_t first, int64_t images, const float *filter)
 {
     Patches *patches = &work->patches;
     Device *device = work->context->device;
-    const ProductShape shape = {.m = images * patches->places,
-        .n = patches->patch,
-        .k = patches->outputs,
-        .transposes_b = true,
-        .alpha = 1};
+    const ProductShape shape = image_product(patches, images);
     const ProductOperands operands = {
         .a = group_gradients(work, first, images), .b = filter, .output = patches->laid_out};
     TRY(product_run(work->context->call, without_const(work->context->state), device, &shape, &operands));
@@ -313,18 +341,70 @@ image_compute(KernelContext *context)
     return image_groups(&work, output->data);
 }
 
+/* --- Scratch memory ------------------------------------------------------------------------------------- */
+
+/* What work_open() and one product take. */
+static uint64_t
+forecast(const KernelForecast *told, const Convolution *convolution, const Patches *patches,
+    const ProductShape *product)
+{
+    const int64_t rows = patches->images * patches->places;
+    const int64_t of_group = convolution->groups == 1 ? 0 : (rows + patches->patch) * patches->outputs;
+    return (uint64_t)(rows * patches->patch + of_group) * sizeof(float) +
+           product_scratch(told->call, without_const(told->state), told->device, product, 1);
+}
+
+static bool
+is_empty_shape(const Shape *shape)
+{
+    int64_t count = 0;
+    return !shape_element_count(shape, &count) || count == 0;
+}
+
+static uint64_t
+filter_scratch(const KernelForecast *told)
+{
+    Convolution convolution;
+    Shape filter;
+    const Shape *image = &told->shapes.inputs[0];
+    if (convolution_backprop_filter(told->call, &told->shapes, 2, &convolution, &filter) != STATUS_OK ||
+        is_empty_shape(image) || is_empty_shape(&filter) || is_empty_shape(&told->shapes.inputs[2])) {
+        return 0;
+    }
+    const Patches patches = patches_of(&convolution, image);
+    const ProductShape product = filter_product(&patches, patches.images, false);
+    return forecast(told, &convolution, &patches, &product);
+}
+
+static uint64_t
+image_scratch(const KernelForecast *told)
+{
+    Convolution convolution;
+    Shape image;
+    if (convolution_backprop_input(told->call, &told->shapes, 2, &convolution, &image) != STATUS_OK ||
+        is_empty_shape(&image) || is_empty_shape(&told->shapes.inputs[1]) ||
+        is_empty_shape(&told->shapes.inputs[2])) {
+        return 0;
+    }
+    const Patches patches = patches_of(&convolution, &image);
+    const ProductShape product = image_product(&patches, patches.images);
+    return forecast(told, &convolution, &patches, &product);
+}
+
 static const Kernel convolution_gradient_kernels[] = {
     {.op = "Conv2DBackpropFilter",
         .supports = supports,
         .create = create,
         .destroy = destroy,
         .compute = filter_compute,
+        .scratch = filter_scratch,
         .host_inputs = 1 << 1},
     {.op = "Conv2DBackpropInput",
         .supports = supports,
         .create = create,
         .destroy = destroy,
         .compute = image_compute,
+        .scratch = image_scratch,
         .host_inputs = 1},
 };
 

@@ -177,6 +177,44 @@ merge_batches(const Shape *b, ProductShape *shape, ProductOperands *operands)
     operands->batch_rank = 0;
 }
 
+static ProductShape
+matrix_shape(const MatmulState *state, const Shape *a, const Shape *b)
+{
+    ProductShape shape = {
+        .transposes_a = state->transposes_a,
+        .transposes_b = state->transposes_b,
+        .has_bias = state->epilogue.bias != 0,
+        .alpha = state->alpha,
+        .finish = finish_of(&state->epilogue),
+    };
+    int64_t rows = 0;
+    int64_t columns = 0;
+    matrix_of(a, true, &rows, &columns);
+    shape.m = shape.transposes_a ? columns : rows;
+    shape.k = shape.transposes_a ? rows : columns;
+    matrix_of(b, false, &rows, &columns);
+    shape.n = shape.transposes_b ? rows : columns;
+    return shape;
+}
+
+static bool
+has_c(const MatmulState *state, const Node *node)
+{
+    return state->is_gemm && node->input_count > 2 && node->inputs[2].node != NODE_NONE;
+}
+
+/* The product, with its batches in `operands`. */
+static ProductShape
+shape_of(
+    const MatmulState *state, const Node *node, const Shape *a, const Shape *b, ProductOperands *operands)
+{
+    ProductShape shape = matrix_shape(state, a, b);
+    batches(a, b, operands);
+    merge_batches(b, &shape, operands);
+    shape.accumulates = has_c(state, node);
+    return shape;
+}
+
 /* --- Computing ------------------------------------------------------------------------------------------ */
 
 /* beta × c, broadcast to the output's rows and columns. */
@@ -198,34 +236,14 @@ fill_with_c(const Tensor *c, float beta, Tensor *output)
     }
 }
 
-static ProductShape
-shape_of(const MatmulState *state, const Shape *a, const Shape *b)
-{
-    ProductShape shape = {
-        .transposes_a = state->transposes_a,
-        .transposes_b = state->transposes_b,
-        .has_bias = state->epilogue.bias != 0,
-        .alpha = state->alpha,
-        .finish = finish_of(&state->epilogue),
-    };
-    int64_t rows = 0;
-    int64_t columns = 0;
-    matrix_of(a, true, &rows, &columns);
-    shape.m = shape.transposes_a ? columns : rows;
-    shape.k = shape.transposes_a ? rows : columns;
-    matrix_of(b, false, &rows, &columns);
-    shape.n = shape.transposes_b ? rows : columns;
-    return shape;
-}
-
 /* Sums of nothing: 0, or what Gemm adds. */
 static Status
-without_terms(KernelContext *context, bool has_c, Tensor *output)
+without_terms(KernelContext *context, bool is_filled, Tensor *output)
 {
     if (node_attr(context->node, "fused_ops") != NULL) {
         return call_fail(context->call, STATUS_UNIMPLEMENTED, "a fused product without an inner dimension");
     }
-    if (!has_c) {
+    if (!is_filled) {
         memset(output->data, 0, tensor_byte_size(output));
     }
     return STATUS_OK;
@@ -237,14 +255,11 @@ compute(KernelContext *context)
     const MatmulState *state = context->state;
     const Tensor *a = &context->inputs[0];
     const Tensor *b = &context->inputs[1];
-    const bool has_c =
-        state->is_gemm && context->input_count > 2 && context->inputs[2].dtype != DTYPE_INVALID;
     Tensor *output = NULL;
     TRY(output_new(context, &output));
     if (output->data == NULL) {
         return STATUS_OK;
     }
-    ProductShape shape = shape_of(state, &a->shape, &b->shape);
     ProductOperands operands = {
         .a = a->data,
         .b = b->data,
@@ -252,20 +267,33 @@ compute(KernelContext *context)
         .addend = finish_operand(context, state->epilogue.addend),
         .output = output->data,
     };
-    batches(&a->shape, &b->shape, &operands);
-    merge_batches(&b->shape, &shape, &operands);
-    shape.accumulates = has_c;
-    if (has_c) {
+    const ProductShape shape = shape_of(state, context->node, &a->shape, &b->shape, &operands);
+    if (shape.accumulates) {
         fill_with_c(&context->inputs[2], state->beta, output);
     }
-    return shape.k == 0 ? without_terms(context, has_c, output)
+    return shape.k == 0 ? without_terms(context, shape.accumulates, output)
                         : product_run(context->call, state->product, context->device, &shape, &operands);
+}
+
+static uint64_t
+scratch(const KernelForecast *told)
+{
+    const MatmulState *state = told->state;
+    ProductOperands operands = {0};
+    const ProductShape shape =
+        shape_of(state, told->shapes.node, &told->shapes.inputs[0], &told->shapes.inputs[1], &operands);
+    int64_t batch = 1;
+    for (int i = 0; i < operands.batch_rank; i++) {
+        batch *= operands.batch_dims[i];
+    }
+    const bool is_empty = batch == 0 || shape.m == 0 || shape.n == 0 || shape.k == 0;
+    return is_empty ? 0 : product_scratch(told->call, state->product, told->device, &shape, batch);
 }
 
 #define MATMUL_KERNEL(name, can)                                                                             \
     {                                                                                                        \
         .op = (name), .supports = (can), .create = create, .destroy = destroy, .prepare = prepare,           \
-        .compute = compute                                                                                   \
+        .compute = compute, .scratch = scratch                                                               \
     }
 
 static const Kernel matmul_kernels[] = {

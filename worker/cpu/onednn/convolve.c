@@ -16,7 +16,7 @@ typedef struct PackedFilter {
 struct Convolve {
     const float *filter; /* NULL: any */
     pthread_mutex_t lock;
-    ConvolvePlan *plans;   /* under the lock; a plan in the list is immutable */
+    ConvolvePlan *plans;   /* under the lock; a plan in the list is immutable once it has its filter */
     PackedFilter *filters; /* under the lock; shared by plans whose layouts agree */
     int plan_count;
 };
@@ -74,7 +74,8 @@ plan_pack(Call *call, Convolve *convolve, Device *device, ConvolvePlan *plan)
     if (filter == NULL) {
         return call_fail_memory(call, "a packed filter");
     }
-    const Status status = convolve_plan_pack(call, device, plan, convolve->filter, &filter->packed);
+    const Status status =
+        convolve_plan_pack(call, device, plan, convolve->filter, packed_new_shared, &filter->packed);
     if (status != STATUS_OK) {
         memory_free(filter);
         return status;
@@ -87,7 +88,7 @@ plan_pack(Call *call, Convolve *convolve, Device *device, ConvolvePlan *plan)
 
 /* Under the lock. Past PLANS_MAX shapes new plans are not kept. */
 static Status
-plan_get(Call *call, Convolve *convolve, Device *device, const ConvolveShape *shape, ConvolvePlan **ret_plan)
+plan_get(Call *call, Convolve *convolve, const ConvolveShape *shape, ConvolvePlan **ret_plan)
 {
     for (ConvolvePlan *plan = convolve->plans; plan != NULL; plan = plan->next) {
         if (memcmp(&plan->shape, shape, sizeof *shape) == 0) {
@@ -97,11 +98,6 @@ plan_get(Call *call, Convolve *convolve, Device *device, const ConvolveShape *sh
     }
     ConvolvePlan *plan = NULL;
     TRY(convolve_plan_new(call, shape, &plan));
-    const Status status = convolve->filter != NULL ? plan_pack(call, convolve, device, plan) : STATUS_OK;
-    if (status != STATUS_OK) {
-        convolve_plan_free(plan);
-        return status;
-    }
     plan->is_kept = convolve->plan_count < PLANS_MAX;
     if (plan->is_kept) {
         convolve->plan_count++;
@@ -110,6 +106,28 @@ plan_get(Call *call, Convolve *convolve, Device *device, const ConvolveShape *sh
     }
     *ret_plan = plan;
     return STATUS_OK;
+}
+
+static void
+plan_put(ConvolvePlan *plan)
+{
+    if (plan != NULL && !plan->is_kept) {
+        convolve_plan_free(plan);
+    }
+}
+
+/* With its filter, when that is constant. */
+static Status
+plan_get_packed(
+    Call *call, Convolve *convolve, Device *device, const ConvolveShape *shape, ConvolvePlan **ret_plan)
+{
+    pthread_mutex_lock(&convolve->lock);
+    Status status = plan_get(call, convolve, shape, ret_plan);
+    if (status == STATUS_OK && convolve->filter != NULL && (*ret_plan)->filter == NULL) {
+        status = plan_pack(call, convolve, device, *ret_plan);
+    }
+    pthread_mutex_unlock(&convolve->lock);
+    return status;
 }
 
 /* --- Running -------------------------------------------------------------------------------------------- */
@@ -167,8 +185,7 @@ tile_compute_turned(const ConvolveRun *run, const ConvolveTile *tile, int64_t im
 {
     const int64_t positions = tile->output_rows * run->output_row;
     const int64_t image_positions = run->plan->shape.output[0] * run->output_row;
-    TensorBuffer *scratch =
-        run->device->allocate(run->device, (size_t)(positions * run->output_channels) * sizeof(float));
+    TensorBuffer *scratch = run->device->allocate(run->device, convolve_plan_turned(run->plan, tile));
     if (scratch == NULL) {
         return dnnl_out_of_memory;
     }
@@ -216,6 +233,15 @@ turn_row(void *context, int64_t index)
         turned->output + image + row * run->input_channels, run->input_channels);
 }
 
+static size_t
+turned_input_size(const ConvolveShape *shape)
+{
+    return shape->is_channels_last ? 0
+                                   : (size_t)(shape->batch * shape->groups * shape->inputs *
+                                              convolve_product(shape->input, 0, shape->rank)) *
+                                         sizeof(float);
+}
+
 static Status
 run_plan(Call *call, ConvolveRun *run)
 {
@@ -224,11 +250,11 @@ run_plan(Call *call, ConvolveRun *run)
     TensorBuffer *turned = NULL;
     run->input = run->operands->input;
     if (!shape->is_channels_last) {
-        const int64_t count = shape->batch * run->input_channels * shape->input[0] * run->input_row;
-        turned = device->allocate(device, (size_t)count * sizeof(float));
+        const size_t size = turned_input_size(shape);
+        turned = device->allocate(device, size);
         if (turned == NULL) {
-            return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
-                "a convolution needs %zu bytes of scratch memory", (size_t)count * sizeof(float));
+            return call_fail(
+                call, STATUS_RESOURCE_EXHAUSTED, "a convolution needs %zu bytes of scratch memory", size);
         }
         TurnedInput context = {.run = run, .output = turned->data};
         device->parallel_for(device, shape->batch * shape->input[0], turn_row, &context);
@@ -244,15 +270,10 @@ convolve_run(Call *call, Convolve *convolve, Device *device, const ConvolveShape
     const ConvolveOperands *operands)
 {
     ConvolvePlan *plan = NULL;
-    pthread_mutex_lock(&convolve->lock);
-    Status status = plan_get(call, convolve, device, shape, &plan);
-    pthread_mutex_unlock(&convolve->lock);
-    if (status != STATUS_OK || plan == NULL) {
-        return status;
-    }
     Packed *own = NULL;
-    if (plan->filter == NULL) {
-        status = convolve_plan_pack(call, device, plan, operands->filter, &own);
+    Status status = plan_get_packed(call, convolve, device, shape, &plan);
+    if (status == STATUS_OK && plan->filter == NULL) {
+        status = convolve_plan_pack(call, device, plan, operands->filter, packed_new, &own);
     }
     if (status == STATUS_OK) {
         ConvolveRun run = {
@@ -268,8 +289,27 @@ convolve_run(Call *call, Convolve *convolve, Device *device, const ConvolveShape
         status = run_plan(call, &run);
     }
     packed_free(own);
-    if (!plan->is_kept) {
-        convolve_plan_free(plan);
-    }
+    plan_put(plan);
     return status;
+}
+
+/* --- Scratch memory ------------------------------------------------------------------------------------- */
+
+uint64_t
+convolve_scratch(Call *call, Convolve *convolve, const Device *device, const ConvolveShape *shape)
+{
+    ConvolvePlan *plan = NULL;
+    pthread_mutex_lock(&convolve->lock);
+    const Status status = plan_get(call, convolve, shape, &plan);
+    pthread_mutex_unlock(&convolve->lock);
+    if (status != STATUS_OK) {
+        return 0;
+    }
+    const int64_t tiles = shape->batch * plan->tile_count;
+    const uint64_t threads = (uint64_t)(tiles < device->thread_count ? tiles : device->thread_count);
+    const uint64_t filter =
+        convolve->filter == NULL ? dnnl_memory_desc_get_size(convolve_plan_filter(plan)) : 0;
+    const uint64_t size = filter + turned_input_size(shape) + threads * (uint64_t)convolve_plan_scratch(plan);
+    plan_put(plan);
+    return size;
 }

@@ -54,3 +54,8 @@ void convolve_set_filter(Convolve *convolve, const float *filter);
 /* No dimension is 0. */
 MUST_USE Status convolve_run(Call *call, Convolve *convolve, Device *device, const ConvolveShape *shape,
     const ConvolveOperands *operands);
+
+/* Bytes that convolve_run() will take from the device, with all its threads at work. 0: oneDNN cannot do it.
+ */
+MUST_USE uint64_t convolve_scratch(
+    Call *call, Convolve *convolve, const Device *device, const ConvolveShape *shape);

@@ -274,10 +274,33 @@ convolve_plan_filter(const ConvolvePlan *plan)
 }
 
 Status
-convolve_plan_pack(
-    Call *call, Device *device, const ConvolvePlan *plan, const float *data, Packed **ret_packed)
+convolve_plan_pack(Call *call, Device *device, const ConvolvePlan *plan, const float *data, PackNew pack,
+    Packed **ret_packed)
 {
     dnnl_memory_desc_t plain;
     TRY(onednn_status(call, filter_layout(&plan->shape, true, &plain), "a filter's layout"));
-    return packed_new(call, device, &plain, data, convolve_plan_filter(plan), ret_packed);
+    return pack(call, device, &plain, data, convolve_plan_filter(plan), ret_packed);
+}
+
+size_t
+convolve_plan_turned(const ConvolvePlan *plan, const ConvolveTile *tile)
+{
+    const ConvolveShape *shape = &plan->shape;
+    return shape->is_channels_last != 0
+               ? 0
+               : (size_t)(tile->output_rows * convolve_product(shape->output, 1, shape->rank) *
+                          shape->groups * shape->outputs) *
+                     sizeof(float);
+}
+
+size_t
+convolve_plan_scratch(const ConvolvePlan *plan)
+{
+    size_t most = 0;
+    for (int64_t i = 0; i < plan->tile_count; i++) {
+        const ConvolveTile *tile = &plan->tiles[i];
+        const size_t size = primitive_scratch(tile->primitive) + convolve_plan_turned(plan, tile);
+        most = size > most ? size : most;
+    }
+    return most;
 }

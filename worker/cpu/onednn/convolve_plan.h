@@ -1,5 +1,5 @@
 /* How convolutions of one shape are computed: tiles of output rows, a primitive for each form of tile, and
- * the layout of the filter that all of them read. Threads: immutable once made. */
+ * the layout of the filter that all of them read. Threads: immutable once made, but for the filter. */
 #pragma once
 
 #include "worker/cpu/onednn/convolve.h"
@@ -20,7 +20,7 @@ typedef struct ConvolvePlan {
     ConvolveShape shape;
     ConvolveTile *tiles;
     int64_t tile_count;
-    const Packed *filter; /* NULL: packed in each run */
+    const Packed *filter; /* NULL: it is any, packed in each run, or no run has been */
     bool is_kept;
 } ConvolvePlan;
 
@@ -31,9 +31,18 @@ void convolve_plan_free(ConvolvePlan *plan);
 /* The layout the primitives want the filter in. */
 const dnnl_memory_desc_t *convolve_plan_filter(const ConvolvePlan *plan);
 
-/* `data` in that layout. */
-MUST_USE Status convolve_plan_pack(
-    Call *call, Device *device, const ConvolvePlan *plan, const float *data, Packed **ret_packed);
+typedef Status (*PackNew)(Call *call, Device *device, const dnnl_memory_desc_t *from, const void *data,
+    const dnnl_memory_desc_t *to, Packed **ret_packed);
+
+/* `data` in that layout, by packed_new() or packed_new_shared(). */
+MUST_USE Status convolve_plan_pack(Call *call, Device *device, const ConvolvePlan *plan, const float *data,
+    PackNew pack, Packed **ret_packed);
+
+/* Bytes that a tile is computed into before it is turned; 0: it is not. */
+size_t convolve_plan_turned(const ConvolvePlan *plan, const ConvolveTile *tile);
+
+/* Bytes that one tile takes from the device while it is computed, at most. */
+size_t convolve_plan_scratch(const ConvolvePlan *plan);
 
 /* The product of values[first…count-1]. */
 int64_t convolve_product(const int64_t *values, int64_t first, int64_t count);

@@ -13,13 +13,13 @@ typedef struct Lane {
 } Lane;
 
 struct Primitive {
-    dnnl_primitive_t primitive;
     dnnl_primitive_desc_t description;
     int arguments[PRIMITIVE_ARGUMENTS_MAX];
     int argument_count;
     size_t scratch_size;
     pthread_mutex_t lock;
-    Lane *idle; /* under the lock */
+    dnnl_primitive_t primitive; /* made under the lock, before the first lane; NULL: it has not run */
+    Lane *idle;                 /* under the lock */
 };
 
 struct Packed {
@@ -116,25 +116,36 @@ lane_make(const Primitive *primitive, Lane *lane)
     return status;
 }
 
-/* NULL without memory. */
-static Lane *
-lane_take(Primitive *primitive)
+static dnnl_status_t
+lane_new(const Primitive *primitive, Lane **ret_lane)
 {
+    Lane *const lane = memory_new(1, sizeof *lane);
+    if (lane == NULL) {
+        return dnnl_out_of_memory;
+    }
+    const dnnl_status_t status = lane_make(primitive, lane);
+    if (status != dnnl_success) {
+        lane_free(lane);
+        return status;
+    }
+    *ret_lane = lane;
+    return dnnl_success;
+}
+
+static dnnl_status_t
+lane_take(Primitive *primitive, Lane **ret_lane)
+{
+    dnnl_status_t status = dnnl_success;
     pthread_mutex_lock(&primitive->lock);
-    Lane *lane = primitive->idle;
+    Lane *const lane = primitive->idle;
     if (lane != NULL) {
         primitive->idle = lane->next;
+    } else if (primitive->primitive == NULL) {
+        status = dnnl_primitive_create(&primitive->primitive, primitive->description);
     }
     pthread_mutex_unlock(&primitive->lock);
-    if (lane != NULL) {
-        return lane;
-    }
-    lane = memory_new(1, sizeof *lane);
-    if (lane != NULL && lane_make(primitive, lane) != dnnl_success) {
-        lane_free(lane);
-        return NULL;
-    }
-    return lane;
+    *ret_lane = lane;
+    return lane != NULL || status != dnnl_success ? status : lane_new(primitive, ret_lane);
 }
 
 static void
@@ -149,7 +160,7 @@ lane_put(Primitive *primitive, Lane *lane)
 /* --- Primitives ----------------------------------------------------------------------------------------- */
 
 static Status
-primitive_make(Call *call, const PrimitiveOptions *options, Primitive *primitive)
+primitive_describe(Call *call, const PrimitiveOptions *options, Primitive *primitive)
 {
     dnnl_primitive_attr_t attributes = options->attributes;
     dnnl_status_t status = attributes == NULL ? dnnl_primitive_attr_create(&attributes) : dnnl_success;
@@ -159,9 +170,6 @@ primitive_make(Call *call, const PrimitiveOptions *options, Primitive *primitive
     if (status == dnnl_success) {
         status = dnnl_primitive_desc_create(
             &primitive->description, options->operation, attributes, onednn_engine(), NULL);
-    }
-    if (status == dnnl_success) {
-        status = dnnl_primitive_create(&primitive->primitive, primitive->description);
     }
     if (options->attributes == NULL) {
         dnnl_primitive_attr_destroy(attributes);
@@ -179,7 +187,7 @@ primitive_new(Call *call, const PrimitiveOptions *options, Primitive **ret_primi
     pthread_mutex_init(&primitive->lock, NULL);
     primitive->argument_count = options->argument_count;
     memcpy(primitive->arguments, options->arguments, sizeof primitive->arguments);
-    const Status status = primitive_make(call, options, primitive);
+    const Status status = primitive_describe(call, options, primitive);
     if (status != STATUS_OK) {
         primitive_free(primitive);
         return status;
@@ -213,6 +221,12 @@ primitive_is_slow(const Primitive *primitive)
     return dnnl_primitive_desc_query(primitive->description, dnnl_query_impl_info_str, 0, (void *)&name) ==
                dnnl_success &&
            slice_starts_with(slice_from_string(name), SLICE("ref"));
+}
+
+size_t
+primitive_scratch(const Primitive *primitive)
+{
+    return primitive->scratch_size;
 }
 
 const dnnl_memory_desc_t *
@@ -256,9 +270,9 @@ primitive_run(Primitive *primitive, Device *device, const PrimitiveData *data)
             return dnnl_out_of_memory;
         }
     }
-    dnnl_status_t status = dnnl_out_of_memory;
-    Lane *lane = lane_take(primitive);
-    if (lane != NULL) {
+    Lane *lane = NULL;
+    dnnl_status_t status = lane_take(primitive, &lane);
+    if (status == dnnl_success) {
         status = lane_run(primitive, lane, data, scratch == NULL ? NULL : scratch->data);
         lane_put(primitive, lane);
     }
@@ -333,6 +347,16 @@ packed_new(Call *call, Device *device, const dnnl_memory_desc_t *from, const voi
     }
     *ret_packed = packed;
     return STATUS_OK;
+}
+
+Status
+packed_new_shared(Call *call, Device *device, const dnnl_memory_desc_t *from, const void *data,
+    const dnnl_memory_desc_t *to, Packed **ret_packed)
+{
+    MemoryAccount *const before = device->charge(device, NULL);
+    const Status status = packed_new(call, device, from, data, to, ret_packed);
+    (void)device->charge(device, before);
+    return status;
 }
 
 void

@@ -1,6 +1,8 @@
 /* One oneDNN primitive made ready for use from many threads at once: each execution has memory objects of its
- * own, kept for the next one. oneDNN runs with one thread here, at creation and execution alike: who wants
- * more cuts the work into tiles by shape (the bits must not depend on the number of threads).
+ * own, kept for the next one. Its code is generated when it runs for the first time, which takes
+ * milliseconds; what it needs can be asked before. oneDNN runs with one thread here, at creation and
+ * execution alike: who wants more cuts the work into tiles by shape (the bits must not depend on the number
+ * of threads).
  *
  * Ownership: a Primitive owns its oneDNN objects; the bytes belong to the caller.
  * Threads:   primitive_run() any, several at once.
@@ -40,6 +42,9 @@ void primitive_free(Primitive *primitive); /* NULL is allowed */
 /* Whether oneDNN has nothing but its reference for it, which is hundreds of times slower. */
 bool primitive_is_slow(const Primitive *primitive);
 
+/* Bytes that an execution takes from the device. */
+size_t primitive_scratch(const Primitive *primitive);
+
 /* How the bytes of an argument have to lie. */
 const dnnl_memory_desc_t *primitive_layout(const Primitive *primitive, int argument);
 
@@ -49,6 +54,9 @@ typedef struct Packed Packed;
 /* Lays `data`, which lies as `from` says, out as `to` says. */
 MUST_USE Status packed_new(Call *call, Device *device, const dnnl_memory_desc_t *from, const void *data,
     const dnnl_memory_desc_t *to, Packed **ret_packed);
+/* As packed_new(), for all runs of a partition: counted to none of them (memory_account.h). */
+MUST_USE Status packed_new_shared(Call *call, Device *device, const dnnl_memory_desc_t *from,
+    const void *data, const dnnl_memory_desc_t *to, Packed **ret_packed);
 void packed_free(Packed *packed); /* NULL is allowed */
 const dnnl_memory_desc_t *packed_layout(const Packed *packed);
 

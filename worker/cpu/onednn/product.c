@@ -26,7 +26,7 @@ typedef struct Plan {
     Cut rows;
     Cut columns;
     Primitive *tiles[2][2]; /* [is last row tile][is last column tile]; NULL where none has that size */
-    const Packed **packed;  /* by column tile; NULL: plain weights */
+    const Packed **packed;  /* by column tile; NULL: plain weights, or no run has been */
     bool is_kept;           /* by the Product; else whoever made it frees it */
 } Plan;
 
@@ -39,7 +39,7 @@ typedef struct PackedTile {
 struct Product {
     const float *weights; /* NULL: any */
     pthread_mutex_t lock;
-    Plan *plans;        /* under the lock; a plan in the list is immutable */
+    Plan *plans;        /* under the lock; a plan in the list is immutable once it has its weights */
     PackedTile *packed; /* under the lock; shared by plans whose layouts agree */
     int plan_count;
 };
@@ -244,7 +244,7 @@ pack_tile(
     Status status =
         onednn_status(call, weights_layout(shape, cut_size(&plan->columns, column), &plain), "a layout");
     if (status == STATUS_OK) {
-        status = packed_new(call, device, &plain, weights, wanted, &tile->packed);
+        status = packed_new_shared(call, device, &plain, weights, wanted, &tile->packed);
     }
     if (status != STATUS_OK) {
         memory_free(tile);
@@ -260,26 +260,24 @@ pack_tile(
 static Status
 plan_pack(Call *call, Product *product, Device *device, Plan *plan)
 {
-    plan->packed = memory_new((size_t)plan->columns.count, sizeof *plan->packed);
-    if (plan->packed == NULL) {
+    AUTO_MEMORY const Packed **packed = memory_new((size_t)plan->columns.count, sizeof *packed);
+    if (packed == NULL) {
         return call_fail_memory(call, "packed weights");
     }
     for (int64_t column = 0; column < plan->columns.count; column++) {
-        TRY(pack_tile(call, product, device, plan, column, &plan->packed[column]));
+        TRY(pack_tile(call, product, device, plan, column, &packed[column]));
     }
+    plan->packed = TAKE(packed);
     return STATUS_OK;
 }
 
 static Status
-plan_make(Call *call, Product *product, Device *device, Plan *plan)
+plan_make(Call *call, const Product *product, Plan *plan)
 {
     const bool is_packed = product->weights != NULL;
     plan_cut(plan);
     TRY(plan_column_tiles(call, plan, true, is_packed));
-    if (plan->columns.count > 1) {
-        TRY(plan_column_tiles(call, plan, false, is_packed));
-    }
-    return is_packed ? plan_pack(call, product, device, plan) : STATUS_OK;
+    return plan->columns.count > 1 ? plan_column_tiles(call, plan, false, is_packed) : STATUS_OK;
 }
 
 static bool
@@ -294,7 +292,7 @@ shape_is(const ProductShape *left, const ProductShape *right)
 
 /* Under the lock. Past PLANS_MAX shapes new plans are not kept. */
 static Status
-plan_get(Call *call, Product *product, Device *device, const ProductShape *shape, Plan **ret_plan)
+plan_get(Call *call, Product *product, const ProductShape *shape, Plan **ret_plan)
 {
     for (Plan *plan = product->plans; plan != NULL; plan = plan->next) {
         if (shape_is(&plan->shape, shape)) {
@@ -307,7 +305,7 @@ plan_get(Call *call, Product *product, Device *device, const ProductShape *shape
         return call_fail_memory(call, "a plan of a matrix product");
     }
     plan->shape = *shape;
-    const Status status = plan_make(call, product, device, plan);
+    const Status status = plan_make(call, product, plan);
     if (status != STATUS_OK) {
         plan_free(plan);
         return status;
@@ -322,6 +320,27 @@ plan_get(Call *call, Product *product, Device *device, const ProductShape *shape
     return STATUS_OK;
 }
 
+static void
+plan_put(Plan *plan)
+{
+    if (plan != NULL && !plan->is_kept) {
+        plan_free(plan);
+    }
+}
+
+/* With its weights, when they are constant. */
+static Status
+plan_get_packed(Call *call, Product *product, Device *device, const ProductShape *shape, Plan **ret_plan)
+{
+    pthread_mutex_lock(&product->lock);
+    Status status = plan_get(call, product, shape, ret_plan);
+    if (status == STATUS_OK && product->weights != NULL && (*ret_plan)->packed == NULL) {
+        status = plan_pack(call, product, device, *ret_plan);
+    }
+    pthread_mutex_unlock(&product->lock);
+    return status;
+}
+
 /* --- Running -------------------------------------------------------------------------------------------- */
 
 typedef struct ProductRun {
@@ -329,8 +348,8 @@ typedef struct ProductRun {
     const ProductOperands *operands;
     Device *device;
     int64_t tile_count; /* of all batches */
-    int64_t group;      /* tiles done together */
-    int status;         /* atomic dnnl_status_t: of a tile that failed */
+    int64_t group;
+    int status; /* atomic dnnl_status_t: of a tile that failed */
 } ProductRun;
 
 /* Which matrix of an input batch entry `entry` reads. */
@@ -399,6 +418,14 @@ run_group(void *context, int64_t index)
     }
 }
 
+/* Tiles done together. */
+static int64_t
+plan_group(const Plan *plan)
+{
+    const int64_t work = plan->rows.size * plan->columns.size * plan->shape.k;
+    return work >= TILE_WORK_MIN ? 1 : (TILE_WORK_MIN + work - 1) / work;
+}
+
 static Status
 run_plan(Call *call, const Plan *plan, Device *device, const ProductOperands *operands)
 {
@@ -407,8 +434,7 @@ run_plan(Call *call, const Plan *plan, Device *device, const ProductOperands *op
     for (int i = 0; i < operands->batch_rank; i++) {
         run.tile_count *= operands->batch_dims[i];
     }
-    const int64_t work = plan->rows.size * plan->columns.size * plan->shape.k;
-    run.group = work >= TILE_WORK_MIN ? 1 : (TILE_WORK_MIN + work - 1) / work;
+    run.group = plan_group(plan);
     device->parallel_for(device, (run.tile_count + run.group - 1) / run.group, run_group, &run);
     return onednn_status(call, (dnnl_status_t)run.status, "a matrix product");
 }
@@ -418,15 +444,41 @@ product_run(
     Call *call, Product *product, Device *device, const ProductShape *shape, const ProductOperands *operands)
 {
     Plan *plan = NULL;
-    pthread_mutex_lock(&product->lock);
-    Status status = plan_get(call, product, device, shape, &plan);
-    pthread_mutex_unlock(&product->lock);
-    if (status != STATUS_OK || plan == NULL) {
-        return status;
+    Status status = plan_get_packed(call, product, device, shape, &plan);
+    if (status == STATUS_OK) {
+        status = run_plan(call, plan, device, operands);
     }
-    status = run_plan(call, plan, device, operands);
-    if (!plan->is_kept) {
-        plan_free(plan);
-    }
+    plan_put(plan);
     return status;
+}
+
+/* --- Scratch memory ------------------------------------------------------------------------------------- */
+
+static size_t
+tile_scratch(const Plan *plan)
+{
+    size_t most = 0;
+    for (int i = 0; i < 4; i++) {
+        const Primitive *tile = plan->tiles[i / 2][i % 2];
+        const size_t size = tile == NULL ? 0 : primitive_scratch(tile);
+        most = size > most ? size : most;
+    }
+    return most;
+}
+
+uint64_t
+product_scratch(Call *call, Product *product, const Device *device, const ProductShape *shape, int64_t batch)
+{
+    Plan *plan = NULL;
+    pthread_mutex_lock(&product->lock);
+    const Status status = plan_get(call, product, shape, &plan);
+    pthread_mutex_unlock(&product->lock);
+    if (status != STATUS_OK) {
+        return 0;
+    }
+    const int64_t tiles = batch * plan->rows.count * plan->columns.count;
+    const int64_t loops = (tiles + plan_group(plan) - 1) / plan_group(plan);
+    const uint64_t size = (uint64_t)smaller(loops, device->thread_count) * tile_scratch(plan);
+    plan_put(plan);
+    return size;
 }

@@ -47,3 +47,8 @@ void product_free(Product *product); /* NULL is allowed */
 
 MUST_USE Status product_run(
     Call *call, Product *product, Device *device, const ProductShape *shape, const ProductOperands *operands);
+
+/* Bytes that product_run() of `batch` products will take from the device, with all its threads at work. 0:
+ * oneDNN cannot do it. */
+MUST_USE uint64_t product_scratch(
+    Call *call, Product *product, const Device *device, const ProductShape *shape, int64_t batch);

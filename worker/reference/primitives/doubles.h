@@ -9,6 +9,9 @@
 
 enum { DOUBLES_TENSORS_MAX = 12 };
 
+/* For the kernels' rows: what that takes. */
+#define DOUBLES_SCRATCH .wide_inputs = KERNEL_WIDENS_ALL, .wide_outputs = KERNEL_WIDENS_ALL
+
 typedef struct Doubles {
     Tensor inputs[DOUBLES_TENSORS_MAX]; /* float64; DTYPE_INVALID where the input is no float */
     Tensor outputs[DOUBLES_TENSORS_MAX];
