@@ -228,11 +228,14 @@ step_slot_failed(SlotRun *slot, Status status, const char *message)
 
 /* --- Consequences --------------------------------------------------------------------------------------- */
 
+/* Once the deadline has passed, that is the cause: who has not said yet what it was at may still do so. */
 static void
 cause_unknown(Timer *timer)
 {
     StepRun *const step = (StepRun *)(void *)((char *)timer - offsetof(StepRun, cause));
-    attempt_failed(step, STATUS_ABORTED, step->consequence);
+    if (clock_monotonic_ns() < step->deadline_ns) {
+        attempt_failed(step, STATUS_ABORTED, step->consequence);
+    }
 }
 
 /* Nobody is left who could tell the cause. */

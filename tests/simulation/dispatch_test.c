@@ -86,6 +86,7 @@ typedef struct Weather {
     uint64_t crash;  /* of milliseconds, one of the workers */
     uint64_t forget; /* of runs, the partition */
     uint64_t cancel; /* of steps, by its client */
+    uint64_t hang;   /* of steps: they do not end by themselves */
 } Weather;
 
 typedef struct FakeWorker {
@@ -105,6 +106,7 @@ typedef struct FakeStep {
     StepId id;
     StepRun *run;
     bool is_pure;
+    bool hangs;
     int failing_slot; /* whose node fails; -1: none */
     int begun[SLOTS_MAX];
     int outputs[SLOTS_MAX];
@@ -273,6 +275,24 @@ run_ended(UpstreamCall *call)
 }
 
 static void
+run_late(UpstreamCall *call)
+{
+    answer_status(call, &(WireStatus){.code = STATUS_DEADLINE_EXCEEDED,
+                            .message = SLICE("the deadline has passed; waiting: node 'n' for a tensor")});
+}
+
+/* At its deadline: slot 0 says what it waited for, slot 1 that, or that it was ended from elsewhere. */
+static void
+run_hangs(UpstreamCall *call)
+{
+    enum { WORD_MS = DEADLINE_GRACE_MS - 20 };
+    const uint64_t due_ns = call->step->deadline_ns + (1 + chance(WORD_MS)) * CLOCK_NS_PER_MS;
+    const bool is_told = call->partition != 2 || one_in(2);
+    CHECK(world.event_count < EVENTS_MAX, "too many events");
+    world.events[world.event_count++] = (Event){due_ns, call, is_told ? run_late : run_aborted};
+}
+
+static void
 run_arrived(UpstreamCall *call)
 {
     FakeWorker *const worker = call->worker;
@@ -285,7 +305,11 @@ run_arrived(UpstreamCall *call)
     }
     call->has_begun = true;
     call->step->begun[call->partition == 2 ? 1 : 0]++;
-    later(call, 30, run_ended);
+    if (call->step->hangs) {
+        run_hangs(call);
+    } else {
+        later(call, 30, run_ended);
+    }
 }
 
 static void
@@ -555,6 +579,7 @@ step_make(FakeStep *step, uint32_t number)
     if (one_in(world.weather.cancel)) {
         step->cancel_ns = step->begin_ns + chance(60) * CLOCK_NS_PER_MS;
     }
+    step->hangs = one_in(world.weather.hang);
 }
 
 static void
@@ -713,6 +738,23 @@ in_fair_weather_every_step_ends_at_once_with_its_own_result(void **state)
 }
 
 static void
+check_late(void)
+{
+    for (size_t index = 0; index < STEPS; index++) {
+        const FakeStep *const step = &world.steps[index];
+        CHECK(step->hangs == (step->status == STATUS_DEADLINE_EXCEEDED), "step %zu ended as %s", index,
+            status_name(step->status));
+    }
+}
+
+static void
+a_step_that_its_deadline_ends_says_so_whoever_hears_of_it_first(void **state)
+{
+    (void)state;
+    play_seeds(&(Weather){.hang = 2}, check_late);
+}
+
+static void
 check_most_succeed(void)
 {
     int pure = 0;
@@ -754,6 +796,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(in_fair_weather_every_step_ends_at_once_with_its_own_result),
+        cmocka_unit_test(a_step_that_its_deadline_ends_says_so_whoever_hears_of_it_first),
         cmocka_unit_test(partitions_that_are_forgotten_are_registered_again),
         cmocka_unit_test(while_workers_die_pure_steps_go_on_elsewhere),
         cmocka_unit_test(in_a_storm_every_step_still_ends_once_and_in_time),
