@@ -18,11 +18,26 @@ typedef struct Creation {
     Status begun;
 } Creation;
 
+/* A run that has begun, but whose id nobody is told, is no use. */
+static void
+end_untold(const Creation *creation, Status status)
+{
+    const Gateway *const gateway = request_gateway(exchange_request(creation->exchange));
+    PartialRun *const run = partial_table_find(gateway->partials, &creation->key);
+    if (run != NULL) {
+        partial_run_fail(run, status, "nobody could be told of the partial run");
+        run->is_told = true;
+        partial_run_settle(run);
+    }
+}
+
 static void
 fail(Creation *creation, Status status)
 {
     if (creation->run != NULL) {
         partial_run_free(TAKE(creation->run));
+    } else {
+        end_untold(creation, status);
     }
     exchange_fail(creation->exchange, status);
 }
@@ -84,23 +99,14 @@ settle_key_on_job(Call *call, void *job_context, void *owner)
     return creation->begun;
 }
 
-/* A run whose id nobody will be told again is no use. */
 static void
 key_is_settled(Exchange *exchange, Status status, void *owner)
 {
-    Creation *const creation = owner;
-    const Gateway *const gateway = request_gateway(exchange_request(exchange));
-    PartialRun *const run = partial_table_find(gateway->partials, &creation->key);
     if (status == STATUS_OK) {
         exchange_finish(exchange);
-        return;
+    } else {
+        fail(owner, status);
     }
-    if (creation->begun == STATUS_OK && run != NULL) {
-        partial_run_fail(run, status, "the answer to its idempotency key could not be kept");
-        run->is_told = true;
-        partial_run_settle(run);
-    }
-    fail(creation, status);
 }
 
 static void
