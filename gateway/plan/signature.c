@@ -176,12 +176,17 @@ signature_find_feed(const Signature *signature, Slice name, size_t *ret_index)
 }
 
 bool
-signature_find_fetch(const Signature *signature, Slice name, size_t *ret_index)
+signature_find_name(const Slice *names, size_t count, Slice name, size_t *ret_index)
 {
-    const Slice *const found =
-        bsearch(&name, signature->fetches, signature->fetch_count, sizeof name, compare_names);
+    const Slice *const found = bsearch(&name, names, count, sizeof name, compare_names);
     if (found != NULL) {
-        *ret_index = (size_t)(found - signature->fetches);
+        *ret_index = (size_t)(found - names);
     }
     return found != NULL;
+}
+
+bool
+signature_find_fetch(const Signature *signature, Slice name, size_t *ret_index)
+{
+    return signature_find_name(signature->fetches, signature->fetch_count, name, ret_index);
 }

@@ -52,6 +52,9 @@ MUST_USE Status signature_make(Call *call, Slice graph, const Signature *given, 
 bool signature_find_feed(const Signature *signature, Slice name, size_t *ret_index);
 bool signature_find_fetch(const Signature *signature, Slice name, size_t *ret_index);
 
+/* In a list of such order, a plan's too. */
+bool signature_find_name(const Slice *names, size_t count, Slice name, size_t *ret_index);
+
 /* Whether signature_make() made the key for this graph. */
 bool signature_key_is_of(Slice key, Slice graph);
 

@@ -1,36 +1,48 @@
 /* What a request that continues a partial run brings and asks for. Everything is checked before anything is
  * changed: a request that is refused leaves the run as it was. */
+#include <string.h>
+
 #include "gateway/services/partial_visit.h"
 
-/* "x" is "x:0". */
-static Slice
-first_port(Slice name)
+/* "x" for "x:0", and the other way round. */
+static Status
+other_form(Call *call, Slice name, Slice *ret_name)
 {
-    const bool is_long =
-        name.size > 2 && slice_equals_string(slice_part(name, name.size - 2, name.size), ":0");
-    return is_long ? slice_part(name, 0, name.size - 2) : name;
+    const Slice port = SLICE(":0");
+    if (slice_ends_with(name, port)) {
+        *ret_name = slice_part(name, 0, name.size - port.size);
+        return STATUS_OK;
+    }
+    char *const text = arena_alloc(call->arena, name.size + port.size);
+    if (text == NULL) {
+        return call_fail_memory(call, "the name of an output");
+    }
+    memcpy(text, name.data, name.size);
+    memcpy(text + name.size, port.data, port.size);
+    *ret_name = slice_of(text, name.size + port.size);
+    return STATUS_OK;
 }
 
 /* Among the names that the run was made with, written this way or the other. */
-static bool
-find_name(const Slice *names, size_t count, Slice name, size_t *ret_index)
+static Status
+find_name(Call *call, const char *what, const Slice *names, size_t count, Slice name, size_t *ret_index)
 {
-    for (size_t index = 0; index < count; index++) {
-        if (slice_equal(first_port(names[index]), first_port(name))) {
-            *ret_index = index;
-            return true;
-        }
+    Slice other;
+    if (signature_find_name(names, count, name, ret_index)) {
+        return STATUS_OK;
     }
-    return false;
+    TRY(other_form(call, name, &other));
+    return signature_find_name(names, count, other, ret_index)
+               ? STATUS_OK
+               : call_fail(call, STATUS_INVALID_ARGUMENT,
+                     "%s '%.*s' is none of those that the partial run was made with", what,
+                     SLICE_PRINT(name));
 }
 
 static Status
 find_feed(Call *call, const Plan *plan, Slice name, size_t *ret_feed)
 {
-    return find_name(plan->feeds, plan->feed_count, name, ret_feed)
-               ? STATUS_OK
-               : call_fail(call, STATUS_INVALID_ARGUMENT,
-                     "feed '%.*s' is none of those that the partial run was made with", SLICE_PRINT(name));
+    return find_name(call, "feed", plan->feeds, plan->feed_count, name, ret_feed);
 }
 
 Status
@@ -81,10 +93,7 @@ find_fetches(Call *call, const StepCall *step, const PartialRun *run, uint32_t *
     for (size_t index = 0; index < count; index++) {
         const Slice name = step->body.fetches[index];
         size_t fetch = 0;
-        if (!find_name(plan->fetches, plan->fetch_count, name, &fetch)) {
-            return call_fail(call, STATUS_INVALID_ARGUMENT,
-                "fetch '%.*s' is none of those that the partial run was made with", SLICE_PRINT(name));
-        }
+        TRY(find_name(call, "fetch", plan->fetches, plan->fetch_count, name, &fetch));
         if (run->fetches[fetch].is_taken || is_asked[fetch]) {
             return call_fail(
                 call, STATUS_INVALID_ARGUMENT, "fetch '%.*s' has been asked for already", SLICE_PRINT(name));
@@ -96,11 +105,15 @@ find_fetches(Call *call, const StepCall *step, const PartialRun *run, uint32_t *
     return STATUS_OK;
 }
 
+/* Nothing lacks what all feeds have been given for. */
 static Status
 check_needs(
     Call *call, const StepCall *step, const PartialRun *run, const Tensor *feeds, const uint32_t *fetches)
 {
     const Plan *const plan = step->plan;
+    if (step->body.fetch_count == 0 || run->fed_count + step->body.feed_count == plan->feed_count) {
+        return STATUS_OK;
+    }
     bool *const is_fed = arena_alloc(call->arena, plan->feed_count + 1);
     if (is_fed == NULL) {
         return call_fail_memory(call, "the needs of a fetch");
@@ -110,17 +123,6 @@ check_needs(
     }
     const PlanFed fed = {.plan = plan, .is_fed = is_fed};
     return plan_check_fed(call, run->step.graph->graph, &fed, fetches, step->body.fetch_count);
-}
-
-static void
-take(StepCall *step, PartialRun *run, const uint32_t *fetches)
-{
-    for (size_t index = 0; index < step->body.fetch_count; index++) {
-        run->fetches[fetches[index]].is_taken = true;
-        run->output_bytes -= partial_run_output_size(run, fetches[index]);
-    }
-    run->taken_count += step->body.fetch_count;
-    step->reply.fetches = fetches;
 }
 
 static Status
@@ -154,7 +156,9 @@ partial_visit_continue(PartialVisit *visit, PartialRun *run)
     }
     TRY(partial_run_give(call, run, feeds));
     step->outputs = outputs;
-    take(step, run, fetches);
+    partial_run_take(run, fetches, step->body.fetch_count);
+    step->reply.fetches = fetches;
     visit->waits = true;
+    visit->awaits_end = partial_run_is_used_up(run);
     return STATUS_OK;
 }

@@ -95,6 +95,13 @@ partial_run_fail(PartialRun *run, Status status, const char *message)
 }
 
 bool
+partial_run_is_used_up(const PartialRun *run)
+{
+    const Plan *const plan = run->step.plan;
+    return run->fed_count == plan->feed_count && run->taken_count == plan->fetch_count;
+}
+
+bool
 partial_run_is_complete(const PartialRun *run)
 {
     return run->has_ended && run->status == STATUS_OK && run->taken_count == run->step.plan->fetch_count;
@@ -140,35 +147,98 @@ expire(Timer *timer)
     partial_run_free(LIST_ITEM(timer, PartialRun, expiry));
 }
 
-/* --- The step's events ---------------------------------------------------------------------------------- */
+/* --- What it keeps -------------------------------------------------------------------------------------- */
 
-uint64_t
-partial_run_output_size(const PartialRun *run, uint32_t fetch)
+/* Feeds, and outputs that nobody asked for. */
+static bool
+is_within_limit(const PartialRun *run, uint64_t fed_bytes)
+{
+    return fed_bytes + run->output_bytes <= run->step.loop->gateway->limits.partial_run_bytes;
+}
+
+static void
+end_above_limit(PartialRun *run)
+{
+    char message[ERROR_MESSAGE_SIZE];
+    if (is_within_limit(run, run->fed_bytes)) {
+        return;
+    }
+    (void)snprintf(message, sizeof message,
+        "the partial run has ended: feeds, and outputs that nobody asked for, pass the limit "
+        "partial_run_bytes, %llu bytes",
+        (unsigned long long)run->step.loop->gateway->limits.partial_run_bytes);
+    partial_run_fail(run, STATUS_RESOURCE_EXHAUSTED, message);
+}
+
+/* Bytes of an output that is here. */
+static uint64_t
+output_size(const PartialRun *run, uint32_t fetch)
 {
     const bool has_value = run->fetches[fetch].has_come && !run->fetches[fetch].is_dead;
     return has_value ? tensor_byte_size(&run->step.outputs[fetch]) : 0;
 }
 
+void
+partial_run_take(PartialRun *run, const uint32_t *fetches, size_t count)
+{
+    for (size_t index = 0; index < count; index++) {
+        run->fetches[fetches[index]].is_taken = true;
+        run->output_bytes -= output_size(run, fetches[index]);
+    }
+    run->taken_count += count;
+}
+
+void
+partial_run_put_back(PartialRun *run, const uint32_t *fetches, size_t count)
+{
+    for (size_t index = 0; index < count; index++) {
+        run->fetches[fetches[index]].is_taken = false;
+        run->output_bytes += output_size(run, fetches[index]);
+    }
+    run->taken_count -= count;
+    end_above_limit(run);
+}
+
+Status
+partial_run_give(Call *call, PartialRun *run, const Tensor *feeds)
+{
+    const size_t count = run->step.plan->feed_count;
+    uint64_t bytes = run->fed_bytes;
+    for (size_t feed = 0; feed < count; feed++) {
+        bytes += feeds[feed].dtype == DTYPE_INVALID ? 0 : tensor_byte_size(&feeds[feed]);
+    }
+    if (!is_within_limit(run, bytes)) {
+        return call_fail(call, STATUS_OUT_OF_RANGE, "the limit partial_run_bytes is %llu bytes",
+            (unsigned long long)run->step.loop->gateway->limits.partial_run_bytes);
+    }
+    for (size_t feed = 0; feed < count; feed++) {
+        if (feeds[feed].dtype == DTYPE_INVALID) {
+            continue;
+        }
+        run->is_fed[feed] = true;
+        run->fed_count++;
+        if (run->run != NULL) {
+            step_feed(run->run, feed, &feeds[feed]);
+        }
+    }
+    run->fed_bytes = bytes;
+    return STATUS_OK;
+}
+
+/* --- The step's events ---------------------------------------------------------------------------------- */
+
 static void
 step_output(void *context, uint32_t fetch, const Tensor *tensor)
 {
     PartialRun *const run = context;
-    const uint64_t bytes_max = run->step.loop->gateway->limits.partial_run_bytes;
     if (run->has_ended) {
         return;
     }
     run->fetches[fetch].has_come = true;
     run->fetches[fetch].is_dead = tensor->dtype == DTYPE_INVALID;
     run->step.outputs[fetch] = tensor_ref(tensor);
-    run->output_bytes += run->fetches[fetch].is_taken ? 0 : partial_run_output_size(run, fetch);
-    if (run->fed_bytes + run->output_bytes > bytes_max) {
-        char message[ERROR_MESSAGE_SIZE];
-        (void)snprintf(message, sizeof message,
-            "the partial run has ended: feeds, and outputs that nobody asked for, pass the limit "
-            "partial_run_bytes, %llu bytes",
-            (unsigned long long)bytes_max);
-        partial_run_fail(run, STATUS_RESOURCE_EXHAUSTED, message);
-    }
+    run->output_bytes += run->fetches[fetch].is_taken ? 0 : output_size(run, fetch);
+    end_above_limit(run);
     partial_run_settle(run);
 }
 
@@ -259,35 +329,6 @@ partial_run_begin(Call *call, PartialRun *run)
     TRY(partial_table_add(call, loop->gateway->partials, run));
     TRY(begin_step(call, run));
     list_append(&loop->partials, &run->link);
-    return STATUS_OK;
-}
-
-/* --- Giving --------------------------------------------------------------------------------------------- */
-
-Status
-partial_run_give(Call *call, PartialRun *run, const Tensor *feeds)
-{
-    const size_t count = run->step.plan->feed_count;
-    const uint64_t bytes_max = run->step.loop->gateway->limits.partial_run_bytes;
-    uint64_t bytes = run->fed_bytes;
-    for (size_t feed = 0; feed < count; feed++) {
-        bytes += feeds[feed].dtype == DTYPE_INVALID ? 0 : tensor_byte_size(&feeds[feed]);
-    }
-    if (bytes > bytes_max) {
-        return call_fail(call, STATUS_OUT_OF_RANGE, "the limit partial_run_bytes is %llu bytes",
-            (unsigned long long)bytes_max);
-    }
-    for (size_t feed = 0; feed < count; feed++) {
-        if (feeds[feed].dtype == DTYPE_INVALID) {
-            continue;
-        }
-        run->is_fed[feed] = true;
-        run->fed_count++;
-        if (run->run != NULL) {
-            step_feed(run->run, feed, &feeds[feed]);
-        }
-    }
-    run->fed_bytes = bytes;
     return STATUS_OK;
 }
 

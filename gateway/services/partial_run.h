@@ -65,11 +65,17 @@ PartialKey partial_run_key(const PartialRun *run);
  * limit partial_run_bytes: nothing has been given then. */
 MUST_USE Status partial_run_give(Call *call, PartialRun *run, const Tensor *feeds);
 
-/* Bytes of an output that is here. */
-uint64_t partial_run_output_size(const PartialRun *run, uint32_t fetch);
+/* What a continue asks for, of what nobody has asked for yet. */
+void partial_run_take(PartialRun *run, const uint32_t *fetches, size_t count);
+
+/* Nobody waits for them any more. Those that are here count again: above the limit, the run ends. */
+void partial_run_put_back(PartialRun *run, const uint32_t *fetches, size_t count);
 
 /* Ends it with this error unless it has ended; who waits is told by partial_run_settle(). */
 void partial_run_fail(PartialRun *run, Status status, const char *message);
+
+/* All feeds have been given, and all fetches asked for. */
+bool partial_run_is_used_up(const PartialRun *run);
 
 /* It has ended well, and all its fetches have been asked for. */
 bool partial_run_is_complete(const PartialRun *run);

@@ -117,11 +117,7 @@ take_back(PartialVisit *visit, PartialRun *run)
 {
     const StepCall *const step = visit->step;
     list_remove(&visit->link);
-    for (size_t index = 0; index < step->body.fetch_count; index++) {
-        run->fetches[step->reply.fetches[index]].is_taken = false;
-        run->output_bytes += partial_run_output_size(run, step->reply.fetches[index]);
-    }
-    run->taken_count -= step->body.fetch_count;
+    partial_run_put_back(run, step->reply.fetches, step->body.fetch_count);
     answer(visit, run, call_fail(step->call, STATUS_CANCELLED, "nobody waits any more"));
 }
 
@@ -247,13 +243,10 @@ have_come(const PartialVisit *visit, const PartialRun *run)
     return true;
 }
 
-/* Whoever brings the last feed or asks for the last fetch hears how the whole run has ended. */
 bool
 partial_visit_is_ready(const PartialVisit *visit, const PartialRun *run)
 {
-    const Plan *const plan = run->step.plan;
-    const bool is_last = run->fed_count == plan->feed_count && run->taken_count == plan->fetch_count;
-    return run->has_ended || (have_come(visit, run) && !is_last);
+    return run->has_ended || (have_come(visit, run) && !visit->awaits_end);
 }
 
 /* One on a branch that was not taken ends the run. */

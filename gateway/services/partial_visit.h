@@ -30,6 +30,7 @@ struct PartialVisit {
     PartialAct act;
     PartialWrite write;
     bool waits;
+    bool awaits_end; /* who brings the last feed, or asks for the last fetch, hears how the whole run ends */
     Status status;
     PartialView view;
 };

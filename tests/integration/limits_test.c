@@ -455,6 +455,30 @@ assert_partial_run(uint64_t count, const char *fetches, int expected, const char
     cluster_send(&sizes, "DELETE", path, NULL, &deleted);
 }
 
+/* One that keeps `count` numbers of a feed and of an output takes no more; once the output has been fetched,
+ * it does. */
+static void
+assert_full_partial_run(uint64_t count)
+{
+    char target[CLUSTER_URL_SIZE];
+    AUTO_BUFFER stage = {0};
+    pairs_create(&sizes, 2);
+    cluster_partial_run(
+        &sizes, "{\"feeds\":[\"p0\",\"p1\"],\"fetches\":[\"y0\",\"y1\"],\"options\":{\"timeout_ms\":4000}}");
+    (void)snprintf(
+        target, sizeof target, "%s/%s:continue", session_path(&sizes, "partial-runs"), sizes.partial_run);
+    buffer_append_string(&stage, "{\"feeds\":{\"p0\":[1");
+    for (uint64_t index = 1; index < count; index++) {
+        buffer_append_string(&stage, ",1");
+    }
+    buffer_append_string(&stage, "]}}");
+    assert_post(&sizes, target, buffer_slice(&stage), NULL, 200);
+    pause_ms(PAUSE_MS);
+    assert_post(&sizes, target, SLICE("{\"feeds\":{\"p1\":1}}"), NULL, 400);
+    assert_post(&sizes, target, SLICE("{\"fetches\":[\"y0\"]}"), NULL, 200);
+    assert_post(&sizes, target, SLICE("{\"feeds\":{\"p1\":1},\"fetches\":[\"y1\"]}"), NULL, 200);
+}
+
 /* Of feeds, and of feeds and the outputs that nobody asks for. */
 static void
 limit_partial_run_bytes(void **state)
@@ -466,6 +490,7 @@ limit_partial_run_bytes(void **state)
     assert_partial_run(count + 1, "\"y0\"", 400, "\"state\":\"open\"");
     assert_partial_run(count / 2, "", 200, "\"state\":\"open\"");
     assert_partial_run(count / 2 + 1, "", 200, "RESOURCE_EXHAUSTED");
+    assert_full_partial_run(count / 2);
 }
 
 static void

@@ -44,7 +44,8 @@ send_go_on(const Cluster *cluster, const char *path, const char *body)
     return fd;
 }
 
-/* y takes seconds: the sum of a chain of matrix products that x begins; t is there at once. */
+/* y takes seconds: the largest number behind a chain of matrix products that x begins; half is that of its
+ * first half; t is there at once. */
 static const char *
 slow_graph(void)
 {
@@ -66,10 +67,25 @@ slow_graph(void)
         ",{\"name\":\"axes\",\"op\":\"Const\",\"attr\":{\"dtype\":{\"type\":\"DT_INT32\"},\"value\":{"
         "\"tensor\":"
         "{\"dtype\":\"DT_INT32\",\"tensorShape\":{\"dim\":[{\"size\":\"2\"}]},\"intVal\":[0,1]}}}},"
+        "{\"name\":\"half\",\"op\":\"Max\",\"input\":[\"m%d\",\"axes\"],\"attr\":{" T_FLOAT
+        ",\"Tidx\":{\"type\":\"DT_INT32\"}}},"
         "{\"name\":\"y\",\"op\":\"Max\",\"input\":[\"m%d\",\"axes\"],\"attr\":{" T_FLOAT
         ",\"Tidx\":{\"type\":\"DT_INT32\"}}}]}",
-        CHAIN_LENGTH);
+        CHAIN_LENGTH / 2, CHAIN_LENGTH);
     return text;
+}
+
+static void
+await_view(Cluster *cluster, const char *path, const char *part)
+{
+    bool is_seen = false;
+    for (int waited = 0; waited < WAIT_MS && !is_seen; waited += PAUSE_MS) {
+        AUTO_REST response;
+        cluster_send(cluster, "GET", path, NULL, &response);
+        is_seen = strstr(rest_text(&response), part) != NULL;
+        pause_ms(is_seen ? 0 : PAUSE_MS);
+    }
+    assert_true(is_seen);
 }
 
 /* Somebody waits for y. */
@@ -80,15 +96,7 @@ wait_for_slow(Cluster *cluster, char ret_path[PARTIAL_RUN_PATH_SIZE])
     cluster_graph(cluster, slow_graph());
     partial_run_begun(cluster, "{\"feeds\":[\"x\",\"u\"],\"fetches\":[\"y\",\"t\"]}", ret_path);
     const int fd = send_go_on(cluster, ret_path, "{\"feeds\":{\"x\":0.001953125},\"fetches\":[\"y\"]}");
-    for (int waited = 0; waited < WAIT_MS; waited += PAUSE_MS) {
-        AUTO_REST response;
-        cluster_send(cluster, "GET", ret_path, NULL, &response);
-        if (strstr(rest_text(&response), "\"fetches\":[\"t\"]") != NULL) {
-            return fd;
-        }
-        pause_ms(PAUSE_MS);
-    }
-    fail_msg("nobody waits");
+    await_view(cluster, ret_path, "\"fetches\":[\"t\"]");
     return fd;
 }
 
@@ -126,6 +134,23 @@ while_one_fetch_is_computed_another_is_given(void **state)
     (void)close(fd);
     partial_run_expect(cluster, path, "{\"feeds\":{\"u\":4}}", 200, "\"outputs\":{}");
     partial_run_expect(cluster, path, "{\"fetches\":[\"t\"]}", 200, "\"data\":[-4]");
+}
+
+/* Who asks for the last fetch waits for the end of the run, and nobody else does. */
+static void
+who_came_before_the_last_need_not_wait_for_the_end(void **state)
+{
+    Cluster *const cluster = *state;
+    char path[PARTIAL_RUN_PATH_SIZE];
+    cluster_session(cluster, "{}");
+    cluster_graph(cluster, slow_graph());
+    partial_run_begun(cluster, "{\"feeds\":[\"x\"],\"fetches\":[\"half\",\"y\"]}", path);
+    const int first = send_go_on(cluster, path, "{\"feeds\":{\"x\":0.001953125},\"fetches\":[\"half\"]}");
+    await_view(cluster, path, "\"fetches\":[\"y\"]");
+    const int last = send_go_on(cluster, path, "{\"fetches\":[\"y\"]}");
+    await_view(cluster, path, "\"fetches\":[]");
+    expect_answer(first, 200, "\"state\":\"open\"");
+    expect_answer(last, 200, "\"state\":\"complete\"");
 }
 
 static void
@@ -272,6 +297,7 @@ main(void)
         CLUSTER_TEST(one_that_nobody_completes_expires_and_leaves_nothing),
         CLUSTER_TEST(one_that_is_deleted_ends_for_who_waits_too),
         CLUSTER_TEST(while_one_fetch_is_computed_another_is_given),
+        CLUSTER_TEST(who_came_before_the_last_need_not_wait_for_the_end),
         CLUSTER_TEST(a_worker_that_dies_is_told_to_who_waits),
         CLUSTER_TEST(a_gateway_that_drains_serves_who_waits),
         CLUSTER_TEST(with_its_session_it_ends),

@@ -38,6 +38,20 @@ feeds_and_fetches_need_not_come_together(void **state)
 }
 
 static void
+one_output_under_two_names_is_asked_for_by_each(void **state)
+{
+    Cluster *const cluster = *state;
+    char path[PARTIAL_RUN_PATH_SIZE];
+    partial_run_ready(cluster, "{}");
+    partial_run_begun(cluster, "{\"feeds\":[\"x\",\"y\"],\"fetches\":[\"a\",\"a:0\",\"c\"]}", path);
+    partial_run_expect(
+        cluster, path, "{\"feeds\":{\"x:0\":1},\"fetches\":[\"a:0\"]}", 200, "\"outputs\":{\"a:0\":");
+    partial_run_expect(cluster, path, "{\"fetches\":[\"a\"]}", 200, "\"fetches\":[\"c\"]");
+    partial_run_expect(
+        cluster, path, "{\"feeds\":{\"y\":1},\"fetches\":[\"c:0\"]}", 200, "\"state\":\"complete\"");
+}
+
+static void
 stages_on_two_slots_meet(void **state)
 {
     Cluster *const cluster = *state;
@@ -203,6 +217,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         CLUSTER_TEST(each_request_gives_feeds_and_gets_fetches),
         CLUSTER_TEST(feeds_and_fetches_need_not_come_together),
+        CLUSTER_TEST(one_output_under_two_names_is_asked_for_by_each),
         CLUSTER_TEST(stages_on_two_slots_meet),
         CLUSTER_TEST(what_a_stage_has_done_to_a_variable_is_seen_at_once),
         CLUSTER_TEST(the_same_key_is_the_same_run),
