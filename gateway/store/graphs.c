@@ -28,7 +28,8 @@ read_graph(Call *call, const Rows *rows, size_t row, StoredGraph *ret_graph)
     return STATUS_OK;
 }
 
-/* Why there is no new row: the same graph is there, or another extension of its parent. */
+/* Why there is no new row: the same graph is there, or was a moment ago; or another extension of its parent.
+ */
 static Status
 find_same(Call *call, Store *store, TenantId tenant, const StoredGraph *graph, StoredGraph *ret_graph)
 {
@@ -40,7 +41,9 @@ find_same(Call *call, Store *store, TenantId tenant, const StoredGraph *graph, S
     values_text(&values, graph->media_type);
     TRY(store_query(call, store, tenant, &sql_graph_find_same, &values, &rows));
     if (rows.count == 0) {
-        return call_fail(call, STATUS_ABORTED, "the graph has been extended by another request");
+        return call_fail(call, STATUS_ABORTED,
+            uuid_is_zero(graph->parent.value) ? "the same graph was deleted at this moment"
+                                              : "the graph has been extended by another request");
     }
     return read_graph(call, &rows, 0, ret_graph);
 }

@@ -69,6 +69,22 @@ the_same_bytes_are_one_graph_in_a_session(void **state)
     (void)create(database, TENANT_DEFAULT, database_add_session(database, TENANT_DEFAULT), "{}");
 }
 
+/* A row in the way that is gone when it is looked at: here, it is another one that is in the way. */
+static void
+one_whose_like_has_just_gone_was_deleted(void **state)
+{
+    Database *const database = *state;
+    Call *const call = &database->call;
+    const SessionId session = database_add_session(database, TENANT_DEFAULT);
+    StoredGraph graph = example(database, TENANT_DEFAULT, session, "other");
+    StoredGraph stored;
+    bool is_new = false;
+    graph.id = create(database, TENANT_DEFAULT, session, "{}").id;
+    assert_status(
+        call, STATUS_ABORTED, graphs_create(call, database->app, TENANT_DEFAULT, &graph, &stored, &is_new));
+    assert_string_equal(call->error.message, "the same graph was deleted at this moment");
+}
+
 static void
 of_two_that_extend_a_graph_one_loses(void **state)
 {
@@ -218,6 +234,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         DATABASE_TEST(a_graph_is_found_as_it_was_created),
         DATABASE_TEST(the_same_bytes_are_one_graph_in_a_session),
+        DATABASE_TEST(one_whose_like_has_just_gone_was_deleted),
         DATABASE_TEST(of_two_that_extend_a_graph_one_loses),
         DATABASE_TEST(an_extended_graph_keeps_the_parts_of_a_deleted_parent),
         DATABASE_TEST(a_parent_that_is_gone_cannot_be_extended),
