@@ -99,7 +99,8 @@ read_feeds(Reading *reading)
     }
     while (json_object_next(reading->scanner, &name)) {
         StepFeedText *const feed = add_feed(reading);
-        if (feed == NULL || !json_skip(reading->scanner, &feed->json)) {
+        if (feed == NULL || !json_name_keep(reading->scanner, reading->call->arena, &name) ||
+            !json_skip(reading->scanner, &feed->json)) {
             return false;
         }
         feed->name = name;

@@ -1,6 +1,7 @@
 /* Which names the open objects have had. The books are a stack: an object's names lie behind those of the
  * objects around it, and are forgotten when it closes. A name is kept as its place in the text and a hash;
  * a filter of 64 bits an object answers most questions without a comparison. */
+#include "shared/base/text.h"
 #include "shared/json/scan.h"
 
 static inline JsonLevel *
@@ -126,5 +127,17 @@ json_name_add(JsonScanner *scanner, Slice raw, bool has_escapes, Slice *ret_name
         level->filter |= filter_bit;
     }
     *ret_name = name;
+    return true;
+}
+
+bool
+json_name_keep(JsonScanner *scanner, Arena *arena, Slice *name)
+{
+    const bool is_in_text = name->data >= scanner->start && name->data < scanner->end;
+    const char *const kept = is_in_text ? name->data : text_copy(arena, *name);
+    if (kept == NULL) {
+        return json_stop(scanner, scanner->position, "no memory is left for a name");
+    }
+    name->data = kept;
     return true;
 }

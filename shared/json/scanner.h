@@ -86,6 +86,9 @@ bool json_object_begin(JsonScanner *scanner);
  * closed then. */
 bool json_object_next(JsonScanner *scanner, Slice *ret_name);
 
+/* Has that name stay as long as the text and the arena: one with escapes is copied. False without memory. */
+bool json_name_keep(JsonScanner *scanner, Arena *arena, Slice *name);
+
 bool json_array_begin(JsonScanner *scanner);
 bool json_array_next(JsonScanner *scanner); /* true: a value follows; false: the array is closed */
 

@@ -47,6 +47,19 @@ a_whole_request_is_read(void **state)
     assert_true(body.is_durable);
 }
 
+/* Some clients write every '/' with an escape. */
+static void
+names_with_escapes_stay(void **state)
+{
+    const StepBody body =
+        read_ok(*state, "{\"feeds\":{\"a\\/x\":1,\"b\\u002fy\":2,\"c/z\":3},\"fetches\":[\"d\\/w\"]}");
+    assert_int_equal(body.feed_count, 3);
+    assert_true(slice_equals_string(body.feeds[0].name, "a/x"));
+    assert_true(slice_equals_string(body.feeds[1].name, "b/y"));
+    assert_true(slice_equals_string(body.feeds[2].name, "c/z"));
+    assert_true(slice_equals_string(body.fetches[0], "d/w"));
+}
+
 static void
 what_is_not_given_has_its_default(void **state)
 {
@@ -178,6 +191,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         BODY_TEST(a_whole_request_is_read),
+        BODY_TEST(names_with_escapes_stay),
         BODY_TEST(what_is_not_given_has_its_default),
         BODY_TEST(lists_grow_to_their_limit_and_not_past_it),
         BODY_TEST(a_timeout_out_of_range_names_the_limit),
