@@ -165,7 +165,7 @@ start(Exchange *exchange)
     }
     step->is_rehearsal = true;
     if (!exchange_offload(exchange, prepare, prepared, step)) {
-        exchange_fail(exchange, call_fail(call, STATUS_UNAVAILABLE, "too much is waiting for a job thread"));
+        exchange_fail(exchange, exchange_note_overload(exchange));
     }
 }
 

@@ -8,18 +8,11 @@
 
 enum { LOOP_BODY_SIZE_MAX = 256 * 1024, BODY_SIZE_MAX = 64 << 20 };
 
-static Slice
-json_of(const StepCall *step)
-{
-    return step->upload == NULL ? exchange_request(step->exchange)->body
-                                : buffer_slice(&step->upload->request);
-}
-
 static Status
 read(const PartialVisit *visit, JobContext *context, bool *ret_needs_job)
 {
     StepCall *const step = visit->step;
-    TRY(step_call_read(step, json_of(step)));
+    TRY(step_call_read(step, step_call_json(step)));
     TRY(partial_visit_check_feeds(visit));
     return step_feeds_take(step, context, ret_needs_job);
 }
@@ -54,7 +47,7 @@ begin(Exchange *exchange, PartialVisit **ret_visit, bool *ret_needs_job)
     if (step->upload != NULL) {
         TRY(step_upload_end(step->call, step->upload));
     }
-    *ret_needs_job = json_of(step).size > LOOP_BODY_SIZE_MAX;
+    *ret_needs_job = step_call_json(step).size > LOOP_BODY_SIZE_MAX;
     return *ret_needs_job ? STATUS_OK : read(visit, NULL, ret_needs_job);
 }
 
@@ -69,8 +62,7 @@ start(Exchange *exchange)
     } else if (!needs_job) {
         partial_visit_send(visit);
     } else if (!exchange_offload(exchange, read_on_job, read_is_done, visit)) {
-        exchange_fail(exchange,
-            call_fail(exchange_call(exchange), STATUS_UNAVAILABLE, "too much is waiting for a job thread"));
+        exchange_fail(exchange, exchange_note_overload(exchange));
     }
 }
 

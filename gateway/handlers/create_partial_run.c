@@ -42,13 +42,6 @@ fail(Creation *creation, Status status)
     exchange_fail(creation->exchange, status);
 }
 
-static void
-fail_busy(Creation *creation)
-{
-    fail(creation, call_fail(exchange_call(creation->exchange), STATUS_UNAVAILABLE,
-                       "too much is waiting for a job thread"));
-}
-
 /* --- Beginning ------------------------------------------------------------------------------------------ */
 
 static Status
@@ -118,7 +111,7 @@ finish(Creation *creation)
     } else if (creation->idempotency.text == NULL) {
         fail(creation, creation->begun);
     } else if (!exchange_offload(creation->exchange, settle_key_on_job, key_is_settled, creation)) {
-        fail_busy(creation);
+        fail(creation, exchange_note_overload(creation->exchange));
     }
 }
 
@@ -222,7 +215,7 @@ start(Exchange *exchange)
     } else if (!needs_job) {
         finish(creation);
     } else if (!exchange_offload(exchange, prepare_on_job, prepared_on_job, creation)) {
-        fail_busy(creation);
+        fail(creation, exchange_note_overload(creation->exchange));
     }
 }
 

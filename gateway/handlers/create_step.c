@@ -87,32 +87,19 @@ dispatch(StepCall *step)
 
 /* --- Preparing ------------------------------------------------------------------------------------------ */
 
-static Slice
-json_of(const StepCall *step)
-{
-    return step->upload == NULL ? exchange_request(step->exchange)->body
-                                : buffer_slice(&step->upload->request);
-}
-
 static Status
 prepare_on_job(Call *call, void *job_context, void *owner)
 {
     (void)call;
     StepCall *const step = owner;
     bool needs_job = false;
-    const Slice json = json_of(step);
+    const Slice json = step_call_json(step);
     if (step_promise_is_shared(step)) {
         return step_promise_prepare(step, json, job_context, &needs_job);
     }
     TRY(step_call_read(step, json));
     return step_promise_is_asked(step) ? step_promise_make(step, json, job_context)
                                        : step_call_prepare(step, json, job_context, &needs_job);
-}
-
-static Status
-fail_busy(const StepCall *step)
-{
-    return call_fail(step->call, STATUS_UNAVAILABLE, "too much is waiting for a job thread");
 }
 
 /* The promise is kept: the step is in the queue, or has been answered before, or may run. */
@@ -135,7 +122,7 @@ static void
 enqueue(StepCall *step)
 {
     if (!step_enqueue_together(step, promised)) {
-        exchange_fail(step->exchange, fail_busy(step));
+        exchange_fail(step->exchange, exchange_note_overload(step->exchange));
     }
 }
 
@@ -164,7 +151,7 @@ prepare(StepCall *step, bool *ret_needs_job)
         TRY(step_upload_end(step->call, step->upload));
     }
     TRY(step_promise_read(step));
-    const Slice json = json_of(step);
+    const Slice json = step_call_json(step);
     const bool is_shared = step_promise_is_shared(step);
     if (json.size > LOOP_BODY_SIZE_MAX || (step_promise_is_asked(step) && !is_shared)) {
         *ret_needs_job = true;
@@ -182,7 +169,7 @@ static void
 prepare_elsewhere(StepCall *step)
 {
     if (!exchange_offload(step->exchange, prepare_on_job, prepared_on_job, step)) {
-        exchange_fail(step->exchange, fail_busy(step));
+        exchange_fail(step->exchange, exchange_note_overload(step->exchange));
     }
 }
 

@@ -30,7 +30,7 @@ struct ResetCall {
     Exchange *exchange;
     SessionId session; /* zero: all */
     char session_text[ID_TEXT_SIZE];
-    Slice *containers;
+    const Slice *containers;
     size_t container_count;
     PlaceWorker *places;
     WorkerReset *workers; /* by place */
@@ -177,25 +177,21 @@ static Status
 read_containers(Call *call, Slice json, ResetCall *reset)
 {
     enum { DEPTH = 2 };
+    static const Slice defaults[] = {
+        {.data = WIRE_CONTAINER_DEFAULT, .size = sizeof WIRE_CONTAINER_DEFAULT - 1}};
     JsonScanner scanner;
-    reset->containers = arena_alloc(call->arena, WIRE_CONTAINERS_MAX * sizeof *reset->containers);
-    if (reset->containers == NULL) {
-        return call_fail_memory(call, "the names of containers");
-    }
     if (json.size > 0) {
         json_scan_begin(&scanner, json, DEPTH);
-        bool is_read = json_array_begin(&scanner);
-        while (is_read && json_array_next(&scanner)) {
-            is_read = reset->container_count < WIRE_CONTAINERS_MAX &&
-                      json_string(&scanner, call->arena, &reset->containers[reset->container_count++]);
-        }
-        if (!is_read || json_scan_end(call, &scanner) != STATUS_OK) {
+        (void)json_strings(
+            &scanner, call->arena, WIRE_CONTAINERS_MAX, &reset->containers, &reset->container_count);
+        if (json_scan_end(call, &scanner) != STATUS_OK) {
             return call_fail(call, STATUS_INVALID_ARGUMENT, "'containers' is no list of at most %d names",
                 WIRE_CONTAINERS_MAX);
         }
     }
     if (reset->container_count == 0) {
-        reset->containers[reset->container_count++] = SLICE(WIRE_CONTAINER_DEFAULT);
+        reset->containers = defaults;
+        reset->container_count = COUNT_OF(defaults);
     }
     return STATUS_OK;
 }
@@ -234,7 +230,7 @@ start(Exchange *exchange)
     if (status != STATUS_OK) {
         exchange_fail(exchange, status);
     } else if (!exchange_offload(exchange, find_workers, workers_are_found, reset)) {
-        exchange_fail(exchange, call_fail(call, STATUS_UNAVAILABLE, "too much is waiting for a job thread"));
+        exchange_fail(exchange, exchange_note_overload(exchange));
     }
 }
 

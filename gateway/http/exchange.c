@@ -171,8 +171,8 @@ submit(Exchange *exchange, void (*run)(Job *job, void *context), void (*done)(Jo
     return jobs != NULL && job_submit(jobs, &exchange->job);
 }
 
-static Status
-fail_overload(Exchange *exchange)
+Status
+exchange_note_overload(Exchange *exchange)
 {
     return call_fail(
         &exchange->call, STATUS_UNAVAILABLE, "the gateway has too much waiting work, try again soon");
@@ -232,7 +232,7 @@ static void
 run_begin(Exchange *exchange)
 {
     if (!submit(exchange, run_on_job_thread, run_is_done)) {
-        exchange_end(exchange, fail_overload(exchange));
+        exchange_end(exchange, exchange_note_overload(exchange));
     }
 }
 
@@ -263,7 +263,7 @@ start_begin(Exchange *exchange)
     if (!exchange->is_gzip) {
         exchange->request.handler->start(exchange);
     } else if (!exchange_offload(exchange, inflate_work, inflate_is_done, exchange)) {
-        exchange_end(exchange, fail_overload(exchange));
+        exchange_end(exchange, exchange_note_overload(exchange));
     }
 }
 
@@ -439,7 +439,7 @@ exchange_check_access(Exchange *exchange)
 {
     if (!exchange_offload(exchange, authorize_work, authorize_is_done, exchange)) {
         exchange->needs_authorization = false;
-        exchange_refuse(exchange, fail_overload(exchange));
+        exchange_refuse(exchange, exchange_note_overload(exchange));
         return;
     }
     exchange->phase = EXCHANGE_AUTHORIZING;

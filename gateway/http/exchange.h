@@ -38,6 +38,9 @@ typedef Status (*ExchangeWork)(Call *call, void *job_context, void *owner);
 typedef void (*ExchangeWorked)(Exchange *exchange, Status status, void *owner);
 MUST_USE bool exchange_offload(Exchange *exchange, ExchangeWork work, ExchangeWorked done, void *owner);
 
+/* What it is then: UNAVAILABLE, for exchange_fail(). */
+MUST_USE Status exchange_note_overload(Exchange *exchange);
+
 /* Keeps the exchange beyond its reply, with its call, response and arena, for work that outlives it (a step
  * whose client hangs up while outputs are streamed). What libmicrohttpd holds is gone then: the request's
  * target and headers. */

@@ -43,6 +43,13 @@ step_call_new(Exchange *exchange)
     return step;
 }
 
+Slice
+step_call_json(const StepCall *step)
+{
+    return step->upload == NULL ? exchange_request(step->exchange)->body
+                                : buffer_slice(&step->upload->request);
+}
+
 static void
 tensor_release(void *resource)
 {

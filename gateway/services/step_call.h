@@ -54,6 +54,9 @@ MUST_USE StepCall *step_call_new(Exchange *exchange);
 /* For a step without an exchange: `step` is zeroed memory of call->arena. False when memory ends. */
 MUST_USE bool step_call_init(StepCall *step, GatewayLoop *loop, Call *call);
 
+/* The request's JSON: its body, or the part of a form. */
+Slice step_call_json(const StepCall *step);
+
 /* Reads the body, once; step_call_prepare() does it else. */
 MUST_USE Status step_call_read(StepCall *step, Slice json);
 

@@ -182,8 +182,7 @@ answered(StepInquiry *inquiry)
         step_write_document(exchange_response(exchange), &inquiry->record, NULL);
         exchange_finish(exchange);
     } else if (!exchange_offload(exchange, look_on_job, looked_on_job, lookup)) {
-        exchange_fail(exchange,
-            call_fail(exchange_call(exchange), STATUS_UNAVAILABLE, "too much is waiting for a job thread"));
+        exchange_fail(exchange, exchange_note_overload(exchange));
     }
 }
 

@@ -135,9 +135,7 @@ record_before(StepCall *step, const StepReport *report)
     if (step->record_wait.record == NULL) {
         kept_on_job(step->exchange, call_fail_memory(step->call, "the record of a step"), step);
     } else if (!exchange_offload(step->exchange, keep_on_job, kept_on_job, step)) {
-        const Status status =
-            call_fail(step->call, STATUS_UNAVAILABLE, "too much is waiting for a job thread");
-        kept_on_job(step->exchange, status, step);
+        kept_on_job(step->exchange, exchange_note_overload(step->exchange), step);
     }
 }
 

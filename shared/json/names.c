@@ -136,7 +136,7 @@ json_name_keep(JsonScanner *scanner, Arena *arena, Slice *name)
     const bool is_in_text = name->data >= scanner->start && name->data < scanner->end;
     const char *const kept = is_in_text ? name->data : text_copy(arena, *name);
     if (kept == NULL) {
-        return json_stop(scanner, scanner->position, "no memory is left for a name");
+        return json_stop_memory(scanner, "no memory left for a name");
     }
     name->data = kept;
     return true;

@@ -6,6 +6,9 @@
 /* Stops the scanner: nothing is left to read, and the first fault stays. Returns false. */
 bool json_stop(JsonScanner *scanner, const char *position, const char *message);
 
+/* The same when memory ends, which is not the sender's fault: RESOURCE_EXHAUSTED. */
+bool json_stop_memory(JsonScanner *scanner, const char *message);
+
 /* --- string.c ------------------------------------------------------------------------------------------- */
 
 /* `position` stands behind the opening quote. The raw characters up to the closing one, checked for UTF-8,

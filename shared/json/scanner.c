@@ -17,6 +17,15 @@ json_stop(JsonScanner *scanner, const char *position, const char *message)
     return false;
 }
 
+bool
+json_stop_memory(JsonScanner *scanner, const char *message)
+{
+    const bool is_first = scanner->fault == NULL;
+    (void)json_stop(scanner, scanner->position, message);
+    scanner->fault_status = is_first ? STATUS_RESOURCE_EXHAUSTED : scanner->fault_status;
+    return false;
+}
+
 void
 json_fault(JsonScanner *scanner, const char *message)
 {

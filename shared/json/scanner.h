@@ -95,6 +95,9 @@ bool json_array_next(JsonScanner *scanner); /* true: a value follows; false: the
 /* A string, which may hold the character 0. Without escapes the Slice points into the text; with escapes it
  * is decoded into `arena`. */
 bool json_string(JsonScanner *scanner, Arena *arena, Slice *ret_value);
+/* A list of at most `count_max` strings. Room for all is taken at once: for short lists. */
+bool json_strings(
+    JsonScanner *scanner, Arena *arena, size_t count_max, const Slice **ret_values, size_t *ret_count);
 bool json_boolean(JsonScanner *scanner, bool *ret_value);
 bool json_null(JsonScanner *scanner);
 

@@ -195,32 +195,13 @@ read_code(JsonScanner *scanner, Arena *arena, const Member *member, void *ret_st
     return json_string(scanner, arena, &name) && status_from_name(name, &((WireStatus *)ret_struct)->code);
 }
 
-/* A list of texts, grown to its bound at once: lists are short. */
-static bool
-read_texts(JsonScanner *scanner, Arena *arena, size_t count_max, const Slice **ret_texts, size_t *ret_count)
-{
-    Slice *const texts = arena_alloc(arena, count_max * sizeof *texts);
-    if (texts == NULL || !json_array_begin(scanner)) {
-        return false;
-    }
-    *ret_texts = texts;
-    while (json_array_next(scanner)) {
-        if (*ret_count == count_max || !json_string(scanner, arena, &texts[*ret_count])) {
-            json_fault(scanner, "too many texts, or something else");
-            return false;
-        }
-        (*ret_count)++;
-    }
-    return true;
-}
-
 static bool
 read_digests(JsonScanner *scanner, Arena *arena, const Member *member, void *ret_struct)
 {
     enum { MISSING_MAX = 4096 };
     (void)member;
     WireStatus *const status = ret_struct;
-    return read_texts(scanner, arena, MISSING_MAX, &status->missing_blobs, &status->missing_blob_count);
+    return json_strings(scanner, arena, MISSING_MAX, &status->missing_blobs, &status->missing_blob_count);
 }
 
 static const Member status_members[] = {
@@ -273,7 +254,7 @@ read_containers(JsonScanner *scanner, Arena *arena, const Member *member, void *
 {
     (void)member;
     WireReset *const reset = ret_struct;
-    return read_texts(scanner, arena, WIRE_CONTAINERS_MAX, &reset->containers, &reset->container_count);
+    return json_strings(scanner, arena, WIRE_CONTAINERS_MAX, &reset->containers, &reset->container_count);
 }
 
 static const Member reset_members[] = {

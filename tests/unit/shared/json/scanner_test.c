@@ -165,6 +165,26 @@ names_with_escapes_stay_until_the_next_member(void **state)
 }
 
 static void
+names_that_are_kept_stay(void **state)
+{
+    (void)state;
+    AUTO_ARENA arena = arena_new(1 << 16);
+    JsonScanner scanner;
+    Slice first, second, value;
+    const Slice text = SLICE("{\"a\\/b\":1,\"plain\":2,\"c\\/d\":3}");
+    json_scan_begin(&scanner, text, 100);
+    assert_true(json_object_begin(&scanner) && json_object_next(&scanner, &first));
+    assert_true(json_name_keep(&scanner, arena, &first) && json_skip(&scanner, &value));
+    assert_true(json_object_next(&scanner, &second) && json_name_keep(&scanner, arena, &second));
+    assert_ptr_equal(second.data, text.data + 11);
+    assert_true(json_skip(&scanner, &value) && json_object_next(&scanner, &second));
+    assert_true(slice_equals_string(first, "a/b"));
+    AUTO_ARENA none = arena_new(2);
+    assert_false(json_name_keep(&scanner, none, &second));
+    assert_status(&call, STATUS_RESOURCE_EXHAUSTED, json_scan_check(&call, &scanner));
+}
+
+static void
 names_with_escapes_have_a_longest_size(void **state)
 {
     (void)state;
@@ -230,6 +250,36 @@ no_memory_for_a_string_is_not_the_senders_fault(void **state)
     assert_false(json_string(&scanner, arena, &value));
     assert_status(&call, STATUS_RESOURCE_EXHAUSTED, json_scan_end(&call, &scanner));
     assert_string_equal(call.error.message, "line 1, column 1: no memory left for a string");
+}
+
+static void
+a_list_of_strings_is_read_up_to_its_bound(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t count_max;
+        Status status;
+    } cases[] = {
+        {"[]", 1, STATUS_OK},
+        {"[\"a\",\"b\\n\"]", 2, STATUS_OK},
+        {"[\"a\",\"b\"]", 1, STATUS_INVALID_ARGUMENT},
+        {"[\"a\",1]", 2, STATUS_INVALID_ARGUMENT},
+        {"{}", 2, STATUS_INVALID_ARGUMENT},
+        {"[]", 1 << 20, STATUS_RESOURCE_EXHAUSTED},
+    };
+    (void)state;
+    for (size_t index = 0; index < COUNT_OF(cases); index++) {
+        AUTO_ARENA arena = arena_new(1 << 16);
+        JsonScanner scanner;
+        const Slice *values = NULL;
+        size_t count = 77;
+        json_scan_begin(&scanner, slice_from_string(cases[index].text), 100);
+        const bool is_read = json_strings(&scanner, arena, cases[index].count_max, &values, &count);
+        assert_int_equal(is_read, cases[index].status == STATUS_OK);
+        assert_status(&call, cases[index].status, json_scan_end(&call, &scanner));
+        assert_int_equal(count, is_read ? index * 2 : 77);
+        assert_true(count != 2 || slice_equals_string(values[1], "b\n"));
+    }
 }
 
 static void
@@ -303,10 +353,12 @@ main(void)
         cmocka_unit_test(names_are_compared_with_the_first_64),
         cmocka_unit_test(an_inner_object_does_not_disturb_the_names_of_the_outer),
         cmocka_unit_test(names_with_escapes_stay_until_the_next_member),
+        cmocka_unit_test(names_that_are_kept_stay),
         cmocka_unit_test(names_with_escapes_have_a_longest_size),
         cmocka_unit_test(open_objects_have_a_largest_number_of_names),
         cmocka_unit_test(strings_are_decoded),
         cmocka_unit_test(no_memory_for_a_string_is_not_the_senders_fault),
+        cmocka_unit_test(a_list_of_strings_is_read_up_to_its_bound),
         cmocka_unit_test(wrong_kinds_stop_the_scanner),
         cmocka_unit_test(a_value_can_be_skipped_and_read_later),
         cmocka_unit_test(a_value_left_unread_is_a_fault),
