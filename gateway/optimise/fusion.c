@@ -306,6 +306,24 @@ may_follow(const Rewrite *rewrite, uint32_t id, const LinearOp *op, const Fusion
                     : epilogue_may_follow(last, slice_from_string(step->name));
 }
 
+static bool
+is_vector(const Rewrite *rewrite, uint32_t id, Endpoint bias)
+{
+    const Shape vector = shape_vector(linear_channels(rewrite, id));
+    return bias.node == NODE_NONE || shape_equal(rewrite_shape(rewrite, bias), &vector);
+}
+
+/* Without a bias that is to be reshaped, or added to another one. */
+static bool
+adds_no_nodes(const Rewrite *rewrite, uint32_t id, const LinearOp *op, const FusionStep *step)
+{
+    const Endpoint none = {.node = NODE_NONE};
+    const bool is_bias = step->name == bias_add;
+    return is_vector(rewrite, id, op->has_bias ? rewrite_input(rewrite, id, LINEAR_BIAS) : none) &&
+           is_vector(rewrite, id, is_bias ? step->operand : none) &&
+           !(is_bias && slice_equals_string(last_step(rewrite, id, op), bias_add));
+}
+
 /* Whether the node behind input `index` can do what node `id` does to its result. */
 static bool
 find_step(const Rewrite *rewrite, uint32_t *const *counts, uint32_t id, uint32_t index, LinearKind kind,
@@ -319,7 +337,8 @@ find_step(const Rewrite *rewrite, uint32_t *const *counts, uint32_t id, uint32_t
     const bool is_found = (index == 0 && find_activation(rewrite, id, ret_step)) ||
                           find_addition(rewrite, id, front, 1 - index, ret_step);
     return is_found && is_plain(rewrite, front) && has_weights(rewrite, front) &&
-           may_follow(rewrite, front, op, ret_step);
+           may_follow(rewrite, front, op, ret_step) &&
+           (!rewrite_is_in_loop(rewrite, id) || adds_no_nodes(rewrite, front, op, ret_step));
 }
 
 Status

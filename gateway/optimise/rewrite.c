@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "shared/base/text.h"
+#include "shared/graph/frames.h"
 #include "shared/ops/registry.h"
 
 Status
@@ -36,14 +37,48 @@ rewrite_begin_node(const Rewrite *rewrite, uint32_t id, RewriteNode *node)
     return STATUS_OK;
 }
 
-static void
-mark_control_readers(Rewrite *rewrite)
+static bool
+is_effect_or_needs_one(const Rewrite *rewrite, const Node *node)
 {
-    for (uint32_t id = 0; id < rewrite->node_count; id++) {
-        const Node *const node = rewrite_node(rewrite, id);
+    bool has_effects = (node->op->flags & OP_STATEFUL) != 0;
+    for (uint32_t index = 0; !has_effects && index < node->input_count; index++) {
+        const uint32_t source = node->inputs[index].node;
+        has_effects = source != NODE_NONE && rewrite->nodes[source]->has_effects;
+    }
+    for (uint32_t index = 0; !has_effects && index < node->control_count; index++) {
+        has_effects = rewrite->nodes[node->controls[index]]->has_effects;
+    }
+    return has_effects;
+}
+
+/* What the edges tell of each node. In topological order: an effect is known before its readers come, but for
+ * what goes round a loop. */
+static void
+mark_nodes(Rewrite *rewrite)
+{
+    for (uint32_t place = 0; place < rewrite->node_count; place++) {
+        const Node *const node = rewrite_node(rewrite, rewrite->graph->order[place]);
+        rewrite->nodes[node->id]->has_effects = is_effect_or_needs_one(rewrite, node);
         for (uint32_t index = 0; index < node->control_count; index++) {
             rewrite->nodes[node->controls[index]]->has_control_readers = true;
         }
+        for (uint32_t index = 0; index < node->input_count; index++) {
+            if (node_input_is_reference(node, index)) {
+                rewrite->nodes[node->inputs[index].node]->is_assigned = true;
+            }
+        }
+    }
+}
+
+/* Whoever contradicts himself about loops is told so when the graph is placed. */
+static void
+find_frames(Rewrite *rewrite)
+{
+    Call scratch = {.arena = rewrite->call->arena};
+    GraphFrames frames;
+    if (rewrite->has_control_flow &&
+        graph_find_frames(&scratch, scratch.arena, rewrite->graph, &frames) == STATUS_OK) {
+        rewrite->frames = frames.inputs;
     }
 }
 
@@ -71,7 +106,8 @@ rewrite_begin(
         rewrite.nodes[id] = &nodes[id];
         rewrite.has_control_flow |= (node->op->flags & OP_CONTROL_FLOW) != 0;
     }
-    mark_control_readers(&rewrite);
+    mark_nodes(&rewrite);
+    find_frames(&rewrite);
     *ret_rewrite = rewrite;
     return STATUS_OK;
 }
@@ -132,7 +168,8 @@ rewrite_dtype(const Rewrite *rewrite, Endpoint endpoint)
 const Tensor *
 rewrite_constant(const Rewrite *rewrite, Endpoint endpoint)
 {
-    if (endpoint.node == NODE_NONE || !rewrite_is(rewrite, endpoint.node, "Const")) {
+    if (endpoint.node == NODE_NONE || !rewrite_is(rewrite, endpoint.node, "Const") ||
+        rewrite->nodes[endpoint.node]->is_assigned) {
         return NULL;
     }
     return node_attr_tensor(rewrite_node(rewrite, endpoint.node), "value");
@@ -142,7 +179,8 @@ bool
 rewrite_is_number(const Rewrite *rewrite, Endpoint endpoint, double number)
 {
     const Tensor *const constant = rewrite_constant(rewrite, endpoint);
-    if (constant == NULL || constant->dtype != DTYPE_FLOAT32 || tensor_element_count(constant) != 1) {
+    if (constant == NULL || rewrite_node(rewrite, endpoint.node)->control_count > 0 ||
+        constant->dtype != DTYPE_FLOAT32 || tensor_element_count(constant) != 1) {
         return false;
     }
     const double value = (double)*(const float *)constant->data;
@@ -157,7 +195,7 @@ is_fixed(const Rewrite *rewrite, Endpoint endpoint, int depth)
         return false;
     }
     const Node *const node = rewrite_node(rewrite, endpoint.node);
-    const bool is_constant = rewrite_is(rewrite, endpoint.node, "Const");
+    const bool is_constant = rewrite_constant(rewrite, endpoint) != NULL;
     const unsigned flags = OP_STATEFUL | OP_CONTROL_FLOW;
     bool is_pure =
         node->control_count == 0 && (node->op->flags & flags) == 0 && (is_constant || node->input_count > 0);
@@ -174,6 +212,31 @@ rewrite_is_fixed(const Rewrite *rewrite, Endpoint endpoint)
 }
 
 bool
+rewrite_rests_on(const Rewrite *rewrite, uint32_t id, uint32_t index)
+{
+    bool rests = true;
+    for (uint32_t other = 0; rests && other < rewrite_node(rewrite, id)->input_count; other++) {
+        const Endpoint input = rewrite_input(rewrite, id, other);
+        rests = other == index || input.node == NODE_NONE || rewrite_is_fixed(rewrite, input) ||
+                (!rewrite->has_control_flow && !rewrite->nodes[input.node]->has_effects);
+    }
+    return rests;
+}
+
+bool
+rewrite_is_in_loop(const Rewrite *rewrite, uint32_t id)
+{
+    return rewrite->frames != NULL && rewrite->frames[rewrite->nodes[id]->origin] != FRAME_ROOT;
+}
+
+static bool
+is_variable(const Rewrite *rewrite, Endpoint endpoint)
+{
+    return rewrite->nodes[endpoint.node]->is_assigned ||
+           node_output_is_reference(rewrite_node(rewrite, endpoint.node), endpoint.port);
+}
+
+bool
 rewrite_may_give_way(const Rewrite *rewrite, uint32_t id, Endpoint instead)
 {
     const RewriteNode *const node = rewrite->nodes[id];
@@ -181,7 +244,7 @@ rewrite_may_give_way(const Rewrite *rewrite, uint32_t id, Endpoint instead)
     const bool may_move =
         device.size == 0 || slice_equal(device, rewrite_node(rewrite, instead.node)->def->device);
     return may_move && !node->is_kept && !node->has_control_readers && node->node.control_count == 0 &&
-           (node->node.op->flags & (OP_STATEFUL | OP_CONTROL_FLOW)) == 0;
+           (node->node.op->flags & (OP_STATEFUL | OP_CONTROL_FLOW)) == 0 && !is_variable(rewrite, instead);
 }
 
 /* --- What is needed ------------------------------------------------------------------------------------- */

@@ -18,6 +18,8 @@ typedef struct RewriteNode {
     uint32_t origin;     /* the node of the graph that came in */
     bool is_kept;        /* a target or a _Retval: stays whatever happens */
     bool has_control_readers;
+    bool has_effects; /* it is stateful, or something it needs is: left out, somebody may miss it */
+    bool is_assigned; /* its output is changed through a reference: a constant that stands for a variable */
 } RewriteNode;
 
 /* One node that a pass changed or took out. */
@@ -32,7 +34,8 @@ typedef struct Rewrite {
     RewriteNode **nodes;
     uint32_t node_count;
     uint32_t node_capacity;
-    bool has_control_flow; /* any Switch, Merge, Enter, …: values may be dead or belong to a frame */
+    bool has_control_flow;  /* any Switch, Merge, Enter, …: values may be dead or belong to a frame */
+    const uint32_t *frames; /* of each node that came in: its loop; NULL: there are none */
     const char *pass;      /* at work, for notes */
     RewriteNote *notes;
     uint32_t note_count;
@@ -63,17 +66,27 @@ Endpoint rewrite_input(const Rewrite *rewrite, uint32_t id, uint32_t index);
 const Shape *rewrite_shape(const Rewrite *rewrite, Endpoint endpoint);
 Dtype rewrite_dtype(const Rewrite *rewrite, Endpoint endpoint);
 
-/* The value when the endpoint is a Const, else NULL. */
+/* The value when the endpoint is a Const, else NULL. One that waits for something may be dead all the same. */
 const Tensor *rewrite_constant(const Rewrite *rewrite, Endpoint endpoint);
 
-/* Whether it is a float32 constant of one element, this one but for rounding. */
+/* Whether it is a float32 constant of one element, this one but for rounding, and is there whenever it is
+ * read. */
 bool rewrite_is_number(const Rewrite *rewrite, Endpoint endpoint, double number);
 
 /* Whether the endpoint is a Const or computed from such alone, so that workers fold it. */
 bool rewrite_is_fixed(const Rewrite *rewrite, Endpoint endpoint);
 
+/* Whether nobody misses the node's other data inputs, when its readers read what this one gives: they are
+ * fixed, or neither dead nor of any effect. Else the node may be dead while this input is not. */
+bool rewrite_rests_on(const Rewrite *rewrite, uint32_t id, uint32_t index);
+
+/* Whether a node that is computed of constants alone must not be added beside this one: it would run outside
+ * of the loop. */
+bool rewrite_is_in_loop(const Rewrite *rewrite, uint32_t id);
+
 /* Whether readers of the node's outputs may read `instead`: the node is no target, has no effect and no part
- * in control flow, there is no control edge from or to it, and it asked for no other device. */
+ * in control flow, there is no control edge from or to it, and it asked for no other device; and `instead` is
+ * no variable, which may change while its value is still to be read. */
 bool rewrite_may_give_way(const Rewrite *rewrite, uint32_t id, Endpoint instead);
 
 /* How many data inputs of needed nodes read each output: counts[node][port]. Costs a walk of the graph. */

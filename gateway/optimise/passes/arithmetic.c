@@ -100,7 +100,7 @@ find_unchanged_operand(const Rewrite *rewrite, uint32_t id, Endpoint *ret_operan
         const uint32_t last = is_neutral(rewrite, id, rule, 1);
         if (last || (rule->is_commutative && is_neutral(rewrite, id, rule, 0))) {
             *ret_operand = rewrite_input(rewrite, id, last ? 0 : 1);
-            return true;
+            return rewrite_rests_on(rewrite, id, last ? 0 : 1);
         }
     }
     return false;
@@ -117,14 +117,15 @@ static const char *const involutions[] = {
     "onnx::Not",
 };
 
-/* f(f(x)) is x, for an f that only flips bits. */
+/* f(f(x)) is x, for an f that only flips bits, unless the inner one waits for something. */
 static bool
 find_twice_inverted(const Rewrite *rewrite, uint32_t id, Endpoint *ret_operand)
 {
     for (size_t index = 0; index < COUNT_OF(involutions); index++) {
         const Endpoint inner = rewrite_input(rewrite, id, 0);
         if (rewrite_is(rewrite, id, involutions[index]) && inner.node != NODE_NONE &&
-            rewrite_is(rewrite, inner.node, involutions[index])) {
+            rewrite_is(rewrite, inner.node, involutions[index]) &&
+            rewrite_node(rewrite, inner.node)->control_count == 0) {
             *ret_operand = rewrite_input(rewrite, inner.node, 0);
             return true;
         }

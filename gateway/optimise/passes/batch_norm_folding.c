@@ -46,6 +46,7 @@ is_foldable(const Rewrite *rewrite, uint32_t *const *counts, uint32_t id)
 {
     const NormOp *const op = find_norm(rewrite, id);
     bool is_fit = op != NULL && !is_training(rewrite_node(rewrite, id), op) && counts[id][0] > 0 &&
+                  !rewrite_is_in_loop(rewrite, id) &&
                   rewrite_shape(rewrite, rewrite_input(rewrite, id, NORM_X))->rank >= 2;
     for (uint32_t input = NORM_X; is_fit && input < NORM_INPUTS; input++) {
         const Endpoint endpoint = rewrite_input(rewrite, id, input);

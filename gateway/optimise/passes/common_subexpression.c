@@ -9,10 +9,11 @@ typedef struct Candidate {
 } Candidate;
 
 static bool
-is_comparable(const Node *node)
+is_comparable(const RewriteNode *candidate)
 {
+    const Node *const node = &candidate->node;
     return (node->op->flags & (OP_STATEFUL | OP_CONTROL_FLOW)) == 0 && node->control_count == 0 &&
-           node->output_count > 0 && node->op->name.data[0] != '_';
+           node->output_count > 0 && node->op->name.data[0] != '_' && !candidate->is_assigned;
 }
 
 /* Enough of a constant that different ones seldom share a key. */
@@ -32,6 +33,14 @@ endpoint_is_before(Endpoint left, Endpoint right)
     return left.node != right.node ? left.node < right.node : left.port < right.port;
 }
 
+/* Strings are added one behind the other. */
+static bool
+is_commutative(const Node *node)
+{
+    return (node->op->flags & OP_COMMUTATIVE) != 0 && node->input_count == 2 &&
+           node->output_dtypes[0] != DTYPE_STRING;
+}
+
 static void
 write_inputs_key(Buffer *key, const Rewrite *rewrite, uint32_t id)
 {
@@ -39,7 +48,7 @@ write_inputs_key(Buffer *key, const Rewrite *rewrite, uint32_t id)
     Endpoint first = rewrite_input(rewrite, id, 0);
     Endpoint second = rewrite_input(rewrite, id, 1);
     uint32_t written = 0;
-    if ((node->op->flags & OP_COMMUTATIVE) != 0 && node->input_count == 2) {
+    if (is_commutative(node)) {
         const bool is_swapped = endpoint_is_before(second, first);
         buffer_append(key, is_swapped ? &second : &first, sizeof first);
         buffer_append(key, is_swapped ? &first : &second, sizeof first);
@@ -130,7 +139,7 @@ common_subexpression(Rewrite *rewrite)
     }
     for (uint32_t place = 0; place < rewrite->graph->node_count; place++) {
         const uint32_t id = rewrite->graph->order[place];
-        if (!is_comparable(rewrite_node(rewrite, id)) ||
+        if (!is_comparable(rewrite->nodes[id]) ||
             rewrite_resolve(rewrite, (Endpoint){.node = id}).node != id) {
             continue;
         }

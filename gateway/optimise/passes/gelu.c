@@ -15,6 +15,7 @@ static const char *const sums[] = {"Add", "AddV2", "onnx::Add"};
 static const char *const quotients[] = {"Div", "RealDiv", "onnx::Div"};
 static const char *const powers[] = {"Pow", "onnx::Pow"};
 static const char *const error_functions[] = {"Erf", "onnx::Erf"};
+static const char *const roots[] = {"Sqrt"};
 static const char *const tangents[] = {"Tanh", "onnx::Tanh"};
 
 /* What is matched against. */
@@ -24,8 +25,14 @@ typedef struct Match {
     Endpoint x;
 } Match;
 
-#define IS_ANY_OF(match, endpoint, ops)                                                                      \
-    ((endpoint).node != NODE_NONE && rewrite_is_any_of((match)->rewrite, (endpoint).node, ops, COUNT_OF(ops)))
+/* What waits for something besides its inputs stays. */
+static bool
+is_any_of(const Match *match, Endpoint endpoint, const char *const *ops, size_t op_count)
+{
+    return endpoint.node != NODE_NONE && rewrite_is_any_of(match->rewrite, endpoint.node, ops, op_count) &&
+           rewrite_node(match->rewrite, endpoint.node)->control_count == 0;
+}
+#define IS_ANY_OF(match, endpoint, ops) is_any_of(match, endpoint, ops, COUNT_OF(ops))
 
 static bool
 is_x(const Match *match, Endpoint endpoint)
@@ -64,7 +71,7 @@ static bool
 is_root_of_two(const Match *match, Endpoint endpoint)
 {
     return rewrite_is_number(match->rewrite, endpoint, M_SQRT2) ||
-           (endpoint.node != NODE_NONE && rewrite_is(match->rewrite, endpoint.node, "Sqrt") &&
+           (IS_ANY_OF(match, endpoint, roots) &&
                rewrite_is_number(match->rewrite, input(match, endpoint, 0), 2));
 }
 

@@ -32,7 +32,7 @@ identity(Rewrite *rewrite)
             const Endpoint output = {.node = id, .port = port};
             const Endpoint reading = rewrite_resolve(rewrite, output);
             if (input.node != NODE_NONE && reading.node == id && !reads_state(rewrite, input) &&
-                rewrite_may_give_way(rewrite, id, input)) {
+                rewrite_rests_on(rewrite, id, port) && rewrite_may_give_way(rewrite, id, input)) {
                 rewrite_redirect(rewrite, output, input);
             }
         }

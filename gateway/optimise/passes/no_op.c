@@ -78,7 +78,7 @@ no_op(Rewrite *rewrite)
         const Endpoint input = rewrite_input(rewrite, id, 0);
         if (input.node != NODE_NONE && rewrite_may_give_way(rewrite, id, input) &&
             rewrite_node(rewrite, id)->output_count == 1 && rewrite_resolve(rewrite, output).node == id &&
-            does_nothing(rewrite, id)) {
+            does_nothing(rewrite, id) && rewrite_rests_on(rewrite, id, 0)) {
             rewrite_redirect(rewrite, output, input);
         }
     }

@@ -18,7 +18,7 @@ static bool
 only_reshapes(const Rewrite *rewrite, uint32_t id)
 {
     return rewrite_is_any_of(rewrite, id, inner_ops, COUNT_OF(inner_ops)) &&
-           rewrite_node(rewrite, id)->control_count == 0;
+           rewrite_node(rewrite, id)->control_count == 0 && rewrite_rests_on(rewrite, id, 0);
 }
 
 static bool

@@ -125,7 +125,7 @@ scale_folding(Rewrite *rewrite)
     for (uint32_t id = 0; id < node_count; id++) {
         Scaled scaled;
         if (rewrite_is_any_of(rewrite, id, products, COUNT_OF(products)) &&
-            rewrite_resolve(rewrite, (Endpoint){.node = id}).node == id &&
+            !rewrite_is_in_loop(rewrite, id) && rewrite_resolve(rewrite, (Endpoint){.node = id}).node == id &&
             find_scaled(rewrite, counts, id, &scaled)) {
             TRY(scale(rewrite, counts, &scaled));
         }

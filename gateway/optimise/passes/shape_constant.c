@@ -1,6 +1,7 @@
 /* Shape, Size and Rank of what has a known shape are constants.
  *
- * Only in a graph without control flow: a constant is never dead and belongs to no frame. */
+ * Only in a graph without control flow: a constant is never dead and belongs to no frame. And only of what
+ * has no effects, which would not happen if nobody else needs them. */
 #include "gateway/optimise/pass.h"
 
 typedef struct Question {
@@ -82,7 +83,8 @@ shape_constant(Rewrite *rewrite)
 {
     for (uint32_t id = 0; id < rewrite->graph->node_count && !rewrite->has_control_flow; id++) {
         const Question *const question = find_question(rewrite, id);
-        if (question == NULL || rewrite_node(rewrite, id)->control_count > 0) {
+        if (question == NULL || rewrite_node(rewrite, id)->control_count > 0 ||
+            rewrite->nodes[id]->has_effects) {
             continue;
         }
         const Shape *const shape = rewrite_shape(rewrite, rewrite_input(rewrite, id, 0));

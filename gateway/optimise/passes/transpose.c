@@ -81,7 +81,8 @@ find_untransposed(const Rewrite *rewrite, uint32_t id, Endpoint *ret_endpoint)
         *ret_endpoint = input;
         return true;
     }
-    if (!read_permutation(rewrite, input.node, &inner) || inner.rank != outer.rank) {
+    if (!read_permutation(rewrite, input.node, &inner) || inner.rank != outer.rank ||
+        rewrite_node(rewrite, input.node)->control_count > 0 || !rewrite_rests_on(rewrite, input.node, 0)) {
         return false;
     }
     const Permutation both = compose(&inner, &outer);
@@ -97,7 +98,7 @@ transpose(Rewrite *rewrite)
         const Endpoint output = {.node = id};
         Endpoint untransposed;
         if (find_untransposed(rewrite, id, &untransposed) && rewrite_resolve(rewrite, output).node == id &&
-            rewrite_may_give_way(rewrite, id, untransposed)) {
+            rewrite_rests_on(rewrite, id, 0) && rewrite_may_give_way(rewrite, id, untransposed)) {
             rewrite_redirect(rewrite, output, untransposed);
         }
     }
