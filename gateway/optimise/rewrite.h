@@ -36,7 +36,7 @@ typedef struct Rewrite {
     uint32_t node_capacity;
     bool has_control_flow;  /* any Switch, Merge, Enter, …: values may be dead or belong to a frame */
     const uint32_t *frames; /* of each node that came in: its loop; NULL: there are none */
-    const char *pass;      /* at work, for notes */
+    const char *pass;       /* at work, for notes */
     RewriteNote *notes;
     uint32_t note_count;
     uint32_t note_capacity;
@@ -66,7 +66,8 @@ Endpoint rewrite_input(const Rewrite *rewrite, uint32_t id, uint32_t index);
 const Shape *rewrite_shape(const Rewrite *rewrite, Endpoint endpoint);
 Dtype rewrite_dtype(const Rewrite *rewrite, Endpoint endpoint);
 
-/* The value when the endpoint is a Const, else NULL. One that waits for something may be dead all the same. */
+/* The value when the endpoint is a Const, else NULL. One that waits for something may be dead all the same.
+ */
 const Tensor *rewrite_constant(const Rewrite *rewrite, Endpoint endpoint);
 
 /* Whether it is a float32 constant of one element, this one but for rounding, and is there whenever it is

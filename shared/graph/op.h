@@ -27,7 +27,7 @@ typedef struct OpAttribute {
 } OpAttribute;
 
 enum {
-    OP_STATEFUL = 1 << 0, /* never folded, merged or repeated */
+    OP_STATEFUL = 1 << 0,     /* never folded, merged or repeated */
     OP_COMMUTATIVE = 1 << 1,  /* of numbers, to the bit: not a maximum, which of 0 and -0 may take either */
     OP_CONTROL_FLOW = 1 << 2, /* Switch, Merge, Enter, Exit, NextIteration, LoopCond, ControlTrigger */
     OP_SOURCE = 1 << 3,       /* Const, Placeholder: no work */

@@ -90,15 +90,19 @@ has_equal_attrs(const Node *left, const Node *right)
     return true;
 }
 
+/* Only so many are looked at: a graph of constants that begin alike must not take a time of its square. */
 static const Candidate *
 find_equal(const Rewrite *rewrite, const Candidate *first, uint32_t id)
 {
+    enum { CANDIDATES_MAX = 64 };
     const Candidate *candidate = first;
-    while (candidate != NULL &&
-           !has_equal_attrs(rewrite_node(rewrite, candidate->node), rewrite_node(rewrite, id))) {
+    for (int left = CANDIDATES_MAX; candidate != NULL && left > 0; left--) {
+        if (has_equal_attrs(rewrite_node(rewrite, candidate->node), rewrite_node(rewrite, id))) {
+            return candidate;
+        }
         candidate = candidate->next;
     }
-    return candidate;
+    return NULL;
 }
 
 static void
