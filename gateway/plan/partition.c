@@ -138,24 +138,28 @@ emit_control_stand_in(Partitioning *partitioning, const Edge *edge)
     partition_emit(partitioning, edge->from, &def);
 }
 
+/* As far as the graph tells it for feeds of any shape. */
+static Shape
+edge_shape(const Compile *compile, const Edge *edge)
+{
+    return edge->is_control ? shape_vector(0) : compile->shapes[edge->node->id][edge->port];
+}
+
 static void
 note_transfer(Partitioning *partitioning, const Edge *edge, Dtype dtype, const char *tensor_name)
 {
     const Compile *const compile = partitioning->compile;
-    PlanTransfer transfer = {
+    const PlanTransfer transfer = {
         .tensor_name = tensor_name,
         .node = edge->node->name,
         .from = edge->from,
         .to = edge->to,
         .dtype = dtype,
-        .shape = shape_vector(0),
+        .shape = edge_shape(compile, edge),
+        .bytes = edge->is_control ? 0 : estimate_bytes(compile, edge->node, edge->port),
         .loop = compile->frames.frames[compile->frames.outputs[edge->node->id]].name,
         .is_control = edge->is_control,
     };
-    if (!edge->is_control) {
-        transfer.shape = compile->shapes[edge->node->id][edge->port];
-        transfer.bytes = estimate_bytes(compile, edge->node, edge->port);
-    }
     buffer_append(&partitioning->transfers, &transfer, sizeof transfer);
 }
 
@@ -167,11 +171,14 @@ emit_transfer(Partitioning *partitioning, const Edge *edge)
     const char *const tensor_name = text_format(arena, "edge_%u_%.*s", edge->port, SLICE_PRINT(edge->source));
     const Slice from = slice_from_string(text_format(arena, "/slot:%u/device:CPU:0", edge->from));
     const Slice to = slice_from_string(text_format(arena, "/slot:%u/device:CPU:0", edge->to));
-    const Attr send_attrs[] = {
+    /* The last one is the Recv's alone, and only when anything is known of it. */
+    const Attr given[] = {
         partition_type(SLICE("T"), dtype),
         string_attr(SLICE("tensor_name"), slice_from_string(tensor_name)),
         string_attr(SLICE("send_device"), from),
         string_attr(SLICE("recv_device"), to),
+        {.name = SLICE("shape"),
+            .value = {.kind = ATTR_SHAPE, .value.shape = edge_shape(partitioning->compile, edge)}},
     };
     NodeDef def = {
         .name = slice_from_string(
@@ -179,12 +186,12 @@ emit_transfer(Partitioning *partitioning, const Edge *edge)
         .op = SLICE("_Send"),
         .inputs = one_input(partitioning, port_text(partitioning, edge->source, edge->port)),
         .input_count = 1,
-        .attrs = partition_attrs(partitioning, send_attrs, COUNT_OF(send_attrs)),
-        .attr_count = COUNT_OF(send_attrs),
+        .attrs = partition_attrs(partitioning, given, COUNT_OF(given) - 1),
+        .attr_count = COUNT_OF(given) - 1,
     };
     partition_emit(partitioning, edge->from, &def);
 
-    Attr *const attrs = partition_attrs(partitioning, send_attrs, COUNT_OF(send_attrs));
+    Attr *const attrs = partition_attrs(partitioning, given, COUNT_OF(given));
     if (attrs != NULL) {
         attrs[0].name = SLICE("tensor_type");
     }
@@ -195,6 +202,7 @@ emit_transfer(Partitioning *partitioning, const Edge *edge)
     def.inputs =
         frame == FRAME_ROOT ? NULL : one_input(partitioning, control_loop_input(partitioning, frame));
     def.attrs = attrs;
+    def.attr_count = COUNT_OF(given) - (given[4].value.value.shape.rank < 0 ? 1 : 0);
     partition_emit(partitioning, edge->to, &def);
     note_transfer(partitioning, edge, dtype, tensor_name);
 }

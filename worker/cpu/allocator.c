@@ -403,6 +403,20 @@ allocator_charge(Allocator *allocator, MemoryAccount *account)
     return before;
 }
 
+bool
+allocator_adopt(Allocator *allocator, TensorBuffer *buffer)
+{
+    ThreadCache *cache = thread_cache(allocator);
+    Block *block = (Block *)(void *)buffer;
+    const bool is_ours = buffer->release == block_release && buffer->owner == allocator;
+    const bool may_be = is_ours && cache != NULL && cache->account != NULL && block->account == NULL &&
+                        __atomic_load_n(&buffer->reference_count, __ATOMIC_ACQUIRE) == 1;
+    if (may_be) {
+        charge_block(cache, block);
+    }
+    return may_be;
+}
+
 /* --- Life and statistics -------------------------------------------------------------------------------- */
 
 Allocator *

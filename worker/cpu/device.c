@@ -38,6 +38,12 @@ cpu_charge(Device *device, MemoryAccount *account)
     return allocator_charge(cpu_device(device)->allocator, account);
 }
 
+static bool
+cpu_adopt(Device *device, TensorBuffer *buffer)
+{
+    return allocator_adopt(cpu_device(device)->allocator, buffer);
+}
+
 static void
 cpu_schedule(Device *device, DeviceWork *work)
 {
@@ -122,6 +128,7 @@ cpu_device_new(Call *call, const CpuDeviceOptions *options, Device **ret_device)
         .allocate = cpu_allocate,
         .memory = cpu_memory,
         .charge = cpu_charge,
+        .adopt = cpu_adopt,
         .schedule = cpu_schedule,
         .parallel_for = cpu_parallel_for,
     };

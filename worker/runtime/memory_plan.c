@@ -89,10 +89,11 @@ find_owners(Planning *planning)
     return true;
 }
 
+/* Counted while it lives. */
 static bool
 is_allocated(const MemoryValue *value)
 {
-    return value->kind == VALUE_NEW && value->from == VALUE_NONE;
+    return (value->kind == VALUE_NEW || value->kind == VALUE_RECEIVED) && value->from == VALUE_NONE;
 }
 
 /* --- The arena --------------------------------------------------------------------------------------------
@@ -121,7 +122,7 @@ static bool
 may_be_placed(const Planning *planning, uint32_t value)
 {
     const MemoryValue *const at = &planning->values.values[value];
-    return is_allocated(at) && at->is_known && !at->is_kept && at->size >= ARENA_TENSOR_MIN &&
+    return is_allocated(at) && at->kind == VALUE_NEW && at->is_known && !at->is_kept && at->size >= ARENA_TENSOR_MIN &&
            planning->values.values[planning->lasts[value]].use_count <= ARENA_USES_MAX;
 }
 

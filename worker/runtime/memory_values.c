@@ -22,6 +22,7 @@ typedef struct Finding {
 typedef enum OutputRule {
     OUTPUT_KERNEL, /* as the kernel says */
     OUTPUT_FED,
+    OUTPUT_RECEIVED,
     OUTPUT_ELSEWHERE,
     OUTPUT_PASSED, /* an input's */
 } OutputRule;
@@ -34,7 +35,7 @@ static const OutputRule OUTPUT_RULES[] = {
     [SCHEDULE_ARG] = OUTPUT_FED,
     [SCHEDULE_RETVAL] = OUTPUT_ELSEWHERE,
     [SCHEDULE_SEND] = OUTPUT_ELSEWHERE,
-    [SCHEDULE_RECV] = OUTPUT_FED,
+    [SCHEDULE_RECV] = OUTPUT_RECEIVED,
     [SCHEDULE_SWITCH] = OUTPUT_PASSED,
     [SCHEDULE_MERGE] = OUTPUT_PASSED,
     [SCHEDULE_ENTER] = OUTPUT_PASSED,
@@ -97,8 +98,8 @@ static ValueKind
 new_kind(const ScheduleNode *node, uint32_t port)
 {
     const OutputRule rule = OUTPUT_RULES[node->kind];
-    if (rule == OUTPUT_FED) {
-        return VALUE_FED;
+    if (rule == OUTPUT_FED || rule == OUTPUT_RECEIVED) {
+        return rule == OUTPUT_FED ? VALUE_FED : VALUE_RECEIVED;
     }
     const bool is_made = rule == OUTPUT_KERNEL && node->kernel->sharing != KERNEL_LENDS &&
                          !is_handle(node->node->output_dtypes[port]) &&

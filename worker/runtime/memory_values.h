@@ -13,7 +13,8 @@
 #include "worker/runtime/flow.h"
 
 typedef enum ValueKind {
-    VALUE_FED,       /* came from outside: a feed, or from another slot */
+    VALUE_FED,       /* there from the start */
+    VALUE_RECEIVED,  /* comes from another slot, and goes with its last use */
     VALUE_NEW,       /* its maker allocates it */
     VALUE_ELSEWHERE, /* a constant's, a variable's: not the run's */
 } ValueKind;

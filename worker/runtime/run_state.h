@@ -40,7 +40,7 @@ struct Run {
         *account;       /* what it holds of the device's memory; made anew when something outlived a run */
     MemoryPlan *plan;   /* for feeds like those of the last run; NULL: none */
     RunMemory *memory;  /* the plan's arena; NULL: it has none */
-    uint64_t fed_bytes; /* atomic: of feeds, and of tensors that came from other slots */
+    uint64_t fed_bytes; /* atomic: of feeds, and of what came from slots whose account it stays on */
     uint64_t planned_bytes; /* the peak expected when it started; 0: there is no plan */
     uint64_t reserved;      /* of the device's memory */
 

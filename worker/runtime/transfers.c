@@ -49,7 +49,8 @@ trace_received(const Ticket *ticket, const Activation *activation, bool is_dead,
 static void
 count_received(Run *run, const Tensor *value)
 {
-    if (value->buffer != NULL) {
+    Device *const device = run->partition->device;
+    if (value->buffer != NULL && !device->adopt(device, value->buffer)) {
         __atomic_add_fetch(&run->fed_bytes, value->buffer->size, __ATOMIC_RELAXED);
     }
 }

@@ -95,6 +95,22 @@ both_ends_of_a_transfer_agree_on_its_key(void **state)
 }
 
 static void
+a_receive_says_as_much_of_its_shape_as_is_known(void **state)
+{
+    Call *const call = *state;
+    const Shape known = {.rank = 2, .dims = {2, 2}};
+    AUTO_PLAN plan = plan_of(call, (PlanLiteral){.graph = SHARED, .feeds = "x", .fetches = "c"});
+    assert_true(shape_equal(&attr_of(call, plan, 1, "_recv_a_0", "shape")->value.shape, &known));
+    assert_null(attr_of(call, plan, 0, "_send_a_0_1", "shape"));
+    AUTO_PLAN vague = plan_of(call, (PlanLiteral){.graph = "x = Placeholder() dtype=float32\n"
+                                                           "a = Neg(x) T=float32 @/task:0\n"
+                                                           "b = Neg(a) T=float32 @/task:1\n",
+                                        .feeds = "x",
+                                        .fetches = "b"});
+    assert_null(attr_of(call, vague, 1, "_recv_a_0", "shape"));
+}
+
+static void
 a_control_edge_across_slots_sends_an_empty_constant(void **state)
 {
     Call *const call = *state;
@@ -313,6 +329,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         CALL_TEST(a_tensor_read_twice_on_another_slot_is_sent_once),
         CALL_TEST(both_ends_of_a_transfer_agree_on_its_key),
+        CALL_TEST(a_receive_says_as_much_of_its_shape_as_is_known),
         CALL_TEST(a_control_edge_across_slots_sends_an_empty_constant),
         CALL_TEST(outputs_behind_the_first_travel_by_their_port),
         CALL_TEST(constants_over_4_kib_become_blobs_named_by_their_bytes),

@@ -5,6 +5,7 @@
 #include "tests/support/fail_alloc.h"
 #include "worker/cpu/allocator.h"
 #include "worker/cpu/size_class.h"
+#include "worker/runtime/memory_account.h"
 
 static const uint64_t MIB = 1024 * 1024;
 
@@ -173,6 +174,30 @@ buffers_may_be_given_back_on_other_threads(void **state)
     allocator_free(exchange.allocator);
 }
 
+static void
+a_buffer_that_nobody_counts_is_adopted_once(void **state)
+{
+    (void)state;
+    Allocator *const allocator = allocator_new(64 * MIB, 16 * MIB);
+    MemoryAccount *const account = memory_account_new();
+    TensorBuffer *const came = allocator_allocate(allocator, MIB);
+    TensorBuffer *const shared = tensor_buffer_ref(allocator_allocate(allocator, MIB));
+    assert_false(allocator_adopt(allocator, came)); /* nobody is charged */
+    assert_null(allocator_charge(allocator, account));
+    assert_true(allocator_adopt(allocator, came));
+    assert_false(allocator_adopt(allocator, came));
+    assert_false(allocator_adopt(allocator, shared));
+    assert_ptr_equal(allocator_charge(allocator, NULL), account);
+    assert_int_equal(memory_account_in_use(account), MIB);
+    tensor_buffer_unref(came);
+    assert_int_equal(memory_account_in_use(account), 0);
+    assert_int_equal(memory_account_peak(account), MIB);
+    memory_account_end(account);
+    tensor_buffer_unref(shared);
+    tensor_buffer_unref(shared);
+    allocator_free(allocator);
+}
+
 int
 main(void)
 {
@@ -184,6 +209,7 @@ main(void)
         cmocka_unit_test(a_full_cache_gives_blocks_back_at_once),
         cmocka_unit_test(no_system_memory_is_null_and_nothing_counts),
         cmocka_unit_test(buffers_may_be_given_back_on_other_threads),
+        cmocka_unit_test(a_buffer_that_nobody_counts_is_adopted_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

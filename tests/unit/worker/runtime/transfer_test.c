@@ -99,6 +99,36 @@ two_slots_exchange_tensors_in_either_order_of_start(void **state)
     fixture_end(&fixture);
 }
 
+/* 40 KiB come; with them the sum, which Neg takes over. */
+static void
+what_comes_is_planned_by_its_shape_and_counted_while_it_lives(void **state)
+{
+    (void)state;
+    enum { SIZE = 10240 };
+    RunFixture fixture;
+    fixture_begin(&fixture, 1);
+    AUTO_PARTITION partition = fixture_compile(&fixture,
+        "a = _Recv() tensor_type=float32 shape=<10240>" TO_SLOT_1 "b = Add(a, a) T=float32\n"
+        "c = Neg(b) T=float32\n"
+        "out = _Retval(c) T=float32 index=0\n");
+    Slots slots = {0};
+    RunOutcome outcome = {0};
+    slots_begin(&slots);
+    Tensor value = fixture_vector(&fixture, SIZE, 1);
+    assert_status(&fixture.call, STATUS_OK,
+        rendezvous_deliver(&fixture.call, slots.rendezvous[1], SLICE(KEY_1), &value, false));
+    run_unref(start(&fixture, partition, slots.rendezvous[1], NULL, &outcome));
+    outcome_wait(&outcome);
+    assert_string_equal(outcome.message, "");
+    assert_true(outcome.stats.is_plan_exact);
+    assert_int_equal(outcome.stats.planned_bytes, outcome.stats.peak_bytes);
+    assert_in_range(outcome.stats.peak_bytes, SIZE * sizeof(float), 2 * SIZE * sizeof(float));
+    outcome_clear(&outcome);
+    slots_end(&slots);
+    partition_unref(TAKE(partition));
+    fixture_end(&fixture);
+}
+
 static void
 deadness_crosses_slots(void **state)
 {
@@ -293,6 +323,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_slots_exchange_tensors_in_either_order_of_start),
+        cmocka_unit_test(what_comes_is_planned_by_its_shape_and_counted_while_it_lives),
         cmocka_unit_test(deadness_crosses_slots),
         cmocka_unit_test(a_failure_stops_what_waits_on_the_same_slot),
         cmocka_unit_test(a_waiting_run_can_be_cancelled),
