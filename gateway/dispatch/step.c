@@ -368,6 +368,7 @@ step_start(Dispatcher *dispatcher, const StepRequest *request, const StepEvents 
     step->is_pure = request->is_pure && !request->is_partial;
     step->is_partial = request->is_partial;
     step->traces_nodes = request->traces_nodes;
+    step->memory_limit = request->memory_limit;
     step->only_registers = request->only_registers;
     step->attempt = request->attempt_base + 1;
     step->attempt_last = request->attempt_base + STEP_ATTEMPT_MAX;

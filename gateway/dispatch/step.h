@@ -71,8 +71,9 @@ typedef struct StepRequest {
     const char *tenant;  /* whose partitions and constants these are */
     const char *session; /* "ses_…" */
     const char *request_id;
-    uint64_t deadline_ns; /* monotonic */
-    bool is_pure;         /* may be tried again */
+    uint64_t deadline_ns;  /* monotonic */
+    uint64_t memory_limit; /* bytes that it may hold at once on each worker; 0: what the worker allows */
+    bool is_pure;          /* may be tried again */
     bool is_partial;
     bool traces_nodes;    /* the workers tell when each node ran */
     bool only_registers;  /* ends when the workers have their partitions; nothing runs */

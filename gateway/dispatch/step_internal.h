@@ -48,6 +48,7 @@ struct StepRun {
     uint64_t deadline_ns;
     bool is_pure;
     bool is_partial;
+    uint64_t memory_limit;
     bool traces_nodes;
     bool only_registers;
     bool is_ending;     /* on_done is on its way */

@@ -109,7 +109,7 @@ run(Call *call, const Request *request, Response *response)
         .fetch_count = body.fetch_count,
         .targets = body.targets,
         .target_count = body.target_count,
-        .options = session->options,
+        .options = session->options.plan,
     };
     TRY(signature_make(call, slice_from_string(graph->id_text), &given, &signature));
     const PlanRequest wanted = {.graph = graph->graph, .signature = &signature};

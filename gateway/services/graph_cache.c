@@ -343,7 +343,7 @@ graph_cache_load_session(
     Call *call, GraphCache *cache, Store *store, TenantId tenant, SessionId id, SessionSnapshot **ret_session)
 {
     Session stored;
-    PlanOptions options;
+    SessionOptions options;
     GraphId newest;
     SessionPlaces places;
     TRY(sessions_find(call, store, tenant, id, &stored));

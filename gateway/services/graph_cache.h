@@ -10,7 +10,7 @@
  * Errors:    NOT_FOUND also for another tenant's; those of the store and of the formats. */
 #pragma once
 
-#include "gateway/plan/signature.h"
+#include "gateway/services/session_options.h"
 #include "gateway/store/connection.h"
 #include "gateway/store/places.h"
 #include "shared/graph/graph.h"
@@ -21,7 +21,7 @@ typedef struct SessionSnapshot {
     int32_t reference_count; /* atomic */
     TenantId tenant;
     SessionId id;
-    PlanOptions options;
+    SessionOptions options;
     GraphId newest; /* what a step that names no graph runs; zero: there is none */
     uint64_t loaded_ns;
     uint64_t fresh_until_ns; /* under the cache's lock */

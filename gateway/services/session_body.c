@@ -14,11 +14,11 @@ typedef struct Document {
 static Status
 check_options(Call *call, Slice json, const Limits *limits)
 {
-    PlanOptions options;
+    SessionOptions options;
     TRY(session_options_read(call, json, &options));
-    if (options.slot_count > limits->session_slots) {
+    if (options.plan.slot_count > limits->session_slots) {
         return call_fail(call, STATUS_OUT_OF_RANGE, "'slots' is %u, the limit session_slots is %llu",
-            options.slot_count, (unsigned long long)limits->session_slots);
+            options.plan.slot_count, (unsigned long long)limits->session_slots);
     }
     return STATUS_OK;
 }

@@ -4,11 +4,14 @@
 #include "shared/json/document.h"
 #include "shared/json/scanner.h"
 
+static const int64_t BYTES_MAX = ((int64_t)1 << 53) - 1; /* exact in every JSON reader */
+
 typedef struct Document {
     const char *placement;
     int64_t slots;
     Slice passes_off;
     bool has_soft_placement;
+    int64_t step_memory_bytes;
 } Document;
 
 static Status
@@ -48,7 +51,7 @@ read_passes(Call *call, Slice json, PassSet *ret_set)
 }
 
 Status
-session_options_read(Call *call, Slice json, PlanOptions *ret_options)
+session_options_read(Call *call, Slice json, SessionOptions *ret_options)
 {
     static const JsonField fields[] = {
         {.name = "placement", .type = JSON_FIELD_STRING, .offset = offsetof(Document, placement)},
@@ -61,16 +64,21 @@ session_options_read(Call *call, Slice json, PlanOptions *ret_options)
             .type = JSON_FIELD_BOOLEAN,
             .offset = offsetof(Document, has_soft_placement)},
         {.name = "passes_off", .type = JSON_FIELD_RAW, .offset = offsetof(Document, passes_off)},
+        {.name = "step_memory_bytes",
+            .type = JSON_FIELD_INT64,
+            .offset = offsetof(Document, step_memory_bytes),
+            .maximum = BYTES_MAX},
     };
     Document document = {.placement = "local", .slots = 1};
-    PlanOptions options = {0};
+    SessionOptions options = {0};
     TRY(json_document_read(call, json, fields, COUNT_OF(fields), &document));
-    TRY(read_placement(call, document.placement, &options.placement));
+    TRY(read_placement(call, document.placement, &options.plan.placement));
     if (document.passes_off.data != NULL) {
-        TRY(read_passes(call, document.passes_off, &options.passes_off));
+        TRY(read_passes(call, document.passes_off, &options.plan.passes_off));
     }
-    options.slot_count = (uint32_t)document.slots;
-    options.has_soft_placement = document.has_soft_placement;
+    options.plan.slot_count = (uint32_t)document.slots;
+    options.plan.has_soft_placement = document.has_soft_placement;
+    options.step_memory_bytes = (uint64_t)document.step_memory_bytes;
     *ret_options = options;
     return STATUS_OK;
 }

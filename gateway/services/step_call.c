@@ -81,6 +81,7 @@ step_call_describe(const StepCall *step, char ret_tenant[UUID_TEXT_SIZE], char r
         .tenant = ret_tenant,
         .session = ret_session,
         .request_id = step->call->request_id,
+        .memory_limit = step->session->options.step_memory_bytes,
         .is_pure = step->plan->is_pure || step->body.is_idempotent,
         .traces_nodes = step->body.trace == STEP_TRACE_NODE,
     };
@@ -201,7 +202,7 @@ take_signature(StepCall *step)
         .fetch_count = step->body.fetch_count,
         .targets = step->body.targets,
         .target_count = step->body.target_count,
-        .options = step->session->options,
+        .options = step->session->options.plan,
     };
     TRY(signature_make(step->call, slice_from_string(step->graph->id_text), &given, &step->signature));
     for (size_t index = 0; index < count; index++) {

@@ -116,6 +116,7 @@ static const Member run_members[] = {
     {"feeds", read_integer, offsetof(WireRun, feed_count)},
     {"fetches", read_integer, offsetof(WireRun, fetch_count)},
     {"push_token", read_text, offsetof(WireRun, push_token)},
+    {"memory_limit", read_integer, offsetof(WireRun, memory_limit)},
     {"trace", read_trace, 0},
     {"partial", read_flag, offsetof(WireRun, is_partial)},
     {"state_place", read_integer, offsetof(WireRun, state_place)},
@@ -137,6 +138,9 @@ wire_run_write(Buffer *buffer, const WireRun *run)
     json_member_int64(&writer, "fetches", run->fetch_count);
     if (run->push_token.size > 0) {
         json_member_slice(&writer, "push_token", run->push_token);
+    }
+    if (run->memory_limit > 0) {
+        json_member_int64(&writer, "memory_limit", run->memory_limit);
     }
     if (run->has_trace) {
         json_member_string(&writer, "trace", "node");
@@ -176,10 +180,10 @@ wire_run_read(Call *call, Slice json, WireRun *ret_run)
     }
     const bool is_in_range = run.attempt >= 1 && run.slot >= 0 && run.slot < SLOT_COUNT_MAX &&
                              run.feed_count >= 0 && run.feed_count <= UINT16_MAX && run.fetch_count >= 0 &&
-                             run.fetch_count <= UINT16_MAX;
+                             run.fetch_count <= UINT16_MAX && run.memory_limit >= 0;
     if (!is_in_range) {
         return call_fail(call, STATUS_INVALID_ARGUMENT,
-            "'attempt', 'slot', 'feeds' or 'fetches' is missing or out of range");
+            "'attempt', 'slot', 'feeds', 'fetches' or 'memory_limit' is missing or out of range");
     }
     *ret_run = run;
     return STATUS_OK;

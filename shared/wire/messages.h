@@ -51,9 +51,10 @@ typedef struct WireRun {
     int64_t slot;
     int64_t feed_count;
     int64_t fetch_count;
-    Slice push_token; /* what others must show to push to this slot; empty: nobody pushes */
-    bool has_trace;   /* per-node statistics are wanted */
-    bool is_partial;  /* the run begins with the header; its feeds come whenever they come */
+    Slice push_token;     /* what others must show to push to this slot; empty: nobody pushes */
+    int64_t memory_limit; /* bytes that it may hold at once; 0: what the worker allows */
+    bool has_trace;       /* per-node statistics are wanted */
+    bool is_partial;      /* the run begins with the header; its feeds come whenever they come */
     /* Which of the session's places the slot is, and the how manieth life of what is kept there: a worker
      * knows one life of a place, the youngest. Epoch 0: the slot keeps nothing. */
     int64_t state_place;

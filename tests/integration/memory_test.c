@@ -39,11 +39,68 @@ a_step_that_takes_too_much_is_refused_with_sizes_and_the_next_one_runs(void **st
     cluster_stop(&cluster);
 }
 
+/* One session may take less than the worker would let it, none more. */
+static void
+a_session_lowers_what_its_steps_may_take(void **state)
+{
+    static const char *const arguments[] = {"--step-memory=8MiB", NULL};
+    static const struct {
+        const char *options;
+        int status;
+    } sessions[] = {
+        {"{}", 200},
+        {"{\"step_memory_bytes\":1048576}", 429},
+        {"{\"step_memory_bytes\":6291456}", 200},
+        {"{\"step_memory_bytes\":0}", 200},
+    };
+    const ClusterOptions options = {.worker_count = 1, .worker_arguments = arguments};
+    Cluster cluster = {0};
+    (void)state;
+    assert_true(cluster_start(&cluster, &options));
+    for (size_t index = 0; index < COUNT_OF(sessions); index++) {
+        AUTO_REST reply = {0};
+        cluster_session(&cluster, sessions[index].options);
+        cluster_graph(&cluster, graph);
+        cluster_step(&cluster, "{\"feeds\":{\"x\":1},\"fetches\":[\"y\"]}", &reply);
+        assert_int_equal(reply.status, sessions[index].status);
+        if (reply.status != 200) {
+            AUTO_REST good = {0};
+            assert_non_null(strstr(rest_text(&reply), "RESOURCE_EXHAUSTED"));
+            assert_non_null(strstr(rest_text(&reply), "the largest tensors 'y' 4194304"));
+            assert_non_null(strstr(rest_text(&reply), "but may take 1048576"));
+            cluster_step(&cluster, "{\"feeds\":{\"x\":1},\"fetches\":[\"z\"]}", &good);
+            assert_int_equal(good.status, 200);
+        }
+    }
+    assert_int_equal(cluster_worker_use(&cluster, 0).memory_in_use, 0);
+    cluster_stop(&cluster);
+}
+
+/* As much as it asks for, more than the worker allows. */
+static void
+a_session_raises_no_limit(void **state)
+{
+    static const char *const arguments[] = {"--step-memory=1MiB", NULL};
+    const ClusterOptions options = {.worker_count = 1, .worker_arguments = arguments};
+    Cluster cluster = {0};
+    AUTO_REST refused = {0};
+    (void)state;
+    assert_true(cluster_start(&cluster, &options));
+    cluster_session(&cluster, "{\"step_memory_bytes\":1073741824}");
+    cluster_graph(&cluster, graph);
+    cluster_step(&cluster, "{\"feeds\":{\"x\":1},\"fetches\":[\"y\"]}", &refused);
+    assert_int_equal(refused.status, 429);
+    assert_non_null(strstr(rest_text(&refused), "but may take 1048576"));
+    cluster_stop(&cluster);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_that_takes_too_much_is_refused_with_sizes_and_the_next_one_runs),
+        cmocka_unit_test(a_session_lowers_what_its_steps_may_take),
+        cmocka_unit_test(a_session_raises_no_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

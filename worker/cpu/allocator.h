@@ -25,8 +25,8 @@ MUST_USE TensorBuffer *allocator_allocate(Allocator *allocator, size_t size);
 MemoryAccount *allocator_charge(Allocator *allocator, MemoryAccount *account);
 MemoryAccount *allocator_charged(Allocator *allocator); /* whose it is */
 
-/* Counts a buffer that the caller alone holds to the account that this thread charges. False: it is somebody's
- * already, or no buffer of this allocator, or nobody is charged. */
+/* Counts a buffer that the caller alone holds to the account that this thread charges. False: it is
+ * somebody's already, or no buffer of this allocator, or nobody is charged. */
 bool allocator_adopt(Allocator *allocator, TensorBuffer *buffer);
 
 /* Sizes count as their class (at most a quarter more than asked for). `peak` may miss up to 64 KiB a thread.

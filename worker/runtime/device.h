@@ -42,8 +42,8 @@ struct Device {
      * Bodies of parallel_for() are counted to whom its caller charges. */
     MemoryAccount *(*charge)(Device *device, MemoryAccount *account);
 
-    /* From here on `buffer`, which the caller alone holds, is counted to the account that this thread charges.
-     * False: it is counted already, or not to be counted here. */
+    /* From here on `buffer`, which the caller alone holds, is counted to the account that this thread
+     * charges. False: it is counted already, or not to be counted here. */
     bool (*adopt)(Device *device, TensorBuffer *buffer);
 
     /* Queues work for a pool thread. Never runs it inline, never blocks. */

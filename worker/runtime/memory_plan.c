@@ -122,7 +122,8 @@ static bool
 may_be_placed(const Planning *planning, uint32_t value)
 {
     const MemoryValue *const at = &planning->values.values[value];
-    return is_allocated(at) && at->kind == VALUE_NEW && at->is_known && !at->is_kept && at->size >= ARENA_TENSOR_MIN &&
+    return is_allocated(at) && at->kind == VALUE_NEW && at->is_known && !at->is_kept &&
+           at->size >= ARENA_TENSOR_MIN &&
            planning->values.values[planning->lasts[value]].use_count <= ARENA_USES_MAX;
 }
 

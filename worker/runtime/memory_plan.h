@@ -1,9 +1,9 @@
 /* How much memory a run of a partition will take for feeds of certain shapes, known before it starts, and
  * where in one arena its tensors lie.
  *
- * What counts are the bytes of tensors that a run holds at once on its worker, in whole cache lines: feeds (for
- * the whole run), everything that its kernels make or other slots send, fetches until they are handed out.
- * Constants and variables are the partition's and the session's, not the run's.
+ * What counts are the bytes of tensors that a run holds at once on its worker, in whole cache lines: feeds
+ * (for the whole run), everything that its kernels make or other slots send, fetches until they are handed
+ * out. Constants and variables are the partition's and the session's, not the run's.
  *
  * A partition without control flow gets an arena: tensors that nobody keeps share its bytes when their lives
  * are apart in any order of execution. The others, and those of loops, branches and unknown shapes, are

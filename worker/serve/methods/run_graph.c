@@ -297,6 +297,15 @@ find_state(WorkerRequest *request, GraphRun *graph_run)
                                   loop_now_ns(request->loop->loop), &graph_run->state);
 }
 
+/* The session's can only be lower than the worker's. */
+static uint64_t
+memory_limit(const GraphRun *graph_run)
+{
+    const uint64_t own = graph_run->worker->options.step_memory;
+    const uint64_t wanted = (uint64_t)graph_run->header.memory_limit;
+    return own == 0 || (wanted != 0 && wanted < own) ? wanted : own;
+}
+
 static Status
 launch(WorkerRequest *request, GraphRun *graph_run)
 {
@@ -309,7 +318,7 @@ launch(WorkerRequest *request, GraphRun *graph_run)
         .arg_count = (uint32_t)graph_run->header.feed_count,
         .rendezvous = graph_run->entry == NULL ? NULL : graph_run->entry->rendezvous,
         .container = graph_run->state,
-        .memory_limit = graph_run->worker->options.step_memory,
+        .memory_limit = memory_limit(graph_run),
         .deadline_ns = call->deadline_ns,
         .traces_nodes = graph_run->header.has_trace,
         .feeds_come_late = graph_run->header.is_partial,

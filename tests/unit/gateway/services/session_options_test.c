@@ -7,42 +7,44 @@ static void
 what_is_not_said_has_a_default(void **state)
 {
     Call *const call = *state;
-    PlanOptions options;
+    SessionOptions options;
     assert_status(call, STATUS_OK, session_options_read(call, SLICE("{}"), &options));
-    assert_int_equal(options.placement, PLACEMENT_LOCAL);
-    assert_int_equal(options.slot_count, 1);
-    assert_int_equal(options.passes_off, 0);
-    assert_false(options.has_soft_placement);
+    assert_int_equal(options.plan.placement, PLACEMENT_LOCAL);
+    assert_int_equal(options.plan.slot_count, 1);
+    assert_int_equal(options.plan.passes_off, 0);
+    assert_int_equal(options.step_memory_bytes, 0);
+    assert_false(options.plan.has_soft_placement);
 }
 
 static void
 every_option_is_read(void **state)
 {
     Call *const call = *state;
-    PlanOptions options;
+    SessionOptions options;
     PassSet identity = 0;
     assert_true(pass_set_add(&identity, SLICE("identity")));
     assert_status(call, STATUS_OK,
         session_options_read(call,
             SLICE("{\"placement\":\"spread\",\"slots\":16,\"soft_placement\":true,\"passes_off\":["
-                  "\"identity\"]}"),
+                  "\"identity\"],\"step_memory_bytes\":9007199254740991}"),
             &options));
-    assert_true(options.has_soft_placement);
-    assert_int_equal(options.placement, PLACEMENT_SPREAD);
-    assert_int_equal(options.slot_count, 16);
-    assert_int_equal(options.passes_off, identity);
+    assert_true(options.plan.has_soft_placement);
+    assert_int_equal(options.plan.placement, PLACEMENT_SPREAD);
+    assert_int_equal(options.plan.slot_count, 16);
+    assert_int_equal(options.plan.passes_off, identity);
+    assert_int_equal(options.step_memory_bytes, 9007199254740991);
 }
 
 static void
 a_star_is_all_passes(void **state)
 {
     Call *const call = *state;
-    PlanOptions options;
+    SessionOptions options;
     assert_status(call, STATUS_OK, session_options_read(call, SLICE("{\"passes_off\":[\"*\"]}"), &options));
     PassSet identity = 0;
     assert_true(pass_set_add(&identity, SLICE("identity")));
-    assert_true((options.passes_off & identity) != 0);
-    assert_true(options.passes_off > identity);
+    assert_true((options.plan.passes_off & identity) != 0);
+    assert_true(options.plan.passes_off > identity);
 }
 
 static void
@@ -53,6 +55,9 @@ wrong_options_are_refused_and_change_nothing(void **state)
         "{\"slots\":0}",
         "{\"slots\":17}",
         "{\"soft_placement\":1}",
+        "{\"step_memory_bytes\":-1}",
+        "{\"step_memory_bytes\":9007199254740992}",
+        "{\"step_memory_bytes\":\"1MiB\"}",
         "{\"placement\":\"moon\"}",
         "{\"passes_off\":[\"moon\"]}",
         "{\"passes_off\":[7]}",
@@ -60,10 +65,10 @@ wrong_options_are_refused_and_change_nothing(void **state)
         "[]",
     };
     for (size_t index = 0; index < COUNT_OF(wrong); index++) {
-        PlanOptions options = {.slot_count = 7};
+        SessionOptions options = {.plan = {.slot_count = 7}};
         assert_int_equal(
             session_options_read(call, slice_from_string(wrong[index]), &options), STATUS_INVALID_ARGUMENT);
-        assert_int_equal(options.slot_count, 7);
+        assert_int_equal(options.plan.slot_count, 7);
     }
 }
 

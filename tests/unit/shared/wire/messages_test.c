@@ -32,6 +32,7 @@ a_run_comes_back_as_it_was_written(void **state)
         .feed_count = 2,
         .fetch_count = 65535,
         .push_token = SLICE("aabb"),
+        .memory_limit = INT64_C(1) << 40,
         .has_trace = true,
         .peers = {{.slot = 1,
                       .address = SLICE("127.0.0.1:4711"),
@@ -51,6 +52,7 @@ a_run_comes_back_as_it_was_written(void **state)
     assert_int_equal(read.feed_count, 2);
     assert_int_equal(read.fetch_count, 65535);
     assert_slice(read.push_token, "aabb");
+    assert_true(read.memory_limit == INT64_C(1) << 40);
     assert_true(read.has_trace);
     assert_int_equal(read.peer_count, 2);
     assert_int_equal(read.peers[0].slot, 1);
@@ -103,11 +105,12 @@ a_run_out_of_range_is_refused(void **state)
         RUN_HEAD ",\"feeds\":-1}",
         RUN_HEAD ",\"feeds\":65536}",
         RUN_HEAD ",\"fetches\":65536}",
+        RUN_HEAD ",\"memory_limit\":-1}",
     };
     WireRun run = {.attempt = 99};
     for (size_t index = 0; index < COUNT_OF(ranges); index++) {
         assert_refused(*state, wire_run_read(*state, slice_from_string(ranges[index]), &run),
-            "'attempt', 'slot', 'feeds' or 'fetches' is missing or out of range");
+            "'attempt', 'slot', 'feeds', 'fetches' or 'memory_limit' is missing or out of range");
     }
     assert_refused(*state,
         wire_run_read(*state, SLICE("{\"partition\":\"00\",\"attempt\":1,\"slot\":0}"), &run),
