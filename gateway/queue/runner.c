@@ -108,6 +108,21 @@ lose(QueueRunner *runner, const HeldStep *step)
     runner->options.cancel(runner->options.context, step->loop_index, &step->hold);
 }
 
+/* One that does not run yet cannot be cancelled: it is asked about again soon. */
+static void
+heed(QueueRunner *runner, const HeldStep *step, const StepBeat *beat)
+{
+    if (step->loop_index == QUEUE_NO_LOOP) {
+        if (beat->is_cancel_requested) {
+            __atomic_store_n(&runner->is_hinted, true, __ATOMIC_RELEASE);
+        }
+    } else if (!beat->is_held) {
+        lose(runner, step);
+    } else if (beat->is_cancel_requested) {
+        runner->options.cancel(runner->options.context, step->loop_index, &step->hold);
+    }
+}
+
 static Status
 beat(QueueRunner *runner, Call *call)
 {
@@ -126,14 +141,7 @@ beat(QueueRunner *runner, Call *call)
     }
     TRY(queue_heartbeat(call, runner->store, holds, count, runner->options.lease_ms, beats));
     for (size_t index = 0; index < count; index++) {
-        if (steps[index].loop_index == QUEUE_NO_LOOP) {
-            continue; /* not running yet; who runs it looks at its state first */
-        }
-        if (!beats[index].is_held) {
-            lose(runner, &steps[index]);
-        } else if (beats[index].is_cancel_requested) {
-            runner->options.cancel(runner->options.context, steps[index].loop_index, &steps[index].hold);
-        }
+        heed(runner, &steps[index], &beats[index]);
     }
     return STATUS_OK;
 }

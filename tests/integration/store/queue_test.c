@@ -392,6 +392,49 @@ a_queued_step_is_cancelled_at_once_and_a_running_one_on_request(void **state)
     assert_depth(database, TENANT_DEFAULT, 0, 1);
 }
 
+/* In the queue nobody would end it before it could run once more. */
+static void
+a_step_that_is_to_be_cancelled_does_not_go_back_into_the_queue(void **state)
+{
+    static const char *const messages[] = {"cancelled before it ran", "cancelled while it ran"};
+    Database *const database = *state;
+    Call *const call = &database->call;
+    const StepEnd reason = {.error_code = "UNAVAILABLE", .error_message = "the worker died"};
+    for (int is_charged = 0; is_charged < 2; is_charged++) {
+        StepRecord step;
+        StepState moved = STEP_STATE_COUNT;
+        const StepNew asked = enqueue(database, TENANT_DEFAULT);
+        const StepHold hold = start_one(database);
+        assert_status(call, STATUS_OK, steps_cancel(call, database->app, TENANT_DEFAULT, asked.id, &step));
+        assert_status(
+            call, STATUS_OK, queue_retry(call, database->queue, &hold, &reason, is_charged == 1, &moved));
+        assert_int_equal(moved, STEP_CANCELLED);
+        step = find(database, TENANT_DEFAULT, asked.id);
+        assert_string_equal(step.error_code, "CANCELLED");
+        assert_string_equal(step.error_message, messages[is_charged]);
+        assert_true(step.ended_us > 0);
+    }
+    assert_depth(database, TENANT_DEFAULT, 0, 0);
+}
+
+static void
+a_gateway_that_drains_cancels_what_was_to_be(void **state)
+{
+    Database *const database = *state;
+    Call *const call = &database->call;
+    StepRecord step;
+    uint64_t released = 0;
+    const StepNew asked = enqueue(database, TENANT_DEFAULT);
+    (void)start_one(database);
+    assert_status(call, STATUS_OK, steps_cancel(call, database->app, TENANT_DEFAULT, asked.id, &step));
+    assert_status(call, STATUS_OK, queue_release(call, database->queue, "gateway-1", &released));
+    assert_int_equal(released, 1);
+    step = find(database, TENANT_DEFAULT, asked.id);
+    assert_int_equal(step.state, STEP_CANCELLED);
+    assert_string_equal(step.error_code, "CANCELLED");
+    assert_true(step.ended_us > 0);
+}
+
 static void
 another_tenant_can_neither_see_nor_touch_a_step(void **state)
 {
@@ -600,6 +643,8 @@ main(void)
         DATABASE_TEST(a_gateway_that_drains_gives_its_steps_back),
         DATABASE_TEST(a_sweep_ends_what_nobody_holds),
         DATABASE_TEST(a_queued_step_is_cancelled_at_once_and_a_running_one_on_request),
+        DATABASE_TEST(a_step_that_is_to_be_cancelled_does_not_go_back_into_the_queue),
+        DATABASE_TEST(a_gateway_that_drains_cancels_what_was_to_be),
         DATABASE_TEST(another_tenant_can_neither_see_nor_touch_a_step),
         DATABASE_TEST(the_quota_of_queued_steps_is_kept),
         DATABASE_TEST(the_quota_of_running_steps_holds_claims_back),

@@ -1,0 +1,117 @@
+/* Cancellations reach a step that is held, however early they come. */
+#include "gateway/queue/runner.h"
+
+#include "gateway/domain/tenant.h"
+#include "gateway/store/steps.h"
+#include "tests/support/await.h"
+#include "tests/support/database.h"
+
+/* Of an hour: no heartbeat comes of itself while a test runs. */
+enum { LEASE_MS = 3600 * 1000, LOOP = 3 };
+
+/* Set on the runner's thread. */
+typedef struct Heard {
+    StepHold hold;       /* before claimed_count */
+    int claimed_count;   /* atomic */
+    int cancelled_count; /* atomic */
+    int cancelled_loop;  /* before cancelled_count */
+} Heard;
+
+static bool
+is_ready(void *context)
+{
+    (void)context;
+    return true;
+}
+
+static bool
+run(void *context, const StepRecord *step)
+{
+    Heard *const heard = context;
+    heard->hold = (StepHold){.tenant = step->tenant, .id = step->id, .fence = step->fence};
+    (void)__atomic_add_fetch(&heard->claimed_count, 1, __ATOMIC_RELEASE);
+    return true;
+}
+
+static void
+cancel(void *context, int loop_index, const StepHold *hold)
+{
+    Heard *const heard = context;
+    (void)hold;
+    heard->cancelled_loop = loop_index;
+    (void)__atomic_add_fetch(&heard->cancelled_count, 1, __ATOMIC_RELEASE);
+}
+
+static int
+count(const int *number)
+{
+    return __atomic_load_n(number, __ATOMIC_ACQUIRE);
+}
+
+static QueueRunner *
+runner_of(Database *database, Heard *heard)
+{
+    const QueueRunnerOptions options = {
+        .conninfo = database->conninfo,
+        .owner = "gateway-1",
+        .slot_count = 4,
+        .lease_ms = LEASE_MS,
+        .is_ready = is_ready,
+        .run = run,
+        .cancel = cancel,
+        .context = heard,
+    };
+    QueueRunner *runner = NULL;
+    assert_status(&database->call, STATUS_OK, queue_runner_new(&database->call, &options, &runner));
+    return runner;
+}
+
+static void
+enqueue(Database *database)
+{
+    const StepNew step = {.id = {uuid_new()},
+        .session = database_add_session(database, TENANT_DEFAULT),
+        .graph = {uuid_new()},
+        .priority = STEP_PRIORITY_NORMAL,
+        .cost = 1,
+        .request = "{}",
+        .attempts_max = 2,
+        .timeout_ms = 60000};
+    assert_status(
+        &database->call, STATUS_OK, queue_enqueue(&database->call, database->app, TENANT_DEFAULT, &step));
+}
+
+static void
+a_cancellation_that_comes_before_a_loop_runs_the_step_is_heard_behind_that(void **state)
+{
+    Database *const database = *state;
+    Heard heard = {0};
+    StepRecord step;
+    QueueRunner *const runner = runner_of(database, &heard);
+    enqueue(database);
+    queue_runner_wake(runner);
+    AWAIT(count(&heard.claimed_count) == 1);
+    (void)database_ask(database, "update steps set lease_until = now() + interval '1 minute'");
+    assert_status(&database->call, STATUS_OK,
+        steps_cancel(&database->call, database->app, TENANT_DEFAULT, heard.hold.id, &step));
+    assert_int_equal(step.state, STEP_LEASED);
+    queue_runner_wake_beat(runner);
+    AWAIT(strcmp(database_ask(database, "select lease_until > now() + interval '30 minutes' from steps"),
+              "t") == 0);
+    assert_int_equal(count(&heard.cancelled_count), 0); /* it was asked about, and nobody runs it */
+    queue_runner_note(runner, &heard.hold, LOOP, true);
+    AWAIT(count(&heard.cancelled_count) > 0);
+    assert_int_equal(heard.cancelled_loop, LOOP);
+    queue_runner_stop(runner);
+    queue_runner_free(runner);
+    assert_string_equal(database_ask(database, "select state from steps"), "cancelled");
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        DATABASE_TEST(a_cancellation_that_comes_before_a_loop_runs_the_step_is_heard_behind_that),
+    };
+    return cmocka_run_group_tests_name("gateway/queue/runner", tests, NULL, NULL);
+}

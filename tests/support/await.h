@@ -1,0 +1,20 @@
+/* What other threads and processes do without telling: asked again and again until it is so. A test that has
+ * waited for 20 s fails. */
+#pragma once
+
+#include "shared/base/clock.h"
+#include "tests/support/cmocka_all.h"
+#include "tests/support/process.h"
+
+enum { AWAIT_MS = 20000, AWAIT_PAUSE_MS = 10 };
+
+#define AWAIT(condition)                                                                                     \
+    do {                                                                                                     \
+        const uint64_t await_end_ns_ = clock_monotonic_ns() + AWAIT_MS * CLOCK_NS_PER_MS;                    \
+        while (!(condition)) {                                                                               \
+            if (clock_monotonic_ns() > await_end_ns_) {                                                      \
+                fail_msg("not within %d ms: %s", AWAIT_MS, #condition);                                      \
+            }                                                                                                \
+            pause_ms(AWAIT_PAUSE_MS);                                                                        \
+        }                                                                                                    \
+    } while (0)
