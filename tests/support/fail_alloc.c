@@ -54,3 +54,18 @@ assert_each_allocation_may_fail(bool (*run)(void), size_t at_least)
         assert_false(has_succeeded);
     }
 }
+
+void
+assert_lack_of_memory_is_told(Status (*attempt)(void *context), void *context)
+{
+    size_t at = 0;
+    Status status = STATUS_UNKNOWN;
+    while (status != STATUS_OK) {
+        __atomic_store_n(&fail_alloc_count, 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&fail_alloc_at, ++at, __ATOMIC_RELAXED);
+        status = attempt(context);
+        __atomic_store_n(&fail_alloc_at, 0, __ATOMIC_RELAXED);
+        assert_true(status == STATUS_OK || status == STATUS_RESOURCE_EXHAUSTED);
+    }
+    assert_true(at > 1);
+}

@@ -88,6 +88,34 @@ outcome_done(void *context, const RunResult *result)
     __atomic_add_fetch(&outcome->done_count, 1, __ATOMIC_RELEASE);
 }
 
+typedef struct Mark {
+    DeviceWork work; /* first */
+    bool was_met;    /* atomic */
+} Mark;
+
+static void
+mark_met(DeviceWork *work)
+{
+    Mark *const mark = (Mark *)(void *)work;
+    __atomic_store_n(&mark->was_met, true, __ATOMIC_RELEASE);
+}
+
+/* A thread does what it is given in order. A node that it hands over comes behind the mark: as many marks as
+ * the longest row of such nodes in any test. */
+void
+fixture_await_thread(const RunFixture *fixture)
+{
+    enum { MARKS = 100 };
+    assert_int_equal(fixture->device->thread_count, 1);
+    for (int index = 0; index < MARKS; index++) {
+        Mark mark = {.work.run = mark_met};
+        fixture->device->schedule(fixture->device, &mark.work);
+        while (!__atomic_load_n(&mark.was_met, __ATOMIC_ACQUIRE)) {
+            (void)sched_yield();
+        }
+    }
+}
+
 RunCallbacks
 outcome_callbacks(RunOutcome *outcome)
 {
@@ -170,11 +198,31 @@ fixture_numbers(RunFixture *fixture, const Shape *shape, int seed)
     return tensor;
 }
 
+static void
+assert_fast(const ScheduleNode *node)
+{
+    assert_non_null(node->kernel);
+    assert_ptr_not_equal(reference_find(node->node), node->kernel);
+}
+
+const ScheduleNode *
+fixture_fast_node(const Partition *partition, const char *name)
+{
+    for (uint32_t id = 0; id < partition->node_count; id++) {
+        if (slice_equals_string(partition->nodes[id].node->name, name)) {
+            assert_fast(&partition->nodes[id]);
+            return &partition->nodes[id];
+        }
+    }
+    fail_msg("there is no node '%s'", name);
+    return NULL;
+}
+
 void
 fixture_assert_as_reference(
     RunFixture *fixture, const ScheduleNode *node, Tensor *inputs, const Tensor *output)
 {
-    assert_ptr_not_equal(reference_find(node->node), node->kernel);
+    assert_fast(node);
     Tensor expected[1] = {0};
     assert_status(&fixture->call, STATUS_OK, reference_compute(&fixture->call, node->node, inputs, expected));
     assert_true(tensor_equal(&expected[0], output));

@@ -53,6 +53,12 @@ float tensor_float(const Tensor *tensor, int64_t index);
 
 uint64_t fixture_memory_in_use(const RunFixture *fixture);
 
+/* Comes back when a device of one thread has done all it was given, and what that gave it in turn. */
+void fixture_await_thread(const RunFixture *fixture);
+
+/* The node of this name, which a fast kernel computes and not the reference one. */
+const ScheduleNode *fixture_fast_node(const Partition *partition, const char *name);
+
 /* A fast kernel ran the node: its one output must be the reference kernel's, bit for bit. */
 void fixture_assert_as_reference(
     RunFixture *fixture, const ScheduleNode *node, Tensor *inputs, const Tensor *output);

@@ -2,10 +2,7 @@
 
 #include "tests/support/cmocka_all.h"
 
-#include "shared/ops/registry.h"
-#include "tests/support/graph_literals.h"
 #include "tests/support/partition_runs.h"
-#include "tests/support/reference_run.h"
 
 /* Each kernel by definition, over what one line of the loops may meet: tails, one scalar, both, a row. */
 static float
@@ -45,6 +42,7 @@ run_case(RunFixture *fixture, const char *op, const Shape *left, const Shape *ri
         "y = %s(a, b) T=float32\nout = _Retval(y) T=float32 index=0\n",
         op);
     AUTO_PARTITION partition = fixture_compile(fixture, text);
+    (void)fixture_fast_node(partition, "y");
     Tensor a = values(fixture, left, 1.1F);
     Tensor b = values(fixture, right, 2.3F);
     for (int shared = 0; shared < 4; shared++) {
@@ -114,24 +112,17 @@ extremes(RunFixture *fixture, const Shape *shape, int64_t step)
 static void
 compare_with_reference(RunFixture *fixture, const char *text, const Shape *left, const Shape *right)
 {
-    AUTO_GRAPH_DEF def = graph_literal(text);
-    AUTO_GRAPH graph = NULL;
     RunOutcome outcome = {0};
-    AUTO_TENSOR expected = {0};
-    Partition *const partition = fixture_compile(fixture, text);
+    AUTO_PARTITION partition = fixture_compile(fixture, text);
     Tensor args[] = {extremes(fixture, left, 1), extremes(fixture, right, 5)};
     Tensor inputs[] = {tensor_ref(&args[0]), tensor_ref(&args[1])};
-    assert_status(&fixture->call, STATUS_OK,
-        graph_link(&fixture->call, def, op_find, (GraphLimits){.allows_internal = true}, &graph));
-    assert_status(&fixture->call, STATUS_OK,
-        reference_compute(&fixture->call, graph_find(graph, SLICE("y")), inputs, &expected));
     fixture_run(fixture, partition, NULL, args, 2, &outcome);
     assert_string_equal(outcome.message, "");
-    assert_true(tensor_equal(&outcome.outputs[0], &expected));
+    fixture_assert_as_reference(fixture, fixture_fast_node(partition, "y"), inputs, &outcome.outputs[0]);
     tensor_unref(&inputs[0]);
     tensor_unref(&inputs[1]);
     outcome_clear(&outcome);
-    partition_unref(partition);
+    partition_unref(TAKE(partition));
 }
 
 static void

@@ -31,6 +31,7 @@ expect_reference(int threads, const char *op, const Shape shapes[3], const bool 
         op, names[0], transposes[0] ? "true" : "false", names[1], transposes[1] ? "true" : "false");
     fixture_begin(&fixture, threads);
     AUTO_PARTITION partition = fixture_compile(&fixture, text);
+    (void)fixture_fast_node(partition, "y");
     Tensor args[] = {numbers(&shapes[0], 1), numbers(&shapes[1], 2)};
     assert_true(tensor_new(DTYPE_FLOAT64, &shapes[2], &expected));
     matrix_multiply(&args[0], transposes[0], &args[1], transposes[1], &expected);

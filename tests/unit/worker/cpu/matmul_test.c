@@ -54,6 +54,7 @@ run_matmul(int64_t m, int64_t n, int64_t k, bool ta, bool tb)
         "y = MatMul(a, b) T=float32%s%s\nout = _Retval(y) T=float32 index=0\n",
         ta ? " transpose_a=true" : "", tb ? " transpose_b=true" : "");
     AUTO_PARTITION partition = fixture_compile(&fixture, text);
+    (void)fixture_fast_node(partition, "y");
     const int64_t sizes[3] = {m, n, k};
     Tensor args[] = {matrix(&fixture, 2, ta ? (int64_t[]){k, m} : (int64_t[]){m, k}, 1),
         matrix(&fixture, 2, tb ? (int64_t[]){n, k} : (int64_t[]){k, n}, 2)};
@@ -102,6 +103,7 @@ batches_broadcast(void **state)
                                                          "b = _Arg() T=float32 index=1\n"
                                                          "y = BatchMatMulV2(a, b) T=float32\n"
                                                          "out = _Retval(y) T=float32 index=0\n");
+    (void)fixture_fast_node(partition, "y");
     const int64_t sizes[3] = {5, 6, 7};
     Tensor args[] = {
         matrix(&fixture, 4, (int64_t[]){3, 1, 5, 7}, 1), matrix(&fixture, 3, (int64_t[]){2, 7, 6}, 2)};
@@ -141,6 +143,7 @@ gemm_scales_and_adds(void **state)
             "index=0\n",
             has_c ? "c = _Arg() T=float32 index=2\n" : "", has_c ? ", c" : "");
         AUTO_PARTITION partition = fixture_compile(&fixture, text);
+        (void)fixture_fast_node(partition, "y");
         const int64_t rank = has_c ? forms[form].rank : 0;
         Tensor args[] = {matrix(&fixture, 2, (int64_t[]){7, 5}, 1), matrix(&fixture, 2, (int64_t[]){7, 6}, 2),
             matrix(&fixture, (int)rank, forms[has_c ? form : 0].dims, 3)};
@@ -194,6 +197,7 @@ any_number_of_threads_gives_the_same_bits(void **state)
         RunFixture fixture;
         fixture_begin(&fixture, threads);
         AUTO_PARTITION partition = fixture_compile(&fixture, CONSTANT_WEIGHTS);
+        (void)fixture_fast_node(partition, "y");
         for (int round = 0; round < 3; round++) {
             RunOutcome outcome = {0};
             Tensor arg = rough(&fixture, 300, 70);

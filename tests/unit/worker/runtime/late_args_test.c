@@ -1,6 +1,7 @@
 /* Feeds that come while their run goes on. */
 #include "tests/support/cmocka_all.h"
 
+#include <pthread.h>
 #include <sched.h>
 
 #include "tests/support/fail_alloc.h"
@@ -18,23 +19,31 @@ typedef struct LateRun {
     RunFixture fixture;
     Partition *partition;
     RunOutcome outcome;
+    RunRequest request;
     Run *run;
 } LateRun;
 
 static void
-late_begin(LateRun *late, const char *text, Tensor *args)
+late_prepare(LateRun *late, const char *text, Tensor *args)
 {
     *late = (LateRun){0};
     fixture_begin(&late->fixture, 1);
     late->partition = fixture_compile(&late->fixture, text);
-    const RunRequest request = {
+    late->request = (RunRequest){
         .partition = late->partition,
         .args = args,
         .arg_count = 2,
         .feeds_come_late = true,
         .callbacks = outcome_callbacks(&late->outcome),
     };
-    assert_status(&late->fixture.call, STATUS_OK, run_start(&late->fixture.call, &request, &late->run));
+}
+
+static void
+late_begin(LateRun *late, const char *text, Tensor *args)
+{
+    late_prepare(late, text, args);
+    assert_status(
+        &late->fixture.call, STATUS_OK, run_start(&late->fixture.call, &late->request, &late->run));
 }
 
 static void
@@ -100,30 +109,6 @@ some_may_be_there_from_the_start(void **state)
     fixture_end(&maker);
 }
 
-typedef struct Mark {
-    DeviceWork work; /* first */
-    bool has_run;    /* atomic */
-} Mark;
-
-static void
-mark_run(DeviceWork *work)
-{
-    Mark *const mark = (Mark *)(void *)work;
-    __atomic_store_n(&mark->has_run, true, __ATOMIC_RELEASE);
-}
-
-/* The one thread of the device does what it is given in order: behind this it has done all there was. */
-static void
-await_thread(LateRun *late)
-{
-    Device *const device = late->fixture.device;
-    Mark mark = {.work.run = mark_run};
-    device->schedule(device, &mark.work);
-    while (!__atomic_load_n(&mark.has_run, __ATOMIC_ACQUIRE)) {
-        sched_yield();
-    }
-}
-
 static void
 a_run_that_is_cancelled_stops_waiting_and_drops_what_still_comes(void **state)
 {
@@ -133,7 +118,7 @@ a_run_that_is_cancelled_stops_waiting_and_drops_what_still_comes(void **state)
     late_begin(&late, STAGES, args);
     feed(&late, 0, 3);
     await_outputs(&late, 1);
-    await_thread(&late);
+    fixture_await_thread(&late.fixture);
     run_cancel(late.run, STATUS_DEADLINE_EXCEEDED, "the deadline has passed");
     outcome_wait(&late.outcome);
     assert_int_equal(late.outcome.code, STATUS_DEADLINE_EXCEEDED);
@@ -164,45 +149,62 @@ a_feed_comes_once_and_of_its_type(void **state)
     late_end(&late);
 }
 
+typedef struct Feeder {
+    LateRun *late;
+    uint32_t index;
+    pthread_t thread;
+} Feeder;
+
+static void *
+feed_two(void *context)
+{
+    const Feeder *const feeder = context;
+    Call call = {0};
+    Tensor tensor = fixture_vector(&feeder->late->fixture, 2, 2);
+    const Status status = run_feed(&call, feeder->late->run, feeder->index, &tensor);
+    return status == STATUS_OK ? NULL : context;
+}
+
+/* Two threads of the test, beside the device's own. */
 static void
 feeds_may_come_from_any_thread_in_any_order(void **state)
 {
     (void)state;
-    for (int round = 0; round < 50; round++) {
+    for (uint32_t round = 0; round < 50; round++) {
         LateRun late;
         Tensor args[2] = {0};
+        Feeder feeders[2];
         late_begin(&late, STAGES, args);
-        feed(&late, round % 2 == 0 ? 1 : 0, 2);
-        feed(&late, round % 2 == 0 ? 0 : 1, 2);
+        for (uint32_t i = 0; i < COUNT_OF(feeders); i++) {
+            feeders[i] = (Feeder){.late = &late, .index = (i + round) % 2};
+            assert_int_equal(pthread_create(&feeders[i].thread, NULL, feed_two, &feeders[i]), 0);
+        }
+        for (uint32_t i = 0; i < COUNT_OF(feeders); i++) {
+            void *failed = NULL;
+            assert_int_equal(pthread_join(feeders[i].thread, &failed), 0);
+            assert_null(failed);
+        }
         outcome_wait(&late.outcome);
         assert_float_equal(tensor_float(&late.outcome.outputs[1], 0), -4, 0);
         late_end(&late);
     }
 }
 
+static Status
+start(void *context)
+{
+    LateRun *const late = context;
+    return run_start(&late->fixture.call, &late->request, &late->run);
+}
+
 static void
 without_memory_to_wait_nothing_begins(void **state)
 {
     (void)state;
-    LateRun late = {0};
+    LateRun late;
     Tensor args[2] = {0};
-    fixture_begin(&late.fixture, 1);
-    late.partition = fixture_compile(&late.fixture, STAGES);
-    const RunRequest request = {
-        .partition = late.partition,
-        .args = args,
-        .arg_count = 2,
-        .feeds_come_late = true,
-        .callbacks = outcome_callbacks(&late.outcome),
-    };
-    Status status = STATUS_UNKNOWN;
-    for (size_t at = 1; status != STATUS_OK; at++) {
-        fail_alloc_count = 0;
-        fail_alloc_at = at;
-        status = run_start(&late.fixture.call, &request, &late.run);
-        __atomic_store_n(&fail_alloc_at, 0, __ATOMIC_RELAXED); /* the run's thread allocates, too */
-        assert_true(status == STATUS_OK || status == STATUS_RESOURCE_EXHAUSTED);
-    }
+    late_prepare(&late, STAGES, args);
+    assert_lack_of_memory_is_told(start, &late);
     run_cancel(late.run, STATUS_CANCELLED, "enough");
     late_end(&late);
 }

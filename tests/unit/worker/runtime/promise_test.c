@@ -1,9 +1,9 @@
-/* Kernels that complete later. No op has one yet: a compiled partition's node is given one here. */
+/* Kernels that complete later, as those of queues do: nodes of a compiled partition are given one here that
+ * completes when the test says so. */
 #include "tests/support/cmocka_all.h"
 
 #include <sched.h>
 
-#include "shared/base/clock.h"
 #include "tests/support/partition_runs.h"
 #include "worker/runtime/schedule.h"
 
@@ -50,20 +50,58 @@ fulfil_at_once(KernelPromise *promise)
 
 static const Kernel at_once = {.op = "Identity", .start = fulfil_at_once};
 
-static Partition *
-compile(RunFixture *fixture, const char *text, const Kernel *kernel)
+/* A partition whose nodes later… have the kernel, and one run of it after the other. */
+typedef struct PromiseRun {
+    RunFixture fixture;
+    Partition *partition;
+    Run *run;
+    RunOutcome outcome;
+} PromiseRun;
+
+static void
+promise_begin(PromiseRun *promise, int thread_count, const char *text, const Kernel *kernel)
 {
-    Partition *partition = fixture_compile(fixture, text);
-    for (uint32_t i = 0; i < partition->node_count; i++) {
-        ScheduleNode *const node = &partition->nodes[i];
+    *promise = (PromiseRun){0};
+    fixture_begin(&promise->fixture, thread_count);
+    promise->partition = fixture_compile(&promise->fixture, text);
+    for (uint32_t i = 0; i < promise->partition->node_count; i++) {
+        ScheduleNode *const node = &promise->partition->nodes[i];
         if (slice_starts_with(node->node->name, SLICE("later"))) {
             node->kernel = kernel;
             node->kind = SCHEDULE_PROMISE;
         }
     }
+}
+
+static void
+promise_start(PromiseRun *promise)
+{
+    Tensor arg = fixture_vector(&promise->fixture, 2, 3);
+    const RunRequest request = {.partition = promise->partition,
+        .args = &arg,
+        .arg_count = 1,
+        .callbacks = outcome_callbacks(&promise->outcome)};
+    memset(pending, 0, sizeof pending);
     __atomic_store_n(&started, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&cancelled, 0, __ATOMIC_RELAXED);
-    return partition;
+    assert_status(&promise->fixture.call, STATUS_OK,
+        run_start(&promise->fixture.call, &request, &promise->run));
+}
+
+/* The run has ended. */
+static void
+promise_clear(PromiseRun *promise)
+{
+    outcome_clear(&promise->outcome);
+    run_unref(TAKE(promise->run));
+}
+
+static void
+promise_end(PromiseRun *promise)
+{
+    promise_clear(promise);
+    partition_unref(promise->partition);
+    fixture_end(&promise->fixture);
 }
 
 static KernelPromise *
@@ -73,20 +111,6 @@ wait_for(int number)
         (void)sched_yield();
     }
     return __atomic_exchange_n(&pending[number], NULL, __ATOMIC_ACQ_REL);
-}
-
-static Run *
-start(RunFixture *fixture, Partition *partition, uint64_t deadline_ns, RunOutcome *outcome)
-{
-    Run *run = NULL;
-    Tensor arg = fixture_vector(fixture, 2, 3);
-    const RunRequest request = {.partition = partition,
-        .args = &arg,
-        .arg_count = 1,
-        .deadline_ns = deadline_ns,
-        .callbacks = outcome_callbacks(outcome)};
-    assert_status(&fixture->call, STATUS_OK, run_start(&fixture->call, &request, &run));
-    return run;
 }
 
 static const char *const TWO = "x = _Arg() T=float32 index=0\n"
@@ -99,166 +123,122 @@ static void
 a_run_waits_for_kernels_that_complete_later(void **state)
 {
     (void)state;
-    RunFixture fixture;
-    fixture_begin(&fixture, 2);
-    AUTO_PARTITION partition = compile(&fixture, TWO, &later);
-    RunOutcome outcome = {0};
-    Run *run = start(&fixture, partition, 0, &outcome);
+    PromiseRun promise;
+    promise_begin(&promise, 2, TWO, &later);
+    promise_start(&promise);
     KernelPromise *const first = wait_for(0);
     KernelPromise *const second = wait_for(1);
-    assert_int_equal(__atomic_load_n(&outcome.done_count, __ATOMIC_ACQUIRE), 0);
+    assert_int_equal(__atomic_load_n(&promise.outcome.done_count, __ATOMIC_ACQUIRE), 0);
     fulfil(second);
     fulfil(first);
-    outcome_wait(&outcome);
-    assert_string_equal(outcome.message, "");
-    assert_float_equal(tensor_float(&outcome.outputs[0], 1), -6, 0);
-    assert_int_equal(outcome.stats.node_count, 5);
-    outcome_clear(&outcome);
-    run_unref(run);
-    partition_unref(TAKE(partition));
-    fixture_end(&fixture);
+    outcome_wait(&promise.outcome);
+    assert_string_equal(promise.outcome.message, "");
+    assert_float_equal(tensor_float(&promise.outcome.outputs[0], 1), -6, 0);
+    assert_int_equal(promise.outcome.stats.node_count, 5);
+    promise_end(&promise);
+}
+
+/* Runs whose kernels complete before they return; what element 0 is in the end. */
+static void
+expect_at_once(const char *text, int rounds, float expected)
+{
+    PromiseRun promise;
+    promise_begin(&promise, 2, text, &at_once);
+    for (int round = 0; round < rounds; round++) {
+        promise_start(&promise);
+        outcome_wait(&promise.outcome);
+        assert_string_equal(promise.outcome.message, "");
+        assert_true(__atomic_load_n(&started, __ATOMIC_RELAXED) >= 2);
+        assert_float_equal(tensor_float(&promise.outcome.outputs[0], 0), expected, 0);
+        promise_clear(&promise);
+    }
+    promise_end(&promise);
 }
 
 static void
 one_that_completes_before_it_returns_is_fine_too(void **state)
 {
     (void)state;
-    RunFixture fixture;
-    fixture_begin(&fixture, 2);
-    AUTO_PARTITION partition = compile(&fixture, TWO, &at_once);
-    for (int round = 0; round < 100; round++) {
-        RunOutcome outcome = {0};
-        Run *run = start(&fixture, partition, 0, &outcome);
-        outcome_wait(&outcome);
-        assert_string_equal(outcome.message, "");
-        assert_float_equal(tensor_float(&outcome.outputs[0], 1), -6, 0);
-        outcome_clear(&outcome);
-        run_unref(run);
-    }
-    partition_unref(TAKE(partition));
-    fixture_end(&fixture);
+    expect_at_once(TWO, 100, -6);
 }
 
 static void
 a_failure_is_the_runs_and_cancels_the_others(void **state)
 {
     (void)state;
-    RunFixture fixture;
-    fixture_begin(&fixture, 2);
-    AUTO_PARTITION partition = compile(&fixture, TWO, &later);
-    RunOutcome outcome = {0};
-    Run *run = start(&fixture, partition, 0, &outcome);
+    PromiseRun promise;
+    promise_begin(&promise, 2, TWO, &later);
+    promise_start(&promise);
     KernelPromise *const first = wait_for(0);
-    KernelPromise *const second = wait_for(1);
+    (void)wait_for(1);
     const Status status = call_fail(first->context.call, STATUS_OUT_OF_RANGE, "the barrier was closed");
     kernel_complete(first, status);
-    outcome_wait(&outcome);
-    assert_int_equal(outcome.code, STATUS_OUT_OF_RANGE);
-    assert_string_equal(outcome.message, "the barrier was closed");
+    outcome_wait(&promise.outcome);
+    assert_int_equal(promise.outcome.code, STATUS_OUT_OF_RANGE);
+    assert_string_equal(promise.outcome.message, "the barrier was closed");
     assert_int_equal(__atomic_load_n(&cancelled, __ATOMIC_RELAXED), 1);
-    assert_non_null(second);
-    outcome_clear(&outcome);
-    run_unref(run);
-    partition_unref(TAKE(partition));
-    fixture_end(&fixture);
+    promise_end(&promise);
 }
 
 static void
 a_cancelled_run_tells_its_kernels_and_who_was_late(void **state)
 {
     (void)state;
-    RunFixture fixture;
-    fixture_begin(&fixture, 1);
-    AUTO_PARTITION partition = compile(&fixture, TWO, &later);
-    RunOutcome outcome = {0};
-    Run *run = start(&fixture, partition, 0, &outcome);
+    PromiseRun promise;
+    promise_begin(&promise, 1, TWO, &later);
+    promise_start(&promise);
     (void)wait_for(0);
     (void)wait_for(1);
-    run_cancel(run, STATUS_DEADLINE_EXCEEDED, "the step's deadline has passed");
-    outcome_wait(&outcome);
-    assert_int_equal(outcome.code, STATUS_DEADLINE_EXCEEDED);
-    assert_string_equal(outcome.message, "the step's deadline has passed; begun: 'later1', 'later2'");
+    run_cancel(promise.run, STATUS_DEADLINE_EXCEEDED, "the step's deadline has passed");
+    outcome_wait(&promise.outcome);
+    assert_int_equal(promise.outcome.code, STATUS_DEADLINE_EXCEEDED);
+    assert_string_equal(
+        promise.outcome.message, "the step's deadline has passed; begun: 'later1', 'later2'");
     assert_int_equal(__atomic_load_n(&cancelled, __ATOMIC_RELAXED), 2);
-    outcome_clear(&outcome);
-    run_unref(run);
-    partition_unref(TAKE(partition));
-    fixture_end(&fixture);
+    promise_end(&promise);
 }
+
+/* --- In loops ------------------------------------------------------------------------------------------- */
+
+/* While the first element is below 20: the rest says what an iteration makes of s:1, by the node later. */
+#define LOOP(PARALLEL, BODY)                                                                                 \
+    "x = _Arg() T=float32 index=0\n"                                                                         \
+    "limit = Const() dtype=float32 value=float32(20)\n"                                                      \
+    "one = Const() dtype=float32 value=float32(1)\n"                                                         \
+    "begin = Const() dtype=int32 value=int32<1>(0)\n"                                                        \
+    "size = Const() dtype=int32 value=int32<1>(1)\n"                                                         \
+    "e = Enter(x) T=float32 frame_name='loop' parallel_iterations=" PARALLEL "\n"                            \
+    "m = Merge(e, n) T=float32 N=2\n"                                                                        \
+    "part = Slice(m, begin, size) T=float32 Index=int32\n"                                                   \
+    "t = Less(part, limit) T=float32\n"                                                                      \
+    "c = LoopCond(t)\n"                                                                                      \
+    "s = Switch(m, c) T=float32\n"                                                                           \
+    "later = Identity(s:1) T=float32\n" BODY "n = NextIteration(a) T=float32\n"                              \
+    "exit = Exit(s) T=float32\n"                                                                             \
+    "out = _Retval(exit) T=float32 index=0\n"
 
 /* An iteration is not done while one of its kernels is not. */
 static void
 an_iteration_waits_for_its_kernels(void **state)
 {
     (void)state;
-    RunFixture fixture;
-    fixture_begin(&fixture, 2);
-    AUTO_PARTITION partition = compile(&fixture,
-        "x = _Arg() T=float32 index=0\n"
-        "limit = Const() dtype=float32 value=float32(20)\n"
-        "e = Enter(x) T=float32 frame_name='loop' parallel_iterations=2\n"
-        "m = Merge(e, n) T=float32 N=2\n"
-        "part = Slice(m, begin, size) T=float32 Index=int32\n"
-        "begin = Const() dtype=int32 value=int32<1>(0)\n"
-        "size = Const() dtype=int32 value=int32<1>(1)\n"
-        "t = Less(part, limit) T=float32\n"
-        "c = LoopCond(t)\n"
-        "s = Switch(m, c) T=float32\n"
-        "later = Identity(s:1) T=float32\n"
-        "minus = Neg(later) T=float32\n"
-        "a = Add(minus, minus) T=float32\n"
-        "n = NextIteration(a) T=float32\n"
-        "exit = Exit(s) T=float32\n"
-        "out = _Retval(exit) T=float32 index=0\n",
-        &at_once);
-    for (int round = 0; round < 20; round++) {
-        RunOutcome outcome = {0};
-        Run *run = start(&fixture, partition, 0, &outcome);
-        outcome_wait(&outcome);
-        assert_string_equal(outcome.message, "");
-        assert_float_equal(tensor_float(&outcome.outputs[0], 0), 24, 0);
-        outcome_clear(&outcome);
-        run_unref(run);
-    }
-    partition_unref(TAKE(partition));
-    fixture_end(&fixture);
+    expect_at_once(LOOP("2", "minus = Neg(later) T=float32\na = Add(minus, minus) T=float32\n"), 20, 24);
 }
 
 /* Iterations that nothing but the loop's width keeps from starting; the kernel in each completes when told.
  */
 static int
-count_started(RunFixture *fixture, size_t loop_bytes_max)
+count_started(size_t loop_bytes_max)
 {
-    AUTO_PARTITION partition = compile(fixture,
-        "x = _Arg() T=float32 index=0\n"
-        "limit = Const() dtype=float32 value=float32(20)\n"
-        "one = Const() dtype=float32 value=float32(1)\n"
-        "begin = Const() dtype=int32 value=int32<1>(0)\n"
-        "size = Const() dtype=int32 value=int32<1>(1)\n"
-        "e = Enter(x) T=float32 frame_name='loop' parallel_iterations=4\n"
-        "m = Merge(e, n) T=float32 N=2\n"
-        "part = Slice(m, begin, size) T=float32 Index=int32\n"
-        "t = Less(part, limit) T=float32\n"
-        "c = LoopCond(t)\n"
-        "s = Switch(m, c) T=float32\n"
-        "later = Identity(s:1) T=float32\n"
-        "a = Add(s:1, one) T=float32\n"
-        "n = NextIteration(a) T=float32\n"
-        "exit = Exit(s) T=float32\n"
-        "out = _Retval(exit) T=float32 index=0\n",
-        &later);
-    partition->loop_bytes_max = loop_bytes_max;
-    RunOutcome outcome = {0};
-    Run *run = start(fixture, partition, 0, &outcome);
-    const uint64_t until = clock_monotonic_ns() + 50 * CLOCK_NS_PER_MS;
-    while (clock_monotonic_ns() < until && __atomic_load_n(&started, __ATOMIC_RELAXED) < 4) {
-        (void)sched_yield();
-    }
+    PromiseRun promise;
+    promise_begin(&promise, 1, LOOP("4", "a = Add(s:1, one) T=float32\n"), &later);
+    promise.partition->loop_bytes_max = loop_bytes_max;
+    promise_start(&promise);
+    fixture_await_thread(&promise.fixture);
     const int count = __atomic_load_n(&started, __ATOMIC_RELAXED);
-    run_cancel(run, STATUS_CANCELLED, "enough was seen");
-    outcome_wait(&outcome);
-    outcome_clear(&outcome);
-    run_unref(run);
-    partition_unref(TAKE(partition));
+    run_cancel(promise.run, STATUS_CANCELLED, "enough was seen");
+    outcome_wait(&promise.outcome);
+    promise_end(&promise);
     return count;
 }
 
@@ -266,11 +246,8 @@ static void
 iterations_wait_when_they_take_too_much(void **state)
 {
     (void)state;
-    RunFixture fixture;
-    fixture_begin(&fixture, 2);
-    assert_int_equal(count_started(&fixture, LOOP_BYTES_MAX), 4);
-    assert_int_equal(count_started(&fixture, 1), 1);
-    fixture_end(&fixture);
+    assert_int_equal(count_started(LOOP_BYTES_MAX), 4);
+    assert_int_equal(count_started(1), 1);
 }
 
 int
