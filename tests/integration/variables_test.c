@@ -1,9 +1,11 @@
 /* What a session keeps from step to step: trained, read, lost with its worker, and said so. */
 #include <signal.h>
 
+#include "tests/support/await.h"
 #include "tests/support/cluster.h"
-#include "tests/support/cmocka_all.h"
 #include "tests/support/graph_json.h"
+
+enum { HANDLE_SIZE = 96 };
 
 /* w ← w − rate · mean((w·x − t)·x): the slope of t over x. */
 static const char model[] = "{\"node\":[" NODE(
@@ -26,20 +28,21 @@ static const char read_step[] = "{\"fetches\":[\"read\"]}";
 static const char train_step[] = "{\"feeds\":{\"x\":[1,2,3],\"t\":[3,6,9]},\"fetches\":[\"train\"]}";
 
 /* Until the gateways have noticed that the worker is lost, the step is refused with 503. */
+static bool
+is_told_lost(Cluster *cluster)
+{
+    AUTO_REST response;
+    cluster_step(cluster, read_step, &response);
+    if (response.status != 503) {
+        cluster_expect(&response, 400, "lost with");
+    }
+    return strstr(rest_text(&response), "the session's variables were lost with worker") != NULL;
+}
+
 static void
 expect_lost(Cluster *cluster)
 {
-    for (int turn = 0; turn < 200; turn++) {
-        AUTO_REST response;
-        cluster_step(cluster, read_step, &response);
-        if (response.status == 400 &&
-            strstr(rest_text(&response), "the session's variables were lost with worker") != NULL) {
-            return;
-        }
-        assert_true(response.status == 503 || response.status == 400);
-        pause_ms(50);
-    }
-    fail_msg("nobody notices");
+    AWAIT(is_told_lost(cluster));
 }
 
 static void
@@ -163,10 +166,7 @@ a_deleted_session_gives_its_memory_back(void **state)
     (void)snprintf(path, sizeof path, "/api/v1/sessions/%s", cluster->session);
     cluster_send(cluster, "DELETE", path, NULL, &response);
     assert_int_equal(response.status, 204);
-    for (int turn = 0; turn < 100 && cluster_worker_use(cluster, index).memory_in_use > 0; turn++) {
-        pause_ms(20);
-    }
-    assert_int_equal(cluster_worker_use(cluster, index).memory_in_use, 0);
+    AWAIT(cluster_worker_use(cluster, index).memory_in_use == 0);
 }
 
 /* y = 2·x, kept under a handle; z = the tensor behind a handle. */
@@ -176,21 +176,29 @@ static const char handles[] =
         "Placeholder", "", "\"dtype\":{\"type\":\"DT_STRING\"}") "," NODE("z", "GetSessionTensor", "\"h\"",
         "\"dtype\":{\"type\":\"DT_FLOAT\"}") "," NODE("drop", "DeleteSessionTensor", "\"h\"", "") "]}";
 
+/* Feeds x with [1,2]; the handle that comes of it. */
+static void
+keep_tensor(Cluster *cluster, char ret_handle[HANDLE_SIZE])
+{
+    AUTO_REST kept;
+    cluster_step(cluster, "{\"feeds\":{\"x\":[1,2]},\"fetches\":[\"keep\"]}", &kept);
+    cluster_expect(&kept, 200, "keep;");
+    const char *const handle = strstr(rest_text(&kept), "keep;");
+    (void)snprintf(ret_handle, HANDLE_SIZE, "%.*s", (int)strcspn(handle, "\""), handle);
+}
+
 static void
 a_tensor_stays_in_the_session_under_its_handle(void **state)
 {
     Cluster *const cluster = *state;
     cluster_session(cluster, "{\"slots\":2,\"placement\":\"spread\"}");
     cluster_graph(cluster, handles);
-    AUTO_REST response;
-    cluster_step(cluster, "{\"feeds\":{\"x\":[1,2]},\"fetches\":[\"keep\"]}", &response);
-    assert_int_equal(response.status, 200);
-    const char *const handle = strstr(rest_text(&response), "keep;");
-    assert_non_null(handle);
+    char handle[HANDLE_SIZE];
     char body[256];
-    (void)snprintf(body, sizeof body, "{\"feeds\":{\"h\":\"%.22s\"},\"fetches\":[\"z\"]}", handle);
+    keep_tensor(cluster, handle);
+    (void)snprintf(body, sizeof body, "{\"feeds\":{\"h\":\"%s\"},\"fetches\":[\"z\"]}", handle);
     cluster_expect_step(cluster, body, 200, "\"data\":[2,4]");
-    (void)snprintf(body, sizeof body, "{\"feeds\":{\"h\":\"%.22s\"},\"targets\":[\"drop\"]}", handle);
+    (void)snprintf(body, sizeof body, "{\"feeds\":{\"h\":\"%s\"},\"targets\":[\"drop\"]}", handle);
     cluster_expect_step(cluster, body, 200, NULL);
     cluster_expect_step(cluster, body, 404, "the session keeps no tensor under 'keep;");
     cluster_expect_step(cluster, "{\"feeds\":{\"h\":\"w\"},\"fetches\":[\"z\"]}", 404,
@@ -214,23 +222,15 @@ a_handle_says_where_its_tensor_is_and_serves_nodes_added_later(void **state)
 {
     Cluster *const cluster = *state;
     static const char *const headers[] = {"If-Match: *", NULL};
-    char path[160];
     char body[256];
-    char handle[96];
-    AUTO_REST kept = {0};
+    char handle[HANDLE_SIZE];
     AUTO_REST extended = {0};
     cluster_session(cluster, "{\"slots\":2}");
     cluster_graph(cluster, placed);
-    cluster_step(cluster, "{\"feeds\":{\"x\":[1,2]},\"fetches\":[\"keep\"]}", &kept);
-    assert_int_equal(kept.status, 200);
-    const char *const text = strstr(rest_text(&kept), "keep;");
-    assert_non_null(text);
-    (void)snprintf(handle, sizeof handle, "%.*s", (int)strcspn(text, "\""), text);
+    keep_tensor(cluster, handle);
     assert_string_equal(handle + 5 + 16, ";/job:worker/replica:0/task:1");
-    (void)snprintf(
-        path, sizeof path, "/api/v1/sessions/%s/graphs/%s:extend", cluster->session, cluster->graph);
-    cluster_send_with(cluster, "POST", path, headers, readers, &extended);
-    assert_int_equal(extended.status, 201);
+    cluster_extend(cluster, headers, readers, &extended);
+    cluster_expect(&extended, 201, NULL);
     (void)snprintf(body, sizeof body, "{\"feeds\":{\"h\":\"%s\"},\"fetches\":[\"there\"]}", handle);
     cluster_expect_step(cluster, body, 200, "\"data\":[1,2]");
     (void)snprintf(body, sizeof body, "{\"feeds\":{\"h\":\"%s\"},\"fetches\":[\"here\"]}", handle);

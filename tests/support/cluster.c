@@ -7,7 +7,7 @@
 #include "shared/base/memory.h"
 #include "shared/formats/graphdef_json.h"
 #include "shared/upstream/upstream.h"
-#include "tests/support/cmocka_all.h"
+#include "tests/support/await.h"
 #include "tests/support/graph_literals.h"
 
 static bool
@@ -254,11 +254,30 @@ cluster_graph_literal(Cluster *cluster, const char *text)
 }
 
 void
+cluster_extend(
+    Cluster *cluster, const char *const *headers, const char *addition, RestResponse *ret_response)
+{
+    char path[192];
+    (void)snprintf(
+        path, sizeof path, "/api/v1/sessions/%s/graphs/%s:extend", cluster->session, cluster->graph);
+    cluster_send_with(cluster, "POST", path, headers, addition, ret_response);
+}
+
+void
 cluster_step(Cluster *cluster, const char *body, RestResponse *ret_response)
 {
     char path[128];
     (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/steps", cluster->session);
     cluster_send(cluster, "POST", path, body, ret_response);
+}
+
+bool
+cluster_is_step_in(Cluster *cluster, const char *path, const char *wanted)
+{
+    char state[32] = "";
+    AUTO_REST step;
+    cluster_send(cluster, "GET", path, NULL, &step);
+    return rest_member(&step, "state", state, sizeof state) && strcmp(state, wanted) == 0;
 }
 
 void
@@ -267,7 +286,6 @@ cluster_queued_step(Cluster *cluster, const char *body)
     static const char *const headers[] = {"Prefer: respond-async", NULL};
     char steps[128];
     char path[256];
-    char state[32] = "";
     AUTO_REST accepted = {0};
     (void)snprintf(steps, sizeof steps, "/api/v1/sessions/%s/steps", cluster->session);
     cluster_send_with(cluster, "POST", steps, headers, body, &accepted);
@@ -275,13 +293,7 @@ cluster_queued_step(Cluster *cluster, const char *body)
         fail_msg("POST %s: %d %s", steps, accepted.status, rest_text(&accepted));
     }
     (void)snprintf(path, sizeof path, "%s/%s", steps, cluster->step);
-    for (int attempt = 0; attempt < 400 && strcmp(state, "succeeded") != 0; attempt++) {
-        AUTO_REST step = {0};
-        pause_ms(10);
-        cluster_send(cluster, "GET", path, NULL, &step);
-        (void)rest_member(&step, "state", state, sizeof state);
-    }
-    assert_string_equal(state, "succeeded");
+    AWAIT(cluster_is_step_in(cluster, path, "succeeded"));
 }
 
 void

@@ -64,6 +64,13 @@ void cluster_session(Cluster *cluster, const char *options);
 void cluster_graph(Cluster *cluster, const char *graph);
 void cluster_graph_literal(Cluster *cluster, const char *text); /* graph_literals.h */
 
+/* Asks with these headers for the next version of the graph. */
+void cluster_extend(
+    Cluster *cluster, const char *const *headers, const char *addition, RestResponse *ret_response);
+
+/* Whether the step at this path is in this state ("queued", "succeeded", …). */
+bool cluster_is_step_in(Cluster *cluster, const char *path, const char *wanted);
+
 /* Queues a step in the session and waits until it has succeeded. */
 void cluster_queued_step(Cluster *cluster, const char *body);
 

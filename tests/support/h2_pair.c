@@ -24,6 +24,7 @@ note(Probe *probe, char event)
 static bool
 tell(Probe *probe, char event, Slice data)
 {
+    pair.events++;
     note(probe, event);
     return pair.hook != NULL && pair.hook(probe, event, data);
 }
@@ -113,6 +114,7 @@ on_disconnect(H2Connection *connection, Status reason)
     const Side side = connection == pair.connections[CLIENT] ? CLIENT : SERVER;
     assert_ptr_equal(h2_context(connection), &pair);
     assert_int_equal(h2_stream_count(connection), 0);
+    pair.events++;
     pair.disconnects[side]++;
     pair.reasons[side] = reason;
     pair.connections[side] = NULL;

@@ -38,7 +38,8 @@ typedef struct Pair {
     size_t probe_count[SIDES];
     PairHook hook;
     H2Options options[SIDES];
-    int released; /* by pair_release() */
+    int released;    /* by pair_release() */
+    uint64_t events; /* of all probes, and of connections */
 } Pair;
 
 extern Pair pair; /* one a program */
@@ -56,12 +57,15 @@ Probe *pair_request(const char *path, bool is_last);
 
 void pair_release(void *owner); /* counts */
 
-/* Turns of the loop until the condition holds; fails the test after 20 s. */
+/* Turns of the loop until the condition holds; fails the test when nothing has happened for 20 s. */
 #define PAIR_UNTIL(condition)                                                                                \
     do {                                                                                                     \
-        const uint64_t pair_end_ = loop_now_ns(pair.loop) + UINT64_C(20000000000);                           \
+        uint64_t pair_events_ = pair.events;                                                                 \
+        uint64_t pair_since_ = loop_now_ns(pair.loop);                                                       \
         while (!(condition)) {                                                                               \
-            assert_true(loop_now_ns(pair.loop) < pair_end_);                                                 \
+            pair_since_ = pair.events == pair_events_ ? pair_since_ : loop_now_ns(pair.loop);                \
+            pair_events_ = pair.events;                                                                      \
+            assert_true(loop_now_ns(pair.loop) - pair_since_ < UINT64_C(20000000000));                       \
             loop_turn(pair.loop, 100);                                                                       \
         }                                                                                                    \
     } while (0)

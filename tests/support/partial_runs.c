@@ -3,10 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/support/cmocka_all.h"
+#include "tests/support/await.h"
 #include "tests/support/graph_json.h"
-
-enum { WAIT_MS = 5000, PAUSE_MS = 10 };
 
 /* What partial_runs.h says of it. */
 static const char stages[] = "{\"node\":[" PLACEHOLDER("x") "," PLACEHOLDER("y") "," PLACEHOLDER(
@@ -69,46 +67,46 @@ partial_run_ready(Cluster *cluster, const char *options)
     cluster_graph(cluster, stages);
 }
 
+static bool
+is_gone(Cluster *cluster, const char *path)
+{
+    AUTO_REST response;
+    cluster_send(cluster, "GET", path, NULL, &response);
+    if (response.status == 404) {
+        cluster_expect(&response, 404, "may be complete, have failed, or have expired");
+    }
+    return response.status == 404;
+}
+
 void
 partial_run_await_gone(Cluster *cluster, const char *path)
 {
-    for (int waited = 0; waited < WAIT_MS; waited += PAUSE_MS) {
-        AUTO_REST response;
-        cluster_send(cluster, "GET", path, NULL, &response);
-        if (response.status == 404) {
-            cluster_expect(&response, 404, "may be complete, have failed, or have expired");
-            return;
-        }
-        pause_ms(PAUSE_MS);
+    AWAIT(is_gone(cluster, path));
+}
+
+static int
+slots_under_way(Cluster *cluster)
+{
+    int count = 0;
+    for (int index = 0; index < cluster->options.worker_count; index++) {
+        count += cluster_worker_running(cluster, index);
     }
-    fail_msg("%s is still there", path);
+    return count;
 }
 
 void
 partial_run_await_slots(Cluster *cluster, int wanted)
 {
-    int running = -1;
-    for (int waited = 0; waited < WAIT_MS && running != wanted; waited += PAUSE_MS) {
-        running = 0;
-        for (int index = 0; index < cluster->options.worker_count; index++) {
-            running += cluster_worker_running(cluster, index);
-        }
-        pause_ms(running == wanted ? 0 : PAUSE_MS);
-    }
-    assert_int_equal(running, wanted);
+    AWAIT(slots_under_way(cluster) == wanted);
 }
 
 int
 partial_run_worker(Cluster *cluster)
 {
-    for (int waited = 0; waited < WAIT_MS; waited += PAUSE_MS) {
-        for (int index = 0; index < cluster->options.worker_count; index++) {
-            if (cluster_worker_running(cluster, index) == 1) {
-                return index;
-            }
-        }
-        pause_ms(PAUSE_MS);
+    int index = 0;
+    partial_run_await_slots(cluster, 1);
+    while (cluster_worker_running(cluster, index) != 1) {
+        assert_true(++index < cluster->options.worker_count);
     }
-    fail_msg("no worker runs it");
-    return -1;
+    return index;
 }
