@@ -1,6 +1,6 @@
 /* Loops and conditionals whose nodes lie on several workers: the same bits as on one. */
+#include "tests/support/await.h"
 #include "tests/support/cluster.h"
-#include "tests/support/cmocka_all.h"
 #include "tests/support/loop_graphs.h"
 
 static void
@@ -80,17 +80,28 @@ a_fetch_inside_a_loop_is_refused(void **state)
     assert_non_null(strstr(rest_text(&response), "fetch 'mul' is inside loop 'loop'"));
 }
 
+/* A variable that `count` adds 1 to in each turn. */
+#define COUNT_TURNS                                                                                          \
+    "turns = VarHandleOp() dtype=float32 shape=<>\n"                                                         \
+    "nought = Const() dtype=float32 value=float32(0)\n"                                                      \
+    "init = AssignVariableOp(turns, nought) dtype=float32\n"                                                 \
+    "inside = Enter(turns) T=resource frame_name='loop' is_constant=true\n"                                  \
+    "once = Const(^i_body) dtype=float32 value=float32(1)\n"                                                 \
+    "count = AssignAddVariableOp(inside, once) dtype=float32\n"                                              \
+    "counted = ReadVariableOp(turns) dtype=float32\n"
+
 static void
 a_target_inside_a_loop_runs_the_loop(void **state)
 {
     Cluster *const cluster = *state;
     static const char *const options[] = {"{}", "{\"slots\":2,\"placement\":\"spread\"}"};
     for (size_t index = 0; index < COUNT_OF(options); index++) {
-        AUTO_REST response = {0};
         cluster_session(cluster, options[index]);
-        cluster_graph_literal(cluster, LOOP_CHAOTIC(""));
-        cluster_step(cluster, "{\"feeds\":{\"x\":1,\"n\":3},\"targets\":[\"mul\"]}", &response);
-        assert_int_equal(response.status, 200);
+        cluster_graph_literal(cluster, LOOP_CHAOTIC("") COUNT_TURNS);
+        cluster_expect_step(cluster, "{\"targets\":[\"init\"]}", 200, NULL);
+        cluster_expect_step(
+            cluster, "{\"feeds\":{\"x\":1,\"n\":3},\"targets\":[\"count\"]}", 200, "\"outputs\":{}");
+        cluster_expect_step(cluster, "{\"fetches\":[\"counted\"]}", 200, "\"data\":[3]");
     }
 }
 
@@ -102,12 +113,12 @@ the_error_of_a_late_step_names_loop_and_iteration(void **state)
     cluster_session(cluster, "{\"slots\":2,\"placement\":\"spread\"}");
     cluster_graph_literal(cluster, LOOP_CHAOTIC(""));
     cluster_step(cluster,
-        "{\"feeds\":{\"x\":1,\"n\":2000000000},\"fetches\":[\"v_exit\"],\"options\":{\"timeout_ms\":300}}",
+        "{\"feeds\":{\"x\":1,\"n\":2000000000},\"fetches\":[\"v_exit\"],\"options\":{\"timeout_ms\":1000}}",
         &response);
     assert_int_equal(response.status, 504);
     assert_non_null(strstr(rest_text(&response), "loop 'loop' in iteration "));
-    assert_int_equal(cluster_worker_running(cluster, 0), 0);
-    assert_int_equal(cluster_worker_running(cluster, 1), 0);
+    AWAIT(cluster_worker_running(cluster, 0) == 0);
+    AWAIT(cluster_worker_running(cluster, 1) == 0);
 }
 
 int

@@ -36,8 +36,16 @@ class RandomNetwork(RandomGraph):
         if addend is not None and self._random.random() < 0.5:
             name = self._add("AddV2", name, addend.name, T=Type(FLOAT))
         if self._random.random() < 0.8:
-            name = self._add(self._random.choice(ACTIVATIONS), name, T=Type(FLOAT))
+            activation = self._random.choice(ACTIVATIONS + ["gelu"])
+            name = self._gelu(scope, name) if activation == "gelu" else self._add(activation, name, T=Type(FLOAT))
         return self._keep(scope, name, shape)
+
+    def _gelu(self, scope, name):
+        """The Gaussian error linear unit as models write it out."""
+        root, one, half = (self._constant(scope, FLOAT, [], [value]) for value in (math.sqrt(2), 1, 0.5))
+        error = self._add("Erf", self._add("RealDiv", name, root, T=Type(FLOAT)), T=Type(FLOAT))
+        share = self._add("Mul", half, self._add("AddV2", error, one, T=Type(FLOAT)), T=Type(FLOAT))
+        return self._add("Mul", name, share, T=Type(FLOAT))
 
     def _dense(self, scope):
         value = self._pick(scope, lambda value: len(value.shape) == 2 and value.count() < COUNT_MAX)
