@@ -48,8 +48,8 @@ the_error_names_the_kernel_that_does_not_come_back(void **state)
                                    "ones = Fill(size, one) T=int32 index_type=int32 @/job:worker/task:0\n"
                                    "huge = MatMul(ones, ones) T=int32 @/job:worker/task:0\n"
                                    "y = Neg(huge) T=int32 @/job:worker/task:1\n");
-    cluster_step(cluster,
-        "{\"feeds\":{\"one\":1},\"fetches\":[\"y\"],\"options\":{\"timeout_ms\":1000}}", &response);
+    cluster_step(
+        cluster, "{\"feeds\":{\"one\":1},\"fetches\":[\"y\"],\"options\":{\"timeout_ms\":1000}}", &response);
     for (int index = 0; index < cluster->options.worker_count; index++) {
         (void)process_stop(&cluster->workers[index], SIGKILL); /* one would compute to the end */
     }

@@ -19,8 +19,7 @@ one_that_nobody_completes_expires_and_leaves_nothing(void **state)
     Cluster *const cluster = *state;
     char path[PARTIAL_RUN_PATH_SIZE];
     partial_run_ready(cluster, "{\"slots\":2,\"placement\":\"spread\"}");
-    partial_run_begun(cluster,
-        "{\"feeds\":[\"x\",\"y\",\"z\"],\"fetches\":[\"a\",\"d\"]," SHORT "}", path);
+    partial_run_begun(cluster, "{\"feeds\":[\"x\",\"y\",\"z\"],\"fetches\":[\"a\",\"d\"]," SHORT "}", path);
     partial_run_expect(cluster, path, "{\"feeds\":{\"x\":1}}", 200, NULL);
     partial_run_await_slots(cluster, 2);
     partial_run_await_slots(cluster, 0);
@@ -233,8 +232,7 @@ a_failure_that_nobody_asks_for_goes_when_its_time_is_over(void **state)
     char path[PARTIAL_RUN_PATH_SIZE];
     partial_run_ready(cluster, "{}");
     const uint64_t since_ns = clock_monotonic_ns();
-    partial_run_begun(
-        cluster, "{\"feeds\":[\"x\",\"k\"],\"fetches\":[\"a\",\"quotient\"]," SHORT "}", path);
+    partial_run_begun(cluster, "{\"feeds\":[\"x\",\"k\"],\"fetches\":[\"a\",\"quotient\"]," SHORT "}", path);
     partial_run_expect(cluster, path, "{\"feeds\":{\"k\":0}}", 200, NULL);
     partial_run_await_gone(cluster, path);
     assert_true(clock_monotonic_ns() - since_ns >= SHORT_MS * CLOCK_NS_PER_MS);

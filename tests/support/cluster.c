@@ -254,8 +254,7 @@ cluster_graph_literal(Cluster *cluster, const char *text)
 }
 
 void
-cluster_extend(
-    Cluster *cluster, const char *const *headers, const char *addition, RestResponse *ret_response)
+cluster_extend(Cluster *cluster, const char *const *headers, const char *addition, RestResponse *ret_response)
 {
     char path[192];
     (void)snprintf(

@@ -42,8 +42,7 @@ static void
 late_begin(LateRun *late, const char *text, Tensor *args)
 {
     late_prepare(late, text, args);
-    assert_status(
-        &late->fixture.call, STATUS_OK, run_start(&late->fixture.call, &late->request, &late->run));
+    assert_status(&late->fixture.call, STATUS_OK, run_start(&late->fixture.call, &late->request, &late->run));
 }
 
 static void

@@ -84,8 +84,8 @@ promise_start(PromiseRun *promise)
     memset(pending, 0, sizeof pending);
     __atomic_store_n(&started, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&cancelled, 0, __ATOMIC_RELAXED);
-    assert_status(&promise->fixture.call, STATUS_OK,
-        run_start(&promise->fixture.call, &request, &promise->run));
+    assert_status(
+        &promise->fixture.call, STATUS_OK, run_start(&promise->fixture.call, &request, &promise->run));
 }
 
 /* The run has ended. */
@@ -192,8 +192,7 @@ a_cancelled_run_tells_its_kernels_and_who_was_late(void **state)
     run_cancel(promise.run, STATUS_DEADLINE_EXCEEDED, "the step's deadline has passed");
     outcome_wait(&promise.outcome);
     assert_int_equal(promise.outcome.code, STATUS_DEADLINE_EXCEEDED);
-    assert_string_equal(
-        promise.outcome.message, "the step's deadline has passed; begun: 'later1', 'later2'");
+    assert_string_equal(promise.outcome.message, "the step's deadline has passed; begun: 'later1', 'later2'");
     assert_int_equal(__atomic_load_n(&cancelled, __ATOMIC_RELAXED), 2);
     promise_end(&promise);
 }
