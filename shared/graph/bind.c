@@ -60,6 +60,17 @@ check_fixed(Linker *linker, const Node *node, const OpAttribute *declared, const
 }
 
 static void
+check_minimum(Linker *linker, const Node *node, const OpAttribute *declared, const AttrValue *given)
+{
+    const bool is_number = given->kind == ATTR_INT && !given->is_list;
+    if (declared->has_minimum && is_number && given->value.i < declared->minimum) {
+        char place[PLACE_SIZE];
+        link_fault(linker, node, attr_place(declared->name, place), "attribute '%.*s' is %lld, not at least %lld",
+            SLICE_PRINT(declared->name), (long long)given->value.i, (long long)declared->minimum);
+    }
+}
+
+static void
 bind_declared(Linker *linker, const Node *node, const OpAttribute *declared, Attr *attr)
 {
     const AttrValue *const given = node_def_attr(node->def, declared->name);
@@ -67,6 +78,7 @@ bind_declared(Linker *linker, const Node *node, const OpAttribute *declared, Att
     if (given != NULL) {
         check_kind(linker, node, declared, given);
         check_fixed(linker, node, declared, given);
+        check_minimum(linker, node, declared, given);
         attr->value = *given;
     } else if (declared->has_default) {
         attr->value = declared->default_value;

@@ -13,6 +13,8 @@
  *     "BatchMatMul(…)->(…) {…, ~grad_x:bool=false}"            '~' marks an attribute of later versions, of
  * which only the default is understood
  *
+ *     "Pack(values:N*T, …)->(output:T) {N:int>=1, …}"          a number below its minimum is refused
+ *
  * Fixed dtypes are written as TensorFlow does (float, int32, …). Threads: immutable. */
 #pragma once
 

@@ -230,13 +230,30 @@ parse_list(Parser *parser, Slice text, AttrKind kind, AttrValue *value)
     return true;
 }
 
-/* "name:kind", "name:kind=default" or "~name:kind=default" */
+/* Behind the '=' of "name:int>=minimum". */
+static bool
+parse_minimum(Parser *parser, Slice text, OpAttribute *attribute)
+{
+    attribute->has_minimum = attribute->kind == ATTR_INT && !attribute->is_list;
+    return (attribute->has_minimum && slice_to_int64(text, &attribute->minimum)) || refuse(parser, text);
+}
+
+static bool
+parse_default(Parser *parser, Slice text, OpAttribute *attribute)
+{
+    attribute->has_default = true;
+    return attribute->is_list ? parse_list(parser, text, attribute->kind, &attribute->default_value)
+                              : parse_scalar(parser, text, attribute->kind, &attribute->default_value);
+}
+
+/* "name:kind", "name:int>=minimum", "name:kind=default" or "~name:kind=default" */
 static bool
 parse_attribute(Parser *parser, Slice text, OpAttribute *attribute)
 {
     attribute->is_fixed = take_text(&text, SLICE("~"));
     const size_t equals = slice_find(text, '=');
-    const Slice declared = slice_part(text, 0, equals);
+    const bool is_minimum = equals > 0 && equals < text.size && text.data[equals - 1] == '>';
+    const Slice declared = slice_part(text, 0, is_minimum ? equals - 1 : equals);
     const size_t colon = slice_find(declared, ':');
     attribute->name = slice_part(declared, 0, colon);
     if (colon == 0 || colon == declared.size) {
@@ -245,13 +262,11 @@ parse_attribute(Parser *parser, Slice text, OpAttribute *attribute)
     if (!parse_kind(parser, slice_part(declared, colon + 1, SIZE_MAX), attribute)) {
         return false;
     }
-    attribute->has_default = equals < text.size;
-    if (!attribute->has_default) {
+    const Slice value = slice_part(text, equals + 1, SIZE_MAX);
+    if (equals == text.size) {
         return !attribute->is_fixed || refuse(parser, text);
     }
-    const Slice value = slice_part(text, equals + 1, SIZE_MAX);
-    return attribute->is_list ? parse_list(parser, value, attribute->kind, &attribute->default_value)
-                              : parse_scalar(parser, value, attribute->kind, &attribute->default_value);
+    return is_minimum ? parse_minimum(parser, value, attribute) : parse_default(parser, value, attribute);
 }
 
 static bool

@@ -50,8 +50,8 @@ static const OpDefinition arithmetic_ops[] = {
     ARITHMETIC("Xdivy", 0),
     ARITHMETIC("Xlogy", 0),
     {"Atan2(y:T, x:T)->(z:T) {T:type}", OP_ELEMENTWISE, infer_broadcast},
-    {"AddN(inputs:N*T)->(sum:T) {N:int, T:type}", OP_COMMUTATIVE | OP_ELEMENTWISE, infer_add_n},
-    {"AccumulateNV2(inputs:N*T)->(sum:T) {N:int, T:type, shape:shape}", OP_COMMUTATIVE | OP_ELEMENTWISE,
+    {"AddN(inputs:N*T)->(sum:T) {N:int>=1, T:type}", OP_COMMUTATIVE | OP_ELEMENTWISE, infer_add_n},
+    {"AccumulateNV2(inputs:N*T)->(sum:T) {N:int>=1, T:type, shape:shape}", OP_COMMUTATIVE | OP_ELEMENTWISE,
         infer_add_n},
 };
 

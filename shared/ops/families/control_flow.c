@@ -34,7 +34,7 @@ infer_merge(Call *call, InferContext *context)
 
 static const OpDefinition control_flow_ops[] = {
     {"Switch(data:T, pred:bool)->(output_false:T, output_true:T) {T:type}", OP_CONTROL_FLOW, infer_switch},
-    {"Merge(inputs:N*T)->(output:T, value_index:int32) {T:type, N:int}", OP_CONTROL_FLOW, infer_merge},
+    {"Merge(inputs:N*T)->(output:T, value_index:int32) {T:type, N:int>=1}", OP_CONTROL_FLOW, infer_merge},
     {"Enter(data:T)->(output:T) {T:type, frame_name:string, is_constant:bool=false, "
      "parallel_iterations:int=10}",
         OP_CONTROL_FLOW, infer_unknown},
@@ -44,7 +44,7 @@ static const OpDefinition control_flow_ops[] = {
     {"ControlTrigger()->() {}", OP_CONTROL_FLOW, infer_unknown},
     {"RefSwitch(data:Ref(T), pred:bool)->(output_false:Ref(T), output_true:Ref(T)) {T:type}", OP_CONTROL_FLOW,
         infer_switch},
-    {"RefMerge(inputs:Ref(N*T))->(output:Ref(T), value_index:int32) {T:type, N:int}", OP_CONTROL_FLOW,
+    {"RefMerge(inputs:Ref(N*T))->(output:Ref(T), value_index:int32) {T:type, N:int>=1}", OP_CONTROL_FLOW,
         infer_merge},
     {"RefEnter(data:Ref(T))->(output:Ref(T)) {T:type, frame_name:string, is_constant:bool=false, "
      "parallel_iterations:int=10}",

@@ -12,7 +12,7 @@
     {"onnx::" name "(A:T, B:T)->(C:bool) {T:type}", (flags) | OP_ELEMENTWISE, infer_broadcast},
 #define LOGIC(name)                                                                                          \
     {"onnx::" name "(A:bool, B:bool)->(C:bool) {}", OP_COMMUTATIVE | OP_ELEMENTWISE, infer_broadcast},
-#define FOLD(name, flags) {"onnx::" name "(data:N*T)->(result:T) {N:int, T:type}", flags, infer_broadcast},
+#define FOLD(name, flags) {"onnx::" name "(data:N*T)->(result:T) {N:int>=1, T:type}", flags, infer_broadcast},
 
 /* PRelu's slope broadcasts to X, never the other way. */
 static Status

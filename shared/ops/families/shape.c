@@ -58,7 +58,7 @@ infer_expand_dims(Call *call, InferContext *context)
 
 static const OpDefinition shape_ops[] = {
     {"Shape(input:T)->(output:out_type) {T:type, out_type:type=DT_INT32}", 0, infer_shape_of},
-    {"ShapeN(input:N*T)->(output:N*out_type) {N:int, T:type, out_type:type=DT_INT32}", 0, infer_shape_of},
+    {"ShapeN(input:N*T)->(output:N*out_type) {N:int>=1, T:type, out_type:type=DT_INT32}", 0, infer_shape_of},
     {"Size(input:T)->(output:out_type) {T:type, out_type:type=DT_INT32}", 0, infer_scalar},
     {"Rank(input:T)->(output:int32) {T:type}", 0, infer_scalar},
     {"Reshape(tensor:T, shape:Tshape)->(output:T) {T:type, Tshape:type=DT_INT32}", 0, infer_reshape},

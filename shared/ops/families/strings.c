@@ -54,7 +54,7 @@ infer_bitcast(Call *call, InferContext *context)
 }
 
 static const OpDefinition strings_ops[] = {
-    {"StringJoin(inputs:N*string)->(output:string) {N:int, separator:string=}", 0, infer_join},
+    {"StringJoin(inputs:N*string)->(output:string) {N:int>=1, separator:string=}", 0, infer_join},
     {"StringLength(input:string)->(output:int32) {unit:string=BYTE}", 0, infer_unchanged},
     {"StringLower(input:string)->(output:string) {encoding:string=}", 0, infer_unchanged},
     {"StringUpper(input:string)->(output:string) {encoding:string=}", 0, infer_unchanged},

@@ -199,6 +199,17 @@ attributes_of_later_versions_have_their_defaults(void **state)
 }
 
 static void
+no_op_divides_by_a_number_of_no_tensors(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        link_real_op(X I "s = Split(i, x) num_split=0 T=float32"), STATUS_INVALID_ARGUMENT);
+    assert_string_equal(call.error.message, "node 's': attribute 'num_split' is 0, not at least 1");
+    assert_int_equal(link_real_op("p = Pack() N=0 T=float32"), STATUS_INVALID_ARGUMENT);
+    assert_string_equal(call.error.message, "node 'p': attribute 'N' is 0, not at least 1");
+}
+
+static void
 a_constant_is_of_the_dtype_it_claims(void **state)
 {
     (void)state;
@@ -337,6 +348,7 @@ main(void)
         cmocka_unit_test(faults_of_inputs_say_where),
         cmocka_unit_test(faults_of_attributes_say_where),
         cmocka_unit_test(attributes_of_later_versions_have_their_defaults),
+        cmocka_unit_test(no_op_divides_by_a_number_of_no_tensors),
         cmocka_unit_test(a_constant_is_of_the_dtype_it_claims),
         cmocka_unit_test(several_faults_are_summed_up),
         cmocka_unit_test(lists_and_numbers_count_tensors),

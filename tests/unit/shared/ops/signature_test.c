@@ -77,6 +77,19 @@ every_kind_of_default_is_read(void **state)
 }
 
 static void
+an_int_may_have_a_minimum(void **state)
+{
+    (void)state;
+    AUTO_ARENA arena = arena_new(1 << 16);
+    Op op;
+    parse(arena, "Pack(values:N*T)->(output:T) {N:int>=1, axis:int=0, T:type}", &op);
+    assert_true(op.attrs[0].has_minimum);
+    assert_int_equal(op.attrs[0].minimum, 1);
+    assert_false(op.attrs[0].has_default);
+    assert_false(op.attrs[1].has_minimum);
+}
+
+static void
 a_broken_signature_is_refused_where_it_breaks(void **state)
 {
     (void)state;
@@ -98,6 +111,8 @@ a_broken_signature_is_refused_where_it_breaks(void **state)
         {"A()->() {l:ints=1}", "1"},
         {"A()->() {l:ints=[1,x]}", "x"},
         {"A()->() {t:type=FLOAT}", "FLOAT"},
+        {"A()->() {i:int>=one}", "one"},
+        {"A()->() {t:type>=1}", "1"},
         {"A()->() {} more", " more"},
     };
     for (size_t index = 0; index < COUNT_OF(cases); index++) {
@@ -130,6 +145,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arguments_have_dtypes_by_name_by_attribute_and_by_list),
         cmocka_unit_test(every_kind_of_default_is_read),
+        cmocka_unit_test(an_int_may_have_a_minimum),
         cmocka_unit_test(a_broken_signature_is_refused_where_it_breaks),
         cmocka_unit_test(an_arena_that_is_full_refuses_without_a_place),
     };
