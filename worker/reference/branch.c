@@ -190,8 +190,10 @@ start(KernelPromise *promise)
     }
     invocation->function = function;
     void *before = NULL;
-    invocation->is_cancelled = !__atomic_compare_exchange_n(
-        &promise->waiting, &before, invocation, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    if (!__atomic_compare_exchange_n(
+            &promise->waiting, &before, invocation, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+        invocation->is_cancelled = true; /* nobody else knows it: else branch_cancel() says so, under the lock */
+    }
     Partition *const partition = library_find(context->library, function);
     if (partition != NULL) {
         begin(invocation, partition);
