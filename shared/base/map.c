@@ -181,7 +181,7 @@ map_remove(Map *map, Slice key)
 const MapEntry *
 map_next(const Map *map, size_t *cursor)
 {
-    while (*cursor < map->capacity) {
+    while (map != NULL && *cursor < map->capacity) {
         const Slot *const slot = &map->slots[(*cursor)++];
         if (slot_is_live(slot)) {
             return &slot->entry;

@@ -32,7 +32,8 @@ MUST_USE bool map_put(Map *map, Slice key, void *value);
 void *map_remove(Map *map, Slice key);
 
 /* Walks all entries in no particular order: start with *cursor = 0; NULL at the end. Removing the entry just
- * returned is allowed, any other change is not. */
+ * returned is allowed, any other change is not. `map` may be
+ * NULL. */
 const MapEntry *map_next(const Map *map, size_t *cursor);
 
 /* The seeded hash, for tables that keep their keys themselves. Differs from process to process. */
