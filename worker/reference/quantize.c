@@ -85,11 +85,12 @@ is_quantised(Dtype dtype)
     return integer_range(dtype).most > 0;
 }
 
+/* NaN becomes the least number, as the instructions have it that ONNX Runtime clamps with. */
 static double
 quantised(double value, double zero_point, Range range)
 {
     const double whole = nearbyint(value) + zero_point;
-    return whole < range.least ? range.least : whole > range.most ? range.most : whole;
+    return !(whole > range.least) ? range.least : whole > range.most ? range.most : whole;
 }
 
 static void
