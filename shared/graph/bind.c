@@ -65,8 +65,9 @@ check_minimum(Linker *linker, const Node *node, const OpAttribute *declared, con
     const bool is_number = given->kind == ATTR_INT && !given->is_list;
     if (declared->has_minimum && is_number && given->value.i < declared->minimum) {
         char place[PLACE_SIZE];
-        link_fault(linker, node, attr_place(declared->name, place), "attribute '%.*s' is %lld, not at least %lld",
-            SLICE_PRINT(declared->name), (long long)given->value.i, (long long)declared->minimum);
+        link_fault(linker, node, attr_place(declared->name, place),
+            "attribute '%.*s' is %lld, not at least %lld", SLICE_PRINT(declared->name),
+            (long long)given->value.i, (long long)declared->minimum);
     }
 }
 

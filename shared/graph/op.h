@@ -22,7 +22,7 @@ typedef struct OpAttribute {
     AttrKind kind;
     bool is_list;
     bool has_default;
-    bool is_fixed; /* a later version's: of its values only the default is understood */
+    bool is_fixed;    /* a later version's: of its values only the default is understood */
     bool has_minimum; /* of an int … */
     int64_t minimum;
     AttrValue default_value;

@@ -131,12 +131,13 @@ tensor_view(Dtype dtype, const Shape *shape, TensorBuffer *buffer, void *data, T
     return true;
 }
 
-/* Bytes of the element table and of the elements behind it. */
-static bool
-string_buffer_size(int64_t count, const Slice *elements, size_t *ret_size)
+/* The element table, and the elements behind it. */
+bool
+tensor_strings_size(const Shape *shape, const Slice *elements, size_t *ret_size)
 {
+    int64_t count = 0;
     size_t size = 0;
-    if (__builtin_mul_overflow((size_t)count, sizeof(Slice), &size)) {
+    if (!shape_element_count(shape, &count) || __builtin_mul_overflow((size_t)count, sizeof(Slice), &size)) {
         return false;
     }
     for (int64_t index = 0; index < count; index++) {
@@ -148,20 +149,13 @@ string_buffer_size(int64_t count, const Slice *elements, size_t *ret_size)
     return true;
 }
 
-bool
-tensor_new_strings(const Shape *shape, const Slice *elements, Tensor *ret_tensor)
+Tensor
+tensor_fill_strings(const Shape *shape, const Slice *elements, TensorBuffer *buffer)
 {
-    int64_t count = 0;
-    size_t size = 0;
-    if (!shape_element_count(shape, &count) || !string_buffer_size(count, elements, &size)) {
-        return false;
-    }
-    TensorBuffer *const buffer = count == 0 ? NULL : tensor_buffer_new(size);
-    if (buffer == NULL && count > 0) {
-        return false;
-    }
-    Slice *const table = buffer == NULL ? NULL : buffer->data;
-    char *bytes = table == NULL ? NULL : (char *)(table + count);
+    Tensor tensor = {.dtype = DTYPE_STRING, .shape = *shape, .data = buffer->data, .buffer = buffer};
+    const int64_t count = tensor_element_count(&tensor);
+    Slice *const table = buffer->data;
+    char *bytes = (char *)(table + count);
     for (int64_t index = 0; index < count; index++) {
         const Slice element = elements[index];
         table[index] = slice_of(bytes, element.size);
@@ -170,7 +164,25 @@ tensor_new_strings(const Shape *shape, const Slice *elements, Tensor *ret_tensor
         }
         bytes += element.size;
     }
-    *ret_tensor = (Tensor){.dtype = DTYPE_STRING, .shape = *shape, .data = table, .buffer = buffer};
+    return tensor;
+}
+
+bool
+tensor_new_strings(const Shape *shape, const Slice *elements, Tensor *ret_tensor)
+{
+    size_t size = 0;
+    if (!tensor_strings_size(shape, elements, &size)) {
+        return false;
+    }
+    if (size == 0) {
+        *ret_tensor = (Tensor){.dtype = DTYPE_STRING, .shape = *shape};
+        return true;
+    }
+    TensorBuffer *const buffer = tensor_buffer_new(size);
+    if (buffer == NULL) {
+        return false;
+    }
+    *ret_tensor = tensor_fill_strings(shape, elements, buffer);
     return true;
 }
 

@@ -54,6 +54,11 @@ MUST_USE bool tensor_view(
 /* A string tensor whose element bytes are copied behind the element table, in one buffer. */
 MUST_USE bool tensor_new_strings(const Shape *shape, const Slice *elements, Tensor *ret_tensor);
 
+/* The same in a buffer of the caller's, whose reference moves to the tensor: of as many bytes as
+ * tensor_strings_size() tells, which is false when the size overflows. */
+MUST_USE bool tensor_strings_size(const Shape *shape, const Slice *elements, size_t *ret_size);
+Tensor tensor_fill_strings(const Shape *shape, const Slice *elements, TensorBuffer *buffer);
+
 Tensor tensor_ref(const Tensor *tensor);
 void tensor_unref(Tensor *tensor);
 bool tensor_is_unique(const Tensor *tensor); /* one reference to the buffer, which is no view */

@@ -13,7 +13,7 @@ import struct
 
 DTYPES = {"float32": ("DT_FLOAT", "f"), "float64": ("DT_DOUBLE", "d"), "int32": ("DT_INT32", "i"),
           "int64": ("DT_INT64", "q"), "bool": ("DT_BOOL", "?"), "uint8": ("DT_UINT8", "B"),
-          "resource": ("DT_RESOURCE", None), "string": ("DT_STRING", None)}
+          "resource": ("DT_RESOURCE", None), "string": ("DT_STRING", None), "variant": ("DT_VARIANT", None)}
 
 
 class Type(str):

@@ -192,7 +192,8 @@ start(KernelPromise *promise)
     void *before = NULL;
     if (!__atomic_compare_exchange_n(
             &promise->waiting, &before, invocation, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-        invocation->is_cancelled = true; /* nobody else knows it: else branch_cancel() says so, under the lock */
+        invocation->is_cancelled =
+            true; /* nobody else knows it: else branch_cancel() says so, under the lock */
     }
     Partition *const partition = library_find(context->library, function);
     if (partition != NULL) {

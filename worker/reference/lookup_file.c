@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "worker/reference/primitives/scratch.h"
 #include "worker/reference/primitives/table.h"
 
 #include "shared/base/buffer.h"
@@ -10,14 +11,14 @@
 /* Instead of a column's number. */
 enum { WHOLE_LINE = -2, LINE_NUMBER = -1 };
 
-typedef struct Lines {
+typedef struct TextLines {
     Slice rest;
     int64_t number;
     Slice line;
-} Lines;
+} TextLines;
 
 static bool
-next_line(Lines *lines)
+next_line(TextLines *lines)
 {
     if (lines->rest.size == 0) {
         return false;
@@ -88,7 +89,7 @@ is_readable(Dtype dtype)
 }
 
 static bool
-read_element(Column *column, const Lines *lines)
+read_element(Column *column, const TextLines *lines)
 {
     Slice part = lines->line;
     if (column->index == LINE_NUMBER) {
@@ -107,20 +108,16 @@ read_element(Column *column, const Lines *lines)
 }
 
 static Status
-finish_column(Call *call, const Column *column, int64_t count, Tensor *ret_tensor)
+finish_column(KernelContext *context, const Column *column, int64_t count, Tensor *ret_tensor)
 {
     const Shape vector = shape_vector(count);
     if (!buffer_is_ok(&column->elements)) {
-        return call_fail_memory(call, "a table's rows");
+        return call_fail_memory(context->call, "a table's rows");
     }
     if (column->dtype == DTYPE_STRING) {
-        const Slice *const strings = (const Slice *)(const void *)column->elements.data;
-        return tensor_new_strings(&vector, strings, ret_tensor) ? STATUS_OK
-                                                                : call_fail_memory(call, "a table's rows");
+        return texts_new(context, &vector, (const Slice *)(const void *)column->elements.data, ret_tensor);
     }
-    if (!tensor_new(column->dtype, &vector, ret_tensor)) {
-        return call_fail_memory(call, "a table's rows");
-    }
+    TRY(scratch_new(context, column->dtype, &vector, ret_tensor));
     if (count > 0) {
         memcpy(ret_tensor->data, column->elements.data, column->elements.size);
     }
@@ -128,7 +125,7 @@ finish_column(Call *call, const Column *column, int64_t count, Tensor *ret_tenso
 }
 
 static Status
-fill_from_lines(KernelContext *context, Table *table, Lines lines, Column *keys, Column *values)
+fill_from_lines(KernelContext *context, Table *table, TextLines lines, Column *keys, Column *values)
 {
     const int64_t wanted = node_attr_int(context->node, "vocab_size");
     AUTO_TENSOR key_tensor = {0};
@@ -145,8 +142,8 @@ fill_from_lines(KernelContext *context, Table *table, Lines lines, Column *keys,
             "the table's text has %lld lines, 'vocab_size' is %lld", (long long)lines.number,
             (long long)wanted);
     }
-    TRY(finish_column(context->call, keys, lines.number, &key_tensor));
-    TRY(finish_column(context->call, values, lines.number, &value_tensor));
+    TRY(finish_column(context, keys, lines.number, &key_tensor));
+    TRY(finish_column(context, values, lines.number, &value_tensor));
     return table_put(context, table, &key_tensor, &value_tensor, TABLE_REPLACE);
 }
 
@@ -157,16 +154,18 @@ fill(KernelContext *context, Table *table, Slice text)
     const char byte = delimiter.size == 0 ? '\t' : delimiter.data[0];
     Column keys = {.index = node_attr_int(context->node, "key_index"),
         .delimiter = byte,
-        .dtype = table_key_dtype(table)};
+        .dtype = table_key_dtype(table),
+        .elements.size_max = scratch_heap_max(context)};
     Column values = {.index = node_attr_int(context->node, "value_index"),
         .delimiter = byte,
-        .dtype = table_value_dtype(table)};
+        .dtype = table_value_dtype(table),
+        .elements.size_max = scratch_heap_max(context)};
     if (!is_readable(keys.dtype) || !is_readable(values.dtype) || keys.index < WHOLE_LINE ||
         values.index < WHOLE_LINE) {
         return call_fail(context->call, STATUS_UNIMPLEMENTED, "a table from %s to %s is not read from a text",
             dtype_name(keys.dtype), dtype_name(values.dtype));
     }
-    const Status status = fill_from_lines(context, table, (Lines){.rest = text}, &keys, &values);
+    const Status status = fill_from_lines(context, table, (TextLines){.rest = text}, &keys, &values);
     buffer_done(&keys.elements);
     buffer_done(&values.elements);
     return status;

@@ -25,6 +25,9 @@ read_components(KernelContext *context, QueueDeclaration *declaration)
     declaration->component_count = (uint32_t)count;
     for (size_t index = 0; index < count; index++) {
         declaration->dtypes[index] = types->value.list.items[index].value.type;
+        if (declaration->dtypes[index] == DTYPE_RESOURCE) {
+            return call_fail(context->call, STATUS_INVALID_ARGUMENT, "a queue holds no handles of resources");
+        }
         declaration->shapes[index] =
             shape_count == 0 ? shape_unknown() : shapes->value.list.items[index].value.shape;
     }
@@ -48,6 +51,7 @@ declare(KernelContext *context, QueueKind kind)
     const Naming *const naming = context->state;
     QueueDeclaration declaration = {
         .name = naming->name,
+        .device = context->device,
         .capacity = node_attr_int(context->node, "capacity"),
         .shuffles = kind.shuffles,
         .pads = kind.pads,

@@ -1,7 +1,6 @@
 /* Sparse tensors reordered, reshaped, cut and put together. */
 #include <math.h>
 
-#include "shared/base/memory.h"
 #include "worker/reference/primitives/fill.h"
 #include "worker/reference/primitives/outputs.h"
 #include "worker/reference/primitives/scratch.h"
@@ -13,7 +12,7 @@ reorder_compute(KernelContext *context)
 {
     Sparse sparse;
     TRY(sparse_read(context, 0, 1, 2, &sparse));
-    AUTO_SPARSE_RESULT result = {.rank = sparse.shape.rank};
+    AUTO_SPARSE_RESULT result = sparse_result(context, sparse.shape.rank);
     for (int64_t n = 0; n < sparse.count; n++) {
         sparse_add(&result, sparse_place(&sparse, n), sparse.values, n);
     }
@@ -141,7 +140,7 @@ slice_compute(KernelContext *context)
     Shape shape;
     TRY(sparse_read(context, 0, 1, 2, &sparse));
     TRY(read_slice(context, &sparse.shape, start, &shape));
-    AUTO_SPARSE_RESULT result = {.rank = shape.rank};
+    AUTO_SPARSE_RESULT result = sparse_result(context, shape.rank);
     for (int64_t n = 0; n < sparse.count; n++) {
         int64_t place[SHAPE_RANK_MAX];
         if (is_inside(sparse_place(&sparse, n), start, &shape, place)) {
@@ -182,7 +181,7 @@ concat_compute(KernelContext *context)
 {
     const uint32_t count = context->input_count / 3;
     const int64_t given = node_attr_int(context->node, "concat_dim");
-    AUTO_SPARSE_RESULT result = {0};
+    AUTO_SPARSE_RESULT result = sparse_result(context, 0);
     Shape shape = shape_unknown();
     for (uint32_t index = 0; index < count; index++) {
         Sparse part;
@@ -214,10 +213,9 @@ add_rows(KernelContext *context, const Sparse *sparse, int64_t *reverse, SparseR
     const Shape vector = shape_vector(rows);
     Tensor *are_empty = NULL;
     TRY(kernel_output(context, 2, DTYPE_BOOL, &vector, &are_empty));
-    AUTO_MEMORY int64_t *next = memory_new((size_t)rows + 1, sizeof *next);
-    if (next == NULL) {
-        return call_fail_memory(context->call, "rows");
-    }
+    AUTO_TENSOR table = {0};
+    TRY(scratch_array(context, rows + 1, sizeof(int64_t), &table));
+    int64_t *const next = table.data;
     for (int64_t n = 0; n < sparse->count; n++) {
         next[sparse_place(sparse, n)[0] + 1]++;
     }
@@ -245,7 +243,7 @@ fill_rows_compute(KernelContext *context)
     Tensor *reverse = NULL;
     TRY(sparse_read(context, 0, 1, 2, &sparse));
     const Shape vector = shape_vector(sparse.count);
-    AUTO_SPARSE_RESULT result = {.rank = sparse.shape.rank};
+    AUTO_SPARSE_RESULT result = sparse_result(context, sparse.shape.rank);
     if (tensor_element_count(&context->inputs[3]) != 1) {
         return call_fail(context->call, STATUS_INVALID_ARGUMENT, "the default value must be one element");
     }
@@ -266,14 +264,13 @@ fill_rows_gradient_compute(KernelContext *context)
     AUTO_TENSOR from = {0};
     AUTO_TENSOR values = {0};
     AUTO_TENSOR rest = {0};
-    AUTO_MEMORY bool *is_taken = memory_new((size_t)count + 1, sizeof *is_taken);
+    AUTO_TENSOR taken = {0};
     TRY(output_shapes(context, shapes));
     TRY(scratch_cast(context, &context->inputs[1], wide, &from));
     TRY(scratch_new(context, wide, &shapes[0], &values));
     TRY(scratch_new(context, wide, &shapes[1], &rest));
-    if (is_taken == NULL) {
-        return call_fail_memory(context->call, "rows");
-    }
+    TRY(scratch_array(context, count, sizeof(bool), &taken));
+    bool *const is_taken = taken.data;
     fill_zero(&rest);
     for (int64_t n = 0; n < shapes[0].dims[0]; n++) {
         const int64_t place = ((const int64_t *)context->inputs[0].data)[n];

@@ -1,19 +1,22 @@
-/* Stacks: what a loop pushes, its gradient pops. An element is a reference to the tensor that was pushed. */
+/* Stacks: what a loop pushes, its gradient pops. An element is a reference to the tensor that was pushed. It
+ * may be a handle, but of no stack: one that held itself would never go. */
 #include <pthread.h>
 
 #include "shared/base/memory.h"
+#include "worker/reference/primitives/room.h"
 #include "worker/runtime/resource.h"
 
-enum { STACK_SIZE_MAX = 1 << 20, STACK_ROOM_FIRST = 16 };
+enum { STACK_SIZE_MAX = 1 << 20, STACK_BYTES_FIRST = 16 * sizeof(Tensor) };
 
 typedef struct Stack {
     Resource resource;
     pthread_mutex_t lock; /* guards what follows */
+    Device *device;       /* whose memory the elements' places take */
     Dtype dtype;
     int64_t size_max;
-    Tensor *elements;
+    Room room;
+    Tensor *elements; /* in `room` */
     int64_t size;
-    int64_t room;
     bool is_closed;
 } Stack;
 
@@ -23,8 +26,8 @@ stack_clear(Stack *stack)
     while (stack->size > 0) {
         tensor_unref(&stack->elements[--stack->size]);
     }
-    memory_free(TAKE(stack->elements));
-    stack->room = 0;
+    room_free(&stack->room);
+    stack->elements = NULL;
 }
 
 static void
@@ -50,6 +53,7 @@ new_compute(KernelContext *context)
     }
     resource_init(&stack->resource, &stack_type);
     (void)pthread_mutex_init(&stack->lock, NULL);
+    stack->device = context->device;
     stack->dtype = node_attr_type(context->node, "elem_type");
     stack->size_max = count == 0 || size_max < 0 ? STACK_SIZE_MAX : size_max;
     return kernel_handle(context, 0, &stack->resource);
@@ -78,14 +82,14 @@ make_room(Call *call, Stack *stack)
         return call_fail(call, STATUS_RESOURCE_EXHAUSTED, "the stack is full: it takes %lld elements",
             (long long)(stack->size_max < STACK_SIZE_MAX ? stack->size_max : STACK_SIZE_MAX));
     }
-    if (stack->size == stack->room) {
-        const int64_t room = stack->room == 0 ? STACK_ROOM_FIRST : 2 * stack->room;
-        Tensor *const elements = memory_resize(stack->elements, (size_t)room * sizeof *elements);
-        if (elements == NULL) {
-            return call_fail_memory(call, "a stack");
+    const size_t used = (size_t)stack->size * sizeof(Tensor);
+    const size_t available = stack->room == NULL ? 0 : stack->room->size;
+    if (used + sizeof(Tensor) > available) {
+        if (!room_grow(stack->device, &stack->room, used, used == 0 ? STACK_BYTES_FIRST : 2 * used)) {
+            return call_fail(call, STATUS_RESOURCE_EXHAUSTED, "no memory for a stack of %lld elements",
+                (long long)stack->size + 1);
         }
-        stack->elements = elements;
-        stack->room = room;
+        stack->elements = room_data(stack->room);
     }
     return STATUS_OK;
 }
@@ -97,6 +101,9 @@ push(Call *call, Stack *stack, const Tensor *element)
     if (element->dtype != stack->dtype) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "a %s tensor cannot go on a stack of %s",
             dtype_name(element->dtype), dtype_name(stack->dtype));
+    }
+    if (resource_of(element, &stack_type) != NULL) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "a stack holds no stacks");
     }
     TRY(make_room(call, stack));
     stack->elements[stack->size++] = tensor_ref(element);

@@ -2,6 +2,7 @@
 #include <ctype.h>
 
 #include "worker/reference/primitives/outputs.h"
+#include "worker/reference/primitives/scratch.h"
 #include "worker/reference/primitives/strided_copy.h"
 #include "worker/reference/primitives/texts.h"
 #include "worker/reference/primitives/walk.h"
@@ -16,6 +17,13 @@ typedef struct Parts {
     int64_t column;
     int64_t columns; /* of the longest row */
 } Parts;
+
+static Parts
+parts_new(const KernelContext *context)
+{
+    const size_t size_max = scratch_heap_max(context);
+    return (Parts){.strings.size_max = size_max, .places.size_max = size_max};
+}
 
 static void
 parts_done(Parts *parts)
@@ -53,9 +61,8 @@ finish_parts(KernelContext *context, const Parts *parts)
     }
     ((int64_t *)shape->data)[0] = parts->row;
     ((int64_t *)shape->data)[1] = parts->columns;
-    return tensor_new_strings(&vector, (const Slice *)(const void *)parts->strings.data, &context->outputs[1])
-               ? STATUS_OK
-               : call_fail_memory(context->call, "the parts of strings");
+    return texts_new(
+        context, &vector, (const Slice *)(const void *)parts->strings.data, &context->outputs[1]);
 }
 
 /* Where `separator` begins in the text; its size when nowhere. */
@@ -125,7 +132,7 @@ split_v2_compute(KernelContext *context)
 {
     const Tensor *const input = &context->inputs[0];
     const int64_t most = node_attr_int(context->node, "maxsplit");
-    AUTO_PARTS parts = {0};
+    AUTO_PARTS parts = parts_new(context);
     TRY(check_split(context));
     const Slice separator = string_at(&context->inputs[1], 0);
     for (; parts.row < tensor_element_count(input); parts.row++) {
@@ -164,7 +171,7 @@ split_compute(KernelContext *context)
 {
     const Tensor *const input = &context->inputs[0];
     const bool skips_empty = node_attr_bool(context->node, "skip_empty");
-    AUTO_PARTS parts = {0};
+    AUTO_PARTS parts = parts_new(context);
     TRY(check_split(context));
     const Slice delimiter = string_at(&context->inputs[1], 0);
     for (; parts.row < tensor_element_count(input); parts.row++) {

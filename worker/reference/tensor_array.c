@@ -26,6 +26,7 @@ new_compute(KernelContext *context)
 {
     const Node *const node = context->node;
     const TensorArrayOptions options = {
+        .device = context->device,
         .dtype = node_attr_type(node, "dtype"),
         .element_shape = node_attr(node, "element_shape")->value.shape,
         .is_dynamic = node_attr_bool(node, "dynamic_size"),

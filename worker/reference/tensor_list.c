@@ -16,8 +16,7 @@ new_list(KernelContext *context, int64_t size, TensorList **ret_list)
 {
     Shape shape;
     TRY(kernel_shape(context, 0, &shape));
-    return tensor_list_new(
-        context->call, node_attr_type(context->node, "element_dtype"), &shape, size, ret_list);
+    return tensor_list_new(context, node_attr_type(context->node, "element_dtype"), &shape, size, ret_list);
 }
 
 static Status

@@ -51,7 +51,7 @@ new_list(KernelContext *context, uint32_t shape_input, int64_t size, TensorList 
 {
     Shape shape;
     TRY(kernel_shape(context, shape_input, &shape));
-    return tensor_list_new(context->call, context->inputs[0].dtype, &shape, size, ret_list);
+    return tensor_list_new(context, context->inputs[0].dtype, &shape, size, ret_list);
 }
 
 static Status

@@ -4,6 +4,7 @@
 #include "worker/reference/primitives/elements.h"
 #include "worker/reference/primitives/outputs.h"
 #include "worker/reference/primitives/scratch.h"
+#include "worker/reference/primitives/texts.h"
 
 /* --- Elements ------------------------------------------------------------------------------------------- */
 
@@ -145,16 +146,13 @@ store_slices(const Unique *unique, Tensor *output)
 static Status
 store_strings(KernelContext *context, const Unique *unique, const Shape *shape)
 {
-    AUTO_MEMORY Slice *strings = memory_new((size_t)unique->found + 1, sizeof *strings);
-    if (strings == NULL) {
-        return call_fail_memory(context->call, "unique strings");
-    }
+    AUTO_TENSOR table = {0};
+    TRY(scratch_array(context, unique->found, sizeof(Slice), &table));
+    Slice *const strings = table.data;
     for (int64_t place = 0; place < unique->found; place++) {
         strings[place] = *(const Slice *)element_of(unique, unique->firsts[place], 0);
     }
-    return tensor_new_strings(shape, strings, &context->outputs[0])
-               ? STATUS_OK
-               : call_fail_memory(context->call, "unique strings");
+    return texts_new(context, shape, strings, &context->outputs[0]);
 }
 
 static Status

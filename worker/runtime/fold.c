@@ -100,11 +100,19 @@ inputs_size(const Partition *partition, const Node *node)
     return size;
 }
 
+/* What a handle stands for has a size that its tensor does not tell. */
+static bool
+is_plain(Dtype dtype)
+{
+    return dtype_is_copyable(dtype) || dtype == DTYPE_STRING;
+}
+
 static bool
 is_wanted(const Partition *partition, const Node *node, const Tensor *result)
 {
-    const size_t size = result->dtype == node->output_dtypes[0] ? tensor_byte_size(result) : SIZE_MAX;
-    return size <= RESULT_SIZE_MAX || (size != SIZE_MAX && size <= inputs_size(partition, node));
+    const size_t size = tensor_byte_size(result);
+    return is_plain(result->dtype) && result->dtype == node->output_dtypes[0] &&
+           (size <= RESULT_SIZE_MAX || size <= inputs_size(partition, node));
 }
 
 static void

@@ -59,6 +59,10 @@ variable_obtain(KernelContext *context, const VariableDeclaration *declaration, 
     Resource *resource = NULL;
     const ContainerEntry entry = {
         .name = declaration->name, .type = &variable_type, .make = make, .context = declaration};
+    if (declaration->dtype == DTYPE_RESOURCE) { /* one that held itself would never go */
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT,
+            "variable '%.*s' cannot hold handles of resources", SLICE_PRINT(declaration->name));
+    }
     TRY(container_obtain(context->call, context->container, &entry, &resource));
     Variable *const variable = (Variable *)(void *)resource;
     if (variable->dtype != declaration->dtype) {

@@ -311,7 +311,8 @@ infer_tile(Call *call, InferContext *context)
 
 static const OpDefinition concat_ops[] = {
     {"Concat(concat_dim:int32, values:N*T)->(output:T) {N:int>=1, T:type}", 0, infer_concat},
-    {"ConcatV2(values:N*T, axis:Tidx)->(output:T) {N:int>=1, T:type, Tidx:type=DT_INT32}", 0, infer_concat_v2},
+    {"ConcatV2(values:N*T, axis:Tidx)->(output:T) {N:int>=1, T:type, Tidx:type=DT_INT32}", 0,
+        infer_concat_v2},
     {"ParallelConcat(values:N*T)->(output:T) {N:int>=1, T:type, shape:shape}", 0, infer_parallel_concat},
     {"Pack(values:N*T)->(output:T) {N:int>=1, T:type, axis:int=0}", 0, infer_pack},
     {"Unpack(value:T)->(output:num*T) {num:int, T:type, axis:int=0}", 0, infer_unpack},
@@ -321,8 +322,8 @@ static const OpDefinition concat_ops[] = {
         0, infer_split_v},
     {"Tile(input:T, multiples:Tmultiples)->(output:T) {T:type, Tmultiples:type=DT_INT32}", 0, infer_tile},
     {"onnx::Concat(inputs:N*T)->(concat_result:T) {axis:int, N:int>=1, T:type}", 0, infer_onnx_concat},
-    {"onnx::Split(input:T, split?:int64)->(outputs:num_outputs*T) {axis:int=0, num_outputs:int>=1, T:type}", 0,
-        infer_onnx_split},
+    {"onnx::Split(input:T, split?:int64)->(outputs:num_outputs*T) {axis:int=0, num_outputs:int>=1, T:type}",
+        0, infer_onnx_split},
     {"onnx::Tile(input:T, repeats:int64)->(output:T) {T:type}", 0, infer_tile},
 };
 

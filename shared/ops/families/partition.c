@@ -98,7 +98,8 @@ infer_stitch(Call *call, InferContext *context)
 
 static const OpDefinition partition_ops[] = {
     STITCH("DynamicStitch") STITCH("ParallelDynamicStitch"){
-        "DynamicPartition(data:T, partitions:int32)->(outputs:num_partitions*T) {num_partitions:int>=1, T:type}",
+        "DynamicPartition(data:T, partitions:int32)->(outputs:num_partitions*T) {num_partitions:int>=1, "
+        "T:type}",
         0, infer_dynamic_partition},
 };
 

@@ -139,7 +139,7 @@ queue_request_new(KernelPromise *promise, QueueRequest kind, Resource *queue,
         .declaration = declaration,
         .promise = promise,
         .kind = kind,
-        .tuples = {.component_count = declaration->component_count}};
+        .tuples = {.device = promise->context.device, .component_count = declaration->component_count}};
     list_init(&request->link);
     const Status status = queue_request_takes(request) ? prepare_take(request) : prepare_put(request);
     if (status != STATUS_OK) {

@@ -1,6 +1,8 @@
 #include "worker/reference/primitives/rows.h"
 
 #include "shared/base/memory.h"
+#include "worker/reference/primitives/scratch.h"
+#include "worker/reference/primitives/texts.h"
 
 Tensor
 rows_part(const Tensor *tensor, int64_t offset, const Shape *shape)
@@ -21,10 +23,9 @@ join_strings(KernelContext *context, uint32_t index, const Shape *shape, const T
     for (int64_t part = 0; part < count; part++) {
         total += tensor_element_count(&parts[part]);
     }
-    AUTO_MEMORY Slice *elements = memory_new((size_t)total + 1, sizeof *elements);
-    if (elements == NULL) {
-        return call_fail_memory(context->call, "strings");
-    }
+    AUTO_TENSOR table = {0};
+    TRY(scratch_array(context, total, sizeof(Slice), &table));
+    Slice *const elements = table.data;
     size_t place = 0;
     for (int64_t part = 0; part < count; part++) {
         const size_t size = (size_t)tensor_element_count(&parts[part]);
@@ -33,8 +34,7 @@ join_strings(KernelContext *context, uint32_t index, const Shape *shape, const T
         }
         place += size;
     }
-    const bool is_made = tensor_new_strings(shape, elements, &context->outputs[index]);
-    return is_made ? STATUS_OK : call_fail_memory(context->call, "strings");
+    return texts_new(context, shape, elements, &context->outputs[index]);
 }
 
 Status

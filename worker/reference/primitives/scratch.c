@@ -19,6 +19,25 @@ scratch_new(KernelContext *context, Dtype dtype, const Shape *shape, Tensor *ret
 }
 
 Status
+scratch_array(KernelContext *context, int64_t count, size_t size, Tensor *ret_array)
+{
+    const Shape bytes = {.rank = 2, .dims = {count, (int64_t)size}};
+    TRY(scratch_new(context, DTYPE_UINT8, &bytes, ret_array));
+    memset(ret_array->data, 0, tensor_byte_size(ret_array));
+    return STATUS_OK;
+}
+
+size_t
+scratch_heap_max(const KernelContext *context)
+{
+    enum { SHARE = 4 };
+    DeviceMemory memory = {0};
+    context->device->memory(context->device, &memory);
+    const uint64_t left = memory.limit > memory.in_use ? memory.limit - memory.in_use : 0;
+    return memory.limit == 0 ? 0 : left < SHARE ? 1 : (size_t)(left / SHARE);
+}
+
+Status
 scratch_cast(KernelContext *context, const Tensor *input, Dtype dtype, Tensor *ret_tensor)
 {
     Tensor tensor;

@@ -9,6 +9,14 @@
 
 MUST_USE Status scratch_new(KernelContext *context, Dtype dtype, const Shape *shape, Tensor *ret_tensor);
 
+/* `count` things of `size` bytes, zeroed, as a tensor of bytes. */
+MUST_USE Status scratch_array(KernelContext *context, int64_t count, size_t size, Tensor *ret_array);
+
+/* How many bytes a kernel may put on the heap, outside of what the device counts, for something whose size it
+ * learns as it writes: a quarter of what the device has left, because a buffer doubles as it grows and what
+ * is made of it must fit beside it. 0: as many as it likes. */
+size_t scratch_heap_max(const KernelContext *context);
+
 /* The input in another dtype (cast.h). */
 MUST_USE Status scratch_cast(KernelContext *context, const Tensor *input, Dtype dtype, Tensor *ret_tensor);
 

@@ -2,7 +2,8 @@
 
 #include <stdlib.h>
 
-#include "shared/base/memory.h"
+#include "worker/reference/primitives/scratch.h"
+#include "worker/reference/primitives/texts.h"
 
 typedef struct Element {
     const Tensor *values;
@@ -51,6 +52,13 @@ sparse_read(KernelContext *context, uint32_t indices, uint32_t values, uint32_t 
 
 /* --- Results -------------------------------------------------------------------------------------------- */
 
+SparseResult
+sparse_result(const KernelContext *context, int rank)
+{
+    const size_t size_max = scratch_heap_max(context);
+    return (SparseResult){.rank = rank, .places.size_max = size_max, .elements.size_max = size_max};
+}
+
 void
 sparse_add(SparseResult *result, const int64_t *place, const Tensor *values, int64_t index)
 {
@@ -94,9 +102,11 @@ Status
 sparse_sort(KernelContext *context, SparseResult *result, int dimensions)
 {
     const int64_t count = result_count(result);
-    AUTO_MEMORY Sortable *order = memory_new((size_t)count + 1, sizeof *order);
-    AUTO_SPARSE_RESULT sorted = {.rank = result->rank};
-    if (order == NULL || !is_whole(result)) {
+    AUTO_TENSOR table = {0};
+    AUTO_SPARSE_RESULT sorted = sparse_result(context, result->rank);
+    TRY(scratch_array(context, count, sizeof(Sortable), &table));
+    Sortable *const order = table.data;
+    if (!is_whole(result)) {
         return call_fail_memory(context->call, "sparse elements");
     }
     const int64_t *const places = (const int64_t *)(const void *)result->places.data;
@@ -118,16 +128,13 @@ sparse_sort(KernelContext *context, SparseResult *result, int dimensions)
 static Status
 finish_strings(KernelContext *context, uint32_t index, const Shape *shape, const Element *elements)
 {
-    AUTO_MEMORY Slice *strings = memory_new((size_t)shape->dims[0] + 1, sizeof *strings);
-    if (strings == NULL) {
-        return call_fail_memory(context->call, "strings");
-    }
+    AUTO_TENSOR table = {0};
+    TRY(scratch_array(context, shape->dims[0], sizeof(Slice), &table));
+    Slice *const strings = table.data;
     for (int64_t n = 0; n < shape->dims[0]; n++) {
         strings[n] = ((const Slice *)elements[n].values->data)[elements[n].index];
     }
-    return tensor_new_strings(shape, strings, &context->outputs[index])
-               ? STATUS_OK
-               : call_fail_memory(context->call, "strings");
+    return texts_new(context, shape, strings, &context->outputs[index]);
 }
 
 static Status

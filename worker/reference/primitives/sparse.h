@@ -28,13 +28,15 @@ sparse_place(const Sparse *sparse, int64_t n)
 
 /* --- Results -------------------------------------------------------------------------------------------- */
 
-/* Elements of other tensors at new places, in the order they are added. A zeroed one is empty. */
+/* Elements of other tensors at new places, in the order they are added. */
 typedef struct SparseResult {
     int rank;
     Buffer places;   /* int64_t, `rank` each */
     Buffer elements; /* where each comes from */
 } SparseResult;
 
+/* An empty one. */
+SparseResult sparse_result(const KernelContext *context, int rank);
 void sparse_add(SparseResult *result, const int64_t *place, const Tensor *values, int64_t index);
 
 /* By the first `dimensions` coordinates of their places; those alike stay in their order. */

@@ -6,7 +6,8 @@
 #include "shared/base/memory.h"
 #include "worker/reference/primitives/texts.h"
 
-/* A value's elements, or its string. */
+/* A value's elements, or its string, at the beginning of a buffer of the device's memory, behind which there
+ * is room for the key: the map holds that, but it is to count too. */
 typedef struct Row {
     size_t size;
     char bytes[];
@@ -20,11 +21,18 @@ struct Table {
     Shape value_shape;
     bool is_fixed;
     bool is_filled;
-    Map *rows;     /* key → Row */
+    Map *rows;     /* key → TensorBuffer of a Row */
     Tensor source; /* of a fixed one: a reference */
     size_t name_size;
     char name[];
 };
+
+static Slice
+row_value(const TensorBuffer *buffer)
+{
+    const Row *const row = buffer->data;
+    return slice_of(row->bytes, row->size);
+}
 
 static inline Table *
 as_table(Resource *resource)
@@ -37,7 +45,7 @@ rows_free_all(Map *rows)
 {
     size_t cursor = 0;
     for (const MapEntry *entry = map_next(rows, &cursor); entry != NULL; entry = map_next(rows, &cursor)) {
-        memory_free(entry->value);
+        tensor_buffer_unref(entry->value);
     }
     map_free(rows);
 }
@@ -209,18 +217,19 @@ put_row(KernelContext *context, Map *rows, Slice key, Slice value)
         return call_fail(
             context->call, STATUS_RESOURCE_EXHAUSTED, "a table of more than %d rows", TABLE_ROW_COUNT_MAX);
     }
-    Row *const row = memory_new(1, sizeof *row + value.size);
-    if (row == NULL) {
+    TensorBuffer *const buffer =
+        context->device->allocate(context->device, sizeof(Row) + value.size + key.size);
+    TensorBuffer *const old = map_get(rows, key);
+    if (buffer == NULL || !map_put(rows, key, buffer)) {
+        tensor_buffer_unref(buffer);
         return call_fail_memory(context->call, "a table's row");
     }
+    Row *const row = buffer->data;
     row->size = value.size;
-    memcpy(row->bytes, value.data, value.size);
-    Row *const old = map_get(rows, key);
-    if (!map_put(rows, key, row)) {
-        memory_free(row);
-        return call_fail_memory(context->call, "a table's row");
+    if (value.size > 0) {
+        memcpy(row->bytes, value.data, value.size);
     }
-    memory_free(old);
+    tensor_buffer_unref(old);
     return STATUS_OK;
 }
 
@@ -320,7 +329,7 @@ table_remove(KernelContext *context, Table *table, const Tensor *keys)
     }
     (void)pthread_mutex_lock(&table->lock);
     for (int64_t n = 0; n < tensor_element_count(keys); n++) {
-        memory_free(map_remove(table->rows, elements_at(keys, n, 1)));
+        tensor_buffer_unref(map_remove(table->rows, elements_at(keys, n, 1)));
     }
     (void)pthread_mutex_unlock(&table->lock);
     return STATUS_OK;
@@ -405,9 +414,9 @@ find_locked(KernelContext *context, const Table *table, const Tensor *keys, cons
     TRY(values_shape(context, table, &keys->shape, &shape));
     TRY(values_begin(context, 0, table->value_dtype, &shape, &values));
     for (int64_t n = 0; n < tensor_element_count(keys); n++) {
-        const Row *const row = map_get(table->rows, elements_at(keys, n, 1));
-        values_add(&values, row != NULL ? slice_of(row->bytes, row->size)
-                                        : elements_at(otherwise, is_one_for_all ? 0 : n, count));
+        const TensorBuffer *const row = map_get(table->rows, elements_at(keys, n, 1));
+        values_add(
+            &values, row != NULL ? row_value(row) : elements_at(otherwise, is_one_for_all ? 0 : n, count));
     }
     return values_finish(context, 0, &values);
 }
@@ -441,9 +450,8 @@ export_locked(KernelContext *context, const Table *table)
     TRY(values_begin(context, 1, table->value_dtype, &shape, &values));
     for (const MapEntry *entry = map_next(table->rows, &cursor); entry != NULL;
          entry = map_next(table->rows, &cursor)) {
-        const Row *const row = entry->value;
         values_add(&keys, entry->key);
-        values_add(&values, slice_of(row->bytes, row->size));
+        values_add(&values, row_value(entry->value));
     }
     TRY(values_finish(context, 0, &keys));
     return values_finish(context, 1, &values);

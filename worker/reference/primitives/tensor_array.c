@@ -6,6 +6,7 @@
 #include "shared/base/memory.h"
 #include "worker/reference/primitives/combine.h"
 #include "worker/reference/primitives/fill.h"
+#include "worker/reference/primitives/room.h"
 #include "worker/reference/primitives/scratch.h"
 
 typedef struct Element {
@@ -28,7 +29,8 @@ struct TensorArray {
     pthread_mutex_t lock; /* guards what follows */
     TensorArrayOptions options;
     bool is_closed;
-    Element *elements;
+    Room room;
+    Element *elements; /* in `room` */
     int64_t size;
     Gradient *gradients;
 };
@@ -41,7 +43,7 @@ elements_clear(TensorArray *array)
     for (int64_t index = 0; index < array->size; index++) {
         tensor_unref(&array->elements[index].value);
     }
-    memory_free(array->elements);
+    room_free(&array->room);
     array->elements = NULL;
     array->size = 0;
 }
@@ -63,6 +65,24 @@ array_free(Resource *resource)
 
 const ResourceType tensor_array_type = {.name = "a tensor array", .free = array_free};
 
+/* At least twice as much as before: a loop that writes behind the end grows the array with every turn. */
+static Status
+make_room(Call *call, TensorArray *array, int64_t size)
+{
+    const size_t used = (size_t)array->size * sizeof(Element);
+    size_t wanted = (size_t)size * sizeof(Element);
+    const size_t available = array->room == NULL ? 0 : array->room->size;
+    if (wanted > available) {
+        wanted = wanted > 2 * used ? wanted : 2 * used;
+        if (!room_grow(array->options.device, &array->room, used, wanted)) {
+            return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
+                "no memory for the %lld elements of a tensor array", (long long)size);
+        }
+        array->elements = room_data(array->room);
+    }
+    return STATUS_OK;
+}
+
 static Status
 array_grow(Call *call, TensorArray *array, int64_t size)
 {
@@ -70,15 +90,11 @@ array_grow(Call *call, TensorArray *array, int64_t size)
         return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
             "a tensor array of %lld elements passes the limit of %d", (long long)size, TENSOR_ARRAY_SIZE_MAX);
     }
-    Element *const elements = memory_resize(array->elements, (size_t)size * sizeof *elements);
-    if (elements == NULL && size > 0) {
-        return call_fail_memory(call, "a tensor array's elements");
-    }
-    memset(&elements[array->size], 0, (size_t)(size - array->size) * sizeof *elements);
+    TRY(make_room(call, array, size));
+    memset(&array->elements[array->size], 0, (size_t)(size - array->size) * sizeof *array->elements);
     for (int64_t index = array->size; index < size; index++) {
-        elements[index].shape = shape_unknown();
+        array->elements[index].shape = shape_unknown();
     }
-    array->elements = elements;
     array->size = size;
     return STATUS_OK;
 }

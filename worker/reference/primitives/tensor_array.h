@@ -17,6 +17,7 @@ typedef struct TensorArray TensorArray;
 extern const ResourceType tensor_array_type;
 
 typedef struct TensorArrayOptions {
+    Device *device; /* whose memory the elements' places take */
     Dtype dtype;
     Shape element_shape; /* partly known */
     bool is_dynamic;     /* grows when written behind its end */

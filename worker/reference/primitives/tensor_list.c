@@ -11,24 +11,29 @@ list_free(Resource *resource)
     for (int64_t index = 0; index < list->size; index++) {
         tensor_unref(&list->elements[index]);
     }
-    memory_free(list->elements);
+    room_free(&list->room);
     memory_free(list);
 }
 
 const ResourceType tensor_list_type = {.name = "a list of tensors", .free = list_free};
 
 Status
-tensor_list_new(Call *call, Dtype dtype, const Shape *element_shape, int64_t size, TensorList **ret_list)
+tensor_list_new(
+    KernelContext *context, Dtype dtype, const Shape *element_shape, int64_t size, TensorList **ret_list)
 {
+    if (dtype == DTYPE_RESOURCE) {
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "a list holds no handles of resources");
+    }
     TensorList *const list = memory_new(1, sizeof *list);
     if (list == NULL) {
-        return call_fail_memory(call, "a list of tensors");
+        return call_fail_memory(context->call, "a list of tensors");
     }
     resource_init(&list->resource, &tensor_list_type);
+    list->device = context->device;
     list->dtype = dtype;
     list->element_shape = *element_shape;
     list->size_max = TENSOR_LIST_SIZE_MAX;
-    const Status status = tensor_list_resize(call, list, size);
+    const Status status = tensor_list_resize(context->call, list, size);
     if (status != STATUS_OK) {
         resource_unref(&list->resource);
         return status;
@@ -47,14 +52,15 @@ kernel_list(KernelContext *context, uint32_t input, const TensorList **ret_list)
 }
 
 static Status
-copy(Call *call, const TensorList *list, TensorList **ret_copy)
+copy(KernelContext *context, const TensorList *list, TensorList **ret_copy)
 {
     TensorList *copy = NULL;
-    TRY(tensor_list_new(call, list->dtype, &list->element_shape, list->size, &copy));
+    TRY(tensor_list_new(context, list->dtype, &list->element_shape, list->size, &copy));
     for (int64_t index = 0; index < list->size; index++) {
         copy->elements[index] = tensor_ref(&list->elements[index]);
     }
     copy->size_max = list->size_max;
+    copy->depth = list->depth;
     *ret_copy = copy;
     return STATUS_OK;
 }
@@ -70,7 +76,7 @@ kernel_list_change(KernelContext *context, uint32_t input, uint32_t index, Tenso
         const Shape scalar = shape_scalar();
         kernel_alias(context, input, index, &scalar);
     } else {
-        TRY(copy(context->call, list, &list));
+        TRY(copy(context, list, &list));
         TRY(kernel_list_output(context, index, list));
     }
     *ret_list = list;
@@ -80,16 +86,16 @@ kernel_list_change(KernelContext *context, uint32_t input, uint32_t index, Tenso
 static Status
 make_room(Call *call, TensorList *list, int64_t size)
 {
-    const int64_t room = size > 2 * list->room ? size : 2 * list->room;
-    if (size <= list->room) {
+    const size_t used = (size_t)list->size * sizeof(Tensor);
+    const size_t wanted = (size_t)size * sizeof(Tensor);
+    if (list->room != NULL && wanted <= list->room->size) {
         return STATUS_OK;
     }
-    Tensor *const elements = memory_resize(list->elements, (size_t)room * sizeof *elements);
-    if (elements == NULL) {
-        return call_fail_memory(call, "a list of tensors");
+    if (!room_grow(list->device, &list->room, used, wanted > 2 * used ? wanted : 2 * used)) {
+        return call_fail(
+            call, STATUS_RESOURCE_EXHAUSTED, "no memory for a list of %lld tensors", (long long)size);
     }
-    list->elements = elements;
-    list->room = room;
+    list->elements = room_data(list->room);
     return STATUS_OK;
 }
 
@@ -122,6 +128,20 @@ check_index(Call *call, const TensorList *list, int64_t index)
                      (long long)list->size, (long long)index);
 }
 
+/* A list that goes into this one. */
+static Status
+check_depth(Call *call, TensorList *list, const Tensor *value)
+{
+    const Resource *const inner = resource_of(value, &tensor_list_type);
+    const uint32_t depth = inner == NULL ? 0 : ((const TensorList *)(const void *)inner)->depth + 1;
+    if (depth > TENSOR_LIST_DEPTH_MAX) {
+        return call_fail(
+            call, STATUS_RESOURCE_EXHAUSTED, "lists in lists are more than %d deep", TENSOR_LIST_DEPTH_MAX);
+    }
+    list->depth = depth > list->depth ? depth : list->depth;
+    return STATUS_OK;
+}
+
 Status
 tensor_list_set(Call *call, TensorList *list, int64_t index, const Tensor *value)
 {
@@ -138,6 +158,7 @@ tensor_list_set(Call *call, TensorList *list, int64_t index, const Tensor *value
             "a tensor of shape %s cannot go into a list with elements of shape %s",
             shape_text(&value->shape, given), shape_text(&list->element_shape, wanted));
     }
+    TRY(check_depth(call, list, value));
     const Tensor reference = tensor_ref(value);
     tensor_unref(&list->elements[index]);
     list->elements[index] = reference;

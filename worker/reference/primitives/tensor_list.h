@@ -4,31 +4,37 @@
  * Elements are references to the tensors that went in; one of dtype DTYPE_INVALID was never set and reads as
  * zeros.
  *
+ * Lists in lists are given back from the outside in, so that their depth is bounded; and no list holds
+ * handles of what may change, so that nothing ever holds itself.
+ *
  * Ownership: a resource (resource.h) behind a scalar of dtype variant.
  * Threads:   any; a list that more than one handle holds does not change.
- * Errors:    INVALID_ARGUMENT for what does not fit; RESOURCE_EXHAUSTED without memory and above
- *            TENSOR_LIST_SIZE_MAX elements. */
+ * Errors:    INVALID_ARGUMENT for what does not fit; RESOURCE_EXHAUSTED without memory, above
+ *            TENSOR_LIST_SIZE_MAX elements and TENSOR_LIST_DEPTH_MAX lists in lists. */
 #pragma once
 
+#include "worker/reference/primitives/room.h"
 #include "worker/runtime/resource.h"
 
-enum { TENSOR_LIST_SIZE_MAX = 1 << 20 };
+enum { TENSOR_LIST_SIZE_MAX = 1 << 20, TENSOR_LIST_DEPTH_MAX = 64 };
 
 typedef struct TensorList {
     Resource resource;
+    Device *device; /* whose memory the elements' places take */
     Dtype dtype;
     Shape element_shape;
+    uint32_t depth; /* of the lists inside */
     int64_t size_max;
     int64_t size;
-    int64_t room;
-    Tensor *elements;
+    Room room;
+    Tensor *elements; /* in `room` */
 } TensorList;
 
 extern const ResourceType tensor_list_type;
 
 /* `size` elements that were never set. The reference is the caller's. */
 MUST_USE Status tensor_list_new(
-    Call *call, Dtype dtype, const Shape *element_shape, int64_t size, TensorList **ret_list);
+    KernelContext *context, Dtype dtype, const Shape *element_shape, int64_t size, TensorList **ret_list);
 
 /* The list behind an input, to be read. */
 MUST_USE Status kernel_list(KernelContext *context, uint32_t input, const TensorList **ret_list);

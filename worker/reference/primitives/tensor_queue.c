@@ -57,7 +57,7 @@ make(Call *call, const void *context, Resource **ret_resource)
     queue->declaration = *declaration;
     queue->declaration.name = slice_of(queue->name, declaration->name.size);
     queue->random = philox_stream(philox_seeded(declaration->seeds[0], declaration->seeds[1]));
-    queue->tuples.component_count = declaration->component_count;
+    queue->tuples = (Tuples){.device = declaration->device, .component_count = declaration->component_count};
     list_init(&queue->puts);
     list_init(&queue->takes);
     *ret_resource = &queue->resource;

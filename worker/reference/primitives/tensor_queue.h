@@ -21,6 +21,7 @@ extern const ResourceType tensor_queue_type;
 
 typedef struct QueueDeclaration {
     Slice name;
+    Device *device;
     uint32_t component_count;
     Dtype dtypes[QUEUE_COMPONENTS_MAX];
     Shape shapes[QUEUE_COMPONENTS_MAX]; /* of unknown rank where nothing is declared */

@@ -1,6 +1,6 @@
 #include "worker/reference/primitives/tuples.h"
 
-#include "shared/base/memory.h"
+#include <string.h>
 
 static Tensor *
 place(const Tuples *tuples, int64_t index)
@@ -17,15 +17,17 @@ tuples_reserve(Tuples *tuples, int64_t size)
         return true;
     }
     const int64_t room = size > 2 * tuples->room ? size + ROOM_FIRST : 2 * tuples->room;
-    Tensor *const components = memory_new((size_t)room * tuples->component_count, sizeof *components);
-    if (components == NULL) {
+    Room memory = NULL;
+    if (!room_grow(tuples->device, &memory, 0, (size_t)room * tuples->component_count * sizeof(Tensor))) {
         return false;
     }
+    Tensor *const components = room_data(memory);
     for (int64_t index = 0; index < tuples->size; index++) {
         memcpy(components + index * tuples->component_count, place(tuples, index),
             tuples->component_count * sizeof *components);
     }
-    memory_free(tuples->components);
+    room_free(&tuples->memory);
+    tuples->memory = memory;
     tuples->components = components;
     tuples->room = room;
     tuples->first = 0;
@@ -74,7 +76,7 @@ tuples_done(Tuples *tuples)
             tensor_unref(&tuple[component]);
         }
     }
-    memory_free(tuples->components);
+    room_free(&tuples->memory);
     tuples->components = NULL;
     tuples->size = 0;
     tuples->room = 0;

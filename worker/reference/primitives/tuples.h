@@ -1,18 +1,20 @@
 /* Tuples of tensors in a row, at both ends of which some are put and taken: what a queue holds.
  *
- * Ownership: holds the references of what is in it. A zeroed one with a component count is empty.
+ * Ownership: holds the references of what is in it. One with nothing but device and component count is empty.
  * Threads:   one at a time.
  * Errors:    false without memory. */
 #pragma once
 
-#include "shared/tensor/tensor.h"
+#include "worker/reference/primitives/room.h"
 
 typedef struct Tuples {
+    Device *device; /* whose memory the tensors' places take */
     uint32_t component_count;
     int64_t size;
     int64_t first; /* of `room` places, in a ring */
     int64_t room;
-    Tensor *components;
+    Room memory;
+    Tensor *components; /* in `memory` */
 } Tuples;
 
 /* Room for one more, so that the next put does not fail. */

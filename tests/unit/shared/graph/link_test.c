@@ -202,8 +202,7 @@ static void
 no_op_divides_by_a_number_of_no_tensors(void **state)
 {
     (void)state;
-    assert_int_equal(
-        link_real_op(X I "s = Split(i, x) num_split=0 T=float32"), STATUS_INVALID_ARGUMENT);
+    assert_int_equal(link_real_op(X I "s = Split(i, x) num_split=0 T=float32"), STATUS_INVALID_ARGUMENT);
     assert_string_equal(call.error.message, "node 's': attribute 'num_split' is 0, not at least 1");
     assert_int_equal(link_real_op("p = Pack() N=0 T=float32"), STATUS_INVALID_ARGUMENT);
     assert_string_equal(call.error.message, "node 'p': attribute 'N' is 0, not at least 1");
