@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "gateway/services/graph_costs.h"
 #include "gateway/services/graph_import.h"
 #include "gateway/services/session_options.h"
 #include "gateway/store/blobs.h"
@@ -20,7 +21,7 @@ struct GraphCache {
     Map *sessions;        /* tenant, session → SessionSnapshot */
     Map *graphs;          /* tenant, session, graph → GraphSnapshot */
     size_t session_sweep; /* as many sessions, and the old ones are looked for */
-    size_t byte_size;
+    GraphCosts costs;     /* of the graphs */
     size_t byte_size_max;
     uint64_t eviction_count;
     GraphEvicted evicted; /* NULL: nobody asks */
@@ -81,7 +82,7 @@ graph_cache_new(size_t byte_size_max)
     cache->session_sweep = SESSION_SWEEP_MIN;
     cache->sessions = map_new();
     cache->graphs = map_new();
-    if (cache->sessions == NULL || cache->graphs == NULL) {
+    if (!graph_costs_init(&cache->costs) || cache->sessions == NULL || cache->graphs == NULL) {
         graph_cache_free(cache);
         return NULL;
     }
@@ -107,6 +108,7 @@ graph_cache_free(GraphCache *cache)
     if (cache != NULL) {
         map_clear(cache->sessions, session_snapshot_unref);
         map_clear(cache->graphs, graph_snapshot_unref);
+        graph_costs_done(&cache->costs);
         (void)pthread_mutex_destroy(&cache->lock);
         memory_free(cache);
     }
@@ -197,13 +199,23 @@ graph_cache_drop(GraphCache *cache, TenantId tenant, SessionId session)
     session_snapshot_unref(dropped);
 }
 
+/* With the lock held; NULL when it is not there. */
+static GraphSnapshot *
+take_out(GraphCache *cache, Slice key)
+{
+    GraphSnapshot *const graph = map_remove(cache->graphs, key);
+    if (graph != NULL) {
+        graph_costs_remove(&cache->costs, graph->graph);
+    }
+    return graph;
+}
+
 void
 graph_cache_drop_graph(GraphCache *cache, TenantId tenant, SessionId session, GraphId id)
 {
     unsigned char key[KEY_SIZE];
     (void)pthread_mutex_lock(&cache->lock);
-    GraphSnapshot *const dropped = map_remove(cache->graphs, key_of(tenant, session, &id, key));
-    cache->byte_size -= dropped == NULL ? 0 : dropped->byte_size;
+    GraphSnapshot *const dropped = take_out(cache, key_of(tenant, session, &id, key));
     (void)pthread_mutex_unlock(&cache->lock);
     graph_snapshot_unref(dropped);
 }
@@ -222,7 +234,7 @@ graph_cache_stats(GraphCache *cache)
 {
     (void)pthread_mutex_lock(&cache->lock);
     const GraphCacheStats stats = {
-        .byte_size = cache->byte_size,
+        .byte_size = cache->costs.byte_size,
         .graph_count = map_count(cache->graphs),
         .eviction_count = cache->eviction_count,
     };
@@ -230,27 +242,11 @@ graph_cache_stats(GraphCache *cache)
     return stats;
 }
 
-static size_t
-def_cost(const GraphDef *def)
-{
-    size_t cost = arena_size(def->arena);
-    for (size_t index = 0; index < def->part_count; index++) {
-        cost += def_cost(def->parts[index]);
-    }
-    return cost + (def->origin == NULL ? 0 : def_cost(def->origin));
-}
-
-size_t
-graph_cache_cost(const Graph *graph, size_t source_size)
-{
-    return source_size + arena_size(graph->arena) + def_cost(graph->def);
-}
-
+/* With the lock held, as the following. */
 static void
 evict(GraphCache *cache, Slice key)
 {
-    GraphSnapshot *const graph = map_remove(cache->graphs, key);
-    cache->byte_size -= graph->byte_size;
+    GraphSnapshot *const graph = take_out(cache, key);
     cache->eviction_count++;
     if (cache->evicted != NULL) {
         cache->evicted(cache->context, graph);
@@ -258,17 +254,18 @@ evict(GraphCache *cache, Slice key)
     graph_snapshot_unref(graph);
 }
 
-/* With the lock held: takes out the least used graphs until `size` more bytes fit. */
+/* Takes out the least used graphs, but not this one, which fits alone, until all of them fit. */
 static void
-make_room(GraphCache *cache, size_t size)
+make_room(GraphCache *cache, const GraphSnapshot *kept)
 {
-    while (map_count(cache->graphs) > 0 && cache->byte_size + size > cache->byte_size_max) {
+    while (cache->costs.byte_size > cache->byte_size_max) {
         const MapEntry *oldest = NULL;
         size_t cursor = 0;
         for (const MapEntry *entry = map_next(cache->graphs, &cursor); entry != NULL;
              entry = map_next(cache->graphs, &cursor)) {
-            const uint64_t used_ns = ((const GraphSnapshot *)entry->value)->used_ns;
-            if (oldest == NULL || used_ns < ((const GraphSnapshot *)oldest->value)->used_ns) {
+            const GraphSnapshot *const graph = entry->value;
+            if (graph != kept &&
+                (oldest == NULL || graph->used_ns < ((const GraphSnapshot *)oldest->value)->used_ns)) {
                 oldest = entry;
             }
         }
@@ -277,18 +274,33 @@ make_room(GraphCache *cache, size_t size)
     }
 }
 
+static bool
+insert(GraphCache *cache, Slice key, GraphSnapshot *graph)
+{
+    if (!graph_costs_add(&cache->costs, graph->graph)) {
+        return false;
+    }
+    if (!map_put(cache->graphs, key, graph)) {
+        graph_costs_remove(&cache->costs, graph->graph);
+        return false;
+    }
+    return true;
+}
+
+/* One that does not fit even alone is not kept, nor are plans made of it before. */
 static void
 graph_keep(GraphCache *cache, GraphSnapshot *graph)
 {
     unsigned char key[KEY_SIZE];
     const Slice slice = key_of(graph->tenant, graph->session, &graph->id, key);
+    const bool fits = graph_cost(graph->graph) <= cache->byte_size_max;
     (void)pthread_mutex_lock(&cache->lock);
-    if (map_get(cache->graphs, slice) == NULL) {
-        make_room(cache, graph->byte_size);
-        if (map_put(cache->graphs, slice, graph)) {
-            (void)__atomic_add_fetch(&graph->reference_count, 1, __ATOMIC_RELAXED);
-            cache->byte_size += graph->byte_size;
-        }
+    if (!fits && cache->evicted != NULL) {
+        cache->evicted(cache->context, graph);
+    }
+    if (fits && map_get(cache->graphs, slice) == NULL && insert(cache, slice, graph)) {
+        (void)__atomic_add_fetch(&graph->reference_count, 1, __ATOMIC_RELAXED);
+        make_room(cache, graph);
     }
     (void)pthread_mutex_unlock(&cache->lock);
 }
@@ -305,7 +317,6 @@ graph_snapshot_new(const GraphSnapshot *identity, Graph *graph, size_t source_si
             .id = identity->id,
             .graph = graph_ref(graph),
             .source_size = source_size,
-            .byte_size = graph_cache_cost(graph, source_size),
             .used_ns = clock_monotonic_ns(),
         };
         id_to_text("grf", identity->id.value, snapshot->id_text);

@@ -2,8 +2,9 @@
  * before asks the database for nothing.
  *
  * A session's snapshot is good for SESSION_FRESH_MS: within it another replica's change is not seen yet.
- * While the database is gone it serves for SESSION_STALE_MS. Graphs never change; they leave when the bound
- * is passed, the least used first, and with them whatever else was made of them.
+ * While the database is gone it serves for SESSION_STALE_MS. Graphs never change; they leave when all of them
+ * together (graph_costs.h) pass the bound, the least used first, and with them whatever else was made of
+ * them. One that is larger than the bound is not kept.
  *
  * Ownership: snapshots are refcounted; the cache holds one reference each.
  * Threads:   any; one lock, held for the look-up alone. Loading waits for the database: job threads only.
@@ -37,7 +38,6 @@ typedef struct GraphSnapshot {
     char id_text[ID_TEXT_SIZE];
     Graph *graph;
     size_t source_size; /* bytes of what was sent, all parts together */
-    size_t byte_size;   /* of the graph in memory: sources, constants in them, nodes and links */
     uint64_t used_ns;   /* atomic */
 } GraphSnapshot;
 
@@ -56,9 +56,6 @@ typedef struct GraphCacheStats {
     uint64_t eviction_count;
 } GraphCacheStats;
 GraphCacheStats graph_cache_stats(GraphCache *cache);
-
-/* What a graph counts there. */
-size_t graph_cache_cost(const Graph *graph, size_t source_size);
 
 /* A new reference, or NULL when it must be loaded. */
 SessionSnapshot *graph_cache_session(GraphCache *cache, TenantId tenant, SessionId id, uint64_t now_ns);

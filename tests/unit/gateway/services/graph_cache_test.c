@@ -1,7 +1,10 @@
 /* The cache without a database: what is put is found, by whom it belongs to, until others need the room. */
 #include "gateway/services/graph_cache.h"
+#include "gateway/services/graph_costs.h"
+#include "gateway/services/graph_join.h"
 
 #include <pthread.h>
+#include <stdio.h>
 
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
@@ -41,11 +44,20 @@ put(GraphCache *cache, GraphSnapshot identity, Graph *graph)
     graph_cache_put(cache, &identity, graph, SOURCE_SIZE);
 }
 
+/* A graph of its own. */
+static void
+put_new(Call *call, GraphCache *cache, GraphSnapshot identity)
+{
+    Graph *const graph = graph_of(call);
+    put(cache, identity, graph);
+    graph_unref(graph);
+}
+
 static size_t
 cost_of(const Graph *graph)
 {
-    const size_t cost = graph_cache_cost(graph, SOURCE_SIZE);
-    assert_true(cost > SOURCE_SIZE + sizeof(Node)); /* its nodes count, too */
+    const size_t cost = graph_cost(graph);
+    assert_true(cost > sizeof(Node)); /* its nodes count, too */
     return cost;
 }
 
@@ -90,10 +102,10 @@ the_least_recently_used_graph_leaves(void **state)
     GraphId evicted = {0};
     graph_cache_on_evict(cache, remember, &evicted);
     for (uint8_t index = 1; index <= 3; index++) {
-        put(cache, identity_of(1, 1, index), graph);
+        put_new(*state, cache, identity_of(1, 1, index));
     }
     assert_true(is_cached(cache, identity_of(1, 1, 1)));
-    put(cache, identity_of(1, 1, 4), graph);
+    put_new(*state, cache, identity_of(1, 1, 4));
     assert_true(is_cached(cache, identity_of(1, 1, 1)));
     assert_false(is_cached(cache, identity_of(1, 1, 2)));
     assert_true(is_cached(cache, identity_of(1, 1, 3)));
@@ -108,6 +120,84 @@ the_least_recently_used_graph_leaves(void **state)
 }
 
 static void
+note_one(void *context, const GraphSnapshot *graph)
+{
+    (void)graph;
+    ++*(int *)context;
+}
+
+static void
+one_that_is_larger_than_the_cache_drives_nobody_out(void **state)
+{
+    Call *const call = *state;
+    Graph *large = NULL;
+    Graph *const small = graph_of(call);
+    AUTO_GRAPH_DEF def = graph_literal(
+        "x = Placeholder() dtype=float32\ny = Placeholder() dtype=float32\nz = Placeholder() dtype=float32");
+    assert_status(call, STATUS_OK, graph_link(call, def, op_find, (GraphLimits){0}, &large));
+    GraphCache *const cache = graph_cache_new(cost_of(large) - 1);
+    int told = 0;
+    graph_cache_on_evict(cache, note_one, &told);
+    put(cache, identity_of(1, 1, 1), small);
+    put(cache, identity_of(1, 1, 2), large);
+    assert_true(is_cached(cache, identity_of(1, 1, 1)));
+    assert_false(is_cached(cache, identity_of(1, 1, 2)));
+    assert_int_equal(told, 1); /* its plans go as well */
+    assert_int_equal(graph_cache_stats(cache).eviction_count, 0);
+    graph_unref(small);
+    graph_unref(large);
+    graph_cache_free(cache);
+}
+
+/* A version of the graph: what was there, and one more node. */
+static Graph *
+version_of(Call *call, GraphDef *const *parts, size_t count)
+{
+    Graph *graph = NULL;
+    AUTO_GRAPH_DEF def = NULL;
+    assert_status(call, STATUS_OK, graph_join(call, parts, count, &def));
+    assert_status(call, STATUS_OK, graph_link(call, def, op_find, (GraphLimits){0}, &graph));
+    return graph;
+}
+
+/* Ten versions that hold one large part take little more than it. */
+static void
+what_versions_of_a_graph_share_counts_once(void **state)
+{
+    enum { VERSIONS = 10, NODES = 400, TEXT_SIZE = NODES * 40 };
+    static char text[TEXT_SIZE]; /* the literals point into these */
+    static char lines[VERSIONS][64];
+    GraphDef *parts[VERSIONS];
+    size_t used = 0;
+    for (int node = 0; node < NODES; node++) {
+        used +=
+            (size_t)snprintf(text + used, sizeof text - used, "n%d = Placeholder() dtype=float32\n", node);
+    }
+    parts[0] = graph_literal(text);
+    const size_t part_size = arena_size(parts[0]->arena);
+    GraphCache *const cache = graph_cache_new((size_t)1 << 30);
+    size_t alone = 0;
+    for (uint8_t count = 1; count <= VERSIONS; count++) {
+        char *const line = lines[count - 1];
+        (void)snprintf(line, sizeof lines[0], "v%d = Placeholder() dtype=float32", count);
+        parts[count - 1] = count == 1 ? parts[0] : graph_literal(line);
+        Graph *const graph = version_of(*state, parts, count);
+        alone += cost_of(graph);
+        put(cache, identity_of(1, 1, count), graph);
+        graph_unref(graph);
+    }
+    const size_t together = graph_cache_stats(cache).byte_size;
+    assert_true(together <= alone - (VERSIONS - 1) * part_size);
+    for (uint8_t count = 1; count <= VERSIONS; count++) {
+        graph_cache_drop_graph(
+            cache, (TenantId){uuid_of(1)}, (SessionId){uuid_of(1)}, (GraphId){uuid_of(count)});
+        graph_def_unref(parts[count - 1]);
+    }
+    assert_int_equal(graph_cache_stats(cache).byte_size, 0);
+    graph_cache_free(cache);
+}
+
+static void
 a_snapshot_outlives_the_cache(void **state)
 {
     Graph *const graph = graph_of(*state);
@@ -117,7 +207,7 @@ a_snapshot_outlives_the_cache(void **state)
     graph_unref(graph);
     GraphSnapshot *const found =
         graph_cache_graph(cache, (TenantId){uuid_of(1)}, (SessionId){uuid_of(1)}, (GraphId){uuid_of(1)});
-    put(cache, identity_of(1, 1, 2), found->graph);
+    put_new(*state, cache, identity_of(1, 1, 2));
     assert_false(is_cached(cache, identity_of(1, 1, 1)));
     graph_cache_free(cache);
     assert_int_equal(found->source_size, SOURCE_SIZE);
@@ -181,7 +271,7 @@ enum { THREADS = 4, TURNS = 500, GRAPHS = 8 };
 
 static struct Crowd {
     GraphCache *cache;
-    Graph *graph;
+    Graph *graphs[GRAPHS];
 } crowd;
 
 static void *
@@ -191,7 +281,7 @@ put_and_find(void *context)
     for (int turn = 0; turn < TURNS; turn++) {
         const uint8_t graph = (uint8_t)(turn * 7 % GRAPHS);
         if (!is_cached(crowd.cache, identity_of(1, 1, graph))) {
-            put(crowd.cache, identity_of(1, 1, graph), crowd.graph);
+            put(crowd.cache, identity_of(1, 1, graph), crowd.graphs[graph]);
         }
     }
     return NULL;
@@ -201,8 +291,10 @@ static void
 threads_share_the_cache(void **state)
 {
     pthread_t threads[THREADS];
-    crowd.graph = graph_of(*state);
-    crowd.cache = graph_cache_new(GRAPHS / 2 * cost_of(crowd.graph));
+    for (size_t index = 0; index < GRAPHS; index++) {
+        crowd.graphs[index] = graph_of(*state);
+    }
+    crowd.cache = graph_cache_new(GRAPHS / 2 * cost_of(crowd.graphs[0]));
     for (int index = 0; index < THREADS; index++) {
         assert_int_equal(pthread_create(&threads[index], NULL, put_and_find, NULL), 0);
     }
@@ -212,9 +304,9 @@ threads_share_the_cache(void **state)
     int count = 0;
     for (uint8_t index = 0; index < GRAPHS; index++) {
         count += is_cached(crowd.cache, identity_of(1, 1, index)) ? 1 : 0;
+        graph_unref(crowd.graphs[index]);
     }
     assert_int_equal(count, GRAPHS / 2);
-    graph_unref(crowd.graph);
     graph_cache_free(crowd.cache);
 }
 
@@ -222,10 +314,10 @@ static void
 without_memory_nothing_is_kept(void **state)
 {
     Graph *const graph = graph_of(*state);
-    for (size_t at = 1; at < 12; at++) {
+    for (size_t at = 1; at < 16; at++) {
         fail_alloc_count = 0;
         fail_alloc_at = at;
-        GraphCache *const cache = graph_cache_new(SOURCE_SIZE);
+        GraphCache *const cache = graph_cache_new(cost_of(graph));
         if (cache != NULL) {
             put(cache, identity_of(1, 1, 1), graph);
         }
@@ -241,6 +333,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         CALL_TEST(a_graph_belongs_to_its_session_and_tenant),
         CALL_TEST(the_least_recently_used_graph_leaves),
+        CALL_TEST(one_that_is_larger_than_the_cache_drives_nobody_out),
+        CALL_TEST(what_versions_of_a_graph_share_counts_once),
         CALL_TEST(a_snapshot_outlives_the_cache),
         CALL_TEST(a_session_that_was_never_loaded_must_be),
         CALL_TEST(sessions_too_old_for_any_use_leave),

@@ -1,0 +1,25 @@
+/* What graphs take in memory, all together: a definition that several of them hold (a part of an extended
+ * one, say) counts once.
+ *
+ * Ownership: points to the definitions of graphs that were added and not removed yet.
+ * Threads:   one at a time. */
+#pragma once
+
+#include "shared/base/map.h"
+#include "shared/graph/graph.h"
+
+typedef struct GraphCosts {
+    Map *defs; /* GraphDef * → HeldDef */
+    size_t byte_size;
+} GraphCosts;
+
+/* False without memory. */
+MUST_USE bool graph_costs_init(GraphCosts *costs);
+void graph_costs_done(GraphCosts *costs);
+
+/* False without memory: nothing has changed. */
+MUST_USE bool graph_costs_add(GraphCosts *costs, const Graph *graph);
+void graph_costs_remove(GraphCosts *costs, const Graph *graph);
+
+/* What it takes alone: its nodes and links, its definitions, and the bytes that they point into. */
+size_t graph_cost(const Graph *graph);
