@@ -1,41 +1,52 @@
 /* getStepTrace: when a step's slots and nodes ran, as Chrome's trace events. */
 #include "gateway/services/resource_json.h"
+#include "gateway/services/step_find.h"
 #include "gateway/services/step_mail.h"
 #include "gateway/services/trace_cache.h"
 #include "gateway/services/trace_json.h"
 #include "gateway/store/blobs.h"
 
+static Status
+fail_without_trace(Call *call, StepId id)
+{
+    char text[ID_TEXT_SIZE];
+    id_to_text("stp", id.value, text);
+    return call_fail(call, STATUS_NOT_FOUND,
+        "there is no trace of step '%s': its options must ask for one, it must have ended, and a trace is "
+        "kept "
+        "only in the memory of the gateway that ran the step, until newer ones need the room",
+        text);
+}
+
 /* The gateway that ran the step has its trace. */
 static Status
-ask_others(Call *call, const Request *request, const StepInquiry *inquiry, Response *response)
+ask_others(Call *call, const Request *request, const StepLookup *lookup, Response *response)
 {
+    const StepInquiry *const inquiry = &lookup->inquiry;
     Store *store = NULL;
+    StepRecord step;
     bool is_found = false;
     Sha256 digest;
     TRY(request_store(call, request, &store));
-    TRY(step_mail_ask_trace(call, request_gateway(request)->mail, store, inquiry, &is_found, &digest));
-    if (!is_found) {
-        char text[ID_TEXT_SIZE];
-        id_to_text("stp", inquiry->id.value, text);
-        return call_fail(call, STATUS_NOT_FOUND,
-            "there is no trace of step '%s': its options must ask for one, it must have ended, and a trace "
-            "is "
-            "kept only in the memory of the gateway that ran the step, until newer ones need the room",
-            text);
+    TRY(step_find_stored(call, store, lookup, &step));
+    if (!step_state_is_ended(step.state)) {
+        return fail_without_trace(call, inquiry->id);
     }
-    return blobs_read(
-        call, store, inquiry->tenant, &digest, (BlobRange){.size = SIZE_MAX}, response_json(response));
+    TRY(step_mail_ask_trace(call, request_gateway(request)->mail, store, inquiry, &is_found, &digest));
+    return is_found ? blobs_read(call, store, inquiry->tenant, &digest, (BlobRange){.size = SIZE_MAX},
+                          response_json(response))
+                    : fail_without_trace(call, inquiry->id);
 }
 
 static Status
 run(Call *call, const Request *request, Response *response)
 {
     TraceCache *const traces = request_gateway(request)->traces;
-    StepInquiry inquiry = {.tenant = request->principal.tenant};
-    TRY(session_id_read(call, request, &inquiry.session));
-    TRY(step_id_read(call, request, &inquiry.id));
-    AUTO_STEP_TRACE trace = trace_cache_get(traces, inquiry.tenant, inquiry.session, inquiry.id);
-    return trace == NULL ? ask_others(call, request, &inquiry, response)
+    StepLookup lookup;
+    TRY(step_lookup_read(call, request, &lookup));
+    const StepInquiry *const inquiry = &lookup.inquiry;
+    AUTO_STEP_TRACE trace = trace_cache_get(traces, inquiry->tenant, inquiry->session, inquiry->id);
+    return trace == NULL ? ask_others(call, request, &lookup, response)
                          : trace_json_write(call, trace, response_json(response));
 }
 

@@ -1,6 +1,6 @@
 #include "gateway/services/running_steps.h"
 
-#include "gateway/services/partial_run.h"
+#include "gateway/services/gateway.h"
 #include "shared/base/memory.h"
 
 enum { LOOP_BYTE = sizeof(Uuid) - 1 };
@@ -164,49 +164,25 @@ running_steps_cancel(Gateway *gateway, int loop_index, const StepHold *hold)
     loop_post(cancellation->loop->loop, &cancellation->task);
 }
 
-typedef struct SessionEnd {
-    Task task; /* first */
-    GatewayLoop *loop;
-    TenantId tenant;
-    SessionId session;
-} SessionEnd;
+/* --- Deleted sessions ----------------------------------------------------------------------------------- */
 
 static void
-cancel_bucket(ListLink *bucket, const SessionEnd *end)
+cancel_bucket(const ListLink *bucket, TenantId tenant, SessionId session)
 {
     LIST_EACH(bucket, link)
     {
         const RunningStep *const step = LIST_ITEM(link, RunningStep, link);
-        if (uuid_equal(step->session.value, end->session.value) &&
-            uuid_equal(step->hold.tenant.value, end->tenant.value)) {
+        if (uuid_equal(step->session.value, session.value) &&
+            uuid_equal(step->hold.tenant.value, tenant.value)) {
             step_cancel(step->run, "its session has been deleted");
         }
     }
 }
 
-static void
-end_session_there(Task *task)
-{
-    SessionEnd *const end = (SessionEnd *)(void *)task;
-    for (size_t index = 0; index < RUNNING_STEPS_BUCKETS; index++) {
-        cancel_bucket(&end->loop->running.buckets[index], end);
-    }
-    partial_runs_end_session(end->loop, end->tenant, end->session);
-    memory_free(end);
-}
-
 void
-running_steps_cancel_session(Gateway *gateway, TenantId tenant, SessionId session)
+running_steps_cancel_session(RunningSteps *steps, TenantId tenant, SessionId session)
 {
-    for (int index = 0; index < gateway->loop_count; index++) {
-        SessionEnd *const end = memory_new(1, sizeof *end);
-        if (end == NULL) {
-            return; /* they end with their results, or at their deadlines */
-        }
-        *end = (SessionEnd){.task.run = end_session_there,
-            .loop = gateway->loops[index],
-            .tenant = tenant,
-            .session = session};
-        loop_post(end->loop->loop, &end->task);
+    for (size_t index = 0; index < RUNNING_STEPS_BUCKETS; index++) {
+        cancel_bucket(&steps->buckets[index], tenant, session);
     }
 }

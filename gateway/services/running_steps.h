@@ -3,7 +3,7 @@
  *
  * Ownership: a RunningStep lives in its step; the table only links it.
  * Threads:   a table belongs to its loop. step_inquire() is called on the asker's loop and answers there;
- *            running_steps_cancel…() any thread. */
+ *            running_steps_cancel() any thread. */
 #pragma once
 
 #include "gateway/dispatch/step.h"
@@ -60,5 +60,5 @@ bool running_step_is_unrecorded(const StepRecord *step);
 /* Cancels the step that its loop runs under this very hold, if it still does. */
 void running_steps_cancel(Gateway *gateway, int loop_index, const StepHold *hold);
 
-/* Cancels all that this gateway runs of a session, which has been deleted. */
-void running_steps_cancel_session(Gateway *gateway, TenantId tenant, SessionId session);
+/* Cancels those of a session that has been deleted. */
+void running_steps_cancel_session(RunningSteps *steps, TenantId tenant, SessionId session);

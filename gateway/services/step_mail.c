@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "gateway/services/gateway.h"
+#include "gateway/services/session_end.h"
 #include "gateway/services/trace_cache.h"
 #include "gateway/services/trace_json.h"
 #include "gateway/store/blobs.h"
@@ -33,8 +34,8 @@ typedef struct Asker {
     ListLink link;
     uint64_t number;
     bool is_answered;
-    char graph[WORD_SIZE]; /* or what else the answer's first word is */
-    uint64_t started_us;   /* … its second */
+    char first[WORD_SIZE]; /* of the answer's two words */
+    uint64_t second;
 } Asker;
 
 struct StepMail {
@@ -112,10 +113,12 @@ send_question(Call *call, const StepMail *mail, Store *store, const StepInquiry 
     return mail_send(call, store, text);
 }
 
+/* No longer than the call has time. */
 static void
-await_answer(StepMail *mail, const Asker *asker, uint64_t wait_ms)
+await_answer(const Call *call, StepMail *mail, const Asker *asker, uint64_t wait_ms)
 {
-    const uint64_t until_ns = clock_monotonic_ns() + wait_ms * CLOCK_NS_PER_MS;
+    uint64_t until_ns = clock_monotonic_ns() + wait_ms * CLOCK_NS_PER_MS;
+    until_ns = call->deadline_ns != 0 && call->deadline_ns < until_ns ? call->deadline_ns : until_ns;
     const struct timespec until = {
         .tv_sec = (time_t)(until_ns / CLOCK_NS_PER_S),
         .tv_nsec = (long)(until_ns % CLOCK_NS_PER_S),
@@ -137,11 +140,11 @@ ask(Call *call, StepMail *mail, Store *store, const StepInquiry *inquiry, const 
     const Status status = send_question(call, mail, store, inquiry, verb, asker->number);
     (void)pthread_mutex_lock(&mail->lock);
     if (status == STATUS_OK) {
-        await_answer(mail, asker, STEP_MAIL_WAIT_MS);
+        await_answer(call, mail, asker, STEP_MAIL_WAIT_MS);
     }
-    if (asker->is_answered && strcmp(asker->graph, "soon") == 0) {
+    if (asker->is_answered && strcmp(asker->first, "soon") == 0) {
         asker->is_answered = false;
-        await_answer(mail, asker, TRACE_WAIT_MS);
+        await_answer(call, mail, asker, TRACE_WAIT_MS);
     }
     list_remove(&asker->link);
     (void)pthread_mutex_unlock(&mail->lock);
@@ -159,9 +162,9 @@ step_mail_ask(Call *call, StepMail *mail, Store *store, const StepInquiry *inqui
         return STATUS_OK;
     }
     TRY(ask(call, mail, store, inquiry, inquiry->is_cancel ? "cancel" : "get", &asker));
-    if (asker.is_answered && uuid_from_text(slice_from_string(asker.graph), &graph.value)) {
+    if (asker.is_answered && uuid_from_text(slice_from_string(asker.first), &graph.value)) {
         *ret_is_found = true;
-        running_step_describe(inquiry, graph, asker.started_us, ret_step);
+        running_step_describe(inquiry, graph, asker.second, ret_step);
     }
     return STATUS_OK;
 }
@@ -173,7 +176,17 @@ step_mail_ask_trace(Call *call, StepMail *mail, Store *store, const StepInquiry 
     Asker asker = {0};
     *ret_is_found = false;
     TRY(ask(call, mail, store, inquiry, "trace", &asker));
-    *ret_is_found = asker.is_answered && sha256_from_hex(slice_from_string(asker.graph), ret_digest);
+    *ret_is_found = asker.is_answered && sha256_from_hex(slice_from_string(asker.first), ret_digest);
+    if (asker.is_answered && strcmp(asker.first, "failed") == 0) {
+        return call_fail(call, STATUS_UNAVAILABLE, "the gateway that ran the step cannot hand its trace on%s",
+            asker.second == STATUS_RESOURCE_EXHAUSTED
+                ? ": it goes by way of the tenant's stored bytes, whose quota 'stored_bytes_max' is used up"
+                : "");
+    }
+    if (!asker.is_answered && strcmp(asker.first, "soon") == 0) {
+        return call_fail(
+            call, STATUS_UNAVAILABLE, "the gateway that ran the step did not hand its trace on in time");
+    }
     return STATUS_OK;
 }
 
@@ -181,9 +194,9 @@ static void
 take_answer(StepMail *mail, const Slice *words)
 {
     uint64_t number = 0;
-    uint64_t started_us = 0;
+    uint64_t second = 0;
     if (!slice_equals_string(words[1], mail->gateway->id) || !slice_to_uint64(words[2], &number) ||
-        !slice_to_uint64(words[4], &started_us)) {
+        !slice_to_uint64(words[4], &second)) {
         return;
     }
     (void)pthread_mutex_lock(&mail->lock);
@@ -192,8 +205,8 @@ take_answer(StepMail *mail, const Slice *words)
         Asker *const asker = LIST_ITEM(link, Asker, link);
         if (asker->number == number) {
             asker->is_answered = true;
-            (void)snprintf(asker->graph, sizeof asker->graph, "%.*s", SLICE_PRINT(words[3]));
-            asker->started_us = started_us;
+            (void)snprintf(asker->first, sizeof asker->first, "%.*s", SLICE_PRINT(words[3]));
+            asker->second = second;
         }
     }
     (void)pthread_cond_broadcast(&mail->answered);
@@ -201,6 +214,12 @@ take_answer(StepMail *mail, const Slice *words)
 }
 
 /* --- Answering ------------------------------------------------------------------------------------------ */
+
+static uint64_t
+deadline_after(uint64_t time_ms)
+{
+    return clock_monotonic_ns() + time_ms * CLOCK_NS_PER_MS;
+}
 
 /* Silence is an answer too. */
 static void
@@ -212,20 +231,31 @@ send_words(Call *call, Store *store, const Question *question, const char *first
     (void)!mail_send(call, store, text);
 }
 
+static Status
+put_trace(Call *call, Store *store, const StepTrace *trace, Sha256 *ret_digest)
+{
+    AUTO_BUFFER json = {0};
+    TRY(trace_json_write(call, trace, &json));
+    if (!buffer_is_ok(&json)) {
+        return call_fail_memory(call, "a trace");
+    }
+    sha256(buffer_slice(&json), ret_digest);
+    return blobs_put(call, store, trace->tenant, ret_digest, buffer_slice(&json));
+}
+
 static void
 send_trace(Call *call, Store *store, const Question *question)
 {
-    AUTO_BUFFER json = {0};
     Sha256 digest;
     char hex[SHA256_HEX_SIZE];
     send_words(call, store, question, "soon", 0);
-    if (trace_json_write(call, question->trace, &json) != STATUS_OK || !buffer_is_ok(&json)) {
-        return;
-    }
-    sha256(buffer_slice(&json), &digest);
-    sha256_to_hex(&digest, hex);
-    if (blobs_put(call, store, question->trace->tenant, &digest, buffer_slice(&json)) == STATUS_OK) {
-        send_words(call, store, question, hex, json.size);
+    const Status status = put_trace(call, store, question->trace, &digest);
+    if (status == STATUS_OK) {
+        sha256_to_hex(&digest, hex);
+        send_words(call, store, question, hex, 0);
+    } else {
+        Call telling = {.arena = call->arena, .deadline_ns = deadline_after(ANSWER_MS)};
+        send_words(&telling, store, question, "failed", (uint64_t)status);
     }
 }
 
@@ -235,7 +265,7 @@ send_answer(Job *job, void *context)
     const Question *const question = LIST_ITEM(job, Question, job);
     const StepRecord *const step = &question->inquiry.record;
     AUTO_ARENA arena = arena_new(ANSWER_ARENA_SIZE_MAX);
-    Call call = {.arena = arena, .deadline_ns = clock_monotonic_ns() + ANSWER_MS * CLOCK_NS_PER_MS};
+    Call call = {.arena = arena, .deadline_ns = deadline_after(ANSWER_MS)};
     Store *store = NULL;
     char graph[UUID_TEXT_SIZE];
     if (arena == NULL || job_store(&call, context, STORE_ROLE_APP, &store) != STATUS_OK) {
@@ -328,8 +358,8 @@ step_mail_end_session(Call *call, StepMail *mail, Store *store, TenantId tenant,
     char session_text[UUID_TEXT_SIZE];
     uuid_to_text(tenant.value, tenant_text);
     uuid_to_text(session.value, session_text);
-    (void)snprintf(text, sizeof text, "deleted %s %s", tenant_text, session_text);
-    running_steps_cancel_session(mail->gateway, tenant, session);
+    (void)snprintf(text, sizeof text, "deleted %s %s %s", mail->gateway->id, tenant_text, session_text);
+    session_end(mail->gateway, tenant, session);
     (void)!mail_send(&telling, store, text);
 }
 
@@ -338,8 +368,9 @@ take_deleted(const StepMail *mail, const Slice *words)
 {
     TenantId tenant;
     SessionId session;
-    if (uuid_from_text(words[1], &tenant.value) && uuid_from_text(words[2], &session.value)) {
-        running_steps_cancel_session(mail->gateway, tenant, session);
+    const bool is_own = slice_equals_string(words[1], mail->gateway->id);
+    if (!is_own && uuid_from_text(words[2], &tenant.value) && uuid_from_text(words[3], &session.value)) {
+        session_end(mail->gateway, tenant, session);
     }
 }
 
@@ -358,7 +389,7 @@ step_mail_receive(StepMail *mail, const char *text)
         take_question(mail, words);
     } else if (count == WORDS_MAX - 2 && slice_equals_string(words[0], "answer")) {
         take_answer(mail, words);
-    } else if (count == 3 && slice_equals_string(words[0], "deleted")) {
+    } else if (count == 4 && slice_equals_string(words[0], "deleted")) {
         take_deleted(mail, words);
     }
 }

@@ -3,12 +3,11 @@
  * them all.
  *
  *     question FROM NUMBER get|cancel|trace TENANT SESSION STEP
- *     answer TO NUMBER GRAPH STARTED_US
- *     answer TO NUMBER soon 0
- *     answer TO NUMBER SHA256 SIZE
- *
- * The last two answer for a trace: too large for a message, it is put among the tenant's blobs.
- *     deleted TENANT SESSION
+ *     answer TO NUMBER GRAPH STARTED_US      to get and cancel
+ *     answer TO NUMBER soon 0                to trace, at once; then…
+ *     answer TO NUMBER SHA256 0              … when it lies among the tenant's blobs: it is too large to send
+ *     answer TO NUMBER failed STATUS         … when it could not be put there
+ *     deleted FROM TENANT SESSION
  *
  * Nobody answers that it does not run a step: silence for STEP_MAIL_WAIT_MS is the answer. That is longer
  * than the record of a step that has just ended is on its way (RECORD_DELAY_MS).
@@ -34,7 +33,8 @@ MUST_USE Status step_mail_ask(Call *call, StepMail *mail, Store *store, const St
 /* Has every gateway, this one too, cancel what it runs of a session that has been deleted. */
 void step_mail_end_session(Call *call, StepMail *mail, Store *store, TenantId tenant, SessionId session);
 
-/* Asks for the trace of a step that has ended; *ret_digest is the blob it lies in when *ret_is_found. */
+/* Asks for the trace of a step that has ended; *ret_digest is the blob it lies in when *ret_is_found.
+ * UNAVAILABLE when a gateway has it and cannot hand it on. */
 MUST_USE Status step_mail_ask_trace(Call *call, StepMail *mail, Store *store, const StepInquiry *inquiry,
     bool *ret_is_found, Sha256 *ret_digest);
 

@@ -22,6 +22,8 @@ static const char halves[] =
     "\"device\":\"/job:worker/task:1\"}]}";
 static const char body[] =
     "{\"feeds\":{\"x\":1},\"fetches\":[\"near\",\"far\"],\"options\":{\"timeout_ms\":20000}}";
+static const char traced_body[] =
+    "{\"feeds\":{\"x\":1},\"fetches\":[\"near\",\"far\"],\"options\":{\"trace\":\"node\"}}";
 
 typedef struct Replicas {
     Cluster cluster;
@@ -188,8 +190,6 @@ a_step_of_nobody_is_404_at_either(void **state)
 static void
 the_trace_of_a_step_that_one_gateway_ran_is_told_by_the_other(void **state)
 {
-    static const char traced_body[] =
-        "{\"feeds\":{\"x\":1},\"fetches\":[\"near\",\"far\"],\"options\":{\"trace\":\"node\"}}";
     Replicas *const replicas = *state;
     Cluster *const cluster = &replicas->cluster;
     AUTO_REST traced = {0};
@@ -210,7 +210,38 @@ the_trace_of_a_step_that_one_gateway_ran_is_told_by_the_other(void **state)
     assert_string_equal(rest_text(&there), rest_text(&here));
     cluster_step(cluster, body, &untraced);
     ask(replicas, "GET", rest_header(&untraced, "Location"), "/trace", &nowhere);
-    assert_int_equal(nowhere.status, 404);
+    cluster_expect(&nowhere, 404, "there is no trace of step");
+}
+
+/* The blob that it would come in is the tenant's. */
+static void
+a_trace_that_cannot_be_handed_on_is_not_called_missing(void **state)
+{
+    Replicas *const replicas = *state;
+    Cluster *const cluster = &replicas->cluster;
+    AUTO_REST traced = {0};
+    AUTO_REST there = {0};
+    cluster_session(cluster, "{\"slots\":2}");
+    cluster_graph(cluster, halves);
+    cluster_step(cluster, traced_body, &traced);
+    (void)database_ask(cluster->database, "update quotas set stored_bytes_max = 1");
+    ask(replicas, "GET", rest_header(&traced, "Location"), "/trace", &there);
+    cluster_expect(&there, 503, "the gateway that ran the step cannot hand its trace on: it goes by way of");
+}
+
+/* Nobody is asked for it: the id tells that it was made long ago. */
+static void
+the_trace_of_no_step_is_404_as_the_step_is(void **state)
+{
+    Replicas *const replicas = *state;
+    Cluster *const cluster = &replicas->cluster;
+    char path[PATH_SIZE];
+    AUTO_REST nowhere = {0};
+    cluster_session(cluster, "{}");
+    (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/steps/stp_00000000000070008000000000000000/trace",
+        cluster->session);
+    ask(replicas, "GET", path, "", &nowhere);
+    cluster_expect(&nowhere, 404, "step 'stp_00000000000070008000000000000000' does not exist");
 }
 
 #define REPLICAS_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -224,6 +255,8 @@ main(void)
         REPLICAS_TEST(a_session_deleted_through_one_ends_what_the_other_runs_of_it),
         REPLICAS_TEST(a_step_of_nobody_is_404_at_either),
         REPLICAS_TEST(the_trace_of_a_step_that_one_gateway_ran_is_told_by_the_other),
+        REPLICAS_TEST(a_trace_that_cannot_be_handed_on_is_not_called_missing),
+        REPLICAS_TEST(the_trace_of_no_step_is_404_as_the_step_is),
     };
     return cmocka_run_group_tests_name("replicas", tests, NULL, NULL);
 }
