@@ -1,4 +1,5 @@
 /* Element-wise functions of two tensors, against NumPy's and TensorFlow's results. */
+#include "shared/base/buffer.h"
 #include "tests/support/cmocka_all.h"
 #include "tests/support/op_case.h"
 
@@ -154,6 +155,16 @@ other_pairs(void **state)
     RUN(cases);
 }
 
+static const char *
+literal_of_equal(Buffer *text, int count, const char *element)
+{
+    buffer_append_format(text, "float32[%d]", count);
+    for (int i = 0; i < count; i++) {
+        buffer_append_format(text, " %s", element);
+    }
+    return buffer_string(text);
+}
+
 static void
 many_inputs_fold_from_the_left(void **state)
 {
@@ -181,6 +192,24 @@ many_inputs_fold_from_the_left(void **state)
     RUN(cases);
 }
 
+/* 1e8 + 1 is 1e8 in float32, so that another order gives another sum; a part that is folded at once holds
+ * fewer elements. */
+static void
+large_inputs_fold_from_the_left_in_every_element(void **state)
+{
+    (void)state;
+    enum { COUNT = 2600 };
+    AUTO_BUFFER one = {0};
+    AUTO_BUFFER large = {0};
+    AUTO_BUFFER minus_large = {0};
+    AUTO_BUFFER zero = {0};
+    const OpCase cases[] = {{.op = "AddN",
+        .inputs = {literal_of_equal(&one, COUNT, "1"), literal_of_equal(&large, COUNT, "1e8"),
+            literal_of_equal(&minus_large, COUNT, "-1e8")},
+        .outputs = {literal_of_equal(&zero, COUNT, "0")}}};
+    RUN(cases);
+}
+
 int
 main(void)
 {
@@ -190,6 +219,7 @@ main(void)
         cmocka_unit_test(divisions_round_as_their_names_say),
         cmocka_unit_test(other_pairs),
         cmocka_unit_test(many_inputs_fold_from_the_left),
+        cmocka_unit_test(large_inputs_fold_from_the_left_in_every_element),
     };
     return cmocka_run_group_tests_name("reference/arithmetic", tests, NULL, NULL);
 }

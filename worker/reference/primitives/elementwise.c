@@ -2,6 +2,8 @@
 
 #include "worker/reference/primitives/outputs.h"
 
+enum { TILE_SIZE = 4 * 1024 }; /* bytes of a sum that all its inputs are added to before the next */
+
 static bool
 has_one_dtype(const Node *node)
 {
@@ -68,20 +70,56 @@ pick_forwarded(const KernelContext *context)
                : 0;
 }
 
-Status
-elementwise_compute(KernelContext *context, const ElementwiseOp *op)
+/* Then no rule has to be asked for the result's shape, and elements of one index lie in one place. */
+static bool
+has_one_shape(const KernelContext *context)
 {
-    TRY(elementwise_check(context, op));
-    const ElementLoop loop = op->loops[context->inputs[0].dtype];
-    Tensor *output = NULL;
-    TRY(output_forward(context, pick_forwarded(context), &output));
-    float parameters[COUNT_OF(op->parameters)];
-    read_parameters(context->node, op, parameters);
+    for (uint32_t index = 1; index < context->input_count; index++) {
+        if (!shape_equal(&context->inputs[index].shape, &context->inputs[0].shape)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* All inputs of the output's shape. */
+static void
+run_straight(const KernelContext *context, Tensor *output, const float *parameters, ElementLoop loop)
+{
+    ElementRun run = {
+        .output = output->data, .count = tensor_element_count(output), .parameters = parameters};
+    for (uint32_t index = 0; index < context->input_count; index++) {
+        run.inputs[index] = context->inputs[index].data;
+        run.strides[index] = 1;
+    }
+    loop(&run);
+}
+
+static void
+run_broadcast(const KernelContext *context, Tensor *output, const float *parameters, ElementLoop loop)
+{
     const Tensor *inputs[ELEMENT_INPUTS_MAX];
     for (uint32_t index = 0; index < context->input_count; index++) {
         inputs[index] = &context->inputs[index];
     }
     broadcast_run(inputs, (int)context->input_count, output, parameters, loop);
+}
+
+Status
+elementwise_compute(KernelContext *context, const ElementwiseOp *op)
+{
+    TRY(elementwise_check(context, op));
+    const ElementLoop loop = op->loops[context->inputs[0].dtype];
+    float parameters[COUNT_OF(op->parameters)];
+    read_parameters(context->node, op, parameters);
+    Tensor *output = NULL;
+    if (has_one_shape(context)) {
+        TRY(output_forward_shaped(context, 0, &context->inputs[0].shape, &output));
+        run_straight(context, output, parameters, loop);
+    } else {
+        TRY(output_forward(context, pick_forwarded(context), &output));
+        run_broadcast(context, output, parameters, loop);
+    }
     return STATUS_OK;
 }
 
@@ -130,21 +168,55 @@ elementwise_tell_fold(const ElementwiseOp *op, const Node *node, ElementFunction
     return true;
 }
 
+/* All inputs of the output's shape: a part of the result stays near until all are in it. */
+static void
+fold_straight(const KernelContext *context, Tensor *output, ElementLoop loop)
+{
+    const size_t element_size = dtype_size(output->dtype);
+    const size_t size = (size_t)tensor_element_count(output) * element_size;
+    for (size_t start = 0; start < size; start += TILE_SIZE) {
+        char *const tile = (char *)output->data + start;
+        const size_t left = size - start;
+        ElementRun run = {
+            .inputs = {(const char *)context->inputs[0].data + start},
+            .strides = {1, 1},
+            .output = tile,
+            .count = (int64_t)((left < TILE_SIZE ? left : TILE_SIZE) / element_size),
+        };
+        for (uint32_t index = 1; index < context->input_count; index++) {
+            run.inputs[1] = (const char *)context->inputs[index].data + start;
+            loop(&run);
+            run.inputs[0] = tile;
+        }
+    }
+}
+
+static void
+fold_broadcast(const KernelContext *context, Tensor *output, ElementLoop loop)
+{
+    const Tensor *first = &context->inputs[0];
+    for (uint32_t index = 1; index < context->input_count; index++) {
+        broadcast_run((const Tensor *const[]){first, &context->inputs[index]}, 2, output, NULL, loop);
+        first = output;
+    }
+}
+
 Status
 elementwise_fold(KernelContext *context, const ElementwiseOp *op)
 {
+    const Tensor *const first = &context->inputs[0];
     if (context->input_count == 1) {
-        kernel_alias(context, 0, 0, &context->inputs[0].shape);
+        kernel_alias(context, 0, 0, &first->shape);
         return STATUS_OK;
     }
-    const ElementLoop loop = op->loops[context->inputs[0].dtype];
+    const ElementLoop loop = op->loops[first->dtype];
     Tensor *output = NULL;
-    TRY(output_new(context, &output));
-    const Tensor *pair[] = {&context->inputs[0], &context->inputs[1]};
-    broadcast_run(pair, 2, output, NULL, loop);
-    for (uint32_t index = 2; index < context->input_count; index++) {
-        const Tensor *next[] = {output, &context->inputs[index]};
-        broadcast_run(next, 2, output, NULL, loop);
+    if (has_one_shape(context)) {
+        TRY(kernel_output(context, 0, first->dtype, &first->shape, &output));
+        fold_straight(context, output, loop);
+    } else {
+        TRY(output_new(context, &output));
+        fold_broadcast(context, output, loop);
     }
     return STATUS_OK;
 }

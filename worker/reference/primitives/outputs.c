@@ -81,9 +81,13 @@ output_forward(KernelContext *context, uint32_t input, Tensor **ret_output)
 {
     Shape shape;
     TRY(output_shapes(context, &shape));
+    return output_forward_shaped(context, input, &shape, ret_output);
+}
+
+Status
+output_forward_shaped(KernelContext *context, uint32_t input, const Shape *shape, Tensor **ret_output)
+{
     const Dtype dtype = context->node->output_dtypes[0];
-    if (context->inputs[input].dtype != dtype) {
-        return kernel_output(context, 0, dtype, &shape, ret_output);
-    }
-    return kernel_forward(context, input, 0, dtype, &shape, ret_output);
+    return context->inputs[input].dtype == dtype ? kernel_forward(context, input, 0, dtype, shape, ret_output)
+                                                 : kernel_output(context, 0, dtype, shape, ret_output);
 }

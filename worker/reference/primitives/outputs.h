@@ -26,3 +26,7 @@ MUST_USE Status output_new(KernelContext *context, Tensor **ret_output);
 /* As output_new(), or input `input` taken over when it has the output's dtype and size and nobody else
  * needs it: for element-wise kernels. */
 MUST_USE Status output_forward(KernelContext *context, uint32_t input, Tensor **ret_output);
+
+/* The same for a kernel that knows the shape. */
+MUST_USE Status output_forward_shaped(
+    KernelContext *context, uint32_t input, const Shape *shape, Tensor **ret_output);
