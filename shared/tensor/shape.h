@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "shared/base/buffer.h"
 #include "shared/tensor/dtype.h"
@@ -17,6 +18,19 @@ typedef struct Shape {
     int rank;                     /* -1: unknown (inference only) */
     int64_t dims[SHAPE_RANK_MAX]; /* -1: unknown (inference only) */
 } Shape;
+
+/* Most shapes are small: the dimensions that are hardly ever there are not copied. */
+static inline void
+shape_copy(Shape *to, const Shape *from)
+{
+    enum { USUAL_RANK_MAX = 4 };
+    to->rank = from->rank;
+    if (from->rank <= USUAL_RANK_MAX) {
+        memcpy(to->dims, from->dims, USUAL_RANK_MAX * sizeof to->dims[0]);
+    } else {
+        memcpy(to->dims, from->dims, sizeof to->dims);
+    }
+}
 
 Shape shape_scalar(void);
 Shape shape_vector(int64_t size);

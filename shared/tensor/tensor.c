@@ -68,30 +68,6 @@ tensor_buffer_wrap(void *data, size_t size, void (*release)(TensorBuffer *), voi
     return &wrapped->buffer;
 }
 
-TensorBuffer *
-tensor_buffer_ref(TensorBuffer *buffer)
-{
-    if (buffer != NULL) {
-        const int32_t before = __atomic_fetch_add(&buffer->reference_count, 1, __ATOMIC_RELAXED);
-        assert(before > 0 && before < INT32_MAX);
-        (void)before;
-    }
-    return buffer;
-}
-
-void
-tensor_buffer_unref(TensorBuffer *buffer)
-{
-    if (buffer == NULL) {
-        return;
-    }
-    const int32_t left = __atomic_sub_fetch(&buffer->reference_count, 1, __ATOMIC_ACQ_REL);
-    assert(left >= 0);
-    if (left == 0) {
-        buffer->release(buffer);
-    }
-}
-
 /* --- Tensors -------------------------------------------------------------------------------------------- */
 
 bool
@@ -199,14 +175,6 @@ tensor_unref(Tensor *tensor)
 {
     tensor_buffer_unref(tensor->buffer);
     *tensor = (Tensor){0};
-}
-
-bool
-tensor_is_unique(const Tensor *tensor)
-{
-    const TensorBuffer *const buffer = tensor->buffer;
-    return buffer != NULL && !buffer->is_view &&
-           __atomic_load_n(&buffer->reference_count, __ATOMIC_ACQUIRE) == 1;
 }
 
 int64_t

@@ -7,6 +7,8 @@
  * Errors:    false when memory is short or the size overflows. */
 #pragma once
 
+#include <assert.h>
+
 #include "shared/base/call.h"
 #include "shared/tensor/shape.h"
 
@@ -21,11 +23,12 @@ struct TensorBuffer {
     bool is_view;                          /* the bytes belong to somebody else: never written in place */
 };
 
+/* A small tensor's is one cache line. */
 typedef struct Tensor {
     Dtype dtype; /* DTYPE_INVALID: no tensor (absent, or a dead one) */
-    Shape shape; /* fully known */
     void *data;  /* NULL when there are no elements; string tensors: Slice elements[] */
     TensorBuffer *buffer;
+    Shape shape; /* fully known */
 } Tensor;
 
 /* --- Buffers -------------------------------------------------------------------------------------------- */
@@ -38,8 +41,37 @@ MUST_USE TensorBuffer *tensor_buffer_new(size_t size);
  * alone. NULL when memory is short; the bytes are the caller's still. */
 MUST_USE TensorBuffer *tensor_buffer_wrap(
     void *data, size_t size, void (*release)(TensorBuffer *), void *owner);
-TensorBuffer *tensor_buffer_ref(TensorBuffer *buffer);
-void tensor_buffer_unref(TensorBuffer *buffer); /* NULL is allowed */
+
+/* NULL is allowed. */
+static inline TensorBuffer *
+tensor_buffer_ref(TensorBuffer *buffer)
+{
+    if (buffer != NULL) {
+        const int32_t before = __atomic_fetch_add(&buffer->reference_count, 1, __ATOMIC_RELAXED);
+        assert(before > 0 && before < INT32_MAX);
+        (void)before;
+    }
+    return buffer;
+}
+
+/* NULL is allowed. The holder of the only reference shares it with nobody: a locked instruction less. */
+static inline void
+tensor_buffer_unref(TensorBuffer *buffer)
+{
+    if (buffer == NULL) {
+        return;
+    }
+    int32_t left = 0;
+    if (__atomic_load_n(&buffer->reference_count, __ATOMIC_ACQUIRE) == 1) {
+        __atomic_store_n(&buffer->reference_count, 0, __ATOMIC_RELEASE);
+    } else {
+        left = __atomic_sub_fetch(&buffer->reference_count, 1, __ATOMIC_ACQ_REL);
+    }
+    assert(left >= 0);
+    if (left == 0) {
+        buffer->release(buffer);
+    }
+}
 
 /* --- Tensors -------------------------------------------------------------------------------------------- */
 
@@ -61,7 +93,25 @@ Tensor tensor_fill_strings(const Shape *shape, const Slice *elements, TensorBuff
 
 Tensor tensor_ref(const Tensor *tensor);
 void tensor_unref(Tensor *tensor);
-bool tensor_is_unique(const Tensor *tensor); /* one reference to the buffer, which is no view */
+
+/* The struct alone: the reference is `from`'s or `to`'s from then on. */
+static inline void
+tensor_copy(Tensor *to, const Tensor *from)
+{
+    to->dtype = from->dtype;
+    to->data = from->data;
+    to->buffer = from->buffer;
+    shape_copy(&to->shape, &from->shape);
+}
+
+/* One reference to the buffer, which is no view. */
+static inline bool
+tensor_is_unique(const Tensor *tensor)
+{
+    const TensorBuffer *const buffer = tensor->buffer;
+    return buffer != NULL && !buffer->is_view &&
+           __atomic_load_n(&buffer->reference_count, __ATOMIC_ACQUIRE) == 1;
+}
 
 int64_t tensor_element_count(const Tensor *tensor);
 size_t tensor_byte_size(const Tensor *tensor); /* elements; for strings lengths (8 bytes each) and bytes */

@@ -25,7 +25,7 @@ switch_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, boo
     }
     Tensor *outputs = outputs_begin(ticket, activation, node);
     const uint32_t port = *(const uint8_t *)predicate->data != 0;
-    outputs[port] = inputs[0];
+    tensor_copy(&outputs[port], &inputs[0]);
     inputs[0].buffer = NULL;
     tensors_release(inputs, 2);
     ticket_propagate(ticket, activation->iteration, node, outputs, false);
@@ -74,7 +74,7 @@ merge_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool
         return;
     }
     Tensor *input = &inputs_of(activation, node)[winner - 1];
-    outputs[0] = *input;
+    tensor_copy(&outputs[0], input);
     input->buffer = NULL;
     input->dtype = DTYPE_INVALID;
     ticket_propagate(ticket, activation->iteration, node, outputs, false);
@@ -90,7 +90,7 @@ pass_input(Ticket *ticket, const Activation *activation, const ScheduleNode *nod
     if (is_dead) {
         tensors_release(input, 1);
     }
-    ticket->outputs[0] = *input;
+    tensor_copy(&ticket->outputs[0], input);
     input->buffer = NULL;
     input->dtype = DTYPE_INVALID;
     return ticket->outputs;

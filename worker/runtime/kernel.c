@@ -13,16 +13,24 @@ kernel_take(KernelContext *context, uint32_t input, uint32_t index, Dtype dtype,
     Tensor *from = &context->inputs[input];
     Tensor *to = &context->outputs[index];
     to->dtype = dtype;
-    to->shape = *shape;
+    shape_copy(&to->shape, shape);
     to->data = from->data;
     to->buffer = TAKE(from->buffer);
 }
 
 static bool
-kernel_can_take(const KernelContext *context, uint32_t index, const Tensor *input, size_t size)
+is_as_large(const Tensor *input, Dtype dtype, const Shape *shape)
 {
-    return input->buffer != NULL && dtype_is_copyable(input->dtype) && tensor_is_unique(input) &&
-           tensor_byte_size(input) == size &&
+    size_t size = 0;
+    return (input->dtype == dtype && shape_equal(&input->shape, shape)) ||
+           (shape_byte_size(shape, dtype, &size) && tensor_byte_size(input) == size);
+}
+
+static bool
+kernel_can_take(
+    const KernelContext *context, uint32_t index, const Tensor *input, Dtype dtype, const Shape *shape)
+{
+    return tensor_is_unique(input) && dtype_is_copyable(input->dtype) && is_as_large(input, dtype, shape) &&
            (context->memory == NULL ||
                run_memory_may_pass(context->memory, context->node, index, input->buffer));
 }
@@ -79,7 +87,7 @@ kernel_output(KernelContext *context, uint32_t index, Dtype dtype, const Shape *
     }
     Tensor *output = &context->outputs[index];
     output->dtype = dtype;
-    output->shape = *shape;
+    shape_copy(&output->shape, shape);
     output->data = buffer == NULL ? NULL : buffer->data;
     output->buffer = buffer;
     *ret_output = output;
@@ -90,10 +98,7 @@ Status
 kernel_forward(KernelContext *context, uint32_t input, uint32_t index, Dtype dtype, const Shape *shape,
     Tensor **ret_output)
 {
-    size_t size = 0;
-    const bool is_taken = dtype_is_copyable(dtype) && shape_byte_size(shape, dtype, &size) &&
-                          kernel_can_take(context, index, &context->inputs[input], size);
-    if (!is_taken) {
+    if (!kernel_can_take(context, index, &context->inputs[input], dtype, shape)) {
         return kernel_output(context, index, dtype, shape, ret_output);
     }
     kernel_take(context, input, index, dtype, shape);

@@ -33,17 +33,25 @@ measured(const Ticket *ticket, uint32_t id, uint64_t elapsed_ns)
     __atomic_add_fetch(&partition->total_cost, (uint64_t)change, __ATOMIC_RELAXED);
 }
 
+static __attribute__((noinline)) bool
+is_reference_right(Call *call, const Node *node, uint32_t index, Dtype made)
+{
+    if (made == DTYPE_RESOURCE && node_output_is_reference(node, index)) {
+        return true;
+    }
+    const Status status =
+        call_fail(call, STATUS_INTERNAL, "the kernel made output %" PRIu32 " of type %s instead of %s", index,
+            dtype_name(made), dtype_name(node->output_dtypes[index]));
+    (void)status;
+    return false;
+}
+
 bool
 outputs_are_right(Call *call, const ScheduleNode *node, const Tensor *outputs)
 {
     for (uint32_t i = 0; i < node->node->output_count; i++) {
-        const bool is_reference =
-            outputs[i].dtype == DTYPE_RESOURCE && node_output_is_reference(node->node, i);
-        if (outputs[i].dtype != node->node->output_dtypes[i] && !is_reference) {
-            const Status status = call_fail(call, STATUS_INTERNAL,
-                "the kernel made output %" PRIu32 " of type %s instead of %s", i,
-                dtype_name(outputs[i].dtype), dtype_name(node->node->output_dtypes[i]));
-            (void)status;
+        if (outputs[i].dtype != node->node->output_dtypes[i] &&
+            !is_reference_right(call, node->node, i, outputs[i].dtype)) {
             return false;
         }
     }

@@ -44,7 +44,7 @@ inputs_take(const Activation *activation, const ScheduleNode *node)
 {
     Tensor *inputs = inputs_of(activation, node);
     for (uint32_t i = 0; i < node->constant_count; i++) {
-        inputs[node->constants[i].input] = *node->constants[i].value;
+        tensor_copy(&inputs[node->constants[i].input], node->constants[i].value);
         (void)tensor_buffer_ref(node->constants[i].value->buffer);
     }
     return inputs;
