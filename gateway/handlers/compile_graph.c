@@ -6,6 +6,7 @@
  *
  * Failures: as a step's; a client that hangs up ends it, and what is registered by then stays. */
 #include "gateway/services/resource_json.h"
+#include "gateway/services/session_places.h"
 #include "gateway/services/step_call.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
@@ -144,14 +145,10 @@ static Status
 prepare(Call *call, void *job_context, void *owner)
 {
     StepCall *const step = owner;
-    const Request *const request = exchange_request(step->exchange);
     bool needs_job = false;
-    GraphId graph;
-    TRY(session_id_read(call, request, &step->session_id));
-    TRY(graph_id_read(call, request, &graph));
-    TRY(step_call_read(step, request->body));
-    step->body.graph = request_parameter(request, "graph");
-    return step_call_prepare(step, request->body, job_context, &needs_job);
+    (void)call;
+    TRY(step_call_plan(step, exchange_request(step->exchange)));
+    return session_places_take(step, job_context, &needs_job);
 }
 
 static void

@@ -1,47 +1,11 @@
 /* explainPlan: what a step of this signature would do: every node's slot and why, partitions, transfers, and
  * the workers its slots would be bound to now; when wanted, the partitions' graphs, and what their nodes cost
  * in steps that were traced. */
-#include <assert.h>
 #include <stdio.h>
 
-#include "gateway/services/gateway.h"
 #include "gateway/services/plan_costs.h"
-#include "gateway/services/plan_obtain.h"
 #include "gateway/services/resource_json.h"
-#include "gateway/services/step_body.h"
-
-static Status
-load(Call *call, const Request *request, SessionSnapshot **ret_session, GraphSnapshot **ret_graph)
-{
-    GraphCache *const graphs = request_gateway(request)->graphs;
-    GraphSnapshot wanted = {.tenant = request->principal.tenant};
-    Store *store = NULL;
-    TRY(session_id_read(call, request, &wanted.session));
-    TRY(graph_id_read(call, request, &wanted.id));
-    TRY(request_store(call, request, &store));
-    TRY(graph_cache_load_session(call, graphs, store, wanted.tenant, wanted.session, ret_session));
-    if (arena_defer(call->arena, session_snapshot_unref, *ret_session) == NULL) {
-        return call_fail_memory(call, "a plan");
-    }
-    return graph_cache_obtain_graph(call, graphs, store, &wanted, ret_graph);
-}
-
-/* A plan needs to know which tensors are fed, not their values. */
-static Status
-describe_feeds(Call *call, const Graph *graph, const StepBody *body, SignatureFeed **ret_feeds)
-{
-    SignatureFeed *const feeds = arena_alloc(call->arena, (body->feed_count + 1) * sizeof *feeds);
-    if (feeds == NULL) {
-        return call_fail_memory(call, "a plan");
-    }
-    for (size_t index = 0; index < body->feed_count; index++) {
-        feeds[index] = (SignatureFeed){.name = body->feeds[index].name, .shape = shape_unknown()};
-        TRY(plan_describe_feed(call, graph, feeds[index].name, &feeds[index].dtype, &feeds[index].shape));
-        feeds[index].shape = shape_unknown();
-    }
-    *ret_feeds = feeds;
-    return STATUS_OK;
-}
+#include "gateway/services/step_call.h"
 
 static void
 write_workers(JsonWriter *writer, Directory *directory)
@@ -89,46 +53,38 @@ write_partition_graphs(Call *call, JsonWriter *writer, const Plan *plan)
 }
 
 static Status
-run(Call *call, const Request *request, Response *response)
+write(Call *call, const Request *request, const StepCall *step, Response *response)
 {
-    Gateway *const gateway = request_gateway(request);
-    SessionSnapshot *session = NULL;
-    GraphSnapshot *graph = NULL;
-    SignatureFeed *feeds = NULL;
-    Signature signature;
-    StepBody body;
-    AUTO_PLAN plan = NULL;
-    TRY(step_body_read_as(call, STEP_BODY_PLAN, request->body, &gateway->limits, &body));
-    TRY(load(call, request, &session, &graph));
-    assert(session != NULL && graph != NULL);
-    TRY(describe_feeds(call, graph->graph, &body, &feeds));
-    const Signature given = {
-        .feeds = feeds,
-        .feed_count = body.feed_count,
-        .fetches = body.fetches,
-        .fetch_count = body.fetch_count,
-        .targets = body.targets,
-        .target_count = body.target_count,
-        .options = session->options.plan,
-    };
-    TRY(signature_make(call, slice_from_string(graph->id_text), &given, &signature));
-    const PlanRequest wanted = {.graph = graph->graph, .signature = &signature};
-    TRY(plan_obtain(call, gateway->plans, &wanted, &plan));
+    const Gateway *const gateway = request_gateway(request);
     JsonWriter writer = json_writer(response_json(response));
     json_write_object_begin(&writer);
-    json_member_string(&writer, "graph", graph->id_text);
-    json_member_boolean(&writer, "is_pure", plan->is_pure);
-    plan_write_json(&writer, plan);
+    json_member_string(&writer, "graph", step->graph->id_text);
+    json_member_boolean(&writer, "is_pure", step->plan->is_pure);
+    plan_write_json(&writer, step->plan);
     write_workers(&writer, gateway->directory);
-    if (body.wants_partition_graphs) {
-        TRY(write_partition_graphs(call, &writer, plan));
+    if (step->body.wants_partition_graphs) {
+        TRY(write_partition_graphs(call, &writer, step->plan));
     }
-    if (body.wants_costs) {
-        const PlanCostsRequest costs = {.tenant = request->principal.tenant, .plan = plan};
+    if (step->body.wants_costs) {
+        const PlanCostsRequest costs = {.tenant = step->tenant, .plan = step->plan};
         TRY(plan_costs_write(call, &writer, gateway->traces, &costs));
     }
     json_write_object_end(&writer);
     return STATUS_OK;
+}
+
+static Status
+run(Call *call, const Request *request, Response *response)
+{
+    StepCall *const step = arena_alloc(call->arena, sizeof *step);
+    if (step == NULL || !step_call_init(step, request->services, call)) {
+        return call_fail_memory(call, "a plan");
+    }
+    step->kind = STEP_BODY_PLAN;
+    step->is_rehearsal = true;
+    step->tenant = request->principal.tenant;
+    TRY(step_call_plan(step, request));
+    return write(call, request, step, response);
 }
 
 static const char *const body_types[] = {"application/json", NULL};

@@ -1,6 +1,7 @@
 #include "gateway/services/step_call.h"
 
 #include "gateway/services/plan_obtain.h"
+#include "gateway/services/resource_json.h"
 #include "gateway/services/session_places.h"
 #include "gateway/services/step_feeds.h"
 #include "shared/base/clock.h"
@@ -248,8 +249,9 @@ take_plan(StepCall *step, const JobContext *context, bool *ret_needs_job)
     return step->outputs == NULL ? call_fail_memory(step->call, "the outputs of a step") : STATUS_OK;
 }
 
-Status
-step_call_prepare(StepCall *step, Slice json, JobContext *context, bool *ret_needs_job)
+/* The line but for its last stage. */
+static Status
+prepare_plan(StepCall *step, Slice json, JobContext *context, bool *ret_needs_job)
 {
     *ret_needs_job = false;
     TRY(step_call_read(step, json));
@@ -263,8 +265,24 @@ step_call_prepare(StepCall *step, Slice json, JobContext *context, bool *ret_nee
     if (!*ret_needs_job) {
         TRY(take_plan(step, context, ret_needs_job));
     }
-    if (!*ret_needs_job) {
-        TRY(session_places_take(step, context, ret_needs_job));
-    }
     return STATUS_OK;
+}
+
+Status
+step_call_prepare(StepCall *step, Slice json, JobContext *context, bool *ret_needs_job)
+{
+    TRY(prepare_plan(step, json, context, ret_needs_job));
+    return *ret_needs_job ? STATUS_OK : session_places_take(step, context, ret_needs_job);
+}
+
+Status
+step_call_plan(StepCall *step, const Request *request)
+{
+    bool needs_job = false;
+    GraphId graph;
+    TRY(session_id_read(step->call, request, &step->session_id));
+    TRY(graph_id_read(step->call, request, &graph));
+    TRY(step_call_read(step, request->body));
+    step->body.graph = request_parameter(request, "graph");
+    return prepare_plan(step, request->body, request->job_context, &needs_job);
 }

@@ -67,6 +67,9 @@ MUST_USE bool step_call_keep(StepCall *step, Tensor *tensor);
 void step_call_describe(const StepCall *step, char ret_tenant[UUID_TEXT_SIZE], char ret_session[ID_TEXT_SIZE],
     StepRequest *ret_request);
 
+/* Of a rehearsal, whose graph the request's path names: the line up to the plan, on a job thread. */
+MUST_USE Status step_call_plan(StepCall *step, const Request *request);
+
 /* Walks the line as far as it goes. Without a job context (on the loop) *ret_needs_job says that the rest
  * needs one. While the database is gone, what the caches hold goes on serving. Errors are those of each
  * stage. */

@@ -8,13 +8,24 @@
 
 enum { PATH_SIZE = 256, WEIGHTS = 40 * 40 };
 
+static const char variable_graph[] =
+    "{\"node\":[{\"name\":\"w\",\"op\":\"VariableV2\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"},"
+    "\"shape\":{\"shape\":{}}}},{\"name\":\"r\",\"op\":\"Identity\",\"input\":[\"w\"],\"attr\":{\"T\":{"
+    "\"type\":\"DT_FLOAT\"}}}]}";
+
 static void
-compile(Cluster *cluster, const char *body, RestResponse *ret_response)
+ask_graph(Cluster *cluster, const char *verb, const char *body, RestResponse *ret_response)
 {
     char path[PATH_SIZE];
     (void)snprintf(
-        path, sizeof path, "/api/v1/sessions/%s/graphs/%s:compile", cluster->session, cluster->graph);
+        path, sizeof path, "/api/v1/sessions/%s/graphs/%s:%s", cluster->session, cluster->graph, verb);
     cluster_send(cluster, "POST", path, body, ret_response);
+}
+
+static void
+compile(Cluster *cluster, const char *body, RestResponse *ret_response)
+{
+    ask_graph(cluster, "compile", body, ret_response);
 }
 
 static void
@@ -111,10 +122,7 @@ what_the_session_keeps_has_its_place_before_the_first_step(void **state)
     AUTO_REST response = {0};
     char path[PATH_SIZE];
     cluster_session(cluster, "{}");
-    cluster_graph(cluster,
-        "{\"node\":[{\"name\":\"w\",\"op\":\"VariableV2\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"},"
-        "\"shape\":{\"shape\":{}}}},{\"name\":\"r\",\"op\":\"Identity\",\"input\":[\"w\"],\"attr\":{\"T\":{"
-        "\"type\":\"DT_FLOAT\"}}}]}");
+    cluster_graph(cluster, variable_graph);
     expect_compiled(cluster, "{\"fetches\":[\"r\"]}", "\"was_planned\":false", "\"task\":");
     (void)snprintf(path, sizeof path, "/api/v1/sessions/%s", cluster->session);
     cluster_send(cluster, "GET", path, NULL, &session);
@@ -136,10 +144,31 @@ a_signature_that_cannot_be_planned_is_refused_each_time(void **state)
         assert_int_equal(response.status, 404);
         assert_int_equal(planned(cluster), turn + 1); /* the failure is not remembered */
     }
-    AUTO_REST other = {0};
-    compile(cluster, "{\"feeds\":{\"x\":{\"dtype\":\"int32\"}},\"fetches\":[\"y\"]}", &other);
-    assert_int_equal(other.status, 400);
-    assert_non_null(strstr(rest_text(&other), "feed 'x': the graph takes float32 here, not int32"));
+    static const char *const verbs[] = {"compile", "plan"};
+    for (size_t index = 0; index < COUNT_OF(verbs); index++) {
+        AUTO_REST other = {0};
+        ask_graph(
+            cluster, verbs[index], "{\"feeds\":{\"x\":{\"dtype\":\"int32\"}},\"fetches\":[\"y\"]}", &other);
+        cluster_expect(&other, 400, "feed 'x': the graph takes float32 here, not int32");
+    }
+    assert_int_equal(registrations(cluster), 0);
+}
+
+/* Of what the session keeps, too: only a step, or compiling, gives it a place. */
+static void
+a_plan_that_is_explained_leaves_nothing(void **state)
+{
+    Cluster *const cluster = *state;
+    char path[PATH_SIZE];
+    AUTO_REST plan = {0};
+    AUTO_REST session = {0};
+    cluster_session(cluster, "{}");
+    cluster_graph(cluster, variable_graph);
+    ask_graph(cluster, "plan", "{\"fetches\":[\"r\"]}", &plan);
+    cluster_expect(&plan, 200, "\"is_pure\":false");
+    (void)snprintf(path, sizeof path, "/api/v1/sessions/%s", cluster->session);
+    cluster_send(cluster, "GET", path, NULL, &session);
+    cluster_expect(&session, 200, "\"places\":[]");
     assert_int_equal(registrations(cluster), 0);
 }
 
@@ -203,6 +232,7 @@ main(void)
         CLUSTER_TEST(constants_go_ahead_too),
         CLUSTER_TEST(what_the_session_keeps_has_its_place_before_the_first_step),
         CLUSTER_TEST(a_signature_that_cannot_be_planned_is_refused_each_time),
+        CLUSTER_TEST(a_plan_that_is_explained_leaves_nothing),
         CLUSTER_TEST(another_order_is_the_same_signature),
         cmocka_unit_test(caches_that_are_too_small_cost_time_and_nothing_else),
     };
