@@ -11,8 +11,9 @@ append_command_line(Buffer *text, const Command *command)
     const size_t start = text->size;
     buffer_append_format(text, "  %s %s", command->name, command->arguments);
     const size_t width = text->size - start;
-    buffer_append_format(
-        text, "%*s %s\n", width < USAGE_WIDTH ? (int)(USAGE_WIDTH - width) : 0, "", command->summary);
+    const bool is_long = width > USAGE_WIDTH;
+    buffer_append_format(text, "%s%*s %s\n", is_long ? "\n" : "",
+        (int)(is_long ? USAGE_WIDTH : USAGE_WIDTH - width), "", command->summary);
 }
 
 static void

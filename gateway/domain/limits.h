@@ -15,7 +15,7 @@
     X(graph_body_bytes, 67108864, 67108864, "bytes", "a graph in any format")                                \
     X(inflated_ratio, 100, 1000, "times", "what a gzip body may grow to")                                    \
     X(graph_nodes, 65536, 1048576, "nodes", "nodes of one graph, its functions included")                    \
-    X(graph_versions, 256, 4096, "versions", "how often a graph may be extended, and once more")             \
+    X(graph_versions, 256, 4096, "versions", "versions of one graph, the first included")                    \
     X(tensor_rank, 16, 16, "dimensions", "rank of a tensor")                                                 \
     X(blob_bytes, 67108864, 67108864, "bytes", "one stored tensor or graph source")                          \
     X(step_body_bytes, 2147483648, 2147483648, "bytes", "a step's request with its feeds as a form")         \

@@ -36,9 +36,10 @@ choose(
     const int best = accept_choose(request_header(request, "Accept"), offers, COUNT_OF(forms) + is_whole);
     response_vary(response, "Accept");
     if (best < 0) {
+        const bool has_own = is_whole && strcmp(graph->media_type, forms[0].media_type) != 0;
         return response_fail(call, response, 406,
-            "the definition is there as %s'application/json' and 'text/vnd.graphviz'",
-            is_whole ? "it was sent, " : "");
+            "the definition is there as %s%s%s'application/json' and 'text/vnd.graphviz'", has_own ? "'" : "",
+            has_own ? graph->media_type : "", has_own ? "', " : "");
     }
     *ret_form = is_whole && best == 0 ? NULL : &forms[best - is_whole];
     return STATUS_OK;

@@ -64,11 +64,10 @@ run(Cli *cli)
 
 COMMAND(container_reset) = {
     .name = "container reset",
-    .arguments = "SESSION",
+    .arguments = "SESSION [CONTAINER…]",
     .summary = "drop the variables that a session keeps",
-    .details = "Names behind the session are those of the containers that are meant; without any, it is the\n"
-               "default one, where variables are that name none.\n",
+    .details = "Without a container it is the default one, where variables are that name none.\n",
     .argument_min = 1,
-    .argument_max = CONTAINERS_MAX,
+    .argument_max = 1 + CONTAINERS_MAX,
     .run = run,
 };
