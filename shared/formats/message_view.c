@@ -12,7 +12,8 @@ find_kept(const KeptField *kept, size_t kept_count, const ProtobufField *field)
     static const ProtobufWire wires[] = {[KEEP_SLICE] = PROTOBUF_BYTES,
         [KEEP_LIST] = PROTOBUF_BYTES,
         [KEEP_INT] = PROTOBUF_VARINT,
-        [KEEP_FLOAT] = PROTOBUF_FIXED32};
+        [KEEP_FLOAT] = PROTOBUF_FIXED32,
+        [KEEP_BITS] = PROTOBUF_FIXED32};
     for (size_t index = 0; index < kept_count; index++) {
         if (kept[index].number == field->number && wires[kept[index].as] == field->wire) {
             return &kept[index];
@@ -31,6 +32,8 @@ keep_field(const KeptField *kept, const ProtobufField *field, void *target)
         *(int64_t *)place = (int64_t)field->value;
     } else if (kept->as == KEEP_FLOAT) {
         *(float *)place = protobuf_float(field->value);
+    } else if (kept->as == KEEP_BITS) {
+        *(uint32_t *)place = (uint32_t)field->value;
     } else {
         SliceList *const list = place;
         if (list->items != NULL) {

@@ -16,6 +16,7 @@ typedef enum KeepAs {
     KEEP_LIST,  /* SliceList */
     KEEP_INT,   /* int64_t */
     KEEP_FLOAT, /* float */
+    KEEP_BITS,  /* uint32_t: a fixed32 */
 } KeepAs;
 
 typedef struct KeptField {

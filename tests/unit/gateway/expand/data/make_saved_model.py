@@ -1,15 +1,28 @@
-"""Writes affine.tar and words.tar beside itself: SavedModels of a few KiB, made by TensorFlow 2.
+"""Writes affine.tar, words.tar, training.tar and slices.tar beside itself: SavedModels of a few KiB, made by
+TensorFlow 2.
 
 Its signature "serving_default" gives y = x w + b, once for each of `times`; "scale" gives z = 2 x where x is
 positive, else x w. The variable "unused" is restored, and read by neither.
 
 words.tar looks words up in two tables: one is filled from the lines of an asset, the other from constants.
+
+training.tar changes its variables: "add" counts, "train" goes down a slope and counts; "scale" and
+"rows" are only read, the latter in part by "pick".
+
+slices.tar is a model of TensorFlow 1: reference variables, of which one lies in two parts, in a checkpoint of two
+files. "grow" adds to all of them.
+
+With "--run" it prints what TensorFlow answers to the steps that the tests run.
 """
 import os
+import sys
 import tarfile
 import tempfile
 
 import tensorflow as tf
+
+v1 = tf.compat.v1
+TWO_CPUS = v1.ConfigProto(device_count={"CPU": 2})
 
 
 class Affine(tf.Module):
@@ -42,25 +55,130 @@ class Words(tf.Module):
         return {"number": self.numbers.lookup(word), "mark": self.marks.lookup(word)}
 
 
-def write_tar(name, module, signatures, files):
+class Training(tf.Module):
+    def __init__(self):
+        super().__init__()
+        self.count = tf.Variable(40, dtype=tf.int64, name="count")
+        self.w = tf.Variable([2.0, -1.0], name="w")
+        self.scale = tf.Variable(3.0, name="scale")
+        self.rows = tf.Variable([[1, 2], [3, 4], [5, 6]], name="rows")
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.int32, "at")])
+    def pick(self, at):
+        return {"rows": tf.gather(self.rows, at), "cells": tf.gather_nd(self.rows, tf.stack([at, at * 0 + 1], 1)),
+                "shape": tf.raw_ops.VariableShape(input=self.rows.handle)}
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32, "x")])
+    def predict(self, x):
+        return {"y": tf.linalg.matvec(x, self.w) * self.scale}
+
+    @tf.function(input_signature=[tf.TensorSpec([], tf.int64, "by")])
+    def add(self, by):
+        before = self.count.read_value()
+        self.count.assign_add(by)
+        return {"before": before, "after": self.count.read_value()}
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32, "x"), tf.TensorSpec([None], tf.float32, "t")])
+    def train(self, x, t):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((tf.linalg.matvec(x, self.w) * self.scale - t) ** 2)
+        self.w.assign_sub(0.015625 * tape.gradient(loss, self.w))
+        self.count.assign_add(1)
+        return {"loss": loss}
+
+
+def rows_from(shape, dtype, partition_info):
+    return tf.cast(tf.reshape(tf.range(4), shape) + 2 * partition_info.var_offset[0], dtype)
+
+
+def build_slices():
+    """Of a graph with reference variables: the signatures."""
+    with v1.variable_scope("r", use_resource=False):
+        w = v1.get_variable("w", [4, 2], initializer=rows_from, partitioner=v1.fixed_size_partitioner(2))
+        with tf.device("/cpu:1"):
+            n = v1.get_variable("n", [], initializer=v1.constant_initializer(5.0))
+    x = v1.placeholder(tf.float32, [None, 4], "x")
+    y = tf.matmul(x, tf.convert_to_tensor(w))
+    by = v1.placeholder(tf.float32, [], "by")
+    with tf.control_dependencies([v1.assign_add(part, by * tf.ones_like(part)) for part in w]):
+        grown = tf.identity(v1.assign_add(n, by), "grown")
+    signature = v1.saved_model.predict_signature_def
+    return {"serving_default": signature({"x": x}, {"y": y}), "grow": signature({"by": by}, {"n": grown})}
+
+
+def save_slices(folder):
+    with v1.Graph().as_default(), v1.Session(config=TWO_CPUS) as session:
+        signatures = build_slices()
+        session.run(v1.global_variables_initializer())
+        builder = v1.saved_model.Builder(folder)
+        builder.add_meta_graph_and_variables(session, ["serve"], signatures, saver=v1.train.Saver(sharded=True),
+                                             clear_devices=True)
+        builder.save()
+
+
+def save_module(module, signatures):
+    return lambda folder: tf.saved_model.save(module, folder, signatures,
+                                              tf.saved_model.SaveOptions(save_debug_info=False))
+
+
+def run_training():
+    model = Training()
+    x, t = tf.constant([[1.0, 2.0], [3.0, 4.0]]), tf.constant([1.0, 2.0])
+    for by in 2, -5:
+        print("add", by, {name: value.numpy() for name, value in model.add(tf.constant(by, tf.int64)).items()})
+    for _ in range(2):
+        print("train", model.train(x, t)["loss"].numpy())
+    print("pick", {name: value.numpy().tolist() for name, value in model.pick(tf.constant([2, 0])).items()})
+    print("predict", model.predict(x)["y"].numpy(), "count", model.count.numpy())
+
+
+def run_slices(folder):
+    with v1.Graph().as_default(), v1.Session(config=TWO_CPUS) as session:
+        v1.saved_model.load(session, ["serve"], folder)
+        for by in 1, 2:
+            print("grow", by, session.run("grown:0", {"by:0": by}))
+            print("y", session.run("MatMul:0", {"x:0": [[1, 0, 0, 10]]}))
+
+
+def write_tar(name, save, files):
     here = os.path.dirname(os.path.abspath(__file__))
-    with tempfile.TemporaryDirectory() as folder:
-        tf.saved_model.save(module, folder, signatures, tf.saved_model.SaveOptions(save_debug_info=False))
+    with tempfile.TemporaryDirectory() as parent:
+        folder = os.path.join(parent, "model")
+        save(folder)
         with tarfile.open(os.path.join(here, name), "w", format=tarfile.USTAR_FORMAT) as archive:
             for file in files:
                 archive.add(os.path.join(folder, file), file)
 
 
-def main():
-    checkpoint = ["saved_model.pb", "variables/variables.index", "variables/variables.data-00000-of-00001"]
+MODEL = ["saved_model.pb", "variables/variables.index"]
+CHECKPOINT = MODEL + ["variables/variables.data-00000-of-00001"]
+
+
+def write_all():
     affine = Affine()
-    write_tar("affine.tar", affine, {"serving_default": affine.serve, "scale": affine.scale}, checkpoint)
+    write_tar("affine.tar", save_module(affine, {"serving_default": affine.serve, "scale": affine.scale}), CHECKPOINT)
     with tempfile.TemporaryDirectory() as folder:
         vocabulary = os.path.join(folder, "words.txt")
         with open(vocabulary, "w", encoding="utf-8") as file:
             file.write("zero\none\ntwo\n")
         words = Words(vocabulary)
-        write_tar("words.tar", words, words.serve, checkpoint + ["assets/words.txt"])
+        write_tar("words.tar", save_module(words, words.serve), CHECKPOINT + ["assets/words.txt"])
+    training = Training()
+    signatures = {"serving_default": training.predict, "add": training.add, "train": training.train,
+                  "pick": training.pick}
+    write_tar("training.tar", save_module(training, signatures), CHECKPOINT)
+    write_tar("slices.tar", save_slices, MODEL + [f"variables/variables.data-0000{shard}-of-00002" for shard in (0, 1)])
+
+
+def main():
+    if sys.argv[1:] != ["--run"]:
+        write_all()
+        return
+    run_training()
+    with tempfile.TemporaryDirectory() as parent:
+        folder = os.path.join(parent, "model")
+        save_slices(folder)
+        run_slices(folder)
 
 
 if __name__ == "__main__":
