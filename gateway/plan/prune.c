@@ -81,6 +81,40 @@ mark_needed(Pruning *pruning)
 
 /* --- What cannot run ------------------------------------------------------------------------------------ */
 
+/* Ops that are known, and that nobody here can run. */
+typedef struct RefusedOp {
+    const char *op;
+    const char *why;
+} RefusedOp;
+
+static const RefusedOp refused_ops[] = {
+    {"MergeV2Checkpoints", "workers have no files: fetch the variables instead"},
+    {"ReadFile", "workers have no files: feed what is in it"},
+    {"RestoreSlice", "workers have no files: feed the value and assign it"},
+    {"RestoreV2",
+        "workers have no files, and the model came without these tensors: feed the values and assign them"},
+    {"Restore", "workers have no files: feed the value and assign it"},
+    {"SaveSlices", "workers have no files: fetch the variables instead"},
+    {"SaveV2", "workers have no files: fetch the variables instead"},
+    {"Save", "workers have no files: fetch the variables instead"},
+    {"WriteFile", "workers have no files: fetch what would be written"},
+};
+
+static Status
+check_not_refused(Call *call, const Node *node)
+{
+    if (node->op != NULL) {
+        return STATUS_OK;
+    }
+    for (size_t index = 0; index < COUNT_OF(refused_ops); index++) {
+        if (op_is(node, refused_ops[index].op)) {
+            return call_fail(call, STATUS_UNIMPLEMENTED, "node '%.*s' cannot run '%s': %s",
+                SLICE_PRINT(node->name), refused_ops[index].op, refused_ops[index].why);
+        }
+    }
+    return STATUS_OK;
+}
+
 static Status
 check_known(Call *call, const Node *node)
 {
@@ -122,6 +156,12 @@ check_needed(const Pruning *pruning)
 {
     Call *const call = pruning->compile->call;
     const Graph *const source = pruning->compile->source;
+    /* First what has a reason: what it works with may be unknown too. */
+    for (uint32_t id = 0; id < source->node_count; id++) {
+        if (pruning->needed[id]) {
+            TRY(check_not_refused(call, &source->nodes[id]));
+        }
+    }
     for (uint32_t id = 0; id < source->node_count; id++) {
         if (pruning->needed[id]) {
             TRY(check_known(call, &source->nodes[id]));

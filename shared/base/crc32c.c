@@ -1,4 +1,5 @@
-/* Eight bytes a turn: row r of the table is what a byte does to the checksum once r more bytes have passed. */
+/* Eight bytes a turn: row r of the table is what a byte does to the checksum once r more bytes have passed.
+ */
 #include "shared/base/crc32c.h"
 
 #include <pthread.h>

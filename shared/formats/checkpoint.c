@@ -45,8 +45,8 @@ add_length(uint32_t checksum, uint64_t length)
 
 /* Moves *bytes behind the lengths. */
 static Status
-read_lengths(
-    const Reading *reading, const Stored *stored, Slice *bytes, Slice *strings, int64_t count, uint32_t *checksum)
+read_lengths(const Reading *reading, const Stored *stored, Slice *bytes, Slice *strings, int64_t count,
+    uint32_t *checksum)
 {
     for (int64_t index = 0; index < count; index++) {
         ProtobufReader reader = protobuf_reader(*bytes);

@@ -1,8 +1,8 @@
 /* TensorFlow's checkpoints (V2, "TensorBundle"): an index, which is a sorted table, and shards of raw tensor
  * bytes. Private to shared/formats.
  *
- * Errors: INVALID_ARGUMENT for damaged files, also where a checksum (CRC-32C) of the index or of a tensor does
- *         not fit; UNIMPLEMENTED for compressed tables and for files of a big-endian host. */
+ * Errors: INVALID_ARGUMENT for damaged files, also where a checksum (CRC-32C) of the index or of a tensor
+ * does not fit; UNIMPLEMENTED for compressed tables and for files of a big-endian host. */
 #pragma once
 
 #include "shared/formats/protobuf_attr.h"

@@ -1,8 +1,8 @@
-/* A sorted string table as LevelDB writes it, and TensorFlow the index of a checkpoint: blocks of entries, and
- * a block that says where they are. Private to shared/formats.
+/* A sorted string table as LevelDB writes it, and TensorFlow the index of a checkpoint: blocks of entries,
+ * and a block that says where they are. Private to shared/formats.
  *
- * Errors: INVALID_ARGUMENT "the checkpoint's index is damaged: …", also where a block's checksum does not fit;
- *         UNIMPLEMENTED for compressed blocks. */
+ * Errors: INVALID_ARGUMENT "the checkpoint's index is damaged: …", also where a block's checksum does not
+ * fit; UNIMPLEMENTED for compressed blocks. */
 #pragma once
 
 #include "shared/base/call.h"

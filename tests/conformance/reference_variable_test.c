@@ -71,6 +71,36 @@ a_read_is_a_snapshot_that_no_later_write_changes(void **state)
     RUN(cases);
 }
 
+#define FIRST "c = Const() dtype=float32 value=float32<2>(1;2)\n"
+
+/* The constant stays what it is, for whoever reads it and for the next session. */
+static void
+a_restored_variable_begins_with_its_input_once(void **state)
+{
+    (void)state;
+    const GraphCase cases[] = {
+        {.graph = FIRST X "v = _RestoredVariableV2(c) dtype=float32 shape=<2>\n"
+                          "a = AssignAdd(v, x) T=float32\nr = Identity(c, ^a) T=float32\n"
+                          "o0 = _Retval(a) T=float32 index=0\no1 = _Retval(r) T=float32 index=1\n",
+            .feeds = {"float32[2] 10 20"},
+            .fetches = {"float32[2] 11 22", "float32[2] 1 2"}},
+        {.graph = FIRST "v = _RestoredVariableV2(c) dtype=float32 shape=<2>\nr = Identity(v) T=float32\n"
+                        "o = _Retval(r) T=float32 index=0\n",
+            .fetches = {"float32[2] 11 22"}},
+        {.graph = FIRST X "h = _RestoredVarHandleOp(c) dtype=float32 shape=<2>\n"
+                          "a = AssignSubVariableOp(h, x) dtype=float32\n"
+                          "r = ReadVariableOp(h, ^a) dtype=float32\no = _Retval(r) T=float32 index=0\n",
+            .feeds = {"float32[2] 10 20"},
+            .fetches = {"float32[2] -9 -18"}},
+        {.graph =
+                FIRST "d = VarHandleOp() dtype=float32 shape=<2> shared_name='h'\nx = DestroyResourceOp(d)\n"
+                      "h = _RestoredVarHandleOp(c, ^x) dtype=float32 shape=<2>\n"
+                      "i = VarIsInitializedOp(h)\no = _Retval(i) T=bool index=0\n",
+            .fetches = {"bool[] 0"}},
+    };
+    RUN(cases);
+}
+
 static void
 a_reference_is_read_after_the_control_inputs_of_its_reader(void **state)
 {
@@ -206,6 +236,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_assigned_variable_is_read_in_a_later_step),
         cmocka_unit_test(a_read_is_a_snapshot_that_no_later_write_changes),
+        cmocka_unit_test(a_restored_variable_begins_with_its_input_once),
         cmocka_unit_test(a_reference_is_read_after_the_control_inputs_of_its_reader),
         cmocka_unit_test(a_frozen_variable_can_be_assigned_within_the_step),
         cmocka_unit_test(parts_are_written_in_the_order_of_the_indices_or_not_at_all),

@@ -16,6 +16,7 @@ pass_reference(KernelContext *context)
     }
 }
 
+/* An input is the value that the variable begins with. */
 static Status
 variable_compute(KernelContext *context)
 {
@@ -24,6 +25,7 @@ variable_compute(KernelContext *context)
         .name = naming->name,
         .dtype = node_attr_type(context->node, "dtype"),
         .shape = node_attr(context->node, "shape")->value.shape,
+        .first = context->node->input_count > 0 ? &context->inputs[0] : NULL,
     };
     Variable *variable = NULL;
     TRY(variable_obtain(context, &declaration, &variable));
@@ -299,6 +301,9 @@ static const Kernel variable_kernels[] = {
     NAMED_VARIABLE("Variable"),
     NAMED_VARIABLE("VariableV2"),
     NAMED_VARIABLE("VarHandleOp"),
+    NAMED_VARIABLE("_RestoredVariable"),
+    NAMED_VARIABLE("_RestoredVariableV2"),
+    NAMED_VARIABLE("_RestoredVarHandleOp"),
     {.op = "TemporaryVariable", .supports = temporary_supports, .compute = temporary_compute},
     {.op = "DestroyTemporaryVariable", .compute = read_compute, .is_cheap = true, .sharing = KERNEL_LENDS},
     {.op = "DestroyResourceOp", .compute = destroy_compute, .is_cheap = true},

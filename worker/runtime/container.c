@@ -8,6 +8,8 @@ struct ResourceContainer {
     int32_t reference_count; /* atomic */
     pthread_mutex_t lock;
     Map *resources; /* name → Resource */
+    Map *removed;   /* names that have stood for something */
+    bool is_lost;   /* all names count as such */
 };
 
 ResourceContainer *
@@ -15,14 +17,17 @@ container_new(void)
 {
     ResourceContainer *const container = memory_new(1, sizeof *container);
     Map *const resources = map_new();
-    if (container == NULL || resources == NULL) {
+    Map *const removed = map_new();
+    if (container == NULL || resources == NULL || removed == NULL) {
         memory_free(container);
         map_free(resources);
+        map_free(removed);
         return NULL;
     }
     (void)pthread_mutex_init(&container->lock, NULL);
     container->reference_count = 1;
     container->resources = resources;
+    container->removed = removed;
     return container;
 }
 
@@ -45,8 +50,26 @@ container_unref(ResourceContainer *container)
         resource_unref(entry->value);
     }
     map_free(container->resources);
+    map_free(container->removed);
     (void)pthread_mutex_destroy(&container->lock);
     memory_free(container);
+}
+
+void
+container_mark_lost(ResourceContainer *container)
+{
+    (void)pthread_mutex_lock(&container->lock);
+    container->is_lost = true;
+    (void)pthread_mutex_unlock(&container->lock);
+}
+
+/* Takes the name out and remembers it. Without memory for that, all names count as removed: better none
+ * begins anew than one that should not. */
+static Resource *
+take_out(ResourceContainer *container, Slice name)
+{
+    container->is_lost = !map_put(container->removed, name, container) || container->is_lost;
+    return map_remove(container->resources, name);
 }
 
 size_t
@@ -59,14 +82,23 @@ container_count(ResourceContainer *container)
 }
 
 static Status
-insert(Call *call, Map *resources, const ContainerEntry *entry, Resource **ret_resource)
+make(Call *call, const ResourceContainer *container, const ContainerEntry *entry, Resource **ret_resource)
 {
+    const bool is_again = container->is_lost || map_get(container->removed, entry->name) != NULL;
+    return is_again && entry->make_again != NULL ? entry->make_again(call, entry->context, ret_resource)
+                                                 : entry->make(call, entry->context, ret_resource);
+}
+
+static Status
+insert(Call *call, const ResourceContainer *container, const ContainerEntry *entry, Resource **ret_resource)
+{
+    Map *const resources = container->resources;
     Resource *resource = NULL;
     if (map_count(resources) >= CONTAINER_RESOURCE_COUNT_MAX) {
         return call_fail(call, STATUS_RESOURCE_EXHAUSTED, "the session keeps %d variables already",
             CONTAINER_RESOURCE_COUNT_MAX);
     }
-    TRY(entry->make(call, entry->context, &resource));
+    TRY(make(call, container, entry, &resource));
     if (!map_put(resources, entry->name, resource)) {
         resource_unref(resource);
         return call_fail_memory(call, "what a session keeps");
@@ -76,11 +108,11 @@ insert(Call *call, Map *resources, const ContainerEntry *entry, Resource **ret_r
 }
 
 static Status
-obtain(Call *call, Map *resources, const ContainerEntry *entry, Resource **ret_resource)
+obtain(Call *call, const ResourceContainer *container, const ContainerEntry *entry, Resource **ret_resource)
 {
-    Resource *resource = map_get(resources, entry->name);
+    Resource *resource = map_get(container->resources, entry->name);
     if (resource == NULL) {
-        TRY(insert(call, resources, entry, &resource));
+        TRY(insert(call, container, entry, &resource));
     }
     if (resource->type != entry->type) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "'%.*s' is %s in this session, not %s",
@@ -99,7 +131,7 @@ container_obtain(
             SLICE_PRINT(entry->name));
     }
     (void)pthread_mutex_lock(&container->lock);
-    const Status status = obtain(call, container->resources, entry, ret_resource);
+    const Status status = obtain(call, container, entry, ret_resource);
     (void)pthread_mutex_unlock(&container->lock);
     return status;
 }
@@ -130,7 +162,7 @@ container_reset(ResourceContainer *container, const Slice *names, size_t count)
          entry = map_next(container->resources, &cursor)) {
         Resource *const resource = entry->value;
         if (is_among(entry->key, names, count)) {
-            (void)map_remove(container->resources, entry->key);
+            (void)take_out(container, entry->key);
             resource_unref(resource);
             removed++;
         }
@@ -144,7 +176,7 @@ container_remove(ResourceContainer *container, Slice name, const Resource *resou
 {
     (void)pthread_mutex_lock(&container->lock);
     const bool is_there = map_get(container->resources, name) == resource;
-    Resource *const removed = is_there ? map_remove(container->resources, name) : NULL;
+    Resource *const removed = is_there ? take_out(container, name) : NULL;
     (void)pthread_mutex_unlock(&container->lock);
     resource_unref(removed);
     return removed != NULL;

@@ -56,12 +56,17 @@ ResourceContainer *container_ref(ResourceContainer *container);
 void container_unref(ResourceContainer *container); /* NULL is allowed */
 size_t container_count(ResourceContainer *container);
 
+/* What was kept before was lost: every name counts as one that has stood for something. */
+void container_mark_lost(ResourceContainer *container);
+
 /* What a name stands for, made by `make` when it is new: a new reference. Of another type: INVALID_ARGUMENT.
  */
 typedef struct ContainerEntry {
     Slice name;
     const ResourceType *type;
     Status (*make)(Call *call, const void *context, Resource **ret_resource);
+    /* Makes it when the name has stood for something that was removed; NULL: so does `make`. */
+    Status (*make_again)(Call *call, const void *context, Resource **ret_resource);
     const void *context;
 } ContainerEntry;
 

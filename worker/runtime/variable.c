@@ -53,12 +53,28 @@ make(Call *call, const void *context, Resource **ret_resource)
     return STATUS_OK;
 }
 
+/* Nobody else has it yet. */
+static Status
+make_first(Call *call, const void *context, Resource **ret_resource)
+{
+    const VariableDeclaration *const declaration = context;
+    TRY(make(call, context, ret_resource));
+    if (declaration->first != NULL) {
+        Tensor value = tensor_ref(declaration->first);
+        variable_replace((Variable *)(void *)*ret_resource, &value);
+    }
+    return STATUS_OK;
+}
+
 Status
 variable_obtain(KernelContext *context, const VariableDeclaration *declaration, Variable **ret_variable)
 {
     Resource *resource = NULL;
-    const ContainerEntry entry = {
-        .name = declaration->name, .type = &variable_type, .make = make, .context = declaration};
+    const ContainerEntry entry = {.name = declaration->name,
+        .type = &variable_type,
+        .make = make_first,
+        .make_again = make,
+        .context = declaration};
     if (declaration->dtype == DTYPE_RESOURCE) { /* one that held itself would never go */
         return call_fail(context->call, STATUS_INVALID_ARGUMENT,
             "variable '%.*s' cannot hold handles of resources", SLICE_PRINT(declaration->name));

@@ -27,14 +27,16 @@ variable_resource(Variable *variable)
 typedef struct VariableDeclaration {
     Slice name; /* for messages, and in the session; at most VARIABLE_NAME_MAX bytes are kept */
     Dtype dtype;
-    Shape shape; /* partly known */
+    Shape shape;         /* partly known */
+    const Tensor *first; /* the value that the session's variable begins with; NULL: none */
 } VariableDeclaration;
 
 /* Not yet initialised. */
 MUST_USE Status variable_new(Call *call, const VariableDeclaration *declaration, Variable **ret_variable);
 
-/* The session's variable of this name, made when it is new; a new reference. INVALID_ARGUMENT when it has
- * another dtype. */
+/* The session's variable of this name, made when it is new; a new reference. It begins with its first value
+ * only once: one that was reset or lost has none until it is assigned. INVALID_ARGUMENT when it has another
+ * dtype. */
 MUST_USE Status variable_obtain(
     KernelContext *context, const VariableDeclaration *declaration, Variable **ret_variable);
 

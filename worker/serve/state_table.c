@@ -14,7 +14,7 @@ static const uint64_t SWEEP_INTERVAL_NS = 60 * CLOCK_NS_PER_S;
 typedef struct State {
     int64_t epoch;
     uint64_t used_ns;
-    ResourceContainer *container;
+    ResourceContainer *container; /* NULL: forgotten, and that it was there is all that is known */
 } State;
 
 struct StateTable {
@@ -45,17 +45,32 @@ state_free(State *state)
     memory_free(state);
 }
 
-/* Of keys with this prefix, those not used since. */
+/* Of keys with this prefix, all or those that are forgotten. */
 static void
-states_drop(Map *states, Slice prefix, uint64_t since_ns)
+states_drop(Map *states, Slice prefix, bool only_forgotten)
 {
     size_t cursor = 0;
     for (const MapEntry *entry = map_next(states, &cursor); entry != NULL;
          entry = map_next(states, &cursor)) {
         State *const state = entry->value;
-        if (slice_starts_with(entry->key, prefix) && state->used_ns <= since_ns) {
+        if (slice_starts_with(entry->key, prefix) && !(only_forgotten && state->container != NULL)) {
             (void)map_remove(states, entry->key);
             state_free(state);
+        }
+    }
+}
+
+/* What was not used since. */
+static void
+states_forget(Map *states, uint64_t since_ns)
+{
+    size_t cursor = 0;
+    for (const MapEntry *entry = map_next(states, &cursor); entry != NULL;
+         entry = map_next(states, &cursor)) {
+        State *const state = entry->value;
+        if (state->used_ns <= since_ns) {
+            container_unref(state->container);
+            state->container = NULL;
         }
     }
 }
@@ -64,7 +79,7 @@ void
 state_table_clear(StateTable *table)
 {
     (void)pthread_mutex_lock(&table->lock);
-    states_drop(table->states, SLICE(""), UINT64_MAX);
+    states_drop(table->states, SLICE(""), false);
     (void)pthread_mutex_unlock(&table->lock);
 }
 
@@ -83,6 +98,9 @@ static Status
 state_add(Call *call, Map *states, Slice key, State **ret_state)
 {
     if (map_count(states) >= STATE_COUNT_MAX) {
+        states_drop(states, SLICE(""), true);
+    }
+    if (map_count(states) >= STATE_COUNT_MAX) {
         return call_fail(
             call, STATUS_RESOURCE_EXHAUSTED, "%d sessions keep something here already", STATE_COUNT_MAX);
     }
@@ -92,6 +110,23 @@ state_add(Call *call, Map *states, Slice key, State **ret_state)
         return call_fail_memory(call, "what a session keeps");
     }
     *ret_state = state;
+    return STATUS_OK;
+}
+
+/* With nothing; also where something was before. */
+static Status
+begin_epoch(Call *call, State *state, int64_t epoch)
+{
+    ResourceContainer *const container = container_new();
+    if (container == NULL) {
+        return call_fail_memory(call, "what a session keeps");
+    }
+    if (epoch > 1 || epoch == state->epoch) {
+        container_mark_lost(container);
+    }
+    container_unref(state->container);
+    state->container = container;
+    state->epoch = epoch;
     return STATUS_OK;
 }
 
@@ -107,13 +142,7 @@ obtain(Call *call, Map *states, Slice key, const StatePlace *place, State **ret_
             (long long)place->epoch, (long long)state->epoch);
     }
     if (place->epoch > state->epoch || state->container == NULL) {
-        ResourceContainer *const container = container_new();
-        if (container == NULL) {
-            return call_fail_memory(call, "what a session keeps");
-        }
-        container_unref(state->container);
-        state->container = container;
-        state->epoch = place->epoch;
+        TRY(begin_epoch(call, state, place->epoch));
     }
     *ret_state = state;
     return STATUS_OK;
@@ -126,7 +155,7 @@ sweep(StateTable *table, uint64_t now_ns)
     if (now_ns >= table->sweep_due_ns) {
         table->sweep_due_ns = now_ns + SWEEP_INTERVAL_NS;
         if (now_ns > idle_ns) {
-            states_drop(table->states, SLICE(""), now_ns - idle_ns);
+            states_forget(table->states, now_ns - idle_ns);
         }
     }
 }
@@ -161,7 +190,7 @@ state_table_remove(StateTable *table, Slice tenant, Slice session)
     const int size = snprintf(text, sizeof text, "%.*s/%.*s/", SLICE_PRINT(tenant), SLICE_PRINT(session));
     if (size > 0 && size < KEY_SIZE) {
         (void)pthread_mutex_lock(&table->lock);
-        states_drop(table->states, slice_of(text, (size_t)size), UINT64_MAX);
+        states_drop(table->states, slice_of(text, (size_t)size), false);
         (void)pthread_mutex_unlock(&table->lock);
     }
 }
@@ -181,7 +210,7 @@ state_table_reset(StateTable *table, const StateReset *reset)
     for (const MapEntry *entry = map_next(table->states, &cursor); entry != NULL;
          entry = map_next(table->states, &cursor)) {
         const State *const state = entry->value;
-        if (slice_starts_with(entry->key, slice_of(text, (size_t)size))) {
+        if (state->container != NULL && slice_starts_with(entry->key, slice_of(text, (size_t)size))) {
             count += container_reset(state->container, reset->containers, reset->container_count);
         }
     }
@@ -192,8 +221,13 @@ state_table_reset(StateTable *table, const StateReset *reset)
 size_t
 state_table_count(StateTable *table)
 {
+    size_t count = 0;
+    size_t cursor = 0;
     (void)pthread_mutex_lock(&table->lock);
-    const size_t count = map_count(table->states);
+    for (const MapEntry *entry = map_next(table->states, &cursor); entry != NULL;
+         entry = map_next(table->states, &cursor)) {
+        count += ((const State *)entry->value)->container != NULL ? 1 : 0;
+    }
     (void)pthread_mutex_unlock(&table->lock);
     return count;
 }

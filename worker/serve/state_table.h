@@ -1,8 +1,9 @@
 /* What sessions keep on this worker: a container (worker/runtime/resource.h) for each place of a session. A
  * session's place is bound to one worker at a time, and each binding has a number, its epoch: a later one
- * begins with nothing and shuts the earlier one out, so that what a session lost never comes back.
+ * begins with nothing and shuts the earlier one out, so that what a session lost never comes back, nor begins
+ * anew by itself (container_mark_lost()).
  *
- * What nobody uses for a day is forgotten.
+ * What nobody uses for a day is forgotten, which is a loss too.
  *
  * Threads: any; locks inside.
  * Errors:  ABORTED for an epoch that a later one has shut out; RESOURCE_EXHAUSTED above STATE_COUNT_MAX. */
@@ -43,4 +44,4 @@ size_t state_table_reset(StateTable *table, const StateReset *reset);
 /* All places of a session. Running steps keep what they hold. */
 void state_table_remove(StateTable *table, Slice tenant, Slice session);
 void state_table_clear(StateTable *table);
-size_t state_table_count(StateTable *table);
+size_t state_table_count(StateTable *table); /* of places where something is kept */

@@ -1,5 +1,6 @@
 /* Variables: what a session keeps from step to step. Reference variables hand out references (Ref(T)),
- * resource variables handles. */
+ * resource variables handles. One that begins with a value out of a model's checkpoint is "_Restored…", and
+ * has it as its input. */
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
@@ -54,6 +55,15 @@ static const OpDefinition variable_ops[] = {
         OP_KEEPS_STATE, infer_declared},
     {"VarHandleOp!()->(resource:resource) {container:string=, shared_name:string=, debug_name:string=, "
      "dtype:type, shape:shape, allowed_devices:strings=[]}",
+        OP_KEEPS_STATE, infer_scalar},
+    {"_RestoredVariable!(value:dtype)->(ref:Ref(dtype)) {shape:shape, dtype:type, container:string=, "
+     "shared_name:string=}",
+        OP_KEEPS_STATE, infer_legacy},
+    {"_RestoredVariableV2!(value:dtype)->(ref:Ref(dtype)) {shape:shape, dtype:type, container:string=, "
+     "shared_name:string=}",
+        OP_KEEPS_STATE, infer_declared},
+    {"_RestoredVarHandleOp!(value:dtype)->(resource:resource) {container:string=, shared_name:string=, "
+     "debug_name:string=, dtype:type, shape:shape, allowed_devices:strings=[]}",
         OP_KEEPS_STATE, infer_scalar},
     {"TemporaryVariable!()->(ref:Ref(dtype)) {shape:shape, dtype:type, var_name:string=}", OP_STEP_LOCAL,
         infer_declared},

@@ -2,18 +2,20 @@
 #include "gateway/services/graph_import.h"
 #include "shared/formats/tar.h"
 #include "tests/support/call_fixture.h"
+#include "tests/support/fail_alloc.h"
 #include "tests/support/planned_run.h"
 #include "tests/support/tensor_literals.h"
 
 static const char *const affine = "tests/unit/gateway/expand/data/affine.tar";
 static const char *const words = "tests/unit/gateway/expand/data/words.tar";
+static const char *const training = "tests/unit/gateway/expand/data/training.tar";
 
 static TensorBuffer *
 read_archive(const char *path)
 {
     FILE *const file = fopen(path, "rb");
     assert_non_null(file);
-    TensorBuffer *const buffer = tensor_buffer_new(1 << 16);
+    TensorBuffer *const buffer = tensor_buffer_new(1 << 17);
     assert_non_null(buffer);
     buffer->size = fread(buffer->data, 1, buffer->size, file);
     (void)fclose(file);
@@ -99,6 +101,55 @@ variables_are_constants_and_the_graph_says_so(void **state)
     expect_output(*state, graph, none, none, "unused/Read/ReadVariableOp", "int32[] 7");
     /* What would save and restore them is needed by nobody. */
     assert_null(graph_find(graph, SLICE("StatefulPartitionedCall_3")));
+}
+
+static void
+a_variable_that_is_only_gathered_from_is_a_constant(void **state)
+{
+    AUTO_GRAPH graph = import_model(*state, training);
+    const char *const names[] = {"at@pick", NULL};
+    const char *const values[] = {"int32[2] 2 0"};
+    expect_output(*state, graph, names, values, "rows@pick", "int32[2,2] 5 6 1 2");
+    expect_output(*state, graph, names, values, "cells@pick", "int32[2] 6 2");
+    expect_output(*state, graph, names, values, "shape@pick", "int32[2] 3 2");
+    assert_true(slice_equals_string(graph_find(graph, SLICE("rows"))->def->op, "Const"));
+}
+
+/* It is a variable of the session; its own restore is what sets it back. */
+static void
+a_variable_that_is_changed_has_its_value_as_an_input(void **state)
+{
+    AUTO_GRAPH graph = import_model(*state, training);
+    const char *const names[] = {"by@add", NULL};
+    const char *const values[] = {"int64[] 2"};
+    const Node *const count = graph_find(graph, SLICE("count"));
+    assert_non_null(count);
+    assert_true(slice_equals_string(count->def->op, "_RestoredVarHandleOp"));
+    assert_true(slice_equals_string(count->def->inputs[0], "count/restored"));
+    expect_output(*state, graph, names, values, "after@add", "int64[] 42");
+    expect_output(*state, graph, names, values, "before@add", "int64[] 40");
+    const Node *const restore = graph_find(graph, SLICE("StatefulPartitionedCall_5/RestoreV2"));
+    assert_non_null(restore);
+    assert_true(slice_equals_string(restore->def->op, "IdentityN"));
+    const Node *const nothing = graph_find(graph, SLICE("StatefulPartitionedCall_5/AssignVariableOp_3"));
+    assert_non_null(nothing);
+    assert_true(slice_equals_string(nothing->def->op, "NoOp"));
+}
+
+static void
+an_import_without_memory_is_refused_and_leaks_nothing(void **state)
+{
+    TensorBuffer *const source = read_archive(training);
+    Status status = STATUS_RESOURCE_EXHAUSTED;
+    for (size_t at = 1; status != STATUS_OK; at++) {
+        AUTO_GRAPH graph = NULL;
+        fail_alloc_count = 0;
+        fail_alloc_at = at;
+        status = graph_import(*state, GRAPH_FORMAT_SAVED_MODEL, source, 10000, &graph);
+        fail_alloc_at = 0;
+        assert_true(status == STATUS_OK || status == STATUS_RESOURCE_EXHAUSTED);
+    }
+    tensor_buffer_unref(source);
 }
 
 /* Its ports, its constants and its functions are there as before, for what is added too. */
@@ -189,6 +240,9 @@ main(void)
         CALL_TEST(other_signatures_are_named_behind_an_at_sign),
         CALL_TEST(tables_are_filled_from_assets_and_constants_before_they_are_asked),
         CALL_TEST(variables_are_constants_and_the_graph_says_so),
+        CALL_TEST(a_variable_that_is_only_gathered_from_is_a_constant),
+        CALL_TEST(a_variable_that_is_changed_has_its_value_as_an_input),
+        CALL_TEST(an_import_without_memory_is_refused_and_leaks_nothing),
         CALL_TEST(a_model_is_extended_by_nodes_that_read_its_outputs),
         CALL_TEST(damaged_archives_are_refused),
         CALL_TEST(a_tar_header_reads_back),

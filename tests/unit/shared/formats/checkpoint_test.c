@@ -194,7 +194,8 @@ every_byte_of_the_index_counts(void **state)
         AUTO_GRAPH_DEF def = NULL;
         const Change change = {.name = "variables/variables.index", .place = place, .bits = 1};
         const Status status = read_changed(*state, slices, change, &def);
-        assert_true(status == STATUS_INVALID_ARGUMENT || status == STATUS_UNIMPLEMENTED || status == STATUS_OK);
+        assert_true(
+            status == STATUS_INVALID_ARGUMENT || status == STATUS_UNIMPLEMENTED || status == STATUS_OK);
         if (status == STATUS_OK) {
             /* The block of metadata, which is empty and which nobody reads. */
             assert_in_range(place, 0x8d, 0x99);

@@ -59,6 +59,49 @@ a_reset_drops_what_lies_in_the_named_containers_alone(void **state)
     assert_int_equal(alive, 0);
 }
 
+static bool is_again;
+
+static Status
+thing_make_again(Call *call, const void *context, Resource **ret_resource)
+{
+    is_again = true;
+    return thing_make(call, context, ret_resource);
+}
+
+/* Whether the thing of this name is made as one that was there before. */
+static bool
+is_made_again(Call *call, ResourceContainer *container, const char *name)
+{
+    Resource *resource = NULL;
+    const ContainerEntry entry = {.name = slice_from_string(name),
+        .type = &thing_type,
+        .make = thing_make,
+        .make_again = thing_make_again};
+    is_again = false;
+    assert_status(call, STATUS_OK, container_obtain(call, container, &entry, &resource));
+    resource_unref(resource);
+    return is_again;
+}
+
+static void
+what_was_removed_or_lost_is_made_as_such(void **state)
+{
+    Call *const call = *state;
+    ResourceContainer *const container = container_new();
+    const Slice name = slice_from_string(DEFAULT_CONTAINER);
+    assert_false(is_made_again(call, container, "w"));
+    assert_int_equal(container_reset(container, &name, 1), 1);
+    assert_false(is_made_again(call, container, "v"));
+    assert_true(is_made_again(call, container, "w"));
+    Resource *const thing = obtain(call, container, "v");
+    assert_true(container_remove(container, SLICE("v"), thing));
+    resource_unref(thing);
+    assert_true(is_made_again(call, container, "v"));
+    container_mark_lost(container);
+    assert_true(is_made_again(call, container, "u"));
+    container_unref(container);
+}
+
 static void
 who_holds_a_thing_keeps_it_and_the_next_gets_another(void **state)
 {
@@ -81,6 +124,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         CALL_TEST(a_reset_drops_what_lies_in_the_named_containers_alone),
+        CALL_TEST(what_was_removed_or_lost_is_made_as_such),
         CALL_TEST(who_holds_a_thing_keeps_it_and_the_next_gets_another),
     };
     return cmocka_run_group_tests_name("container", tests, NULL, NULL);

@@ -111,6 +111,39 @@ what_nobody_uses_for_a_day_is_forgotten(void **state)
     state_table_free(table);
 }
 
+static bool
+begins_with_first_value(Call *call, StateTable *table, StatePlace place, uint64_t now_ns)
+{
+    float seven = 7;
+    const Tensor first = {.dtype = DTYPE_FLOAT32, .shape = shape_scalar(), .data = &seven};
+    const VariableDeclaration declaration = {
+        .name = SLICE("v"), .dtype = DTYPE_FLOAT32, .shape = shape_scalar(), .first = &first};
+    KernelContext context = {.call = call};
+    Variable *variable = NULL;
+    assert_status(call, STATUS_OK, state_table_obtain(call, table, &place, now_ns, &context.container));
+    assert_status(call, STATUS_OK, variable_obtain(&context, &declaration, &variable));
+    const bool begins = variable_is_initialized(variable);
+    resource_unref(variable_resource(variable));
+    container_unref(context.container);
+    return begins;
+}
+
+static void
+a_variable_begins_with_its_first_value_only_where_nothing_was_lost(void **state)
+{
+    Call *const call = *state;
+    StateTable *const table = state_table_new();
+    const uint64_t day_ns = STATE_IDLE_S * CLOCK_NS_PER_S;
+    const uint64_t later_ns = START_NS + day_ns + 1;
+    assert_true(begins_with_first_value(call, table, place_of("s", -1, 1), START_NS));
+    assert_false(begins_with_first_value(call, table, place_of("s", -1, 2), START_NS));
+    assert_false(begins_with_first_value(call, table, place_of("moved", -1, 3), START_NS));
+    assert_true(begins_with_first_value(call, table, place_of("idle", -1, 1), START_NS));
+    assert_true(begins_with_first_value(call, table, place_of("new", -1, 1), later_ns));
+    assert_false(begins_with_first_value(call, table, place_of("idle", -1, 1), later_ns));
+    state_table_free(table);
+}
+
 static void
 without_memory_nothing_is_kept(void **state)
 {
@@ -140,6 +173,7 @@ main(void)
         CALL_TEST(a_session_that_ends_takes_its_places_along),
         CALL_TEST(a_reset_reaches_one_session_or_all_of_one_tenant),
         CALL_TEST(what_nobody_uses_for_a_day_is_forgotten),
+        CALL_TEST(a_variable_begins_with_its_first_value_only_where_nothing_was_lost),
         CALL_TEST(without_memory_nothing_is_kept),
     };
     return cmocka_run_group_tests_name("serve/state_table", tests, NULL, NULL);

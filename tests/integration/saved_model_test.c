@@ -1,0 +1,179 @@
+/* SavedModels whose signatures change their variables (tests/unit/gateway/expand/data/make_saved_model.py),
+ * over REST. What is expected, TensorFlow answered: "make_saved_model.py --run". */
+#include <signal.h>
+
+#include "tests/support/cluster.h"
+#include "tests/support/cmocka_all.h"
+#include "tests/support/files.h"
+
+static const char training[] = "tests/unit/gateway/expand/data/training.tar";
+static const char slices[] = "tests/unit/gateway/expand/data/slices.tar";
+
+#define ADD(by) "{\"feeds\":{\"by@add\":" #by "},\"fetches\":[\"before@add\",\"after@add\"]}"
+static const char train_step[] =
+    "{\"feeds\":{\"x@train\":[[1,2],[3,4]],\"t@train\":[1,2]},\"fetches\":[\"loss@train\"]}";
+static const char predict_step[] = "{\"feeds\":{\"x\":[[1,2],[3,4]]},\"fetches\":[\"y\"]}";
+static const char count_step[] = "{\"fetches\":[\"count/Read/ReadVariableOp\"]}";
+/* What TensorFlow's loader does, by the names in the model's SaverDef. */
+static const char restore_step[] =
+    "{\"feeds\":{\"saver_filename\":\"variables\"},\"targets\":[\"StatefulPartitionedCall_5\"]}";
+
+#define GROW(by) "{\"feeds\":{\"by\":" #by "},\"fetches\":[\"n@grow\"]}"
+
+static void
+push_model(Cluster *cluster, const char *path, RestResponse *ret_response)
+{
+    char url[CLUSTER_URL_SIZE];
+    TensorBuffer *const archive = file_read(path);
+    assert_non_null(archive);
+    (void)snprintf(
+        url, sizeof url, "http://%s/api/v1/sessions/%s/graphs", cluster->gateway.address, cluster->session);
+    const RestRequest request = {.method = "POST",
+        .url = url,
+        .content_type = "application/x-tar",
+        .body = slice_of(archive->data, archive->size)};
+    rest_send(&request, ret_response);
+    tensor_buffer_unref(archive);
+}
+
+static void
+begin(Cluster *cluster, const char *options, const char *path)
+{
+    AUTO_REST response = {0};
+    cluster_session(cluster, options);
+    push_model(cluster, path, &response);
+    cluster_expect(&response, 201, NULL);
+}
+
+static void
+variables_begin_with_the_checkpoint_and_keep_what_steps_make_of_them(void **state)
+{
+    Cluster *const cluster = *state;
+    begin(cluster, "{}", training);
+    cluster_expect_step(cluster, count_step, 200, "\"data\":[40]");
+    cluster_expect_step(cluster, ADD(2), 200, "\"data\":[42]");
+    cluster_expect_step(cluster, ADD(-5), 200, "\"data\":[37]");
+    cluster_expect_step(cluster, train_step, 200, "\"data\":[8.5]");
+    cluster_expect_step(cluster, train_step, 200, "\"data\":[57.281494");
+    cluster_expect_step(cluster, predict_step, 200, "\"data\":[12.247559,33.452637]");
+    cluster_expect_step(cluster, count_step, 200, "\"data\":[39]");
+}
+
+/* Nothing of the session is bound to a worker by it. */
+static void
+what_is_only_read_is_a_constant_also_when_it_is_read_in_part(void **state)
+{
+    Cluster *const cluster = *state;
+    char path[CLUSTER_URL_SIZE];
+    AUTO_REST response = {0};
+    begin(cluster, "{}", training);
+    cluster_expect_step(cluster,
+        "{\"feeds\":{\"at@pick\":[2,0]},\"fetches\":[\"rows@pick\",\"cells@pick\",\"shape@pick\"]}", 200,
+        "\"data\":[5,6,1,2]");
+    (void)snprintf(path, sizeof path, "/api/v1/sessions/%s", cluster->session);
+    cluster_send(cluster, "GET", path, NULL, &response);
+    cluster_expect(&response, 200, "\"state\":{\"class\":\"checkpoint\",\"places\":[]}");
+}
+
+static void
+each_session_begins_anew(void **state)
+{
+    Cluster *const cluster = *state;
+    begin(cluster, "{}", training);
+    cluster_expect_step(cluster, ADD(2), 200, "\"data\":[42]");
+    begin(cluster, "{}", training);
+    cluster_expect_step(cluster, ADD(1), 200, "\"data\":[41]");
+}
+
+static void
+a_graph_says_what_its_variables_are(void **state)
+{
+    AUTO_REST response = {0};
+    cluster_session(*state, "{}");
+    push_model(*state, training, &response);
+    cluster_expect(&response, 201, "variable 'scale' is a constant: its value in the checkpoint");
+    cluster_expect(&response, 201, "in each session it begins with its value in the checkpoint");
+}
+
+static void
+the_models_own_restore_sets_them_back(void **state)
+{
+    Cluster *const cluster = *state;
+    begin(cluster, "{}", training);
+    cluster_expect_step(cluster, ADD(2), 200, "\"data\":[42]");
+    cluster_expect_step(cluster, train_step, 200, "\"data\":[8.5]");
+    cluster_expect_step(cluster, restore_step, 200, NULL);
+    cluster_expect_step(cluster, count_step, 200, "\"data\":[40]");
+    cluster_expect_step(cluster, train_step, 200, "\"data\":[8.5]");
+}
+
+static void
+reference_variables_in_parts_and_files_are_restored(void **state)
+{
+    Cluster *const cluster = *state;
+    static const char read_step[] = "{\"feeds\":{\"x\":[[1,0,0,10]]},\"fetches\":[\"y\"]}";
+    begin(cluster, "{\"slots\":2,\"placement\":\"spread\"}", slices);
+    cluster_expect_step(cluster, GROW(1), 200, "\"data\":[6]");
+    cluster_expect_step(cluster, read_step, 200, "\"data\":[71,82]");
+    cluster_expect_step(cluster, GROW(2), 200, "\"data\":[8]");
+    cluster_expect_step(cluster, read_step, 200, "\"data\":[93,104]");
+    cluster_expect_step(cluster, "{\"targets\":[\"save/restore_all\"]}", 200, NULL);
+    cluster_expect_step(cluster, GROW(1), 200, "\"data\":[6]");
+}
+
+/* Until the gateway has noticed that the worker is another one, steps are refused. */
+static void
+expect_lost(Cluster *cluster)
+{
+    for (int turn = 0; turn < 200; turn++) {
+        AUTO_REST response = {0};
+        cluster_step(cluster, count_step, &response);
+        if (strstr(rest_text(&response), "variable 'count' is not initialised") != NULL) {
+            cluster_expect(&response, 400, "the session's variables were lost with worker");
+            return;
+        }
+        assert_int_not_equal(response.status, 200);
+        pause_ms(50);
+    }
+    fail_msg("nobody notices");
+}
+
+static void
+what_is_lost_with_its_worker_does_not_begin_anew_unasked(void **state)
+{
+    Cluster *const cluster = *state;
+    begin(cluster, "{}", training);
+    cluster_expect_step(cluster, ADD(2), 200, "\"data\":[42]");
+    for (int index = 0; index < 2; index++) {
+        (void)process_stop(&cluster->workers[index], SIGKILL);
+        assert_true(cluster_restart_worker(cluster, index));
+    }
+    expect_lost(cluster);
+    cluster_expect_step(cluster, restore_step, 200, NULL);
+    cluster_expect_step(cluster, ADD(3), 200, "\"data\":[43]");
+}
+
+static void
+who_would_write_a_checkpoint_hears_what_to_do(void **state)
+{
+    Cluster *const cluster = *state;
+    begin(cluster, "{}", slices);
+    cluster_expect_step(cluster, "{\"fetches\":[\"save/Identity\"]}", 501,
+        "workers have no files: fetch the variables instead");
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CLUSTER_TEST(variables_begin_with_the_checkpoint_and_keep_what_steps_make_of_them),
+        CLUSTER_TEST(what_is_only_read_is_a_constant_also_when_it_is_read_in_part),
+        CLUSTER_TEST(each_session_begins_anew),
+        CLUSTER_TEST(a_graph_says_what_its_variables_are),
+        CLUSTER_TEST(the_models_own_restore_sets_them_back),
+        CLUSTER_TEST(reference_variables_in_parts_and_files_are_restored),
+        CLUSTER_TEST(what_is_lost_with_its_worker_does_not_begin_anew_unasked),
+        CLUSTER_TEST(who_would_write_a_checkpoint_hears_what_to_do),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
