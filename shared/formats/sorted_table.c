@@ -117,7 +117,7 @@ read_footer(Call *call, Slice table, Block *ret_index)
         return fail_damaged(call, "it does not end as a table does");
     }
     Slice footer = slice_part(table, table.size - FOOTER_SIZE, FOOTER_SIZE);
-    Block meta;
+    Block meta = {0};
     return next_number(&footer, &meta.offset) && next_number(&footer, &meta.size) &&
                    read_handle(footer, ret_index)
                ? STATUS_OK
