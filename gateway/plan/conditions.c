@@ -1,5 +1,7 @@
 #include "gateway/plan/conditions.h"
 
+enum { CONDITION_DEPTH_MAX = 256 }; /* deeper ones are unknown: every question walks through all around */
+
 /* --- Marks ---------------------------------------------------------------------------------------------- */
 
 static const AttrValue *
@@ -63,15 +65,36 @@ condition_branch(const Conditions *conditions, uint32_t condition)
     return fork->test == last ? last + 1 : NODE_NONE;
 }
 
+/* The condition around it, whose branching is not whole any more. */
+static uint32_t
+break_one(const Conditions *conditions, uint32_t condition)
+{
+    const Fork *const fork = condition_fork(conditions, condition);
+    if (fork->branching != BRANCHING_NONE) {
+        conditions->branchings[fork->branching].is_whole = false;
+    }
+    return fork->parent;
+}
+
 void
 conditions_break(const Conditions *conditions, uint32_t condition)
 {
-    while (condition != CONDITION_ALWAYS && condition != CONDITION_UNKNOWN) {
-        const Fork *const fork = condition_fork(conditions, condition);
-        if (fork->branching != BRANCHING_NONE) {
-            conditions->branchings[fork->branching].is_whole = false;
+    conditions_break_between(conditions, condition, CONDITION_ALWAYS);
+}
+
+/* Conditions inside of others have greater numbers. */
+void
+conditions_break_between(const Conditions *conditions, uint32_t condition, uint32_t inside)
+{
+    if (condition == CONDITION_UNKNOWN) {
+        return;
+    }
+    while (condition != inside) {
+        if (condition > inside) {
+            condition = break_one(conditions, condition);
+        } else {
+            inside = condition_fork(conditions, inside)->parent;
         }
-        condition = fork->parent;
     }
 }
 
@@ -153,13 +176,21 @@ add_test(Conditions *conditions, Fork *fork, const Node *node)
     branching->test_count++;
 }
 
+static uint32_t
+depth_of(const Conditions *conditions, uint32_t condition)
+{
+    return condition == CONDITION_ALWAYS ? 0 : condition_fork(conditions, condition)->depth;
+}
+
 /* Switches of one test share a fork. */
 static Status
 fork_of(Conditions *conditions, const Node *node, uint32_t parent, uint32_t *ret_fork)
 {
     Fork *const made = &conditions->forks[conditions->fork_count];
-    *made =
-        (Fork){.parent = parent, .predicate = node->inputs[1], .branching = branching_of(conditions, node)};
+    *made = (Fork){.parent = parent,
+        .predicate = node->inputs[1],
+        .branching = branching_of(conditions, node),
+        .depth = depth_of(conditions, parent) + 1};
     const Slice key = slice_of(made, offsetof(Fork, test));
     const Fork *const known = map_get(conditions->fork_map, key);
     if (known != NULL) {
@@ -188,6 +219,10 @@ visit_switch(Conditions *conditions, const Node *node)
     const uint32_t condition = inputs_condition(conditions, node);
     conditions->nodes[node->id] = condition;
     if (is_loop_switch(conditions, node) || condition == CONDITION_UNKNOWN) {
+        return STATUS_OK;
+    }
+    if (depth_of(conditions, condition) == CONDITION_DEPTH_MAX) {
+        conditions->nodes[node->id] = CONDITION_UNKNOWN;
         return STATUS_OK;
     }
     return fork_of(conditions, node, condition, &conditions->switches[node->id]);
@@ -254,9 +289,12 @@ merge_condition(Conditions *conditions, const Node *node)
 {
     const uint32_t branching = branching_of(conditions, node);
     if (branching != BRANCHING_NONE) {
+        Branching *const ended = &conditions->branchings[branching];
+        const uint32_t condition = branching_merge_condition(conditions, node, branching);
         conditions->merges[node->id] = branching;
-        conditions->branchings[branching].output_count++;
-        return branching_merge_condition(conditions, node, branching);
+        ended->output_count++;
+        ended->is_whole = ended->is_whole && condition != CONDITION_UNKNOWN;
+        return condition;
     }
     const uint32_t first = endpoint_condition(conditions, node->inputs[0]);
     const bool is_pair = node->input_count == 2 &&

@@ -24,6 +24,7 @@ typedef struct Fork {
     Endpoint predicate;
     uint32_t branching; /* BRANCHING_NONE: a Switch of the author's own */
     uint32_t test;
+    uint32_t depth; /* forks around it */
 } Fork;
 
 typedef struct Branching {
@@ -80,3 +81,5 @@ uint32_t condition_branch(const Conditions *conditions, uint32_t condition);
 
 /* No branching around the condition is whole. */
 void conditions_break(const Conditions *conditions, uint32_t condition);
+/* … of those that are not around `inside` as well: what is there is read where it need not be. */
+void conditions_break_between(const Conditions *conditions, uint32_t condition, uint32_t inside);

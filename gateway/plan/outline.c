@@ -48,6 +48,16 @@ check_source(const Outline *outline, const Node *node, uint32_t source)
     }
 }
 
+/* Only a Merge of the branching itself takes values out of a branch; authors may name what is in one, too. */
+static void
+check_reach(const Conditions *conditions, const Node *node, uint32_t given)
+{
+    const uint32_t own = conditions->nodes[node->id];
+    if (conditions->merges[node->id] == BRANCHING_NONE) {
+        conditions_break_between(conditions, given, own == CONDITION_UNKNOWN ? CONDITION_ALWAYS : own);
+    }
+}
+
 /* References stay with what they name. */
 static bool
 reads_reference_from_outside(const Outline *outline, const Node *node, uint32_t index)
@@ -70,6 +80,7 @@ check_inputs(const Outline *outline, const Node *node)
         }
         const uint32_t ended = conditions->merges[source.node];
         check_source(outline, node, source.node);
+        check_reach(conditions, node, endpoint_condition(conditions, source));
         if (ended != BRANCHING_NONE && source.port == 1) {
             conditions->branchings[ended].is_whole = false;
         }
@@ -80,6 +91,7 @@ check_inputs(const Outline *outline, const Node *node)
     }
     for (uint32_t index = 0; index < node->control_count; index++) {
         check_source(outline, node, node->controls[index]);
+        check_reach(conditions, node, conditions->nodes[node->controls[index]]);
     }
 }
 

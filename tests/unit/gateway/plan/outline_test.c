@@ -223,6 +223,41 @@ what_is_looked_into_stays_lowered(void **state)
 }
 
 static void
+expect_nodes_lowered(Call *call, const char *nodes)
+{
+    const char *const graph = text_format(call->arena, "%s%s%s", FUNCTIONS, INPUTS, nodes);
+    expect_lowered(call, (PlanLiteral){.graph = graph, .feeds = "p i x", .fetches = "y"});
+}
+
+static void
+what_an_author_takes_out_of_branches_himself_stays_lowered(void **state)
+{
+    expect_nodes_lowered(*state,
+        "f = StatelessIf(p, x, w) Tcond=bool then_branch=@minus else_branch=@scale " LAZY "\n"
+        "taken = Merge(f/then/neg, f/else/product) N=2 T=float32\n"
+        "y = Add(f, taken) T=float32\n");
+    expect_nodes_lowered(*state,
+        "f = StatelessCase(i, x, w) branches=[@minus,@scale,@minus] " LAZY "\n"
+        "g = StatelessIf(p, f/switch_0, w) Tcond=bool then_branch=@same else_branch=@same " LAZY "\n"
+        "taken = Merge(g, f/branch_0/neg) N=2 T=float32\n"
+        "y = Add(f, taken) T=float32\n");
+}
+
+static void
+a_loop_that_reads_out_of_a_branch_leaves_it_lowered(void **state)
+{
+    expect_nodes_lowered(*state, "enter = Enter(x) T=float32 frame_name='f'\n"
+                                 "turn = Merge(enter, next) N=2 T=float32\n"
+                                 "f = StatelessIf(again, turn, turn) Tcond=bool then_branch=@minus "
+                                 "else_branch=@same " LAZY "\n"
+                                 "four = Const() dtype=float32 value=float32(4)\n"
+                                 "less = Less(turn, four) T=float32\n"
+                                 "again = LoopCond(less)\n"
+                                 "next = NextIteration(f/then/neg) T=float32\n"
+                                 "y = Exit(f) T=float32\n");
+}
+
+static void
 what_is_light_stays_lowered(void **state)
 {
     static const char graph[] =
@@ -330,6 +365,8 @@ main(void)
         CALL_TEST(calls_nest),
         CALL_TEST(a_call_inside_a_branch_that_is_not_called),
         CALL_TEST(what_is_looked_into_stays_lowered),
+        CALL_TEST(what_an_author_takes_out_of_branches_himself_stays_lowered),
+        CALL_TEST(a_loop_that_reads_out_of_a_branch_leaves_it_lowered),
         CALL_TEST(what_is_light_stays_lowered),
         CALL_TEST(what_is_heavy_is_called),
         CALL_TEST(what_has_effects_keeps_its_order),
