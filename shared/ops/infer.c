@@ -149,6 +149,20 @@ infer_check_size(Call *call, const Shape *shape)
 }
 
 Status
+infer_add(Call *call, int64_t left, int64_t right, int64_t *ret_sum)
+{
+    if (left < 0 || right < 0) {
+        *ret_sum = -1;
+        return STATUS_OK;
+    }
+    if (__builtin_add_overflow(left, right, ret_sum)) {
+        return call_fail(call, STATUS_RESOURCE_EXHAUSTED, "%lld and %lld elements are too many",
+            (long long)left, (long long)right);
+    }
+    return STATUS_OK;
+}
+
+Status
 infer_multiply(Call *call, int64_t left, int64_t right, int64_t *ret_product)
 {
     if (left < 0 || right < 0) {

@@ -45,7 +45,8 @@ MUST_USE Status infer_equal(
 /* An output shape made of values a user gave: no negative dimension, an element count within int64. */
 MUST_USE Status infer_check_size(Call *call, const Shape *shape);
 
-/* left × right, where -1 is unknown and gives -1. RESOURCE_EXHAUSTED when the product passes int64. */
+/* left + right, left × right, where -1 is unknown and gives -1. RESOURCE_EXHAUSTED past int64. */
+MUST_USE Status infer_add(Call *call, int64_t left, int64_t right, int64_t *ret_sum);
 MUST_USE Status infer_multiply(Call *call, int64_t left, int64_t right, int64_t *ret_product);
 
 /* Whether the optional input is there. */

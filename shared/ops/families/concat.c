@@ -18,8 +18,7 @@ join(Call *call, InferContext *context, uint32_t first, uint32_t count, int64_t 
         }
         int place = 0;
         TRY(infer_axis(call, axis, shape.rank, &place));
-        const int64_t size = shape.dims[place];
-        total = total < 0 || size < 0 ? -1 : total + size;
+        TRY(infer_add(call, total, shape.dims[place], &total));
         shape.dims[place] = -1;
         if (!shape_merge(&result, &shape, &result)) {
             char left[SHAPE_TEXT_SIZE];
@@ -267,14 +266,14 @@ infer_onnx_split(Call *call, InferContext *context)
     if (infer_has_input(context, 1)) {
         return split_by_values(call, context, input, 1, axis);
     }
-    const int64_t available = input->dims[axis];
     const int64_t count = context->node->output_count;
-    const int64_t size = available < 0 ? -1 : (available + count - 1) / count;
+    int64_t left = input->dims[axis];
+    const int64_t size = left / count + (left % count > 0);
     Shape part = *input;
     for (int64_t index = 0; index < count; index++) {
-        const int64_t left = available - index * size;
-        part.dims[axis] = available < 0 ? -1 : left < 0 ? 0 : left < size ? left : size;
+        part.dims[axis] = left < 0 ? -1 : left < size ? left : size;
         context->outputs[index] = part;
+        left -= left < 0 ? 0 : part.dims[axis];
     }
     return STATUS_OK;
 }

@@ -54,7 +54,7 @@ infer_fill_rows(Call *call, InferContext *context)
     size_t count = 0;
     TRY(infer_rank(call, context, 1, 1, &values));
     TRY(infer_ints(call, context, 2, sizes, SHAPE_RANK_MAX, &count));
-    rows = count > 0 ? sizes[0] : -1;
+    rows = count > 0 && sizes[0] >= 0 ? sizes[0] : -1;
     tell_sparse(context, input_rank(context));
     context->outputs[2] = shape_vector(rows);
     context->outputs[3] = values;
