@@ -10,9 +10,9 @@
 /* --- A reply that waits --------------------------------------------------------------------------------- */
 
 static const char *
-keep_text(StepCall *step, const char *text)
+keep_text(StepCall *step, Slice text)
 {
-    const char *const copy = text_copy(step->call->arena, slice_from_string(text));
+    const char *const copy = text_copy(step->call->arena, text);
     return copy == NULL ? "" : copy;
 }
 
@@ -20,9 +20,14 @@ keep_text(StepCall *step, const char *text)
 static void
 keep_report(StepCall *step, const StepReport *report)
 {
-    step->reply.report = *report;
-    step->reply.report.message = keep_text(step, report->message);
-    step->reply.report.node = keep_text(step, report->node);
+    StepReport *const kept = &step->reply.report;
+    *kept = *report;
+    kept->message = keep_text(step, slice_from_string(report->message));
+    kept->node = keep_text(step, slice_from_string(report->node));
+    for (size_t index = 0; index < report->slot_count; index++) {
+        kept->slots[index].last_words = slice_from_string(keep_text(step, report->slots[index].last_words));
+        kept->slots[index].stats.trace = (Slice){0};
+    }
 }
 
 static void
@@ -122,7 +127,7 @@ kept_on_job(Exchange *exchange, Status status, void *owner)
     queue_runner_forget(step->loop->gateway->queue, &step->promise.hold);
     if (status != STATUS_OK && report->status == STATUS_OK) {
         report->status = status;
-        report->message = keep_text(step, step->call->error.message);
+        report->message = keep_text(step, slice_from_string(step->call->error.message));
     }
     reply(step);
 }

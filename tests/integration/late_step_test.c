@@ -15,23 +15,38 @@ assert_holds(RestResponse *response, const char *text)
 
 /* One worker turns a loop, the other one waits for what comes out. */
 static void
-the_error_names_the_loop_and_who_waits_for_it(void **state)
+assert_loop_is_named(Cluster *cluster, const char *options)
 {
-    Cluster *const cluster = *state;
+    char body[256];
     AUTO_REST response = {0};
     cluster_session(cluster, "{}");
     cluster_graph_literal(cluster,
         LOOP_CHAOTIC("@/job:worker/task:0") "slow = Identity(v_exit) T=float32 @/job:worker/task:0\n"
                                             "y = Neg(slow) T=float32 @/job:worker/task:1\n");
-    cluster_step(cluster,
-        "{\"feeds\":{\"x\":1,\"n\":2000000000},\"fetches\":[\"y\"],\"options\":{\"timeout_ms\":1000}}",
-        &response);
+    (void)snprintf(body, sizeof body,
+        "{\"feeds\":{\"x\":1,\"n\":2000000000},\"fetches\":[\"y\"],\"options\":{\"timeout_ms\":1000%s}}",
+        options);
+    cluster_step(cluster, body, &response);
     assert_int_equal(response.status, 504);
     assert_holds(&response, "the step did not end before its deadline; slot ");
     assert_holds(&response, "loop 'loop' in iteration ");
     assert_holds(&response, "waiting: '");
     assert_holds(&response, "\"pointer\":\"/slots/0\"");
-    assert_holds(&response, "\"pointer\":\"/slots/1\"");
+    assert_holds(&response, "\"pointer\":\"/slots/0\",\"detail\":\"running: loop ");
+    assert_holds(&response, "\"pointer\":\"/slots/1\",\"detail\":\"waiting: '");
+}
+
+static void
+the_error_names_the_loop_and_who_waits_for_it(void **state)
+{
+    assert_loop_is_named(*state, "");
+}
+
+/* Its answer waits for its record, longer than the run lives. */
+static void
+so_does_that_of_a_step_whose_record_comes_first(void **state)
+{
+    assert_loop_is_named(*state, ",\"record\":\"durable\"");
 }
 
 /* A kernel that takes longer than anybody waits: the worker answers while it still computes. 2^36
@@ -65,6 +80,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         CLUSTER_TEST(the_error_names_the_loop_and_who_waits_for_it),
+        CLUSTER_TEST(so_does_that_of_a_step_whose_record_comes_first),
         CLUSTER_TEST(the_error_names_the_kernel_that_does_not_come_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
