@@ -1,4 +1,6 @@
 /* getStepOutput: one tensor that a queued step has left, as JSON or, by Accept, as .npy. */
+#include <stdio.h>
+
 #include "gateway/http/accept.h"
 #include "gateway/services/step_find.h"
 #include "gateway/services/step_json.h"
@@ -8,6 +10,7 @@
 
 enum { OFFER_JSON, OFFER_NPY };
 static const char *const offers[] = {"application/json", "application/x-npy"};
+static const char *const suffixes[] = {"-json", ""}; /* parts the forms' ETags */
 
 /* "y" and "y:0" are one name. */
 static bool
@@ -49,6 +52,10 @@ write_tensor(Call *call, Response *response, const Tensor *tensor, int offer)
         tensor_json_write(&writer, tensor);
         return STATUS_OK;
     }
+    if (dtype_npy(tensor->dtype)[0] == '\0') {
+        return response_fail(call, response, 406,
+            "a .npy file cannot hold %s elements: accept application/json", dtype_name(tensor->dtype));
+    }
     Buffer *const body = response_body(response, offers[OFFER_NPY]);
     TRY(npy_write_header(call, tensor, body));
     buffer_append(body, tensor->data, tensor_byte_size(tensor));
@@ -65,7 +72,7 @@ run(Call *call, const Request *request, Response *response)
     StepRecord step;
     StepTensors outputs;
     AUTO_TENSOR tensor = {0};
-    char tag[SHA256_HEX_SIZE];
+    char tag[SHA256_HEX_SIZE + 8];
     if (offer < 0) {
         return response_fail(
             call, response, 406, "expected to accept %s or %s", offers[OFFER_JSON], offers[OFFER_NPY]);
@@ -76,10 +83,11 @@ run(Call *call, const Request *request, Response *response)
     TRY(steps_outputs(call, store, step.tenant, step.id, &outputs));
     TRY(find_output(call, &step, &outputs, request_parameter(request, "name"), &output));
     TRY(tensor_get(call, store, step.tenant, output, &tensor));
+    response_vary(response, "Accept");
     TRY(write_tensor(call, response, &tensor, offer));
     sha256_to_hex(&output->sha256, tag);
+    (void)snprintf(tag + SHA256_HEX_SIZE - 1, sizeof tag - SHA256_HEX_SIZE + 1, "%s", suffixes[offer]);
     response_etag(response, tag);
-    response_vary(response, "Accept");
     return STATUS_OK;
 }
 

@@ -96,6 +96,58 @@ a_queued_step_is_accepted_runs_and_keeps_its_outputs(void **state)
 }
 
 static void
+each_form_of_an_output_has_a_tag_of_its_own(void **state)
+{
+    static const char *const npy[] = {"Accept: application/x-npy", NULL};
+    Cluster *const cluster = *state;
+    char path[PATH_SIZE];
+    char step[PATH_SIZE];
+    char output[PATH_SIZE * 2];
+    char tag[PATH_SIZE];
+    AUTO_REST ended = {0};
+    AUTO_REST json = {0};
+    AUTO_REST file = {0};
+    AUTO_REST same = {0};
+    prepare(cluster, path);
+    enqueue(cluster, path, step);
+    await_state(cluster, step, "succeeded", &ended);
+    (void)snprintf(output, sizeof output, "%s/outputs/y", step);
+    cluster_send(cluster, "GET", output, NULL, &json);
+    (void)snprintf(tag, sizeof tag, "If-None-Match: %s", rest_header(&json, "ETag"));
+    const char *const json_again[] = {tag, NULL};
+    const char *const npy_again[] = {tag, npy[0], NULL};
+    cluster_send_with(cluster, "GET", output, json_again, NULL, &same);
+    assert_http(304, &same);
+    cluster_send_with(cluster, "GET", output, npy_again, NULL, &file);
+    assert_http(200, &file);
+}
+
+static void
+an_output_that_no_npy_holds_is_not_acceptable(void **state)
+{
+    static const char *const accept[] = {"Accept: application/x-npy", NULL};
+    Cluster *const cluster = *state;
+    char path[PATH_SIZE];
+    char step[PATH_SIZE];
+    char output[PATH_SIZE * 2];
+    AUTO_REST accepted = {0};
+    AUTO_REST ended = {0};
+    AUTO_REST file = {0};
+    prepare(cluster, path);
+    cluster_graph(cluster,
+        "{\"node\":[{\"name\":\"s\",\"op\":\"Placeholder\",\"attr\":{\"dtype\":{\"type\":\"DT_STRING\"}}},"
+        "{\"name\":\"t\",\"op\":\"Identity\",\"input\":[\"s\"],\"attr\":{\"T\":{\"type\":\"DT_STRING\"}}}]}");
+    cluster_send_with(
+        cluster, "POST", path, later, "{\"feeds\":{\"s\":[\"a\"]},\"fetches\":[\"t\"]}", &accepted);
+    assert_http(202, &accepted);
+    (void)snprintf(step, sizeof step, "%s", rest_header(&accepted, "Location"));
+    await_state(cluster, step, "succeeded", &ended);
+    (void)snprintf(output, sizeof output, "%s/outputs/t", step);
+    cluster_send_with(cluster, "GET", output, accept, NULL, &file);
+    cluster_expect(&file, 406, "a .npy file cannot hold string elements: accept application/json");
+}
+
+static void
 an_output_as_npy_is_equal_to_the_tensor(void **state)
 {
     static const char *const accept[] = {"Accept: application/x-npy", NULL};
@@ -515,6 +567,8 @@ main(void)
         CLUSTER_TEST(a_burst_is_queued_and_ended_together),
         CLUSTER_TEST(a_burst_over_the_quota_is_queued_as_far_as_it_goes),
         CLUSTER_TEST(a_queued_step_is_accepted_runs_and_keeps_its_outputs),
+        CLUSTER_TEST(each_form_of_an_output_has_a_tag_of_its_own),
+        CLUSTER_TEST(an_output_that_no_npy_holds_is_not_acceptable),
         CLUSTER_TEST(an_output_as_npy_is_equal_to_the_tensor),
         CLUSTER_TEST(a_queued_step_that_ends_while_its_client_waits_is_answered_with_its_end),
         CLUSTER_TEST(a_look_at_a_step_waits_for_its_end_when_asked_to),
