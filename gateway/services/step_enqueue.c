@@ -123,14 +123,23 @@ commit_alone(StepCall *step, JobContext *context)
     return store_commit(step->call, TAKE(transaction));
 }
 
-/* The reply to the commit was lost: what stands there tells. */
+Status
+step_read_back(const StepCall *step, Store *store, StepRecord *ret_step)
+{
+    const Status status = steps_find(step->call, store, step->tenant, step->id, ret_step);
+    return status == STATUS_NOT_FOUND
+               ? call_fail(step->call, STATUS_UNAVAILABLE,
+                     "the connection to PostgreSQL was lost before the step was committed")
+               : status;
+}
+
 static Status
-read_back(StepCall *step, JobContext *context)
+read_back(const StepCall *step, JobContext *context)
 {
     Store *store = NULL;
     StepRecord found;
     TRY(job_store(step->call, context, STORE_ROLE_APP, &store));
-    return steps_find(step->call, store, step->tenant, step->id, &found);
+    return step_read_back(step, store, &found);
 }
 
 /* --- Together ------------------------------------------------------------------------------------------- */

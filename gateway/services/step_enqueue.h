@@ -13,6 +13,9 @@ MUST_USE Status step_describe(StepCall *step, StepNew *ret_step);
 /* Stores feeds and step in the caller's transaction. */
 MUST_USE Status step_enqueue(StepCall *step, Store *store, StepNew *wanted);
 
+/* After a commit whose reply was lost: what stands there. UNAVAILABLE when nothing does. */
+MUST_USE Status step_read_back(const StepCall *step, Store *store, StepRecord *ret_step);
+
 /* Writes the 202. */
 void step_accept(StepCall *step);
 

@@ -83,9 +83,8 @@ prepare_and_commit(StepCall *step, Slice json, JobContext *context, Store *store
     TRY(step_describe(step, &wanted));
     Status status = commit_new(step, store, &wanted, &hold);
     if (status == STATUS_UNKNOWN) {
-        /* The reply to the commit was lost: what stands there tells. */
-        StepRecord found;
-        status = steps_find(step->call, store, step->tenant, step->id, &found);
+        StepRecord found = {0};
+        status = step_read_back(step, store, &found);
         hold = (StepHold){.tenant = step->tenant, .id = step->id, .fence = found.fence};
     }
     TRY(status);

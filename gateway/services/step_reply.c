@@ -106,7 +106,7 @@ step_reply_outputs_size(const StepCall *step)
 static void
 json_end(StepCall *step, const StepReport *report)
 {
-    step->reply.report = *report; /* of a success: its texts are literals */
+    step->reply.report = *report; /* of a success: nobody reads its texts */
     if (step_reply_outputs_size(step) <= LOOP_OUTPUT_SIZE_MAX ||
         !exchange_offload(step->exchange, json_write, json_written, step)) {
         json_written(step->exchange, json_write(step->call, NULL, step), step);
