@@ -10,7 +10,7 @@ count_integers(Call *call, int64_t start, int64_t limit, int64_t delta, int64_t 
     }
     const bool is_rising = delta > 0;
     if (is_rising ? start >= limit : start <= limit) {
-        *ret_count = 0;
+        *ret_count = start == limit ? 0 : -1;
         return STATUS_OK;
     }
     const uint64_t distance =
@@ -28,7 +28,8 @@ count_integers(Call *call, int64_t start, int64_t limit, int64_t delta, int64_t 
 static Status
 count_floats(Call *call, double start, double limit, double delta, int64_t *ret_count)
 {
-    const double count = ceil((limit - start) / delta);
+    const double steps = (limit - start) / delta;
+    const double count = ceil(steps);
     if (delta == 0 || isnan(count)) {
         return call_fail(
             call, STATUS_INVALID_ARGUMENT, "a range from %g to %g by %g has no count", start, limit, delta);
@@ -36,7 +37,7 @@ count_floats(Call *call, double start, double limit, double delta, int64_t *ret_
     if (count >= 0x1p62) {
         return call_fail(call, STATUS_RESOURCE_EXHAUSTED, "%g elements are too many", count);
     }
-    *ret_count = count < 0 ? 0 : (int64_t)count;
+    *ret_count = steps < 0 ? -1 : (int64_t)count;
     return STATUS_OK;
 }
 

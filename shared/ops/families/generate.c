@@ -51,12 +51,34 @@ infer_broadcast_to(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
+static bool
+knows_range(const InferContext *context)
+{
+    return context->values[0] != NULL && context->values[1] != NULL && context->values[2] != NULL;
+}
+
 static Status
 infer_range(Call *call, InferContext *context)
 {
     int64_t count = -1;
-    if (context->values[0] != NULL && context->values[1] != NULL && context->values[2] != NULL) {
+    if (knows_range(context)) {
         TRY(generation_range_count(call, context->values, &count));
+        if (count < 0) {
+            return call_fail(call, STATUS_INVALID_ARGUMENT, "delta leads from start away from limit");
+        }
+    }
+    context->outputs[0] = shape_vector(count);
+    return infer_check_size(call, &context->outputs[0]);
+}
+
+/* What leads away is empty. */
+static Status
+infer_onnx_range(Call *call, InferContext *context)
+{
+    int64_t count = -1;
+    if (knows_range(context)) {
+        TRY(generation_range_count(call, context->values, &count));
+        count = count < 0 ? 0 : count;
     }
     context->outputs[0] = shape_vector(count);
     return infer_check_size(call, &context->outputs[0]);
@@ -81,7 +103,7 @@ static const OpDefinition generate_ops[] = {
     {"Range(start:Tidx, limit:Tidx, delta:Tidx)->(output:Tidx) {Tidx:type=DT_INT32}", 0, infer_range},
     {"LinSpace(start:T, stop:T, num:Tidx)->(output:T) {T:type, Tidx:type=DT_INT32}", 0, infer_lin_space},
     {"onnx::ConstantOfShape(input:int64)->(output:dtype) {value:tensor, dtype:type}", 0, infer_fill},
-    {"onnx::Range(start:T, limit:T, delta:T)->(output:T) {T:type}", 0, infer_range},
+    {"onnx::Range(start:T, limit:T, delta:T)->(output:T) {T:type}", 0, infer_onnx_range},
 };
 
 OP_FAMILY(generate, generate_ops);
