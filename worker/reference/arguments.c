@@ -1,6 +1,8 @@
 /* Shapes worked out in the graph. */
 #include "worker/reference/primitives/outputs.h"
 
+#include "shared/base/memory.h"
+
 static bool
 supports(const Node *node)
 {
@@ -34,6 +36,8 @@ read_pair(KernelContext *context, Pair *pair)
 {
     size_t counts[2];
     int64_t given[2][SHAPE_RANK_MAX];
+    Shape shapes[2];
+    TRY(output_rule(context, shapes));
     for (uint32_t side = 0; side < 2; side++) {
         TRY(kernel_input_ints(context, side, given[side], SHAPE_RANK_MAX, &counts[side]));
     }
@@ -60,8 +64,6 @@ broadcast_args_compute(KernelContext *context)
 {
     Pair pair;
     int64_t result[SHAPE_RANK_MAX];
-    Shape ignored;
-    TRY(output_shapes(context, &ignored));
     TRY(read_pair(context, &pair));
     for (int index = 0; index < pair.rank; index++) {
         result[index] = pair.dims[0][index] == 1 ? pair.dims[1][index] : pair.dims[0][index];
@@ -119,6 +121,11 @@ concat_offset_compute(KernelContext *context)
     int64_t first[SHAPE_RANK_MAX];
     int64_t shape[SHAPE_RANK_MAX];
     size_t count = 0;
+    AUTO_MEMORY Shape *shapes = memory_new(context->output_count, sizeof *shapes);
+    if (shapes == NULL) {
+        return call_fail_memory(context->call, "offsets");
+    }
+    TRY(output_rule(context, shapes));
     TRY(kernel_input_ints(context, 0, &given, 1, &count));
     TRY(kernel_input_ints(context, 1, first, SHAPE_RANK_MAX, &count));
     const int64_t axis = given < 0 ? given + (int64_t)count : given;

@@ -60,14 +60,12 @@ deal_out(KernelContext *context, Shape *shapes, int64_t *counts)
 static Status
 partition_compute(KernelContext *context)
 {
-    KernelInference inference;
     AUTO_MEMORY Shape *shapes = memory_new(context->output_count + 1, sizeof *shapes);
     AUTO_MEMORY int64_t *counts = memory_new(context->output_count + 1, sizeof *counts);
     if (shapes == NULL || counts == NULL) {
         return call_fail_memory(context->call, "the partitions");
     }
-    kernel_inference(context, shapes, &inference);
-    TRY(context->node->op->infer_shapes(context->call, &inference.context));
+    TRY(output_rule(context, shapes));
     return deal_out(context, shapes, counts);
 }
 

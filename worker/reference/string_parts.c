@@ -116,24 +116,15 @@ split_at_space(Parts *parts, Slice text, int64_t most)
     }
 }
 
-/* The shape rule alone says whether the inputs fit: the outputs' sizes it cannot know. */
-static Status
-check_split(KernelContext *context)
-{
-    Shape shapes[3];
-    KernelInference inference;
-    kernel_inference(context, shapes, &inference);
-    return context->node->op->infer_shapes(context->call, &inference.context);
-}
-
 /* As Python's split(separator, maxsplit). */
 static Status
 split_v2_compute(KernelContext *context)
 {
     const Tensor *const input = &context->inputs[0];
     const int64_t most = node_attr_int(context->node, "maxsplit");
+    Shape shapes[3];
     AUTO_PARTS parts = parts_new(context);
-    TRY(check_split(context));
+    TRY(output_rule(context, shapes));
     const Slice separator = string_at(&context->inputs[1], 0);
     for (; parts.row < tensor_element_count(input); parts.row++) {
         const Slice text = string_at(input, parts.row);
@@ -171,8 +162,9 @@ split_compute(KernelContext *context)
 {
     const Tensor *const input = &context->inputs[0];
     const bool skips_empty = node_attr_bool(context->node, "skip_empty");
+    Shape shapes[3];
     AUTO_PARTS parts = parts_new(context);
-    TRY(check_split(context));
+    TRY(output_rule(context, shapes));
     const Slice delimiter = string_at(&context->inputs[1], 0);
     for (; parts.row < tensor_element_count(input); parts.row++) {
         parts.column = 0;
@@ -215,7 +207,7 @@ character_offset(Slice text, int64_t character)
 }
 
 /* From `position`, counted from the end when it is negative, `length` bytes or characters, or what there is.
- */
+ * A negative length is all bytes that are left, but no characters, as TensorFlow has it. */
 static Status
 cut(KernelContext *context, Slice text, int64_t position, int64_t length, Slice *ret_part)
 {
@@ -226,7 +218,8 @@ cut(KernelContext *context, Slice text, int64_t position, int64_t length, Slice 
         return call_fail(context->call, STATUS_INVALID_ARGUMENT,
             "position %lld lies outside of a string of length %lld", (long long)position, (long long)size);
     }
-    const int64_t taken = length < 0 ? 0 : length < size - begin ? length : size - begin;
+    const int64_t left = size - begin;
+    const int64_t taken = length < 0 ? (are_bytes ? left : 0) : length < left ? length : left;
     const size_t first = are_bytes ? (size_t)begin : character_offset(text, begin);
     const size_t last = are_bytes ? (size_t)(begin + taken) : character_offset(text, begin + taken);
     *ret_part = slice_part(text, first, last - first);

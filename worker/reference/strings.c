@@ -136,7 +136,7 @@ write_number(KernelContext *context, int64_t n, Buffer *text)
     const Slice fill = node_attr_string(node, "fill");
     const int64_t given = node_attr_int(node, "width");
     const bool is_truth = context->inputs[0].dtype == DTYPE_BOOL;
-    const int64_t width = is_truth ? 0 : given > WIDTH_MAX ? WIDTH_MAX : given;
+    const int64_t width = is_truth || given < 0 ? 0 : given > WIDTH_MAX ? WIDTH_MAX : given;
     char storage[NUMBER_SIZE];
     format_element(node, &context->inputs[0], n, storage);
     Slice number = slice_from_string(storage);

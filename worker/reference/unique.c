@@ -193,12 +193,10 @@ store(KernelContext *context, const Unique *unique, int axis)
 static Status
 read_axis(KernelContext *context, int *ret_axis)
 {
-    KernelInference inference;
     Shape shapes[3];
     int64_t axis = 0;
     size_t count = 0;
-    kernel_inference(context, shapes, &inference);
-    TRY(context->node->op->infer_shapes(context->call, &inference.context));
+    TRY(output_rule(context, shapes));
     if (context->input_count > 1) {
         TRY(kernel_input_ints(context, 1, &axis, 1, &count));
     }

@@ -181,20 +181,17 @@ output_of_equal_shapes(KernelContext *context, Tensor **ret_output)
     return kernel_forward(context, reused, 0, DTYPE_FLOAT32, &inputs[0].shape, ret_output);
 }
 
-static Status
-compute(KernelContext *context, ElementLoop loop)
+static void
+fill_output(KernelContext *context, ElementLoop loop, bool is_equal, Tensor *output)
 {
     const Tensor *a = &context->inputs[0];
     const Tensor *b = &context->inputs[context->input_count - 1];
-    const bool is_equal = shape_equal(&a->shape, &b->shape);
-    Tensor *output = NULL;
-    TRY(is_equal ? output_of_equal_shapes(context, &output) : output_of_broadcast(context, &output));
     const int64_t count = tensor_element_count(output);
     const int64_t a_count = is_equal ? count : tensor_element_count(a);
     const int64_t b_count = is_equal ? count : tensor_element_count(b);
     if (!is_equal && a_count != 1 && b_count != 1) {
         broadcast_run((const Tensor *const[]){a, b}, 2, output, NULL, loop);
-        return STATUS_OK;
+        return;
     }
     const ElementRun run = {
         .inputs = {a->data, b->data},
@@ -204,10 +201,20 @@ compute(KernelContext *context, ElementLoop loop)
     };
     if (count <= CHUNK) {
         loop(&run);
-        return STATUS_OK;
+        return;
     }
     ChunkedRun chunked = {.run = &run, .loop = loop};
     context->device->parallel_for(context->device, (count + CHUNK - 1) / CHUNK, run_chunk, &chunked);
+}
+
+static Status
+compute(KernelContext *context, ElementLoop loop)
+{
+    const Tensor *inputs = context->inputs;
+    const bool is_equal = shape_equal(&inputs[0].shape, &inputs[context->input_count - 1].shape);
+    Tensor *output = NULL;
+    TRY(is_equal ? output_of_equal_shapes(context, &output) : output_of_broadcast(context, &output));
+    fill_output(context, loop, is_equal, output);
     return STATUS_OK;
 }
 
@@ -237,11 +244,22 @@ FUNCTIONS(square)
 FUNCTIONS(relu)
 FUNCTIONS(relu6)
 
-#define FAST_KERNEL(name, function)                                                                          \
+/* Through the shape rule, also where both shapes are equal: a bias is a vector along the value's channels. */
+static Status
+bias_compute(KernelContext *context)
+{
+    Tensor *output = NULL;
+    TRY(output_forward(context, 0, &output));
+    fill_output(context, add, false, output);
+    return STATUS_OK;
+}
+
+#define ROW(name, compute_function, element_function)                                                        \
     {                                                                                                        \
-        .op = (name), .supports = supports, .compute = function##_compute, .element = function##_element,    \
+        .op = (name), .supports = supports, .compute = (compute_function), .element = (element_function),    \
         .sharing = KERNEL_FORWARDS                                                                           \
     }
+#define FAST_KERNEL(name, function) ROW(name, function##_compute, function##_element)
 
 static const Kernel arithmetic_kernels[] = {
     FAST_KERNEL("Add", add),
@@ -254,8 +272,8 @@ static const Kernel arithmetic_kernels[] = {
     FAST_KERNEL("onnx::Sub", subtract),
     FAST_KERNEL("onnx::Mul", multiply),
     FAST_KERNEL("onnx::Div", divide),
-    FAST_KERNEL("BiasAdd", add),
-    FAST_KERNEL("BiasAddV1", add),
+    ROW("BiasAdd", bias_compute, add_element),
+    ROW("BiasAddV1", bias_compute, add_element),
     FAST_KERNEL("SquaredDifference", squared_difference),
     FAST_KERNEL("Maximum", maximum),
     FAST_KERNEL("Minimum", minimum),

@@ -49,13 +49,12 @@ check_known(KernelContext *context, const Shape *shapes)
 }
 
 Status
-output_shapes(KernelContext *context, Shape *ret_shapes)
+output_rule(KernelContext *context, Shape *ret_shapes)
 {
     if (context->input_count <= INFER_INPUTS_MAX) {
         KernelInference inference;
         kernel_inference(context, ret_shapes, &inference);
-        TRY(run_rule(context, &inference.context));
-        return check_known(context, ret_shapes);
+        return run_rule(context, &inference.context);
     }
     AUTO_MEMORY Shape *shapes = memory_new(context->input_count, sizeof *shapes);
     AUTO_MEMORY const Tensor **values = memory_new(context->input_count, sizeof *values);
@@ -64,7 +63,13 @@ output_shapes(KernelContext *context, Shape *ret_shapes)
     }
     tell(context, shapes, values);
     InferContext infer = {.node = context->node, .inputs = shapes, .values = values, .outputs = ret_shapes};
-    TRY(run_rule(context, &infer));
+    return run_rule(context, &infer);
+}
+
+Status
+output_shapes(KernelContext *context, Shape *ret_shapes)
+{
+    TRY(output_rule(context, ret_shapes));
     return check_known(context, ret_shapes);
 }
 

@@ -17,7 +17,11 @@ typedef struct KernelInference {
 /* For nodes of at most INFER_INPUTS_MAX inputs; ret_outputs[context->output_count] may be NULL. */
 void kernel_inference(const KernelContext *context, Shape *ret_outputs, KernelInference *ret_inference);
 
-/* ret_shapes[context->output_count] */
+/* What the rule says of ret_shapes[context->output_count]: the inputs fit; what only the run knows is
+ * unknown. */
+MUST_USE Status output_rule(KernelContext *context, Shape *ret_shapes);
+
+/* The same, where all of it must be known. */
 MUST_USE Status output_shapes(KernelContext *context, Shape *ret_shapes);
 
 /* The one output of the node, uninitialised. */

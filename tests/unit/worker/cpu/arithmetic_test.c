@@ -151,12 +151,33 @@ every_function_has_the_bits_of_the_reference(void **state)
     fixture_end(&fixture);
 }
 
+static void
+a_bias_of_the_values_shape_is_refused(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    RunOutcome outcome = {0};
+    fixture_begin(&fixture, 1);
+    AUTO_PARTITION partition =
+        fixture_compile(&fixture, "a = _Arg() T=float32 index=0\nb = _Arg() T=float32 index=1\n"
+                                  "y = BiasAdd(a, b) T=float32\nout = _Retval(y) T=float32 index=0\n");
+    const Shape square = {.rank = 2, .dims = {3, 3}};
+    Tensor args[] = {values(&fixture, &square, 1), values(&fixture, &square, 2)};
+    (void)fixture_fast_node(partition, "y");
+    fixture_run(&fixture, partition, NULL, args, 2, &outcome);
+    assert_string_equal(outcome.message, "input 1 has shape [3,3], not rank 1");
+    outcome_clear(&outcome);
+    partition_unref(TAKE(partition));
+    fixture_end(&fixture);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_form_has_the_bits_of_its_definition),
         cmocka_unit_test(every_function_has_the_bits_of_the_reference),
+        cmocka_unit_test(a_bias_of_the_values_shape_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
