@@ -12,7 +12,11 @@
 #include "worker/runtime/run_admission.h"
 #include "worker/runtime/running.h"
 
-enum { INLINE_COST_NS = 50 * 1000, WAITING_NAMED_MAX = 4 };
+enum {
+    INLINE_COST_NS = 50 * 1000,
+    INLINE_IDLE_COST_NS = 250 * 1000, /* a few times what two threads take to wake each other */
+    WAITING_NAMED_MAX = 4,
+};
 
 /* --- Failure and cancellation --------------------------------------------------------------------------- */
 
@@ -273,9 +277,10 @@ run_take_args(Run *run, const RunRequest *request)
 
 /* How long a loop takes is not known from what its nodes cost. */
 static bool
-is_run_inline(const Partition *partition)
+is_run_inline(const RunRequest *request)
 {
-    return partition->frame_count == 1 && partition_cost_ns(partition) <= INLINE_COST_NS;
+    const uint64_t cost_max_ns = request->caller_is_idle ? INLINE_IDLE_COST_NS : INLINE_COST_NS;
+    return request->partition->frame_count == 1 && partition_cost_ns(request->partition) <= cost_max_ns;
 }
 
 Status
@@ -304,7 +309,7 @@ run_start(Call *call, const RunRequest *request, Run **ret_run)
     if (ret_run != NULL) {
         *ret_run = run_ref(run);
     }
-    if (is_run_inline(request->partition)) {
+    if (is_run_inline(request)) {
         run_begin(run);
     } else {
         run->start_work.run = start_work;

@@ -1,9 +1,9 @@
 /* Runs of compiled partitions. A run starts with its fed tensors, hands out fetched ones as they are produced
  * and ends exactly once with on_done().
  *
- * A run whose measured cost is tiny completes inside run_start() on the calling thread; others go to the
- * device's threads. The first error ends a run: it aborts the run's rendezvous, skips what has not begun, and
- * gives all buffers back before on_done().
+ * A run whose measured cost is tiny completes inside run_start() on the calling thread, and a small one when
+ * that thread has nothing else to do; others go to the device's threads. The first error ends a run: it
+ * aborts the run's rendezvous, skips what has not begun, and gives all buffers back before on_done().
  *
  * Ownership: refcounted; the caller of run_start() gets one reference and may cancel until it gives it back.
  *            Fed tensors move into the run; fetched ones may be taken by on_output().
@@ -53,7 +53,8 @@ typedef struct RunRequest {
     ResourceContainer *container; /* what the session keeps here; NULL: nothing */
     uint64_t memory_limit;        /* bytes it may hold here at once, as memory_plan.h counts; 0: no limit */
     uint64_t
-        deadline_ns; /* monotonic; 0 for none. Checked between nodes; the caller's timer does the rest. */
+        deadline_ns;     /* monotonic; 0 for none. Checked between nodes; the caller's timer does the rest. */
+    bool caller_is_idle; /* nobody else waits for the calling thread */
     bool traces_nodes;
     bool feeds_come_late; /* args may be absent (DTYPE_INVALID): they come with run_feed() */
     RunCallbacks callbacks;

@@ -10,6 +10,7 @@ struct WorkerLoop {
     ListLink connections; /* ServerConnection */
     ListLink requests;    /* WorkerRequest */
     size_t request_count;
+    uint64_t run_ns;         /* when the turn began in which the last run started */
     ListLink spare_requests; /* ended ones */
     size_t spare_count;
     Transport *transport; /* to the other slots of steps that run here */

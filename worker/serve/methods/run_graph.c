@@ -306,6 +306,17 @@ memory_limit(const GraphRun *graph_run)
     return own == 0 || (wanted != 0 && wanted < own) ? wanted : own;
 }
 
+/* Whether this is the only request there is and, as far as can be known before the rest of what came with it
+ * has been read, no other follows at once. */
+static bool
+is_loop_idle(WorkerLoop *loop)
+{
+    const uint64_t now_ns = loop_now_ns(loop->loop);
+    const bool is_first = loop->run_ns != now_ns;
+    loop->run_ns = now_ns;
+    return is_first && loop->request_count == 1;
+}
+
 static Status
 launch(WorkerRequest *request, GraphRun *graph_run)
 {
@@ -320,6 +331,7 @@ launch(WorkerRequest *request, GraphRun *graph_run)
         .container = graph_run->state,
         .memory_limit = memory_limit(graph_run),
         .deadline_ns = call->deadline_ns,
+        .caller_is_idle = is_loop_idle(request->loop),
         .traces_nodes = graph_run->header.has_trace,
         .feeds_come_late = graph_run->header.is_partial,
         .callbacks = {.context = graph_run, .on_output = run_output, .on_done = run_done},

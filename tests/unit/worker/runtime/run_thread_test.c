@@ -1,0 +1,77 @@
+/* Which thread a run is done on. */
+#include "tests/support/cmocka_all.h"
+
+#include <pthread.h>
+
+#include "tests/support/partition_runs.h"
+
+typedef struct Ending {
+    RunOutcome outcome;
+    pthread_t thread;
+} Ending;
+
+static void
+note_ending(void *context, const RunResult *result)
+{
+    Ending *const ending = context;
+    ending->thread = pthread_self();
+    outcome_callbacks(&ending->outcome).on_done(&ending->outcome, result);
+}
+
+static void
+take_ending_output(void *context, uint32_t index, Tensor *tensor, bool is_dead)
+{
+    RunOutcome *const outcome = &((Ending *)context)->outcome;
+    outcome_callbacks(outcome).on_output(outcome, index, tensor, is_dead);
+}
+
+/* Whether the first run of so many nodes ends on the calling thread. */
+static bool
+ends_here(RunFixture *fixture, const char *text, bool caller_is_idle)
+{
+    AUTO_PARTITION partition = fixture_compile_without(fixture, text, "elementwise_fusion");
+    Ending ending = {0};
+    Tensor arg = fixture_vector(fixture, 1, 1);
+    const RunRequest request = {
+        .partition = partition,
+        .args = &arg,
+        .arg_count = 1,
+        .caller_is_idle = caller_is_idle,
+        .callbacks = {.context = &ending, .on_output = take_ending_output, .on_done = note_ending},
+    };
+    assert_status(&fixture->call, STATUS_OK, run_start(&fixture->call, &request, NULL));
+    outcome_wait(&ending.outcome);
+    assert_int_equal(ending.outcome.code, STATUS_OK);
+    outcome_clear(&ending.outcome);
+    return pthread_equal(ending.thread, pthread_self()) != 0;
+}
+
+/* A node that has never run is taken for 100 us. */
+static void
+a_small_run_stays_with_a_caller_that_has_nothing_else_to_do(void **state)
+{
+    (void)state;
+    static const char *const one = "x = _Arg() T=float32 index=0\n"
+                                   "y = Neg(x) T=float32\n"
+                                   "out = _Retval(y) T=float32 index=0\n";
+    static const char *const three = "x = _Arg() T=float32 index=0\n"
+                                     "a = Neg(x) T=float32\n"
+                                     "b = Neg(a) T=float32\n"
+                                     "y = Neg(b) T=float32\n"
+                                     "out = _Retval(y) T=float32 index=0\n";
+    RunFixture fixture;
+    fixture_begin(&fixture, 1);
+    assert_false(ends_here(&fixture, one, false));
+    assert_true(ends_here(&fixture, one, true));
+    assert_false(ends_here(&fixture, three, true));
+    fixture_end(&fixture);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_small_run_stays_with_a_caller_that_has_nothing_else_to_do),
+    };
+    return cmocka_run_group_tests_name("runtime/run_thread", tests, NULL, NULL);
+}
