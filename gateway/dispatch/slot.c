@@ -197,6 +197,7 @@ run_describe(const SlotRun *slot, WireRun *run)
         .feed_count = (int64_t)slot->partition->feed_count,
         .fetch_count = (int64_t)slot->partition->fetch_count,
         .memory_limit = (int64_t)step->memory_limit,
+        .open_size = plan_open_size(step->plan, step->feeds),
         .has_trace = step->traces_nodes,
         .is_partial = step->is_partial,
     };

@@ -13,6 +13,8 @@
 #define SLOT_COPIED (UINT32_MAX - 1)
 #define FEED_NONE UINT32_MAX
 
+enum { GROWTH_PROBES = 3 };
+
 /* What is inside of a call, beside what its node shows. */
 typedef struct CallWeight {
     uint64_t constant_bytes; /* of all branches */
@@ -43,6 +45,12 @@ typedef struct Compile {
 
     /* estimate.c */
     const Shape *const *shapes;
+    Shape
+        *feed_shapes; /* of each feed, as far as its placeholder says; of one that is not needed, a scalar */
+
+    /* growth.c */
+    const Shape *const *probes[GROWTH_PROBES]; /* shapes for other sizes of what the feeds leave open */
+    bool grows;                                /* they are there */
 
     /* simplify.c */
     Optimised optimised;
@@ -91,6 +99,9 @@ MUST_USE Status prune(Compile *compile);
 
 /* Shapes of all outputs. */
 MUST_USE Status infer_shapes(Compile *compile);
+/* … with this size wherever feeds leave one open; -1: leaves it open. */
+MUST_USE Status infer_shapes_for(
+    const Compile *compile, Call *call, int64_t open_size, const Shape *const **ret_shapes);
 /* graph → a cheaper one, with all that is known of its nodes. */
 MUST_USE Status simplify(Compile *compile);
 
@@ -126,6 +137,12 @@ MUST_USE Status place(Compile *compile);
 
 /* fusions. */
 MUST_USE Status find_fusions(Compile *compile);
+
+/* probes, when slots could profit from them. */
+MUST_USE Status find_growth(Compile *compile);
+/* For the receive of an output: how its dimensions follow from the size that feeds leave open, as pairs of
+ * scale and offset. False when its shape is known, or no rule is. */
+bool growth_attr(const Compile *compile, Endpoint endpoint, Attr *ret_attr);
 
 /* Partitions, transfers, decisions, blobs, digests: into the plan. */
 MUST_USE Status partition(Compile *compile, Plan *plan);

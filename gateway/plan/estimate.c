@@ -5,35 +5,56 @@
 
 /* --- Shapes --------------------------------------------------------------------------------------------- */
 
-static size_t
-collect_seeds(const Compile *compile, ShapeSeed *seeds)
+static Status
+find_feed_shapes(Compile *compile)
 {
     const Signature *const signature = compile->request->signature;
-    size_t count = 0;
-    for (uint32_t id = 0; id < compile->graph->node_count; id++) {
+    compile->feed_shapes = compile_alloc(compile, signature->feed_count, sizeof *compile->feed_shapes);
+    for (uint32_t id = 0; compile->feed_shapes != NULL && id < compile->graph->node_count; id++) {
         if (!op_is(&compile->graph->nodes[id], "_Arg")) {
             continue;
         }
         const uint32_t feed = compile->ports[id];
         const Shape declared = resolve_feed_shape(compile->source, compile->feeds[feed]);
-        ShapeSeed *const seed = &seeds[count++];
-        seed->endpoint = (Endpoint){.node = id};
-        if (!shape_merge(&signature->feeds[feed].shape, &declared, &seed->shape)) {
-            seed->shape = shape_unknown();
+        if (!shape_merge(&signature->feeds[feed].shape, &declared, &compile->feed_shapes[feed])) {
+            compile->feed_shapes[feed] = shape_unknown();
         }
     }
-    return count;
+    return compile->feed_shapes == NULL ? compile_no_memory(compile) : STATUS_OK;
+}
+
+static Shape
+seed_shape(const Shape *declared, int64_t open_size)
+{
+    Shape shape = *declared;
+    for (int dimension = 0; dimension < shape.rank; dimension++) {
+        shape.dims[dimension] = shape.dims[dimension] < 0 ? open_size : shape.dims[dimension];
+    }
+    return shape;
+}
+
+Status
+infer_shapes_for(const Compile *compile, Call *call, int64_t open_size, const Shape *const **ret_shapes)
+{
+    ShapeSeed *const seeds = compile_alloc(compile, compile->request->signature->feed_count, sizeof *seeds);
+    size_t count = 0;
+    if (seeds == NULL) {
+        return call_fail_memory(call, "the shapes of feeds");
+    }
+    for (uint32_t id = 0; id < compile->graph->node_count; id++) {
+        if (op_is(&compile->graph->nodes[id], "_Arg")) {
+            seeds[count++] = (ShapeSeed){.endpoint = {.node = id},
+                .shape = seed_shape(&compile->feed_shapes[compile->ports[id]], open_size)};
+        }
+    }
+    return graph_infer_shapes(call, compile->graph, seeds, count, ret_shapes);
 }
 
 Status
 infer_shapes(Compile *compile)
 {
-    ShapeSeed *const seeds = compile_alloc(compile, compile->request->signature->feed_count, sizeof *seeds);
-    if (seeds == NULL) {
-        return compile_no_memory(compile);
-    }
-    const size_t count = collect_seeds(compile, seeds);
-    return graph_infer_shapes(compile->call, compile->graph, seeds, count, &compile->shapes);
+    TRY(find_feed_shapes(compile));
+    return infer_shapes_for(compile, compile->call, -1, &compile->shapes);
 }
 
 static double

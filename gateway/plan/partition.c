@@ -163,22 +163,33 @@ note_transfer(Partitioning *partitioning, const Edge *edge, Dtype dtype, const c
     buffer_append(&partitioning->transfers, &transfer, sizeof transfer);
 }
 
+/* What the receiver is told of the shape, for its memory plan. */
+static size_t
+shape_attrs(const Compile *compile, const Edge *edge, Attr *ret_attrs)
+{
+    const Shape shape = edge_shape(compile, edge);
+    const Endpoint endpoint = {.node = edge->node->id, .port = edge->port};
+    if (shape.rank < 0) {
+        return 0;
+    }
+    ret_attrs[0] = (Attr){.name = SLICE("shape"), .value = {.kind = ATTR_SHAPE, .value.shape = shape}};
+    return !edge->is_control && growth_attr(compile, endpoint, &ret_attrs[1]) ? 2 : 1;
+}
+
 static void
 emit_transfer(Partitioning *partitioning, const Edge *edge)
 {
+    enum { SEND_ATTRS = 4, SHAPE_ATTRS = 2 };
     Arena *const arena = partitioning->compile->call->arena;
     const Dtype dtype = edge->is_control ? DTYPE_FLOAT32 : edge->node->output_dtypes[edge->port];
     const char *const tensor_name = text_format(arena, "edge_%u_%.*s", edge->port, SLICE_PRINT(edge->source));
     const Slice from = slice_from_string(text_format(arena, "/slot:%u/device:CPU:0", edge->from));
     const Slice to = slice_from_string(text_format(arena, "/slot:%u/device:CPU:0", edge->to));
-    /* The last one is the Recv's alone, and only when anything is known of it. */
-    const Attr given[] = {
+    Attr attrs[SEND_ATTRS + SHAPE_ATTRS] = {
         partition_type(SLICE("T"), dtype),
         string_attr(SLICE("tensor_name"), slice_from_string(tensor_name)),
         string_attr(SLICE("send_device"), from),
         string_attr(SLICE("recv_device"), to),
-        {.name = SLICE("shape"),
-            .value = {.kind = ATTR_SHAPE, .value.shape = edge_shape(partitioning->compile, edge)}},
     };
     NodeDef def = {
         .name = slice_from_string(
@@ -186,23 +197,20 @@ emit_transfer(Partitioning *partitioning, const Edge *edge)
         .op = SLICE("_Send"),
         .inputs = one_input(partitioning, port_text(partitioning, edge->source, edge->port)),
         .input_count = 1,
-        .attrs = partition_attrs(partitioning, given, COUNT_OF(given) - 1),
-        .attr_count = COUNT_OF(given) - 1,
+        .attrs = partition_attrs(partitioning, attrs, SEND_ATTRS),
+        .attr_count = SEND_ATTRS,
     };
     partition_emit(partitioning, edge->from, &def);
 
-    Attr *const attrs = partition_attrs(partitioning, given, COUNT_OF(given));
-    if (attrs != NULL) {
-        attrs[0].name = SLICE("tensor_type");
-    }
+    attrs[0].name = SLICE("tensor_type");
     def.name = receive_name(partitioning, edge->source, edge->port);
     def.op = SLICE("_Recv");
     const uint32_t frame = partitioning->compile->frames.outputs[edge->node->id];
     def.input_count = frame == FRAME_ROOT ? 0 : 1;
     def.inputs =
         frame == FRAME_ROOT ? NULL : one_input(partitioning, control_loop_input(partitioning, frame));
-    def.attrs = attrs;
-    def.attr_count = COUNT_OF(given) - (given[4].value.value.shape.rank < 0 ? 1 : 0);
+    def.attr_count = SEND_ATTRS + shape_attrs(partitioning->compile, edge, &attrs[SEND_ATTRS]);
+    def.attrs = partition_attrs(partitioning, attrs, def.attr_count);
     partition_emit(partitioning, edge->to, &def);
     note_transfer(partitioning, edge, dtype, tensor_name);
 }

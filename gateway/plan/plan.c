@@ -68,6 +68,14 @@ copy_names(const Compile *compile, Plan *plan)
             return compile_no_memory(compile);
         }
     }
+    Shape *const shapes = arena_alloc(plan->arena, (signature->feed_count + 1) * sizeof *shapes);
+    if (shapes == NULL) {
+        return compile_no_memory(compile);
+    }
+    if (signature->feed_count > 0) {
+        memcpy(shapes, compile->feed_shapes, signature->feed_count * sizeof *shapes);
+    }
+    plan->feed_shapes = shapes;
     plan->feeds = names;
     plan->feed_count = signature->feed_count;
     plan->fetches = names + signature->feed_count;
@@ -175,6 +183,7 @@ plan_compile(Call *call, const PlanRequest *request, Plan **ret_plan)
     TRY(outline(&compile));
     TRY(find_loops(&compile));
     TRY(place(&compile));
+    TRY(find_growth(&compile));
     TRY(find_fusions(&compile));
     AUTO_PLAN plan = plan_new();
     if (plan == NULL) {
@@ -185,6 +194,7 @@ plan_compile(Call *call, const PlanRequest *request, Plan **ret_plan)
     TRY(partition(&compile, plan));
     TRY(copy_changes(&compile, plan));
     plan->is_pure = compile.is_pure;
+    plan->grows = compile.grows;
     plan->byte_size = arena_size(plan->arena);
     *ret_plan = TAKE(plan);
     return STATUS_OK;

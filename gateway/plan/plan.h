@@ -82,6 +82,8 @@ typedef struct Plan {
     Arena *arena;
     const Slice *feeds; /* the signature's names, in canonical order */
     size_t feed_count;
+    const Shape *feed_shapes; /* as far as the graph declares those it reads; scalars for the others */
+    bool grows;               /* receives tell how they follow from what feed_shapes leave open */
     const Slice *fetches;
     size_t fetch_count;
     bool is_pure; /* no stateful op: may run twice */
@@ -103,7 +105,8 @@ typedef struct PlanRequest {
     const Signature *signature; /* as signature_make() made it */
 } PlanRequest;
 
-/* Scratch memory comes from call->arena: about 350 bytes a node and 1,600 a transfer. */
+/* Scratch memory comes from call->arena: about 350 bytes a node and 1,600 a transfer; with several slots and
+ * feeds of open sizes three times the shapes of all nodes more. */
 MUST_USE Status plan_compile(Call *call, const PlanRequest *request, Plan **ret_plan);
 
 Plan *plan_ref(Plan *plan);
@@ -120,6 +123,10 @@ plan_unrefp(Plan **plan)
  * placeholder says. Errors as compiling has them. */
 MUST_USE Status plan_describe_feed(
     Call *call, const Graph *graph, Slice name, Dtype *ret_dtype, Shape *ret_shape);
+
+/* The one size that these feeds, in the plan's order, have in every dimension that the graph leaves open; 0
+ * when there are several, when a feed is still to come, and when no receive asks for it. */
+int64_t plan_open_size(const Plan *plan, const Tensor *feeds);
 
 /* Which of a plan's feeds have been given. */
 typedef struct PlanFed {

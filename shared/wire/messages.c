@@ -117,6 +117,7 @@ static const Member run_members[] = {
     {"fetches", read_integer, offsetof(WireRun, fetch_count)},
     {"push_token", read_text, offsetof(WireRun, push_token)},
     {"memory_limit", read_integer, offsetof(WireRun, memory_limit)},
+    {"open_size", read_integer, offsetof(WireRun, open_size)},
     {"trace", read_trace, 0},
     {"partial", read_flag, offsetof(WireRun, is_partial)},
     {"state_place", read_integer, offsetof(WireRun, state_place)},
@@ -141,6 +142,9 @@ wire_run_write(Buffer *buffer, const WireRun *run)
     }
     if (run->memory_limit > 0) {
         json_member_int64(&writer, "memory_limit", run->memory_limit);
+    }
+    if (run->open_size > 0) {
+        json_member_int64(&writer, "open_size", run->open_size);
     }
     if (run->has_trace) {
         json_member_string(&writer, "trace", "node");

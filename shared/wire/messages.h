@@ -53,6 +53,7 @@ typedef struct WireRun {
     int64_t fetch_count;
     Slice push_token;     /* what others must show to push to this slot; empty: nobody pushes */
     int64_t memory_limit; /* bytes that it may hold at once; 0: what the worker allows */
+    int64_t open_size;    /* of the step's feeds, by which receives grow; 0: not known, or there is no need */
     bool has_trace;       /* per-node statistics are wanted */
     bool is_partial;      /* the run begins with the header; its feeds come whenever they come */
     /* Which of the session's places the slot is, and the how manieth life of what is kept there: a worker

@@ -94,6 +94,37 @@ a_session_raises_no_limit(void **state)
     cluster_stop(&cluster);
 }
 
+/* A batch of 1 KiB a row: worker 0 makes y of it, worker 1 z of that. */
+static const char *const BATCHES = "x = Placeholder() dtype=float32 shape=<-1,256>\n"
+                                   "y = Neg(x) T=float32 @/task:0\n"
+                                   "z = Square(y) T=float32 @/task:1\n";
+
+static void
+the_first_step_of_a_batch_is_planned_on_all_its_workers(void **state)
+{
+    static const int rows[] = {64, 100};
+    Cluster *const cluster = *state;
+    cluster_session(cluster, "{\"slots\":2}");
+    cluster_graph_literal(cluster, BATCHES);
+    for (size_t index = 0; index < COUNT_OF(rows); index++) {
+        AUTO_BUFFER body = {0};
+        AUTO_REST reply = {0};
+        char expected[64];
+        buffer_append_format(&body, "{\"feeds\":{\"x\":{\"shape\":[%d,256],\"data\":[1", rows[index]);
+        for (int n = 1; n < rows[index] * 256; n++) {
+            buffer_append_string(&body, ",1");
+        }
+        buffer_append_string(&body, "]}},\"fetches\":[\"z\"]}");
+        cluster_step(cluster, buffer_string(&body), &reply);
+        assert_int_equal(reply.status, 200);
+        (void)snprintf(expected, sizeof expected, "\"planned_bytes\":%d,\"peak_bytes\":%d",
+            rows[index] * 1024, rows[index] * 1024);
+        const char *const first = strstr(rest_text(&reply), expected);
+        assert_non_null(first);
+        assert_non_null(strstr(first + 1, expected));
+    }
+}
+
 int
 main(void)
 {
@@ -101,6 +132,7 @@ main(void)
         cmocka_unit_test(a_step_that_takes_too_much_is_refused_with_sizes_and_the_next_one_runs),
         cmocka_unit_test(a_session_lowers_what_its_steps_may_take),
         cmocka_unit_test(a_session_raises_no_limit),
+        CLUSTER_TEST(the_first_step_of_a_batch_is_planned_on_all_its_workers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include "shared/base/memory.h"
 #include "worker/runtime/arena_layout.h"
 #include "worker/runtime/memory_scratch.h"
+#include "worker/runtime/memory_shapes.h"
 #include "worker/runtime/memory_values.h"
 
 enum {
@@ -20,7 +21,7 @@ static const size_t PLAN_SIZE_MAX = (size_t)1 << 28;
 typedef struct Planning {
     Arena *scratch;
     const Partition *partition;
-    const Tensor *feeds;
+    MemoryShapes shapes;
     Flow flow;
     MemoryValues values;
     const uint64_t *scratch_sizes; /* by node: what its kernel takes beside them */
@@ -31,39 +32,6 @@ typedef struct Planning {
     uint32_t layout_count;
     MemoryPlan *plan;
 } Planning;
-
-/* --- Shapes -----------------------------------------------------------------------------------------------
- */
-
-static size_t
-collect_seeds(const Planning *planning, ShapeSeed *seeds)
-{
-    size_t count = 0;
-    for (uint32_t id = 0; id < planning->partition->node_count; id++) {
-        const ScheduleNode *const node = &planning->partition->nodes[id];
-        if (node->kind == SCHEDULE_ARG) {
-            seeds[count++] =
-                (ShapeSeed){.endpoint = {.node = id}, .shape = planning->feeds[node->index].shape};
-        } else if (node->value != NULL) {
-            seeds[count++] =
-                (ShapeSeed){.endpoint = {.node = id}, .shape = node->value->shape, .value = node->value};
-        }
-    }
-    return count;
-}
-
-static bool
-infer(const Planning *planning, const Shape *const **ret_shapes)
-{
-    const size_t seed_max = (size_t)planning->partition->node_count + 1;
-    ShapeSeed *const seeds = arena_alloc(planning->scratch, seed_max * sizeof *seeds);
-    if (seeds == NULL) {
-        return false;
-    }
-    Call call = {.arena = planning->scratch};
-    const size_t count = collect_seeds(planning, seeds);
-    return graph_infer_shapes(&call, planning->partition->graph, seeds, count, ret_shapes) == STATUS_OK;
-}
 
 /* --- Whose memory it is -----------------------------------------------------------------------------------
  */
@@ -85,6 +53,7 @@ find_owners(Planning *planning)
         owners[i] = values[i].from == VALUE_NONE ? i : owners[values[i].from];
         planning->lasts[owners[i]] = i;
         values[owners[i]].is_kept = values[owners[i]].is_kept || values[i].is_kept;
+        values[owners[i]].is_held = values[owners[i]].is_held || values[i].is_held;
     }
     return true;
 }
@@ -261,6 +230,18 @@ last_place(const Planning *planning, uint32_t value)
     return place;
 }
 
+/* What another slot sends is taken to come when it is wanted. */
+static uint32_t
+first_place(const Planning *planning, const MemoryValue *value)
+{
+    uint32_t place = planning->places[value->node];
+    for (uint32_t i = 0; value->kind == VALUE_RECEIVED && i < value->use_count; i++) {
+        const uint32_t use = planning->places[value->uses[i]];
+        place = i == 0 || use < place ? use : place;
+    }
+    return place;
+}
+
 /* Walks through one order: what each place makes, takes meanwhile, and what ends there. */
 static bool
 plan_loose(Planning *planning)
@@ -274,8 +255,8 @@ plan_loose(Planning *planning)
     for (uint32_t i = 0; i < planning->values.count; i++) {
         const MemoryValue *const value = &planning->values.values[i];
         if (is_allocated(value) && planning->buffers[i] == BUFFER_NONE) {
-            made[planning->places[value->node]] += value->size;
-            ended[value->is_kept ? node_count : last_place(planning, i)] += value->size;
+            made[first_place(planning, value)] += value->size;
+            ended[value->is_held ? node_count : last_place(planning, i)] += value->size;
         }
     }
     uint64_t live = 0;
@@ -336,25 +317,26 @@ find_places(Planning *planning)
 }
 
 static bool
-find_scratch(Planning *planning, const Shape *const *shapes)
+find_scratch(Planning *planning)
 {
-    planning->scratch_sizes = memory_scratch_find(planning->scratch, planning->partition, shapes);
+    planning->scratch_sizes =
+        memory_scratch_find(planning->scratch, planning->partition, planning->shapes.outputs);
     return planning->scratch_sizes != NULL;
 }
 
 static bool
 plan_memory(Planning *planning)
 {
-    const Shape *const *shapes = NULL;
-    if (!infer(planning, &shapes)) {
-        planning->plan->is_exact = false;
+    MemoryPlan *const plan = planning->plan;
+    plan->is_exact = memory_shapes_find(planning->scratch, planning->partition, &planning->shapes);
+    plan->grows = planning->shapes.grow;
+    if (!plan->is_exact) {
         return true;
     }
     if (!flow_new(planning->scratch, planning->partition, &planning->flow) || !find_places(planning) ||
-        !memory_values_find(
-            planning->scratch, planning->partition, &planning->flow, shapes, &planning->values) ||
-        !find_scratch(planning, shapes) || !find_owners(planning) || !plan_arena(planning) ||
-        !plan_loose(planning)) {
+        !memory_values_find(planning->scratch, planning->partition, &planning->flow, planning->shapes.outputs,
+            &planning->values) ||
+        !find_scratch(planning) || !find_owners(planning) || !plan_arena(planning) || !plan_loose(planning)) {
         return false;
     }
     sum_up(planning);
@@ -362,7 +344,7 @@ plan_memory(Planning *planning)
 }
 
 static MemoryPlan *
-plan_begin(const Partition *partition, const Tensor *feeds)
+plan_begin(const Partition *partition, const Tensor *feeds, int64_t open_size)
 {
     AUTO_ARENA arena = arena_new(PLAN_SIZE_MAX);
     MemoryPlan *const plan = arena == NULL ? NULL : arena_alloc(arena, sizeof *plan);
@@ -375,7 +357,7 @@ plan_begin(const Partition *partition, const Tensor *feeds)
         shapes[i] = feeds[i].shape;
     }
     *plan = (MemoryPlan){
-        .reference_count = 1, .feeds = shapes, .feed_count = partition->arg_count, .is_exact = true};
+        .reference_count = 1, .feeds = shapes, .feed_count = partition->arg_count, .open_size = open_size};
     plan->arena = TAKE(arena);
     return plan;
 }
@@ -389,11 +371,14 @@ memory_plan_allow(Call *call, Partition *partition)
 }
 
 MemoryPlan *
-memory_plan_new(const Partition *partition, const Tensor *feeds)
+memory_plan_new(const Partition *partition, const Tensor *feeds, int64_t open_size)
 {
     AUTO_ARENA scratch = arena_new(SCRATCH_SIZE_MAX);
-    MemoryPlan *const plan = scratch == NULL ? NULL : plan_begin(partition, feeds);
-    Planning planning = {.scratch = scratch, .partition = partition, .feeds = feeds, .plan = plan};
+    MemoryPlan *const plan = scratch == NULL ? NULL : plan_begin(partition, feeds, open_size);
+    Planning planning = {.scratch = scratch,
+        .partition = partition,
+        .shapes = {.feeds = feeds, .open_size = open_size},
+        .plan = plan};
     if (plan != NULL && !plan_memory(&planning)) {
         memory_plan_unref(plan);
         return NULL;
@@ -417,8 +402,11 @@ memory_plan_unref(MemoryPlan *plan)
 }
 
 bool
-memory_plan_fits(const MemoryPlan *plan, const Tensor *feeds)
+memory_plan_fits(const MemoryPlan *plan, const Tensor *feeds, int64_t open_size)
 {
+    if (plan->grows && plan->open_size != open_size) {
+        return false;
+    }
     for (uint32_t i = 0; i < plan->feed_count; i++) {
         if (!shape_equal(&plan->feeds[i], &feeds[i].shape)) {
             return false;

@@ -37,6 +37,8 @@ typedef struct MemoryPlan {
     Arena *arena;
     const Shape *feeds; /* that it is for */
     uint32_t feed_count;
+    int64_t open_size; /* … */
+    bool grows;        /* what is received follows from that */
     bool is_branching; /* loops or branches: a run may well take less */
     bool is_exact;     /* all sizes and lives are known; else it is an estimate */
     uint64_t fed_bytes;
@@ -57,13 +59,13 @@ static const uint32_t BUFFER_INPUT = UINT32_MAX - 1; /* an input's, which it tak
 /* Runs of the partition may have one arena for what they make; else they allocate each tensor. */
 MUST_USE Status memory_plan_allow(Call *call, Partition *partition);
 
-/* For feeds of these shapes. Planning begins anew in each call. */
-MUST_USE MemoryPlan *memory_plan_new(const Partition *partition, const Tensor *feeds);
+/* For feeds of these shapes, and this open size (RunRequest). Planning begins anew in each call. */
+MUST_USE MemoryPlan *memory_plan_new(const Partition *partition, const Tensor *feeds, int64_t open_size);
 MemoryPlan *memory_plan_ref(MemoryPlan *plan);
 void memory_plan_unref(MemoryPlan *plan); /* NULL is allowed */
 
-/* Whether it was made for feeds of these shapes. */
-bool memory_plan_fits(const MemoryPlan *plan, const Tensor *feeds);
+/* Whether it was made for these. */
+bool memory_plan_fits(const MemoryPlan *plan, const Tensor *feeds, int64_t open_size);
 
 /* What a run is expected to allocate at most at once, … */
 static inline uint64_t

@@ -158,6 +158,8 @@ count_uses(const Finding *finding, const ScheduleNode *node)
         if (value != VALUE_NONE) {
             finding->values[value].use_count++;
             finding->values[value].is_kept = finding->values[value].is_kept || is_keeper;
+            finding->values[value].is_held =
+                finding->values[value].is_held || (is_keeper && node->kind != SCHEDULE_SEND);
         }
     }
 }

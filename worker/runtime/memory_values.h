@@ -24,7 +24,8 @@ static const uint32_t VALUE_NONE = UINT32_MAX;
 typedef struct MemoryValue {
     ValueKind kind;
     bool is_known; /* its size */
-    bool is_kept;  /* somebody may hold it longer than the graph shows: a fetch, a transfer, a variable */
+    bool is_kept;  /* somebody may hold it longer than the graph shows: a fetch, a transfer, a variable … */
+    bool is_held;  /* … and mostly does: not a transfer */
     uint32_t node; /* that makes it */
     uint32_t port;
     uint32_t from; /* the value whose memory it takes over, made before it; VALUE_NONE: it has its own */

@@ -52,6 +52,7 @@ typedef struct RunRequest {
     Rendezvous *rendezvous;       /* may be NULL when the partition has no transfers */
     ResourceContainer *container; /* what the session keeps here; NULL: nothing */
     uint64_t memory_limit;        /* bytes it may hold here at once, as memory_plan.h counts; 0: no limit */
+    int64_t open_size;            /* of the step's feeds, by which what is received grows; 0: not known */
     uint64_t
         deadline_ns;     /* monotonic; 0 for none. Checked between nodes; the caller's timer does the rest. */
     bool caller_is_idle; /* nobody else waits for the calling thread */

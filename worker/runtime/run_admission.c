@@ -14,13 +14,15 @@ enum {
  */
 
 static MemoryPlan *
-find_plan(Partition *partition, const Tensor *feeds)
+find_plan(Partition *partition, const RunRequest *request)
 {
     MemoryPlan *found = NULL;
     pthread_mutex_lock(&partition->lock);
     for (uint32_t i = 0; i < PARTITION_PLANS_MAX && found == NULL; i++) {
         MemoryPlan *const plan = partition->plans[i];
-        found = plan != NULL && memory_plan_fits(plan, feeds) ? memory_plan_ref(plan) : NULL;
+        found = plan != NULL && memory_plan_fits(plan, request->args, request->open_size)
+                    ? memory_plan_ref(plan)
+                    : NULL;
     }
     pthread_mutex_unlock(&partition->lock);
     return found;
@@ -52,12 +54,12 @@ is_planning_worthwhile(Partition *partition)
 
 /* NULL: without one. */
 static MemoryPlan *
-obtain_plan(Partition *partition, const Tensor *feeds)
+obtain_plan(Partition *partition, const RunRequest *request)
 {
-    MemoryPlan *plan = find_plan(partition, feeds);
+    MemoryPlan *plan = find_plan(partition, request);
     if (plan == NULL && is_planning_worthwhile(partition)) {
         const uint64_t start_ns = clock_monotonic_ns();
-        plan = memory_plan_new(partition, feeds);
+        plan = memory_plan_new(partition, request->args, request->open_size);
         if (plan != NULL) {
             keep_plan(partition, plan, clock_monotonic_ns() - start_ns);
         }
@@ -73,13 +75,13 @@ forget_plan(Run *run)
 }
 
 static bool
-prepare_plan(Run *run, const Tensor *feeds)
+prepare_plan(Run *run, const RunRequest *request)
 {
-    if (run->plan != NULL && memory_plan_fits(run->plan, feeds)) {
+    if (run->plan != NULL && memory_plan_fits(run->plan, request->args, request->open_size)) {
         return true;
     }
     forget_plan(run);
-    run->plan = obtain_plan(run->partition, feeds);
+    run->plan = obtain_plan(run->partition, request);
     if (run->plan != NULL && run->plan->buffer_count > 0 && run->partition->has_arena) {
         run->memory = run_memory_new(run->plan);
         return run->memory != NULL;
@@ -190,7 +192,7 @@ run_admit(Call *call, Run *run, const RunRequest *request)
 {
     if (request->feeds_come_late) {
         forget_plan(run); /* their shapes are not known yet */
-    } else if (!prepare_plan(run, request->args)) {
+    } else if (!prepare_plan(run, request)) {
         return call_fail_memory(call, "a run's arena");
     }
     run->fed_bytes = run->plan == NULL ? 0 : run->plan->fed_bytes;

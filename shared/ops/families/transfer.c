@@ -18,7 +18,8 @@ static const OpDefinition transfer_ops[] = {
      "client_terminated:bool=false, send_device_incarnation:int=0}",
         0, infer_unknown},
     {"_Recv!()->(tensor:tensor_type) {tensor_type:type, tensor_name:string, send_device:string, "
-     "recv_device:string, client_terminated:bool=false, send_device_incarnation:int=0, shape:shape=unk}",
+     "recv_device:string, client_terminated:bool=false, send_device_incarnation:int=0, shape:shape=unk, "
+     "grows:ints=[]}",
         0, infer_declared},
     {"_BlobConst()->(output:dtype) {dtype:type, shape:shape, sha256:string}", OP_SOURCE, infer_declared},
 };

@@ -330,6 +330,7 @@ launch(WorkerRequest *request, GraphRun *graph_run)
         .rendezvous = graph_run->entry == NULL ? NULL : graph_run->entry->rendezvous,
         .container = graph_run->state,
         .memory_limit = memory_limit(graph_run),
+        .open_size = graph_run->header.open_size,
         .deadline_ns = call->deadline_ns,
         .caller_is_idle = is_loop_idle(request->loop),
         .traces_nodes = graph_run->header.has_trace,

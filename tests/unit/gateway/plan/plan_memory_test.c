@@ -6,7 +6,7 @@
 #include "tests/support/fail_alloc.h"
 #include "tests/support/graph_literals.h"
 
-static const char text[] = "x = Placeholder() dtype=float32 shape=<1,64>\n"
+static const char text[] = "x = Placeholder() dtype=float32 shape=<-1,64>\n"
                            "w = Const() dtype=float32 value=float32<64,64>(0.5)\n"
                            "a = MatMul(x, w) T=float32\n"
                            "b = Neg(a) T=float32\n"

@@ -33,6 +33,7 @@ a_run_comes_back_as_it_was_written(void **state)
         .fetch_count = 65535,
         .push_token = SLICE("aabb"),
         .memory_limit = INT64_C(1) << 40,
+        .open_size = 17,
         .has_trace = true,
         .peers = {{.slot = 1,
                       .address = SLICE("127.0.0.1:4711"),
@@ -53,6 +54,7 @@ a_run_comes_back_as_it_was_written(void **state)
     assert_int_equal(read.fetch_count, 65535);
     assert_slice(read.push_token, "aabb");
     assert_true(read.memory_limit == INT64_C(1) << 40);
+    assert_int_equal(read.open_size, 17);
     assert_true(read.has_trace);
     assert_int_equal(read.peer_count, 2);
     assert_int_equal(read.peers[0].slot, 1);
