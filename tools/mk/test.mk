@@ -14,8 +14,14 @@ $(OUT)/tests/%.o: PACKAGE_CFLAGS = $(call pkg_config,$(sort $(PACKAGES)),--cflag
 
 TEST_ARCHIVES := $(OUT)/libcli.a $(OUT)/libgateway.a $(OUT)/libworker.a $(OUT)/libshared.a
 WRAPPED_ALLOCATORS := -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=aligned_alloc
+link_test = @echo "LINK $@"; $(CC) $(LDFLAGS) $(WRAPPED_ALLOCATORS) -o $@ $^ -lcmocka -lcurl $(PACKAGE_LIBS)
 $(OUT)/tests/%_test: $(OUT)/tests/%_test.c.o $(SUPPORT) $(TEST_ARCHIVES)
-	@echo "LINK $@"; $(CC) $(LDFLAGS) $(WRAPPED_ALLOCATORS) -o $@ $^ -lcmocka -lcurl $(PACKAGE_LIBS)
+	$(link_test)
+
+# What stands beside the simulations defines functions of ours anew: in front of the archives.
+SIMULATED := $(patsubst %,$(OUT)/%.o,$(filter-out %_test.c,$(sort $(wildcard tests/simulation/*.c))))
+$(OUT)/tests/simulation/%_test: $(OUT)/tests/simulation/%_test.c.o $(SIMULATED) $(SUPPORT) $(TEST_ARCHIVES)
+	$(link_test)
 
 FUZZ_DRIVER := $(if $(filter fuzz,$(VARIANT)),,$(OUT)/tests/fuzz/corpus_runner.c.o)
 $(OUT)/tests/fuzz/%_fuzz: $(OUT)/tests/fuzz/%_fuzz.c.o $(FUZZ_DRIVER) $(TEST_ARCHIVES)
@@ -26,13 +32,13 @@ $(OUT)/tests/fuzz/%_fuzz: $(OUT)/tests/fuzz/%_fuzz.c.o $(FUZZ_DRIVER) $(TEST_ARC
 BENCH_PROGRAMS := $(patsubst %.c,$(OUT)/%,$(sort $(wildcard tests/bench/*_bench.c)))
 BENCH_SUPPORT := $(patsubst %.c,$(OUT)/%.c.o,$(filter-out %_bench.c,$(wildcard tests/bench/*.c)))
 $(OUT)/tests/bench/%_bench: $(OUT)/tests/bench/%_bench.c.o $(BENCH_SUPPORT) $(SUPPORT) $(TEST_ARCHIVES)
-	@echo "LINK $@"; $(CC) $(LDFLAGS) $(WRAPPED_ALLOCATORS) -o $@ $^ -lcmocka -lcurl $(PACKAGE_LIBS)
+	$(link_test)
 bench: all $(BENCH_PROGRAMS) ; @OUT=$(OUT) tools/with_postgres tools/bench $(BENCH_PROGRAMS)
 
 # Sluice beside TensorFlow and ONNX Runtime; RIVALS_PYTHON is a Python that has them, by default one made in var/rivals.
 RIVALS_PROGRAMS := $(patsubst %.c,$(OUT)/%,$(sort $(wildcard tests/bench/rivals/*.c)))
 $(RIVALS_PROGRAMS): %: %.c.o $(BENCH_SUPPORT) $(SUPPORT) $(TEST_ARCHIVES)
-	@echo "LINK $@"; $(CC) $(LDFLAGS) $(WRAPPED_ALLOCATORS) -o $@ $^ -lcmocka -lcurl $(PACKAGE_LIBS)
+	$(link_test)
 bench-rivals: all $(RIVALS_PROGRAMS) $(OUT)/tests/bench/networks_bench
 	@python=$${RIVALS_PYTHON:-$$(tests/bench/rivals/find_python var/rivals)} && \
 	    OUT=$(OUT) tools/with_postgres "$$python" tests/bench/rivals/run_rivals.py $(or $(ROUNDS),5) \

@@ -1,0 +1,378 @@
+#include "tests/simulation/fake_upstream.h"
+
+#include "shared/base/list.h"
+#include "shared/base/memory.h"
+#include "shared/base/text.h"
+
+enum { EVENTS_MAX = 8192 };
+
+struct UpstreamCall {
+    ListLink link; /* in calls */
+    const UpstreamEvents *events;
+    void *context;
+    FakeWorker *worker;
+    char path[256];
+    char method[8];
+    char incarnation[INCARNATION_TEXT_SIZE];
+    int64_t attempt;
+    FakeStep *step; /* of a run */
+    int partition;
+    bool has_begun;
+    bool is_over; /* nothing calls back any more */
+    int http_status;
+    Buffer body;
+};
+
+typedef struct Event {
+    uint64_t due_ns;
+    UpstreamCall *call;
+    void (*act)(UpstreamCall *call);
+} Event;
+
+static ListLink calls;
+static Event pending[EVENTS_MAX];
+static size_t pending_count;
+
+static void
+event_add(Event event)
+{
+    CHECK(pending_count < EVENTS_MAX, "too many events");
+    pending[pending_count++] = event;
+}
+
+static void
+later(UpstreamCall *call, uint64_t most_ms, void (*act)(UpstreamCall *call))
+{
+    const uint64_t pause_ns = chance(most_ms * 1000 + 1) * CLOCK_NS_PER_US;
+    event_add((Event){simulated_ns + pause_ns, call, act});
+}
+
+/* --- What workers answer -------------------------------------------------------------------------------- */
+
+static void
+call_over(UpstreamCall *call, Status status, const char *message)
+{
+    if (!call->is_over) {
+        call->is_over = true;
+        call->events->on_done(call, status, message);
+    }
+}
+
+static void
+call_lost(UpstreamCall *call)
+{
+    call_over(call, STATUS_UNAVAILABLE, "the connection to the worker was lost");
+}
+
+static void
+answer_document(UpstreamCall *call, int http_status, const WireStatus *status)
+{
+    call->http_status = http_status;
+    wire_status_write(&call->body, status);
+    call_over(call, STATUS_OK, "");
+}
+
+static void
+answer_status(UpstreamCall *call, const WireStatus *status)
+{
+    AUTO_BUFFER json = {0};
+    wire_status_write(&json, status);
+    Frame frame = {.kind = FRAME_STATUS, .json = buffer_slice(&json)};
+    call->http_status = 200;
+    if (!call->is_over) {
+        call->events->on_frame(call, &frame);
+        call_over(call, STATUS_OK, "");
+    }
+}
+
+static void
+run_aborted(UpstreamCall *call)
+{
+    answer_status(call, &(WireStatus){.code = STATUS_ABORTED, .message = SLICE("another slot has ended")});
+}
+
+static void
+run_failed(UpstreamCall *call)
+{
+    answer_status(
+        call, &(WireStatus){.code = STATUS_INVALID_ARGUMENT, .message = SLICE("bad"), .node = SLICE("n")});
+}
+
+/* The other slots of a run hear of its end, before or after the gateway does. */
+static void
+siblings_abort(const UpstreamCall *failed)
+{
+    LIST_EACH(&calls, link)
+    {
+        UpstreamCall *const call = LIST_ITEM(link, UpstreamCall, link);
+        if (call != failed && call->step != NULL && call->step == failed->step &&
+            call->attempt == failed->attempt && call->has_begun) {
+            later(call, 10, run_aborted);
+        }
+    }
+}
+
+static void
+run_ended(UpstreamCall *call)
+{
+    AUTO_TENSOR tensor = {0};
+    const int slot = call->partition == 2 ? 1 : 0;
+    if (call->is_over) {
+        return;
+    }
+    if (call->step->failing_slot == slot) {
+        siblings_abort(call);
+        later(call, 10, run_failed);
+        return;
+    }
+    assert_true(tensor_new(DTYPE_FLOAT32, &(Shape){0}, &tensor));
+    Frame frame = {.kind = FRAME_TENSOR, .name = SLICE("0"), .tensor = tensor_ref(&tensor)};
+    call->events->on_frame(call, &frame);
+    answer_status(call, &(WireStatus){.code = STATUS_OK});
+}
+
+static void
+run_late(UpstreamCall *call)
+{
+    answer_status(call, &(WireStatus){.code = STATUS_DEADLINE_EXCEEDED,
+                            .message = SLICE("the deadline has passed; waiting: node 'n' for a tensor")});
+}
+
+/* At its deadline: slot 0 says what it waited for, slot 1 that, or that it was ended from elsewhere. */
+static void
+run_hangs(UpstreamCall *call)
+{
+    enum { WORD_MS = DEADLINE_GRACE_MS - 20 };
+    const uint64_t due_ns = call->step->deadline_ns + (1 + chance(WORD_MS)) * CLOCK_NS_PER_MS;
+    const bool is_told = call->partition != 2 || one_in(2);
+    event_add((Event){due_ns, call, is_told ? run_late : run_aborted});
+}
+
+static void
+run_arrived(UpstreamCall *call)
+{
+    FakeWorker *const worker = call->worker;
+    if (one_in(world.weather.forget)) {
+        worker->knows[call->partition] = false;
+    }
+    if (!worker->knows[call->partition]) {
+        answer_status(call, &(WireStatus){.code = STATUS_NOT_FOUND, .reason = SLICE("unknown_partition")});
+        return;
+    }
+    call->has_begun = true;
+    call->step->begun[call->partition == 2 ? 1 : 0]++;
+    if (call->step->hangs) {
+        run_hangs(call);
+    } else {
+        later(call, 30, run_ended);
+    }
+}
+
+static void
+call_arrived(UpstreamCall *call)
+{
+    FakeWorker *const worker = call->worker;
+    char incarnation[INCARNATION_TEXT_SIZE];
+    (void)snprintf(incarnation, sizeof incarnation, "%016llx", (unsigned long long)worker->incarnation);
+    if (call->is_over || one_in(world.weather.loss)) {
+        return;
+    }
+    if (!worker->is_up) {
+        call_lost(call);
+    } else if (call->incarnation[0] != '\0' && strcmp(call->incarnation, incarnation) != 0) {
+        answer_document(call, 409,
+            &(WireStatus){.code = STATUS_ABORTED,
+                .message = SLICE("it has restarted"),
+                .incarnation = slice_from_string(incarnation)});
+    } else if (call->step != NULL) {
+        run_arrived(call);
+    } else {
+        const char *const digest = strstr(call->path, "/partitions/digest");
+        if (digest != NULL) {
+            worker->knows[digest[strlen("/partitions/digest")] - '0'] = true;
+        }
+        call->http_status = 200;
+        call_over(call, STATUS_OK, "");
+    }
+}
+
+/* --- shared/upstream, as dispatch sees it --------------------------------------------------------------- */
+
+struct Upstream {
+    int unused;
+};
+
+Upstream *
+upstream_new(Loop *loop, const UpstreamOptions *options)
+{
+    (void)loop;
+    (void)options;
+    return memory_new(1, sizeof(Upstream));
+}
+
+void
+upstream_free(Upstream *upstream)
+{
+    LIST_EACH(&calls, link)
+    {
+        UpstreamCall *const call = LIST_ITEM(link, UpstreamCall, link);
+        call_over(call, STATUS_UNAVAILABLE, "the gateway is stopping");
+        list_remove(&call->link);
+        buffer_done(&call->body);
+        memory_free(call);
+    }
+    memory_free(upstream);
+}
+
+static FakeStep *
+step_of_path(const char *path)
+{
+    for (size_t index = 0; index < STEPS; index++) {
+        char run[128];
+        char id[ID_TEXT_SIZE];
+        id_to_text("stp", world.steps[index].id.value, id);
+        (void)snprintf(run, sizeof run, "/worker/v1/steps/%s:run", id);
+        if (strcmp(run, path) == 0) {
+            return &world.steps[index];
+        }
+    }
+    return NULL;
+}
+
+UpstreamCall *
+upstream_begin(Upstream *upstream, const UpstreamHead *head, const UpstreamEvents *events, void *context)
+{
+    UpstreamCall *const call = memory_new(1, sizeof *call);
+    (void)upstream;
+    assert_non_null(call);
+    call->events = events;
+    call->context = context;
+    call->attempt = head->attempt;
+    (void)snprintf(call->path, sizeof call->path, "%.*s", SLICE_PRINT(head->path));
+    (void)snprintf(call->method, sizeof call->method, "%s", head->method);
+    (void)snprintf(call->incarnation, sizeof call->incarnation, "%.*s", SLICE_PRINT(head->incarnation));
+    call->step = step_of_path(call->path);
+    for (size_t index = 0; index < WORKERS; index++) {
+        if (strcmp(world.workers[index].address, head->address) == 0) {
+            call->worker = &world.workers[index];
+        }
+    }
+    assert_non_null(call->worker);
+    list_append(&calls, &call->link);
+    if (head->deadline_ms > 0) {
+        event_add((Event){simulated_ns + (head->deadline_ms + 1000) * CLOCK_NS_PER_MS, call, call_lost});
+    }
+    return call;
+}
+
+void
+upstream_write_copy(UpstreamCall *call, Slice data)
+{
+    static const char name[] = "digest";
+    const char *const found = memmem(data.data, data.size, name, strlen(name));
+    if (found != NULL) {
+        call->partition = found[strlen(name)] - '0';
+    }
+}
+
+void
+upstream_write_tensor(UpstreamCall *call, Slice name, const Tensor *tensor)
+{
+    (void)call;
+    (void)name;
+    (void)tensor;
+}
+
+void
+upstream_write_buffer(UpstreamCall *call, Slice data, TensorBuffer *buffer)
+{
+    (void)call;
+    (void)data;
+    (void)buffer;
+}
+
+void
+upstream_end(UpstreamCall *call)
+{
+    later(call, 3, call_arrived);
+}
+
+void
+upstream_pause(UpstreamCall *call)
+{
+    (void)call;
+}
+
+void
+upstream_resume(UpstreamCall *call)
+{
+    (void)call;
+}
+
+void
+upstream_cancel(UpstreamCall *call)
+{
+    call_over(call, STATUS_CANCELLED, "cancelled");
+}
+
+void
+upstream_detach(UpstreamCall *call)
+{
+    call->is_over = true;
+}
+
+void *
+upstream_context(const UpstreamCall *call)
+{
+    return call->context;
+}
+
+int
+upstream_http_status(const UpstreamCall *call)
+{
+    return call->http_status;
+}
+
+Slice
+upstream_body(const UpstreamCall *call)
+{
+    return buffer_slice(&call->body);
+}
+
+/* --- The course of the world ---------------------------------------------------------------------------- */
+
+void
+fake_upstream_begin(void)
+{
+    list_init(&calls);
+    pending_count = 0;
+}
+
+void
+fake_upstream_lose(const FakeWorker *worker)
+{
+    LIST_EACH(&calls, link)
+    {
+        UpstreamCall *const call = LIST_ITEM(link, UpstreamCall, link);
+        if (call->worker == worker && !call->is_over) {
+            later(call, 5, call_lost);
+            siblings_abort(call);
+        }
+    }
+}
+
+void
+fake_upstream_turn(void)
+{
+    for (size_t index = 0; index < pending_count;) {
+        const Event event = pending[index];
+        if (event.due_ns > simulated_ns) {
+            index++;
+            continue;
+        }
+        pending[index] = pending[--pending_count];
+        if (!event.call->is_over) {
+            event.act(event.call);
+        }
+    }
+}

@@ -1,0 +1,65 @@
+/* A world for dispatch: workers that are slow, forget, restart and die, and the steps of clients, on one
+ * thread. The workers answer through fake_upstream.h. One world at a time. */
+#pragma once
+
+#include "gateway/dispatch/step.h"
+#include "tests/simulation/chance.h"
+
+enum {
+    WORKERS = 4,
+    STEPS = 120,
+    SLOTS_MAX = 2,
+    PARTITIONS = 3,
+    DEADLINE_GRACE_MS = 200, /* dispatch gives the workers, to tell who waited for what */
+};
+
+/* How rough it is: one in so many; 0: never. */
+typedef struct Weather {
+    uint64_t loss;   /* of calls, unanswered */
+    uint64_t crash;  /* of milliseconds, one of the workers */
+    uint64_t forget; /* of runs, the partition */
+    uint64_t cancel; /* of steps, by its client */
+    uint64_t hang;   /* of steps: they do not end by themselves */
+} Weather;
+
+typedef struct FakeWorker {
+    char address[32];
+    uint64_t incarnation;
+    bool is_up;
+    uint64_t up_ns;   /* when it comes back */
+    uint64_t told_ns; /* when discovery tells; 0: it has */
+    bool knows[PARTITIONS];
+} FakeWorker;
+
+typedef struct FakeStep {
+    uint64_t begin_ns;
+    uint64_t deadline_ns;
+    uint64_t cancel_ns; /* 0: never */
+    uint64_t end_ns;    /* 0: not yet */
+    StepId id;
+    StepRun *run;
+    bool is_pure;
+    bool hangs;
+    int failing_slot; /* whose node fails; -1: none */
+    int begun[SLOTS_MAX];
+    int outputs[SLOTS_MAX];
+    size_t slot_count;
+    int done_count;
+    Status status;
+    int64_t attempt;
+} FakeStep;
+
+typedef struct World {
+    Weather weather;
+    Loop *loop;
+    Directory *directory;
+    Dispatcher *dispatcher;
+    FakeWorker workers[WORKERS];
+    FakeStep steps[STEPS];
+} World;
+
+extern World world;
+
+void world_open(const Weather *weather);
+void world_play(void); /* until every step must have ended */
+void world_close(void);
