@@ -1,0 +1,110 @@
+/* How many connections there may be, in all and from one address. */
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tests/support/await.h"
+#include "tests/support/limit_checks.h"
+#include "tests/support/raw_http.h"
+
+static Cluster few;
+
+static char reply[RAW_REPLY_SIZE];
+
+/* From 127.0.0.`host`. */
+static int
+open_from(uint32_t host)
+{
+    const struct sockaddr_in own = {
+        .sin_family = AF_INET, .sin_addr.s_addr = htonl((INADDR_LOOPBACK & 0xffffff00U) | host)};
+    struct sockaddr_in peer = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    uint64_t port = 0;
+    assert_true(slice_to_uint64(slice_from_string(strrchr(few.gateway.address, ':') + 1), &port));
+    peer.sin_port = htons((in_port_t)port);
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (const struct sockaddr *)&own, sizeof own), 0);
+    assert_int_equal(connect(fd, (const struct sockaddr *)&peer, sizeof peer), 0);
+    return fd;
+}
+
+static bool
+is_served(int fd)
+{
+    raw_send_text(fd, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n");
+    return raw_reply(fd, reply, AWAIT_MS) == 200;
+}
+
+/* Opens connections until one is not served; how many were. All are closed again. */
+static uint64_t
+count_served(uint32_t first_host, uint64_t hosts, uint64_t most)
+{
+    int connections[64];
+    uint64_t count = 0;
+    bool goes_on = true;
+    while (goes_on && count < most) {
+        connections[count] = open_from(first_host + (uint32_t)(count % hosts));
+        goes_on = is_served(connections[count]);
+        count++;
+    }
+    for (uint64_t index = 0; index < count; index++) {
+        close(connections[index]);
+    }
+    return goes_on ? count : count - 1;
+}
+
+/* So many and no more; those that have closed count no more, as soon as the gateway has seen them go. */
+static void
+assert_served(uint32_t first_host, uint64_t hosts, uint64_t count)
+{
+    for (int turn = 0; turn < 2; turn++) {
+        AWAIT(count_served(first_host, hosts, 2 * count) == count);
+    }
+}
+
+static void
+limit_connections(void **state)
+{
+    (void)state;
+    const uint64_t count = limit_shown(&few, "connections");
+    assert_served(10, 8, count);
+}
+
+static void
+limit_connections_per_address(void **state)
+{
+    (void)state;
+    const uint64_t count = limit_shown(&few, "connections_per_address");
+    assert_true(count < limit_shown(&few, "connections"));
+    assert_served(30, 1, count);
+}
+
+/* --- The gateway ---------------------------------------------------------------------------------------- */
+
+static const char *const few_connections[] = {"--limit", "connections=12,connections_per_address=5", NULL};
+
+static int
+set_up(void **state)
+{
+    (void)state;
+    const bool is_up =
+        cluster_start(&few, &(ClusterOptions){.worker_count = 1, .gateway_arguments = few_connections});
+    return is_up ? 0 : -1;
+}
+
+static int
+tear_down(void **state)
+{
+    (void)state;
+    cluster_stop(&few);
+    return 0;
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(limit_connections),
+        cmocka_unit_test(limit_connections_per_address),
+    };
+    return cmocka_run_group_tests_name("limits of connections", tests, set_up, tear_down);
+}
