@@ -1,0 +1,109 @@
+#include "tests/support/cli_run.h"
+
+#include <signal.h>
+
+#include "shared/base/memory.h"
+#include "shared/json/scanner.h"
+#include "tests/support/files.h"
+#include "tests/support/step_graphs.h"
+
+int
+cli_setup(void **state)
+{
+    CliFixture *const fixture = memory_new(1, sizeof *fixture);
+    *state = fixture;
+    if (fixture == NULL || !cluster_start(&fixture->cluster, &(ClusterOptions){0})) {
+        return -1;
+    }
+    fixture->call.arena = arena_new(1 << 20);
+    (void)snprintf(fixture->url, sizeof fixture->url, "http://%s", fixture->cluster.gateway.address);
+    (void)snprintf(fixture->folder, sizeof fixture->folder, "/tmp/cli_test.XXXXXX");
+    return mkdtemp(fixture->folder) == NULL ? -1 : 0;
+}
+
+void
+cli_signal_workers(const CliFixture *fixture, int number)
+{
+    for (int index = 0; index < CLUSTER_WORKER_MAX; index++) {
+        if (fixture->cluster.workers[index].pid > 0) {
+            assert_int_equal(kill(fixture->cluster.workers[index].pid, number), 0);
+        }
+    }
+}
+
+int
+cli_teardown(void **state)
+{
+    CliFixture *const fixture = *state;
+    folder_remove(fixture->folder);
+    cli_signal_workers(fixture, SIGCONT); /* a test that failed left them stopped: they would not end */
+    cluster_stop(&fixture->cluster);
+    arena_free(fixture->call.arena);
+    memory_free(fixture);
+    return 0;
+}
+
+int
+cli_run(CliFixture *fixture, const char *const *arguments)
+{
+    char expanded[PROCESS_ARGUMENTS_MAX][256];
+    const char *all[PROCESS_ARGUMENTS_MAX] = {"--url", fixture->url};
+    size_t count = 2;
+    for (; *arguments != NULL && count + 1 < PROCESS_ARGUMENTS_MAX; arguments++, count++) {
+        const Slice argument = slice_from_string(*arguments);
+        const size_t mark = slice_find(argument, '%');
+        const bool has_mark = mark < argument.size;
+        (void)snprintf(expanded[count], sizeof expanded[count], "%.*s%s%s", (int)mark, argument.data,
+            has_mark ? fixture->folder : "", has_mark ? argument.data + mark + 1 : "");
+        all[count] = expanded[count];
+    }
+    const ProcessOutput output = {fixture->out, sizeof fixture->out, fixture->error, sizeof fixture->error};
+    return process_capture("sluice", all, &output);
+}
+
+void
+cli_write(const CliFixture *fixture, const char *name, Slice content)
+{
+    char path[CLI_PATH_SIZE * 2];
+    (void)snprintf(path, sizeof path, "%s/%s", fixture->folder, name);
+    FILE *const file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(content.data, 1, content.size, file), content.size);
+    assert_int_equal(fclose(file), 0);
+}
+
+size_t
+cli_read(const CliFixture *fixture, const char *name, char *content, size_t size)
+{
+    char path[CLI_PATH_SIZE * 2];
+    (void)snprintf(path, sizeof path, "%s/%s", fixture->folder, name);
+    FILE *const file = fopen(path, "rb");
+    assert_non_null(file);
+    const size_t got = fread(content, 1, size, file);
+    assert_int_equal(fclose(file), 0);
+    return got;
+}
+
+void
+cli_push_affine(CliFixture *fixture)
+{
+    cli_write(fixture, "affine.json", SLICE(STEP_GRAPH_AFFINE));
+    assert_exit(0, fixture, "graph", "push", "%/affine.json");
+}
+
+void
+assert_is_json(CliFixture *fixture, const char *text)
+{
+    JsonScanner scanner;
+    Slice whole;
+    json_scan_begin(&scanner, slice_from_string(text), JSON_DEPTH_MAX);
+    (void)json_skip(&scanner, &whole);
+    assert_status(&fixture->call, STATUS_OK, json_scan_end(&fixture->call, &scanner));
+}
+
+void
+cli_take_id(const CliFixture *fixture, char ret_id[CLI_PATH_SIZE])
+{
+    (void)snprintf(ret_id, CLI_PATH_SIZE, "%.*s", (int)strcspn(fixture->out, "\n"), fixture->out);
+    assert_int_equal(strncmp(ret_id, "stp_", 4), 0);
+}
