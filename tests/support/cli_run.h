@@ -46,9 +46,7 @@ void assert_is_json(CliFixture *fixture, const char *text);
 void cli_write(const CliFixture *fixture, const char *name, Slice content);
 size_t cli_read(const CliFixture *fixture, const char *name, char *content, size_t size);
 
-/* y = x w + b; x [?,2], w = [[1,2],[3,4]], b = [10,20], as affine.json and as the graph of the default
- * session. */
-extern const char cli_affine[];
+/* STEP_GRAPH_AFFINE (step_graphs.h) as affine.json, pushed to the default session. */
 void cli_push_affine(CliFixture *fixture);
 
 /* To all workers. */

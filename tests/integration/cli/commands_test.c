@@ -4,6 +4,7 @@
 #include "shared/tensor/npy.h"
 #include "tests/support/cli_run.h"
 #include "tests/support/files.h"
+#include "tests/support/step_graphs.h"
 
 /* The .npy file of a float32 matrix of one row of two. */
 static void
@@ -123,7 +124,7 @@ static void
 scripts_get_the_json_of_the_api(void **state)
 {
     CliFixture *const fixture = *state;
-    cli_write(fixture, "affine.json", slice_from_string(cli_affine));
+    cli_write(fixture, "affine.json", SLICE(STEP_GRAPH_AFFINE));
     assert_exit(0, fixture, "--json", "graph", "push", "%/affine.json");
     assert_is_json(fixture, fixture->out);
     assert_exit(0, fixture, "--json", "run", "--feed", "x=[[1,2]]", "--fetch", "y");
@@ -239,7 +240,7 @@ sessions_are_named(void **state)
     assert_exit(0, fixture, "session", "create", "cut", "--options={\"slots\":2,\"placement\":\"spread\"}");
     (void)snprintf(id, sizeof id, "%.36s", fixture->out);
     assert_int_equal(strncmp(id, "ses_", 4), 0);
-    cli_write(fixture, "affine.json", slice_from_string(cli_affine));
+    cli_write(fixture, "affine.json", SLICE(STEP_GRAPH_AFFINE));
     assert_exit(0, fixture, "graph", "push", "%/affine.json", "--session", "cut");
     assert_exit(0, fixture, "graph", "list", "--session", "cut");
     assert_holds(fixture->out, "\ngrf_");
@@ -257,6 +258,20 @@ sessions_are_named(void **state)
     assert_exit(1, fixture, "session", "delete", "cut");
 }
 
+static void
+help_names_commands_settings_and_exit_codes(void **state)
+{
+    CliFixture *const fixture = *state;
+    assert_exit(0, fixture, "--help");
+    assert_holds(fixture->out, "graph push FILE ");
+    assert_holds(fixture->out, "--key-file <path>");
+    assert_holds(fixture->out, "  130  stopped by Ctrl-C\n");
+    assert_exit(0, fixture, "help", "run");
+    assert_holds(fixture->out, "usage: sluice run ");
+    assert_holds(fixture->out, "--feed x=@input.npy");
+    assert_exit(2, fixture, "help", "nonsense");
+}
+
 int
 main(void)
 {
@@ -272,6 +287,7 @@ main(void)
         cmocka_unit_test(the_pool_is_shown_as_tables),
         cmocka_unit_test(sessions_are_named),
         cmocka_unit_test(containers_are_reset),
+        cmocka_unit_test(help_names_commands_settings_and_exit_codes),
     };
     return cmocka_run_group_tests_name("cli commands", tests, cli_setup, cli_teardown);
 }
