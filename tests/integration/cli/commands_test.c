@@ -2,13 +2,13 @@
  * pool shown. */
 #include "shared/base/memory.h"
 #include "shared/tensor/npy.h"
-#include "tests/support/cli_run.h"
 #include "tests/support/files.h"
+#include "tests/support/sluice_command.h"
 #include "tests/support/step_graphs.h"
 
 /* The .npy file of a float32 matrix of one row of two. */
 static void
-npy_of(CliFixture *fixture, const float *row, Buffer *bytes)
+npy_of(SluiceFixture *fixture, const float *row, Buffer *bytes)
 {
     AUTO_TENSOR tensor = {0};
     const Shape shape = {.rank = 2, .dims = {1, 2}};
@@ -22,8 +22,8 @@ npy_of(CliFixture *fixture, const float *row, Buffer *bytes)
 static void
 a_pushed_graph_runs_with_a_feed_in_json(void **state)
 {
-    CliFixture *const fixture = *state;
-    cli_push_affine(fixture);
+    SluiceFixture *const fixture = *state;
+    sluice_push_affine(fixture);
     assert_int_equal(strncmp(fixture->out, "grf_", 4), 0);
     assert_holds(fixture->out, "5 nodes");
     assert_holds(fixture->out, "input x float32");
@@ -37,7 +37,7 @@ a_pushed_graph_runs_with_a_feed_in_json(void **state)
 static void
 a_saved_models_directory_is_pushed_and_runs(void **state)
 {
-    CliFixture *const fixture = *state;
+    SluiceFixture *const fixture = *state;
     char folder[FILE_PATH_SIZE];
     assert_true(archive_unpack("tests/unit/gateway/expand/data/affine.tar", folder));
     assert_exit(0, fixture, "session", "create", "saved");
@@ -54,32 +54,32 @@ a_saved_models_directory_is_pushed_and_runs(void **state)
 static void
 files_are_fed_and_fetched_bit_by_bit(void **state)
 {
-    CliFixture *const fixture = *state;
+    SluiceFixture *const fixture = *state;
     static const float row[] = {1, 2};
     static const float expected[] = {17, 30};
     AUTO_BUFFER fed = {0};
     AUTO_BUFFER wanted = {0};
     char got[512];
-    cli_push_affine(fixture);
+    sluice_push_affine(fixture);
     npy_of(fixture, row, &fed);
     npy_of(fixture, expected, &wanted);
-    cli_write(fixture, "x.npy", buffer_slice(&fed));
-    cli_write(fixture, "x.raw", slice_of(row, sizeof row));
-    cli_write(fixture, "x.json", SLICE("[[1, 2]]\n"));
+    sluice_write(fixture, "x.npy", buffer_slice(&fed));
+    sluice_write(fixture, "x.raw", slice_of(row, sizeof row));
+    sluice_write(fixture, "x.json", SLICE("[[1, 2]]\n"));
     static const char *const feeds[] = {"x=@%/x.npy", "x=@%/x.raw:float32:1x2", "x=@%/x.json"};
     for (size_t index = 0; index < COUNT_OF(feeds); index++) {
         assert_exit(0, fixture, "run", "--feed", feeds[index], "--fetch", "y=%/y.npy");
         assert_holds(fixture->out, "y in /tmp/");
         assert_holds(fixture->out, " succeeded\n");
-        const size_t size = cli_read(fixture, "y.npy", got, sizeof got);
+        const size_t size = sluice_read(fixture, "y.npy", got, sizeof got);
         assert_int_equal(size, wanted.size);
         assert_memory_equal(got, wanted.data, size);
-        cli_write(fixture, "y.npy", SLICE(""));
+        sluice_write(fixture, "y.npy", SLICE(""));
     }
     assert_exit(0, fixture, "run", "--feed", "x=@%/x.npy", "--fetch", "y=%/y.npy", "--fetch", "xw");
     assert_holds(fixture->out, "y: float32 [1,2] in /tmp/");
     assert_holds(fixture->out, "xw: float32 [1,2]\n[[7, 10]]\n");
-    assert_int_equal(cli_read(fixture, "y.npy", got, sizeof got), wanted.size);
+    assert_int_equal(sluice_read(fixture, "y.npy", got, sizeof got), wanted.size);
     assert_memory_equal(got, wanted.data, wanted.size);
 }
 
@@ -88,7 +88,7 @@ static void
 large_files_are_fed_as_they_are(void **state)
 {
     enum { ROWS = 1 << 18, NPY_HEADER = 128 };
-    CliFixture *const fixture = *state;
+    SluiceFixture *const fixture = *state;
     AUTO_BUFFER fed = {0};
     AUTO_MEMORY float *rows = memory_new((size_t)ROWS * 2, sizeof *rows);
     static float got[NPY_HEADER / sizeof(float) + ROWS * 2];
@@ -103,18 +103,18 @@ large_files_are_fed_as_they_are(void **state)
     assert_status(&fixture->call, STATUS_OK, npy_write_header(&fixture->call, &tensor, &fed));
     const size_t header_size = fed.size;
     buffer_append_slice(&fed, raw);
-    cli_push_affine(fixture);
-    cli_write(fixture, "x.npy", buffer_slice(&fed));
-    cli_write(fixture, "x.raw", raw);
+    sluice_push_affine(fixture);
+    sluice_write(fixture, "x.npy", buffer_slice(&fed));
+    sluice_write(fixture, "x.raw", raw);
     static const char *const feeds[] = {"x=@%/x.npy", "x:0=@%/x.raw:float32:262144x2"};
     for (size_t index = 0; index < COUNT_OF(feeds); index++) {
         assert_exit(0, fixture, "run", "--feed", feeds[index], "--fetch", "y=%/y.npy");
-        const size_t size = cli_read(fixture, "y.npy", (char *)got, sizeof got);
+        const size_t size = sluice_read(fixture, "y.npy", (char *)got, sizeof got);
         assert_int_equal(size, fed.size);
         const float *const last = got + (header_size + raw.size) / sizeof(float) - 2;
         const float *const row = rows + (size_t)ROWS * 2 - 2;
         assert_true(last[0] == row[0] + 3 * row[1] + 10 && last[1] == 2 * row[0] + 4 * row[1] + 20);
-        cli_write(fixture, "y.npy", SLICE(""));
+        sluice_write(fixture, "y.npy", SLICE(""));
     }
     assert_exit(2, fixture, "run", "--feed", "x=@%/x.raw:float32:262143x2", "--fetch", "y");
     assert_holds(fixture->error, "has 2097152 bytes, float32 [262143,2] needs 2097144");
@@ -123,8 +123,8 @@ large_files_are_fed_as_they_are(void **state)
 static void
 scripts_get_the_json_of_the_api(void **state)
 {
-    CliFixture *const fixture = *state;
-    cli_write(fixture, "affine.json", SLICE(STEP_GRAPH_AFFINE));
+    SluiceFixture *const fixture = *state;
+    sluice_write(fixture, "affine.json", SLICE(STEP_GRAPH_AFFINE));
     assert_exit(0, fixture, "--json", "graph", "push", "%/affine.json");
     assert_is_json(fixture, fixture->out);
     assert_exit(0, fixture, "--json", "run", "--feed", "x=[[1,2]]", "--fetch", "y");
@@ -146,19 +146,19 @@ scripts_get_the_json_of_the_api(void **state)
 static void
 a_queued_step_is_awaited_and_leaves_its_outputs(void **state)
 {
-    CliFixture *const fixture = *state;
-    char id[CLI_PATH_SIZE];
+    SluiceFixture *const fixture = *state;
+    char id[SLUICE_PATH_SIZE];
     char got[512];
-    cli_push_affine(fixture);
+    sluice_push_affine(fixture);
     assert_exit(0, fixture, "run", "--async", "--feed", "x=[[1,2]]", "--fetch", "y");
-    cli_take_id(fixture, id);
+    sluice_take_id(fixture, id);
     assert_exit(0, fixture, "step", "watch", id, "--timeout", "20s");
     assert_holds(fixture->out, " succeeded");
     assert_exit(0, fixture, "step", "get", id);
     assert_holds(fixture->out, " succeeded");
     assert_exit(0, fixture, "step", "get", id, "--fetch", "y:0", "--fetch", "y=%/y.npy");
     assert_holds(fixture->out, "y:0: float32 [1,2]\n[[17, 30]]\ny in /tmp/");
-    assert_int_equal(cli_read(fixture, "y.npy", got, sizeof got), 128 + 2 * sizeof(float));
+    assert_int_equal(sluice_read(fixture, "y.npy", got, sizeof got), 128 + 2 * sizeof(float));
     assert_exit(0, fixture, "step", "get", id, "--json");
     assert_is_json(fixture, fixture->out);
     assert_exit(2, fixture, "run", "--async", "--fetch", "y=%/y.npy");
@@ -167,17 +167,17 @@ a_queued_step_is_awaited_and_leaves_its_outputs(void **state)
 static void
 a_step_run_with_a_trace_leaves_it(void **state)
 {
-    CliFixture *const fixture = *state;
-    char id[CLI_PATH_SIZE];
-    cli_push_affine(fixture);
+    SluiceFixture *const fixture = *state;
+    char id[SLUICE_PATH_SIZE];
+    sluice_push_affine(fixture);
     assert_exit(0, fixture, "run", "--async", "--trace", "node", "--feed", "x=[[1,2]]", "--fetch", "y");
-    cli_take_id(fixture, id);
+    sluice_take_id(fixture, id);
     assert_exit(0, fixture, "step", "watch", id, "--timeout", "20s");
     assert_exit(0, fixture, "step", "trace", id);
     assert_is_json(fixture, fixture->out);
     assert_holds(fixture->out, "\"op\":\"MatMul\"");
     assert_exit(0, fixture, "run", "--async", "--feed", "x=[[1,2]]", "--fetch", "y");
-    cli_take_id(fixture, id);
+    sluice_take_id(fixture, id);
     assert_exit(1, fixture, "step", "trace", id);
     assert_holds(fixture->error, "there is no trace of step");
 }
@@ -185,11 +185,11 @@ a_step_run_with_a_trace_leaves_it(void **state)
 static void
 a_queued_step_that_fails_gives_4_when_it_is_awaited(void **state)
 {
-    CliFixture *const fixture = *state;
-    char id[CLI_PATH_SIZE];
-    cli_push_affine(fixture);
+    SluiceFixture *const fixture = *state;
+    char id[SLUICE_PATH_SIZE];
+    sluice_push_affine(fixture);
     assert_exit(0, fixture, "run", "--async", "--feed", "x=[[1,2,3]]", "--fetch", "y");
-    cli_take_id(fixture, id);
+    sluice_take_id(fixture, id);
     assert_exit(4, fixture, "step", "watch", id, "--timeout", "20s");
     assert_holds(fixture->error, " failed: node 'xw': ");
 }
@@ -197,7 +197,7 @@ a_queued_step_that_fails_gives_4_when_it_is_awaited(void **state)
 static void
 the_pool_is_shown_as_tables(void **state)
 {
-    CliFixture *const fixture = *state;
+    SluiceFixture *const fixture = *state;
     assert_exit(0, fixture, "devices");
     assert_holds(fixture->out, "DEVICE ");
     assert_holds(fixture->out, "/job:worker/replica:0/task:1/device:CPU:0  CPU ");
@@ -219,9 +219,9 @@ static const char variable[] =
 static void
 containers_are_reset(void **state)
 {
-    CliFixture *const fixture = *state;
+    SluiceFixture *const fixture = *state;
     assert_exit(0, fixture, "session", "create", "kept");
-    cli_write(fixture, "affine.json", slice_from_string(variable));
+    sluice_write(fixture, "affine.json", slice_from_string(variable));
     assert_exit(0, fixture, "graph", "push", "%/affine.json", "--session", "kept");
     assert_exit(0, fixture, "run", "--session", "kept", "--fetch", "set");
     assert_exit(0, fixture, "container", "reset", "kept", "nobody's", "other");
@@ -235,12 +235,12 @@ containers_are_reset(void **state)
 static void
 sessions_are_named(void **state)
 {
-    CliFixture *const fixture = *state;
-    char id[CLI_PATH_SIZE];
+    SluiceFixture *const fixture = *state;
+    char id[SLUICE_PATH_SIZE];
     assert_exit(0, fixture, "session", "create", "cut", "--options={\"slots\":2,\"placement\":\"spread\"}");
     (void)snprintf(id, sizeof id, "%.36s", fixture->out);
     assert_int_equal(strncmp(id, "ses_", 4), 0);
-    cli_write(fixture, "affine.json", SLICE(STEP_GRAPH_AFFINE));
+    sluice_write(fixture, "affine.json", SLICE(STEP_GRAPH_AFFINE));
     assert_exit(0, fixture, "graph", "push", "%/affine.json", "--session", "cut");
     assert_exit(0, fixture, "graph", "list", "--session", "cut");
     assert_holds(fixture->out, "\ngrf_");
@@ -261,7 +261,7 @@ sessions_are_named(void **state)
 static void
 help_names_commands_settings_and_exit_codes(void **state)
 {
-    CliFixture *const fixture = *state;
+    SluiceFixture *const fixture = *state;
     assert_exit(0, fixture, "--help");
     assert_holds(fixture->out, "graph push FILE ");
     assert_holds(fixture->out, "--key-file <path>");
@@ -289,5 +289,5 @@ main(void)
         cmocka_unit_test(containers_are_reset),
         cmocka_unit_test(help_names_commands_settings_and_exit_codes),
     };
-    return cmocka_run_group_tests_name("cli commands", tests, cli_setup, cli_teardown);
+    return cmocka_run_group_tests_name("cli commands", tests, sluice_setup, sluice_teardown);
 }

@@ -5,13 +5,13 @@
 #include <unistd.h>
 
 #include "tests/support/await.h"
-#include "tests/support/cli_run.h"
+#include "tests/support/sluice_command.h"
 
 static void
 a_wrong_graph_is_explained_on_one_line(void **state)
 {
-    CliFixture *const fixture = *state;
-    cli_write(
+    SluiceFixture *const fixture = *state;
+    sluice_write(
         fixture, "wrong.json", SLICE("{\"node\":[{\"name\":\"y\",\"op\":\"Neg\",\"input\":[\"nowhere\"]}]}"));
     assert_exit(1, fixture, "graph", "push", "%/wrong.json");
     assert_holds(fixture->error, "sluice: ");
@@ -25,12 +25,12 @@ a_wrong_graph_is_explained_on_one_line(void **state)
 static void
 a_step_that_fails_gives_4_and_leaves_no_file(void **state)
 {
-    CliFixture *const fixture = *state;
-    cli_push_affine(fixture);
+    SluiceFixture *const fixture = *state;
+    sluice_push_affine(fixture);
     assert_exit(4, fixture, "run", "--feed", "x=[[1,2,3]]", "--fetch", "y=%/none.npy");
     assert_holds(fixture->error, "node 'xw'");
     assert_exit(1, fixture, "run", "--feed", "x=[[1,2]]", "--fetch", "nope=%/none.npy");
-    char path[CLI_PATH_SIZE * 2];
+    char path[SLUICE_PATH_SIZE * 2];
     (void)snprintf(path, sizeof path, "%s/none.npy", fixture->folder);
     assert_int_equal(access(path, F_OK), -1);
     (void)snprintf(path, sizeof path, "%s/none.npy.part", fixture->folder);
@@ -40,11 +40,11 @@ a_step_that_fails_gives_4_and_leaves_no_file(void **state)
 static void
 a_step_that_takes_too_long_gives_5(void **state)
 {
-    CliFixture *const fixture = *state;
-    cli_push_affine(fixture);
-    cli_signal_workers(fixture, SIGSTOP);
-    const int code = CLI_RUN(fixture, "run", "--feed", "x=[[1,2]]", "--fetch", "y", "--timeout", "300ms");
-    cli_signal_workers(fixture, SIGCONT);
+    SluiceFixture *const fixture = *state;
+    sluice_push_affine(fixture);
+    sluice_signal_workers(fixture, SIGSTOP);
+    const int code = SLUICE_RUN(fixture, "run", "--feed", "x=[[1,2]]", "--fetch", "y", "--timeout", "300ms");
+    sluice_signal_workers(fixture, SIGCONT);
     assert_int_equal(code, 5);
     assert_holds(fixture->error, "(DEADLINE_EXCEEDED, request ");
 }
@@ -52,24 +52,24 @@ a_step_that_takes_too_long_gives_5(void **state)
 static void
 a_step_is_cancelled(void **state)
 {
-    CliFixture *const fixture = *state;
-    char id[CLI_PATH_SIZE];
-    cli_push_affine(fixture);
-    cli_signal_workers(fixture, SIGSTOP);
+    SluiceFixture *const fixture = *state;
+    char id[SLUICE_PATH_SIZE];
+    sluice_push_affine(fixture);
+    sluice_signal_workers(fixture, SIGSTOP);
     assert_exit(0, fixture, "run", "--async", "--feed", "x=[[1,2]]", "--fetch", "y");
-    cli_take_id(fixture, id);
+    sluice_take_id(fixture, id);
     assert_exit(5, fixture, "step", "watch", id, "--timeout", "2s");
     assert_holds(fixture->error, "the step has not ended in time; it goes on\n");
     assert_exit(0, fixture, "step", "cancel", id);
     assert_exit(0, fixture, "step", "cancel", id);
-    const int code = CLI_RUN(fixture, "step", "watch", id, "--timeout", "20s");
-    cli_signal_workers(fixture, SIGCONT);
+    const int code = SLUICE_RUN(fixture, "step", "watch", id, "--timeout", "20s");
+    sluice_signal_workers(fixture, SIGCONT);
     assert_int_equal(code, 4);
     assert_holds(fixture->error, " cancelled");
 }
 
 static bool
-runs_a_step(CliFixture *fixture)
+runs_a_step(SluiceFixture *fixture)
 {
     AUTO_REST metrics;
     cluster_send(&fixture->cluster, "GET", "/metrics", NULL, &metrics);
@@ -87,15 +87,15 @@ interrupt_run(void *context)
 static void
 an_interrupted_run_gives_130(void **state)
 {
-    CliFixture *const fixture = *state;
+    SluiceFixture *const fixture = *state;
     pthread_t interrupter;
     void *failure = NULL;
-    cli_push_affine(fixture);
-    cli_signal_workers(fixture, SIGSTOP);
+    sluice_push_affine(fixture);
+    sluice_signal_workers(fixture, SIGSTOP);
     assert_int_equal(pthread_create(&interrupter, NULL, interrupt_run, fixture), 0);
-    const int code = CLI_RUN(fixture, "run", "--feed", "x=[[1,2]]", "--fetch", "y");
+    const int code = SLUICE_RUN(fixture, "run", "--feed", "x=[[1,2]]", "--fetch", "y");
     assert_int_equal(pthread_join(interrupter, &failure), 0);
-    cli_signal_workers(fixture, SIGCONT);
+    sluice_signal_workers(fixture, SIGCONT);
     assert_null(failure);
     assert_int_equal(code, 130);
     assert_string_equal(fixture->error, "sluice: interrupted\n");
@@ -104,7 +104,7 @@ an_interrupted_run_gives_130(void **state)
 static void
 a_gateway_that_is_not_there_gives_3(void **state)
 {
-    CliFixture *const fixture = *state;
+    SluiceFixture *const fixture = *state;
     (void)process_stop(&fixture->cluster.gateway, SIGTERM);
     assert_exit(3, fixture, "devices");
     assert_holds(fixture->error, "cannot be reached: Connection refused\n");
@@ -114,7 +114,7 @@ a_gateway_that_is_not_there_gives_3(void **state)
 static void
 a_wrong_command_line_gives_2(void **state)
 {
-    CliFixture *const fixture = *state;
+    SluiceFixture *const fixture = *state;
     static const struct {
         const char *arguments[6];
         const char *message;
@@ -133,7 +133,7 @@ a_wrong_command_line_gives_2(void **state)
         {{"devices", "--key-file", "/nowhere"}, "'/nowhere' cannot be opened"},
     };
     for (size_t index = 0; index < COUNT_OF(cases); index++) {
-        assert_int_equal(cli_run(fixture, cases[index].arguments), 2);
+        assert_int_equal(sluice_run(fixture, cases[index].arguments), 2);
         assert_holds(fixture->error, cases[index].message);
     }
 }
@@ -141,16 +141,16 @@ a_wrong_command_line_gives_2(void **state)
 static void
 a_key_is_read_from_its_file(void **state)
 {
-    CliFixture *const fixture = *state;
+    SluiceFixture *const fixture = *state;
     (void)process_stop(&fixture->cluster.gateway, SIGTERM);
     fixture->cluster.options.has_keys = true;
     assert_true(cluster_restart_gateway(&fixture->cluster));
     assert_exit(1, fixture, "devices");
     assert_holds(fixture->error, "'--key-file' names the file of a key (UNAUTHENTICATED, request ");
-    char key[CLI_PATH_SIZE * 2];
+    char key[SLUICE_PATH_SIZE * 2];
     const char *const create[] = {"key", "create", "--database", fixture->cluster.conninfo, NULL};
     assert_int_equal(process_run("sluice-gateway", create, key, sizeof key), 0);
-    cli_write(fixture, "x.raw", slice_from_string(key));
+    sluice_write(fixture, "x.raw", slice_from_string(key));
     assert_exit(0, fixture, "devices", "--key-file", "%/x.raw");
 }
 
@@ -167,5 +167,5 @@ main(void)
         cmocka_unit_test(a_gateway_that_is_not_there_gives_3),
         cmocka_unit_test(a_key_is_read_from_its_file),
     };
-    return cmocka_run_group_tests_name("cli failures", tests, cli_setup, cli_teardown);
+    return cmocka_run_group_tests_name("cli failures", tests, sluice_setup, sluice_teardown);
 }

@@ -1,4 +1,4 @@
-#include "tests/support/cli_run.h"
+#include "tests/support/sluice_command.h"
 
 #include <signal.h>
 
@@ -8,9 +8,9 @@
 #include "tests/support/step_graphs.h"
 
 int
-cli_setup(void **state)
+sluice_setup(void **state)
 {
-    CliFixture *const fixture = memory_new(1, sizeof *fixture);
+    SluiceFixture *const fixture = memory_new(1, sizeof *fixture);
     *state = fixture;
     if (fixture == NULL || !cluster_start(&fixture->cluster, &(ClusterOptions){0})) {
         return -1;
@@ -22,7 +22,7 @@ cli_setup(void **state)
 }
 
 void
-cli_signal_workers(const CliFixture *fixture, int number)
+sluice_signal_workers(const SluiceFixture *fixture, int number)
 {
     for (int index = 0; index < CLUSTER_WORKER_MAX; index++) {
         if (fixture->cluster.workers[index].pid > 0) {
@@ -32,11 +32,11 @@ cli_signal_workers(const CliFixture *fixture, int number)
 }
 
 int
-cli_teardown(void **state)
+sluice_teardown(void **state)
 {
-    CliFixture *const fixture = *state;
+    SluiceFixture *const fixture = *state;
     folder_remove(fixture->folder);
-    cli_signal_workers(fixture, SIGCONT); /* a test that failed left them stopped: they would not end */
+    sluice_signal_workers(fixture, SIGCONT); /* a test that failed left them stopped: they would not end */
     cluster_stop(&fixture->cluster);
     arena_free(fixture->call.arena);
     memory_free(fixture);
@@ -44,7 +44,7 @@ cli_teardown(void **state)
 }
 
 int
-cli_run(CliFixture *fixture, const char *const *arguments)
+sluice_run(SluiceFixture *fixture, const char *const *arguments)
 {
     char expanded[PROCESS_ARGUMENTS_MAX][256];
     const char *all[PROCESS_ARGUMENTS_MAX] = {"--url", fixture->url};
@@ -62,9 +62,9 @@ cli_run(CliFixture *fixture, const char *const *arguments)
 }
 
 void
-cli_write(const CliFixture *fixture, const char *name, Slice content)
+sluice_write(const SluiceFixture *fixture, const char *name, Slice content)
 {
-    char path[CLI_PATH_SIZE * 2];
+    char path[SLUICE_PATH_SIZE * 2];
     (void)snprintf(path, sizeof path, "%s/%s", fixture->folder, name);
     FILE *const file = fopen(path, "wb");
     assert_non_null(file);
@@ -73,9 +73,9 @@ cli_write(const CliFixture *fixture, const char *name, Slice content)
 }
 
 size_t
-cli_read(const CliFixture *fixture, const char *name, char *content, size_t size)
+sluice_read(const SluiceFixture *fixture, const char *name, char *content, size_t size)
 {
-    char path[CLI_PATH_SIZE * 2];
+    char path[SLUICE_PATH_SIZE * 2];
     (void)snprintf(path, sizeof path, "%s/%s", fixture->folder, name);
     FILE *const file = fopen(path, "rb");
     assert_non_null(file);
@@ -85,14 +85,14 @@ cli_read(const CliFixture *fixture, const char *name, char *content, size_t size
 }
 
 void
-cli_push_affine(CliFixture *fixture)
+sluice_push_affine(SluiceFixture *fixture)
 {
-    cli_write(fixture, "affine.json", SLICE(STEP_GRAPH_AFFINE));
+    sluice_write(fixture, "affine.json", SLICE(STEP_GRAPH_AFFINE));
     assert_exit(0, fixture, "graph", "push", "%/affine.json");
 }
 
 void
-assert_is_json(CliFixture *fixture, const char *text)
+assert_is_json(SluiceFixture *fixture, const char *text)
 {
     JsonScanner scanner;
     Slice whole;
@@ -102,8 +102,8 @@ assert_is_json(CliFixture *fixture, const char *text)
 }
 
 void
-cli_take_id(const CliFixture *fixture, char ret_id[CLI_PATH_SIZE])
+sluice_take_id(const SluiceFixture *fixture, char ret_id[SLUICE_PATH_SIZE])
 {
-    (void)snprintf(ret_id, CLI_PATH_SIZE, "%.*s", (int)strcspn(fixture->out, "\n"), fixture->out);
+    (void)snprintf(ret_id, SLUICE_PATH_SIZE, "%.*s", (int)strcspn(fixture->out, "\n"), fixture->out);
     assert_int_equal(strncmp(ret_id, "stp_", 4), 0);
 }

@@ -5,29 +5,29 @@
 #include "tests/support/cluster.h"
 #include "tests/support/cmocka_all.h"
 
-enum { CLI_OUTPUT_SIZE = 64 * 1024, CLI_PATH_SIZE = 64 };
+enum { SLUICE_OUTPUT_SIZE = 64 * 1024, SLUICE_PATH_SIZE = 64 };
 
 /* A cluster for all tests of a program, a folder, and what the last run of the command gave. */
-typedef struct CliFixture {
+typedef struct SluiceFixture {
     Cluster cluster;
-    char url[CLI_PATH_SIZE * 2];
-    char folder[CLI_PATH_SIZE];
-    char out[CLI_OUTPUT_SIZE];
-    char error[CLI_OUTPUT_SIZE];
+    char url[SLUICE_PATH_SIZE * 2];
+    char folder[SLUICE_PATH_SIZE];
+    char out[SLUICE_OUTPUT_SIZE];
+    char error[SLUICE_OUTPUT_SIZE];
     Call call;
-} CliFixture;
+} SluiceFixture;
 
 /* cmocka's setup and teardown of a group. */
-int cli_setup(void **state);
-int cli_teardown(void **state);
+int sluice_setup(void **state);
+int sluice_teardown(void **state);
 
 /* Runs the command; its exit code. '%' in an argument stands for the folder. */
-int cli_run(CliFixture *fixture, const char *const *arguments);
-#define CLI_RUN(fixture, ...) cli_run(fixture, (const char *const[]){__VA_ARGS__, NULL})
+int sluice_run(SluiceFixture *fixture, const char *const *arguments);
+#define SLUICE_RUN(fixture, ...) sluice_run(fixture, (const char *const[]){__VA_ARGS__, NULL})
 
 #define assert_exit(expected, fixture, ...)                                                                  \
     do {                                                                                                     \
-        const int code_ = CLI_RUN(fixture, __VA_ARGS__);                                                     \
+        const int code_ = SLUICE_RUN(fixture, __VA_ARGS__);                                                  \
         if (code_ != (expected)) {                                                                           \
             fail_msg("exit code %d, not %d: %s%s", code_, (expected), (fixture)->out, (fixture)->error);     \
         }                                                                                                    \
@@ -40,17 +40,17 @@ int cli_run(CliFixture *fixture, const char *const *arguments);
         }                                                                                                    \
     } while (0)
 
-void assert_is_json(CliFixture *fixture, const char *text);
+void assert_is_json(SluiceFixture *fixture, const char *text);
 
 /* A file of the folder. */
-void cli_write(const CliFixture *fixture, const char *name, Slice content);
-size_t cli_read(const CliFixture *fixture, const char *name, char *content, size_t size);
+void sluice_write(const SluiceFixture *fixture, const char *name, Slice content);
+size_t sluice_read(const SluiceFixture *fixture, const char *name, char *content, size_t size);
 
 /* STEP_GRAPH_AFFINE (step_graphs.h) as affine.json, pushed to the default session. */
-void cli_push_affine(CliFixture *fixture);
+void sluice_push_affine(SluiceFixture *fixture);
 
 /* To all workers. */
-void cli_signal_workers(const CliFixture *fixture, int number);
+void sluice_signal_workers(const SluiceFixture *fixture, int number);
 
 /* The id of the step that the last command printed. */
-void cli_take_id(const CliFixture *fixture, char ret_id[CLI_PATH_SIZE]);
+void sluice_take_id(const SluiceFixture *fixture, char ret_id[SLUICE_PATH_SIZE]);
