@@ -198,7 +198,9 @@ body_set(Transfer *transfer, const char *method)
     return STATUS_OK;
 }
 
-/* The nearer of the request's own time and the Call's deadline. */
+/* The nearer of the request's own time and the Call's deadline. One that ended early by a fraction of a
+ * millisecond would not be seen to have passed: one is added for what is cut off, one for libcurl, which may
+ * count a part of one as a whole. */
 static long
 timeout_ms(const Transfer *transfer)
 {
@@ -206,7 +208,7 @@ timeout_ms(const Transfer *transfer)
     const uint64_t own_ms = transfer->request->timeout_ms;
     uint64_t limit_ms = own_ms == 0 ? UINT64_MAX : own_ms;
     if (left_ns != UINT64_MAX && left_ns / CLOCK_NS_PER_MS < limit_ms) {
-        limit_ms = left_ns / CLOCK_NS_PER_MS + 1;
+        limit_ms = left_ns / CLOCK_NS_PER_MS + 2;
     }
     return limit_ms >= INT64_MAX ? 0 : (long)limit_ms;
 }
