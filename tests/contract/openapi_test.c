@@ -1,12 +1,11 @@
 /* openapi.yaml is what the gateway serves: the routes, both ways, and every example marked x-try, sent to a
  * running gateway. */
 #include <stdlib.h>
-#include <time.h>
 
 #include "gateway/http/handler.h"
 #include "gateway/services/documents.h"
+#include "tests/support/await.h"
 #include "tests/support/cluster.h"
-#include "tests/support/cmocka_all.h"
 #include "tests/support/files.h"
 #include "tests/support/json_schema.h"
 
@@ -198,7 +197,6 @@ queued_step(Cluster *cluster, char *ret_id, size_t size)
 {
     static const char *const later[] = {"Prefer: respond-async", NULL};
     char path[CLUSTER_URL_SIZE];
-    char state[16] = "";
     AUTO_REST accepted = {0};
     (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/steps", cluster->session);
     cluster_send_with(cluster, "POST", path, later,
@@ -206,14 +204,7 @@ queued_step(Cluster *cluster, char *ret_id, size_t size)
     assert_int_equal(accepted.status, 202);
     assert_true(rest_member(&accepted, "id", ret_id, size));
     (void)snprintf(path, sizeof path, "%s", rest_header(&accepted, "Location"));
-    for (int attempt = 0; attempt < 400 && strcmp(state, "succeeded") != 0; attempt++) {
-        const struct timespec pause = {.tv_nsec = 10000000};
-        AUTO_REST step = {0};
-        cluster_send(cluster, "GET", path, NULL, &step);
-        assert_true(rest_member(&step, "state", state, sizeof state));
-        (void)nanosleep(&pause, NULL);
-    }
-    assert_string_equal(state, "succeeded");
+    AWAIT(cluster_is_step_in(cluster, path, "succeeded"));
 }
 
 /* What stands in for {name} of a path: things made for this one try, so that no try disturbs another. */

@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "shared/base/clock.h"
+#include "tests/support/await.h"
 #include "tests/support/cluster.h"
-#include "tests/support/cmocka_all.h"
 
 enum {
     WORKER_COUNT = 3,
@@ -226,21 +225,13 @@ resident_mib(pid_t pid)
     return pages * sysconf(_SC_PAGESIZE) / (1 << 20);
 }
 
-/* No run and no tensor is left on the worker: at once, or within two seconds. */
-static void
-assert_idle(Cluster *cluster, int index)
+/* No run and no tensor is left on the worker. */
+static bool
+is_idle(Cluster *cluster, int index)
 {
     enum { CONSTANTS_MAX = 16 * 1024 };
-    WorkerUse use = {0};
-    for (int attempt = 0; attempt < 40; attempt++) {
-        use = cluster_worker_use(cluster, index);
-        if (use.running_count == 0 && use.memory_in_use <= CONSTANTS_MAX) {
-            return;
-        }
-        pause_ms(50);
-    }
-    fail_msg(
-        "worker %d: %d runs and %lld bytes are left", index, use.running_count, (long long)use.memory_in_use);
+    const WorkerUse use = cluster_worker_use(cluster, index);
+    return use.running_count == 0 && use.memory_in_use <= CONSTANTS_MAX;
 }
 
 static unsigned
@@ -314,7 +305,7 @@ every_request_has_one_right_answer_while_workers_die(void **state)
     assert_int_equal(chaos.broken, 0);
     assert_true(chaos.succeeded > 0);
     for (int index = 0; index < WORKER_COUNT; index++) {
-        assert_idle(cluster, index);
+        AWAIT(is_idle(cluster, index));
     }
     assert_true(open_files(cluster->gateway.pid) <= files_before + FILES_MAX);
     warm_up(cluster); /* and it still works */
@@ -387,7 +378,7 @@ many_small_tensors_for_a_slow_receiver_are_announced(void **state)
         }
     }
     for (int index = 0; index < WORKER_COUNT; index++) {
-        assert_idle(cluster, index);
+        AWAIT(is_idle(cluster, index));
     }
 }
 

@@ -1,23 +1,16 @@
 /* How a gateway learns of workers: by address, by name, and what it makes of those that come and go. */
 #include <signal.h>
-#include <time.h>
 
+#include "tests/support/await.h"
 #include "tests/support/cluster.h"
-#include "tests/support/cmocka_all.h"
 
-/* Polls until the gateway shows `text` among its workers; false after ten seconds. */
+/* Whether the gateway shows `text` among its workers. */
 static bool
-await_workers(Cluster *cluster, const char *text)
+is_shown(Cluster *cluster, const char *text)
 {
-    for (int attempt = 0; attempt < 200; attempt++) {
-        AUTO_REST response = {0};
-        cluster_send(cluster, "GET", "/api/v1/workers", NULL, &response);
-        if (strstr(rest_text(&response), text) != NULL) {
-            return true;
-        }
-        (void)nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
-    }
-    return false;
+    AUTO_REST response;
+    cluster_send(cluster, "GET", "/api/v1/workers", NULL, &response);
+    return strstr(rest_text(&response), text) != NULL;
 }
 
 static void
@@ -31,8 +24,8 @@ a_name_stands_for_all_its_addresses(void **state)
     (void)snprintf(workers, sizeof workers, "dns:localhost%s", port);
     (void)process_stop(&cluster->gateway, SIGTERM);
     assert_true(process_start(&cluster->gateway, "sluice-gateway", arguments));
-    assert_true(await_workers(cluster, "\"name\":\"w0\""));
-    assert_true(await_workers(cluster, "\"state\":\"serving\""));
+    AWAIT(is_shown(cluster, "\"name\":\"w0\""));
+    AWAIT(is_shown(cluster, "\"state\":\"serving\""));
 }
 
 static void
@@ -40,7 +33,7 @@ a_worker_that_dies_is_lost_and_keeps_its_task_when_it_comes_back(void **state)
 {
     Cluster *const cluster = *state;
     (void)process_stop(&cluster->workers[1], SIGKILL);
-    assert_true(await_workers(cluster, "\"state\":\"lost\""));
+    AWAIT(is_shown(cluster, "\"state\":\"lost\""));
     assert_true(cluster_restart_worker(cluster, 1));
     AUTO_REST response = {0};
     cluster_send(cluster, "GET", "/api/v1/workers", NULL, &response);

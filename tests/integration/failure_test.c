@@ -1,74 +1,67 @@
-/* What happens when a worker dies, a client leaves, or PostgreSQL goes: to the step, and to the rest. */
+/* What happens when a worker dies, a client leaves, or the deadline comes: to the step, and to the rest. */
 #include <signal.h>
-#include <stdlib.h>
 #include <unistd.h>
 
-#include "shared/base/clock.h"
+#include "tests/support/await.h"
 #include "tests/support/cluster.h"
-#include "tests/support/cmocka_all.h"
+#include "tests/support/loop_graphs.h"
 #include "tests/support/raw_http.h"
 
-enum { CHAIN_LENGTH = 400, SIDE = 512, GRAPH_SIZE = 96 * 1024 };
+enum { TURNS_ENDLESS = 2000000000, BODY_SIZE = 128 };
 
-/* x → x·m → … a chain of matrix products, each a few milliseconds: seconds in all, and many places to stop.
- */
+/* A step that turns its loop so often. */
 static const char *
-long_graph(void)
+step_of(uint64_t turns)
 {
-    static char text[GRAPH_SIZE];
-    int used = snprintf(text, sizeof text,
-        "{\"node\":[{\"name\":\"x\",\"op\":\"Placeholder\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"}}},"
-        "{\"name\":\"shape\",\"op\":\"Const\",\"attr\":{\"dtype\":{\"type\":\"DT_INT32\"},\"value\":{"
-        "\"tensor\":"
-        "{\"dtype\":\"DT_INT32\",\"tensorShape\":{\"dim\":[{\"size\":\"2\"}]},\"intVal\":[%d,%d]}}}},"
-        "{\"name\":\"m0\",\"op\":\"Fill\",\"input\":[\"shape\",\"x\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}"
-        "}}",
-        SIDE, SIDE);
-    for (int index = 1; index <= CHAIN_LENGTH; index++) {
-        used += snprintf(text + used, sizeof text - (size_t)used,
-            ",{\"name\":\"m%d\",\"op\":\"MatMul\",\"input\":[\"m%d\",\"m0\"],\"attr\":{\"T\":{\"type\":"
-            "\"DT_FLOAT\"}}}",
-            index, index - 1);
-    }
-    (void)snprintf(text + used, sizeof text - (size_t)used,
-        ",{\"name\":\"zero\",\"op\":\"Const\",\"attr\":{\"dtype\":{\"type\":\"DT_INT32\"},\"value\":{"
-        "\"tensor\":"
-        "{\"dtype\":\"DT_INT32\",\"tensorShape\":{\"dim\":[{\"size\":\"2\"}]},\"intVal\":[0,1]}}}},"
-        "{\"name\":\"y\",\"op\":\"Max\",\"input\":[\"m%d\",\"zero\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"},"
-        "\"Tidx\":{\"type\":\"DT_INT32\"}}}]}",
-        CHAIN_LENGTH);
-    return text;
+    static char body[BODY_SIZE];
+    (void)snprintf(body, sizeof body, "{\"feeds\":{\"x\":1,\"n\":%llu},\"fetches\":[\"v_exit\"]}",
+        (unsigned long long)turns);
+    return body;
 }
 
-static const char long_step[] = "{\"feeds\":{\"x\":0.001953125},\"fetches\":[\"y\"]}";
-
-/* Which worker runs the one step that is under way; -1 when none does in five seconds. */
-static int
-await_running(Cluster *cluster)
+/* How many turns take about two seconds here. */
+static uint64_t
+turns_of_two_seconds(Cluster *cluster)
 {
-    for (int attempt = 0; attempt < 200; attempt++) {
-        for (int index = 0; index < 2; index++) {
-            if (cluster_worker_running(cluster, index) == 1) {
-                return index;
-            }
+    enum { TRIED = 20000 };
+    cluster_expect_step(cluster, step_of(1), 200, NULL); /* planned and compiled */
+    const uint64_t begin_ns = clock_monotonic_ns();
+    cluster_expect_step(cluster, step_of(TRIED), 200, NULL);
+    const uint64_t turns = 2 * CLOCK_NS_PER_S * TRIED / (clock_monotonic_ns() - begin_ns);
+    return turns < TURNS_ENDLESS ? turns : TURNS_ENDLESS;
+}
+
+static void
+prepare(Cluster *cluster)
+{
+    cluster_session(cluster, "{}");
+    cluster_graph_literal(cluster, LOOP_CHAOTIC(""));
+}
+
+/* The worker that runs the one step under way; -1 for none. */
+static int
+running_worker(Cluster *cluster)
+{
+    for (int index = 0; index < cluster->options.worker_count; index++) {
+        if (cluster_worker_running(cluster, index) == 1) {
+            return index;
         }
-        pause_ms(25);
     }
     return -1;
 }
 
-/* Opens a connection, sends the long step and does not wait for its answer. */
+/* Opens a connection, sends the step and does not wait for its answer; comes back when a worker runs it. */
 static int
-send_long_step(Cluster *cluster)
+send_step(Cluster *cluster, const char *body)
 {
     char head[512];
     const int size = snprintf(head, sizeof head,
         "POST /api/v1/sessions/%s/steps HTTP/1.1\r\nHost: sluice\r\nContent-Type: application/json\r\n"
         "Content-Length: %zu\r\n\r\n%s",
-        cluster->session, strlen(long_step), long_step);
+        cluster->session, strlen(body), body);
     const int fd = raw_open(cluster->gateway.address);
-    assert_true(fd >= 0);
     raw_send(fd, head, (size_t)size);
+    AWAIT(running_worker(cluster) >= 0);
     return fd;
 }
 
@@ -77,10 +70,9 @@ a_worker_killed_in_mid_step_fails_over_to_the_other(void **state)
 {
     Cluster *const cluster = *state;
     static char answer[RAW_REPLY_SIZE];
-    cluster_session(cluster, "{}");
-    cluster_graph(cluster, long_graph());
-    const int fd = send_long_step(cluster);
-    const int victim = await_running(cluster);
+    prepare(cluster);
+    const int fd = send_step(cluster, step_of(turns_of_two_seconds(cluster)));
+    const int victim = running_worker(cluster);
     assert_true(victim >= 0);
     (void)process_stop(&cluster->workers[victim], SIGKILL);
     const int status = raw_reply(fd, answer, 60000);
@@ -96,46 +88,34 @@ with_no_worker_left_a_step_fails_with_one_clear_cause(void **state)
 {
     Cluster *const cluster = *state;
     AUTO_REST response = {0};
-    cluster_session(cluster, "{}");
-    cluster_graph(cluster, long_graph());
+    prepare(cluster);
     (void)process_stop(&cluster->workers[0], SIGKILL);
     (void)process_stop(&cluster->workers[1], SIGKILL);
-    cluster_step(cluster, long_step, &response);
-    assert_int_equal(response.status, 503);
-    assert_non_null(strstr(rest_text(&response), "\"code\":\"UNAVAILABLE\""));
+    cluster_step(cluster, step_of(TURNS_ENDLESS), &response);
+    cluster_expect(&response, 503, "\"code\":\"UNAVAILABLE\"");
     assert_non_null(strstr(rest_text(&response), "worker"));
     assert_string_not_equal(rest_header(&response, "Retry-After"), "");
 }
 
 static void
-a_client_that_hangs_up_leaves_no_running_work_after_200_ms(void **state)
+a_client_that_hangs_up_leaves_no_running_work(void **state)
 {
     Cluster *const cluster = *state;
-    cluster_session(cluster, "{}");
-    cluster_graph(cluster, long_graph());
-    const int fd = send_long_step(cluster);
-    const int worker = await_running(cluster);
-    assert_true(worker >= 0);
+    prepare(cluster);
+    const int fd = send_step(cluster, step_of(TURNS_ENDLESS));
     (void)close(fd);
-    pause_ms(200);
-    assert_int_equal(cluster_worker_running(cluster, worker), 0);
+    AWAIT(running_worker(cluster) < 0);
 }
 
 static void
 a_deadline_ends_the_step_on_the_worker_too(void **state)
 {
     Cluster *const cluster = *state;
-    AUTO_REST response = {0};
-    cluster_session(cluster, "{}");
-    cluster_graph(cluster, long_graph());
-    const uint64_t started_ns = clock_monotonic_ns();
-    cluster_step(
-        cluster, "{\"feeds\":{\"x\":1},\"fetches\":[\"y\"],\"options\":{\"timeout_ms\":300}}", &response);
-    assert_int_equal(response.status, 504);
-    assert_non_null(strstr(rest_text(&response), "DEADLINE_EXCEEDED"));
-    assert_true(clock_monotonic_ns() - started_ns < 3 * CLOCK_NS_PER_S);
-    pause_ms(200);
-    assert_int_equal(cluster_worker_running(cluster, 0) + cluster_worker_running(cluster, 1), 0);
+    prepare(cluster);
+    cluster_expect_step(cluster,
+        "{\"feeds\":{\"x\":1,\"n\":2000000000},\"fetches\":[\"v_exit\"],\"options\":{\"timeout_ms\":1000}}",
+        504, "DEADLINE_EXCEEDED");
+    AWAIT(running_worker(cluster) < 0);
 }
 
 int
@@ -144,7 +124,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         CLUSTER_TEST(a_worker_killed_in_mid_step_fails_over_to_the_other),
         CLUSTER_TEST(with_no_worker_left_a_step_fails_with_one_clear_cause),
-        CLUSTER_TEST(a_client_that_hangs_up_leaves_no_running_work_after_200_ms),
+        CLUSTER_TEST(a_client_that_hangs_up_leaves_no_running_work),
         CLUSTER_TEST(a_deadline_ends_the_step_on_the_worker_too),
     };
     return cmocka_run_group_tests_name("failure", tests, NULL, NULL);

@@ -16,12 +16,8 @@ assert_hang_up_is_seen(const char *request)
     const int fd = raw_open(http_site_usual());
     raw_send_text(fd, request);
     http_servers_wait(&http_site_seen.waiting, before);
-    usleep(20 * 1000);
-    const uint64_t gone_ns = clock_monotonic_ns();
     close(fd);
     http_servers_wait(&http_site_seen.cancelled_at_ns, 0);
-    const uint64_t seen_ns = __atomic_load_n(&http_site_seen.cancelled_at_ns, __ATOMIC_SEQ_CST);
-    assert_true(seen_ns - gone_ns < 200 * CLOCK_NS_PER_MS);
 }
 
 static void
@@ -53,14 +49,12 @@ assert_dawdling_is_cut(const char *start, const char *rest, int status)
 {
     const int fd = raw_open(http_site_impatient());
     raw_send_text(fd, start);
-    const uint64_t begin_ns = clock_monotonic_ns();
     int got = -1;
     for (const char *next = rest; *next != '\0' && got == -1; next++) {
         raw_send(fd, next, 1);
         got = raw_reply(fd, http_site_reply, 20);
     }
     assert_int_equal(got, status);
-    assert_true(clock_monotonic_ns() - begin_ns < 2 * CLOCK_NS_PER_S);
     assert_true(raw_is_closed(fd, HTTP_SITE_TIMEOUT_MS));
     close(fd);
 }

@@ -2,10 +2,9 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
-#include <time.h>
 
+#include "tests/support/await.h"
 #include "tests/support/cluster.h"
-#include "tests/support/cmocka_all.h"
 #include "tests/support/step_graphs.h"
 
 #define assert_http(expected, response)                                                                      \
@@ -147,13 +146,7 @@ a_request_sent_again_while_the_first_runs_is_a_conflict(void **state)
     (void)kill(cluster->workers[0].pid, SIGSTOP);
     (void)kill(cluster->workers[1].pid, SIGSTOP);
     assert_int_equal(pthread_create(&thread, NULL, run_client, &client), 0);
-    for (int attempt = 0; attempt < 200; attempt++) {
-        const struct timespec pause = {.tv_nsec = 25000000};
-        if (strcmp(database_ask(cluster->database, "select count(*) from sluice.steps"), "1") == 0) {
-            break;
-        }
-        (void)nanosleep(&pause, NULL);
-    }
+    AWAIT(strcmp(database_ask(cluster->database, "select count(*) from sluice.steps"), "1") == 0);
     cluster_send_with(cluster, "POST", steps, keyed, STEP_BODY_AFFINE, &again);
     (void)kill(cluster->workers[0].pid, SIGCONT);
     (void)kill(cluster->workers[1].pid, SIGCONT);

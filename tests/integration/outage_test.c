@@ -2,11 +2,10 @@
  * again under tools/with_postgres. */
 #include <stdlib.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "tests/support/await.h"
 #include "tests/support/cluster.h"
-#include "tests/support/cmocka_all.h"
 
 static const char graph[] =
     "{\"node\":[{\"name\":\"x\",\"op\":\"Placeholder\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"}}},"
@@ -35,6 +34,14 @@ expect_step(Cluster *cluster, int status)
     }
 }
 
+static bool
+takes_sessions(Cluster *cluster)
+{
+    AUTO_REST session;
+    cluster_send(cluster, "POST", "/api/v1/sessions", "{}", &session);
+    return session.status == 201;
+}
+
 static void
 cached_graphs_serve_while_postgres_is_gone_and_all_works_when_it_is_back(void **state)
 {
@@ -60,14 +67,7 @@ cached_graphs_serve_while_postgres_is_gone_and_all_works_when_it_is_back(void **
     assert_int_equal(alive.status, 200);
 
     assert_int_equal(run_tool("start"), 0);
-    bool is_back = false;
-    for (int attempt = 0; attempt < 200 && !is_back; attempt++) {
-        AUTO_REST again = {0};
-        cluster_send(cluster, "POST", "/api/v1/sessions", "{}", &again);
-        is_back = again.status == 201;
-        (void)nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
-    }
-    assert_true(is_back);
+    AWAIT(takes_sessions(cluster));
     expect_step(cluster, 200);
 }
 

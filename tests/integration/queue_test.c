@@ -4,11 +4,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "shared/base/clock.h"
 #include "shared/base/memory.h"
 #include "shared/tensor/npy.h"
+#include "tests/support/await.h"
 #include "tests/support/cluster.h"
-#include "tests/support/cmocka_all.h"
 #include "tests/support/raw_http.h"
 #include "tests/support/step_graphs.h"
 
@@ -42,21 +41,12 @@ enqueue(Cluster *cluster, const char *path, char step[PATH_SIZE])
     (void)snprintf(step, PATH_SIZE, "%s", rest_header(&response, "Location"));
 }
 
-/* The state at last, when it is an end or time is over. */
+/* The step when it is in this state. */
 static void
 await_state(Cluster *cluster, const char *step, const char *wanted, RestResponse *ret_response)
 {
-    char state[32] = "";
-    for (int attempt = 0; attempt < 400; attempt++) {
-        cluster_send(cluster, "GET", step, NULL, ret_response);
-        if (ret_response->status == 200 && rest_member(ret_response, "state", state, sizeof state) &&
-            strcmp(state, wanted) == 0) {
-            return;
-        }
-        rest_response_done(ret_response);
-        pause_ms(25);
-    }
-    fail_msg("%s is %s, not %s", step, state, wanted);
+    AWAIT(cluster_is_step_in(cluster, step, wanted));
+    cluster_send(cluster, "GET", step, NULL, ret_response);
 }
 
 static bool
@@ -226,14 +216,14 @@ a_step_that_does_not_end_in_time_is_told_as_it_is(void **state)
     const uint64_t begin_ns = clock_monotonic_ns();
     cluster_send_with(&cluster, "POST", path, waiting, STEP_BODY_AFFINE, &accepted);
     assert_http(202, &accepted);
-    assert_in_range(clock_monotonic_ns() - begin_ns, CLOCK_NS_PER_S, 2 * CLOCK_NS_PER_S);
+    assert_true(clock_monotonic_ns() - begin_ns >= CLOCK_NS_PER_S);
     assert_string_equal(rest_header(&accepted, "Preference-Applied"), "respond-async, wait=1");
     assert_non_null(strstr(rest_text(&accepted), "\"state\":\"queued\""));
     (void)snprintf(step, sizeof step, "%s", rest_header(&accepted, "Location"));
     cluster_send_with(&cluster, "GET", step, waiting, NULL, &seen);
     assert_http(200, &seen);
     assert_non_null(strstr(rest_text(&seen), "\"state\":\"queued\""));
-    assert_in_range(clock_monotonic_ns() - begin_ns, 2 * CLOCK_NS_PER_S, 4 * CLOCK_NS_PER_S);
+    assert_in_range(clock_monotonic_ns() - begin_ns, 2 * CLOCK_NS_PER_S, AWAIT_MS * CLOCK_NS_PER_MS);
     cluster_stop(&cluster);
 }
 
@@ -532,10 +522,7 @@ a_burst_is_queued_and_ended_together(void **state)
     for (int index = 0; index < BURST; index++) {
         assert_int_equal(statuses[index], 202);
     }
-    for (int attempt = 0; attempt < 400 && ask_number(cluster, ended) < BURST; attempt++) {
-        pause_ms(10);
-    }
-    assert_int_equal(ask_number(cluster, ended), BURST);
+    AWAIT(ask_number(cluster, ended) == BURST);
     assert_int_equal(ask_number(cluster, "select count(*) from sluice.step_outputs"), BURST);
     assert_int_equal(ask_number(cluster, "select sum(queued + running) from sluice.queues"), 0);
 }

@@ -3,8 +3,8 @@
 #include <signal.h>
 #include <stdio.h>
 
+#include "tests/support/await.h"
 #include "tests/support/cluster.h"
-#include "tests/support/cmocka_all.h"
 #include "tests/support/step_graphs.h"
 
 #define assert_http(expected, response)                                                                      \
@@ -29,19 +29,10 @@ start(Cluster *cluster, const char *const *gateway_arguments)
     return cluster_start(cluster, &(ClusterOptions){.gateway_arguments = gateway_arguments});
 }
 
-/* Waits for an answer of the database, at most `time_ms`. */
-static void
-await_answer(Cluster *cluster, const char *sql, const char *wanted, int time_ms)
+static bool
+is_answer(Cluster *cluster, const char *sql, const char *wanted)
 {
-    char answer[ANSWER_SIZE] = "";
-    for (int waited = 0; waited <= time_ms; waited += 50) {
-        (void)snprintf(answer, sizeof answer, "%s", database_ask(cluster->database, sql));
-        if (strcmp(answer, wanted) == 0) {
-            return;
-        }
-        pause_ms(50);
-    }
-    fail_msg("%s gives %s, not %s", sql, answer, wanted);
+    return strcmp(database_ask(cluster->database, sql), wanted) == 0;
 }
 
 static const char count_all[] = "select count(*) from sluice.step_records";
@@ -62,14 +53,15 @@ records_equal_the_steps(void **state)
         assert_http(400, &bad);
     }
     (void)snprintf(wanted, sizeof wanted, "%d", STEPS * 2);
-    await_answer(cluster, count_all, wanted, 1000);
+    AWAIT(is_answer(cluster, count_all, wanted));
     (void)snprintf(wanted, sizeof wanted, "%d", STEPS);
-    await_answer(cluster, "select count(*) from sluice.step_history where state = 'succeeded'", wanted, 0);
-    await_answer(cluster,
+    assert_true(
+        is_answer(cluster, "select count(*) from sluice.step_history where state = 'succeeded'", wanted));
+    assert_true(is_answer(cluster,
         "select count(*) from sluice.step_history where state = 'failed' and error_node = 'xw' and "
         "error_code = 'INVALID_ARGUMENT'",
-        wanted, 0);
-    await_answer(cluster, "select request->'fetches'->>0 from sluice.step_history limit 1", "y", 0);
+        wanted));
+    assert_true(is_answer(cluster, "select request->'fetches'->>0 from sluice.step_history limit 1", "y"));
 }
 
 static void
@@ -153,6 +145,16 @@ client_end(Client *client)
     return client->status;
 }
 
+static int
+count_answered(const Client *clients, int count)
+{
+    int answered = 0;
+    for (int index = 0; index < count; index++) {
+        answered += __atomic_load_n(&clients[index].status, __ATOMIC_ACQUIRE) != 0;
+    }
+    return answered;
+}
+
 static void
 replies_wait_while_the_ring_is_full_and_nothing_is_lost(void **state)
 {
@@ -162,7 +164,6 @@ replies_wait_while_the_ring_is_full_and_nothing_is_lost(void **state)
     Client clients[CLIENTS];
     char wanted[ANSWER_SIZE];
     int steps = 0;
-    int answered = 0;
     (void)state;
     assert_true(start(&cluster, arguments));
     prepare(&cluster);
@@ -170,18 +171,16 @@ replies_wait_while_the_ring_is_full_and_nothing_is_lost(void **state)
     for (int index = 0; index < CLIENTS; index++) {
         client_start(&clients[index], &cluster, STEP_BODY_AFFINE);
     }
-    pause_ms(700);
-    for (int index = 0; index < CLIENTS; index++) {
-        answered += __atomic_load_n(&clients[index].status, __ATOMIC_ACQUIRE) != 0;
-    }
-    assert_in_range(answered, 1, CLIENTS - 1);
+    AWAIT(count_answered(clients, CLIENTS) > 0);
+    pause_ms(300); /* others would be answered, too */
+    assert_in_range(count_answered(clients, CLIENTS), 1, CLIENTS - 1);
     PQclear(PQexec(cluster.database->admin, "commit"));
     for (int index = 0; index < CLIENTS; index++) {
         assert_int_equal(client_end(&clients[index]), 200);
         steps++;
     }
     (void)snprintf(wanted, sizeof wanted, "%d", steps);
-    await_answer(&cluster, count_all, wanted, 2000);
+    AWAIT(is_answer(&cluster, count_all, wanted));
     cluster_stop(&cluster);
 }
 
@@ -203,7 +202,7 @@ a_running_synchronous_step_is_durable_seen_and_cancelled(void **state)
     (void)kill(cluster->workers[0].pid, SIGSTOP);
     (void)kill(cluster->workers[1].pid, SIGSTOP);
     client_start(&client, cluster, body);
-    await_answer(cluster, "select count(*) from sluice.steps where state = 'running'", "1", 5000);
+    AWAIT(is_answer(cluster, "select count(*) from sluice.steps where state = 'running'", "1"));
     cluster_send(cluster, "GET", "/api/v1/steps?state=running", NULL, &list);
     assert_true(rest_member(&list, "id", id, sizeof id));
     (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/steps/%s", cluster->session, id);
@@ -214,7 +213,7 @@ a_running_synchronous_step_is_durable_seen_and_cancelled(void **state)
     cluster_send(cluster, "POST", cancel, NULL, &cancelled);
     assert_http(200, &cancelled);
     assert_int_equal(client_end(&client), 499);
-    await_answer(cluster, "select state from sluice.step_records", "cancelled", 1000);
+    AWAIT(is_answer(cluster, "select state from sluice.step_records", "cancelled"));
     (void)kill(cluster->workers[0].pid, SIGCONT);
     (void)kill(cluster->workers[1].pid, SIGCONT);
 }
@@ -231,10 +230,10 @@ a_step_whose_client_hangs_up_has_a_record_too(void **state)
     (void)snprintf(
         url, sizeof url, "http://%s/api/v1/sessions/%s/steps", cluster->gateway.address, cluster->session);
     const RestRequest request = {
-        .method = "POST", .url = url, .body = SLICE(STEP_BODY_AFFINE), .timeout_ms = 300};
+        .method = "POST", .url = url, .body = SLICE(STEP_BODY_AFFINE), .timeout_ms = 2000};
     rest_send(&request, &response);
     assert_int_equal(response.status, 0);
-    await_answer(cluster, "select state from sluice.step_records", "cancelled", 2000);
+    AWAIT(is_answer(cluster, "select state from sluice.step_records", "cancelled"));
     (void)kill(cluster->workers[0].pid, SIGCONT);
     (void)kill(cluster->workers[1].pid, SIGCONT);
 }

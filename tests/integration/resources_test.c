@@ -5,8 +5,8 @@
 
 #include <curl/curl.h>
 
+#include "tests/support/await.h"
 #include "tests/support/cluster.h"
-#include "tests/support/cmocka_all.h"
 #include "tests/support/step_graphs.h"
 
 enum { PATH_SIZE = 256, WAIT_STEPS = 200 };
@@ -194,21 +194,16 @@ a_deleted_graph_is_not_run_any_more(void **state)
 
 /* --- Workers -------------------------------------------------------------------------------------------- */
 
-/* Waits until this gateway says so of the worker w0. */
-static void
-await_worker_state(const Process *gateway, const char *expected)
+/* Whether this gateway says so of the worker w0. */
+static bool
+is_worker_in(const Process *gateway, const char *expected)
 {
     char path[PATH_SIZE];
     char name[32] = "";
+    AUTO_REST worker;
     (void)snprintf(path, sizeof path, "http://%s/api/v1/workers/w0", gateway->address);
-    for (int attempt = 0; attempt < WAIT_STEPS && strcmp(name, expected) != 0; attempt++) {
-        AUTO_REST worker = {0};
-        const RestRequest request = {.url = path};
-        rest_send(&request, &worker);
-        (void)rest_member(&worker, "state", name, sizeof name);
-        pause_ms(25);
-    }
-    assert_string_equal(name, expected);
+    rest_send(&(RestRequest){.url = path}, &worker);
+    return rest_member(&worker, "state", name, sizeof name) && strcmp(name, expected) == 0;
 }
 
 static bool
@@ -238,8 +233,8 @@ a_drain_mark_reaches_every_gateway_and_keeps_steps_away(void **state)
     const char *const number = strstr(rest_text(&drained), "\"task\":");
     assert_non_null(number);
     (void)snprintf(task, sizeof task, "%.*s", (int)strcspn(number, ","), number);
-    await_worker_state(&cluster->gateway, "draining");
-    await_worker_state(&second, "draining");
+    AWAIT(is_worker_in(&cluster->gateway, "draining"));
+    AWAIT(is_worker_in(&second, "draining"));
     cluster_session(cluster, "{}");
     cluster_graph(cluster, graph);
     for (int round = 0; round < 6; round++) {
@@ -250,8 +245,8 @@ a_drain_mark_reaches_every_gateway_and_keeps_steps_away(void **state)
     }
     cluster_send(cluster, "POST", drain, "{\"draining\":false}", &undrained);
     assert_http(200, &undrained);
-    await_worker_state(&cluster->gateway, "serving");
-    await_worker_state(&second, "serving");
+    AWAIT(is_worker_in(&cluster->gateway, "serving"));
+    AWAIT(is_worker_in(&second, "serving"));
     (void)process_stop(&second, SIGTERM);
 }
 

@@ -1,11 +1,9 @@
 #include "gateway/queue/upkeep.h"
 
-#include <time.h>
-
 #include "gateway/domain/tenant.h"
 #include "gateway/store/blobs.h"
 #include "gateway/store/idempotency.h"
-#include "tests/support/cmocka_all.h"
+#include "tests/support/await.h"
 #include "tests/support/database.h"
 
 static UpkeepOptions
@@ -38,14 +36,10 @@ take_key(Database *database, TenantId tenant, const char *key)
         idempotency_begin(&database->call, database->app, tenant, &request, &idempotency));
 }
 
-static void
-await(Database *database, const char *sql, const char *wanted)
+static bool
+is_answer(Database *database, const char *sql, const char *wanted)
 {
-    const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
-    for (int attempt = 0; attempt < 500 && strcmp(database_ask(database, sql), wanted) != 0; attempt++) {
-        (void)nanosleep(&pause, NULL);
-    }
-    assert_string_equal(database_ask(database, sql), wanted);
+    return strcmp(database_ask(database, sql), wanted) == 0;
 }
 
 static void
@@ -74,7 +68,7 @@ what_is_over_goes_and_the_rest_stays_for_every_tenant(void **state)
         database, "update blobs set used_at = now() - interval '2 h' where sha256 <> sha256('new')");
     const UpkeepOptions options = options_of(database, "gw_1");
     assert_status(&database->call, STATUS_OK, upkeep_new(&database->call, &options, &upkeep));
-    await(database, "select count(*) from blobs", "4");
+    AWAIT(is_answer(database, "select count(*) from blobs", "4"));
     upkeep_free(upkeep);
     assert_string_equal(
         database_ask(database, "select string_agg(key, ',') from idempotency_keys"), "new,new");
@@ -99,7 +93,7 @@ many_tenants_are_gone_through_batch_by_batch(void **state)
         "select id, 'old', sha256('x'), id, now(), now() - interval '1 s' from tenants");
     const UpkeepOptions options = options_of(database, "gw_1");
     assert_status(&database->call, STATUS_OK, upkeep_new(&database->call, &options, &upkeep));
-    await(database, "select count(*) from idempotency_keys", "0");
+    AWAIT(is_answer(database, "select count(*) from idempotency_keys", "0"));
     upkeep_free(upkeep);
 }
 
@@ -112,12 +106,12 @@ of_two_gateways_one_does_it(void **state)
     const UpkeepOptions one = options_of(database, "gw_1");
     const UpkeepOptions two = options_of(database, "gw_2");
     assert_status(&database->call, STATUS_OK, upkeep_new(&database->call, &one, &first));
-    await(database, "select owner from leases where name = 'upkeep'", "gw_1");
+    AWAIT(is_answer(database, "select owner from leases where name = 'upkeep'", "gw_1"));
     assert_status(&database->call, STATUS_OK, upkeep_new(&database->call, &two, &second));
-    await(database,
+    AWAIT(is_answer(database,
         "select count(*) > 1 from pg_stat_activity where datname = current_database() and "
         "usename = 'sluice_queue'",
-        "t");
+        "t"));
     upkeep_free(second);
     assert_string_equal(database_ask(database, "select owner from leases where name = 'upkeep'"), "gw_1");
     upkeep_free(first);
