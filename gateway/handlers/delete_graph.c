@@ -1,18 +1,9 @@
-/* deleteGraph: forgets a graph, here and in the caches; steps that run it now end as they would. */
+/* deleteGraph: forgets a graph, in the caches of all gateways, too; steps that run it now end as they would.
+ */
 #include "gateway/http/conditional.h"
 #include "gateway/services/gateway.h"
 #include "gateway/services/resource_json.h"
 #include "gateway/store/graphs.h"
-
-static void
-forget(Gateway *gateway, TenantId tenant, SessionId session, GraphId id)
-{
-    char text[ID_TEXT_SIZE];
-    id_to_text("grf", id.value, text);
-    graph_cache_drop(gateway->graphs, tenant, session);
-    graph_cache_drop_graph(gateway->graphs, tenant, session, id);
-    plan_cache_forget_graph(gateway->plans, slice_from_string(text));
-}
 
 static Status
 run(Call *call, const Request *request, Response *response)
@@ -30,7 +21,8 @@ run(Call *call, const Request *request, Response *response)
     sha256_to_hex(&graph.digest, tag);
     TRY(request_match(call, request, response, tag, false));
     TRY(graphs_delete(call, store, tenant, session, id));
-    forget(request_gateway(request), tenant, session, id);
+    const GraphName name = {.tenant = tenant, .session = session, .id = id};
+    step_mail_forget_graph(call, request_gateway(request)->mail, store, &name);
     response_status(response, 204);
     return STATUS_OK;
 }

@@ -21,7 +21,6 @@ run(Call *call, const Request *request, Response *response)
     const int64_t version = request_header(request, "If-Match").data == NULL ? 0 : session.version;
     TRY(version_lost(response, sessions_delete(call, store, request->principal.tenant, id, version)));
     step_mail_end_session(call, request_gateway(request)->mail, store, request->principal.tenant, id);
-    graph_cache_drop(request_gateway(request)->graphs, request->principal.tenant, id);
     session_release(request->services, request->principal.tenant, id, &places);
     response_status(response, 204);
     return STATUS_OK;

@@ -22,6 +22,7 @@ end_on_loop(Task *task)
 void
 session_end(const Gateway *gateway, TenantId tenant, SessionId session)
 {
+    graph_cache_drop(gateway->graphs, tenant, session);
     for (int index = 0; index < gateway->loop_count; index++) {
         SessionEnd *const end = memory_new(1, sizeof *end);
         if (end == NULL) {

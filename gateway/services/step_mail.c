@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "gateway/services/gateway.h"
+#include "gateway/services/graph_forget.h"
 #include "gateway/services/session_end.h"
 #include "gateway/services/trace_cache.h"
 #include "gateway/services/trace_json.h"
@@ -331,7 +332,7 @@ question_read(const Slice *words, Question *ret_question)
 }
 
 static void
-take_question(const StepMail *mail, const Slice *words)
+take_question(StepMail *mail, const Slice *words)
 {
     Question *const question =
         slice_equals_string(words[1], mail->gateway->id) ? NULL : memory_new(1, sizeof *question);
@@ -345,14 +346,20 @@ take_question(const StepMail *mail, const Slice *words)
     loop_post(question->inquiry.home->loop, &question->begin);
 }
 
-/* --- Deleted sessions ----------------------------------------------------------------------------------- */
+/* --- What has been deleted ------------------------------------------------------------------------------ */
 
-/* This gateway does not wait for its own message. When the message is lost, what others run of the session
- * ends with its result. */
+/* This gateway does not wait for its own message. When the message is lost, others go on with what they have:
+ * what they run of a session ends with its result, a graph stays in their caches. */
+static void
+tell(const Call *call, Store *store, const char *text)
+{
+    Call telling = {.arena = call->arena, .deadline_ns = call->deadline_ns};
+    (void)!mail_send(&telling, store, text);
+}
+
 void
 step_mail_end_session(Call *call, StepMail *mail, Store *store, TenantId tenant, SessionId session)
 {
-    Call telling = {.arena = call->arena, .deadline_ns = call->deadline_ns};
     char text[TEXT_SIZE];
     char tenant_text[UUID_TEXT_SIZE];
     char session_text[UUID_TEXT_SIZE];
@@ -360,11 +367,11 @@ step_mail_end_session(Call *call, StepMail *mail, Store *store, TenantId tenant,
     uuid_to_text(session.value, session_text);
     (void)snprintf(text, sizeof text, "deleted %s %s %s", mail->gateway->id, tenant_text, session_text);
     session_end(mail->gateway, tenant, session);
-    (void)!mail_send(&telling, store, text);
+    tell(call, store, text);
 }
 
 static void
-take_deleted(const StepMail *mail, const Slice *words)
+take_deleted(StepMail *mail, const Slice *words)
 {
     TenantId tenant;
     SessionId session;
@@ -374,22 +381,56 @@ take_deleted(const StepMail *mail, const Slice *words)
     }
 }
 
+void
+step_mail_forget_graph(Call *call, StepMail *mail, Store *store, const GraphName *graph)
+{
+    char text[TEXT_SIZE];
+    char tenant[UUID_TEXT_SIZE];
+    char session[UUID_TEXT_SIZE];
+    char id[UUID_TEXT_SIZE];
+    uuid_to_text(graph->tenant.value, tenant);
+    uuid_to_text(graph->session.value, session);
+    uuid_to_text(graph->id.value, id);
+    (void)snprintf(text, sizeof text, "forgotten %s %s %s %s", mail->gateway->id, tenant, session, id);
+    graph_forget(mail->gateway, graph);
+    tell(call, store, text);
+}
+
+static void
+take_forgotten(StepMail *mail, const Slice *words)
+{
+    GraphName graph;
+    const bool is_own = slice_equals_string(words[1], mail->gateway->id);
+    if (!is_own && uuid_from_text(words[2], &graph.tenant.value) &&
+        uuid_from_text(words[3], &graph.session.value) && uuid_from_text(words[4], &graph.id.value)) {
+        graph_forget(mail->gateway, &graph);
+    }
+}
+
 /* --- Receiving ------------------------------------------------------------------------------------------ */
 
 void
 step_mail_receive(StepMail *mail, const char *text)
 {
+    static const struct {
+        const char *word;
+        size_t word_count;
+        void (*take)(StepMail *mail, const Slice *words);
+    } messages[] = {
+        {"question", WORDS_MAX, take_question},
+        {"answer", 5, take_answer},
+        {"deleted", 4, take_deleted},
+        {"forgotten", 5, take_forgotten},
+    };
     Slice words[WORDS_MAX] = {0};
     Slice rest = slice_from_string(text);
     size_t count = 0;
     while (count < WORDS_MAX && slice_split(&rest, ' ', &words[count])) {
         count++;
     }
-    if (count == WORDS_MAX && slice_equals_string(words[0], "question")) {
-        take_question(mail, words);
-    } else if (count == WORDS_MAX - 2 && slice_equals_string(words[0], "answer")) {
-        take_answer(mail, words);
-    } else if (count == 4 && slice_equals_string(words[0], "deleted")) {
-        take_deleted(mail, words);
+    for (size_t index = 0; index < COUNT_OF(messages); index++) {
+        if (count == messages[index].word_count && slice_equals_string(words[0], messages[index].word)) {
+            messages[index].take(mail, words);
+        }
     }
 }

@@ -1,6 +1,6 @@
 /* Steps that another gateway runs and the database does not know of yet: whoever is asked about one asks all
- * gateways, by messages through PostgreSQL, and the one that runs it answers. Whoever deletes a session tells
- * them all.
+ * gateways, by messages through PostgreSQL, and the one that runs it answers. Whoever deletes a session or
+ * a graph tells them all.
  *
  *     question FROM NUMBER get|cancel|trace TENANT SESSION STEP
  *     answer TO NUMBER GRAPH STARTED_US      to get and cancel
@@ -8,6 +8,7 @@
  *     answer TO NUMBER SHA256 0              … when it lies among the tenant's blobs: it is too large to send
  *     answer TO NUMBER failed STATUS         … when it could not be put there
  *     deleted FROM TENANT SESSION
+ *     forgotten FROM TENANT SESSION GRAPH
  *
  * Nobody answers that it does not run a step: silence for STEP_MAIL_WAIT_MS is the answer. That is longer
  * than the record of a step that has just ended is on its way (RECORD_DELAY_MS).
@@ -16,6 +17,7 @@
  * Threads:   step_mail_ask() job threads; step_mail_receive() the listening thread. */
 #pragma once
 
+#include "gateway/services/graph_forget.h"
 #include "gateway/services/running_steps.h"
 
 enum { STEP_MAIL_WAIT_MS = 300 };
@@ -32,6 +34,9 @@ MUST_USE Status step_mail_ask(Call *call, StepMail *mail, Store *store, const St
 
 /* Has every gateway, this one too, cancel what it runs of a session that has been deleted. */
 void step_mail_end_session(Call *call, StepMail *mail, Store *store, TenantId tenant, SessionId session);
+
+/* Has every gateway, this one too, forget a graph that has been deleted. */
+void step_mail_forget_graph(Call *call, StepMail *mail, Store *store, const GraphName *graph);
 
 /* Asks for the trace of a step that has ended; *ret_digest is the blob it lies in when *ret_is_found.
  * UNAVAILABLE when a gateway has it and cannot hand it on. */

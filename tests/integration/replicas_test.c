@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "tests/support/await.h"
 #include "tests/support/cluster.h"
 #include "tests/support/cmocka_all.h"
 #include "tests/support/raw_http.h"
@@ -170,6 +171,33 @@ a_session_deleted_through_one_ends_what_the_other_runs_of_it(void **state)
     assert_ends_with(fd, "its session has been deleted");
 }
 
+static int
+step_status(Cluster *cluster, const char *step)
+{
+    AUTO_REST response = {0};
+    cluster_step(cluster, step, &response);
+    return response.status;
+}
+
+/* Which has it in its cache. */
+static void
+a_graph_deleted_through_one_is_forgotten_by_the_other(void **state)
+{
+    Replicas *const replicas = *state;
+    Cluster *const cluster = &replicas->cluster;
+    char path[PATH_SIZE];
+    char named[TEXT_SIZE];
+    AUTO_REST deleted = {0};
+    cluster_session(cluster, "{\"slots\":2}");
+    cluster_graph(cluster, halves);
+    (void)snprintf(named, sizeof named, "{\"graph\":\"%s\",%s", cluster->graph, body + 1);
+    assert_int_equal(step_status(cluster, named), 200);
+    (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/graphs/%s", cluster->session, cluster->graph);
+    ask(replicas, "DELETE", path, "", &deleted);
+    assert_int_equal(deleted.status, 204);
+    AWAIT(step_status(cluster, named) == 404);
+}
+
 static void
 a_step_of_nobody_is_404_at_either(void **state)
 {
@@ -253,6 +281,7 @@ main(void)
         REPLICAS_TEST(a_step_that_one_gateway_runs_is_seen_and_cancelled_through_the_other),
         REPLICAS_TEST(the_end_of_such_a_step_can_be_waited_for),
         REPLICAS_TEST(a_session_deleted_through_one_ends_what_the_other_runs_of_it),
+        REPLICAS_TEST(a_graph_deleted_through_one_is_forgotten_by_the_other),
         REPLICAS_TEST(a_step_of_nobody_is_404_at_either),
         REPLICAS_TEST(the_trace_of_a_step_that_one_gateway_ran_is_told_by_the_other),
         REPLICAS_TEST(a_trace_that_cannot_be_handed_on_is_not_called_missing),
