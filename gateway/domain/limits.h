@@ -26,6 +26,7 @@
     X(session_slots, 16, 16, "slots", "places that a session's plans may use")                               \
     X(name_bytes, 200, 200, "bytes", "the name of a session")                                                \
     X(idempotency_key_bytes, 255, 255, "bytes", "an Idempotency-Key")                                        \
+    X(idempotency_answer_bytes, 16777216, 67108864, "bytes", "an answer kept whole behind a key")            \
     X(page_size, 1000, 1000, "items", "page_size of a list")                                                 \
     X(step_timeout_ms, 86400000, 86400000, "milliseconds", "the longest time a step may ask for")            \
     X(step_timeout_default_ms, 60000, 86400000, "milliseconds", "the time of a step that asks for none")     \

@@ -136,11 +136,27 @@ step_promise_make(StepCall *step, Slice json, JobContext *context)
 
 /* --- Keeping -------------------------------------------------------------------------------------------- */
 
+/* Without outputs when it is too large with them. */
+static void
+write_answer(Buffer *buffer, const StepCall *step)
+{
+    const uint64_t size_max = step->loop->gateway->limits.idempotency_answer_bytes;
+    bool has_outputs = step_reply_outputs_size(step) <= size_max;
+    if (has_outputs) {
+        step_reply_write_step(buffer, step, &step->reply.report, true);
+        has_outputs = buffer->size <= size_max;
+    }
+    if (!has_outputs) {
+        buffer_clear(buffer);
+        step_reply_write_step(buffer, step, &step->reply.report, false);
+    }
+}
+
 static Status
 keep_answer(StepCall *step, Store *store)
 {
     AUTO_BUFFER body = {0};
-    step_reply_write_step(&body, step, &step->reply.report, true);
+    write_answer(&body, step);
     return buffer_is_ok(&body) ? idempotent_finish(step->call, store, step->tenant, &step->promise.key,
                                      exchange_response(step->exchange), buffer_slice(&body))
                                : call_fail_memory(step->call, "the answer to an idempotency key");

@@ -198,11 +198,46 @@ limit_tensor_rank(void **state)
     limit_expect(&others, limit_session_path(&others, "steps"), buffer_slice(&over), NULL, 400);
 }
 
+/* A step with this many numbers, sent twice under one key; the second answer holds them or not. */
+static void
+assert_kept_answer(uint64_t count, bool has_outputs)
+{
+    static int number;
+    char key[64];
+    AUTO_BUFFER step = {0};
+    AUTO_REST first = {0};
+    AUTO_REST second = {0};
+    limit_pairs_create(&sizes, 1);
+    (void)snprintf(key, sizeof key, "Idempotency-Key: answer-%d", number++);
+    buffer_append_string(&step, "{\"feeds\":{\"p0\":[7");
+    for (uint64_t index = 1; index < count; index++) {
+        buffer_append_string(&step, ",7");
+    }
+    buffer_append_string(&step, "]},\"fetches\":[\"y0\"]}");
+    limit_send(&sizes, limit_session_path(&sizes, "steps"), buffer_slice(&step), key, &first);
+    cluster_expect(&first, 200, "\"data\":[7,7");
+    limit_send(&sizes, limit_session_path(&sizes, "steps"), buffer_slice(&step), key, &second);
+    cluster_expect(&second, 200, has_outputs ? "\"data\":[7,7" : "\"state\":\"succeeded\"");
+    assert_string_equal(rest_header(&second, "Idempotent-Replayed"), "true");
+    assert_int_equal(strstr(rest_text(&second), "outputs") != NULL, has_outputs);
+}
+
+/* As bytes in memory and as text: of a number, four and two. What stands around them has some hundred. */
+static void
+limit_idempotency_answer_bytes(void **state)
+{
+    (void)state;
+    const uint64_t size = limit_shown(&sizes, "idempotency_answer_bytes");
+    assert_kept_answer(2, true);
+    assert_kept_answer(size / sizeof(float), false);
+    assert_kept_answer(size / sizeof(float) + 1, false);
+}
+
 /* --- The gateways --------------------------------------------------------------------------------------- */
 
 static const char *const small_sizes[] = {"--limit",
     "header_bytes=1000,uri_bytes=400,json_depth=8,json_body_bytes=2000,graph_body_bytes=3000,"
-    "step_body_bytes=1500,inflated_ratio=10",
+    "step_body_bytes=1500,inflated_ratio=10,idempotency_answer_bytes=600",
     NULL};
 static const char *const other_sizes[] = {"--limit", "blob_bytes=2500,tensor_rank=5", NULL};
 
@@ -239,6 +274,7 @@ main(void)
         cmocka_unit_test(limit_inflated_ratio),
         cmocka_unit_test(limit_json_depth),
         cmocka_unit_test(limit_tensor_rank),
+        cmocka_unit_test(limit_idempotency_answer_bytes),
     };
     return cmocka_run_group_tests_name("limits of sizes", tests, set_up, tear_down);
 }
