@@ -23,13 +23,14 @@ has_branchings(const Graph *graph)
     return false;
 }
 
-/* BRANCHING_NONE when the node has no mark, or there is no memory. */
-static uint32_t
-branching_of(Conditions *conditions, const Node *node)
+/* BRANCHING_NONE when the node has no mark. */
+static Status
+branching_of(Conditions *conditions, const Node *node, uint32_t *ret_branching)
 {
     const AttrValue *const name = mark(node, "_branching", ATTR_STRING);
     if (name == NULL || (!op_is(node, "Switch") && !op_is(node, "Merge"))) {
-        return BRANCHING_NONE;
+        *ret_branching = BRANCHING_NONE;
+        return STATUS_OK;
     }
     Branching *branching = map_get(conditions->branching_map, name->value.s);
     if (branching == NULL) {
@@ -38,11 +39,12 @@ branching_of(Conditions *conditions, const Node *node)
         *branching = (Branching){
             .name = name->value.s, .is_whole = true, .is_wanted = is_lazy != NULL && is_lazy->value.b};
         if (!map_put(conditions->branching_map, branching->name, branching)) {
-            return BRANCHING_NONE;
+            return compile_no_memory(conditions->compile);
         }
         conditions->branching_count++;
     }
-    return (uint32_t)(branching - conditions->branchings);
+    *ret_branching = (uint32_t)(branching - conditions->branchings);
+    return STATUS_OK;
 }
 
 /* --- Conditions ----------------------------------------------------------------------------------------- */
@@ -187,10 +189,9 @@ static Status
 fork_of(Conditions *conditions, const Node *node, uint32_t parent, uint32_t *ret_fork)
 {
     Fork *const made = &conditions->forks[conditions->fork_count];
-    *made = (Fork){.parent = parent,
-        .predicate = node->inputs[1],
-        .branching = branching_of(conditions, node),
-        .depth = depth_of(conditions, parent) + 1};
+    *made = (Fork){
+        .parent = parent, .predicate = node->inputs[1], .depth = depth_of(conditions, parent) + 1};
+    TRY(branching_of(conditions, node, &made->branching));
     const Slice key = slice_of(made, offsetof(Fork, test));
     const Fork *const known = map_get(conditions->fork_map, key);
     if (known != NULL) {
@@ -284,23 +285,26 @@ branching_merge_condition(const Conditions *conditions, const Node *node, uint32
     return rest;
 }
 
-static uint32_t
-merge_condition(Conditions *conditions, const Node *node)
+static Status
+visit_merge(Conditions *conditions, const Node *node)
 {
-    const uint32_t branching = branching_of(conditions, node);
+    uint32_t *const condition = &conditions->nodes[node->id];
+    uint32_t branching = BRANCHING_NONE;
+    TRY(branching_of(conditions, node, &branching));
     if (branching != BRANCHING_NONE) {
         Branching *const ended = &conditions->branchings[branching];
-        const uint32_t condition = branching_merge_condition(conditions, node, branching);
+        *condition = branching_merge_condition(conditions, node, branching);
         conditions->merges[node->id] = branching;
         ended->output_count++;
-        ended->is_whole = ended->is_whole && condition != CONDITION_UNKNOWN;
-        return condition;
+        ended->is_whole = ended->is_whole && *condition != CONDITION_UNKNOWN;
+        return STATUS_OK;
     }
     const uint32_t first = endpoint_condition(conditions, node->inputs[0]);
     const bool is_pair = node->input_count == 2 &&
                          are_two_sides(conditions, first, endpoint_condition(conditions, node->inputs[1]));
-    return is_pair ? controls_condition(conditions, node, condition_fork(conditions, first)->parent)
-                   : CONDITION_UNKNOWN;
+    *condition = is_pair ? controls_condition(conditions, node, condition_fork(conditions, first)->parent)
+                         : CONDITION_UNKNOWN;
+    return STATUS_OK;
 }
 
 /* --- All ------------------------------------------------------------------------------------------------ */
@@ -317,7 +321,7 @@ visit(Conditions *conditions, const Node *node)
     } else if (is_merge && is_loop_merge(conditions, node)) {
         *condition = loop_merge_condition(conditions, node);
     } else if (is_merge) {
-        *condition = merge_condition(conditions, node);
+        TRY(visit_merge(conditions, node));
     } else {
         *condition = inputs_condition(conditions, node);
     }

@@ -54,9 +54,12 @@ check_feeds(const Compile *compile)
     const Signature *const signature = compile->request->signature;
     Call scratch = {.arena = compile->call->arena};
     GraphFrames frames;
-    if (signature->feed_count == 0 || !has_loops(compile->source) ||
-        graph_find_frames(&scratch, compile->call->arena, compile->source, &frames) != STATUS_OK) {
+    if (signature->feed_count == 0 || !has_loops(compile->source)) {
         return STATUS_OK;
+    }
+    const Status found = graph_find_frames(&scratch, compile->call->arena, compile->source, &frames);
+    if (found != STATUS_OK) {
+        return found == STATUS_RESOURCE_EXHAUSTED ? compile_no_memory(compile) : STATUS_OK;
     }
     for (size_t index = 0; index < signature->feed_count; index++) {
         const uint32_t frame = frames.outputs[compile->feeds[index].node];

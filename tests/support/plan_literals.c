@@ -68,14 +68,20 @@ make_signature(Call *call, const PlanLiteral *literal, Signature *ret_signature)
 }
 
 Status
-plan_literal(Call *call, const PlanLiteral *literal, Plan **ret_plan)
+plan_literal_of(Call *call, const PlanLiteral *literal, const Graph *graph, Plan **ret_plan)
 {
-    Graph *const graph = expand_literal(call, literal->graph);
-    assert_non_null(arena_defer(call->arena, graph_release, graph));
     Signature signature;
     TRY(make_signature(call, literal, &signature));
     const PlanRequest request = {.graph = graph, .signature = &signature};
     return plan_compile(call, &request, ret_plan);
+}
+
+Status
+plan_literal(Call *call, const PlanLiteral *literal, Plan **ret_plan)
+{
+    Graph *const graph = expand_literal(call, literal->graph);
+    assert_non_null(arena_defer(call->arena, graph_release, graph));
+    return plan_literal_of(call, literal, graph, ret_plan);
 }
 
 const char *

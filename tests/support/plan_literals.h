@@ -17,6 +17,8 @@ typedef struct PlanLiteral {
 
 /* Expanded, linked against the real ops. Everything but the plan lives in call->arena. */
 MUST_USE Status plan_literal(Call *call, const PlanLiteral *literal, Plan **ret_plan);
+/* … of a graph that is linked already, whatever the literal's says. */
+MUST_USE Status plan_literal_of(Call *call, const PlanLiteral *literal, const Graph *graph, Plan **ret_plan);
 
 /* The partition's document read back, a node a line: "y = Add(x, _recv_w_0, ^z)". */
 const char *plan_partition_text(Call *call, const Plan *plan, size_t partition);
