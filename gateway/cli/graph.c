@@ -2,6 +2,8 @@
 
 #include "gateway/cli/reply.h"
 #include "gateway/cli/screen.h"
+#include "gateway/cli/session.h"
+#include "shared/base/text.h"
 
 typedef struct GraphDocument {
     Slice id;
@@ -100,6 +102,20 @@ document_append(Call *call, Slice json, Buffer *text)
     screen_append(text, graph.digest);
     buffer_append_byte(text, '\n');
     return graph.summary.size == 0 ? STATUS_OK : summary_append(call, graph.summary, text);
+}
+
+Status
+graph_path(Cli *cli, const char *suffix, const char **ret_path)
+{
+    const char *const id = cli_argument(cli, 0);
+    char session[ID_TEXT_SIZE];
+    Uuid uuid;
+    if (!id_from_text("grf", slice_from_string(id), &uuid)) {
+        return cli_usage(cli, "'%s' is no id of a graph, which begins with 'grf_'", id);
+    }
+    TRY(session_resolve(cli, false, session));
+    *ret_path = text_format(cli->call->arena, "/api/v1/sessions/%s/graphs/%s%s", session, id, suffix);
+    return *ret_path == NULL ? call_fail_memory(cli->call, "a request") : STATUS_OK;
 }
 
 Status

@@ -101,6 +101,13 @@ screen_append_duration(Buffer *text, uint64_t duration_us)
     append_in_units(text, duration_us, units, COUNT_OF(units));
 }
 
+void
+screen_append_duration_ns(Buffer *text, uint64_t duration_ns)
+{
+    static const Unit units[] = {{1, "ns"}, {1000, "us"}, {1000000, "ms"}, {1000000000, "s"}};
+    append_in_units(text, duration_ns, units, COUNT_OF(units));
+}
+
 /* --- Tables --------------------------------------------------------------------------------------------- */
 
 void

@@ -16,9 +16,10 @@ MUST_USE Status screen_write_json(Cli *cli, Slice json);
 /* One line on standard error: the message, its details, the code and the request id. */
 void screen_error(const Call *call);
 
-/* "1.5 MiB", "812 us", "2.4 s" */
+/* "1.5 MiB"; "812 us", "2.4 s"; "95 ns", "1.5 us" */
 void screen_append_bytes(Buffer *text, uint64_t bytes);
 void screen_append_duration(Buffer *text, uint64_t duration_us);
+void screen_append_duration_ns(Buffer *text, uint64_t duration_ns);
 
 /* --- Tables --------------------------------------------------------------------------------------------- */
 

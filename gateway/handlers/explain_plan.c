@@ -1,9 +1,11 @@
 /* explainPlan: what a step of this signature would do: every node's slot and why, partitions, transfers, and
  * the workers its slots would be bound to now; when wanted, the partitions' graphs, and what their nodes cost
- * in steps that were traced. */
+ * in steps that were traced. By Accept also the partitions' graphs alone, as Graphviz draws them. */
 #include <stdio.h>
 
+#include "gateway/http/accept.h"
 #include "gateway/services/plan_costs.h"
+#include "gateway/services/plan_graphs.h"
 #include "gateway/services/resource_json.h"
 #include "gateway/services/step_call.h"
 
@@ -25,45 +27,20 @@ write_workers(JsonWriter *writer, Directory *directory)
     roster_unref(roster);
 }
 
-/* Each as its worker runs it: placed, optimised, with Sends and Recvs; constants that travel apart are named
- * by their digests. */
-static Status
-write_partition_graphs(Call *call, JsonWriter *writer, const Plan *plan)
-{
-    enum { SIZE_MAX_BYTES = 16 << 20 };
-    size_t size = 0;
-    for (size_t index = 0; index < plan->partition_count; index++) {
-        size += plan->partitions[index].document.size;
-    }
-    if (size > SIZE_MAX_BYTES) {
-        return call_fail(call, STATUS_OUT_OF_RANGE,
-            "the partition graphs take %zu bytes, more than the %d that are told", size, SIZE_MAX_BYTES);
-    }
-    json_write_name(writer, "partition_graphs");
-    json_write_array_begin(writer);
-    for (size_t index = 0; index < plan->partition_count; index++) {
-        json_write_object_begin(writer);
-        json_member_uint64(writer, "slot", plan->partitions[index].slot);
-        json_write_name(writer, "graph");
-        json_write_raw(writer, plan->partitions[index].document);
-        json_write_object_end(writer);
-    }
-    json_write_array_end(writer);
-    return STATUS_OK;
-}
+/* --- Forms ---------------------------------------------------------------------------------------------- */
 
 static Status
-write(Call *call, const Request *request, const StepCall *step, Response *response)
+write_json(Call *call, const Request *request, const StepCall *step, Buffer *json)
 {
     const Gateway *const gateway = request_gateway(request);
-    JsonWriter writer = json_writer(response_json(response));
+    JsonWriter writer = json_writer(json);
     json_write_object_begin(&writer);
     json_member_string(&writer, "graph", step->graph->id_text);
     json_member_boolean(&writer, "is_pure", step->plan->is_pure);
     plan_write_json(&writer, step->plan);
     write_workers(&writer, gateway->directory);
     if (step->body.wants_partition_graphs) {
-        TRY(write_partition_graphs(call, &writer, step->plan));
+        TRY(plan_graphs_write(call, &writer, step->plan));
     }
     if (step->body.wants_costs) {
         const PlanCostsRequest costs = {.tenant = step->tenant, .plan = step->plan};
@@ -74,9 +51,37 @@ write(Call *call, const Request *request, const StepCall *step, Response *respon
 }
 
 static Status
+write_dot(Call *call, const Request *request, const StepCall *step, Buffer *dot)
+{
+    (void)request;
+    return plan_graphs_draw(call, dot, step->plan);
+}
+
+static const char *const offers[] = {"application/json", "text/vnd.graphviz"};
+static Status (*const writers[])(Call *call, const Request *request, const StepCall *step, Buffer *buffer) = {
+    write_json, write_dot};
+
+static Status
+choose(Call *call, const Request *request, Response *response, size_t *ret_form)
+{
+    const int best = accept_choose(request_header(request, "Accept"), offers, COUNT_OF(offers));
+    response_vary(response, "Accept");
+    if (best < 0) {
+        return response_fail(
+            call, response, 406, "a plan is there as '%s' and, drawn, as '%s'", offers[0], offers[1]);
+    }
+    *ret_form = (size_t)best;
+    return STATUS_OK;
+}
+
+/* --- The request ---------------------------------------------------------------------------------------- */
+
+static Status
 run(Call *call, const Request *request, Response *response)
 {
     StepCall *const step = arena_alloc(call->arena, sizeof *step);
+    size_t form = 0;
+    TRY(choose(call, request, response, &form));
     if (step == NULL || !step_call_init(step, request->services, call)) {
         return call_fail_memory(call, "a plan");
     }
@@ -84,7 +89,7 @@ run(Call *call, const Request *request, Response *response)
     step->is_rehearsal = true;
     step->tenant = request->principal.tenant;
     TRY(step_call_plan(step, request));
-    return write(call, request, step, response);
+    return writers[form](call, request, step, response_body(response, offers[form]));
 }
 
 static const char *const body_types[] = {"application/json", NULL};

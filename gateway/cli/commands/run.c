@@ -8,6 +8,7 @@
 #include "gateway/cli/reply.h"
 #include "gateway/cli/screen.h"
 #include "gateway/cli/session.h"
+#include "gateway/cli/signature.h"
 #include "gateway/cli/step.h"
 #include "shared/base/text.h"
 
@@ -61,32 +62,6 @@ write_feeds(Cli *cli, StepForm *form, JsonWriter *writer)
 }
 
 static void
-write_targets(const Cli *cli, JsonWriter *writer)
-{
-    const Slice *targets = NULL;
-    const size_t count = config_list(cli->config, "target", &targets);
-    if (count > 0) {
-        json_write_name(writer, "targets");
-        json_write_array_begin(writer);
-        for (size_t index = 0; index < count; index++) {
-            json_write_slice(writer, targets[index]);
-        }
-        json_write_array_end(writer);
-    }
-}
-
-static void
-write_fetches(const Fetch *fetches, size_t count, JsonWriter *writer)
-{
-    json_write_name(writer, "fetches");
-    json_write_array_begin(writer);
-    for (size_t index = 0; index < count; index++) {
-        json_write_slice(writer, fetches[index].name);
-    }
-    json_write_array_end(writer);
-}
-
-static void
 write_options(const Cli *cli, JsonWriter *writer)
 {
     json_write_name(writer, "options");
@@ -108,8 +83,8 @@ write_body(Cli *cli, const Fetch *fetches, size_t fetch_count, StepForm *form)
         json_member_string(&writer, "graph", graph);
     }
     TRY(write_feeds(cli, form, &writer));
-    write_fetches(fetches, fetch_count, &writer);
-    write_targets(cli, &writer);
+    signature_write_fetches(fetches, fetch_count, &writer);
+    signature_write_targets(cli, &writer);
     write_options(cli, &writer);
     json_write_object_end(&writer);
     if (!buffer_is_ok(&form->json)) {

@@ -1,0 +1,194 @@
+#include "gateway/cli/plan.h"
+
+#include "gateway/cli/api.h"
+#include "gateway/cli/graph.h"
+#include "gateway/cli/reply.h"
+#include "gateway/cli/screen.h"
+#include "gateway/cli/sheet.h"
+#include "gateway/cli/signature.h"
+#include "shared/base/text.h"
+
+/* --- Asking --------------------------------------------------------------------------------------------- */
+
+static Status
+write_body(Cli *cli, bool wants_costs, Buffer *body)
+{
+    JsonWriter writer = json_writer(body);
+    json_write_object_begin(&writer);
+    TRY(signature_write(cli, &writer));
+    if (wants_costs) {
+        json_member_boolean(&writer, "costs", true);
+    }
+    json_write_object_end(&writer);
+    return buffer_is_ok(body) ? STATUS_OK : call_fail_memory(cli->call, "a request");
+}
+
+Status
+plan_request(Cli *cli, const PlanQuestion *question, HttpClientResponse *ret_reply)
+{
+    AUTO_BUFFER body = {0};
+    const char *path = NULL;
+    const char *const accept = text_format(cli->call->arena, "Accept: %s", question->accept);
+    const char *const headers[] = {accept, NULL};
+    TRY(write_body(cli, question->wants_costs, &body));
+    TRY(graph_path(cli, question->suffix, &path));
+    if (accept == NULL) {
+        return call_fail_memory(cli->call, "a request");
+    }
+    const ApiRequest request = {
+        .method = "POST",
+        .path = path,
+        .body = buffer_slice(&body),
+        .headers = headers,
+        .label = "the plan",
+    };
+    return api_send(cli, &request, ret_reply);
+}
+
+/* --- Plans ---------------------------------------------------------------------------------------------- */
+
+#define SHEET(name, table)                                                                                   \
+    {                                                                                                        \
+        .member = (name), .columns = (table), .column_count = COUNT_OF(table)                                \
+    }
+
+static const SheetColumn slot_columns[] = {
+    {"SLOT", "slot", SHEET_NUMBER},
+    {"DEVICE", "device_type", SHEET_TEXT},
+    {"TASK", "task", SHEET_NUMBER},
+    {"MEMORY", "memory_bytes", SHEET_BYTES},
+    {"OPERATIONS", "operations", SHEET_JSON},
+};
+
+static const SheetColumn partition_columns[] = {
+    {"PARTITION", "slot", SHEET_NUMBER},
+    {"NODES", "nodes", SHEET_NUMBER},
+    {"SIZE", "bytes", SHEET_BYTES},
+    {"FEEDS", "feeds", SHEET_JSON},
+    {"FETCHES", "fetches", SHEET_JSON},
+    {"DIGEST", "digest", SHEET_TEXT},
+};
+
+static const SheetColumn transfer_columns[] = {
+    {"TRANSFER", "node", SHEET_TEXT},
+    {"FROM", "from", SHEET_NUMBER},
+    {"TO", "to", SHEET_NUMBER},
+    {"DTYPE", "dtype", SHEET_TEXT},
+    {"SHAPE", "shape", SHEET_JSON},
+    {"SIZE", "bytes", SHEET_BYTES},
+    {"LOOP", "loop", SHEET_TEXT},
+};
+
+static const SheetColumn change_columns[] = {
+    {"PASS", "pass", SHEET_TEXT},
+    {"NODE", "node", SHEET_TEXT},
+    {"INTO", "into", SHEET_TEXT},
+    {"REASON", "reason", SHEET_TEXT},
+};
+
+static const SheetColumn node_columns[] = {
+    {"NODE", "node", SHEET_TEXT},
+    {"SLOT", "slot", SHEET_NUMBER},
+    {"REASON", "reason", SHEET_TEXT},
+};
+
+static const SheetColumn cost_columns[] = {
+    {"COST OF", "node", SHEET_TEXT},
+    {"OP", "op", SHEET_TEXT},
+    {"SLOT", "slot", SHEET_NUMBER},
+    {"RUNS", "runs", SHEET_NUMBER},
+    {"MEAN", "mean_ns", SHEET_NANOSECONDS},
+    {"OUTPUT", "output_bytes", SHEET_BYTES},
+    {"ALLOCATED", "allocated_bytes", SHEET_BYTES},
+    {"SCRATCH", "scratch_bytes", SHEET_BYTES},
+};
+
+static const Sheet plan_sheets[] = {
+    SHEET("slots", slot_columns),
+    SHEET("partitions", partition_columns),
+    SHEET("transfers", transfer_columns),
+    SHEET("changes", change_columns),
+    SHEET("nodes", node_columns),
+};
+static const Sheet cost_sheet = SHEET("nodes", cost_columns);
+
+static Status
+plan_append(Call *call, Slice json, Buffer *text)
+{
+    static const ReplyMember costs_member = {.name = "costs", .kind = REPLY_RAW};
+    Slice costs = SLICE("");
+    Slice graph = SLICE("");
+    TRY(reply_text(call, json, "graph", &graph));
+    TRY(reply_read(call, json, &costs_member, 1, &costs));
+    screen_append(text, graph);
+    buffer_append_byte(text, '\n');
+    for (size_t index = 0; index < COUNT_OF(plan_sheets); index++) {
+        TRY(sheet_append(call, &plan_sheets[index], json, text));
+    }
+    return costs.size == 0 ? STATUS_OK : sheet_append(call, &cost_sheet, costs, text);
+}
+
+Status
+plan_show(Cli *cli, Slice json)
+{
+    AUTO_BUFFER text = {0};
+    if (cli->is_json) {
+        return screen_write_json(cli, json);
+    }
+    TRY(plan_append(cli->call, json, &text));
+    return screen_write(cli, &text);
+}
+
+/* --- Compilations --------------------------------------------------------------------------------------- */
+
+static const SheetColumn compiled_columns[] = {
+    {"SLOT", "slot", SHEET_NUMBER},
+    {"TASK", "task", SHEET_NUMBER},
+    {"NODES", "nodes", SHEET_NUMBER},
+    {"MEMORY", "memory_bytes", SHEET_BYTES},
+    {"KNOWN", "was_registered", SHEET_JSON},
+    {"UPLOADED", "uploaded_bytes", SHEET_BYTES},
+    {"TIME", "elapsed_us", SHEET_MICROSECONDS},
+    {"DIGEST", "digest", SHEET_TEXT},
+};
+static const Sheet compiled_sheet = SHEET("partitions", compiled_columns);
+
+typedef struct Compilation {
+    Slice graph;
+    int64_t plan_us; /* 0: it was planned already */
+    int64_t register_us;
+} Compilation;
+
+static Status
+compilation_append(Call *call, Slice json, Buffer *text)
+{
+    static const ReplyMember members[] = {
+        {"graph", REPLY_TEXT, offsetof(Compilation, graph)},
+        {"plan_us", REPLY_NUMBER, offsetof(Compilation, plan_us)},
+        {"register_us", REPLY_NUMBER, offsetof(Compilation, register_us)},
+    };
+    Compilation compilation = {0};
+    TRY(reply_read(call, json, members, COUNT_OF(members), &compilation));
+    screen_append(text, compilation.graph);
+    if (compilation.plan_us > 0) {
+        buffer_append_string(text, " planned in ");
+        screen_append_duration(text, (uint64_t)compilation.plan_us);
+    } else {
+        buffer_append_string(text, " was planned");
+    }
+    buffer_append_string(text, ", registered in ");
+    screen_append_duration(text, (uint64_t)compilation.register_us);
+    buffer_append_byte(text, '\n');
+    return sheet_append(call, &compiled_sheet, json, text);
+}
+
+Status
+compilation_show(Cli *cli, Slice json)
+{
+    AUTO_BUFFER text = {0};
+    if (cli->is_json) {
+        return screen_write_json(cli, json);
+    }
+    TRY(compilation_append(cli->call, json, &text));
+    return screen_write(cli, &text);
+}
