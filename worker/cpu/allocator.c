@@ -394,12 +394,11 @@ MemoryAccount *
 allocator_charge(Allocator *allocator, MemoryAccount *account)
 {
     ThreadCache *cache = thread_cache(allocator);
-    if (cache == NULL || cache->account == account) {
-        return account;
+    MemoryAccount *const before = cache == NULL ? NULL : cache->account;
+    if (cache != NULL && before != account) {
+        tell_account(cache);
+        cache->account = account;
     }
-    MemoryAccount *const before = cache->account;
-    tell_account(cache);
-    cache->account = account;
     return before;
 }
 
