@@ -14,7 +14,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     AUTO_ARENA arena = arena_new(4 << 20);
     Call call = {.arena = arena};
     SessionBody body = {0};
-    PlanOptions options = {0};
+    SessionOptions options = {0};
     assert(arena != NULL);
     if (session_body_read(&call, slice_of(data, size), &limits, &body) != STATUS_OK) {
         assert(call.error.message[0] != '\0');
@@ -23,7 +23,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     assert(body.name == NULL || strlen(body.name) <= limits.name_bytes);
     if (body.options != NULL) {
         const Status status = session_options_read(&call, slice_from_string(body.options), &options);
-        assert(status == STATUS_OK && options.slot_count <= limits.session_slots);
+        assert(status == STATUS_OK && options.plan.slot_count <= limits.session_slots);
     }
     return 0;
 }

@@ -27,17 +27,6 @@ struct Library {
     LibraryFunction functions[];
 };
 
-static void
-blobs_free(Map *blobs)
-{
-    size_t cursor = 0;
-    const MapEntry *entry = NULL;
-    while (blobs != NULL && (entry = map_next(blobs, &cursor)) != NULL) {
-        tensor_buffer_unref(entry->value);
-    }
-    map_free(blobs);
-}
-
 void
 library_free(Library *library)
 {
@@ -48,7 +37,12 @@ library_free(Library *library)
         partition_unref(library->functions[index].partition);
         (void)pthread_mutex_destroy(&library->functions[index].lock);
     }
-    blobs_free(library->blobs);
+    size_t cursor = 0;
+    for (const MapEntry *entry = map_next(library->blobs, &cursor); entry != NULL;
+         entry = map_next(library->blobs, &cursor)) {
+        tensor_buffer_unref(entry->value);
+    }
+    map_free(library->blobs);
     map_free(library->by_name);
     graph_def_unref(library->def);
     memory_free(library);
