@@ -71,15 +71,19 @@ mark_nodes(Rewrite *rewrite)
 }
 
 /* Whoever contradicts himself about loops is told so when the graph is placed. */
-static void
+static Status
 find_frames(Rewrite *rewrite)
 {
     Call scratch = {.arena = rewrite->call->arena};
     GraphFrames frames;
-    if (rewrite->has_control_flow &&
-        graph_find_frames(&scratch, scratch.arena, rewrite->graph, &frames) == STATUS_OK) {
+    if (!rewrite->has_control_flow) {
+        return STATUS_OK;
+    }
+    const Status found = graph_find_frames(&scratch, scratch.arena, rewrite->graph, &frames);
+    if (found == STATUS_OK) {
         rewrite->frames = frames.inputs;
     }
+    return found == STATUS_RESOURCE_EXHAUSTED ? rewrite_no_memory(rewrite) : STATUS_OK;
 }
 
 Status
@@ -107,7 +111,7 @@ rewrite_begin(
         rewrite.has_control_flow |= (node->op->flags & OP_CONTROL_FLOW) != 0;
     }
     mark_nodes(&rewrite);
-    find_frames(&rewrite);
+    TRY(find_frames(&rewrite));
     *ret_rewrite = rewrite;
     return STATUS_OK;
 }

@@ -189,8 +189,7 @@ static Status
 fork_of(Conditions *conditions, const Node *node, uint32_t parent, uint32_t *ret_fork)
 {
     Fork *const made = &conditions->forks[conditions->fork_count];
-    *made = (Fork){
-        .parent = parent, .predicate = node->inputs[1], .depth = depth_of(conditions, parent) + 1};
+    *made = (Fork){.parent = parent, .predicate = node->inputs[1], .depth = depth_of(conditions, parent) + 1};
     TRY(branching_of(conditions, node, &made->branching));
     const Slice key = slice_of(made, offsetof(Fork, test));
     const Fork *const known = map_get(conditions->fork_map, key);
