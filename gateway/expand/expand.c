@@ -73,7 +73,8 @@ expand_graph(Expansion *expansion)
 {
     Scope graph = {.expansion = expansion, .path = SLICE(""), .device = SLICE(""), .pivot = SLICE("")};
     TRY(scope_open(&graph, expansion->source->nodes, expansion->source->node_count));
-    return scope_write(&graph);
+    TRY(scope_write(&graph));
+    return recursions_write(expansion);
 }
 
 static Status
@@ -103,6 +104,7 @@ static void
 expansion_done(Expansion *expansion)
 {
     buffer_done(&expansion->nodes);
+    buffer_done(&expansion->recursions);
     graph_def_unref(expansion->def);
 }
 

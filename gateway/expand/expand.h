@@ -9,10 +9,13 @@
  * What has effects in a function happens before the function's outputs are there, in the order that the body
  * asks for, and only where the call is reached.
  *
+ * A function that calls itself is called where the circle closes: the result has it as a function of its own,
+ * with _Arg and _Retval nodes, and a _Branch node there.
+ *
  * Ownership: the result references the author's graph (GraphDef.origin).
  * Threads:   one; nothing is kept.
- * Errors:    INVALID_ARGUMENT with a JSON pointer for a function that does not exist, calls itself or does
- * not fit its caller; OUT_OF_RANGE when there are more than `node_count_max` nodes at the end. */
+ * Errors:    INVALID_ARGUMENT with a JSON pointer for a function that does not exist or does not fit
+ * its caller; OUT_OF_RANGE when there are more than `node_count_max` nodes at the end. */
 #pragma once
 
 #include "shared/base/call.h"

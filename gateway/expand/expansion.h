@@ -7,6 +7,7 @@
  *   reference.c   "node:output:0" in a body → "node:port"
  *   attributes.c  placeholders → what the caller bound
  *   call.c        PartitionedCall, a function's name as op
+ *   recursion.c   a function that calls itself
  *   branch.c      If, Case
  *   loop.c        the frame of a loop; while.c, onnx_loop.c, onnx_scan.c what goes round in it
  *   collect.c     what a loop gives in every iteration, stacked
@@ -30,6 +31,7 @@ typedef struct Expansion {
     Buffer nodes;   /* NodeDef[] */
     size_t node_count;
     uint64_t node_count_max;
+    Buffer recursions; /* functions that are called, not written out (recursion.c) */
 } Expansion;
 
 typedef struct Scope Scope;
@@ -185,6 +187,14 @@ MUST_USE Status scope_write(Scope *scope);
 #define expand_fail(scope, member, ...) call_failure(expand_fail_with(scope, member, __VA_ARGS__))
 MUST_USE Status expand_fail_with(const Scope *scope, const Member *member, const char *format, ...)
     PRINTF_LIKE(3, 4);
+
+/* Whether the function is being written out around the scope. */
+bool recursion_is(const Scope *scope, const FunctionDef *function);
+/* A call of it, instead of writing it out again. INVALID_ARGUMENT when it has attributes. */
+MUST_USE Status recursion_use(
+    const Scope *scope, const Use *use, const FunctionDef *function, Used *ret_used);
+/* The functions that are called so, into the result; behind the graph's own nodes. */
+MUST_USE Status recursions_write(Expansion *expansion);
 
 /* --- References ----------------------------------------------------------------------------------------- */
 

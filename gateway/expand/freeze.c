@@ -208,6 +208,8 @@ begin_result(Freezing *freezing)
     def->inputs = from->inputs;
     def->input_count = from->input_count;
     def->outputs = from->outputs;
+    def->functions = from->functions;
+    def->function_count = from->function_count;
     def->output_count = from->output_count;
     return STATUS_OK;
 }

@@ -350,14 +350,8 @@ expand_function(const Scope *scope, const Member *member, Slice name, const Func
 }
 
 static Status
-check_depth(const Scope *scope, const Member *member, const FunctionDef *function)
+check_depth(const Scope *scope, const Member *member)
 {
-    for (const Scope *outer = scope; outer != NULL; outer = outer->caller) {
-        if (outer->function == function) {
-            return expand_fail(scope, member, "function '%.*s' calls itself; recursion cannot be inlined",
-                SLICE_PRINT(function->name));
-        }
-    }
     if (scope->depth >= EXPAND_DEPTH_MAX) {
         return expand_fail(scope, member, "functions nest more than %d deep", EXPAND_DEPTH_MAX);
     }
@@ -400,7 +394,10 @@ expand_use(const Scope *scope, const Use *use, Used *ret_used)
 {
     const FunctionDef *function = NULL;
     TRY(expand_function(scope, use->member, use->function, &function));
-    TRY(check_depth(scope, use->member, function));
+    if (recursion_is(scope, function)) {
+        return recursion_use(scope, use, function, ret_used);
+    }
+    TRY(check_depth(scope, use->member));
     Scope inner = {.expansion = scope->expansion,
         .caller = scope,
         .function = function,

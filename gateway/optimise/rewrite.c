@@ -416,6 +416,8 @@ rewrite_finish(Rewrite *rewrite, GraphDef *def, Rewritten *ret_rewritten)
     }
     def->nodes = nodes;
     def->node_count = count;
+    def->functions = rewrite->graph->def->functions;
+    def->function_count = rewrite->graph->def->function_count;
     const GraphLimits limits = {.node_count_max = count, .allows_internal = true};
     TRY(graph_link(rewrite->call, def, op_find, limits, &ret_rewritten->graph));
     ret_rewritten->def = def;

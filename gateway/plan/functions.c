@@ -1,5 +1,5 @@
-/* Functions go with the nodes that call them: from the last back to the first each gets the slot of its
- * caller, which stands behind it or in the graph. */
+/* Functions go with the nodes that call them: each gets the slot of its caller, which is in the graph or in
+ * another function. Callers of a function that calls itself share a slot (group.c). */
 #include "gateway/plan/partition.h"
 
 typedef struct Function {
@@ -7,19 +7,23 @@ typedef struct Function {
     uint32_t slot;
 } Function;
 
-static void
+/* Whether a function has got its slot. */
+static bool
 place_called(const Map *by_name, const Attr *attrs, size_t attr_count, uint32_t slot)
 {
+    bool has_placed = false;
     for (size_t index = 0; index < attr_count; index++) {
         const AttrValue *const value = &attrs[index].value;
         for (size_t item = 0;
              value->kind == ATTR_FUNCTION && value->is_list && item < value->value.list.count; item++) {
             Function *const called = map_get(by_name, value->value.list.items[item].value.function.name);
-            if (called != NULL) {
+            if (called != NULL && called->slot == SLOT_NONE && slot != SLOT_NONE) {
                 called->slot = slot;
+                has_placed = true;
             }
         }
     }
+    return has_placed;
 }
 
 /* Large constants leave the body as they leave a partition. */
@@ -49,18 +53,33 @@ emit_body(Partitioning *partitioning, const Function *function)
     buffer_append(&partitioning->parts[function->slot].functions, &def, sizeof def);
 }
 
+/* From the last back to the first: a branch's functions stand before their callers, so that one turn does,
+ * unless they call each other. */
+static bool
+place_inner(const Compile *compile, const Map *by_name, const Function *functions)
+{
+    bool has_placed = false;
+    for (size_t index = compile->def->function_count; index-- > 0;) {
+        const FunctionDef *const def = functions[index].def;
+        for (size_t node = 0; node < def->node_count; node++) {
+            has_placed = place_called(by_name, def->nodes[node].attrs, def->nodes[node].attr_count,
+                             functions[index].slot) ||
+                         has_placed;
+        }
+    }
+    return has_placed;
+}
+
 static void
 place_functions(const Compile *compile, const Map *by_name, const Function *functions)
 {
     for (uint32_t id = 0; id < compile->graph->node_count; id++) {
         const Node *const node = &compile->graph->nodes[id];
-        place_called(by_name, node->attrs, node->attr_count, compile->slots[id]);
+        (void)place_called(by_name, node->attrs, node->attr_count, compile->slots[id]);
     }
-    for (size_t index = compile->def->function_count; index-- > 0;) {
-        const FunctionDef *const def = functions[index].def;
-        for (size_t node = 0; node < def->node_count; node++) {
-            place_called(by_name, def->nodes[node].attrs, def->nodes[node].attr_count, functions[index].slot);
-        }
+    bool has_placed = true;
+    while (has_placed) {
+        has_placed = place_inner(compile, by_name, functions);
     }
 }
 

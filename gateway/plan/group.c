@@ -1,5 +1,6 @@
 /* Nodes that must share a slot: by "_class" ("loc:@x"), by an edge that carries a reference or a resource, by
- * what loops demand (TensorFlow's ColocationGraph, with loops added). */
+ * what loops demand (TensorFlow's ColocationGraph, with loops added), and because they call functions that
+ * call themselves, which are in one place. */
 #include "gateway/plan/compile.h"
 
 typedef struct Groups {
@@ -80,6 +81,20 @@ join_handles(const Groups *groups, const Node *node)
 }
 
 static void
+join_callers(const Groups *groups)
+{
+    const Graph *const graph = groups->compile->graph;
+    uint32_t first = NODE_NONE;
+    for (uint32_t id = 0; groups->compile->source->def->function_count > 0 && id < graph->node_count; id++) {
+        const Node *const node = &graph->nodes[id];
+        if (op_is(node, "_Branch") || op_is(node, "_StateBranch")) {
+            first = first == NODE_NONE ? id : first;
+            unite(groups, first, id);
+        }
+    }
+}
+
+static void
 unite_nodes(void *context, uint32_t left, uint32_t right)
 {
     unite(context, left, right);
@@ -104,6 +119,7 @@ group_nodes(const Compile *compile, uint32_t **ret_groups)
         TRY(join_named(&groups, id));
         join_handles(&groups, &graph->nodes[id]);
     }
+    join_callers(&groups);
     TRY(unite_loops(compile, &(NodeUnion){.context = &groups, .nodes = unite_nodes}));
     for (uint32_t id = 0; id < graph->node_count; id++) {
         groups.parents[id] = root_of(&groups, id);

@@ -290,7 +290,12 @@ alloc_writing(Outline *outline, Writing *writing)
     writing->is_read = outline_alloc(writing, count, sizeof *writing->is_read);
     writing->has_data_readers = outline_alloc(writing, count, sizeof *writing->has_data_readers);
     writing->output_ports = outline_alloc(writing, count, sizeof *writing->output_ports);
-    writing->functions = outline_alloc(writing, outline->home_count, sizeof *writing->functions);
+    const size_t called = compile->def->function_count;
+    writing->functions = outline_alloc(writing, outline->home_count + called, sizeof *writing->functions);
+    if (writing->functions != NULL && called > 0) {
+        memcpy(writing->functions, compile->def->functions, called * sizeof *writing->functions);
+        writing->function_count = (uint32_t)called;
+    }
     alloc_maps(writing);
     return writing->has_no_memory ? compile_no_memory(compile) : STATUS_OK;
 }

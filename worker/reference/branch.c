@@ -2,7 +2,8 @@
  * and what the session keeps. What the others hold is never touched.
  *
  * start → (compile, on a thread of the device, when it is the first call) → run → kernel_complete(). A call
- * that is cancelled on the way ends as its run does, or where the run would begin. */
+ * that is cancelled on the way ends as its run does, or where the run would begin. A call within a call
+ * begins on a thread's own stack, however deep it is. */
 #include <inttypes.h>
 #include <pthread.h>
 
@@ -51,6 +52,13 @@ invocation_new(KernelPromise *promise)
     return invocation;
 }
 
+static void
+end(const Invocation *invocation, Status status)
+{
+    library_end_call(invocation->promise->context.library);
+    kernel_complete(invocation->promise, status);
+}
+
 /* --- The run -------------------------------------------------------------------------------------------- */
 
 static void
@@ -74,9 +82,9 @@ run_done(void *context, const RunResult *result)
     (void)pthread_mutex_unlock(&invocation->lock);
     run_unref(run);
     promise->culprit = result->node;
-    kernel_complete(promise, result->code == STATUS_OK
-                                 ? STATUS_OK
-                                 : call_fail(promise->context.call, result->code, "%s", result->message));
+    end(invocation, result->code == STATUS_OK
+                        ? STATUS_OK
+                        : call_fail(promise->context.call, result->code, "%s", result->message));
 }
 
 /* Keeps the run for a cancellation, or cancels it at once. */
@@ -110,6 +118,7 @@ run_function(Invocation *invocation, Partition *partition)
         .arg_count = context->input_count - 1,
         .container = context->container,
         .deadline_ns = context->call->deadline_ns,
+        .call_depth = context->call_depth + 1,
         .callbacks = {.context = invocation, .on_output = take_output, .on_done = run_done},
     };
     Run *run = NULL;
@@ -123,7 +132,7 @@ begin(Invocation *invocation, Partition *partition)
 {
     const Status status = run_function(invocation, partition);
     if (status != STATUS_OK) {
-        kernel_complete(invocation->promise, status);
+        end(invocation, status);
     }
     invocation_unref(invocation);
 }
@@ -138,7 +147,7 @@ compile(DeviceWork *work)
     if (status == STATUS_OK) {
         begin(invocation, partition);
     } else {
-        kernel_complete(invocation->promise, status);
+        end(invocation, status);
         invocation_unref(invocation);
     }
 }
@@ -176,16 +185,44 @@ choose(const KernelContext *context, Slice *ret_function)
 }
 
 static Status
+check_start(const KernelContext *context)
+{
+    if (context->library == NULL) {
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "the partition has no functions");
+    }
+    if (context->call_depth >= CALL_DEPTH_MAX) {
+        return call_fail(context->call, STATUS_RESOURCE_EXHAUSTED,
+            "functions call each other more than %d deep: one calls itself without end, or nearly",
+            CALL_DEPTH_MAX);
+    }
+    return STATUS_OK;
+}
+
+static void
+begin_or_compile(Invocation *invocation)
+{
+    const KernelContext *const context = &invocation->promise->context;
+    Partition *const partition =
+        context->call_depth == 0 ? library_find(context->library, invocation->function) : NULL;
+    if (partition != NULL) {
+        begin(invocation, partition);
+    } else {
+        invocation->compiling.run = compile;
+        context->device->schedule(context->device, &invocation->compiling);
+    }
+}
+
+static Status
 start(KernelPromise *promise)
 {
     KernelContext *const context = &promise->context;
     Slice function;
-    if (context->library == NULL) {
-        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "the partition has no functions");
-    }
+    TRY(check_start(context));
     TRY(choose(context, &function));
+    TRY(library_begin_call(context->call, context->library));
     Invocation *const invocation = invocation_new(promise);
     if (invocation == NULL) {
+        library_end_call(context->library);
         return call_fail_memory(context->call, "a call");
     }
     invocation->function = function;
@@ -195,13 +232,7 @@ start(KernelPromise *promise)
         invocation->is_cancelled =
             true; /* nobody else knows it: else branch_cancel() says so, under the lock */
     }
-    Partition *const partition = library_find(context->library, function);
-    if (partition != NULL) {
-        begin(invocation, partition);
-    } else {
-        invocation->compiling.run = compile;
-        context->device->schedule(context->device, &invocation->compiling);
-    }
+    begin_or_compile(invocation);
     return STATUS_OK;
 }
 

@@ -24,8 +24,9 @@ typedef struct KernelContext {
     const Node *node;
     const void *state;            /* what create() made */
     ResourceContainer *container; /* what the session keeps here (resource.h); NULL: the run has no session */
-    Library *library;  /* of start() alone: the functions that the node may call (library.h), or NULL */
-    RunMemory *memory; /* where outputs were planned (run_memory.h); NULL: nowhere */
+    Library *library;    /* of start() alone: the functions that the node may call (library.h), or NULL */
+    uint32_t call_depth; /* … and how many calls the run is inside of */
+    RunMemory *memory;   /* where outputs were planned (run_memory.h); NULL: nowhere */
     const MemoryAccount *account; /* the run's (memory_account.h), or NULL */
 
     /* Data inputs in order; dtype DTYPE_INVALID for an absent optional one. An input may be taken over for

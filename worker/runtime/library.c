@@ -12,7 +12,6 @@ enum { BODY_DEF_SIZE_MAX = 1 << 20 };
 
 typedef struct LibraryFunction {
     const FunctionDef *def;
-    uint32_t depth; /* of the calls below it */
     pthread_mutex_t lock;
     Partition *partition; /* atomic; set once, under the lock */
 } LibraryFunction;
@@ -23,6 +22,7 @@ struct Library {
     Map *by_name; /* → LibraryFunction */
     Map *blobs;   /* sha256 → TensorBuffer */
     size_t blob_bytes;
+    uint32_t call_count; /* atomic; under way */
     size_t function_count;
     LibraryFunction functions[];
 };
@@ -51,42 +51,27 @@ library_free(Library *library)
 /* --- What calls what ------------------------------------------------------------------------------------ */
 
 static Status
-check_call(Call *call, const Library *library, const NodeDef *node, Slice name, uint32_t *depth)
-{
-    const LibraryFunction *const called = map_get(library->by_name, name);
-    if (called == NULL) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT,
-            "node '%.*s' calls function '%.*s', which does not stand before it", SLICE_PRINT(node->name),
-            SLICE_PRINT(slice_part(name, 0, 128)));
-    }
-    *depth = called->depth >= *depth ? called->depth + 1 : *depth;
-    if (*depth > LIBRARY_DEPTH_MAX) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT,
-            "node '%.*s': functions call each other more than %d deep", SLICE_PRINT(node->name),
-            LIBRARY_DEPTH_MAX);
-    }
-    return STATUS_OK;
-}
-
-static Status
-check_attr(Call *call, const Library *library, const NodeDef *node, const AttrValue *value, uint32_t *depth)
+check_attr(Call *call, const Library *library, const NodeDef *node, const AttrValue *value)
 {
     const AttrValue *const items = value->is_list ? value->value.list.items : value;
     const size_t count = value->is_list ? value->value.list.count : 1;
     for (size_t index = 0; value->kind == ATTR_FUNCTION && index < count; index++) {
-        TRY(check_call(call, library, node, items[index].value.function.name, depth));
+        const Slice name = items[index].value.function.name;
+        if (map_get(library->by_name, name) == NULL) {
+            return call_fail(call, STATUS_INVALID_ARGUMENT,
+                "node '%.*s' calls function '%.*s', which does not exist", SLICE_PRINT(node->name),
+                SLICE_PRINT(slice_part(name, 0, 128)));
+        }
     }
     return STATUS_OK;
 }
 
-/* How deep the calls of these nodes go; only functions that are indexed already may be called. */
 static Status
-check_calls(Call *call, const Library *library, const NodeDef *nodes, size_t node_count, uint32_t *ret_depth)
+check_calls(Call *call, const Library *library, const NodeDef *nodes, size_t node_count)
 {
-    *ret_depth = 0;
     for (size_t node = 0; node < node_count; node++) {
         for (size_t index = 0; index < nodes[node].attr_count; index++) {
-            TRY(check_attr(call, library, &nodes[node], &nodes[node].attrs[index].value, ret_depth));
+            TRY(check_attr(call, library, &nodes[node], &nodes[node].attrs[index].value));
         }
     }
     return STATUS_OK;
@@ -97,13 +82,15 @@ index_functions(Call *call, Library *library)
 {
     for (size_t index = 0; index < library->function_count; index++) {
         LibraryFunction *const function = &library->functions[index];
-        TRY(check_calls(call, library, function->def->nodes, function->def->node_count, &function->depth));
         if (!map_put(library->by_name, function->def->name, function)) {
             return call_fail_memory(call, "a library of functions");
         }
     }
-    uint32_t depth = 0;
-    return check_calls(call, library, library->def->nodes, library->def->node_count, &depth);
+    for (size_t index = 0; index < library->function_count; index++) {
+        const FunctionDef *const def = library->functions[index].def;
+        TRY(check_calls(call, library, def->nodes, def->node_count));
+    }
+    return check_calls(call, library, library->def->nodes, library->def->node_count);
 }
 
 /* --- Blobs ---------------------------------------------------------------------------------------------- */
@@ -235,6 +222,25 @@ library_new(Call *call, GraphDef *def, Device *device, const BlobSource *blobs, 
     TRY(bind_blobs(call, library, blobs, missing));
     *ret_library = TAKE(library);
     return STATUS_OK;
+}
+
+/* --- Calls ---------------------------------------------------------------------------------------------- */
+
+Status
+library_begin_call(Call *call, Library *library)
+{
+    if (__atomic_add_fetch(&library->call_count, 1, __ATOMIC_RELAXED) <= CALLS_UNDER_WAY_MAX) {
+        return STATUS_OK;
+    }
+    library_end_call(library);
+    return call_fail(
+        call, STATUS_RESOURCE_EXHAUSTED, "%d calls of functions are under way already", CALLS_UNDER_WAY_MAX);
+}
+
+void
+library_end_call(Library *library)
+{
+    __atomic_sub_fetch(&library->call_count, 1, __ATOMIC_RELAXED);
 }
 
 /* --- Compiling ------------------------------------------------------------------------------------------ */

@@ -52,6 +52,7 @@ promise_new(const Ticket *ticket, Activation *activation, const ScheduleNode *no
         .state = node->state,
         .container = ticket->run->container,
         .library = ticket->partition->library,
+        .call_depth = ticket->run->call_depth,
         .inputs = inputs_take(activation, node),
         .input_count = node->node->input_count,
         .outputs = promise->outputs,

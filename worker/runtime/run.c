@@ -304,6 +304,7 @@ run_start(Call *call, const RunRequest *request, Run **ret_run)
     run->container = request->container == NULL ? NULL : container_ref(request->container);
     run->callbacks = request->callbacks;
     run->deadline_ns = request->deadline_ns;
+    run->call_depth = request->call_depth;
     run->start_ns = clock_monotonic_ns();
     run_take_args(run, request);
     if (ret_run != NULL) {

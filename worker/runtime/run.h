@@ -55,6 +55,7 @@ typedef struct RunRequest {
     int64_t open_size;            /* of the step's feeds, by which what is received grows; 0: not known */
     uint64_t
         deadline_ns;     /* monotonic; 0 for none. Checked between nodes; the caller's timer does the rest. */
+    uint32_t call_depth; /* how many calls it is inside of; 0: none */
     bool caller_is_idle; /* nobody else waits for the calling thread */
     bool traces_nodes;
     bool feeds_come_late; /* args may be absent (DTYPE_INVALID): they come with run_feed() */

@@ -31,6 +31,7 @@ struct Run {
     ResourceContainer *container;
     RunCallbacks callbacks;
     uint64_t deadline_ns;
+    uint32_t call_depth; /* calls that it is inside of */
     uint64_t start_ns;
     DeviceWork start_work;
     Arena *arena; /* the first ticket's, kept from run to run */

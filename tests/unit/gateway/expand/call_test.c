@@ -37,6 +37,59 @@ a_call_becomes_the_functions_body(void **state)
 }
 
 static void
+a_function_that_calls_itself_is_called_where_the_circle_closes(void **state)
+{
+    Call *const call = *state;
+    AUTO_GRAPH_DEF def = graph_literal("function g(x:float32) -> (y:float32) y=c:output:0\n"
+                                       "n = Neg(x) T=float32\n"
+                                       "c = PartitionedCall(n:y:0) f=@h\n"
+                                       "end\n"
+                                       "function h(x:float32) -> (y:float32) y=c:output:0\n"
+                                       "c = PartitionedCall(x) f=@g\n"
+                                       "end\n" X "f = PartitionedCall(x) f=@g\n");
+    AUTO_GRAPH_DEF result = NULL;
+    assert_status(call, STATUS_OK, graph_expand(call, def, 1000, &result));
+    assert_string_equal(graph_literal_text(call->arena, result),
+        "x = Placeholder()\n"
+        "f/n = Neg(x)\n"
+        "f/c/c/call/index = Const()\n"
+        "f/c/c/call = _Branch(f/c/c/call/index, f/n)\n"
+        "f/c/c/output_0 = Identity(f/c/c/call)\n"
+        "f/c/c = NoOp(^f/c/c/output_0)\n"
+        "f/c/output_0 = Identity(f/c/c/output_0)\n"
+        "f/c = NoOp(^f/c/output_0)\n"
+        "f/output_0 = Identity(f/c/output_0)\n"
+        "f = NoOp(^f/output_0)\n");
+    assert_string_equal(graph_literal_library_text(call->arena, result),
+        "function _call_g:\n"
+        "_call_g/arg_0 = _Arg()\n"
+        "_call_g/n = Neg(_call_g/arg_0)\n"
+        "_call_g/c/c/call/index = Const()\n"
+        "_call_g/c/c/call = _Branch(_call_g/c/c/call/index, _call_g/n)\n"
+        "_call_g/c/c/output_0 = Identity(_call_g/c/c/call)\n"
+        "_call_g/c/c = NoOp(^_call_g/c/c/output_0)\n"
+        "_call_g/c/output_0 = Identity(_call_g/c/c/output_0)\n"
+        "_call_g/c = NoOp(^_call_g/c/output_0)\n"
+        "_call_g/retval_0 = _Retval(_call_g/c/output_0)\n");
+}
+
+/* What it does to the variable happens before its output is there, and only where it is called. */
+static void
+a_call_of_itself_that_has_effects_keeps_them_in_order(void **state)
+{
+    const char *const text = expand_text(*state, "function g(v:resource) -> (y:float32) y=c:output:0\n"
+                                                 "a = AssignAddVariableOp(v, r:value:0) dtype=float32\n"
+                                                 "r = ReadVariableOp(v) dtype=float32\n"
+                                                 "c = PartitionedCall(v, ^a) f=@g\n"
+                                                 "end\n"
+                                                 "v = VarHandleOp() dtype=float32 shape=<>\n"
+                                                 "f = PartitionedCall(v) f=@g\n");
+    assert_non_null(strstr(text, "f/c/call/index = Const(^f/a)\n"));
+    assert_non_null(strstr(text, "f/c/call = _StateBranch(f/c/call/index, f/c/input_0)\n"));
+    assert_non_null(strstr(text, "f/c = NoOp(^f/c/output_0, ^f/c/call)\n"));
+}
+
+static void
 an_op_of_a_functions_name_is_a_call(void **state)
 {
     assert_string_equal(expand_text(*state, SCALE X "f = scale(x, x, ^x) T=float32\n"),
@@ -199,11 +252,16 @@ faults_name_the_node(void **state)
         "node 'f/product': function 'scale' leaves attribute 'T' to its callers, and this one does not bind "
         "it");
     expect_expand_fails(*state,
-        "function g() -> (y:float32) y=c:output:1\n"
-        "c = PartitionedCall() f=@g\n"
-        "end\n"
-        "f = PartitionedCall() f=@g\n",
-        STATUS_INVALID_ARGUMENT, "node 'f/c': function 'g' calls itself; recursion cannot be inlined");
+        "function g(x:$T) -> (y:$T) y=c:output:0\n"
+        "c = PartitionedCall(x) f=@g{T:float32}\n"
+        "end\n" X "f = PartitionedCall(x) f=@g{T:float32}\n",
+        STATUS_INVALID_ARGUMENT,
+        "node 'f/c': function 'g' calls itself, and has attributes: only one without can be called");
+    expect_expand_fails(*state,
+        "function g(x:float32) -> (y:float32) y=c:output:0\n"
+        "c = PartitionedCall(x, x) f=@g\n"
+        "end\n" X "f = PartitionedCall(x) f=@g\n",
+        STATUS_INVALID_ARGUMENT, "node 'f/c': gives function 'g' 2 arguments, it takes 1");
     expect_expand_fails(*state,
         "function g(x:float32) -> (y:float32) y=n:y:0\n"
         "n = Neg(z) T=float32\n"
@@ -263,6 +321,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         CALL_TEST(a_graph_without_functions_stays_itself),
         CALL_TEST(a_call_becomes_the_functions_body),
+        CALL_TEST(a_function_that_calls_itself_is_called_where_the_circle_closes),
+        CALL_TEST(a_call_of_itself_that_has_effects_keeps_them_in_order),
         CALL_TEST(an_op_of_a_functions_name_is_a_call),
         CALL_TEST(a_function_goes_before_an_op_of_its_name),
         CALL_TEST(functions_call_functions_and_hand_attributes_on),

@@ -4,6 +4,7 @@
 #include "shared/base/clock.h"
 #include "tests/support/graph_case.h"
 #include "tests/support/graph_literals.h"
+#include "tests/support/tensor_literals.h"
 #include "worker/runtime/schedule.h"
 
 #define CALL "Tin=[float32] Tout=[float32] branches=[@neg,@twice]"
@@ -215,20 +216,22 @@ an_error_names_the_node_inside(void **state)
     fixture_end(&fixture);
 }
 
-#define ENDLESS                                                                                              \
+#define ENDLESS_FUNCTION(type)                                                                               \
     "function endless() -> ()\n"                                                                             \
-    "x = _Arg() T=float32 index=0\n"                                                                         \
+    "x = _Arg() T=" type " index=0\n"                                                                        \
     "true = Const() dtype=bool value=bool(1)\n"                                                              \
-    "e = Enter(x) T=float32 frame_name='loop' parallel_iterations=2\n"                                       \
-    "m = Merge(e, n) T=float32 N=2\n"                                                                        \
+    "e = Enter(x) T=" type " frame_name='loop' parallel_iterations=2\n"                                      \
+    "m = Merge(e, n) T=" type " N=2\n"                                                                       \
     "c = Enter(true) T=bool frame_name='loop' parallel_iterations=2 is_constant=true\n"                      \
     "cond = LoopCond(c)\n"                                                                                   \
-    "s = Switch(m, cond) T=float32\n"                                                                        \
-    "y = Neg(s:1) T=float32\n"                                                                               \
-    "n = NextIteration(y) T=float32\n"                                                                       \
-    "q = Exit(s) T=float32\n"                                                                                \
-    "out = _Retval(q) T=float32 index=0\n"                                                                   \
-    "end\n"                                                                                                  \
+    "s = Switch(m, cond) T=" type "\n"                                                                       \
+    "y = Neg(s:1) T=" type "\n"                                                                              \
+    "n = NextIteration(y) T=" type "\n"                                                                      \
+    "q = Exit(s) T=" type "\n"                                                                               \
+    "out = _Retval(q) T=" type " index=0\n"                                                                  \
+    "end\n"
+#define ENDLESS                                                                                              \
+    ENDLESS_FUNCTION("float32")                                                                              \
     "p = _Arg() T=bool index=0\n"                                                                            \
     "x = _Arg() T=float32 index=1\n"                                                                         \
     "f = _Branch(p, x) Tindex=bool Tin=[float32] Tout=[float32] branches=[@endless,@endless]\n"              \
@@ -290,6 +293,70 @@ the_deadline_holds_inside(void **state)
     fixture_end(&fixture);
 }
 
+/* --- Calls of itself ------------------------------------------------------------------------------------ */
+
+/* down(n) calls down(n - 1), down(1) calls `last`. */
+#define DOWN(last)                                                                                           \
+    "function down() -> ()\n"                                                                                \
+    "n = _Arg() T=int32 index=0\n"                                                                           \
+    "one = Const() dtype=int32 value=int32(1)\n"                                                             \
+    "less = Sub(n, one) T=int32\n"                                                                           \
+    "goes_on = GreaterEqual(less, one) T=int32\n"                                                            \
+    "call = _Branch(goes_on, less) Tindex=bool Tin=[int32] Tout=[int32] branches=[@down,@" last "]\n"        \
+    "out = _Retval(call) T=int32 index=0\n"                                                                  \
+    "end\n"                                                                                                  \
+    "index = Const() dtype=int32 value=int32(0)\n"                                                           \
+    "n = _Arg() T=int32 index=0\n"                                                                           \
+    "f = _Branch(index, n) Tindex=int32 Tin=[int32] Tout=[int32] branches=[@down]\n"                         \
+    "out = _Retval(f) T=int32 index=0\n"
+
+static void
+calls_go_as_deep_as_the_limit(void **state)
+{
+    (void)state;
+    static const char down[] = "function same() -> ()\n"
+                               "n = _Arg() T=int32 index=0\n"
+                               "out = _Retval(n) T=int32 index=0\n"
+                               "end\n" DOWN("same");
+    static const GraphCase cases[] = {
+        {.graph = down, .feeds = {"int32[] 10"}, .fetches = {"int32[] 0"}},
+        {.graph = down, .feeds = {"int32[] 999"}, .fetches = {"int32[] 0"}},
+        {.graph = down,
+            .feeds = {"int32[] 1000"},
+            .error = "functions call each other more than 1000 deep: one calls itself without end, or nearly",
+            .error_code = STATUS_RESOURCE_EXHAUSTED},
+        {.graph = down, .feeds = {"int32[] 999"}, .fetches = {"int32[] 0"}},
+    };
+    graph_cases_run(cases, COUNT_OF(cases));
+}
+
+/* However far it has come. */
+static void
+a_deep_call_is_cancelled_down_to_its_end(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    fixture_begin(&fixture, 2);
+    AUTO_PARTITION partition = fixture_compile(&fixture, ENDLESS_FUNCTION("int32") DOWN("endless"));
+    for (uint64_t round = 0; round < 8; round++) {
+        RunOutcome outcome = {0};
+        Run *run = NULL;
+        Tensor arg = tensor_literal("int32[] 990");
+        const RunRequest request = {
+            .partition = partition, .args = &arg, .arg_count = 1, .callbacks = outcome_callbacks(&outcome)};
+        assert_status(&fixture.call, STATUS_OK, run_start(&fixture.call, &request, &run));
+        const uint64_t until = clock_monotonic_ns() + (CLOCK_NS_PER_MS << round);
+        while (clock_monotonic_ns() < until) {}
+        run_cancel(run, STATUS_CANCELLED, "the caller gave up");
+        outcome_wait(&outcome);
+        assert_int_equal(outcome.code, STATUS_CANCELLED);
+        outcome_clear(&outcome);
+        run_unref(run);
+    }
+    partition_unref(TAKE(partition));
+    fixture_end(&fixture);
+}
+
 /* --- Documents that are wrong --------------------------------------------------------------------------- */
 
 static void
@@ -307,19 +374,12 @@ expect_refused(const char *text, const char *message)
 }
 
 static void
-a_function_calls_only_what_stands_before_it(void **state)
+a_function_calls_only_what_the_library_has(void **state)
 {
     (void)state;
-    expect_refused("function f() -> ()\n"
-                   "p = _Arg() T=bool index=0\n"
-                   "g = _Branch(p) Tindex=bool Tin=[] Tout=[] branches=[@f,@f]\n"
-                   "end\n"
-                   "p = _Arg() T=bool index=0\n"
-                   "f = _Branch(p, p) Tindex=bool Tin=[bool] Tout=[] branches=[@f,@f]\n",
-        "node 'g' calls function 'f', which does not stand before it");
     expect_refused(FUNCTIONS "p = _Arg() T=bool index=0\n"
                              "f = _Branch(p) Tindex=bool Tin=[] Tout=[] branches=[@neg,@nobody]\n",
-        "node 'f' calls function 'nobody', which does not stand before it");
+        "node 'f' calls function 'nobody', which does not exist");
 }
 
 static void
@@ -388,7 +448,9 @@ main(void)
         cmocka_unit_test(an_error_names_the_node_inside),
         cmocka_unit_test(a_cancelled_run_ends_what_it_called),
         cmocka_unit_test(the_deadline_holds_inside),
-        cmocka_unit_test(a_function_calls_only_what_stands_before_it),
+        cmocka_unit_test(calls_go_as_deep_as_the_limit),
+        cmocka_unit_test(a_deep_call_is_cancelled_down_to_its_end),
+        cmocka_unit_test(a_function_calls_only_what_the_library_has),
         cmocka_unit_test(a_call_that_does_not_fit_fails_the_run),
         cmocka_unit_test(blobs_of_branches_are_asked_for_ahead),
     };
