@@ -18,7 +18,7 @@
     X(graph_versions, 256, 4096, "versions", "versions of one graph, the first included")                    \
     X(tensor_rank, 16, 16, "dimensions", "rank of a tensor")                                                 \
     X(blob_bytes, 67108864, 67108864, "bytes", "one stored tensor or graph source")                          \
-    X(step_body_bytes, 2147483648, 2147483648, "bytes", "a step's request with its feeds as a form")         \
+    X(step_body_bytes, 2147483648, 2147483648, "bytes", "a step's request as a form; its feeds in memory")   \
     X(step_feeds, 1024, 16384, "tensors", "feeds of one step")                                               \
     X(step_fetches, 1024, 16384, "tensors", "fetches of one step")                                           \
     X(partial_runs, 64, 65536, "runs", "partial runs that a tenant has open on one gateway")                 \

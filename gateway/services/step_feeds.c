@@ -79,10 +79,22 @@ make_room(StepCall *step)
     return step->given == NULL ? call_fail_memory(step->call, "the feeds of a step") : STATUS_OK;
 }
 
+/* References are short, whatever they refer to, and may be the same. */
+static Status
+check_size(const StepCall *step, uint64_t size)
+{
+    const uint64_t size_max = step->loop->gateway->limits.step_body_bytes;
+    return size <= size_max ? STATUS_OK
+                            : call_fail(step->call, STATUS_OUT_OF_RANGE,
+                                  "the limit step_body_bytes is %llu bytes: the step's feeds have more",
+                                  (unsigned long long)size_max);
+}
+
 Status
 step_feeds_take(StepCall *step, JobContext *context, bool *ret_needs_job)
 {
     const size_t count = step->body.feed_count;
+    uint64_t size = 0;
     TRY(make_room(step));
     for (size_t index = 0; index < count; index++) {
         const StepFeedText *const text = &step->body.feeds[index];
@@ -91,6 +103,8 @@ step_feeds_take(StepCall *step, JobContext *context, bool *ret_needs_job)
             return call_wrap(step->call, "feed '%.*s'", SLICE_PRINT(slice_part(text->name, 0, 128)));
         }
         *ret_needs_job = *ret_needs_job || tensor->dtype == DTYPE_INVALID;
+        size += tensor->dtype == DTYPE_INVALID ? 0 : tensor_byte_size(tensor);
+        TRY(check_size(step, size));
     }
     return STATUS_OK;
 }

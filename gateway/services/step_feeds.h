@@ -5,7 +5,7 @@
 #include "gateway/services/step_call.h"
 
 /* Fills step->given, in the order of the request's feeds; what is there already stays. Without a job context
- * *ret_needs_job says that a reference needs one. */
+ * *ret_needs_job says that a reference needs one. OUT_OF_RANGE when all of them are above step_body_bytes. */
 MUST_USE Status step_feeds_take(StepCall *step, JobContext *context, bool *ret_needs_job);
 
 /* Of a rehearsal or a partial run: tensors without elements, of the dtypes that the request's feeds say, or

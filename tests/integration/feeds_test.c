@@ -285,6 +285,39 @@ an_uploaded_tensor_feeds_by_reference(void **state)
     }
 }
 
+/* One that was uploaded once may be meant many times. */
+static void
+feeds_by_reference_have_a_bound_together(void **state)
+{
+    static const char *const arguments[] = {"--limit", "step_body_bytes=1500", NULL};
+    static const float numbers[200];
+    Cluster cluster;
+    char hex[SHA256_HEX_SIZE];
+    char body[512];
+    AUTO_BUFFER file = {0};
+    AUTO_REST put = {0};
+    AUTO_REST one = {0};
+    AUTO_REST two = {0};
+    (void)state;
+    assert_true(
+        cluster_start(&cluster, &(ClusterOptions){.worker_count = 1, .gateway_arguments = arguments}));
+    forms_begin(&cluster);
+    npy_of(numbers, COUNT_OF(numbers), &file);
+    hex_of(buffer_slice(&file), hex);
+    put_tensor(&cluster, buffer_slice(&file), hex, &put);
+    cluster_expect(&put, 201, NULL);
+    (void)snprintf(body, sizeof body,
+        "{\"feeds\":{\"y\":2,\"x\":{\"ref\":\"sha256:%s\"}},\"fetches\":[\"product\"]}", hex);
+    cluster_step(&cluster, body, &one);
+    cluster_expect(&one, 200, NULL);
+    (void)snprintf(body, sizeof body,
+        "{\"feeds\":{\"y\":{\"ref\":\"sha256:%s\"},\"x\":{\"ref\":\"sha256:%s\"}},\"fetches\":[\"product\"]}",
+        hex, hex);
+    cluster_step(&cluster, body, &two);
+    cluster_expect(&two, 400, "the limit step_body_bytes is 1500 bytes: the step's feeds have more");
+    cluster_stop(&cluster);
+}
+
 static void
 what_is_wrong_with_a_reference_is_said(void **state)
 {
@@ -390,6 +423,7 @@ main(void)
         cmocka_unit_test(parts_are_counted),
         cmocka_unit_test(an_idempotency_key_stands_for_the_parts_of_a_form),
         cmocka_unit_test(an_uploaded_tensor_feeds_by_reference),
+        cmocka_unit_test(feeds_by_reference_have_a_bound_together),
         cmocka_unit_test(what_is_wrong_with_a_reference_is_said),
         cmocka_unit_test_setup_teardown(another_tenants_tensor_is_not_there, keys_setup, keys_teardown),
     };
