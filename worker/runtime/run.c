@@ -275,6 +275,8 @@ run_take_args(Run *run, const RunRequest *request)
     }
 }
 
+static_assert((int)COST_GUESS > (int)INLINE_IDLE_COST_NS, "what is not known to be short blocks no loop");
+
 /* How long a loop takes is not known from what its nodes cost. */
 static bool
 is_run_inline(const RunRequest *request)

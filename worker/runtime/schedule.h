@@ -142,7 +142,7 @@ struct Partition {
 };
 
 static const uint32_t COST_UNKNOWN = UINT32_MAX;
-enum { COST_GUESS = 100 * 1000 }; /* ns */
+enum { COST_GUESS = 300 * 1000 }; /* ns: so much that nothing unknown is run on a loop (run.c) */
 
 /* As partition_compile(), of a body that calls functions of its own library, which holds it. */
 MUST_USE Status partition_compile_body(Call *call, GraphDef *body, Device *device, const BlobSource *blobs,
