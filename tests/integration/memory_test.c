@@ -1,4 +1,6 @@
 /* What steps take in memory, over REST: the numbers a step tells, and a step that takes too much. */
+#include <pthread.h>
+
 #include "tests/support/cluster.h"
 #include "tests/support/cmocka_all.h"
 
@@ -102,7 +104,7 @@ static const char *const BATCHES = "x = Placeholder() dtype=float32 shape=<-1,25
 static void
 the_first_step_of_a_batch_is_planned_on_all_its_workers(void **state)
 {
-    static const int rows[] = {64, 100};
+    static const int rows[] = {256, 300}; /* threads keep up to 64 KiB to themselves */
     Cluster *const cluster = *state;
     cluster_session(cluster, "{\"slots\":2}");
     cluster_graph_literal(cluster, BATCHES);
@@ -125,6 +127,51 @@ the_first_step_of_a_batch_is_planned_on_all_its_workers(void **state)
     }
 }
 
+enum { AT_ONCE = 4 };
+
+typedef struct Caller {
+    pthread_t thread;
+    Cluster *cluster;
+    int status;
+} Caller;
+
+static void *
+call(void *argument)
+{
+    Caller *const caller = argument;
+    AUTO_REST reply = {0};
+    cluster_step(caller->cluster, "{\"feeds\":{\"x\":1},\"fetches\":[\"sum\"]}", &reply);
+    caller->status = reply.status;
+    return NULL;
+}
+
+/* Each wants 32 MiB of 48: one after the other. */
+static void
+steps_that_find_no_room_wait_for_each_other(void **state)
+{
+    static const char *const arguments[] = {"--memory=48MiB", NULL};
+    const ClusterOptions options = {.worker_count = 1, .worker_arguments = arguments};
+    Cluster cluster = {0};
+    Caller callers[AT_ONCE];
+    (void)state;
+    assert_true(cluster_start(&cluster, &options));
+    cluster_session(&cluster, "{}");
+    cluster_graph_literal(&cluster, "x = Placeholder() dtype=float32 shape=<>\n"
+                                    "dims = Const() dtype=int32 value=int32<1>(8388608)\n"
+                                    "axis = Const() dtype=int32 value=int32<1>(0)\n"
+                                    "y = Fill(dims, x) T=float32\n"
+                                    "sum = Sum(y, axis) T=float32\n");
+    for (int index = 0; index < AT_ONCE; index++) {
+        callers[index].cluster = &cluster;
+        assert_int_equal(pthread_create(&callers[index].thread, NULL, call, &callers[index]), 0);
+    }
+    for (int index = 0; index < AT_ONCE; index++) {
+        assert_int_equal(pthread_join(callers[index].thread, NULL), 0);
+        assert_int_equal(callers[index].status, 200);
+    }
+    cluster_stop(&cluster);
+}
+
 int
 main(void)
 {
@@ -132,6 +179,7 @@ main(void)
         cmocka_unit_test(a_step_that_takes_too_much_is_refused_with_sizes_and_the_next_one_runs),
         cmocka_unit_test(a_session_lowers_what_its_steps_may_take),
         cmocka_unit_test(a_session_raises_no_limit),
+        cmocka_unit_test(steps_that_find_no_room_wait_for_each_other),
         CLUSTER_TEST(the_first_step_of_a_batch_is_planned_on_all_its_workers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

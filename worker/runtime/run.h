@@ -57,6 +57,7 @@ typedef struct RunRequest {
         deadline_ns;     /* monotonic; 0 for none. Checked between nodes; the caller's timer does the rest. */
     uint32_t call_depth; /* how many calls it is inside of; 0: none */
     bool caller_is_idle; /* nobody else waits for the calling thread */
+    bool *is_crowded; /* set when other runs hold the memory for now that this one could have; may be NULL */
     bool traces_nodes;
     bool feeds_come_late; /* args may be absent (DTYPE_INVALID): they come with run_feed() */
     RunCallbacks callbacks;

@@ -117,9 +117,18 @@ check_limit(Call *call, const MemoryPlan *plan, uint64_t limit)
         limit);
 }
 
+/* Whether it could have that much when others had less. */
+static void
+note_crowd(const RunRequest *request, uint64_t wanted, uint64_t limit)
+{
+    if (request->is_crowded != NULL) {
+        *request->is_crowded = wanted <= limit;
+    }
+}
+
 /* Feeds are there already. */
 static Status
-reserve(Call *call, Run *run)
+reserve(Call *call, Run *run, const RunRequest *request)
 {
     Device *const device = run->partition->device;
     const uint64_t wanted = memory_plan_allocated(run->plan);
@@ -135,6 +144,7 @@ reserve(Call *call, Run *run)
         return STATUS_OK;
     }
     __atomic_sub_fetch(&device->reserved, wanted, __ATOMIC_RELAXED);
+    note_crowd(request, wanted, memory.limit);
     AUTO_BUFFER text = {0};
     return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
         "the step is planned to take %s, but %" PRIu64 " of the worker's %" PRIu64 " bytes are taken",
@@ -158,7 +168,7 @@ prepare_account(Run *run, uint64_t limit)
 }
 
 static Status
-begin_arena(Call *call, Run *run)
+begin_arena(Call *call, Run *run, const RunRequest *request)
 {
     Device *const device = run->partition->device;
     if (run->memory == NULL) {
@@ -173,6 +183,7 @@ begin_arena(Call *call, Run *run)
     AUTO_BUFFER text = {0};
     DeviceMemory memory;
     device->memory(device, &memory);
+    note_crowd(request, run->plan->arena_bytes, memory.limit);
     return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
         "the step is planned to take %s, but %" PRIu64 " of the worker's %" PRIu64 " bytes are in use",
         plan_text(run->plan, &text), memory.in_use, memory.limit);
@@ -199,10 +210,10 @@ run_admit(Call *call, Run *run, const RunRequest *request)
     run->planned_bytes = run->plan == NULL ? 0 : memory_plan_bytes(run->plan);
     if (run->plan != NULL && !run->plan->is_branching) {
         TRY(check_limit(call, run->plan, request->memory_limit));
-        TRY(reserve(call, run));
+        TRY(reserve(call, run, request));
     }
     const Status status = prepare_account(run, request->memory_limit)
-                              ? begin_arena(call, run)
+                              ? begin_arena(call, run, request)
                               : call_fail_memory(call, "a run's account");
     if (status != STATUS_OK) {
         release_reservation(run);

@@ -37,3 +37,18 @@ run_answer_output(WorkerRequest *request, uint32_t index, const Tensor *tensor)
     frame_write_dead(&frame, slice_of(name, (size_t)size));
     worker_frames_write(request, buffer_slice(&frame));
 }
+
+void
+run_answer_unknown(WorkerRequest *request, Slice digest)
+{
+    char message[160];
+    const int size =
+        snprintf(message, sizeof message, "partition %.*s is not registered here", SLICE_PRINT(digest));
+    const WireStatus status = {
+        .code = STATUS_NOT_FOUND,
+        .message = slice_of(message, (size_t)size),
+        .reason = SLICE("unknown_partition"),
+    };
+    run_answer_status(request, &status);
+    worker_frames_end(request);
+}

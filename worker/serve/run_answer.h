@@ -10,3 +10,6 @@ void run_answer_stats(WorkerRequest *request, const WireStats *stats);
 
 /* `tensor` NULL: it is dead. */
 void run_answer_output(WorkerRequest *request, uint32_t index, const Tensor *tensor);
+
+/* All of the answer: the partition of this digest is not registered here. */
+void run_answer_unknown(WorkerRequest *request, Slice digest);

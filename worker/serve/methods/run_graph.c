@@ -6,6 +6,8 @@
  *
  * A partial run starts with its header; its feeds come whenever they come, and go to the run one by one.
  *
+ * A run that finds too little memory free, because of others, waits for it for a moment.
+ *
  * Failures: an unknown partition is answered in one STATUS frame, as soon as the header is in; a stream that
  * is reset cancels the run; the deadline cancels it too, and its report says who waited for what. A kernel
  * that does not come back soon after is not waited for.
@@ -21,10 +23,15 @@
 #include "worker/runtime/run.h"
 #include "worker/serve/metrics.h"
 #include "worker/serve/run_answer.h"
+#include "worker/serve/run_place.h"
 #include "worker/serve/run_trace.h"
 #include "worker/serve/server.h"
 
-enum { UNFINISHED_WAIT_MS = 20 }; /* after the deadline, for the run's end and its statistics */
+enum {
+    UNFINISHED_WAIT_MS = 20, /* after the deadline, for the run's end and its statistics */
+    ROOM_WAIT_MS = 1000,     /* for memory that other runs hold */
+    ROOM_POLL_MS = 5,
+};
 
 typedef struct Output {
     struct Output *next;
@@ -43,7 +50,8 @@ typedef struct GraphRun {
     Run *run;
     WireRun header;
     Tensor *args;
-    int64_t arg_count; /* that have come */
+    int64_t arg_count;      /* that have come */
+    uint64_t room_until_ns; /* how long it waits for memory; 0: it did not have to */
     Timer deadline;
     Task task;
 
@@ -237,66 +245,6 @@ deadline_passed(Timer *timer)
         loop_now_ns(graph_run->loop) + UNFINISHED_WAIT_MS * CLOCK_NS_PER_MS);
 }
 
-static Status
-answer_unknown(WorkerRequest *request, Slice digest)
-{
-    char message[160];
-    const int size =
-        snprintf(message, sizeof message, "partition %.*s is not registered here", SLICE_PRINT(digest));
-    const WireStatus status = {
-        .code = STATUS_NOT_FOUND,
-        .message = slice_of(message, (size_t)size),
-        .reason = SLICE("unknown_partition"),
-    };
-    run_answer_status(request, &status);
-    worker_frames_end(request);
-    return STATUS_OK;
-}
-
-/* Joins the other slots of the step. */
-static Status
-enter_step(WorkerRequest *request, GraphRun *graph_run)
-{
-    const StepClaim claim = {
-        .step = request->parameters[0],
-        .slot = graph_run->header.slot,
-        .attempt = graph_run->header.attempt,
-        .push_token = graph_run->header.push_token,
-        .deadline_ns = request->call.deadline_ns,
-        .now_ns = loop_now_ns(request->loop->loop),
-    };
-    if (claim.push_token.size == 0) {
-        return STATUS_OK;
-    }
-    TRY(step_table_enter(&request->call, request->worker->steps, &claim, &graph_run->entry));
-    TransportStep *const transport =
-        transport_step_new(request->loop->transport, claim.step, &graph_run->header);
-    if (transport == NULL) {
-        return call_fail_memory(&request->call, "the peers of a step");
-    }
-    if (!step_entry_attach(graph_run->entry, transport)) {
-        transport_step_unref(transport);
-        return call_fail(&request->call, STATUS_ABORTED, "slot %lld of this attempt has been run already",
-            (long long)claim.slot);
-    }
-    return STATUS_OK;
-}
-
-/* What the session keeps in this place. */
-static Status
-find_state(WorkerRequest *request, GraphRun *graph_run)
-{
-    const StatePlace place = {
-        .tenant = request->tenant,
-        .session = graph_run->header.session,
-        .place = graph_run->header.state_place,
-        .epoch = graph_run->header.state_epoch,
-    };
-    return place.epoch == 0 ? STATUS_OK
-                            : state_table_obtain(&request->call, request->worker->states, &place,
-                                  loop_now_ns(request->loop->loop), &graph_run->state);
-}
-
 /* The session's can only be lower than the worker's. */
 static uint64_t
 memory_limit(const GraphRun *graph_run)
@@ -317,12 +265,42 @@ is_loop_idle(WorkerLoop *loop)
     return is_first && loop->request_count == 1;
 }
 
-static Status
-launch(WorkerRequest *request, GraphRun *graph_run)
+static Status start_run(GraphRun *graph_run);
+
+static void
+start_again(Timer *timer)
 {
-    Call *const call = &request->call;
-    TRY(find_state(request, graph_run));
-    TRY(enter_step(request, graph_run));
+    GraphRun *const graph_run = (GraphRun *)(void *)((char *)timer - offsetof(GraphRun, deadline));
+    WorkerRequest *const request = graph_run->request;
+    const Status status = start_run(graph_run);
+    if (status != STATUS_OK) {
+        worker_refuse(request, status, request->call.error.message);
+    }
+}
+
+/* Most runs soon give back what they hold. False: it has waited long enough. */
+static bool
+wait_for_room(GraphRun *graph_run)
+{
+    const uint64_t now_ns = loop_now_ns(graph_run->loop);
+    const uint64_t again_ns = now_ns + ROOM_POLL_MS * CLOCK_NS_PER_MS;
+    const uint64_t deadline_ns = graph_run->request->call.deadline_ns;
+    if (graph_run->room_until_ns == 0) {
+        graph_run->room_until_ns = now_ns + ROOM_WAIT_MS * CLOCK_NS_PER_MS;
+    }
+    if (again_ns > graph_run->room_until_ns || (deadline_ns != 0 && again_ns > deadline_ns)) {
+        return false;
+    }
+    graph_run->deadline.fire = start_again;
+    timer_set(graph_run->loop, &graph_run->deadline, again_ns);
+    return true;
+}
+
+static Status
+start_run(GraphRun *graph_run)
+{
+    Call *const call = &graph_run->request->call;
+    bool is_crowded = false;
     const RunRequest run = {
         .partition = graph_run->partition,
         .args = graph_run->args,
@@ -332,19 +310,32 @@ launch(WorkerRequest *request, GraphRun *graph_run)
         .memory_limit = memory_limit(graph_run),
         .open_size = graph_run->header.open_size,
         .deadline_ns = call->deadline_ns,
-        .caller_is_idle = is_loop_idle(request->loop),
+        .is_crowded = &is_crowded,
+        .caller_is_idle = is_loop_idle(graph_run->request->loop),
         .traces_nodes = graph_run->header.has_trace,
         .feeds_come_late = graph_run->header.is_partial,
         .callbacks = {.context = graph_run, .on_output = run_output, .on_done = run_done},
     };
     graph_run->is_posted = true; /* what happens inside run_start() is flushed below */
-    TRY(run_start(call, &run, &graph_run->run));
+    const Status status = run_start(call, &run, &graph_run->run);
+    if (status != STATUS_OK) {
+        return is_crowded && wait_for_room(graph_run) ? STATUS_OK : status;
+    }
     (void)__atomic_add_fetch(&graph_run->worker->running_count, 1, __ATOMIC_RELAXED);
     if (call->deadline_ns != 0) {
+        graph_run->deadline.fire = deadline_passed;
         timer_set(graph_run->loop, &graph_run->deadline, call->deadline_ns);
     }
     graph_run_flush(graph_run);
     return STATUS_OK;
+}
+
+static Status
+launch(WorkerRequest *request, GraphRun *graph_run)
+{
+    TRY(run_find_state(request, &graph_run->header, &graph_run->state));
+    TRY(run_enter_step(request, &graph_run->header, &graph_run->entry));
+    return start_run(graph_run);
 }
 
 /* --- The body ------------------------------------------------------------------------------------------- */
@@ -367,7 +358,8 @@ take_header(WorkerRequest *request, const Frame *frame)
     TRY(worker_partition_key(request, header.partition, &key));
     Partition *const partition = partition_cache_get(request->worker->partitions, key);
     if (partition == NULL) {
-        return answer_unknown(request, header.partition);
+        run_answer_unknown(request, header.partition);
+        return STATUS_OK;
     }
     GraphRun *const graph_run = memory_new(1, sizeof *graph_run);
     Tensor *const args = memory_new((size_t)header.feed_count + 1, sizeof *args);
@@ -387,7 +379,6 @@ take_header(WorkerRequest *request, const Frame *frame)
     };
     graph_run->outputs_end = &graph_run->outputs;
     graph_run->task.run = flush_on_loop;
-    graph_run->deadline.fire = deadline_passed;
     (void)pthread_mutex_init(&graph_run->lock, NULL);
     request->context = graph_run;
     return header.is_partial ? launch(request, graph_run) : STATUS_OK;

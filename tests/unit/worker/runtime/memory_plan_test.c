@@ -298,6 +298,35 @@ a_step_past_its_limit_is_refused_and_the_next_one_runs(void **state)
     fixture_end(&fixture);
 }
 
+/* What others hold for now, and what nobody could ever have. */
+static void
+a_refusal_tells_whether_room_may_come(void **state)
+{
+    (void)state;
+    const CpuDeviceOptions options = {.thread_count = 1, .memory_limit = 4 << 20};
+    RunFixture fixture;
+    fixture_begin(&fixture, 1);
+    cpu_device_free(fixture.device);
+    assert_status(&fixture.call, STATUS_OK, cpu_device_new(&fixture.call, &options, &fixture.device));
+    AUTO_PARTITION partition = fixture_compile(&fixture, ATTENTION);
+    TensorBuffer *const others[] = {
+        fixture.device->allocate(fixture.device, 3 << 20), fixture.device->allocate(fixture.device, 3 << 18)};
+    for (int rows = 128; rows <= 1024; rows *= 8) {
+        bool is_crowded = rows == 1024;
+        Tensor arg = matrix(&fixture, rows, 64);
+        const RunRequest request = {
+            .partition = partition, .args = &arg, .arg_count = 1, .is_crowded = &is_crowded};
+        assert_int_equal(run_start(&fixture.call, &request, NULL), STATUS_RESOURCE_EXHAUSTED);
+        assert_int_equal(is_crowded, rows == 128);
+        assert_non_null(strstr(fixture.call.error.message, " of the worker's 4194304 bytes are taken"));
+        tensor_unref(&arg);
+    }
+    tensor_buffer_unref(others[0]);
+    tensor_buffer_unref(others[1]);
+    partition_unref(TAKE(partition));
+    fixture_end(&fixture);
+}
+
 /* How many rows there are shows at run time alone. */
 static void
 what_was_not_planned_ends_at_the_limit_too(void **state)
@@ -365,6 +394,7 @@ main(void)
         cmocka_unit_test(what_kernels_take_to_work_in_is_planned_for_the_first_run),
         cmocka_unit_test(memory_that_is_shared_changes_no_bit),
         cmocka_unit_test(a_step_past_its_limit_is_refused_and_the_next_one_runs),
+        cmocka_unit_test(a_refusal_tells_whether_room_may_come),
         cmocka_unit_test(what_was_not_planned_ends_at_the_limit_too),
         cmocka_unit_test(a_feed_that_somebody_else_holds_is_not_written),
     };
