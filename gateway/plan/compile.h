@@ -113,6 +113,10 @@ uint64_t estimate_bytes(const Compile *compile, const Node *node, uint32_t port)
 /* Fills memory and cost of every slot. */
 MUST_USE Status estimate_slots(const Compile *compile, PlanSlot *slots);
 
+/* The "x" of each "loc:@x" that the author's node (NULL: none) asks for in "_class", from *position on; false
+ * behind the last. */
+bool next_colocation(const Node *author, size_t *position, Slice *ret_name);
+
 /* Which nodes must share a slot: ret_groups[node] is the smallest id of its group. */
 MUST_USE Status group_nodes(const Compile *compile, uint32_t **ret_groups);
 

@@ -44,21 +44,32 @@ join(const Groups *groups, uint32_t id, Slice name)
                                                                 : compile_no_memory(groups->compile);
 }
 
+bool
+next_colocation(const Node *author, size_t *position, Slice *ret_name)
+{
+    static const Slice prefix = {.data = "loc:@", .size = 5};
+    const AttrValue *const classes = author == NULL ? NULL : node_attr(author, "_class");
+    while (classes != NULL && classes->is_list && *position < classes->value.list.count) {
+        const AttrValue *const item = &classes->value.list.items[(*position)++];
+        if (item->kind == ATTR_STRING && slice_starts_with(item->value.s, prefix)) {
+            *ret_name = slice_part(item->value.s, prefix.size, SIZE_MAX);
+            return true;
+        }
+    }
+    return false;
+}
+
 /* A node without "loc:@" is a member of the group named after itself, so that others can join it. */
 static Status
 join_named(const Groups *groups, uint32_t id)
 {
-    static const Slice prefix = {.data = "loc:@", .size = 5};
     const Node *const origin = groups->compile->origins[id];
-    const AttrValue *const classes = origin == NULL ? NULL : node_attr(origin, "_class");
     bool has_joined = origin == NULL;
-    for (size_t index = 0; classes != NULL && classes->is_list && index < classes->value.list.count;
-         index++) {
-        const AttrValue *const item = &classes->value.list.items[index];
-        if (item->kind == ATTR_STRING && slice_starts_with(item->value.s, prefix)) {
-            TRY(join(groups, id, slice_part(item->value.s, prefix.size, SIZE_MAX)));
-            has_joined = true;
-        }
+    size_t position = 0;
+    Slice name;
+    while (next_colocation(origin, &position, &name)) {
+        TRY(join(groups, id, name));
+        has_joined = true;
     }
     return has_joined ? STATUS_OK : join(groups, id, origin->name);
 }

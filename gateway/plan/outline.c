@@ -99,15 +99,10 @@ check_inputs(const Outline *outline, const Node *node)
 static bool
 is_tied_to_outside(const Outline *outline, const Node *node)
 {
-    const Node *const origin = outline->compile->origins[node->id];
-    const AttrValue *const classes = origin == NULL ? NULL : node_attr(origin, "_class");
-    for (size_t index = 0; classes != NULL && classes->is_list && index < classes->value.list.count;
-         index++) {
-        const AttrValue *const item = &classes->value.list.items[index];
-        const Node *const other =
-            item->kind == ATTR_STRING && item->value.s.size > 5
-                ? graph_find(outline->compile->graph, slice_part(item->value.s, 5, SIZE_MAX))
-                : NULL;
+    size_t position = 0;
+    Slice name;
+    while (next_colocation(outline->compile->origins[node->id], &position, &name)) {
+        const Node *const other = graph_find(outline->compile->graph, name);
         if (other != NULL && outline->conditions.nodes[other->id] != outline->conditions.nodes[node->id]) {
             return true;
         }

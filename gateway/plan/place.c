@@ -19,7 +19,7 @@ typedef struct Placement {
     int32_t *tasks;         /* what each node itself asks for */
     uint32_t *group_sizes;  /* of each group's first node, as all with this prefix */
     int32_t *group_tasks;
-    uint32_t *group_askers;
+    const Node **group_askers;
     uint32_t *group_slots;
     bool *group_keeps_state;
     uint32_t state_slot; /* of all groups that keep state and ask for no task */
@@ -31,30 +31,45 @@ typedef struct Placement {
 
 /* --- 1. Tasks ------------------------------------------------------------------------------------------- */
 
+/* What the node asks for, its whole group gets. */
 static Status
-add_request(const Placement *placement, uint32_t id)
+add_request(const Placement *placement, uint32_t group, const Node *asker, int32_t *ret_task)
+{
+    const Compile *const compile = placement->compile;
+    int32_t *const known = &placement->group_tasks[group];
+    TRY(device_request(compile, asker, ret_task));
+    if (*ret_task == PLAN_TASK_NONE || *ret_task == *known) {
+        return STATUS_OK;
+    }
+    if (*known != PLAN_TASK_NONE) {
+        const Node *const other = placement->group_askers[group];
+        return call_fail(compile->call, STATUS_INVALID_ARGUMENT,
+            "nodes '%.*s' and '%.*s' must be together, but ask for '%.*s' and '%.*s'",
+            SLICE_PRINT(other->name), SLICE_PRINT(asker->name), SLICE_PRINT(other->def->device),
+            SLICE_PRINT(asker->def->device));
+    }
+    *known = *ret_task;
+    placement->group_askers[group] = asker;
+    return STATUS_OK;
+}
+
+/* A node that others are to be with is asked even when nobody needs it. */
+static Status
+add_requests(const Placement *placement, uint32_t id)
 {
     const Compile *const compile = placement->compile;
     const Node *const node = &compile->graph->nodes[id];
     const uint32_t group = placement->groups[id];
-    int32_t task = PLAN_TASK_NONE;
+    size_t position = 0;
+    Slice name;
     placement->group_sizes[group]++;
     placement->group_keeps_state[group] = placement->group_keeps_state[group] || node_keeps_state(node);
-    TRY(device_request(compile, node, &task));
-    placement->tasks[id] = task;
-    if (task == PLAN_TASK_NONE) {
-        return STATUS_OK;
-    }
-    if (placement->group_tasks[group] != PLAN_TASK_NONE && placement->group_tasks[group] != task) {
-        const Node *const asker = &compile->graph->nodes[placement->group_askers[group]];
-        return call_fail(compile->call, STATUS_INVALID_ARGUMENT,
-            "nodes '%.*s' and '%.*s' must be together, but ask for '%.*s' and '%.*s'",
-            SLICE_PRINT(asker->name), SLICE_PRINT(node->name), SLICE_PRINT(asker->def->device),
-            SLICE_PRINT(node->def->device));
-    }
-    if (placement->group_tasks[group] == PLAN_TASK_NONE) {
-        placement->group_tasks[group] = task;
-        placement->group_askers[group] = id;
+    TRY(add_request(placement, group, node, &placement->tasks[id]));
+    while (next_colocation(compile->origins[id], &position, &name)) {
+        const Node *const other =
+            graph_find(compile->graph, name) == NULL ? graph_find(compile->source, name) : NULL;
+        int32_t ignored = PLAN_TASK_NONE;
+        TRY(other == NULL ? STATUS_OK : add_request(placement, group, other, &ignored));
     }
     return STATUS_OK;
 }
@@ -231,7 +246,7 @@ place_forward(Placement *placement, const Node *node)
                                                          : "a loop's constant is copied to its readers";
         compile->subjects[node->id] = SLICE("");
     } else if (task != PLAN_TASK_NONE) {
-        const Node *const asker = &compile->graph->nodes[placement->group_askers[group]];
+        const Node *const asker = placement->group_askers[group];
         const bool is_own = placement->tasks[node->id] == task;
         put(placement, node, slot_of_task(compile, task), is_own ? "asks for" : "together with",
             is_own ? node->def->device : asker->name);
@@ -318,7 +333,7 @@ alloc_all(Placement *placement)
     placement->tasks = compile_alloc(compile, count, sizeof *placement->tasks);
     placement->group_sizes = compile_alloc(compile, count, sizeof *placement->group_sizes);
     placement->group_tasks = compile_alloc(compile, count, sizeof *placement->group_tasks);
-    placement->group_askers = compile_alloc(compile, count, sizeof *placement->group_askers);
+    placement->group_askers = compile_alloc(compile, count, sizeof(const Node *));
     placement->group_slots = compile_alloc(compile, count, sizeof *placement->group_slots);
     placement->group_keeps_state = compile_alloc(compile, count, sizeof *placement->group_keeps_state);
     placement->has_reader = compile_alloc(compile, count, sizeof *placement->has_reader);
@@ -369,7 +384,7 @@ place(Compile *compile)
     TRY(alloc_all(&placement));
     find_readers(&placement);
     for (uint32_t id = 0; id < graph->node_count; id++) {
-        TRY(add_request(&placement, id));
+        TRY(add_requests(&placement, id));
     }
     TRY(open_slots(&placement));
     for (uint32_t index = 0; index < graph->node_count; index++) {

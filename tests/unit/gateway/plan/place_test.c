@@ -186,6 +186,21 @@ colocated_nodes_share_a_slot_also_when_their_anchor_is_pruned(void **state)
 }
 
 static void
+a_node_is_with_one_that_nobody_needs(void **state)
+{
+    Call *const call = *state;
+    AUTO_PLAN plan = NULL;
+    const PlanLiteral literal = {.graph = "x = Placeholder() dtype=float32\n"
+                                          "a = Neg(x) T=float32 @/task:1\n"
+                                          "b = Neg(x) T=float32 _class=['loc:@a']\n",
+        .feeds = "x",
+        .fetches = "b"};
+    assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
+    assert_placed(call, plan, "b", "0 together with 'a'");
+    assert_int_equal(plan->slots[0].task, 1);
+}
+
+static void
 colocated_nodes_that_ask_for_two_tasks_are_refused(void **state)
 {
     assert_refused(*state, &(PlanLiteral){.graph = TOGETHER("@/task:2"), .feeds = "x", .fetches = "c d"},
@@ -396,6 +411,7 @@ main(void)
         CALL_TEST(a_light_node_on_a_feed_goes_to_its_reader),
         CALL_TEST(a_request_nobody_can_honour_is_refused_with_the_reason),
         CALL_TEST(colocated_nodes_share_a_slot_also_when_their_anchor_is_pruned),
+        CALL_TEST(a_node_is_with_one_that_nobody_needs),
         CALL_TEST(colocated_nodes_that_ask_for_two_tasks_are_refused),
         CALL_TEST(an_edge_that_carries_a_variable_and_two_tasks_are_refused),
         CALL_TEST(several_classes_make_one_group_and_other_words_none),
