@@ -14,39 +14,55 @@ while_count_outputs(const Scope *scope, const Member *member, size_t *ret_count)
 
 /* --- What the body hands on unchanged ------------------------------------------------------------------- */
 
-static const NodeDef *
-find_identity(const FunctionDef *function, Slice reference)
+/* By name: what a body's Identities read, and what it returns. */
+typedef struct Body {
+    Map *identities; /* Slice */
+    Map *returns;    /* Slice */
+} Body;
+
+static bool
+is_identity(const NodeDef *node)
 {
-    const Slice name = slice_part(reference, 0, slice_find(reference, ':'));
-    for (size_t index = 0; index < function->node_count; index++) {
-        const NodeDef *const node = &function->nodes[index];
-        if (slice_equal(node->name, name)) {
-            return slice_equals_string(node->op, "Identity") && node->input_count == 1 ? node : NULL;
-        }
-    }
-    return NULL;
+    return slice_equals_string(node->op, "Identity") && node->input_count == 1;
 }
 
-/* Whether the function's output is its argument of the same place, perhaps by way of Identities. */
 static bool
-hands_on(const FunctionDef *function, size_t index)
+remember(Map *map, Slice name, Slice value, Slice *place)
 {
-    const FunctionArgument *const argument = &function->inputs[index];
-    Slice value = SLICE("");
-    for (size_t other = 0; other < function->return_count; other++) {
-        if (slice_equal(function->returns[other].name, function->outputs[index].name)) {
-            value = function->returns[other].value;
-        }
+    *place = value;
+    return map_put(map, name, place);
+}
+
+static Status
+body_index(const Scope *scope, const FunctionDef *function, const Body *body)
+{
+    Slice *place =
+        expand_scratch(scope->expansion, function->node_count + function->return_count, sizeof *place);
+    bool is_ok = place != NULL && body->identities != NULL && body->returns != NULL;
+    for (size_t index = 0; is_ok && index < function->node_count; index++) {
+        const NodeDef *const node = &function->nodes[index];
+        is_ok = !is_identity(node) || remember(body->identities, node->name, node->inputs[0], place++);
     }
-    for (size_t turn = 0; turn <= function->node_count; turn++) {
-        if (slice_equal(slice_part(value, 0, slice_find(value, ':')), argument->name)) {
+    for (size_t index = 0; is_ok && index < function->return_count; index++) {
+        const FunctionReturn *const given = &function->returns[index];
+        is_ok = remember(body->returns, given->name, given->value, place++);
+    }
+    return is_ok ? STATUS_OK : expand_no_memory(scope->expansion);
+}
+
+/* Whether the function's output is its argument of the same place, perhaps by way of a few Identities. */
+static bool
+hands_on(const FunctionDef *function, const Body *body, size_t index)
+{
+    enum { HOPS_MAX = 16 };
+    const Slice argument = function->inputs[index].name;
+    const Slice *value = map_get(body->returns, function->outputs[index].name);
+    for (int hop = 0; value != NULL && hop < HOPS_MAX; hop++) {
+        const Slice name = slice_part(*value, 0, slice_find(*value, ':'));
+        if (slice_equal(name, argument)) {
             return true;
         }
-        const NodeDef *const identity = find_identity(function, value);
-        if (identity == NULL) {
-            return false;
-        }
-        value = identity->inputs[0];
+        value = map_get(body->identities, name);
     }
     return false;
 }
@@ -62,7 +78,7 @@ has_lists(const FunctionArgument *arguments, size_t count)
     return false;
 }
 
-static void
+static Status
 find_invariants(const Scope *scope, Loop *loop)
 {
     const AttrValue *const body = member_attr(loop->member, "body");
@@ -72,11 +88,16 @@ find_invariants(const Scope *scope, Loop *loop)
     if (function == NULL || function->input_count != loop->variable_count ||
         function->output_count != loop->variable_count ||
         has_lists(function->inputs, function->input_count)) {
-        return;
+        return STATUS_OK;
     }
+    AUTO_MAP identities = map_new();
+    AUTO_MAP returns = map_new();
+    const Body named = {.identities = identities, .returns = returns};
+    TRY(body_index(scope, function, &named));
     for (size_t index = 0; index < loop->variable_count; index++) {
-        loop->variables[index].is_invariant = hands_on(function, index);
+        loop->variables[index].is_invariant = hands_on(function, &named, index);
     }
+    return STATUS_OK;
 }
 
 /* --- The loop ------------------------------------------------------------------------------------------- */
@@ -97,8 +118,7 @@ begin(Scope *scope, Member *member, Loop *ret_loop)
             .dtype = member_type(member, "T", index),
             .final = member->outputs.items[index]};
     }
-    find_invariants(scope, ret_loop);
-    return STATUS_OK;
+    return find_invariants(scope, ret_loop);
 }
 
 static Status

@@ -53,7 +53,7 @@ run_stage(Rewrite *rewrite, PassStage stage, PassSet without)
     for (size_t index = 0; index < pass_table_count; index++) {
         const Pass *const pass = pass_table[index];
         if (pass->stage == stage && (without & (PassSet)1 << index) == 0) {
-            rewrite->pass = pass->name;
+            rewrite_begin_pass(rewrite, pass->name);
             TRY(pass->run(rewrite));
         }
     }

@@ -191,28 +191,34 @@ rewrite_is_number(const Rewrite *rewrite, Endpoint endpoint, double number)
     return fabs(value - number) <= fabs(number) * 0x1p-20;
 }
 
-static bool
-is_fixed(const Rewrite *rewrite, Endpoint endpoint, int depth)
-{
-    enum { DEPTH_MAX = 8 }; /* a batch normalisation of single nodes has 4 */
-    if (endpoint.node == NODE_NONE || depth > DEPTH_MAX) {
-        return false;
-    }
-    const Node *const node = rewrite_node(rewrite, endpoint.node);
-    const bool is_constant = rewrite_constant(rewrite, endpoint) != NULL;
-    const unsigned flags = OP_STATEFUL | OP_CONTROL_FLOW;
-    bool is_pure =
-        node->control_count == 0 && (node->op->flags & flags) == 0 && (is_constant || node->input_count > 0);
-    for (uint32_t index = 0; is_pure && index < node->input_count; index++) {
-        is_pure = is_fixed(rewrite, rewrite_input(rewrite, endpoint.node, index), depth + 1);
-    }
-    return is_pure;
-}
-
 bool
 rewrite_is_fixed(const Rewrite *rewrite, Endpoint endpoint)
 {
-    return is_fixed(rewrite, endpoint, 0);
+    return endpoint.node != NODE_NONE && rewrite->nodes[endpoint.node]->is_fixed;
+}
+
+void
+rewrite_tell_fixed(const Rewrite *rewrite, RewriteNode *node)
+{
+    const uint32_t id = node->node.id;
+    const bool is_constant = rewrite_constant(rewrite, (Endpoint){.node = id}) != NULL;
+    bool is_fixed = node->node.control_count == 0 &&
+                    (node->node.op->flags & (OP_STATEFUL | OP_CONTROL_FLOW)) == 0 &&
+                    (is_constant || node->node.input_count > 0);
+    for (uint32_t index = 0; is_fixed && index < node->node.input_count; index++) {
+        is_fixed = rewrite_is_fixed(rewrite, rewrite_input(rewrite, id, index));
+    }
+    node->is_fixed = is_fixed;
+}
+
+/* In topological order; those that were added are read by others, and knew it when they were made. */
+void
+rewrite_begin_pass(Rewrite *rewrite, const char *pass)
+{
+    rewrite->pass = pass;
+    for (uint32_t place = 0; place < rewrite->graph->node_count; place++) {
+        rewrite_tell_fixed(rewrite, rewrite->nodes[rewrite->graph->order[place]]);
+    }
 }
 
 bool

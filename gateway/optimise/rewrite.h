@@ -19,6 +19,7 @@ typedef struct RewriteNode {
     bool is_kept;        /* a target or a _Retval: stays whatever happens */
     bool has_control_readers;
     bool has_effects; /* it is stateful, or something it needs is: left out, somebody may miss it */
+    bool is_fixed;    /* a Const, or computed from such alone; known anew when a pass begins */
     bool is_assigned; /* its output is changed through a reference: a constant that stands for a variable */
 } RewriteNode;
 
@@ -74,7 +75,8 @@ const Tensor *rewrite_constant(const Rewrite *rewrite, Endpoint endpoint);
  * read. */
 bool rewrite_is_number(const Rewrite *rewrite, Endpoint endpoint, double number);
 
-/* Whether the endpoint is a Const or computed from such alone, so that workers fold it. */
+/* Whether the endpoint is a Const or computed from such alone, so that workers fold it. As it was when the
+ * pass began, or the node was made. */
 bool rewrite_is_fixed(const Rewrite *rewrite, Endpoint endpoint);
 
 /* Whether nobody misses the node's other data inputs, when its readers read what this one gives: they are
@@ -130,11 +132,16 @@ MUST_USE Status rewrite_add(
 MUST_USE Status rewrite_add_constant(
     Rewrite *rewrite, uint32_t beside, const char *role, const Tensor *value, Endpoint *ret_endpoint);
 
+/* What one pass did, the next one sees. */
+void rewrite_begin_pass(Rewrite *rewrite, const char *pass);
+
 /* --- Its parts ------------------------------------------------------------------------------------------ */
 
 /* Zeroed, in the arena of the call; NULL without memory. */
 void *rewrite_alloc(const Rewrite *rewrite, size_t count, size_t size);
 MUST_USE Status rewrite_no_memory(const Rewrite *rewrite);
+
+void rewrite_tell_fixed(const Rewrite *rewrite, RewriteNode *node);
 
 /* Its outputs are read as they are. */
 MUST_USE Status rewrite_begin_node(const Rewrite *rewrite, uint32_t id, RewriteNode *node);

@@ -192,6 +192,7 @@ finish_added(
     TRY(reserve_node(rewrite));
     TRY(rewrite_begin_node(rewrite, added->node.id, added));
     rewrite->nodes[rewrite->node_count++] = added;
+    rewrite_tell_fixed(rewrite, added);
     *ret_endpoint = (Endpoint){.node = added->node.id};
     return STATUS_OK;
 }

@@ -155,14 +155,17 @@ link_node_types(Linker *linker, Node *node)
     return STATUS_OK;
 }
 
-/* Turn by turn, as long as a turn binds more: once through, but for graphs with "_type_of". */
+/* Turn by turn, as long as a turn binds more: once through, but for graphs with "_type_of". What that names
+ * may wait for another loop's, inside of it or behind it; a graph whose author writes it himself may not take
+ * a turn for each of its nodes. */
 static Status
 bind_all(Linker *linker)
 {
+    enum { TURNS_MAX = 32 };
     const Graph *const graph = linker->graph;
     size_t before = SIZE_MAX;
     size_t open = graph->node_count;
-    while (open > 0 && open < before) {
+    for (int turn = 0; turn < TURNS_MAX && open > 0 && open < before; turn++) {
         before = open;
         open = 0;
         for (uint32_t index = 0; index < graph->node_count; index++) {

@@ -250,6 +250,31 @@ weights_in_a_loop_are_not_scaled(void **state)
     assert_non_null(strstr(optimised(*state, graph, "x", "result out"), "product = MatMul(given, w)\n"));
 }
 
+/* --- Time ----------------------------------------------------------------------------------------------- */
+
+/* Each sum has a thousand million paths to a constant. */
+static void
+what_is_fixed_is_asked_once_of_each_node(void **state)
+{
+    assert_non_null(strstr(optimised(*state,
+                               "x = Placeholder() dtype=float32\n"
+                               "a = Const() dtype=int32 value=int32<1>(1)\n"
+                               "b = AddN(a, a, a, a, a, a, a, a) T=int32 N=8\n"
+                               "c = AddN(b, b, b, b, b, b, b, b) T=int32 N=8\n"
+                               "d = AddN(c, c, c, c, c, c, c, c) T=int32 N=8\n"
+                               "e = AddN(d, d, d, d, d, d, d, d) T=int32 N=8\n"
+                               "f = AddN(e, e, e, e, e, e, e, e) T=int32 N=8\n"
+                               "g = AddN(f, f, f, f, f, f, f, f) T=int32 N=8\n"
+                               "h = AddN(g, g, g, g, g, g, g, g) T=int32 N=8\n"
+                               "i = AddN(h, h, h, h, h, h, h, h) T=int32 N=8\n"
+                               "j = AddN(i, i, i, i, i, i, i, i) T=int32 N=8\n"
+                               "k = AddN(j, j, j, j, j, j, j, j) T=int32 N=8\n"
+                               "inner = Reshape(x, k) T=float32 Tshape=int32\n"
+                               "outer = Reshape(inner, a) T=float32 Tshape=int32\n",
+                               "x", "outer"),
+        "outer = Reshape(_arg_x_0, a)\n"));
+}
+
 int
 main(void)
 {
@@ -267,6 +292,7 @@ main(void)
         CALL_TEST(a_maximum_takes_its_zero_from_one_side),
         CALL_TEST(a_product_in_a_loop_stays_in_it),
         CALL_TEST(weights_in_a_loop_are_not_scaled),
+        CALL_TEST(what_is_fixed_is_asked_once_of_each_node),
     };
     return cmocka_run_group_tests_name("gateway/optimise/unseen", tests, NULL, NULL);
 }

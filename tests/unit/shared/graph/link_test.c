@@ -242,6 +242,24 @@ lists_and_numbers_count_tensors(void **state)
     assert_int_equal(graph->nodes[4].inputs[0].port, 2);
 }
 
+/* Each waits for the one behind it: a turn over the graph tells the dtype of one. */
+static void
+types_that_wait_for_each_other_take_a_few_turns(void **state)
+{
+    (void)state;
+    AUTO_BUFFER text = {0};
+    for (int index = 0; index < 40; index++) {
+        buffer_append_format(&text, "p%d = Placeholder() _type_of='p%d'\n", index, index + 1);
+    }
+    buffer_append_string(&text, "p40 = Placeholder() dtype=float32\n");
+    buffer_append_byte(&text, '\0');
+    refuse_literal(text.data);
+    assert_string_equal(
+        call.error.message, "node 'p0': the inputs do not tell the dtype of output 0, and 8 more");
+    AUTO_GRAPH graph = link_literal(strstr(text.data, "p30 ="));
+    assert_int_equal(graph->nodes[0].output_dtypes[0], DTYPE_FLOAT32);
+}
+
 static void
 an_unknown_op_is_no_fault(void **state)
 {
@@ -351,6 +369,7 @@ main(void)
         cmocka_unit_test(a_constant_is_of_the_dtype_it_claims),
         cmocka_unit_test(several_faults_are_summed_up),
         cmocka_unit_test(lists_and_numbers_count_tensors),
+        cmocka_unit_test(types_that_wait_for_each_other_take_a_few_turns),
         cmocka_unit_test(an_unknown_op_is_no_fault),
         cmocka_unit_test(onnx_types_are_bound_from_inputs),
         cmocka_unit_test(onnx_inputs_left_out_are_there_and_absent),
