@@ -55,6 +55,7 @@ run_stage(Rewrite *rewrite, PassStage stage, PassSet without)
         if (pass->stage == stage && (without & (PassSet)1 << index) == 0) {
             rewrite_begin_pass(rewrite, pass->name);
             TRY(pass->run(rewrite));
+            TRY(rewrite->has_no_memory ? rewrite_no_memory(rewrite) : STATUS_OK);
         }
     }
     return STATUS_OK;

@@ -41,6 +41,7 @@ typedef struct Rewrite {
     RewriteNote *notes;
     uint32_t note_count;
     uint32_t note_capacity;
+    bool has_no_memory; /* for a note: what was changed would not be known */
 } Rewrite;
 
 /* `shapes` as graph_infer_shapes() gives them; `is_kept` of each node. */

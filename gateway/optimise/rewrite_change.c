@@ -7,7 +7,6 @@
 
 /* --- Nodes that are there ------------------------------------------------------------------------------- */
 
-/* Without memory for a note the change still counts: notes are for people. */
 static void
 note_change(Rewrite *rewrite, uint32_t id)
 {
@@ -16,6 +15,7 @@ note_change(Rewrite *rewrite, uint32_t id)
         const uint32_t capacity = rewrite->note_capacity == 0 ? FIRST_CAPACITY : rewrite->note_capacity * 2;
         RewriteNote *const notes = rewrite_alloc(rewrite, capacity, sizeof *notes);
         if (notes == NULL) {
+            rewrite->has_no_memory = true;
             return;
         }
         if (rewrite->note_count > 0) {

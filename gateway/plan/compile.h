@@ -145,7 +145,7 @@ MUST_USE Status find_fusions(Compile *compile);
 /* probes, when slots could profit from them. */
 MUST_USE Status find_growth(Compile *compile);
 /* For the receive of an output: how its dimensions follow from the size that feeds leave open, as pairs of
- * scale and offset. False when its shape is known, or no rule is. */
+ * scale and offset; a list of NULL without memory. False when its shape is known, or no rule is. */
 bool growth_attr(const Compile *compile, Endpoint endpoint, Attr *ret_attr);
 
 /* Partitions, transfers, decisions, blobs, digests: into the plan. */

@@ -77,8 +77,8 @@ growth_attr(const Compile *compile, Endpoint endpoint, Attr *ret_attr)
         return false;
     }
     AttrValue *const items = compile_alloc(compile, 2 * (size_t)shape->rank, sizeof *items);
-    bool is_found = items != NULL;
-    for (int dimension = 0; is_found && dimension < shape->rank; dimension++) {
+    bool is_found = true;
+    for (int dimension = 0; is_found && items != NULL && dimension < shape->rank; dimension++) {
         int64_t scale = 0;
         int64_t offset = 0;
         is_found = find_rule(compile, endpoint, dimension, &scale, &offset);

@@ -165,15 +165,19 @@ note_transfer(Partitioning *partitioning, const Edge *edge, Dtype dtype, const c
 
 /* What the receiver is told of the shape, for its memory plan. */
 static size_t
-shape_attrs(const Compile *compile, const Edge *edge, Attr *ret_attrs)
+shape_attrs(Partitioning *partitioning, const Edge *edge, Attr *ret_attrs)
 {
+    const Compile *const compile = partitioning->compile;
     const Shape shape = edge_shape(compile, edge);
     const Endpoint endpoint = {.node = edge->node->id, .port = edge->port};
     if (shape.rank < 0) {
         return 0;
     }
     ret_attrs[0] = (Attr){.name = SLICE("shape"), .value = {.kind = ATTR_SHAPE, .value.shape = shape}};
-    return !edge->is_control && growth_attr(compile, endpoint, &ret_attrs[1]) ? 2 : 1;
+    const bool grows = !edge->is_control && growth_attr(compile, endpoint, &ret_attrs[1]);
+    partitioning->has_no_memory =
+        partitioning->has_no_memory || (grows && ret_attrs[1].value.value.list.items == NULL);
+    return grows ? 2 : 1;
 }
 
 static void
@@ -209,7 +213,7 @@ emit_transfer(Partitioning *partitioning, const Edge *edge)
     def.input_count = frame == FRAME_ROOT ? 0 : 1;
     def.inputs =
         frame == FRAME_ROOT ? NULL : one_input(partitioning, control_loop_input(partitioning, frame));
-    def.attr_count = SEND_ATTRS + shape_attrs(partitioning->compile, edge, &attrs[SEND_ATTRS]);
+    def.attr_count = SEND_ATTRS + shape_attrs(partitioning, edge, &attrs[SEND_ATTRS]);
     def.attrs = partition_attrs(partitioning, attrs, def.attr_count);
     partition_emit(partitioning, edge->to, &def);
     note_transfer(partitioning, edge, dtype, tensor_name);
