@@ -182,7 +182,7 @@ compute(KernelContext *context)
     }
     Pool pool = {
         .sliding = sliding_over(&pooling.window, &input->shape, &output->shape),
-        .input = input->data,
+        .input = input->data != NULL ? input->data : output->data, /* never read when there are no elements */
         .output = output->data,
         .indices = indices == NULL ? NULL : indices->data,
         .is_column_major = is_set(context->node, "storage_order"),
