@@ -56,6 +56,9 @@ reduction_read(Call *call, const InferContext *context, Reduction *ret_reduction
     for (size_t index = 0; index < count; index++) {
         int axis = 0;
         TRY(infer_axis(call, axes[index], input->rank, &axis));
+        if (reduction.is_reduced[axis]) {
+            return call_fail(call, STATUS_INVALID_ARGUMENT, "dimension %d is reduced twice", axis);
+        }
         reduction.is_reduced[axis] = true;
     }
     for (int index = 0; index < input->rank && takes_all(node, count); index++) {
