@@ -9,6 +9,7 @@
 
 #include "shared/base/memory.h"
 #include "worker/runtime/library.h"
+#include "worker/runtime/memory_account.h"
 #include "worker/runtime/resource.h"
 #include "worker/runtime/run.h"
 
@@ -103,6 +104,22 @@ keep_run(Invocation *invocation, Run *run)
     run_unref(run);
 }
 
+/* What is fed is held by the caller, and counted there, but counts in the run inside too. */
+static uint64_t
+memory_left(const KernelContext *context)
+{
+    const MemoryAccount *const account = context->account;
+    if (account == NULL || account->limit == 0) {
+        return 0;
+    }
+    const uint64_t taken = memory_account_in_use(account);
+    uint64_t left = taken < account->limit ? account->limit - taken : 1;
+    for (uint32_t index = 1; index < context->input_count; index++) {
+        left += tensor_byte_size(&context->inputs[index]);
+    }
+    return left;
+}
+
 static Status
 run_function(Invocation *invocation, Partition *partition)
 {
@@ -117,6 +134,7 @@ run_function(Invocation *invocation, Partition *partition)
         .args = context->inputs + 1,
         .arg_count = context->input_count - 1,
         .container = context->container,
+        .memory_limit = memory_left(context),
         .deadline_ns = context->call->deadline_ns,
         .call_depth = context->call_depth + 1,
         .callbacks = {.context = invocation, .on_output = take_output, .on_done = run_done},

@@ -51,6 +51,7 @@ promise_new(const Ticket *ticket, Activation *activation, const ScheduleNode *no
         .node = node->node,
         .state = node->state,
         .container = ticket->run->container,
+        .account = ticket->run->account,
         .library = ticket->partition->library,
         .call_depth = ticket->run->call_depth,
         .inputs = inputs_take(activation, node),
