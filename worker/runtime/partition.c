@@ -126,6 +126,16 @@ find_kernel(Call *call, ScheduleNode *node)
     return STATUS_OK;
 }
 
+/* The executor counts a Merge's inputs in 16 bits. */
+static Status
+check_merge(Call *call, const Node *node)
+{
+    return node->input_count <= UINT16_MAX ? STATUS_OK
+                                           : call_fail(call, STATUS_INVALID_ARGUMENT,
+                                                 "Merge '%.*s' has %" PRIu32 " inputs, at most %d can be",
+                                                 SLICE_PRINT(node->name), node->input_count, UINT16_MAX);
+}
+
 static Status
 classify(Call *call, ScheduleNode *node)
 {
@@ -133,7 +143,7 @@ classify(Call *call, ScheduleNode *node)
         if (slice_equals_string(node->node->def->op, OWN_OPS[i].op)) {
             node->kind = OWN_OPS[i].kind;
             node->is_cheap = true;
-            return STATUS_OK;
+            return node->kind == SCHEDULE_MERGE ? check_merge(call, node->node) : STATUS_OK;
         }
     }
     return find_kernel(call, node);
