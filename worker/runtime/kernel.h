@@ -152,6 +152,9 @@ uint64_t kernel_wide_size(const KernelForecast *forecast, uint32_t inputs, uint3
  * reference; NULL when there is none. */
 const Kernel *kernel_find(const Node *node);
 
+/* The reference's: for what a fast kernel finds out only when it computes. NULL when there is none. */
+const Kernel *kernel_find_reference(const Node *node);
+
 #ifdef __cplusplus
 #define KERNEL_FAMILY(prefix, name, table)                                                                   \
     extern "C" {                                                                                             \

@@ -15,6 +15,7 @@ typedef struct KernelRow {
 
 static KernelRow kernel_rows[KERNEL_COUNT_MAX];
 static size_t kernel_row_count;
+static size_t kernel_fast_count; /* their ranks come first */
 static pthread_once_t kernel_once = PTHREAD_ONCE_INIT;
 
 static void
@@ -43,6 +44,7 @@ static void
 kernel_sort(void)
 {
     kernel_collect(cpu_kernels_table, cpu_kernels_table_count);
+    kernel_fast_count = kernel_row_count;
     kernel_collect(reference_table, reference_table_count);
     qsort(kernel_rows, kernel_row_count, sizeof kernel_rows[0], kernel_row_compare);
 }
@@ -63,8 +65,9 @@ kernel_first(Slice op)
     return low;
 }
 
-const Kernel *
-kernel_find(const Node *node)
+/* The first from this rank on. */
+static const Kernel *
+find_from(const Node *node, size_t rank)
 {
     pthread_once(&kernel_once, kernel_sort);
     for (size_t i = kernel_first(node->def->op); i < kernel_row_count; i++) {
@@ -72,9 +75,22 @@ kernel_find(const Node *node)
         if (!slice_equals_string(node->def->op, kernel->op)) {
             return NULL;
         }
-        if (kernel->supports == NULL || kernel->supports(node)) {
+        if (kernel_rows[i].rank >= rank && (kernel->supports == NULL || kernel->supports(node))) {
             return kernel;
         }
     }
     return NULL;
+}
+
+const Kernel *
+kernel_find(const Node *node)
+{
+    return find_from(node, 0);
+}
+
+const Kernel *
+kernel_find_reference(const Node *node)
+{
+    pthread_once(&kernel_once, kernel_sort);
+    return find_from(node, kernel_fast_count);
 }

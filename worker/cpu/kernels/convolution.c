@@ -12,13 +12,14 @@ supports(const Node *node)
     return node->input_dtypes[0] == DTYPE_FLOAT32;
 }
 
-/* Four spatial dimensions, which the op allows, are the reference's. */
+/* Four spatial dimensions, which the op allows, are the reference's; where kernel_shape does not tell, the
+ * inputs will. */
 static bool
 onnx_supports(const Node *node)
 {
     int64_t sizes[WINDOW_RANK_MAX];
-    const size_t rank = node_attr_ints(node, "kernel_shape", sizes, COUNT_OF(sizes));
-    return supports(node) && rank >= 1 && rank <= CONVOLVE_RANK_MAX;
+    return supports(node) &&
+           node_attr_ints(node, "kernel_shape", sizes, COUNT_OF(sizes)) <= CONVOLVE_RANK_MAX;
 }
 
 static bool
@@ -206,7 +207,9 @@ onnx_compute(KernelContext *context)
     Convolution convolution;
     kernel_inference(context, NULL, &inference);
     TRY(convolution_onnx(context->call, &inference.context, &convolution));
-    return convolve(context, &convolution);
+    return convolution.window.rank <= CONVOLVE_RANK_MAX
+               ? convolve(context, &convolution)
+               : kernel_find_reference(context->node)->compute(context); /* which has no state */
 }
 
 /* --- Scratch memory ------------------------------------------------------------------------------------- */
@@ -256,7 +259,8 @@ onnx_scratch(const KernelForecast *told)
 {
     Convolution convolution;
     const Status status = convolution_onnx(told->call, &told->shapes, &convolution);
-    return status == STATUS_OK ? forecast(told, &convolution) : 0;
+    const bool is_ours = status == STATUS_OK && convolution.window.rank <= CONVOLVE_RANK_MAX;
+    return is_ours ? forecast(told, &convolution) : 0;
 }
 
 #define CONVOLUTION_KERNEL(name, can, form)                                                                  \

@@ -24,6 +24,10 @@ typedef struct ConvolutionCase {
     {                                                                                                        \
         .rank = 5, .dims = { a, b, c, d, e }                                                                 \
     }
+#define SHAPE6(a, b, c, d, e, f)                                                                             \
+    {                                                                                                        \
+        .rank = 6, .dims = { a, b, c, d, e, f }                                                              \
+    }
 
 static const ConvolutionCase CASES[] = {
     {"Conv2D", "strides=[1,1,1,1] padding='SAME'", SHAPE4(2, 9, 8, 3), SHAPE4(3, 3, 3, 5), false},
@@ -45,6 +49,8 @@ static const ConvolutionCase CASES[] = {
     {"onnx::Conv", "kernel_shape=[3] pads=[1,1] strides=[2]", SHAPE3(2, 5, 17), SHAPE3(6, 5, 3), true},
     {"onnx::Conv", "kernel_shape=[2,3,2] auto_pad='SAME_UPPER'", SHAPE5(1, 3, 5, 6, 7), SHAPE5(4, 3, 2, 3, 2),
         false},
+    {"onnx::Conv", "pads=[1,1,1,1] strides=[2,1]", SHAPE4(2, 3, 9, 11), SHAPE4(8, 3, 3, 3), true},
+    {"onnx::Conv", "strides=[1,1,1,1]", SHAPE6(1, 2, 3, 4, 3, 2), SHAPE6(3, 2, 2, 2, 2, 2), false},
     {"onnx::Conv", "kernel_shape=[1,1] pads=[6,0,6,0]", SHAPE4(1, 64, 4, 60), SHAPE4(64, 64, 1, 1), false},
 };
 
