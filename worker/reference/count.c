@@ -38,7 +38,7 @@ bins_begin(KernelContext *context, const Shape *shape, Bins *bins)
 {
     const Tensor *numbers = &context->inputs[0];
     const Dtype wide = wide_dtype(context->node->output_dtypes[0]);
-    const bool is_weighted = tensor_element_count(&context->inputs[2]) > 0;
+    const bool is_weighted = tensor_element_count(&context->inputs[2]) > 0 && !bins->is_binary;
     TRY(scratch_new(context, wide, shape, &bins->sums));
     TRY(scratch_cast(context, is_weighted ? &context->inputs[2] : numbers, wide, &bins->weights));
     if (!is_weighted) {
