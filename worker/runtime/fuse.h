@@ -2,7 +2,8 @@
  * tile (fused.h). Exact: not a bit of any result changes.
  *
  * The fused node stands in the place, and under the name, of the last node of its group; its op tells the
- * others, for traces. When one of its inputs is dead, none of the group's nodes is computed.
+ * others, for traces. When one of its inputs is dead, the group's nodes that it does not concern are computed
+ * for their errors alone.
  *
  * Threads: one. Errors: RESOURCE_EXHAUSTED. */
 #pragma once

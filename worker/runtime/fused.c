@@ -322,6 +322,35 @@ fused_compute(KernelContext *context)
     return status;
 }
 
+static bool
+is_live(const FusedRun *run, const FusedStep *step)
+{
+    bool is_live = true;
+    for (uint32_t input = 0; input < step->node->input_count; input++) {
+        is_live = is_live && value_tensor(run, step->values[input])->dtype != DTYPE_INVALID;
+    }
+    return is_live;
+}
+
+/* The nodes before the last that no dead input leads to. */
+static Status
+fused_compute_dead(KernelContext *context)
+{
+    FusedRun run = {.context = context, .fused = context->state};
+    Status status = STATUS_OK;
+    run.results = memory_new(run.fused->step_count, sizeof *run.results);
+    if (run.results == NULL) {
+        context->failed = context->node;
+        return call_fail_memory(context->call, "what lies between fused nodes");
+    }
+    for (uint32_t step = 0; step + 1 < run.fused->step_count && status == STATUS_OK; step++) {
+        status = is_live(&run, &run.fused->steps[step]) ? compute_whole(&run, step) : STATUS_OK;
+    }
+    release_results(&run);
+    memory_free(run.results);
+    return status;
+}
+
 static void
 fused_destroy(void *state)
 {
@@ -332,4 +361,9 @@ fused_destroy(void *state)
 }
 
 const Kernel fused_kernel = {
-    .op = "_Fused", .compute = fused_compute, .destroy = fused_destroy, .sharing = KERNEL_FORWARDS};
+    .op = "_Fused",
+    .compute = fused_compute,
+    .compute_dead = fused_compute_dead,
+    .destroy = fused_destroy,
+    .sharing = KERNEL_FORWARDS,
+};

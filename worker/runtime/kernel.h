@@ -85,6 +85,10 @@ typedef struct Kernel {
 
     Status (*compute)(KernelContext *context);
 
+    /* One of the inputs is dead (DTYPE_INVALID), and so are the outputs: computes what of the node would run
+     * all the same, for the errors that this may have. NULL: nothing would. */
+    Status (*compute_dead)(KernelContext *context);
+
     /* Instead of compute(), for what waits (barriers, queues, calls of functions): begins, never blocks, and
      * sees to it that kernel_complete() is called exactly once, on any thread, perhaps before it returns. */
     void (*start)(KernelPromise *promise);

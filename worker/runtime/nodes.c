@@ -58,14 +58,10 @@ outputs_are_right(Call *call, const ScheduleNode *node, const Tensor *outputs)
     return true;
 }
 
-/* *ret_failed: whom a failure is about. */
-static bool
-kernel_compute(Ticket *ticket, Activation *activation, const ScheduleNode *node, Tensor *outputs,
-    const Node **ret_failed)
+static KernelContext
+context_of(Ticket *ticket, const ScheduleNode *node, Tensor *inputs, Tensor *outputs)
 {
-    const uint32_t id = activation->node;
-    Tensor *inputs = inputs_take(activation, node);
-    KernelContext context = {
+    return (KernelContext){
         .call = &ticket->call,
         .device = ticket->partition->device,
         .node = node->node,
@@ -78,6 +74,16 @@ kernel_compute(Ticket *ticket, Activation *activation, const ScheduleNode *node,
         .outputs = outputs,
         .output_count = node->node->output_count,
     };
+}
+
+/* *ret_failed: whom a failure is about. */
+static bool
+kernel_compute(Ticket *ticket, Activation *activation, const ScheduleNode *node, Tensor *outputs,
+    const Node **ret_failed)
+{
+    const uint32_t id = activation->node;
+    Tensor *inputs = inputs_take(activation, node);
+    KernelContext context = context_of(ticket, node, inputs, outputs);
     const bool is_timed = is_measured(ticket, id);
     const uint64_t start_ns = is_timed ? clock_monotonic_ns() : 0;
     running_begin(ticket->run, id, start_ns);
@@ -92,12 +98,33 @@ kernel_compute(Ticket *ticket, Activation *activation, const ScheduleNode *node,
     return status == STATUS_OK && outputs_are_right(&ticket->call, node, outputs);
 }
 
+/* False when what runs all the same has failed, and with it the run. */
+static bool
+kernel_compute_dead(Ticket *ticket, Activation *activation, const ScheduleNode *node)
+{
+    KernelContext context = context_of(ticket, node, inputs_take(activation, node), NULL);
+    const Status status = node->kernel->compute_dead(&context);
+    if (status != STATUS_OK) {
+        run_fail(ticket->run, status, ticket->call.error.message, context.failed->name);
+    }
+    return status == STATUS_OK;
+}
+
+static void
+kernel_run_dead(Ticket *ticket, Activation *activation, const ScheduleNode *node)
+{
+    const bool is_right = node->kernel->compute_dead == NULL || kernel_compute_dead(ticket, activation, node);
+    tensors_release(inputs_of(activation, node), node->node->input_count);
+    if (is_right) {
+        ticket_propagate(ticket, activation->iteration, node, NULL, true);
+    }
+}
+
 static void
 kernel_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead)
 {
     if (is_dead) {
-        tensors_release(inputs_of(activation, node), node->node->input_count);
-        ticket_propagate(ticket, activation->iteration, node, NULL, true);
+        kernel_run_dead(ticket, activation, node);
         return;
     }
     Tensor *outputs = outputs_begin(ticket, activation, node);

@@ -337,6 +337,33 @@ shapes_that_do_not_fit_are_told_of_the_node_that_meets_them(void **state)
     fixture_end(&fixture);
 }
 
+/* One after the other, the sum and its product with what a Switch may leave out are one node. */
+static void
+a_failure_beside_a_dead_input_is_told(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    fixture_begin(&fixture, 1);
+    Partition *const partition =
+        fixture_compile(&fixture, "x = _Arg() T=float32 index=0\ny = _Arg() T=float32 index=1\n"
+                                  "never = Const() dtype=bool value=bool(0)\n"
+                                  "taken = Switch(x, never) T=float32\n"
+                                  "sum = Add(x, y) T=float32\nproduct = Mul(sum, taken:1) T=float32\n"
+                                  "result = Merge(product, taken:0) T=float32 N=2\n"
+                                  "out = _Retval(result) T=float32 index=0\n");
+    for (int64_t size = 2; size <= 3; size++) {
+        RunOutcome outcome = {0};
+        Tensor args[] = {fixture_vector(&fixture, 2, 1), fixture_vector(&fixture, size, 1)};
+        fixture_run(&fixture, partition, NULL, args, 2, &outcome);
+        assert_int_equal(outcome.code, size == 2 ? STATUS_OK : STATUS_INVALID_ARGUMENT);
+        assert_string_equal(outcome.node, size == 2 ? "" : "sum");
+        outcome_clear(&outcome);
+    }
+    assert_int_equal(fixture_memory_in_use(&fixture), 0);
+    partition_unref(partition);
+    fixture_end(&fixture);
+}
+
 static void
 a_fused_node_tells_whom_it_computes(void **state)
 {
@@ -404,6 +431,7 @@ main(void)
         cmocka_unit_test(large_expressions_keep_their_bits_on_any_threads),
         cmocka_unit_test(a_failure_names_the_node_that_the_author_wrote),
         cmocka_unit_test(shapes_that_do_not_fit_are_told_of_the_node_that_meets_them),
+        cmocka_unit_test(a_failure_beside_a_dead_input_is_told),
         cmocka_unit_test(a_fused_node_tells_whom_it_computes),
         cmocka_unit_test(every_combination_of_shapes_is_computed_right),
         cmocka_unit_test(ops_that_are_told_to_be_element_wise_have_kernels_that_are),
