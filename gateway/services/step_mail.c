@@ -14,6 +14,7 @@
 #include "gateway/services/gateway.h"
 #include "gateway/services/graph_forget.h"
 #include "gateway/services/session_end.h"
+#include "gateway/services/silent_steps.h"
 #include "gateway/services/trace_cache.h"
 #include "gateway/services/trace_json.h"
 #include "gateway/store/blobs.h"
@@ -45,6 +46,7 @@ struct StepMail {
     pthread_cond_t answered;
     ListLink askers;
     uint64_t last_number;
+    SilentSteps silent;
 };
 
 /* A question of another gateway on its way through ours. */
@@ -152,6 +154,23 @@ ask(Call *call, StepMail *mail, Store *store, const StepInquiry *inquiry, const 
     return status;
 }
 
+static bool
+was_silent(StepMail *mail, const StepInquiry *inquiry)
+{
+    (void)pthread_mutex_lock(&mail->lock);
+    const bool was_asked = silent_steps_has(&mail->silent, inquiry, clock_monotonic_ns());
+    (void)pthread_mutex_unlock(&mail->lock);
+    return was_asked;
+}
+
+static void
+note_silence(StepMail *mail, const StepInquiry *inquiry)
+{
+    (void)pthread_mutex_lock(&mail->lock);
+    silent_steps_note(&mail->silent, inquiry, clock_monotonic_ns());
+    (void)pthread_mutex_unlock(&mail->lock);
+}
+
 Status
 step_mail_ask(Call *call, StepMail *mail, Store *store, const StepInquiry *inquiry, bool *ret_is_found,
     StepRecord *ret_step)
@@ -159,14 +178,17 @@ step_mail_ask(Call *call, StepMail *mail, Store *store, const StepInquiry *inqui
     Asker asker = {0};
     GraphId graph;
     *ret_is_found = false;
-    if (!may_still_run(mail, inquiry->id)) {
+    if (!may_still_run(mail, inquiry->id) || was_silent(mail, inquiry)) {
         return STATUS_OK;
     }
     TRY(ask(call, mail, store, inquiry, inquiry->is_cancel ? "cancel" : "get", &asker));
     if (asker.is_answered && uuid_from_text(slice_from_string(asker.first), &graph.value)) {
         *ret_is_found = true;
         running_step_describe(inquiry, graph, asker.second, ret_step);
+        return STATUS_OK;
     }
+    TRY(call_check(call, clock_monotonic_ns())); /* a wait that was cut short says nothing */
+    note_silence(mail, inquiry);
     return STATUS_OK;
 }
 

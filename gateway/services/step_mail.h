@@ -28,7 +28,8 @@ MUST_USE StepMail *step_mail_new(Gateway *gateway);
 void step_mail_free(StepMail *mail); /* NULL is allowed */
 
 /* Asks for what `inquiry` names; *ret_step is the running step when *ret_is_found. Only of a step whose id is
- * younger than a step can be; for others nobody is asked. */
+ * younger than a step can be, and about which there was no silence a moment ago (silent_steps.h); for others
+ * nobody is asked. */
 MUST_USE Status step_mail_ask(Call *call, StepMail *mail, Store *store, const StepInquiry *inquiry,
     bool *ret_is_found, StepRecord *ret_step);
 

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "gateway/services/step_mail.h"
 #include "tests/support/await.h"
 #include "tests/support/cluster.h"
 #include "tests/support/cmocka_all.h"
@@ -257,6 +258,34 @@ a_trace_that_cannot_be_handed_on_is_not_called_missing(void **state)
     cluster_expect(&there, 503, "the gateway that ran the step cannot hand its trace on: it goes by way of");
 }
 
+/* How long the answer took. */
+static uint64_t
+milliseconds_of(const Replicas *replicas, const char *path)
+{
+    AUTO_REST response = {0};
+    const uint64_t since_ns = clock_monotonic_ns();
+    ask(replicas, "GET", path, "", &response);
+    assert_int_equal(response.status, 404);
+    return (clock_monotonic_ns() - since_ns) / CLOCK_NS_PER_MS;
+}
+
+/* The first one waits for all gateways' silence. */
+static void
+who_polls_a_step_of_nobody_need_not_wait_each_time(void **state)
+{
+    Replicas *const replicas = *state;
+    Cluster *const cluster = &replicas->cluster;
+    char path[PATH_SIZE];
+    AUTO_REST ended = {0};
+    cluster_session(cluster, "{\"slots\":2}");
+    cluster_graph(cluster, halves);
+    cluster_step(cluster, body, &ended);
+    (void)snprintf(path, sizeof path, "%s", rest_header(&ended, "Location"));
+    path[strlen(path) - 5] = path[strlen(path) - 5] == 'a' ? 'b' : 'a'; /* another step of this moment */
+    assert_true(milliseconds_of(replicas, path) >= STEP_MAIL_WAIT_MS);
+    AWAIT(milliseconds_of(replicas, path) < STEP_MAIL_WAIT_MS);
+}
+
 /* Nobody is asked for it: the id tells that it was made long ago. */
 static void
 the_trace_of_no_step_is_404_as_the_step_is(void **state)
@@ -285,6 +314,7 @@ main(void)
         REPLICAS_TEST(a_step_of_nobody_is_404_at_either),
         REPLICAS_TEST(the_trace_of_a_step_that_one_gateway_ran_is_told_by_the_other),
         REPLICAS_TEST(a_trace_that_cannot_be_handed_on_is_not_called_missing),
+        REPLICAS_TEST(who_polls_a_step_of_nobody_need_not_wait_each_time),
         REPLICAS_TEST(the_trace_of_no_step_is_404_as_the_step_is),
     };
     return cmocka_run_group_tests_name("replicas", tests, NULL, NULL);
