@@ -4,6 +4,14 @@
 
 #define RUN(cases) op_cases_run(cases, COUNT_OF(cases))
 
+/* Of every length that hashes treat in their own way. */
+#define OF_EVERY_LENGTH                                                                                      \
+    "string[13] '' 'a' 'abcd' 'hello' '12345678' '0123456789abcdef' '0123456789abcdefg' "                    \
+    "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx' 'yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy' "                                \
+    "'zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz' "                                    \
+    "'wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww' 'The quick brown "                  \
+    "fox jumps over the lazy dog, and does it again until the line is long enough.' 'é'"
+
 static void
 strings_are_spread_as_tensorflow_does(void **state)
 {
@@ -11,29 +19,17 @@ strings_are_spread_as_tensorflow_does(void **state)
     const OpCase cases[] = {
         {.op = "StringToHashBucketFast",
             .attrs = "num_buckets=1000003",
-            .inputs = {"string[13] '' 'a' 'abcd' 'hello' '12345678' '0123456789abcdef' '0123456789abcdefg' "
-                       "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx' 'yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy' "
-                       "'zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz' "
-                       "'wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww' 'The quick brown "
-                       "fox jumps over the lazy dog, and does it again until the line is long enough.' 'é'"},
+            .inputs = {OF_EVERY_LENGTH},
             .outputs = {"int64[13] 377723 291400 267500 497363 470335 128007 663110 750362 904239 375874 "
                         "913695 981036 47472"}},
         {.op = "StringToHashBucket",
             .attrs = "num_buckets=1000003",
-            .inputs = {"string[13] '' 'a' 'abcd' 'hello' '12345678' '0123456789abcdef' '0123456789abcdefg' "
-                       "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx' 'yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy' "
-                       "'zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz' "
-                       "'wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww' 'The quick brown "
-                       "fox jumps over the lazy dog, and does it again until the line is long enough.' 'é'"},
+            .inputs = {OF_EVERY_LENGTH},
             .outputs = {"int64[13] 598820 789371 813845 546981 866643 14460 496984 763069 346136 128061 "
                         "203205 420884 164913"}},
         {.op = "StringToHashBucketStrong",
             .attrs = "num_buckets=1000003; key=[123,456]",
-            .inputs = {"string[13] '' 'a' 'abcd' 'hello' '12345678' '0123456789abcdef' '0123456789abcdefg' "
-                       "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx' 'yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy' "
-                       "'zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz' "
-                       "'wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww' 'The quick brown "
-                       "fox jumps over the lazy dog, and does it again until the line is long enough.' 'é'"},
+            .inputs = {OF_EVERY_LENGTH},
             .outputs = {"int64[13] 804547 12304 285597 395997 340353 862801 40241 710272 426444 221102 "
                         "410365 143403 469031"}},
         {.op = "StringToHashBucketFast",

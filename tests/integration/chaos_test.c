@@ -16,7 +16,6 @@ enum {
     CHAOS_MS = 8000,
     CHAIN_LENGTH = 16,
     SIDE = 260, /* 264 KiB a matrix: announced and pulled */
-    GRAPH_SIZE = 32 * 1024,
     STEP_TIMEOUT_MS = 8000,
     ANSWER_GRACE_MS = 2000,
     CURL_TIMED_OUT = 28,
@@ -25,38 +24,32 @@ enum {
 
 /* --- The graph ------------------------------------------------------------------------------------------ */
 
+/* A matrix of x alone. */
+static void
+begin_graph(Buffer *text, const char *matrix, int side)
+{
+    buffer_append_format(text,
+        "x = Placeholder() dtype=float32\n"
+        "shape = Const() dtype=int32 value=int32<2>(%d)\n"
+        "axes = Const() dtype=int32 value=int32<2>(0;1)\n"
+        "%s = Fill(shape, x) T=float32 index_type=int32\n",
+        side, matrix);
+}
+
 /* m0 = x·(all ones), m1 = m0 + m0, m(i) = m(i-1) + m(i-2); y = max(m(last)), s = max(m(middle)): small whole
  * numbers, exact. */
-static const char *
-fibonacci_graph(void)
+static void
+fibonacci_graph(Cluster *cluster)
 {
-    static char text[GRAPH_SIZE];
-    int used = snprintf(text, sizeof text,
-        "{\"node\":[{\"name\":\"x\",\"op\":\"Placeholder\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"}}},"
-        "{\"name\":\"shape\",\"op\":\"Const\",\"attr\":{\"dtype\":{\"type\":\"DT_INT32\"},\"value\":{"
-        "\"tensor\":{\"dtype\":\"DT_INT32\",\"tensorShape\":{\"dim\":[{\"size\":\"2\"}]},\"intVal\":[%d,%d]}}"
-        "}}"
-        ",{\"name\":\"zero\",\"op\":\"Const\",\"attr\":{\"dtype\":{\"type\":\"DT_INT32\"},\"value\":{"
-        "\"tensor\":{\"dtype\":\"DT_INT32\",\"tensorShape\":{\"dim\":[{\"size\":\"2\"}]},\"intVal\":[0,1]}}}}"
-        ",{\"name\":\"m0\",\"op\":\"Fill\",\"input\":[\"shape\",\"x\"],\"attr\":{\"T\":{\"type\":\"DT_"
-        "FLOAT\"}"
-        "}}",
-        SIDE, SIDE);
+    AUTO_BUFFER text = {0};
+    begin_graph(&text, "m0", SIDE);
     for (int index = 1; index <= CHAIN_LENGTH; index++) {
-        used += snprintf(text + used, sizeof text - (size_t)used,
-            ",{\"name\":\"m%d\",\"op\":\"Add\",\"input\":[\"m%d\",\"m%d\"],\"attr\":{\"T\":{\"type\":"
-            "\"DT_FLOAT\"}}}",
-            index, index - 1, index == 1 ? 0 : index - 2);
+        buffer_append_format(
+            &text, "m%d = Add(m%d, m%d) T=float32\n", index, index - 1, index == 1 ? 0 : index - 2);
     }
-    (void)snprintf(text + used, sizeof text - (size_t)used,
-        ",{\"name\":\"s\",\"op\":\"Max\",\"input\":[\"m%d\",\"zero\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}"
-        ","
-        "\"Tidx\":{\"type\":\"DT_INT32\"}}}"
-        ",{\"name\":\"y\",\"op\":\"Max\",\"input\":[\"m%d\",\"zero\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}"
-        ","
-        "\"Tidx\":{\"type\":\"DT_INT32\"}}}]}",
-        CHAIN_LENGTH / 2, CHAIN_LENGTH);
-    return text;
+    buffer_append_format(&text, "s = Max(m%d, axes) T=float32 Tidx=int32\n", CHAIN_LENGTH / 2);
+    buffer_append_format(&text, "y = Max(m%d, axes) T=float32 Tidx=int32\n", CHAIN_LENGTH);
+    cluster_graph_literal(cluster, buffer_string(&text));
 }
 
 static int
@@ -266,7 +259,7 @@ static void
 warm_up(Cluster *cluster)
 {
     cluster_session(cluster, "{\"slots\":3,\"placement\":\"spread\"}");
-    cluster_graph(cluster, fibonacci_graph());
+    fibonacci_graph(cluster);
     AUTO_REST first = {0};
     cluster_step(cluster, "{\"feeds\":{\"x\":1},\"fetches\":[\"y\",\"s\"]}", &first);
     if (first.status != 200 || !has_value(&first, 1) || strstr(rest_text(&first), "\"slot\":2") == NULL) {
@@ -331,34 +324,17 @@ a_worker_told_to_stop_under_load_fails_no_request(void **state)
 }
 
 /* f, r(i) = f + f, a(i) = a(i-1) + r(i): what the chain needs late is produced early, elsewhere. */
-static const char *
-wide_graph(int width, int side)
+static void
+wide_graph(Cluster *cluster, int width, int side)
 {
-    static char text[GRAPH_SIZE];
-    int used = snprintf(text, sizeof text,
-        "{\"node\":[{\"name\":\"x\",\"op\":\"Placeholder\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"}}},"
-        "{\"name\":\"shape\",\"op\":\"Const\",\"attr\":{\"dtype\":{\"type\":\"DT_INT32\"},\"value\":{"
-        "\"tensor\":{\"dtype\":\"DT_INT32\",\"tensorShape\":{\"dim\":[{\"size\":\"2\"}]},\"intVal\":[%d,%d]}}"
-        "}}"
-        ",{\"name\":\"zero\",\"op\":\"Const\",\"attr\":{\"dtype\":{\"type\":\"DT_INT32\"},\"value\":{"
-        "\"tensor\":{\"dtype\":\"DT_INT32\",\"tensorShape\":{\"dim\":[{\"size\":\"2\"}]},\"intVal\":[0,1]}}}}"
-        ",{\"name\":\"a0\",\"op\":\"Fill\",\"input\":[\"shape\",\"x\"],\"attr\":{\"T\":{\"type\":\"DT_"
-        "FLOAT\"}"
-        "}}",
-        side, side);
+    AUTO_BUFFER text = {0};
+    begin_graph(&text, "a0", side);
     for (int index = 1; index <= width; index++) {
-        used += snprintf(text + used, sizeof text - (size_t)used,
-            ",{\"name\":\"r%d\",\"op\":\"Add\",\"input\":[\"a0\",\"a0\"],\"attr\":{\"T\":{\"type\":"
-            "\"DT_FLOAT\"}}},{\"name\":\"a%d\",\"op\":\"Add\",\"input\":[\"a%d\",\"r%d\"],\"attr\":{\"T\":{"
-            "\"type\":\"DT_FLOAT\"}}}",
-            index, index, index - 1, index);
+        buffer_append_format(&text, "r%d = Add(a0, a0) T=float32\na%d = Add(a%d, r%d) T=float32\n", index,
+            index, index - 1, index);
     }
-    (void)snprintf(text + used, sizeof text - (size_t)used,
-        ",{\"name\":\"y\",\"op\":\"Max\",\"input\":[\"a%d\",\"zero\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}"
-        ","
-        "\"Tidx\":{\"type\":\"DT_INT32\"}}}]}",
-        width);
-    return text;
+    buffer_append_format(&text, "y = Max(a%d, axes) T=float32 Tidx=int32\n", width);
+    cluster_graph_literal(cluster, buffer_string(&text));
 }
 
 static void
@@ -369,7 +345,7 @@ many_small_tensors_for_a_slow_receiver_are_announced(void **state)
     char wanted[32];
     (void)snprintf(wanted, sizeof wanted, "\"data\":[%d]", 1 + 2 * WIDTH);
     cluster_session(cluster, "{\"slots\":3,\"placement\":\"spread\"}");
-    cluster_graph(cluster, wide_graph(WIDTH, WIDE_SIDE));
+    wide_graph(cluster, WIDTH, WIDE_SIDE);
     for (int round = 0; round < 5; round++) {
         AUTO_REST response = {0};
         cluster_step(cluster, "{\"feeds\":{\"x\":1},\"fetches\":[\"y\"]}", &response);

@@ -13,6 +13,16 @@ assert_holds(RestResponse *response, const char *text)
     }
 }
 
+/* A worker has 200 ms to say what it waits for. A busy machine may not let it speak: then it is tried again.
+ */
+enum { TRIES = 5 };
+
+static bool
+is_silent(RestResponse *response)
+{
+    return strstr(rest_text(response), "no word from the worker") != NULL;
+}
+
 /* One worker turns a loop, the other one waits for what comes out. */
 static void
 assert_loop_is_named(Cluster *cluster, const char *options)
@@ -26,7 +36,10 @@ assert_loop_is_named(Cluster *cluster, const char *options)
     (void)snprintf(body, sizeof body,
         "{\"feeds\":{\"x\":1,\"n\":2000000000},\"fetches\":[\"y\"],\"options\":{\"timeout_ms\":1000%s}}",
         options);
-    cluster_step(cluster, body, &response);
+    for (int tries = 0; tries == 0 || (tries < TRIES && is_silent(&response)); tries++) {
+        rest_response_done(&response);
+        cluster_step(cluster, body, &response);
+    }
     assert_int_equal(response.status, 504);
     assert_holds(&response, "the step did not end before its deadline; slot ");
     assert_holds(&response, "loop 'loop' in iteration ");
@@ -49,24 +62,37 @@ so_does_that_of_a_step_whose_record_comes_first(void **state)
     assert_loop_is_named(*state, ",\"record\":\"durable\"");
 }
 
-/* A kernel that takes longer than anybody waits: the worker answers while it still computes. 2^36
+/* One worker computes, the other one waits: in a cluster that is gone afterwards, with what it computes. 2^36
  * multiplications take more than the second there is on the fastest machine, filling 16 million numbers much
  * less on a slow one. */
 static void
+run_huge(RestResponse *ret_response)
+{
+    Cluster cluster;
+    assert_true(cluster_start(&cluster, &(ClusterOptions){0}));
+    cluster_session(&cluster, "{}");
+    cluster_graph_literal(&cluster, "size = Const() dtype=int32 value=int32<2>(4096)\n"
+                                    "one = Placeholder() dtype=int32\n"
+                                    "ones = Fill(size, one) T=int32 index_type=int32 @/job:worker/task:0\n"
+                                    "huge = MatMul(ones, ones) T=int32 @/job:worker/task:0\n"
+                                    "y = Neg(huge) T=int32 @/job:worker/task:1\n");
+    cluster_step(&cluster, "{\"feeds\":{\"one\":1},\"fetches\":[\"y\"],\"options\":{\"timeout_ms\":1000}}",
+        ret_response);
+    for (int index = 0; index < cluster.options.worker_count; index++) {
+        (void)process_stop(&cluster.workers[index], SIGKILL);
+    }
+    cluster_stop(&cluster);
+}
+
+/* A kernel that takes longer than anybody waits: the worker answers while it still computes. */
+static void
 the_error_names_the_kernel_that_does_not_come_back(void **state)
 {
-    Cluster *const cluster = *state;
+    (void)state;
     AUTO_REST response = {0};
-    cluster_session(cluster, "{}");
-    cluster_graph_literal(cluster, "size = Const() dtype=int32 value=int32<2>(4096)\n"
-                                   "one = Placeholder() dtype=int32\n"
-                                   "ones = Fill(size, one) T=int32 index_type=int32 @/job:worker/task:0\n"
-                                   "huge = MatMul(ones, ones) T=int32 @/job:worker/task:0\n"
-                                   "y = Neg(huge) T=int32 @/job:worker/task:1\n");
-    cluster_step(
-        cluster, "{\"feeds\":{\"one\":1},\"fetches\":[\"y\"],\"options\":{\"timeout_ms\":1000}}", &response);
-    for (int index = 0; index < cluster->options.worker_count; index++) {
-        (void)process_stop(&cluster->workers[index], SIGKILL); /* one would compute to the end */
+    for (int tries = 0; tries == 0 || (tries < TRIES && is_silent(&response)); tries++) {
+        rest_response_done(&response);
+        run_huge(&response);
     }
     assert_int_equal(response.status, 504);
     assert_holds(&response, "computing: 'huge' ");
@@ -81,7 +107,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         CLUSTER_TEST(the_error_names_the_loop_and_who_waits_for_it),
         CLUSTER_TEST(so_does_that_of_a_step_whose_record_comes_first),
-        CLUSTER_TEST(the_error_names_the_kernel_that_does_not_come_back),
+        cmocka_unit_test(the_error_names_the_kernel_that_does_not_come_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

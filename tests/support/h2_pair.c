@@ -179,6 +179,22 @@ pair_close(void)
 }
 
 int
+pair_setup(void **state)
+{
+    (void)state;
+    pair_open(NULL);
+    return 0;
+}
+
+int
+pair_teardown(void **state)
+{
+    (void)state;
+    pair_close();
+    return 0;
+}
+
+int
 pair_connect_raw(void)
 {
     int fd = -1;

@@ -49,6 +49,11 @@ void pair_open(PairHook hook);
 void pair_connect(void); /* both sides stand when it returns */
 void pair_close(void);
 
+/* cmocka's setup and teardown with a pair whose server echoes. */
+int pair_setup(void **state);
+int pair_teardown(void **state);
+#define PAIR_TEST(test) cmocka_unit_test_setup_teardown(test, pair_setup, pair_teardown)
+
 /* A file descriptor connected to the server, for raw bytes. */
 int pair_connect_raw(void);
 

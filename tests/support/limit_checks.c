@@ -98,3 +98,13 @@ limit_nested_step(Buffer *step, uint64_t depth)
     }
     buffer_append_string(step, "},\"fetches\":[\"y0\"]}");
 }
+
+void
+limit_extend(Cluster *cluster, const char *addition, int expected)
+{
+    static const char *const headers[] = {"If-Match: *", NULL};
+    AUTO_REST response = {0};
+    cluster_extend(cluster, headers, addition, &response);
+    cluster_expect(&response, expected, NULL);
+    (void)rest_member(&response, "id", cluster->graph, sizeof cluster->graph);
+}

@@ -27,3 +27,6 @@ void limit_pad(Buffer *text, uint64_t size);
 
 /* A step that feeds p0 with a number in this many brackets and fetches y0. */
 void limit_nested_step(Buffer *step, uint64_t depth);
+
+/* Asks for the next version of the cluster's graph, which takes its place when it is made. */
+void limit_extend(Cluster *cluster, const char *addition, int status);

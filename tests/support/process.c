@@ -5,11 +5,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static void
@@ -97,10 +98,17 @@ process_start(Process *process, const char *program, const char *const *argument
     return true;
 }
 
+/* One that does not end by itself in time is killed: the code tells. */
 static int
 wait_for(pid_t pid)
 {
+    enum { END_MS = 60000 };
     int status = 0;
+    struct pollfd end = {.fd = pidfd_open(pid, 0), .events = POLLIN};
+    if (end.fd >= 0 && poll(&end, 1, END_MS) == 0) {
+        (void)kill(pid, SIGKILL);
+    }
+    (void)close(end.fd);
     if (waitpid(pid, &status, 0) != pid) {
         return -1;
     }

@@ -17,7 +17,8 @@ typedef struct Process {
  * says "listening on …". Its standard error goes to ours when it fails. False when it does not come up. */
 bool process_start(Process *process, const char *program, const char *const *arguments);
 
-/* Sends the signal and waits for the end; the exit code, 128 + signal when one killed it. */
+/* Sends the signal and waits for the end; the exit code, 128 + signal when one killed it: SIGKILL does when a
+ * minute has passed. */
 int process_stop(Process *process, int signal_number);
 
 /* Runs a program to its end; its exit code. Standard output goes into `ret_output` when that is not NULL. */

@@ -20,16 +20,6 @@ limit_graph_nodes(void **state)
     limit_expect(&counts, limit_session_path(&counts, "graphs"), buffer_slice(&over), NULL, 400);
 }
 
-static void
-extend(Cluster *cluster, const char *addition, int expected)
-{
-    static const char *const headers[] = {"If-Match: *", NULL};
-    AUTO_REST response = {0};
-    cluster_extend(cluster, headers, addition, &response);
-    cluster_expect(&response, expected, NULL);
-    (void)rest_member(&response, "id", cluster->graph, sizeof cluster->graph);
-}
-
 /* Each version adds a node; the last one that is taken is the limit's. */
 static void
 limit_graph_versions(void **state)
@@ -41,7 +31,7 @@ limit_graph_versions(void **state)
     for (uint64_t version = 2; version <= count + 1; version++) {
         char body[64];
         (void)snprintf(body, sizeof body, "{\"node\":[{\"name\":\"n%d\",\"op\":\"NoOp\"}]}", (int)version);
-        extend(&counts, body, version <= count ? 201 : 400);
+        limit_extend(&counts, body, version <= count ? 201 : 400);
     }
 }
 

@@ -103,16 +103,6 @@ limit_graph_body_bytes(void **state)
 }
 
 static void
-extend(Cluster *cluster, const char *addition, int expected)
-{
-    static const char *const headers[] = {"If-Match: *", NULL};
-    AUTO_REST response = {0};
-    cluster_extend(cluster, headers, addition, &response);
-    cluster_expect(&response, expected, NULL);
-    (void)rest_member(&response, "id", cluster->graph, sizeof cluster->graph);
-}
-
-static void
 all_versions_of_a_graph_have_twice_the_bytes_of_one(void **state)
 {
     (void)state;
@@ -125,8 +115,8 @@ all_versions_of_a_graph_have_twice_the_bytes_of_one(void **state)
     cluster_graph(&sizes, buffer_string(&base));
     buffer_append_string(&added, "{\"node\":[{\"name\":\"a\",\"op\":\"NoOp\"}]}");
     limit_pad(&added, size);
-    extend(&sizes, buffer_string(&added), 201);
-    extend(&sizes, "{\"node\":[{\"name\":\"b\",\"op\":\"NoOp\"}]}", 413);
+    limit_extend(&sizes, buffer_string(&added), 201);
+    limit_extend(&sizes, "{\"node\":[{\"name\":\"b\",\"op\":\"NoOp\"}]}", 413);
 }
 
 static void

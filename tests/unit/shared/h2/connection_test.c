@@ -13,22 +13,6 @@ only_server_probe(void)
     return &pair.probes[SERVER][0];
 }
 
-static int
-set_up(void **state)
-{
-    (void)state;
-    pair_open(NULL);
-    return 0;
-}
-
-static int
-tear_down(void **state)
-{
-    (void)state;
-    pair_close();
-    return 0;
-}
-
 /* --- Requests ------------------------------------------------------------------------------------------- */
 
 static void
@@ -442,27 +426,26 @@ an_abort_closes_all_before_it_returns(void **state)
 int
 main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        T(a_request_is_answered_and_both_sides_close_ok),
-        T(messages_without_body_end_with_their_headers),
-        T(requests_submitted_before_the_connection_stands_are_served),
-        T(thousands_of_concurrent_streams_are_all_answered),
-        T(the_stream_limit_is_kept),
-        T(as_many_headers_as_allowed_arrive),
-        T(a_client_that_gives_up_cancels_at_the_server),
-        T(a_deadline_passed_is_a_cancel_for_the_peer),
-        T(a_server_may_refuse),
-        T(a_server_may_fail),
-        T(a_server_may_be_exhausted),
-        T(every_concurrent_stream_may_be_cancelled_at_once),
-        T(a_request_cancelled_before_it_was_sent_never_reaches_the_server),
-        T(writing_to_a_closed_side_fails_and_releases),
-        T(an_empty_write_is_released_at_once),
+        PAIR_TEST(a_request_is_answered_and_both_sides_close_ok),
+        PAIR_TEST(messages_without_body_end_with_their_headers),
+        PAIR_TEST(requests_submitted_before_the_connection_stands_are_served),
+        PAIR_TEST(thousands_of_concurrent_streams_are_all_answered),
+        PAIR_TEST(the_stream_limit_is_kept),
+        PAIR_TEST(as_many_headers_as_allowed_arrive),
+        PAIR_TEST(a_client_that_gives_up_cancels_at_the_server),
+        PAIR_TEST(a_deadline_passed_is_a_cancel_for_the_peer),
+        PAIR_TEST(a_server_may_refuse),
+        PAIR_TEST(a_server_may_fail),
+        PAIR_TEST(a_server_may_be_exhausted),
+        PAIR_TEST(every_concurrent_stream_may_be_cancelled_at_once),
+        PAIR_TEST(a_request_cancelled_before_it_was_sent_never_reaches_the_server),
+        PAIR_TEST(writing_to_a_closed_side_fails_and_releases),
+        PAIR_TEST(an_empty_write_is_released_at_once),
         cmocka_unit_test(every_handler_may_abort_the_connection),
         cmocka_unit_test(every_handler_may_reset_its_stream),
-        T(a_handler_may_open_the_next_request),
-        T(an_abort_closes_all_before_it_returns),
+        PAIR_TEST(a_handler_may_open_the_next_request),
+        PAIR_TEST(an_abort_closes_all_before_it_returns),
     };
     return cmocka_run_group_tests_name("HTTP/2 connection", tests, NULL, NULL);
 }

@@ -12,22 +12,6 @@
 
 static Call call;
 
-static int
-set_up(void **state)
-{
-    (void)state;
-    pair_open(NULL);
-    return 0;
-}
-
-static int
-tear_down(void **state)
-{
-    (void)state;
-    pair_close();
-    return 0;
-}
-
 static bool
 server_waits(Probe *probe, char event, Slice data)
 {
@@ -251,17 +235,16 @@ a_client_shutting_down_waits_for_its_answers(void **state)
 int
 main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        T(a_refused_connection_ends_with_unavailable),
-        T(connecting_gives_up_after_its_timeout),
-        T(a_silent_peer_is_lost_after_three_pings),
-        T(a_peer_that_does_nothing_but_answer_pings_is_not_lost),
-        T(idle_peers_stay_connected),
-        T(streams_of_a_server_that_dies_are_unavailable),
-        T(a_server_shutting_down_serves_what_it_has),
-        T(an_idle_server_shuts_down_at_once),
-        T(a_client_shutting_down_waits_for_its_answers),
+        PAIR_TEST(a_refused_connection_ends_with_unavailable),
+        PAIR_TEST(connecting_gives_up_after_its_timeout),
+        PAIR_TEST(a_silent_peer_is_lost_after_three_pings),
+        PAIR_TEST(a_peer_that_does_nothing_but_answer_pings_is_not_lost),
+        PAIR_TEST(idle_peers_stay_connected),
+        PAIR_TEST(streams_of_a_server_that_dies_are_unavailable),
+        PAIR_TEST(a_server_shutting_down_serves_what_it_has),
+        PAIR_TEST(an_idle_server_shuts_down_at_once),
+        PAIR_TEST(a_client_shutting_down_waits_for_its_answers),
     };
     return cmocka_run_group_tests_name("HTTP/2 ends", tests, NULL, NULL);
 }

@@ -101,14 +101,6 @@ set_up(void **state)
     return 0;
 }
 
-static int
-tear_down(void **state)
-{
-    (void)state;
-    pair_close();
-    return 0;
-}
-
 static void
 assert_transferred(const Probe *client)
 {
@@ -268,7 +260,7 @@ a_reset_while_bytes_wait_in_the_socket_releases_once(void **state)
 int
 main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define T(name) cmocka_unit_test_setup_teardown(name, set_up, pair_teardown)
     const struct CMUnitTest tests[] = {
         T(a_large_answer_arrives_whole_with_a_bounded_queue),
         T(a_large_request_arrives_whole_with_a_bounded_queue),
