@@ -1,5 +1,4 @@
 /* getStepTrace: when a step's slots and nodes ran, as Chrome's trace events. */
-#include "gateway/services/resource_json.h"
 #include "gateway/services/step_find.h"
 #include "gateway/services/step_mail.h"
 #include "gateway/services/trace_cache.h"
@@ -13,8 +12,7 @@ fail_without_trace(Call *call, StepId id)
     id_to_text("stp", id.value, text);
     return call_fail(call, STATUS_NOT_FOUND,
         "there is no trace of step '%s': its options must ask for one, it must have ended, and a trace is "
-        "kept "
-        "only in the memory of the gateway that ran the step, until newer ones need the room",
+        "kept only in the memory of the gateway that ran the step, until newer ones need the room",
         text);
 }
 
