@@ -58,6 +58,25 @@ is_expensive(const Partition *partition, uint32_t node)
     return __atomic_load_n(&partition->costs[node], __ATOMIC_RELAXED) > EXPENSIVE_NS;
 }
 
+/* With no other ticket out, nobody else changes what a run counts: no locked instruction, which costs as much
+ * as ten. */
+static bool
+is_alone(const Ticket *ticket)
+{
+    return __atomic_load_n(&ticket->run->ticket_count, __ATOMIC_ACQUIRE) == 1;
+}
+
+static int32_t
+outstanding_add(const Ticket *ticket, Iteration *iteration, int32_t change)
+{
+    if (!is_alone(ticket)) {
+        return __atomic_add_fetch(&iteration->outstanding, change, __ATOMIC_ACQ_REL);
+    }
+    const int32_t after = __atomic_load_n(&iteration->outstanding, __ATOMIC_RELAXED) + change;
+    __atomic_store_n(&iteration->outstanding, after, __ATOMIC_RELAXED);
+    return after;
+}
+
 /* What stays with this ticket can wait until the running node settles; what another thread may finish before
  * that must count at once. */
 static void
@@ -66,7 +85,7 @@ ticket_count(Ticket *ticket, Iteration *iteration, bool stays)
     if (stays && iteration == ticket->iteration) {
         ticket->readied++;
     } else if (iteration->frame != NULL) {
-        __atomic_add_fetch(&iteration->outstanding, 1, __ATOMIC_RELAXED);
+        (void)outstanding_add(ticket, iteration, 1);
     }
 }
 
@@ -105,13 +124,6 @@ ticket_next(Ticket *ticket)
 }
 
 /* --- Passing on ----------------------------------------------------------------------------------------- */
-
-/* With no other ticket out, nobody else changes words: no locked instruction, which costs as much as ten. */
-static bool
-is_alone(const Ticket *ticket)
-{
-    return __atomic_load_n(&ticket->run->ticket_count, __ATOMIC_ACQUIRE) == 1;
-}
 
 static uint64_t
 word_add(const Ticket *ticket, Activation *activation, uint64_t change)
@@ -171,8 +183,12 @@ edge_fire_merge(Ticket *ticket, Iteration *iteration, const ScheduleEdge *edge, 
     uint64_t *word = &activation->word;
     uint64_t before = __atomic_load_n(word, __ATOMIC_RELAXED);
     uint64_t after = merge_word(merge, edge, before, is_dead);
-    while (!__atomic_compare_exchange_n(word, &before, after, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-        after = merge_word(merge, edge, before, is_dead);
+    if (is_alone(ticket)) {
+        __atomic_store_n(word, after, __ATOMIC_RELAXED);
+    } else {
+        while (!__atomic_compare_exchange_n(word, &before, after, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+            after = merge_word(merge, edge, before, is_dead);
+        }
     }
     const bool is_late = edge->slot != SLOT_NONE && !is_dead && (before & 1) == 0;
     if (is_late) {
@@ -286,7 +302,7 @@ ticket_settle(Ticket *ticket, Iteration *iteration)
     Frame *const frame = iteration->frame;
     const int32_t change = ticket->readied - 1;
     ticket->iteration = NULL;
-    if (change != 0 && __atomic_add_fetch(&iteration->outstanding, change, __ATOMIC_ACQ_REL) == 0) {
+    if (change != 0 && outstanding_add(ticket, iteration, change) == 0) {
         frame_settle(ticket, frame);
     }
 }

@@ -55,7 +55,9 @@ static void
 frame_deliver_constant(Ticket *ticket, const Frame *frame, uint32_t index, Iteration *iteration)
 {
     const bool is_dead = frame->constants[index].dtype == DTYPE_INVALID;
-    Tensor value = tensor_ref(&frame->constants[index]);
+    Tensor value;
+    tensor_copy(&value, &frame->constants[index]);
+    (void)tensor_buffer_ref(value.buffer);
     const ScheduleNode *enter = node_at(ticket->run, frame->schedule->constants[index]);
     ticket_propagate(ticket, iteration, enter, &value, is_dead);
 }
@@ -67,8 +69,10 @@ frame_deliver(Ticket *ticket, Frame *frame, Iteration *iteration)
     const ScheduleFrame *schedule = frame->schedule;
     for (uint32_t i = 0; i < schedule->next_count && frame->waiting_count > 0; i++) {
         if (frame->waiting[i].dtype != DTYPE_INVALID) {
-            Tensor value = frame->waiting[i];
-            frame->waiting[i] = (Tensor){0};
+            Tensor value;
+            tensor_copy(&value, &frame->waiting[i]);
+            frame->waiting[i].dtype = DTYPE_INVALID;
+            frame->waiting[i].buffer = NULL;
             frame->waiting_count--;
             ticket_propagate(ticket, iteration, node_at(ticket->run, schedule->nexts[i]), &value, false);
         }
@@ -315,7 +319,7 @@ frame_next(Ticket *ticket, Activation *activation, const ScheduleNode *next, Ten
     pthread_mutex_lock(&run->frames_lock);
     const bool waits = iteration->newer == NULL && is_full(run, frame);
     if (waits) {
-        frame->waiting[next->index] = *output;
+        tensor_copy(&frame->waiting[next->index], output);
         frame->waiting_count++;
     } else if (iteration->newer == NULL) {
         is_ok = frame_start_iteration(ticket, frame);

@@ -181,7 +181,7 @@ output_of_equal_shapes(KernelContext *context, Tensor **ret_output)
     return kernel_forward(context, reused, 0, DTYPE_FLOAT32, &inputs[0].shape, ret_output);
 }
 
-static void
+static inline void
 fill_output(KernelContext *context, ElementLoop loop, bool is_equal, Tensor *output)
 {
     const Tensor *a = &context->inputs[0];
