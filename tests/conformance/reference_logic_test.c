@@ -108,6 +108,9 @@ limits_clip(void **state)
     (void)state;
     const OpCase cases[] = {
         {.op = "ClipByValue",
+            .inputs = {"float32[4] 0 2 5 nan", "float32[] 3", "float32[] 1"},
+            .outputs = {"float32[4] 3 3 3 nan"}},
+        {.op = "ClipByValue",
             .inputs = {"float32[3] -1 0.5 2", "float32[] 0", "float32[] 1"},
             .outputs = {"float32[3] 0 0.5 1"}},
         {.op = "onnx::Clip",

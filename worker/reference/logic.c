@@ -199,8 +199,27 @@ select_compute(KernelContext *context)
         }                                                                                                    \
     }
 
+/* TensorFlow's: the lower limit wins. */
+#define LIMIT_LOOP(name, unused, upper, lower, storage, compute, read, write)                                \
+    static void name##_##lower(const ElementRun *run)                                                        \
+    {                                                                                                        \
+        const storage *x = run->inputs[0];                                                                   \
+        const storage *low = run->inputs[1];                                                                 \
+        const storage *high = run->inputs[2];                                                                \
+        storage *z = run->output;                                                                            \
+        for (int64_t n = 0; n < run->count; n++) {                                                           \
+            const compute a = read(x[n * run->strides[0]]);                                                  \
+            const compute least = read(low[n * run->strides[1]]);                                            \
+            const compute most = read(high[n * run->strides[2]]);                                            \
+            const compute b = a > most ? most : a;                                                           \
+            z[n] = write(b < least ? least : b);                                                             \
+        }                                                                                                    \
+    }
+
 REAL_ELEMENTS(CLIP_LOOP, clip, )
+REAL_ELEMENTS(LIMIT_LOOP, limit, )
 static const ElementLoop clip_loops[DTYPE_COUNT] = {REAL_LOOPS(clip)};
+static const ElementLoop limit_loops[DTYPE_COUNT] = {REAL_LOOPS(limit)};
 
 static bool
 clip_supports(const Node *node)
@@ -211,7 +230,7 @@ clip_supports(const Node *node)
 static bool
 clip_by_value_element(const Node *node, ElementFunction *ret_function)
 {
-    *ret_function = (ElementFunction){.loop = clip_loops[node->input_dtypes[0]]};
+    *ret_function = (ElementFunction){.loop = limit_loops[node->input_dtypes[0]]};
     return true;
 }
 
@@ -221,7 +240,7 @@ clip_by_value_compute(KernelContext *context)
     Tensor *output = NULL;
     TRY(output_new(context, &output));
     const Tensor *inputs[] = {&context->inputs[0], &context->inputs[1], &context->inputs[2]};
-    broadcast_run(inputs, 3, output, NULL, clip_loops[output->dtype]);
+    broadcast_run(inputs, 3, output, NULL, limit_loops[output->dtype]);
     return STATUS_OK;
 }
 
