@@ -1,0 +1,572 @@
+/* Bytes that choose a few ops, their attributes and their inputs, hostile ones too: every kernel computes or
+ * refuses, and what it computes has the dtypes and shapes that the op's rule tells. An input may be what an
+ * op before it gave, so that resources are made and used. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "shared/base/map.h"
+#include "shared/ops/registry.h"
+#include "worker/runtime/resource.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum {
+    ARENA_SIZE = 64 << 20,
+    ALLOCATION_MAX = 4 << 20, /* what the device gives at once */
+    OPS_MAX = 5,
+    TENSORS_MAX = 48, /* of all ops together */
+    ARGUMENTS_MAX = 12,
+    ITEMS_MAX = 5, /* of a list */
+};
+
+/* --- Choices -------------------------------------------------------------------------------------------- */
+
+typedef struct Choices {
+    const uint8_t *next;
+    const uint8_t *end;
+} Choices;
+
+/* Below `count`; 0 when the bytes are used up. */
+static size_t
+choose(Choices *choices, size_t count)
+{
+    size_t value = 0;
+    for (size_t reach = 1; reach < count && choices->next < choices->end; reach *= 256) {
+        value = value * 256 + *choices->next++;
+    }
+    return value % count;
+}
+
+#define CHOOSE(choices, table) (table)[choose((choices), COUNT_OF(table))]
+
+static int64_t
+choose_int(Choices *choices)
+{
+    static const int64_t hostile[] = {INT64_MAX, INT64_MIN, INT32_MAX, INT32_MIN, (int64_t)1 << 32,
+        (int64_t)1 << 40, (int64_t)1 << 61, 255, -128, 65536, 1000000, -1000000};
+    const size_t kind = choose(choices, 16);
+    return kind == 15 ? CHOOSE(choices, hostile) : kind < 4 ? -(int64_t)kind : (int64_t)kind - 4;
+}
+
+static double
+choose_real(Choices *choices)
+{
+    static const double values[] = {
+        0, 1, -1, 0.5, -0.25, 2, 3.5, 1e30, -1e30, 1e-30, (double)INFINITY, -(double)INFINITY, (double)NAN};
+    return CHOOSE(choices, values);
+}
+
+static Slice
+choose_text(Choices *choices)
+{
+    static const char *const texts[] = {"", "a", "ab", "b c", "1", "-12.5", "SAME", "VALID", "EXPLICIT",
+        "NHWC", "NCHW", "BYTE", "UTF8_CHAR", "ij,jk->ik", "i,i", "...ij->...ji", "ii->i", "mean", "sum",
+        "add", "mul", "min", "max", "none", "REFLECT", "SYMMETRIC", "reflect", "edge", "wrap", "constant",
+        "linear", "nearest", "cubic", "asymmetric", "half_pixel", "align_corners", "LEFT_RIGHT", "SAME_UPPER",
+        "SAME_LOWER", "NOTSET", "forward", "reverse", "bidirectional", "Relu", "Tanh", "\xc3\xa9\xff",
+        "name"};
+    return slice_from_string(CHOOSE(choices, texts));
+}
+
+static Dtype
+choose_dtype(Choices *choices)
+{
+    static const Dtype common[] = {DTYPE_FLOAT32, DTYPE_INT32, DTYPE_INT64, DTYPE_FLOAT64, DTYPE_BOOL,
+        DTYPE_STRING, DTYPE_UINT8, DTYPE_FLOAT32, DTYPE_INT32};
+    return choose(choices, 4) > 0 ? CHOOSE(choices, common) : (Dtype)(1 + choose(choices, DTYPE_COUNT - 1));
+}
+
+static Shape
+choose_shape(Choices *choices, bool is_partial)
+{
+    static const int64_t sizes[] = {1, 2, 3, 4, 0, 2, 1, 5};
+    static const int ranks[] = {1, 0, 2, 3, 4, 1, 2, 5, SHAPE_RANK_MAX};
+    Shape shape = {.rank = CHOOSE(choices, ranks)};
+    if (is_partial && choose(choices, 4) == 0) {
+        return shape_unknown();
+    }
+    for (int dimension = 0; dimension < shape.rank; dimension++) {
+        const bool is_open = is_partial && choose(choices, 4) == 0;
+        shape.dims[dimension] = is_open ? -1 : CHOOSE(choices, sizes);
+    }
+    return shape;
+}
+
+/* --- Tensors -------------------------------------------------------------------------------------------- */
+
+static void
+fill(Choices *choices, Tensor *tensor)
+{
+    const int64_t count = tensor_element_count(tensor);
+    const size_t size = dtype_size(tensor->dtype);
+    for (int64_t n = 0; n < count; n++) {
+        const int64_t integer =
+            tensor->dtype == DTYPE_BOOL ? (int64_t)choose(choices, 2) : choose_int(choices);
+        char *const to = (char *)tensor->data + (size_t)n * size;
+        if (tensor->dtype == DTYPE_FLOAT32) {
+            *(float *)(void *)to = (float)choose_real(choices);
+        } else if (tensor->dtype == DTYPE_FLOAT64) {
+            *(double *)(void *)to = choose_real(choices);
+        } else {
+            memset(to, 0, size);
+            memcpy(to, &integer, size < sizeof integer ? size : sizeof integer);
+        }
+    }
+}
+
+static bool
+make_strings(Choices *choices, const Shape *shape, Tensor *ret_tensor)
+{
+    int64_t count = 0;
+    Slice strings[256];
+    if (!shape_element_count(shape, &count) || count > (int64_t)COUNT_OF(strings)) {
+        return false;
+    }
+    for (int64_t n = 0; n < count; n++) {
+        strings[n] = choose_text(choices);
+    }
+    return tensor_new_strings(shape, strings, ret_tensor);
+}
+
+static bool
+make_tensor(Choices *choices, Dtype dtype, const Shape *shape, Tensor *ret_tensor)
+{
+    int64_t count = 0;
+    if (dtype == DTYPE_STRING) {
+        return make_strings(choices, shape, ret_tensor);
+    }
+    if (!dtype_is_copyable(dtype) || !shape_element_count(shape, &count) || count > 4096 ||
+        !tensor_new(dtype, shape, ret_tensor)) {
+        return false;
+    }
+    fill(choices, ret_tensor);
+    return true;
+}
+
+/* --- A program ------------------------------------------------------------------------------------------ */
+
+typedef struct Program {
+    Choices choices;
+    Call call;
+    Device device;
+    ResourceContainer *container;
+    Tensor tensors[TENSORS_MAX];
+    size_t tensor_count;
+} Program;
+
+/* One op of it. */
+typedef struct Step {
+    Program *program;
+    const Op *op;
+    GraphDef *def;
+    Attr attrs[24];
+    size_t attr_count;
+    Tensor inputs[ARGUMENTS_MAX];
+    uint32_t input_count;
+} Step;
+
+static TensorBuffer *
+allocate(Device *device, size_t size)
+{
+    (void)device;
+    return size > ALLOCATION_MAX ? NULL : tensor_buffer_new(size);
+}
+
+static void
+memory(const Device *device, DeviceMemory *ret_memory)
+{
+    (void)device;
+    *ret_memory = (DeviceMemory){.limit = ALLOCATION_MAX};
+}
+
+static void
+parallel_for(Device *device, int64_t count, void (*body)(void *context, int64_t index), void *context)
+{
+    (void)device;
+    for (int64_t index = 0; index < count; index++) {
+        body(context, index);
+    }
+}
+
+/* The one whose name's hash comes next behind two bytes: a new op takes over a few inputs of its neighbour's
+ * alone, so that the corpus goes on meaning what it meant. */
+static const Op *
+choose_op(Choices *choices)
+{
+    const uint16_t place = (uint16_t)choose(choices, 1 << 16);
+    const Op *nearest = op_at(0);
+    uint16_t least = UINT16_MAX;
+    for (size_t index = 0; index < op_count(); index++) {
+        const Op *const op = op_at(index);
+        const uint16_t distance = (uint16_t)((uint16_t)map_hash(op->name) - place);
+        nearest = distance < least ? op : nearest;
+        least = distance < least ? distance : least;
+    }
+    return nearest;
+}
+
+/* --- Attributes ----------------------------------------------------------------------------------------- */
+
+static bool
+is_number(const Op *op, Slice name)
+{
+    bool is_one = false;
+    for (size_t index = 0; index < op->input_count; index++) {
+        is_one = is_one || slice_equal(op->inputs[index].number_attr, name);
+    }
+    return is_one;
+}
+
+static void
+release_buffer(void *buffer)
+{
+    tensor_buffer_unref(buffer);
+}
+
+static bool
+choose_item(Step *step, const OpAttribute *declared, AttrValue *ret_value)
+{
+    Choices *const choices = &step->program->choices;
+    *ret_value = (AttrValue){.kind = declared->kind};
+    switch ((int)declared->kind) {
+    case ATTR_INT:
+        ret_value->value.i =
+            is_number(step->op, declared->name) ? (int64_t)choose(choices, 4) : choose_int(choices);
+        return true;
+    case ATTR_FLOAT:
+        ret_value->value.f = (float)choose_real(choices);
+        return true;
+    case ATTR_BOOL:
+        ret_value->value.b = choose(choices, 2) == 1;
+        return true;
+    case ATTR_STRING:
+        ret_value->value.s = choose_text(choices);
+        return true;
+    case ATTR_TYPE:
+        ret_value->value.type = choose_dtype(choices);
+        return true;
+    case ATTR_SHAPE:
+        ret_value->value.shape = choose_shape(choices, true);
+        return true;
+    case ATTR_TENSOR: {
+        const Shape shape = choose_shape(choices, false);
+        Tensor *const tensor = &ret_value->value.tensor;
+        return make_tensor(choices, choose_dtype(choices), &shape, tensor) &&
+               (tensor->buffer == NULL || arena_defer(step->def->arena, release_buffer, tensor->buffer));
+    }
+    default:
+        return false;
+    }
+}
+
+static bool
+choose_list(Step *step, const OpAttribute *declared, AttrValue *ret_value)
+{
+    const size_t count = choose(&step->program->choices, ITEMS_MAX);
+    AttrValue *const items = arena_alloc(step->def->arena, ITEMS_MAX * sizeof *items);
+    for (size_t index = 0; index < count; index++) {
+        if (items == NULL || !choose_item(step, declared, &items[index])) {
+            return false;
+        }
+    }
+    *ret_value = (AttrValue){.kind = declared->kind, .is_list = true};
+    ret_value->value.list.count = count;
+    ret_value->value.list.items = items;
+    return true;
+}
+
+static bool
+choose_attrs(Step *step)
+{
+    for (size_t index = 0; index < step->op->attr_count; index++) {
+        const OpAttribute *const declared = &step->op->attrs[index];
+        Attr *const attr = &step->attrs[step->attr_count];
+        if (declared->has_default && (declared->is_fixed || choose(&step->program->choices, 2) == 0)) {
+            continue;
+        }
+        if (step->attr_count == COUNT_OF(step->attrs)) {
+            return false;
+        }
+        attr->name = declared->name;
+        const bool is_made = declared->is_list ? choose_list(step, declared, &attr->value)
+                                               : choose_item(step, declared, &attr->value);
+        if (!is_made) {
+            return false;
+        }
+        step->attr_count++;
+    }
+    return true;
+}
+
+static const AttrValue *
+find_attr(const Step *step, Slice name)
+{
+    for (size_t index = 0; index < step->attr_count; index++) {
+        if (slice_equal(step->attrs[index].name, name)) {
+            return &step->attrs[index].value;
+        }
+    }
+    for (size_t index = 0; index < step->op->attr_count; index++) {
+        const OpAttribute *const declared = &step->op->attrs[index];
+        if (slice_equal(declared->name, name) && declared->has_default) {
+            return &declared->default_value;
+        }
+    }
+    return NULL;
+}
+
+/* --- Inputs --------------------------------------------------------------------------------------------- */
+
+/* What an op before this one gave. */
+static bool
+take_given(Program *program, Dtype dtype, Tensor *ret_tensor)
+{
+    const bool must = !dtype_is_copyable(dtype) && dtype != DTYPE_STRING;
+    if (program->tensor_count == 0 || (!must && choose(&program->choices, 4) > 0)) {
+        return false;
+    }
+    const size_t first = choose(&program->choices, program->tensor_count);
+    for (size_t index = 0; index < program->tensor_count; index++) {
+        const Tensor *const given = &program->tensors[(first + index) % program->tensor_count];
+        if (given->dtype == dtype) {
+            *ret_tensor = tensor_ref(given);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+add_input(Step *step, Dtype dtype, bool is_optional)
+{
+    Choices *const choices = &step->program->choices;
+    if (step->input_count == ARGUMENTS_MAX) {
+        return false;
+    }
+    Tensor *const input = &step->inputs[step->input_count++];
+    if ((is_optional && choose(choices, 3) == 0) || take_given(step->program, dtype, input)) {
+        return true;
+    }
+    const bool is_alike = step->input_count > 1 && choose(choices, 3) == 0;
+    const Shape shape = is_alike ? step->inputs[step->input_count - 2].shape : choose_shape(choices, false);
+    return make_tensor(choices, dtype, &shape, input);
+}
+
+static bool
+add_argument(Step *step, const OpArgument *argument)
+{
+    const AttrValue *const types = find_attr(step, argument->type_list_attr);
+    const AttrValue *const number = find_attr(step, argument->number_attr);
+    const AttrValue *const type = find_attr(step, argument->type_attr);
+    const Dtype dtype = type != NULL && type->kind == ATTR_TYPE ? type->value.type : argument->dtype;
+    if (argument->type_list_attr.size > 0) {
+        bool is_added = types != NULL;
+        for (size_t index = 0; is_added && index < types->value.list.count; index++) {
+            is_added = add_input(step, types->value.list.items[index].value.type, false);
+        }
+        return is_added;
+    }
+    const int64_t count = argument->number_attr.size == 0 ? 1 : number == NULL ? 0 : number->value.i;
+    bool is_added = dtype != DTYPE_INVALID && !argument->is_reference;
+    for (int64_t index = 0; is_added && index < count; index++) {
+        is_added = add_input(step, dtype, argument->is_optional);
+    }
+    return is_added;
+}
+
+static bool
+choose_inputs(Step *step)
+{
+    bool is_made = true;
+    for (size_t index = 0; is_made && index < step->op->input_count; index++) {
+        is_made = add_argument(step, &step->op->inputs[index]);
+    }
+    return is_made;
+}
+
+/* --- Linking -------------------------------------------------------------------------------------------- */
+
+static const char *const source_names[ARGUMENTS_MAX] = {
+    "i0", "i1", "i2", "i3", "i4", "i5", "i6", "i7", "i8", "i9", "i10", "i11"};
+
+static bool
+make_graph(Step *step)
+{
+    Arena *const arena = step->def->arena;
+    NodeDef *const nodes = arena_alloc(arena, (ARGUMENTS_MAX + 1) * sizeof *nodes);
+    Slice *const inputs = arena_alloc(arena, ARGUMENTS_MAX * sizeof *inputs);
+    Attr *const types = arena_alloc(arena, ARGUMENTS_MAX * sizeof *types);
+    if (nodes == NULL || inputs == NULL || types == NULL) {
+        return false;
+    }
+    size_t count = 0;
+    for (uint32_t index = 0; index < step->input_count; index++) {
+        const Dtype dtype = step->inputs[index].dtype;
+        if (dtype == DTYPE_INVALID) {
+            inputs[index] = SLICE("");
+            continue;
+        }
+        inputs[index] = slice_from_string(source_names[index]);
+        types[index] = (Attr){.name = SLICE("dtype"), .value = {.kind = ATTR_TYPE, .value.type = dtype}};
+        nodes[count++] = (NodeDef){
+            .name = inputs[index], .op = SLICE("Placeholder"), .attrs = &types[index], .attr_count = 1};
+    }
+    nodes[count++] = (NodeDef){.name = SLICE("subject"),
+        .op = step->op->name,
+        .inputs = inputs,
+        .input_count = step->input_count,
+        .attrs = step->attrs,
+        .attr_count = step->attr_count};
+    step->def->nodes = nodes;
+    step->def->node_count = count;
+    return true;
+}
+
+/* --- Computing ------------------------------------------------------------------------------------------ */
+
+/* Stops with the op's name. */
+static void
+check(const Step *step, bool holds, const char *what)
+{
+    if (!holds) {
+        (void)fprintf(
+            stderr, "%.*s: %s (%s)\n", SLICE_PRINT(step->op->name), what, step->program->call.error.message);
+        abort();
+    }
+}
+
+static void
+check_outputs(const Step *step, const Node *node, const Tensor *outputs)
+{
+    Shape inputs[ARGUMENTS_MAX];
+    Shape shapes[ARGUMENTS_MAX];
+    const Tensor *values[ARGUMENTS_MAX] = {0};
+    for (uint32_t index = 0; index < node->input_count; index++) {
+        const bool is_there = step->inputs[index].dtype != DTYPE_INVALID;
+        inputs[index] = is_there ? step->inputs[index].shape : shape_unknown();
+    }
+    for (uint32_t index = 0; index < node->output_count; index++) {
+        shapes[index] = shape_unknown();
+    }
+    InferContext context = {.node = node, .inputs = inputs, .values = values, .outputs = shapes};
+    check(step, node->op->infer_shapes(&step->program->call, &context) == STATUS_OK,
+        "computed, but the shape rule refuses it");
+    for (uint32_t index = 0; index < node->output_count; index++) {
+        Shape merged;
+        const Tensor *const output = &outputs[index];
+        if (output->dtype == DTYPE_INVALID) {
+            continue;
+        }
+        check(step,
+            output->dtype == node->output_dtypes[index] ||
+                (output->dtype == DTYPE_RESOURCE && node_output_is_reference(node, index)),
+            "an output of another type");
+        check(step,
+            shape_is_known(&output->shape) &&
+                (output->dtype == DTYPE_RESOURCE || shape_merge(&shapes[index], &output->shape, &merged)),
+            "an output of another shape than its rule tells");
+        check(step, tensor_element_count(output) == 0 || output->data != NULL, "an output without elements");
+        check(
+            step, output->dtype != DTYPE_BOOL || tensor_is_valid(output), "a truth that is neither 0 nor 1");
+    }
+}
+
+static void
+keep_outputs(Program *program, Tensor *outputs, uint32_t count)
+{
+    for (uint32_t index = 0; index < count; index++) {
+        const bool is_kept = outputs[index].dtype != DTYPE_INVALID && program->tensor_count < TENSORS_MAX;
+        if (is_kept) {
+            program->tensors[program->tensor_count++] = outputs[index];
+        } else {
+            tensor_unref(&outputs[index]);
+        }
+    }
+}
+
+static void
+compute_with(Step *step, const Node *node, const Kernel *kernel, const void *state)
+{
+    Tensor inputs[ARGUMENTS_MAX] = {0};
+    Tensor outputs[ARGUMENTS_MAX] = {0};
+    for (uint32_t index = 0; index < node->input_count; index++) {
+        inputs[index] = tensor_ref(&step->inputs[index]);
+    }
+    KernelContext context = {.call = &step->program->call,
+        .device = &step->program->device,
+        .node = node,
+        .state = state,
+        .container = step->program->container,
+        .inputs = inputs,
+        .input_count = node->input_count,
+        .outputs = outputs,
+        .output_count = node->output_count};
+    const Status status = kernel->compute(&context);
+    check(
+        step, status == STATUS_OK || step->program->call.error.code == status, "a failure without a reason");
+    if (status == STATUS_OK) {
+        check_outputs(step, node, outputs);
+        keep_outputs(step->program, outputs, node->output_count);
+    }
+    for (uint32_t index = 0; index < ARGUMENTS_MAX; index++) {
+        tensor_unref(&inputs[index]);
+        if (status != STATUS_OK) {
+            tensor_unref(&outputs[index]);
+        }
+    }
+}
+
+static void
+compute(Step *step, const Node *node)
+{
+    const Kernel *const kernel = node->output_count > ARGUMENTS_MAX ? NULL : kernel_find(node);
+    void *state = NULL;
+    if (kernel == NULL || kernel->compute == NULL ||
+        (kernel->create != NULL && kernel->create(&step->program->call, node, &state) != STATUS_OK)) {
+        return;
+    }
+    compute_with(step, node, kernel, state);
+    if (kernel->destroy != NULL) {
+        kernel->destroy(state);
+    }
+}
+
+static void
+run_step(Program *program)
+{
+    const GraphLimits limits = {.allows_internal = true};
+    AUTO_GRAPH graph = NULL;
+    AUTO_GRAPH_DEF def = graph_def_new(ARENA_SIZE);
+    Step step = {.program = program, .op = choose_op(&program->choices), .def = def};
+    if (def != NULL && choose_attrs(&step) && choose_inputs(&step) && make_graph(&step) &&
+        graph_link(&program->call, def, op_find, limits, &graph) == STATUS_OK) {
+        compute(&step, graph_find(graph, SLICE("subject")));
+    }
+    for (uint32_t index = 0; index < ARGUMENTS_MAX; index++) {
+        tensor_unref(&step.inputs[index]);
+    }
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    AUTO_ARENA arena = arena_new(ARENA_SIZE);
+    Program program = {.choices = {.next = data, .end = data + size},
+        .call = {.arena = arena},
+        .device = {.type = "CPU",
+            .isa = "any",
+            .thread_count = 1,
+            .allocate = allocate,
+            .memory = memory,
+            .parallel_for = parallel_for},
+        .container = container_new()};
+    for (int count = 0; count < OPS_MAX && program.choices.next < program.choices.end; count++) {
+        run_step(&program);
+    }
+    for (size_t index = 0; index < program.tensor_count; index++) {
+        tensor_unref(&program.tensors[index]);
+    }
+    container_unref(program.container);
+    return 0;
+}
