@@ -20,7 +20,7 @@ $(OUT)/tests/%_test: $(OUT)/tests/%_test.c.o $(SUPPORT) $(TEST_ARCHIVES)
 
 # What stands beside the simulations defines functions of ours anew: in front of the archives.
 SIMULATED := $(patsubst %,$(OUT)/%.o,$(filter-out %_test.c,$(sort $(wildcard tests/simulation/*.c))))
-$(OUT)/tests/simulation/%_test: $(OUT)/tests/simulation/%_test.c.o $(SIMULATED) $(SUPPORT) $(TEST_ARCHIVES)
+$(filter $(OUT)/tests/simulation/%,$(TEST_PROGRAMS)): %: %.c.o $(SIMULATED) $(SUPPORT) $(TEST_ARCHIVES)
 	$(link_test)
 
 FUZZ_DRIVER := $(if $(filter fuzz,$(VARIANT)),,$(OUT)/tests/fuzz/corpus_runner.c.o)
