@@ -46,6 +46,18 @@ measure_target(Call *call, const Shape *target, int64_t *ret_count, int *ret_inf
 }
 
 static Status
+count_but_zeros(Call *call, const Shape *shape, int64_t *ret_count)
+{
+    *ret_count = 1;
+    for (int index = 0; index < shape->rank; index++) {
+        if (shape->dims[index] > 0) {
+            TRY(infer_multiply(call, *ret_count, shape->dims[index], ret_count));
+        }
+    }
+    return STATUS_OK;
+}
+
+static Status
 fit_target(Call *call, const Shape *input, Shape *target)
 {
     int64_t count = 0;
@@ -55,15 +67,21 @@ fit_target(Call *call, const Shape *input, Shape *target)
     if (!shape_is_known(input) || !shape_element_count(input, &available)) {
         return STATUS_OK; /* the -1 stays, which says unknown */
     }
-    const bool fits = inferred < 0 ? count == available : count > 0 && available % count == 0;
-    char left[SHAPE_TEXT_SIZE];
-    char right[SHAPE_TEXT_SIZE];
-    if (!fits && !(inferred >= 0 && count == 0 && available == 0)) {
+    int64_t whole = available;
+    int64_t part = count;
+    if (inferred >= 0 && count == 0 && available == 0) {
+        /* No elements on either side: what the other dimensions leave over (TensorFlow's ReshapeOp). */
+        TRY(count_but_zeros(call, input, &whole));
+        TRY(count_but_zeros(call, target, &part));
+    }
+    if (inferred < 0 ? count != available : part == 0 || whole % part != 0) {
+        char left[SHAPE_TEXT_SIZE];
+        char right[SHAPE_TEXT_SIZE];
         return call_fail(call, STATUS_INVALID_ARGUMENT, "%lld elements of %s do not fill %s",
             (long long)available, shape_text(input, left), shape_text(target, right));
     }
     if (inferred >= 0) {
-        target->dims[inferred] = count == 0 ? 0 : available / count;
+        target->dims[inferred] = whole / part;
     }
     return STATUS_OK;
 }
