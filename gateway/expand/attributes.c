@@ -179,6 +179,13 @@ member_attr(const Member *member, const char *name)
     return find_attr(member->attrs, member->attr_count, slice_from_string(name));
 }
 
+bool
+member_wants_lowering(const Member *member)
+{
+    const AttrValue *const lowers = member_attr(member, "_lower_using_switch_merge");
+    return lowers != NULL && lowers->kind == ATTR_BOOL && !lowers->is_list && lowers->value.b;
+}
+
 int64_t
 member_int(const Member *member, const char *name, int64_t otherwise)
 {

@@ -125,7 +125,8 @@ take_branch(Branching *branching, size_t branch, const Endpoints *arguments)
         .attr_count = function->attr_count,
         .part = branching->parts[branch],
         .pivot = pivot,
-        .arguments = arguments};
+        .arguments = arguments,
+        .only_asked = member_wants_lowering(branching->member)};
     TRY(expand_use(scope, &use, &branching->used[branch]));
     if (branching->used[branch].outputs.count == branching->member->outputs.count) {
         return STATUS_OK;

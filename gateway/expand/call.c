@@ -135,7 +135,8 @@ call_expand(Scope *scope, Member *member)
         .attr_count = inner.attr_count,
         .part = "",
         .pivot = start.size > 0 ? start : scope->pivot,
-        .arguments = &data};
+        .arguments = &data,
+        .only_asked = !is_by_name(member)};
     TRY(expand_use(scope, &use, &used));
     for (size_t index = 0; index < used.outputs.count; index++) {
         TRY(emit_identity(

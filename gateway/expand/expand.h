@@ -7,7 +7,9 @@
  * reads it). Nodes of a function's body are called "<caller>/<name>".
  *
  * What has effects in a function happens before the function's outputs are there, in the order that the body
- * asks for, and only where the call is reached.
+ * asks for, and only where the call is reached. As TensorFlow has it, of a function that PartitionedCall
+ * calls, or an If or While that its author wants lowered ("_lower_using_switch_merge"), that is what its
+ * control outputs name; of any other, all that is stateful.
  *
  * A function that calls itself is called where the circle closes: the result has it as a function of its own,
  * with _Arg and _Retval nodes, and a _Branch node there.

@@ -63,6 +63,7 @@ struct Member {
     const char *pointer;
     Endpoints outputs; /* of a form: where they will be */
     bool has_effects;
+    bool is_asked; /* the function itself says that it has to run */
 };
 
 struct Scope {
@@ -161,6 +162,7 @@ typedef struct Use {
     const char *part; /* "then": its members are <member>/then/…; "": <member>/… */
     Slice pivot;
     const Endpoints *arguments;
+    bool only_asked; /* what has effects runs only if the function's control outputs name it (expand.h) */
 } Use;
 
 /* What came of it. */
@@ -211,6 +213,8 @@ MUST_USE Status resolve_reference(
 MUST_USE Status bind_attrs(const Scope *scope, Member *member);
 const AttrValue *member_attr(const Member *member, const char *name); /* NULL when it has none */
 int64_t member_int(const Member *member, const char *name, int64_t otherwise);
+/* Whether its author asks for Switch and Merge in its place. */
+bool member_wants_lowering(const Member *member);
 /* The `index`-th of a list of types; DTYPE_INVALID when there is none. */
 Dtype member_type(const Member *member, const char *name, size_t index);
 /* How many tensors an argument of the function stands for, and their dtype, in this use of it. */

@@ -280,7 +280,8 @@ write_body(Expansion *expansion, const Recursion *recursion)
         .function = recursion->function->name,
         .part = "",
         .pivot = SLICE(""),
-        .arguments = &arguments};
+        .arguments = &arguments,
+        .only_asked = recursion->function->control_return_count > 0};
     TRY(expand_use(&scope, &use, &used));
     for (size_t index = 0; index < used.outputs.count; index++) {
         Slice name;

@@ -190,27 +190,58 @@ resolve_graph_input(const Scope *scope, const Member *member, Slice text, Slice 
     return STATUS_OK;
 }
 
+/* How many tensors a body's text names: an argument's name alone, all that the argument stands for. */
 static Status
-resolve_input(const Scope *scope, const Member *member, Slice text, Slice *ret_endpoint)
+count_named(const Scope *scope, Slice text, size_t *ret_count)
+{
+    const FunctionArgument *const argument = find_argument(scope, text);
+    *ret_count = 1;
+    return argument == NULL ? STATUS_OK : argument_size(scope, argument, ret_count);
+}
+
+static Status
+resolve_input(const Scope *scope, const Member *member, Slice text, Endpoints *data)
 {
     if (scope->function == NULL) {
-        return resolve_graph_input(scope, member, text, ret_endpoint);
+        return resolve_graph_input(scope, member, text, &data->items[data->count++]);
     }
-    *ret_endpoint = text;
-    return text.size == 0 ? STATUS_OK : resolve_reference(scope, member, text, 0, ret_endpoint);
+    if (text.size == 0) {
+        data->items[data->count++] = text;
+        return STATUS_OK;
+    }
+    size_t count = 0;
+    TRY(count_named(scope, text, &count));
+    for (size_t offset = 0; offset < count; offset++) {
+        TRY(resolve_reference(scope, member, text, offset, &data->items[data->count++]));
+    }
+    return STATUS_OK;
+}
+
+static Status
+count_inputs(const Scope *scope, const NodeDef *def, size_t *ret_total)
+{
+    *ret_total = 0;
+    for (size_t index = 0; index < def->input_count; index++) {
+        size_t count = 0;
+        TRY(count_named(scope, def->inputs[index], &count));
+        *ret_total += count;
+    }
+    return STATUS_OK;
 }
 
 Status
 resolve_inputs(const Scope *scope, const Member *member, Endpoints *ret_data, Endpoints *ret_controls)
 {
     const NodeDef *const def = member->def;
-    TRY(endpoints_new(scope->expansion, def->input_count, ret_data));
+    size_t total = 0;
+    TRY(count_inputs(scope, def, &total));
+    TRY(endpoints_new(scope->expansion, total, ret_data));
     TRY(endpoints_new(scope->expansion, def->input_count, ret_controls));
     ret_data->count = ret_controls->count = 0;
     for (size_t index = 0; index < def->input_count; index++) {
         const Slice text = def->inputs[index];
         if (!slice_starts_with(text, SLICE("^"))) {
-            TRY(resolve_input(scope, member, text, &ret_data->items[ret_data->count++]));
+            TRY(resolve_input(scope, member, text, ret_data));
         } else if (scope->function == NULL) {
             ret_controls->items[ret_controls->count++] = text;
         } else {

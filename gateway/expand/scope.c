@@ -216,47 +216,46 @@ only_reads(Slice op)
     return false;
 }
 
-/* `is_asked`: the function itself says that the member has to run. */
 static bool
-has_effect(const Member *member, bool is_asked)
+has_effect(const Member *member)
 {
     if (member->form != NULL) {
         return member->has_effects;
     }
     const Op *const op = op_find(member->def->op);
     const bool is_stateful = op != NULL && (op->flags & (OP_STATEFUL | OP_STEP_LOCAL)) == OP_STATEFUL;
-    return (is_asked || is_stateful) && !only_reads(member->def->op);
+    return (member->is_asked || is_stateful) && !only_reads(member->def->op);
 }
 
 static Status
-add_effect(const Scope *scope, const Member *member, bool is_asked, Endpoints *effects)
-{
-    if (!has_effect(member, is_asked)) {
-        return STATUS_OK;
-    }
-    return expand_control(scope->expansion, member->name, &effects->items[effects->count++]);
-}
-
-/* What the function's control outputs name; of a function without, all that is stateful. */
-static Status
-collect_effects(const Scope *scope, Endpoints *ret_effects)
+mark_asked(const Scope *scope)
 {
     const FunctionDef *const function = scope->function;
-    const size_t asked = function->control_return_count;
-    TRY(endpoints_new(scope->expansion, asked > 0 ? asked : scope->member_count, ret_effects));
-    ret_effects->count = 0;
-    for (size_t index = 0; index < asked; index++) {
+    for (size_t index = 0; index < function->control_return_count; index++) {
         const Slice name = function->control_returns[index].value;
-        const Member *const member = map_get(scope->by_name, name);
+        Member *const member = map_get(scope->by_name, name);
         if (member == NULL) {
             return call_fail(scope->expansion->call, STATUS_INVALID_ARGUMENT,
                 "function '%.*s' has no node '%.*s' for its control output", SLICE_PRINT(function->name),
                 SLICE_PRINT(slice_part(name, 0, 128)));
         }
-        TRY(add_effect(scope, member, true, ret_effects));
+        member->is_asked = true;
     }
-    for (size_t index = 0; asked == 0 && index < scope->member_count; index++) {
-        TRY(add_effect(scope, &scope->members[index], false, ret_effects));
+    return STATUS_OK;
+}
+
+static Status
+collect_effects(const Scope *scope, bool only_asked, Endpoints *ret_effects)
+{
+    TRY(mark_asked(scope));
+    TRY(endpoints_new(scope->expansion, scope->member_count, ret_effects));
+    ret_effects->count = 0;
+    for (size_t index = 0; index < scope->member_count; index++) {
+        const Member *const member = &scope->members[index];
+        if (has_effect(member) && (member->is_asked || !only_asked)) {
+            Slice *const effect = &ret_effects->items[ret_effects->count++];
+            TRY(expand_control(scope->expansion, member->name, effect));
+        }
     }
     return STATUS_OK;
 }
@@ -412,7 +411,7 @@ expand_use(const Scope *scope, const Use *use, Used *ret_used)
     TRY(scope_open(&inner, function->nodes, function->node_count));
     TRY(scope_write(&inner));
     *ret_used = (Used){.dtypes = NULL};
-    TRY(collect_effects(&inner, &ret_used->effects));
+    TRY(collect_effects(&inner, use->only_asked, &ret_used->effects));
     TRY(join_effects(&inner, &ret_used->effects));
     return collect_outputs(&inner, use->member, ret_used);
 }

@@ -137,8 +137,11 @@ use_condition(Loop *loop, bool *has_effects, Slice *ret_predicate)
     Endpoints arguments;
     Used used;
     TRY(variable_list(loop, false, &arguments));
-    const Use use = {
-        .member = loop->member, .part = "cond", .pivot = loop->condition_pivot, .arguments = &arguments};
+    const Use use = {.member = loop->member,
+        .part = "cond",
+        .pivot = loop->condition_pivot,
+        .arguments = &arguments,
+        .only_asked = member_wants_lowering(loop->member)};
     TRY(expand_use_attr(loop->scope, use, "cond", &used));
     if (used.outputs.count != 1) {
         return expand_fail(
@@ -162,8 +165,11 @@ use_body(Loop *loop, bool *has_effects, Used *ret_used)
 {
     Endpoints arguments;
     TRY(variable_list(loop, true, &arguments));
-    const Use use = {
-        .member = loop->member, .part = "body", .pivot = loop->body_pivot, .arguments = &arguments};
+    const Use use = {.member = loop->member,
+        .part = "body",
+        .pivot = loop->body_pivot,
+        .arguments = &arguments,
+        .only_asked = member_wants_lowering(loop->member)};
     TRY(expand_use_attr(loop->scope, use, "body", ret_used));
     *has_effects |= ret_used->effects.count > 0;
     if (ret_used->outputs.count == loop->variable_count) {

@@ -138,16 +138,35 @@ lists_of_arguments_are_counted(void **state)
     assert_string_equal(
         expand_text(*state,
             "function sum(many:$N*$T, rest:$*R) -> (y:$T, others:$*R) y=all:sum:0, others=rest\n"
-            "all = AddN(many:1, many) N=2 T=$T\n"
+            "two = AddN(many:1, many:0) N=2 T=$T\n"
+            "all = AddN(many, two:sum:0) N=3 T=$T\n"
             "end\n" X "f = sum(x, x, x, x) T=float32 N=2 R=[float32,float32]\n"
             "y = Sub(f:2, f:0) T=float32\n"),
         "x = Placeholder()\n"
-        "f/all = AddN(x, x)\n"
+        "f/two = AddN(x, x)\n"
+        "f/all = AddN(x, x, f/two)\n"
         "f/output_0 = Identity(f/all)\n"
         "f/output_1 = Identity(x)\n"
         "f/output_2 = Identity(x)\n"
         "f = NoOp(^f/output_0, ^f/output_1, ^f/output_2)\n"
         "y = Sub(f/output_2, f/output_0)\n");
+}
+
+/* TensorFlow's rule: PartitionedCall asks for what control outputs name, a call by name for all of it. */
+static void
+effects_that_nobody_asks_for_are_a_call_by_names(void **state)
+{
+    static const char function[] = "function g(v:resource, x:float32) -> (y:float32) y=x {done=a}\n"
+                                   "a = AssignAddVariableOp(v, x) dtype=float32\n"
+                                   "b = AssignSubVariableOp(v, x) dtype=float32\n"
+                                   "end\n" X "v = VarHandleOp() dtype=float32 shape=<>\n";
+    char graph[512];
+    (void)snprintf(graph, sizeof graph, "%sf = PartitionedCall(v, x) f=@g\n", function);
+    assert_non_null(strstr(expand_text(*state, graph), "f/after_effects_0 = Identity(x, ^f/a)\n"));
+    (void)snprintf(graph, sizeof graph, "%sf = g(v, x)\n", function);
+    const char *const by_name = expand_text(*state, graph);
+    assert_non_null(strstr(by_name, "f/effects = NoOp(^f/a, ^f/b)\n"));
+    assert_non_null(strstr(by_name, "f/after_effects_0 = Identity(x, ^f/effects)\n"));
 }
 
 static void
@@ -327,6 +346,7 @@ main(void)
         CALL_TEST(a_function_goes_before_an_op_of_its_name),
         CALL_TEST(functions_call_functions_and_hand_attributes_on),
         CALL_TEST(lists_of_arguments_are_counted),
+        CALL_TEST(effects_that_nobody_asks_for_are_a_call_by_names),
         CALL_TEST(what_stands_alone_in_a_body_waits_for_the_call),
         CALL_TEST(effects_come_before_outputs),
         CALL_TEST(devices_are_inherited_and_kept),
