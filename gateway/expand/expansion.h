@@ -176,6 +176,8 @@ typedef struct Used {
 MUST_USE Status expand_use(const Scope *scope, const Use *use, Used *ret_used);
 /* The function that the member's attribute names, used so. */
 MUST_USE Status expand_use_attr(const Scope *scope, Use use, const char *attr, Used *ret_used);
+/* The same of the attribute "body", whose outputs are one value each, as ONNX's are. */
+MUST_USE Status expand_use_body(const Scope *scope, Use use, const FunctionDef *body, Used *ret_used);
 
 /* INVALID_ARGUMENT when the library has none of this name. */
 MUST_USE Status expand_function(

@@ -155,9 +155,8 @@ use_body(OnnxLoop *self, const Scope *inside, Used *ret_used)
         arguments.items[2 + self->carried_count + index] =
             variable(self, self->first_captured + index)->current;
     }
-    const Use use = {
-        .member = self->member, .part = "body", .pivot = self->loop.body_pivot, .arguments = &arguments};
-    return expand_use_attr(self->scope, use, "body", ret_used);
+    const Use use = {.member = self->member, .pivot = self->loop.body_pivot, .arguments = &arguments};
+    return expand_use_body(self->scope, use, self->body, ret_used);
 }
 
 static Status

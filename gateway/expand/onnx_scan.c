@@ -168,9 +168,8 @@ use_body(const Scan *self, const Scope *inside, Used *ret_used)
     for (size_t index = 0; index < self->captured_count; index++) {
         arguments.items[count++] = variable(self, self->first_captured + index)->current;
     }
-    const Use use = {
-        .member = self->member, .part = "body", .pivot = self->loop.body_pivot, .arguments = &arguments};
-    return expand_use_attr(self->scope, use, "body", ret_used);
+    const Use use = {.member = self->member, .pivot = self->loop.body_pivot, .arguments = &arguments};
+    return expand_use_body(self->scope, use, self->body, ret_used);
 }
 
 static Status

@@ -428,3 +428,15 @@ expand_use_attr(const Scope *scope, Use use, const char *attr, Used *ret_used)
     use.attr_count = value->value.function.attr_count;
     return expand_use(scope, &use, ret_used);
 }
+
+Status
+expand_use_body(const Scope *scope, Use use, const FunctionDef *body, Used *ret_used)
+{
+    use.part = "body";
+    TRY(expand_use_attr(scope, use, use.part, ret_used));
+    if (ret_used->outputs.count == body->output_count) {
+        return STATUS_OK;
+    }
+    return expand_fail(scope, use.member, "its body gives %zu values for %zu outputs",
+        ret_used->outputs.count, body->output_count);
+}

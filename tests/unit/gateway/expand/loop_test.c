@@ -137,6 +137,26 @@ faults_name_the_node(void **state)
         STATUS_INVALID_ARGUMENT, "node 'f': its body has 1 outputs, expected 3");
 }
 
+/* ONNX knows no lists; a GraphDef with ONNX's ops may have some. */
+static void
+a_body_gives_onnx_loops_a_value_an_output(void **state)
+{
+    expect_expand_fails(*state,
+        "function turn(i:int64, go:bool, x:float32) -> (on:bool, y:$N*float32) on=go, y=x\n"
+        "end\n"
+        "n = Placeholder() dtype=int64\n"
+        "go = Placeholder() dtype=bool\n"
+        "x = Placeholder() dtype=float32\n"
+        "f = onnx::Loop(n, go, x) body=@turn{N:0}\n",
+        STATUS_INVALID_ARGUMENT, "node 'f': its body gives 1 values for 2 outputs");
+    expect_expand_fails(*state,
+        "function turn(x:float32) -> (y:$N*float32) y=x\n"
+        "end\n"
+        "x = Placeholder() dtype=float32\n"
+        "f = onnx::Scan(x) num_scan_inputs=1 body=@turn{N:0}\n",
+        STATUS_INVALID_ARGUMENT, "node 'f': its body gives 0 values for 1 outputs");
+}
+
 int
 main(void)
 {
@@ -147,6 +167,7 @@ main(void)
         CALL_TEST(a_loop_of_nothing_but_invariants_still_goes_round),
         CALL_TEST(a_loop_inside_a_branch_inside_a_loop),
         CALL_TEST(faults_name_the_node),
+        CALL_TEST(a_body_gives_onnx_loops_a_value_an_output),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
