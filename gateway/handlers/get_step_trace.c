@@ -1,8 +1,8 @@
-/* getStepTrace: when a step's slots and nodes ran, as Chrome's trace events. */
+/* getStepTrace: when a step's slots and nodes ran, as Chrome's trace events or as TensorFlow's StepStats. */
 #include "gateway/services/step_find.h"
 #include "gateway/services/step_mail.h"
 #include "gateway/services/trace_cache.h"
-#include "gateway/services/trace_json.h"
+#include "gateway/services/trace_form.h"
 #include "gateway/store/blobs.h"
 
 static Status
@@ -37,15 +37,29 @@ ask_others(Call *call, const Request *request, const StepLookup *lookup, Respons
 }
 
 static Status
+read_form(Call *call, const Request *request, const TraceForm **ret_form)
+{
+    static const char *const names[] = {"format", NULL};
+    const Slice name = request_query(request, "format");
+    TRY(request_query_allow(call, request, names));
+    *ret_form = name.data == NULL ? trace_form_default : trace_form_find(name);
+    return *ret_form != NULL ? STATUS_OK
+                             : call_fail(call, STATUS_INVALID_ARGUMENT,
+                                   "'format' must be 'chrome' or 'step_stats', not '%.*s'",
+                                   SLICE_PRINT(slice_part(name, 0, 64)));
+}
+
+static Status
 run(Call *call, const Request *request, Response *response)
 {
     TraceCache *const traces = request_gateway(request)->traces;
     StepLookup lookup;
     TRY(step_lookup_read(call, request, &lookup));
+    TRY(read_form(call, request, &lookup.inquiry.trace));
     const StepInquiry *const inquiry = &lookup.inquiry;
     AUTO_STEP_TRACE trace = trace_cache_get(traces, inquiry->tenant, inquiry->session, inquiry->id);
     return trace == NULL ? ask_others(call, request, &lookup, response)
-                         : trace_json_write(call, trace, response_json(response));
+                         : inquiry->trace->write(call, trace, response_json(response));
 }
 
 HANDLER(get_step_trace) = {

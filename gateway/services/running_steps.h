@@ -11,6 +11,7 @@
 
 typedef struct Gateway Gateway;
 typedef struct GatewayLoop GatewayLoop;
+typedef struct TraceForm TraceForm;
 
 enum { RUNNING_STEPS_BUCKETS = 256 };
 
@@ -40,7 +41,8 @@ typedef struct StepInquiry {
     TenantId tenant;
     SessionId session;
     StepId id;
-    bool is_cancel; /* cancels it too */
+    bool is_cancel;         /* cancels it too */
+    const TraceForm *trace; /* the form in which its trace is asked for, of a step that has ended; or NULL */
     bool is_found;
     StepRecord record; /* of a running step; without texts */
     void (*answered)(struct StepInquiry *inquiry);

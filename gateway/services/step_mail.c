@@ -16,7 +16,7 @@
 #include "gateway/services/session_end.h"
 #include "gateway/services/silent_steps.h"
 #include "gateway/services/trace_cache.h"
-#include "gateway/services/trace_json.h"
+#include "gateway/services/trace_form.h"
 #include "gateway/store/blobs.h"
 #include "gateway/store/listener.h"
 #include "shared/base/clock.h"
@@ -55,7 +55,6 @@ typedef struct Question {
     Task begin;
     Job job;
     StepTrace *trace; /* that was asked for; NULL: something else was */
-    bool wants_trace;
     char from[UUID_TEXT_SIZE + 3];
     uint64_t number;
 } Question;
@@ -198,7 +197,7 @@ step_mail_ask_trace(Call *call, StepMail *mail, Store *store, const StepInquiry 
 {
     Asker asker = {0};
     *ret_is_found = false;
-    TRY(ask(call, mail, store, inquiry, "trace", &asker));
+    TRY(ask(call, mail, store, inquiry, inquiry->trace->name, &asker));
     *ret_is_found = asker.is_answered && sha256_from_hex(slice_from_string(asker.first), ret_digest);
     if (asker.is_answered && strcmp(asker.first, "failed") == 0) {
         return call_fail(call, STATUS_UNAVAILABLE, "the gateway that ran the step cannot hand its trace on%s",
@@ -255,15 +254,15 @@ send_words(Call *call, Store *store, const Question *question, const char *first
 }
 
 static Status
-put_trace(Call *call, Store *store, const StepTrace *trace, Sha256 *ret_digest)
+put_trace(Call *call, Store *store, const Question *question, Sha256 *ret_digest)
 {
     AUTO_BUFFER json = {0};
-    TRY(trace_json_write(call, trace, &json));
+    TRY(question->inquiry.trace->write(call, question->trace, &json));
     if (!buffer_is_ok(&json)) {
         return call_fail_memory(call, "a trace");
     }
     sha256(buffer_slice(&json), ret_digest);
-    return blobs_put(call, store, trace->tenant, ret_digest, buffer_slice(&json));
+    return blobs_put(call, store, question->trace->tenant, ret_digest, buffer_slice(&json));
 }
 
 static void
@@ -272,7 +271,7 @@ send_trace(Call *call, Store *store, const Question *question)
     Sha256 digest;
     char hex[SHA256_HEX_SIZE];
     send_words(call, store, question, "soon", 0);
-    const Status status = put_trace(call, store, question->trace, &digest);
+    const Status status = put_trace(call, store, question, &digest);
     if (status == STATUS_OK) {
         sha256_to_hex(&digest, hex);
         send_words(call, store, question, hex, 0);
@@ -331,7 +330,7 @@ look(Task *task)
 {
     Question *const question = LIST_ITEM(task, Question, begin);
     StepInquiry *const inquiry = &question->inquiry;
-    if (question->wants_trace) {
+    if (inquiry->trace != NULL) {
         TraceCache *const traces = inquiry->home->gateway->traces;
         question->trace = trace_cache_get(traces, inquiry->tenant, inquiry->session, inquiry->id);
         inquiry->is_found = question->trace != NULL;
@@ -346,7 +345,7 @@ question_read(const Slice *words, Question *ret_question)
 {
     StepInquiry *const inquiry = &ret_question->inquiry;
     inquiry->is_cancel = slice_equals_string(words[3], "cancel");
-    ret_question->wants_trace = slice_equals_string(words[3], "trace");
+    inquiry->trace = trace_form_find(words[3]);
     (void)snprintf(ret_question->from, sizeof ret_question->from, "%.*s", SLICE_PRINT(words[1]));
     return slice_to_uint64(words[2], &ret_question->number) &&
            uuid_from_text(words[4], &inquiry->tenant.value) &&

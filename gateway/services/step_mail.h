@@ -2,9 +2,9 @@
  * gateways, by messages through PostgreSQL, and the one that runs it answers. Whoever deletes a session or
  * a graph tells them all.
  *
- *     question FROM NUMBER get|cancel|trace TENANT SESSION STEP
+ *     question FROM NUMBER get|cancel|FORM TENANT SESSION STEP     a FORM of its trace (trace_form.h)
  *     answer TO NUMBER GRAPH STARTED_US      to get and cancel
- *     answer TO NUMBER soon 0                to trace, at once; then…
+ *     answer TO NUMBER soon 0                to a form, at once; then…
  *     answer TO NUMBER SHA256 0              … when it lies among the tenant's blobs: it is too large to send
  *     answer TO NUMBER failed STATUS         … when it could not be put there
  *     deleted FROM TENANT SESSION
@@ -39,8 +39,8 @@ void step_mail_end_session(Call *call, StepMail *mail, Store *store, TenantId te
 /* Has every gateway, this one too, forget a graph that has been deleted. */
 void step_mail_forget_graph(Call *call, StepMail *mail, Store *store, const GraphName *graph);
 
-/* Asks for the trace of a step that has ended; *ret_digest is the blob it lies in when *ret_is_found.
- * UNAVAILABLE when a gateway has it and cannot hand it on. */
+/* Asks for the trace of a step that has ended, in the inquiry's form; *ret_digest is the blob it lies in when
+ * *ret_is_found. UNAVAILABLE when a gateway has it and cannot hand it on. */
 MUST_USE Status step_mail_ask_trace(Call *call, StepMail *mail, Store *store, const StepInquiry *inquiry,
     bool *ret_is_found, Sha256 *ret_digest);
 

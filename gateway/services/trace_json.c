@@ -3,13 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "gateway/services/trace_clock.h"
 #include "gateway/services/trace_event.h"
 #include "gateway/services/trace_flows.h"
+#include "gateway/services/trace_rows.h"
 #include "shared/json/writer.h"
 
 enum {
-    ROWS_ARENA_SIZE_MAX = 256 << 20,
     RUN_THREAD = 0,                /* the slot as a whole; workers' threads count from 1 */
     TRANSFER_THREAD = 1000 * 1000, /* the first of… */
     TRANSFER_THREAD_COUNT = 64,
@@ -172,35 +171,15 @@ write_about(JsonWriter *writer, const StepTrace *trace)
     json_write_object_end(writer);
 }
 
-static Status
-read_slots(Call *call, const StepTrace *trace, Arena *arena, SlotRows *slots)
-{
-    for (size_t index = 0; index < trace->slot_count; index++) {
-        const TraceSlot *const slot = &trace->slots[index];
-        Call reading = {.arena = arena};
-        slots[index].room_ns = slot->answered_ns - slot->sent_ns;
-        slots[index].offset_ns = slot->sent_ns;
-        if (slot->nodes.size > 0 &&
-            wire_trace_read(&reading, slot->nodes, &slots[index].trace) != STATUS_OK) {
-            return call_fail(call, STATUS_INTERNAL, "the trace of slot %zu cannot be read: %s", slot->number,
-                reading.error.message);
-        }
-    }
-    return STATUS_OK;
-}
-
 Status
 trace_json_write(Call *call, const StepTrace *trace, Buffer *json)
 {
-    AUTO_ARENA arena = arena_new(ROWS_ARENA_SIZE_MAX);
+    AUTO_ARENA arena = arena_new(TRACE_ROWS_SIZE_MAX);
     SlotRows slots[SLOT_COUNT_MAX] = {0};
     if (arena == NULL) {
         return call_fail_memory(call, "a trace");
     }
-    TRY(read_slots(call, trace, arena, slots));
-    if (!trace_clock_align(arena, slots, trace->slot_count)) {
-        return call_fail_memory(call, "the clocks of a trace");
-    }
+    TRY(trace_rows_read(call, arena, trace, slots));
     JsonWriter writer = json_writer(json);
     json_write_object_begin(&writer);
     json_member_string(&writer, "displayTimeUnit", "ns");

@@ -478,6 +478,33 @@ a_step_that_asked_for_none_has_none(void **state)
     cJSON_Delete(traced.step);
 }
 
+static void
+a_trace_is_told_as_tensorflows_step_stats_too(void **state)
+{
+    Cluster *const cluster = *state;
+    Traced traced;
+    int node_count = 0;
+    const cJSON *device = NULL;
+    cluster_session(cluster, spread);
+    cluster_graph(cluster, STEP_GRAPH_AFFINE);
+    step_run(cluster, STEP_BODY("node"), &traced);
+    (void)snprintf(traced.path + strlen(traced.path), PATH_SIZE - strlen(traced.path), "?format=step_stats");
+    cJSON *const stats = trace_get(cluster, &traced);
+    cJSON_ArrayForEach(device, member(stats, "devStats"))
+    {
+        const cJSON *node = NULL;
+        assert_int_equal(strncmp(text(device, "device"), "/job:worker/replica:0/task:", 27), 0);
+        cJSON_ArrayForEach(node, member(device, "nodeStats"))
+        {
+            assert_true(number(node, "allEndRelMicros") >= number(node, "opEndRelMicros"));
+            node_count += strcmp(text(node, "nodeName"), "xw") == 0;
+        }
+    }
+    assert_int_equal(node_count, 1);
+    cJSON_Delete(stats);
+    cJSON_Delete(traced.step);
+}
+
 int
 main(void)
 {
@@ -488,6 +515,7 @@ main(void)
         CLUSTER_TEST(a_trace_draws_the_memory_of_the_workers),
         CLUSTER_TEST(a_plan_tells_what_traced_steps_have_cost),
         CLUSTER_TEST(a_plan_tells_the_graph_of_each_partition),
+        CLUSTER_TEST(a_trace_is_told_as_tensorflows_step_stats_too),
         CLUSTER_TEST(partitions_alone_are_one_event_a_slot),
         CLUSTER_TEST(a_step_that_asked_for_none_has_none),
     };
