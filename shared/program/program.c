@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "shared/telemetry/log.h"
@@ -30,6 +31,19 @@ block_signals(void)
     (void)pthread_sigmask(SIG_BLOCK, &stopper.signals, NULL);
 }
 
+/* The second signal; 0 when none comes before the server must have closed. */
+static int
+wait_for_second_signal(void)
+{
+    const uint32_t closing_ms = stopper.server.closing_ms;
+    const uint64_t limit_ms =
+        (uint64_t)stopper.server.grace_ms + (closing_ms == 0 ? PROGRAM_CLOSING_MS : closing_ms);
+    const struct timespec limit = {
+        .tv_sec = (time_t)(limit_ms / 1000), .tv_nsec = (long)(limit_ms % 1000) * 1000000};
+    const int number = sigtimedwait(&stopper.signals, NULL, &limit);
+    return number < 0 ? 0 : number;
+}
+
 static void *
 wait_for_signals(void *context)
 {
@@ -39,8 +53,11 @@ wait_for_signals(void *context)
     (void)pthread_mutex_lock(&stopper.lock);
     stopper.server.stop(stopper.server.context, stopper.server.grace_ms);
     (void)pthread_mutex_unlock(&stopper.lock);
-    (void)sigwait(&stopper.signals, &number);
-    _exit(128 + number);
+    number = wait_for_second_signal();
+    if (number == 0) {
+        log_event(LOG_ERROR, "ended before all had closed", log_integer("grace_ms", stopper.server.grace_ms));
+    }
+    _exit(number == 0 ? EXIT_FAILURE : 128 + number);
 }
 
 Status

@@ -1,5 +1,6 @@
 /* The frame of a long-running program: settings from the command line, the commands it has beside serving,
- * and serving until SIGTERM or SIGINT. A second signal ends the process at once.
+ * and serving until SIGTERM or SIGINT. A second signal ends the process at once; so does what has not closed
+ * when its grace and PROGRAM_CLOSING_MS are over, such as a kernel that nobody can interrupt.
  *
  * Ownership: the Config a command gets lives until program_main() returns.
  * Threads:   program_main() and program_serve() on the main thread; a server's stop() comes on a thread of
@@ -24,10 +25,13 @@ typedef struct Program {
 
 int program_main(const Program *program, int argc, char **argv);
 
+enum { PROGRAM_CLOSING_MS = 10 * 1000 };
+
 typedef struct ProgramServer {
     void *context;
     const char *address;        /* that it listens on, for people and for who started it */
     uint32_t grace_ms;          /* for what runs when a signal comes */
+    uint32_t closing_ms;        /* for what must still close then; 0: PROGRAM_CLOSING_MS */
     void (*run)(void *context); /* returns once stopped */
     void (*stop)(void *context, uint32_t grace_ms);
 } ProgramServer;

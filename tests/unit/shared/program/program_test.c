@@ -3,6 +3,7 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/support/cmocka_all.h"
@@ -15,6 +16,7 @@ static const ConfigTable settings = {definitions, COUNT_OF(definitions)};
 typedef struct Server {
     sem_t stopped;
     uint32_t grace_ms;
+    bool is_stuck; /* hears that it must stop, and does not */
 } Server;
 
 static void
@@ -22,7 +24,7 @@ run_until_stopped(void *context)
 {
     Server *const server = context;
     assert_int_equal(kill(getpid(), SIGTERM), 0);
-    while (sem_wait(&server->stopped) != 0) {}
+    while (sem_wait(&server->stopped) != 0 || server->is_stuck) {}
 }
 
 static void
@@ -43,6 +45,7 @@ serve(Call *call, const Config *config)
         .context = &test_server,
         .address = "127.0.0.1:1",
         .grace_ms = (uint32_t)config_integer(config, "grace"),
+        .closing_ms = test_server.is_stuck ? 50 : 0,
         .run = run_until_stopped,
         .stop = stop,
     };
@@ -74,6 +77,22 @@ a_signal_stops_the_server_with_its_grace(void **state)
     (void)state;
     assert_int_equal(run_program("--grace", "250ms"), EXIT_SUCCESS);
     assert_int_equal(test_server.grace_ms, 250);
+}
+
+/* In a process of its own, which it ends. */
+static void
+a_server_that_does_not_stop_is_ended_after_its_grace(void **state)
+{
+    int result = 0;
+    (void)state;
+    const pid_t child = fork();
+    if (child == 0) {
+        test_server.is_stuck = true;
+        _exit(run_program("--grace", "10ms") == EXIT_SUCCESS ? EXIT_SUCCESS : 2);
+    }
+    assert_int_equal(waitpid(child, &result, 0), child);
+    assert_true(WIFEXITED(result));
+    assert_int_equal(WEXITSTATUS(result), EXIT_FAILURE);
 }
 
 static void
@@ -109,6 +128,7 @@ main(void)
         cmocka_unit_test(a_command_runs_instead_of_serving_and_its_failure_is_the_programs),
         cmocka_unit_test(what_the_program_does_not_know_is_a_failure),
         cmocka_unit_test(every_program_shows_its_settings_and_help),
+        cmocka_unit_test(a_server_that_does_not_stop_is_ended_after_its_grace),
         /* Last: the thread that waits for signals stays. */
         cmocka_unit_test(a_signal_stops_the_server_with_its_grace),
     };
