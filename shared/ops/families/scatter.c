@@ -19,7 +19,10 @@ check_updates(Call *call, const Shape *target, const Shape *indices, const Shape
     }
     Shape expected = *indices;
     expected.rank--;
-    for (int index = (int)depth; index < target->rank && expected.rank < SHAPE_RANK_MAX; index++) {
+    if (expected.rank + target->rank - depth > SHAPE_RANK_MAX) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "updates of more than %d dimensions", SHAPE_RANK_MAX);
+    }
+    for (int index = (int)depth; index < target->rank; index++) {
         expected.dims[expected.rank++] = target->dims[index];
     }
     Shape merged;
