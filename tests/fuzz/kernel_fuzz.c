@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "shared/base/map.h"
 #include "shared/ops/registry.h"
 #include "worker/runtime/resource.h"
 
@@ -189,6 +188,17 @@ parallel_for(Device *device, int64_t count, void (*body)(void *context, int64_t 
     }
 }
 
+/* FNV-1a: the same in every process, unlike a map's. */
+static uint16_t
+hash_name(Slice name)
+{
+    uint32_t hash = 2166136261U;
+    for (size_t index = 0; index < name.size; index++) {
+        hash = (hash ^ (unsigned char)name.data[index]) * 16777619U;
+    }
+    return (uint16_t)(hash ^ hash >> 16);
+}
+
 /* The one whose name's hash comes next behind two bytes: a new op takes over a few inputs of its neighbour's
  * alone, so that the corpus goes on meaning what it meant. */
 static const Op *
@@ -199,7 +209,7 @@ choose_op(Choices *choices)
     uint16_t least = UINT16_MAX;
     for (size_t index = 0; index < op_count(); index++) {
         const Op *const op = op_at(index);
-        const uint16_t distance = (uint16_t)((uint16_t)map_hash(op->name) - place);
+        const uint16_t distance = (uint16_t)(hash_name(op->name) - place);
         nearest = distance < least ? op : nearest;
         least = distance < least ? distance : least;
     }
