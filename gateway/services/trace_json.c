@@ -39,6 +39,9 @@ static void
 transfers_spread(WireTrace *rows)
 {
     uint64_t free_ns[TRANSFER_THREAD_COUNT] = {0};
+    if (rows->row_count == 0) {
+        return; /* rows->rows may be NULL, which qsort() is never to be given */
+    }
     qsort(rows->rows, rows->row_count, sizeof *rows->rows, by_start);
     for (size_t index = 0; index < rows->row_count; index++) {
         WireTraceRow *const row = &rows->rows[index];

@@ -1,5 +1,6 @@
 #include "shared/program/program.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -8,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "shared/base/clock.h"
 #include "shared/telemetry/log.h"
 
 enum { ARENA_SIZE_MAX = 16 << 20 };
@@ -35,12 +37,18 @@ block_signals(void)
 static int
 wait_for_second_signal(void)
 {
-    const uint32_t closing_ms = stopper.server.closing_ms;
-    const uint64_t limit_ms =
-        (uint64_t)stopper.server.grace_ms + (closing_ms == 0 ? PROGRAM_CLOSING_MS : closing_ms);
-    const struct timespec limit = {
-        .tv_sec = (time_t)(limit_ms / 1000), .tv_nsec = (long)(limit_ms % 1000) * 1000000};
-    const int number = sigtimedwait(&stopper.signals, NULL, &limit);
+    const uint32_t closing_ms =
+        stopper.server.closing_ms == 0 ? PROGRAM_CLOSING_MS : stopper.server.closing_ms;
+    const uint64_t limit_ns =
+        clock_monotonic_ns() + (stopper.server.grace_ms + (uint64_t)closing_ms) * CLOCK_NS_PER_MS;
+    int number = -1;
+    do {
+        const uint64_t now_ns = clock_monotonic_ns();
+        const uint64_t left_ns = limit_ns > now_ns ? limit_ns - now_ns : 0;
+        const struct timespec left = {
+            .tv_sec = (time_t)(left_ns / CLOCK_NS_PER_S), .tv_nsec = (long)(left_ns % CLOCK_NS_PER_S)};
+        number = sigtimedwait(&stopper.signals, NULL, &left);
+    } while (number < 0 && errno == EINTR); /* as a debugger makes it */
     return number < 0 ? 0 : number;
 }
 
