@@ -75,21 +75,20 @@ push_constant(Writing *writing, const Node *node, const char *part, const Tensor
     return STATUS_OK;
 }
 
-/* Room for `count` inputs in front of the node's own. */
-static Status
-add_inputs(const Writing *writing, NodeDef *def, size_t count, Slice **ret_front)
+/* Room for `count` inputs in front of the node's own; NULL without memory. */
+static Slice *
+add_inputs(const Writing *writing, NodeDef *def, size_t count)
 {
     Slice *const inputs = arena_alloc(writing->arena, (count + def->input_count) * sizeof *inputs);
     if (inputs == NULL) {
-        return freezing_no_memory(writing->freezing);
+        return NULL;
     }
     if (def->input_count > 0) {
         memcpy(inputs + count, def->inputs, def->input_count * sizeof *inputs);
     }
     def->inputs = inputs;
     def->input_count += count;
-    *ret_front = inputs;
-    return STATUS_OK;
+    return inputs;
 }
 
 static void
@@ -156,11 +155,10 @@ write_variable(Writing *writing, const Node *variable, NodeDef *def)
 {
     const Tensor *const value = writing->freezing->values[variable->id];
     const char *const op = text_format(writing->arena, "_Restored%.*s", SLICE_PRINT(def->op));
-    Slice *inputs = NULL;
-    if (op == NULL) {
+    Slice *const inputs = add_inputs(writing, def, 1);
+    if (op == NULL || inputs == NULL) {
         return freezing_no_memory(writing->freezing);
     }
-    TRY(add_inputs(writing, def, 1, &inputs));
     TRY(push_constant(writing, variable, "restored", value, &inputs[0]));
     def->op = slice_from_string(op);
     return STATUS_OK;
@@ -195,12 +193,11 @@ write_restore(Writing *writing, const Node *restore, NodeDef *def)
     const Freezing *const freezing = writing->freezing;
     const size_t count = freezing_restored_count(freezing, restore);
     AttrValue *const types = arena_alloc(writing->arena, count * sizeof *types);
-    Slice *inputs = NULL;
-    if (types == NULL) {
+    drop_data_inputs(restore, def);
+    Slice *const inputs = add_inputs(writing, def, count);
+    if (types == NULL || inputs == NULL) {
         return freezing_no_memory(freezing);
     }
-    drop_data_inputs(restore, def);
-    TRY(add_inputs(writing, def, count, &inputs));
     for (size_t index = 0; index < count; index++) {
         const Tensor *const value = &freezing_restored(freezing, restore, (uint32_t)index)->tensor;
         TRY(push_constant(writing, restore, "tensor", value, &inputs[index]));
@@ -267,7 +264,9 @@ write_nodes(Writing *writing)
     if (!buffer_is_ok(&writing->nodes) || nodes == NULL) {
         return freezing_no_memory(writing->freezing);
     }
-    memcpy(nodes, writing->nodes.data, writing->nodes.size);
+    if (writing->nodes.size > 0) {
+        memcpy(nodes, writing->nodes.data, writing->nodes.size);
+    }
     writing->freezing->def->nodes = nodes;
     writing->freezing->def->node_count = writing->nodes.size / sizeof *nodes;
     return STATUS_OK;

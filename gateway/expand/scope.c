@@ -325,7 +325,7 @@ collect_outputs(const Scope *scope, const Member *user, Used *used)
     for (size_t index = 0; index < function->output_count; index++) {
         const FunctionArgument *const output = &function->outputs[index];
         size_t count = 0;
-        Slice value;
+        Slice value = {0};
         TRY(argument_size(scope, output, &count));
         TRY(find_return(scope, user, output->name, &value));
         for (size_t item = 0; item < count; item++) {

@@ -131,6 +131,18 @@ infer_equal(Call *call, int64_t left, int64_t right, const char *what, int64_t *
 }
 
 Status
+infer_append(Call *call, const Shape *from, int first, int last, Shape *to)
+{
+    for (int index = first; index < last; index++) {
+        if (to->rank == SHAPE_RANK_MAX) {
+            return call_fail(call, STATUS_INVALID_ARGUMENT, "more than %d dimensions", SHAPE_RANK_MAX);
+        }
+        to->dims[to->rank++] = from->dims[index];
+    }
+    return STATUS_OK;
+}
+
+Status
 infer_check_size(Call *call, const Shape *shape)
 {
     for (int index = 0; index < shape->rank; index++) {

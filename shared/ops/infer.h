@@ -42,6 +42,9 @@ MUST_USE Status infer_rank(
 MUST_USE Status infer_equal(
     Call *call, int64_t left, int64_t right, const char *what, int64_t *ret_dimension);
 
+/* Appends dimensions first…last - 1 of a shape; INVALID_ARGUMENT when they become too many. */
+MUST_USE Status infer_append(Call *call, const Shape *from, int first, int last, Shape *to);
+
 /* An output shape made of values a user gave: no negative dimension, an element count within int64. */
 MUST_USE Status infer_check_size(Call *call, const Shape *shape);
 

@@ -173,7 +173,7 @@ slices_are_scattered(void **state)
         {.op = "TensorScatterAdd",
             .inputs = {"float32[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,2] 1 2", "int32[2,0]",
                 "float32[2,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1] 1 2"},
-            .error = "updates of more than 16 dimensions",
+            .error = "more than 16 dimensions",
             .error_code = STATUS_INVALID_ARGUMENT},
         {.op = "TensorScatterAdd",
             .inputs = {"int8[2] 127 1", "int32[1,1] 0", "int8[1] 1"},

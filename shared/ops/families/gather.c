@@ -2,19 +2,6 @@
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
-/* Appends dimensions first…last - 1 of a shape. */
-static Status
-append(Call *call, const Shape *from, int first, int last, Shape *to)
-{
-    for (int index = first; index < last; index++) {
-        if (to->rank == SHAPE_RANK_MAX) {
-            return call_fail(call, STATUS_INVALID_ARGUMENT, "more than %d dimensions", SHAPE_RANK_MAX);
-        }
-        to->dims[to->rank++] = from->dims[index];
-    }
-    return STATUS_OK;
-}
-
 /* params[…, indices, …] with the indices in place of one dimension. */
 static Status
 take_along(Call *call, InferContext *context, int64_t axis, int64_t batch_dims)
@@ -37,9 +24,9 @@ take_along(Call *call, InferContext *context, int64_t axis, int64_t batch_dims)
         TRY(infer_equal(call, params->dims[index], indices->dims[index], "a batch dimension", &size));
     }
     Shape output = shape_scalar();
-    TRY(append(call, params, 0, place, &output));
-    TRY(append(call, indices, (int)batch_dims, indices->rank, &output));
-    TRY(append(call, params, place + 1, params->rank, &output));
+    TRY(infer_append(call, params, 0, place, &output));
+    TRY(infer_append(call, indices, (int)batch_dims, indices->rank, &output));
+    TRY(infer_append(call, params, place + 1, params->rank, &output));
     context->outputs[0] = output;
     return infer_check_size(call, &output);
 }
@@ -93,8 +80,8 @@ infer_gather_nd(Call *call, InferContext *context)
         TRY(infer_equal(call, params->dims[index], indices->dims[index], "a batch dimension", &size));
     }
     Shape output = shape_scalar();
-    TRY(append(call, indices, 0, indices->rank - 1, &output));
-    TRY(append(call, params, batch + (int)depth, params->rank, &output));
+    TRY(infer_append(call, indices, 0, indices->rank - 1, &output));
+    TRY(infer_append(call, params, batch + (int)depth, params->rank, &output));
     context->outputs[0] = output;
     return infer_check_size(call, &output);
 }
@@ -139,9 +126,9 @@ insert_depth(Call *call, InferContext *context, int64_t depth)
     TRY(infer_axis(call, node_attr_int(context->node, "axis"), indices->rank + 1, &axis));
     Shape output = shape_scalar();
     const Shape depth_shape = shape_vector(depth);
-    TRY(append(call, indices, 0, axis, &output));
-    TRY(append(call, &depth_shape, 0, 1, &output));
-    TRY(append(call, indices, axis, indices->rank, &output));
+    TRY(infer_append(call, indices, 0, axis, &output));
+    TRY(infer_append(call, &depth_shape, 0, 1, &output));
+    TRY(infer_append(call, indices, axis, indices->rank, &output));
     context->outputs[0] = output;
     return infer_check_size(call, &output);
 }

@@ -21,9 +21,7 @@ infer_dynamic_partition(Call *call, InferContext *context)
         TRY(infer_equal(
             call, data->dims[index], partitions->dims[index], "a dimension of the partitions", &size));
     }
-    for (int index = partitions->rank; index < data->rank && output.rank < SHAPE_RANK_MAX; index++) {
-        output.dims[output.rank++] = data->dims[index];
-    }
+    TRY(infer_append(call, data, partitions->rank, data->rank, &output));
     for (uint32_t index = 0; index < context->node->output_count; index++) {
         context->outputs[index] = output;
     }
@@ -60,9 +58,7 @@ merge_slice(Call *call, const InferContext *context, uint32_t pair, uint32_t pai
     Shape prefix = *data;
     prefix.rank = indices->rank;
     Shape rest = shape_scalar();
-    for (int index = indices->rank; index < data->rank; index++) {
-        rest.dims[rest.rank++] = data->dims[index];
-    }
+    TRY(infer_append(call, data, indices->rank, data->rank, &rest));
     Shape merged;
     if (data->rank < indices->rank || !shape_merge(&prefix, indices, &merged) ||
         !shape_merge(slice, &rest, slice)) {
@@ -87,9 +83,7 @@ infer_stitch(Call *call, InferContext *context)
         return STATUS_OK;
     }
     Shape output = shape_vector(stitched_count(context, pairs));
-    for (int index = 0; index < slice.rank && output.rank < SHAPE_RANK_MAX; index++) {
-        output.dims[output.rank++] = slice.dims[index];
-    }
+    TRY(infer_append(call, &slice, 0, slice.rank, &output));
     context->outputs[0] = output;
     return infer_check_size(call, &output);
 }

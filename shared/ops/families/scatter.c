@@ -19,12 +19,7 @@ check_updates(Call *call, const Shape *target, const Shape *indices, const Shape
     }
     Shape expected = *indices;
     expected.rank--;
-    if (expected.rank + target->rank - depth > SHAPE_RANK_MAX) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "updates of more than %d dimensions", SHAPE_RANK_MAX);
-    }
-    for (int index = (int)depth; index < target->rank; index++) {
-        expected.dims[expected.rank++] = target->dims[index];
-    }
+    TRY(infer_append(call, target, (int)depth, target->rank, &expected));
     Shape merged;
     if (!shape_merge(&expected, updates, &merged)) {
         char left[SHAPE_TEXT_SIZE];

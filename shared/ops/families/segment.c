@@ -11,9 +11,7 @@ rows_of(Call *call, InferContext *context, int64_t count, int skipped)
     if (data->rank < 0) {
         return STATUS_OK;
     }
-    for (int index = skipped; index < data->rank; index++) {
-        output.dims[output.rank++] = data->dims[index];
-    }
+    TRY(infer_append(call, data, skipped, data->rank, &output));
     context->outputs[0] = output;
     return infer_check_size(call, &output);
 }
