@@ -3,6 +3,7 @@
 
 #include "worker/reference/primitives/broadcast.h"
 #include "worker/reference/primitives/outputs.h"
+#include "worker/reference/primitives/response.h"
 #include "worker/reference/primitives/scratch.h"
 
 static bool
@@ -160,8 +161,10 @@ static Status
 lrn_compute(KernelContext *context)
 {
     const Node *node = context->node;
+    int64_t radius = 0;
     TRY(check_channels(context, 1));
-    const int64_t radius = node_attr_int(node, "depth_radius");
+    const int channels = context->inputs[0].shape.rank - 1;
+    TRY(response_radius(context, context->inputs[0].shape.dims[channels], &radius));
     const Response response = {
         .before = radius,
         .after = radius,
@@ -169,7 +172,7 @@ lrn_compute(KernelContext *context)
         .alpha = (double)node_attr_float(node, "alpha"),
         .beta = (double)node_attr_float(node, "beta"),
     };
-    return run_response(context, &response, context->inputs[0].shape.rank - 1);
+    return run_response(context, &response, channels);
 }
 
 /* ONNX divides alpha by the size of the region. */

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "worker/reference/primitives/doubles.h"
+#include "worker/reference/primitives/response.h"
 #include "worker/reference/primitives/scratch.h"
 
 static bool
@@ -124,9 +125,12 @@ lrn_compute(KernelContext *context)
 {
     const Node *node = context->node;
     AUTO_DOUBLES doubles = {0};
+    const int64_t depth = context->inputs[0].shape.dims[3];
+    int64_t radius = 0;
+    TRY(response_radius(context, depth, &radius));
     TRY(doubles_begin(context, &doubles));
-    const Response response = {.depth = context->inputs[0].shape.dims[3],
-        .radius = node_attr_int(node, "depth_radius"),
+    const Response response = {.depth = depth,
+        .radius = radius,
         .bias = (double)node_attr_float(node, "bias"),
         .alpha = (double)node_attr_float(node, "alpha"),
         .beta = (double)node_attr_float(node, "beta")};
