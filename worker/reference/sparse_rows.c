@@ -66,8 +66,10 @@ reshape_compute(KernelContext *context)
     const Tensor *const indices = &context->inputs[0];
     Shape from = shape_scalar();
     Shape to;
+    Shape expected[2];
     size_t rank = 0;
     Tensor *output = NULL;
+    TRY(output_rule(context, expected));
     TRY(kernel_input_ints(context, 1, from.dims, SHAPE_RANK_MAX, &rank));
     from.rank = (int)rank;
     TRY(read_new_shape(context, &from, &to));
