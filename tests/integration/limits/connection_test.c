@@ -8,6 +8,10 @@
 #include "tests/support/raw_http.h"
 
 static Cluster few;
+/* As GET /api/v1/limits shows them, asked before any test uses the connections up: the gateway may see later
+ * than a test has closed them that they are free. */
+static uint64_t limit_in_all;
+static uint64_t limit_of_each;
 
 static char reply[RAW_REPLY_SIZE];
 
@@ -65,17 +69,15 @@ static void
 limit_connections(void **state)
 {
     (void)state;
-    const uint64_t count = limit_shown(&few, "connections");
-    assert_served(10, 8, count);
+    assert_served(10, 8, limit_in_all);
 }
 
 static void
 limit_connections_per_address(void **state)
 {
     (void)state;
-    const uint64_t count = limit_shown(&few, "connections_per_address");
-    assert_true(count < limit_shown(&few, "connections"));
-    assert_served(30, 1, count);
+    assert_true(limit_of_each < limit_in_all);
+    assert_served(30, 1, limit_of_each);
 }
 
 /* --- The gateway ---------------------------------------------------------------------------------------- */
@@ -88,7 +90,12 @@ set_up(void **state)
     (void)state;
     const bool is_up =
         cluster_start(&few, &(ClusterOptions){.worker_count = 1, .gateway_arguments = few_connections});
-    return is_up ? 0 : -1;
+    if (!is_up) {
+        return -1;
+    }
+    limit_in_all = limit_shown(&few, "connections");
+    limit_of_each = limit_shown(&few, "connections_per_address");
+    return 0;
 }
 
 static int
