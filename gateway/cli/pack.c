@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "gateway/formats/tar.h"
 #include "shared/base/text.h"
-#include "shared/formats/tar.h"
 
 enum { COPY_SIZE = 1 << 16, VARIABLES_MAX = 1024 };
 

@@ -2,12 +2,12 @@
  * extended graph came in parts: of it there are only those. */
 #include <string.h>
 
+#include "gateway/formats/dot.h"
 #include "gateway/http/accept.h"
 #include "gateway/services/gateway.h"
 #include "gateway/services/resource_json.h"
 #include "gateway/store/blobs.h"
 #include "gateway/store/graphs.h"
-#include "shared/formats/dot.h"
 #include "shared/formats/graphdef_json.h"
 
 /* A form that a graph can be written in, whatever it was sent as. */

@@ -2,13 +2,13 @@
 
 #include "gateway/expand/expand.h"
 #include "gateway/expand/freeze.h"
+#include "gateway/formats/graphdef_protobuf.h"
+#include "gateway/formats/onnx.h"
+#include "gateway/formats/saved_model.h"
 #include "gateway/services/graph_join.h"
 #include "shared/base/map.h"
 #include "shared/base/memory.h"
 #include "shared/formats/graphdef_json.h"
-#include "shared/formats/graphdef_protobuf.h"
-#include "shared/formats/onnx.h"
-#include "shared/formats/saved_model.h"
 #include "shared/json/writer.h"
 #include "shared/ops/registry.h"
 

@@ -1,7 +1,7 @@
 #include "gateway/services/plan_graphs.h"
 
+#include "gateway/formats/dot.h"
 #include "shared/base/text.h"
-#include "shared/formats/dot.h"
 #include "shared/formats/graphdef_json.h"
 
 static Status

@@ -1,5 +1,5 @@
 /* What every reader of a graph does: collect lists whose length shows only at their end, copy texts, make
- * tensors, all within bounds. Private to shared/formats.
+ * tensors, all within bounds. For shared/formats and gateway/formats.
  *
  *     size_t mark = builder_mark(builder);
  *     … builder_push(builder, &item, sizeof item); …          lists may nest

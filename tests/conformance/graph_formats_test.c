@@ -1,8 +1,8 @@
 /* Models of others: every frozen TensorFlow graph and ONNX model at hand is read, linked and inferred, and
  * stays itself through our JSON. A few are committed; all of them when $CORPUS names the golden data. */
+#include "gateway/formats/graphdef_protobuf.h"
+#include "gateway/formats/onnx.h"
 #include "shared/formats/graphdef_json.h"
-#include "shared/formats/graphdef_protobuf.h"
-#include "shared/formats/onnx.h"
 #include "shared/graph/graph.h"
 #include "shared/ops/registry.h"
 #include "tests/support/cmocka_all.h"

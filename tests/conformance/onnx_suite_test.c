@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "gateway/expand/expand.h"
-#include "shared/formats/onnx.h"
+#include "gateway/formats/onnx.h"
 #include "shared/ops/registry.h"
 #include "tests/support/cmocka_all.h"
 #include "tests/support/planned_run.h"

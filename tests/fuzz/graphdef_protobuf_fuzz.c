@@ -1,5 +1,5 @@
 /* Any bytes: a GraphDef or the SavedModel in one message, or an error. */
-#include "shared/formats/graphdef_protobuf.h"
+#include "gateway/formats/graphdef_protobuf.h"
 #include "tests/fuzz/graph_bytes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

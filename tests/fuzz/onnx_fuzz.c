@@ -1,5 +1,5 @@
 /* Any bytes: an ONNX model, or an error. */
-#include "shared/formats/onnx.h"
+#include "gateway/formats/onnx.h"
 #include "tests/fuzz/graph_bytes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,5 +1,5 @@
 /* Any bytes: the tar of a SavedModel's directory, or an error. */
-#include "shared/formats/saved_model.h"
+#include "gateway/formats/saved_model.h"
 #include "tests/fuzz/graph_bytes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -15,7 +15,7 @@ $(OUT)/lib%.a:
 
 $(OUT)/sluice-gateway: $(OUT)/gateway/main.c.o $(OUT)/libgateway.a $(OUT)/libshared.a
 $(OUT)/sluice-worker: $(OUT)/worker/main.c.o $(OUT)/libworker.a $(OUT)/libshared.a
-$(OUT)/sluice: $(OUT)/gateway/cli/main.c.o $(OUT)/libcli.a $(OUT)/libshared.a
+$(OUT)/sluice: $(OUT)/gateway/cli/main.c.o $(OUT)/libcli.a $(OUT)/libgateway.a $(OUT)/libshared.a
 $(OUT)/sluice-gateway $(OUT)/sluice-worker $(OUT)/sluice:
 	@echo "LINK $@"; $(CC) $(LDFLAGS) -o $@ $^ $(PACKAGE_LIBS)
 

@@ -1,0 +1,235 @@
+#include "gateway/formats/checkpoint.h"
+
+#include <stddef.h>
+
+#include "gateway/formats/sorted_table.h"
+#include "shared/base/crc32c.h"
+
+typedef struct Reading {
+    ProtoImport *import;
+    const Checkpoint *checkpoint;
+} Reading;
+
+/* A tensor on its way: its name, and its bytes in a shard. */
+typedef struct Stored {
+    Slice name;
+    Shape shape;
+    Slice bytes;
+    uint32_t checksum; /* as it is stored, of the bytes */
+} Stored;
+
+static Status
+fail_tensor(const Reading *reading, const Stored *stored, const char *reason)
+{
+    return call_fail(reading->import->call, STATUS_INVALID_ARGUMENT, "tensor '%.*s' of the checkpoint %s",
+        SLICE_PRINT(slice_part(stored->name, 0, 128)), reason);
+}
+
+static Status
+check_sum(const Reading *reading, const Stored *stored, uint32_t checksum)
+{
+    return crc32c_mask(checksum) == stored->checksum
+               ? STATUS_OK
+               : fail_tensor(reading, stored, "is damaged: its checksum does not fit");
+}
+
+/* --- Strings -------------------------------------------------------------------------------------------- */
+
+/* A length goes into the checksum with 32 bits, or with 64 when it needs them. */
+static uint32_t
+add_length(uint32_t checksum, uint64_t length)
+{
+    const size_t size = length <= UINT32_MAX ? sizeof(uint32_t) : sizeof length;
+    return crc32c_extend(checksum, slice_of(&length, size));
+}
+
+/* Moves *bytes behind the lengths. */
+static Status
+read_lengths(const Reading *reading, const Stored *stored, Slice *bytes, Slice *strings, int64_t count,
+    uint32_t *checksum)
+{
+    for (int64_t index = 0; index < count; index++) {
+        ProtobufReader reader = protobuf_reader(*bytes);
+        uint64_t length = 0;
+        if (!protobuf_number(&reader, PROTOBUF_VARINT, &length) || length > bytes->size) {
+            return fail_tensor(reading, stored, "is damaged: a string's length is none");
+        }
+        *bytes = slice_of(reader.position, (size_t)(reader.end - reader.position));
+        strings[index].size = (size_t)length;
+        *checksum = add_length(*checksum, length);
+    }
+    return STATUS_OK;
+}
+
+static Status
+cut_strings(const Reading *reading, const Stored *stored, Slice bytes, Slice *strings, int64_t count)
+{
+    for (int64_t index = 0; index < count; index++) {
+        if (strings[index].size > bytes.size) {
+            return fail_tensor(reading, stored, "is damaged: a string reaches past its end");
+        }
+        strings[index] = slice_part(bytes, 0, strings[index].size);
+        bytes = slice_part(bytes, strings[index].size, SIZE_MAX);
+    }
+    return STATUS_OK;
+}
+
+/* Lengths as varints, their checksum, then all strings. */
+static Status
+read_strings(const Reading *reading, const Stored *stored, Tensor *ret_tensor)
+{
+    ProtoImport *const import = reading->import;
+    Slice bytes = stored->bytes;
+    uint32_t checksum = 0;
+    int64_t count = 0;
+    if (!shape_element_count(&stored->shape, &count) || (uint64_t)count > bytes.size) {
+        return fail_tensor(reading, stored, "has more strings than bytes");
+    }
+    Slice *const strings = arena_alloc(import->scratch, ((size_t)count + 1) * sizeof *strings);
+    if (strings == NULL) {
+        return call_fail_memory(import->call, "a checkpoint's strings");
+    }
+    TRY(read_lengths(reading, stored, &bytes, strings, count, &checksum));
+    TRY(check_sum(reading, stored, crc32c_extend(checksum, bytes)));
+    TRY(cut_strings(reading, stored, slice_part(bytes, sizeof checksum, SIZE_MAX), strings, count));
+    return builder_string_tensor(import->builder, &stored->shape, strings, (size_t)count, ret_tensor);
+}
+
+/* --- Tensors -------------------------------------------------------------------------------------------- */
+
+static Status
+read_elements(const Reading *reading, const Stored *stored, Dtype dtype, Tensor *ret_tensor)
+{
+    ProtoImport *const import = reading->import;
+    const Slice bytes = stored->bytes;
+    size_t size = 0;
+    int64_t count = 0;
+    if (!dtype_is_copyable(dtype) || !shape_byte_size(&stored->shape, dtype, &size) || size != bytes.size) {
+        return fail_tensor(reading, stored, "has not as many bytes as its type and shape ask for");
+    }
+    TRY(check_sum(reading, stored, crc32c(bytes)));
+    if (builder_view(import->builder, dtype, &stored->shape, bytes, import->source, ret_tensor)) {
+        return STATUS_OK;
+    }
+    TRY(builder_tensor(import->builder, dtype, &stored->shape, ret_tensor, &count));
+    if (size > 0) {
+        memcpy(ret_tensor->data, bytes.data, size);
+    }
+    return STATUS_OK;
+}
+
+typedef struct EntryView {
+    int64_t dtype_number;
+    Slice shape;
+    int64_t shard;
+    int64_t offset;
+    int64_t size;
+    uint32_t checksum;
+    SliceList slices;
+} EntryView;
+
+static Status
+read_entry(const Reading *reading, Slice bytes, EntryView *ret_view)
+{
+    static const KeptField kept[] = {
+        {1, KEEP_INT, offsetof(EntryView, dtype_number)},
+        {2, KEEP_SLICE, offsetof(EntryView, shape)},
+        {3, KEEP_INT, offsetof(EntryView, shard)},
+        {4, KEEP_INT, offsetof(EntryView, offset)},
+        {5, KEEP_INT, offsetof(EntryView, size)},
+        {6, KEEP_BITS, offsetof(EntryView, checksum)},
+        {7, KEEP_LIST, offsetof(EntryView, slices)},
+    };
+    static const MessageView message = MESSAGE_VIEW("a checkpoint's entry", kept);
+    *ret_view = (EntryView){.shape = SLICE("")};
+    return message_collect(reading->import->call, reading->import->scratch, bytes, &message, ret_view);
+}
+
+static Status
+find_bytes(const Reading *reading, const EntryView *view, Stored *stored)
+{
+    const Slice *const shards = reading->checkpoint->shards;
+    if (view->shard < 0 || view->shard >= CHECKPOINT_SHARDS_MAX || shards[view->shard].data == NULL) {
+        return fail_tensor(reading, stored, "lies in a file that is not there");
+    }
+    const Slice shard = shards[view->shard];
+    if (view->offset < 0 || view->size < 0 || (uint64_t)view->offset > shard.size ||
+        (uint64_t)view->size > shard.size - (uint64_t)view->offset) {
+        return fail_tensor(reading, stored, "reaches past the end of its file");
+    }
+    stored->bytes = slice_part(shard, (size_t)view->offset, (size_t)view->size);
+    return STATUS_OK;
+}
+
+static Status
+read_tensor(const Reading *reading, Slice name, const EntryView *view)
+{
+    GraphBuilder *const builder = reading->import->builder;
+    const Dtype dtype = dtype_from_tensorflow_number(view->dtype_number);
+    Stored stored = {.shape = shape_scalar(), .checksum = view->checksum};
+    GraphTensor tensor = {.name = SLICE("")};
+    TRY(builder_copy(builder, name, &stored.name));
+    TRY(proto_shape(reading->import, view->shape, &stored.shape));
+    TRY(find_bytes(reading, view, &stored));
+    TRY(dtype == DTYPE_STRING ? read_strings(reading, &stored, &tensor.tensor)
+                              : read_elements(reading, &stored, dtype, &tensor.tensor));
+    tensor.name = stored.name;
+    return builder_push(builder, &tensor, sizeof tensor);
+}
+
+/* --- Entries -------------------------------------------------------------------------------------------- */
+
+/* The entry without a name is about all files. */
+static Status
+check_header(const Reading *reading, Slice bytes)
+{
+    typedef struct HeaderView {
+        int64_t endianness;
+    } HeaderView;
+    static const KeptField kept[] = {{2, KEEP_INT, offsetof(HeaderView, endianness)}};
+    static const MessageView message = MESSAGE_VIEW("the checkpoint's header", kept);
+    HeaderView view = {.endianness = 0};
+    ProtoImport *const import = reading->import;
+    TRY(message_collect(import->call, import->scratch, bytes, &message, &view));
+    return view.endianness == 0 ? STATUS_OK
+                                : call_fail(import->call, STATUS_UNIMPLEMENTED,
+                                      "checkpoints of a big-endian host cannot be read");
+}
+
+static Status
+read_slice(const Reading *reading, Slice key, const EntryView *view)
+{
+    AUTO_BUFFER name = {0};
+    if (!checkpoint_slice_name(key, &name)) {
+        return call_fail(reading->import->call, STATUS_INVALID_ARGUMENT,
+            "the checkpoint's index is damaged: a slice's name is none");
+    }
+    return buffer_is_ok(&name) ? read_tensor(reading, buffer_slice(&name), view)
+                               : call_fail_memory(reading->import->call, "a slice's name");
+}
+
+/* A tensor that was saved in slices has an entry without bytes, and one for each of them. */
+static Status
+visit_entry(void *context, Slice key, Slice value)
+{
+    const Reading *const reading = context;
+    EntryView view;
+    if (key.size == 0) {
+        return check_header(reading, value);
+    }
+    TRY(read_entry(reading, value, &view));
+    if (key.data[0] == '\0') {
+        return read_slice(reading, key, &view);
+    }
+    return view.slices.count > 0 ? STATUS_OK : read_tensor(reading, key, &view);
+}
+
+Status
+checkpoint_read(
+    ProtoImport *import, const Checkpoint *checkpoint, const GraphTensor **ret_tensors, size_t *ret_count)
+{
+    Reading reading = {.import = import, .checkpoint = checkpoint};
+    const size_t mark = builder_mark(import->builder);
+    TRY(sorted_table_walk(import->call, checkpoint->index, visit_entry, &reading));
+    return BUILDER_TAKE(import->builder, mark, ret_tensors, ret_count);
+}

@@ -1,0 +1,23 @@
+/* TensorFlow's checkpoints (V2, "TensorBundle"): an index, which is a sorted table, and shards of raw tensor
+ * bytes. Private to gateway/formats.
+ *
+ * Errors: INVALID_ARGUMENT for damaged files, also where a checksum (CRC-32C) of the index or of a tensor
+ * does not fit; UNIMPLEMENTED for compressed tables and for files of a big-endian host. */
+#pragma once
+
+#include "gateway/formats/protobuf_attr.h"
+
+enum { CHECKPOINT_SHARDS_MAX = 256 };
+
+typedef struct Checkpoint {
+    Slice index;
+    Slice shards[CHECKPOINT_SHARDS_MAX]; /* no data where the archive has none */
+} Checkpoint;
+
+/* All tensors, by their names in the checkpoint. A slice of one that was saved in parts is named as RestoreV2
+ * asks for it: "<tensor> <start>,<length>:-", of each dimension, '-' for all of it. */
+MUST_USE Status checkpoint_read(
+    ProtoImport *import, const Checkpoint *checkpoint, const GraphTensor **ret_tensors, size_t *ret_count);
+
+/* The name of a slice, from its key in the index; false when the key is none of a slice. */
+MUST_USE bool checkpoint_slice_name(Slice key, Buffer *name);

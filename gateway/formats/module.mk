@@ -1,0 +1,1 @@
+$(call module,gateway/formats,shared/base shared/tensor shared/graph shared/formats)

@@ -1,0 +1,383 @@
+#include "gateway/formats/onnx_import.h"
+
+#include "shared/base/text.h"
+
+/* --- Attributes ----------------------------------------------------------------------------------------- */
+
+AttrValue *
+onnx_attr(const OnnxNode *node, const char *name)
+{
+    for (size_t index = 0; index < node->attr_count; index++) {
+        if (slice_equals_string(node->attrs[index].name, name)) {
+            return &node->attrs[index].value;
+        }
+    }
+    return NULL;
+}
+
+void
+onnx_attr_remove(OnnxNode *node, const char *name)
+{
+    size_t kept = 0;
+    for (size_t index = 0; index < node->attr_count; index++) {
+        if (!slice_equals_string(node->attrs[index].name, name)) {
+            node->attrs[kept++] = node->attrs[index];
+        }
+    }
+    node->attr_count = kept;
+}
+
+void
+onnx_attr_set(OnnxNode *node, const char *name, AttrValue value)
+{
+    AttrValue *const present = onnx_attr(node, name);
+    if (present != NULL) {
+        *present = value;
+        return;
+    }
+    node->attrs[node->attr_count++] = (Attr){.name = slice_from_string(name), .value = value};
+}
+
+/* The numbers of `floats` (7) or `ints` (8), as attribute values. */
+static Status
+read_numbers(OnnxImport *import, Slice bytes, AttrKind kind, AttrValue *ret_value)
+{
+    const uint32_t wanted = kind == ATTR_FLOAT ? 7 : 8;
+    const ProtobufWire wire = kind == ATTR_FLOAT ? PROTOBUF_FIXED32 : PROTOBUF_VARINT;
+    const size_t mark = builder_mark(import->builder);
+    ProtobufReader reader = protobuf_reader(bytes);
+    ProtobufField field;
+    while (protobuf_next(&reader, &field)) {
+        ProtobufNumbers numbers;
+        if (field.number != wanted || !protobuf_numbers(&field, wire, &numbers)) {
+            continue;
+        }
+        uint64_t number = 0;
+        while (protobuf_numbers_next(&numbers, &number)) {
+            AttrValue item = {.kind = kind};
+            if (kind == ATTR_FLOAT) {
+                item.value.f = protobuf_float(number);
+            } else {
+                item.value.i = (int64_t)number;
+            }
+            TRY(builder_push(import->builder, &item, sizeof item));
+        }
+        if (numbers.reader.fault != NULL) {
+            return call_fail(
+                import->call, STATUS_INVALID_ARGUMENT, "a list is damaged: %s", numbers.reader.fault);
+        }
+    }
+    *ret_value = (AttrValue){.kind = kind, .is_list = true};
+    return BUILDER_TAKE(import->builder, mark, &ret_value->value.list.items, &ret_value->value.list.count);
+}
+
+static Status
+read_strings(OnnxImport *import, const SliceList *strings, AttrValue *ret_value)
+{
+    void *memory = NULL;
+    TRY(builder_alloc(import->builder, strings->count, sizeof(AttrValue), &memory));
+    AttrValue *const items = memory;
+    for (size_t index = 0; index < strings->count; index++) {
+        items[index] = (AttrValue){.kind = ATTR_STRING, .value.s = strings->items[index]};
+    }
+    *ret_value = (AttrValue){
+        .kind = ATTR_STRING, .is_list = true, .value.list = {.count = strings->count, .items = items}};
+    return STATUS_OK;
+}
+
+/* Files of IR version 1 lack the type: the field that is there tells it. */
+static int64_t
+attribute_type(const OnnxAttributeProto *proto)
+{
+    if (proto->type != ONNX_UNDEFINED) {
+        return proto->type;
+    }
+    if (proto->tensor.data != NULL) {
+        return ONNX_TENSOR;
+    }
+    if (proto->s.data != NULL) {
+        return ONNX_STRING;
+    }
+    return proto->strings.count > 0 ? ONNX_STRINGS : ONNX_INTS;
+}
+
+/* Integers that name an element type are types with us. */
+static bool
+names_dtype(Slice name)
+{
+    return slice_equals_string(name, "to") || slice_equals_string(name, "dtype") ||
+           slice_equals_string(name, "output_dtype");
+}
+
+static Status
+read_int(OnnxImport *import, const OnnxAttributeProto *proto, AttrValue *ret_value)
+{
+    if (!names_dtype(proto->name)) {
+        *ret_value = (AttrValue){.kind = ATTR_INT, .value.i = proto->i};
+        return STATUS_OK;
+    }
+    *ret_value = (AttrValue){.kind = ATTR_TYPE};
+    return onnx_dtype(import, proto->i, proto->name, &ret_value->value.type);
+}
+
+static Status
+read_value(
+    OnnxImport *import, Slice bytes, const OnnxAttributeProto *proto, OnnxNode *node, AttrValue *ret_value)
+{
+    switch (attribute_type(proto)) {
+    case ONNX_FLOAT:
+        *ret_value = (AttrValue){.kind = ATTR_FLOAT, .value.f = proto->f};
+        return STATUS_OK;
+    case ONNX_INT:
+        return read_int(import, proto, ret_value);
+    case ONNX_STRING:
+        *ret_value = (AttrValue){.kind = ATTR_STRING, .value.s = proto->s};
+        return STATUS_OK;
+    case ONNX_TENSOR:
+        *ret_value = (AttrValue){.kind = ATTR_TENSOR};
+        return onnx_tensor(import, proto->tensor, &ret_value->value.tensor, NULL);
+    case ONNX_FLOATS:
+        return read_numbers(import, bytes, ATTR_FLOAT, ret_value);
+    case ONNX_INTS:
+        return read_numbers(import, bytes, ATTR_INT, ret_value);
+    case ONNX_STRINGS:
+        return read_strings(import, &proto->strings, ret_value);
+    case ONNX_GRAPH:
+        return onnx_body(import, node, proto->name, proto->graph, ret_value);
+    default:
+        return call_fail(import->call, STATUS_UNIMPLEMENTED, "attributes of type %lld cannot be imported",
+            (long long)proto->type);
+    }
+}
+
+/* What the caller of the function bound; an attribute that nobody bound is left out. */
+static Status
+read_reference(OnnxImport *import, const OnnxAttributeProto *proto, OnnxNode *node)
+{
+    if (import->local == NULL) {
+        return call_fail(import->call, STATUS_INVALID_ARGUMENT,
+            "attribute '%.*s' refers to a function's attribute outside of one",
+            SLICE_PRINT(slice_part(proto->name, 0, 64)));
+    }
+    const AttrValue *const bound = onnx_bound(import, proto->reference);
+    if (bound == NULL) {
+        return STATUS_OK;
+    }
+    Attr *const attr = &node->attrs[node->attr_count++];
+    *attr = (Attr){.name = proto->name, .value = *bound};
+    if (names_dtype(proto->name) && bound->kind == ATTR_INT && !bound->is_list) {
+        attr->value.kind = ATTR_TYPE;
+        return onnx_dtype(import, bound->value.i, proto->name, &attr->value.value.type);
+    }
+    return STATUS_OK;
+}
+
+Status
+onnx_read_attr(OnnxImport *import, Slice bytes, OnnxNode *node)
+{
+    OnnxAttributeProto proto;
+    TRY(onnx_parse_attribute(import->call, import->scratch, bytes, &proto));
+    const Slice shown = slice_part(proto.name, 0, 64);
+    if (proto.reference.size > 0) {
+        return read_reference(import, &proto, node);
+    }
+    AttrValue value = {.kind = ATTR_NONE};
+    if (read_value(import, bytes, &proto, node, &value) != STATUS_OK) {
+        return call_wrap(import->call, "attribute '%.*s'", SLICE_PRINT(shown));
+    }
+    node->attrs[node->attr_count++] = (Attr){.name = proto.name, .value = value};
+    return STATUS_OK;
+}
+
+/* --- Nodes out ------------------------------------------------------------------------------------------ */
+
+Status
+onnx_emit(OnnxImport *import, const NodeDef *def)
+{
+    return builder_push(import->builder, def, sizeof *def);
+}
+
+Status
+onnx_emit_const(OnnxImport *import, Slice name, const Tensor *value)
+{
+    void *memory = NULL;
+    TRY(builder_alloc(import->builder, 2, sizeof(Attr), &memory));
+    Attr *const attrs = memory;
+    attrs[0] = (Attr){.name = SLICE("dtype"), .value = {.kind = ATTR_TYPE, .value.type = value->dtype}};
+    attrs[1] = (Attr){.name = SLICE("value"), .value = {.kind = ATTR_TENSOR, .value.tensor = *value}};
+    const NodeDef def = {
+        .name = name, .op = SLICE("Const"), .device = SLICE(""), .attrs = attrs, .attr_count = 2};
+    return onnx_emit(import, &def);
+}
+
+static Status
+copy_list(OnnxImport *import, const void *items, size_t count, size_t size, const void **ret_copy)
+{
+    void *copy = NULL;
+    TRY(builder_alloc(import->builder, count, size, &copy));
+    if (count > 0) {
+        memcpy(copy, items, count * size);
+    }
+    *ret_copy = copy;
+    return STATUS_OK;
+}
+
+Status
+onnx_emit_node(OnnxImport *import, const OnnxNode *node)
+{
+    const void *inputs = NULL;
+    const void *attrs = NULL;
+    TRY(copy_list(import, node->inputs, node->input_count, sizeof(Slice), &inputs));
+    TRY(copy_list(import, node->attrs, node->attr_count, sizeof(Attr), &attrs));
+    Slice op = node->type;
+    if (node->is_default_domain) {
+        const char *const text =
+            text_format(import->builder->def->arena, "onnx::%.*s", SLICE_PRINT(node->type));
+        if (text == NULL) {
+            return call_fail_memory(import->call, "nodes");
+        }
+        op = slice_from_string(text);
+    }
+    const NodeDef def = {.name = node->name,
+        .op = op,
+        .device = SLICE(""),
+        .inputs = inputs,
+        .input_count = node->input_count,
+        .attrs = attrs,
+        .attr_count = node->attr_count,
+        .pointer = node->pointer};
+    return onnx_emit(import, &def);
+}
+
+/* --- Constant ------------------------------------------------------------------------------------------- */
+
+/* value_int, value_floats, …: a scalar or a vector of what the attribute holds. */
+static Status
+tensor_of_value(OnnxImport *import, const AttrValue *value, Tensor *ret_tensor)
+{
+    const size_t count = value->is_list ? value->value.list.count : 1;
+    const AttrValue *const items = value->is_list ? value->value.list.items : value;
+    const Shape shape = value->is_list ? shape_vector((int64_t)count) : shape_scalar();
+    int64_t element_count = 0;
+    if (value->kind == ATTR_STRING) {
+        AUTO_ARENA arena = arena_new(count * sizeof(Slice) + 1);
+        Slice *const strings = arena == NULL ? NULL : arena_alloc(arena, count * sizeof *strings);
+        if (strings == NULL) {
+            return call_fail_memory(import->call, "a constant");
+        }
+        for (size_t index = 0; index < count; index++) {
+            strings[index] = items[index].value.s;
+        }
+        return builder_string_tensor(import->builder, &shape, strings, count, ret_tensor);
+    }
+    const bool is_float = value->kind == ATTR_FLOAT;
+    TRY(builder_tensor(
+        import->builder, is_float ? DTYPE_FLOAT32 : DTYPE_INT64, &shape, ret_tensor, &element_count));
+    for (size_t index = 0; index < count; index++) {
+        if (is_float) {
+            ((float *)ret_tensor->data)[index] = items[index].value.f;
+        } else {
+            ((int64_t *)ret_tensor->data)[index] = items[index].value.i;
+        }
+    }
+    return STATUS_OK;
+}
+
+static Status
+emit_constant(OnnxImport *import, const OnnxNode *node)
+{
+    if (node->attr_count != 1 || node->input_count != 0) {
+        return call_fail(import->call, STATUS_INVALID_ARGUMENT, "a Constant has exactly one attribute");
+    }
+    const AttrValue *const value = &node->attrs[0].value;
+    if (value->kind == ATTR_TENSOR) {
+        return onnx_emit_const(import, node->name, &value->value.tensor);
+    }
+    if (value->kind != ATTR_STRING && value->kind != ATTR_INT && value->kind != ATTR_FLOAT) {
+        return call_fail(import->call, STATUS_UNIMPLEMENTED, "this form of Constant cannot be imported");
+    }
+    Tensor tensor;
+    TRY(tensor_of_value(import, value, &tensor));
+    return onnx_emit_const(import, node->name, &tensor);
+}
+
+/* --- Nodes in ------------------------------------------------------------------------------------------- */
+
+static Status
+resolve_inputs(OnnxImport *import, const OnnxNodeProto *proto, OnnxNode *node)
+{
+    for (size_t index = 0; index < proto->inputs.count; index++) {
+        const Slice name = proto->inputs.items[index];
+        const OnnxValue *value = NULL;
+        TRY(name.size == 0 ? STATUS_OK : onnx_find(import, name, &value));
+        if (name.size > 0 && value == NULL) {
+            return call_fail(import->call, STATUS_INVALID_ARGUMENT, "input %zu '%.*s' is defined nowhere",
+                index, SLICE_PRINT(slice_part(name, 0, 128)));
+        }
+        node->inputs[index] = value == NULL ? SLICE("") : value->tensor;
+    }
+    node->input_count = proto->inputs.count;
+    return STATUS_OK;
+}
+
+/* "" and "ai.onnx" are one domain. */
+static bool
+is_default(Slice domain)
+{
+    return domain.size == 0 || slice_equals_string(domain, "ai.onnx");
+}
+
+Status
+onnx_make_node(
+    OnnxImport *import, const OnnxNodeProto *proto, Slice name, const char *pointer, OnnxNode *ret_node)
+{
+    Arena *const scratch = import->scratch;
+    *ret_node = (OnnxNode){.name = name,
+        .type = proto->op_type,
+        .is_default_domain = is_default(proto->domain),
+        .inputs = arena_alloc(scratch, (proto->inputs.count + ONNX_NODE_ROOM) * sizeof(Slice)),
+        .attrs = arena_alloc(scratch, (proto->attributes.count + ONNX_NODE_ROOM) * sizeof(Attr)),
+        .output_count = proto->outputs.count,
+        .pointer = pointer};
+    if (!ret_node->is_default_domain) {
+        const char *const type = text_format(import->builder->def->arena, "%.*s::%.*s",
+            SLICE_PRINT(proto->domain), SLICE_PRINT(proto->op_type));
+        ret_node->type = slice_from_string(type);
+    }
+    if (ret_node->inputs == NULL || ret_node->attrs == NULL || ret_node->type.data == NULL) {
+        return call_fail_memory(import->call, "nodes");
+    }
+    for (size_t index = 0; index < proto->attributes.count; index++) {
+        TRY(onnx_read_attr(import, proto->attributes.items[index], ret_node));
+    }
+    TRY(resolve_inputs(import, proto, ret_node));
+    return ret_node->captures == NULL ? STATUS_OK : onnx_add_captures(import, ret_node);
+}
+
+static Status
+import_node(OnnxImport *import, const OnnxNodeProto *proto, Slice name, const char *pointer)
+{
+    OnnxNode node;
+    OnnxLocal *const local = onnx_find_local(import, proto);
+    if (local != NULL) {
+        return onnx_call(import, local, proto, name, pointer);
+    }
+    TRY(onnx_make_node(import, proto, name, pointer, &node));
+    if (!node.is_default_domain) {
+        return onnx_emit_node(import, &node);
+    }
+    if (slice_equals_string(node.type, "Constant")) {
+        return emit_constant(import, &node);
+    }
+    return onnx_adapt(import, &node);
+}
+
+Status
+onnx_node(OnnxImport *import, const OnnxNodeProto *proto, Slice name, const char *pointer)
+{
+    if (import_node(import, proto, name, pointer) != STATUS_OK) {
+        return call_wrap(import->call, "node '%.*s' (%.*s)", SLICE_PRINT(slice_part(name, 0, 128)),
+            SLICE_PRINT(slice_part(proto->op_type, 0, 64)));
+    }
+    return STATUS_OK;
+}

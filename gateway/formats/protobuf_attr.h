@@ -1,0 +1,31 @@
+/* AttrValue and what it is made of, from protobuf. Private to gateway/formats. Field numbers: TensorFlow's
+ * attr_value.proto, tensor.proto, tensor_shape.proto. */
+#pragma once
+
+#include "gateway/formats/message_view.h"
+#include "shared/base/map.h"
+#include "shared/formats/builder.h"
+
+typedef struct ProtoImport {
+    Call *call;
+    GraphBuilder *builder;
+    Arena *scratch; /* gone when the import ends */
+    TensorBuffer *source;
+    const Map *producer_ops; /* op → FunctionDef: what whoever wrote the graph took its ops for; or NULL */
+} ProtoImport;
+
+/* An entry of a map: field 1 is the key, 2 the value. */
+typedef struct MapEntryView {
+    Slice key;
+    Slice value;
+} MapEntryView;
+MUST_USE Status proto_map_entry(ProtoImport *import, Slice bytes, MapEntryView *ret_entry);
+
+/* A map of AttrValues: sorted by name; of equal names the last one counts. `depth` starts at 0. */
+MUST_USE Status proto_attrs(
+    ProtoImport *import, const SliceList *entries, int depth, Attr **ret_attrs, size_t *ret_count);
+
+/* One AttrValue. */
+MUST_USE Status proto_value(ProtoImport *import, Slice bytes, AttrValue *ret_value);
+
+MUST_USE Status proto_shape(ProtoImport *import, Slice bytes, Shape *ret_shape);

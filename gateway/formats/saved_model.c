@@ -1,0 +1,333 @@
+/* TensorFlow's SavedModel: the meta graph of the tag "serve", else the first; its signatures as names for
+ * feeds and fetches; the variables' values out of its checkpoint. It comes as saved_model.pb alone or, with
+ * the checkpoint, as a tar of the model's directory.
+ *
+ * The inputs and outputs of one signature, "serving_default" or the first by name, are called as it calls
+ * them. Those of every other are "<name>@<signature>". */
+#include "gateway/formats/saved_model.h"
+
+#include <stddef.h>
+
+#include "gateway/formats/checkpoint.h"
+#include "gateway/formats/tar.h"
+#include "shared/base/text.h"
+
+/* --- Signatures ----------------------------------------------------------------------------------------- */
+
+typedef struct SignatureView {
+    SliceList inputs;
+    SliceList outputs;
+} SignatureView;
+
+static Status
+read_port(ProtoImport *import, Slice bytes, GraphPort *ret_port)
+{
+    typedef struct InfoView {
+        Slice tensor;
+        int64_t dtype_number;
+        Slice shape;
+    } InfoView;
+    static const KeptField kept[] = {
+        {1, KEEP_SLICE, offsetof(InfoView, tensor)},
+        {2, KEEP_INT, offsetof(InfoView, dtype_number)},
+        {3, KEEP_SLICE, offsetof(InfoView, shape)},
+    };
+    static const MessageView message = MESSAGE_VIEW("a signature's tensor", kept);
+    MapEntryView entry;
+    InfoView view = {.tensor = SLICE("")};
+    TRY(proto_map_entry(import, bytes, &entry));
+    TRY(message_collect(import->call, import->scratch, entry.value, &message, &view));
+    *ret_port = (GraphPort){.name = entry.key,
+        .tensor = view.tensor,
+        .dtype = dtype_from_tensorflow_number(view.dtype_number),
+        .shape = shape_unknown()};
+    return view.shape.data == NULL ? STATUS_OK : proto_shape(import, view.shape, &ret_port->shape);
+}
+
+/* "" for the signature whose names stand alone. */
+static Status
+push_ports(ProtoImport *import, const SliceList *list, Slice signature)
+{
+    for (size_t index = 0; index < list->count; index++) {
+        GraphPort port;
+        TRY(read_port(import, list->items[index], &port));
+        if (signature.size > 0) {
+            const char *const name = text_format(
+                import->builder->def->arena, "%.*s@%.*s", SLICE_PRINT(port.name), SLICE_PRINT(signature));
+            if (name == NULL) {
+                return call_fail_memory(import->call, "the graph");
+            }
+            port.name = slice_from_string(name);
+        }
+        TRY(builder_push(import->builder, &port, sizeof port));
+    }
+    return STATUS_OK;
+}
+
+/* 'serving_default', else the first by name: a map has no order of its own. */
+static Slice
+main_signature(const MapEntryView *entries, size_t count)
+{
+    Slice chosen = {.size = 0};
+    for (size_t index = 0; index < count; index++) {
+        if (slice_equals_string(entries[index].key, "serving_default")) {
+            return entries[index].key;
+        }
+        if (chosen.data == NULL || slice_compare(entries[index].key, chosen) < 0) {
+            chosen = entries[index].key;
+        }
+    }
+    return chosen;
+}
+
+/* What starts a model up is none that a user calls. */
+static bool
+is_internal(Slice signature)
+{
+    return slice_starts_with(signature, SLICE("__saved_model_"));
+}
+
+static Status
+read_entries(ProtoImport *import, const SliceList *signatures, MapEntryView **ret_entries, size_t *ret_count)
+{
+    MapEntryView *const entries = arena_alloc(import->scratch, signatures->count * sizeof *entries);
+    if (entries == NULL) {
+        return call_fail_memory(import->call, "signatures");
+    }
+    size_t count = 0;
+    for (size_t index = 0; index < signatures->count; index++) {
+        TRY(proto_map_entry(import, signatures->items[index], &entries[count]));
+        count += is_internal(entries[count].key) ? 0 : 1;
+    }
+    *ret_entries = entries;
+    *ret_count = count;
+    return STATUS_OK;
+}
+
+/* The main signature's first. */
+static Status
+push_all(ProtoImport *import, const MapEntryView *entries, const SignatureView *views, size_t count,
+    bool is_outputs)
+{
+    const Slice chosen = main_signature(entries, count);
+    for (int turn = 0; turn < 2; turn++) {
+        for (size_t index = 0; index < count; index++) {
+            const bool is_main = slice_equal(entries[index].key, chosen);
+            if (is_main == (turn == 0)) {
+                TRY(push_ports(import, is_outputs ? &views[index].outputs : &views[index].inputs,
+                    is_main ? SLICE("") : entries[index].key));
+            }
+        }
+    }
+    return STATUS_OK;
+}
+
+static Status
+read_signatures(ProtoImport *import, const SliceList *signatures, GraphDef *def)
+{
+    static const KeptField kept[] = {
+        {1, KEEP_LIST, offsetof(SignatureView, inputs)},
+        {2, KEEP_LIST, offsetof(SignatureView, outputs)},
+    };
+    static const MessageView message = MESSAGE_VIEW("a signature", kept);
+    MapEntryView *entries = NULL;
+    size_t count = 0;
+    TRY(read_entries(import, signatures, &entries, &count));
+    SignatureView *const views = arena_alloc(import->scratch, count * sizeof *views);
+    if (views == NULL) {
+        return call_fail_memory(import->call, "signatures");
+    }
+    for (size_t index = 0; index < count; index++) {
+        TRY(message_collect(import->call, import->scratch, entries[index].value, &message, &views[index]));
+    }
+    const size_t mark = builder_mark(import->builder);
+    TRY(push_all(import, entries, views, count, false));
+    TRY(BUILDER_TAKE(import->builder, mark, &def->inputs, &def->input_count));
+    TRY(push_all(import, entries, views, count, true));
+    return BUILDER_TAKE(import->builder, mark, &def->outputs, &def->output_count);
+}
+
+/* --- Meta graphs ---------------------------------------------------------------------------------------- */
+
+typedef struct MetaGraphView {
+    Slice info;
+    Slice ops;
+    Slice graph;
+    SliceList collections;
+    SliceList signatures;
+    SliceList assets;
+} MetaGraphView;
+
+typedef struct InfoView {
+    Slice ops;
+    SliceList tags;
+} InfoView;
+
+static Status
+read_meta_graph(ProtoImport *import, Slice bytes, MetaGraphView *ret_view, bool *ret_serves)
+{
+    static const KeptField kept[] = {
+        {1, KEEP_SLICE, offsetof(MetaGraphView, info)},
+        {2, KEEP_SLICE, offsetof(MetaGraphView, graph)},
+        {4, KEEP_LIST, offsetof(MetaGraphView, collections)},
+        {5, KEEP_LIST, offsetof(MetaGraphView, signatures)},
+        {6, KEEP_LIST, offsetof(MetaGraphView, assets)},
+    };
+    static const KeptField info_kept[] = {
+        {2, KEEP_SLICE, offsetof(InfoView, ops)},
+        {4, KEEP_LIST, offsetof(InfoView, tags)},
+    };
+    static const MessageView message = MESSAGE_VIEW("the meta graph", kept);
+    static const MessageView info = MESSAGE_VIEW("the meta graph's description", info_kept);
+    InfoView view = {.ops = SLICE("")};
+    *ret_view = (MetaGraphView){.info = SLICE("")};
+    TRY(message_collect(import->call, import->scratch, bytes, &message, ret_view));
+    TRY(message_collect(import->call, import->scratch, ret_view->info, &info, &view));
+    ret_view->ops = view.ops;
+    *ret_serves = false;
+    for (size_t index = 0; index < view.tags.count; index++) {
+        *ret_serves = *ret_serves || slice_equals_string(view.tags.items[index], "serve");
+    }
+    return STATUS_OK;
+}
+
+/* The definitions of the ops that the graph uses, as the program that wrote it had them. */
+static Status
+read_producer_ops(ProtoImport *import, Slice bytes, Map *ops)
+{
+    static const KeptField kept[] = {{1, KEEP_LIST, 0}};
+    static const MessageView message = MESSAGE_VIEW("the meta graph's list of ops", kept);
+    SliceList list = {0};
+    TRY(message_collect(import->call, import->scratch, bytes, &message, &list));
+    for (size_t index = 0; index < list.count; index++) {
+        FunctionDef *const op = arena_alloc(import->scratch, sizeof *op);
+        if (op == NULL) {
+            return call_fail_memory(import->call, "the graph's ops");
+        }
+        *op = (FunctionDef){.name = SLICE("")};
+        TRY(proto_signature(import, list.items[index], op));
+        if (!map_put(ops, op->name, op)) {
+            return call_fail_memory(import->call, "the graph's ops");
+        }
+    }
+    return STATUS_OK;
+}
+
+static Status
+read_graph(ProtoImport *import, const MetaGraphView *view, GraphDef *def)
+{
+    AUTO_MAP ops = map_new();
+    if (ops == NULL) {
+        return call_fail_memory(import->call, "the graph's ops");
+    }
+    TRY(read_producer_ops(import, view->ops, ops));
+    import->producer_ops = ops;
+    const Status status = proto_graph(import, view->graph, def);
+    import->producer_ops = NULL;
+    return status;
+}
+
+Status
+proto_saved_model(ProtoImport *import, Slice bytes, Slice archive, GraphDef *def)
+{
+    static const KeptField kept[] = {{2, KEEP_LIST, 0}};
+    static const MessageView message = MESSAGE_VIEW("the saved model", kept);
+    SliceList graphs = {0};
+    MetaGraphView chosen;
+    bool serves = false;
+    TRY(message_collect(import->call, import->scratch, bytes, &message, &graphs));
+    if (graphs.count == 0) {
+        return call_fail(import->call, STATUS_INVALID_ARGUMENT, "the saved model has no graph");
+    }
+    TRY(read_meta_graph(import, graphs.items[0], &chosen, &serves));
+    for (size_t index = 1; index < graphs.count && !serves; index++) {
+        MetaGraphView view;
+        TRY(read_meta_graph(import, graphs.items[index], &view, &serves));
+        chosen = serves ? view : chosen;
+    }
+    const SavedModelSetup setup = {.collections = &chosen.collections,
+        .signatures = &chosen.signatures,
+        .assets = &chosen.assets,
+        .archive = archive};
+    TRY(read_graph(import, &chosen, def));
+    TRY(saved_model_set_up(import, &setup, def));
+    return read_signatures(import, &chosen.signatures, def);
+}
+
+/* --- The directory -------------------------------------------------------------------------------------- */
+
+typedef struct Directory {
+    Slice model;
+    Checkpoint checkpoint;
+} Directory;
+
+/* "variables.data-00001-of-00002" → 1 */
+static bool
+shard_number(Slice name, size_t *ret_number)
+{
+    static const Slice prefix = {.data = "variables.data-", .size = 15};
+    uint64_t number = 0;
+    if (!slice_starts_with(name, prefix) || !slice_to_uint64(slice_part(name, prefix.size, 5), &number) ||
+        number >= CHECKPOINT_SHARDS_MAX) {
+        return false;
+    }
+    *ret_number = (size_t)number;
+    return true;
+}
+
+/* The directory itself may stand in front of the names. */
+static void
+keep_file(Directory *directory, const TarFile *file)
+{
+    const size_t slash = slice_find_last(file->name, '/');
+    const Slice name = slash == file->name.size ? file->name : slice_part(file->name, slash + 1, SIZE_MAX);
+    size_t shard = 0;
+    if (slice_equals_string(name, "saved_model.pb")) {
+        directory->model = file->content;
+    } else if (slice_equals_string(name, "variables.index")) {
+        directory->checkpoint.index = file->content;
+    } else if (shard_number(name, &shard)) {
+        directory->checkpoint.shards[shard] = file->content;
+    }
+}
+
+static Status
+read_directory(ProtoImport *import, Slice bytes, Directory *directory)
+{
+    TarReader reader = {.rest = bytes};
+    TarFile file;
+    bool is_found = true;
+    TRY(tar_next(import->call, &reader, &file, &is_found));
+    while (is_found) {
+        keep_file(directory, &file);
+        TRY(tar_next(import->call, &reader, &file, &is_found));
+    }
+    if (directory->model.data == NULL) {
+        return call_fail(
+            import->call, STATUS_INVALID_ARGUMENT, "the archive has no saved_model.pb; is it a SavedModel?");
+    }
+    return STATUS_OK;
+}
+
+Status
+saved_model_read(Call *call, TensorBuffer *source, GraphDef **ret_def)
+{
+    enum { SCRATCH_SIZE_MIN = 16 << 20, SCRATCH_FACTOR = 16 };
+    AUTO_GRAPH_BUILDER builder;
+    TRY(builder_begin(&builder, call, source->size));
+    AUTO_ARENA scratch = arena_new(SCRATCH_SIZE_MIN + source->size * SCRATCH_FACTOR);
+    Directory *const directory = scratch == NULL ? NULL : arena_alloc(scratch, sizeof *directory);
+    if (directory == NULL) {
+        return call_fail_memory(call, "the graph");
+    }
+    builder.def->source = tensor_buffer_ref(source);
+    ProtoImport import = {.call = call, .builder = &builder, .scratch = scratch, .source = source};
+    TRY(read_directory(&import, slice_of(source->data, source->size), directory));
+    TRY(proto_saved_model(&import, directory->model, slice_of(source->data, source->size), builder.def));
+    if (directory->checkpoint.index.data != NULL) {
+        TRY(checkpoint_read(
+            &import, &directory->checkpoint, &builder.def->checkpoint, &builder.def->checkpoint_count));
+    }
+    *ret_def = builder_finish(&builder);
+    return STATUS_OK;
+}
