@@ -1,5 +1,5 @@
 /* A variable that nobody changes becomes a Const, and what reads it reads that. One that is changed gets its
- * first value as an input: "_Restored…" (shared/ops/families/variable.c). RestoreV2 gives constants. */
+ * first value as an input: "_Restored…" (shared/ops/variable/definition.c). RestoreV2 gives constants. */
 #include "gateway/expand/freezing.h"
 #include "shared/base/buffer.h"
 #include "shared/base/text.h"

@@ -1,5 +1,5 @@
-/* One op family: the signatures and shape rules of operations that belong together. One file in
- * shared/ops/families defines one of these; the build collects them.
+/* One op family: the signatures and shape rules of operations that belong together. Every
+ * definition.c in a folder of shared/ops defines one of these; the build collects them.
  *
  * A signature is written as TensorFlow's registry prints it (reference/tf_ops: taken over, not retyped):
  *

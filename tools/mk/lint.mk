@@ -17,7 +17,7 @@ $(OUT)/lint/%.tidy: $(OUT)/%.o .clang-tidy
 	@clang-tidy --quiet $* -- $(CSTD) $(CPPFLAGS) $(PACKAGE_CFLAGS) 2>$@.err || { cat $@.err >&2; exit 1; }
 	@rm $@.err; touch $@
 
-check-layers: ; @tools/check_layers $(foreach m,$(MODULES),$(m):$(call comma,$(USES_$(m))):$(call comma,$(PACKAGES_$(m))))
+check-layers: ; @tools/check_layers $(foreach m,$(MODULES),$(m):$(call comma,$(USES_$(m))):$(call comma,$(PACKAGES_$(m))):$(call comma,$(FURTHER_$(m))))
 check-sizes: ; @tools/check_sizes $(C_FILES)
 check-banned: ; @tools/check_banned $(C_FILES)
 check-symbols: $(TEST_ARCHIVES) $(SUPPORT) ; @tools/check_symbols $^

@@ -1,7 +1,8 @@
-# $(call module,DIRECTORY,MODULES IT MAY INCLUDE,PKG-CONFIG PACKAGES)
+# $(call module,DIRECTORY,MODULES IT MAY INCLUDE,PKG-CONFIG PACKAGES,FURTHER FILES)
 # The second list is the layering rule: tools/check_layers reads it from the same line.
 # A directory belongs to the archive of its first part (shared, gateway or worker); gateway/cli is a
-# program of its own.
+# program of its own. Further files stand in folders that are divided between modules (shared/ops/module.mk):
+# they include what the module may and what stands beside them.
 NVCC ?= $(shell command -v nvcc)
 # Neither Debian's oneDNN nor the OpenMP runtime it uses has a .pc file.
 WITHOUT_PC := dnnl gomp
@@ -13,9 +14,10 @@ archive_of = $(if $(filter gateway/cli%,$(1)),cli,$(firstword $(subst /, ,$(1)))
 define module_define
 MODULES += $(1)
 USES_$(1) := $(2)
-SOURCES_$(call archive_of,$(1)) += $(sort $(wildcard $(1)/*.c))
+SOURCES_$(call archive_of,$(1)) += $(sort $(wildcard $(1)/*.c) $(filter %.c,$(4)))
 $(OUT)/$(1)/%.o: PACKAGE_CFLAGS := $(call pkg_config,$(3),--cflags)
 PACKAGES += $(3)
 PACKAGES_$(1) := $(3)
+FURTHER_$(1) := $(4)
 endef
-module = $(eval $(call module_define,$(strip $(1)),$(strip $(2)),$(strip $(3))))
+module = $(eval $(call module_define,$(strip $(1)),$(strip $(2)),$(strip $(3)),$(strip $(4))))

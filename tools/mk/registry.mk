@@ -1,17 +1,20 @@
-# $(call registry,DIRECTORY,TYPE,PREFIX,HEADER): every DIRECTORY/name.c defines `const TYPE PREFIX_name`;
+# $(call registry,DIRECTORY,TYPE,PREFIX,HEADER,NAMES): every DIRECTORY/name.c defines `const TYPE PREFIX_name`;
 # the build writes the sorted table of them, PREFIX_table, also of none. The directory listing is the registry.
+# NAMES are told where the files have a folder each.
 define registry_define
-NAMES_$(3) := $(sort $(basename $(notdir $(wildcard $(1)/*.c))))
+NAMES_$(3) := $(sort $(or $(5),$(basename $(notdir $(wildcard $(1)/*.c)))))
 $(OUT)/gen/$(1)/table.c: $(OUT)/gen/$(1)/names tools/write_table
 	@tools/write_table $(1) $(2) $(3) $(4) $$(NAMES_$(3)) > $$@
 $(OUT)/gen/$(1)/names: FORCE
 	@mkdir -p $$(@D); echo '$$(NAMES_$(3))' | cmp -s - $$@ || echo '$$(NAMES_$(3))' > $$@
 GENERATED_$(call archive_of,$(1)) += $(OUT)/gen/$(1)/table.c
 endef
-registry = $(if $(wildcard $(strip $(4))),$(eval $(call registry_define,$(strip $(1)),$(strip $(2)),$(strip $(3)),$(strip $(4)))))
+registry = $(if $(wildcard $(strip $(4))),$(eval $(call registry_define,$(strip $(1)),$(strip $(2)),$(strip $(3)),$(strip $(4)),$(strip $(5)))))
 
-$(call registry,shared/ops/families,OpFamily,op_family,shared/ops/family.h)
-$(call registry,worker/reference,KernelFamily,reference,worker/runtime/kernel.h)
+# $(call family_files,KIND): KIND.c of the family `shape` is named shape, word_KIND.c of it shape_word.
+family_files = $(patsubst %_$(1),%,$(subst /,_,$(patsubst shared/ops/%.c,%,$(wildcard shared/ops/*/*$(1).c))))
+$(call registry,shared/ops,OpFamily,op_family,shared/ops/family.h,$(call family_files,definition))
+$(call registry,worker/reference,KernelFamily,reference,worker/runtime/kernel.h,$(call family_files,kernel))
 $(call registry,worker/cpu/kernels,KernelFamily,cpu_kernels,worker/runtime/kernel.h)
 $(call registry,worker/serve/methods,WorkerMethod,worker_method,worker/serve/method.h)
 $(call registry,gateway/optimise/passes,Pass,pass,gateway/optimise/pass.h)

@@ -1,2 +1,2 @@
-$(call module,worker/reference,shared/base shared/tensor shared/graph shared/ops worker/runtime worker/reference/primitives)
-$(call module,worker/reference/primitives,shared/base shared/tensor shared/graph shared/ops worker/runtime)
+# The reference kernels stand in the families' folders, beside what defines their ops; what several of them use stands here.
+$(call module,worker/reference,shared/base shared/tensor shared/graph shared/ops worker/runtime,,$(OP_KERNELS))

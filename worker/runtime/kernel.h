@@ -1,4 +1,4 @@
-/* One way to compute one op on one device. A file in worker/reference (the simple kernels that define what
+/* One way to compute one op on one device. A kernel.c in shared/ops (the simple kernels that define what
  * is right), worker/cpu/kernels (fast ones) or worker/cuda/kernels holds a family of them.
  * Read by nvcc too: valid C11 and C++.
  *

@@ -1,7 +1,7 @@
 /* float32 functions that need no library: four elements at a time, large tensors shared among the device's
  * threads. The same bits as the reference: one rounding an operation. */
-#include "worker/reference/primitives/broadcast.h"
-#include "worker/reference/primitives/outputs.h"
+#include "worker/reference/broadcast.h"
+#include "worker/reference/outputs.h"
 #include "worker/runtime/kernel.h"
 
 enum {

@@ -3,7 +3,7 @@
 #include "shared/ops/convolution.h"
 #include "shared/base/memory.h"
 #include "worker/cpu/onednn/convolve.h"
-#include "worker/reference/primitives/outputs.h"
+#include "worker/reference/outputs.h"
 #include "worker/runtime/kernel.h"
 
 static bool

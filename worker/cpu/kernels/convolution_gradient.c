@@ -9,9 +9,9 @@
 #include "shared/base/memory.h"
 #include "shared/ops/convolution.h"
 #include "worker/cpu/onednn/product.h"
-#include "worker/reference/primitives/fill.h"
-#include "worker/reference/primitives/outputs.h"
-#include "worker/reference/primitives/scratch.h"
+#include "worker/reference/fill.h"
+#include "worker/reference/outputs.h"
+#include "worker/reference/scratch.h"
 
 enum { PATCHES_MAX = 1 << 20 }; /* numbers laid out at a time, when one image has fewer */
 

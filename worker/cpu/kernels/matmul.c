@@ -3,7 +3,7 @@
 #include "worker/cpu/onednn/product.h"
 
 #include "shared/base/memory.h"
-#include "worker/reference/primitives/outputs.h"
+#include "worker/reference/outputs.h"
 #include "worker/runtime/kernel.h"
 
 /* How the ops say what they want; NULL: they cannot. */

@@ -5,8 +5,8 @@
  * matrices in the order in which it reads it; the sums wait in the output for the next part. */
 #include <stdalign.h>
 
-#include "worker/reference/primitives/matrix.h"
-#include "worker/reference/primitives/outputs.h"
+#include "worker/reference/matrix.h"
+#include "worker/reference/outputs.h"
 #include "worker/runtime/kernel.h"
 
 enum {

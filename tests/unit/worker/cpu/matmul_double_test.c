@@ -1,7 +1,7 @@
 #include "tests/support/cmocka_all.h"
 
 #include "tests/support/partition_runs.h"
-#include "worker/reference/primitives/matrix.h"
+#include "worker/reference/matrix.h"
 
 /* Numbers whose sums are rounded, so that their order shows. */
 static Tensor

@@ -1,0 +1,218 @@
+/* Tensors joined and cut along one dimension, and repeated. */
+#include "shared/base/memory.h"
+#include "worker/reference/outputs.h"
+#include "worker/reference/strided_copy.h"
+
+static bool
+supports_first(const Node *node)
+{
+    return dtype_is_copyable(node->input_dtypes[0]);
+}
+
+static bool
+supports_second(const Node *node)
+{
+    return dtype_is_copyable(node->input_dtypes[1]);
+}
+
+/* The part of `large` that begins at `offset` along `axis` has the shape `part`: copied into or out of it. */
+static StridedCopy
+part_copy(const Shape *large, const Shape *part, int axis, int64_t offset, bool is_into)
+{
+    StridedCopy copy = {.rank = part->rank};
+    memcpy(copy.dims, part->dims, sizeof part->dims);
+    strides_dense(large, is_into ? copy.to : copy.from);
+    strides_dense(part, is_into ? copy.from : copy.to);
+    const int64_t step = is_into ? copy.to[axis] : copy.from[axis];
+    *(is_into ? &copy.to_offset : &copy.from_offset) = offset * step;
+    return copy;
+}
+
+static int
+normal_axis(int64_t axis, int rank)
+{
+    return (int)(axis < 0 ? axis + rank : axis);
+}
+
+/* --- Joining -------------------------------------------------------------------------------------------- */
+
+static Status
+join(KernelContext *context, uint32_t first, uint32_t count, int64_t axis)
+{
+    Tensor *output = NULL;
+    TRY(output_new(context, &output));
+    const int place = normal_axis(axis, output->shape.rank);
+    int64_t offset = 0;
+    for (uint32_t index = first; index < first + count; index++) {
+        const Tensor *input = &context->inputs[index];
+        const StridedCopy copy = part_copy(&output->shape, &input->shape, place, offset, true);
+        strided_copy(&copy, input, output);
+        offset += input->shape.dims[place];
+    }
+    return STATUS_OK;
+}
+
+static Status
+join_by_input(KernelContext *context, uint32_t axis_input, uint32_t first)
+{
+    int64_t axis = 0;
+    size_t count = 0;
+    TRY(kernel_input_ints(context, axis_input, &axis, 1, &count));
+    return join(context, first, context->input_count - 1, axis);
+}
+
+static Status
+concat_v2_compute(KernelContext *context)
+{
+    return join_by_input(context, context->input_count - 1, 0);
+}
+
+static Status
+concat_compute(KernelContext *context)
+{
+    return join_by_input(context, 0, 1);
+}
+
+static Status
+onnx_concat_compute(KernelContext *context)
+{
+    return join(context, 0, context->input_count, node_attr_int(context->node, "axis"));
+}
+
+static Status
+parallel_concat_compute(KernelContext *context)
+{
+    return join(context, 0, context->input_count, 0);
+}
+
+/* The shape of one slice along `axis`, with that dimension as 1. */
+static Shape
+slice_shape(const Shape *shape, int axis)
+{
+    Shape slice = *shape;
+    slice.dims[axis] = 1;
+    return slice;
+}
+
+static Status
+pack_compute(KernelContext *context)
+{
+    Tensor *output = NULL;
+    TRY(output_new(context, &output));
+    const int axis = normal_axis(node_attr_int(context->node, "axis"), output->shape.rank);
+    const Shape slice = slice_shape(&output->shape, axis);
+    for (uint32_t index = 0; index < context->input_count; index++) {
+        const StridedCopy copy = part_copy(&output->shape, &slice, axis, index, true);
+        strided_copy(&copy, &context->inputs[index], output);
+    }
+    return STATUS_OK;
+}
+
+/* --- Cutting -------------------------------------------------------------------------------------------- */
+
+static Status
+unpack_compute(KernelContext *context)
+{
+    const Tensor *input = &context->inputs[0];
+    AUTO_MEMORY Shape *shapes = memory_new(context->output_count + 1, sizeof *shapes);
+    if (shapes == NULL) {
+        return call_fail_memory(context->call, "the parts' shapes");
+    }
+    TRY(output_shapes(context, shapes));
+    const int axis = normal_axis(node_attr_int(context->node, "axis"), input->shape.rank);
+    const Shape slice = slice_shape(&input->shape, axis);
+    for (uint32_t index = 0; index < context->output_count; index++) {
+        Tensor *output = NULL;
+        TRY(kernel_output(context, index, input->dtype, &shapes[index], &output));
+        const StridedCopy copy = part_copy(&input->shape, &slice, axis, index, false);
+        strided_copy(&copy, input, output);
+    }
+    return STATUS_OK;
+}
+
+static Status
+cut(KernelContext *context, const Tensor *input, int64_t axis)
+{
+    AUTO_MEMORY Shape *shapes = memory_new(context->output_count + 1, sizeof *shapes);
+    if (shapes == NULL) {
+        return call_fail_memory(context->call, "the parts' shapes");
+    }
+    TRY(output_shapes(context, shapes));
+    const int place = normal_axis(axis, input->shape.rank);
+    int64_t offset = 0;
+    for (uint32_t index = 0; index < context->output_count; index++) {
+        Tensor *output = NULL;
+        TRY(kernel_output(context, index, input->dtype, &shapes[index], &output));
+        const StridedCopy copy = part_copy(&input->shape, &shapes[index], place, offset, false);
+        strided_copy(&copy, input, output);
+        offset += shapes[index].dims[place];
+    }
+    return STATUS_OK;
+}
+
+static Status
+split_compute(KernelContext *context)
+{
+    int64_t axis = 0;
+    size_t count = 0;
+    TRY(kernel_input_ints(context, 0, &axis, 1, &count));
+    return cut(context, &context->inputs[1], axis);
+}
+
+static Status
+split_v_compute(KernelContext *context)
+{
+    int64_t axis = 0;
+    size_t count = 0;
+    TRY(kernel_input_ints(context, 2, &axis, 1, &count));
+    return cut(context, &context->inputs[0], axis);
+}
+
+static Status
+onnx_split_compute(KernelContext *context)
+{
+    return cut(context, &context->inputs[0], node_attr_int(context->node, "axis"));
+}
+
+/* --- Repeating ------------------------------------------------------------------------------------------ */
+
+/* Each dimension is two: which repetition, and where in it. */
+static Status
+tile_compute(KernelContext *context)
+{
+    const Tensor *input = &context->inputs[0];
+    Tensor *output = NULL;
+    TRY(output_new(context, &output));
+    int64_t from[SHAPE_RANK_MAX];
+    int64_t to[SHAPE_RANK_MAX];
+    strides_dense(&input->shape, from);
+    strides_dense(&output->shape, to);
+    StridedCopy copy = {.rank = 2 * input->shape.rank};
+    for (int dimension = 0; dimension < input->shape.rank; dimension++) {
+        const int64_t size = input->shape.dims[dimension];
+        const int which = 2 * dimension;
+        copy.dims[which] = size == 0 ? 0 : output->shape.dims[dimension] / size;
+        copy.to[which] = to[dimension] * size;
+        copy.dims[which + 1] = size;
+        copy.from[which + 1] = from[dimension];
+        copy.to[which + 1] = to[dimension];
+    }
+    strided_copy(&copy, input, output);
+    return STATUS_OK;
+}
+
+static const Kernel concat_kernels[] = {
+    {.op = "Concat", .supports = supports_second, .compute = concat_compute, .host_inputs = 1},
+    {.op = "ConcatV2", .supports = supports_first, .compute = concat_v2_compute},
+    {.op = "ParallelConcat", .supports = supports_first, .compute = parallel_concat_compute},
+    {.op = "Pack", .supports = supports_first, .compute = pack_compute},
+    {.op = "Unpack", .supports = supports_first, .compute = unpack_compute},
+    {.op = "Split", .supports = supports_second, .compute = split_compute, .host_inputs = 1},
+    {.op = "SplitV", .supports = supports_first, .compute = split_v_compute, .host_inputs = 1 << 1 | 1 << 2},
+    {.op = "Tile", .supports = supports_first, .compute = tile_compute, .host_inputs = 1 << 1},
+    {.op = "onnx::Concat", .supports = supports_first, .compute = onnx_concat_compute},
+    {.op = "onnx::Split", .supports = supports_first, .compute = onnx_split_compute, .host_inputs = 1 << 1},
+    {.op = "onnx::Tile", .supports = supports_first, .compute = tile_compute, .host_inputs = 1 << 1},
+};
+
+KERNEL_FAMILY(reference, concat, concat_kernels);

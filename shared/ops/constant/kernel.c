@@ -1,0 +1,150 @@
+/* Sources of tensors, and ops that pass them on. */
+#include "worker/reference/elements.h"
+#include "worker/reference/fill.h"
+#include "worker/reference/outputs.h"
+
+static Status
+const_compute(KernelContext *context)
+{
+    context->outputs[0] = tensor_ref(node_attr_tensor(context->node, "value"));
+    return STATUS_OK;
+}
+
+/* A placeholder that runs was not fed. */
+static Status
+placeholder_compute(KernelContext *context)
+{
+    return call_fail(context->call, STATUS_INVALID_ARGUMENT, "a value must be fed for the placeholder '%.*s'",
+        SLICE_PRINT(context->node->name));
+}
+
+static Status
+no_op_compute(KernelContext *context)
+{
+    (void)context;
+    return STATUS_OK;
+}
+
+static Status
+identity_compute(KernelContext *context)
+{
+    for (uint32_t index = 0; index < context->output_count; index++) {
+        kernel_alias(context, index, index, &context->inputs[index].shape);
+    }
+    return STATUS_OK;
+}
+
+static Status
+placeholder_with_default_compute(KernelContext *context)
+{
+    KernelInference inference;
+    Shape declared; /* what feeds may be; the rule checks that the default is one of these */
+    kernel_inference(context, &declared, &inference);
+    TRY(context->node->op->infer_shapes(context->call, &inference.context));
+    kernel_alias(context, 0, 0, &context->inputs[0].shape);
+    return STATUS_OK;
+}
+
+/* Nothing is dropped outside of training, which is not offered. */
+static Status
+dropout_compute(KernelContext *context)
+{
+    const Tensor *training = context->input_count > 2 ? &context->inputs[2] : NULL;
+    if (training != NULL && training->data != NULL && *(const uint8_t *)training->data != 0) {
+        return call_fail(context->call, STATUS_UNIMPLEMENTED, "dropping out in training is not implemented");
+    }
+    Tensor *mask = NULL;
+    TRY(kernel_output(context, 1, DTYPE_BOOL, &context->inputs[0].shape, &mask));
+    fill_number(mask, 1);
+    kernel_alias(context, 0, 0, &context->inputs[0].shape);
+    return STATUS_OK;
+}
+
+static bool
+like_supports(const Node *node)
+{
+    return dtype_is_copyable(node->input_dtypes[0]);
+}
+
+static Status
+zeros_like_compute(KernelContext *context)
+{
+    Tensor *output = NULL;
+    TRY(output_new(context, &output));
+    fill_zero(output);
+    return STATUS_OK;
+}
+
+static Status
+ones_like_compute(KernelContext *context)
+{
+    Tensor *output = NULL;
+    TRY(output_new(context, &output));
+    fill_number(output, 1);
+    return STATUS_OK;
+}
+
+#define FINITE_LOOP(name, unused, upper, lower, storage, compute, read, write)                               \
+    static bool name##_##lower(const Tensor *tensor)                                                         \
+    {                                                                                                        \
+        const storage *x = tensor->data;                                                                     \
+        const int64_t count = tensor_element_count(tensor);                                                  \
+        for (int64_t n = 0; n < count; n++) {                                                                \
+            const compute a = read(x[n]);                                                                    \
+            if (a - a != 0) {                                                                                \
+                return false;                                                                                \
+            }                                                                                                \
+        }                                                                                                    \
+        return true;                                                                                         \
+    }
+
+FLOATING_ELEMENTS(FINITE_LOOP, is_finite, )
+static bool (*const is_finite_loops[DTYPE_COUNT])(const Tensor *tensor) = {FLOATING_LOOPS(is_finite)};
+
+static bool
+check_numerics_supports(const Node *node)
+{
+    return is_finite_loops[node->input_dtypes[0]] != NULL;
+}
+
+static Status
+check_numerics_compute(KernelContext *context)
+{
+    const Tensor *input = &context->inputs[0];
+    if (!is_finite_loops[input->dtype](input)) {
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "%.*s: the tensor has infinities or NaN",
+            SLICE_PRINT(node_attr_string(context->node, "message")));
+    }
+    kernel_alias(context, 0, 0, &input->shape);
+    return STATUS_OK;
+}
+
+static const Kernel constant_kernels[] = {
+    {.op = "Const", .compute = const_compute, .is_cheap = true, .sharing = KERNEL_LENDS},
+    {.op = "Placeholder", .compute = placeholder_compute, .is_cheap = true},
+    {.op = "PlaceholderV2", .compute = placeholder_compute, .is_cheap = true},
+    {.op = "PlaceholderWithDefault",
+        .compute = placeholder_with_default_compute,
+        .is_cheap = true,
+        .sharing = KERNEL_PASSES},
+    {.op = "NoOp", .compute = no_op_compute, .is_cheap = true},
+    {.op = "Identity", .compute = identity_compute, .is_cheap = true, .sharing = KERNEL_PASSES},
+    {.op = "onnx::Identity", .compute = identity_compute, .is_cheap = true, .sharing = KERNEL_PASSES},
+    {.op = "onnx::Dropout",
+        .compute = dropout_compute,
+        .host_inputs = 1 << 2,
+        .is_cheap = true,
+        .sharing = KERNEL_PASSES},
+    {.op = "IdentityN", .compute = identity_compute, .is_cheap = true, .sharing = KERNEL_PASSES},
+    {.op = "Snapshot", .compute = identity_compute, .is_cheap = true, .sharing = KERNEL_PASSES},
+    {.op = "StopGradient", .compute = identity_compute, .is_cheap = true, .sharing = KERNEL_PASSES},
+    {.op = "PreventGradient", .compute = identity_compute, .is_cheap = true, .sharing = KERNEL_PASSES},
+    {.op = "CheckNumerics",
+        .supports = check_numerics_supports,
+        .compute = check_numerics_compute,
+        .sharing = KERNEL_PASSES},
+    {.op = "ZerosLike", .supports = like_supports, .compute = zeros_like_compute},
+    {.op = "OnesLike", .supports = like_supports, .compute = ones_like_compute},
+};
+
+KERNEL_FAMILY(reference, constant, constant_kernels);

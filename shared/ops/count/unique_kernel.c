@@ -1,0 +1,244 @@
+/* Slices told apart along an axis, in the order of their first appearance, by a table of hashes. NaN equals
+ * nothing, 0 equals -0. */
+#include "shared/base/memory.h"
+#include "worker/reference/elements.h"
+#include "worker/reference/outputs.h"
+#include "worker/reference/scratch.h"
+#include "worker/reference/texts.h"
+
+/* --- Elements ------------------------------------------------------------------------------------------- */
+
+typedef struct ElementKind {
+    uint64_t (*hash)(const void *element);
+    bool (*equal)(const void *left, const void *right);
+} ElementKind;
+
+static uint64_t
+mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * 0x9e3779b97f4a7c15;
+    return hash ^ hash >> 32;
+}
+
+#define KIND_LOOP(name, unused, upper, lower, storage, compute, read, write)                                 \
+    static uint64_t name##_hash_##lower(const void *element)                                                 \
+    {                                                                                                        \
+        const compute a = read(*(const storage *)element);                                                   \
+        const compute value = a == 0 ? (compute)0 : a;                                                       \
+        uint64_t bits = 0;                                                                                   \
+        memcpy(&bits, &value, sizeof value);                                                                 \
+        return bits;                                                                                         \
+    }                                                                                                        \
+    static bool name##_equal_##lower(const void *left, const void *right)                                    \
+    {                                                                                                        \
+        const compute a = read(*(const storage *)left);                                                      \
+        const compute b = read(*(const storage *)right);                                                     \
+        return a == b;                                                                                       \
+    }
+
+REAL_ELEMENTS(KIND_LOOP, element, )
+BOOL_ELEMENTS(KIND_LOOP, element, )
+
+static uint64_t
+string_hash(const void *element)
+{
+    const Slice *slice = element;
+    uint64_t hash = slice->size;
+    for (size_t n = 0; n < slice->size; n++) {
+        hash = mix(hash, (unsigned char)slice->data[n]);
+    }
+    return hash;
+}
+
+static bool
+string_equal(const void *left, const void *right)
+{
+    return slice_equal(*(const Slice *)left, *(const Slice *)right);
+}
+
+#define KIND_ROW(name, upper, lower, ...) [DTYPE_##upper] = {element_hash_##lower, element_equal_##lower},
+static const ElementKind kinds[DTYPE_COUNT] = {
+    REAL_ELEMENTS(KIND_ROW, ) BOOL_ELEMENTS(KIND_ROW, )[DTYPE_STRING] = {string_hash, string_equal}};
+
+static bool
+supports(const Node *node)
+{
+    return kinds[node->input_dtypes[0]].hash != NULL &&
+           (node->output_dtypes[1] == DTYPE_INT32 || node->output_dtypes[1] == DTYPE_INT64);
+}
+
+/* --- Slices --------------------------------------------------------------------------------------------- */
+
+typedef struct Unique {
+    ElementKind kind;
+    const char *data;
+    size_t size; /* of an element in memory */
+    Lines lines;
+    int64_t *table; /* places in `firsts` + 1; 0 is free */
+    int64_t table_size;
+    int64_t *firsts; /* slices that were new */
+    int64_t *counts;
+    int64_t *indices; /* for each slice, its place in `firsts` */
+    int64_t found;
+} Unique;
+
+static const void *
+element_of(const Unique *unique, int64_t slice, int64_t n)
+{
+    const Lines *lines = &unique->lines;
+    const int64_t element = (n / lines->inner * lines->size + slice) * lines->inner + n % lines->inner;
+    return unique->data + (size_t)element * unique->size;
+}
+
+static uint64_t
+hash_slice(const Unique *unique, int64_t slice)
+{
+    uint64_t hash = 0;
+    for (int64_t n = 0; n < unique->lines.outer * unique->lines.inner; n++) {
+        hash = mix(hash, unique->kind.hash(element_of(unique, slice, n)));
+    }
+    return hash;
+}
+
+static bool
+equal_slices(const Unique *unique, int64_t left, int64_t right)
+{
+    for (int64_t n = 0; n < unique->lines.outer * unique->lines.inner; n++) {
+        if (!unique->kind.equal(element_of(unique, left, n), element_of(unique, right, n))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void
+add_slice(Unique *unique, int64_t slice)
+{
+    int64_t slot = (int64_t)(hash_slice(unique, slice) % (uint64_t)unique->table_size);
+    while (
+        unique->table[slot] != 0 && !equal_slices(unique, unique->firsts[unique->table[slot] - 1], slice)) {
+        slot = slot + 1 == unique->table_size ? 0 : slot + 1;
+    }
+    if (unique->table[slot] == 0) {
+        unique->firsts[unique->found] = slice;
+        unique->table[slot] = ++unique->found;
+    }
+    unique->indices[slice] = unique->table[slot] - 1;
+    unique->counts[unique->table[slot] - 1]++;
+}
+
+/* --- Outputs -------------------------------------------------------------------------------------------- */
+
+static void
+store_slices(const Unique *unique, Tensor *output)
+{
+    const Lines *lines = &unique->lines;
+    for (int64_t outer = 0; outer < lines->outer; outer++) {
+        for (int64_t place = 0; place < unique->found; place++) {
+            memcpy((char *)output->data +
+                       (size_t)((outer * unique->found + place) * lines->inner) * unique->size,
+                element_of(unique, unique->firsts[place], outer * lines->inner),
+                (size_t)lines->inner * unique->size);
+        }
+    }
+}
+
+static Status
+store_strings(KernelContext *context, const Unique *unique, const Shape *shape)
+{
+    AUTO_TENSOR table = {0};
+    TRY(scratch_array(context, unique->found, sizeof(Slice), &table));
+    Slice *const strings = table.data;
+    for (int64_t place = 0; place < unique->found; place++) {
+        strings[place] = *(const Slice *)element_of(unique, unique->firsts[place], 0);
+    }
+    return texts_new(context, shape, strings, &context->outputs[0]);
+}
+
+static Status
+store_numbers(KernelContext *context, uint32_t index, const int64_t *numbers, int64_t count)
+{
+    const Shape shape = shape_vector(count);
+    Tensor *output = NULL;
+    TRY(kernel_output(context, index, context->node->output_dtypes[index], &shape, &output));
+    for (int64_t n = 0; n < count; n++) {
+        if (output->dtype == DTYPE_INT64) {
+            ((int64_t *)output->data)[n] = numbers[n];
+        } else {
+            ((int32_t *)output->data)[n] = (int32_t)numbers[n];
+        }
+    }
+    return STATUS_OK;
+}
+
+static Status
+store(KernelContext *context, const Unique *unique, int axis)
+{
+    const Tensor *input = &context->inputs[0];
+    Shape shape = input->shape;
+    shape.dims[axis] = unique->found;
+    if (input->dtype == DTYPE_STRING) {
+        TRY(store_strings(context, unique, &shape));
+    } else {
+        Tensor *output = NULL;
+        TRY(kernel_output(context, 0, input->dtype, &shape, &output));
+        store_slices(unique, output);
+    }
+    TRY(store_numbers(context, 1, unique->indices, unique->lines.size));
+    return context->output_count > 2 ? store_numbers(context, 2, unique->counts, unique->found) : STATUS_OK;
+}
+
+/* --- Kernels -------------------------------------------------------------------------------------------- */
+
+static Status
+read_axis(KernelContext *context, int *ret_axis)
+{
+    Shape shapes[3];
+    int64_t axis = 0;
+    size_t count = 0;
+    TRY(output_rule(context, shapes));
+    if (context->input_count > 1) {
+        TRY(kernel_input_ints(context, 1, &axis, 1, &count));
+    }
+    const int rank = context->inputs[0].shape.rank;
+    *ret_axis = (int)(axis < 0 ? axis + rank : axis);
+    return context->inputs[0].dtype == DTYPE_STRING && rank != 1
+               ? call_fail(
+                     context->call, STATUS_UNIMPLEMENTED, "strings are told apart in one dimension only")
+               : STATUS_OK;
+}
+
+static Status
+compute(KernelContext *context)
+{
+    const Tensor *input = &context->inputs[0];
+    int axis = 0;
+    TRY(read_axis(context, &axis));
+    Unique unique = {.kind = kinds[input->dtype],
+        .data = input->data,
+        .size = input->dtype == DTYPE_STRING ? sizeof(Slice) : dtype_size(input->dtype),
+        .lines = lines_along(&input->shape, axis)};
+    unique.table_size = 2 * unique.lines.size + 1;
+    const size_t count = (size_t)unique.lines.size;
+    AUTO_MEMORY int64_t *numbers = memory_new(3 * count + (size_t)unique.table_size, sizeof *numbers);
+    if (numbers == NULL) {
+        return call_fail_memory(context->call, "a table of unique elements");
+    }
+    unique.firsts = numbers;
+    unique.counts = numbers + count;
+    unique.indices = numbers + 2 * count;
+    unique.table = numbers + 3 * count;
+    for (int64_t slice = 0; slice < unique.lines.size; slice++) {
+        add_slice(&unique, slice);
+    }
+    return store(context, &unique, axis);
+}
+
+static const Kernel unique_kernels[] = {
+    {.op = "Unique", .supports = supports, .compute = compute},
+    {.op = "UniqueV2", .supports = supports, .compute = compute, .host_inputs = 1 << 1},
+    {.op = "UniqueWithCounts", .supports = supports, .compute = compute},
+    {.op = "UniqueWithCountsV2", .supports = supports, .compute = compute, .host_inputs = 1 << 1},
+};
+
+KERNEL_FAMILY(reference, count_unique, unique_kernels);

@@ -1,0 +1,189 @@
+/* Sums of products over indices: every product is visited, kept in the widest dtype, and rounded once. */
+#include "shared/ops/einsum/rule.h"
+
+#include "worker/reference/elements.h"
+#include "worker/reference/fill.h"
+#include "worker/reference/outputs.h"
+#include "worker/reference/scratch.h"
+#include "worker/reference/strided_copy.h"
+#include "worker/reference/wide.h"
+
+/* Operands, and the output behind them. */
+enum { PLACES_MAX = EINSUM_OPERANDS_MAX + 1 };
+
+typedef struct Products {
+    uint32_t operand_count;
+    int rank; /* indices: the output's, then those that are summed over */
+    int64_t dims[EINSUM_LABELS_MAX];
+    int64_t strides[EINSUM_LABELS_MAX][PLACES_MAX];
+    int64_t position[EINSUM_LABELS_MAX];
+    int64_t offsets[PLACES_MAX];
+    Tensor tensors[PLACES_MAX]; /* of a wide dtype */
+} Products;
+
+static void
+products_done(Products *products)
+{
+    for (size_t index = 0; index < PLACES_MAX; index++) {
+        tensor_unref(&products->tensors[index]);
+    }
+}
+#define AUTO_PRODUCTS CLEANUP(products_done) Products
+
+/* --- Indices -------------------------------------------------------------------------------------------- */
+
+/* Which place among the indices each label has; -1: none yet. */
+static void
+add_labels(Products *products, const Einsum *einsum, const EinsumTerm *term, int *places)
+{
+    for (int index = 0; index < term->rank; index++) {
+        const int label = term->labels[index];
+        if (places[label] < 0) {
+            places[label] = products->rank;
+            products->dims[products->rank++] = einsum->sizes[label];
+        }
+    }
+}
+
+/* Neighbours of an index lie apart by the strides of all dimensions that it is, which are two on a diagonal.
+ */
+static void
+add_strides(
+    Products *products, const EinsumTerm *term, const Shape *shape, const int *places, uint32_t operand)
+{
+    int64_t dense[SHAPE_RANK_MAX];
+    strides_dense(shape, dense);
+    for (int index = 0; index < term->rank; index++) {
+        const int64_t stride = shape->dims[index] == 1 ? 0 : dense[index];
+        products->strides[places[term->labels[index]]][operand] += stride;
+    }
+}
+
+static void
+find_indices(Products *products, const Einsum *einsum)
+{
+    const uint32_t last = einsum->operand_count;
+    int places[EINSUM_LABELS_MAX];
+    memset(places, -1, sizeof places);
+    add_labels(products, einsum, &einsum->output, places);
+    for (uint32_t index = 0; index < last; index++) {
+        const EinsumTerm *const term = &einsum->operands[index];
+        add_labels(products, einsum, term, places);
+        add_strides(products, term, &products->tensors[index].shape, places, index);
+    }
+    add_strides(products, &einsum->output, &products->tensors[last].shape, places, last);
+}
+
+/* --- Products ------------------------------------------------------------------------------------------- */
+
+typedef void (*ProductLoop)(const Products *products, const int64_t *steps, int64_t count);
+
+/* Along the last index. Integers wrap. */
+#define PRODUCT_LOOP(name, storage)                                                                          \
+    static void product_##name(const Products *products, const int64_t *steps, int64_t count)                \
+    {                                                                                                        \
+        const uint32_t last = products->operand_count;                                                       \
+        storage *sums = (storage *)products->tensors[last].data + products->offsets[last];                   \
+        for (int64_t n = 0; n < count; n++) {                                                                \
+            storage product = 1;                                                                             \
+            for (uint32_t index = 0; index < last; index++) {                                                \
+                const storage *elements = products->tensors[index].data;                                     \
+                product *= elements[products->offsets[index] + n * steps[index]];                            \
+            }                                                                                                \
+            sums[n * steps[last]] += product;                                                                \
+        }                                                                                                    \
+    }
+
+PRODUCT_LOOP(float64, double)
+PRODUCT_LOOP(uint64, uint64_t)
+PRODUCT_LOOP(complex128, double complex)
+
+static const ProductLoop product_loops[DTYPE_COUNT] = {
+    [DTYPE_FLOAT64] = product_float64,
+    [DTYPE_INT64] = product_uint64,
+    [DTYPE_UINT64] = product_uint64,
+    [DTYPE_COMPLEX128] = product_complex128,
+};
+
+static void
+move_offsets(Products *products, int index, int64_t count)
+{
+    for (uint32_t place = 0; place <= products->operand_count; place++) {
+        products->offsets[place] += products->strides[index][place] * count;
+    }
+}
+
+/* To the next place of all indices but the last; false after the last place. */
+static bool
+next_place(Products *products)
+{
+    for (int index = products->rank - 2; index >= 0; index--) {
+        move_offsets(products, index, 1);
+        if (++products->position[index] < products->dims[index]) {
+            return true;
+        }
+        move_offsets(products, index, -products->dims[index]);
+        products->position[index] = 0;
+    }
+    return false;
+}
+
+static void
+sum_products(Products *products, ProductLoop loop)
+{
+    static const int64_t nowhere[PLACES_MAX] = {0};
+    const int last = products->rank - 1;
+    for (int index = 0; index <= last; index++) {
+        if (products->dims[index] == 0) {
+            return;
+        }
+    }
+    do {
+        loop(products, last < 0 ? nowhere : products->strides[last], last < 0 ? 1 : products->dims[last]);
+    } while (next_place(products));
+}
+
+static Status
+einsum_compute(KernelContext *context)
+{
+    const Dtype wide = wide_dtype(context->node->output_dtypes[0]);
+    AUTO_PRODUCTS products = {.operand_count = context->input_count};
+    KernelInference inference;
+    Einsum einsum;
+    Shape shape;
+    bool is_known = false;
+    TRY(output_shapes(context, &shape));
+    kernel_inference(context, &shape, &inference);
+    TRY(einsum_read(
+        context->call, node_attr_string(context->node, "equation"), &inference.context, &einsum, &is_known));
+    for (uint32_t index = 0; index < context->input_count; index++) {
+        TRY(scratch_cast(context, &context->inputs[index], wide, &products.tensors[index]));
+    }
+    Tensor *const sums = &products.tensors[context->input_count];
+    TRY(scratch_new(context, wide, &shape, sums));
+    fill_zero(sums);
+    find_indices(&products, &einsum);
+    sum_products(&products, product_loops[wide]);
+    return scratch_finish(context, 0, sums);
+}
+
+static bool
+einsum_supports(const Node *node)
+{
+    return wide_supports(WIDE_ADD, node->output_dtypes[0]);
+}
+
+static const Kernel einsum_kernels[] = {
+    {.op = "Einsum",
+        .supports = einsum_supports,
+        .compute = einsum_compute,
+        .wide_inputs = KERNEL_WIDENS_ALL,
+        .wide_outputs = 1},
+    {.op = "onnx::Einsum",
+        .supports = einsum_supports,
+        .compute = einsum_compute,
+        .wide_inputs = KERNEL_WIDENS_ALL,
+        .wide_outputs = 1},
+};
+
+KERNEL_FAMILY(reference, einsum, einsum_kernels);

@@ -1,0 +1,191 @@
+#include "shared/ops/einsum/rule.h"
+
+#include <ctype.h>
+
+typedef struct Reader {
+    Call *call;
+    Slice equation;
+    Einsum *einsum;
+    int ellipsis_rank;           /* the longest of the operands' */
+    int uses[EINSUM_LABELS_MAX]; /* how often the operands have a label */
+    bool has_size[EINSUM_LABELS_MAX];
+} Reader;
+
+static Status
+fail_equation(const Reader *reader, const char *reason)
+{
+    return call_fail(reader->call, STATUS_INVALID_ARGUMENT, "equation '%.*s' %s",
+        SLICE_PRINT(slice_part(reader->equation, 0, 256)), reason);
+}
+
+static int
+letter_label(char letter)
+{
+    return islower((unsigned char)letter) ? letter - 'a' : letter - 'A' + EINSUM_LETTERS / 2;
+}
+
+static Status
+push_label(const Reader *reader, EinsumTerm *term, int label)
+{
+    if (term->rank == SHAPE_RANK_MAX) {
+        return fail_equation(reader, "has a term of too many dimensions");
+    }
+    term->labels[term->rank++] = label;
+    return STATUS_OK;
+}
+
+static Status
+push_ellipsis(const Reader *reader, EinsumTerm *term, int rank)
+{
+    for (int index = rank - 1; index >= 0; index--) {
+        TRY(push_label(reader, term, EINSUM_LETTERS + index));
+    }
+    return STATUS_OK;
+}
+
+static int
+count_letters(Slice text)
+{
+    int count = 0;
+    for (size_t index = 0; index < text.size; index++) {
+        count += isalpha((unsigned char)text.data[index]) ? 1 : 0;
+    }
+    return count;
+}
+
+/* `ellipsis_rank`: how many dimensions "..." stands for. */
+static Status
+read_term(const Reader *reader, Slice text, int ellipsis_rank, EinsumTerm *term)
+{
+    bool has_ellipsis = false;
+    for (size_t index = 0; index < text.size; index++) {
+        const char byte = text.data[index];
+        if (isalpha((unsigned char)byte)) {
+            TRY(push_label(reader, term, letter_label(byte)));
+        } else if (slice_starts_with(slice_part(text, index, SIZE_MAX), SLICE("...")) && !has_ellipsis) {
+            has_ellipsis = true;
+            index += 2;
+            TRY(push_ellipsis(reader, term, ellipsis_rank));
+        } else if (byte != ' ') {
+            return fail_equation(reader, "has a term that is not made of letters and one '...'");
+        }
+    }
+    return STATUS_OK;
+}
+
+/* --- Operands ------------------------------------------------------------------------------------------- */
+
+static Status
+merge_size(Reader *reader, int label, int64_t size)
+{
+    int64_t *const known = &reader->einsum->sizes[label];
+    const bool broadcasts = label >= EINSUM_LETTERS;
+    if (!reader->has_size[label] || *known < 0 || (broadcasts && *known == 1)) {
+        *known = reader->has_size[label] && size < 0 ? *known : size;
+        reader->has_size[label] = true;
+        return STATUS_OK;
+    }
+    if (size >= 0 && size != *known && !(broadcasts && size == 1)) {
+        return call_fail(reader->call, STATUS_INVALID_ARGUMENT,
+            "one index of equation '%.*s' is %lld in one place and %lld in another",
+            SLICE_PRINT(slice_part(reader->equation, 0, 256)), (long long)*known, (long long)size);
+    }
+    return STATUS_OK;
+}
+
+static Status
+read_operand(Reader *reader, Slice text, const Shape *shape, EinsumTerm *term)
+{
+    const int ellipsis_rank = shape->rank - count_letters(text);
+    TRY(read_term(reader, text, ellipsis_rank < 0 ? 0 : ellipsis_rank, term));
+    if (term->rank != shape->rank) {
+        char shown[SHAPE_TEXT_SIZE];
+        return call_fail(reader->call, STATUS_INVALID_ARGUMENT,
+            "term '%.*s' of the equation does not fit shape %s", SLICE_PRINT(slice_part(text, 0, 64)),
+            shape_text(shape, shown));
+    }
+    for (int index = 0; index < term->rank; index++) {
+        reader->uses[term->labels[index]]++;
+        TRY(merge_size(reader, term->labels[index], shape->dims[index]));
+        if (term->labels[index] >= EINSUM_LETTERS) {
+            const int rank = term->labels[index] - EINSUM_LETTERS + 1;
+            reader->ellipsis_rank = rank > reader->ellipsis_rank ? rank : reader->ellipsis_rank;
+        }
+    }
+    return STATUS_OK;
+}
+
+static Status
+read_operands(Reader *reader, Slice list, const InferContext *context)
+{
+    Einsum *const einsum = reader->einsum;
+    Slice text;
+    bool has_more = true;
+    while (has_more) {
+        has_more = slice_find(list, ',') < list.size;
+        (void)slice_split(&list, ',', &text);
+        if (einsum->operand_count == context->node->input_count) {
+            return fail_equation(reader, "has more terms than operands");
+        }
+        TRY(read_operand(
+            reader, text, &context->inputs[einsum->operand_count], &einsum->operands[einsum->operand_count]));
+        einsum->operand_count++;
+    }
+    return einsum->operand_count == context->node->input_count
+               ? STATUS_OK
+               : fail_equation(reader, "has fewer terms than operands");
+}
+
+/* --- The output ----------------------------------------------------------------------------------------- */
+
+/* An equation without "->": what occurs once, in the order of the alphabet, capitals first. */
+static Status
+imply_output(const Reader *reader)
+{
+    EinsumTerm *const output = &reader->einsum->output;
+    TRY(push_ellipsis(reader, output, reader->ellipsis_rank));
+    for (int place = 0; place < EINSUM_LETTERS; place++) {
+        const int label = (place + EINSUM_LETTERS / 2) % EINSUM_LETTERS;
+        if (reader->uses[label] == 1) {
+            TRY(push_label(reader, output, label));
+        }
+    }
+    return STATUS_OK;
+}
+
+static Status
+read_output(const Reader *reader, Slice text)
+{
+    EinsumTerm *const output = &reader->einsum->output;
+    TRY(read_term(reader, text, reader->ellipsis_rank, output));
+    for (int index = 0; index < output->rank; index++) {
+        if (reader->uses[output->labels[index]] == 0) {
+            return fail_equation(reader, "has an output index that no operand has");
+        }
+    }
+    return STATUS_OK;
+}
+
+Status
+einsum_read(Call *call, Slice equation, const InferContext *context, Einsum *ret_einsum, bool *ret_is_known)
+{
+    *ret_is_known = true;
+    for (uint32_t index = 0; index < context->node->input_count; index++) {
+        *ret_is_known = *ret_is_known && context->inputs[index].rank >= 0;
+    }
+    if (context->node->input_count > EINSUM_OPERANDS_MAX) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "an einsum of %u operands, of which there may be %d",
+            context->node->input_count, EINSUM_OPERANDS_MAX);
+    }
+    if (!*ret_is_known) {
+        return STATUS_OK;
+    }
+    Einsum einsum = {0};
+    Reader reader = {.call = call, .equation = equation, .einsum = &einsum};
+    size_t arrow = slice_find(equation, '>');
+    const bool has_arrow = arrow < equation.size && arrow > 0 && equation.data[arrow - 1] == '-';
+    TRY(read_operands(&reader, slice_part(equation, 0, has_arrow ? arrow - 1 : SIZE_MAX), context));
+    TRY(has_arrow ? read_output(&reader, slice_part(equation, arrow + 1, SIZE_MAX)) : imply_output(&reader));
+    *ret_einsum = einsum;
+    return STATUS_OK;
+}

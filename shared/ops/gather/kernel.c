@@ -1,0 +1,224 @@
+/* Elements chosen by index. TensorFlow's indices count from 0; ONNX's may count from the end, below 0. */
+#include "worker/reference/fill.h"
+#include "worker/reference/outputs.h"
+#include "worker/reference/scratch.h"
+
+static bool
+supports(const Node *node)
+{
+    return dtype_is_copyable(node->input_dtypes[0]) && dtype_is_integer(node->input_dtypes[1]);
+}
+
+static bool
+counts_from_end(const Node *node)
+{
+    return slice_starts_with(node->op->name, SLICE("onnx::"));
+}
+
+/* INVALID_ARGUMENT when the index lies outside 0…size - 1. */
+static Status
+read_index(KernelContext *context, const Tensor *indices, int64_t element, int64_t size, int64_t *ret_index)
+{
+    int64_t index = 0;
+    const bool is_read = tensor_to_int64(indices, element, &index);
+    const int64_t given = index;
+    index += index < 0 && counts_from_end(context->node) ? size : 0;
+    if (!is_read || index < 0 || index >= size) {
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "index %lld at %lld is not within %lld",
+            (long long)given, (long long)element, (long long)size);
+    }
+    *ret_index = index;
+    return STATUS_OK;
+}
+
+/* --- Along one dimension -------------------------------------------------------------------------------- */
+
+/* Rows of `inner` elements are copied. Of the indices, each batch has its own `count`. */
+static Status
+take_rows(KernelContext *context, Lines lines, int64_t batches, int64_t count, Tensor *output)
+{
+    const Tensor *params = &context->inputs[0];
+    const size_t row = (size_t)lines.inner * dtype_size(params->dtype);
+    const int64_t outer = batches == 0 ? 0 : lines.outer / batches; /* of one batch */
+    char *target = output->data;
+    for (int64_t line = 0; line < lines.outer; line++) {
+        const int64_t first = line / outer * count;
+        for (int64_t n = 0; n < count; n++) {
+            int64_t index = 0;
+            TRY(read_index(context, &context->inputs[1], first + n, lines.size, &index));
+            if (row > 0) {
+                memcpy(target, (const char *)params->data + (size_t)(line * lines.size + index) * row, row);
+                target += row;
+            }
+        }
+    }
+    return STATUS_OK;
+}
+
+static Status
+take_along(KernelContext *context, int64_t axis, int64_t batch_dims)
+{
+    const Tensor *params = &context->inputs[0];
+    const Tensor *indices = &context->inputs[1];
+    Tensor *output = NULL;
+    TRY(output_new(context, &output));
+    batch_dims += batch_dims < 0 ? indices->shape.rank : 0;
+    int64_t batches = 1;
+    for (int index = 0; index < (int)batch_dims; index++) {
+        batches *= indices->shape.dims[index];
+    }
+    const Lines lines = lines_along(&params->shape, (int)(axis < 0 ? axis + params->shape.rank : axis));
+    const int64_t count = batches == 0 ? 0 : tensor_element_count(indices) / batches;
+    return take_rows(context, lines, batches, count, output);
+}
+
+static Status
+gather_compute(KernelContext *context)
+{
+    return take_along(context, 0, 0);
+}
+
+static Status
+gather_v2_compute(KernelContext *context)
+{
+    int64_t axis = 0;
+    size_t count = 0;
+    TRY(kernel_input_ints(context, 2, &axis, 1, &count));
+    return take_along(context, axis, node_attr_int(context->node, "batch_dims"));
+}
+
+static Status
+onnx_gather_compute(KernelContext *context)
+{
+    return take_along(context, node_attr_int(context->node, "axis"), 0);
+}
+
+static Status
+gather_elements_compute(KernelContext *context)
+{
+    const Tensor *data = &context->inputs[0];
+    const Tensor *indices = &context->inputs[1];
+    Tensor *output = NULL;
+    TRY(output_new(context, &output));
+    const int rank = data->shape.rank;
+    const int64_t given = node_attr_int(context->node, "axis");
+    const int axis = (int)(given < 0 ? given + rank : given);
+    const size_t size = dtype_size(data->dtype);
+    const int64_t count = tensor_element_count(indices);
+    for (int64_t element = 0; element < count; element++) {
+        int64_t rest = element;
+        int64_t stride = 1;
+        int64_t source = 0;
+        for (int dimension = rank - 1; dimension >= 0; dimension--) {
+            int64_t position = rest % indices->shape.dims[dimension];
+            rest /= indices->shape.dims[dimension];
+            if (dimension == axis) {
+                TRY(read_index(context, indices, element, data->shape.dims[axis], &position));
+            }
+            source += position * stride;
+            stride *= data->shape.dims[dimension];
+        }
+        memcpy((char *)output->data + (size_t)element * size,
+            (const char *)data->data + (size_t)source * size, size);
+    }
+    return STATUS_OK;
+}
+
+/* --- By coordinates ------------------------------------------------------------------------------------- */
+
+/* Where the slice with these coordinates begins, in slices. */
+static Status
+read_coordinates(KernelContext *context, int64_t tuple, int batch, int64_t depth, int64_t *ret_slice)
+{
+    const Shape *params = &context->inputs[0].shape;
+    int64_t slice = 0;
+    for (int64_t n = 0; n < depth; n++) {
+        int64_t index = 0;
+        const int64_t size = params->dims[batch + n];
+        TRY(read_index(context, &context->inputs[1], tuple * depth + n, size, &index));
+        slice = slice * size + index;
+    }
+    *ret_slice = slice;
+    return STATUS_OK;
+}
+
+static Status
+gather_nd_compute(KernelContext *context)
+{
+    const Tensor *params = &context->inputs[0];
+    const Shape *indices = &context->inputs[1].shape;
+    Tensor *output = NULL;
+    TRY(output_new(context, &output));
+    const int batch =
+        node_attr(context->node, "batch_dims") == NULL ? 0 : (int)node_attr_int(context->node, "batch_dims");
+    const int64_t depth = indices->dims[indices->rank - 1];
+    int64_t batches = 1;
+    int64_t tuples = 1; /* of one batch */
+    int64_t slices = 1; /* of one batch of the params */
+    size_t size = dtype_size(params->dtype);
+    for (int index = 0; index < indices->rank - 1; index++) {
+        *(index < batch ? &batches : &tuples) *= indices->dims[index];
+    }
+    for (int index = batch; index < params->shape.rank; index++) {
+        slices *= index < batch + depth ? params->shape.dims[index] : 1;
+        size *= index < batch + depth ? 1 : (size_t)params->shape.dims[index];
+    }
+    for (int64_t tuple = 0; tuple < batches * tuples; tuple++) {
+        int64_t slice = 0;
+        TRY(read_coordinates(context, tuple, batch, depth, &slice));
+        if (size > 0) {
+            const int64_t source = tuple / tuples * slices + slice;
+            memcpy((char *)output->data + (size_t)tuple * size,
+                (const char *)params->data + (size_t)source * size, size);
+        }
+    }
+    return STATUS_OK;
+}
+
+/* --- One-hot -------------------------------------------------------------------------------------------- */
+
+static bool
+one_hot_supports(const Node *node)
+{
+    return dtype_is_integer(node->input_dtypes[0]) && dtype_is_copyable(node->input_dtypes[2]);
+}
+
+/* Indices outside the depth give a line of off values only. */
+static Status
+one_hot_compute(KernelContext *context)
+{
+    const Tensor *indices = &context->inputs[0];
+    Tensor *output = NULL;
+    TRY(output_new(context, &output));
+    for (uint32_t index = 2; index <= 3; index++) {
+        if (tensor_element_count(&context->inputs[index]) != 1) {
+            return call_fail(context->call, STATUS_INVALID_ARGUMENT, "input %u is not one value", index);
+        }
+    }
+    fill_element(output, context->inputs[3].data);
+    const int64_t given = node_attr_int(context->node, "axis");
+    const int axis = (int)(given < 0 ? given + output->shape.rank : given);
+    const Lines lines = lines_along(&output->shape, axis);
+    const size_t size = dtype_size(output->dtype);
+    const int64_t count = tensor_element_count(indices);
+    for (int64_t n = 0; n < count; n++) {
+        int64_t chosen = -1;
+        if (tensor_to_int64(indices, n, &chosen) && chosen >= 0 && chosen < lines.size) {
+            const int64_t place = (n / lines.inner * lines.size + chosen) * lines.inner + n % lines.inner;
+            memcpy((char *)output->data + (size_t)place * size, context->inputs[2].data, size);
+        }
+    }
+    return STATUS_OK;
+}
+
+static const Kernel gather_kernels[] = {
+    {.op = "Gather", .supports = supports, .compute = gather_compute},
+    {.op = "GatherV2", .supports = supports, .compute = gather_v2_compute, .host_inputs = 1 << 2},
+    {.op = "GatherNd", .supports = supports, .compute = gather_nd_compute},
+    {.op = "OneHot", .supports = one_hot_supports, .compute = one_hot_compute, .host_inputs = 1 << 1},
+    {.op = "onnx::Gather", .supports = supports, .compute = onnx_gather_compute},
+    {.op = "onnx::GatherND", .supports = supports, .compute = gather_nd_compute},
+    {.op = "onnx::GatherElements", .supports = supports, .compute = gather_elements_compute},
+};
+
+KERNEL_FAMILY(reference, gather, gather_kernels);

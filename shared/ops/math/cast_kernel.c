@@ -1,0 +1,54 @@
+/* Conversion between dtypes. */
+#include "worker/reference/cast.h"
+#include "worker/reference/outputs.h"
+
+static bool
+supports(const Node *node)
+{
+    const Dtype from = node->input_dtypes[0];
+    const Dtype to = node->output_dtypes[0];
+    return from == to || cast_supports(from, to);
+}
+
+static Status
+compute(KernelContext *context)
+{
+    const Tensor *input = &context->inputs[0];
+    if (input->dtype == context->node->output_dtypes[0]) {
+        kernel_alias(context, 0, 0, &input->shape);
+        return STATUS_OK;
+    }
+    Tensor *output = NULL;
+    TRY(kernel_output(context, 0, context->node->output_dtypes[0], &input->shape, &output));
+    cast_tensor(input, output);
+    return STATUS_OK;
+}
+
+/* The loop knows its dtypes as its parameters. */
+static void
+cast_loop(const ElementRun *run)
+{
+    cast_elements(
+        (Dtype)run->parameters[0], run->inputs[0], (Dtype)run->parameters[1], run->output, run->count);
+}
+
+static bool
+element(const Node *node, ElementFunction *ret_function)
+{
+    const Dtype from = node->input_dtypes[0];
+    const Dtype to = node->output_dtypes[0];
+    *ret_function = (ElementFunction){.loop = cast_loop, .parameters = {(float)from, (float)to}};
+    return from != to;
+}
+
+static const Kernel cast_kernels[] = {
+    {.op = "Cast", .supports = supports, .compute = compute, .element = element, .sharing = KERNEL_PASSES},
+    {.op = "onnx::Cast",
+        .supports = supports,
+        .compute = compute,
+        .element = element,
+        .sharing = KERNEL_PASSES},
+    {.op = "onnx::CastLike", .supports = supports, .compute = compute, .sharing = KERNEL_PASSES},
+};
+
+KERNEL_FAMILY(reference, math_cast, cast_kernels);

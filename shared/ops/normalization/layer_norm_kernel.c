@@ -1,0 +1,212 @@
+/* Normalisation over the last dimensions, and over neighbouring channels. */
+#include <math.h>
+
+#include "shared/ops/normalization/response.h"
+#include "worker/reference/broadcast.h"
+#include "worker/reference/outputs.h"
+#include "worker/reference/scratch.h"
+
+static bool
+supports(const Node *node)
+{
+    return dtype_is_floating(node->input_dtypes[0]);
+}
+
+/* --- Layer normalisation -------------------------------------------------------------------------------- */
+
+typedef struct LayerNorm {
+    Tensor x;
+    Tensor mean;
+    Tensor deviation; /* 1 / √(variance + ε) */
+    Tensor scale;
+    Tensor bias;
+} LayerNorm;
+
+static void
+normalize_rows(LayerNorm *norm, double epsilon)
+{
+    const int64_t rows = tensor_element_count(&norm->mean);
+    const int64_t size = rows == 0 ? 0 : tensor_element_count(&norm->x) / rows;
+    for (int64_t row = 0; row < rows; row++) {
+        double *values = (double *)norm->x.data + row * size;
+        double sum = 0;
+        double squares = 0;
+        for (int64_t n = 0; n < size; n++) {
+            sum += values[n];
+        }
+        const double mean = sum / (double)size;
+        for (int64_t n = 0; n < size; n++) {
+            values[n] -= mean;
+            squares += values[n] * values[n];
+        }
+        const double deviation = 1 / sqrt(squares / (double)size + epsilon);
+        for (int64_t n = 0; n < size; n++) {
+            values[n] *= deviation;
+        }
+        ((double *)norm->mean.data)[row] = mean;
+        ((double *)norm->deviation.data)[row] = deviation;
+    }
+}
+
+static void
+multiply_doubles(const ElementRun *run)
+{
+    for (int64_t n = 0; n < run->count; n++) {
+        ((double *)run->output)[n] = ((const double *)run->inputs[0])[n * run->strides[0]] *
+                                     ((const double *)run->inputs[1])[n * run->strides[1]];
+    }
+}
+
+static void
+add_doubles(const ElementRun *run)
+{
+    for (int64_t n = 0; n < run->count; n++) {
+        ((double *)run->output)[n] = ((const double *)run->inputs[0])[n * run->strides[0]] +
+                                     ((const double *)run->inputs[1])[n * run->strides[1]];
+    }
+}
+
+static Status
+run_layer_norm(KernelContext *context, const Shape *shapes, LayerNorm *norm)
+{
+    const bool has_bias = context->input_count > 2 && context->inputs[2].dtype != DTYPE_INVALID;
+    TRY(scratch_cast(context, &context->inputs[0], DTYPE_FLOAT64, &norm->x));
+    TRY(scratch_cast(context, &context->inputs[1], DTYPE_FLOAT64, &norm->scale));
+    if (has_bias) {
+        TRY(scratch_cast(context, &context->inputs[2], DTYPE_FLOAT64, &norm->bias));
+    }
+    TRY(scratch_new(context, DTYPE_FLOAT64, &shapes[1], &norm->mean));
+    TRY(scratch_new(context, DTYPE_FLOAT64, &shapes[2], &norm->deviation));
+    normalize_rows(norm, (double)node_attr_float(context->node, "epsilon"));
+    const Tensor *scaled[] = {&norm->x, &norm->scale};
+    broadcast_run(scaled, 2, &norm->x, NULL, multiply_doubles);
+    if (has_bias) {
+        const Tensor *shifted[] = {&norm->x, &norm->bias};
+        broadcast_run(shifted, 2, &norm->x, NULL, add_doubles);
+    }
+    TRY(scratch_finish(context, 0, &norm->x));
+    TRY(scratch_finish(context, 1, &norm->mean));
+    return scratch_finish(context, 2, &norm->deviation);
+}
+
+static Status
+layer_norm_compute(KernelContext *context)
+{
+    Shape shapes[3];
+    TRY(output_shapes(context, shapes));
+    LayerNorm norm = {0};
+    const Status status = run_layer_norm(context, shapes, &norm);
+    tensor_unref(&norm.x);
+    tensor_unref(&norm.mean);
+    tensor_unref(&norm.deviation);
+    tensor_unref(&norm.scale);
+    tensor_unref(&norm.bias);
+    return status;
+}
+
+/* --- Local response ------------------------------------------------------------------------------------- */
+
+/* x / (bias + alpha × Σ x²)^beta over the channels from `before` in front to `after` behind. */
+typedef struct Response {
+    int64_t before;
+    int64_t after;
+    double bias;
+    double alpha;
+    double beta;
+} Response;
+
+static void
+respond(const Response *response, const double *x, double *z, const Lines *lines)
+{
+    for (int64_t channel = 0; channel < lines->size; channel++) {
+        const int64_t first = channel - response->before;
+        const int64_t last = channel + response->after;
+        double squares = 0;
+        for (int64_t n = first < 0 ? 0 : first; n <= last && n < lines->size; n++) {
+            squares += x[n * lines->inner] * x[n * lines->inner];
+        }
+        z[channel * lines->inner] =
+            x[channel * lines->inner] / pow(response->bias + response->alpha * squares, response->beta);
+    }
+}
+
+static Status
+run_response(KernelContext *context, const Response *response, int axis)
+{
+    AUTO_TENSOR input = {0};
+    AUTO_TENSOR output = {0};
+    TRY(scratch_cast(context, &context->inputs[0], DTYPE_FLOAT64, &input));
+    TRY(scratch_new(context, DTYPE_FLOAT64, &input.shape, &output));
+    const Lines lines = lines_along(&input.shape, axis);
+    for (int64_t outer = 0; outer < lines.outer; outer++) {
+        for (int64_t inner = 0; inner < lines.inner; inner++) {
+            const int64_t offset = outer * lines.size * lines.inner + inner;
+            respond(response, (const double *)input.data + offset, (double *)output.data + offset, &lines);
+        }
+    }
+    return scratch_finish(context, 0, &output);
+}
+
+static Status
+check_channels(KernelContext *context, int rank_min)
+{
+    const int rank = context->inputs[0].shape.rank;
+    if (rank < rank_min) {
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "an input of rank %d has no channels", rank);
+    }
+    return STATUS_OK;
+}
+
+static Status
+lrn_compute(KernelContext *context)
+{
+    const Node *node = context->node;
+    int64_t radius = 0;
+    TRY(check_channels(context, 1));
+    const int channels = context->inputs[0].shape.rank - 1;
+    TRY(response_radius(context, context->inputs[0].shape.dims[channels], &radius));
+    const Response response = {
+        .before = radius,
+        .after = radius,
+        .bias = (double)node_attr_float(node, "bias"),
+        .alpha = (double)node_attr_float(node, "alpha"),
+        .beta = (double)node_attr_float(node, "beta"),
+    };
+    return run_response(context, &response, channels);
+}
+
+/* ONNX divides alpha by the size of the region. */
+static Status
+onnx_lrn_compute(KernelContext *context)
+{
+    const Node *node = context->node;
+    TRY(check_channels(context, 2));
+    const int64_t size = node_attr_int(node, "size");
+    if (size < 1) {
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "size is %lld", (long long)size);
+    }
+    const Response response = {
+        .before = (size - 1) / 2,
+        .after = size - 1 - (size - 1) / 2,
+        .bias = (double)node_attr_float(node, "bias"),
+        .alpha = (double)node_attr_float(node, "alpha") / (double)size,
+        .beta = (double)node_attr_float(node, "beta"),
+    };
+    return run_response(context, &response, 1);
+}
+
+static const Kernel layer_norm_kernels[] = {
+    {.op = "onnx::LayerNormalization",
+        .supports = supports,
+        .compute = layer_norm_compute,
+        .wide_inputs = 7,
+        .wide_outputs = 6},
+    {.op = "LRN", .supports = supports, .compute = lrn_compute, .wide_inputs = 1, .wide_outputs = 1},
+    {.op = "onnx::LRN",
+        .supports = supports,
+        .compute = onnx_lrn_compute,
+        .wide_inputs = 1,
+        .wide_outputs = 1},
+};
+
+KERNEL_FAMILY(reference, normalization_layer_norm, layer_norm_kernels);

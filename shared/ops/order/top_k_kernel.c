@@ -1,0 +1,170 @@
+/* The k largest (or smallest) elements of each line. Among equal elements the first one in the input comes
+ * first.
+ *
+ * They are kept in a heap whose root is the one that the next better element replaces. With sorted=false,
+ * which promises no order, the heap itself is the answer. heap_sink() goes the way of libstdc++'s, which
+ * TensorFlow's gtl::TopN is built on, so that the order mostly is what that gives. */
+#include "shared/ops/order/beyond.h"
+#include "worker/reference/outputs.h"
+#include "worker/reference/scratch.h"
+
+typedef struct TopK {
+    IsBeyond is_beyond;
+    Lines lines; /* of the input */
+    int64_t k;
+    bool largest;
+    bool is_sorted;
+} TopK;
+
+/* A heap of places in a line; the last in order is the root. */
+typedef struct Heap {
+    const TopK *top;
+    const void *line;
+    int64_t *places;
+    int64_t count;
+} Heap;
+
+static bool
+comes_before(const Heap *heap, int64_t left, int64_t right)
+{
+    const TopK *const top = heap->top;
+    const int64_t here = left * top->lines.inner;
+    const int64_t there = right * top->lines.inner;
+    return top->is_beyond(heap->line, here, there, top->largest) ||
+           (left < right && !top->is_beyond(heap->line, there, here, top->largest));
+}
+
+/* Moves the hole down to a leaf, the child that comes later up each time, then `place` up from there. */
+static void
+heap_sink(const Heap *heap, int64_t hole, int64_t place)
+{
+    int64_t *const places = heap->places;
+    const int64_t top = hole;
+    for (int64_t child = 2 * hole + 1; child < heap->count; child = 2 * hole + 1) {
+        if (child + 1 < heap->count && !comes_before(heap, places[child + 1], places[child])) {
+            child++;
+        }
+        places[hole] = places[child];
+        hole = child;
+    }
+    for (int64_t parent = (hole - 1) / 2; hole > top && comes_before(heap, places[parent], place);
+         parent = (hole - 1) / 2) {
+        places[hole] = places[parent];
+        hole = parent;
+    }
+    places[hole] = place;
+}
+
+static void
+heap_build(const Heap *heap)
+{
+    for (int64_t parent = heap->count / 2; parent-- > 0;) {
+        heap_sink(heap, parent, heap->places[parent]);
+    }
+}
+
+/* The root goes behind the others, whose count falls by one. */
+static void
+heap_pop(Heap *heap)
+{
+    heap->count--;
+    const int64_t last = heap->places[heap->count];
+    heap->places[heap->count] = heap->places[0];
+    heap_sink(heap, 0, last);
+}
+
+/* The k first of the line's places; there is room for one more behind them. */
+static void
+select_places(Heap *heap)
+{
+    const int64_t k = heap->top->k;
+    const int64_t size = heap->top->lines.size;
+    for (heap->count = 0; heap->count < size && heap->count <= k; heap->count++) {
+        heap->places[heap->count] = heap->count;
+    }
+    heap_build(heap);
+    if (size > k) {
+        heap_pop(heap);
+    }
+    for (int64_t place = k + 1; place < size; place++) {
+        if (comes_before(heap, place, heap->places[0])) {
+            heap_sink(heap, 0, place);
+        }
+    }
+    while ((heap->top->is_sorted || size == k) && heap->count > 1) {
+        heap_pop(heap);
+    }
+}
+
+static void
+top_line(
+    const TopK *top, const Tensor *input, int64_t first, int64_t target, int64_t *places, Tensor *outputs)
+{
+    const size_t size = dtype_size(input->dtype);
+    const char *const line = (const char *)input->data + (size_t)first * size;
+    Heap heap = {.top = top, .line = line, .places = places};
+    select_places(&heap);
+    for (int64_t n = 0; n < top->k; n++) {
+        const int64_t place = target + n * top->lines.inner;
+        memcpy((char *)outputs[0].data + (size_t)place * size,
+            line + (size_t)(places[n] * top->lines.inner) * size, size);
+        write_index(&outputs[1], place, places[n]);
+    }
+}
+
+static Status
+run_top_k(KernelContext *context, int64_t axis, bool largest, bool is_sorted)
+{
+    const Tensor *input = &context->inputs[0];
+    Shape shapes[2];
+    Tensor *ignored = NULL;
+    AUTO_TENSOR places = {0};
+    TRY(output_shapes(context, shapes));
+    TRY(kernel_output(context, 0, input->dtype, &shapes[0], &ignored));
+    TRY(kernel_output(context, 1, context->node->output_dtypes[1], &shapes[1], &ignored));
+    const int place = (int)(axis < 0 ? axis + input->shape.rank : axis);
+    const TopK top = {
+        .is_beyond = is_beyond_of(input->dtype),
+        .lines = lines_along(&input->shape, place),
+        .k = shapes[0].dims[place],
+        .largest = largest,
+        .is_sorted = is_sorted,
+    };
+    const Shape vector = shape_vector(top.k + 1);
+    TRY(scratch_new(context, DTYPE_INT64, &vector, &places));
+    for (int64_t outer = 0; outer < top.lines.outer && top.k > 0; outer++) {
+        for (int64_t inner = 0; inner < top.lines.inner; inner++) {
+            top_line(&top, input, outer * top.lines.size * top.lines.inner + inner,
+                outer * top.k * top.lines.inner + inner, places.data, context->outputs);
+        }
+    }
+    return STATUS_OK;
+}
+
+static Status
+top_k_compute(KernelContext *context)
+{
+    return run_top_k(context, -1, true, node_attr_bool(context->node, "sorted"));
+}
+
+static Status
+onnx_top_k_compute(KernelContext *context)
+{
+    const Node *const node = context->node;
+    return run_top_k(context, node_attr_int(node, "axis"), node_attr_int(node, "largest") != 0, true);
+}
+
+static bool
+supports(const Node *node)
+{
+    return is_beyond_of(node->input_dtypes[0]) != NULL &&
+           (node->output_dtypes[1] == DTYPE_INT32 || node->output_dtypes[1] == DTYPE_INT64);
+}
+
+static const Kernel top_k_kernels[] = {
+    {.op = "TopK", .supports = supports, .compute = top_k_compute},
+    {.op = "TopKV2", .supports = supports, .compute = top_k_compute, .host_inputs = 1 << 1},
+    {.op = "onnx::TopK", .supports = supports, .compute = onnx_top_k_compute, .host_inputs = 1 << 1},
+};
+
+KERNEL_FAMILY(reference, order_top_k, top_k_kernels);

@@ -1,0 +1,108 @@
+/* Tensors with a border: a constant, or the input's own elements mirrored, repeated or wrapped. */
+#include "shared/ops/pad/rule.h"
+#include "worker/reference/fill.h"
+#include "worker/reference/outputs.h"
+#include "worker/reference/strided_copy.h"
+
+static bool
+supports(const Node *node)
+{
+    return dtype_is_copyable(node->input_dtypes[0]);
+}
+
+/* The part of the input that stays, where it comes to lie. */
+static void
+copy_middle(const PaddingPlan *plan, const Tensor *input, Tensor *output)
+{
+    int64_t size = 0;
+    StridedCopy copy = {.rank = input->shape.rank};
+    strides_dense(&input->shape, copy.from);
+    strides_dense(&output->shape, copy.to);
+    for (int index = 0; index < copy.rank; index++) {
+        const int64_t cut_before = plan->before[index] < 0 ? -plan->before[index] : 0;
+        const int64_t cut_after = plan->after[index] < 0 ? -plan->after[index] : 0;
+        size = input->shape.dims[index] - cut_before - cut_after;
+        copy.dims[index] = size < 0 ? 0 : size;
+        copy.from_offset += cut_before * copy.from[index];
+        copy.to_offset += (plan->before[index] + cut_before) * copy.to[index];
+    }
+    strided_copy(&copy, input, output);
+}
+
+/* The place in a dimension of `size` that stands at `position`, which may lie outside. */
+static int64_t
+source_of(PaddingMode mode, int64_t position, int64_t size)
+{
+    if (position >= 0 && position < size) {
+        return position;
+    }
+    if (mode == PADDING_EDGE) {
+        return position < 0 ? 0 : size - 1;
+    }
+    if (mode == PADDING_WRAP) {
+        const int64_t rest = position % size;
+        return rest < 0 ? rest + size : rest;
+    }
+    const int64_t shift = mode == PADDING_SYMMETRIC ? 1 : 0;
+    return position < 0 ? -position - shift : 2 * size - 2 + shift - position;
+}
+
+/* Element by element: each place of the output finds its own in the input. */
+static void
+copy_mapped(const PaddingPlan *plan, const Tensor *input, Tensor *output)
+{
+    const size_t size = dtype_size(input->dtype);
+    const int64_t count = tensor_element_count(output);
+    int64_t strides[SHAPE_RANK_MAX];
+    strides_dense(&input->shape, strides);
+    for (int64_t element = 0; element < count; element++) {
+        int64_t rest = element;
+        int64_t source = 0;
+        for (int index = output->shape.rank - 1; index >= 0; index--) {
+            const int64_t position = rest % output->shape.dims[index] - plan->before[index];
+            rest /= output->shape.dims[index];
+            source += source_of(plan->mode, position, input->shape.dims[index]) * strides[index];
+        }
+        memcpy((char *)output->data + (size_t)element * size,
+            (const char *)input->data + (size_t)source * size, size);
+    }
+}
+
+static Status
+compute(KernelContext *context)
+{
+    const Tensor *input = &context->inputs[0];
+    KernelInference inference;
+    PaddingPlan plan;
+    Tensor *output = NULL;
+    kernel_inference(context, NULL, &inference);
+    TRY(padding_read(context->call, &inference.context, &plan));
+    TRY(kernel_output(context, 0, input->dtype, &plan.output, &output));
+    if (plan.mode != PADDING_CONSTANT) {
+        copy_mapped(&plan, input, output);
+        return STATUS_OK;
+    }
+    const Tensor *value = context->input_count > 2 ? &context->inputs[2] : NULL;
+    if (value == NULL || value->dtype == DTYPE_INVALID) {
+        fill_zero(output);
+    } else if (tensor_element_count(value) != 1) {
+        char text[SHAPE_TEXT_SIZE];
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "the value has shape %s, not one element",
+            shape_text(&value->shape, text));
+    } else {
+        fill_element(output, value->data);
+    }
+    copy_middle(&plan, input, output);
+    return STATUS_OK;
+}
+
+enum { AMOUNTS_ON_HOST = 1 << 1 | 1 << 3 };
+
+static const Kernel pad_kernels[] = {
+    {.op = "Pad", .supports = supports, .compute = compute, .host_inputs = AMOUNTS_ON_HOST},
+    {.op = "PadV2", .supports = supports, .compute = compute, .host_inputs = AMOUNTS_ON_HOST},
+    {.op = "MirrorPad", .supports = supports, .compute = compute, .host_inputs = AMOUNTS_ON_HOST},
+    {.op = "onnx::Pad", .supports = supports, .compute = compute, .host_inputs = AMOUNTS_ON_HOST},
+};
+
+KERNEL_FAMILY(reference, pad, pad_kernels);

@@ -1,0 +1,199 @@
+/* Largest and mean values within windows. Padding is no value: it is neither the largest nor counted, unless
+ * ONNX's count_include_pad says so. */
+#include <math.h>
+
+#include "shared/ops/pooling/rule.h"
+#include "worker/reference/elements.h"
+#include "worker/reference/outputs.h"
+#include "worker/reference/sliding.h"
+#include "worker/reference/strided_copy.h"
+
+typedef struct Pool {
+    Sliding sliding;
+    const void *input;
+    void *output;
+    int64_t *indices;     /* of the largest values, or NULL */
+    int64_t plane;        /* elements of one channel */
+    bool is_column_major; /* how indices count within a plane */
+    bool counts_padding;
+} Pool;
+
+typedef void (*PoolLoop)(const Pool *pool);
+
+/* Calls visit for each result; `n` and `m` are where its input and its output lie. */
+#define POOL_LOOP(name, unused, upper, lower, storage, compute, read, write)                                 \
+    static void name##_##lower(const Pool *pool)                                                             \
+    {                                                                                                        \
+        const Sliding *sliding = &pool->sliding;                                                             \
+        Walk output = sliding_outputs(sliding);                                                              \
+        Walk place = sliding_window(sliding, NULL);                                                          \
+        for (int64_t batch = 0; batch < sliding->batch; batch++) {                                           \
+            for (int64_t channel = 0; channel < sliding->channels; channel++) {                              \
+                const storage *x = (const storage *)pool->input + batch * sliding->input.batch +             \
+                                   channel * sliding->input.channel;                                         \
+                const int64_t first = batch * sliding->output.batch + channel * sliding->output.channel;     \
+                do {                                                                                         \
+                    name##_one_##lower(pool, x, &output, &place, first + output.offset,                      \
+                        (batch * sliding->channels + channel) * pool->plane);                                \
+                } while (walk_next(&output));                                                                \
+            }                                                                                                \
+        }                                                                                                    \
+    }
+
+/* --- The largest ---------------------------------------------------------------------------------------- */
+
+/* Where an input element stands in its plane, as ONNX counts. */
+static int64_t
+plane_index(const Pool *pool, int64_t offset)
+{
+    if (!pool->is_column_major) {
+        return offset;
+    }
+    const Sliding *sliding = &pool->sliding;
+    int64_t index = 0;
+    int64_t size = 1;
+    for (int dimension = 0; dimension < sliding->window->rank; dimension++) {
+        index += offset / sliding->input.space[dimension] * size;
+        offset %= sliding->input.space[dimension];
+        size *= sliding->input_size[dimension];
+    }
+    return index;
+}
+
+#define SIGNED_LOWEST(storage) ((int64_t)(UINT64_MAX << (8 * sizeof(storage) - 1)))
+
+#define MAX_ONE(name, lowest, upper, lower, storage, compute, read, write)                                   \
+    static void name##_one_##lower(                                                                          \
+        const Pool *pool, const storage *x, const Walk *output, Walk *place, int64_t target, int64_t plane)  \
+    {                                                                                                        \
+        typedef storage Storage __attribute__((unused));                                                     \
+        compute largest = (compute)(lowest);                                                                 \
+        int64_t found = -1;                                                                                  \
+        do {                                                                                                 \
+            const int64_t offset = sliding_offset(&pool->sliding, output, place);                            \
+            if (offset < 0) {                                                                                \
+                continue;                                                                                    \
+            }                                                                                                \
+            const compute a = read(x[offset]);                                                               \
+            if (found < 0 || a > largest || (a != a && largest == largest)) {                                \
+                largest = a;                                                                                 \
+                found = offset;                                                                              \
+            }                                                                                                \
+        } while (walk_next(place));                                                                          \
+        ((storage *)pool->output)[target] = write(largest);                                                  \
+        if (pool->indices != NULL) {                                                                         \
+            pool->indices[target] = found < 0 ? -1 : plane + plane_index(pool, found);                       \
+        }                                                                                                    \
+    }
+
+FLOATING_ELEMENTS(MAX_ONE, largest, -INFINITY)
+SIGNED_ELEMENTS(MAX_ONE, largest, SIGNED_LOWEST(Storage))
+UNSIGNED_ELEMENTS(MAX_ONE, largest, 0)
+REAL_ELEMENTS(POOL_LOOP, largest, )
+static const PoolLoop largest_loops[DTYPE_COUNT] = {REAL_LOOPS(largest)};
+
+/* --- The mean ------------------------------------------------------------------------------------------- */
+
+#define MEAN_ONE(name, unused, upper, lower, storage, compute, read, write)                                  \
+    static void name##_one_##lower(                                                                          \
+        const Pool *pool, const storage *x, const Walk *output, Walk *place, int64_t target, int64_t plane)  \
+    {                                                                                                        \
+        (void)plane;                                                                                         \
+        double sum = 0;                                                                                      \
+        int64_t count = 0;                                                                                   \
+        do {                                                                                                 \
+            const int64_t offset = sliding_offset(&pool->sliding, output, place);                            \
+            if (offset >= 0) {                                                                               \
+                sum += (double)read(x[offset]);                                                              \
+                count++;                                                                                     \
+            }                                                                                                \
+        } while (walk_next(place));                                                                          \
+        count = pool->counts_padding ? sliding_padded_count(&pool->sliding, output) : count;                 \
+        ((storage *)pool->output)[target] = write((compute)(sum / (double)count));                           \
+    }
+
+FLOATING_ELEMENTS(MEAN_ONE, mean, )
+FLOATING_ELEMENTS(POOL_LOOP, mean, )
+static const PoolLoop mean_loops[DTYPE_COUNT] = {FLOATING_LOOPS(mean)};
+
+/* --- Kernels -------------------------------------------------------------------------------------------- */
+
+typedef Status (*ReadPooling)(Call *call, const InferContext *context, Pooling *ret_pooling);
+
+typedef struct PoolOp {
+    const char *name;
+    const PoolLoop *loops;
+    ReadPooling read;
+} PoolOp;
+
+#define POOL_OPS(X)                                                                                          \
+    X("MaxPool", largest, pooling_tensorflow)                                                                \
+    X("AvgPool", mean, pooling_tensorflow)                                                                   \
+    X("MaxPool3D", largest, pooling_tensorflow)                                                              \
+    X("AvgPool3D", mean, pooling_tensorflow)                                                                 \
+    X("onnx::MaxPool", largest, pooling_onnx)                                                                \
+    X("onnx::AveragePool", mean, pooling_onnx)                                                               \
+    X("onnx::GlobalMaxPool", largest, pooling_global)                                                        \
+    X("onnx::GlobalAveragePool", mean, pooling_global)
+
+#define OP_ROW(op, function, reader) {.name = (op), .loops = function##_loops, .read = (reader)},
+static const PoolOp pool_rows[] = {POOL_OPS(OP_ROW)};
+
+static const PoolOp *
+find_row(const Node *node)
+{
+    for (size_t index = 0; index < COUNT_OF(pool_rows); index++) {
+        if (slice_equals_string(node->op->name, pool_rows[index].name)) {
+            return pool_rows[index].loops[node->input_dtypes[0]] == NULL ? NULL : &pool_rows[index];
+        }
+    }
+    return NULL;
+}
+
+static bool
+supports(const Node *node)
+{
+    return find_row(node) != NULL;
+}
+
+static bool
+is_set(const Node *node, const char *name)
+{
+    return node_attr(node, name) != NULL && node_attr_int(node, name) != 0;
+}
+
+static Status
+compute(KernelContext *context)
+{
+    const PoolOp *op = find_row(context->node);
+    const Tensor *input = &context->inputs[0];
+    KernelInference inference;
+    Pooling pooling;
+    kernel_inference(context, NULL, &inference);
+    TRY(op->read(context->call, &inference.context, &pooling));
+    Tensor *output = NULL;
+    Tensor *indices = NULL;
+    TRY(kernel_output(context, 0, input->dtype, &pooling.output, &output));
+    if (context->output_count > 1) {
+        TRY(kernel_output(context, 1, DTYPE_INT64, &pooling.output, &indices));
+    }
+    if (tensor_element_count(output) == 0) {
+        return STATUS_OK;
+    }
+    Pool pool = {
+        .sliding = sliding_over(&pooling.window, &input->shape, &output->shape),
+        .input = input->data != NULL ? input->data : output->data, /* never read when there are no elements */
+        .output = output->data,
+        .indices = indices == NULL ? NULL : indices->data,
+        .is_column_major = is_set(context->node, "storage_order"),
+        .counts_padding = is_set(context->node, "count_include_pad"),
+    };
+    pool.plane = pool.sliding.input.channel;
+    op->loops[input->dtype](&pool);
+    return STATUS_OK;
+}
+
+#define OP_KERNEL(name, function, reader) {.op = (name), .supports = supports, .compute = compute},
+static const Kernel pooling_kernels[] = {POOL_OPS(OP_KERNEL)};
+
+KERNEL_FAMILY(reference, pooling, pooling_kernels);

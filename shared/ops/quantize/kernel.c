@@ -1,0 +1,298 @@
+/* ONNX's quantised numbers: floats as integers with a scale and a zero point, and products of those. */
+#include <math.h>
+
+#include "shared/ops/infer.h"
+#include "worker/reference/fill.h"
+#include "worker/reference/matrix.h"
+#include "worker/reference/outputs.h"
+#include "worker/reference/scratch.h"
+
+/* --- Scales --------------------------------------------------------------------------------------------- */
+
+/* One scale and zero point for all elements, or one for each place along an axis. */
+typedef struct Scaling {
+    Tensor scales;      /* float64 */
+    Tensor zero_points; /* float64; no elements: all are 0 */
+    Lines lines;        /* of the elements; size 1 when the scale is one for all */
+} Scaling;
+
+static void
+scaling_done(Scaling *scaling)
+{
+    tensor_unref(&scaling->scales);
+    tensor_unref(&scaling->zero_points);
+}
+#define AUTO_SCALING CLEANUP(scaling_done) Scaling
+
+/* `first`: the input that holds the scales; the next one the zero points, perhaps. */
+static Status
+read_scaling(KernelContext *context, const Shape *shape, uint32_t first, int64_t axis, Scaling *scaling)
+{
+    const Tensor *const scale = &context->inputs[first];
+    const Tensor *const zero = &context->inputs[first + 1];
+    const int64_t count = tensor_element_count(scale);
+    scaling->lines = (Lines){.outer = 1, .size = 1, .inner = INT64_MAX};
+    if (scale->shape.rank > 0 && count != 1) {
+        int place = 0;
+        TRY(infer_axis(context->call, axis, shape->rank, &place));
+        scaling->lines = lines_along(shape, place);
+    }
+    if (count != scaling->lines.size || scale->shape.rank > 1) {
+        char text[SHAPE_TEXT_SIZE];
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "scales of shape %s for an axis of %lld",
+            shape_text(&scale->shape, text), (long long)scaling->lines.size);
+    }
+    TRY(scratch_cast(context, scale, DTYPE_FLOAT64, &scaling->scales));
+    if (zero->dtype == DTYPE_INVALID) {
+        return STATUS_OK;
+    }
+    if (tensor_element_count(zero) != count) {
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "%lld zero points for %lld scales",
+            (long long)tensor_element_count(zero), (long long)count);
+    }
+    return scratch_cast(context, zero, DTYPE_FLOAT64, &scaling->zero_points);
+}
+
+static double
+scale_at(const Scaling *scaling, int64_t n, double *ret_zero_point)
+{
+    const int64_t place = n / scaling->lines.inner % scaling->lines.size;
+    *ret_zero_point =
+        scaling->zero_points.data == NULL ? 0 : ((const double *)scaling->zero_points.data)[place];
+    return ((const double *)scaling->scales.data)[place];
+}
+
+typedef struct Range {
+    double least;
+    double most;
+} Range;
+
+static Range
+integer_range(Dtype dtype)
+{
+    static const Range ranges[DTYPE_COUNT] = {
+        [DTYPE_INT8] = {INT8_MIN, INT8_MAX},
+        [DTYPE_UINT8] = {0, UINT8_MAX},
+        [DTYPE_INT16] = {INT16_MIN, INT16_MAX},
+        [DTYPE_UINT16] = {0, UINT16_MAX},
+    };
+    return ranges[dtype];
+}
+
+static bool
+is_quantised(Dtype dtype)
+{
+    return integer_range(dtype).most > 0;
+}
+
+/* NaN becomes the least number, as the instructions have it that ONNX Runtime clamps with. */
+static double
+quantised(double value, double zero_point, Range range)
+{
+    const double whole = nearbyint(value) + zero_point;
+    return !(whole > range.least) ? range.least : whole > range.most ? range.most : whole;
+}
+
+static void
+quantize_all(const Scaling *scaling, Dtype dtype, Tensor *values)
+{
+    double *const elements = values->data;
+    for (int64_t n = 0; n < tensor_element_count(values); n++) {
+        double zero_point = 0;
+        const double scale = scale_at(scaling, n, &zero_point);
+        const float quotient =
+            (float)elements[n] / (float)scale; /* halves are told apart in float, as in ONNX */
+        elements[n] = quantised((double)quotient, zero_point, integer_range(dtype));
+    }
+}
+
+static void
+dequantize_all(const Scaling *scaling, Tensor *values)
+{
+    double *const elements = values->data;
+    for (int64_t n = 0; n < tensor_element_count(values); n++) {
+        double zero_point = 0;
+        const double scale = scale_at(scaling, n, &zero_point);
+        elements[n] = (elements[n] - zero_point) * scale;
+    }
+}
+
+/* --- Elements ------------------------------------------------------------------------------------------- */
+
+/* A block of elements to a scale, and other ways to keep the result, are not offered. */
+static bool
+is_plain(const Node *node)
+{
+    return node_attr_int(node, "block_size") == 0 && node_attr_type(node, "output_dtype") == DTYPE_INVALID;
+}
+
+static bool
+quantize_supports(const Node *node)
+{
+    return is_plain(node) && dtype_is_floating(node->input_dtypes[0]) && is_quantised(node->output_dtypes[0]);
+}
+
+static Status
+quantize_compute(KernelContext *context)
+{
+    const Tensor *const input = &context->inputs[0];
+    AUTO_SCALING scaling = {0};
+    AUTO_TENSOR values = {0};
+    TRY(read_scaling(context, &input->shape, 1, node_attr_int(context->node, "axis"), &scaling));
+    TRY(scratch_cast(context, input, DTYPE_FLOAT64, &values));
+    quantize_all(&scaling, context->node->output_dtypes[0], &values);
+    return scratch_finish(context, 0, &values);
+}
+
+static bool
+dequantize_supports(const Node *node)
+{
+    const Dtype dtype = node->input_dtypes[0];
+    return is_plain(node) && (is_quantised(dtype) || dtype == DTYPE_INT32) &&
+           dtype_is_floating(node->output_dtypes[0]);
+}
+
+static Status
+dequantize_compute(KernelContext *context)
+{
+    const Tensor *const input = &context->inputs[0];
+    AUTO_SCALING scaling = {0};
+    AUTO_TENSOR values = {0};
+    TRY(read_scaling(context, &input->shape, 1, node_attr_int(context->node, "axis"), &scaling));
+    TRY(scratch_cast(context, input, DTYPE_FLOAT64, &values));
+    dequantize_all(&scaling, &values);
+    return scratch_finish(context, 0, &values);
+}
+
+/* uint8, by the range of the elements, to which 0 always belongs. In float, as ONNX says. */
+static Status
+dynamic_compute(KernelContext *context)
+{
+    const Tensor *const input = &context->inputs[0];
+    const float *const elements = input->data;
+    const Shape scalar = shape_scalar();
+    Tensor *output = NULL;
+    Tensor *scale = NULL;
+    Tensor *zero_point = NULL;
+    float least = 0;
+    float most = 0;
+    for (int64_t n = 0; n < tensor_element_count(input); n++) {
+        least = fminf(least, elements[n]);
+        most = fmaxf(most, elements[n]);
+    }
+    TRY(kernel_output(context, 0, DTYPE_UINT8, &input->shape, &output));
+    TRY(kernel_output(context, 1, DTYPE_FLOAT32, &scalar, &scale));
+    TRY(kernel_output(context, 2, DTYPE_UINT8, &scalar, &zero_point));
+    const Range range = integer_range(DTYPE_UINT8);
+    const float step = most > least ? (most - least) / (float)range.most : 1;
+    const double zero = quantised((double)(-least / step), 0, range);
+    *(float *)scale->data = step;
+    *(uint8_t *)zero_point->data = (uint8_t)zero;
+    for (int64_t n = 0; n < tensor_element_count(input); n++) {
+        ((uint8_t *)output->data)[n] = (uint8_t)quantised((double)(elements[n] / step), zero, range);
+    }
+    return STATUS_OK;
+}
+
+/* --- Products ------------------------------------------------------------------------------------------- */
+
+static bool
+integer_supports(const Node *node)
+{
+    return is_quantised(node->input_dtypes[0]) && is_quantised(node->input_dtypes[1]);
+}
+
+/* Less its zero point: one for all, or one for each place along dimension `axis` from the end. */
+static Status
+without_zero_point(KernelContext *context, uint32_t input, int axis, Tensor *ret_integers)
+{
+    const Tensor *const zero = &context->inputs[input + 2];
+    const Shape *const shape = &context->inputs[input].shape;
+    TRY(scratch_cast(context, &context->inputs[input], DTYPE_INT32, ret_integers));
+    if (zero->dtype == DTYPE_INVALID) {
+        return STATUS_OK;
+    }
+    const int64_t count = tensor_element_count(zero);
+    const Lines lines = count == 1 || shape->rank < axis ? (Lines){.outer = 1, .size = 1, .inner = INT64_MAX}
+                                                         : lines_along(shape, shape->rank - axis);
+    if (count != lines.size) {
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "%lld zero points for %lld",
+            (long long)count, (long long)lines.size);
+    }
+    for (int64_t n = 0; n < tensor_element_count(ret_integers); n++) {
+        int64_t zero_point = 0;
+        (void)!tensor_to_int64(zero, n / lines.inner % lines.size, &zero_point);
+        ((int32_t *)ret_integers->data)[n] -= (int32_t)zero_point;
+    }
+    return STATUS_OK;
+}
+
+static Status
+matmul_integer_compute(KernelContext *context)
+{
+    AUTO_TENSOR a = {0};
+    AUTO_TENSOR b = {0};
+    Tensor *output = NULL;
+    TRY(output_new(context, &output));
+    TRY(without_zero_point(context, 0, 2, &a));
+    TRY(without_zero_point(context, 1, 1, &b));
+    matrix_multiply(&a, false, &b, false, output);
+    return STATUS_OK;
+}
+
+static bool
+qlinear_supports(const Node *node)
+{
+    return is_quantised(node->input_dtypes[0]) && is_quantised(node->input_dtypes[3]) &&
+           is_quantised(node->output_dtypes[0]);
+}
+
+static Status
+qlinear_matmul_compute(KernelContext *context)
+{
+    AUTO_SCALING left = {0};
+    AUTO_SCALING right = {0};
+    AUTO_SCALING result = {0};
+    AUTO_TENSOR a = {0};
+    AUTO_TENSOR b = {0};
+    AUTO_TENSOR product = {0};
+    Shape shape;
+    TRY(output_shapes(context, &shape));
+    TRY(read_scaling(context, &context->inputs[0].shape, 1, -2, &left));
+    TRY(read_scaling(context, &context->inputs[3].shape, 4, -1, &right));
+    TRY(read_scaling(context, &shape, 6, -1, &result));
+    TRY(scratch_cast(context, &context->inputs[0], DTYPE_FLOAT64, &a));
+    TRY(scratch_cast(context, &context->inputs[3], DTYPE_FLOAT64, &b));
+    TRY(scratch_new(context, DTYPE_FLOAT64, &shape, &product));
+    dequantize_all(&left, &a);
+    dequantize_all(&right, &b);
+    matrix_multiply(&a, false, &b, false, &product);
+    quantize_all(&result, context->node->output_dtypes[0], &product);
+    return scratch_finish(context, 0, &product);
+}
+
+static bool
+dynamic_supports(const Node *node)
+{
+    return node->input_dtypes[0] == DTYPE_FLOAT32;
+}
+
+static const Kernel quantize_kernels[] = {
+    {.op = "onnx::QuantizeLinear",
+        .supports = quantize_supports,
+        .compute = quantize_compute,
+        .wide_inputs = 7},
+    {.op = "onnx::DequantizeLinear",
+        .supports = dequantize_supports,
+        .compute = dequantize_compute,
+        .wide_inputs = 7},
+    {.op = "onnx::DynamicQuantizeLinear", .supports = dynamic_supports, .compute = dynamic_compute},
+    {.op = "onnx::MatMulInteger", .supports = integer_supports, .compute = matmul_integer_compute},
+    {.op = "onnx::QLinearMatMul",
+        .supports = qlinear_supports,
+        .compute = qlinear_matmul_compute,
+        .wide_inputs = 9,
+        .wide_outputs = 1},
+};
+
+KERNEL_FAMILY(reference, quantize, quantize_kernels);

@@ -1,0 +1,459 @@
+/* Random numbers, in TensorFlow's order: a node's first run begins where its seeds say, and every run leaves
+ * off where the next one goes on. */
+#include <math.h>
+
+#include "shared/ops/random/random_sequence.h"
+#include "worker/reference/elements.h"
+#include "worker/reference/outputs.h"
+#include "worker/reference/scratch.h"
+
+/* --- What is reserved ----------------------------------------------------------------------------------- */
+
+/* TensorFlow keeps this many words for an output, so that distributions may draw again, and begins the next
+ * run as many counters, of four words each, further on. */
+enum { WORDS_PER_OUTPUT = 256, COUNTERS_PER_OUTPUT = 256 };
+
+static Status
+reserve_outputs(KernelContext *context, int64_t outputs, Philox *ret_start)
+{
+    return random_sequence_reserve(context, (uint64_t)outputs * COUNTERS_PER_OUTPUT, ret_start);
+}
+
+/* --- Distributions -------------------------------------------------------------------------------------- */
+
+enum { GROUP_MAX = 4 };
+
+/* Draws a group of numbers: four of up to 32 bits, two of 64. */
+typedef struct Distribution {
+    int64_t group;
+    bool draws_again; /* how many words a number needs is not fixed: groups lie far apart */
+    void (*draw)(Philox *philox, double ret_values[GROUP_MAX]);
+} Distribution;
+
+static void
+draw_uniform_half(Philox *philox, double ret_values[GROUP_MAX])
+{
+    uint32_t words[PHILOX_WORDS];
+    philox_next(philox, words);
+    for (int n = 0; n < PHILOX_WORDS; n++) {
+        ret_values[n] = (double)(half_to_float((uint16_t)(15 << 10 | (words[n] & 0x3ff))) - 1);
+    }
+}
+
+static void
+draw_uniform_bfloat(Philox *philox, double ret_values[GROUP_MAX])
+{
+    uint32_t words[PHILOX_WORDS];
+    philox_next(philox, words);
+    for (int n = 0; n < PHILOX_WORDS; n++) {
+        ret_values[n] = (double)(bfloat16_to_float((uint16_t)(127 << 7 | (words[n] & 0x7f))) - 1);
+    }
+}
+
+static void
+draw_uniform_float(Philox *philox, double ret_values[GROUP_MAX])
+{
+    uint32_t words[PHILOX_WORDS];
+    philox_next(philox, words);
+    for (int n = 0; n < PHILOX_WORDS; n++) {
+        ret_values[n] = (double)philox_to_float(words[n]);
+    }
+}
+
+static void
+draw_uniform_double(Philox *philox, double ret_values[GROUP_MAX])
+{
+    uint32_t words[PHILOX_WORDS];
+    philox_next(philox, words);
+    ret_values[0] = philox_to_double(words[0], words[1]);
+    ret_values[1] = philox_to_double(words[2], words[3]);
+}
+
+static void
+draw_normal_float(Philox *philox, double ret_values[GROUP_MAX])
+{
+    uint32_t words[PHILOX_WORDS];
+    float normals[2];
+    philox_next(philox, words);
+    for (int n = 0; n < PHILOX_WORDS; n += 2) {
+        philox_to_normals(&words[n], normals);
+        ret_values[n] = (double)normals[0];
+        ret_values[n + 1] = (double)normals[1];
+    }
+}
+
+static void
+draw_normal_double(Philox *philox, double ret_values[GROUP_MAX])
+{
+    uint32_t words[PHILOX_WORDS];
+    philox_next(philox, words);
+    philox_to_double_normals(words, ret_values);
+}
+
+/* Those within two standard deviations, until the group is full. */
+static void
+draw_truncated_float(Philox *philox, double ret_values[GROUP_MAX])
+{
+    PhiloxStream stream = philox_stream(*philox);
+    for (int count = 0; count < GROUP_MAX;) {
+        const uint32_t first = philox_stream_next(&stream);
+        const uint32_t words[2] = {first, philox_stream_next(&stream)};
+        float normals[2];
+        philox_to_normals(words, normals);
+        for (int n = 0; n < 2 && count < GROUP_MAX; n++) {
+            ret_values[count] = (double)normals[n];
+            count += fabsf(normals[n]) < 2 ? 1 : 0;
+        }
+    }
+}
+
+static void
+draw_truncated_double(Philox *philox, double ret_values[GROUP_MAX])
+{
+    Philox next = *philox;
+    for (int count = 0; count < 2;) {
+        uint32_t words[PHILOX_WORDS];
+        double normals[2];
+        philox_next(&next, words);
+        philox_to_double_normals(words, normals);
+        for (int n = 0; n < 2 && count < 2; n++) {
+            ret_values[count] = normals[n];
+            count += fabs(normals[n]) < 2 ? 1 : 0;
+        }
+    }
+}
+
+typedef struct RandomOp {
+    const char *name;
+    Distribution distributions[DTYPE_COUNT];
+} RandomOp;
+
+#define NARROW(function, again)                                                                              \
+    {                                                                                                        \
+        .group = 4, .draws_again = (again), .draw = (function)                                               \
+    }
+#define NORMAL(again, single, twice)                                                                         \
+    {                                                                                                        \
+        [DTYPE_FLOAT16] = NARROW(single, again), [DTYPE_BFLOAT16] = NARROW(single, again),                   \
+        [DTYPE_FLOAT32] = NARROW(single, again), [DTYPE_FLOAT64] = {                                         \
+            2,                                                                                               \
+            again,                                                                                           \
+            twice                                                                                            \
+        }                                                                                                    \
+    }
+#define UNIFORM                                                                                              \
+    {                                                                                                        \
+        [DTYPE_FLOAT16] = NARROW(draw_uniform_half, false),                                                  \
+        [DTYPE_BFLOAT16] = NARROW(draw_uniform_bfloat, false),                                               \
+        [DTYPE_FLOAT32] = NARROW(draw_uniform_float, false), [DTYPE_FLOAT64] = {                             \
+            2,                                                                                               \
+            false,                                                                                           \
+            draw_uniform_double                                                                              \
+        }                                                                                                    \
+    }
+
+static const RandomOp random_rows[] = {
+    {"RandomUniform", UNIFORM},
+    {"StatelessRandomUniform", UNIFORM},
+    {"RandomStandardNormal", NORMAL(false, draw_normal_float, draw_normal_double)},
+    {"StatelessRandomNormal", NORMAL(false, draw_normal_float, draw_normal_double)},
+    {"TruncatedNormal", NORMAL(true, draw_truncated_float, draw_truncated_double)},
+    {"StatelessTruncatedNormal", NORMAL(true, draw_truncated_float, draw_truncated_double)},
+};
+
+static const Distribution *
+find_distribution(const Node *node)
+{
+    for (size_t index = 0; index < COUNT_OF(random_rows); index++) {
+        if (slice_equals_string(node->op->name, random_rows[index].name)) {
+            return &random_rows[index].distributions[node->output_dtypes[0]];
+        }
+    }
+    return NULL;
+}
+
+static bool
+supports(const Node *node)
+{
+    return find_distribution(node)->draw != NULL;
+}
+
+static Status
+fill(KernelContext *context, Philox start, const Shape *shape)
+{
+    const Distribution *distribution = find_distribution(context->node);
+    AUTO_TENSOR values = {0};
+    TRY(scratch_new(context, DTYPE_FLOAT64, shape, &values));
+    const int64_t count = tensor_element_count(&values);
+    const int64_t apart =
+        distribution->draws_again ? distribution->group * WORDS_PER_OUTPUT / PHILOX_WORDS : 1;
+    for (int64_t n = 0; n < count; n += distribution->group) {
+        double group[GROUP_MAX];
+        Philox philox = start;
+        philox_skip(&philox, (uint64_t)(n / distribution->group * apart));
+        distribution->draw(&philox, group);
+        const int64_t left = count - n < distribution->group ? count - n : distribution->group;
+        memcpy((double *)values.data + n, group, (size_t)left * sizeof *group);
+    }
+    return scratch_finish(context, 0, &values);
+}
+
+static Status
+random_compute(KernelContext *context)
+{
+    Shape shape;
+    Philox start;
+    int64_t count = 0;
+    TRY(output_shapes(context, &shape));
+    if (!shape_element_count(&shape, &count)) {
+        return STATUS_INTERNAL;
+    }
+    TRY(reserve_outputs(context, count, &start));
+    return fill(context, start, &shape);
+}
+
+/* --- Without state -------------------------------------------------------------------------------------- */
+
+static Status
+read_seed(KernelContext *context, Philox *ret_philox)
+{
+    int64_t seeds[2] = {0};
+    size_t count = 0;
+    TRY(kernel_input_ints(context, 1, seeds, 2, &count));
+    *ret_philox = philox_scrambled((uint64_t)seeds[0], (uint64_t)seeds[1]);
+    return STATUS_OK;
+}
+
+static Status
+stateless_compute(KernelContext *context)
+{
+    Shape shape;
+    Philox philox;
+    TRY(output_shapes(context, &shape));
+    TRY(read_seed(context, &philox));
+    return fill(context, philox, &shape);
+}
+
+/* --- Integers ------------------------------------------------------------------------------------------- */
+
+static bool
+integer_supports(const Node *node)
+{
+    return node->output_dtypes[0] == DTYPE_INT32 || node->output_dtypes[0] == DTYPE_INT64;
+}
+
+/* Inputs low and low + 1: the first number that may come and the first that may not. */
+static Status
+read_range(KernelContext *context, uint32_t low, int64_t *ret_minimum, uint64_t *ret_range)
+{
+    int64_t maximum = 0;
+    size_t counts[2];
+    TRY(kernel_input_ints(context, low, ret_minimum, 1, &counts[0]));
+    TRY(kernel_input_ints(context, low + 1, &maximum, 1, &counts[1]));
+    if (counts[0] != 1 || counts[1] != 1 || *ret_minimum >= maximum) {
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "minval is %lld, not below maxval, %lld",
+            (long long)*ret_minimum, (long long)maximum);
+    }
+    *ret_range = (uint64_t)maximum - (uint64_t)*ret_minimum;
+    return STATUS_OK;
+}
+
+static void
+fill_integers(Philox philox, int64_t minimum, uint64_t range, Tensor *output)
+{
+    const int64_t count = tensor_element_count(output);
+    const bool is_wide = output->dtype == DTYPE_INT64;
+    PhiloxStream stream = philox_stream(philox);
+    for (int64_t n = 0; n < count; n++) {
+        const uint64_t low = philox_stream_next(&stream);
+        if (is_wide) {
+            const uint64_t word = low | (uint64_t)philox_stream_next(&stream) << 32;
+            ((int64_t *)output->data)[n] = (int64_t)((uint64_t)minimum + word % range);
+        } else {
+            ((int32_t *)output->data)[n] = (int32_t)(minimum + (int64_t)(low % range));
+        }
+    }
+}
+
+static Status
+uniform_int_compute(KernelContext *context)
+{
+    Tensor *output = NULL;
+    int64_t minimum = 0;
+    uint64_t range = 0;
+    Philox start;
+    TRY(output_new(context, &output));
+    if (tensor_element_count(output) > 0) {
+        TRY(read_range(context, 1, &minimum, &range));
+        TRY(reserve_outputs(context, tensor_element_count(output), &start));
+        fill_integers(start, minimum, range, output);
+    }
+    return STATUS_OK;
+}
+
+static Status
+stateless_int_compute(KernelContext *context)
+{
+    Tensor *output = NULL;
+    Philox philox;
+    int64_t minimum = 0;
+    uint64_t range = 0;
+    TRY(output_new(context, &output));
+    TRY(read_seed(context, &philox));
+    TRY(read_range(context, 2, &minimum, &range));
+    fill_integers(philox, minimum, range, output);
+    return STATUS_OK;
+}
+
+/* --- Shuffling ------------------------------------------------------------------------------------------ */
+
+static bool
+shuffle_supports(const Node *node)
+{
+    return dtype_is_copyable(node->input_dtypes[0]);
+}
+
+/* Fisher and Yates, from the front: place n gets one of those not yet placed. */
+static void
+shuffle(Philox philox, int64_t *order, int64_t count)
+{
+    PhiloxStream stream = philox_stream(philox);
+    for (int64_t n = 0; n < count; n++) {
+        order[n] = n;
+    }
+    for (int64_t n = 0; n + 1 < count; n++) {
+        const int64_t other = n + philox_stream_next(&stream) % (uint32_t)(count - n);
+        const int64_t chosen = order[other];
+        order[other] = order[n];
+        order[n] = chosen;
+    }
+}
+
+static Status
+shuffle_compute(KernelContext *context)
+{
+    const Tensor *input = &context->inputs[0];
+    const int64_t count = tensor_element_count(input);
+    if (count <= 1 || input->shape.dims[0] <= 1) {
+        kernel_alias(context, 0, 0, &input->shape);
+        return STATUS_OK;
+    }
+    Tensor *output = NULL;
+    AUTO_TENSOR order = {0};
+    Philox start;
+    const Shape vector = shape_vector(input->shape.dims[0]);
+    TRY(output_new(context, &output));
+    TRY(scratch_new(context, DTYPE_INT64, &vector, &order));
+    TRY(random_sequence_reserve(context, (uint64_t)(count + PHILOX_WORDS - 1) / PHILOX_WORDS, &start));
+    shuffle(start, order.data, vector.dims[0]);
+    const size_t size = (size_t)(count / vector.dims[0]) * dtype_size(input->dtype);
+    for (int64_t n = 0; n < vector.dims[0]; n++) {
+        memcpy((char *)output->data + (size_t)n * size,
+            (const char *)input->data + (size_t)((const int64_t *)order.data)[n] * size, size);
+    }
+    return STATUS_OK;
+}
+
+/* --- Choosing by weight --------------------------------------------------------------------------------- */
+
+static bool
+multinomial_supports(const Node *node)
+{
+    return dtype_is_floating(node->input_dtypes[0]) && integer_supports(node);
+}
+
+/* Logits of one example become running sums of e^logit; those not finite add nothing. Gives the total. */
+static double
+accumulate(double *logits, int64_t classes)
+{
+    double largest = -(double)INFINITY;
+    double sum = 0;
+    for (int64_t k = 0; k < classes; k++) {
+        largest = isfinite(logits[k]) && logits[k] > largest ? logits[k] : largest;
+    }
+    for (int64_t k = 0; k < classes; k++) {
+        sum += isfinite(logits[k]) ? exp(logits[k] - largest) : 0;
+        logits[k] = sum;
+    }
+    return sum;
+}
+
+/* The first class whose running sum is above. */
+static int64_t
+choose(const double *sums, int64_t classes, double wanted)
+{
+    int64_t chosen = 0;
+    while (chosen < classes && sums[chosen] <= wanted) {
+        chosen++;
+    }
+    return chosen;
+}
+
+static Status
+multinomial_compute(KernelContext *context)
+{
+    Tensor *output = NULL;
+    AUTO_TENSOR logits = {0};
+    TRY(output_new(context, &output));
+    TRY(scratch_cast(context, &context->inputs[0], DTYPE_FLOAT64, &logits));
+    const int64_t samples = output->shape.dims[1];
+    const int64_t classes = logits.shape.dims[1];
+    if (classes == 0 && tensor_element_count(output) > 0) {
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "there must be at least one class");
+    }
+    const int64_t words = (samples + 3) / 4 * 4 * 2 * output->shape.dims[0];
+    Philox start;
+    TRY(reserve_outputs(context, words, &start));
+    PhiloxStream stream = philox_stream(start);
+    for (int64_t n = 0; n < tensor_element_count(output); n++) {
+        double *sums = (double *)logits.data + n / samples * classes;
+        const double total = n % samples == 0 ? accumulate(sums, classes) : sums[classes - 1];
+        const uint32_t low = philox_stream_next(&stream);
+        const double wanted = philox_to_double(low, philox_stream_next(&stream)) * total;
+        const int64_t chosen = choose(sums, classes, wanted);
+        if (output->dtype == DTYPE_INT64) {
+            ((int64_t *)output->data)[n] = chosen;
+        } else {
+            ((int32_t *)output->data)[n] = (int32_t)chosen;
+        }
+    }
+    return STATUS_OK;
+}
+
+#define SEQUENCE .create = random_sequence_create, .destroy = random_sequence_destroy
+#define RANDOM(name)                                                                                         \
+    {                                                                                                        \
+        .op = (name), .supports = supports, .compute = random_compute, .wide_outputs = 1, .host_inputs = 1,  \
+        SEQUENCE                                                                                             \
+    }
+#define STATELESS(name)                                                                                      \
+    {                                                                                                        \
+        .op = (name), .supports = supports, .compute = stateless_compute, .wide_outputs = 1,                 \
+        .host_inputs = 3                                                                                     \
+    }
+static const Kernel random_kernels[] = {
+    RANDOM("RandomUniform"),
+    RANDOM("RandomStandardNormal"),
+    RANDOM("TruncatedNormal"),
+    STATELESS("StatelessRandomUniform"),
+    STATELESS("StatelessRandomNormal"),
+    STATELESS("StatelessTruncatedNormal"),
+    {.op = "RandomUniformInt",
+        .supports = integer_supports,
+        .compute = uniform_int_compute,
+        .host_inputs = 7,
+        SEQUENCE},
+    {.op = "StatelessRandomUniformInt",
+        .supports = integer_supports,
+        .compute = stateless_int_compute,
+        .host_inputs = 15},
+    {.op = "RandomShuffle", .supports = shuffle_supports, .compute = shuffle_compute, SEQUENCE},
+    {.op = "Multinomial",
+        .supports = multinomial_supports,
+        .compute = multinomial_compute,
+        .wide_inputs = 1,
+        .host_inputs = 1 << 1,
+        SEQUENCE},
+};
+
+KERNEL_FAMILY(reference, random, random_kernels);

@@ -1,0 +1,124 @@
+#include "shared/ops/random/random_sequence.h"
+
+#include <stdio.h>
+
+#include "shared/base/memory.h"
+#include "shared/base/random.h"
+#include "worker/runtime/resource.h"
+
+enum { KEY_EXTRA_SIZE = 64 }; /* two seeds in decimal, and what stands between */
+
+typedef struct Sequence {
+    Resource resource;
+    Philox start;
+    uint64_t used; /* atomic: counters handed out */
+} Sequence;
+
+/* A kernel's state. */
+typedef struct RandomNode {
+    Sequence *own; /* for runs that no session keeps it for */
+    bool is_seeded;
+    size_t key_size;
+    char key[]; /* in the session: no variable has a ':' in its name. Another graph's node has other seeds */
+} RandomNode;
+
+static void
+sequence_free(Resource *resource)
+{
+    memory_free(resource);
+}
+
+static const ResourceType sequence_type = {.name = "a random sequence", .free = sequence_free};
+
+static Status
+sequence_make(Call *call, const void *context, Resource **ret_resource)
+{
+    const Philox *const start = context;
+    Sequence *const sequence = memory_new(1, sizeof *sequence);
+    if (sequence == NULL) {
+        return call_fail_memory(call, "a random sequence");
+    }
+    resource_init(&sequence->resource, &sequence_type);
+    sequence->start = *start;
+    *ret_resource = &sequence->resource;
+    return STATUS_OK;
+}
+
+static RandomNode *
+random_node_new(const Node *node, const uint64_t seeds[2])
+{
+    const size_t capacity = node->name.size + KEY_EXTRA_SIZE;
+    RandomNode *const random = memory_new(1, sizeof *random + capacity);
+    if (random != NULL) {
+        random->is_seeded = seeds[0] != 0 || seeds[1] != 0;
+        random->key_size = (size_t)snprintf(random->key, capacity, "%.*s:%llu:%llu", SLICE_PRINT(node->name),
+            (unsigned long long)seeds[0], (unsigned long long)seeds[1]);
+    }
+    return random;
+}
+
+Status
+random_sequence_create(Call *call, const Node *node, void **ret_state)
+{
+    uint64_t seeds[2] = {(uint64_t)node_attr_int(node, "seed"), (uint64_t)node_attr_int(node, "seed2")};
+    Resource *own = NULL;
+    RandomNode *const random = random_node_new(node, seeds);
+    if (random == NULL) {
+        return call_fail_memory(call, "a random sequence");
+    }
+    if (!random->is_seeded) {
+        random_bytes(seeds, sizeof seeds);
+    }
+    const Philox start = philox_seeded(seeds[0], seeds[1]);
+    const Status status = sequence_make(call, &start, &own);
+    if (status != STATUS_OK) {
+        memory_free(random);
+        return status;
+    }
+    random->own = (Sequence *)(void *)own;
+    *ret_state = random;
+    return STATUS_OK;
+}
+
+void
+random_sequence_destroy(void *state)
+{
+    RandomNode *const random = state;
+    if (random != NULL) {
+        resource_unref(&random->own->resource);
+        memory_free(random);
+    }
+}
+
+/* A new reference. */
+static Status
+sequence_of(KernelContext *context, Sequence **ret_sequence)
+{
+    const RandomNode *const random = context->state;
+    Resource *resource = NULL;
+    if (!random->is_seeded || context->container == NULL) {
+        *ret_sequence = random->own;
+        (void)resource_ref(&random->own->resource);
+        return STATUS_OK;
+    }
+    const ContainerEntry entry = {
+        .name = slice_of(random->key, random->key_size),
+        .type = &sequence_type,
+        .make = sequence_make,
+        .context = &random->own->start,
+    };
+    TRY(container_obtain(context->call, context->container, &entry, &resource));
+    *ret_sequence = (Sequence *)(void *)resource;
+    return STATUS_OK;
+}
+
+Status
+random_sequence_reserve(KernelContext *context, uint64_t counters, Philox *ret_start)
+{
+    Sequence *sequence = NULL;
+    TRY(sequence_of(context, &sequence));
+    *ret_start = sequence->start;
+    philox_skip(ret_start, __atomic_fetch_add(&sequence->used, counters, __ATOMIC_RELAXED));
+    resource_unref(&sequence->resource);
+    return STATUS_OK;
+}

@@ -1,0 +1,157 @@
+/* Slices combined with what is there, at places given by coordinates, in the order of the indices. */
+#include "worker/reference/fill.h"
+#include "worker/reference/outputs.h"
+#include "worker/reference/scratch.h"
+#include "worker/reference/wide.h"
+
+typedef struct ScatterOp {
+    const char *name;
+    WideCombination combination;
+} ScatterOp;
+
+static const ScatterOp scatter_rows[] = {
+    {"TensorScatterUpdate", WIDE_REPLACE},
+    {"TensorScatterAdd", WIDE_ADD},
+    {"TensorScatterSub", WIDE_SUBTRACT},
+    {"TensorScatterMin", WIDE_MINIMUM},
+    {"TensorScatterMax", WIDE_MAXIMUM},
+    {"ScatterNdNonAliasingAdd", WIDE_ADD},
+    {"ScatterNd", WIDE_ADD},
+};
+
+static WideCombination
+find_combination(const Node *node)
+{
+    for (size_t index = 0; index < COUNT_OF(scatter_rows); index++) {
+        if (slice_equals_string(node->op->name, scatter_rows[index].name)) {
+            return scatter_rows[index].combination;
+        }
+    }
+    return WIDE_COUNT;
+}
+
+static bool
+supports_wide(const Node *node)
+{
+    return wide_supports(find_combination(node), node->output_dtypes[0]);
+}
+
+static bool
+supports_copy(const Node *node)
+{
+    return dtype_is_copyable(node->output_dtypes[0]);
+}
+
+/* Which slice of the target tuple `tuple` of the indices names. */
+static Status
+read_tuple(
+    KernelContext *context, const Tensor *indices, const Shape *target, int64_t tuple, int64_t *ret_slice)
+{
+    const int64_t depth = indices->shape.dims[indices->shape.rank - 1];
+    int64_t slice = 0;
+    for (int64_t n = 0; n < depth; n++) {
+        int64_t index = -1;
+        const bool is_number = tensor_to_int64(indices, tuple * depth + n, &index);
+        if (!is_number || index < 0 || index >= target->dims[n]) {
+            return call_fail(context->call, STATUS_INVALID_ARGUMENT, "index %lld at %lld is not within %lld",
+                (long long)index, (long long)(tuple * depth + n), (long long)target->dims[n]);
+        }
+        slice = slice * target->dims[n] + index;
+    }
+    *ret_slice = slice;
+    return STATUS_OK;
+}
+
+typedef struct Scatter {
+    const Tensor *indices;
+    const Tensor *updates;
+    Tensor *target;
+} Scatter;
+
+/* A combination on wide dtypes, or WIDE_COUNT: the bytes are replaced, of whatever dtype. */
+static Status
+scatter_slices(KernelContext *context, const Scatter *scatter, WideCombination combination)
+{
+    const Shape *shape = &scatter->indices->shape;
+    const int64_t depth = shape->dims[shape->rank - 1];
+    int64_t slice_count = 1;
+    int64_t tuples = 1;
+    for (int64_t n = depth; n < scatter->target->shape.rank; n++) {
+        slice_count *= scatter->target->shape.dims[n];
+    }
+    for (int index = 0; index < shape->rank - 1; index++) {
+        tuples *= shape->dims[index];
+    }
+    const size_t bytes = (size_t)slice_count * dtype_size(scatter->target->dtype);
+    for (int64_t tuple = 0; tuple < tuples && slice_count > 0; tuple++) {
+        int64_t slice = 0;
+        TRY(read_tuple(context, scatter->indices, &scatter->target->shape, tuple, &slice));
+        char *to = (char *)scatter->target->data + (size_t)slice * bytes;
+        const char *from = (const char *)scatter->updates->data + (size_t)tuple * bytes;
+        if (combination == WIDE_COUNT) {
+            memcpy(to, from, bytes);
+        } else {
+            wide_combine(combination, scatter->target->dtype, to, from, slice_count);
+        }
+    }
+    return STATUS_OK;
+}
+
+static Status
+update_compute(KernelContext *context)
+{
+    Tensor *output = NULL;
+    TRY(output_new(context, &output));
+    if (tensor_element_count(output) > 0) {
+        memcpy(output->data, context->inputs[0].data, tensor_byte_size(output));
+    }
+    const Scatter scatter = {&context->inputs[1], &context->inputs[2], output};
+    return scatter_slices(context, &scatter, WIDE_COUNT);
+}
+
+static Status
+combine_compute(KernelContext *context)
+{
+    const Dtype wide = wide_dtype(context->inputs[0].dtype);
+    AUTO_TENSOR target = {0};
+    AUTO_TENSOR updates = {0};
+    Shape shape;
+    TRY(output_shapes(context, &shape));
+    TRY(scratch_cast(context, &context->inputs[0], wide, &target));
+    TRY(scratch_cast(context, &context->inputs[2], wide, &updates));
+    const Scatter scatter = {&context->inputs[1], &updates, &target};
+    TRY(scatter_slices(context, &scatter, find_combination(context->node)));
+    return scratch_finish(context, 0, &target);
+}
+
+/* Onto zeros. */
+static Status
+scatter_nd_compute(KernelContext *context)
+{
+    const Dtype wide = wide_dtype(context->inputs[1].dtype);
+    AUTO_TENSOR target = {0};
+    AUTO_TENSOR updates = {0};
+    Shape shape;
+    TRY(output_shapes(context, &shape));
+    TRY(scratch_cast(context, &context->inputs[1], wide, &updates));
+    TRY(scratch_new(context, wide, &shape, &target));
+    fill_zero(&target);
+    const Scatter scatter = {&context->inputs[0], &updates, &target};
+    TRY(scatter_slices(context, &scatter, WIDE_ADD));
+    return scratch_finish(context, 0, &target);
+}
+
+#define COMBINES(name)                                                                                       \
+    {.op = (name), .supports = supports_wide, .compute = combine_compute, .wide_inputs = 5},
+static const Kernel scatter_kernels[] = {
+    {.op = "TensorScatterUpdate", .supports = supports_copy, .compute = update_compute},
+    {.op = "ScatterNd",
+        .supports = supports_wide,
+        .compute = scatter_nd_compute,
+        .wide_inputs = 2,
+        .wide_outputs = 1,
+        .host_inputs = 1 << 2},
+    COMBINES("TensorScatterAdd") COMBINES("TensorScatterSub") COMBINES("TensorScatterMin") /* */
+    COMBINES("TensorScatterMax") COMBINES("ScatterNdNonAliasingAdd")};
+
+KERNEL_FAMILY(reference, scatter, scatter_kernels);

@@ -1,0 +1,77 @@
+/* Parts of tensors by position. */
+#include "shared/ops/slicing.h"
+#include "worker/reference/outputs.h"
+#include "worker/reference/strided_copy.h"
+
+typedef Status (*ReadSlicing)(Call *call, const InferContext *context, Slicing *ret_slicing);
+
+static bool
+supports(const Node *node)
+{
+    return dtype_is_copyable(node->input_dtypes[0]);
+}
+
+static Status
+copy_slice(KernelContext *context, const Slicing *slicing)
+{
+    const Tensor *input = &context->inputs[0];
+    Tensor *output = NULL;
+    TRY(kernel_output(context, 0, input->dtype, &slicing->output, &output));
+    int64_t strides[SHAPE_RANK_MAX];
+    strides_dense(&input->shape, strides);
+    StridedCopy copy = {.rank = slicing->rank};
+    int64_t size = 1;
+    for (int dimension = slicing->rank - 1; dimension >= 0; dimension--) {
+        copy.dims[dimension] = slicing->size[dimension];
+        copy.from[dimension] = strides[dimension];
+        if (slicing->size[dimension] > 1) { /* else a step may be huge */
+            copy.from[dimension] *= slicing->step[dimension];
+        }
+        copy.from_offset += strides[dimension] * slicing->begin[dimension];
+        copy.to[dimension] = size;
+        size *= slicing->size[dimension];
+    }
+    strided_copy(&copy, input, output);
+    return STATUS_OK;
+}
+
+static Status
+compute_with(KernelContext *context, ReadSlicing read)
+{
+    KernelInference inference;
+    kernel_inference(context, NULL, &inference);
+    Slicing slicing;
+    TRY(read(context->call, &inference.context, &slicing));
+    return copy_slice(context, &slicing);
+}
+
+static Status
+slice_compute(KernelContext *context)
+{
+    return compute_with(context, slicing_plain);
+}
+
+static Status
+strided_slice_compute(KernelContext *context)
+{
+    return compute_with(context, slicing_strided);
+}
+
+static Status
+onnx_slice_compute(KernelContext *context)
+{
+    return compute_with(context, slicing_onnx);
+}
+
+enum { SLICE_BOUNDS = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4 };
+
+static const Kernel slice_kernels[] = {
+    {.op = "Slice", .supports = supports, .compute = slice_compute, .host_inputs = SLICE_BOUNDS},
+    {.op = "StridedSlice",
+        .supports = supports,
+        .compute = strided_slice_compute,
+        .host_inputs = SLICE_BOUNDS},
+    {.op = "onnx::Slice", .supports = supports, .compute = onnx_slice_compute, .host_inputs = SLICE_BOUNDS},
+};
+
+KERNEL_FAMILY(reference, slice, slice_kernels);

@@ -1,0 +1,322 @@
+/* Sparse tensors reordered, reshaped, cut and put together. */
+#include <math.h>
+
+#include "shared/ops/sparse/sparse.h"
+#include "worker/reference/fill.h"
+#include "worker/reference/outputs.h"
+#include "worker/reference/scratch.h"
+#include "worker/reference/wide.h"
+
+static Status
+reorder_compute(KernelContext *context)
+{
+    Sparse sparse;
+    TRY(sparse_read(context, 0, 1, 2, &sparse));
+    AUTO_SPARSE_RESULT result = sparse_result(context, sparse.shape.rank);
+    for (int64_t n = 0; n < sparse.count; n++) {
+        sparse_add(&result, sparse_place(&sparse, n), sparse.values, n);
+    }
+    TRY(sparse_sort(context, &result, result.rank));
+    return sparse_finish(context, 0, &result);
+}
+
+/* --- Reshaping ------------------------------------------------------------------------------------------ */
+
+/* One dimension of the new shape may be -1: what the others leave. */
+static Status
+read_new_shape(KernelContext *context, const Shape *old, Shape *ret_shape)
+{
+    Shape shape = shape_scalar();
+    size_t rank = 0;
+    int64_t product = 1;
+    int64_t count = 0;
+    int open = -1;
+    TRY(kernel_input_ints(context, 2, shape.dims, SHAPE_RANK_MAX, &rank));
+    shape.rank = (int)rank;
+    for (int index = 0; index < shape.rank; index++) {
+        const bool is_open = shape.dims[index] == -1;
+        if (shape.dims[index] < -1 || (is_open && open >= 0)) {
+            return call_fail(context->call, STATUS_INVALID_ARGUMENT, "dimension %d of the new shape is %lld",
+                index, (long long)shape.dims[index]);
+        }
+        open = is_open ? index : open;
+        if (!is_open && __builtin_mul_overflow(product, shape.dims[index], &product)) {
+            return call_fail(context->call, STATUS_INVALID_ARGUMENT, "the new shape has too many elements");
+        }
+    }
+    const bool is_counted = shape_element_count(old, &count);
+    if (open >= 0 && product > 0) {
+        shape.dims[open] = count / product;
+        product *= shape.dims[open];
+    }
+    if (!is_counted || product != count || (open >= 0 && shape.dims[open] < 0)) {
+        char from[SHAPE_TEXT_SIZE];
+        char to[SHAPE_TEXT_SIZE];
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT,
+            "a sparse tensor of shape %s cannot take shape %s", shape_text(old, from),
+            shape_text(&shape, to));
+    }
+    *ret_shape = shape;
+    return STATUS_OK;
+}
+
+static Status
+reshape_compute(KernelContext *context)
+{
+    const Tensor *const indices = &context->inputs[0];
+    Shape from = shape_scalar();
+    Shape to;
+    Shape expected[2];
+    size_t rank = 0;
+    Tensor *output = NULL;
+    TRY(output_rule(context, expected));
+    TRY(kernel_input_ints(context, 1, from.dims, SHAPE_RANK_MAX, &rank));
+    from.rank = (int)rank;
+    TRY(read_new_shape(context, &from, &to));
+    if (indices->shape.rank != 2 || indices->shape.dims[1] != from.rank) {
+        char text[SHAPE_TEXT_SIZE];
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "indices have shape %s, not [?,%d]",
+            shape_text(&indices->shape, text), from.rank);
+    }
+    const Shape matrix = {.rank = 2, .dims = {indices->shape.dims[0], to.rank}};
+    TRY(kernel_output(context, 0, DTYPE_INT64, &matrix, &output));
+    for (int64_t n = 0; n < matrix.dims[0]; n++) {
+        const int64_t *const place = (const int64_t *)indices->data + n * from.rank;
+        int64_t *const moved = (int64_t *)output->data + n * to.rank;
+        uint64_t offset = 0;
+        for (int dimension = 0; dimension < from.rank; dimension++) {
+            offset = offset * (uint64_t)from.dims[dimension] + (uint64_t)place[dimension];
+        }
+        for (int dimension = to.rank - 1; dimension >= 0; dimension--) {
+            const uint64_t size = to.dims[dimension] > 0 ? (uint64_t)to.dims[dimension] : 1;
+            moved[dimension] = (int64_t)(offset % size);
+            offset /= size;
+        }
+    }
+    return sparse_shape_output(context, 1, &to);
+}
+
+/* --- Slices and joints ---------------------------------------------------------------------------------- */
+
+/* Where the slice begins, and its shape: what of the size there is behind the start. */
+static Status
+read_slice(KernelContext *context, const Shape *whole, int64_t *ret_start, Shape *ret_shape)
+{
+    int64_t size[SHAPE_RANK_MAX];
+    size_t starts = 0;
+    size_t sizes = 0;
+    TRY(kernel_input_ints(context, 3, ret_start, SHAPE_RANK_MAX, &starts));
+    TRY(kernel_input_ints(context, 4, size, SHAPE_RANK_MAX, &sizes));
+    if (starts != (size_t)whole->rank || sizes != (size_t)whole->rank) {
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT,
+            "%zu starts and %zu sizes for a sparse tensor of rank %d", starts, sizes, whole->rank);
+    }
+    *ret_shape = *whole;
+    for (int dimension = 0; dimension < whole->rank; dimension++) {
+        const int64_t start = ret_start[dimension];
+        const int64_t left = start < 0 || start > whole->dims[dimension] ? 0 : whole->dims[dimension] - start;
+        const int64_t taken = size[dimension] < left ? size[dimension] : left;
+        ret_shape->dims[dimension] = taken < 0 ? 0 : taken;
+    }
+    return STATUS_OK;
+}
+
+/* Gives the place within the slice. */
+static bool
+is_inside(const int64_t *place, const int64_t *start, const Shape *slice, int64_t *ret_place)
+{
+    for (int dimension = 0; dimension < slice->rank; dimension++) {
+        ret_place[dimension] = place[dimension] - start[dimension];
+        if (ret_place[dimension] < 0 || ret_place[dimension] >= slice->dims[dimension]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static Status
+slice_compute(KernelContext *context)
+{
+    int64_t start[SHAPE_RANK_MAX];
+    Sparse sparse;
+    Shape shape;
+    TRY(sparse_read(context, 0, 1, 2, &sparse));
+    TRY(read_slice(context, &sparse.shape, start, &shape));
+    AUTO_SPARSE_RESULT result = sparse_result(context, shape.rank);
+    for (int64_t n = 0; n < sparse.count; n++) {
+        int64_t place[SHAPE_RANK_MAX];
+        if (is_inside(sparse_place(&sparse, n), start, &shape, place)) {
+            sparse_add(&result, place, sparse.values, n);
+        }
+    }
+    TRY(sparse_finish(context, 0, &result));
+    return sparse_shape_output(context, 2, &shape);
+}
+
+static Status
+join_part(KernelContext *context, const Sparse *part, int axis, Shape *shape, SparseResult *result)
+{
+    const int64_t offset = shape->dims[axis];
+    for (int64_t n = 0; n < part->count; n++) {
+        int64_t place[SHAPE_RANK_MAX];
+        memcpy(place, sparse_place(part, n), (size_t)part->shape.rank * sizeof *place);
+        place[axis] += offset;
+        sparse_add(result, place, part->values, n);
+    }
+    for (int dimension = 0; dimension < part->shape.rank; dimension++) {
+        if (dimension != axis && shape->dims[dimension] != part->shape.dims[dimension]) {
+            char left[SHAPE_TEXT_SIZE];
+            char right[SHAPE_TEXT_SIZE];
+            return call_fail(context->call, STATUS_INVALID_ARGUMENT,
+                "sparse tensors of shapes %s and %s are joined along dimension %d", shape_text(shape, left),
+                shape_text(&part->shape, right), axis);
+        }
+    }
+    if (__builtin_add_overflow(offset, part->shape.dims[axis], &shape->dims[axis])) {
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "the sparse tensors together are too long");
+    }
+    return STATUS_OK;
+}
+
+static Status
+concat_compute(KernelContext *context)
+{
+    const uint32_t count = context->input_count / 3;
+    const int64_t given = node_attr_int(context->node, "concat_dim");
+    AUTO_SPARSE_RESULT result = sparse_result(context, 0);
+    Shape shape = shape_unknown();
+    for (uint32_t index = 0; index < count; index++) {
+        Sparse part;
+        TRY(sparse_read(context, index, count + index, 2 * count + index, &part));
+        const int64_t axis = given + (given < 0 ? part.shape.rank : 0);
+        if (axis < 0 || axis >= part.shape.rank || (index > 0 && part.shape.rank != shape.rank)) {
+            return call_fail(context->call, STATUS_INVALID_ARGUMENT,
+                "dimension %lld joins no sparse tensors of rank %d", (long long)given, part.shape.rank);
+        }
+        if (index == 0) {
+            shape = part.shape;
+            shape.dims[axis] = 0;
+            result.rank = shape.rank;
+        }
+        TRY(join_part(context, &part, (int)axis, &shape, &result));
+    }
+    TRY(sparse_sort(context, &result, result.rank));
+    TRY(sparse_finish(context, 0, &result));
+    return sparse_shape_output(context, 2, &shape);
+}
+
+/* --- Rows without elements ------------------------------------------------------------------------------ */
+
+/* The elements row by row; an empty row gets the default value in its first place. */
+static Status
+add_rows(KernelContext *context, const Sparse *sparse, int64_t *reverse, SparseResult *result)
+{
+    const int64_t rows = sparse->shape.dims[0];
+    const Shape vector = shape_vector(rows);
+    Tensor *are_empty = NULL;
+    TRY(kernel_output(context, 2, DTYPE_BOOL, &vector, &are_empty));
+    AUTO_TENSOR table = {0};
+    TRY(scratch_array(context, rows + 1, sizeof(int64_t), &table));
+    int64_t *const next = table.data;
+    for (int64_t n = 0; n < sparse->count; n++) {
+        next[sparse_place(sparse, n)[0] + 1]++;
+    }
+    for (int64_t row = 0; row < rows; row++) {
+        const bool is_empty = next[row + 1] == 0;
+        ((uint8_t *)are_empty->data)[row] = is_empty;
+        next[row + 1] += next[row] + (is_empty ? 1 : 0);
+        if (is_empty) {
+            const int64_t place[SHAPE_RANK_MAX] = {row};
+            sparse_add(result, place, &context->inputs[3], 0);
+        }
+    }
+    for (int64_t n = 0; n < sparse->count; n++) {
+        const int64_t *const place = sparse_place(sparse, n);
+        sparse_add(result, place, sparse->values, n);
+        reverse[n] = next[place[0]]++;
+    }
+    return STATUS_OK;
+}
+
+static Status
+fill_rows_compute(KernelContext *context)
+{
+    Sparse sparse;
+    Tensor *reverse = NULL;
+    TRY(sparse_read(context, 0, 1, 2, &sparse));
+    const Shape vector = shape_vector(sparse.count);
+    AUTO_SPARSE_RESULT result = sparse_result(context, sparse.shape.rank);
+    if (tensor_element_count(&context->inputs[3]) != 1) {
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "the default value must be one element");
+    }
+    TRY(kernel_output(context, 3, DTYPE_INT64, &vector, &reverse));
+    TRY(add_rows(context, &sparse, reverse->data, &result));
+    TRY(sparse_sort(context, &result, 1));
+    return sparse_finish(context, 0, &result);
+}
+
+/* What came from an element goes back to it; all else to the default value. */
+static Status
+fill_rows_gradient_compute(KernelContext *context)
+{
+    const Dtype wide = wide_dtype(context->inputs[1].dtype);
+    const size_t size = dtype_size(wide);
+    const int64_t count = tensor_element_count(&context->inputs[1]);
+    Shape shapes[2];
+    AUTO_TENSOR from = {0};
+    AUTO_TENSOR values = {0};
+    AUTO_TENSOR rest = {0};
+    AUTO_TENSOR taken = {0};
+    TRY(output_shapes(context, shapes));
+    TRY(scratch_cast(context, &context->inputs[1], wide, &from));
+    TRY(scratch_new(context, wide, &shapes[0], &values));
+    TRY(scratch_new(context, wide, &shapes[1], &rest));
+    TRY(scratch_array(context, count, sizeof(bool), &taken));
+    bool *const is_taken = taken.data;
+    fill_zero(&rest);
+    for (int64_t n = 0; n < shapes[0].dims[0]; n++) {
+        const int64_t place = ((const int64_t *)context->inputs[0].data)[n];
+        if (place < 0 || place >= count) {
+            return call_fail(context->call, STATUS_INVALID_ARGUMENT,
+                "element %lld of the reverse map is %lld, not within %lld", (long long)n, (long long)place,
+                (long long)count);
+        }
+        is_taken[place] = true;
+        memcpy((char *)values.data + (size_t)n * size, (const char *)from.data + (size_t)place * size, size);
+    }
+    for (int64_t n = 0; n < count; n++) {
+        if (!is_taken[n]) {
+            wide_combine(WIDE_ADD, wide, rest.data, (const char *)from.data + (size_t)n * size, 1);
+        }
+    }
+    TRY(scratch_finish(context, 0, &values));
+    return scratch_finish(context, 1, &rest);
+}
+
+static bool
+gradient_supports(const Node *node)
+{
+    return wide_supports(WIDE_ADD, node->input_dtypes[1]);
+}
+
+static bool
+values_supports(const Node *node)
+{
+    const Dtype dtype = node->output_dtypes[1];
+    return dtype_is_copyable(dtype) || dtype == DTYPE_STRING;
+}
+
+static const Kernel sparse_rows_kernels[] = {
+    {.op = "SparseReorder", .supports = values_supports, .compute = reorder_compute, .host_inputs = 1 << 2},
+    {.op = "SparseReshape", .compute = reshape_compute, .host_inputs = 6},
+    {.op = "SparseSlice", .supports = values_supports, .compute = slice_compute},
+    {.op = "SparseConcat", .supports = values_supports, .compute = concat_compute},
+    {.op = "SparseFillEmptyRows", .supports = values_supports, .compute = fill_rows_compute},
+    {.op = "SparseFillEmptyRowsGrad",
+        .supports = gradient_supports,
+        .compute = fill_rows_gradient_compute,
+        .wide_inputs = 2,
+        .wide_outputs = 3},
+};
+
+KERNEL_FAMILY(reference, sparse_rows, sparse_rows_kernels);

@@ -1,0 +1,415 @@
+#include "shared/ops/tensor_array/tensor_array.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "shared/base/memory.h"
+#include "worker/reference/combine.h"
+#include "worker/reference/fill.h"
+#include "worker/reference/room.h"
+#include "worker/reference/scratch.h"
+
+typedef struct Element {
+    Tensor value;
+    Shape shape; /* what is known without a value: of a gradient, the shape of the array's element */
+    bool is_written;
+    bool is_read;
+    bool is_cleared;
+} Element;
+
+typedef struct Gradient {
+    struct Gradient *next;
+    TensorArray *array;
+    size_t source_size;
+    char source[];
+} Gradient;
+
+struct TensorArray {
+    Resource resource;
+    pthread_mutex_t lock; /* guards what follows */
+    TensorArrayOptions options;
+    bool is_closed;
+    Room room;
+    Element *elements; /* in `room` */
+    int64_t size;
+    Gradient *gradients;
+};
+
+/* --- Life ----------------------------------------------------------------------------------------------- */
+
+static void
+elements_clear(TensorArray *array)
+{
+    for (int64_t index = 0; index < array->size; index++) {
+        tensor_unref(&array->elements[index].value);
+    }
+    room_free(&array->room);
+    array->elements = NULL;
+    array->size = 0;
+}
+
+static void
+array_free(Resource *resource)
+{
+    TensorArray *const array = (TensorArray *)(void *)resource;
+    elements_clear(array);
+    while (array->gradients != NULL) {
+        Gradient *const gradient = array->gradients;
+        array->gradients = gradient->next;
+        resource_unref(tensor_array_resource(gradient->array));
+        memory_free(gradient);
+    }
+    (void)pthread_mutex_destroy(&array->lock);
+    memory_free(array);
+}
+
+const ResourceType tensor_array_type = {.name = "a tensor array", .free = array_free};
+
+/* At least twice as much as before: a loop that writes behind the end grows the array with every turn. */
+static Status
+make_room(Call *call, TensorArray *array, int64_t size)
+{
+    const size_t used = (size_t)array->size * sizeof(Element);
+    size_t wanted = (size_t)size * sizeof(Element);
+    const size_t available = array->room == NULL ? 0 : array->room->size;
+    if (wanted > available) {
+        wanted = wanted > 2 * used ? wanted : 2 * used;
+        if (!room_grow(array->options.device, &array->room, used, wanted)) {
+            return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
+                "no memory for the %lld elements of a tensor array", (long long)size);
+        }
+        array->elements = room_data(array->room);
+    }
+    return STATUS_OK;
+}
+
+static Status
+array_grow(Call *call, TensorArray *array, int64_t size)
+{
+    if (size > TENSOR_ARRAY_SIZE_MAX) {
+        return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
+            "a tensor array of %lld elements passes the limit of %d", (long long)size, TENSOR_ARRAY_SIZE_MAX);
+    }
+    TRY(make_room(call, array, size));
+    memset(&array->elements[array->size], 0, (size_t)(size - array->size) * sizeof *array->elements);
+    for (int64_t index = array->size; index < size; index++) {
+        array->elements[index].shape = shape_unknown();
+    }
+    array->size = size;
+    return STATUS_OK;
+}
+
+Status
+tensor_array_new(Call *call, const TensorArrayOptions *options, int64_t size, TensorArray **ret_array)
+{
+    TensorArray *const array = memory_new(1, sizeof *array);
+    if (array == NULL) {
+        return call_fail_memory(call, "a tensor array");
+    }
+    resource_init(&array->resource, &tensor_array_type);
+    (void)pthread_mutex_init(&array->lock, NULL);
+    array->options = *options;
+    const Status status = size < 0    ? call_fail(call, STATUS_INVALID_ARGUMENT,
+                                            "the size of a tensor array is %lld", (long long)size)
+                          : size == 0 ? STATUS_OK
+                                      : array_grow(call, array, size);
+    if (status != STATUS_OK) {
+        resource_unref(&array->resource);
+        return status;
+    }
+    *ret_array = array;
+    return STATUS_OK;
+}
+
+Status
+kernel_tensor_array(KernelContext *context, TensorArray **ret_array)
+{
+    Resource *resource = NULL;
+    TRY(kernel_resource(context, 0, &tensor_array_type, &resource));
+    *ret_array = (TensorArray *)(void *)resource;
+    return STATUS_OK;
+}
+
+void
+tensor_array_close(TensorArray *array)
+{
+    (void)pthread_mutex_lock(&array->lock);
+    elements_clear(array);
+    array->is_closed = true;
+    (void)pthread_mutex_unlock(&array->lock);
+}
+
+/* --- Questions ------------------------------------------------------------------------------------------ */
+
+static Status
+check_open(Call *call, const TensorArray *array)
+{
+    return array->is_closed ? call_fail(call, STATUS_INVALID_ARGUMENT, "the tensor array has been closed")
+                            : STATUS_OK;
+}
+
+Status
+tensor_array_size(Call *call, TensorArray *array, int64_t *ret_size)
+{
+    (void)pthread_mutex_lock(&array->lock);
+    const Status status = check_open(call, array);
+    *ret_size = array->size;
+    (void)pthread_mutex_unlock(&array->lock);
+    return status;
+}
+
+Dtype
+tensor_array_dtype(const TensorArray *array)
+{
+    return array->options.dtype; /* never changes */
+}
+
+Shape
+tensor_array_element_shape(TensorArray *array)
+{
+    (void)pthread_mutex_lock(&array->lock);
+    const Shape shape = array->options.element_shape;
+    (void)pthread_mutex_unlock(&array->lock);
+    return shape;
+}
+
+/* --- Writing -------------------------------------------------------------------------------------------- */
+
+static Status
+check_value(Call *call, TensorArray *array, const Tensor *value)
+{
+    char actual[SHAPE_TEXT_SIZE];
+    char expected[SHAPE_TEXT_SIZE];
+    Shape merged;
+    if (value->dtype != array->options.dtype) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "a %s tensor cannot go into a tensor array of %s",
+            dtype_name(value->dtype), dtype_name(array->options.dtype));
+    }
+    if (!shape_merge(&array->options.element_shape, &value->shape, &merged)) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT,
+            "a tensor of shape %s cannot go into a tensor array with elements of shape %s",
+            shape_text(&value->shape, actual), shape_text(&array->options.element_shape, expected));
+    }
+    if (array->options.is_uniform) {
+        array->options.element_shape = value->shape;
+    }
+    return STATUS_OK;
+}
+
+static Status
+reach(Call *call, TensorArray *array, int64_t index)
+{
+    if (index < 0 || (index >= array->size && !array->options.is_dynamic)) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT,
+            "index %lld cannot be written in a tensor array of %lld elements that does not grow",
+            (long long)index, (long long)array->size);
+    }
+    return index < array->size ? STATUS_OK : array_grow(call, array, index + 1);
+}
+
+/* A gradient's second write: a sum of its own, or in place when nobody else looks at the first. */
+static Status
+accumulate(KernelContext *context, Element *element, const Tensor *value)
+{
+    if (!shape_equal(&element->value.shape, &value->shape)) {
+        char left[SHAPE_TEXT_SIZE];
+        char right[SHAPE_TEXT_SIZE];
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT,
+            "gradients of shapes %s and %s cannot add up", shape_text(&element->value.shape, left),
+            shape_text(&value->shape, right));
+    }
+    if (!combine_supports(COMBINE_ADD, value->dtype)) {
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "gradients of type %s cannot add up",
+            dtype_name(value->dtype));
+    }
+    if (!tensor_is_unique(&element->value)) {
+        Tensor sum;
+        TRY(scratch_new(context, value->dtype, &value->shape, &sum));
+        memcpy(sum.data, element->value.data, tensor_byte_size(&sum));
+        tensor_unref(&element->value);
+        element->value = sum;
+    }
+    const bool is_done = combine_elements(
+        COMBINE_ADD, value->dtype, element->value.data, value->data, 1, tensor_element_count(value));
+    return is_done ? STATUS_OK : call_fail(context->call, STATUS_INTERNAL, "a sum was refused");
+}
+
+static Status
+put(KernelContext *context, TensorArray *array, int64_t index, const Tensor *value)
+{
+    TRY(check_open(context->call, array));
+    TRY(reach(context->call, array, index));
+    TRY(check_value(context->call, array, value));
+    Element *const element = &array->elements[index];
+    if (element->is_read) {
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT,
+            "index %lld of the tensor array cannot be written: it has been read", (long long)index);
+    }
+    if (element->is_written && array->options.accumulates) {
+        return tensor_element_count(value) == 0 ? STATUS_OK : accumulate(context, element, value);
+    }
+    if (element->is_written) {
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT,
+            "index %lld of the tensor array has been written already", (long long)index);
+    }
+    element->value = tensor_ref(value);
+    element->is_written = true;
+    return STATUS_OK;
+}
+
+Status
+tensor_array_write(KernelContext *context, TensorArray *array, int64_t index, const Tensor *value)
+{
+    (void)pthread_mutex_lock(&array->lock);
+    const Status status = put(context, array, index, value);
+    (void)pthread_mutex_unlock(&array->lock);
+    return status;
+}
+
+/* --- Reading -------------------------------------------------------------------------------------------- */
+
+static Status
+zeros(KernelContext *context, const TensorArray *array, int64_t index, Tensor *ret_value)
+{
+    const Element *const element = &array->elements[index];
+    Shape shape = array->options.element_shape;
+    (void)!shape_merge(&shape, &element->shape, &shape); /* where they differ, the array's says it */
+    if (!shape_is_known(&shape) || !dtype_is_copyable(array->options.dtype)) {
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT,
+            "index %lld of the tensor array has not been written, and zeros in its place have no known shape",
+            (long long)index);
+    }
+    TRY(scratch_new(context, array->options.dtype, &shape, ret_value));
+    fill_zero(ret_value);
+    return STATUS_OK;
+}
+
+static Status
+take(KernelContext *context, TensorArray *array, int64_t index, Tensor *ret_value)
+{
+    TRY(check_open(context->call, array));
+    if (index < 0 || index >= array->size) {
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT,
+            "index %lld cannot be read from a tensor array of %lld elements", (long long)index,
+            (long long)array->size);
+    }
+    Element *const element = &array->elements[index];
+    if (element->is_cleared) {
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT,
+            "index %lld of the tensor array was cleared by a read before (clear_after_read)",
+            (long long)index);
+    }
+    if (!element->is_written) {
+        return zeros(context, array, index, ret_value);
+    }
+    element->is_read = true;
+    element->is_cleared = array->options.clears;
+    element->shape = element->value.shape;
+    *ret_value = tensor_ref(&element->value);
+    if (element->is_cleared) {
+        tensor_unref(&element->value);
+    }
+    return STATUS_OK;
+}
+
+Status
+tensor_array_read(KernelContext *context, TensorArray *array, int64_t index, Tensor *ret_value)
+{
+    (void)pthread_mutex_lock(&array->lock);
+    const Status status = take(context, array, index, ret_value);
+    (void)pthread_mutex_unlock(&array->lock);
+    return status;
+}
+
+/* --- Gradients ------------------------------------------------------------------------------------------ */
+
+static Status
+join_shapes(Call *call, const Shape *prefix, const Shape *shape, Shape *ret_shape)
+{
+    if (shape->rank < 0) {
+        *ret_shape = shape_unknown();
+        return STATUS_OK;
+    }
+    if (prefix->rank + shape->rank > SHAPE_RANK_MAX) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "more than %d dimensions", SHAPE_RANK_MAX);
+    }
+    Shape joined = *prefix;
+    memcpy(&joined.dims[joined.rank], shape->dims, (size_t)shape->rank * sizeof *shape->dims);
+    joined.rank += shape->rank;
+    *ret_shape = joined;
+    return STATUS_OK;
+}
+
+static Status
+copy_shapes(Call *call, const TensorArray *array, const Shape *prefix, const TensorArray *gradient)
+{
+    for (int64_t index = 0; index < array->size; index++) {
+        const Element *const element = &array->elements[index];
+        const bool has_value = element->is_written && !element->is_cleared;
+        const Shape *const shape = has_value ? &element->value.shape : &element->shape;
+        TRY(join_shapes(call, prefix, shape, &gradient->elements[index].shape));
+    }
+    return STATUS_OK;
+}
+
+static Status
+gradient_new(Call *call, TensorArray *array, Slice source, const Shape *prefix, TensorArray **ret_gradient)
+{
+    Gradient *const entry = memory_new(1, sizeof *entry + source.size);
+    if (entry == NULL) {
+        return call_fail_memory(call, "a tensor array's gradient");
+    }
+    TensorArrayOptions options = array->options;
+    options.is_dynamic = false;
+    options.accumulates = true;
+    Status status = join_shapes(call, prefix, &array->options.element_shape, &options.element_shape);
+    if (status == STATUS_OK) {
+        status = tensor_array_new(call, &options, array->size, &entry->array);
+    }
+    if (status == STATUS_OK) {
+        status = copy_shapes(call, array, prefix, entry->array);
+    }
+    if (status != STATUS_OK) {
+        resource_unref(tensor_array_resource(entry->array));
+        memory_free(entry);
+        return status;
+    }
+    entry->source_size = source.size;
+    memcpy(entry->source, source.data, source.size);
+    entry->next = array->gradients;
+    array->gradients = entry;
+    array->options.is_dynamic = false;
+    *ret_gradient = entry->array;
+    return STATUS_OK;
+}
+
+static Status
+gradient_find(Call *call, TensorArray *array, Slice source, const Shape *prefix, TensorArray **ret_gradient)
+{
+    TRY(check_open(call, array));
+    if (array->options.accumulates) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "the gradient of a gradient of a tensor array");
+    }
+    for (const Gradient *entry = array->gradients; entry != NULL; entry = entry->next) {
+        if (slice_equal(slice_of(entry->source, entry->source_size), source)) {
+            *ret_gradient = entry->array;
+            return STATUS_OK;
+        }
+    }
+    return gradient_new(call, array, source, prefix, ret_gradient);
+}
+
+Status
+tensor_array_gradient(
+    Call *call, TensorArray *array, Slice source, const Shape *prefix, TensorArray **ret_gradient)
+{
+    (void)pthread_mutex_lock(&array->lock);
+    TensorArray *gradient = NULL;
+    const Status status = gradient_find(call, array, source, prefix, &gradient);
+    if (status == STATUS_OK) {
+        (void)resource_ref(tensor_array_resource(gradient));
+        *ret_gradient = gradient;
+    }
+    (void)pthread_mutex_unlock(&array->lock);
+    return status;
+}

@@ -1,0 +1,220 @@
+/* Parts of variables written by index. All indices and shapes are checked before the first element changes:
+ * a refused scatter leaves the variable as it was. Updates apply in the order of the indices. */
+#include "shared/ops/variable/places.h"
+#include "worker/reference/combine.h"
+#include "worker/runtime/variable.h"
+
+typedef struct ScatterOp {
+    const char *op;
+    Combine combine;
+} ScatterOp;
+
+static const ScatterOp scatter_ops[] = {
+    {"ScatterUpdate", COMBINE_SET},
+    {"ScatterAdd", COMBINE_ADD},
+    {"ScatterSub", COMBINE_SUB},
+    {"ScatterMul", COMBINE_MUL},
+    {"ScatterDiv", COMBINE_DIV},
+    {"ScatterMin", COMBINE_MIN},
+    {"ScatterMax", COMBINE_MAX},
+    {"ScatterNdUpdate", COMBINE_SET},
+    {"ScatterNdAdd", COMBINE_ADD},
+    {"ScatterNdSub", COMBINE_SUB},
+};
+
+static const ScatterOp *
+find_op(const Node *node)
+{
+    const Slice prefix = SLICE("Resource");
+    const Slice name = node->def->op;
+    const Slice bare = slice_starts_with(name, prefix) ? slice_part(name, prefix.size, SIZE_MAX) : name;
+    for (size_t index = 0; index < COUNT_OF(scatter_ops); index++) {
+        if (slice_equals_string(bare, scatter_ops[index].op)) {
+            return &scatter_ops[index];
+        }
+    }
+    return NULL;
+}
+
+static bool
+supports(const Node *node)
+{
+    const ScatterOp *const op = find_op(node);
+    return op != NULL && dtype_is_integer(node->input_dtypes[1]) &&
+           combine_supports(op->combine, node->input_dtypes[2]);
+}
+
+/* One update for every place, or, where indices are row numbers, one scalar for all. */
+static Status
+check_updates(KernelContext *context, const Places *places, bool allows_scalar)
+{
+    const Tensor *const updates = &context->inputs[2];
+    Shape expected;
+    TRY(places_shape(context->call, places, &expected));
+    if (shape_equal(&updates->shape, &expected) || (allows_scalar && updates->shape.rank == 0)) {
+        return STATUS_OK;
+    }
+    char given[SHAPE_TEXT_SIZE];
+    char wanted[SHAPE_TEXT_SIZE];
+    return call_fail(context->call, STATUS_INVALID_ARGUMENT, "updates are of shape %s instead of %s",
+        shape_text(&updates->shape, given), shape_text(&expected, wanted));
+}
+
+static Status
+check_divisors(KernelContext *context, Combine combine)
+{
+    const Tensor *const updates = &context->inputs[2];
+    const bool is_checked = combine == COMBINE_DIV && dtype_is_integer(updates->dtype);
+    const int64_t count = is_checked ? tensor_element_count(updates) : 0;
+    for (int64_t element = 0; element < count; element++) {
+        int64_t value = 1;
+        if (tensor_to_int64(updates, element, &value) && value == 0) {
+            return call_fail(context->call, STATUS_INVALID_ARGUMENT, "an integer is divided by 0");
+        }
+    }
+    return STATUS_OK;
+}
+
+static Status
+scatter(KernelContext *context, Variable *variable, bool is_nd)
+{
+    const Combine combine = find_op(context->node)->combine;
+    const Tensor *const updates = &context->inputs[2];
+    Tensor *target = NULL;
+    Places places;
+    if (variable_dtype(variable) != updates->dtype) {
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "variable '%.*s' is %s, the updates are %s",
+            SLICE_PRINT(variable_name(variable)), dtype_name(variable_dtype(variable)),
+            dtype_name(updates->dtype));
+    }
+    TRY(variable_own(context, variable, &target));
+    TRY(places_find(context->call, &target->shape, &context->inputs[1], is_nd, &places));
+    TRY(check_updates(context, &places, !is_nd));
+    TRY(check_divisors(context, combine));
+    const size_t size = dtype_size(target->dtype);
+    const bool is_scalar = updates->shape.rank == 0 && !is_nd;
+    const char *source = updates->data;
+    for (int64_t n = 0; n < places.count; n++) {
+        char *const row = (char *)target->data + (size_t)(places_at(&places, n) * places.inner) * size;
+        (void)!combine_elements(combine, target->dtype, row, source, is_scalar ? 0 : 1, places.inner);
+        source += is_scalar ? 0 : (size_t)places.inner * size;
+    }
+    return STATUS_OK;
+}
+
+static Status
+scatter_any(KernelContext *context, bool is_nd)
+{
+    Variable *variable = NULL;
+    TRY(kernel_variable(context, 0, &variable));
+    variables_lock(&variable, 1);
+    const Status status = scatter(context, variable, is_nd);
+    variables_unlock(&variable, 1);
+    TRY(status);
+    if (context->output_count > 0) {
+        const Shape scalar = shape_scalar();
+        kernel_alias(context, 0, 0, &scalar);
+    }
+    return STATUS_OK;
+}
+
+static Status
+rows_compute(KernelContext *context)
+{
+    return scatter_any(context, false);
+}
+
+static Status
+nd_compute(KernelContext *context)
+{
+    return scatter_any(context, true);
+}
+
+/* --- Reading by index ----------------------------------------------------------------------------------- */
+
+static bool
+gather_supports(const Node *node)
+{
+    return dtype_is_copyable(node->output_dtypes[0]) && dtype_is_integer(node->input_dtypes[1]);
+}
+
+static Status
+gather(KernelContext *context, const Tensor *value, bool is_nd)
+{
+    Places places;
+    Shape shape;
+    Tensor *output = NULL;
+    if (value->dtype != context->node->output_dtypes[0]) {
+        return call_fail(context->call, STATUS_INVALID_ARGUMENT, "the variable is %s, not %s",
+            dtype_name(value->dtype), dtype_name(context->node->output_dtypes[0]));
+    }
+    TRY(places_find(context->call, &value->shape, &context->inputs[1], is_nd, &places));
+    TRY(places_shape(context->call, &places, &shape));
+    TRY(kernel_output(context, 0, value->dtype, &shape, &output));
+    const size_t size = dtype_size(value->dtype) * (size_t)places.inner;
+    for (int64_t n = 0; n < places.count && size > 0; n++) {
+        memcpy((char *)output->data + (size_t)n * size,
+            (const char *)value->data + (size_t)places_at(&places, n) * size, size);
+    }
+    return STATUS_OK;
+}
+
+static Status
+gather_any(KernelContext *context, bool is_nd)
+{
+    Variable *variable = NULL;
+    AUTO_TENSOR value = {0};
+    TRY(kernel_variable(context, 0, &variable));
+    TRY(variable_read(context->call, variable, &value));
+    return gather(context, &value, is_nd);
+}
+
+static bool
+gather_rows_supports(const Node *node)
+{
+    return gather_supports(node) && node_attr_int(node, "batch_dims") == 0;
+}
+
+static Status
+gather_compute(KernelContext *context)
+{
+    return gather_any(context, false);
+}
+
+static Status
+gather_nd_compute(KernelContext *context)
+{
+    return gather_any(context, true);
+}
+
+#define SCATTER(name, function)                                                                              \
+    {                                                                                                        \
+        .op = (name), .supports = supports, .compute = (function)                                            \
+    }
+
+static const Kernel variable_scatter_kernels[] = {
+    SCATTER("ScatterUpdate", rows_compute),
+    SCATTER("ScatterAdd", rows_compute),
+    SCATTER("ScatterSub", rows_compute),
+    SCATTER("ScatterMul", rows_compute),
+    SCATTER("ScatterDiv", rows_compute),
+    SCATTER("ScatterMin", rows_compute),
+    SCATTER("ScatterMax", rows_compute),
+    SCATTER("ScatterNdUpdate", nd_compute),
+    SCATTER("ScatterNdAdd", nd_compute),
+    SCATTER("ScatterNdSub", nd_compute),
+    SCATTER("ResourceScatterUpdate", rows_compute),
+    SCATTER("ResourceScatterAdd", rows_compute),
+    SCATTER("ResourceScatterSub", rows_compute),
+    SCATTER("ResourceScatterMul", rows_compute),
+    SCATTER("ResourceScatterDiv", rows_compute),
+    SCATTER("ResourceScatterMin", rows_compute),
+    SCATTER("ResourceScatterMax", rows_compute),
+    SCATTER("ResourceScatterNdUpdate", nd_compute),
+    SCATTER("ResourceScatterNdAdd", nd_compute),
+    SCATTER("ResourceScatterNdSub", nd_compute),
+    {.op = "ResourceGather", .supports = gather_rows_supports, .compute = gather_compute},
+    {.op = "ResourceGatherNd", .supports = gather_supports, .compute = gather_nd_compute},
+};
+
+KERNEL_FAMILY(reference, variable_scatter, variable_scatter_kernels);

@@ -1,0 +1,83 @@
+#include "worker/reference/sliding.h"
+
+#include "worker/reference/strided_copy.h"
+
+static Steps
+read_steps(const Window *window, const Shape *shape)
+{
+    int64_t strides[SHAPE_RANK_MAX];
+    strides_dense(shape, strides);
+    Steps steps = {.batch = strides[window->batch], .channel = strides[window->channel]};
+    memcpy(steps.space, &strides[window->space], (size_t)window->rank * sizeof strides[0]);
+    return steps;
+}
+
+Sliding
+sliding_over(const Window *window, const Shape *input, const Shape *output)
+{
+    Sliding sliding = {
+        .window = window,
+        .batch = output->dims[window->batch],
+        .channels = output->dims[window->channel],
+        .input = read_steps(window, input),
+        .output = read_steps(window, output),
+    };
+    memcpy(sliding.input_size, &input->dims[window->space], (size_t)window->rank * sizeof(int64_t));
+    return sliding;
+}
+
+Walk
+sliding_outputs(const Sliding *sliding)
+{
+    const Window *window = sliding->window;
+    Walk walk = {.rank = window->rank};
+    memcpy(walk.dims, window->output, sizeof window->output);
+    memcpy(walk.strides, sliding->output.space, sizeof sliding->output.space);
+    return walk;
+}
+
+Walk
+sliding_window(const Sliding *sliding, const int64_t *steps)
+{
+    const Window *window = sliding->window;
+    Walk walk = {.rank = window->rank};
+    memcpy(walk.dims, window->size, sizeof window->size);
+    if (steps != NULL) {
+        memcpy(walk.strides, steps, (size_t)window->rank * sizeof *steps);
+    }
+    return walk;
+}
+
+int64_t
+sliding_padded_count(const Sliding *sliding, const Walk *output)
+{
+    const Window *window = sliding->window;
+    int64_t count = 1;
+    for (int index = 0; index < window->rank; index++) {
+        const int64_t end = sliding->input_size[index] + window->after[index];
+        int64_t inside = 0;
+        for (int64_t place = 0; place < window->size[index]; place++) {
+            const int64_t position = output->position[index] * window->stride[index] - window->before[index] +
+                                     place * window->dilation[index];
+            inside += position < end ? 1 : 0;
+        }
+        count *= inside;
+    }
+    return count;
+}
+
+FilterSteps
+filter_steps(const Convolution *convolution, const Shape *filter)
+{
+    int64_t strides[SHAPE_RANK_MAX];
+    strides_dense(filter, strides);
+    const FilterLayout *layout = &convolution->filter;
+    FilterSteps steps = {
+        .group =
+            layout->is_depthwise ? strides[layout->input] : convolution->outputs * strides[layout->output],
+        .output = strides[layout->output],
+        .input = layout->is_depthwise ? 0 : strides[layout->input],
+    };
+    memcpy(steps.space, &strides[layout->space], (size_t)convolution->window.rank * sizeof strides[0]);
+    return steps;
+}

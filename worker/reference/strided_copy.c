@@ -1,0 +1,105 @@
+#include "worker/reference/strided_copy.h"
+
+#include <complex.h>
+
+void
+strides_dense(const Shape *shape, int64_t *ret_strides)
+{
+    int64_t stride = 1;
+    for (int dimension = shape->rank - 1; dimension >= 0; dimension--) {
+        ret_strides[dimension] = stride;
+        stride *= shape->dims[dimension];
+    }
+}
+
+/* One line of elements; steps in elements. */
+typedef void (*LineLoop)(const void *from, int64_t from_step, void *to, int64_t to_step, int64_t count);
+
+#define LINE_LOOP(size, storage)                                                                             \
+    static void line_##size(const void *from, int64_t from_step, void *to, int64_t to_step, int64_t count)   \
+    {                                                                                                        \
+        const storage *x = from;                                                                             \
+        storage *z = to;                                                                                     \
+        if (from_step == 1 && to_step == 1) {                                                                \
+            memcpy(z, x, (size_t)count * sizeof *z);                                                         \
+            return;                                                                                          \
+        }                                                                                                    \
+        for (int64_t n = 0; n < count; n++) {                                                                \
+            z[n * to_step] = x[n * from_step];                                                               \
+        }                                                                                                    \
+    }
+
+LINE_LOOP(1, uint8_t)
+LINE_LOOP(2, uint16_t)
+LINE_LOOP(4, uint32_t)
+LINE_LOOP(8, uint64_t)
+LINE_LOOP(16, double complex)
+
+static const LineLoop line_loops[] = {[1] = line_1, [2] = line_2, [4] = line_4, [8] = line_8, [16] = line_16};
+
+/* Without dimensions of one element, and neighbours that go on evenly on both sides as one. */
+static void
+simplify(const StridedCopy *copy, StridedCopy *ret_copy)
+{
+    StridedCopy simple = {.from_offset = copy->from_offset, .to_offset = copy->to_offset};
+    for (int dimension = 0; dimension < copy->rank; dimension++) {
+        const int64_t size = copy->dims[dimension];
+        const int last = simple.rank - 1;
+        if (size == 1) {
+            continue;
+        }
+        const bool goes_on = last >= 0 && simple.from[last] == copy->from[dimension] * size &&
+                             simple.to[last] == copy->to[dimension] * size;
+        const int place = goes_on ? last : simple.rank++;
+        simple.dims[place] = goes_on ? simple.dims[last] * size : size;
+        simple.from[place] = copy->from[dimension];
+        simple.to[place] = copy->to[dimension];
+    }
+    if (simple.rank == 0) {
+        simple.rank = 1;
+        simple.dims[0] = 1;
+    }
+    *ret_copy = simple;
+}
+
+static bool
+is_empty(const StridedCopy *copy)
+{
+    for (int dimension = 0; dimension < copy->rank; dimension++) {
+        if (copy->dims[dimension] == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void
+strided_copy(const StridedCopy *copy, const Tensor *from, Tensor *to)
+{
+    if (is_empty(copy)) {
+        return;
+    }
+    StridedCopy simple;
+    simplify(copy, &simple);
+    const int64_t size = (int64_t)dtype_size(to->dtype);
+    const LineLoop loop = line_loops[size];
+    const int line = simple.rank - 1;
+    int64_t position[STRIDED_RANK_MAX] = {0};
+    int64_t source = simple.from_offset;
+    int64_t target = simple.to_offset;
+    int dimension = line;
+    while (dimension >= 0) {
+        loop((const char *)from->data + source * size, simple.from[line], (char *)to->data + target * size,
+            simple.to[line], simple.dims[line]);
+        for (dimension = line - 1; dimension >= 0; dimension--) {
+            source += simple.from[dimension];
+            target += simple.to[dimension];
+            if (++position[dimension] < simple.dims[dimension]) {
+                break;
+            }
+            source -= simple.from[dimension] * simple.dims[dimension];
+            target -= simple.to[dimension] * simple.dims[dimension];
+            position[dimension] = 0;
+        }
+    }
+}
