@@ -1,5 +1,6 @@
 #include "worker/cpu/onednn/finish.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "shared/tensor/half.h"
@@ -18,6 +19,15 @@ static const PostOp post_op_table[] = {
     [EPILOGUE_SIGMOID] = {dnnl_eltwise_logistic, 0},
     [EPILOGUE_TANH] = {dnnl_eltwise_tanh, 0},
 };
+
+/* Below AVX2 oneDNN's logistic makes 0 of NaN, so it is computed here. */
+static bool
+is_done_by_onednn(EpilogueActivation activation)
+{
+    const bool keeps_nan = activation != EPILOGUE_SIGMOID ||
+                           (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx2) == dnnl_cpu_isa_avx2;
+    return epilogue_is_transcendental(activation) && keeps_nan;
+}
 
 bool
 finish_supports(const Node *node)
@@ -48,7 +58,7 @@ append(const Finish *finish, bool accumulates, dnnl_post_ops_t post_ops)
     const EpilogueActivation activation = (EpilogueActivation)finish->activation;
     const PostOp *const post_op = &post_op_table[activation];
     dnnl_status_t status = accumulates ? dnnl_post_ops_append_sum(post_ops, 1.0F) : dnnl_success;
-    if (status == dnnl_success && epilogue_is_transcendental(activation)) {
+    if (status == dnnl_success && is_done_by_onednn(activation)) {
         status = dnnl_post_ops_append_eltwise(post_ops, 1, post_op->kind, post_op->alpha, 0);
     }
     return status;
@@ -143,18 +153,30 @@ FINISH_LOOP(leaky_relu, choose(a < 0, alpha *a, a))
 FINISH_LOOP(relu, choose(a < 0, every(0), a))
 FINISH_LOOP(relu6, clamp(a, 0, 6))
 
+static void
+sigmoid(const float *addend, float alpha, float *values, int64_t count)
+{
+    (void)alpha;
+    for (int64_t n = 0; n < count; n++) {
+        const double sum = (double)values[n] + (addend == NULL ? 0 : (double)addend[n]);
+        values[n] = (float)(1 / (1 + exp(-sum)));
+    }
+}
+
 static const FinishLoop finish_loops[] = {
     [EPILOGUE_HARD_SWISH] = hard_swish,
     [EPILOGUE_LEAKY_RELU] = leaky_relu,
     [EPILOGUE_RELU] = relu,
     [EPILOGUE_RELU6] = relu6,
+    [EPILOGUE_SIGMOID] = sigmoid,
     [EPILOGUE_TANH] = NULL,
 };
 
 void
 finish_run(const Finish *finish, const float *addend, float *values, int64_t count)
 {
-    const FinishLoop loop = finish_loops[finish->activation];
+    const EpilogueActivation activation = (EpilogueActivation)finish->activation;
+    const FinishLoop loop = is_done_by_onednn(activation) ? NULL : finish_loops[activation];
     if (loop != NULL) {
         loop(addend, float_from_bits(finish->alpha_bits), values, count);
     } else if (addend != NULL) {

@@ -1,6 +1,6 @@
-/* What happens to sums before they leave the cache: an addend and an activation. Elu, Gelu, Sigmoid and Tanh
- * are oneDNN's own, done as the sums are stored; the others come behind, tile by tile, since oneDNN's Relu
- * makes 0 of NaN.
+/* The finish of a product's or a convolution's sums before they leave the cache: an addend and an activation.
+ * oneDNN computes Elu, Gelu, Sigmoid and Tanh as it stores the sums; the others are computed here afterwards,
+ * tile by tile, since oneDNN's Relu makes 0 of NaN (and so does its Sigmoid on a CPU without AVX2).
  * Threads: any. */
 #pragma once
 

@@ -1,6 +1,7 @@
 /* Products of float32 matrices on oneDNN: output = alpha × a × b (+ what the output holds, or a bias),
- * finished; batches of them, cut into tiles by shape and shared among the device's threads. Which tile a
- * number belongs to, and how it is summed, does not depend on how many threads there are.
+ * finished; batches of them, cut into tiles by shape and shared among the device's threads. The bits of a
+ * product do not depend on the number of threads. They may depend on the number of rows: oneDNN sums the last
+ * columns of a single row in another order than those of many rows on some CPUs.
  *
  * For each shape seen, primitives are kept; a constant second matrix is laid out once as oneDNN wants it.
  *
