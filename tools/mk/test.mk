@@ -44,7 +44,7 @@ bench-rivals: all $(RIVALS_PROGRAMS) $(OUT)/tests/bench/networks_bench
 	    OUT=$(OUT) tools/with_postgres "$$python" tests/bench/rivals/run_rivals.py $(or $(ROUNDS),5) \
 	        $(or $(MILLISECONDS),1000)
 
-test: ; @tools/install_packages build test && $(MAKE) --no-print-directory $(PARALLEL) run-tests
+test: ; @tools/check_writable build && tools/install_packages build test && $(MAKE) --no-print-directory $(PARALLEL) run-tests
 run-tests: all $(TEST_PROGRAMS) $(FUZZ_PROGRAMS)
 	@OUT=$(OUT) tools/with_postgres tools/run_tests $(TEST_PROGRAMS) $(FUZZ_PROGRAMS) $(PYTHON_TESTS)
 
@@ -67,6 +67,9 @@ train-digits:
 	@tools/install_packages build test && $(MAKE) --no-print-directory $(PARALLEL) all
 	@OUT=$(OUT) DIGITS_STEPS=308 tools/with_postgres tests/integration/train_digits_test.py
 
+# The tables of docs/ are written from the programs' own.
+docs: $(OUT)/tests/unit/docs_test ; @WRITE_DOCS=1 $<
+
 fuzz: ; @$(MAKE) --no-print-directory CC=clang VARIANT=fuzz run-fuzzers
 run-fuzzers: $(FUZZ_PROGRAMS)
 	@for target in $(FUZZ_PROGRAMS); do tools/run_fuzzer $$target $(FUZZ_SECONDS) || exit 1; done
@@ -74,5 +77,5 @@ run-fuzzers: $(FUZZ_PROGRAMS)
 coverage:
 	$(MAKE) VARIANT=coverage test
 	gcovr --root . --filter shared/ --filter gateway/ --filter worker/ build/coverage
-.PHONY: test bench bench-rivals conformance-tf train-digits random-graphs run-tests run-unit-tests fuzz run-fuzzers coverage
+.PHONY: test docs bench bench-rivals conformance-tf train-digits random-graphs run-tests run-unit-tests fuzz run-fuzzers coverage
 .SECONDARY:

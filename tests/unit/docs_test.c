@@ -1,0 +1,135 @@
+/* The tables of docs/ are the programs' own. Each stands between two marks, `<!-- begin: NAME -->` and
+ * `<!-- end: NAME -->`; `make docs` runs this test with WRITE_DOCS=1, which writes them anew instead of
+ * comparing. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gateway/domain/limits.h"
+#include "gateway/services/settings.h"
+#include "shared/base/buffer.h"
+#include "tests/support/cmocka_all.h"
+#include "tests/support/files.h"
+#include "worker/serve/settings.h"
+
+static void
+read_text(const char *path, Buffer *ret_text)
+{
+    TensorBuffer *const file = file_read(path);
+    assert_non_null(file);
+    buffer_append(ret_text, file->data, file->size);
+    tensor_buffer_unref(file);
+}
+
+static void
+write_text(const char *path, const Buffer *text)
+{
+    FILE *const file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(text->data, 1, text->size, file), text->size);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Compares what stands between the marks of `name` with `table`, or writes it there. */
+static void
+check_table(const char *path, const char *name, const Buffer *table)
+{
+    AUTO_BUFFER page = {0};
+    AUTO_BUFFER wanted = {0};
+    char begin[64];
+    char end[64];
+    read_text(path, &page);
+    const Slice text = {.data = page.data, .size = page.size};
+    const int begin_size = snprintf(begin, sizeof begin, "<!-- begin: %s -->\n", name);
+    (void)snprintf(end, sizeof end, "<!-- end: %s -->\n", name);
+    const char *const page_text = buffer_string(&page);
+    assert_non_null(page_text);
+    const char *const first = strstr(page_text, begin);
+    const char *const last = strstr(page_text, end);
+    if (first == NULL || last == NULL || last < first) {
+        fail_msg("%s has no marks for '%s'", path, name);
+        return;
+    }
+    const size_t head_size = (size_t)(first - page_text) + (size_t)begin_size;
+    const size_t tail_start = (size_t)(last - page_text);
+    buffer_append(&wanted, text.data, head_size);
+    buffer_append(&wanted, table->data, table->size);
+    buffer_append(&wanted, text.data + tail_start, text.size - tail_start);
+    if (getenv("WRITE_DOCS") != NULL) {
+        write_text(path, &wanted);
+    } else if (wanted.size != text.size || memcmp(wanted.data, text.data, text.size) != 0) {
+        fail_msg("the table '%s' of %s is out of date: 'make docs' writes it anew", name, path);
+    }
+}
+
+static void
+settings_are_documented_as_the_programs_know_them(void **state)
+{
+    AUTO_BUFFER gateway = {0};
+    AUTO_BUFFER worker = {0};
+    (void)state;
+    config_write_markdown(&gateway_settings, &gateway);
+    check_table("docs/settings.md", "gateway", &gateway);
+    config_write_markdown(&worker_settings, &worker);
+    check_table("docs/settings.md", "worker", &worker);
+}
+
+static void
+limits_are_documented_with_their_defaults(void **state)
+{
+    AUTO_BUFFER table = {0};
+    (void)state;
+    buffer_append_string(&table, "| limit | default | at most | unit | bounds |\n|---|---|---|---|---|\n");
+    for (size_t index = 0; index < limit_table_count; index++) {
+        const LimitField *const row = &limit_table[index];
+        buffer_append_format(&table, "| `%s` | %" PRIu64 " | %" PRIu64 " | %s | %s |\n", row->name,
+            row->default_value, row->maximum, row->unit, row->meaning);
+    }
+    check_table("docs/settings.md", "limits", &table);
+}
+
+/* A row of tools/packages: the set, the package, and its reason, separated by spaces. */
+static void
+append_package(Buffer *table, char *line)
+{
+    char *rest = NULL;
+    const char *const set = strtok_r(line, " ", &rest);
+    const char *const package = strtok_r(NULL, " ", &rest);
+    if (set == NULL || package == NULL || set[0] == '#') {
+        return;
+    }
+    while (*rest == ' ') {
+        rest++;
+    }
+    assert_true(*rest != '\0'); /* every dependency has a reason */
+    buffer_append_format(table, "| %s | %s | %s |\n", set, package, rest);
+}
+
+static void
+every_package_that_is_installed_is_documented_with_its_reason(void **state)
+{
+    AUTO_BUFFER packages = {0};
+    AUTO_BUFFER table = {0};
+    char *rest = NULL;
+    (void)state;
+    read_text("tools/packages", &packages);
+    buffer_append(&packages, "", 1);
+    buffer_append_string(&table, "| for | package | what it does here |\n|---|---|---|\n");
+    for (char *line = strtok_r((char *)packages.data, "\n", &rest); line != NULL;
+         line = strtok_r(NULL, "\n", &rest)) {
+        append_package(&table, line);
+    }
+    check_table("docs/dependencies.md", "packages", &table);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(settings_are_documented_as_the_programs_know_them),
+        cmocka_unit_test(limits_are_documented_with_their_defaults),
+        cmocka_unit_test(every_package_that_is_installed_is_documented_with_its_reason),
+    };
+    return cmocka_run_group_tests_name("docs", tests, NULL, NULL);
+}
