@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gateway/services/gateway.h"
-#include "gateway/services/key_command.h"
-#include "gateway/services/quota_command.h"
-#include "gateway/services/settings.h"
+#include "gateway/app/gateway.h"
+#include "gateway/app/key_command.h"
+#include "gateway/app/quota_command.h"
+#include "gateway/app/settings.h"
 #include "gateway/store/migrate.h"
 #include "shared/program/program.h"
 

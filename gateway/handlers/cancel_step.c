@@ -1,7 +1,7 @@
 /* cancelStep: a queued step never runs then; one that runs is stopped on its workers; one that has ended
  * stays as it is. The answer is the step as it is then. */
-#include "gateway/services/step_find.h"
-#include "gateway/services/step_json.h"
+#include "gateway/steps/step_find.h"
+#include "gateway/steps/step_json.h"
 
 static Status
 answer(Call *call, Store *store, const StepLookup *lookup)

@@ -5,9 +5,9 @@
  * plan's slots and registers what the workers lack → the times are told.
  *
  * Failures: as a step's; a client that hangs up ends it, and what is registered by then stays. */
-#include "gateway/services/resource_json.h"
-#include "gateway/services/session_places.h"
-#include "gateway/services/step_call.h"
+#include "gateway/resources/resource_json.h"
+#include "gateway/sessions/session_places.h"
+#include "gateway/steps/step_call.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
 

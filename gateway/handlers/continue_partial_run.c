@@ -3,8 +3,8 @@
  * Happy path: the run's graph is looked up → the body is read, its tensors by the graph's dtypes (on a job
  * thread when they are large, or kept in the store) → the visit goes to the run's loop and comes back when
  * the fetches are there (partial_visit.h). */
-#include "gateway/services/partial_visit.h"
-#include "gateway/services/step_feeds.h"
+#include "gateway/partials/partial_visit.h"
+#include "gateway/steps/step_feeds.h"
 
 enum { LOOP_BODY_SIZE_MAX = 256 * 1024, BODY_SIZE_MAX = 64 << 20 };
 

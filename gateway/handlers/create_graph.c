@@ -1,8 +1,8 @@
 /* createGraph: reads, validates and keeps a graph. The same bytes sent again are the same graph. */
-#include "gateway/services/gateway.h"
-#include "gateway/services/idempotent.h"
-#include "gateway/services/new_graph.h"
-#include "gateway/services/resource_json.h"
+#include "gateway/app/gateway.h"
+#include "gateway/graphs/new_graph.h"
+#include "gateway/resources/idempotent.h"
+#include "gateway/resources/resource_json.h"
 #include "gateway/store/blobs.h"
 
 static Status

@@ -2,9 +2,9 @@
  *
  * Happy path: prepare on the loop from the caches, or on a job thread → the run begins on this loop → 201.
  * With an Idempotency-Key, the key is taken before that and the answer kept behind it, on job threads. */
-#include "gateway/services/idempotent.h"
-#include "gateway/services/partial_view.h"
-#include "gateway/services/resource_json.h"
+#include "gateway/partials/partial_view.h"
+#include "gateway/resources/idempotent.h"
+#include "gateway/resources/resource_json.h"
 #include "shared/base/clock.h"
 
 enum { KEY_HELD_MS = 60000 };

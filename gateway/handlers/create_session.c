@@ -1,8 +1,8 @@
 /* createSession: a new scope for graphs and runs. */
-#include "gateway/services/gateway.h"
-#include "gateway/services/idempotent.h"
-#include "gateway/services/resource_json.h"
-#include "gateway/services/session_body.h"
+#include "gateway/app/gateway.h"
+#include "gateway/resources/idempotent.h"
+#include "gateway/resources/resource_json.h"
+#include "gateway/sessions/session_body.h"
 #include "gateway/store/sessions.h"
 
 static Status

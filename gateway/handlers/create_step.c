@@ -7,11 +7,11 @@
  *
  * Failures: whatever stage fails ends the exchange with its Status; a client that hangs up cancels the step
  * on every worker. */
-#include "gateway/services/step_call.h"
-#include "gateway/services/step_enqueue.h"
-#include "gateway/services/step_find.h"
-#include "gateway/services/step_json.h"
-#include "gateway/services/step_record.h"
+#include "gateway/steps/step_call.h"
+#include "gateway/steps/step_enqueue.h"
+#include "gateway/steps/step_find.h"
+#include "gateway/steps/step_json.h"
+#include "gateway/steps/step_record.h"
 #include "shared/base/clock.h"
 
 enum { LOOP_BODY_SIZE_MAX = 256 * 1024, BODY_SIZE_MAX = 64 << 20 };

@@ -1,8 +1,8 @@
 /* deleteGraph: forgets a graph, in the caches of all gateways, too; steps that run it now end as they would.
  */
+#include "gateway/app/gateway.h"
 #include "gateway/http/conditional.h"
-#include "gateway/services/gateway.h"
-#include "gateway/services/resource_json.h"
+#include "gateway/resources/resource_json.h"
 #include "gateway/store/graphs.h"
 
 static Status

@@ -1,6 +1,6 @@
 /* deletePartialRun: a partial run that nobody will complete ends now instead of when its time is over; who
  * waits for its fetches is told. */
-#include "gateway/services/partial_visit.h"
+#include "gateway/partials/partial_visit.h"
 
 static Status
 end(PartialVisit *visit, PartialRun *run)

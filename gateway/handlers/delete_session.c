@@ -1,8 +1,8 @@
 /* deleteSession: removes a session with its graphs; what it has queued, and what runs in it, is cancelled. */
-#include "gateway/services/gateway.h"
-#include "gateway/services/resource_json.h"
-#include "gateway/services/session_release.h"
-#include "gateway/services/step_mail.h"
+#include "gateway/app/gateway.h"
+#include "gateway/replicas/step_mail.h"
+#include "gateway/resources/resource_json.h"
+#include "gateway/sessions/session_release.h"
 #include "gateway/store/sessions.h"
 
 static Status

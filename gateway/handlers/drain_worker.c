@@ -1,8 +1,8 @@
 /* drainWorker: no new steps go to this worker, whichever gateway dispatches them; {"draining": false} takes
  * the mark back. Running steps end where they are. The mark lies in the database: it outlives us all. */
-#include "gateway/services/gateway.h"
-#include "gateway/services/worker_json.h"
+#include "gateway/app/gateway.h"
 #include "gateway/store/workers.h"
+#include "gateway/workers/worker_json.h"
 #include "shared/base/text.h"
 #include "shared/json/document.h"
 

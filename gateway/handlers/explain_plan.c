@@ -3,11 +3,11 @@
  * in steps that were traced. By Accept also the partitions' graphs alone, as Graphviz draws them. */
 #include <stdio.h>
 
+#include "gateway/graphs/plan_graphs.h"
 #include "gateway/http/accept.h"
-#include "gateway/services/plan_costs.h"
-#include "gateway/services/plan_graphs.h"
-#include "gateway/services/resource_json.h"
-#include "gateway/services/step_call.h"
+#include "gateway/resources/resource_json.h"
+#include "gateway/steps/step_call.h"
+#include "gateway/traces/plan_costs.h"
 
 static void
 write_workers(JsonWriter *writer, Directory *directory)

@@ -1,10 +1,10 @@
 /* extendGraph: a new version of a graph, with nodes and functions added (TensorFlow's ExtendSession). The
  * graph that is extended stays; of two that extend it at once, one is refused. */
+#include "gateway/app/gateway.h"
+#include "gateway/graphs/new_graph.h"
 #include "gateway/http/conditional.h"
-#include "gateway/services/gateway.h"
-#include "gateway/services/idempotent.h"
-#include "gateway/services/new_graph.h"
-#include "gateway/services/resource_json.h"
+#include "gateway/resources/idempotent.h"
+#include "gateway/resources/resource_json.h"
 #include "gateway/store/blobs.h"
 
 static Status

@@ -1,6 +1,6 @@
 /* getGraph: what is in a graph. */
-#include "gateway/services/gateway.h"
-#include "gateway/services/resource_json.h"
+#include "gateway/app/gateway.h"
+#include "gateway/resources/resource_json.h"
 #include "gateway/store/graphs.h"
 
 static Status

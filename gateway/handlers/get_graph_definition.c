@@ -2,10 +2,10 @@
  * extended graph came in parts: of it there are only those. */
 #include <string.h>
 
+#include "gateway/app/gateway.h"
 #include "gateway/formats/dot.h"
 #include "gateway/http/accept.h"
-#include "gateway/services/gateway.h"
-#include "gateway/services/resource_json.h"
+#include "gateway/resources/resource_json.h"
 #include "gateway/store/blobs.h"
 #include "gateway/store/graphs.h"
 #include "shared/formats/graphdef_json.h"

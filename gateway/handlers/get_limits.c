@@ -1,6 +1,6 @@
 /* getLimits: every limit by name, with its value, unit and meaning. */
+#include "gateway/app/gateway.h"
 #include "gateway/http/exchange.h"
-#include "gateway/services/gateway.h"
 #include "shared/json/writer.h"
 
 static void

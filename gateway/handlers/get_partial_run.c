@@ -1,5 +1,5 @@
 /* getPartialRun: what a partial run still lacks, and how it stands. */
-#include "gateway/services/partial_visit.h"
+#include "gateway/partials/partial_visit.h"
 
 static Status
 look(PartialVisit *visit, PartialRun *run)

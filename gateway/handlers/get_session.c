@@ -1,6 +1,6 @@
 /* getSession: one session. */
-#include "gateway/services/gateway.h"
-#include "gateway/services/resource_json.h"
+#include "gateway/app/gateway.h"
+#include "gateway/resources/resource_json.h"
 #include "gateway/store/sessions.h"
 
 static Status

@@ -1,6 +1,6 @@
 /* getStep: a step's state, times, attempts and error; of a queued one that succeeded, where its outputs are.
  * With `Prefer: wait=N` the answer waits for the step's end. */
-#include "gateway/services/step_find.h"
+#include "gateway/steps/step_find.h"
 
 static void
 start(Exchange *exchange)

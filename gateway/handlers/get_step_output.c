@@ -2,9 +2,9 @@
 #include <stdio.h>
 
 #include "gateway/http/accept.h"
-#include "gateway/services/step_find.h"
-#include "gateway/services/step_json.h"
-#include "gateway/services/tensor_store.h"
+#include "gateway/steps/step_find.h"
+#include "gateway/steps/step_json.h"
+#include "gateway/tensors/tensor_store.h"
 #include "shared/tensor/npy.h"
 #include "shared/tensor/tensor_json.h"
 

@@ -1,9 +1,9 @@
 /* getStepTrace: when a step's slots and nodes ran, as Chrome's trace events or as TensorFlow's StepStats. */
-#include "gateway/services/step_find.h"
-#include "gateway/services/step_mail.h"
-#include "gateway/services/trace_cache.h"
-#include "gateway/services/trace_form.h"
+#include "gateway/replicas/step_mail.h"
+#include "gateway/steps/step_find.h"
 #include "gateway/store/blobs.h"
+#include "gateway/traces/trace_cache.h"
+#include "gateway/traces/trace_form.h"
 
 static Status
 fail_without_trace(Call *call, StepId id)

@@ -1,6 +1,6 @@
 /* getTensor: a .npy file as it was sent. */
-#include "gateway/services/gateway.h"
-#include "gateway/services/tensor_blob.h"
+#include "gateway/app/gateway.h"
+#include "gateway/tensors/tensor_blob.h"
 
 static Status
 fail_missing(Call *call, Slice digest)

@@ -1,7 +1,7 @@
 /* getWorker: one worker as discovery last heard of it. */
+#include "gateway/app/gateway.h"
 #include "gateway/http/exchange.h"
-#include "gateway/services/gateway.h"
-#include "gateway/services/worker_json.h"
+#include "gateway/workers/worker_json.h"
 
 static void
 start(Exchange *exchange)

@@ -1,5 +1,5 @@
 /* listJobs: the tenant's steps of all sessions, newest first; also those of sessions that are gone. */
-#include "gateway/services/step_page.h"
+#include "gateway/steps/step_page.h"
 
 static Status
 run(Call *call, const Request *request, Response *response)

@@ -1,7 +1,7 @@
 /* listSessions: the tenant's sessions, newest first. */
-#include "gateway/services/gateway.h"
-#include "gateway/services/paging.h"
-#include "gateway/services/resource_json.h"
+#include "gateway/app/gateway.h"
+#include "gateway/resources/paging.h"
+#include "gateway/resources/resource_json.h"
 #include "gateway/store/sessions.h"
 
 static Status

@@ -1,6 +1,6 @@
 /* listSteps: the steps of one session, newest first. */
-#include "gateway/services/resource_json.h"
-#include "gateway/services/step_page.h"
+#include "gateway/resources/resource_json.h"
+#include "gateway/steps/step_page.h"
 
 static Status
 run(Call *call, const Request *request, Response *response)

@@ -1,5 +1,5 @@
 /* metrics: the gateway's numbers in Prometheus' text format. No tenant is named in them. */
-#include "gateway/services/metrics.h"
+#include "gateway/app/metrics.h"
 #include "gateway/http/exchange.h"
 
 static void

@@ -1,1 +1,1 @@
-$(call module,gateway/handlers,shared/base shared/net shared/json shared/tensor shared/graph shared/formats shared/wire shared/crypto shared/telemetry gateway/formats gateway/http gateway/domain gateway/store gateway/plan gateway/dispatch gateway/queue gateway/services)
+$(call module,gateway/handlers,shared/base shared/json shared/tensor shared/formats gateway/formats gateway/store gateway/http gateway/resources gateway/tensors gateway/graphs gateway/sessions gateway/traces gateway/workers gateway/steps gateway/partials gateway/replicas gateway/app)

@@ -1,6 +1,6 @@
 /* openapiJson: the contract of this API for tools that read no YAML. */
+#include "gateway/app/documents.h"
 #include "gateway/http/exchange.h"
-#include "gateway/services/documents.h"
 
 static void
 start(Exchange *exchange)

@@ -1,6 +1,6 @@
 /* openapiYaml: the contract of this API, as it was built in. */
+#include "gateway/app/documents.h"
 #include "gateway/http/exchange.h"
-#include "gateway/services/documents.h"
 
 static void
 start(Exchange *exchange)

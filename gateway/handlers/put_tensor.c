@@ -2,8 +2,8 @@
  * once; what no step refers to is collected some time after it was last sent. */
 #include <stdio.h>
 
-#include "gateway/services/gateway.h"
-#include "gateway/services/tensor_blob.h"
+#include "gateway/app/gateway.h"
+#include "gateway/tensors/tensor_blob.h"
 #include "shared/json/writer.h"
 #include "shared/tensor/npy.h"
 

@@ -1,5 +1,5 @@
 /* readyz: ready for work: not draining, PostgreSQL answers, at least one worker serves. One line a check. */
-#include "gateway/services/gateway.h"
+#include "gateway/app/gateway.h"
 #include "gateway/store/migrate.h"
 
 static Status

@@ -6,9 +6,9 @@
  * last has answered, the sum is. */
 #include <string.h>
 
+#include "gateway/app/gateway.h"
 #include "gateway/http/exchange.h"
-#include "gateway/services/gateway.h"
-#include "gateway/services/resource_json.h"
+#include "gateway/resources/resource_json.h"
 #include "shared/base/text.h"
 #include "shared/json/document.h"
 #include "shared/json/scanner.h"

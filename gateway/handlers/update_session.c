@@ -1,8 +1,8 @@
 /* updateSession: another name, other options, of the session that the client has read: If-Match is required.
  * A member that is absent stays; options are replaced as a whole. */
-#include "gateway/services/gateway.h"
-#include "gateway/services/resource_json.h"
-#include "gateway/services/session_body.h"
+#include "gateway/app/gateway.h"
+#include "gateway/resources/resource_json.h"
+#include "gateway/sessions/session_body.h"
 #include "gateway/store/sessions.h"
 
 static Status

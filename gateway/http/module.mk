@@ -1,1 +1,1 @@
-$(call module,gateway/http,shared/base shared/gzip shared/json shared/net shared/telemetry,libmicrohttpd)
+$(call module,gateway/http,shared/base shared/gzip shared/json shared/net shared/telemetry gateway/jobs,libmicrohttpd)

@@ -13,8 +13,8 @@
 
 #include "gateway/http/exchange.h"
 #include "gateway/http/handler.h"
-#include "gateway/http/job_pool.h"
 #include "gateway/http/principal.h"
+#include "gateway/jobs/job_pool.h"
 #include "shared/net/loop.h"
 #include "shared/net/socket.h"
 

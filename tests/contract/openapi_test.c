@@ -2,8 +2,8 @@
  * running gateway. */
 #include <stdlib.h>
 
+#include "gateway/app/documents.h"
 #include "gateway/http/handler.h"
-#include "gateway/services/documents.h"
 #include "tests/support/await.h"
 #include "tests/support/cluster.h"
 #include "tests/support/files.h"

@@ -1,7 +1,7 @@
 /* A form's body with the boundary "b", whole and byte by byte: both read the same. */
 #include <assert.h>
 
-#include "gateway/services/multipart.h"
+#include "gateway/http/multipart.h"
 #include "shared/base/buffer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

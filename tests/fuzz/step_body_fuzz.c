@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "gateway/services/step_body.h"
+#include "gateway/steps/step_body.h"
 #include "shared/base/memory.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

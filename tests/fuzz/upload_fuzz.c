@@ -2,8 +2,8 @@
  * pieces or whole it is the same request, or refused the same way. */
 #include <assert.h>
 
-#include "gateway/services/gateway.h"
-#include "gateway/services/step_upload.h"
+#include "gateway/app/gateway.h"
+#include "gateway/steps/step_upload.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

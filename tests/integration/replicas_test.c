@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "gateway/services/step_mail.h"
+#include "gateway/replicas/step_mail.h"
 #include "tests/support/await.h"
 #include "tests/support/cluster.h"
 #include "tests/support/cmocka_all.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "gateway/domain/limits.h"
-#include "gateway/services/settings.h"
+#include "gateway/app/settings.h"
 #include "shared/base/buffer.h"
 #include "tests/support/cmocka_all.h"
 #include "tests/support/files.h"

@@ -41,7 +41,7 @@ OPENAPI := openapi/openapi.yaml openapi/openapi.json
 ifneq ($(wildcard openapi/openapi.yaml),)
 GENERATED_gateway += $(OUT)/gen/openapi/documents.c
 $(OUT)/gen/openapi/documents.c: $(OPENAPI) tools/embed_text
-	@mkdir -p $(@D); tools/embed_text gateway/services/documents.h $(OPENAPI) > $@
+	@mkdir -p $(@D); tools/embed_text gateway/app/documents.h $(OPENAPI) > $@
 $(OUT)/gen/openapi/openapi.json: openapi/openapi.yaml tools/yaml_to_json
 	@mkdir -p $(@D); tools/yaml_to_json $< > $@
 $(OUT)/tests/contract/openapi_test: | $(OUT)/gen/openapi/openapi.json

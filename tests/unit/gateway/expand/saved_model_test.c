@@ -1,6 +1,6 @@
 /* A SavedModel that TensorFlow wrote (data/make_saved_model.py), from its archive to results. */
 #include "gateway/formats/tar.h"
-#include "gateway/services/graph_import.h"
+#include "gateway/graphs/graph_import.h"
 #include "tests/support/call_fixture.h"
 #include "tests/support/fail_alloc.h"
 #include "tests/support/planned_run.h"

@@ -1,0 +1,240 @@
+#include "gateway/auth/auth.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gateway/app/gateway.h"
+#include "gateway/domain/api_key.h"
+#include "gateway/domain/request_rate.h"
+#include "gateway/store/keys.h"
+#include "shared/base/clock.h"
+#include "shared/base/map.h"
+#include "shared/base/memory.h"
+
+typedef struct KnownKey {
+    Sha256 hash;
+    Principal principal;
+    uint64_t verified_ns;
+} KnownKey;
+
+struct AuthCache {
+    pthread_mutex_t lock;
+    Map *keys;  /* key id → KnownKey */
+    Map *rates; /* tenant → RequestRate; they stay, as principals point to them */
+    Slice pepper;
+};
+
+static void
+values_clear(Map *map)
+{
+    size_t cursor = 0;
+    for (const MapEntry *entry = map_next(map, &cursor); entry != NULL; entry = map_next(map, &cursor)) {
+        void *const value = entry->value;
+        (void)map_remove(map, entry->key);
+        memory_free(value);
+    }
+}
+
+static void
+values_free(Map *map)
+{
+    if (map != NULL) {
+        values_clear(map);
+        map_free(map);
+    }
+}
+
+AuthCache *
+auth_cache_new(Slice pepper)
+{
+    AuthCache *const cache = memory_new(1, sizeof *cache);
+    if (cache == NULL) {
+        return NULL;
+    }
+    (void)pthread_mutex_init(&cache->lock, NULL);
+    cache->pepper = pepper;
+    cache->keys = map_new();
+    cache->rates = map_new();
+    if (cache->keys == NULL || cache->rates == NULL) {
+        auth_cache_free(cache);
+        return NULL;
+    }
+    return cache;
+}
+
+void
+auth_cache_free(AuthCache *cache)
+{
+    if (cache != NULL) {
+        values_free(cache->keys);
+        values_free(cache->rates);
+        (void)pthread_mutex_destroy(&cache->lock);
+        memory_free(cache);
+    }
+}
+
+/* The key that the credentials show; false when they are none of ours. */
+static bool
+credentials_key(const Credentials *credentials, ApiKey *ret_key)
+{
+    switch (credentials->scheme) {
+    case CREDENTIALS_BEARER:
+        return api_key_from_text(credentials->secret, ret_key);
+    case CREDENTIALS_BASIC:
+        return api_key_from_parts(credentials->name, credentials->secret, ret_key);
+    case CREDENTIALS_NONE:
+    case CREDENTIALS_TICKET:
+        break;
+    }
+    return false;
+}
+
+static void
+principal_open(Principal *ret_principal)
+{
+    *ret_principal = (Principal){.tenant = TENANT_DEFAULT, .is_operator = true, .tenant_name = "default"};
+}
+
+static bool
+cache_find(AuthCache *cache, const ApiKey *key, uint64_t age_max_ms, Principal *ret_principal)
+{
+    const Sha256 hash = key_hash(key, cache->pepper);
+    (void)pthread_mutex_lock(&cache->lock);
+    const KnownKey *const known = map_get(cache->keys, slice_from_string(key->id));
+    const bool is_fresh =
+        known != NULL && clock_monotonic_ns() - known->verified_ns < age_max_ms * CLOCK_NS_PER_MS;
+    const bool is_known = is_fresh && sha256_equal(&known->hash, &hash);
+    if (is_known) {
+        *ret_principal = known->principal;
+    }
+    (void)pthread_mutex_unlock(&cache->lock);
+    return is_known;
+}
+
+static void
+cache_put(AuthCache *cache, const ApiKey *key, const Principal *principal)
+{
+    KnownKey *const known = memory_new(1, sizeof *known);
+    if (known == NULL) {
+        return; /* the next request asks the database again */
+    }
+    *known = (KnownKey){
+        .hash = key_hash(key, cache->pepper),
+        .principal = *principal,
+        .verified_ns = clock_monotonic_ns(),
+    };
+    const Slice id = slice_from_string(key->id);
+    (void)pthread_mutex_lock(&cache->lock);
+    if (map_count(cache->keys) >= AUTH_CACHE_MAX) {
+        values_clear(cache->keys);
+    }
+    KnownKey *const previous = map_remove(cache->keys, id);
+    const bool is_kept = map_put(cache->keys, id, known);
+    (void)pthread_mutex_unlock(&cache->lock);
+    memory_free(previous);
+    if (!is_kept) {
+        memory_free(known);
+    }
+}
+
+AuthorizeAnswer
+auth_look_up(void *services, const Request *request, const Credentials *credentials, Principal *ret_principal)
+{
+    (void)request;
+    const Gateway *const gateway = ((const GatewayLoop *)services)->gateway;
+    ApiKey key;
+    if (gateway->is_open) {
+        principal_open(ret_principal);
+        return AUTHORIZE_ALLOWED;
+    }
+    if (!credentials_key(credentials, &key)) {
+        return AUTHORIZE_DENIED;
+    }
+    return cache_find(gateway->auth, &key, AUTH_FRESH_MS, ret_principal) ? AUTHORIZE_ALLOWED
+                                                                         : AUTHORIZE_UNKNOWN;
+}
+
+/* NULL without memory: nothing is counted then. */
+static RequestRate *
+rate_of(AuthCache *cache, const KeyRecord *record)
+{
+    const Slice tenant = slice_of(record->tenant.value.bytes, sizeof record->tenant.value.bytes);
+    (void)pthread_mutex_lock(&cache->lock);
+    RequestRate *rate = map_get(cache->rates, tenant);
+    if (rate == NULL) {
+        rate = memory_new(1, sizeof *rate);
+        if (rate != NULL && !map_put(cache->rates, tenant, rate)) {
+            memory_free(TAKE(rate));
+        }
+    }
+    (void)pthread_mutex_unlock(&cache->lock);
+    if (rate != NULL) {
+        request_rate_set(rate, (uint64_t)record->requests_per_second);
+    }
+    return rate;
+}
+
+static bool
+has_scope(const char *scopes, const char *wanted)
+{
+    Slice rest = slice_from_string(scopes);
+    Slice scope;
+    while (slice_split(&rest, ' ', &scope)) {
+        if (slice_equals_string(scope, wanted)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static Status
+verify(Call *call, JobContext *context, const ApiKey *key, Slice pepper, KeyRecord *ret_record)
+{
+    Store *store = NULL;
+    TRY(job_store(call, context, STORE_ROLE_AUTH, &store));
+    return keys_verify(call, store, key, pepper, ret_record);
+}
+
+Status
+auth_verify(Call *call, void *job_context, const Request *request, const Credentials *credentials,
+    Principal *ret_principal)
+{
+    AuthCache *const cache = request_gateway(request)->auth;
+    ApiKey key;
+    KeyRecord record;
+    if (!credentials_key(credentials, &key)) {
+        return call_fail(call, STATUS_UNAUTHENTICATED, "the credentials are not valid");
+    }
+    const Status status = verify(call, job_context, &key, cache->pepper, &record);
+    if (status == STATUS_UNAVAILABLE && cache_find(cache, &key, AUTH_STALE_MS, ret_principal)) {
+        return STATUS_OK;
+    }
+    TRY(status);
+    Principal principal = {.tenant = record.tenant, .is_operator = has_scope(record.scopes, "operator")};
+    (void)snprintf(principal.tenant_name, sizeof principal.tenant_name, "%s", record.tenant_name);
+    (void)snprintf(principal.key_id, sizeof principal.key_id, "%s", key.id);
+    principal.rate = rate_of(cache, &record);
+    cache_put(cache, &key, &principal);
+    *ret_principal = principal;
+    return STATUS_OK;
+}
+
+/* RateLimit headers as draft-ietf-httpapi-ratelimit-headers-09 writes them. */
+Status
+auth_charge(Call *call, const Request *request, Response *response)
+{
+    RequestRate *const rate = request->principal.rate;
+    const uint64_t wait_ns = rate == NULL ? 0 : request_rate_take(rate, clock_monotonic_ns());
+    if (wait_ns == 0) {
+        return STATUS_OK;
+    }
+    const unsigned long long per_second = __atomic_load_n(&rate->per_second, __ATOMIC_RELAXED);
+    const unsigned long long wait_s = (wait_ns + CLOCK_NS_PER_S - 1) / CLOCK_NS_PER_S;
+    response_header_format(response, "Retry-After", "%llu", wait_s);
+    response_header_format(response, "RateLimit-Policy", "\"requests\";q=%llu;w=1", per_second);
+    response_header_format(response, "RateLimit", "\"requests\";r=0;t=%llu", wait_s);
+    return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
+        "the quota 'requests_per_second' is used up: the tenant '%s' may send %llu a second",
+        request->principal.tenant_name, per_second);
+}

@@ -1,0 +1,136 @@
+#include "gateway/graphs/graph_costs.h"
+
+#include <assert.h>
+
+#include "shared/base/memory.h"
+
+/* How many graphs, or definitions made of it, hold it here. What it holds itself is held once by it. */
+typedef struct HeldDef {
+    size_t holder_count;
+} HeldDef;
+
+bool
+graph_costs_init(GraphCosts *costs)
+{
+    *costs = (GraphCosts){.defs = map_new()};
+    return costs->defs != NULL;
+}
+
+void
+graph_costs_done(GraphCosts *costs)
+{
+    size_t cursor = 0;
+    if (costs->defs == NULL) {
+        return;
+    }
+    for (const MapEntry *entry = map_next(costs->defs, &cursor); entry != NULL;
+         entry = map_next(costs->defs, &cursor)) {
+        memory_free(entry->value);
+    }
+    map_free(costs->defs);
+}
+
+/* --- One definition ------------------------------------------------------------------------------------- */
+
+static size_t
+own_size(const GraphDef *def)
+{
+    return arena_size(def->arena) + (def->source == NULL ? 0 : def->source->size);
+}
+
+/* What it holds: its parts, then the one that it was made of. NULL behind the last. */
+static const GraphDef *
+held_by(const GraphDef *def, size_t index)
+{
+    return index < def->part_count ? def->parts[index] : index == def->part_count ? def->origin : NULL;
+}
+
+static Slice
+key_of(const GraphDef *const *def)
+{
+    return slice_of(def, sizeof *def);
+}
+
+static void
+release(GraphCosts *costs, const GraphDef *def)
+{
+    HeldDef *const held = map_get(costs->defs, key_of(&def));
+    assert(held != NULL);
+    if (--held->holder_count > 0) {
+        return;
+    }
+    memory_free(map_remove(costs->defs, key_of(&def)));
+    costs->byte_size -= own_size(def);
+    for (size_t index = 0; held_by(def, index) != NULL; index++) {
+        release(costs, held_by(def, index));
+    }
+}
+
+static bool
+note(GraphCosts *costs, const GraphDef *def)
+{
+    HeldDef *const held = memory_new(1, sizeof *held);
+    if (held == NULL || !map_put(costs->defs, key_of(&def), held)) {
+        memory_free(held);
+        return false;
+    }
+    held->holder_count = 1;
+    costs->byte_size += own_size(def);
+    return true;
+}
+
+static bool
+hold(GraphCosts *costs, const GraphDef *def)
+{
+    HeldDef *const held = map_get(costs->defs, key_of(&def));
+    if (held != NULL) {
+        held->holder_count++;
+        return true;
+    }
+    size_t count = 0;
+    while (held_by(def, count) != NULL && hold(costs, held_by(def, count))) {
+        count++;
+    }
+    if (held_by(def, count) == NULL && note(costs, def)) {
+        return true;
+    }
+    while (count > 0) {
+        release(costs, held_by(def, --count));
+    }
+    return false;
+}
+
+/* --- Graphs --------------------------------------------------------------------------------------------- */
+
+bool
+graph_costs_add(GraphCosts *costs, const Graph *graph)
+{
+    if (!hold(costs, graph->def)) {
+        return false;
+    }
+    costs->byte_size += arena_size(graph->arena);
+    return true;
+}
+
+void
+graph_costs_remove(GraphCosts *costs, const Graph *graph)
+{
+    costs->byte_size -= arena_size(graph->arena);
+    release(costs, graph->def);
+}
+
+static size_t
+def_cost(const GraphDef *def)
+{
+    size_t cost = own_size(def);
+    for (size_t index = 0; held_by(def, index) != NULL; index++) {
+        cost += def_cost(held_by(def, index));
+    }
+    return cost;
+}
+
+size_t
+graph_cost(const Graph *graph)
+{
+    return arena_size(graph->arena) + def_cost(graph->def);
+}

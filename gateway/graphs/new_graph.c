@@ -1,0 +1,123 @@
+#include "gateway/graphs/new_graph.h"
+
+#include <string.h>
+
+#include "gateway/app/gateway.h"
+#include "gateway/resources/resource_json.h"
+#include "gateway/store/blobs.h"
+#include "shared/base/text.h"
+#include "shared/crypto/digest.h"
+
+static void
+source_release(void *source)
+{
+    tensor_buffer_unref(source);
+}
+
+/* The source is kept as a blob. */
+static Status
+check_size(Call *call, const Request *request, Response *response)
+{
+    const uint64_t size_max = request_gateway(request)->limits.blob_bytes;
+    return request->body.size <= size_max
+               ? STATUS_OK
+               : response_fail(call, response, 413, "the graph has %zu bytes, the limit blob_bytes is %llu",
+                     request->body.size, (unsigned long long)size_max);
+}
+
+Status
+new_graph_source(Call *call, const Request *request, Response *response, TensorBuffer **ret_source)
+{
+    TRY(check_size(call, request, response));
+    TensorBuffer *const source = tensor_buffer_new(request->body.size);
+    if (source == NULL || arena_defer(call->arena, source_release, source) == NULL) {
+        return call_fail_memory(call, "a graph's source");
+    }
+    memcpy(source->data, request->body.data, request->body.size);
+    *ret_source = source;
+    return STATUS_OK;
+}
+
+/* --- Storing -------------------------------------------------------------------------------------------- */
+
+typedef struct Kept {
+    StoredGraph wanted;
+    StoredGraph stored;
+    bool is_new;
+} Kept;
+
+/* An extended graph is its parent and what was added to it. */
+static Sha256
+digest_of(const StoredGraph *parent, const Sha256 *source)
+{
+    const Sha256 both[] = {parent->digest, *source};
+    Sha256 digest;
+    sha256(slice_of(both, sizeof both), &digest);
+    return digest;
+}
+
+static Status
+describe(Call *call, const Request *request, const NewGraph *made, StoredGraph *ret_graph)
+{
+    AUTO_BUFFER summary = {0};
+    graph_write_summary(&summary, made->graph);
+    const char *const text =
+        buffer_string(&summary) == NULL ? NULL : text_copy(call->arena, buffer_slice(&summary));
+    if (text == NULL) {
+        return call_fail_memory(call, "a graph's summary");
+    }
+    *ret_graph = (StoredGraph){
+        .id = {uuid_new()},
+        .session = made->session,
+        .version = 1,
+        .media_type = graph_format_media_type(made->source.format),
+        .summary = text,
+    };
+    sha256(request->body, &ret_graph->source);
+    ret_graph->digest = ret_graph->source;
+    if (made->parent != NULL) {
+        ret_graph->parent = made->parent->id;
+        ret_graph->version = made->parent->version + 1;
+        ret_graph->digest = digest_of(made->parent, &ret_graph->source);
+    }
+    return STATUS_OK;
+}
+
+static Status
+put_graph(Call *call, const Request *request, Store *store, Kept *kept)
+{
+    const TenantId tenant = request->principal.tenant;
+    TRY(blobs_put(call, store, tenant, &kept->wanted.source, request->body));
+    return graphs_create(call, store, tenant, &kept->wanted, &kept->stored, &kept->is_new);
+}
+
+static Status
+store_graph(Call *call, const Request *request, Kept *kept)
+{
+    Store *store = NULL;
+    TRY(request_store(call, request, &store));
+    if (store_is_in_transaction(store)) {
+        return put_graph(call, request, store, kept);
+    }
+    TRY(store_begin(call, store, request->principal.tenant));
+    AUTO_TRANSACTION transaction = store;
+    TRY(put_graph(call, request, store, kept));
+    return store_commit(call, TAKE(transaction));
+}
+
+Status
+new_graph_keep(Call *call, const Request *request, Response *response, const NewGraph *made)
+{
+    GraphCache *const graphs = request_gateway(request)->graphs;
+    const TenantId tenant = request->principal.tenant;
+    Kept kept;
+    TRY(describe(call, request, made, &kept.wanted));
+    TRY(store_graph(call, request, &kept));
+    const GraphSnapshot identity = {.tenant = tenant, .session = made->session, .id = kept.stored.id};
+    graph_cache_put(graphs, &identity, made->graph, made->source_size);
+    graph_cache_drop(graphs, tenant, made->session);
+    response_status(response, kept.is_new ? 201 : 200);
+    graph_write(response, &kept.stored);
+    graph_write_location(response, &kept.stored);
+    return STATUS_OK;
+}

@@ -1,0 +1,124 @@
+#include "gateway/graphs/plan_obtain.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "shared/base/clock.h"
+
+/* A job thread that waits for another's compilation. */
+typedef struct Wait {
+    PlanWaiter waiter;
+    pthread_mutex_t lock;
+    pthread_cond_t ready;
+    bool is_ready;
+    PlanOutcome outcome;
+    char message[ERROR_MESSAGE_SIZE];
+} Wait;
+
+static void
+wait_end(PlanWaiter *waiter, const PlanOutcome *outcome)
+{
+    Wait *const wait = (Wait *)(void *)waiter;
+    (void)pthread_mutex_lock(&wait->lock);
+    wait->outcome = *outcome;
+    (void)snprintf(
+        wait->message, sizeof wait->message, "%s", outcome->message == NULL ? "" : outcome->message);
+    wait->is_ready = true;
+    (void)pthread_cond_signal(&wait->ready);
+    (void)pthread_mutex_unlock(&wait->lock);
+}
+
+static void
+wait_begin(Wait *wait)
+{
+    pthread_condattr_t attributes;
+    *wait = (Wait){.waiter = {.on_ready = wait_end}};
+    (void)pthread_mutex_init(&wait->lock, NULL);
+    (void)pthread_condattr_init(&attributes);
+    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&wait->ready, &attributes);
+    (void)pthread_condattr_destroy(&attributes);
+    list_init(&wait->waiter.link);
+}
+
+static void
+wait_done(Wait *wait)
+{
+    (void)pthread_cond_destroy(&wait->ready);
+    (void)pthread_mutex_destroy(&wait->lock);
+}
+
+/* False when `deadline_ns` came first. */
+static bool
+wait_until(Wait *wait, uint64_t deadline_ns)
+{
+    const struct timespec until = {
+        .tv_sec = (time_t)(deadline_ns / CLOCK_NS_PER_S),
+        .tv_nsec = (long)(deadline_ns % CLOCK_NS_PER_S),
+    };
+    (void)pthread_mutex_lock(&wait->lock);
+    int code = 0;
+    while (!wait->is_ready && code != ETIMEDOUT) {
+        code = deadline_ns == 0 ? pthread_cond_wait(&wait->ready, &wait->lock)
+                                : pthread_cond_timedwait(&wait->ready, &wait->lock, &until);
+    }
+    const bool is_ready = wait->is_ready;
+    (void)pthread_mutex_unlock(&wait->lock);
+    return is_ready;
+}
+
+static Status
+compile(Call *call, PlanCache *cache, const PlanRequest *request, Plan **ret_plan)
+{
+    const Status status = plan_compile(call, request, ret_plan);
+    if (status == STATUS_OK) {
+        plan_cache_put(cache, request->signature->key, *ret_plan);
+    } else {
+        plan_cache_fail(cache, request->signature->key, &call->error);
+    }
+    return status;
+}
+
+static Status
+await(Call *call, PlanCache *cache, Wait *wait, PlanOutcome *ret_outcome)
+{
+    if (!wait_until(wait, call->deadline_ns)) {
+        if (plan_cache_leave(cache, &wait->waiter)) {
+            return call_fail(call, STATUS_DEADLINE_EXCEEDED, "the plan was not compiled before the deadline");
+        }
+        (void)wait_until(wait, 0); /* it is being called this moment */
+    }
+    *ret_outcome = wait->outcome;
+    return STATUS_OK;
+}
+
+Status
+plan_obtain(Call *call, PlanCache *cache, const PlanRequest *request, Plan **ret_plan)
+{
+    Wait wait;
+    wait_begin(&wait);
+    PlanOutcome outcome = {0};
+    Status status = STATUS_OK;
+    outcome.lookup = plan_cache_get(cache, request->signature->key, &wait.waiter, &outcome.plan);
+    if (outcome.lookup == PLAN_WAIT) {
+        status = await(call, cache, &wait, &outcome);
+    }
+    if (status == STATUS_OK && outcome.lookup == PLAN_COMPILE) {
+        status = compile(call, cache, request, &outcome.plan);
+    } else if (status == STATUS_OK && outcome.lookup == PLAN_FAILED) {
+        status = call_fail(call, outcome.code, "%s", wait.message);
+    }
+    wait_done(&wait);
+    if (status == STATUS_OK) {
+        *ret_plan = outcome.plan;
+    }
+    return status;
+}
+
+void
+plans_forget(void *plans, const GraphSnapshot *graph)
+{
+    plan_cache_forget_graph(plans, slice_from_string(graph->id_text));
+}

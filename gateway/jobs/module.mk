@@ -1,0 +1,1 @@
+$(call module,gateway/jobs,shared/base shared/net gateway/domain)

@@ -1,0 +1,371 @@
+#include "gateway/partials/partial_run.h"
+
+#include <stdio.h>
+
+#include "gateway/partials/partial_visit.h"
+#include "shared/base/buffer.h"
+#include "shared/base/clock.h"
+#include "shared/base/text.h"
+
+enum { ARENA_SIZE_MAX = 256 << 20, PREPARE_MS = 60000 };
+
+/* --- Life ----------------------------------------------------------------------------------------------- */
+
+PartialRun *
+partial_run_new(GatewayLoop *loop, const PartialKey *key, const Call *call, Slice body)
+{
+    Arena *const arena = arena_new(ARENA_SIZE_MAX);
+    PartialRun *const run = arena == NULL ? NULL : arena_alloc(arena, sizeof *run);
+    const char *const request = run == NULL ? NULL : text_copy(arena, body);
+    if (request == NULL) {
+        arena_free(arena);
+        return NULL;
+    }
+    list_init(&run->link);
+    list_init(&run->visits);
+    run->request = slice_of(request, body.size);
+    run->call.arena = arena;
+    run->call.deadline_ns = clock_monotonic_ns() + PREPARE_MS * CLOCK_NS_PER_MS;
+    (void)snprintf(run->call.request_id, sizeof run->call.request_id, "%s", call->request_id);
+    if (!step_call_init(&run->step, loop, &run->call)) {
+        arena_free(arena);
+        return NULL;
+    }
+    run->step.kind = STEP_BODY_PARTIAL_RUN;
+    run->step.tenant = key->tenant;
+    run->step.session_id = key->session;
+    run->step.id = key->id;
+    return run;
+}
+
+void
+partial_run_free(PartialRun *run)
+{
+    GatewayLoop *const loop = run->step.loop;
+    timer_clear(loop->loop, &run->expiry);
+    partial_table_remove(loop->gateway->partials, run);
+    list_remove(&run->link);
+    arena_free(run->call.arena); /* holds the run itself */
+}
+
+PartialKey
+partial_run_key(const PartialRun *run)
+{
+    return (PartialKey){.tenant = run->step.tenant, .session = run->step.session_id, .id = run->step.id};
+}
+
+Status
+partial_run_prepare(PartialRun *run, JobContext *context, bool *ret_needs_job)
+{
+    return step_call_prepare(&run->step, run->request, context, ret_needs_job);
+}
+
+/* --- The end -------------------------------------------------------------------------------------------- */
+
+static void
+drop_outputs(PartialRun *run)
+{
+    for (size_t fetch = 0; fetch < run->step.plan->fetch_count; fetch++) {
+        tensor_unref(&run->step.outputs[fetch]);
+    }
+    run->output_bytes = 0;
+}
+
+static void
+note_end(PartialRun *run, Status status, const char *message)
+{
+    run->has_ended = true;
+    run->status = status;
+    (void)snprintf(run->message, sizeof run->message, "%s", message);
+    if (status != STATUS_OK) {
+        drop_outputs(run);
+    }
+}
+
+void
+partial_run_fail(PartialRun *run, Status status, const char *message)
+{
+    if (run->has_ended && run->status != STATUS_OK) {
+        return;
+    }
+    note_end(run, status, message);
+    if (run->run != NULL) {
+        step_cancel(run->run, message);
+    }
+}
+
+bool
+partial_run_is_used_up(const PartialRun *run)
+{
+    const Plan *const plan = run->step.plan;
+    return run->fed_count == plan->feed_count && run->taken_count == plan->fetch_count;
+}
+
+bool
+partial_run_is_complete(const PartialRun *run)
+{
+    return run->has_ended && run->status == STATUS_OK && run->taken_count == run->step.plan->fetch_count;
+}
+
+static void
+serve(PartialRun *run)
+{
+    LIST_EACH(&run->visits, link)
+    {
+        PartialVisit *const visit = LIST_ITEM(link, PartialVisit, link);
+        if (partial_visit_is_ready(visit, run)) {
+            list_remove(&visit->link);
+            partial_visit_serve(visit, run);
+        }
+    }
+}
+
+void
+partial_run_settle(PartialRun *run)
+{
+    GatewayLoop *const loop = run->step.loop;
+    serve(run);
+    if (!list_is_empty(&run->visits)) {
+        return;
+    }
+    if (!run->has_ended && __atomic_load_n(&loop->gateway->is_draining, __ATOMIC_ACQUIRE)) {
+        partial_run_fail(run, STATUS_UNAVAILABLE, "the partial run has ended: the gateway is shutting down");
+    }
+    if (run->run != NULL) {
+        return; /* its end comes back here */
+    }
+    if (partial_run_is_complete(run) || (run->status != STATUS_OK && run->is_told) || loop->is_closing) {
+        partial_run_free(run);
+    } else {
+        timer_set(loop->loop, &run->expiry, run->expires_ns);
+    }
+}
+
+static void
+expire(Timer *timer)
+{
+    partial_run_free(LIST_ITEM(timer, PartialRun, expiry));
+}
+
+/* --- What it keeps -------------------------------------------------------------------------------------- */
+
+/* Feeds, and outputs that nobody asked for. */
+static bool
+is_within_limit(const PartialRun *run, uint64_t fed_bytes)
+{
+    return fed_bytes + run->output_bytes <= run->step.loop->gateway->limits.partial_run_bytes;
+}
+
+static void
+end_above_limit(PartialRun *run)
+{
+    char message[ERROR_MESSAGE_SIZE];
+    if (is_within_limit(run, run->fed_bytes)) {
+        return;
+    }
+    (void)snprintf(message, sizeof message,
+        "the partial run has ended: feeds, and outputs that nobody asked for, pass the limit "
+        "partial_run_bytes, %llu bytes",
+        (unsigned long long)run->step.loop->gateway->limits.partial_run_bytes);
+    partial_run_fail(run, STATUS_RESOURCE_EXHAUSTED, message);
+}
+
+/* Bytes of an output that is here. */
+static uint64_t
+output_size(const PartialRun *run, uint32_t fetch)
+{
+    const bool has_value = run->fetches[fetch].has_come && !run->fetches[fetch].is_dead;
+    return has_value ? tensor_byte_size(&run->step.outputs[fetch]) : 0;
+}
+
+void
+partial_run_take(PartialRun *run, const uint32_t *fetches, size_t count)
+{
+    for (size_t index = 0; index < count; index++) {
+        run->fetches[fetches[index]].is_taken = true;
+        run->output_bytes -= output_size(run, fetches[index]);
+    }
+    run->taken_count += count;
+}
+
+void
+partial_run_put_back(PartialRun *run, const uint32_t *fetches, size_t count)
+{
+    for (size_t index = 0; index < count; index++) {
+        run->fetches[fetches[index]].is_taken = false;
+        run->output_bytes += output_size(run, fetches[index]);
+    }
+    run->taken_count -= count;
+    end_above_limit(run);
+}
+
+Status
+partial_run_give(Call *call, PartialRun *run, const Tensor *feeds)
+{
+    const size_t count = run->step.plan->feed_count;
+    uint64_t bytes = run->fed_bytes;
+    for (size_t feed = 0; feed < count; feed++) {
+        bytes += feeds[feed].dtype == DTYPE_INVALID ? 0 : tensor_byte_size(&feeds[feed]);
+    }
+    if (!is_within_limit(run, bytes)) {
+        return call_fail(call, STATUS_OUT_OF_RANGE, "the limit partial_run_bytes is %llu bytes",
+            (unsigned long long)run->step.loop->gateway->limits.partial_run_bytes);
+    }
+    for (size_t feed = 0; feed < count; feed++) {
+        if (feeds[feed].dtype == DTYPE_INVALID) {
+            continue;
+        }
+        run->is_fed[feed] = true;
+        run->fed_count++;
+        if (run->run != NULL) {
+            step_feed(run->run, feed, &feeds[feed]);
+        }
+    }
+    run->fed_bytes = bytes;
+    return STATUS_OK;
+}
+
+/* --- The step's events ---------------------------------------------------------------------------------- */
+
+static void
+step_output(void *context, uint32_t fetch, const Tensor *tensor)
+{
+    PartialRun *const run = context;
+    if (run->has_ended) {
+        return;
+    }
+    run->fetches[fetch].has_come = true;
+    run->fetches[fetch].is_dead = tensor->dtype == DTYPE_INVALID;
+    run->step.outputs[fetch] = tensor_ref(tensor);
+    run->output_bytes += run->fetches[fetch].is_taken ? 0 : output_size(run, fetch);
+    end_above_limit(run);
+    partial_run_settle(run);
+}
+
+/* "'a', 'b' and 3 more" */
+static void
+write_lacking(const PartialRun *run, Buffer *text)
+{
+    enum { NAMED_MAX = 4 };
+    const Plan *const plan = run->step.plan;
+    size_t count = 0;
+    for (size_t feed = 0; feed < plan->feed_count; feed++) {
+        if (!run->is_fed[feed] && count++ < NAMED_MAX) {
+            buffer_append_format(text, "%s'%.*s'", count == 1 ? "" : ", ", SLICE_PRINT(plan->feeds[feed]));
+        }
+    }
+    if (count > NAMED_MAX) {
+        buffer_append_format(text, " and %zu more", count - NAMED_MAX);
+    }
+}
+
+static void
+explain(const PartialRun *run, const StepReport *report, Buffer *text)
+{
+    const bool has_expired = report->status == STATUS_DEADLINE_EXCEEDED;
+    if (has_expired && run->fed_count < run->step.plan->feed_count) {
+        buffer_append_string(text, "the partial run has expired; feeds that were not given: ");
+        write_lacking(run, text);
+        return;
+    }
+    if (has_expired) {
+        buffer_append_string(text, "the partial run has expired: ");
+    } else if (status_is_retryable(report->status)) {
+        buffer_append_string(text, "the partial run has ended and cannot be repeated, begin a new one: ");
+    }
+    if (report->node[0] != '\0') {
+        buffer_append_format(text, "node '%s': ", report->node);
+    }
+    buffer_append_string(text, report->message);
+}
+
+static void
+step_done(void *context, const StepReport *report)
+{
+    PartialRun *const run = context;
+    AUTO_BUFFER text = {0};
+    run->run = NULL;
+    run->fed_bytes = 0;
+    if (!run->has_ended) {
+        explain(run, report, &text);
+        const char *const message = buffer_string(&text);
+        note_end(run, report->status, message == NULL ? "" : message);
+        run->is_told = run->is_told || report->status == STATUS_DEADLINE_EXCEEDED; /* its time is over */
+    }
+    partial_run_settle(run);
+}
+
+/* --- Beginning ------------------------------------------------------------------------------------------ */
+
+static Status
+begin_step(Call *call, PartialRun *run)
+{
+    static const StepEvents events = {.on_output = step_output, .on_done = step_done};
+    GatewayLoop *const loop = run->step.loop;
+    char tenant[UUID_TEXT_SIZE];
+    char session[ID_TEXT_SIZE];
+    StepRequest request;
+    step_call_describe(&run->step, tenant, session, &request);
+    request.deadline_ns = run->expires_ns;
+    request.is_partial = true;
+    run->run = step_start(loop->dispatcher, &request, &events, run);
+    return run->run != NULL ? STATUS_OK : call_fail_memory(call, "a partial run");
+}
+
+Status
+partial_run_begin(Call *call, PartialRun *run)
+{
+    GatewayLoop *const loop = run->step.loop;
+    const Plan *const plan = run->step.plan;
+    const uint64_t time_ms = run->step.body.timeout_ms;
+    run->is_fed = arena_alloc(run->call.arena, (plan->feed_count + 1) * sizeof *run->is_fed);
+    run->fetches = arena_alloc(run->call.arena, (plan->fetch_count + 1) * sizeof *run->fetches);
+    if (run->is_fed == NULL || run->fetches == NULL) {
+        return call_fail_memory(call, "a partial run");
+    }
+    run->expires_ns = clock_monotonic_ns() + time_ms * CLOCK_NS_PER_MS;
+    run->expires_us = clock_wall_us() + time_ms * 1000;
+    run->expiry.fire = expire;
+    TRY(partial_table_add(call, loop->gateway->partials, run));
+    TRY(begin_step(call, run));
+    list_append(&loop->partials, &run->link);
+    return STATUS_OK;
+}
+
+/* --- All of a loop's ------------------------------------------------------------------------------------ */
+
+void
+partial_runs_drain(GatewayLoop *loop)
+{
+    LIST_EACH(&loop->partials, link)
+    {
+        partial_run_settle(LIST_ITEM(link, PartialRun, link));
+    }
+}
+
+void
+partial_runs_close(GatewayLoop *loop)
+{
+    LIST_EACH(&loop->partials, link)
+    {
+        PartialRun *const run = LIST_ITEM(link, PartialRun, link);
+        partial_run_fail(run, STATUS_UNAVAILABLE, "the partial run has ended: the gateway is shutting down");
+        run->is_told = true;
+        partial_run_settle(run);
+    }
+}
+
+void
+partial_runs_end_session(GatewayLoop *loop, TenantId tenant, SessionId session)
+{
+    LIST_EACH(&loop->partials, link)
+    {
+        PartialRun *const run = LIST_ITEM(link, PartialRun, link);
+        if (uuid_equal(run->step.session_id.value, session.value) &&
+            uuid_equal(run->step.tenant.value, tenant.value)) {
+            partial_run_fail(run, STATUS_CANCELLED, "its session has been deleted");
+            run->is_told = true;
+            partial_run_settle(run);
+        }
+    }
+}

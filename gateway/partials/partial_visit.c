@@ -1,0 +1,290 @@
+#include "gateway/partials/partial_visit.h"
+
+#include "gateway/resources/resource_json.h"
+#include "shared/base/clock.h"
+#include "shared/base/memory.h"
+
+enum { REPLY_GRACE_MS = 1000, LOOP_OUTPUT_SIZE_MAX = 64 * 1024 };
+
+/* --- At home: the answer -------------------------------------------------------------------------------- */
+
+static Status
+write_on_job(Call *call, void *job_context, void *owner)
+{
+    PartialVisit *const visit = owner;
+    (void)call;
+    (void)job_context;
+    visit->write(visit);
+    return STATUS_OK;
+}
+
+static void
+written(Exchange *exchange, Status status, void *owner)
+{
+    (void)status;
+    (void)owner;
+    exchange_finish(exchange);
+}
+
+static void
+end_at_home(PartialVisit *visit)
+{
+    Exchange *const exchange = visit->step->exchange;
+    exchange_on_cancel(exchange, NULL, NULL);
+    if (visit->status != STATUS_OK) {
+        exchange_fail(exchange, visit->status);
+    } else if (step_reply_outputs_size(visit->step) <= LOOP_OUTPUT_SIZE_MAX ||
+               !exchange_offload(exchange, write_on_job, written, visit)) {
+        written(exchange, write_on_job(visit->step->call, NULL, visit), visit);
+    }
+}
+
+void
+partial_visit_write(PartialVisit *visit)
+{
+    const StepCall *const step = visit->step;
+    JsonWriter writer = json_writer(response_json(exchange_response(step->exchange)));
+    json_write_object_begin(&writer);
+    partial_view_write(&writer, &visit->view);
+    if (step->reply.fetches != NULL) {
+        step_reply_write_outputs(&writer, step);
+    }
+    json_write_object_end(&writer);
+}
+
+static void
+come_home(Task *task)
+{
+    end_at_home((PartialVisit *)(void *)task);
+}
+
+/* --- On the run's loop ---------------------------------------------------------------------------------- */
+
+/* The visit is home's from here on, and perhaps gone. */
+static void
+send_home(PartialVisit *visit, Status status)
+{
+    visit->status = status;
+    if (visit->asked == visit->step->loop) {
+        end_at_home(visit);
+    } else {
+        visit->task.run = come_home;
+        loop_post(visit->step->loop->loop, &visit->task);
+    }
+}
+
+static void
+answer(PartialVisit *visit, const PartialRun *run, Status status)
+{
+    send_home(visit, status != STATUS_OK ? status : partial_run_view(visit->step->call, run, &visit->view));
+}
+
+static void
+visit_run(PartialVisit *visit)
+{
+    PartialRun *const run = partial_table_find(visit->asked->gateway->partials, &visit->key);
+    if (run == NULL) {
+        send_home(visit, call_fail(visit->step->call, STATUS_NOT_FOUND, "the partial run has just ended"));
+        return;
+    }
+    const Status status = visit->act(visit, run);
+    if (status == STATUS_OK && visit->waits) {
+        list_append(&run->visits, &visit->link);
+    } else {
+        answer(visit, run, status);
+    }
+    partial_run_settle(run);
+}
+
+static void
+arrive(Task *task)
+{
+    visit_run((PartialVisit *)(void *)task);
+}
+
+/* --- A client that hangs up ----------------------------------------------------------------------------- */
+
+/* Names the visit instead of pointing to it: it may be on its way home, or gone. */
+typedef struct Withdrawal {
+    Task task; /* first */
+    GatewayLoop *asked;
+    PartialKey key;
+    uint64_t number;
+} Withdrawal;
+
+static void
+take_back(PartialVisit *visit, PartialRun *run)
+{
+    const StepCall *const step = visit->step;
+    list_remove(&visit->link);
+    partial_run_put_back(run, step->reply.fetches, step->body.fetch_count);
+    answer(visit, run, call_fail(step->call, STATUS_CANCELLED, "nobody waits any more"));
+}
+
+static void
+withdraw(Task *task)
+{
+    Withdrawal *const withdrawal = (Withdrawal *)(void *)task;
+    PartialRun *const run = partial_table_find(withdrawal->asked->gateway->partials, &withdrawal->key);
+    if (run != NULL) {
+        LIST_EACH(&run->visits, link)
+        {
+            PartialVisit *const visit = LIST_ITEM(link, PartialVisit, link);
+            if (visit->number == withdrawal->number) {
+                take_back(visit, run);
+            }
+        }
+        partial_run_settle(run);
+    }
+    memory_free(withdrawal);
+}
+
+static void
+client_gone(Exchange *exchange, void *owner)
+{
+    const PartialVisit *const visit = owner;
+    Withdrawal *const withdrawal = memory_new(1, sizeof *withdrawal);
+    (void)exchange;
+    if (withdrawal == NULL) {
+        return; /* the run's own time ends its waiting */
+    }
+    *withdrawal = (Withdrawal){.asked = visit->asked, .key = visit->key, .number = visit->number};
+    withdrawal->task.run = withdraw;
+    loop_post(visit->asked->loop, &withdrawal->task);
+}
+
+/* --- At home: the way there ----------------------------------------------------------------------------- */
+
+static Status
+read_key(Call *call, const Request *request, PartialKey *ret_key)
+{
+    const Slice text = request_parameter(request, "run");
+    ret_key->tenant = request->principal.tenant;
+    TRY(session_id_read(call, request, &ret_key->session));
+    return id_from_text("prt", text, &ret_key->id.value)
+               ? STATUS_OK
+               : call_fail(call, STATUS_NOT_FOUND, "partial run '%.*s' does not exist",
+                     SLICE_PRINT(slice_part(text, 0, 64)));
+}
+
+Status
+partial_visit_begin(Exchange *exchange, PartialVisit **ret_visit)
+{
+    static uint64_t count;
+    Call *const call = exchange_call(exchange);
+    PartialFacts facts;
+    PartialVisit *const visit = arena_alloc(call->arena, sizeof *visit);
+    StepCall *const step = visit == NULL ? NULL : step_call_new(exchange);
+    if (step == NULL) {
+        return call_fail_memory(call, "a request about a partial run");
+    }
+    TRY(read_key(call, exchange_request(exchange), &visit->key));
+    TRY(partial_table_look(call, step->loop->gateway, &visit->key, &facts));
+    step->kind = STEP_BODY_CONTINUE;
+    step->graph = facts.graph;
+    step->plan = facts.plan;
+    step->session_id = visit->key.session;
+    visit->step = step;
+    visit->asked = facts.loop;
+    visit->expires_ns = facts.expires_ns;
+    visit->number = __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
+    list_init(&visit->link);
+    *ret_visit = visit;
+    return STATUS_OK;
+}
+
+void
+partial_visit_send(PartialVisit *visit)
+{
+    StepCall *const step = visit->step;
+    Status status = call_check(step->call, clock_monotonic_ns());
+    if (status == STATUS_OK && partial_table_is_closed(step->loop->gateway->partials)) {
+        status = call_fail(step->call, STATUS_UNAVAILABLE, "the gateway is shutting down");
+    }
+    if (status != STATUS_OK) {
+        exchange_fail(step->exchange, status);
+        return;
+    }
+    exchange_deadline(step->exchange, visit->expires_ns + REPLY_GRACE_MS * CLOCK_NS_PER_MS);
+    exchange_on_cancel(step->exchange, client_gone, visit);
+    if (visit->asked == step->loop) {
+        visit_run(visit);
+    } else {
+        visit->task.run = arrive;
+        loop_post(visit->asked->loop, &visit->task);
+    }
+}
+
+void
+partial_visit_simply(Exchange *exchange, PartialAct act, PartialWrite write)
+{
+    PartialVisit *visit = NULL;
+    const Status status = partial_visit_begin(exchange, &visit);
+    if (status != STATUS_OK) {
+        exchange_fail(exchange, status);
+        return;
+    }
+    visit->act = act;
+    visit->write = write;
+    partial_visit_send(visit);
+}
+
+/* --- For the run ---------------------------------------------------------------------------------------- */
+
+static bool
+have_come(const PartialVisit *visit, const PartialRun *run)
+{
+    const StepCall *const step = visit->step;
+    for (size_t index = 0; index < step->body.fetch_count; index++) {
+        if (!run->fetches[step->reply.fetches[index]].has_come) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool
+partial_visit_is_ready(const PartialVisit *visit, const PartialRun *run)
+{
+    return run->has_ended || (have_come(visit, run) && !visit->awaits_end);
+}
+
+/* One on a branch that was not taken ends the run. */
+static Status
+check_alive(const PartialVisit *visit, PartialRun *run)
+{
+    const StepCall *const step = visit->step;
+    for (size_t index = 0; index < step->body.fetch_count; index++) {
+        if (run->fetches[step->reply.fetches[index]].is_dead) {
+            const Status status = call_fail(step->call, STATUS_INVALID_ARGUMENT,
+                "fetch '%.*s' has no value: it lies on a branch that was not taken",
+                SLICE_PRINT(step->body.fetches[index]));
+            partial_run_fail(run, status, step->call->error.message);
+            return status;
+        }
+    }
+    return STATUS_OK;
+}
+
+static Status
+hand_out(const PartialVisit *visit, PartialRun *run)
+{
+    const StepCall *const step = visit->step;
+    TRY(check_alive(visit, run));
+    for (size_t index = 0; index < step->body.fetch_count; index++) {
+        const uint32_t fetch = step->reply.fetches[index];
+        step->outputs[fetch] = run->step.outputs[fetch];
+        run->step.outputs[fetch] = (Tensor){0};
+    }
+    return STATUS_OK;
+}
+
+void
+partial_visit_serve(PartialVisit *visit, PartialRun *run)
+{
+    const bool has_failed = run->has_ended && run->status != STATUS_OK;
+    const Status status =
+        has_failed ? call_fail(visit->step->call, run->status, "%s", run->message) : hand_out(visit, run);
+    run->is_told = run->is_told || status != STATUS_OK;
+    answer(visit, run, status);
+}

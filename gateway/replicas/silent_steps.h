@@ -1,0 +1,25 @@
+/* Steps for which no gateway has answered: for a moment nobody is asked about them again, so that whoever
+ * polls a step that is gone does not keep a job thread waiting each time.
+ *
+ * Threads: one at a time. */
+#pragma once
+
+#include "gateway/steps/running_steps.h"
+
+enum { SILENT_STEPS_MAX = 256, SILENT_STEPS_MS = 2000 };
+
+typedef struct SilentStep {
+    TenantId tenant;
+    SessionId session;
+    StepId id;
+    uint64_t until_ns;
+} SilentStep;
+
+/* All zero: none. */
+typedef struct SilentSteps {
+    SilentStep steps[SILENT_STEPS_MAX];
+    size_t next; /* takes the place of the oldest */
+} SilentSteps;
+
+void silent_steps_note(SilentSteps *steps, const StepInquiry *inquiry, uint64_t now_ns);
+bool silent_steps_has(const SilentSteps *steps, const StepInquiry *inquiry, uint64_t now_ns);

@@ -1,0 +1,457 @@
+/* Asking: the question gets a number and goes out → the listening thread hears the answer of that number and
+ * wakes the one who waits.
+ *
+ * Answering: a question comes → its step's loop is asked (running_steps.h) → when it runs there, a job thread
+ * sends the answer. */
+#include "gateway/replicas/step_mail.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "gateway/app/gateway.h"
+#include "gateway/graphs/graph_forget.h"
+#include "gateway/replicas/silent_steps.h"
+#include "gateway/sessions/session_end.h"
+#include "gateway/store/blobs.h"
+#include "gateway/store/listener.h"
+#include "gateway/traces/trace_cache.h"
+#include "gateway/traces/trace_form.h"
+#include "shared/base/clock.h"
+#include "shared/base/memory.h"
+
+enum {
+    WORD_SIZE = 72,
+    TRACE_WAIT_MS = 5000,
+    TEXT_SIZE = 512,
+    WORDS_MAX = 7,
+    ANSWER_ARENA_SIZE_MAX = 1 << 20,
+    ANSWER_MS = 2000
+};
+
+/* Somebody who waits for the answer of this number. */
+typedef struct Asker {
+    ListLink link;
+    uint64_t number;
+    bool is_answered;
+    char first[WORD_SIZE]; /* of the answer's two words */
+    uint64_t second;
+} Asker;
+
+struct StepMail {
+    Gateway *gateway;
+    pthread_mutex_t lock;
+    pthread_cond_t answered;
+    ListLink askers;
+    uint64_t last_number;
+    SilentSteps silent;
+};
+
+/* A question of another gateway on its way through ours. */
+typedef struct Question {
+    StepInquiry inquiry; /* first */
+    Task begin;
+    Job job;
+    StepTrace *trace; /* that was asked for; NULL: something else was */
+    char from[UUID_TEXT_SIZE + 3];
+    uint64_t number;
+} Question;
+
+StepMail *
+step_mail_new(Gateway *gateway)
+{
+    pthread_condattr_t attributes;
+    StepMail *const mail = memory_new(1, sizeof *mail);
+    if (mail == NULL) {
+        return NULL;
+    }
+    mail->gateway = gateway;
+    list_init(&mail->askers);
+    (void)pthread_mutex_init(&mail->lock, NULL);
+    (void)pthread_condattr_init(&attributes);
+    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&mail->answered, &attributes);
+    (void)pthread_condattr_destroy(&attributes);
+    return mail;
+}
+
+void
+step_mail_free(StepMail *mail)
+{
+    if (mail != NULL) {
+        (void)pthread_cond_destroy(&mail->answered);
+        (void)pthread_mutex_destroy(&mail->lock);
+        memory_free(mail);
+    }
+}
+
+/* --- Asking --------------------------------------------------------------------------------------------- */
+
+/* The record of an older one is written, or never was. */
+static bool
+may_still_run(const StepMail *mail, StepId id)
+{
+    const uint64_t created_ms = uuid_time_ms(id.value);
+    const uint64_t now_ms = clock_wall_us() / 1000;
+    const uint64_t most_ms = mail->gateway->limits.step_timeout_ms;
+    return created_ms <= now_ms + most_ms && now_ms <= created_ms + most_ms;
+}
+
+static Status
+send_question(Call *call, const StepMail *mail, Store *store, const StepInquiry *inquiry, const char *verb,
+    uint64_t number)
+{
+    char text[TEXT_SIZE];
+    char tenant[UUID_TEXT_SIZE];
+    char session[UUID_TEXT_SIZE];
+    char step[UUID_TEXT_SIZE];
+    uuid_to_text(inquiry->tenant.value, tenant);
+    uuid_to_text(inquiry->session.value, session);
+    uuid_to_text(inquiry->id.value, step);
+    (void)snprintf(text, sizeof text, "question %s %llu %s %s %s %s", mail->gateway->id,
+        (unsigned long long)number, verb, tenant, session, step);
+    return mail_send(call, store, text);
+}
+
+/* No longer than the call has time. */
+static void
+await_answer(const Call *call, StepMail *mail, const Asker *asker, uint64_t wait_ms)
+{
+    uint64_t until_ns = clock_monotonic_ns() + wait_ms * CLOCK_NS_PER_MS;
+    until_ns = call->deadline_ns != 0 && call->deadline_ns < until_ns ? call->deadline_ns : until_ns;
+    const struct timespec until = {
+        .tv_sec = (time_t)(until_ns / CLOCK_NS_PER_S),
+        .tv_nsec = (long)(until_ns % CLOCK_NS_PER_S),
+    };
+    int code = 0;
+    while (!asker->is_answered && code != ETIMEDOUT) {
+        code = pthread_cond_timedwait(&mail->answered, &mail->lock, &until);
+    }
+}
+
+/* Whoever needs a while says so first. */
+static Status
+ask(Call *call, StepMail *mail, Store *store, const StepInquiry *inquiry, const char *verb, Asker *asker)
+{
+    (void)pthread_mutex_lock(&mail->lock);
+    asker->number = ++mail->last_number;
+    list_append(&mail->askers, &asker->link);
+    (void)pthread_mutex_unlock(&mail->lock);
+    const Status status = send_question(call, mail, store, inquiry, verb, asker->number);
+    (void)pthread_mutex_lock(&mail->lock);
+    if (status == STATUS_OK) {
+        await_answer(call, mail, asker, STEP_MAIL_WAIT_MS);
+    }
+    if (asker->is_answered && strcmp(asker->first, "soon") == 0) {
+        asker->is_answered = false;
+        await_answer(call, mail, asker, TRACE_WAIT_MS);
+    }
+    list_remove(&asker->link);
+    (void)pthread_mutex_unlock(&mail->lock);
+    return status;
+}
+
+static bool
+was_silent(StepMail *mail, const StepInquiry *inquiry)
+{
+    (void)pthread_mutex_lock(&mail->lock);
+    const bool was_asked = silent_steps_has(&mail->silent, inquiry, clock_monotonic_ns());
+    (void)pthread_mutex_unlock(&mail->lock);
+    return was_asked;
+}
+
+static void
+note_silence(StepMail *mail, const StepInquiry *inquiry)
+{
+    (void)pthread_mutex_lock(&mail->lock);
+    silent_steps_note(&mail->silent, inquiry, clock_monotonic_ns());
+    (void)pthread_mutex_unlock(&mail->lock);
+}
+
+Status
+step_mail_ask(Call *call, StepMail *mail, Store *store, const StepInquiry *inquiry, bool *ret_is_found,
+    StepRecord *ret_step)
+{
+    Asker asker = {0};
+    GraphId graph;
+    *ret_is_found = false;
+    if (!may_still_run(mail, inquiry->id) || was_silent(mail, inquiry)) {
+        return STATUS_OK;
+    }
+    TRY(ask(call, mail, store, inquiry, inquiry->is_cancel ? "cancel" : "get", &asker));
+    if (asker.is_answered && uuid_from_text(slice_from_string(asker.first), &graph.value)) {
+        *ret_is_found = true;
+        running_step_describe(inquiry, graph, asker.second, ret_step);
+        return STATUS_OK;
+    }
+    TRY(call_check(call, clock_monotonic_ns())); /* a wait that was cut short says nothing */
+    note_silence(mail, inquiry);
+    return STATUS_OK;
+}
+
+Status
+step_mail_ask_trace(Call *call, StepMail *mail, Store *store, const StepInquiry *inquiry, bool *ret_is_found,
+    Sha256 *ret_digest)
+{
+    Asker asker = {0};
+    *ret_is_found = false;
+    TRY(ask(call, mail, store, inquiry, inquiry->trace->name, &asker));
+    *ret_is_found = asker.is_answered && sha256_from_hex(slice_from_string(asker.first), ret_digest);
+    if (asker.is_answered && strcmp(asker.first, "failed") == 0) {
+        return call_fail(call, STATUS_UNAVAILABLE, "the gateway that ran the step cannot hand its trace on%s",
+            asker.second == STATUS_RESOURCE_EXHAUSTED
+                ? ": it goes by way of the tenant's stored bytes, whose quota 'stored_bytes_max' is used up"
+                : "");
+    }
+    if (!asker.is_answered && strcmp(asker.first, "soon") == 0) {
+        return call_fail(
+            call, STATUS_UNAVAILABLE, "the gateway that ran the step did not hand its trace on in time");
+    }
+    return STATUS_OK;
+}
+
+static void
+take_answer(StepMail *mail, const Slice *words)
+{
+    uint64_t number = 0;
+    uint64_t second = 0;
+    if (!slice_equals_string(words[1], mail->gateway->id) || !slice_to_uint64(words[2], &number) ||
+        !slice_to_uint64(words[4], &second)) {
+        return;
+    }
+    (void)pthread_mutex_lock(&mail->lock);
+    LIST_EACH(&mail->askers, link)
+    {
+        Asker *const asker = LIST_ITEM(link, Asker, link);
+        if (asker->number == number) {
+            asker->is_answered = true;
+            (void)snprintf(asker->first, sizeof asker->first, "%.*s", SLICE_PRINT(words[3]));
+            asker->second = second;
+        }
+    }
+    (void)pthread_cond_broadcast(&mail->answered);
+    (void)pthread_mutex_unlock(&mail->lock);
+}
+
+/* --- Answering ------------------------------------------------------------------------------------------ */
+
+static uint64_t
+deadline_after(uint64_t time_ms)
+{
+    return clock_monotonic_ns() + time_ms * CLOCK_NS_PER_MS;
+}
+
+/* Silence is an answer too. */
+static void
+send_words(Call *call, Store *store, const Question *question, const char *first, uint64_t second)
+{
+    char text[TEXT_SIZE];
+    (void)snprintf(text, sizeof text, "answer %s %llu %s %llu", question->from,
+        (unsigned long long)question->number, first, (unsigned long long)second);
+    (void)!mail_send(call, store, text);
+}
+
+static Status
+put_trace(Call *call, Store *store, const Question *question, Sha256 *ret_digest)
+{
+    AUTO_BUFFER json = {0};
+    TRY(question->inquiry.trace->write(call, question->trace, &json));
+    if (!buffer_is_ok(&json)) {
+        return call_fail_memory(call, "a trace");
+    }
+    sha256(buffer_slice(&json), ret_digest);
+    return blobs_put(call, store, question->trace->tenant, ret_digest, buffer_slice(&json));
+}
+
+static void
+send_trace(Call *call, Store *store, const Question *question)
+{
+    Sha256 digest;
+    char hex[SHA256_HEX_SIZE];
+    send_words(call, store, question, "soon", 0);
+    const Status status = put_trace(call, store, question, &digest);
+    if (status == STATUS_OK) {
+        sha256_to_hex(&digest, hex);
+        send_words(call, store, question, hex, 0);
+    } else {
+        Call telling = {.arena = call->arena, .deadline_ns = deadline_after(ANSWER_MS)};
+        send_words(&telling, store, question, "failed", (uint64_t)status);
+    }
+}
+
+static void
+send_answer(Job *job, void *context)
+{
+    const Question *const question = LIST_ITEM(job, Question, job);
+    const StepRecord *const step = &question->inquiry.record;
+    AUTO_ARENA arena = arena_new(ANSWER_ARENA_SIZE_MAX);
+    Call call = {.arena = arena, .deadline_ns = deadline_after(ANSWER_MS)};
+    Store *store = NULL;
+    char graph[UUID_TEXT_SIZE];
+    if (arena == NULL || job_store(&call, context, STORE_ROLE_APP, &store) != STATUS_OK) {
+        return;
+    }
+    if (question->trace != NULL) {
+        send_trace(&call, store, question);
+        return;
+    }
+    uuid_to_text(step->graph.value, graph);
+    send_words(&call, store, question, graph, step->started_us);
+}
+
+static void
+question_free(Question *question)
+{
+    step_trace_unref(question->trace);
+    memory_free(question);
+}
+
+static void
+answer_sent(Job *job)
+{
+    question_free(LIST_ITEM(job, Question, job));
+}
+
+static void
+looked(StepInquiry *inquiry)
+{
+    Question *const question = (Question *)(void *)inquiry;
+    const GatewayLoop *const loop = inquiry->home;
+    question->job = (Job){.loop = loop->loop, .run = send_answer, .done = answer_sent};
+    if (!inquiry->is_found || loop->is_closing || !job_submit(loop->gateway->jobs, &question->job)) {
+        question_free(question);
+    }
+}
+
+static void
+look(Task *task)
+{
+    Question *const question = LIST_ITEM(task, Question, begin);
+    StepInquiry *const inquiry = &question->inquiry;
+    if (inquiry->trace != NULL) {
+        TraceCache *const traces = inquiry->home->gateway->traces;
+        question->trace = trace_cache_get(traces, inquiry->tenant, inquiry->session, inquiry->id);
+        inquiry->is_found = question->trace != NULL;
+        looked(inquiry);
+    } else {
+        step_inquire(inquiry);
+    }
+}
+
+static bool
+question_read(const Slice *words, Question *ret_question)
+{
+    StepInquiry *const inquiry = &ret_question->inquiry;
+    inquiry->is_cancel = slice_equals_string(words[3], "cancel");
+    inquiry->trace = trace_form_find(words[3]);
+    (void)snprintf(ret_question->from, sizeof ret_question->from, "%.*s", SLICE_PRINT(words[1]));
+    return slice_to_uint64(words[2], &ret_question->number) &&
+           uuid_from_text(words[4], &inquiry->tenant.value) &&
+           uuid_from_text(words[5], &inquiry->session.value) && uuid_from_text(words[6], &inquiry->id.value);
+}
+
+static void
+take_question(StepMail *mail, const Slice *words)
+{
+    Question *const question =
+        slice_equals_string(words[1], mail->gateway->id) ? NULL : memory_new(1, sizeof *question);
+    if (question == NULL || !question_read(words, question)) {
+        memory_free(question);
+        return;
+    }
+    question->inquiry.home = mail->gateway->loops[0];
+    question->inquiry.answered = looked;
+    question->begin.run = look;
+    loop_post(question->inquiry.home->loop, &question->begin);
+}
+
+/* --- What has been deleted ------------------------------------------------------------------------------ */
+
+/* This gateway does not wait for its own message. When the message is lost, others go on with what they have:
+ * what they run of a session ends with its result, a graph stays in their caches. */
+static void
+tell(const Call *call, Store *store, const char *text)
+{
+    Call telling = {.arena = call->arena, .deadline_ns = call->deadline_ns};
+    (void)!mail_send(&telling, store, text);
+}
+
+void
+step_mail_end_session(Call *call, StepMail *mail, Store *store, TenantId tenant, SessionId session)
+{
+    char text[TEXT_SIZE];
+    char tenant_text[UUID_TEXT_SIZE];
+    char session_text[UUID_TEXT_SIZE];
+    uuid_to_text(tenant.value, tenant_text);
+    uuid_to_text(session.value, session_text);
+    (void)snprintf(text, sizeof text, "deleted %s %s %s", mail->gateway->id, tenant_text, session_text);
+    session_end(mail->gateway, tenant, session);
+    tell(call, store, text);
+}
+
+static void
+take_deleted(StepMail *mail, const Slice *words)
+{
+    TenantId tenant;
+    SessionId session;
+    const bool is_own = slice_equals_string(words[1], mail->gateway->id);
+    if (!is_own && uuid_from_text(words[2], &tenant.value) && uuid_from_text(words[3], &session.value)) {
+        session_end(mail->gateway, tenant, session);
+    }
+}
+
+void
+step_mail_forget_graph(Call *call, StepMail *mail, Store *store, const GraphName *graph)
+{
+    char text[TEXT_SIZE];
+    char tenant[UUID_TEXT_SIZE];
+    char session[UUID_TEXT_SIZE];
+    char id[UUID_TEXT_SIZE];
+    uuid_to_text(graph->tenant.value, tenant);
+    uuid_to_text(graph->session.value, session);
+    uuid_to_text(graph->id.value, id);
+    (void)snprintf(text, sizeof text, "forgotten %s %s %s %s", mail->gateway->id, tenant, session, id);
+    graph_forget(mail->gateway, graph);
+    tell(call, store, text);
+}
+
+static void
+take_forgotten(StepMail *mail, const Slice *words)
+{
+    GraphName graph;
+    const bool is_own = slice_equals_string(words[1], mail->gateway->id);
+    if (!is_own && uuid_from_text(words[2], &graph.tenant.value) &&
+        uuid_from_text(words[3], &graph.session.value) && uuid_from_text(words[4], &graph.id.value)) {
+        graph_forget(mail->gateway, &graph);
+    }
+}
+
+/* --- Receiving ------------------------------------------------------------------------------------------ */
+
+void
+step_mail_receive(StepMail *mail, const char *text)
+{
+    static const struct {
+        const char *word;
+        size_t word_count;
+        void (*take)(StepMail *mail, const Slice *words);
+    } messages[] = {
+        {"question", WORDS_MAX, take_question},
+        {"answer", 5, take_answer},
+        {"deleted", 4, take_deleted},
+        {"forgotten", 5, take_forgotten},
+    };
+    Slice words[WORDS_MAX] = {0};
+    Slice rest = slice_from_string(text);
+    size_t count = 0;
+    while (count < WORDS_MAX && slice_split(&rest, ' ', &words[count])) {
+        count++;
+    }
+    for (size_t index = 0; index < COUNT_OF(messages); index++) {
+        if (count == messages[index].word_count && slice_equals_string(words[0], messages[index].word)) {
+            messages[index].take(mail, words);
+        }
+    }
+}

@@ -1,0 +1,151 @@
+#include "gateway/resources/idempotent.h"
+
+#include "gateway/app/gateway.h"
+#include "gateway/http/preferences.h"
+#include "shared/base/text.h"
+
+enum { RUN_HELD_MS = 60000 };
+
+Status
+idempotent_key_read(Call *call, const Request *request, IdempotentKey *ret_key)
+{
+    Slice text;
+    TRY(idempotency_key_parse(call, request_header(request, "Idempotency-Key"), &text));
+    const char *const copy = text.data == NULL ? NULL : text_copy(call->arena, text);
+    if (text.data != NULL && copy == NULL) {
+        return call_fail_memory(call, "the idempotency key");
+    }
+    *ret_key = (IdempotentKey){.text = copy};
+    return STATUS_OK;
+}
+
+/* Lengths keep the parts apart. */
+static void
+update_part(Sha256State *state, Slice part)
+{
+    const uint64_t size = part.size;
+    sha256_update(state, slice_of(&size, sizeof size));
+    sha256_update(state, part);
+}
+
+static Status
+digest_request(Call *call, const Request *request, Sha256 *ret_digest)
+{
+    Sha256State *const state = sha256_begin();
+    if (state == NULL) {
+        return call_fail_memory(call, "the digest of a request");
+    }
+    update_part(state, slice_from_string(request->method));
+    update_part(state, request->target);
+    update_part(state, request->media_type);
+    update_part(state, request->body);
+    sha256_end(state, ret_digest);
+    return STATUS_OK;
+}
+
+static void
+replay(Response *response, const IdempotencyAnswer *answer)
+{
+    response_status(response, (int)answer->http_status);
+    response_header(response, "Idempotent-Replayed", "true");
+    if (answer->location[0] != '\0') {
+        response_header(response, "Location", answer->location);
+    }
+    if (answer->content_type[0] != '\0') {
+        buffer_append_slice(response_body(response, answer->content_type), answer->body);
+    }
+}
+
+Status
+idempotent_begin(Call *call, Store *store, const Request *request, Response *response, IdempotentKey *key,
+    bool *ret_is_replayed)
+{
+    IdempotencyRequest wanted = {.key = key->text, .held_ms = key->held_ms};
+    Idempotency found;
+    if (request->sink_state != NULL && request->body.size == 0) {
+        /* Two bodies that went by in pieces cannot be told apart afterwards: their sink must say. */
+        return call_fail(call, STATUS_INVALID_ARGUMENT,
+            "an Idempotency-Key needs a body of application/json, not of %.*s",
+            SLICE_PRINT(request->media_type));
+    }
+    TRY(digest_request(call, request, &wanted.digest));
+    TRY(idempotency_begin(call, store, request->principal.tenant, &wanted, &found));
+    switch (found.outcome) {
+    case IDEMPOTENCY_FRESH:
+        key->owner = found.owner;
+        *ret_is_replayed = false;
+        return STATUS_OK;
+    case IDEMPOTENCY_REPLAY:
+        replay(response, &found.answer);
+        *ret_is_replayed = true;
+        return STATUS_OK;
+    case IDEMPOTENCY_RUNNING:
+        response_header(response, "Retry-After", "1");
+        return call_fail(call, STATUS_ABORTED,
+            "the first request with the idempotency key '%s' has not been answered yet", key->text);
+    case IDEMPOTENCY_MISMATCH:
+        break;
+    }
+    return response_fail(
+        call, response, 422, "the idempotency key '%s' came with another request before", key->text);
+}
+
+Status
+idempotent_finish(
+    Call *call, Store *store, TenantId tenant, const IdempotentKey *key, const Response *response, Slice body)
+{
+    const char *const location = response_header_get(response, "Location");
+    const char *const type = response_header_get(response, "Content-Type");
+    const IdempotencyAnswer answer = {
+        .http_status = response->status == 0 ? 200 : response->status,
+        .location = location == NULL ? "" : location,
+        .content_type = type == NULL ? "application/json" : type,
+        .body = body,
+    };
+    return idempotency_finish(call, store, tenant, key->text, key->owner, &answer);
+}
+
+void
+idempotent_abandon(Call *call, Store *store, TenantId tenant, const IdempotentKey *key)
+{
+    Call cleanup = {.arena = call->arena, .deadline_ns = call->deadline_ns};
+    /* When it fails, the key comes free by itself when its time is over. */
+    (void)!idempotency_abandon(&cleanup, store, tenant, key->text, key->owner);
+}
+
+static Status
+run_in_transaction(
+    Call *call, const Request *request, Response *response, const IdempotentKey *key, IdempotentWork work)
+{
+    Store *store = NULL;
+    const TenantId tenant = request->principal.tenant;
+    TRY(request_store(call, request, &store));
+    TRY(store_begin(call, store, tenant));
+    AUTO_TRANSACTION transaction = store;
+    TRY(work(call, request, response));
+    TRY(idempotent_finish(call, store, tenant, key, response, buffer_slice(&response->buffer)));
+    return store_commit(call, TAKE(transaction));
+}
+
+Status
+idempotent_run(Call *call, const Request *request, Response *response, IdempotentWork work)
+{
+    Store *store = NULL;
+    IdempotentKey key;
+    bool is_replayed = false;
+    TRY(idempotent_key_read(call, request, &key));
+    if (key.text == NULL) {
+        return work(call, request, response);
+    }
+    key.held_ms = RUN_HELD_MS;
+    TRY(request_store(call, request, &store));
+    TRY(idempotent_begin(call, store, request, response, &key, &is_replayed));
+    if (is_replayed) {
+        return STATUS_OK;
+    }
+    const Status status = run_in_transaction(call, request, response, &key, work);
+    if (status != STATUS_OK && status != STATUS_UNKNOWN) {
+        idempotent_abandon(call, store, request->principal.tenant, &key);
+    }
+    return status;
+}

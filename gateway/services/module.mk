@@ -1,1 +1,0 @@
-$(call module,gateway/services,shared/base shared/net shared/json shared/tensor shared/graph shared/ops shared/formats shared/wire shared/upstream shared/crypto shared/config shared/telemetry gateway/formats gateway/http gateway/domain gateway/store gateway/plan gateway/expand gateway/optimise gateway/dispatch gateway/queue)

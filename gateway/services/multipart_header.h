@@ -1,8 +1,0 @@
-/* The headers of one part of a multipart/form-data body (RFC 7578 4). Pure functions. */
-#pragma once
-
-#include "gateway/services/multipart.h"
-
-/* Reads lines that all end with CRLF. NULL, or what is wrong with them; names without escapes point into the
- * lines, others live in the arena. */
-MUST_USE const char *multipart_header_read(Arena *arena, Slice lines, MultipartPart *ret_part);

@@ -1,0 +1,84 @@
+#include "gateway/sessions/session_options.h"
+
+#include "gateway/optimise/optimise.h"
+#include "shared/json/document.h"
+#include "shared/json/scanner.h"
+
+static const int64_t BYTES_MAX = ((int64_t)1 << 53) - 1; /* exact in every JSON reader */
+
+typedef struct Document {
+    const char *placement;
+    int64_t slots;
+    Slice passes_off;
+    bool has_soft_placement;
+    int64_t step_memory_bytes;
+} Document;
+
+static Status
+read_placement(Call *call, const char *name, PlacementPolicy *ret_placement)
+{
+    if (!placement_from_name(slice_from_string(name), ret_placement)) {
+        call_note(call, "/placement", "'%s' is none of 'local' and 'spread'", name);
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "'placement' is not known");
+    }
+    return STATUS_OK;
+}
+
+static Status
+add_pass(Call *call, Slice name, PassSet *set)
+{
+    if (pass_set_add(set, name)) {
+        return STATUS_OK;
+    }
+    AUTO_BUFFER known = {0};
+    pass_set_write_names(&known);
+    return call_fail(call, STATUS_INVALID_ARGUMENT, "there is no pass '%.*s': %.*s or '*' may be off",
+        SLICE_PRINT(name), (int)known.size, known.data);
+}
+
+static Status
+read_passes(Call *call, Slice json, PassSet *ret_set)
+{
+    JsonScanner scanner;
+    json_scan_begin(&scanner, json, 1);
+    for (bool has_more = json_array_begin(&scanner); has_more && json_array_next(&scanner);) {
+        Slice name;
+        if (json_string(&scanner, call->arena, &name)) {
+            TRY(add_pass(call, name, ret_set));
+        }
+    }
+    return json_scan_end(call, &scanner);
+}
+
+Status
+session_options_read(Call *call, Slice json, SessionOptions *ret_options)
+{
+    static const JsonField fields[] = {
+        {.name = "placement", .type = JSON_FIELD_STRING, .offset = offsetof(Document, placement)},
+        {.name = "slots",
+            .type = JSON_FIELD_INT64,
+            .offset = offsetof(Document, slots),
+            .minimum = 1,
+            .maximum = PLAN_SLOT_COUNT_MAX},
+        {.name = "soft_placement",
+            .type = JSON_FIELD_BOOLEAN,
+            .offset = offsetof(Document, has_soft_placement)},
+        {.name = "passes_off", .type = JSON_FIELD_RAW, .offset = offsetof(Document, passes_off)},
+        {.name = "step_memory_bytes",
+            .type = JSON_FIELD_INT64,
+            .offset = offsetof(Document, step_memory_bytes),
+            .maximum = BYTES_MAX},
+    };
+    Document document = {.placement = "local", .slots = 1};
+    SessionOptions options = {0};
+    TRY(json_document_read(call, json, fields, COUNT_OF(fields), &document));
+    TRY(read_placement(call, document.placement, &options.plan.placement));
+    if (document.passes_off.data != NULL) {
+        TRY(read_passes(call, document.passes_off, &options.plan.passes_off));
+    }
+    options.plan.slot_count = (uint32_t)document.slots;
+    options.plan.has_soft_placement = document.has_soft_placement;
+    options.step_memory_bytes = (uint64_t)document.step_memory_bytes;
+    *ret_options = options;
+    return STATUS_OK;
+}

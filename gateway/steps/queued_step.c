@@ -1,0 +1,494 @@
+#include "gateway/steps/queued_step.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "gateway/steps/step_call.h"
+#include "gateway/steps/step_json.h"
+#include "gateway/tensors/tensor_store.h"
+#include "gateway/traces/step_trace.h"
+#include "shared/base/clock.h"
+#include "shared/base/memory.h"
+#include "shared/base/text.h"
+#include "shared/telemetry/log.h"
+
+enum {
+    ARENA_SIZE_MAX = 256 << 20,
+    PREPARE_MS = 60000,
+    FINISH_MS = 30000,
+    FINISH_RETRY_MS = 500, /* while PostgreSQL is gone */
+    BATCH_ARENA_SIZE_MAX = 16 << 20,
+    BATCH_MS = 10000,
+};
+
+typedef struct QueuedStep {
+    Job job;        /* first */
+    BatchItem item; /* instead of the job, for an end that is written together with others */
+    ListLink link;  /* in GatewayLoop.queued */
+    Call call;
+    StepHold hold;
+    int priority;
+    uint64_t deadline_us;
+    Slice request;
+    StepCall step;
+    Timer again;
+    Status status;   /* of the stage that was */
+    Status written;  /* of writing the end down */
+    bool has_run;    /* a worker may have seen it */
+    bool may_repeat; /* another gateway may run it again */
+    StepEnd end;
+} QueuedStep;
+
+static void prepare_on_job(Job *job, void *context);
+static void prepared(Job *job);
+
+/* --- Life ----------------------------------------------------------------------------------------------- */
+
+static void
+queued_step_free(QueuedStep *queued)
+{
+    Arena *const arena = queued->call.arena;
+    list_remove(&queued->link);
+    arena_free(arena); /* holds the step itself */
+}
+
+static void
+forget(QueuedStep *queued)
+{
+    GatewayLoop *const loop = queued->step.loop;
+    timer_clear(loop->loop, &queued->again);
+    queue_runner_forget(loop->gateway->queue, &queued->hold);
+    queued_step_free(queued);
+}
+
+void
+queued_steps_free(GatewayLoop *loop)
+{
+    LIST_EACH(&loop->queued, link)
+    {
+        queued_step_free(LIST_ITEM(link, QueuedStep, link));
+    }
+}
+
+static bool
+submit(QueuedStep *queued, void (*run)(Job *job, void *context), void (*done)(Job *job), uint64_t time_ms)
+{
+    GatewayLoop *const loop = queued->step.loop;
+    queued->call.deadline_ns = clock_monotonic_ns() + time_ms * CLOCK_NS_PER_MS;
+    queued->job = (Job){.loop = loop->loop, .run = run, .done = done};
+    return job_submit(loop->gateway->jobs, &queued->job);
+}
+
+/* In turn, so that all loops share the work. */
+static GatewayLoop *
+choose_loop(Gateway *gateway)
+{
+    return gateway->loops[gateway->queue_turn++ % (unsigned)gateway->loop_count];
+}
+
+/* The digits of the step's id: what the logs of gateway and workers have in common. */
+static void
+write_request_id(Call *call, StepId id)
+{
+    char text[ID_TEXT_SIZE];
+    id_to_text("stp", id.value, text);
+    (void)snprintf(call->request_id, sizeof call->request_id, "%.32s", text + sizeof "stp_" - 1);
+}
+
+static QueuedStep *
+queued_step_new(Gateway *gateway, const StepRecord *record)
+{
+    Arena *const arena = arena_new(ARENA_SIZE_MAX);
+    QueuedStep *const queued = arena == NULL ? NULL : arena_alloc(arena, sizeof *queued);
+    const char *const request = queued == NULL ? NULL : text_copy(arena, slice_from_string(record->request));
+    if (request == NULL) {
+        arena_free(arena);
+        return NULL;
+    }
+    list_init(&queued->link);
+    queued->call.arena = arena;
+    queued->hold = (StepHold){.tenant = record->tenant, .id = record->id, .fence = record->fence};
+    queued->priority = (int)record->priority;
+    queued->deadline_us = record->deadline_us;
+    queued->request = slice_from_string(request);
+    write_request_id(&queued->call, record->id);
+    if (!step_call_init(&queued->step, choose_loop(gateway), &queued->call)) {
+        arena_free(arena);
+        return NULL;
+    }
+    queued->step.tenant = record->tenant;
+    queued->step.id = record->id;
+    queued->step.session_id = record->session;
+    return queued;
+}
+
+bool
+queued_step_run(void *context, const StepRecord *record)
+{
+    QueuedStep *const queued = queued_step_new(context, record);
+    if (queued == NULL) {
+        return false;
+    }
+    if (!submit(queued, prepare_on_job, prepared, PREPARE_MS)) {
+        queued_step_free(queued);
+        return false;
+    }
+    return true;
+}
+
+/* --- Ending --------------------------------------------------------------------------------------------- */
+
+static size_t
+output_count(const QueuedStep *queued)
+{
+    return queued->status == STATUS_OK ? queued->step.plan->fetch_count : 0;
+}
+
+/* The rows of the outputs into the step's end, what is to be stored of each into `ret_blobs`. */
+static Status
+describe_outputs(QueuedStep *queued, BlobPut *ret_blobs)
+{
+    const StepCall *const step = &queued->step;
+    Call *const call = &queued->call;
+    StepTensors outputs = {.count = output_count(queued)};
+    outputs.items = arena_alloc(call->arena, (outputs.count + 1) * sizeof *outputs.items);
+    if (outputs.items == NULL) {
+        return call_fail_memory(call, "the outputs of a step");
+    }
+    for (size_t index = 0; index < outputs.count; index++) {
+        TRY(tensor_stored(call, step->plan->fetches[index], &step->outputs[index], &outputs.items[index],
+            &ret_blobs[index]));
+    }
+    queued->end.outputs = outputs;
+    return STATUS_OK;
+}
+
+static Status
+commit_end(QueuedStep *queued, Store *store)
+{
+    Call *const call = &queued->call;
+    const size_t count = output_count(queued);
+    BlobPut *const blobs = arena_alloc(call->arena, (count + 1) * sizeof *blobs);
+    if (blobs == NULL) {
+        return call_fail_memory(call, "the outputs of a step");
+    }
+    TRY(describe_outputs(queued, blobs));
+    TRY(store_begin(call, store, queued->hold.tenant));
+    AUTO_TRANSACTION transaction = store;
+    TRY(blobs_put_all(call, store, queued->hold.tenant, blobs, count));
+    TRY(queue_end(call, store, &queued->hold, &queued->end));
+    return store_commit(call, TAKE(transaction));
+}
+
+static bool
+is_passing(Status status)
+{
+    return status == STATUS_UNAVAILABLE || status == STATUS_ABORTED || status == STATUS_RESOURCE_EXHAUSTED;
+}
+
+/* What failed is kept in the arena: the call's error is used again while it is being written down. */
+static void
+end_with(QueuedStep *queued, Status status, const char *message, const char *node)
+{
+    queued->status = status;
+    queued->end.state = step_state_of(status);
+    queued->end.error_code = status == STATUS_OK ? NULL : status_name(status);
+    queued->end.error_message =
+        status == STATUS_OK ? NULL : text_copy(queued->call.arena, slice_from_string(message));
+    queued->end.error_node = node[0] == '\0' ? NULL : text_copy(queued->call.arena, slice_from_string(node));
+}
+
+static Status
+put_back(QueuedStep *queued, void *context)
+{
+    Store *store = NULL;
+    StepState state;
+    TRY(job_store(&queued->call, context, STORE_ROLE_QUEUE, &store));
+    return queue_retry(&queued->call, store, &queued->hold, &queued->end, queued->has_run, &state);
+}
+
+static Status
+write_end(QueuedStep *queued, void *context)
+{
+    Store *store = NULL;
+    if (is_passing(queued->status)) {
+        return put_back(queued, context);
+    }
+    TRY(job_store(&queued->call, context, STORE_ROLE_APP, &store));
+    return commit_end(queued, store);
+}
+
+static bool
+is_out_of_reach(Status status)
+{
+    return status == STATUS_UNAVAILABLE || status == STATUS_UNKNOWN || status == STATUS_DEADLINE_EXCEEDED;
+}
+
+/* Outputs that cannot be kept (too large, over the quota) are what the step fails with. */
+static void
+end_alone(QueuedStep *queued, void *context)
+{
+    Call *const call = &queued->call;
+    Status status = write_end(queued, context);
+    if (status != STATUS_OK && status != STATUS_ABORTED && !is_out_of_reach(status) &&
+        queued->status == STATUS_OK) {
+        end_with(queued, status == STATUS_RESOURCE_EXHAUSTED ? STATUS_FAILED_PRECONDITION : status,
+            call->error.message, "");
+        status = write_end(queued, context);
+    }
+    if (status != STATUS_OK) {
+        log_failure(LOG_WARNING, "the end of a queued step was not written", call);
+    }
+    queued->end.outputs = (StepTensors){0};
+    queued->written = status;
+}
+
+static void
+finish_on_job(Job *job, void *context)
+{
+    end_alone((QueuedStep *)(void *)job, context);
+}
+
+static void finish_again(Timer *timer);
+
+static void
+finish_is_over(QueuedStep *queued)
+{
+    GatewayLoop *const loop = queued->step.loop;
+    if (!is_out_of_reach(queued->written)) {
+        forget(queued); /* written, or somebody else's */
+        return;
+    }
+    queued->again.fire = finish_again;
+    timer_set(loop->loop, &queued->again, clock_monotonic_ns() + FINISH_RETRY_MS * CLOCK_NS_PER_MS);
+}
+
+static void
+finished(Job *job)
+{
+    finish_is_over((QueuedStep *)(void *)job);
+}
+
+static QueuedStep *
+queued_step_of(BatchItem *item)
+{
+    return LIST_ITEM(item, QueuedStep, item);
+}
+
+static void
+finished_together(BatchItem *item)
+{
+    finish_is_over(queued_step_of(item));
+}
+
+static Status
+store_together(
+    Call *call, Store *store, BatchItem *const *items, size_t count, BlobPut *blobs, StepEnding *endings)
+{
+    size_t blob_count = 0;
+    for (size_t index = 0; index < count; index++) {
+        QueuedStep *const queued = queued_step_of(items[index]);
+        TRY(describe_outputs(queued, blobs + blob_count));
+        blob_count += output_count(queued);
+        endings[index] = (StepEnding){.hold = &queued->hold, .end = &queued->end};
+    }
+    TRY(store_begin(call, store, items[0]->tenant));
+    AUTO_TRANSACTION transaction = store;
+    TRY(blobs_put_all(call, store, items[0]->tenant, blobs, blob_count));
+    TRY(queue_end_all(call, store, endings, count));
+    return store_commit(call, TAKE(transaction));
+}
+
+static Status
+end_together(Call *call, JobContext *context, BatchItem *const *items, size_t count)
+{
+    Store *store = NULL;
+    size_t blob_count = 0;
+    for (size_t index = 0; index < count; index++) {
+        blob_count += output_count(queued_step_of(items[index]));
+    }
+    BlobPut *const blobs = arena_alloc(call->arena, (blob_count + 1) * sizeof *blobs);
+    StepEnding *const endings = arena_alloc(call->arena, count * sizeof *endings);
+    if (blobs == NULL || endings == NULL) {
+        return call_fail_memory(call, "a batch of steps");
+    }
+    TRY(job_store(call, context, STORE_ROLE_APP, &store));
+    return store_together(call, store, items, count, blobs, endings);
+}
+
+/* When a batch cannot be committed, each of its steps is ended by itself; also when the reply to the commit
+ * was lost, for ending twice in the same way is one end. */
+void
+queued_steps_end(JobContext *context, BatchItem *const *items, size_t count)
+{
+    AUTO_ARENA arena = arena_new(BATCH_ARENA_SIZE_MAX);
+    Call call = {.arena = arena, .deadline_ns = clock_monotonic_ns() + BATCH_MS * CLOCK_NS_PER_MS};
+    const bool is_batch = arena != NULL && count > 1;
+    const bool is_written = is_batch && end_together(&call, context, items, count) == STATUS_OK;
+    for (size_t index = 0; index < count; index++) {
+        QueuedStep *const queued = queued_step_of(items[index]);
+        queued->written = STATUS_OK;
+        if (!is_written) {
+            end_alone(queued, context);
+        }
+    }
+}
+
+static bool
+finish_together(QueuedStep *queued)
+{
+    const GatewayLoop *const loop = queued->step.loop;
+    /* From now on a heartbeat may find that it has ended: nothing is to be cancelled then. */
+    queue_runner_note(loop->gateway->queue, &queued->hold, QUEUE_NO_LOOP, queued->may_repeat);
+    queued->call.deadline_ns = clock_monotonic_ns() + FINISH_MS * CLOCK_NS_PER_MS;
+    queued->item = (BatchItem){
+        .loop = loop->loop,
+        .tenant = queued->hold.tenant,
+        .priority = queued->priority,
+        .done = finished_together,
+    };
+    return batcher_put(loop->gateway->ender, &queued->item);
+}
+
+/* A step that goes back into the queue does so by itself. */
+static void
+finish(QueuedStep *queued)
+{
+    GatewayLoop *const loop = queued->step.loop;
+    const bool is_taken = is_passing(queued->status) ? submit(queued, finish_on_job, finished, FINISH_MS)
+                                                     : finish_together(queued);
+    if (!is_taken) {
+        queued->again.fire = finish_again;
+        timer_set(loop->loop, &queued->again, clock_monotonic_ns() + FINISH_RETRY_MS * CLOCK_NS_PER_MS);
+    }
+}
+
+static void
+finish_again(Timer *timer)
+{
+    finish(LIST_ITEM(timer, QueuedStep, again));
+}
+
+/* --- Running -------------------------------------------------------------------------------------------- */
+
+static void
+run_output(void *context, uint32_t fetch, const Tensor *tensor)
+{
+    QueuedStep *const queued = context;
+    queued->step.outputs[fetch] = tensor_ref(tensor);
+}
+
+static void
+run_done(void *context, const StepReport *report)
+{
+    QueuedStep *const queued = context;
+    AUTO_BUFFER stats = {0};
+    queued->step.running.run = NULL;
+    list_remove(&queued->step.running.link);
+    if (queued->step.loop->is_closing) {
+        return; /* the runner has given it back; queued_steps_free() follows */
+    }
+    step_trace_keep(&queued->step, report);
+    end_with(queued, report->status, report->message, report->node);
+    step_write_stats(&stats, report);
+    queued->end.stats = buffer_is_ok(&stats) ? text_copy(queued->call.arena, buffer_slice(&stats)) : NULL;
+    queued->end.device_seconds = step_device_seconds(report);
+    finish(queued);
+}
+
+static void
+dispatch(QueuedStep *queued)
+{
+    static const StepEvents events = {.on_output = run_output, .on_done = run_done};
+    StepCall *const step = &queued->step;
+    const uint64_t now_us = clock_wall_us();
+    const uint64_t left_us = queued->deadline_us > now_us ? queued->deadline_us - now_us : 0;
+    StepRequest request;
+    char tenant[UUID_TEXT_SIZE];
+    char session[ID_TEXT_SIZE];
+    step_call_describe(step, tenant, session, &request);
+    request.deadline_ns = clock_monotonic_ns() + left_us * CLOCK_NS_PER_US;
+    /* Attempts of an earlier lease may still be on the workers: theirs are other numbers. */
+    request.attempt_base = (queued->hold.fence - 1) * STEP_ATTEMPT_MAX;
+    queued->has_run = true;
+    queued->may_repeat = request.is_pure;
+    queue_runner_note(step->loop->gateway->queue, &queued->hold, step->loop->index, queued->may_repeat);
+    step->running = (RunningStep){
+        .hold = queued->hold,
+        .session = step->session_id,
+        .graph = step->graph->id,
+        .started_us = now_us,
+        .run = step_start(step->loop->dispatcher, &request, &events, queued),
+    };
+    if (step->running.run == NULL) {
+        end_with(queued, STATUS_RESOURCE_EXHAUSTED, "no memory is left for a step", "");
+        finish(queued);
+        return;
+    }
+    running_steps_add(&step->loop->running, &step->running);
+}
+
+/* --- Preparing ------------------------------------------------------------------------------------------ */
+
+static Status
+load_feeds(QueuedStep *queued, Store *store)
+{
+    StepCall *const step = &queued->step;
+    Call *const call = &queued->call;
+    StepTensors stored;
+    TRY(steps_feeds(call, store, step->tenant, step->id, &stored));
+    StepFeedText *const feeds = arena_alloc(call->arena, (stored.count + 1) * sizeof *feeds);
+    if (feeds == NULL) {
+        return call_fail_memory(call, "the feeds of a step");
+    }
+    for (size_t index = 0; index < stored.count; index++) {
+        TRY(tensor_get(call, store, step->tenant, &stored.items[index], &feeds[index].tensor));
+        if (!step_call_keep(step, &feeds[index].tensor)) {
+            return call_fail_memory(call, "the feeds of a step");
+        }
+        feeds[index].name = slice_from_string(stored.items[index].name);
+    }
+    step->body.feeds = feeds;
+    step->body.feed_count = stored.count;
+    return STATUS_OK;
+}
+
+static Status
+prepare(QueuedStep *queued, void *context)
+{
+    Call *const call = &queued->call;
+    Store *app = NULL;
+    Store *queue = NULL;
+    bool needs_job = false;
+    TRY(job_store(call, context, STORE_ROLE_QUEUE, &queue));
+    TRY(job_store(call, context, STORE_ROLE_APP, &app));
+    TRY(queue_start(call, queue, &queued->hold));
+    TRY(step_call_read(&queued->step, queued->request));
+    TRY(load_feeds(queued, app));
+    return step_call_prepare(&queued->step, queued->request, context, &needs_job);
+}
+
+static void
+prepare_on_job(Job *job, void *context)
+{
+    QueuedStep *const queued = (QueuedStep *)(void *)job;
+    queued->status = prepare(queued, context);
+}
+
+static void
+prepared(Job *job)
+{
+    QueuedStep *const queued = (QueuedStep *)(void *)job;
+    list_append(&queued->step.loop->queued, &queued->link);
+    if (queued->step.loop->is_closing) {
+        return;
+    }
+    if (queued->status == STATUS_OK) {
+        dispatch(queued);
+    } else if (queued->status == STATUS_ABORTED) {
+        forget(queued); /* cancelled, or another's, before it began */
+    } else {
+        end_with(queued, queued->status, queued->call.error.message, "");
+        finish(queued);
+    }
+}

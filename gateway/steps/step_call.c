@@ -1,0 +1,288 @@
+#include "gateway/steps/step_call.h"
+
+#include "gateway/graphs/plan_obtain.h"
+#include "gateway/resources/resource_json.h"
+#include "gateway/sessions/session_places.h"
+#include "gateway/steps/step_feeds.h"
+#include "shared/base/clock.h"
+
+static void
+step_call_release(void *resource)
+{
+    StepCall *const step = resource;
+    step_feeds_release(step);
+    for (size_t index = 0; step->outputs != NULL && index < step->plan->fetch_count; index++) {
+        tensor_unref(&step->outputs[index]);
+    }
+    session_snapshot_unref(step->session);
+    graph_snapshot_unref(step->graph);
+    plan_unref(step->plan);
+}
+
+bool
+step_call_init(StepCall *step, GatewayLoop *loop, Call *call)
+{
+    step->loop = loop;
+    step->call = call;
+    step->received_us = clock_wall_us();
+    return arena_defer(call->arena, step_call_release, step) != NULL;
+}
+
+StepCall *
+step_call_new(Exchange *exchange)
+{
+    const Request *const request = exchange_request(exchange);
+    Call *const call = exchange_call(exchange);
+    StepCall *const step = arena_alloc(call->arena, sizeof *step);
+    if (step == NULL || !step_call_init(step, request->services, call)) {
+        return NULL;
+    }
+    step->exchange = exchange;
+    step->upload = request->sink_state;
+    step->tenant = request->principal.tenant;
+    step->id = step_id_new(step->loop->index);
+    return step;
+}
+
+Slice
+step_call_json(const StepCall *step)
+{
+    return step->upload == NULL ? exchange_request(step->exchange)->body
+                                : buffer_slice(&step->upload->request);
+}
+
+static void
+tensor_release(void *resource)
+{
+    tensor_unref(resource);
+}
+
+bool
+step_call_keep(StepCall *step, Tensor *tensor)
+{
+    if (arena_defer(step->call->arena, tensor_release, tensor) == NULL) {
+        tensor_unref(tensor);
+        return false;
+    }
+    return true;
+}
+
+void
+step_call_describe(const StepCall *step, char ret_tenant[UUID_TEXT_SIZE], char ret_session[ID_TEXT_SIZE],
+    StepRequest *ret_request)
+{
+    uuid_to_text(step->tenant.value, ret_tenant);
+    id_to_text("ses", step->session_id.value, ret_session);
+    *ret_request = (StepRequest){
+        .id = step->id,
+        .plan = step->plan,
+        .feeds = step->feeds,
+        .feed_count = step->body.feed_count,
+        .pins = step->pins,
+        .tenant = ret_tenant,
+        .session = ret_session,
+        .request_id = step->call->request_id,
+        .memory_limit = step->session->options.step_memory_bytes,
+        .is_pure = step->plan->is_pure || step->body.is_idempotent,
+        .traces_nodes = step->body.trace == STEP_TRACE_NODE,
+    };
+}
+
+/* --- The stages ----------------------------------------------------------------------------------------- */
+
+Status
+step_call_read(StepCall *step, Slice json)
+{
+    if (step->has_body) {
+        return STATUS_OK;
+    }
+    TRY(step_body_read_as(step->call, step->kind, json, &step->loop->gateway->limits, &step->body));
+    if (step->upload != NULL) {
+        TRY(step_upload_add_feeds(step->call, step->upload, &step->body));
+    }
+    step->has_body = true;
+    return STATUS_OK;
+}
+
+static Status
+load_session(StepCall *step, JobContext *context)
+{
+    GraphCache *const graphs = step->loop->gateway->graphs;
+    Store *store = NULL;
+    Status status = job_store(step->call, context, STORE_ROLE_APP, &store);
+    if (status == STATUS_OK) {
+        status = graph_cache_load_session(
+            step->call, graphs, store, step->tenant, step->session_id, &step->session);
+    }
+    if (status == STATUS_UNAVAILABLE) {
+        step->session = graph_cache_stale_session(graphs, step->tenant, step->session_id);
+        status = step->session == NULL ? status : STATUS_OK;
+    }
+    return status;
+}
+
+static Status
+take_session(StepCall *step, JobContext *context, bool *ret_needs_job)
+{
+    GraphCache *const graphs = step->loop->gateway->graphs;
+    if (step->session != NULL) {
+        return STATUS_OK;
+    }
+    step->session = graph_cache_session(graphs, step->tenant, step->session_id, clock_monotonic_ns());
+    if (step->session != NULL) {
+        return STATUS_OK;
+    }
+    if (context == NULL) {
+        *ret_needs_job = true;
+        return STATUS_OK;
+    }
+    return load_session(step, context);
+}
+
+static Status
+graph_wanted(const StepCall *step, GraphId *ret_id)
+{
+    if (step->body.graph.size > 0) {
+        return id_from_text("grf", step->body.graph, &ret_id->value)
+                   ? STATUS_OK
+                   : call_fail(step->call, STATUS_NOT_FOUND, "graph '%.*s' does not exist",
+                         SLICE_PRINT(slice_part(step->body.graph, 0, 64)));
+    }
+    if (uuid_is_zero(step->session->newest.value)) {
+        return call_fail(
+            step->call, STATUS_FAILED_PRECONDITION, "the session has no graph yet: create one first");
+    }
+    *ret_id = step->session->newest;
+    return STATUS_OK;
+}
+
+static Status
+take_graph(StepCall *step, JobContext *context, bool *ret_needs_job)
+{
+    GraphCache *const graphs = step->loop->gateway->graphs;
+    GraphSnapshot wanted = {.tenant = step->tenant, .session = step->session_id};
+    if (step->graph != NULL) {
+        return STATUS_OK;
+    }
+    TRY(graph_wanted(step, &wanted.id));
+    step->graph = graph_cache_graph(graphs, wanted.tenant, wanted.session, wanted.id);
+    if (step->graph != NULL) {
+        return STATUS_OK;
+    }
+    if (context == NULL) {
+        *ret_needs_job = true;
+        return STATUS_OK;
+    }
+    Store *store = NULL;
+    TRY(job_store(step->call, context, STORE_ROLE_APP, &store));
+    return graph_cache_load_graph(step->call, graphs, store, &wanted, &step->graph);
+}
+
+/* The signature, and the feeds in its order: without dtypes when they are still to come. */
+static Status
+take_signature(StepCall *step)
+{
+    Arena *const arena = step->call->arena;
+    const size_t count = step->body.feed_count;
+    SignatureFeed *const names = arena_alloc(arena, (count + 1) * sizeof *names);
+    Tensor *const feeds = arena_alloc(arena, (count + 1) * sizeof *feeds);
+    if (names == NULL || feeds == NULL) {
+        return call_fail_memory(step->call, "the feeds of a step");
+    }
+    for (size_t index = 0; index < count; index++) {
+        names[index] = (SignatureFeed){
+            .name = step->body.feeds[index].name,
+            .dtype = step->given[index].dtype,
+            .shape = shape_unknown(),
+        };
+    }
+    const Signature given = {
+        .feeds = names,
+        .feed_count = count,
+        .fetches = step->body.fetches,
+        .fetch_count = step->body.fetch_count,
+        .targets = step->body.targets,
+        .target_count = step->body.target_count,
+        .options = step->session->options.plan,
+    };
+    TRY(signature_make(step->call, slice_from_string(step->graph->id_text), &given, &step->signature));
+    for (size_t index = 0; index < count; index++) {
+        size_t position = 0;
+        if (!signature_find_feed(&step->signature, names[index].name, &position)) {
+            return call_fail(step->call, STATUS_INTERNAL, "a feed is missing from its own signature");
+        }
+        if (step->kind != STEP_BODY_PARTIAL_RUN) {
+            feeds[position] = step->given[index];
+        }
+    }
+    step->feeds = feeds;
+    return STATUS_OK;
+}
+
+static Status
+take_feeds(StepCall *step, JobContext *context, bool *ret_needs_job)
+{
+    if (step->feeds != NULL) {
+        return STATUS_OK;
+    }
+    const bool has_names_alone = step->is_rehearsal || step->kind == STEP_BODY_PARTIAL_RUN;
+    TRY(has_names_alone ? step_feeds_describe(step) : step_feeds_take(step, context, ret_needs_job));
+    return *ret_needs_job ? STATUS_OK : take_signature(step);
+}
+
+static Status
+take_plan(StepCall *step, const JobContext *context, bool *ret_needs_job)
+{
+    PlanCache *const plans = step->loop->gateway->plans;
+    step->plan = step->plan != NULL ? step->plan : plan_cache_find(plans, step->signature.key);
+    if (step->plan == NULL && context == NULL) {
+        *ret_needs_job = true;
+        return STATUS_OK;
+    }
+    if (step->plan == NULL) {
+        const PlanRequest request = {.graph = step->graph->graph, .signature = &step->signature};
+        const uint64_t begun_ns = clock_monotonic_ns();
+        TRY(plan_obtain(step->call, plans, &request, &step->plan));
+        step->plan_us = (clock_monotonic_ns() - begun_ns) / CLOCK_NS_PER_US + 1;
+    }
+    step->outputs = arena_alloc(step->call->arena, (step->plan->fetch_count + 1) * sizeof *step->outputs);
+    return step->outputs == NULL ? call_fail_memory(step->call, "the outputs of a step") : STATUS_OK;
+}
+
+/* The line but for its last stage. */
+static Status
+prepare_plan(StepCall *step, Slice json, JobContext *context, bool *ret_needs_job)
+{
+    *ret_needs_job = false;
+    TRY(step_call_read(step, json));
+    TRY(take_session(step, context, ret_needs_job));
+    if (!*ret_needs_job) {
+        TRY(take_graph(step, context, ret_needs_job));
+    }
+    if (!*ret_needs_job) {
+        TRY(take_feeds(step, context, ret_needs_job));
+    }
+    if (!*ret_needs_job) {
+        TRY(take_plan(step, context, ret_needs_job));
+    }
+    return STATUS_OK;
+}
+
+Status
+step_call_prepare(StepCall *step, Slice json, JobContext *context, bool *ret_needs_job)
+{
+    TRY(prepare_plan(step, json, context, ret_needs_job));
+    return *ret_needs_job ? STATUS_OK : session_places_take(step, context, ret_needs_job);
+}
+
+Status
+step_call_plan(StepCall *step, const Request *request)
+{
+    bool needs_job = false;
+    GraphId graph;
+    TRY(session_id_read(step->call, request, &step->session_id));
+    TRY(graph_id_read(step->call, request, &graph));
+    TRY(step_call_read(step, request->body));
+    step->body.graph = request_parameter(request, "graph");
+    return prepare_plan(step, request->body, request->job_context, &needs_job);
+}

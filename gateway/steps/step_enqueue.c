@@ -1,0 +1,229 @@
+/* Happy path: step_enqueue_together() puts the step into the gateway's batcher → step_enqueue_batch() stores
+ * the feeds of all, then the steps, in one transaction → each gets its 202 and is told on its loop.
+ *
+ * Failures: when a batch cannot be committed (one step's session is gone, the quota does not allow all of
+ * them), each of its steps is committed by itself and fails for its own reason only. A commit whose reply was
+ * lost is read back, step by step. */
+#include "gateway/steps/step_enqueue.h"
+
+#include "gateway/queue/runner.h"
+#include "gateway/steps/step_call.h"
+#include "gateway/steps/step_find.h"
+#include "gateway/steps/step_json.h"
+#include "gateway/tensors/tensor_store.h"
+#include "shared/base/clock.h"
+#include "shared/base/text.h"
+
+enum { ATTEMPTS_MAX = 3, BATCH_ARENA_SIZE_MAX = 16 << 20, BATCH_MS = 10000 };
+
+/* Device-seconds, as the queue charges them until it knows better: the plan counts operations. */
+static double
+estimate_cost(const Plan *plan)
+{
+    enum { OPERATIONS_PER_MS = 10000000 };
+    double milliseconds = 1;
+    for (size_t index = 0; index < plan->slot_count; index++) {
+        milliseconds += plan->slots[index].cost / OPERATIONS_PER_MS;
+    }
+    return milliseconds * 1e-3;
+}
+
+Status
+step_describe(StepCall *step, StepNew *ret_step)
+{
+    AUTO_BUFFER request = {0};
+    step_write_request(&request, &step->body, step->graph->id_text);
+    const bool may_repeat = step->plan->is_pure || step->body.is_idempotent;
+    *ret_step = (StepNew){
+        .id = step->id,
+        .session = step->session_id,
+        .graph = step->graph->id,
+        .priority = (int)step->body.priority,
+        .cost = estimate_cost(step->plan),
+        .request = buffer_is_ok(&request) ? text_copy(step->call->arena, buffer_slice(&request)) : NULL,
+        .attempts_max = may_repeat ? ATTEMPTS_MAX : 1,
+        .timeout_ms = step->body.timeout_ms,
+    };
+    return ret_step->request == NULL ? call_fail_memory(step->call, "a step for the queue") : STATUS_OK;
+}
+
+void
+step_accept(StepCall *step)
+{
+    Response *const response = exchange_response(step->exchange);
+    char path[STEP_PATH_SIZE];
+    const StepRecord record = {
+        .id = step->id,
+        .session = step->session_id,
+        .graph = step->graph->id,
+        .state = STEP_QUEUED,
+        .is_async = true,
+        .priority = step->body.priority,
+        .created_us = step->received_us,
+        .error_code = "",
+        .error_message = "",
+        .error_node = "",
+        .stats = "{}",
+    };
+    step_path(step->session_id, step->id, path);
+    step_write_document(response, &record, NULL);
+    response_status(response, 202);
+    response_header(response, "Location", path);
+    response_header(response, "Retry-After", "1");
+    if (step->promise.wait_ms > 0) {
+        response_header_format(response, "Preference-Applied", "respond-async, wait=%llu",
+            (unsigned long long)(step->promise.wait_ms / 1000));
+    } else {
+        response_header(response, "Preference-Applied", "respond-async");
+    }
+}
+
+/* The rows of the feeds into `wanted`, what is to be stored of each into `ret_blobs`. */
+static Status
+describe_feeds(StepCall *step, StepNew *wanted, BlobPut *ret_blobs)
+{
+    Call *const call = step->call;
+    StepTensors *const feeds = &wanted->feeds;
+    feeds->count = step->body.feed_count;
+    feeds->items = arena_alloc(call->arena, (feeds->count + 1) * sizeof *feeds->items);
+    if (feeds->items == NULL) {
+        return call_fail_memory(call, "the feeds of a step");
+    }
+    for (size_t index = 0; index < feeds->count; index++) {
+        TRY(tensor_stored(call, step->signature.feeds[index].name, &step->feeds[index], &feeds->items[index],
+            &ret_blobs[index]));
+    }
+    return STATUS_OK;
+}
+
+Status
+step_enqueue(StepCall *step, Store *store, StepNew *wanted)
+{
+    Call *const call = step->call;
+    const size_t count = step->body.feed_count;
+    BlobPut *const blobs = arena_alloc(call->arena, (count + 1) * sizeof *blobs);
+    if (blobs == NULL) {
+        return call_fail_memory(call, "the feeds of a step");
+    }
+    TRY(describe_feeds(step, wanted, blobs));
+    TRY(blobs_put_all(call, store, step->tenant, blobs, count));
+    return queue_enqueue(call, store, step->tenant, wanted);
+}
+
+/* --- Alone ---------------------------------------------------------------------------------------------- */
+
+static Status
+commit_alone(StepCall *step, JobContext *context)
+{
+    Store *store = NULL;
+    TRY(job_store(step->call, context, STORE_ROLE_APP, &store));
+    TRY(store_begin(step->call, store, step->tenant));
+    AUTO_TRANSACTION transaction = store;
+    TRY(step_enqueue(step, store, &step->promise.wanted));
+    return store_commit(step->call, TAKE(transaction));
+}
+
+Status
+step_read_back(const StepCall *step, Store *store, StepRecord *ret_step)
+{
+    const Status status = steps_find(step->call, store, step->tenant, step->id, ret_step);
+    return status == STATUS_NOT_FOUND
+               ? call_fail(step->call, STATUS_UNAVAILABLE,
+                     "the connection to PostgreSQL was lost before the step was committed")
+               : status;
+}
+
+static Status
+read_back(const StepCall *step, JobContext *context)
+{
+    Store *store = NULL;
+    StepRecord found;
+    TRY(job_store(step->call, context, STORE_ROLE_APP, &store));
+    return step_read_back(step, store, &found);
+}
+
+/* --- Together ------------------------------------------------------------------------------------------- */
+
+static StepCall *
+step_of(BatchItem *item)
+{
+    return LIST_ITEM(item, StepCall, promise.item);
+}
+
+static Status
+store_together(
+    Call *call, Store *store, BatchItem *const *items, size_t count, BlobPut *blobs, const StepNew **steps)
+{
+    size_t blob_count = 0;
+    for (size_t index = 0; index < count; index++) {
+        StepCall *const step = step_of(items[index]);
+        TRY(describe_feeds(step, &step->promise.wanted, blobs + blob_count));
+        blob_count += step->body.feed_count;
+        steps[index] = &step->promise.wanted;
+    }
+    TRY(store_begin(call, store, items[0]->tenant));
+    AUTO_TRANSACTION transaction = store;
+    TRY(blobs_put_all(call, store, items[0]->tenant, blobs, blob_count));
+    TRY(queue_enqueue_all(call, store, items[0]->tenant, steps, count));
+    return store_commit(call, TAKE(transaction));
+}
+
+static Status
+commit_together(Call *call, JobContext *context, BatchItem *const *items, size_t count)
+{
+    Store *store = NULL;
+    size_t feed_count = 0;
+    for (size_t index = 0; index < count; index++) {
+        feed_count += step_of(items[index])->body.feed_count;
+    }
+    BlobPut *const blobs = arena_alloc(call->arena, (feed_count + 1) * sizeof *blobs);
+    const StepNew **const steps = arena_alloc(call->arena, count * sizeof *steps);
+    if (blobs == NULL || steps == NULL) {
+        return call_fail_memory(call, "a batch of steps");
+    }
+    TRY(job_store(call, context, STORE_ROLE_APP, &store));
+    return store_together(call, store, items, count, blobs, steps);
+}
+
+void
+step_enqueue_batch(JobContext *context, BatchItem *const *items, size_t count)
+{
+    AUTO_ARENA arena = arena_new(BATCH_ARENA_SIZE_MAX);
+    Call call = {.arena = arena, .deadline_ns = clock_monotonic_ns() + BATCH_MS * CLOCK_NS_PER_MS};
+    const bool is_batch = arena != NULL && count > 1;
+    const Status together = is_batch ? commit_together(&call, context, items, count) : STATUS_UNAVAILABLE;
+    for (size_t index = 0; index < count; index++) {
+        StepCall *const step = step_of(items[index]);
+        Status status =
+            together == STATUS_OK || together == STATUS_UNKNOWN ? together : commit_alone(step, context);
+        status = status == STATUS_UNKNOWN ? read_back(step, context) : status;
+        if (status == STATUS_OK) {
+            step_accept(step);
+        }
+        step->promise.committed = status;
+    }
+    queue_runner_wake(step_of(items[0])->loop->gateway->queue);
+}
+
+static void
+batch_done(BatchItem *item)
+{
+    StepCall *const step = step_of(item);
+    const bool is_queued = step->promise.committed == STATUS_OK;
+    step->promise.is_queued = is_queued;
+    step->promise.is_answered = is_queued;
+    step->promise.told(step, step->promise.committed);
+}
+
+bool
+step_enqueue_together(StepCall *step, void (*done)(StepCall *step, Status status))
+{
+    step->promise.told = done;
+    step->promise.item = (BatchItem){
+        .loop = step->loop->loop,
+        .tenant = step->tenant,
+        .priority = (int)step->body.priority,
+        .done = batch_done,
+    };
+    return batcher_put(step->loop->gateway->enqueuer, &step->promise.item);
+}

@@ -1,0 +1,171 @@
+#include "gateway/steps/step_feeds.h"
+
+#include "gateway/tensors/tensor_blob.h"
+#include "shared/json/document.h"
+#include "shared/tensor/tensor_json.h"
+
+void
+step_feeds_release(StepCall *step)
+{
+    for (size_t index = 0; step->given != NULL && index < step->body.feed_count; index++) {
+        tensor_unref(&step->given[index]);
+    }
+}
+
+static Status
+read_reference(StepCall *step, Slice ref, JobContext *context, Tensor *ret_tensor)
+{
+    Sha256 digest;
+    Store *store = NULL;
+    TRY(tensor_blob_parse(step->call, ref, &digest));
+    TRY(job_store(step->call, context, STORE_ROLE_APP, &store));
+    return tensor_blob_read(step->call, store, step->tenant, &digest, ret_tensor);
+}
+
+static Status
+read_json(StepCall *step, Slice json, Dtype dtype, Tensor *ret_tensor, Slice *ret_ref)
+{
+    JsonScanner scanner;
+    json_scan_begin(&scanner, json, (int)step->loop->gateway->limits.json_depth);
+    const TensorJsonOptions options = {
+        .expected = dtype,
+        .byte_size_max = (size_t)step->loop->gateway->limits.json_body_bytes,
+    };
+    return tensor_json_read(step->call, &scanner, options, ret_tensor, ret_ref);
+}
+
+/* A tensor that says its own dtype must say the graph's. */
+static Status
+check(StepCall *step, Dtype expected, const Tensor *tensor)
+{
+    const uint64_t rank_max = step->loop->gateway->limits.tensor_rank;
+    if (expected != DTYPE_INVALID && expected != tensor->dtype) {
+        return call_fail(step->call, STATUS_INVALID_ARGUMENT, "the graph takes %s here, not %s",
+            dtype_name(expected), dtype_name(tensor->dtype));
+    }
+    if ((uint64_t)tensor->shape.rank > rank_max) {
+        return call_fail(step->call, STATUS_OUT_OF_RANGE, "rank %d is above the limit tensor_rank, %llu",
+            tensor->shape.rank, (unsigned long long)rank_max);
+    }
+    return STATUS_OK;
+}
+
+/* Sets *ret_tensor, or nothing when a job thread is needed for it. */
+static Status
+read_feed(StepCall *step, const StepFeedText *text, JobContext *context, Tensor *ret_tensor)
+{
+    Slice ref = {0};
+    Shape shape;
+    Dtype dtype = DTYPE_INVALID;
+    TRY(plan_describe_feed(step->call, step->graph->graph, text->name, &dtype, &shape));
+    if (text->tensor.dtype != DTYPE_INVALID) {
+        *ret_tensor = tensor_ref(&text->tensor);
+    } else {
+        TRY(read_json(step, text->json, dtype, ret_tensor, &ref));
+    }
+    if (ref.size > 0 && context != NULL) {
+        TRY(read_reference(step, ref, context, ret_tensor));
+    }
+    return ret_tensor->dtype == DTYPE_INVALID ? STATUS_OK : check(step, dtype, ret_tensor);
+}
+
+/* Room for them, once. */
+static Status
+make_room(StepCall *step)
+{
+    if (step->given == NULL) {
+        step->given = arena_alloc(step->call->arena, (step->body.feed_count + 1) * sizeof *step->given);
+    }
+    return step->given == NULL ? call_fail_memory(step->call, "the feeds of a step") : STATUS_OK;
+}
+
+/* References are short, whatever they refer to, and may be the same. */
+static Status
+check_size(const StepCall *step, uint64_t size)
+{
+    const uint64_t size_max = step->loop->gateway->limits.step_body_bytes;
+    return size <= size_max ? STATUS_OK
+                            : call_fail(step->call, STATUS_OUT_OF_RANGE,
+                                  "the limit step_body_bytes is %llu bytes: the step's feeds have more",
+                                  (unsigned long long)size_max);
+}
+
+Status
+step_feeds_take(StepCall *step, JobContext *context, bool *ret_needs_job)
+{
+    const size_t count = step->body.feed_count;
+    uint64_t size = 0;
+    TRY(make_room(step));
+    for (size_t index = 0; index < count; index++) {
+        const StepFeedText *const text = &step->body.feeds[index];
+        Tensor *const tensor = &step->given[index];
+        if (tensor->dtype == DTYPE_INVALID && read_feed(step, text, context, tensor) != STATUS_OK) {
+            return call_wrap(step->call, "feed '%.*s'", SLICE_PRINT(slice_part(text->name, 0, 128)));
+        }
+        *ret_needs_job = *ret_needs_job || tensor->dtype == DTYPE_INVALID;
+        size += tensor->dtype == DTYPE_INVALID ? 0 : tensor_byte_size(tensor);
+        TRY(check_size(step, size));
+    }
+    return STATUS_OK;
+}
+
+/* --- Descriptions --------------------------------------------------------------------------------------- */
+
+typedef struct Description {
+    const char *dtype;
+    Slice shape;
+    Slice values; /* a step's own body will do, too */
+} Description;
+
+/* The dtype that an object says; a bare number, string or array has the graph's. */
+static Status
+read_dtype(StepCall *step, Slice json, Dtype *ret_dtype)
+{
+    static const JsonField fields[] = {
+        {.name = "dtype", .type = JSON_FIELD_STRING, .offset = offsetof(Description, dtype)},
+        {.name = "shape", .type = JSON_FIELD_RAW, .offset = offsetof(Description, shape)},
+        {.name = "data", .type = JSON_FIELD_RAW, .offset = offsetof(Description, values)},
+        {.name = "b64", .type = JSON_FIELD_RAW, .offset = offsetof(Description, values)},
+        {.name = "npy", .type = JSON_FIELD_RAW, .offset = offsetof(Description, values)},
+        {.name = "ref", .type = JSON_FIELD_RAW, .offset = offsetof(Description, values)},
+    };
+    Description description = {0};
+    if (!slice_starts_with(json, SLICE("{"))) {
+        return STATUS_OK;
+    }
+    TRY(json_document_read(step->call, json, fields, COUNT_OF(fields), &description));
+    if (description.dtype == NULL) {
+        return STATUS_OK;
+    }
+    *ret_dtype = dtype_from_name(slice_from_string(description.dtype));
+    return *ret_dtype != DTYPE_INVALID
+               ? STATUS_OK
+               : call_fail(step->call, STATUS_INVALID_ARGUMENT, "'%.32s' is no dtype", description.dtype);
+}
+
+static Status
+describe_feed(StepCall *step, const StepFeedText *text, Tensor *ret_tensor)
+{
+    Shape shape;
+    Dtype dtype = DTYPE_INVALID;
+    Tensor described = {.data = NULL};
+    TRY(plan_describe_feed(step->call, step->graph->graph, text->name, &dtype, &shape));
+    described.dtype = dtype;
+    TRY(read_dtype(step, text->json, &described.dtype));
+    TRY(check(step, dtype, &described));
+    *ret_tensor = described;
+    return STATUS_OK;
+}
+
+Status
+step_feeds_describe(StepCall *step)
+{
+    TRY(make_room(step));
+    for (size_t index = 0; index < step->body.feed_count; index++) {
+        const StepFeedText *const text = &step->body.feeds[index];
+        if (describe_feed(step, text, &step->given[index]) != STATUS_OK) {
+            return call_wrap(step->call, "feed '%.*s'", SLICE_PRINT(slice_part(text->name, 0, 128)));
+        }
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,304 @@
+#include "gateway/steps/step_find.h"
+
+#include "gateway/http/exchange.h"
+#include "gateway/http/preferences.h"
+#include "gateway/resources/resource_json.h"
+#include "gateway/steps/step_json.h"
+#include "shared/base/clock.h"
+
+enum {
+    LOOK_PAUSE_MIN_MS = 10,
+    LOOK_PAUSE_MAX_MS = 1000,
+    LOOK_ARENA_SIZE_MAX = 4 << 20,
+    WAIT_GRACE_MS = 5000, /* for the last look */
+};
+
+static Status
+find_in_session(Call *call, Store *store, const StepInquiry *inquiry, StepRecord *ret_step)
+{
+    StepRecord step;
+    TRY(steps_find(call, store, inquiry->tenant, inquiry->id, &step));
+    if (!uuid_equal(step.session.value, inquiry->session.value)) {
+        char text[ID_TEXT_SIZE];
+        id_to_text("stp", inquiry->id.value, text);
+        return call_fail(call, STATUS_NOT_FOUND, "step '%s' does not exist", text);
+    }
+    *ret_step = step;
+    return STATUS_OK;
+}
+
+/* Those of the call stay as they are when this is in vain. */
+static bool
+flush_records(const Call *call, const Gateway *gateway)
+{
+    Call flushing = {.arena = call->arena, .deadline_ns = call->deadline_ns};
+    return recorder_flush(&flushing, gateway->recorder) == STATUS_OK;
+}
+
+/* Before the others are asked, what this one has just ended; behind that, what they have. */
+Status
+step_find_stored(Call *call, Store *store, const StepLookup *lookup, StepRecord *ret_step)
+{
+    const StepInquiry *const inquiry = &lookup->inquiry;
+    const Gateway *const gateway = inquiry->home->gateway;
+    bool is_found = false;
+    Status status = find_in_session(call, store, inquiry, ret_step);
+    if (status == STATUS_NOT_FOUND && flush_records(call, gateway)) {
+        status = find_in_session(call, store, inquiry, ret_step);
+    }
+    if (status != STATUS_NOT_FOUND) {
+        return status;
+    }
+    TRY(step_mail_ask(call, gateway->mail, store, inquiry, &is_found, ret_step));
+    return is_found ? STATUS_OK : find_in_session(call, store, inquiry, ret_step);
+}
+
+Status
+step_answer_stored(Call *call, Store *store, const StepLookup *lookup)
+{
+    StepRecord step;
+    StepTensors outputs = {0};
+    TRY(step_find_stored(call, store, lookup, &step));
+    if (step.is_async && step.state == STEP_SUCCEEDED) {
+        TRY(steps_outputs(call, store, step.tenant, step.id, &outputs));
+    }
+    step_write_document(exchange_response(lookup->exchange), &step, &outputs);
+    return STATUS_OK;
+}
+
+/* --- One look ------------------------------------------------------------------------------------------- */
+
+static bool
+may_wait(const StepLookup *lookup)
+{
+    const Gateway *const gateway = lookup->inquiry.home->gateway;
+    return clock_monotonic_ns() < lookup->until_ns &&
+           !__atomic_load_n(&gateway->is_draining, __ATOMIC_ACQUIRE);
+}
+
+/* In memory of its own: a request may look many times. */
+static Status
+look_whether_ended(Call *call, Store *store, const StepLookup *lookup, bool *ret_has_ended)
+{
+    AUTO_ARENA arena = arena_new(LOOK_ARENA_SIZE_MAX);
+    Call look = {.arena = arena, .deadline_ns = call->deadline_ns};
+    StepRecord step;
+    if (arena == NULL) {
+        return call_fail_memory(call, "a look at a step");
+    }
+    const Status status = step_find_stored(&look, store, lookup, &step);
+    if (status != STATUS_OK) {
+        return call_fail(call, status, "%s", look.error.message);
+    }
+    *ret_has_ended = step_state_is_ended(step.state);
+    return STATUS_OK;
+}
+
+static Status
+look_on_job(Call *call, void *job_context, void *owner)
+{
+    StepLookup *const lookup = owner;
+    Store *store = NULL;
+    bool has_ended = false;
+    TRY(job_store(call, job_context, STORE_ROLE_APP, &store));
+    if (lookup->until_ns > 0) {
+        TRY(look_whether_ended(call, store, lookup, &has_ended));
+    }
+    lookup->goes_on = !has_ended && may_wait(lookup);
+    return lookup->goes_on ? STATUS_OK : lookup->stored(call, store, lookup);
+}
+
+/* --- Waiting -------------------------------------------------------------------------------------------- */
+
+static void
+look_again(Timer *timer)
+{
+    StepLookup *const lookup = LIST_ITEM(timer, StepLookup, again);
+    step_inquire(&lookup->inquiry);
+}
+
+static void
+fail_gone(const StepLookup *lookup)
+{
+    exchange_fail(lookup->exchange,
+        call_fail(exchange_call(lookup->exchange), STATUS_CANCELLED, "nobody waits any more"));
+}
+
+/* Only between two looks is the exchange ours to end. */
+static void
+client_gone(Exchange *exchange, void *owner)
+{
+    (void)exchange;
+    StepLookup *const lookup = owner;
+    lookup->is_gone = true;
+    if (lookup->again.due_ns != 0) {
+        timer_clear(lookup->inquiry.home->loop, &lookup->again);
+        fail_gone(lookup);
+    }
+}
+
+/* The longer it has taken, the longer until the next look: a step of a second is told 60 ms late at most. */
+static void
+pause_look(StepLookup *lookup)
+{
+    enum { SHARE = 16 };
+    if (lookup->is_gone) {
+        fail_gone(lookup);
+        return;
+    }
+    const uint64_t now_ns = clock_monotonic_ns();
+    uint64_t pause_ns = (now_ns - lookup->began_ns) / SHARE;
+    pause_ns =
+        pause_ns < LOOK_PAUSE_MAX_MS * CLOCK_NS_PER_MS ? pause_ns : LOOK_PAUSE_MAX_MS * CLOCK_NS_PER_MS;
+    pause_ns =
+        pause_ns > LOOK_PAUSE_MIN_MS * CLOCK_NS_PER_MS ? pause_ns : LOOK_PAUSE_MIN_MS * CLOCK_NS_PER_MS;
+    const uint64_t due_ns = now_ns + pause_ns;
+    lookup->again.fire = look_again;
+    timer_set(
+        lookup->inquiry.home->loop, &lookup->again, due_ns < lookup->until_ns ? due_ns : lookup->until_ns);
+}
+
+static void
+looked_on_job(Exchange *exchange, Status status, void *owner)
+{
+    StepLookup *const lookup = owner;
+    if (status != STATUS_OK) {
+        exchange_fail(exchange, status);
+    } else if (lookup->goes_on) {
+        pause_look(lookup);
+    } else {
+        exchange_finish(exchange);
+    }
+}
+
+static void
+answered(StepInquiry *inquiry)
+{
+    StepLookup *const lookup = (StepLookup *)(void *)inquiry;
+    Exchange *const exchange = lookup->exchange;
+    if (inquiry->is_found && may_wait(lookup)) {
+        pause_look(lookup);
+    } else if (inquiry->is_found) {
+        step_write_document(exchange_response(exchange), &inquiry->record, NULL);
+        exchange_finish(exchange);
+    } else if (!exchange_offload(exchange, look_on_job, looked_on_job, lookup)) {
+        exchange_fail(exchange, exchange_note_overload(exchange));
+    }
+}
+
+static void
+wait_at_most(StepLookup *lookup, uint64_t wait_ms)
+{
+    if (wait_ms == 0) {
+        return;
+    }
+    lookup->began_ns = clock_monotonic_ns();
+    lookup->until_ns = lookup->began_ns + wait_ms * CLOCK_NS_PER_MS;
+    exchange_deadline(lookup->exchange, lookup->until_ns + WAIT_GRACE_MS * CLOCK_NS_PER_MS);
+    exchange_on_cancel(lookup->exchange, client_gone, lookup);
+}
+
+uint64_t
+step_wait_read(const Request *request)
+{
+    const Preferences preferences = preferences_parse(request_header(request, "Prefer"));
+    const uint64_t wait_ms = (uint64_t)preferences.wait_s * 1000;
+    const uint64_t wait_max_ms = request_gateway(request)->limits.step_wait_ms;
+    return wait_ms < wait_max_ms ? wait_ms : wait_max_ms;
+}
+
+/* --- For handlers --------------------------------------------------------------------------------------- */
+
+Status
+step_lookup_read(Call *call, const Request *request, StepLookup *ret_lookup)
+{
+    StepInquiry inquiry = {.home = request->services, .tenant = request->principal.tenant};
+    TRY(session_id_read(call, request, &inquiry.session));
+    TRY(step_id_read(call, request, &inquiry.id));
+    *ret_lookup = (StepLookup){.inquiry = inquiry};
+    return STATUS_OK;
+}
+
+static Status
+begin(Exchange *exchange, StepLookupStored stored, StepLookup **ret_lookup)
+{
+    Call *const call = exchange_call(exchange);
+    StepLookup *const lookup = arena_alloc(call->arena, sizeof *lookup);
+    if (lookup == NULL) {
+        return call_fail_memory(call, "a look at a step");
+    }
+    TRY(step_lookup_read(call, exchange_request(exchange), lookup));
+    lookup->exchange = exchange;
+    lookup->stored = stored;
+    lookup->inquiry.answered = answered;
+    *ret_lookup = lookup;
+    return STATUS_OK;
+}
+
+void
+step_look_up(Exchange *exchange, bool is_cancel, StepLookupStored stored)
+{
+    StepLookup *lookup = NULL;
+    const Status status = begin(exchange, stored, &lookup);
+    if (status != STATUS_OK) {
+        exchange_fail(exchange, status);
+        return;
+    }
+    lookup->inquiry.is_cancel = is_cancel;
+    step_inquire(&lookup->inquiry);
+}
+
+void
+step_look_up_end(Exchange *exchange, StepLookupStored stored)
+{
+    StepLookup *lookup = NULL;
+    const uint64_t wait_ms = step_wait_read(exchange_request(exchange));
+    const Status status = begin(exchange, stored, &lookup);
+    if (status != STATUS_OK) {
+        exchange_fail(exchange, status);
+        return;
+    }
+    if (wait_ms > 0) {
+        response_header_format(exchange_response(exchange), "Preference-Applied", "wait=%llu",
+            (unsigned long long)(wait_ms / 1000));
+    }
+    wait_at_most(lookup, wait_ms);
+    step_inquire(&lookup->inquiry);
+}
+
+/* Its own answer stands in the response: the step's end replaces it. */
+static Status
+answer_end(Call *call, Store *store, const StepLookup *lookup)
+{
+    StepRecord step;
+    Response *const response = exchange_response(lookup->exchange);
+    TRY(step_find_stored(call, store, lookup, &step));
+    if (!step_state_is_ended(step.state)) {
+        return STATUS_OK;
+    }
+    response_status(response, 200);
+    response_header_remove(response, "Retry-After");
+    return step_answer_stored(call, store, lookup);
+}
+
+void
+step_await(Exchange *exchange, SessionId session, StepId id, uint64_t wait_ms)
+{
+    const Request *const request = exchange_request(exchange);
+    StepLookup *const lookup = arena_alloc(exchange_call(exchange)->arena, sizeof *lookup);
+    if (lookup == NULL) {
+        exchange_finish(exchange);
+        return;
+    }
+    *lookup = (StepLookup){
+        .inquiry = {.home = request->services,
+            .tenant = request->principal.tenant,
+            .session = session,
+            .id = id},
+        .exchange = exchange,
+        .stored = answer_end,
+    };
+    lookup->inquiry.answered = answered;
+    wait_at_most(lookup, wait_ms);
+    step_inquire(&lookup->inquiry);
+}

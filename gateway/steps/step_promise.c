@@ -1,0 +1,207 @@
+#include "gateway/steps/step_promise.h"
+
+#include "gateway/http/preferences.h"
+#include "gateway/queue/runner.h"
+#include "gateway/steps/step_call.h"
+#include "gateway/steps/step_enqueue.h"
+#include "gateway/steps/step_find.h"
+
+enum { KEY_GRACE_MS = 30000, COMMIT_TRIES = 3 };
+
+Status
+step_promise_read(StepCall *step)
+{
+    const Request *const request = exchange_request(step->exchange);
+    step->promise.is_async = preferences_parse(request_header(request, "Prefer")).responds_async;
+    step->promise.wait_ms = step->promise.is_async ? step_wait_read(request) : 0;
+    return idempotent_key_read(step->call, request, &step->promise.key);
+}
+
+bool
+step_promise_is_asked(const StepCall *step)
+{
+    return step->promise.is_async || step->promise.key.text != NULL || step->body.is_durable;
+}
+
+/* --- Making --------------------------------------------------------------------------------------------- */
+
+bool
+step_promise_is_shared(const StepCall *step)
+{
+    return step->promise.is_async && step->promise.key.text == NULL;
+}
+
+static Status
+read_body(StepCall *step, Slice json)
+{
+    TRY(step_call_read(step, json));
+    if (step->promise.is_async && !step->body.has_timeout) {
+        step->body.timeout_ms = step->loop->gateway->limits.queued_timeout_default_ms;
+    }
+    return STATUS_OK;
+}
+
+Status
+step_promise_prepare(StepCall *step, Slice json, JobContext *context, bool *ret_needs_job)
+{
+    *ret_needs_job = false;
+    TRY(read_body(step, json));
+    TRY(step_call_prepare(step, json, context, ret_needs_job));
+    return *ret_needs_job ? STATUS_OK : step_describe(step, &step->promise.wanted);
+}
+
+static Status
+enqueue(StepCall *step, Store *store, StepNew *wanted)
+{
+    const Response *const response = exchange_response(step->exchange);
+    TRY(step_enqueue(step, store, wanted));
+    step_accept(step);
+    return idempotent_finish(
+        step->call, store, step->tenant, &step->promise.key, response, buffer_slice(&response->buffer));
+}
+
+static Status
+commit_new(StepCall *step, Store *store, StepNew *wanted, StepHold *ret_hold)
+{
+    const char *const owner = step->loop->gateway->id;
+    TRY(store_begin(step->call, store, step->tenant));
+    AUTO_TRANSACTION transaction = store;
+    TRY(step->promise.is_async ? enqueue(step, store, wanted)
+                               : queue_begin(step->call, store, step->tenant, wanted, owner, ret_hold));
+    return store_commit(step->call, TAKE(transaction));
+}
+
+static Status
+prepare_and_commit(StepCall *step, Slice json, JobContext *context, Store *store)
+{
+    QueueRunner *const queue = step->loop->gateway->queue;
+    bool needs_job = false;
+    StepNew wanted;
+    StepHold hold = {0};
+    TRY(step_call_prepare(step, json, context, &needs_job));
+    TRY(step->promise.is_async ? STATUS_OK : step_reply_choose(step));
+    TRY(step_describe(step, &wanted));
+    Status status = commit_new(step, store, &wanted, &hold);
+    if (status == STATUS_UNKNOWN) {
+        StepRecord found = {0};
+        status = step_read_back(step, store, &found);
+        hold = (StepHold){.tenant = step->tenant, .id = step->id, .fence = found.fence};
+    }
+    TRY(status);
+    step->promise.is_answered = step->promise.is_async;
+    step->promise.is_queued = step->promise.is_async;
+    if (step->promise.is_async) {
+        queue_runner_wake(queue);
+        return STATUS_OK;
+    }
+    step->promise.hold = hold;
+    step->running.hold = hold;
+    return queue_runner_hold(step->call, queue, &hold, step->loop->index);
+}
+
+/* What an idempotency key stands for: of a form, its digest. */
+static Request
+request_identity(const StepCall *step)
+{
+    Request identity = *exchange_request(step->exchange);
+    if (step->upload != NULL) {
+        identity.body = slice_of(step->upload->digest.bytes, sizeof step->upload->digest.bytes);
+    }
+    return identity;
+}
+
+Status
+step_promise_make(StepCall *step, Slice json, JobContext *context)
+{
+    Store *store = NULL;
+    IdempotentKey *const key = &step->promise.key;
+    const Request request = request_identity(step);
+    TRY(job_store(step->call, context, STORE_ROLE_APP, &store));
+    TRY(read_body(step, json));
+    if (key->text == NULL) {
+        return prepare_and_commit(step, json, context, store);
+    }
+    key->held_ms = step->body.timeout_ms + KEY_GRACE_MS;
+    TRY(idempotent_begin(
+        step->call, store, &request, exchange_response(step->exchange), key, &step->promise.is_answered));
+    if (step->promise.is_answered) {
+        return STATUS_OK;
+    }
+    const Status status = prepare_and_commit(step, json, context, store);
+    if (status != STATUS_OK && status != STATUS_UNKNOWN) {
+        idempotent_abandon(step->call, store, step->tenant, key);
+    }
+    return status;
+}
+
+/* --- Keeping -------------------------------------------------------------------------------------------- */
+
+/* Without outputs when it is too large with them. */
+static void
+write_answer(Buffer *buffer, const StepCall *step)
+{
+    const uint64_t size_max = step->loop->gateway->limits.idempotency_answer_bytes;
+    bool has_outputs = step_reply_outputs_size(step) <= size_max;
+    if (has_outputs) {
+        step_reply_write_step(buffer, step, &step->reply.report, true);
+        has_outputs = buffer->size <= size_max;
+    }
+    if (!has_outputs) {
+        buffer_clear(buffer);
+        step_reply_write_step(buffer, step, &step->reply.report, false);
+    }
+}
+
+static Status
+keep_answer(StepCall *step, Store *store)
+{
+    AUTO_BUFFER body = {0};
+    write_answer(&body, step);
+    return buffer_is_ok(&body) ? idempotent_finish(step->call, store, step->tenant, &step->promise.key,
+                                     exchange_response(step->exchange), buffer_slice(&body))
+                               : call_fail_memory(step->call, "the answer to an idempotency key");
+}
+
+static Status
+commit_end(StepCall *step, Store *store, const StepEnd *end)
+{
+    TRY(store_begin(step->call, store, step->tenant));
+    AUTO_TRANSACTION transaction = store;
+    TRY(queue_end(step->call, store, &step->promise.hold, end));
+    if (step->promise.key.text != NULL && end->state == STEP_SUCCEEDED) {
+        TRY(keep_answer(step, store));
+    }
+    return store_commit(step->call, TAKE(transaction));
+}
+
+static const char *
+text_or_null(const char *text)
+{
+    return text[0] == '\0' ? NULL : text;
+}
+
+/* A commit whose reply was lost is made again: ending twice in the same way is one end. */
+Status
+step_promise_keep(StepCall *step, Store *store)
+{
+    const StepRecord *const record = step->record_wait.record;
+    const Error error = step->call->error;
+    const StepEnd end = {
+        .state = record->state,
+        .error_code = text_or_null(record->error_code),
+        .error_message = text_or_null(record->error_message),
+        .error_node = text_or_null(record->error_node),
+        .stats = record->stats,
+    };
+    Status status = STATUS_UNKNOWN;
+    for (int attempt = 0; attempt < COMMIT_TRIES && status == STATUS_UNKNOWN; attempt++) {
+        status = commit_end(step, store, &end);
+    }
+    if (record->state != STEP_SUCCEEDED) {
+        if (step->promise.key.text != NULL) {
+            idempotent_abandon(step->call, store, step->tenant, &step->promise.key);
+        }
+        step->call->error = error; /* the step's, not that of its record */
+    }
+    return status;
+}

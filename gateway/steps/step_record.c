@@ -1,0 +1,156 @@
+#include "gateway/steps/step_record.h"
+
+#include "gateway/steps/step_json.h"
+#include "gateway/steps/step_promise.h"
+#include "gateway/traces/step_trace.h"
+#include "shared/base/clock.h"
+#include "shared/base/memory.h"
+#include "shared/base/text.h"
+
+/* --- A reply that waits --------------------------------------------------------------------------------- */
+
+static const char *
+keep_text(StepCall *step, Slice text)
+{
+    const char *const copy = text_copy(step->call->arena, text);
+    return copy == NULL ? "" : copy;
+}
+
+/* The report is dispatch's, and gone when its callback returns. */
+static void
+keep_report(StepCall *step, const StepReport *report)
+{
+    StepReport *const kept = &step->reply.report;
+    *kept = *report;
+    kept->message = keep_text(step, slice_from_string(report->message));
+    kept->node = keep_text(step, slice_from_string(report->node));
+    for (size_t index = 0; index < report->slot_count; index++) {
+        kept->slots[index].last_words = slice_from_string(keep_text(step, report->slots[index].last_words));
+        kept->slots[index].stats.trace = (Slice){0};
+    }
+}
+
+static void
+reply(StepCall *step)
+{
+    const StepReport report = step->reply.report;
+    step_reply_end(step, &report);
+}
+
+/* --- Behind the reply ----------------------------------------------------------------------------------- */
+
+static void
+record_taken(RecordWait *wait)
+{
+    StepCall *const step = LIST_ITEM(wait, StepCall, record_wait);
+    if (!step->reply.has_begun) {
+        exchange_on_cancel(step->exchange, NULL, NULL);
+    }
+    reply(step);
+}
+
+/* The client does not wait any more, or may not. */
+static void
+record_abandon(Exchange *exchange, void *owner)
+{
+    (void)exchange;
+    StepCall *const step = owner;
+    recorder_abandon(step->loop->records, &step->record_wait);
+    reply(step);
+}
+
+static StepRecord *
+make_record(StepCall *step, const StepReport *report)
+{
+    Buffer *const scratch = &step->loop->scratch;
+    buffer_clear(scratch);
+    step_write_request(scratch, &step->body, step->graph->id_text);
+    buffer_append_byte(scratch, '\0');
+    const size_t stats = scratch->size;
+    step_write_stats(scratch, report);
+    if (buffer_string(scratch) == NULL) {
+        return NULL;
+    }
+    const StepRecord record = {
+        .tenant = step->tenant,
+        .id = step->id,
+        .session = step->session_id,
+        .graph = step->graph->id,
+        .state = step_state_of(report->status),
+        .request = scratch->data,
+        .attempts = report->attempt,
+        .started_us = step->received_us,
+        .ended_us = clock_wall_us(),
+        .error_code = report->status == STATUS_OK ? "" : status_name(report->status),
+        .error_message = report->message,
+        .error_node = report->node,
+        .stats = scratch->data + stats,
+    };
+    return record_copy(&record);
+}
+
+static void
+record_behind(StepCall *step, const StepReport *report)
+{
+    step->record_wait = (RecordWait){.record = make_record(step, report), .taken = record_taken};
+    if (step->record_wait.record == NULL) {
+        recorder_note_lost();
+        step_reply_end(step, report);
+    } else if (recorder_put(step->loop->records, &step->record_wait)) {
+        step_reply_end(step, report);
+    } else {
+        keep_report(step, report);
+        if (!step->reply.has_begun) {
+            exchange_on_cancel(step->exchange, record_abandon, step);
+        }
+    }
+}
+
+/* --- Before the reply ----------------------------------------------------------------------------------- */
+
+static Status
+keep_on_job(Call *call, void *job_context, void *owner)
+{
+    Store *store = NULL;
+    TRY(job_store(call, job_context, STORE_ROLE_APP, &store));
+    return step_promise_keep(owner, store);
+}
+
+/* A step that succeeded but is not known to be recorded has not succeeded. */
+static void
+kept_on_job(Exchange *exchange, Status status, void *owner)
+{
+    StepCall *const step = owner;
+    StepReport *const report = &step->reply.report;
+    (void)exchange;
+    memory_free(TAKE(step->record_wait.record));
+    queue_runner_forget(step->loop->gateway->queue, &step->promise.hold);
+    if (status != STATUS_OK && report->status == STATUS_OK) {
+        report->status = status;
+        report->message = keep_text(step, slice_from_string(step->call->error.message));
+    }
+    reply(step);
+}
+
+static void
+record_before(StepCall *step, const StepReport *report)
+{
+    keep_report(step, report);
+    step->record_wait.record = make_record(step, report);
+    if (step->record_wait.record == NULL) {
+        kept_on_job(step->exchange, call_fail_memory(step->call, "the record of a step"), step);
+    } else if (!exchange_offload(step->exchange, keep_on_job, kept_on_job, step)) {
+        kept_on_job(step->exchange, exchange_note_overload(step->exchange), step);
+    }
+}
+
+void
+step_record_end(StepCall *step, const StepReport *report)
+{
+    step_trace_keep(step, report);
+    if (step->promise.hold.fence == 0) {
+        record_behind(step, report);
+    } else {
+        record_before(step, report);
+    }
+}

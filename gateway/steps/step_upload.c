@@ -1,0 +1,220 @@
+#include "gateway/steps/step_upload.h"
+
+#include "gateway/app/gateway.h"
+
+static void
+upload_release(void *resource)
+{
+    StepUpload *const upload = resource;
+    for (size_t index = 0; index < upload->feed_count; index++) {
+        tensor_unref(&upload->feeds[index].tensor);
+    }
+    npy_reader_done(&upload->reader);
+    sha256_abandon(upload->digesting);
+    buffer_done(&upload->request);
+}
+
+static Status
+wrap_feed(Call *call, Slice name)
+{
+    return call_wrap(call, "feed '%.*s'", SLICE_PRINT(slice_part(name, 0, 128)));
+}
+
+/* --- Parts ---------------------------------------------------------------------------------------------- */
+
+static Status
+request_begin(Call *call, StepUpload *upload)
+{
+    if (upload->has_request) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "the form has two parts 'request'");
+    }
+    upload->has_request = true;
+    upload->is_in_request = true;
+    return STATUS_OK;
+}
+
+/* Doubles the list in the arena when it is full. */
+static UploadedFeed *
+feed_room(Call *call, StepUpload *upload)
+{
+    enum { FIRST = 4 };
+    const size_t count = upload->feed_count;
+    const bool is_full = count == 0 || (count >= FIRST && (count & (count - 1)) == 0);
+    if (!is_full) {
+        return &upload->feeds[count];
+    }
+    UploadedFeed *const larger =
+        arena_alloc(call->arena, (count < FIRST ? FIRST : count * 2) * sizeof *larger);
+    if (larger == NULL) {
+        return NULL;
+    }
+    if (count > 0) {
+        memcpy(larger, upload->feeds, count * sizeof *larger);
+    }
+    upload->feeds = larger;
+    return &larger[count];
+}
+
+static Status
+feed_begin(Call *call, StepUpload *upload, const MultipartPart *part)
+{
+    static const char *const types[] = {"", "application/x-npy", "application/octet-stream"};
+    bool is_npy = false;
+    for (size_t index = 0; index < COUNT_OF(types); index++) {
+        is_npy = is_npy || slice_equal_ignoring_case(part->media_type, slice_from_string(types[index]));
+    }
+    if (!is_npy) {
+        (void)!call_fail(call, STATUS_INVALID_ARGUMENT, "its Content-Type is '%.*s', not 'application/x-npy'",
+            SLICE_PRINT(slice_part(part->media_type, 0, 128)));
+        return wrap_feed(call, part->name);
+    }
+    UploadedFeed *const feed = feed_room(call, upload);
+    if (feed == NULL) {
+        return call_fail_memory(call, "the feeds of a step");
+    }
+    *feed = (UploadedFeed){.name = part->name};
+    upload->feed_count++;
+    upload->is_in_request = false;
+    return STATUS_OK;
+}
+
+static void
+digest_update(const StepUpload *upload, Slice bytes)
+{
+    if (upload->digesting != NULL) {
+        sha256_update(upload->digesting, bytes);
+    }
+}
+
+/* Sizes keep the parts and their names apart. */
+static void
+digest_update_size(const StepUpload *upload, uint64_t size)
+{
+    digest_update(upload, slice_of(&size, sizeof size));
+}
+
+static Status
+part_begin(Call *call, void *context, const MultipartPart *part)
+{
+    StepUpload *const upload = context;
+    upload->part_size = 0;
+    digest_update_size(upload, part->name.size);
+    digest_update(upload, part->name);
+    return slice_equals_string(part->name, "request") ? request_begin(call, context)
+                                                      : feed_begin(call, context, part);
+}
+
+static Status
+part_take(Call *call, void *context, Slice piece)
+{
+    StepUpload *const upload = context;
+    upload->part_size += piece.size;
+    digest_update(upload, piece);
+    if (!upload->is_in_request) {
+        const size_t size_max = (size_t)upload->limits->step_body_bytes;
+        const Status status = npy_reader_write(call, &upload->reader, piece, size_max);
+        return status == STATUS_OK ? status : wrap_feed(call, upload->feeds[upload->feed_count - 1].name);
+    }
+    if (piece.size > upload->limits->json_body_bytes - upload->request.size) {
+        return call_fail(call, STATUS_OUT_OF_RANGE, "the limit json_body_bytes is %llu bytes",
+            (unsigned long long)upload->limits->json_body_bytes);
+    }
+    buffer_append_slice(&upload->request, piece);
+    return buffer_is_ok(&upload->request) ? STATUS_OK : call_fail_memory(call, "the request of a step");
+}
+
+static Status
+part_end(Call *call, void *context)
+{
+    StepUpload *const upload = context;
+    digest_update_size(upload, upload->part_size);
+    if (upload->is_in_request) {
+        return STATUS_OK;
+    }
+    UploadedFeed *const feed = &upload->feeds[upload->feed_count - 1];
+    const Status status = npy_reader_end(call, &upload->reader, &feed->tensor);
+    return status == STATUS_OK ? status : wrap_feed(call, feed->name);
+}
+
+/* --- The sink ------------------------------------------------------------------------------------------- */
+
+static Status
+upload_begin(Call *call, const Request *request, void **ret_state)
+{
+    static const MultipartEvents events = {
+        .on_part = part_begin, .on_data = part_take, .on_part_end = part_end};
+    StepUpload *const upload = arena_alloc(call->arena, sizeof *upload);
+    if (upload == NULL || arena_defer(call->arena, upload_release, upload) == NULL) {
+        return call_fail_memory(call, "a form");
+    }
+    upload->limits = &request_gateway(request)->limits;
+    if (request_header(request, "Idempotency-Key").data != NULL) {
+        upload->digesting = sha256_begin();
+        if (upload->digesting == NULL) {
+            return call_fail_memory(call, "the digest of a form");
+        }
+    }
+    MultipartOptions options = {
+        .part_count_max = (size_t)upload->limits->step_feeds + 1,
+        .part_limit = "step_feeds, and the request",
+        .events = &events,
+        .context = upload,
+    };
+    TRY(multipart_boundary(call, request_header(request, "Content-Type"), &options.boundary));
+    TRY(multipart_new(call, &options, &upload->multipart));
+    *ret_state = upload;
+    return STATUS_OK;
+}
+
+static Status
+upload_write(Call *call, void *state, Slice piece)
+{
+    StepUpload *const upload = state;
+    upload->size += piece.size;
+    if (upload->size > upload->limits->step_body_bytes) {
+        return call_fail(call, STATUS_OUT_OF_RANGE, "the limit step_body_bytes is %llu bytes",
+            (unsigned long long)upload->limits->step_body_bytes);
+    }
+    return multipart_write(call, upload->multipart, piece);
+}
+
+const BodySink step_upload_sink = {.size_max = (size_t)2 << 30, /* what step_body_bytes may be at most */
+    .begin = upload_begin,
+    .write = upload_write};
+
+/* --- Behind the body ------------------------------------------------------------------------------------ */
+
+Status
+step_upload_end(Call *call, StepUpload *upload)
+{
+    TRY(multipart_end(call, upload->multipart));
+    if (upload->digesting != NULL) {
+        sha256_end(TAKE(upload->digesting), &upload->digest);
+    }
+    return upload->has_request ? STATUS_OK
+                               : call_fail(call, STATUS_INVALID_ARGUMENT, "the form has no part 'request'");
+}
+
+Status
+step_upload_add_feeds(Call *call, const StepUpload *upload, StepBody *body)
+{
+    const size_t count = body->feed_count + upload->feed_count;
+    if (count > upload->limits->step_feeds) {
+        return call_fail(call, STATUS_OUT_OF_RANGE, "the limit step_feeds is %llu tensors",
+            (unsigned long long)upload->limits->step_feeds);
+    }
+    StepFeedText *const feeds = arena_alloc(call->arena, (count + 1) * sizeof *feeds);
+    if (feeds == NULL) {
+        return call_fail_memory(call, "the feeds of a step");
+    }
+    if (body->feed_count > 0) {
+        memcpy(feeds, body->feeds, body->feed_count * sizeof *feeds);
+    }
+    for (size_t index = 0; index < upload->feed_count; index++) {
+        feeds[body->feed_count + index] =
+            (StepFeedText){.name = upload->feeds[index].name, .tensor = upload->feeds[index].tensor};
+    }
+    body->feeds = feeds;
+    body->feed_count = count;
+    return STATUS_OK;
+}

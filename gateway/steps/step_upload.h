@@ -1,0 +1,48 @@
+/* A step's request as multipart/form-data: the part `request` is the JSON, each further part is one feed as
+ * .npy, named by the feed. The parts are read as they arrive, in any order; a feed's elements go straight
+ * into its tensor.
+ *
+ *     curl -F request=@step.json -F 'x:0=@x.npy;type=application/x-npy' …
+ *
+ * Ownership: the call's arena gives it back.
+ * Threads:   the loop thread while the body arrives, then the step's.
+ * Errors:    INVALID_ARGUMENT naming the part or the feed; OUT_OF_RANGE above step_feeds, step_body_bytes or
+ *            json_body_bytes. */
+#pragma once
+
+#include "gateway/domain/limits.h"
+#include "gateway/http/handler.h"
+#include "gateway/http/multipart.h"
+#include "gateway/steps/step_body.h"
+#include "shared/crypto/digest.h"
+#include "shared/tensor/npy.h"
+
+typedef struct UploadedFeed {
+    Slice name;
+    Tensor tensor;
+} UploadedFeed;
+
+typedef struct StepUpload {
+    const Limits *limits;
+    uint64_t size; /* bytes so far */
+    Multipart *multipart;
+    Buffer request;
+    bool has_request;
+    bool is_in_request; /* the present part is it */
+    UploadedFeed *feeds;
+    size_t feed_count;
+    NpyReader reader;       /* of the last feed */
+    Sha256State *digesting; /* NULL unless the request has an Idempotency-Key */
+    uint64_t part_size;
+    Sha256
+        digest; /* of names and contents, whatever the boundary: the same request sent again has the same */
+} StepUpload;
+
+/* For Handler.sink: its state is a StepUpload. */
+extern const BodySink step_upload_sink;
+
+/* The body has ended: it must be whole and have the part `request`. */
+MUST_USE Status step_upload_end(Call *call, StepUpload *upload);
+
+/* Adds the uploaded feeds to those of the JSON. */
+MUST_USE Status step_upload_add_feeds(Call *call, const StepUpload *upload, StepBody *body);

@@ -1,0 +1,1 @@
+$(call module,gateway/tensors,shared/base shared/tensor gateway/domain gateway/store)

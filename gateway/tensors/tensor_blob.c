@@ -1,0 +1,42 @@
+#include "gateway/tensors/tensor_blob.h"
+
+#include "shared/tensor/npy.h"
+
+Status
+tensor_blob_parse(Call *call, Slice ref, Sha256 *ret_digest)
+{
+    const Slice prefix = SLICE("sha256:");
+    const bool is_digest =
+        slice_starts_with(ref, prefix) && sha256_from_hex(slice_part(ref, prefix.size, ref.size), ret_digest);
+    return is_digest ? STATUS_OK
+                     : call_fail(call, STATUS_INVALID_ARGUMENT,
+                           "the reference '%.*s' is not 'sha256:' and 64 lower-case hex digits",
+                           SLICE_PRINT(slice_part(ref, 0, 80)));
+}
+
+static Status
+read_chunks(Call *call, Store *store, TenantId tenant, const Sha256 *digest, NpyReader *reader)
+{
+    uint64_t size = 0;
+    AUTO_BUFFER chunk = {0};
+    TRY(blobs_find(call, store, tenant, digest, &size));
+    for (uint64_t offset = 0; offset < size; offset += chunk.size) {
+        buffer_clear(&chunk);
+        const BlobRange range = {.offset = offset, .size = BLOB_CHUNK_SIZE};
+        TRY(blobs_read(call, store, tenant, digest, range, &chunk));
+        TRY(npy_reader_write(call, reader, buffer_slice(&chunk), BLOB_SIZE_MAX));
+    }
+    return STATUS_OK;
+}
+
+Status
+tensor_blob_read(Call *call, Store *store, TenantId tenant, const Sha256 *digest, Tensor *ret_tensor)
+{
+    NpyReader reader = {0};
+    Status status = read_chunks(call, store, tenant, digest, &reader);
+    if (status == STATUS_OK) {
+        status = npy_reader_end(call, &reader, ret_tensor);
+    }
+    npy_reader_done(&reader);
+    return status;
+}

@@ -1,0 +1,87 @@
+#include "gateway/traces/step_trace.h"
+
+#include <string.h>
+
+#include "gateway/traces/trace_cache.h"
+#include "shared/base/clock.h"
+#include "shared/base/memory.h"
+
+/* An end that did not come is the step's. */
+static TraceSlot
+slot_of(const StepReport *report, const SlotReport *slot)
+{
+    const uint64_t end_ns = report->elapsed_us * CLOCK_NS_PER_US;
+    const uint64_t sent_ns = slot->sent_ns - report->started_ns;
+    const uint64_t answered_ns = slot->answered_ns == 0 ? end_ns : slot->answered_ns - report->started_ns;
+    return (TraceSlot){
+        .task = slot->task,
+        .sent_ns = sent_ns,
+        .answered_ns = answered_ns > sent_ns ? answered_ns : sent_ns,
+    };
+}
+
+StepTrace *
+step_trace_new(const StepCall *step, const StepReport *report)
+{
+    size_t text_size = 0;
+    for (size_t index = 0; index < report->slot_count; index++) {
+        text_size += report->slots[index].stats.trace.size;
+    }
+    StepTrace *const trace = memory_new(1, sizeof *trace + text_size);
+    if (trace == NULL) {
+        return NULL;
+    }
+    trace->reference_count = 1;
+    trace->tenant = step->tenant;
+    trace->session = step->session_id;
+    trace->id = step->id;
+    trace->attempt = report->attempt;
+    trace->elapsed_ns = report->elapsed_us * CLOCK_NS_PER_US;
+    trace->size = sizeof *trace + text_size;
+    char *text = trace->text;
+    for (size_t index = 0; index < report->slot_count; index++) {
+        const SlotReport *const slot = &report->slots[index];
+        const Slice nodes = slot->stats.trace;
+        if (slot->sent_ns == 0) {
+            continue;
+        }
+        TraceSlot *const kept = &trace->slots[trace->slot_count++];
+        *kept = slot_of(report, slot);
+        kept->number = index;
+        memcpy(kept->digest, step->plan->partitions[index].digest, sizeof kept->digest);
+        trace->elapsed_ns = kept->answered_ns > trace->elapsed_ns ? kept->answered_ns : trace->elapsed_ns;
+        if (nodes.size > 0) {
+            memcpy(text, nodes.data, nodes.size);
+            kept->nodes = slice_of(text, nodes.size);
+            text += nodes.size;
+        }
+    }
+    return trace;
+}
+
+StepTrace *
+step_trace_ref(StepTrace *trace)
+{
+    (void)__atomic_add_fetch(&trace->reference_count, 1, __ATOMIC_RELAXED);
+    return trace;
+}
+
+void
+step_trace_unref(StepTrace *trace)
+{
+    if (trace != NULL && __atomic_sub_fetch(&trace->reference_count, 1, __ATOMIC_ACQ_REL) == 0) {
+        memory_free(trace);
+    }
+}
+
+void
+step_trace_keep(const StepCall *step, const StepReport *report)
+{
+    if (step->body.trace == STEP_TRACE_NONE) {
+        return;
+    }
+    AUTO_STEP_TRACE trace = step_trace_new(step, report);
+    if (trace != NULL) {
+        trace_cache_put(step->loop->gateway->traces, trace);
+    }
+}

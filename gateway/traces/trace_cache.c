@@ -1,0 +1,146 @@
+#include "gateway/traces/trace_cache.h"
+
+#include <pthread.h>
+
+#include "shared/base/list.h"
+#include "shared/base/map.h"
+#include "shared/base/memory.h"
+
+typedef struct Kept {
+    ListLink link; /* in cache->recent */
+    StepTrace *trace;
+} Kept;
+
+struct TraceCache {
+    pthread_mutex_t lock; /* guards what follows */
+    Map *traces;          /* step id → Kept */
+    ListLink recent;      /* the last one used last */
+    size_t size;
+    size_t size_max;
+};
+
+static Slice
+key_of(const StepId *id)
+{
+    return slice_of((const char *)id->value.bytes, sizeof id->value.bytes);
+}
+
+TraceCache *
+trace_cache_new(size_t size_max)
+{
+    TraceCache *const cache = memory_new(1, sizeof *cache);
+    Map *const traces = map_new();
+    if (cache == NULL || traces == NULL) {
+        memory_free(cache);
+        map_free(traces);
+        return NULL;
+    }
+    (void)pthread_mutex_init(&cache->lock, NULL);
+    cache->traces = traces;
+    cache->size_max = size_max;
+    list_init(&cache->recent);
+    return cache;
+}
+
+/* With the lock held, as the following. */
+static void
+drop(TraceCache *cache, Kept *kept)
+{
+    (void)map_remove(cache->traces, key_of(&kept->trace->id));
+    list_remove(&kept->link);
+    cache->size -= kept->trace->size;
+    step_trace_unref(kept->trace);
+    memory_free(kept);
+}
+
+static void
+make_room(TraceCache *cache, size_t size)
+{
+    while (cache->size + size > cache->size_max && !list_is_empty(&cache->recent)) {
+        drop(cache, LIST_ITEM(list_first(&cache->recent), Kept, link));
+    }
+}
+
+void
+trace_cache_free(TraceCache *cache)
+{
+    if (cache == NULL) {
+        return;
+    }
+    LIST_EACH(&cache->recent, link)
+    {
+        drop(cache, LIST_ITEM(link, Kept, link));
+    }
+    map_free(cache->traces);
+    (void)pthread_mutex_destroy(&cache->lock);
+    memory_free(cache);
+}
+
+static bool
+insert(TraceCache *cache, Kept *kept, StepTrace *trace)
+{
+    Kept *const before = map_get(cache->traces, key_of(&trace->id));
+    if (before != NULL) {
+        drop(cache, before);
+    }
+    make_room(cache, trace->size);
+    if (!map_put(cache->traces, key_of(&trace->id), kept)) {
+        return false;
+    }
+    kept->trace = step_trace_ref(trace);
+    list_append(&cache->recent, &kept->link);
+    cache->size += trace->size;
+    return true;
+}
+
+void
+trace_cache_put(TraceCache *cache, StepTrace *trace)
+{
+    Kept *const kept = trace->size > cache->size_max ? NULL : memory_new(1, sizeof *kept);
+    if (kept == NULL) {
+        return;
+    }
+    (void)pthread_mutex_lock(&cache->lock);
+    const bool is_inserted = insert(cache, kept, trace);
+    (void)pthread_mutex_unlock(&cache->lock);
+    if (!is_inserted) {
+        memory_free(kept);
+    }
+}
+
+static bool
+is_owned(const StepTrace *trace, TenantId tenant, SessionId session)
+{
+    return uuid_equal(trace->tenant.value, tenant.value) && uuid_equal(trace->session.value, session.value);
+}
+
+StepTrace *
+trace_cache_get(TraceCache *cache, TenantId tenant, SessionId session, StepId id)
+{
+    StepTrace *trace = NULL;
+    (void)pthread_mutex_lock(&cache->lock);
+    Kept *const kept = map_get(cache->traces, key_of(&id));
+    if (kept != NULL && is_owned(kept->trace, tenant, session)) {
+        list_remove(&kept->link);
+        list_append(&cache->recent, &kept->link);
+        trace = step_trace_ref(kept->trace);
+    }
+    (void)pthread_mutex_unlock(&cache->lock);
+    return trace;
+}
+
+size_t
+trace_cache_newest(TraceCache *cache, TenantId tenant, StepTrace **ret_traces, size_t count_max)
+{
+    size_t count = 0;
+    (void)pthread_mutex_lock(&cache->lock);
+    for (ListLink *link = cache->recent.previous; link != &cache->recent && count < count_max;
+         link = link->previous) {
+        StepTrace *const trace = LIST_ITEM(link, Kept, link)->trace;
+        if (uuid_equal(trace->tenant.value, tenant.value)) {
+            ret_traces[count++] = step_trace_ref(trace);
+        }
+    }
+    (void)pthread_mutex_unlock(&cache->lock);
+    return count;
+}

@@ -1,0 +1,14 @@
+/* The forms that a step's trace is told in, by the names that requests and other gateways give them. */
+#pragma once
+
+#include "gateway/traces/step_trace.h"
+
+typedef struct TraceForm {
+    const char *name;
+    MUST_USE Status (*write)(Call *call, const StepTrace *trace, Buffer *json);
+} TraceForm;
+
+extern const TraceForm *const trace_form_default;
+
+/* NULL when there is none of this name. */
+const TraceForm *trace_form_find(Slice name);

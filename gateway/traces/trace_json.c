@@ -1,0 +1,199 @@
+#include "gateway/traces/trace_json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "gateway/traces/trace_event.h"
+#include "gateway/traces/trace_flows.h"
+#include "gateway/traces/trace_rows.h"
+#include "shared/json/writer.h"
+
+enum {
+    RUN_THREAD = 0,                /* the slot as a whole; workers' threads count from 1 */
+    TRANSFER_THREAD = 1000 * 1000, /* the first of… */
+    TRANSFER_THREAD_COUNT = 64,
+};
+
+/* --- Threads -------------------------------------------------------------------------------------------- */
+
+static int
+by_start(const void *left, const void *right)
+{
+    const WireTraceRow *const a = left;
+    const WireTraceRow *const b = right;
+    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+static int
+by_thread(const void *left, const void *right)
+{
+    const WireTraceRow *const a = left;
+    const WireTraceRow *const b = right;
+    const int order = (a->thread > b->thread) - (a->thread < b->thread);
+    return order == 0 ? by_start(left, right) : order;
+}
+
+/* Events of one thread must not overlap: each transfer goes to the first of those threads that is free, when
+ * all are taken to the last one. */
+static void
+transfers_spread(WireTrace *rows)
+{
+    uint64_t free_ns[TRANSFER_THREAD_COUNT] = {0};
+    if (rows->row_count == 0) {
+        return; /* rows->rows may be NULL, which qsort() is never to be given */
+    }
+    qsort(rows->rows, rows->row_count, sizeof *rows->rows, by_start);
+    for (size_t index = 0; index < rows->row_count; index++) {
+        WireTraceRow *const row = &rows->rows[index];
+        size_t thread = 0;
+        if (row->key.size == 0) {
+            continue;
+        }
+        while (thread < TRANSFER_THREAD_COUNT - 1 && free_ns[thread] > row->start_ns) {
+            thread++;
+        }
+        free_ns[thread] = row->end_ns;
+        row->thread = TRANSFER_THREAD + thread;
+    }
+    qsort(rows->rows, rows->row_count, sizeof *rows->rows, by_thread);
+}
+
+/* --- Events --------------------------------------------------------------------------------------------- */
+
+static void
+write_name(JsonWriter *writer, const char *what, size_t slot, uint64_t thread, const char *name)
+{
+    const TracePlace place = {.slot = slot, .thread = thread};
+    trace_event_begin(writer, "M", slice_from_string(what), NULL, place);
+    json_write_name(writer, "args");
+    json_write_object_begin(writer);
+    json_member_string(writer, "name", name);
+    json_write_object_end(writer);
+    json_write_object_end(writer);
+}
+
+static void
+write_thread_name(JsonWriter *writer, size_t slot, uint64_t thread)
+{
+    char name[48];
+    if (thread >= TRANSFER_THREAD) {
+        (void)snprintf(name, sizeof name, "transfers %llu", (unsigned long long)(thread - TRANSFER_THREAD));
+    } else {
+        (void)snprintf(name, sizeof name, "thread %llu", (unsigned long long)thread);
+    }
+    write_name(writer, "thread_name", slot, thread, name);
+}
+
+/* Where a node in a loop is: the loop and the iteration, within other loops also theirs. */
+static void
+write_iteration(JsonWriter *writer, const WireTrace *trace, uint32_t iteration)
+{
+    const WireTraceIteration *const about = &trace->iterations[iteration - 1];
+    json_member_slice(writer, "frame", trace->frames[about->frame]);
+    json_member_uint64(writer, "iteration", about->number);
+    if (about->around > 0) {
+        AUTO_BUFFER path = {0};
+        wire_trace_path(trace, iteration, &path);
+        json_member_slice(writer, "path", buffer_slice(&path));
+    }
+}
+
+static void
+write_node(JsonWriter *writer, size_t slot, const SlotRows *rows, const WireTraceRow *row)
+{
+    const WireTraceNode *const node = &rows->trace.nodes[row->node];
+    const bool is_transfer = row->key.size > 0;
+    const TracePlace place = {.slot = slot, .thread = row->thread};
+    trace_event_begin(writer, "X", node->name, is_transfer ? "transfer" : "node", place);
+    trace_event_time(writer, "ts", rows->offset_ns + row->start_ns);
+    trace_event_time(writer, "dur", row->end_ns - row->start_ns);
+    json_write_name(writer, "args");
+    json_write_object_begin(writer);
+    json_member_slice(writer, "op", node->op);
+    json_member_uint64(writer, "bytes", row->output_bytes);
+    json_member_uint64(writer, "allocated", row->allocated_bytes);
+    json_member_uint64(writer, "scratch", row->scratch_bytes);
+    trace_event_time(writer, "scheduled", rows->offset_ns + row->scheduled_ns);
+    if (is_transfer) {
+        json_member_slice(writer, "key", row->key);
+    }
+    if (row->iteration > 0) {
+        write_iteration(writer, &rows->trace, row->iteration);
+    }
+    json_write_object_end(writer);
+    json_write_object_end(writer);
+}
+
+static void
+write_run(JsonWriter *writer, const TraceSlot *slot, const WireTrace *trace)
+{
+    const TracePlace place = {.slot = slot->number, .thread = RUN_THREAD};
+    trace_event_begin(writer, "X", SLICE("run"), "slot", place);
+    trace_event_time(writer, "ts", slot->sent_ns);
+    trace_event_time(writer, "dur", slot->answered_ns - slot->sent_ns);
+    json_write_name(writer, "args");
+    json_write_object_begin(writer);
+    json_member_int64(writer, "task", slot->task);
+    json_member_uint64(writer, "left_out", trace->left_out_count);
+    json_member_uint64(writer, "left_out_iterations", trace->left_out_iteration_count);
+    json_write_object_end(writer);
+    json_write_object_end(writer);
+}
+
+static void
+write_slot(JsonWriter *writer, const TraceSlot *slot, SlotRows *rows)
+{
+    char name[64];
+    (void)snprintf(name, sizeof name, "slot %zu on /job:worker/task:%d", slot->number, slot->task);
+    write_name(writer, "process_name", slot->number, RUN_THREAD, name);
+    write_name(writer, "thread_name", slot->number, RUN_THREAD, "run");
+    write_run(writer, slot, &rows->trace);
+    trace_memory_write(writer, slot->number, rows);
+    transfers_spread(&rows->trace);
+    for (size_t at = 0; at < rows->trace.row_count; at++) {
+        const WireTraceRow *const row = &rows->trace.rows[at];
+        if (at == 0 || row->thread != row[-1].thread) {
+            write_thread_name(writer, slot->number, row->thread);
+        }
+        write_node(writer, slot->number, rows, row);
+    }
+}
+
+/* --- The document --------------------------------------------------------------------------------------- */
+
+static void
+write_about(JsonWriter *writer, const StepTrace *trace)
+{
+    char id[ID_TEXT_SIZE];
+    id_to_text("stp", trace->id.value, id);
+    json_write_name(writer, "otherData");
+    json_write_object_begin(writer);
+    json_member_string(writer, "step", id);
+    json_member_int64(writer, "attempt", trace->attempt);
+    trace_event_time(writer, "elapsed_us", trace->elapsed_ns);
+    json_write_object_end(writer);
+}
+
+Status
+trace_json_write(Call *call, const StepTrace *trace, Buffer *json)
+{
+    AUTO_ARENA arena = arena_new(TRACE_ROWS_SIZE_MAX);
+    SlotRows slots[SLOT_COUNT_MAX] = {0};
+    if (arena == NULL) {
+        return call_fail_memory(call, "a trace");
+    }
+    TRY(trace_rows_read(call, arena, trace, slots));
+    JsonWriter writer = json_writer(json);
+    json_write_object_begin(&writer);
+    json_member_string(&writer, "displayTimeUnit", "ns");
+    write_about(&writer, trace);
+    json_write_name(&writer, "traceEvents");
+    json_write_array_begin(&writer);
+    for (size_t index = 0; index < trace->slot_count; index++) {
+        write_slot(&writer, &trace->slots[index], &slots[index]);
+    }
+    const bool is_told = trace_flows_write(&writer, arena, trace, slots);
+    json_write_array_end(&writer);
+    json_write_object_end(&writer);
+    return is_told ? STATUS_OK : call_fail_memory(call, "the transfers of a trace");
+}

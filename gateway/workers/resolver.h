@@ -1,0 +1,16 @@
+/* Turns the name of a headless service into the addresses behind it, on a job thread: resolving waits.
+ *
+ * Threads: resolver_ask() on the discovery's loop, which also gets the answer.
+ * Errors:  a name that does not resolve keeps what was known of it; the log says why. */
+#pragma once
+
+#include "gateway/dispatch/discovery.h"
+#include "gateway/jobs/job_pool.h"
+
+typedef struct ResolverTarget {
+    JobPool *jobs;
+    Loop *loop;
+    Discovery **discovery; /* NULL behind it while there is none */
+} ResolverTarget;
+
+void resolver_ask(const ResolverTarget *target, size_t entry, Slice name_and_port);

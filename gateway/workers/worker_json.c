@@ -1,0 +1,60 @@
+#include "gateway/workers/worker_json.h"
+
+#include <stdio.h>
+
+static const char *
+state_name(WorkerState state)
+{
+    static const char *const names[] = {"serving", "draining", "lost"};
+    return names[state];
+}
+
+static void
+write_device(JsonWriter *writer, const WorkerInfo *worker, const WorkerDevice *device)
+{
+    char name[96];
+    (void)snprintf(name, sizeof name, "/job:worker/replica:0/task:%d/device:%s:%lld", worker->task,
+        device->type, (long long)device->id);
+    json_write_object_begin(writer);
+    json_member_string(writer, "name", name);
+    json_member_string(writer, "type", device->type);
+    json_member_string(writer, "isa", device->isa);
+    json_member_string(writer, "worker", worker->name);
+    json_member_string(writer, "incarnation", worker->incarnation);
+    json_member_int64(writer, "threads", device->thread_count);
+    json_member_int64(writer, "memory_limit", device->memory_limit);
+    json_member_int64(writer, "memory_in_use", device->memory_in_use);
+    json_write_object_end(writer);
+}
+
+void
+worker_write_devices(JsonWriter *writer, const WorkerInfo *worker)
+{
+    for (size_t index = 0; index < worker->device_count; index++) {
+        write_device(writer, worker, &worker->devices[index]);
+    }
+}
+
+void
+worker_write(JsonWriter *writer, const WorkerInfo *worker)
+{
+    json_write_object_begin(writer);
+    json_member_string(writer, "name", worker->name);
+    json_member_int64(writer, "task", worker->task);
+    json_member_string(writer, "address", worker->address);
+    json_member_string(writer, "incarnation", worker->incarnation);
+    json_member_string(writer, "state", state_name(worker->state));
+    json_member_int64(writer, "running", worker->running_count);
+    json_write_name(writer, "devices");
+    json_write_array_begin(writer);
+    worker_write_devices(writer, worker);
+    json_write_array_end(writer);
+    json_write_object_end(writer);
+}
+
+Status
+worker_not_found(Call *call, Slice name)
+{
+    return call_fail(
+        call, STATUS_NOT_FOUND, "worker '%.*s' does not exist", SLICE_PRINT(slice_part(name, 0, 64)));
+}

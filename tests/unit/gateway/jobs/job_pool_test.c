@@ -1,0 +1,137 @@
+#include "gateway/jobs/job_pool.h"
+#include "tests/support/cmocka_all.h"
+
+#include <unistd.h>
+
+typedef struct Work {
+    Job job;
+    void *context;
+    bool is_done;
+} Work;
+
+static int contexts_alive;
+static int gate; /* jobs wait until it is opened */
+
+static Status
+context_new(Call *call, void *owner, void **ret_context)
+{
+    const int limit = *(const int *)owner;
+    if (__atomic_load_n(&contexts_alive, __ATOMIC_SEQ_CST) == limit) {
+        return call_fail(call, STATUS_UNAVAILABLE, "only %d connections", limit);
+    }
+    *ret_context = &contexts_alive;
+    __atomic_add_fetch(&contexts_alive, 1, __ATOMIC_SEQ_CST);
+    return STATUS_OK;
+}
+
+static void
+context_free(void *context)
+{
+    assert_ptr_equal(context, &contexts_alive);
+    __atomic_sub_fetch(&contexts_alive, 1, __ATOMIC_SEQ_CST);
+}
+
+static void
+work_run(Job *job, void *context)
+{
+    while (__atomic_load_n(&gate, __ATOMIC_SEQ_CST) == 0) {
+        usleep(100);
+    }
+    ((Work *)job)->context = context;
+}
+
+static void
+work_done(Job *job)
+{
+    ((Work *)job)->is_done = true;
+}
+
+static void
+jobs_run_on_a_thread_and_come_back_to_their_loop(void **state)
+{
+    (void)state;
+    Call call = {0};
+    Loop *loop = NULL;
+    JobPool *pool = NULL;
+    int limit = 2;
+    const JobPoolOptions options = {.thread_count = 2,
+        .queue_max = 100,
+        .context_new = context_new,
+        .context_free = context_free,
+        .owner = &limit};
+    assert_status(&call, STATUS_OK, loop_new(&call, &loop));
+    assert_status(&call, STATUS_OK, job_pool_new(&call, &options, &pool));
+    assert_int_equal(contexts_alive, 2);
+    __atomic_store_n(&gate, 1, __ATOMIC_SEQ_CST);
+    Work works[50] = {0};
+    for (size_t index = 0; index < COUNT_OF(works); index++) {
+        works[index].job = (Job){.loop = loop, .run = work_run, .done = work_done};
+        assert_true(job_submit(pool, &works[index].job));
+    }
+    for (size_t index = 0; index < COUNT_OF(works); index++) {
+        while (!works[index].is_done) {
+            loop_turn(loop, 1000);
+        }
+        assert_ptr_equal(works[index].context, &contexts_alive);
+    }
+    job_pool_free(pool);
+    assert_int_equal(contexts_alive, 0);
+    loop_free(loop);
+}
+
+static void
+a_full_queue_refuses_and_closing_runs_what_waits(void **state)
+{
+    (void)state;
+    Call call = {0};
+    Loop *loop = NULL;
+    JobPool *pool = NULL;
+    assert_status(&call, STATUS_OK, loop_new(&call, &loop));
+    assert_status(
+        &call, STATUS_OK, job_pool_new(&call, &(JobPoolOptions){.thread_count = 1, .queue_max = 2}, &pool));
+    __atomic_store_n(&gate, 0, __ATOMIC_SEQ_CST);
+    Work works[4] = {0};
+    for (size_t index = 0; index < COUNT_OF(works); index++) {
+        works[index].job = (Job){.loop = loop, .run = work_run, .done = work_done};
+    }
+    assert_true(job_submit(pool, &works[0].job));
+    while (job_pool_waiting(pool) > 0) {
+        usleep(100);
+    }
+    assert_true(job_submit(pool, &works[1].job));
+    assert_true(job_submit(pool, &works[2].job));
+    assert_false(job_submit(pool, &works[3].job));
+    assert_int_equal(job_pool_waiting(pool), 2);
+    __atomic_store_n(&gate, 1, __ATOMIC_SEQ_CST);
+    job_pool_free(pool);
+    loop_turn(loop, 0);
+    assert_true(works[0].is_done && works[1].is_done && works[2].is_done);
+    assert_false(works[3].is_done);
+    loop_free(loop);
+}
+
+static void
+a_context_that_cannot_be_made_fails_the_pool_and_frees_the_others(void **state)
+{
+    (void)state;
+    Call call = {0};
+    JobPool *pool = NULL;
+    int limit = 1;
+    const JobPoolOptions options = {
+        .thread_count = 3, .context_new = context_new, .context_free = context_free, .owner = &limit};
+    assert_status(&call, STATUS_UNAVAILABLE, job_pool_new(&call, &options, &pool));
+    assert_string_equal(call.error.message, "only 1 connections");
+    assert_null(pool);
+    assert_int_equal(contexts_alive, 0);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(jobs_run_on_a_thread_and_come_back_to_their_loop),
+        cmocka_unit_test(a_full_queue_refuses_and_closing_runs_what_waits),
+        cmocka_unit_test(a_context_that_cannot_be_made_fails_the_pool_and_frees_the_others),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
