@@ -1,7 +1,7 @@
 /* deleteGraph: forgets a graph, in the caches of all gateways, too; steps that run it now end as they would.
  */
 #include "gateway/app/gateway.h"
-#include "gateway/http/conditional.h"
+#include "gateway/http/headers.h"
 #include "gateway/resources/resource_json.h"
 #include "gateway/store/graphs.h"
 

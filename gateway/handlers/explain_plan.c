@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "gateway/graphs/plan_graphs.h"
-#include "gateway/http/accept.h"
+#include "gateway/http/headers.h"
 #include "gateway/resources/resource_json.h"
 #include "gateway/steps/step_call.h"
 #include "gateway/traces/plan_costs.h"

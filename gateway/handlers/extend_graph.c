@@ -2,7 +2,7 @@
  * graph that is extended stays; of two that extend it at once, one is refused. */
 #include "gateway/app/gateway.h"
 #include "gateway/graphs/new_graph.h"
-#include "gateway/http/conditional.h"
+#include "gateway/http/headers.h"
 #include "gateway/resources/idempotent.h"
 #include "gateway/resources/resource_json.h"
 #include "gateway/store/blobs.h"

@@ -4,7 +4,7 @@
 
 #include "gateway/app/gateway.h"
 #include "gateway/formats/dot.h"
-#include "gateway/http/accept.h"
+#include "gateway/http/headers.h"
 #include "gateway/resources/resource_json.h"
 #include "gateway/store/blobs.h"
 #include "gateway/store/graphs.h"

@@ -1,7 +1,7 @@
 /* getStepOutput: one tensor that a queued step has left, as JSON or, by Accept, as .npy. */
 #include <stdio.h>
 
-#include "gateway/http/accept.h"
+#include "gateway/http/headers.h"
 #include "gateway/steps/step_find.h"
 #include "gateway/steps/step_json.h"
 #include "gateway/tensors/tensor_store.h"

@@ -1,14 +1,12 @@
 /* Everything that can be known from the head alone, in the order in which it must be known. */
 #include <ctype.h>
 
-#include "gateway/http/accept.h"
 #include "gateway/http/cors.h"
+#include "gateway/http/exchange.h"
+#include "gateway/http/headers.h"
 #include "gateway/http/internals.h"
-#include "gateway/http/preferences.h"
 #include "shared/base/text.h"
 #include "shared/telemetry/trace.h"
-
-/* --- The head ------------------------------------------------------------------------------------------- */
 
 static enum MHD_Result
 field_collect(void *owner, enum MHD_ValueKind kind, const char *name, size_t name_size, const char *value,
@@ -105,8 +103,6 @@ take_identity(Exchange *exchange)
     }
 }
 
-/* --- The route ------------------------------------------------------------------------------------------ */
-
 static void
 answer_options(Exchange *exchange)
 {
@@ -146,8 +142,6 @@ find_handler(Exchange *exchange, const Target *target)
     }
     return STATUS_OK;
 }
-
-/* --- The body, as announced ----------------------------------------------------------------------------- */
 
 static Status
 take_media_type(Exchange *exchange)
@@ -250,65 +244,13 @@ check_body(Exchange *exchange)
     return check_coding(exchange);
 }
 
-/* --- Who asks ------------------------------------------------------------------------------------------- */
-
-/* To a tenant, what belongs to operators is not there. */
-Status
-admission_access(Exchange *exchange)
-{
-    const bool is_hidden =
-        exchange->request.handler->access == ACCESS_OPERATOR && !exchange->request.principal.is_operator;
-    const HttpOptions *const options = &exchange->server->options;
-    if (options->charge != NULL) {
-        TRY(options->charge(&exchange->call, &exchange->request, &exchange->response));
-    }
-    return !is_hidden ? STATUS_OK
-                      : call_fail(&exchange->call, STATUS_NOT_FOUND, "there is nothing at '%.*s'",
-                            SLICE_PRINT(slice_part(exchange->request.path, 0, 256)));
-}
-
-static Status
-fail_credentials(Exchange *exchange)
-{
-    return exchange->credentials.scheme == CREDENTIALS_NONE
-               ? call_fail(&exchange->call, STATUS_UNAUTHENTICATED,
-                     "credentials are required: 'Authorization: Bearer <key>'")
-               : call_fail(&exchange->call, STATUS_UNAUTHENTICATED, "the credentials are not valid");
-}
-
-static Status
-authorize(Exchange *exchange)
-{
-    Request *const request = &exchange->request;
-    const HttpOptions *const options = &exchange->server->options;
-    if (request->handler->access == ACCESS_PUBLIC) {
-        return STATUS_OK;
-    }
-    const Slice ticket = request_query(request, "ticket");
-    TRY(credentials_parse(&exchange->call, request_header(request, "Authorization"), &exchange->credentials));
-    if (exchange->credentials.scheme == CREDENTIALS_NONE && ticket.size > 0) {
-        exchange->credentials = (Credentials){.scheme = CREDENTIALS_TICKET, .secret = ticket};
-    }
-    AuthorizeAnswer answer = AUTHORIZE_DENIED;
-    if (options->authorize != NULL) {
-        answer = options->authorize(options->services, request, &exchange->credentials, &request->principal);
-    }
-    if (answer == AUTHORIZE_UNKNOWN && options->authorize_blocking != NULL) {
-        exchange->needs_authorization = true;
-        return STATUS_OK;
-    }
-    return answer == AUTHORIZE_ALLOWED ? admission_access(exchange) : fail_credentials(exchange);
-}
-
-/* --- All of it ------------------------------------------------------------------------------------------ */
-
 static Status
 admit(Exchange *exchange, const Target *target)
 {
     TRY(find_handler(exchange, target));
     TRY(check_idempotency_key(exchange));
     TRY(check_body(exchange));
-    return authorize(exchange);
+    return authorization_begin(exchange);
 }
 
 /* At once, on libmicrohttpd's first call: it closes the connection behind such a reply. */
@@ -342,6 +284,6 @@ admission_step(Exchange *exchange, Upload *upload)
     if (admitted != STATUS_OK && exchange->framing.expects_continue) {
         return reply_and_close(exchange, admitted);
     }
-    reception_resume(exchange, admitted);
+    reception_begin(exchange, admitted);
     return MHD_YES;
 }

@@ -1,25 +1,20 @@
-/* A connection goes IDLE → HEAD → (BODY →) WORK → REPLY → IDLE …, and each phase has a deadline of ours.
+/* A connection goes IDLE → HEAD → (BODY →) WORK → REPLY → IDLE …, and each phase has a deadline.
  *
- * Its socket is watched twice: by libmicrohttpd, which reads and writes it, and by our loop, edge-triggered,
- * for the two things that libmicrohttpd does not tell: the first byte of a request, and, while it is
- * suspended, that the peer is gone. Half-closing counts as gone: who shuts down the sending side of a
- * connection before the reply is taken to have lost interest in it, as nginx and others do. */
+ * Its socket is watched twice: by libmicrohttpd, which reads and writes it, and by the gateway's loop,
+ * edge-triggered, for the two events that libmicrohttpd does not report: the first byte of a request, and the
+ * peer's going while the connection is suspended. Half-closing counts as going: a client that shuts down its
+ * sending side before the reply is taken to have lost interest in it, as nginx and others do. */
+#include "gateway/http/connection.h"
+
+#include <assert.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#include "gateway/http/internals.h"
 #include "shared/base/memory.h"
 
 enum { CUT_LINGER_MS = 1000 };
-
-static const char head_timeout_reply[] =
-    "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Type: application/problem+json\r\n"
-    "Content-Length: 215\r\n\r\n"
-    "{\"type\":\"/problems/deadline-exceeded\",\"title\":\"Request Timeout\",\"status\":408,"
-    "\"detail\":\"the request's headers took too long\",\"code\":\"DEADLINE_EXCEEDED\",\"retryable\":true,"
-    "\"error\":\"the request's headers took too long\"}\n";
 
 void
 connection_enter(Connection *connection, ConnectionPhase phase, uint64_t deadline_ns)
@@ -28,13 +23,29 @@ connection_enter(Connection *connection, ConnectionPhase phase, uint64_t deadlin
     connection->deadline_ns = deadline_ns;
     Timer *const timer = &connection->timer;
     if (deadline_ns != 0 && (timer->due_ns == 0 || deadline_ns < timer->due_ns)) {
-        timer_set(connection->server->loop, timer, deadline_ns);
+        timer_set(connection->owner->loop, timer, deadline_ns);
     }
+}
+
+void
+connection_rest(Connection *connection)
+{
+    const Connections *const owner = connection->owner;
+    connection_enter(connection, CONNECTION_IDLE, deadline_after_ms(owner->loop, owner->idle_timeout_ms));
+}
+
+static void
+await_head(Connection *connection)
+{
+    const Connections *const owner = connection->owner;
+    connection_enter(connection, CONNECTION_HEAD, deadline_after_ms(owner->loop, owner->head_timeout_ms));
 }
 
 void
 connection_suspend(Connection *connection)
 {
+    assert(!connection->is_suspended);
+
     connection->is_suspended = true;
     MHD_suspend_connection(connection->mhd);
 }
@@ -45,7 +56,7 @@ connection_resume(Connection *connection)
     if (connection->is_suspended) {
         connection->is_suspended = false;
         MHD_resume_connection(connection->mhd);
-        server_run_soon(connection->server);
+        loop_defer(connection->owner->loop, connection->owner->run_daemon);
     }
 }
 
@@ -62,68 +73,46 @@ connection_cut(Connection *connection, Slice reply)
     const int fd = connection->watch.fd;
     (void)send(fd, reply.data, reply.size, MSG_DONTWAIT | MSG_NOSIGNAL);
     (void)shutdown(fd, SHUT_WR);
-    connection_enter(connection, CONNECTION_CUT, server_after_ms(connection->server, CUT_LINGER_MS));
-}
-
-/* --- Deadlines ------------------------------------------------------------------------------------------ */
-
-static void
-expire_head(Connection *connection)
-{
-    connection_cut(connection, slice_of(head_timeout_reply, sizeof head_timeout_reply - 1));
+    connection_enter(connection, CONNECTION_CUT, deadline_after_ms(connection->owner->loop, CUT_LINGER_MS));
 }
 
 static void
-expire_body(Connection *connection)
+expire_phase(Connection *connection)
 {
-    Exchange *const exchange = connection->exchange;
-    exchange_cut(
-        exchange, response_fail(&exchange->call, &exchange->response, 408,
-                      "the body came too slowly: %llu bytes so far, at least %u bytes a second are needed",
-                      (unsigned long long)exchange->received, connection->server->options.body_rate_min));
+    const ConnectionEvents *const events = connection->owner->events;
+    switch (connection->phase) {
+    case CONNECTION_HEAD:
+        events->head_overdue(connection);
+        break;
+    case CONNECTION_BODY:
+        events->body_overdue(connection->exchange);
+        break;
+    case CONNECTION_WORK:
+        connection_enter(connection, CONNECTION_WORK, 0);
+        events->work_overdue(connection->exchange);
+        break;
+    case CONNECTION_IDLE:
+    case CONNECTION_REPLY:
+    case CONNECTION_CUT:
+    default:
+        connection_shut(connection);
+        break;
+    }
 }
-
-static void
-expire_work(Connection *connection)
-{
-    connection_enter(connection, CONNECTION_WORK, 0);
-    connection->exchange->is_overdue = true;
-    exchange_cancel(connection->exchange);
-}
-
-static void (*const expire[])(Connection *) = {
-    [CONNECTION_IDLE] = connection_shut,
-    [CONNECTION_HEAD] = expire_head,
-    [CONNECTION_BODY] = expire_body,
-    [CONNECTION_WORK] = expire_work,
-    [CONNECTION_REPLY] = connection_shut,
-    [CONNECTION_CUT] = connection_shut,
-};
 
 static void
 timer_fired(Timer *timer)
 {
     Connection *const connection = LIST_ITEM(timer, Connection, timer);
+    Loop *const loop = connection->owner->loop;
     if (connection->deadline_ns == 0) {
         return;
     }
-    if (loop_now_ns(connection->server->loop) < connection->deadline_ns) {
-        timer_set(connection->server->loop, timer, connection->deadline_ns);
+    if (loop_now_ns(loop) < connection->deadline_ns) {
+        timer_set(loop, timer, connection->deadline_ns);
         return;
     }
-    expire[connection->phase](connection);
-}
-
-/* --- Events of the socket ------------------------------------------------------------------------------- */
-
-static void
-peer_gone(Connection *connection)
-{
-    connection->is_gone = true;
-    Exchange *const exchange = connection->exchange;
-    if (exchange != NULL && connection->is_suspended) {
-        exchange_cancel(exchange);
-    }
+    expire_phase(connection);
 }
 
 static void
@@ -131,18 +120,18 @@ socket_ready(Watch *watch, uint32_t events)
 {
     Connection *const connection = LIST_ITEM(watch, Connection, watch);
     if (connection->phase == CONNECTION_IDLE) {
-        const HttpServer *const server = connection->server;
-        connection_enter(
-            connection, CONNECTION_HEAD, server_after_ms(server, server->options.head_timeout_ms));
+        await_head(connection);
     }
     if ((events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) {
-        peer_gone(connection);
+        connection->is_gone = true;
+        if (connection->exchange != NULL && connection->is_suspended) {
+            connection->owner->events->hung_up(connection->exchange);
+        }
     }
 }
 
-/* --- Birth and death ------------------------------------------------------------------------------------ */
-
-/* A client that reads slowly is not dead: what the socket layer allows a peer is too short here. */
+/* A client that reads slowly is not dead: the socket layer's default patience with a peer is too short here.
+ */
 static void
 allow_slow_reader(int fd, uint32_t timeout_ms)
 {
@@ -150,48 +139,51 @@ allow_slow_reader(int fd, uint32_t timeout_ms)
 }
 
 static void
-connection_open(HttpServer *server, struct MHD_Connection *mhd, void **ret_context)
+connection_open(Connections *owner, struct MHD_Connection *mhd, void **ret_context)
 {
     Connection *const connection = memory_new(1, sizeof *connection);
     if (connection == NULL) {
-        return; /* its requests get no exchange, and that ends it */
+        return;
     }
-    connection->server = server;
+    connection->owner = owner;
     connection->mhd = mhd;
     connection->timer.fire = timer_fired;
     const int fd = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     Call call = {0};
-    if (watch_open(&call, &connection->watch, server->loop, fd, EPOLLIN | EPOLLRDHUP | EPOLLET,
+    if (watch_open(&call, &connection->watch, owner->loop, fd, EPOLLIN | EPOLLRDHUP | EPOLLET,
             socket_ready) != STATUS_OK) {
         memory_free(connection);
         return;
     }
-    allow_slow_reader(fd, server->options.idle_timeout_ms);
-    list_append(&server->connections, &connection->siblings);
-    server->connection_count++;
+    allow_slow_reader(fd, owner->idle_timeout_ms);
+    list_append(&owner->list, &connection->siblings);
+    owner->count++;
     *ret_context = connection;
-    connection_enter(connection, CONNECTION_HEAD, server_after_ms(server, server->options.head_timeout_ms));
+    await_head(connection);
 }
 
 static void
 connection_close(Connection *connection)
 {
+    Connections *const owner = connection->owner;
+    assert(owner->count > 0);
+
     if (connection->exchange != NULL) {
-        exchange_release(TAKE(connection->exchange));
+        owner->events->closed(TAKE(connection->exchange));
     }
     watch_close(&connection->watch);
-    timer_clear(connection->server->loop, &connection->timer);
+    timer_clear(owner->loop, &connection->timer);
     list_remove(&connection->siblings);
-    connection->server->connection_count--;
+    owner->count--;
     memory_free(connection);
 }
 
 void
 connection_notify(
-    void *server, struct MHD_Connection *mhd, void **context, enum MHD_ConnectionNotificationCode code)
+    void *connections, struct MHD_Connection *mhd, void **context, enum MHD_ConnectionNotificationCode code)
 {
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        connection_open(server, mhd, context);
+        connection_open(connections, mhd, context);
     } else if (*context != NULL) {
         connection_close(TAKE(*context));
     }

@@ -1,6 +1,7 @@
-#include "gateway/http/accept.h"
-#include "gateway/http/conditional.h"
+#include <assert.h>
+
 #include "gateway/http/cors.h"
+#include "gateway/http/headers.h"
 #include "gateway/http/internals.h"
 #include "gateway/http/problem.h"
 #include "shared/base/text.h"
@@ -11,8 +12,6 @@ enum {
     GZIP_SIZE_MAX_ON_LOOP = 32 * 1024, /* well under a millisecond */
     GZIP_SIZE_MAX_USUAL = 1024 * 1024, /* above, speed is worth more than the last percent */
 };
-
-/* --- Making the response final -------------------------------------------------------------------------- */
 
 static Slice
 body_of(const Response *response)
@@ -84,7 +83,8 @@ delivery_render(Exchange *exchange, bool is_job_thread)
         exchange->status = call_fail_memory(&exchange->call, "the response");
     }
     if (exchange->status != STATUS_OK) {
-        stream_close(&exchange->stream);
+        stream_close(&exchange->stream, false);
+        response->stream = NULL;
         response->has_failed = false;
         problem_write(&exchange->call, exchange->request.path, response);
     } else if (is_not_modified(exchange)) {
@@ -97,8 +97,6 @@ delivery_render(Exchange *exchange, bool is_job_thread)
     body_compress(exchange, is_job_thread);
     cors_apply(exchange->server->options.origins, &exchange->request, response);
 }
-
-/* --- Handing it over ------------------------------------------------------------------------------------ */
 
 typedef void (*HeaderEmit)(void *target, const char *name, const char *value);
 
@@ -165,8 +163,6 @@ delivery_step(Exchange *exchange, Upload *upload)
     return result;
 }
 
-/* --- Past libmicrohttpd --------------------------------------------------------------------------------- */
-
 static void
 emit_to_buffer(void *target, const char *name, const char *value)
 {
@@ -185,4 +181,22 @@ delivery_send_raw(Exchange *exchange)
     buffer_append_slice(&reply, body);
     exchange->sent = body.size;
     connection_cut(exchange->connection, buffer_slice(&reply));
+}
+
+void
+delivery_refuse_head(Connection *connection)
+{
+    enum { REQUEST_TIMEOUT = 408 };
+    Call call = {0};
+    const Status status =
+        call_fail(&call, http_status_code(REQUEST_TIMEOUT), "the request's headers took too long");
+    assert(status == STATUS_DEADLINE_EXCEEDED);
+    AUTO_BUFFER document = {0};
+    problem_write_document(&call, REQUEST_TIMEOUT, NULL, &document);
+    AUTO_BUFFER reply = {0};
+    buffer_append_format(&reply,
+        "HTTP/1.1 %d %s\r\nConnection: close\r\nContent-Type: %s\r\nContent-Length: %zu\r\n\r\n",
+        REQUEST_TIMEOUT, http_status_title(REQUEST_TIMEOUT), problem_media_type, document.size);
+    buffer_append_slice(&reply, buffer_slice(&document));
+    connection_cut(connection, buffer_slice(&reply));
 }

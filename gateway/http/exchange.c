@@ -4,11 +4,8 @@
 
 #include "gateway/http/internals.h"
 #include "shared/base/memory.h"
-#include "shared/gzip/gzip.h"
 
 enum { BUFFER_KEPT_MAX = 64 * 1024 };
-
-/* --- The pool ------------------------------------------------------------------------------------------- */
 
 static Exchange *
 exchange_new(HttpServer *server)
@@ -66,7 +63,7 @@ exchange_take(HttpServer *server, Connection *connection)
         .server = server,
         .connection = connection,
         .call = {.arena = exchange->call.arena,
-            .deadline_ns = server_after_ms(server, server->options.deadline_ms)},
+            .deadline_ns = deadline_after_ms(server->loop, server->options.deadline_ms)},
         .request = {.services = server->options.services},
         .response = {.buffer = exchange->response.buffer},
         .body = exchange->body,
@@ -112,7 +109,7 @@ exchange_log(const Exchange *exchange)
         .code = exchange->status,
         .message = exchange->call.error.message,
         .received = exchange->received,
-        .sent = exchange->sent,
+        .sent = exchange->sent + exchange->stream.sent,
         .duration_ns = loop_now_ns(exchange->server->loop) - exchange->started_ns,
         .is_hang_up = exchange->is_hang_up,
     };
@@ -144,7 +141,7 @@ exchange_unref(Exchange *exchange)
 void
 exchange_release(Exchange *exchange)
 {
-    stream_close(&exchange->stream);
+    stream_close(&exchange->stream, exchange->is_sent);
     exchange_log(exchange);
     exchange->connection = NULL;
     exchange_unref(exchange);
@@ -161,10 +158,8 @@ exchange_free(HttpServer *server)
     memory_free(exchange);
 }
 
-/* --- Job threads ---------------------------------------------------------------------------------------- */
-
-static bool
-submit(Exchange *exchange, void (*run)(Job *job, void *context), void (*done)(Job *job))
+bool
+exchange_submit(Exchange *exchange, void (*run)(Job *job, void *context), void (*done)(Job *job))
 {
     exchange->job = (Job){.loop = exchange->server->loop, .run = run, .done = done};
     JobPool *const jobs = exchange->server->options.jobs;
@@ -178,124 +173,7 @@ exchange_note_overload(Exchange *exchange)
         &exchange->call, STATUS_UNAVAILABLE, "the gateway has too much waiting work, try again soon");
 }
 
-static Status
-inflate_body(Exchange *exchange)
-{
-    if (!exchange->is_gzip) {
-        return STATUS_OK;
-    }
-    Buffer inflated = {0};
-    const size_t ratio_max = exchange->server->options.inflated_ratio_max;
-    const size_t grown_max = exchange->body.size * ratio_max;
-    const size_t size_max = grown_max < exchange->body_size_max ? grown_max : exchange->body_size_max;
-    const Status status = gzip_inflate(&exchange->call, buffer_slice(&exchange->body), size_max, &inflated);
-    if (status == STATUS_OUT_OF_RANGE) {
-        response_status(&exchange->response, 413);
-    }
-    buffer_done(&exchange->body);
-    exchange->body = inflated;
-    exchange->request.body = buffer_slice(&exchange->body);
-    exchange->is_gzip = false;
-    return status;
-}
-
-/* --- `run` handlers ------------------------------------------------------------------------------------- */
-
-static Status
-run_handler(Exchange *exchange)
-{
-    TRY(call_check(&exchange->call, clock_monotonic_ns()));
-    TRY(inflate_body(exchange));
-    return exchange->request.handler->run(&exchange->call, &exchange->request, &exchange->response);
-}
-
-static void
-run_on_job_thread(Job *job, void *context)
-{
-    Exchange *const exchange = LIST_ITEM(job, Exchange, job);
-    exchange->request.job_context = context;
-    exchange->status = run_handler(exchange);
-    delivery_render(exchange, true);
-}
-
-static void exchange_end(Exchange *exchange, Status status);
-
-static void
-run_is_done(Job *job)
-{
-    Exchange *const exchange = LIST_ITEM(job, Exchange, job);
-    exchange->request.job_context = NULL;
-    exchange_end(exchange, exchange->status);
-}
-
-static void
-run_begin(Exchange *exchange)
-{
-    if (!submit(exchange, run_on_job_thread, run_is_done)) {
-        exchange_end(exchange, exchange_note_overload(exchange));
-    }
-}
-
-/* --- `start` handlers ----------------------------------------------------------------------------------- */
-
-static Status
-inflate_work(Call *call, void *job_context, void *owner)
-{
-    (void)call;
-    (void)job_context;
-    return inflate_body(owner);
-}
-
-static void
-inflate_is_done(Exchange *exchange, Status status, void *owner)
-{
-    (void)owner;
-    if (status != STATUS_OK) {
-        exchange_fail(exchange, status);
-    } else {
-        exchange->request.handler->start(exchange);
-    }
-}
-
-static void
-start_begin(Exchange *exchange)
-{
-    if (!exchange->is_gzip) {
-        exchange->request.handler->start(exchange);
-    } else if (!exchange_offload(exchange, inflate_work, inflate_is_done, exchange)) {
-        exchange_end(exchange, exchange_note_overload(exchange));
-    }
-}
-
-enum MHD_Result
-exchange_dispatch(Exchange *exchange)
-{
-    Connection *const connection = exchange->connection;
-    exchange->request.body = buffer_slice(&exchange->body);
-    exchange->phase = EXCHANGE_WORKING;
-    if (exchange->received > 0) {
-        /* The time that a body may take is bounded by its rate. */
-        exchange->call.deadline_ns = server_after_ms(exchange->server, exchange->server->options.deadline_ms);
-    }
-    connection_enter(connection, CONNECTION_WORK, exchange->call.deadline_ns);
-    if (exchange->request.handler->start != NULL) {
-        start_begin(exchange);
-    } else {
-        run_begin(exchange);
-    }
-    if (exchange->phase == EXCHANGE_ENDED) {
-        return delivery_step(exchange, NULL);
-    }
-    connection_suspend(connection);
-    if (connection->is_gone) {
-        exchange_cancel(exchange);
-    }
-    return MHD_YES;
-}
-
-/* --- The end -------------------------------------------------------------------------------------------- */
-
-static void
+void
 exchange_end(Exchange *exchange, Status status)
 {
     assert(exchange->phase == EXCHANGE_WORKING);
@@ -330,6 +208,7 @@ exchange_cancel(Exchange *exchange)
 {
     const bool is_gone = exchange->connection->is_gone;
     if (exchange->phase == EXCHANGE_REPLYING) {
+        exchange->is_hang_up = exchange->is_hang_up || exchange->stream.connection != NULL;
         stream_cancel(&exchange->stream);
         return;
     }
@@ -344,7 +223,21 @@ exchange_cancel(Exchange *exchange)
     }
 }
 
-/* --- What handlers ask for ------------------------------------------------------------------------------ */
+void
+exchange_overdue(Exchange *exchange)
+{
+    exchange->is_overdue = true;
+    exchange_cancel(exchange);
+}
+
+HttpStream *
+exchange_stream(Exchange *exchange, const char *content_type, const HttpStreamEvents *events, void *owner)
+{
+    response_clear_body(&exchange->response);
+    response_header(&exchange->response, "Content-Type", content_type);
+    exchange->response.stream = stream_open(&exchange->stream, exchange->connection, events, owner);
+    return exchange->response.stream;
+}
 
 const Request *
 exchange_request(const Exchange *exchange)
@@ -410,39 +303,5 @@ exchange_offload(Exchange *exchange, ExchangeWork work, ExchangeWorked done, voi
     exchange->work = work;
     exchange->worked = done;
     exchange->work_owner = owner;
-    return submit(exchange, work_on_job_thread, work_is_done);
-}
-
-/* --- Credentials that were not cached ------------------------------------------------------------------- */
-
-static Status
-authorize_work(Call *call, void *job_context, void *owner)
-{
-    Exchange *const exchange = owner;
-    const HttpOptions *const options = &exchange->server->options;
-    return options->authorize_blocking(
-        call, job_context, &exchange->request, &exchange->credentials, &exchange->request.principal);
-}
-
-static void
-authorize_is_done(Exchange *exchange, Status status, void *owner)
-{
-    (void)owner;
-    exchange->phase = EXCHANGE_BODY;
-    exchange->needs_authorization = false;
-    reception_resume(exchange, status == STATUS_OK ? admission_access(exchange) : status);
-    connection_resume(exchange->connection);
-}
-
-void
-exchange_check_access(Exchange *exchange)
-{
-    if (!exchange_offload(exchange, authorize_work, authorize_is_done, exchange)) {
-        exchange->needs_authorization = false;
-        exchange_refuse(exchange, exchange_note_overload(exchange));
-        return;
-    }
-    exchange->phase = EXCHANGE_AUTHORIZING;
-    connection_enter(exchange->connection, CONNECTION_WORK, 0);
-    connection_suspend(exchange->connection);
+    return exchange_submit(exchange, work_on_job_thread, work_is_done);
 }

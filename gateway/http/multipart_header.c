@@ -1,6 +1,6 @@
 #include "gateway/http/multipart_header.h"
 
-#include "gateway/http/accept.h"
+#include "gateway/http/headers.h"
 #include "gateway/http/characters.h"
 
 typedef struct Reading {

@@ -1,13 +1,12 @@
-/* Who asks: the credentials a request shows, and what they turn out to stand for.
+/* Who asks: the credentials that a request shows, and the principal that they stand for.
  *
- * The module parses and carries; what a key is worth is decided by the hooks of HttpOptions (server.h).
+ * headers.h reads credentials; the hooks of HttpOptions (options.h) find the principal.
  *
  * Ownership: the slices of Credentials point into the request's header or its arena. */
 #pragma once
 
 #include <stdbool.h>
 
-#include "shared/base/call.h"
 #include "shared/base/slice.h"
 #include "shared/base/uuid.h"
 
@@ -33,9 +32,5 @@ typedef struct Principal {
     bool is_operator;
     char tenant_name[PRINCIPAL_NAME_SIZE];
     char key_id[PRINCIPAL_NAME_SIZE]; /* for the log; "" without a key */
-    RequestRate *rate;                /* of the tenant, for HttpOptions.charge; NULL: none */
+    RequestRate *rate;                /* of the tenant, for HttpOptions.charge; NULL: not limited */
 } Principal;
-
-/* Reads the value of an Authorization header; an absent one (data NULL) gives CREDENTIALS_NONE.
- * UNAUTHENTICATED for another scheme or one that cannot be read. */
-MUST_USE Status credentials_parse(Call *call, Slice authorization, Credentials *ret_credentials);

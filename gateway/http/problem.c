@@ -38,8 +38,8 @@ details_write(JsonWriter *writer, const Error *error)
     json_write_array_end(writer);
 }
 
-static void
-document_write(const Call *call, int http_status, Slice instance, Buffer *buffer)
+void
+problem_write_document(const Call *call, int http_status, const Slice *instance, Buffer *buffer)
 {
     const Error *const error = &call->error;
     const char *const detail = is_internal(error->code)
@@ -56,9 +56,13 @@ document_write(const Call *call, int http_status, Slice instance, Buffer *buffer
     json_member_string(&writer, "title", http_status_title(http_status));
     json_member_int64(&writer, "status", http_status);
     json_member_string(&writer, "detail", detail);
-    json_member_slice(&writer, "instance", instance);
+    if (instance != NULL) {
+        json_member_slice(&writer, "instance", *instance);
+    }
     json_member_string(&writer, "code", status_name(error->code));
-    json_member_string(&writer, "request_id", call->request_id);
+    if (instance != NULL) {
+        json_member_string(&writer, "request_id", call->request_id);
+    }
     json_member_boolean(&writer, "retryable", status_is_retryable(error->code));
     if (error->detail_count > 0) {
         details_write(&writer, error);
@@ -82,5 +86,5 @@ problem_write(const Call *call, Slice instance, Response *response)
     if ((http_status == 429 || http_status == 503) && response_header_get(response, "Retry-After") == NULL) {
         response_header(response, "Retry-After", "1");
     }
-    document_write(call, http_status, instance, response_body(response, problem_media_type));
+    problem_write_document(call, http_status, &instance, response_body(response, problem_media_type));
 }

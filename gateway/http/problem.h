@@ -19,6 +19,10 @@ void problem_slug(Status code, char ret_slug[PROBLEM_SLUG_SIZE]);
 
 extern const char problem_media_type[]; /* "application/problem+json" */
 
+/* Appends the document of call->error. `instance` is the request's path; NULL when no request has been read:
+ * the document names neither path nor request id then. */
+void problem_write_document(const Call *call, int http_status, const Slice *instance, Buffer *buffer);
+
 /* Replaces the response's body by the problem of call->error. The HTTP status is the one that the response
  * has when that is an error, else the code's own. Adds Retry-After to 429 and 503, WWW-Authenticate to 401.
  */

@@ -1,3 +1,5 @@
+/* Receives the body, into a buffer or the handler's sink, and refuses requests while their body is coming. */
+#include "gateway/http/exchange.h"
 #include "gateway/http/internals.h"
 
 enum {
@@ -15,26 +17,24 @@ expect_more(Exchange *exchange)
         exchange->body_started_ns + options->body_grace_ms * CLOCK_NS_PER_MS + paid_ns);
 }
 
-void
-reception_resume(Exchange *exchange, Status status)
+/* Replies past libmicrohttpd, which takes no reply while a body is coming, and closes. */
+static void
+cut_exchange(Exchange *exchange, Status status)
 {
-    exchange->phase = EXCHANGE_BODY;
-    exchange->body_started_ns = loop_now_ns(exchange->server->loop);
-    if (status == STATUS_OK) {
-        expect_more(exchange);
-    } else {
-        exchange_refuse(exchange, status);
-    }
+    exchange->status = status;
+    exchange->phase = EXCHANGE_CUT;
+    delivery_render(exchange, false);
+    delivery_send_raw(exchange);
 }
 
-/* --- Refusing ------------------------------------------------------------------------------------------- */
-
-void
-exchange_refuse(Exchange *exchange, Status status)
+/* Throws a small rest of the body away and replies, so that the connection can be used again; cuts a large
+ * one. */
+static void
+refuse_exchange(Exchange *exchange, Status status)
 {
     const uint64_t left = exchange->framing.content_length - exchange->received;
     if (exchange->framing.is_chunked || left > DISCARD_SIZE_MAX) {
-        exchange_cut(exchange, status);
+        cut_exchange(exchange, status);
         return;
     }
     exchange->status = status;
@@ -43,16 +43,28 @@ exchange_refuse(Exchange *exchange, Status status)
 }
 
 void
-exchange_cut(Exchange *exchange, Status status)
+reception_begin(Exchange *exchange, Status status)
 {
-    exchange->status = status;
-    exchange->phase = EXCHANGE_CUT;
-    delivery_render(exchange, false);
-    delivery_send_raw(exchange);
+    exchange->phase = EXCHANGE_BODY;
+    exchange->body_started_ns = loop_now_ns(exchange->server->loop);
+    if (status == STATUS_OK) {
+        expect_more(exchange);
+    } else {
+        refuse_exchange(exchange, status);
+    }
+}
+
+void
+reception_overdue(Exchange *exchange)
+{
+    cut_exchange(
+        exchange, response_fail(&exchange->call, &exchange->response, 408,
+                      "the body came too slowly: %llu bytes so far, at least %u bytes a second are needed",
+                      (unsigned long long)exchange->received, exchange->server->options.body_rate_min));
 }
 
 enum MHD_Result
-refused_step(Exchange *exchange, Upload *upload)
+reception_step_refused(Exchange *exchange, Upload *upload)
 {
     if (*upload->size > 0) {
         exchange->received += *upload->size;
@@ -66,15 +78,13 @@ refused_step(Exchange *exchange, Upload *upload)
 }
 
 enum MHD_Result
-cut_step(Exchange *exchange, Upload *upload)
+reception_step_cut(Exchange *exchange, Upload *upload)
 {
     exchange->received += *upload->size;
     const bool is_end = *upload->size == 0;
     *upload->size = 0;
     return is_end ? MHD_NO : MHD_YES;
 }
-
-/* --- Taking --------------------------------------------------------------------------------------------- */
 
 static Status
 sink_take(Exchange *exchange, Slice piece)
@@ -118,23 +128,33 @@ reception_end(Exchange *exchange)
     return exchange->sink == NULL ? STATUS_OK : sink_take(exchange, (Slice){0});
 }
 
+static void
+principal_is_known(Exchange *exchange, Status status, void *owner)
+{
+    (void)owner;
+    reception_begin(exchange, status == STATUS_OK ? authorization_conclude(exchange) : status);
+    connection_resume(exchange->connection);
+}
+
 enum MHD_Result
 reception_step(Exchange *exchange, Upload *upload)
 {
     if (exchange->needs_authorization) {
-        exchange_check_access(exchange); /* this piece comes again */
-        return MHD_YES;
+        if (!authorization_ask(exchange, principal_is_known)) {
+            refuse_exchange(exchange, exchange_note_overload(exchange));
+        }
+        return MHD_YES; /* the piece is left untaken: it comes again */
     }
     const Slice piece = slice_of(upload->data, *upload->size);
     const bool is_end = piece.size == 0;
     const Status status = is_end ? reception_end(exchange) : piece_take(exchange, piece);
     *upload->size = 0;
     if (status != STATUS_OK) {
-        exchange_refuse(exchange, status);
-        return is_end ? refused_step(exchange, upload) : MHD_YES;
+        refuse_exchange(exchange, status);
+        return is_end ? reception_step_refused(exchange, upload) : MHD_YES;
     }
     if (is_end) {
-        return exchange_dispatch(exchange);
+        return handling_begin(exchange);
     }
     expect_more(exchange);
     return MHD_YES;

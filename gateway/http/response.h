@@ -76,10 +76,13 @@ void response_borrow(
 /* Drops the body and its headers; status, ETag and all else stay. */
 void response_clear_body(Response *response);
 
+/* HTTP status codes say more than canonical codes can: a body too large, a lost race on an ETag. One table
+ * gives each its title (RFC 9110 15) and the canonical code that goes into the problem document. */
+const char *http_status_title(int http_status); /* "Error" for a code that is not in the table */
+Status http_status_code(int http_status);       /* INTERNAL for a code that is not in the table */
+
 /* Fails the call with the canonical code that belongs to this HTTP status, and keeps the HTTP status for the
  * reply: return response_fail(call, response, 412, "…"). */
 #define response_fail(call, response, http_status, ...)                                                      \
     (response_status((response), (http_status)),                                                             \
         call_fail((call), http_status_code(http_status), __VA_ARGS__))
-
-#include "gateway/http/http_status.h"

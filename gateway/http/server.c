@@ -35,13 +35,19 @@ static const HttpOptions defaults = {
     .body_rate_min = 1024,
 };
 
+static const ConnectionEvents connection_events = {
+    .head_overdue = delivery_refuse_head,
+    .body_overdue = reception_overdue,
+    .work_overdue = exchange_overdue,
+    .hung_up = exchange_cancel,
+    .closed = exchange_release,
+};
+
 static const char overload_reply[] =
     "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n";
 
-/* --- libmicrohttpd's crank ------------------------------------------------------------------------------ */
-
-void
-server_run_soon(HttpServer *server)
+static void
+run_soon(HttpServer *server)
 {
     loop_defer(server->loop, &server->run);
 }
@@ -56,7 +62,7 @@ schedule_next_run(HttpServer *server)
         return;
     }
     if (timeout_ms == 0) {
-        server_run_soon(server);
+        run_soon(server);
         return;
     }
     const uint64_t due_ns = loop_now_ns(server->loop) + timeout_ms * CLOCK_NS_PER_MS;
@@ -77,21 +83,19 @@ static void
 daemon_ready(Watch *watch, uint32_t events)
 {
     (void)events;
-    server_run_soon(LIST_ITEM(watch, HttpServer, daemon_watch));
+    run_soon(LIST_ITEM(watch, HttpServer, daemon_watch));
 }
 
 static void
 daemon_due(Timer *timer)
 {
-    server_run_soon(LIST_ITEM(timer, HttpServer, timer));
+    run_soon(LIST_ITEM(timer, HttpServer, timer));
 }
-
-/* --- Accepting ------------------------------------------------------------------------------------------ */
 
 static void
 connection_admit(HttpServer *server, int fd)
 {
-    if (server->connection_count >= server->options.connections_max) {
+    if (server->connections.count >= server->options.connections_max) {
         (void)send(fd, overload_reply, sizeof overload_reply - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
         socket_close(fd);
         return;
@@ -118,13 +122,11 @@ listener_ready(Watch *watch, uint32_t events)
         }
         connection_admit(server, fd);
     }
-    server_run_soon(server);
+    run_soon(server);
 }
 
-/* --- What libmicrohttpd calls --------------------------------------------------------------------------- */
-
-void *
-server_begin(void *server, const char *target, struct MHD_Connection *mhd)
+static void *
+begin_exchange(void *server, const char *target, struct MHD_Connection *mhd)
 {
     Connection *const connection =
         MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
@@ -160,13 +162,13 @@ static enum MHD_Result (*const steps[])(Exchange *exchange, Upload *upload) = {
     [EXCHANGE_WORKING] = close_step,     /* likewise */
     [EXCHANGE_ENDED] = delivery_step,
     [EXCHANGE_REPLYING] = close_step, /* likewise */
-    [EXCHANGE_REFUSED] = refused_step,
-    [EXCHANGE_CUT] = cut_step,
+    [EXCHANGE_REFUSED] = reception_step_refused,
+    [EXCHANGE_CUT] = reception_step_cut,
 };
 
 /* NOLINTBEGIN(readability-function-size,readability-non-const-parameter): libmicrohttpd's signature */
-enum MHD_Result
-server_access(void *server, struct MHD_Connection *mhd, const char *url, const char *method,
+static enum MHD_Result
+access_exchange(void *server, struct MHD_Connection *mhd, const char *url, const char *method,
     const char *version, const char *upload, size_t *upload_size, void **context)
 {
     (void)server;
@@ -185,8 +187,8 @@ server_access(void *server, struct MHD_Connection *mhd, const char *url, const c
 }
 /* NOLINTEND(readability-function-size,readability-non-const-parameter) */
 
-void
-server_completed(
+static void
+complete_exchange(
     void *server, struct MHD_Connection *mhd, void **context, enum MHD_RequestTerminationCode code)
 {
     (void)server;
@@ -201,12 +203,9 @@ server_completed(
     *context = NULL;
     exchange_release(exchange);
     if (connection->phase != CONNECTION_CUT) {
-        const HttpServer *const owner = connection->server;
-        connection_enter(connection, CONNECTION_IDLE, server_after_ms(owner, owner->options.idle_timeout_ms));
+        connection_rest(connection);
     }
 }
-
-/* --- Opening and closing -------------------------------------------------------------------------------- */
 
 static void
 options_complete(HttpOptions *options)
@@ -232,12 +231,12 @@ daemon_open(Call *call, HttpServer *server)
     const HttpOptions *const options = &server->options;
     const unsigned int stall_timeout_s = (options->idle_timeout_ms + 999) / 1000;
     server->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET, 0,
-        NULL, NULL, server_access, server, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        NULL, NULL, access_exchange, server, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         options->head_size_max + MEMORY_BESIDE_HEAD, MHD_OPTION_CONNECTION_LIMIT, options->connections_max,
         MHD_OPTION_PER_IP_CONNECTION_LIMIT, options->connections_per_address_max,
-        MHD_OPTION_CONNECTION_TIMEOUT, stall_timeout_s, MHD_OPTION_URI_LOG_CALLBACK, server_begin, server,
-        MHD_OPTION_NOTIFY_COMPLETED, server_completed, server, MHD_OPTION_NOTIFY_CONNECTION,
-        connection_notify, server, MHD_OPTION_END);
+        MHD_OPTION_CONNECTION_TIMEOUT, stall_timeout_s, MHD_OPTION_URI_LOG_CALLBACK, begin_exchange, server,
+        MHD_OPTION_NOTIFY_COMPLETED, complete_exchange, server, MHD_OPTION_NOTIFY_CONNECTION,
+        connection_notify, &server->connections, MHD_OPTION_END);
     if (server->daemon == NULL) {
         return call_fail(call, STATUS_UNAVAILABLE, "libmicrohttpd does not start");
     }
@@ -269,7 +268,14 @@ http_server_new(
     server->listener_fd = -1;
     server->run.run = run_daemon;
     server->timer.fire = daemon_due;
-    list_init(&server->connections);
+    server->connections = (Connections){
+        .loop = loop,
+        .events = &connection_events,
+        .run_daemon = &server->run,
+        .head_timeout_ms = server->options.head_timeout_ms,
+        .idle_timeout_ms = server->options.idle_timeout_ms,
+    };
+    list_init(&server->connections.list);
     random_bytes(server->id_seed, sizeof server->id_seed);
     const Status status = server_open(call, server, address);
     if (status != STATUS_OK) {
@@ -299,7 +305,7 @@ http_server_drain(HttpServer *server)
     watch_close(&server->listener);
     socket_close(server->listener_fd);
     server->listener_fd = -1;
-    LIST_EACH(&server->connections, link)
+    LIST_EACH(&server->connections.list, link)
     {
         Connection *const connection = LIST_ITEM(link, Connection, siblings);
         if (connection->phase == CONNECTION_IDLE) {
@@ -313,8 +319,8 @@ http_server_drain(HttpServer *server)
 static void
 connections_end(HttpServer *server)
 {
-    while (!list_is_empty(&server->connections) || server->active_count > 0) {
-        LIST_EACH(&server->connections, link)
+    while (!list_is_empty(&server->connections.list) || server->active_count > 0) {
+        LIST_EACH(&server->connections.list, link)
         {
             Connection *const connection = LIST_ITEM(link, Connection, siblings);
             if (connection->is_suspended) {
@@ -322,7 +328,7 @@ connections_end(HttpServer *server)
             }
             connection_shut(connection);
         }
-        server_run_soon(server); /* to clean up what it closed: no event asks for that */
+        run_soon(server); /* to clean up what it closed: no event asks for that */
         loop_turn(server->loop, 10);
     }
 }

@@ -1,13 +1,15 @@
-/* The writer queues pieces; libmicrohttpd asks for bytes whenever the socket takes some. When there is none
- * it is suspended (an answer of 0 bytes alone would make it ask again at once, for ever), and the next piece,
- * the end or an abort resumes it. */
+/* The writer queues pieces; libmicrohttpd asks for bytes whenever the socket takes some. When the queue is
+ * empty the connection is suspended (an answer of 0 bytes alone would make libmicrohttpd ask again at once,
+ * for ever), and the next piece, the end or an abort resumes it. */
 #include "gateway/http/stream.h"
+
+#include <assert.h>
 
 #include "gateway/http/internals.h"
 #include "shared/base/memory.h"
 
-/* Of the buffer that pieces are read into and sent from. A chunked reply does not use it: its chunks are read
- * into the connection's. */
+/* Sizes of the buffer that a sized reply is read into and sent from. libmicrohttpd reads chunks of a chunked
+ * reply into the connection's memory instead. */
 enum { CHUNKED_BLOCK_SIZE = 1024, SIZED_BLOCK_SIZE = 256 * 1024 };
 
 struct StreamPiece {
@@ -17,8 +19,6 @@ struct StreamPiece {
     void *resource;
     char copy[];
 };
-
-/* --- The queue ------------------------------------------------------------------------------------------ */
 
 static void
 piece_drop(HttpStream *stream)
@@ -56,7 +56,7 @@ stream_wake(HttpStream *stream)
 {
     if (stream->is_waiting) {
         stream->is_waiting = false;
-        connection_resume(stream->exchange->connection);
+        connection_resume(stream->connection);
     }
 }
 
@@ -139,8 +139,6 @@ http_stream_abort(HttpStream *stream)
     stream_wake(stream);
 }
 
-/* --- libmicrohttpd's side ------------------------------------------------------------------------------- */
-
 static void
 tell_drained(HttpStream *stream)
 {
@@ -154,11 +152,11 @@ tell_drained(HttpStream *stream)
 static void
 stream_wait(HttpStream *stream)
 {
-    Connection *const connection = stream->exchange->connection;
+    Connection *const connection = stream->connection;
     stream->is_waiting = true;
     connection_suspend(connection);
     if (connection->is_gone) {
-        stream_cancel(stream);
+        connection->owner->events->hung_up(connection->exchange);
     }
 }
 
@@ -167,11 +165,11 @@ stream_read(void *owner, uint64_t position, char *buffer, size_t size)
 {
     (void)position;
     HttpStream *const stream = owner;
-    if (stream->exchange == NULL || stream->is_aborted) {
+    if (stream->connection == NULL || stream->is_aborted) {
         return MHD_CONTENT_READER_END_WITH_ERROR;
     }
     const size_t taken = pieces_read(stream, buffer, size);
-    stream->exchange->sent += taken;
+    stream->sent += taken;
     tell_drained(stream);
     if (taken > 0) {
         return (ssize_t)taken;
@@ -198,47 +196,41 @@ stream_response(HttpStream *stream)
     return MHD_create_response_from_callback(stream->size, block_size, stream_read, stream, NULL);
 }
 
-/* --- Beginning and end ---------------------------------------------------------------------------------- */
-
 HttpStream *
-exchange_stream(Exchange *exchange, const char *content_type, const HttpStreamEvents *events, void *owner)
+stream_open(HttpStream *stream, Connection *connection, const HttpStreamEvents *events, void *owner)
 {
-    HttpStream *const stream = &exchange->stream;
-    *stream = (HttpStream){.exchange = exchange, .events = events, .owner = owner, .size = MHD_SIZE_UNKNOWN};
+    assert(stream->connection == NULL && connection != NULL && events->closed != NULL);
+
+    *stream =
+        (HttpStream){.connection = connection, .events = events, .owner = owner, .size = MHD_SIZE_UNKNOWN};
     stream->last = &stream->first;
-    response_clear_body(&exchange->response);
-    response_header(&exchange->response, "Content-Type", content_type);
-    exchange->response.stream = stream;
     return stream;
 }
 
 void
-stream_close(HttpStream *stream)
+stream_close(HttpStream *stream, bool is_sent)
 {
-    if (stream->exchange == NULL) {
+    if (stream->connection == NULL) {
         return;
     }
     while (stream->first != NULL) {
         piece_drop(stream);
     }
-    /* libmicrohttpd asks for no end when it knows the size. */
-    const bool is_complete =
-        stream->is_complete || (stream->size != MHD_SIZE_UNKNOWN && stream->exchange->is_sent);
-    stream->exchange->response.stream = NULL;
-    stream->exchange = NULL;
+    /* libmicrohttpd does not ask for the end of a body whose size it knows. */
+    const bool is_complete = stream->is_complete || (stream->size != MHD_SIZE_UNKNOWN && is_sent);
+    stream->connection = NULL;
     stream->events->closed(stream->owner, is_complete && !stream->is_aborted);
 }
 
-/* The peer is gone. The writer learns it now; libmicrohttpd when it asks for more. */
+/* Tells the writer now; libmicrohttpd learns it when it asks for more. */
 void
 stream_cancel(HttpStream *stream)
 {
-    Exchange *const exchange = stream->exchange;
-    if (exchange == NULL) {
+    Connection *const connection = stream->connection;
+    if (connection == NULL) {
         return;
     }
     stream->is_aborted = true;
-    exchange->is_hang_up = true;
-    stream_close(stream);
-    connection_resume(exchange->connection);
+    stream_close(stream, false);
+    connection_resume(connection);
 }

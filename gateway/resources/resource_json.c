@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "gateway/http/conditional.h"
+#include "gateway/http/headers.h"
 #include "shared/base/clock.h"
 
 enum { VERSION_TAG_SIZE = 24 };

@@ -14,7 +14,7 @@ MUST_USE Status session_id_read(Call *call, const Request *request, SessionId *r
 MUST_USE Status graph_id_read(Call *call, const Request *request, GraphId *ret_id);
 MUST_USE Status step_id_read(Call *call, const Request *request, StepId *ret_id);
 
-/* Whether If-Match names this version (request_match() of gateway/http/conditional.h). */
+/* Whether If-Match names this version (request_match() of gateway/http/headers.h). */
 MUST_USE Status version_match(
     Call *call, const Request *request, Response *response, int64_t version, bool is_required);
 

@@ -1,7 +1,7 @@
 #include "gateway/steps/step_find.h"
 
 #include "gateway/http/exchange.h"
-#include "gateway/http/preferences.h"
+#include "gateway/http/headers.h"
 #include "gateway/resources/resource_json.h"
 #include "gateway/steps/step_json.h"
 #include "shared/base/clock.h"

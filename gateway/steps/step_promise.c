@@ -1,6 +1,6 @@
 #include "gateway/steps/step_promise.h"
 
-#include "gateway/http/preferences.h"
+#include "gateway/http/headers.h"
 #include "gateway/queue/runner.h"
 #include "gateway/steps/step_call.h"
 #include "gateway/steps/step_enqueue.h"

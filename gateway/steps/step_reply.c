@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "gateway/domain/step_state.h"
-#include "gateway/http/accept.h"
+#include "gateway/http/headers.h"
 #include "gateway/steps/step_call.h"
 #include "gateway/steps/step_json.h"
 #include "shared/json/writer.h"

@@ -2,10 +2,7 @@
  * If-Match. */
 #include <assert.h>
 
-#include "gateway/http/accept.h"
-#include "gateway/http/conditional.h"
-#include "gateway/http/preferences.h"
-#include "gateway/http/principal.h"
+#include "gateway/http/headers.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

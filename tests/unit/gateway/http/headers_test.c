@@ -1,8 +1,11 @@
-#include "gateway/http/conditional.h"
-#include "gateway/http/page.h"
-#include "gateway/http/preferences.h"
-#include "gateway/http/principal.h"
+#include "gateway/http/headers.h"
 #include "tests/support/cmocka_all.h"
+
+typedef struct Case {
+    const char *accept;
+    const char *media_type;
+    int quality;
+} Case;
 
 static Arena *arena;
 static Call call;
@@ -22,6 +25,66 @@ teardown(void **state)
     (void)state;
     arena_free(TAKE(arena));
     return 0;
+}
+
+static void
+the_most_specific_range_decides(void **state)
+{
+    (void)state;
+    static const Case cases[] = {
+        {NULL, "application/json", 1000},
+        {" ", "application/json", 1000},
+        {"*/*", "application/json", 1000},
+        {"application/*;q=0.5", "application/json", 500},
+        {"application/json;q=0.25, */*", "application/json", 250},
+        {"*/*, application/*;q=0.1, application/json;q=0", "application/json", 0},
+        {"text/html", "application/json", 0},
+        {"APPLICATION/JSON ; Q=0.333", "application/json", 333},
+        {"application/json;charset=utf-8", "application/json", 1000},
+        {"application/json;q=2", "application/json", 0},
+        {"application/json;q=0.1234", "application/json", 0},
+        {"application/json;q=", "application/json", 0},
+        {"application/jso", "application/json", 0},
+        {"application/", "application/json", 0},
+    };
+    for (size_t index = 0; index < COUNT_OF(cases); index++) {
+        const int quality = accept_quality(slice_from_string(cases[index].accept), cases[index].media_type);
+        if (quality != cases[index].quality) {
+            fail_msg("'%s' gives %d, not %d", cases[index].accept, quality, cases[index].quality);
+        }
+    }
+}
+
+static void
+the_best_offer_wins_and_ties_go_to_the_first(void **state)
+{
+    (void)state;
+    static const char *const offers[] = {"application/json", "multipart/mixed", "application/x-npy"};
+    assert_int_equal(accept_choose(SLICE("*/*"), offers, 3), 0);
+    assert_int_equal(accept_choose(SLICE("application/json;q=0.5, multipart/*"), offers, 3), 1);
+    assert_int_equal(accept_choose(SLICE("application/x-npy"), offers, 3), 2);
+    assert_int_equal(accept_choose(SLICE("text/html"), offers, 3), -1);
+    assert_int_equal(accept_choose((Slice){0}, offers, 3), 0);
+}
+
+static void
+gzip_is_sent_only_to_those_who_name_it(void **state)
+{
+    (void)state;
+    assert_true(accept_encoding(SLICE("deflate, gzip;q=0.5"), "gzip"));
+    assert_true(accept_encoding(SLICE("*"), "gzip"));
+    assert_false(accept_encoding(SLICE("*, gzip;q=0"), "gzip"));
+    assert_false(accept_encoding(SLICE("*;q=0"), "gzip"));
+    assert_false(accept_encoding(SLICE("br"), "gzip"));
+    assert_false(accept_encoding((Slice){0}, "gzip"));
+}
+
+static void
+a_media_type_loses_its_parameters(void **state)
+{
+    (void)state;
+    assert_true(slice_equals_string(media_type_bare(SLICE("text/html ; charset=x")), "text/html"));
+    assert_true(slice_equals_string(media_type_bare(SLICE("text/html")), "text/html"));
 }
 
 static void
@@ -135,59 +198,14 @@ a_lost_race_is_412_and_a_missing_tag_428(void **state)
     response_done(&response);
 }
 
-static void
-pages_have_a_default_and_a_largest_size(void **state)
-{
-    (void)state;
-    Request request = {.path = SLICE("/graphs")};
-    PageQuery page;
-    assert_status(&call, STATUS_OK, page_parse(&call, &request, &page));
-    assert_int_equal(page.size, 50);
-    request.query[0] = (Field){.name = SLICE("page_size"), .value = SLICE("5000")};
-    request.query_count = 1;
-    assert_status(&call, STATUS_OK, page_parse(&call, &request, &page));
-    assert_int_equal(page.size, 1000);
-    request.query[0].value = SLICE("-1");
-    assert_status(&call, STATUS_INVALID_ARGUMENT, page_parse(&call, &request, &page));
-}
-
-static void
-a_page_token_comes_back_only_to_the_same_list(void **state)
-{
-    (void)state;
-    Request request = {.path = SLICE("/graphs"), .query_count = 2};
-    request.query[0] = (Field){.name = SLICE("state"), .value = SLICE("run ning")};
-    request.query[1] = (Field){.name = SLICE("page_size"), .value = SLICE("10")};
-    Response response = {0};
-    response_begin(&response, arena);
-    const Slice key = slice_of("\x00\xff\xfe key", 7);
-    const char *const token = page_token(&call, &request, &response, key);
-    assert_non_null(token);
-    assert_int_equal(
-        strspn(token, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"), strlen(token));
-    char link[256];
-    (void)snprintf(
-        link, sizeof link, "</graphs?page_token=%s&state=run%%20ning&page_size=10>; rel=\"next\"", token);
-    assert_string_equal(response_header_get(&response, "link"), link);
-
-    request.query[1] = (Field){.name = SLICE("page_token"), .value = slice_from_string(token)};
-    PageQuery page;
-    assert_status(&call, STATUS_OK, page_parse(&call, &request, &page));
-    assert_true(slice_equal(page.after, key));
-    request.query[0].value = SLICE("done");
-    assert_status(&call, STATUS_INVALID_ARGUMENT, page_parse(&call, &request, &page));
-    assert_string_equal(call.error.message,
-        "page_token belongs to another list: only page_size may change from page to page");
-    request.query[1].value = SLICE("x!");
-    assert_status(&call, STATUS_INVALID_ARGUMENT, page_parse(&call, &request, &page));
-    assert_string_equal(call.error.message, "page_token is none of ours");
-    response_done(&response);
-}
-
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_most_specific_range_decides),
+        cmocka_unit_test(the_best_offer_wins_and_ties_go_to_the_first),
+        cmocka_unit_test(gzip_is_sent_only_to_those_who_name_it),
+        cmocka_unit_test(a_media_type_loses_its_parameters),
         cmocka_unit_test_setup_teardown(preferences_are_read_and_unknown_ones_ignored, setup, teardown),
         cmocka_unit_test_setup_teardown(an_idempotency_key_may_be_quoted_or_not, setup, teardown),
         cmocka_unit_test_setup_teardown(an_idempotency_key_has_at_most_255_characters, setup, teardown),
@@ -195,8 +213,6 @@ main(void)
         cmocka_unit_test_setup_teardown(credentials_are_bearer_or_basic, setup, teardown),
         cmocka_unit_test_setup_teardown(etags_match_with_and_without_weakness, setup, teardown),
         cmocka_unit_test_setup_teardown(a_lost_race_is_412_and_a_missing_tag_428, setup, teardown),
-        cmocka_unit_test_setup_teardown(pages_have_a_default_and_a_largest_size, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_page_token_comes_back_only_to_the_same_list, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

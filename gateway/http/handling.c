@@ -1,0 +1,120 @@
+/* Calls the handler of a request that is whole: `start` at once, `run` on a job thread. A gzip body is
+ * inflated before that, on a job thread too. */
+#include <assert.h>
+
+#include "gateway/http/exchange.h"
+#include "gateway/http/internals.h"
+#include "shared/gzip/gzip.h"
+
+static Status
+inflate_body(Exchange *exchange)
+{
+    if (!exchange->is_gzip) {
+        return STATUS_OK;
+    }
+    Buffer inflated = {0};
+    const size_t ratio_max = exchange->server->options.inflated_ratio_max;
+    const size_t grown_max = exchange->body.size * ratio_max;
+    const size_t size_max = grown_max < exchange->body_size_max ? grown_max : exchange->body_size_max;
+    const Status status = gzip_inflate(&exchange->call, buffer_slice(&exchange->body), size_max, &inflated);
+    if (status == STATUS_OUT_OF_RANGE) {
+        response_status(&exchange->response, 413);
+    }
+    buffer_done(&exchange->body);
+    exchange->body = inflated;
+    exchange->request.body = buffer_slice(&exchange->body);
+    exchange->is_gzip = false;
+    return status;
+}
+
+static Status
+run_handler(Exchange *exchange)
+{
+    TRY(call_check(&exchange->call, clock_monotonic_ns()));
+    TRY(inflate_body(exchange));
+    return exchange->request.handler->run(&exchange->call, &exchange->request, &exchange->response);
+}
+
+static void
+run_on_job_thread(Job *job, void *context)
+{
+    Exchange *const exchange = LIST_ITEM(job, Exchange, job);
+    exchange->request.job_context = context;
+    exchange->status = run_handler(exchange);
+    delivery_render(exchange, true);
+}
+
+static void
+run_is_done(Job *job)
+{
+    Exchange *const exchange = LIST_ITEM(job, Exchange, job);
+    exchange->request.job_context = NULL;
+    exchange_end(exchange, exchange->status);
+}
+
+static void
+begin_run(Exchange *exchange)
+{
+    if (!exchange_submit(exchange, run_on_job_thread, run_is_done)) {
+        exchange_end(exchange, exchange_note_overload(exchange));
+    }
+}
+
+static Status
+inflate_on_job_thread(Call *call, void *job_context, void *owner)
+{
+    (void)call;
+    (void)job_context;
+    return inflate_body(owner);
+}
+
+static void
+inflate_is_done(Exchange *exchange, Status status, void *owner)
+{
+    (void)owner;
+    if (status != STATUS_OK) {
+        exchange_fail(exchange, status);
+    } else {
+        exchange->request.handler->start(exchange);
+    }
+}
+
+static void
+begin_start(Exchange *exchange)
+{
+    if (!exchange->is_gzip) {
+        exchange->request.handler->start(exchange);
+    } else if (!exchange_offload(exchange, inflate_on_job_thread, inflate_is_done, exchange)) {
+        exchange_end(exchange, exchange_note_overload(exchange));
+    }
+}
+
+enum MHD_Result
+handling_begin(Exchange *exchange)
+{
+    Connection *const connection = exchange->connection;
+    assert(exchange->phase == EXCHANGE_BODY && exchange->request.handler != NULL);
+
+    exchange->request.body = buffer_slice(&exchange->body);
+    exchange->phase = EXCHANGE_WORKING;
+    if (exchange->received > 0) {
+        /* The deadline begins behind the body, whose own time is bounded by the rate at which it must come.
+         */
+        exchange->call.deadline_ns =
+            deadline_after_ms(exchange->server->loop, exchange->server->options.deadline_ms);
+    }
+    connection_enter(connection, CONNECTION_WORK, exchange->call.deadline_ns);
+    if (exchange->request.handler->start != NULL) {
+        begin_start(exchange);
+    } else {
+        begin_run(exchange);
+    }
+    if (exchange->phase == EXCHANGE_ENDED) {
+        return delivery_step(exchange, NULL);
+    }
+    connection_suspend(connection);
+    if (connection->is_gone) {
+        exchange_cancel(exchange);
+    }
+    return MHD_YES;
+}

@@ -1,0 +1,68 @@
+/* What a server is told when it is made: its handlers, the hooks that decide about keys and quotas, its
+ * limits. */
+#pragma once
+
+#include "gateway/http/handler.h"
+#include "gateway/jobs/job_pool.h"
+#include "gateway/http/principal.h"
+
+/* The answer of the cache of keys. */
+typedef enum AuthorizeAnswer {
+    AUTHORIZE_ALLOWED, /* ret_principal is filled */
+    AUTHORIZE_DENIED,  /* the cache knows that the credentials are not valid */
+    AUTHORIZE_UNKNOWN, /* the blocking hook must be asked, on a job thread */
+} AuthorizeAnswer;
+
+/* One finished request, for the log and the metrics. Its slices and strings live as long as the call of the
+ * hook. */
+typedef struct RequestRecord {
+    const char *request_id;
+    const char *operation_id; /* NULL when no route matched */
+    const char *route;        /* the handler's path; NULL likewise */
+    const char *method;
+    Slice target; /* as sent, without its query, which may hold a ticket */
+    Slice traceparent;
+    const Principal *principal;
+    int http_status;
+    Status code;
+    const char *message; /* of the call's error; "" without one */
+    uint64_t received;   /* bytes of the body */
+    uint64_t sent;       /* bytes of the body */
+    uint64_t duration_ns;
+    bool is_hang_up; /* the client hung up before the reply was ready */
+} RequestRecord;
+
+typedef struct HttpOptions {
+    const Handler *const *handlers; /* NULL-terminated: handler_table */
+    void *services;                 /* for the handlers: request->services */
+    JobPool *jobs;                  /* NULL: only `start` handlers and cached keys can be served */
+
+    AuthorizeAnswer (*authorize)(
+        void *services, const Request *request, const Credentials *credentials, Principal *ret_principal);
+    MUST_USE Status (*authorize_blocking)(Call *call, void *job_context, const Request *request,
+        const Credentials *credentials, Principal *ret_principal);
+    /* Counts a request whose principal is known, before its body is read; a failure refuses the request.
+     * NULL: none is refused. */
+    Status (*charge)(Call *call, const Request *request, Response *response);
+    void (*log)(void *services, const RequestRecord *record);
+
+    /* Returns how many bytes the settings allow this request's body; the handler's body_size_max holds too.
+     * Asked once, when the head is known. NULL: the settings have no limit. */
+    size_t (*body_size_max)(void *services, const Request *request);
+
+    const char *const *origins; /* browsers' origins that CORS admits, NULL-terminated; "*" admits all */
+
+    /* 0 chooses the default in brackets. */
+    size_t arena_size_max;                /* memory of one call [64 MiB] */
+    size_t target_size_max;               /* [8 KiB] */
+    size_t head_size_max;                 /* [32 KiB] */
+    uint32_t inflated_ratio_max;          /* inflated size of a gzip body by its own size [1000] */
+    uint32_t idempotency_key_size_max;    /* [255] */
+    uint32_t connections_max;             /* [10,000] */
+    uint32_t connections_per_address_max; /* 0: no bound */
+    uint32_t deadline_ms;                 /* of a request [60,000] */
+    uint32_t head_timeout_ms;             /* from its first byte to the end of its headers [10,000] */
+    uint32_t idle_timeout_ms;             /* between requests, and of a client that stops reading [60,000] */
+    uint32_t body_grace_ms;               /* before the minimum rate counts [10,000] */
+    uint32_t body_rate_min;               /* bytes a second [1024] */
+} HttpOptions;
