@@ -39,8 +39,6 @@ write_request(Buffer *request, const Cluster *cluster, const char *more_headers,
         cluster->session, more_headers, strlen(body), body);
 }
 
-/* --- The cases ------------------------------------------------------------------------------------------ */
-
 typedef struct Case {
     const char *name;
     int cluster;
@@ -156,8 +154,6 @@ measure_steps(Bench *bench)
     }
 }
 
-/* --- Records -------------------------------------------------------------------------------------------- */
-
 /* Waits until as many steps are recorded as have succeeded; how many are. */
 static uint64_t
 await_records(const Bench *bench, uint64_t timeout_ms)
@@ -186,8 +182,6 @@ check_records(const Bench *bench)
         exit(1);
     }
 }
-
-/* --- Queued steps --------------------------------------------------------------------------------------- */
 
 /* From the first 202 to the record of the last step's end. */
 static void
@@ -220,8 +214,6 @@ measure_queued(Bench *bench)
     report_series("queued steps, accepted (202), 16 connections", &accepted, "steps/s", "");
     report_series("queued steps, from the first request to the last end", &ended, "steps/s", "");
 }
-
-/* --- A large tensor ------------------------------------------------------------------------------------- */
 
 static const char large_graph[] =
     "{\"node\":["
@@ -286,8 +278,6 @@ measure_stream(Bench *bench)
     report_series("256 MiB: worker to client against the relay", &ratio, "ratio", "> 0.7");
 }
 
-/* --- Memory --------------------------------------------------------------------------------------------- */
-
 static double
 resident_mib(const Process *process)
 {
@@ -313,8 +303,6 @@ report_memory(const Cluster *cluster, const char *when)
     (void)snprintf(name, sizeof name, "worker, resident, %s", when);
     report_value(name, resident_mib(&cluster->workers[0]), "MiB", "");
 }
-
-/* --- Setting up ----------------------------------------------------------------------------------------- */
 
 static const char null_graph[] =
     "{\"node\":["

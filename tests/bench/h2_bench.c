@@ -30,8 +30,6 @@ static Bench bench;
 static char block[BLOCK_SIZE];
 static char small[SMALL_SIZE];
 
-/* --- Small requests ------------------------------------------------------------------------------------- */
-
 static H2Stream *
 request_begin(Slice path, bool is_last)
 {

@@ -77,8 +77,6 @@ stream_read(const char *address, Slice request, StreamResult *ret_result)
     (void)close(fd);
 }
 
-/* --- The relay ------------------------------------------------------------------------------------------ */
-
 typedef struct Party {
     pthread_t thread;
     int listener;

@@ -43,8 +43,6 @@ typedef struct Case {
     Tensor outputs[PORTS_MAX];
 } Case;
 
-/* --- Files ---------------------------------------------------------------------------------------------- */
-
 static TensorBuffer *
 read_file(const char *path)
 {
@@ -79,8 +77,6 @@ read_tensor(Call *call, const char *path, Tensor *ret_tensor)
     tensor_buffer_unref(bytes);
     return status;
 }
-
-/* --- One case ------------------------------------------------------------------------------------------- */
 
 static Status
 read_graph(Case *subject, const char *path)
@@ -226,8 +222,6 @@ run_case(const char *path)
     return outcome;
 }
 
-/* --- All ------------------------------------------------------------------------------------------------ */
-
 /* Cases that cannot match: another generator's random numbers. */
 static bool
 is_random(const char *name)
@@ -297,8 +291,6 @@ cases_of_the_suite_come_out_right(void **state)
     run_all(cases);
     assert_int_equal(run_program(removal), 0);
 }
-
-/* --- Models --------------------------------------------------------------------------------------------- */
 
 /* The model's one output for its one input. */
 static Tensor

@@ -26,8 +26,6 @@ text(const cJSON *object, const char *name)
     return cJSON_IsString(found) ? found->valuestring : "";
 }
 
-/* --- Operations ----------------------------------------------------------------------------------------- */
-
 typedef struct Operation {
     const char *path;
     char method[8];
@@ -166,8 +164,6 @@ the_committed_json_is_what_the_yaml_says(void **state)
         fail_msg("openapi.json is not what openapi.yaml says: run `make openapi`");
     }
 }
-
-/* --- Examples ------------------------------------------------------------------------------------------- */
 
 /* One request that openapi.yaml gives, with the status that it says. */
 typedef struct Try {

@@ -22,8 +22,6 @@ enum {
     FILES_MAX = 32, /* connections of loops to workers, of jobs to PostgreSQL, and of late clients */
 };
 
-/* --- The graph ------------------------------------------------------------------------------------------ */
-
 /* A matrix of x alone. */
 static void
 begin_graph(Buffer *text, const char *matrix, int side)
@@ -64,8 +62,6 @@ fibonacci(int count)
     }
     return value;
 }
-
-/* --- Clients -------------------------------------------------------------------------------------------- */
 
 typedef struct Chaos {
     Cluster *cluster;
@@ -184,8 +180,6 @@ clients_join(Chaos *chaos, Client *clients)
     }
 }
 
-/* --- What is left behind -------------------------------------------------------------------------------- */
-
 static int
 open_files(pid_t pid)
 {
@@ -236,8 +230,6 @@ seed_of_run(void)
     print_message("seed %u\n", seed);
     return seed;
 }
-
-/* --- Tests ---------------------------------------------------------------------------------------------- */
 
 static int
 setup(void **state)

@@ -31,8 +31,6 @@ static const char two_tasks[] =
     "{\"name\":\"y\",\"op\":\"Neg\",\"device\":\"/job:worker/task:1\",\"input\":[\"same\"],"
     "\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}}}]}";
 
-/* --- The fixture ---------------------------------------------------------------------------------------- */
-
 /* Its exit code. */
 static int
 sluice(Fixture *fixture, const char *const *arguments)
@@ -111,8 +109,6 @@ tear_down(void **state)
     memory_free(fixture);
     return 0;
 }
-
-/* --- Tests ---------------------------------------------------------------------------------------------- */
 
 static void
 a_plan_is_tables_of_slots_transfers_changes_and_reasons(void **state)

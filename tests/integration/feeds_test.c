@@ -3,8 +3,6 @@
 #include "tests/support/cmocka_all.h"
 #include "tests/support/step_forms.h"
 
-/* --- As parts of a form --------------------------------------------------------------------------------- */
-
 #define BOUNDARY "f0rm"
 #define FORM "multipart/form-data; boundary=" BOUNDARY
 
@@ -223,8 +221,6 @@ an_idempotency_key_stands_for_the_parts_of_a_form(void **state)
     assert_int_equal(send_once(cluster, "second", 1), 200);
     assert_int_equal(send_once(cluster, "first", 2), 422);
 }
-
-/* --- By reference --------------------------------------------------------------------------------------- */
 
 static void
 put_tensor(Cluster *cluster, Slice file, const char *hex, RestResponse *ret_response)

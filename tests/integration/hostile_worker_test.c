@@ -13,8 +13,6 @@
 
 enum { STEP_TIMEOUT_MS = 400, ANSWER_MAX_MS = 10000, FLOOD_SIZE = 3 << 20 };
 
-/* --- The worker ----------------------------------------------------------------------------------------- */
-
 typedef struct Hostile Hostile;
 typedef void (*Answer)(H2Stream *stream);
 
@@ -226,8 +224,6 @@ serve(void *context)
     loop_run(hostile.loop);
     return NULL;
 }
-
-/* --- The tests ------------------------------------------------------------------------------------------ */
 
 static int
 setup(void **state)

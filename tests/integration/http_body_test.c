@@ -6,8 +6,6 @@
 #include "tests/support/cmocka_all.h"
 #include "tests/support/http_site.h"
 
-/* --- Bodies --------------------------------------------------------------------------------------------- */
-
 static void
 a_chunked_body_is_taken_and_ends_the_connection(void **state)
 {
@@ -83,8 +81,6 @@ a_gzip_body_is_inflated_within_the_limit(void **state)
         memory_free(plain);
     }
 }
-
-/* --- Streams -------------------------------------------------------------------------------------------- */
 
 static void
 a_stream_is_chunked_and_waits_for_its_reader(void **state)

@@ -6,8 +6,6 @@
 #include "tests/support/cmocka_all.h"
 #include "tests/support/http_site.h"
 
-/* --- Clients that go ------------------------------------------------------------------------------------ */
-
 static void
 assert_hang_up_is_seen(const char *request)
 {
@@ -40,8 +38,6 @@ a_client_that_half_closes_is_taken_as_gone(void **state)
     http_servers_wait(&http_site_seen.cancelled_at_ns, 0);
     close(fd);
 }
-
-/* --- Clients that dawdle -------------------------------------------------------------------------------- */
 
 /* Sends a byte each 20 ms until the server has had enough. */
 static void
@@ -101,8 +97,6 @@ a_deadline_ends_a_handler_with_504(void **state)
         close(fd);
     }
 }
-
-/* --- A server's own life: on a loop that the test itself turns ------------------------------------------ */
 
 typedef struct Alone {
     Call call;

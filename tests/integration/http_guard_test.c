@@ -6,8 +6,6 @@
 #include "tests/support/cmocka_all.h"
 #include "tests/support/http_site.h"
 
-/* --- Guards (each way that two programs could read one request differently) ----------------------------- */
-
 typedef struct Smuggled {
     const char *what;
     Slice request;
@@ -114,8 +112,6 @@ what_is_unusual_but_clear_is_taken(void **state)
     assert_int_equal(http_site_ask("GET /hello HTTP/1.1\r\nHost: x\r\nX-Latin: \xe9\r\n\r\n"), 200);
     assert_int_equal(http_site_ask("GET /hello HTTP/1.0\r\n\r\n"), 200);
 }
-
-/* --- Limits --------------------------------------------------------------------------------------------- */
 
 static int
 ask_padded(const char *before, size_t padding, const char *behind)

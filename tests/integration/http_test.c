@@ -4,8 +4,6 @@
 #include "tests/support/cmocka_all.h"
 #include "tests/support/http_site.h"
 
-/* --- Plain requests ------------------------------------------------------------------------------------- */
-
 static void
 a_start_handler_answers_on_the_loop(void **state)
 {
@@ -115,8 +113,6 @@ large_json_is_sent_as_gzip_when_accepted(void **state)
     assert_non_null(strstr(http_site_reply, "Content-Encoding: gzip\r\n"));
 }
 
-/* --- Credentials ---------------------------------------------------------------------------------------- */
-
 static void
 credentials_are_asked_for_and_checked(void **state)
 {
@@ -147,8 +143,6 @@ a_body_waits_for_credentials_that_are_not_cached(void **state)
                                    "Content-Length: 5\r\n\r\nbytes"),
         401);
 }
-
-/* --- Many requests on one connection -------------------------------------------------------------------- */
 
 static void
 pipelined_requests_are_answered_in_order(void **state)

@@ -13,8 +13,6 @@
 
 enum { BODY_SIZE_MAX = 64 << 20, LARGE_SIZE = 5000000 };
 
-/* --- What the server does ------------------------------------------------------------------------------- */
-
 static Status
 echo(Call *call, const Request *request, Response *response)
 {
@@ -110,8 +108,6 @@ static const Handler elsewhere_handler = {
 static const Handler *const handlers[] = {
     &echo_handler, &zeros_handler, &wait_handler, &broken_handler, &elsewhere_handler, NULL};
 
-/* --- The servers ---------------------------------------------------------------------------------------- */
-
 enum { USUAL, SINGLE, IMPATIENT };
 
 static int
@@ -125,8 +121,6 @@ servers_start(void **state)
     };
     return http_servers_start(options, COUNT_OF(options));
 }
-
-/* --- The asking side ------------------------------------------------------------------------------------ */
 
 typedef struct Fixture {
     Call call;
@@ -207,8 +201,6 @@ cancel_soon(void *context)
     call_cancel(context);
     return NULL;
 }
-
-/* --- Requests and answers ------------------------------------------------------------------------------- */
 
 static void
 requests_follow_each_other_on_one_connection(void **state)
@@ -310,8 +302,6 @@ a_connection_that_died_while_idle_is_replaced(void **state)
     }
 }
 
-/* --- Ends before the end -------------------------------------------------------------------------------- */
-
 static void
 a_request_waits_no_longer_than_its_times(void **state)
 {
@@ -367,8 +357,6 @@ an_answer_that_was_cut_is_told_from_a_whole_one(void **state)
     assert_int_equal(fixture->response.status, 200);
     assert_string_equal(buffer_string(&fixture->response.body), "half of it");
 }
-
-/* --- What is not there ---------------------------------------------------------------------------------- */
 
 /* A port that was free a moment ago. */
 static void

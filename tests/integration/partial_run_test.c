@@ -2,8 +2,6 @@
 #include "tests/support/cmocka_all.h"
 #include "tests/support/partial_runs.h"
 
-/* --- How it goes ---------------------------------------------------------------------------------------- */
-
 static void
 each_request_gives_feeds_and_gets_fetches(void **state)
 {
@@ -99,8 +97,6 @@ the_same_key_is_the_same_run(void **state)
     assert_string_equal(rest_text(&first), rest_text(&second));
     partial_run_await_slots(cluster, 1);
 }
-
-/* --- What is refused ------------------------------------------------------------------------------------ */
 
 static void
 a_request_that_is_refused_changes_nothing(void **state)

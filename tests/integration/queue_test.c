@@ -55,8 +55,6 @@ start(Cluster *cluster, const char *const *gateway_arguments)
     return cluster_start(cluster, &(ClusterOptions){.gateway_arguments = gateway_arguments});
 }
 
-/* --- Accepting and running ------------------------------------------------------------------------------ */
-
 static void
 a_queued_step_is_accepted_runs_and_keeps_its_outputs(void **state)
 {
@@ -259,8 +257,6 @@ a_step_that_fails_says_which_node_and_is_not_tried_again(void **state)
     assert_non_null(strstr(rest_text(&ended), "\"node\":\"xw\""));
 }
 
-/* --- Crashes -------------------------------------------------------------------------------------------- */
-
 static void
 a_gateway_killed_after_a_202_the_step_runs_when_it_is_back(void **state)
 {
@@ -325,8 +321,6 @@ a_gateway_that_drains_gives_its_leases_back_without_charge(void **state)
     cluster_stop(&cluster);
 }
 
-/* --- Cancelling ----------------------------------------------------------------------------------------- */
-
 static const char *const no_slots[] = {"--queue-slots", "0", NULL};
 
 static void
@@ -385,8 +379,6 @@ a_running_queued_step_is_cancelled_on_its_workers(void **state)
     (void)kill(cluster->workers[1].pid, SIGCONT);
 }
 
-/* --- Lists and the queue -------------------------------------------------------------------------------- */
-
 static void
 lists_give_every_step_once_in_pages(void **state)
 {
@@ -429,8 +421,6 @@ lists_give_every_step_once_in_pages(void **state)
     assert_http(400, &wrong);
     cluster_stop(&cluster);
 }
-
-/* --- Tenants -------------------------------------------------------------------------------------------- */
 
 static void
 make_key(Cluster *cluster, const char *tenant, char key[128])

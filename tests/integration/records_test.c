@@ -112,8 +112,6 @@ a_durable_step_is_in_the_database_before_it_runs(void **state)
     assert_string_equal(database_ask(cluster->database, count_all), "1");
 }
 
-/* --- Steps that run meanwhile --------------------------------------------------------------------------- */
-
 typedef struct Client {
     Cluster *cluster;
     const char *body;

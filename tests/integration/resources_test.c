@@ -39,8 +39,6 @@ send_with(Cluster *cluster, const char *method, const char *path, const char *he
     return ret_response->status;
 }
 
-/* --- Sessions ------------------------------------------------------------------------------------------- */
-
 static void
 a_list_is_walked_page_by_page_without_repeats(void **state)
 {
@@ -142,8 +140,6 @@ an_unknown_option_is_named(void **state)
     assert_non_null(strstr(rest_text(&response), "speed"));
 }
 
-/* --- Graphs --------------------------------------------------------------------------------------------- */
-
 static void
 a_definition_comes_back_as_it_was_sent_and_in_other_forms(void **state)
 {
@@ -191,8 +187,6 @@ a_deleted_graph_is_not_run_any_more(void **state)
     cluster_step(cluster, step, &after);
     assert_int_not_equal(after.status, 200);
 }
-
-/* --- Workers -------------------------------------------------------------------------------------------- */
 
 /* Whether this gateway says so of the worker w0. */
 static bool
@@ -261,8 +255,6 @@ an_unknown_worker_is_not_found(void **state)
     cluster_send(cluster, "POST", "/api/v1/workers/nobody:drain", NULL, &drained);
     assert_http(404, &drained);
 }
-
-/* --- The service ---------------------------------------------------------------------------------------- */
 
 /* The value of the series, -1 when there is none. */
 static double

@@ -10,8 +10,6 @@ is_cut(const RestResponse *response)
     return response->curl_code == 18 || response->curl_code == 56;
 }
 
-/* --- Reading replies ------------------------------------------------------------------------------------ */
-
 typedef struct Part {
     Slice headers;
     Slice body;
@@ -68,8 +66,6 @@ body_has(const Part *part, const char *text)
 {
     return find(part->body, slice_from_string(text)).data != NULL;
 }
-
-/* --- Out ------------------------------------------------------------------------------------------------ */
 
 static void
 every_form_gives_the_same_tensors(void **state)

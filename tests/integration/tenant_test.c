@@ -93,8 +93,6 @@ static char owner[KEY_SIZE];
 static char stranger[KEY_SIZE];
 static char operator_key[KEY_SIZE];
 
-/* --- Keys ----------------------------------------------------------------------------------------------- */
-
 /* "Authorization: Bearer slk_…" of a new key of that tenant. */
 static void
 key_make(const char *tenant, const char *scopes, char ret_header[KEY_SIZE])
@@ -126,8 +124,6 @@ tear_down(void **state)
     cluster_stop(&cluster);
     return 0;
 }
-
-/* --- Requests ------------------------------------------------------------------------------------------- */
 
 static const Case *
 case_find(const Handler *handler)
@@ -252,8 +248,6 @@ assert_answer(const Handler *handler, const char *key, int expected)
             "%s %s: status %d, not %d: %s", handler->method, path, status, expected, rest_text(&response));
     }
 }
-
-/* --- Tests ---------------------------------------------------------------------------------------------- */
 
 static void
 every_case_is_a_route(void **state)

@@ -42,8 +42,6 @@ trace_get(Cluster *cluster, const Traced *traced)
     return trace;
 }
 
-/* --- Events --------------------------------------------------------------------------------------------- */
-
 static const cJSON *
 member(const cJSON *object, const char *name)
 {
@@ -98,9 +96,6 @@ transfer_find(const cJSON *trace, const char *op, const char *key)
     fail_msg("no %s of '%s'", op, key);
     return NULL;
 }
-
-/* --- What holds of every trace ---------------------------------------------------------------------------
- */
 
 /* Numbers of some nanoseconds go through decimals. */
 static const double tolerance_us = 0.0015;
@@ -175,9 +170,6 @@ assert_events_of_a_thread_do_not_overlap(const cJSON *trace)
     }
 }
 
-/* --- Tests -----------------------------------------------------------------------------------------------
- */
-
 static void
 every_node_of_both_slots_is_in_the_trace_on_one_clock(void **state)
 {
@@ -199,8 +191,6 @@ every_node_of_both_slots_is_in_the_trace_on_one_clock(void **state)
         cJSON_Delete(traced.step);
     }
 }
-
-/* --- Loops and transfers -------------------------------------------------------------------------------- */
 
 static void
 loop_run(Cluster *cluster, int turns, Traced *ret_traced)
@@ -360,8 +350,6 @@ a_trace_draws_the_memory_of_the_workers(void **state)
     cJSON_Delete(trace);
     cJSON_Delete(traced.step);
 }
-
-/* --- Plans ---------------------------------------------------------------------------------------------- */
 
 static cJSON *
 plan_get(Cluster *cluster, const char *body)

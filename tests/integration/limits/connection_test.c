@@ -80,8 +80,6 @@ limit_connections_per_address(void **state)
     assert_served(30, 1, limit_of_each);
 }
 
-/* --- The gateway ---------------------------------------------------------------------------------------- */
-
 static const char *const few_connections[] = {"--limit", "connections=12,connections_per_address=5", NULL};
 
 static int

@@ -255,8 +255,6 @@ limit_page_size(void **state)
     assert_true(has_next);
 }
 
-/* --- The gateway ---------------------------------------------------------------------------------------- */
-
 static const char *const small_counts[] = {"--limit",
     "graph_nodes=12,graph_versions=3,step_feeds=5,step_fetches=4,session_slots=3,name_bytes=20,page_size=3,"
     "partial_runs=2,partial_run_bytes=64,idempotency_key_bytes=40",

@@ -223,8 +223,6 @@ limit_idempotency_answer_bytes(void **state)
     assert_kept_answer(size / sizeof(float) + 1, false);
 }
 
-/* --- The gateways --------------------------------------------------------------------------------------- */
-
 static const char *const small_sizes[] = {"--limit",
     "header_bytes=1000,uri_bytes=400,json_depth=8,json_body_bytes=2000,graph_body_bytes=3000,"
     "step_body_bytes=1500,inflated_ratio=10,idempotency_answer_bytes=600",

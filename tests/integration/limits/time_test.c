@@ -192,8 +192,6 @@ limit_idle_timeout_ms(void **state)
     close(fd);
 }
 
-/* --- The gateway ---------------------------------------------------------------------------------------- */
-
 static const char *const short_times[] = {"--limit",
     "step_timeout_ms=90000,step_timeout_default_ms=2000,queued_timeout_default_ms=3000,step_wait_ms=1000,"
     "header_timeout_ms=1200,body_bytes_per_second=100,body_grace_ms=1200,idle_timeout_ms=1600",

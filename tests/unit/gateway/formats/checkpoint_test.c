@@ -94,8 +94,6 @@ expect_tensor(const GraphDef *def, const char *name, const char *expected)
     fail_msg("no tensor '%s'", name);
 }
 
-/* --- What is read --------------------------------------------------------------------------------------- */
-
 static void
 tensors_of_several_files_come_by_name_and_slices_by_theirs(void **state)
 {
@@ -150,8 +148,6 @@ keys_of_slices_are_decoded(void **state)
     }
 }
 
-/* --- What is refused ------------------------------------------------------------------------------------ */
-
 static void
 a_tensor_whose_bytes_changed_is_named(void **state)
 {
@@ -202,8 +198,6 @@ every_byte_of_the_index_counts(void **state)
         }
     }
 }
-
-/* --- Memory --------------------------------------------------------------------------------------------- */
 
 static void
 without_memory_nothing_leaks(void **state)

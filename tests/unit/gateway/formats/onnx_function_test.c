@@ -40,8 +40,6 @@ expect_refused(Call *call, Buffer *graph, Buffer *functions, const char *message
     assert_string_equal(call->error.message, message);
 }
 
-/* --- Subgraphs ------------------------------------------------------------------------------------------ */
-
 static void
 put_branch(Buffer *attributes, const char *name, const char *type, const char *inputs, const char *output)
 {
@@ -144,8 +142,6 @@ subgraphs_too_deep_are_refused(void **state)
     assert_int_equal(onnx_read(*state, source, &def), STATUS_RESOURCE_EXHAUSTED);
     tensor_buffer_unref(source);
 }
-
-/* --- Functions ------------------------------------------------------------------------------------------ */
 
 static void
 put_reference(Buffer *attributes, const char *name, const char *reference)

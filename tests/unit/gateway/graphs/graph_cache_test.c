@@ -265,8 +265,6 @@ sessions_too_old_for_any_use_leave(void **state)
     graph_cache_free(cache);
 }
 
-/* --- Several threads ------------------------------------------------------------------------------------ */
-
 enum { THREADS = 4, TURNS = 500, GRAPHS = 8 };
 
 static struct Crowd {

@@ -70,8 +70,6 @@ a_failure_is_told_and_not_remembered(void **state)
     plan_cache_free(cache);
 }
 
-/* --- Others compile ------------------------------------------------------------------------------------- */
-
 /* One thread that wants the same plan while this one has undertaken to compile it. */
 typedef struct Guest {
     pthread_t thread;

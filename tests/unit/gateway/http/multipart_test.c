@@ -3,8 +3,6 @@
 #include "shared/base/buffer.h"
 #include "tests/support/call_fixture.h"
 
-/* --- What was read, as text: "[name|type]data;" --------------------------------------------------------- */
-
 static Status
 note_part(Call *call, void *context, const MultipartPart *part)
 {

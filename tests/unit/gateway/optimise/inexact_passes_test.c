@@ -8,8 +8,6 @@
 #include "tests/support/plan_literals.h"
 #include "tests/support/planned_run.h"
 
-/* --- What graphs become --------------------------------------------------------------------------------- */
-
 typedef struct Rewriting {
     const char *graph;
     const char *passes;  /* NULL: all */
@@ -191,8 +189,6 @@ fused_ops_of_authors_take_more_when_they_can(void **state)
     assert_rewritten(*state, GIVEN, COUNT_OF(GIVEN));
 }
 
-/* --- What must stay ------------------------------------------------------------------------------------- */
-
 #define RELU "r = Relu(y) T=float32\n"
 #define CONV_LINE "y = Conv2D(_arg_x_0, w)\n"
 
@@ -272,8 +268,6 @@ what_others_see_or_is_not_constant_stays(void **state)
     assert_rewritten(*state, KEPT, COUNT_OF(KEPT));
 }
 
-/* --- What is folded into weights ------------------------------------------------------------------------ */
-
 /* Names of added nodes have numbers: of these graphs only the last op is told, and how many nodes run beside
  * feed and fetch when the worker has folded and fused the rest. */
 typedef struct Folding {
@@ -335,8 +329,6 @@ factors_of_channels_go_into_the_weights(void **state)
         }
     }
 }
-
-/* --- What they compute ---------------------------------------------------------------------------------- */
 
 static Tensor
 input_of(const Graph *graph)

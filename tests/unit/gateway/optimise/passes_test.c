@@ -15,8 +15,6 @@ optimised(Call *call, const char *graph, const char *fetches, const char *passes
 #define INPUT "x = Placeholder() dtype=float32 shape=<2,3>\n"
 #define ARG "_arg_x_0 = _Arg()\n"
 
-/* --- identity ------------------------------------------------------------------------------------------- */
-
 static void
 readers_of_an_identity_read_what_it_read(void **state)
 {
@@ -61,8 +59,6 @@ a_node_that_asks_for_a_device_stays_there(void **state)
             "b = Neg(a)\n"
             "_retval_b_0 = _Retval(b)\n");
 }
-
-/* --- common_subexpression ------------------------------------------------------------------------------- */
 
 static void
 the_same_of_the_same_is_computed_once(void **state)
@@ -114,8 +110,6 @@ what_has_state_is_never_the_same(void **state)
             "_retval_c_0 = _Retval(c)\n");
 }
 
-/* --- arithmetic ----------------------------------------------------------------------------------------- */
-
 static void
 times_one_and_minus_zero_and_twice_negated_change_nothing(void **state)
 {
@@ -156,8 +150,6 @@ a_neutral_element_that_broadcasts_stays(void **state)
             "a = Mul(_arg_x_0, ones)\n"
             "_retval_a_0 = _Retval(a)\n");
 }
-
-/* --- no_op, reshape, transpose, shape_constant ---------------------------------------------------------- */
 
 static void
 a_reshape_to_the_same_shape_goes(void **state)
@@ -209,8 +201,6 @@ the_shape_of_a_known_shape_is_a_constant(void **state)
         "a = Const()\n"
         "_retval_a_0 = _Retval(a)\n");
 }
-
-/* --- All together --------------------------------------------------------------------------------------- */
 
 static void
 every_change_is_told_with_its_pass(void **state)

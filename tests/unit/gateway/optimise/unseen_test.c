@@ -22,8 +22,6 @@ expect_plan(Call *call, const char *graph, const char *feeds, const char *fetche
 #define INPUT "x = Placeholder() dtype=float32 shape=<2,3>\n"
 #define ARG "_arg_x_0 = _Arg()\n"
 
-/* --- Control edges -------------------------------------------------------------------------------------- */
-
 static void
 what_an_inner_negation_waits_for_still_happens(void **state)
 {
@@ -53,8 +51,6 @@ what_an_inner_transpose_waits_for_still_happens(void **state)
             "c = Transpose(b, n)\n"
             "_retval_c_0 = _Retval(c)\n");
 }
-
-/* --- Dead values ---------------------------------------------------------------------------------------- */
 
 #define SWITCH                                                                                               \
     INPUT "p = Placeholder() dtype=bool shape=<>\n"                                                          \
@@ -102,8 +98,6 @@ all_outputs_of_an_identity_are_dead_when_one_input_is(void **state)
                  "b = Neg(a)\n"
                  "_retval_b_0 = _Retval(b)\n");
 }
-
-/* --- Effects -------------------------------------------------------------------------------------------- */
 
 static void
 who_asks_for_the_shape_of_an_assignment_lets_it_happen(void **state)
@@ -170,8 +164,6 @@ constants_that_stand_for_variables_are_not_one(void **state)
         "_retval_b_0 = _Retval(b)\n");
 }
 
-/* --- Order of operands ---------------------------------------------------------------------------------- */
-
 static void
 strings_are_added_in_their_order(void **state)
 {
@@ -202,8 +194,6 @@ a_maximum_takes_its_zero_from_one_side(void **state)
             "_retval_a_0 = _Retval(a)\n"
             "_retval_b_0 = _Retval(b)\n");
 }
-
-/* --- Loops ---------------------------------------------------------------------------------------------- */
 
 #define COUNTER                                                                                              \
     "none = Const() dtype=int32 value=int32(0)\n"                                                            \
@@ -249,8 +239,6 @@ weights_in_a_loop_are_not_scaled(void **state)
                                             "result = Exit(s) T=float32\n";
     assert_non_null(strstr(optimised(*state, graph, "x", "result out"), "product = MatMul(given, w)\n"));
 }
-
-/* --- Time ----------------------------------------------------------------------------------------------- */
 
 /* Each sum has a thousand million paths to a constant. */
 static void

@@ -79,8 +79,6 @@ feeds_fetches_and_targets_follow_tensorflows_rules(void **state)
     }
 }
 
-/* --- Loops ---------------------------------------------------------------------------------------------- */
-
 #define LOOP                                                                                                 \
     "x = Placeholder() dtype=int32\n"                                                                        \
     "two = Const() dtype=int32 value=int32(2)\n"                                                             \

@@ -190,8 +190,6 @@ a_call_inside_a_branch_that_is_not_called(void **state)
         "f/then/g/call = _Branch(f/switch_2:1, f/switch_1:1, f/switch_0:1)\n");
 }
 
-/* --- What stays lowered --------------------------------------------------------------------------------- */
-
 static void
 expect_lowered(Call *call, PlanLiteral literal)
 {
@@ -303,8 +301,6 @@ what_is_heavy_is_called(void **state)
         (PlanLiteral){
             .graph = HEAVY, .feeds = "p x", .fetches = "f", .placement = PLACEMENT_SPREAD, .slot_count = 2});
 }
-
-/* --- Effects -------------------------------------------------------------------------------------------- */
 
 static void
 what_has_effects_keeps_its_order(void **state)

@@ -101,9 +101,6 @@ rows_out_of_order_are_put_in_order(void **state)
     assert_int_equal(rows[0].start_ns, 7);
 }
 
-/* --- Any clocks ------------------------------------------------------------------------------------------
- */
-
 enum { WORLD_SLOTS = 5, WORLD_TRANSFERS = 40, WORLD_NS = 100000 };
 
 /* 0 to below - 1 (xorshift). */

@@ -13,8 +13,6 @@ only_server_probe(void)
     return &pair.probes[SERVER][0];
 }
 
-/* --- Requests ------------------------------------------------------------------------------------------- */
-
 static void
 a_request_is_answered_and_both_sides_close_ok(void **state)
 {
@@ -153,8 +151,6 @@ as_many_headers_as_allowed_arrive(void **state)
     assert_int_equal(pair.probes[SERVER][1].header_count, H2_HEADERS_MAX);
 }
 
-/* --- Resets --------------------------------------------------------------------------------------------- */
-
 static bool
 server_waits(Probe *probe, char event, Slice data)
 {
@@ -280,8 +276,6 @@ an_empty_write_is_released_at_once(void **state)
     PAIR_UNTIL(client->stream == NULL);
     assert_int_equal(client->reason, STATUS_OK);
 }
-
-/* --- Handlers that end things --------------------------------------------------------------------------- */
 
 static Side acting_side;
 static char acting_event;

@@ -6,8 +6,6 @@ enum { MIB = 1 << 20, WINDOW = MIB, BODY_SIZE = 64 * MIB, PIECE_SIZE = 300 * 100
 
 static char piece[PIECE_SIZE];
 
-/* --- A sender that minds the queue, a receiver that checks every byte ----------------------------------- */
-
 typedef struct Transfer {
     size_t size;
     size_t written;

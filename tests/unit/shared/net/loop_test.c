@@ -42,8 +42,6 @@ note(char what)
     trace[length + 1] = '\0';
 }
 
-/* --- Timers --------------------------------------------------------------------------------------------- */
-
 typedef struct Alarm {
     Timer timer;
     Loop *loop;
@@ -154,8 +152,6 @@ a_signal_is_no_failure(void **state)
     assert_true(clock_monotonic_ns() - start_ns < 10000 * MS);
 }
 
-/* --- Descriptors ---------------------------------------------------------------------------------------- */
-
 typedef struct Pipe {
     Watch watch;
     int ends[2];
@@ -233,8 +229,6 @@ a_bad_descriptor_is_unavailable(void **state)
     assert_string_equal(call.error.message, "cannot watch descriptor -1: Bad file descriptor");
     watch_close(&watch);
 }
-
-/* --- Tasks ---------------------------------------------------------------------------------------------- */
 
 typedef struct Job {
     Task task;

@@ -30,8 +30,6 @@ chance_alloc(const Chance *chance, size_t count, size_t size)
     return memory;
 }
 
-/* --- Values --------------------------------------------------------------------------------------------- */
-
 static int64_t
 any_number(Chance *chance)
 {
@@ -129,8 +127,6 @@ any_value(Chance *chance, const OpAttribute *declared)
     }
     return (AttrValue){.kind = declared->kind, .is_list = true, .value.list = {count, items}};
 }
-
-/* --- Graphs --------------------------------------------------------------------------------------------- */
 
 static const Attr *
 any_attrs(Chance *chance, const Op *op)

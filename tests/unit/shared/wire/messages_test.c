@@ -19,8 +19,6 @@ assert_refused(Call *call, Status status, const char *message)
     assert_non_null(strstr(call->error.message, message));
 }
 
-/* --- Run ------------------------------------------------------------------------------------------------ */
-
 static void
 a_run_comes_back_as_it_was_written(void **state)
 {
@@ -162,8 +160,6 @@ what_is_no_document_is_refused(void **state)
     }
 }
 
-/* --- Status --------------------------------------------------------------------------------------------- */
-
 static void
 a_status_comes_back_as_it_was_written(void **state)
 {
@@ -215,8 +211,6 @@ a_status_without_a_known_code_is_not_ok(void **state)
     assert_int_equal(
         wire_status_read(*state, SLICE("{\"missing_blobs\":[1]}"), &status), STATUS_INVALID_ARGUMENT);
 }
-
-/* --- Statistics and workers ----------------------------------------------------------------------------- */
 
 static void
 statistics_come_back_as_they_were_written(void **state)
@@ -284,8 +278,6 @@ a_worker_without_a_name_or_with_too_many_devices_is_refused(void **state)
     buffer_append_string(&json, "]}");
     assert_refused(*state, wire_worker_read(*state, buffer_slice(&json), &worker), "more than 16 devices");
 }
-
-/* --- Keys ----------------------------------------------------------------------------------------------- */
 
 static void
 a_key_goes_into_a_path_and_comes_back(void **state)

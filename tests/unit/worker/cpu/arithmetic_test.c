@@ -93,8 +93,6 @@ every_form_has_the_bits_of_its_definition(void **state)
     fixture_end(&fixture);
 }
 
-/* --- Beside the reference ------------------------------------------------------------------------------- */
-
 /* Signed zeros, extremes, infinities, NaN; as many as leave rests of every length. */
 static Tensor
 extremes(RunFixture *fixture, const Shape *shape, int64_t step)

@@ -162,8 +162,6 @@ a_branch_takes_what_its_caller_may_still_take(void **state)
     fixture_end(&fixture);
 }
 
-/* --- What is not taken ---------------------------------------------------------------------------------- */
-
 static void
 branch_args(RunFixture *fixture, bool takes_first, Tensor args[2])
 {
@@ -221,8 +219,6 @@ many_runs_call_at_once(void **state)
     partition_unref(TAKE(partition));
     fixture_end(&fixture);
 }
-
-/* --- Failing -------------------------------------------------------------------------------------------- */
 
 static void
 an_error_names_the_node_inside(void **state)
@@ -329,8 +325,6 @@ the_deadline_holds_inside(void **state)
     fixture_end(&fixture);
 }
 
-/* --- Calls of itself ------------------------------------------------------------------------------------ */
-
 /* down(n) calls down(n - 1), down(1) calls `last`. */
 #define DOWN(last)                                                                                           \
     "function down() -> ()\n"                                                                                \
@@ -392,8 +386,6 @@ a_deep_call_is_cancelled_down_to_its_end(void **state)
     partition_unref(TAKE(partition));
     fixture_end(&fixture);
 }
-
-/* --- Documents that are wrong --------------------------------------------------------------------------- */
 
 static void
 expect_refused(const char *text, const char *message)

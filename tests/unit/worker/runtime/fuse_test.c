@@ -7,8 +7,6 @@
 #include "tests/support/partition_runs.h"
 #include "worker/runtime/kernel.h"
 
-/* --- Random expressions --------------------------------------------------------------------------------- */
-
 enum { FEEDS = 4, OPERATIONS = 24, NAME_SIZE = 16 };
 
 typedef struct Value {
@@ -190,8 +188,6 @@ expression_begin(Expression *expression, uint64_t seed, Dtype dtype, const Shape
     }
 }
 
-/* --- Running -------------------------------------------------------------------------------------------- */
-
 /* Zeros, ones, extremes, infinities, NaNs of both signs, and any bits. */
 static void
 fill(Expression *expression, Tensor *tensor)
@@ -290,8 +286,6 @@ large_expressions_keep_their_bits_on_any_threads(void **state)
         try_expressions(threads, &shape, 1);
     }
 }
-
-/* --- What the runtime says ------------------------------------------------------------------------------ */
 
 static void
 a_failure_names_the_node_that_the_author_wrote(void **state)

@@ -5,9 +5,6 @@
 
 enum { SIZE = 4096, NODES = 60 };
 
-/* --- Random graphs ----------------------------------------------------------------------------------------
- */
-
 static uint32_t
 random_below(uint64_t *state, uint32_t limit)
 {
@@ -122,9 +119,6 @@ random_graphs_take_what_is_planned_on_four_threads(void **state)
     random_graphs_take_what_is_planned(4);
 }
 
-/* --- Layers -----------------------------------------------------------------------------------------------
- */
-
 /* Attention over 128 places with 64 channels, and a layer behind it with what goes round both. */
 static const char *const ATTENTION = "x = _Arg() T=float32 index=0\n"
                                      "w = Const() dtype=float32 value=float32<64,64>(0.01)\n"
@@ -174,9 +168,6 @@ attention_takes_what_is_planned_for_each_shape(void **state)
     partition_unref(TAKE(partition));
     fixture_end(&fixture);
 }
-
-/* --- Kernels that take scratch memory ---------------------------------------------------------------------
- */
 
 typedef struct ScratchCase {
     const char *graph; /* of arg x */

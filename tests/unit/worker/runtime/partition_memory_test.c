@@ -111,8 +111,6 @@ static const Subject subjects[] = {
         {"float32[2] 1 2"}, "float32[2] 1 2"},
 };
 
-/* --- Compiling and running ------------------------------------------------------------------------------ */
-
 static TensorBuffer *
 find_two(void *context, Slice sha256)
 {
@@ -165,8 +163,6 @@ run(RunFixture *fixture, const Subject *subject, Partition *partition)
     container_unref(request.container);
     return status;
 }
-
-/* --- Failing -------------------------------------------------------------------------------------------- */
 
 static void
 check_told(const Subject *subject, const char *what, size_t at, Status status)

@@ -197,8 +197,6 @@ a_cancelled_run_tells_its_kernels_and_who_was_late(void **state)
     promise_end(&promise);
 }
 
-/* --- In loops ------------------------------------------------------------------------------------------- */
-
 /* While the first element is below 20: the rest says what an iteration makes of s:1, by the node later. */
 #define LOOP(PARALLEL, BODY)                                                                                 \
     "x = _Arg() T=float32 index=0\n"                                                                         \

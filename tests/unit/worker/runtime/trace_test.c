@@ -63,8 +63,6 @@ integer(RunFixture *fixture, int32_t value)
     return (Tensor){.dtype = DTYPE_INT32, .shape = shape_scalar(), .data = buffer->data, .buffer = buffer};
 }
 
-/* --- Nodes ---------------------------------------------------------------------------------------------- */
-
 static const char *const CHAIN = "x = _Arg() T=float32 index=0\n"
                                  "same = Identity(x) T=float32\n"
                                  "product = MatMul(x, x) T=float32\n"
@@ -125,8 +123,6 @@ memory_is_told_of_the_node_that_took_it(void **state)
     partition_unref(TAKE(partition));
     fixture_end(&fixture);
 }
-
-/* --- Loops ---------------------------------------------------------------------------------------------- */
 
 #define FEEDS                                                                                                \
     "n = _Arg() T=int32 index=0\nx = _Arg() T=float32 index=1\nzero = Const() dtype=int32 value=int32(0)\n"

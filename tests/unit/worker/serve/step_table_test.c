@@ -182,8 +182,6 @@ a_slot_is_run_once(void **state)
     step_table_free(table);
 }
 
-/* --- Several threads ------------------------------------------------------------------------------------ */
-
 enum { THREADS = 4, TURNS = 300 };
 
 static void *

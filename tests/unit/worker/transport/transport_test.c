@@ -11,8 +11,6 @@
 #define FROM_PEER "/slot:1/device:CPU:0;/slot:0/device:CPU:0;edge_1;0:0"
 #define LARGE_COUNT (PUSH_SIZE_MAX / sizeof(float) + 1)
 
-/* --- The peer ------------------------------------------------------------------------------------------- */
-
 static struct Peer {
     Rendezvous *rendezvous; /* of slot 1 */
     Buffer body;
@@ -104,8 +102,6 @@ peer_hook(Probe *probe, char event, Slice data)
     }
     return true;
 }
-
-/* --- This side ------------------------------------------------------------------------------------------ */
 
 static struct Near {
     Call call;
@@ -260,8 +256,6 @@ assert_floats(const Tensor *tensor, size_t count)
     }
 }
 
-/* --- Pushing -------------------------------------------------------------------------------------------- */
-
 static void
 a_small_value_is_pushed(void **state)
 {
@@ -352,8 +346,6 @@ values_may_be_sent_on_any_thread(void **state)
     assert_true(peer.request_count <= VALUES);
 }
 
-/* --- Pulling -------------------------------------------------------------------------------------------- */
-
 static void
 an_announced_value_is_pulled_when_it_is_wanted(void **state)
 {
@@ -384,8 +376,6 @@ a_pull_that_is_refused_ends_the_step(void **state)
     assert_int_equal(value.code, STATUS_ABORTED);
     assert_non_null(strstr(value.error, "this step is over"));
 }
-
-/* --- Peers that fail ------------------------------------------------------------------------------------ */
 
 static void
 a_peer_that_refuses_ends_the_step_with_its_reason(void **state)
@@ -469,8 +459,6 @@ a_step_that_ended_sends_nothing_more_and_hears_nothing(void **state)
     assert_false(value.has_come);
     assert_true(rendezvous_forget(near.rendezvous, &value.waiter));
 }
-
-/* --- The same process ----------------------------------------------------------------------------------- */
 
 #define TO_LOCAL "/slot:0/device:CPU:0;/slot:2/device:CPU:0;edge_0;0:0"
 
