@@ -7,13 +7,6 @@
 #include "tests/support/cluster.h"
 #include "tests/support/step_graphs.h"
 
-#define assert_http(expected, response)                                                                      \
-    do {                                                                                                     \
-        if ((response)->status != (expected)) {                                                              \
-            fail_msg("status %d, not %d: %s", (response)->status, (expected), rest_text(response));          \
-        }                                                                                                    \
-    } while (0)
-
 enum { PATH_SIZE = 256 };
 
 static const char *const keyed[] = {"Idempotency-Key: \"one\"", NULL};
@@ -35,11 +28,11 @@ assert_replayed(Cluster *cluster, const char *path, const char *const *headers, 
     AUTO_REST first = {0};
     AUTO_REST second = {0};
     cluster_send_with(cluster, "POST", path, headers, body, &first);
-    assert_http(status, &first);
+    cluster_expect(&first, status, NULL);
     assert_string_equal(rest_header(&first, "Idempotent-Replayed"), "");
     (void)snprintf(location, sizeof location, "%s", rest_header(&first, "Location"));
     cluster_send_with(cluster, "POST", path, headers, body, &second);
-    assert_http(status, &second);
+    cluster_expect(&second, status, NULL);
     assert_string_equal(rest_header(&second, "Idempotent-Replayed"), "true");
     assert_string_equal(rest_header(&second, "Location"), location);
     assert_string_equal(rest_text(&second), rest_text(&first));
@@ -92,9 +85,9 @@ a_key_that_comes_with_another_request_is_refused(void **state)
     cluster_send_with(
         cluster, "POST", steps, keyed, "{\"feeds\":{\"x\":[[3,4]]},\"fetches\":[\"y\"]}", &second);
     cluster_send_with(cluster, "POST", "/api/v1/sessions", keyed, "{}", &elsewhere);
-    assert_http(200, &first);
-    assert_http(422, &second);
-    assert_http(422, &elsewhere);
+    cluster_expect(&first, 200, NULL);
+    cluster_expect(&second, 422, NULL);
+    cluster_expect(&elsewhere, 422, NULL);
     assert_non_null(strstr(rest_text(&second), "'one'"));
 }
 
@@ -112,10 +105,9 @@ a_request_that_failed_gives_its_key_back(void **state)
     cluster_send_with(
         cluster, "POST", steps, keyed, "{\"feeds\":{\"x\":[[1,2,3]]},\"fetches\":[\"y\"]}", &failed);
     cluster_send_with(cluster, "POST", steps, keyed, STEP_BODY_AFFINE, &good);
-    assert_http(404, &unprepared);
-    assert_http(400, &failed);
-    assert_non_null(strstr(rest_text(&failed), "node 'xw'"));
-    assert_http(200, &good);
+    cluster_expect(&unprepared, 404, NULL);
+    cluster_expect(&failed, 400, "node 'xw'");
+    cluster_expect(&good, 200, NULL);
 }
 
 typedef struct Client {
@@ -143,15 +135,13 @@ a_request_sent_again_while_the_first_runs_is_a_conflict(void **state)
     AUTO_REST again = {0};
     prepare(cluster, steps);
     Client client = {.cluster = cluster, .path = steps};
-    (void)kill(cluster->workers[0].pid, SIGSTOP);
-    (void)kill(cluster->workers[1].pid, SIGSTOP);
+    cluster_signal_workers(cluster, SIGSTOP);
     assert_int_equal(pthread_create(&thread, NULL, run_client, &client), 0);
-    AWAIT(strcmp(database_ask(cluster->database, "select count(*) from sluice.steps"), "1") == 0);
+    AWAIT(database_says(cluster->database, "select count(*) from sluice.steps", "1"));
     cluster_send_with(cluster, "POST", steps, keyed, STEP_BODY_AFFINE, &again);
-    (void)kill(cluster->workers[0].pid, SIGCONT);
-    (void)kill(cluster->workers[1].pid, SIGCONT);
+    cluster_signal_workers(cluster, SIGCONT);
     (void)pthread_join(thread, NULL);
-    assert_http(409, &again);
+    cluster_expect(&again, 409, NULL);
     assert_string_equal(rest_header(&again, "Retry-After"), "1");
     assert_int_equal(client.status, 200);
 }

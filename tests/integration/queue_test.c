@@ -11,13 +11,6 @@
 #include "tests/support/raw_http.h"
 #include "tests/support/step_graphs.h"
 
-#define assert_http(expected, response)                                                                      \
-    do {                                                                                                     \
-        if ((response)->status != (expected)) {                                                              \
-            fail_msg("status %d, not %d: %s", (response)->status, (expected), rest_text(response));          \
-        }                                                                                                    \
-    } while (0)
-
 enum { PATH_SIZE = 256 };
 
 static const char *const later[] = {"Prefer: respond-async", NULL};
@@ -37,7 +30,7 @@ enqueue(Cluster *cluster, const char *path, char step[PATH_SIZE])
 {
     AUTO_REST response = {0};
     cluster_send_with(cluster, "POST", path, later, STEP_BODY_AFFINE, &response);
-    assert_http(202, &response);
+    cluster_expect(&response, 202, NULL);
     (void)snprintf(step, PATH_SIZE, "%s", rest_header(&response, "Location"));
 }
 
@@ -66,7 +59,7 @@ a_queued_step_is_accepted_runs_and_keeps_its_outputs(void **state)
     AUTO_REST tensor = {0};
     prepare(cluster, path);
     cluster_send_with(cluster, "POST", path, later, STEP_BODY_AFFINE, &accepted);
-    assert_http(202, &accepted);
+    cluster_expect(&accepted, 202, NULL);
     assert_string_equal(rest_header(&accepted, "Retry-After"), "1");
     assert_string_equal(rest_header(&accepted, "Preference-Applied"), "respond-async");
     assert_non_null(strstr(rest_text(&accepted), "\"state\":\"queued\""));
@@ -79,7 +72,7 @@ a_queued_step_is_accepted_runs_and_keeps_its_outputs(void **state)
     assert_non_null(strstr(rest_text(&ended), "\"y\":{\"dtype\":\"float32\",\"shape\":[1,2],\"href\":"));
     assert_non_null(strstr(rest_text(&ended), "\"attempts\":1"));
     cluster_send(cluster, "GET", output, NULL, &tensor);
-    assert_http(200, &tensor);
+    cluster_expect(&tensor, 200, NULL);
     assert_string_equal(rest_text(&tensor), "{\"dtype\":\"float32\",\"shape\":[1,2],\"data\":[17,30]}");
 }
 
@@ -105,9 +98,9 @@ each_form_of_an_output_has_a_tag_of_its_own(void **state)
     const char *const json_again[] = {tag, NULL};
     const char *const npy_again[] = {tag, npy[0], NULL};
     cluster_send_with(cluster, "GET", output, json_again, NULL, &same);
-    assert_http(304, &same);
+    cluster_expect(&same, 304, NULL);
     cluster_send_with(cluster, "GET", output, npy_again, NULL, &file);
-    assert_http(200, &file);
+    cluster_expect(&file, 200, NULL);
 }
 
 static void
@@ -127,7 +120,7 @@ an_output_that_no_npy_holds_is_not_acceptable(void **state)
         "{\"name\":\"t\",\"op\":\"Identity\",\"input\":[\"s\"],\"attr\":{\"T\":{\"type\":\"DT_STRING\"}}}]}");
     cluster_send_with(
         cluster, "POST", path, later, "{\"feeds\":{\"s\":[\"a\"]},\"fetches\":[\"t\"]}", &accepted);
-    assert_http(202, &accepted);
+    cluster_expect(&accepted, 202, NULL);
     (void)snprintf(step, sizeof step, "%s", rest_header(&accepted, "Location"));
     await_state(cluster, step, "succeeded", &ended);
     (void)snprintf(output, sizeof output, "%s/outputs/t", step);
@@ -153,7 +146,7 @@ an_output_as_npy_is_equal_to_the_tensor(void **state)
     await_state(cluster, step, "succeeded", &ended);
     (void)snprintf(output, sizeof output, "%s/outputs/y:0", step);
     cluster_send_with(cluster, "GET", output, accept, NULL, &file);
-    assert_http(200, &file);
+    cluster_expect(&file, 200, NULL);
     assert_string_equal(rest_header(&file, "Content-Type"), "application/x-npy");
     assert_int_equal(npy_read(&call, buffer_slice(&file.body), 1 << 20, &tensor), STATUS_OK);
     assert_int_equal(tensor.dtype, DTYPE_FLOAT32);
@@ -171,8 +164,7 @@ a_queued_step_that_ends_while_its_client_waits_is_answered_with_its_end(void **s
     AUTO_REST response = {0};
     prepare(cluster, path);
     cluster_send_with(cluster, "POST", path, waiting, STEP_BODY_AFFINE, &response);
-    assert_http(200, &response);
-    assert_non_null(strstr(rest_text(&response), "\"state\":\"succeeded\""));
+    cluster_expect(&response, 200, "\"state\":\"succeeded\"");
     assert_non_null(strstr(rest_text(&response), "\"y\":{\"dtype\":\"float32\",\"shape\":[1,2],\"href\":"));
     assert_string_equal(rest_header(&response, "Preference-Applied"), "respond-async, wait=10");
     assert_string_equal(rest_header(&response, "Retry-After"), "");
@@ -191,8 +183,7 @@ a_look_at_a_step_waits_for_its_end_when_asked_to(void **state)
         AUTO_REST response = {0};
         enqueue(cluster, path, step);
         cluster_send_with(cluster, "GET", step, waiting, NULL, &response);
-        assert_http(200, &response);
-        assert_non_null(strstr(rest_text(&response), "\"state\":\"succeeded\""));
+        cluster_expect(&response, 200, "\"state\":\"succeeded\"");
         assert_string_equal(rest_header(&response, "Preference-Applied"), "wait=10");
     }
 }
@@ -213,14 +204,13 @@ a_step_that_does_not_end_in_time_is_told_as_it_is(void **state)
     prepare(&cluster, path);
     const uint64_t begin_ns = clock_monotonic_ns();
     cluster_send_with(&cluster, "POST", path, waiting, STEP_BODY_AFFINE, &accepted);
-    assert_http(202, &accepted);
+    cluster_expect(&accepted, 202, NULL);
     assert_true(clock_monotonic_ns() - begin_ns >= CLOCK_NS_PER_S);
     assert_string_equal(rest_header(&accepted, "Preference-Applied"), "respond-async, wait=1");
     assert_non_null(strstr(rest_text(&accepted), "\"state\":\"queued\""));
     (void)snprintf(step, sizeof step, "%s", rest_header(&accepted, "Location"));
     cluster_send_with(&cluster, "GET", step, waiting, NULL, &seen);
-    assert_http(200, &seen);
-    assert_non_null(strstr(rest_text(&seen), "\"state\":\"queued\""));
+    cluster_expect(&seen, 200, "\"state\":\"queued\"");
     assert_in_range(clock_monotonic_ns() - begin_ns, 2 * CLOCK_NS_PER_S, AWAIT_MS * CLOCK_NS_PER_MS);
     cluster_stop(&cluster);
 }
@@ -234,7 +224,7 @@ a_step_that_cannot_run_is_refused_at_once(void **state)
     prepare(cluster, path);
     cluster_send_with(
         cluster, "POST", path, later, "{\"feeds\":{\"x\":[[1,2]]},\"fetches\":[\"nope\"]}", &response);
-    assert_http(404, &response);
+    cluster_expect(&response, 404, NULL);
     assert_string_equal(database_ask(cluster->database, "select count(*) from sluice.steps"), "0");
 }
 
@@ -249,7 +239,7 @@ a_step_that_fails_says_which_node_and_is_not_tried_again(void **state)
     prepare(cluster, path);
     cluster_send_with(
         cluster, "POST", path, later, "{\"feeds\":{\"x\":[[1,2,3]]},\"fetches\":[\"y\"]}", &response);
-    assert_http(202, &response);
+    cluster_expect(&response, 202, NULL);
     (void)snprintf(step, sizeof step, "%s", rest_header(&response, "Location"));
     await_state(cluster, step, "failed", &ended);
     assert_non_null(strstr(rest_text(&ended), "\"attempts\":1"));
@@ -269,12 +259,10 @@ a_gateway_killed_after_a_202_the_step_runs_when_it_is_back(void **state)
     assert_true(start(&cluster, arguments));
     prepare(&cluster, path);
     /* Workers that stand still keep the step in the middle of its run. */
-    (void)kill(cluster.workers[0].pid, SIGSTOP);
-    (void)kill(cluster.workers[1].pid, SIGSTOP);
+    cluster_signal_workers(&cluster, SIGSTOP);
     enqueue(&cluster, path, step);
     (void)process_stop(&cluster.gateway, SIGKILL);
-    (void)kill(cluster.workers[0].pid, SIGCONT);
-    (void)kill(cluster.workers[1].pid, SIGCONT);
+    cluster_signal_workers(&cluster, SIGCONT);
     assert_true(cluster_restart_gateway(&cluster));
     await_state(&cluster, step, "succeeded", &ended);
     cluster_stop(&cluster);
@@ -309,13 +297,11 @@ a_gateway_that_drains_gives_its_leases_back_without_charge(void **state)
     (void)state;
     assert_true(start(&cluster, arguments));
     prepare(&cluster, path);
-    (void)kill(cluster.workers[0].pid, SIGSTOP);
-    (void)kill(cluster.workers[1].pid, SIGSTOP);
+    cluster_signal_workers(&cluster, SIGSTOP);
     enqueue(&cluster, path, step);
     await_state(&cluster, step, "running", &response);
     assert_int_equal(process_stop(&cluster.gateway, SIGTERM), 0);
-    (void)kill(cluster.workers[0].pid, SIGCONT);
-    (void)kill(cluster.workers[1].pid, SIGCONT);
+    cluster_signal_workers(&cluster, SIGCONT);
     assert_string_equal(
         database_ask(cluster.database, "select state || ' ' || attempts from sluice.steps"), "queued 0");
     cluster_stop(&cluster);
@@ -338,8 +324,7 @@ a_step_cancelled_while_queued_never_runs(void **state)
     for (int round = 0; round < 2; round++) {
         AUTO_REST response = {0};
         cluster_send(&cluster, "POST", cancel, NULL, &response);
-        assert_http(200, &response);
-        assert_non_null(strstr(rest_text(&response), "\"state\":\"cancelled\""));
+        cluster_expect(&response, 200, "\"state\":\"cancelled\"");
     }
     (void)process_stop(&cluster.gateway, SIGTERM);
     cluster.options.gateway_arguments = NULL;
@@ -366,17 +351,14 @@ a_running_queued_step_is_cancelled_on_its_workers(void **state)
     AUTO_REST asked = {0};
     AUTO_REST ended = {0};
     prepare(cluster, path);
-    (void)kill(cluster->workers[0].pid, SIGSTOP);
-    (void)kill(cluster->workers[1].pid, SIGSTOP);
+    cluster_signal_workers(cluster, SIGSTOP);
     enqueue(cluster, path, step);
     await_state(cluster, step, "running", &running);
     (void)snprintf(cancel, sizeof cancel, "%s:cancel", step);
     cluster_send(cluster, "POST", cancel, NULL, &asked);
-    assert_http(200, &asked);
-    assert_non_null(strstr(rest_text(&asked), "\"cancel_requested\":true"));
+    cluster_expect(&asked, 200, "\"cancel_requested\":true");
     await_state(cluster, step, "cancelled", &ended);
-    (void)kill(cluster->workers[0].pid, SIGCONT);
-    (void)kill(cluster->workers[1].pid, SIGCONT);
+    cluster_signal_workers(cluster, SIGCONT);
 }
 
 static void
@@ -400,7 +382,7 @@ lists_give_every_step_once_in_pages(void **state)
         (void)snprintf(url, sizeof url, "/api/v1/steps?state=queued&session=%s&page_size=2%s%s",
             cluster.session, token[0] == '\0' ? "" : "&page_token=", token);
         cluster_send(&cluster, "GET", url, NULL, &page);
-        assert_http(200, &page);
+        cluster_expect(&page, 200, NULL);
         const char *found = rest_text(&page);
         while ((found = strstr(found, "\"id\":\"stp_")) != NULL) {
             seen++;
@@ -414,11 +396,10 @@ lists_give_every_step_once_in_pages(void **state)
     AUTO_REST queue = {0};
     AUTO_REST wrong = {0};
     cluster_send(&cluster, "GET", "/api/v1/queue", NULL, &queue);
-    assert_http(200, &queue);
-    assert_non_null(strstr(rest_text(&queue), "\"queued\":5,"));
+    cluster_expect(&queue, 200, "\"queued\":5,");
     assert_non_null(strstr(rest_text(&queue), "\"oldest_at\":\""));
     cluster_send(&cluster, "GET", "/api/v1/steps?state=sleeping", NULL, &wrong);
-    assert_http(400, &wrong);
+    cluster_expect(&wrong, 400, NULL);
     cluster_stop(&cluster);
 }
 
@@ -458,14 +439,14 @@ another_tenants_step_is_404_on_every_route_of_these(void **state)
         AUTO_REST response = {0};
         (void)snprintf(url, sizeof url, "%s%s", step, routes[index].suffix);
         cluster_send(&cluster, routes[index].method, url, NULL, &response);
-        assert_http(404, &response);
+        cluster_expect(&response, 404, NULL);
     }
     AUTO_REST list = {0};
     AUTO_REST jobs = {0};
     cluster_send(&cluster, "GET", path, NULL, &list);
-    assert_http(404, &list);
+    cluster_expect(&list, 404, NULL);
     cluster_send(&cluster, "GET", "/api/v1/steps", NULL, &jobs);
-    assert_http(200, &jobs);
+    cluster_expect(&jobs, 200, NULL);
     assert_string_equal(rest_text(&jobs), "{\"steps\":[],\"next_page_token\":\"\"}");
     cluster_stop(&cluster);
 }

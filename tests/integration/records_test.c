@@ -7,13 +7,6 @@
 #include "tests/support/cluster.h"
 #include "tests/support/step_graphs.h"
 
-#define assert_http(expected, response)                                                                      \
-    do {                                                                                                     \
-        if ((response)->status != (expected)) {                                                              \
-            fail_msg("status %d, not %d: %s", (response)->status, (expected), rest_text(response));          \
-        }                                                                                                    \
-    } while (0)
-
 enum { PATH_SIZE = 256, ANSWER_SIZE = 32 };
 
 static void
@@ -27,12 +20,6 @@ static bool
 start(Cluster *cluster, const char *const *gateway_arguments)
 {
     return cluster_start(cluster, &(ClusterOptions){.gateway_arguments = gateway_arguments});
-}
-
-static bool
-is_answer(Cluster *cluster, const char *sql, const char *wanted)
-{
-    return strcmp(database_ask(cluster->database, sql), wanted) == 0;
 }
 
 static const char count_all[] = "select count(*) from sluice.step_records";
@@ -49,19 +36,20 @@ records_equal_the_steps(void **state)
         AUTO_REST bad = {0};
         cluster_step(cluster, STEP_BODY_AFFINE, &good);
         cluster_step(cluster, "{\"feeds\":{\"x\":[[1,2,3]]},\"fetches\":[\"y\"]}", &bad);
-        assert_http(200, &good);
-        assert_http(400, &bad);
+        cluster_expect(&good, 200, NULL);
+        cluster_expect(&bad, 400, NULL);
     }
     (void)snprintf(wanted, sizeof wanted, "%d", STEPS * 2);
-    AWAIT(is_answer(cluster, count_all, wanted));
+    AWAIT(database_says(cluster->database, count_all, wanted));
     (void)snprintf(wanted, sizeof wanted, "%d", STEPS);
-    assert_true(
-        is_answer(cluster, "select count(*) from sluice.step_history where state = 'succeeded'", wanted));
-    assert_true(is_answer(cluster,
+    assert_true(database_says(
+        cluster->database, "select count(*) from sluice.step_history where state = 'succeeded'", wanted));
+    assert_true(database_says(cluster->database,
         "select count(*) from sluice.step_history where state = 'failed' and error_node = 'xw' and "
         "error_code = 'INVALID_ARGUMENT'",
         wanted));
-    assert_true(is_answer(cluster, "select request->'fetches'->>0 from sluice.step_history limit 1", "y"));
+    assert_true(database_says(
+        cluster->database, "select request->'fetches'->>0 from sluice.step_history limit 1", "y"));
 }
 
 static void
@@ -71,7 +59,7 @@ what_was_not_written_yet_is_written_when_the_gateway_stops(void **state)
     AUTO_REST response = {0};
     prepare(cluster);
     cluster_step(cluster, STEP_BODY_AFFINE, &response);
-    assert_http(200, &response);
+    cluster_expect(&response, 200, NULL);
     assert_int_equal(process_stop(&cluster->gateway, SIGTERM), 0);
     assert_string_equal(database_ask(cluster->database, count_all), "1");
 }
@@ -86,11 +74,10 @@ a_step_is_found_at_once_by_the_location_of_its_answer(void **state)
         AUTO_REST response = {0};
         AUTO_REST step = {0};
         cluster_step(cluster, STEP_BODY_AFFINE, &response);
-        assert_http(200, &response);
+        cluster_expect(&response, 200, NULL);
         (void)snprintf(path, sizeof path, "%s", rest_header(&response, "Location"));
         cluster_send(cluster, "GET", path, NULL, &step);
-        assert_http(200, &step);
-        assert_non_null(strstr(rest_text(&step), "\"state\":\"succeeded\",\"async\":false"));
+        cluster_expect(&step, 200, "\"state\":\"succeeded\",\"async\":false");
         assert_non_null(strstr(rest_text(&step), "\"partitions\":[{"));
     }
 }
@@ -104,8 +91,7 @@ a_durable_step_is_in_the_database_before_it_runs(void **state)
     AUTO_REST response = {0};
     prepare(cluster);
     cluster_step(cluster, body, &response);
-    assert_http(200, &response);
-    assert_non_null(strstr(rest_text(&response), "[17,30]"));
+    cluster_expect(&response, 200, "[17,30]");
     /* Committed before the reply, and not by the writer of records. */
     assert_string_equal(database_ask(cluster->database, "select state || ' ' || is_async from sluice.steps"),
         "succeeded false");
@@ -178,7 +164,7 @@ replies_wait_while_the_ring_is_full_and_nothing_is_lost(void **state)
         steps++;
     }
     (void)snprintf(wanted, sizeof wanted, "%d", steps);
-    AWAIT(is_answer(&cluster, count_all, wanted));
+    AWAIT(database_says(cluster.database, count_all, wanted));
     cluster_stop(&cluster);
 }
 
@@ -197,23 +183,20 @@ a_running_synchronous_step_is_durable_seen_and_cancelled(void **state)
     AUTO_REST cancelled = {0};
     char id[64];
     prepare(cluster);
-    (void)kill(cluster->workers[0].pid, SIGSTOP);
-    (void)kill(cluster->workers[1].pid, SIGSTOP);
+    cluster_signal_workers(cluster, SIGSTOP);
     client_start(&client, cluster, body);
-    AWAIT(is_answer(cluster, "select count(*) from sluice.steps where state = 'running'", "1"));
+    AWAIT(database_says(cluster->database, "select count(*) from sluice.steps where state = 'running'", "1"));
     cluster_send(cluster, "GET", "/api/v1/steps?state=running", NULL, &list);
     assert_true(rest_member(&list, "id", id, sizeof id));
     (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/steps/%s", cluster->session, id);
     cluster_send(cluster, "GET", path, NULL, &seen);
-    assert_http(200, &seen);
-    assert_non_null(strstr(rest_text(&seen), "\"state\":\"running\""));
+    cluster_expect(&seen, 200, "\"state\":\"running\"");
     (void)snprintf(cancel, sizeof cancel, "%s:cancel", path);
     cluster_send(cluster, "POST", cancel, NULL, &cancelled);
-    assert_http(200, &cancelled);
+    cluster_expect(&cancelled, 200, NULL);
     assert_int_equal(client_end(&client), 499);
-    AWAIT(is_answer(cluster, "select state from sluice.step_records", "cancelled"));
-    (void)kill(cluster->workers[0].pid, SIGCONT);
-    (void)kill(cluster->workers[1].pid, SIGCONT);
+    AWAIT(database_says(cluster->database, "select state from sluice.step_records", "cancelled"));
+    cluster_signal_workers(cluster, SIGCONT);
 }
 
 static void
@@ -223,17 +206,15 @@ a_step_whose_client_hangs_up_has_a_record_too(void **state)
     char url[PATH_SIZE];
     AUTO_REST response = {0};
     prepare(cluster);
-    (void)kill(cluster->workers[0].pid, SIGSTOP);
-    (void)kill(cluster->workers[1].pid, SIGSTOP);
+    cluster_signal_workers(cluster, SIGSTOP);
     (void)snprintf(
         url, sizeof url, "http://%s/api/v1/sessions/%s/steps", cluster->gateway.address, cluster->session);
     const RestRequest request = {
         .method = "POST", .url = url, .body = SLICE(STEP_BODY_AFFINE), .timeout_ms = 2000};
     rest_send(&request, &response);
     assert_int_equal(response.status, 0);
-    AWAIT(is_answer(cluster, "select state from sluice.step_records", "cancelled"));
-    (void)kill(cluster->workers[0].pid, SIGCONT);
-    (void)kill(cluster->workers[1].pid, SIGCONT);
+    AWAIT(database_says(cluster->database, "select state from sluice.step_records", "cancelled"));
+    cluster_signal_workers(cluster, SIGCONT);
 }
 
 int

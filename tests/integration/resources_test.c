@@ -11,13 +11,6 @@
 
 enum { PATH_SIZE = 256, WAIT_STEPS = 200 };
 
-#define assert_http(expected, response)                                                                      \
-    do {                                                                                                     \
-        if ((response)->status != (expected)) {                                                              \
-            fail_msg("status %d, not %d: %s", (response)->status, (expected), rest_text(response));          \
-        }                                                                                                    \
-    } while (0)
-
 static const char graph[] =
     "{\"node\": [ {\"name\":\"x\",\"op\":\"Placeholder\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"}}},\n"
     "  {\"name\":\"y\",\"op\":\"Identity\",\"input\":[\"x\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}}} ]}";
@@ -55,7 +48,7 @@ a_list_is_walked_page_by_page_without_repeats(void **state)
         AUTO_REST response = {0};
         char token[128];
         cluster_send(cluster, "GET", path, NULL, &response);
-        assert_http(200, &response);
+        cluster_expect(&response, 200, NULL);
         for (size_t index = 0; index < 3 && seen < COUNT; index++) {
             /* Newest first. */
             assert_non_null(strstr(rest_text(&response), ids[COUNT - 1 - seen]));
@@ -83,7 +76,7 @@ a_token_is_of_no_use_to_another_list(void **state)
     assert_true(rest_member(&page, "next_page_token", token, sizeof token));
     (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/graphs?page_token=%s", cluster->session, token);
     cluster_send(cluster, "GET", path, NULL, &other);
-    assert_http(400, &other);
+    cluster_expect(&other, 400, NULL);
 }
 
 static void
@@ -126,8 +119,7 @@ new_options_count_from_the_next_step_on(void **state)
     assert_non_null(strstr(rest_text(&changed), "\"name\":\"test\"")); /* what is absent stays */
     (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/graphs/%s:plan", cluster->session, cluster->graph);
     cluster_send(cluster, "POST", path, STEP_BODY_AFFINE, &plan);
-    assert_http(200, &plan);
-    assert_non_null(strstr(rest_text(&plan), "\"slot\":1,"));
+    cluster_expect(&plan, 200, "\"slot\":1,");
 }
 
 static void
@@ -136,8 +128,7 @@ an_unknown_option_is_named(void **state)
     Cluster *const cluster = *state;
     AUTO_REST response = {0};
     cluster_send(cluster, "POST", "/api/v1/sessions", "{\"options\":{\"speed\":9}}", &response);
-    assert_http(400, &response);
-    assert_non_null(strstr(rest_text(&response), "speed"));
+    cluster_expect(&response, 400, "speed");
 }
 
 static void
@@ -155,7 +146,7 @@ a_definition_comes_back_as_it_was_sent_and_in_other_forms(void **state)
     (void)snprintf(
         path, sizeof path, "/api/v1/sessions/%s/graphs/%s/definition", cluster->session, cluster->graph);
     cluster_send(cluster, "GET", path, NULL, &source);
-    assert_http(200, &source);
+    cluster_expect(&source, 200, NULL);
     assert_string_equal(rest_text(&source), graph);
     (void)snprintf(condition, sizeof condition, "If-None-Match: %s", rest_header(&source, "ETag"));
     assert_int_equal(send_with(cluster, "GET", path, condition, NULL, &same), 304);
@@ -178,12 +169,12 @@ a_deleted_graph_is_not_run_any_more(void **state)
     cluster_session(cluster, "{}");
     cluster_graph(cluster, graph);
     cluster_step(cluster, step, &before);
-    assert_http(200, &before);
+    cluster_expect(&before, 200, NULL);
     (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/graphs/%s", cluster->session, cluster->graph);
     cluster_send(cluster, "DELETE", path, NULL, &deleted);
-    assert_http(204, &deleted);
+    cluster_expect(&deleted, 204, NULL);
     cluster_send(cluster, "GET", path, NULL, &read);
-    assert_http(404, &read);
+    cluster_expect(&read, 404, NULL);
     cluster_step(cluster, step, &after);
     assert_int_not_equal(after.status, 200);
 }
@@ -222,8 +213,7 @@ a_drain_mark_reaches_every_gateway_and_keeps_steps_away(void **state)
     AUTO_REST undrained = {0};
     assert_true(start_second_gateway(cluster, &second));
     cluster_send(cluster, "POST", drain, NULL, &drained);
-    assert_http(200, &drained);
-    assert_non_null(strstr(rest_text(&drained), "\"state\":\"draining\""));
+    cluster_expect(&drained, 200, "\"state\":\"draining\"");
     const char *const number = strstr(rest_text(&drained), "\"task\":");
     assert_non_null(number);
     (void)snprintf(task, sizeof task, "%.*s", (int)strcspn(number, ","), number);
@@ -234,11 +224,11 @@ a_drain_mark_reaches_every_gateway_and_keeps_steps_away(void **state)
     for (int round = 0; round < 6; round++) {
         AUTO_REST response = {0};
         cluster_step(cluster, step, &response);
-        assert_http(200, &response);
+        cluster_expect(&response, 200, NULL);
         assert_null(strstr(rest_text(&response), task));
     }
     cluster_send(cluster, "POST", drain, "{\"draining\":false}", &undrained);
-    assert_http(200, &undrained);
+    cluster_expect(&undrained, 200, NULL);
     AWAIT(is_worker_in(&cluster->gateway, "serving"));
     AWAIT(is_worker_in(&second, "serving"));
     (void)process_stop(&second, SIGTERM);
@@ -251,9 +241,9 @@ an_unknown_worker_is_not_found(void **state)
     AUTO_REST read = {0};
     AUTO_REST drained = {0};
     cluster_send(cluster, "GET", "/api/v1/workers/nobody", NULL, &read);
-    assert_http(404, &read);
+    cluster_expect(&read, 404, NULL);
     cluster_send(cluster, "POST", "/api/v1/workers/nobody:drain", NULL, &drained);
-    assert_http(404, &drained);
+    cluster_expect(&drained, 404, NULL);
 }
 
 /* The value of the series, -1 when there is none. */
@@ -264,7 +254,7 @@ metric(Cluster *cluster, const char *series)
     char line[PATH_SIZE];
     double value = -1;
     cluster_send(cluster, "GET", "/metrics", NULL, &metrics);
-    assert_http(200, &metrics);
+    cluster_expect(&metrics, 200, NULL);
     const int size = snprintf(line, sizeof line, "\n%s ", series);
     const char *const found = strstr(rest_text(&metrics), line);
     if (found != NULL) {
@@ -286,8 +276,8 @@ metrics_count_requests_steps_and_workers(void **state)
     const double refused = metric(cluster, "sluice_requests_total{operation=\"createStep\",class=\"4xx\"}");
     cluster_step(cluster, step, &fine);
     cluster_step(cluster, "{}", &wrong);
-    assert_http(200, &fine);
-    assert_http(400, &wrong);
+    cluster_expect(&fine, 200, NULL);
+    cluster_expect(&wrong, 400, NULL);
     assert_true(metric(cluster, "sluice_steps_total{outcome=\"succeeded\"}") == steps + 1);
     assert_true(metric(cluster, "sluice_step_seconds_count") == steps + 1);
     assert_true(
@@ -348,7 +338,7 @@ workers_count_what_they_run(void **state)
     cluster_graph(cluster, graph);
     const double before = worker_runs(cluster);
     cluster_step(cluster, step, &response);
-    assert_http(200, &response);
+    cluster_expect(&response, 200, NULL);
     assert_true(worker_runs(cluster) == before + 1);
 }
 
@@ -364,10 +354,10 @@ a_problem_leads_to_its_page(void **state)
     assert_true(rest_member(&problem, "type", type, sizeof type));
     assert_string_equal(type, "/problems/not-found");
     cluster_send(cluster, "GET", type, NULL, &page);
-    assert_http(200, &page);
+    cluster_expect(&page, 200, NULL);
     assert_memory_equal(rest_text(&page), "NOT_FOUND (HTTP 404)\n", 21);
     cluster_send(cluster, "GET", "/problems/unheard-of", NULL, &none);
-    assert_http(404, &none);
+    cluster_expect(&none, 404, NULL);
 }
 
 static void
@@ -378,13 +368,13 @@ head_and_options_answer_on_every_path(void **state)
     AUTO_REST options = {0};
     AUTO_REST wrong = {0};
     cluster_send(cluster, "HEAD", "/api/v1/sessions", NULL, &head);
-    assert_http(200, &head);
+    cluster_expect(&head, 200, NULL);
     assert_int_equal(head.body.size, 0);
     cluster_send(cluster, "OPTIONS", "/api/v1/sessions", NULL, &options);
     assert_int_equal(options.status / 100, 2);
     assert_string_equal(rest_header(&options, "Allow"), "GET, HEAD, POST, OPTIONS");
     cluster_send(cluster, "DELETE", "/api/v1/sessions", NULL, &wrong);
-    assert_http(405, &wrong);
+    cluster_expect(&wrong, 405, NULL);
     assert_string_equal(rest_header(&wrong, "Allow"), "GET, HEAD, POST, OPTIONS");
 }
 

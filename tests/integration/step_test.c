@@ -4,13 +4,6 @@
 #include "tests/support/cluster.h"
 #include "tests/support/cmocka_all.h"
 
-#define assert_http(expected, response)                                                                      \
-    do {                                                                                                     \
-        if ((response)->status != (expected)) {                                                              \
-            fail_msg("status %d, not %d: %s", (response)->status, (expected), rest_text(response));          \
-        }                                                                                                    \
-    } while (0)
-
 /* y = x·w + b; x [1,2]. */
 static const char affine[] =
     "{\"node\":["
@@ -33,7 +26,7 @@ a_graph_cut_across_two_workers_gives_its_result(void **state)
     cluster_session(cluster, spread);
     cluster_graph(cluster, affine);
     cluster_step(cluster, "{\"feeds\":{\"x\":[[1,2]]},\"fetches\":[\"y\",\"xw:0\"]}", &response);
-    assert_http(200, &response);
+    cluster_expect(&response, 200, NULL);
     assert_non_null(strstr(rest_text(&response),
         "\"outputs\":{\"y\":{\"dtype\":\"float32\",\"shape\":[1,2],\"data\":[17,30]},"
         "\"xw:0\":{\"dtype\":\"float32\",\"shape\":[1,2],\"data\":[7,10]}}"));
@@ -54,8 +47,8 @@ one_slot_and_two_slots_give_the_same_bits(void **state)
     cluster_session(cluster, spread);
     cluster_graph(cluster, affine);
     cluster_step(cluster, body, &cut);
-    assert_http(200, &local);
-    assert_http(200, &cut);
+    cluster_expect(&local, 200, NULL);
+    cluster_expect(&cut, 200, NULL);
     assert_string_equal(strstr(rest_text(&local), "\"outputs\""), strstr(rest_text(&cut), "\"outputs\""));
 }
 
@@ -69,14 +62,13 @@ a_restarted_worker_is_invisible(void **state)
     for (int round = 0; round < 2; round++) {
         AUTO_REST response = {0};
         cluster_step(cluster, body, &response);
-        assert_http(200, &response);
+        cluster_expect(&response, 200, NULL);
         (void)process_stop(&cluster->workers[round], SIGKILL);
         assert_true(cluster_restart_worker(cluster, round));
     }
     AUTO_REST last = {0};
     cluster_step(cluster, body, &last);
-    assert_http(200, &last);
-    assert_non_null(strstr(rest_text(&last), "[17,30]"));
+    cluster_expect(&last, 200, "[17,30]");
 }
 
 static void

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "shared/base/memory.h"
@@ -24,15 +25,23 @@ start_worker(Cluster *cluster, int index, const char *address)
     return process_start(&cluster->workers[index], "sluice-worker", arguments);
 }
 
+enum { WORKER_LIST_SIZE = CLUSTER_WORKER_MAX * (ADDRESS_TEXT_SIZE + 1) };
+
+static void
+list_workers(const Cluster *cluster, char ret_list[WORKER_LIST_SIZE])
+{
+    size_t used = 0;
+    for (int index = 0; index < cluster->options.worker_count; index++) {
+        used += (size_t)snprintf(ret_list + used, WORKER_LIST_SIZE - used, "%s%s", index == 0 ? "" : ",",
+            cluster->workers[index].address);
+    }
+}
+
 static bool
 start_gateway(Cluster *cluster, const char *address)
 {
-    char workers[CLUSTER_WORKER_MAX * ADDRESS_TEXT_SIZE] = "";
-    for (int index = 0; index < cluster->options.worker_count; index++) {
-        const size_t used = strlen(workers);
-        (void)snprintf(workers + used, sizeof workers - used, "%s%s", index == 0 ? "" : ",",
-            cluster->workers[index].address);
-    }
+    char workers[WORKER_LIST_SIZE];
+    list_workers(cluster, workers);
     const char *arguments[PROCESS_ARGUMENTS_MAX] = {"--listen", address, "--database", cluster->conninfo,
         "--workers", workers, "--auth", cluster->options.has_keys ? "keys" : "off"};
     size_t count = 8;
@@ -53,11 +62,12 @@ count_of(const char *text, const char *part)
     return count;
 }
 
-/* Every worker serves, under a task number. */
+/* Waits until every worker serves, under a task number. */
 static bool
 await_ready(Cluster *cluster)
 {
-    for (int attempt = 0; attempt < 200; attempt++) {
+    const uint64_t end_ns = clock_monotonic_ns() + AWAIT_MS * CLOCK_NS_PER_MS;
+    while (clock_monotonic_ns() < end_ns) {
         AUTO_REST ready = {0};
         AUTO_REST workers = {0};
         cluster_send(cluster, "GET", "/readyz", NULL, &ready);
@@ -93,9 +103,31 @@ cluster_start(Cluster *cluster, const ClusterOptions *options)
     return start_gateway(cluster, "127.0.0.1:0") && await_ready(cluster);
 }
 
+bool
+cluster_add_gateway(const Cluster *cluster, Process *ret_gateway)
+{
+    char workers[WORKER_LIST_SIZE];
+    const char *const arguments[] = {"--listen", "127.0.0.1:0", "--database", cluster->conninfo, "--workers",
+        workers, "--auth", "off", NULL};
+    list_workers(cluster, workers);
+    return process_start(ret_gateway, "sluice-gateway", arguments);
+}
+
+void
+cluster_signal_workers(const Cluster *cluster, int number)
+{
+    for (int index = 0; index < CLUSTER_WORKER_MAX; index++) {
+        if (cluster->workers[index].pid > 0) {
+            assert_int_equal(kill(cluster->workers[index].pid, number), 0);
+        }
+    }
+}
+
+/* A test that failed may have left workers stopped: they go on first, else SIGTERM would not end them. */
 void
 cluster_stop(Cluster *cluster)
 {
+    cluster_signal_workers(cluster, SIGCONT);
     (void)process_stop(&cluster->gateway, SIGTERM);
     for (int index = 0; index < CLUSTER_WORKER_MAX; index++) {
         (void)process_stop(&cluster->workers[index], SIGTERM);
@@ -217,6 +249,29 @@ cluster_send_with(Cluster *cluster, const char *method, const char *path, const 
     rest_send(&request, ret_response);
 }
 
+void
+cluster_make_key(
+    const Cluster *cluster, const char *tenant, const char *scopes, char ret_header[CLUSTER_KEY_SIZE])
+{
+    char key[CLUSTER_KEY_SIZE - 32];
+    const char *const arguments[] = {"key", "create", "--database", cluster->conninfo, tenant, scopes, NULL};
+    assert_int_equal(process_run("sluice-gateway", arguments, key, sizeof key), 0);
+    key[strcspn(key, "\n")] = '\0';
+    (void)snprintf(ret_header, CLUSTER_KEY_SIZE, "Authorization: Bearer %s", key);
+}
+
+double
+cluster_metric(Cluster *cluster, const char *series)
+{
+    char line[128];
+    AUTO_REST metrics = {0};
+    cluster_send(cluster, "GET", "/metrics", NULL, &metrics);
+    assert_int_equal(metrics.status, 200);
+    const int size = snprintf(line, sizeof line, "\n%s ", series);
+    const char *const found = strstr(rest_text(&metrics), line);
+    return found == NULL ? -1 : strtod(found + size, NULL);
+}
+
 static void
 make(Cluster *cluster, const char *path, const char *body, char *ret_id, size_t size)
 {
@@ -251,6 +306,17 @@ cluster_graph_literal(Cluster *cluster, const char *text)
     graphdef_json_write(&json, def);
     assert_non_null(buffer_string(&json));
     cluster_graph(cluster, buffer_string(&json));
+}
+
+void
+cluster_push_graph(
+    Cluster *cluster, const char *content_type, const char *query, Slice bytes, RestResponse *ret_response)
+{
+    char url[CLUSTER_URL_SIZE];
+    (void)snprintf(url, sizeof url, "http://%s/api/v1/sessions/%s/graphs%s", cluster->gateway.address,
+        cluster->session, query);
+    const RestRequest request = {.method = "POST", .url = url, .content_type = content_type, .body = bytes};
+    rest_send(&request, ret_response);
 }
 
 void

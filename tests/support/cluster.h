@@ -5,7 +5,7 @@
 #include "tests/support/process.h"
 #include "tests/support/rest.h"
 
-enum { CLUSTER_WORKER_MAX = 4, CLUSTER_URL_SIZE = 512 };
+enum { CLUSTER_WORKER_MAX = 4, CLUSTER_URL_SIZE = 512, CLUSTER_KEY_SIZE = 128 };
 
 typedef struct ClusterOptions {
     int worker_count;                     /* 0: 2 */
@@ -20,16 +20,22 @@ typedef struct Cluster {
     Process gateway;
     Process workers[CLUSTER_WORKER_MAX];
     char conninfo[160];
-    char session[64];     /* of cluster_session() */
-    char graph[64];       /* of cluster_graph() */
-    char step[64];        /* of cluster_queued_step() */
-    char partial_run[64]; /* of cluster_partial_run() */
-    char key[128];        /* "Authorization: Bearer …", sent when not empty */
+    char session[64];           /* of cluster_session() */
+    char graph[64];             /* of cluster_graph() */
+    char step[64];              /* of cluster_queued_step() */
+    char partial_run[64];       /* of cluster_partial_run() */
+    char key[CLUSTER_KEY_SIZE]; /* "Authorization: Bearer …", sent when not empty */
 } Cluster;
 
 /* Comes back when the gateway is ready and all its workers serve. False when something does not come up. */
 bool cluster_start(Cluster *cluster, const ClusterOptions *options);
 void cluster_stop(Cluster *cluster);
+
+/* Starts another gateway on the same database and workers, with --auth=off; the caller stops it. */
+bool cluster_add_gateway(const Cluster *cluster, Process *ret_gateway);
+
+/* Sends a signal to every worker: SIGSTOP holds up what runs on them, SIGCONT lets it go on. */
+void cluster_signal_workers(const Cluster *cluster, int number);
 
 /* Starts the gateway anew on the same address, or a worker on its own. */
 bool cluster_restart_gateway(Cluster *cluster);
@@ -58,10 +64,21 @@ void cluster_send(
 void cluster_send_with(Cluster *cluster, const char *method, const char *path, const char *const *headers,
     const char *body, RestResponse *ret_response);
 
+/* Makes an API key of the tenant, as an operator does; `scopes` NULL: the usual ones. The header is
+ * "Authorization: Bearer …". */
+void cluster_make_key(
+    const Cluster *cluster, const char *tenant, const char *scopes, char ret_header[CLUSTER_KEY_SIZE]);
+
+/* Returns the value of a series of the gateway's metrics, -1 when there is no such series. */
+double cluster_metric(Cluster *cluster, const char *series);
+
 /* Makes a session with these options (JSON) and a graph in it (GraphDef JSON); fails the test when refused.
  */
 void cluster_session(Cluster *cluster, const char *options);
 void cluster_graph(Cluster *cluster, const char *graph);
+/* Sends a graph of any format to the session; `query` begins with '?' or is "". */
+void cluster_push_graph(
+    Cluster *cluster, const char *content_type, const char *query, Slice bytes, RestResponse *ret_response);
 void cluster_graph_literal(Cluster *cluster, const char *text); /* graph_literals.h */
 
 /* Asks with these headers for the next version of the graph. */

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "gateway/store/sessions.h"
@@ -110,6 +111,12 @@ database_ask(Database *database, const char *sql)
     }
     PQclear(result);
     return text;
+}
+
+bool
+database_says(Database *database, const char *sql, const char *wanted)
+{
+    return strcmp(database_ask(database, sql), wanted) == 0;
 }
 
 TenantId

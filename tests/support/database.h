@@ -28,6 +28,9 @@ int database_setup_empty(void **state);
  * valid until the next call. Fails the test when the statement does. */
 const char *database_ask(Database *database, const char *sql);
 
+/* Returns whether the statement gives this text, for AWAIT. */
+bool database_says(Database *database, const char *sql, const char *wanted);
+
 /* A new tenant with default quotas. */
 TenantId database_add_tenant(Database *database, const char *name);
 

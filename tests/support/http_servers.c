@@ -1,11 +1,10 @@
 #include "tests/support/http_servers.h"
 
 #include <pthread.h>
-#include <unistd.h>
 
-#include "tests/support/cmocka_all.h"
+#include "tests/support/await.h"
 
-enum { SERVERS_MAX = 4, TIMEOUT_MS = 5000 };
+enum { SERVERS_MAX = 4 };
 
 static Loop *loop;
 static pthread_t thread;
@@ -85,8 +84,5 @@ http_servers_address(size_t index)
 void
 http_servers_wait(const uint64_t *counter, uint64_t before)
 {
-    for (int count = 0; count < TIMEOUT_MS && __atomic_load_n(counter, __ATOMIC_SEQ_CST) <= before; count++) {
-        usleep(1000);
-    }
-    assert_true(__atomic_load_n(counter, __ATOMIC_SEQ_CST) > before);
+    AWAIT(__atomic_load_n(counter, __ATOMIC_SEQ_CST) > before);
 }

@@ -292,11 +292,12 @@ http_site_start(void **state)
     static const char *const origins[] = {"https://dashboard.example", NULL};
     static HttpOptions options[] = {
         {.origins = origins},
-        {.head_timeout_ms = 200,
-            .idle_timeout_ms = 300,
-            .body_grace_ms = 200,
+        /* Long enough for a busy machine to send a request in one piece. */
+        {.head_timeout_ms = 1000,
+            .idle_timeout_ms = 1000,
+            .body_grace_ms = 1000,
             .body_rate_min = 1000,
-            .deadline_ms = 300},
+            .deadline_ms = 1000},
     };
     for (size_t index = 0; index < COUNT_OF(options); index++) {
         options[index].handlers = http_site_handlers;

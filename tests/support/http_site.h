@@ -8,7 +8,7 @@
 #include "tests/support/raw_http.h"
 
 enum {
-    HTTP_SITE_TIMEOUT_MS = 5000,
+    HTTP_SITE_TIMEOUT_MS = 20000, /* for an answer that must come, however slow the machine */
     HTTP_SITE_LENT_SIZE = 3 * 1024 * 1024,
     HTTP_SITE_PIECE_SIZE = 128 * 1024,
     HTTP_SITE_QUEUED_MAX = 1024 * 1024,

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { TIMEOUT_MS = 5000 };
+enum { TIMEOUT_MS = 20000 };
 
 int
 raw_open(const char *address)

@@ -1,7 +1,5 @@
 #include "tests/support/sluice_command.h"
 
-#include <signal.h>
-
 #include "shared/base/memory.h"
 #include "shared/json/scanner.h"
 #include "tests/support/files.h"
@@ -21,22 +19,11 @@ sluice_setup(void **state)
     return mkdtemp(fixture->folder) == NULL ? -1 : 0;
 }
 
-void
-sluice_signal_workers(const SluiceFixture *fixture, int number)
-{
-    for (int index = 0; index < CLUSTER_WORKER_MAX; index++) {
-        if (fixture->cluster.workers[index].pid > 0) {
-            assert_int_equal(kill(fixture->cluster.workers[index].pid, number), 0);
-        }
-    }
-}
-
 int
 sluice_teardown(void **state)
 {
     SluiceFixture *const fixture = *state;
     folder_remove(fixture->folder);
-    sluice_signal_workers(fixture, SIGCONT); /* a test that failed left them stopped: they would not end */
     cluster_stop(&fixture->cluster);
     arena_free(fixture->call.arena);
     memory_free(fixture);

@@ -49,8 +49,5 @@ size_t sluice_read(const SluiceFixture *fixture, const char *name, char *content
 /* STEP_GRAPH_AFFINE (step_graphs.h) as affine.json, pushed to the default session. */
 void sluice_push_affine(SluiceFixture *fixture);
 
-/* To all workers. */
-void sluice_signal_workers(const SluiceFixture *fixture, int number);
-
 /* The id of the step that the last command printed. */
 void sluice_take_id(const SluiceFixture *fixture, char ret_id[SLUICE_PATH_SIZE]);

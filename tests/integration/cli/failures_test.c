@@ -42,9 +42,9 @@ a_step_that_takes_too_long_gives_5(void **state)
 {
     SluiceFixture *const fixture = *state;
     sluice_push_affine(fixture);
-    sluice_signal_workers(fixture, SIGSTOP);
+    cluster_signal_workers(&fixture->cluster, SIGSTOP);
     const int code = SLUICE_RUN(fixture, "run", "--feed", "x=[[1,2]]", "--fetch", "y", "--timeout", "300ms");
-    sluice_signal_workers(fixture, SIGCONT);
+    cluster_signal_workers(&fixture->cluster, SIGCONT);
     assert_int_equal(code, 5);
     assert_holds(fixture->error, "(DEADLINE_EXCEEDED, request ");
 }
@@ -55,7 +55,7 @@ a_step_is_cancelled(void **state)
     SluiceFixture *const fixture = *state;
     char id[SLUICE_PATH_SIZE];
     sluice_push_affine(fixture);
-    sluice_signal_workers(fixture, SIGSTOP);
+    cluster_signal_workers(&fixture->cluster, SIGSTOP);
     assert_exit(0, fixture, "run", "--async", "--feed", "x=[[1,2]]", "--fetch", "y");
     sluice_take_id(fixture, id);
     assert_exit(5, fixture, "step", "watch", id, "--timeout", "2s");
@@ -63,7 +63,7 @@ a_step_is_cancelled(void **state)
     assert_exit(0, fixture, "step", "cancel", id);
     assert_exit(0, fixture, "step", "cancel", id);
     const int code = SLUICE_RUN(fixture, "step", "watch", id, "--timeout", "20s");
-    sluice_signal_workers(fixture, SIGCONT);
+    cluster_signal_workers(&fixture->cluster, SIGCONT);
     assert_int_equal(code, 4);
     assert_holds(fixture->error, " cancelled");
 }
@@ -91,11 +91,11 @@ an_interrupted_run_gives_130(void **state)
     pthread_t interrupter;
     void *failure = NULL;
     sluice_push_affine(fixture);
-    sluice_signal_workers(fixture, SIGSTOP);
+    cluster_signal_workers(&fixture->cluster, SIGSTOP);
     assert_int_equal(pthread_create(&interrupter, NULL, interrupt_run, fixture), 0);
     const int code = SLUICE_RUN(fixture, "run", "--feed", "x=[[1,2]]", "--fetch", "y");
     assert_int_equal(pthread_join(interrupter, &failure), 0);
-    sluice_signal_workers(fixture, SIGCONT);
+    cluster_signal_workers(&fixture->cluster, SIGCONT);
     assert_null(failure);
     assert_int_equal(code, 130);
     assert_string_equal(fixture->error, "sluice: interrupted\n");

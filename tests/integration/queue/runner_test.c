@@ -96,8 +96,7 @@ a_cancellation_that_comes_before_a_loop_runs_the_step_is_heard_behind_that(void 
         steps_cancel(&database->call, database->app, TENANT_DEFAULT, heard.hold.id, &step));
     assert_int_equal(step.state, STEP_LEASED);
     queue_runner_wake_beat(runner);
-    AWAIT(strcmp(database_ask(database, "select lease_until > now() + interval '30 minutes' from steps"),
-              "t") == 0);
+    AWAIT(database_says(database, "select lease_until > now() + interval '30 minutes' from steps", "t"));
     assert_int_equal(count(&heard.cancelled_count), 0); /* it was asked about, and nobody runs it */
     queue_runner_note(runner, &heard.hold, LOOP, true);
     AWAIT(count(&heard.cancelled_count) > 0);

@@ -36,12 +36,6 @@ take_key(Database *database, TenantId tenant, const char *key)
         idempotency_begin(&database->call, database->app, tenant, &request, &idempotency));
 }
 
-static bool
-is_answer(Database *database, const char *sql, const char *wanted)
-{
-    return strcmp(database_ask(database, sql), wanted) == 0;
-}
-
 static void
 what_is_over_goes_and_the_rest_stays_for_every_tenant(void **state)
 {
@@ -68,7 +62,7 @@ what_is_over_goes_and_the_rest_stays_for_every_tenant(void **state)
         database, "update blobs set used_at = now() - interval '2 h' where sha256 <> sha256('new')");
     const UpkeepOptions options = options_of(database, "gw_1");
     assert_status(&database->call, STATUS_OK, upkeep_new(&database->call, &options, &upkeep));
-    AWAIT(is_answer(database, "select count(*) from blobs", "4"));
+    AWAIT(database_says(database, "select count(*) from blobs", "4"));
     upkeep_free(upkeep);
     assert_string_equal(
         database_ask(database, "select string_agg(key, ',') from idempotency_keys"), "new,new");
@@ -93,7 +87,7 @@ many_tenants_are_gone_through_batch_by_batch(void **state)
         "select id, 'old', sha256('x'), id, now(), now() - interval '1 s' from tenants");
     const UpkeepOptions options = options_of(database, "gw_1");
     assert_status(&database->call, STATUS_OK, upkeep_new(&database->call, &options, &upkeep));
-    AWAIT(is_answer(database, "select count(*) from idempotency_keys", "0"));
+    AWAIT(database_says(database, "select count(*) from idempotency_keys", "0"));
     upkeep_free(upkeep);
 }
 
@@ -106,9 +100,9 @@ of_two_gateways_one_does_it(void **state)
     const UpkeepOptions one = options_of(database, "gw_1");
     const UpkeepOptions two = options_of(database, "gw_2");
     assert_status(&database->call, STATUS_OK, upkeep_new(&database->call, &one, &first));
-    AWAIT(is_answer(database, "select owner from leases where name = 'upkeep'", "gw_1"));
+    AWAIT(database_says(database, "select owner from leases where name = 'upkeep'", "gw_1"));
     assert_status(&database->call, STATUS_OK, upkeep_new(&database->call, &two, &second));
-    AWAIT(is_answer(database,
+    AWAIT(database_says(database,
         "select count(*) > 1 from pg_stat_activity where datname = current_database() and "
         "usename = 'sluice_queue'",
         "t"));
