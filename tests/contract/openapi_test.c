@@ -197,7 +197,7 @@ queued_step(Cluster *cluster, char *ret_id, size_t size)
     (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/steps", cluster->session);
     cluster_send_with(cluster, "POST", path, later,
         "{\"feeds\":{\"x\":[[1,2]]},\"fetches\":[\"y\"],\"options\":{\"trace\":\"node\"}}", &accepted);
-    assert_int_equal(accepted.status, 202);
+    cluster_expect(&accepted, 202, NULL);
     assert_true(rest_member(&accepted, "id", ret_id, size));
     (void)snprintf(path, sizeof path, "%s", rest_header(&accepted, "Location"));
     AWAIT(cluster_is_step_in(cluster, path, "succeeded"));

@@ -39,27 +39,16 @@ expect_compiled(Cluster *cluster, const char *body, const char *was_planned, con
     }
 }
 
-/* A counter of the gateway's, all loops together. */
-static long
-counter(Cluster *cluster, const char *name)
-{
-    AUTO_REST response = {0};
-    cluster_send(cluster, "GET", "/metrics", NULL, &response);
-    assert_int_equal(response.status, 200);
-    const char *const line = strstr(rest_text(&response), name);
-    return line == NULL ? -1 : strtol(line + strlen(name), NULL, 10);
-}
-
-static long
+static int
 registrations(Cluster *cluster)
 {
-    return counter(cluster, "\nsluice_registrations_total ");
+    return (int)cluster_metric(cluster, "sluice_registrations_total");
 }
 
-static long
+static int
 planned(Cluster *cluster)
 {
-    return counter(cluster, "\nsluice_plan_cache_lookups_total{result=\"miss\"} ");
+    return (int)cluster_metric(cluster, "sluice_plan_cache_lookups_total{result=\"miss\"}");
 }
 
 static void
@@ -72,12 +61,12 @@ the_first_step_needs_neither_plan_nor_registration(void **state)
     expect_compiled(cluster,
         "{\"feeds\":{\"x\":{\"dtype\":\"float32\",\"shape\":[1,2]}},\"fetches\":[\"y\"]}",
         "\"was_planned\":false", "\"was_registered\":false");
-    const long registered = registrations(cluster);
-    const long compiled = planned(cluster);
+    const int registered = registrations(cluster);
+    const int compiled = planned(cluster);
     assert_int_equal(registered, 2);
     assert_true(compiled > 0);
     cluster_step(cluster, STEP_BODY_AFFINE, &response);
-    assert_int_equal(response.status, 200);
+    cluster_expect(&response, 200, NULL);
     assert_int_equal(registrations(cluster), registered);
     assert_int_equal(planned(cluster), compiled);
     expect_compiled(cluster, STEP_BODY_AFFINE, "\"was_planned\":true", "\"was_registered\":true");
@@ -105,7 +94,7 @@ constants_go_ahead_too(void **state)
     cluster_session(cluster, "{}");
     cluster_graph(cluster, buffer_string(&graph));
     compile(cluster, "{\"feeds\":{\"x\":{}},\"fetches\":[\"y\"]}", &first);
-    assert_int_equal(first.status, 200);
+    cluster_expect(&first, 200, NULL);
     const char *const uploaded = strstr(rest_text(&first), "\"uploaded_bytes\":");
     assert_non_null(uploaded);
     assert_true(
@@ -141,7 +130,7 @@ a_signature_that_cannot_be_planned_is_refused_each_time(void **state)
     for (int turn = 0; turn < 2; turn++) {
         AUTO_REST response = {0};
         compile(cluster, "{\"feeds\":{\"x\":{\"dtype\":\"float32\"}},\"fetches\":[\"nope\"]}", &response);
-        assert_int_equal(response.status, 404);
+        cluster_expect(&response, 404, NULL);
         assert_int_equal(planned(cluster), turn + 1); /* the failure is not remembered */
     }
     static const char *const verbs[] = {"compile", "plan"};
@@ -217,9 +206,9 @@ caches_that_are_too_small_cost_time_and_nothing_else(void **state)
         (void)snprintf(wanted, sizeof wanted, "\"data\":[-%d]", turn);
         cluster_expect_step(&cluster, body, 200, wanted);
     }
-    assert_true(counter(&cluster, "\nsluice_cache_evictions_total{cache=\"graphs\"} ") > 0);
-    assert_true(counter(&cluster, "\nsluice_graph_cache_bytes ") <= 20 << 10);
-    assert_true(counter(&cluster, "\nsluice_plan_cache_bytes ") <= 20 << 10);
+    assert_true(cluster_metric(&cluster, "sluice_cache_evictions_total{cache=\"graphs\"}") > 0);
+    assert_true(cluster_metric(&cluster, "sluice_graph_cache_bytes") <= 20 << 10);
+    assert_true(cluster_metric(&cluster, "sluice_plan_cache_bytes") <= 20 << 10);
     assert_true(registrations(&cluster) > GRAPHS); /* the worker has forgotten some, too */
     cluster_stop(&cluster);
 }

@@ -146,8 +146,7 @@ a_feed_of_another_dtype_is_refused(void **state)
     form_part(&form, "i", NULL, buffer_slice(&x));
     form_end(&form);
     forms_send(cluster, &(FormSend){.bytes = buffer_slice(&form), .content_type = FORM}, &response);
-    cluster_expect(&response, 400, NULL);
-    assert_non_null(strstr(rest_text(&response), "feed 'i': the graph takes int32 here, not float32"));
+    cluster_expect(&response, 400, "feed 'i': the graph takes int32 here, not float32");
 }
 
 /* The request and `count` feeds: 1,024 is the limit step_feeds. */
@@ -178,8 +177,7 @@ parts_are_counted(void **state)
     cluster_expect(&most, 404, NULL); /* all are taken; there is no node of such a name */
     assert_non_null(strstr(rest_text(&most), "'n0'"));
     send_feeds(cluster, 1025, &more);
-    cluster_expect(&more, 400, NULL);
-    assert_non_null(strstr(rest_text(&more), "more than 1025 parts: the limit step_feeds"));
+    cluster_expect(&more, 400, "more than 1025 parts: the limit step_feeds");
 }
 
 /* The form of one feed under a boundary of its own, with the key "once". */
@@ -261,8 +259,7 @@ an_uploaded_tensor_feeds_by_reference(void **state)
     hex_of(buffer_slice(&x), hex);
     forms_begin(cluster);
     put_tensor(cluster, buffer_slice(&x), hex, &first);
-    cluster_expect(&first, 201, NULL);
-    assert_non_null(strstr(rest_text(&first), "\"dtype\":\"float32\",\"shape\":[3],\"size\":140"));
+    cluster_expect(&first, 201, "\"dtype\":\"float32\",\"shape\":[3],\"size\":140");
     assert_non_null(strstr(rest_text(&first), hex));
     put_tensor(cluster, buffer_slice(&x), hex, &again);
     cluster_expect(&again, 200, NULL);
@@ -332,33 +329,18 @@ what_is_wrong_with_a_reference_is_said(void **state)
     hex_of(SLICE("no npy"), other);
     forms_begin(cluster);
     put_tensor(cluster, buffer_slice(&x), other, &mismatch);
-    cluster_expect(&mismatch, 400, NULL);
-    assert_non_null(strstr(rest_text(&mismatch), hex));
+    cluster_expect(&mismatch, 400, hex);
     put_tensor(cluster, buffer_slice(&x), "ABC", &name);
     cluster_expect(&name, 400, NULL);
     put_tensor(cluster, SLICE("no npy"), other, &bytes);
-    cluster_expect(&bytes, 400, NULL);
-    assert_non_null(strstr(rest_text(&bytes), "no .npy file"));
+    cluster_expect(&bytes, 400, "no .npy file");
     (void)snprintf(
         body, sizeof body, "{\"feeds\":{\"x\":{\"ref\":\"sha256:%s\"},\"y\":1},\"fetches\":[\"sum\"]}", hex);
     forms_send(cluster, &(FormSend){.body = body}, &missing);
-    cluster_expect(&missing, 404, NULL);
-    assert_non_null(strstr(rest_text(&missing), "feed 'x': "));
+    cluster_expect(&missing, 404, "feed 'x': ");
     forms_send(cluster,
         &(FormSend){.body = "{\"feeds\":{\"x\":{\"ref\":\"md5:1\"},\"y\":1},\"fetches\":[\"sum\"]}"}, &form);
-    cluster_expect(&form, 400, NULL);
-    assert_non_null(strstr(rest_text(&form), "feed 'x': the reference 'md5:1' is not 'sha256:'"));
-}
-
-/* From here on the cluster's requests are this tenant's. */
-static void
-become(Cluster *cluster, const char *tenant)
-{
-    char key[128];
-    const char *const arguments[] = {"key", "create", tenant, "--database", cluster->conninfo, NULL};
-    assert_int_equal(process_run("sluice-gateway", arguments, key, sizeof key), 0);
-    (void)snprintf(
-        cluster->key, sizeof cluster->key, "Authorization: Bearer %.*s", (int)strcspn(key, "\n"), key);
+    cluster_expect(&form, 400, "feed 'x': the reference 'md5:1' is not 'sha256:'");
 }
 
 static int
@@ -393,7 +375,7 @@ another_tenants_tensor_is_not_there(void **state)
     for (size_t index = 0; index < COUNT_OF(tenants); index++) {
         AUTO_REST get = {0};
         AUTO_REST step = {0};
-        become(cluster, tenants[index]);
+        cluster_make_key(cluster, tenants[index], NULL, cluster->key);
         forms_begin(cluster);
         if (index == 0) {
             AUTO_REST put = {0};

@@ -32,15 +32,9 @@ put_node(Buffer *graph, const char *name, const char *op, const char *input, con
 static void
 push(Cluster *cluster, const char *content_type, const char *query, Slice bytes, int status)
 {
-    char url[CLUSTER_URL_SIZE];
     AUTO_REST response = {0};
-    (void)snprintf(url, sizeof url, "http://%s/api/v1/sessions/%s/graphs%s", cluster->gateway.address,
-        cluster->session, query);
-    const RestRequest request = {.method = "POST", .url = url, .content_type = content_type, .body = bytes};
-    rest_send(&request, &response);
-    if (response.status != status) {
-        fail_msg("status %d, not %d: %s", response.status, status, rest_text(&response));
-    }
+    cluster_push_graph(cluster, content_type, query, bytes, &response);
+    cluster_expect(&response, status, NULL);
 }
 
 static void
@@ -50,9 +44,7 @@ expect_minus(Cluster *cluster, const char *fetch)
     AUTO_REST response = {0};
     (void)snprintf(body, sizeof body, "{\"feeds\":{\"x\":[2.5]},\"fetches\":[\"%s\"]}", fetch);
     cluster_step(cluster, body, &response);
-    if (response.status != 200 || strstr(rest_text(&response), "\"data\":[-2.5]") == NULL) {
-        fail_msg("%d %s", response.status, rest_text(&response));
-    }
+    cluster_expect(&response, 200, "\"data\":[-2.5]");
 }
 
 static void
@@ -98,7 +90,7 @@ expect_unsupported(Cluster *cluster, const char *listed, const char *explained)
     }
     expect_minus(cluster, "minus");
     cluster_step(cluster, "{\"feeds\":{\"x\":[2.5]},\"fetches\":[\"twisted\"]}", &step);
-    assert_int_equal(step.status, 501);
+    cluster_expect(&step, 501, NULL);
     if (strstr(rest_text(&step), explained) == NULL) {
         fail_msg("no %s in %s", explained, rest_text(&step));
     }

@@ -3,7 +3,7 @@
 
 #include "shared/base/memory.h"
 #include "shared/gzip/gzip.h"
-#include "tests/support/cmocka_all.h"
+#include "tests/support/await.h"
 #include "tests/support/http_site.h"
 
 static void
@@ -88,11 +88,11 @@ a_stream_is_chunked_and_waits_for_its_reader(void **state)
     (void)state;
     enum { SIZE = 32 * 1024 * 1024 };
     const uint64_t closed = __atomic_load_n(&http_site_seen.stream_closed, __ATOMIC_SEQ_CST);
-    http_site_seen.stream_queued_max = 0;
-    http_site_seen.stream_released = 0;
+    __atomic_store_n(&http_site_seen.stream_queued_max, 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&http_site_seen.stream_released, 0, __ATOMIC_SEQ_CST);
     const int fd = raw_open(http_site_usual());
     raw_send_text(fd, "GET /stream?size=33554432 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-    usleep(100 * 1000); /* the socket fills, the writer must stop */
+    AWAIT(__atomic_load_n(&http_site_seen.stream_queued_max, __ATOMIC_SEQ_CST) >= HTTP_SITE_QUEUED_MAX);
     const uint64_t released = __atomic_load_n(&http_site_seen.stream_released, __ATOMIC_SEQ_CST);
     assert_true(released < SIZE / HTTP_SITE_PIECE_SIZE);
     char *const all = memory_new(1, SIZE + SIZE / 8);

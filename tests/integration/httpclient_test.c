@@ -358,9 +358,10 @@ an_answer_that_was_cut_is_told_from_a_whole_one(void **state)
     assert_string_equal(buffer_string(&fixture->response.body), "half of it");
 }
 
-/* A port that was free a moment ago. */
-static void
-closed_address(char ret_address[ADDRESS_TEXT_SIZE])
+/* Returns a socket that has an address and does not listen: until it is closed nobody else can have the
+ * address, and connections to it are refused. */
+static int
+deaf_socket(char ret_address[ADDRESS_TEXT_SIZE])
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
     socklen_t size = sizeof address;
@@ -368,7 +369,7 @@ closed_address(char ret_address[ADDRESS_TEXT_SIZE])
     assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
     assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
     (void)snprintf(ret_address, ADDRESS_TEXT_SIZE, "127.0.0.1:%d", ntohs(address.sin_port));
-    (void)close(fd);
+    return fd;
 }
 
 static void
@@ -377,8 +378,9 @@ what_cannot_be_reached_says_why(void **state)
     Fixture *const fixture = *state;
     char address[ADDRESS_TEXT_SIZE];
     char expected[256];
-    closed_address(address);
+    const int deaf = deaf_socket(address);
     assert_status(&fixture->call, STATUS_UNAVAILABLE, ask(fixture, address, "/x?y", (HttpClientRequest){0}));
+    (void)close(deaf);
     (void)snprintf(expected, sizeof expected, "'http://%s' cannot be reached: Connection refused", address);
     assert_string_equal(fixture->call.error.message, expected);
 }
@@ -388,11 +390,12 @@ a_password_in_an_address_is_not_repeated(void **state)
 {
     Fixture *const fixture = *state;
     char address[ADDRESS_TEXT_SIZE];
-    closed_address(address);
+    const int deaf = deaf_socket(address);
     const HttpClientRequest request = {
         .url = text_format(fixture->call.arena, "http://user:hunter2@%s/", address)};
     assert_status(&fixture->call, STATUS_UNAVAILABLE,
         http_client_send(&fixture->call, fixture->client, &request, &fixture->response));
+    (void)close(deaf);
     assert_null(strstr(fixture->call.error.message, "hunter2"));
 }
 

@@ -149,22 +149,12 @@ class_label(const char *configuration, size_t place, char ret_label[LABEL_SIZE])
 static void
 push_model(Cluster *cluster, const Model *model)
 {
-    char url[CLUSTER_URL_SIZE];
     AUTO_REST response = {0};
     AUTO_BUFFER source = {0};
     read_whole(model->graph, &source);
     cluster_session(cluster, "{\"slots\":2,\"placement\":\"spread\"}");
-    (void)snprintf(
-        url, sizeof url, "http://%s/api/v1/sessions/%s/graphs", cluster->gateway.address, cluster->session);
-    rest_send(
-        &(RestRequest){
-            .method = "POST",
-            .url = url,
-            .content_type = "application/onnx",
-            .body = buffer_slice(&source),
-        },
-        &response);
-    assert_int_equal(response.status, 201);
+    cluster_push_graph(cluster, "application/onnx", "", buffer_slice(&source), &response);
+    cluster_expect(&response, 201, NULL);
     assert_true(rest_member(&response, "id", cluster->graph, sizeof cluster->graph));
 }
 
@@ -176,7 +166,7 @@ crossing_edges(Cluster *cluster, const char *body)
     int count = 0;
     (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/graphs/%s:plan", cluster->session, cluster->graph);
     cluster_send(cluster, "POST", path, body, &response);
-    assert_int_equal(response.status, 200);
+    cluster_expect(&response, 200, NULL);
     for (const char *edge = rest_text(&response); (edge = strstr(edge, "\"from\":")) != NULL; edge++) {
         count++;
     }

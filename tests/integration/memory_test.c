@@ -1,6 +1,7 @@
 /* What steps take in memory, over REST: the numbers a step tells, and a step that takes too much. */
 #include <pthread.h>
 
+#include "shared/base/clock.h"
 #include "tests/support/cluster.h"
 #include "tests/support/cmocka_all.h"
 
@@ -28,14 +29,12 @@ a_step_that_takes_too_much_is_refused_with_sizes_and_the_next_one_runs(void **st
         AUTO_REST refused = {0};
         AUTO_REST good = {0};
         cluster_step(&cluster, "{\"feeds\":{\"x\":1},\"fetches\":[\"y\"]}", &refused);
-        assert_int_equal(refused.status, 429);
-        assert_non_null(strstr(rest_text(&refused), "RESOURCE_EXHAUSTED"));
+        cluster_expect(&refused, 429, "RESOURCE_EXHAUSTED");
         assert_non_null(strstr(rest_text(&refused), "the step is planned to take 41943"));
         assert_non_null(strstr(rest_text(&refused), "the largest tensors 'y' 4194304"));
         assert_non_null(strstr(rest_text(&refused), "but may take 1048576"));
         cluster_step(&cluster, "{\"feeds\":{\"x\":1},\"fetches\":[\"z\"]}", &good);
-        assert_int_equal(good.status, 200);
-        assert_non_null(strstr(rest_text(&good), "\"planned_bytes\":64,\"peak_bytes\":64"));
+        cluster_expect(&good, 200, "\"planned_bytes\":64,\"peak_bytes\":64");
     }
     assert_int_equal(cluster_worker_use(&cluster, 0).memory_in_use, 0);
     cluster_stop(&cluster);
@@ -71,7 +70,7 @@ a_session_lowers_what_its_steps_may_take(void **state)
             assert_non_null(strstr(rest_text(&reply), "the largest tensors 'y' 4194304"));
             assert_non_null(strstr(rest_text(&reply), "but may take 1048576"));
             cluster_step(&cluster, "{\"feeds\":{\"x\":1},\"fetches\":[\"z\"]}", &good);
-            assert_int_equal(good.status, 200);
+            cluster_expect(&good, 200, NULL);
         }
     }
     assert_int_equal(cluster_worker_use(&cluster, 0).memory_in_use, 0);
@@ -91,8 +90,7 @@ a_session_raises_no_limit(void **state)
     cluster_session(&cluster, "{\"step_memory_bytes\":1073741824}");
     cluster_graph(&cluster, graph);
     cluster_step(&cluster, "{\"feeds\":{\"x\":1},\"fetches\":[\"y\"]}", &refused);
-    assert_int_equal(refused.status, 429);
-    assert_non_null(strstr(rest_text(&refused), "but may take 1048576"));
+    cluster_expect(&refused, 429, "but may take 1048576");
     cluster_stop(&cluster);
 }
 
@@ -118,7 +116,7 @@ the_first_step_of_a_batch_is_planned_on_all_its_workers(void **state)
         }
         buffer_append_string(&body, "]}},\"fetches\":[\"z\"]}");
         cluster_step(cluster, buffer_string(&body), &reply);
-        assert_int_equal(reply.status, 200);
+        cluster_expect(&reply, 200, NULL);
         (void)snprintf(expected, sizeof expected, "\"planned_bytes\":%d,\"peak_bytes\":%d",
             rows[index] * 1024, rows[index] * 1024);
         const char *const first = strstr(rest_text(&reply), expected);
@@ -145,14 +143,33 @@ call(void *argument)
     return NULL;
 }
 
-/* Each wants 32 MiB of 48: one after the other. */
+/* Sends all steps at once; returns whether every one was served. */
+static bool
+are_all_served(Cluster *cluster)
+{
+    Caller callers[AT_ONCE];
+    bool is_served = true;
+    for (int index = 0; index < AT_ONCE; index++) {
+        callers[index].cluster = cluster;
+        assert_int_equal(pthread_create(&callers[index].thread, NULL, call, &callers[index]), 0);
+    }
+    for (int index = 0; index < AT_ONCE; index++) {
+        assert_int_equal(pthread_join(callers[index].thread, NULL), 0);
+        is_served = is_served && callers[index].status == 200;
+    }
+    return is_served;
+}
+
+/* Each wants 32 MiB of 48: they run one after the other. A run waits for room for a second: where all
+ * together took longer, one may have been refused rightly, and they are sent again. */
 static void
 steps_that_find_no_room_wait_for_each_other(void **state)
 {
+    enum { TRIES_MAX = 5 };
     static const char *const arguments[] = {"--memory=48MiB", NULL};
     const ClusterOptions options = {.worker_count = 1, .worker_arguments = arguments};
     Cluster cluster = {0};
-    Caller callers[AT_ONCE];
+    bool is_served = false;
     (void)state;
     assert_true(cluster_start(&cluster, &options));
     cluster_session(&cluster, "{}");
@@ -161,14 +178,12 @@ steps_that_find_no_room_wait_for_each_other(void **state)
                                     "axis = Const() dtype=int32 value=int32<1>(0)\n"
                                     "y = Fill(dims, x) T=float32\n"
                                     "sum = Sum(y, axis) T=float32\n");
-    for (int index = 0; index < AT_ONCE; index++) {
-        callers[index].cluster = &cluster;
-        assert_int_equal(pthread_create(&callers[index].thread, NULL, call, &callers[index]), 0);
+    for (int tries = 0; !is_served && tries < TRIES_MAX; tries++) {
+        const uint64_t begin_ns = clock_monotonic_ns();
+        is_served = are_all_served(&cluster);
+        assert_true(is_served || clock_monotonic_ns() - begin_ns > CLOCK_NS_PER_S);
     }
-    for (int index = 0; index < AT_ONCE; index++) {
-        assert_int_equal(pthread_join(callers[index].thread, NULL), 0);
-        assert_int_equal(callers[index].status, 200);
-    }
+    assert_true(is_served);
     cluster_stop(&cluster);
 }
 

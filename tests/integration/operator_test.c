@@ -41,15 +41,6 @@ tell(const char *first, const char *second, const char *third, const char *fourt
     return told;
 }
 
-static void
-key_make(const char *tenant)
-{
-    Told told = tell("key", "create", tenant, NULL);
-    assert_int_equal(told.exit_code, 0);
-    told.out[strcspn(told.out, "\n")] = '\0';
-    (void)snprintf(cluster.key, sizeof cluster.key, "Authorization: Bearer %.90s", told.out);
-}
-
 static int
 ask(RestResponse *response)
 {
@@ -65,9 +56,9 @@ above_its_rate_a_tenant_is_told_when_to_come_again_and_others_go_on(void **state
     AUTO_REST refused = {0};
     AUTO_REST later = {0};
     (void)state;
-    key_make("quiet");
+    cluster_make_key(&cluster, "quiet", NULL, cluster.key);
     (void)snprintf(other, sizeof other, "%s", cluster.key);
-    key_make("loud");
+    cluster_make_key(&cluster, "loud", NULL, cluster.key);
     assert_int_equal(tell("quota", "loud", "requests_per_second=3", NULL).exit_code, 0);
     const uint64_t begin_ns = clock_monotonic_ns();
     while (ask(&refused) == 200 && passed < 1000) {
@@ -76,7 +67,7 @@ above_its_rate_a_tenant_is_told_when_to_come_again_and_others_go_on(void **state
     }
     const uint64_t elapsed_ms = (clock_monotonic_ns() - begin_ns) / CLOCK_NS_PER_MS;
     assert_in_range(passed, 3, 3 + 3 * elapsed_ms / 1000 + 1); /* a second's worth, and what came meanwhile */
-    assert_int_equal(refused.status, 429);
+    cluster_expect(&refused, 429, NULL);
     assert_string_equal(rest_header(&refused, "Retry-After"), "1");
     assert_string_equal(rest_header(&refused, "RateLimit-Policy"), "\"requests\";q=3;w=1");
     assert_string_equal(rest_header(&refused, "RateLimit"), "\"requests\";r=0;t=1");
@@ -96,7 +87,7 @@ static void
 quotas_are_shown_and_set_by_name(void **state)
 {
     (void)state;
-    key_make("held");
+    cluster_make_key(&cluster, "held", NULL, cluster.key);
     const Told shown = tell("quota", "held", NULL, NULL);
     assert_string_equal(shown.out,
         "weight=1\nsessions_max=1000\ngraphs_max=10000\nqueued_steps_max=10000\nrunning_steps_max=64\n"
@@ -115,7 +106,7 @@ keys_are_listed_and_revoked_by_their_id_or_themselves(void **state)
 {
     char id[13];
     (void)state;
-    key_make("holder");
+    cluster_make_key(&cluster, "holder", NULL, cluster.key);
     const char *const key = strstr(cluster.key, "slk_");
     (void)snprintf(id, sizeof id, "%.12s", key + strlen("slk_"));
     const Told listed = tell("key", "list", "holder", NULL);

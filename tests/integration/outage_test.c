@@ -29,9 +29,7 @@ expect_step(Cluster *cluster, int status)
 {
     AUTO_REST response = {0};
     cluster_step(cluster, step, &response);
-    if (response.status != status) {
-        fail_msg("status %d, not %d: %s", response.status, status, rest_text(&response));
-    }
+    cluster_expect(&response, status, NULL);
 }
 
 static bool
@@ -59,12 +57,12 @@ cached_graphs_serve_while_postgres_is_gone_and_all_works_when_it_is_back(void **
     expect_step(cluster, 200);
     expect_step(cluster, 200);
     cluster_send(cluster, "POST", "/api/v1/sessions", "{}", &session);
-    assert_int_equal(session.status, 503);
+    cluster_expect(&session, 503, NULL);
     assert_string_equal(rest_header(&session, "Content-Type"), "application/problem+json");
     cluster_send(cluster, "GET", "/readyz", NULL, &ready);
-    assert_int_equal(ready.status, 503);
+    cluster_expect(&ready, 503, NULL);
     cluster_send(cluster, "GET", "/livez", NULL, &alive);
-    assert_int_equal(alive.status, 200);
+    cluster_expect(&alive, 200, NULL);
 
     assert_int_equal(run_tool("start"), 0);
     AWAIT(takes_sessions(cluster));

@@ -6,10 +6,10 @@
 #include "tests/support/partial_runs.h"
 #include "tests/support/raw_http.h"
 
-enum { SHORT_MS = 2000, GATEWAY_GRACE_MS = 10000 /* if nothing else is said */ };
+enum { SHORT_MS = 4000, GATEWAY_GRACE_MS = 10000 /* if nothing else is said */ };
 
 /* Options of a run that is to expire while the test waits; what comes before is asked within that time. */
-#define SHORT "\"options\":{\"timeout_ms\":2000}"
+#define SHORT "\"options\":{\"timeout_ms\":4000}"
 
 static void
 one_that_nobody_completes_expires_and_leaves_nothing(void **state)

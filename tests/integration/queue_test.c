@@ -404,17 +404,6 @@ lists_give_every_step_once_in_pages(void **state)
 }
 
 static void
-make_key(Cluster *cluster, const char *tenant, char key[128])
-{
-    char output[512];
-    const char *const arguments[] = {"key", "create", tenant, "--database", cluster->conninfo, NULL};
-    assert_int_equal(process_run("sluice-gateway", arguments, output, sizeof output), 0);
-    const char *const found = strstr(output, "slk_");
-    assert_non_null(found);
-    (void)snprintf(key, 128, "Authorization: Bearer %.*s", (int)strcspn(found, " \r\n\""), found);
-}
-
-static void
 another_tenants_step_is_404_on_every_route_of_these(void **state)
 {
     static const struct {
@@ -424,11 +413,11 @@ another_tenants_step_is_404_on_every_route_of_these(void **state)
     Cluster cluster;
     char path[PATH_SIZE];
     char step[PATH_SIZE];
-    char other[128];
+    char other[CLUSTER_KEY_SIZE];
     (void)state;
     assert_true(cluster_start(&cluster, &(ClusterOptions){.has_keys = true}));
-    make_key(&cluster, "first", cluster.key);
-    make_key(&cluster, "second", other);
+    cluster_make_key(&cluster, "first", NULL, cluster.key);
+    cluster_make_key(&cluster, "second", NULL, other);
     prepare(&cluster, path);
     enqueue(&cluster, path, step);
     AUTO_REST ended = {0};
@@ -476,7 +465,7 @@ burst(const Cluster *cluster, int ret_statuses[BURST])
         raw_send(fds[index], request, (size_t)size);
     }
     for (int index = 0; index < BURST; index++) {
-        ret_statuses[index] = raw_reply(fds[index], reply, 10000);
+        ret_statuses[index] = raw_reply(fds[index], reply, AWAIT_MS);
         (void)close(fds[index]);
     }
 }

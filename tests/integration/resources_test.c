@@ -9,7 +9,7 @@
 #include "tests/support/cluster.h"
 #include "tests/support/step_graphs.h"
 
-enum { PATH_SIZE = 256, WAIT_STEPS = 200 };
+enum { PATH_SIZE = 256 };
 
 static const char graph[] =
     "{\"node\": [ {\"name\":\"x\",\"op\":\"Placeholder\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"}}},\n"
@@ -191,17 +191,6 @@ is_worker_in(const Process *gateway, const char *expected)
     return rest_member(&worker, "state", name, sizeof name) && strcmp(name, expected) == 0;
 }
 
-static bool
-start_second_gateway(const Cluster *cluster, Process *ret_gateway)
-{
-    char workers[2 * ADDRESS_TEXT_SIZE + 1];
-    (void)snprintf(
-        workers, sizeof workers, "%s,%s", cluster->workers[0].address, cluster->workers[1].address);
-    const char *const arguments[] = {"--listen", "127.0.0.1:0", "--database", cluster->conninfo, "--workers",
-        workers, "--auth", "off", NULL};
-    return process_start(ret_gateway, "sluice-gateway", arguments);
-}
-
 static void
 a_drain_mark_reaches_every_gateway_and_keeps_steps_away(void **state)
 {
@@ -211,7 +200,7 @@ a_drain_mark_reaches_every_gateway_and_keeps_steps_away(void **state)
     char task[24];
     AUTO_REST drained = {0};
     AUTO_REST undrained = {0};
-    assert_true(start_second_gateway(cluster, &second));
+    assert_true(cluster_add_gateway(cluster, &second));
     cluster_send(cluster, "POST", drain, NULL, &drained);
     cluster_expect(&drained, 200, "\"state\":\"draining\"");
     const char *const number = strstr(rest_text(&drained), "\"task\":");
@@ -246,23 +235,6 @@ an_unknown_worker_is_not_found(void **state)
     cluster_expect(&drained, 404, NULL);
 }
 
-/* The value of the series, -1 when there is none. */
-static double
-metric(Cluster *cluster, const char *series)
-{
-    AUTO_REST metrics = {0};
-    char line[PATH_SIZE];
-    double value = -1;
-    cluster_send(cluster, "GET", "/metrics", NULL, &metrics);
-    cluster_expect(&metrics, 200, NULL);
-    const int size = snprintf(line, sizeof line, "\n%s ", series);
-    const char *const found = strstr(rest_text(&metrics), line);
-    if (found != NULL) {
-        value = strtod(found + size, NULL);
-    }
-    return value;
-}
-
 static void
 metrics_count_requests_steps_and_workers(void **state)
 {
@@ -271,23 +243,25 @@ metrics_count_requests_steps_and_workers(void **state)
     AUTO_REST wrong = {0};
     cluster_session(cluster, "{}");
     cluster_graph(cluster, graph);
-    const double steps = metric(cluster, "sluice_steps_total{outcome=\"succeeded\"}");
-    const double asked = metric(cluster, "sluice_requests_total{operation=\"createStep\",class=\"2xx\"}");
-    const double refused = metric(cluster, "sluice_requests_total{operation=\"createStep\",class=\"4xx\"}");
+    const double steps = cluster_metric(cluster, "sluice_steps_total{outcome=\"succeeded\"}");
+    const double asked =
+        cluster_metric(cluster, "sluice_requests_total{operation=\"createStep\",class=\"2xx\"}");
+    const double refused =
+        cluster_metric(cluster, "sluice_requests_total{operation=\"createStep\",class=\"4xx\"}");
     cluster_step(cluster, step, &fine);
     cluster_step(cluster, "{}", &wrong);
     cluster_expect(&fine, 200, NULL);
     cluster_expect(&wrong, 400, NULL);
-    assert_true(metric(cluster, "sluice_steps_total{outcome=\"succeeded\"}") == steps + 1);
-    assert_true(metric(cluster, "sluice_step_seconds_count") == steps + 1);
-    assert_true(
-        metric(cluster, "sluice_requests_total{operation=\"createStep\",class=\"2xx\"}") == asked + 1);
-    assert_true(
-        metric(cluster, "sluice_requests_total{operation=\"createStep\",class=\"4xx\"}") == refused + 1);
-    assert_true(metric(cluster, "sluice_workers{state=\"serving\"}") == 2);
-    assert_true(metric(cluster, "sluice_steps_running") == 0);
-    assert_true(metric(cluster, "sluice_plan_cache_lookups_total{result=\"miss\"}") >= 1);
-    assert_true(metric(cluster, "sluice_step_records_lost_total") == 0);
+    assert_true(cluster_metric(cluster, "sluice_steps_total{outcome=\"succeeded\"}") == steps + 1);
+    assert_true(cluster_metric(cluster, "sluice_step_seconds_count") == steps + 1);
+    assert_true(cluster_metric(cluster, "sluice_requests_total{operation=\"createStep\",class=\"2xx\"}") ==
+                asked + 1);
+    assert_true(cluster_metric(cluster, "sluice_requests_total{operation=\"createStep\",class=\"4xx\"}") ==
+                refused + 1);
+    assert_true(cluster_metric(cluster, "sluice_workers{state=\"serving\"}") == 2);
+    assert_true(cluster_metric(cluster, "sluice_steps_running") == 0);
+    assert_true(cluster_metric(cluster, "sluice_plan_cache_lookups_total{result=\"miss\"}") >= 1);
+    assert_true(cluster_metric(cluster, "sluice_step_records_lost_total") == 0);
 }
 
 static size_t

@@ -181,8 +181,7 @@ strings_come_as_json_parts(void **state)
     assert_true(slice_equal(
         parts[0].body, SLICE("{\"dtype\":\"string\",\"shape\":[2],\"data\":[\"one\",\"zwei\"]}")));
     forms_send(cluster, &(FormSend){.body = body, .accept = "application/x-npy"}, &npy);
-    cluster_expect(&npy, 406, NULL);
-    assert_non_null(strstr(rest_text(&npy), "a .npy file cannot hold string elements"));
+    cluster_expect(&npy, 406, "a .npy file cannot hold string elements");
 }
 
 static void

@@ -2,8 +2,8 @@
  * over REST. What is expected, TensorFlow answered: "make_saved_model.py --run". */
 #include <signal.h>
 
+#include "tests/support/await.h"
 #include "tests/support/cluster.h"
-#include "tests/support/cmocka_all.h"
 #include "tests/support/files.h"
 
 static const char training[] = "tests/unit/gateway/expand/data/training.tar";
@@ -23,16 +23,10 @@ static const char restore_step[] =
 static void
 push_model(Cluster *cluster, const char *path, RestResponse *ret_response)
 {
-    char url[CLUSTER_URL_SIZE];
     TensorBuffer *const archive = file_read(path);
     assert_non_null(archive);
-    (void)snprintf(
-        url, sizeof url, "http://%s/api/v1/sessions/%s/graphs", cluster->gateway.address, cluster->session);
-    const RestRequest request = {.method = "POST",
-        .url = url,
-        .content_type = "application/x-tar",
-        .body = slice_of(archive->data, archive->size)};
-    rest_send(&request, ret_response);
+    cluster_push_graph(
+        cluster, "application/x-tar", "", slice_of(archive->data, archive->size), ret_response);
     tensor_buffer_unref(archive);
 }
 
@@ -121,21 +115,18 @@ reference_variables_in_parts_and_files_are_restored(void **state)
     cluster_expect_step(cluster, GROW(1), 200, "\"data\":[6]");
 }
 
-/* Until the gateway has noticed that the worker is another one, steps are refused. */
-static void
-expect_lost(Cluster *cluster)
+/* Returns true once the gateway has noticed that the worker is another one; until then steps are refused. */
+static bool
+is_told_lost(Cluster *cluster)
 {
-    for (int turn = 0; turn < 200; turn++) {
-        AUTO_REST response = {0};
-        cluster_step(cluster, count_step, &response);
-        if (strstr(rest_text(&response), "variable 'count' is not initialised") != NULL) {
-            cluster_expect(&response, 400, "the session's variables were lost with worker");
-            return;
-        }
-        assert_int_not_equal(response.status, 200);
-        pause_ms(50);
+    AUTO_REST response;
+    cluster_step(cluster, count_step, &response);
+    if (response.status == 400) {
+        cluster_expect(&response, 400, "the session's variables were lost with worker");
+        assert_non_null(strstr(rest_text(&response), "variable 'count' is not initialised"));
     }
-    fail_msg("nobody notices");
+    assert_int_not_equal(response.status, 200);
+    return response.status == 400;
 }
 
 static void
@@ -148,7 +139,7 @@ what_is_lost_with_its_worker_does_not_begin_anew_unasked(void **state)
         (void)process_stop(&cluster->workers[index], SIGKILL);
         assert_true(cluster_restart_worker(cluster, index));
     }
-    expect_lost(cluster);
+    AWAIT(is_told_lost(cluster));
     cluster_expect_step(cluster, restore_step, 200, NULL);
     cluster_expect_step(cluster, ADD(3), 200, "\"data\":[43]");
 }

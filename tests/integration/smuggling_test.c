@@ -6,7 +6,7 @@
 #include "tests/support/cmocka_all.h"
 #include "tests/support/raw_http.h"
 
-enum { TIMEOUT_MS = 5000 };
+enum { TIMEOUT_MS = 20000 };
 
 /* What an attacker hides: it would leave a session of that name. */
 #define HIDDEN                                                                                               \
@@ -114,7 +114,7 @@ every_ambiguous_request_is_refused_and_hides_nothing(void **state)
         AUTO_REST sessions = {0};
         assert_refused(cluster, &vectors[index]);
         cluster_send(cluster, "GET", "/api/v1/sessions", NULL, &sessions);
-        assert_int_equal(sessions.status, 200);
+        cluster_expect(&sessions, 200, NULL);
         if (strstr(rest_text(&sessions), "smuggled") != NULL) {
             fail_msg("%s: the hidden request was run", vectors[index].what);
         }

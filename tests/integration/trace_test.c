@@ -25,7 +25,7 @@ step_run(Cluster *cluster, const char *body, Traced *ret_traced)
 {
     AUTO_REST response = {0};
     cluster_step(cluster, body, &response);
-    assert_int_equal(response.status, 200);
+    cluster_expect(&response, 200, NULL);
     ret_traced->step = cJSON_Parse(rest_text(&response));
     assert_non_null(ret_traced->step);
     (void)snprintf(ret_traced->path, PATH_SIZE, "%s/trace", rest_header(&response, "Location"));
@@ -36,7 +36,7 @@ trace_get(Cluster *cluster, const Traced *traced)
 {
     AUTO_REST response = {0};
     cluster_send(cluster, "GET", traced->path, NULL, &response);
-    assert_int_equal(response.status, 200);
+    cluster_expect(&response, 200, NULL);
     cJSON *const trace = cJSON_Parse(rest_text(&response));
     assert_non_null(trace);
     return trace;
@@ -358,7 +358,7 @@ plan_get(Cluster *cluster, const char *body)
     char path[PATH_SIZE];
     (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/graphs/%s:plan", cluster->session, cluster->graph);
     cluster_send(cluster, "POST", path, body, &response);
-    assert_int_equal(response.status, 200);
+    cluster_expect(&response, 200, NULL);
     cJSON *const plan = cJSON_Parse(rest_text(&response));
     assert_non_null(plan);
     return plan;
@@ -467,8 +467,7 @@ a_step_that_asked_for_none_has_none(void **state)
     cluster_graph(cluster, STEP_GRAPH_AFFINE);
     step_run(cluster, STEP_BODY("none"), &traced);
     cluster_send(cluster, "GET", traced.path, NULL, &response);
-    assert_int_equal(response.status, 404);
-    assert_non_null(strstr(rest_text(&response), "there is no trace of step"));
+    cluster_expect(&response, 404, "there is no trace of step");
     cJSON_Delete(traced.step);
 }
 

@@ -165,7 +165,7 @@ a_deleted_session_gives_its_memory_back(void **state)
     AUTO_REST response;
     (void)snprintf(path, sizeof path, "/api/v1/sessions/%s", cluster->session);
     cluster_send(cluster, "DELETE", path, NULL, &response);
-    assert_int_equal(response.status, 204);
+    cluster_expect(&response, 204, NULL);
     AWAIT(cluster_worker_use(cluster, index).memory_in_use == 0);
 }
 

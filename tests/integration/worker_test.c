@@ -109,7 +109,7 @@ begin_sized(Fixture *fixture, const char *method, const char *path, uint64_t bod
         .path = slice_from_string(path),
         .address = fixture->worker.address,
         .attempt = 1,
-        .deadline_ms = 5000,
+        .deadline_ms = 3 * AWAIT_MS,
         .tenant = SLICE("t"),
         .body_size = body_size,
     };

@@ -337,6 +337,21 @@ cluster_step(Cluster *cluster, const char *body, RestResponse *ret_response)
 }
 
 bool
+cluster_is_silent(RestResponse *response)
+{
+    return strstr(rest_text(response), "no word from the worker") != NULL;
+}
+
+void
+cluster_late_step(Cluster *cluster, const char *body, RestResponse *ret_response)
+{
+    for (int tries = 0; tries == 0 || (tries < LATE_TRIES_MAX && cluster_is_silent(ret_response)); tries++) {
+        rest_response_done(ret_response);
+        cluster_step(cluster, body, ret_response);
+    }
+}
+
+bool
 cluster_is_step_in(Cluster *cluster, const char *path, const char *wanted)
 {
     char state[32] = "";

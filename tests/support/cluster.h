@@ -97,6 +97,12 @@ void cluster_partial_run(Cluster *cluster, const char *body);
 /* POST …/steps of the session; the body is the StepRequest. */
 void cluster_step(Cluster *cluster, const char *body, RestResponse *ret_response);
 
+/* Runs a step that is to miss its deadline. Workers have 200 ms to say what they wait for; when a busy
+ * machine does not let them speak, the answer is silent about them and the step is sent again. */
+enum { LATE_TRIES_MAX = 5 };
+bool cluster_is_silent(RestResponse *response);
+void cluster_late_step(Cluster *cluster, const char *body, RestResponse *ret_response);
+
 /* Fails the test, with what came, unless the reply has this status and its body this part (NULL: any). */
 void cluster_expect(RestResponse *response, int status, const char *part);
 void cluster_expect_step(Cluster *cluster, const char *body, int status, const char *part);

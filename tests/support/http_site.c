@@ -157,7 +157,7 @@ source_write(HttpStream *stream, void *owner)
         source->left -= size;
         assert_true(http_stream_write(stream, slice_of(stream_piece, size), piece_released, source));
         if (http_stream_queued(stream) > http_site_seen.stream_queued_max) {
-            http_site_seen.stream_queued_max = http_stream_queued(stream);
+            __atomic_store_n(&http_site_seen.stream_queued_max, http_stream_queued(stream), __ATOMIC_SEQ_CST);
         }
     }
     if (source->left == 0 && source->aborts) {

@@ -84,12 +84,17 @@ partial_run_await_gone(Cluster *cluster, const char *path)
     AWAIT(is_gone(cluster, path));
 }
 
+/* Returns how many runs all workers have under way; -1 while one of them does not answer. */
 static int
 slots_under_way(Cluster *cluster)
 {
     int count = 0;
     for (int index = 0; index < cluster->options.worker_count; index++) {
-        count += cluster_worker_running(cluster, index);
+        const int running = cluster_worker_running(cluster, index);
+        if (running < 0) {
+            return -1;
+        }
+        count += running;
     }
     return count;
 }

@@ -68,18 +68,11 @@ a_step_is_cancelled(void **state)
     assert_holds(fixture->error, " cancelled");
 }
 
-static bool
-runs_a_step(SluiceFixture *fixture)
-{
-    AUTO_REST metrics;
-    cluster_send(&fixture->cluster, "GET", "/metrics", NULL, &metrics);
-    return strstr(rest_text(&metrics), "sluice_steps_running 1\n") != NULL;
-}
-
 static void *
 interrupt_run(void *context)
 {
-    AWAIT(runs_a_step(context));
+    SluiceFixture *const fixture = context;
+    AWAIT(cluster_metric(&fixture->cluster, "sluice_steps_running") == 1);
     const pid_t pid = __atomic_load_n(&process_captured, __ATOMIC_SEQ_CST);
     return pid > 0 && kill(pid, SIGINT) == 0 ? NULL : context;
 }

@@ -89,7 +89,7 @@ limit_partial_runs(void **state)
     char session[CLUSTER_URL_SIZE];
     (void)snprintf(session, sizeof session, "/api/v1/sessions/%s", counts.session);
     cluster_send(&counts, "DELETE", session, NULL, &deleted);
-    assert_int_equal(deleted.status, 204);
+    cluster_expect(&deleted, 204, NULL);
 }
 
 /* A new partial run gets this many numbers as p0; its path. */
@@ -228,7 +228,7 @@ items_of_page(uint64_t page_size, bool *ret_has_next)
     size_t count = 0;
     (void)snprintf(path, sizeof path, "/api/v1/sessions?page_size=%llu", (unsigned long long)page_size);
     cluster_send(&counts, "GET", path, NULL, &page);
-    assert_int_equal(page.status, 200);
+    cluster_expect(&page, 200, NULL);
     const char *found = strstr(rest_text(&page), "\"id\":\"ses_");
     for (; found != NULL; found = strstr(found + 1, "\"id\":\"ses_")) {
         count++;

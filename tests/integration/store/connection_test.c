@@ -27,7 +27,7 @@ kill_backends(Database *database, const char *role)
 {
     char sql[256];
     (void)snprintf(sql, sizeof sql,
-        "select count(pg_terminate_backend(pid, 5000)) from pg_stat_activity where datname = "
+        "select count(pg_terminate_backend(pid, 20000)) from pg_stat_activity where datname = "
         "current_database() and "
         "usename = '%s'",
         role);
