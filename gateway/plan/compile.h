@@ -1,152 +1,99 @@
-/* One compilation on its way from step to step; each step is a file and fills its part. Inside gateway/plan.
+/* The state of one compilation, and the memory that its stages take. Every stage is a file (stages.h) that
+ * fills its own part of this struct and reads the parts of the stages before it.
  *
- * Ownership: everything lives in call->arena, but for what plan->arena will keep.
- * Threads:   one. */
+ * Ownership: everything lives in call->arena; what the plan keeps is copied at the end (seal.c).
+ * Threads:   one thread compiles; nothing is shared. */
 #pragma once
 
 #include "gateway/optimise/optimise.h"
-#include "gateway/plan/device_name.h"
 #include "gateway/plan/plan.h"
 #include "shared/graph/frames.h"
 
 #define SLOT_NONE UINT32_MAX
-#define SLOT_COPIED (UINT32_MAX - 1)
+#define SLOT_COPIED (UINT32_MAX - 1) /* the node has a copy on every slot that reads it */
 #define FEED_NONE UINT32_MAX
 
 enum { GROWTH_PROBES = 3 };
 
-/* What is inside of a call, beside what its node shows. */
+/* The weight of the functions behind a call, which its own node does not show. */
 typedef struct CallWeight {
-    uint64_t constant_bytes; /* of all branches */
-    double cost;             /* of the dearest */
+    uint64_t constant_bytes; /* sum over all branches */
+    double cost;             /* of the dearest branch */
 } CallWeight;
 
 typedef struct Compile {
     Call *call;
     const PlanRequest *request;
-    const Graph *source; /* as the author wrote it */
+    const Graph *source; /* the author's graph */
 
-    /* resolve.c: positions are the signature's. */
+    /* Filled by resolve.c, in the order of the signature. */
     Endpoint *feeds;
     Dtype *feed_dtypes;
     Endpoint *fetches;
     uint32_t *targets;
-    Map *feed_map; /* Endpoint → its place in `feeds` */
+    Map *feed_map; /* Endpoint → its element of `feeds` */
 
-    /* prune.c */
+    /* Filled by prune.c; simplify.c and outline.c replace the graph and what is known of its nodes. */
     GraphDef *def;
     Graph *graph; /* what the signature needs, with an _Arg for each feed and a _Retval for each fetch */
-    const Node **origins; /* of each node of `graph`: the author's; NULL for _Arg and _Retval */
-    uint32_t *ports;      /* of an _Arg or _Retval: the position of its feed or fetch; 0 else */
-    bool *is_target;
+    const Node **origins; /* by node: the author's node it comes from; NULL for _Arg and _Retval */
+    uint32_t *ports;      /* by node: the feed of an _Arg, the fetch of a _Retval, as an index; else 0 */
+    bool *is_target;      /* by node */
 
-    /* loops.c */
-    GraphFrames frames; /* of `graph` */
+    /* Filled by loops.c: the loops of `graph`. */
+    GraphFrames frames;
 
-    /* estimate.c */
-    const Shape *const *shapes;
-    Shape
-        *feed_shapes; /* of each feed, as far as its placeholder says; of one that is not needed, a scalar */
+    /* Filled by shapes.c. */
+    const Shape *const *shapes; /* [node][port] */
+    Shape *feed_shapes; /* as far as placeholders declare them; a scalar for a feed that nothing reads */
+    const Shape *const *probes[GROWTH_PROBES]; /* as `shapes`, with the open dimensions of feeds set */
+    bool grows;                                /* `probes` are there */
 
-    /* growth.c */
-    const Shape *const *probes[GROWTH_PROBES]; /* shapes for other sizes of what the feeds leave open */
-    bool grows;                                /* they are there */
-
-    /* simplify.c */
+    /* Filled by simplify.c. */
     Optimised optimised;
 
-    /* outline.c */
-    const CallWeight *inside; /* of each node; NULL when nothing is called */
-    bool is_pure;             /* nothing has an effect beyond the step */
+    /* Filled by outline.c. */
+    const CallWeight *inside; /* by node; NULL when nothing is called */
     PlanChange *calls;
     size_t call_count;
 
-    /* place.c */
-    uint32_t *slots;   /* of each node; SLOT_COPIED: wherever it is read */
-    const char **whys; /* of each node */
-    Slice *subjects;   /* … and of what that speaks */
+    /* Filled by placement.c. */
+    uint32_t *slots;   /* by node; SLOT_COPIED for a node that is copied to its readers */
+    const char **whys; /* by node: the reason for its slot … */
+    Slice *subjects;   /* … and the device or node that the reason names, perhaps "" */
     int32_t slot_tasks[PLAN_SLOT_COUNT_MAX];
     uint32_t slot_count;
 
-    /* fusions.c */
-    uint32_t *fusions; /* of each node: that with which it will be computed, perhaps itself */
+    /* Filled by fusions.c. */
+    uint32_t *fusions; /* by node: the node that it will be computed with, perhaps itself */
+
+    bool is_pure; /* no node has an effect beyond the step */
 } Compile;
 
-/* A zeroed list in the call's arena. */
+/* Returns zeroed memory in the call's arena; NULL without memory, or when the size overflows. */
 void *compile_alloc(const Compile *compile, size_t count, size_t size);
-/* An empty map that goes with the call's arena; NULL without memory. */
+
+/* Returns an empty map that is freed with the call's arena; NULL without memory. */
 Map *compile_map(const Compile *compile);
+
 MUST_USE Status compile_no_memory(const Compile *compile);
-/* Copies what points into the graph or the call's arena to the plan's; false without memory. */
-MUST_USE bool plan_own_text(const Plan *plan, Slice *text);
+
+/* Take over the caller's reference and drop it with the call's arena. Return NULL without memory, and for
+ * NULL; the reference is dropped at once then. */
+GraphDef *compile_keep_def(const Compile *compile, GraphDef *def);
+Graph *compile_keep_graph(const Compile *compile, Graph *graph);
+
+/* Links a definition that a stage has written, internal ops allowed; the graph lives as long as the call. */
+MUST_USE Status compile_link(const Compile *compile, GraphDef *def, Graph **ret_graph);
+
+/* The bytes under which maps keep an endpoint. */
+Slice compile_endpoint_key(const Endpoint *endpoint);
+
+/* Returns the position in `feeds` of the feed that replaces the endpoint, or FEED_NONE. */
+uint32_t compile_find_feed(const Compile *compile, Endpoint endpoint);
 
 static inline bool
 op_is(const Node *node, const char *op)
 {
     return slice_equals_string(node->def->op, op);
 }
-
-/* Names → endpoints. */
-MUST_USE Status resolve_names(Compile *compile);
-MUST_USE Status resolve_feed(
-    Call *call, const Graph *graph, const SignatureFeed *feed, Endpoint *ret_endpoint, Dtype *ret_dtype);
-/* What the feed's placeholder allows; unknown for any other node. */
-Shape resolve_feed_shape(const Graph *graph, Endpoint endpoint);
-uint32_t compile_find_feed(const Compile *compile, Endpoint endpoint); /* FEED_NONE */
-
-/* source → graph. */
-MUST_USE Status prune(Compile *compile);
-
-/* Shapes of all outputs. */
-MUST_USE Status infer_shapes(Compile *compile);
-/* … with this size wherever feeds leave one open; -1: leaves it open. */
-MUST_USE Status infer_shapes_for(
-    const Compile *compile, Call *call, int64_t open_size, const Shape *const **ret_shapes);
-/* graph → a cheaper one, with all that is known of its nodes. */
-MUST_USE Status simplify(Compile *compile);
-
-/* Heavy branches → functions that a node calls (outline.h). */
-MUST_USE Status outline(Compile *compile);
-
-double estimate_cost(const Compile *compile, const Node *node); /* arithmetic operations */
-uint64_t estimate_bytes(const Compile *compile, const Node *node, uint32_t port);
-/* Fills memory and cost of every slot. */
-MUST_USE Status estimate_slots(const Compile *compile, PlanSlot *slots);
-
-/* The "x" of each "loc:@x" that the author's node (NULL: none) asks for in "_class", from *position on; false
- * behind the last. */
-bool next_colocation(const Node *author, size_t *position, Slice *ret_name);
-
-/* Which nodes must share a slot: ret_groups[node] is the smallest id of its group. */
-MUST_USE Status group_nodes(const Compile *compile, uint32_t **ret_groups);
-
-/* frames. INVALID_ARGUMENT when loops contradict each other, or a fetch is inside one. */
-MUST_USE Status find_loops(Compile *compile);
-/* INVALID_ARGUMENT when a feed is inside a loop. */
-MUST_USE Status check_feeds(const Compile *compile);
-bool is_constant_enter(const Node *node);
-
-/* Tells which nodes must share a slot, pair by pair. */
-typedef struct NodeUnion {
-    void *context;
-    void (*nodes)(void *context, uint32_t left, uint32_t right);
-} NodeUnion;
-MUST_USE Status unite_loops(const Compile *compile, const NodeUnion *unite);
-
-/* The worker task a node asks for, or PLAN_TASK_NONE; refused with the reason when nobody can give it. */
-MUST_USE Status device_request(const Compile *compile, const Node *node, int32_t *ret_task);
-
-/* slots, whys, subjects, slot_tasks. */
-MUST_USE Status place(Compile *compile);
-
-/* fusions. */
-MUST_USE Status find_fusions(Compile *compile);
-
-/* probes, when slots could profit from them. */
-MUST_USE Status find_growth(Compile *compile);
-/* For the receive of an output: how its dimensions follow from the size that feeds leave open, as pairs of
- * scale and offset; a list of NULL without memory. False when its shape is known, or no rule is. */
-bool growth_attr(const Compile *compile, Endpoint endpoint, Attr *ret_attr);
-
-/* Partitions, transfers, decisions, blobs, digests: into the plan. */
-MUST_USE Status partition(Compile *compile, Plan *plan);

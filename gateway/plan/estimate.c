@@ -1,61 +1,6 @@
-/* What a run will cost, as far as shapes tell: for people who read a plan, for the choice between near
- * places, and for workers who decide what is too small for a thread of its own. Unknown dimensions count 1.
- */
-#include "gateway/plan/compile.h"
+#include "gateway/plan/estimate.h"
 
-/* --- Shapes --------------------------------------------------------------------------------------------- */
-
-static Status
-find_feed_shapes(Compile *compile)
-{
-    const Signature *const signature = compile->request->signature;
-    compile->feed_shapes = compile_alloc(compile, signature->feed_count, sizeof *compile->feed_shapes);
-    for (uint32_t id = 0; compile->feed_shapes != NULL && id < compile->graph->node_count; id++) {
-        if (!op_is(&compile->graph->nodes[id], "_Arg")) {
-            continue;
-        }
-        const uint32_t feed = compile->ports[id];
-        const Shape declared = resolve_feed_shape(compile->source, compile->feeds[feed]);
-        if (!shape_merge(&signature->feeds[feed].shape, &declared, &compile->feed_shapes[feed])) {
-            compile->feed_shapes[feed] = shape_unknown();
-        }
-    }
-    return compile->feed_shapes == NULL ? compile_no_memory(compile) : STATUS_OK;
-}
-
-static Shape
-seed_shape(const Shape *declared, int64_t open_size)
-{
-    Shape shape = *declared;
-    for (int dimension = 0; dimension < shape.rank; dimension++) {
-        shape.dims[dimension] = shape.dims[dimension] < 0 ? open_size : shape.dims[dimension];
-    }
-    return shape;
-}
-
-Status
-infer_shapes_for(const Compile *compile, Call *call, int64_t open_size, const Shape *const **ret_shapes)
-{
-    ShapeSeed *const seeds = compile_alloc(compile, compile->request->signature->feed_count, sizeof *seeds);
-    size_t count = 0;
-    if (seeds == NULL) {
-        return call_fail_memory(call, "the shapes of feeds");
-    }
-    for (uint32_t id = 0; id < compile->graph->node_count; id++) {
-        if (op_is(&compile->graph->nodes[id], "_Arg")) {
-            seeds[count++] = (ShapeSeed){.endpoint = {.node = id},
-                .shape = seed_shape(&compile->feed_shapes[compile->ports[id]], open_size)};
-        }
-    }
-    return graph_infer_shapes(call, compile->graph, seeds, count, ret_shapes);
-}
-
-Status
-infer_shapes(Compile *compile)
-{
-    TRY(find_feed_shapes(compile));
-    return infer_shapes_for(compile, compile->call, -1, &compile->shapes);
-}
+#include <assert.h>
 
 static double
 element_count(const Shape *shape)
@@ -77,8 +22,6 @@ estimate_bytes(const Compile *compile, const Node *node, uint32_t port)
         element_count(&compile->shapes[node->id][port]) * (double)(size == 0 ? HANDLE_SIZE : size);
     return bytes < (double)INT64_MAX ? (uint64_t)bytes : INT64_MAX;
 }
-
-/* --- Cost ----------------------------------------------------------------------------------------------- */
 
 static const Shape *
 input_shape(const Compile *compile, const Node *node, uint32_t index)
@@ -161,8 +104,6 @@ estimate_cost(const Compile *compile, const Node *node)
     }
     return is_free ? 0 : 2 * depth * elements;
 }
-
-/* --- Memory --------------------------------------------------------------------------------------------- */
 
 static uint64_t
 node_bytes(const Compile *compile, const Node *node)

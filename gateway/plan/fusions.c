@@ -1,6 +1,6 @@
 /* Which element-wise nodes the workers will compute together, for whoever asks for the plan: the rule is
  * theirs (shared/graph/fusion.h), on the nodes of each slot. */
-#include "gateway/plan/compile.h"
+#include "gateway/plan/stages.h"
 #include "shared/graph/fusion.h"
 
 /* What a worker knows before it runs anything: constants, and what follows from them alone. */

@@ -1,7 +1,7 @@
 /* Nodes that must share a slot: by "_class" ("loc:@x"), by an edge that carries a reference or a resource, by
  * what loops demand (TensorFlow's ColocationGraph, with loops added), and because they call functions that
  * call themselves, which are in one place. */
-#include "gateway/plan/compile.h"
+#include "gateway/plan/placement.h"
 
 typedef struct Groups {
     const Compile *compile;
@@ -131,7 +131,7 @@ group_nodes(const Compile *compile, uint32_t **ret_groups)
         join_handles(&groups, &graph->nodes[id]);
     }
     join_callers(&groups);
-    TRY(unite_loops(compile, &(NodeUnion){.context = &groups, .nodes = unite_nodes}));
+    TRY(unite_loops(compile, &(NodeUnion){.context = &groups, .unite = unite_nodes}));
     for (uint32_t id = 0; id < graph->node_count; id++) {
         groups.parents[id] = root_of(&groups, id);
     }

@@ -3,7 +3,8 @@
  * A loop may lie on several slots; the partitioner then drives each part by a control loop (control_loops.c).
  * Some edges must not be cut, for they do not carry a value in every iteration: those out of a NextIteration
  * (none in the first) and out of an Enter that is not constant (in the first alone). */
-#include "gateway/plan/compile.h"
+#include "gateway/plan/placement.h"
+#include "gateway/plan/stages.h"
 
 static bool
 is_next(const Node *node)
@@ -22,8 +23,6 @@ is_constant_enter(const Node *node)
 {
     return is_enter(node) && node_attr_bool(node, "is_constant");
 }
-
-/* --- Feeds and fetches ---------------------------------------------------------------------------------- */
 
 static bool
 has_loops(const Graph *graph)
@@ -86,8 +85,6 @@ find_loops(Compile *compile)
     return STATUS_OK;
 }
 
-/* --- What stays together -------------------------------------------------------------------------------- */
-
 static uint32_t
 outermost(const GraphFrames *frames, uint32_t frame)
 {
@@ -148,7 +145,7 @@ unite_inputs(const Compile *compile, const Node *node, const NodeUnion *unite)
         }
         const Node *const from = &compile->graph->nodes[source];
         if (is_next(from) || (is_enter(from) && !is_constant_enter(from))) {
-            unite->nodes(unite->context, source, node->id);
+            unite->unite(unite->context, source, node->id);
         }
     }
 }
@@ -169,7 +166,7 @@ unite_loops(const Compile *compile, const NodeUnion *unite)
         const uint32_t loop = outermost(frames, frame_of(frames, id));
         unite_inputs(compile, &compile->graph->nodes[id], unite);
         if (loop != FRAME_ROOT && is_whole[loop]) {
-            unite->nodes(unite->context, frames->frames[loop].enter, id);
+            unite->unite(unite->context, frames->frames[loop].enter, id);
         }
     }
     return STATUS_OK;

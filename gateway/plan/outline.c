@@ -1,7 +1,8 @@
 #include "gateway/plan/outline.h"
 
-/* --- What may not be called ------------------------------------------------------------------------------
- */
+#include "gateway/plan/estimate.h"
+#include "gateway/plan/placement.h"
+#include "gateway/plan/stages.h"
 
 /* Of a Switch that belongs to a branching, else BRANCHING_NONE. */
 static uint32_t
@@ -165,11 +166,9 @@ check_switch(const Outline *outline, const Node *node)
     }
 }
 
-/* --- What decides --------------------------------------------------------------------------------------- */
-
 /* Through the Switches of this branching, or of any: what they pass on. */
 static Endpoint
-trace(const Outline *outline, Endpoint endpoint, uint32_t branching)
+trace_through_switches(const Outline *outline, Endpoint endpoint, uint32_t branching)
 {
     const Graph *const graph = outline->compile->graph;
     uint32_t found = switch_branching(&outline->conditions, endpoint.node);
@@ -197,7 +196,7 @@ is_number_test(const Outline *outline, const Fork *fork, Endpoint *ret_index)
         return false;
     }
     const Node *const constant = &graph->nodes[node->inputs[1].node];
-    *ret_index = trace(outline, node->inputs[0], fork->branching);
+    *ret_index = trace_through_switches(outline, node->inputs[0], fork->branching);
     return op_is(constant, "Const") && tensor_element_count(node_attr_tensor(constant, "value")) == 1 &&
            tensor_to_int64(node_attr_tensor(constant, "value"), 0, &number) && number == fork->test;
 }
@@ -227,8 +226,6 @@ find_index(const Outline *outline, uint32_t branching, Endpoint *ret_index)
     return is_found && endpoint_condition(conditions, *ret_index) == conditions->branchings[branching].parent;
 }
 
-/* --- What is heavy -------------------------------------------------------------------------------------- */
-
 static uint64_t
 constant_bytes(const Node *node)
 {
@@ -244,7 +241,7 @@ node_weight(const Outline *outline, const Node *node)
         .cost = estimate_cost(outline->compile, node)};
     for (uint32_t index = 0; index < node->input_count; index++) {
         if (node->inputs[index].node != NODE_NONE) {
-            const Endpoint source = trace(outline, node->inputs[index], BRANCHING_NONE);
+            const Endpoint source = trace_through_switches(outline, node->inputs[index], BRANCHING_NONE);
             const Node *const giver = &outline->compile->graph->nodes[source.node];
             weight.constant_bytes += node_is_loose_constant(giver) ? constant_bytes(giver) : 0;
         }
@@ -253,7 +250,7 @@ node_weight(const Outline *outline, const Node *node)
 }
 
 static void
-weigh(const Outline *outline, const Node *node)
+weigh_node(const Outline *outline, const Node *node)
 {
     const Conditions *const conditions = &outline->conditions;
     uint32_t at = conditions->nodes[node->id];
@@ -290,7 +287,7 @@ is_worth_it(const Outline *outline, uint32_t branching)
 }
 
 static void
-choose(Outline *outline)
+choose_branchings(Outline *outline)
 {
     const Conditions *const conditions = &outline->conditions;
     outline->home_count = 1;
@@ -307,8 +304,6 @@ choose(Outline *outline)
         }
     }
 }
-
-/* --- Who belongs where ---------------------------------------------------------------------------------- */
 
 static uint32_t
 side_home(const Outline *outline, const Fork *fork, uint32_t condition)
@@ -346,8 +341,6 @@ find_homes(Outline *outline)
     }
     return STATUS_OK;
 }
-
-/* --- All ------------------------------------------------------------------------------------------------ */
 
 static Status
 alloc_candidates(Outline *outline)
@@ -391,9 +384,9 @@ outline(Compile *compile)
         check_switch(&outline, &graph->nodes[id]);
     }
     for (uint32_t id = 0; id < graph->node_count; id++) {
-        weigh(&outline, &graph->nodes[id]);
+        weigh_node(&outline, &graph->nodes[id]);
     }
-    choose(&outline);
+    choose_branchings(&outline);
     if (outline.chosen_count == 0) {
         return STATUS_OK;
     }

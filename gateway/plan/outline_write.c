@@ -7,19 +7,412 @@
  *      branching was. What it reads may be an argument of the call around it.
  *   3. The graph's own nodes, as far as they are read still. It is linked, and what is known of its nodes
  *      carried over. */
-#include "gateway/plan/outline_write.h"
+#include "gateway/plan/outline.h"
 
 #include <assert.h>
 
 #include "shared/base/text.h"
-#include "shared/ops/registry.h"
 
-enum { DEF_SIZE_MAX = 1 << 30 };
+enum { DEF_SIZE_MAX = 1 << 30, CALL_ATTR_COUNT = 4 };
 
-/* --- 1. Nodes ------------------------------------------------------------------------------------- */
+typedef struct Reading {
+    uint32_t home;
+    const Endpoint *inputs;
+    uint32_t input_count;
+    const uint32_t *controls;
+    uint32_t control_count;
+} Reading;
+
+typedef struct Home {
+    Buffer nodes;   /* NodeDef[]; of the graph, its calls alone */
+    Map *constants; /* copied into it, by id */
+} Home;
+
+typedef struct Writing {
+    Outline *outline;
+    const Graph *graph; /* as it was */
+    GraphDef *def;
+    Home *homes;
+    NodeDef *plain; /* of each node that stays in the graph */
+    bool *is_plain;
+    bool *is_read; /* in the graph */
+    bool *has_data_readers;
+    uint32_t *output_ports; /* of each Merge of a call */
+    FunctionDef *functions;
+    uint32_t function_count;
+    bool has_no_memory;
+} Writing;
+
+static Slice
+made_text(Writing *writing, const char *made)
+{
+    writing->has_no_memory = writing->has_no_memory || made == NULL;
+    return made == NULL ? SLICE("") : slice_from_string(made);
+}
+
+static void *
+alloc_noted(Writing *writing, size_t count, size_t size)
+{
+    size_t total = 0;
+    void *const memory =
+        __builtin_mul_overflow(count, size, &total) ? NULL : arena_alloc(writing->def->arena, total);
+    writing->has_no_memory = writing->has_no_memory || memory == NULL;
+    return memory;
+}
+
+static bool
+is_called(const Writing *writing, uint32_t branching)
+{
+    return branching != BRANCHING_NONE && writing->outline->candidates[branching].is_chosen;
+}
+
+static bool
+is_dropped_switch(const Writing *writing, uint32_t id)
+{
+    const Conditions *const conditions = &writing->outline->conditions;
+    const uint32_t fork = conditions->switches[id];
+    return fork != FORK_NONE && is_called(writing, conditions->forks[fork].branching);
+}
+
+static bool
+is_call_output(const Writing *writing, uint32_t id)
+{
+    return is_called(writing, writing->outline->conditions.merges[id]);
+}
+
+static uint32_t
+node_home(const Writing *writing, uint32_t id)
+{
+    return home_of(writing->outline, writing->outline->conditions.nodes[id]);
+}
+
+static Slice
+node_name(const Writing *writing, uint32_t id)
+{
+    const Conditions *const conditions = &writing->outline->conditions;
+    return is_call_output(writing, id) ? conditions->branchings[conditions->merges[id]].name
+                                       : writing->graph->nodes[id].name;
+}
+
+static bool
+is_pivot(const Writing *writing, uint32_t id)
+{
+    const Node *const node = &writing->graph->nodes[id];
+    return op_is(node, "Identity") && node->control_count == 0 && node_home(writing, id) != HOME_GRAPH &&
+           is_dropped_switch(writing, node->inputs[0].node);
+}
 
 static void
-write_plain(Writing *writing, const Node *node)
+append_node(Writing *writing, uint32_t home, const NodeDef *def)
+{
+    Buffer *const nodes = &writing->homes[home].nodes;
+    buffer_append(nodes, def, sizeof *def);
+    writing->has_no_memory = writing->has_no_memory || !buffer_is_ok(nodes);
+}
+
+static void
+copy_constant(Writing *writing, uint32_t home, const Node *node)
+{
+    const Slice key = slice_of(&node->id, sizeof node->id);
+    Map **const constants = &writing->homes[home].constants;
+    if (*constants == NULL) {
+        *constants = compile_map(writing->outline->compile);
+    }
+    if (*constants == NULL || map_get(*constants, key) != NULL) {
+        writing->has_no_memory = writing->has_no_memory || *constants == NULL;
+        return;
+    }
+    writing->has_no_memory = writing->has_no_memory || !map_put(*constants, key, writing);
+    const NodeDef def = {.name = node->name,
+        .op = node->op->name,
+        .device = node->def->device,
+        .attrs = node->attrs,
+        .attr_count = node->attr_count};
+    append_node(writing, home, &def);
+}
+
+/* The number of the endpoint among what the call's branches read from outside. */
+static uint32_t
+find_or_add_arg(Writing *writing, Candidate *candidate, Endpoint endpoint)
+{
+    const Slice key = slice_of(&endpoint, sizeof endpoint);
+    uint32_t *number = map_get(candidate->arg_map, key);
+    if (number == NULL) {
+        number = alloc_noted(writing, 1, sizeof *number);
+        if (number == NULL || !map_put(candidate->arg_map, key, number)) {
+            writing->has_no_memory = true;
+            return 0;
+        }
+        *number = (uint32_t)(candidate->args.size / sizeof endpoint);
+        buffer_append(&candidate->args, &endpoint, sizeof endpoint);
+    }
+    return *number;
+}
+
+static Candidate *
+home_owner(const Writing *writing, uint32_t home)
+{
+    assert(home != HOME_GRAPH && home != HOME_NONE);
+    return &writing->outline->candidates[writing->outline->home_owners[home]];
+}
+
+static Slice
+data_input(Writing *writing, uint32_t home, Endpoint source)
+{
+    if (source.node == NODE_NONE) {
+        return SLICE("");
+    }
+    while (is_dropped_switch(writing, source.node)) {
+        source = writing->graph->nodes[source.node].inputs[0];
+    }
+    const Node *const node = &writing->graph->nodes[source.node];
+    Arena *const arena = writing->def->arena;
+    if (home != HOME_GRAPH && node_is_loose_constant(node)) {
+        copy_constant(writing, home, node);
+    } else if (node_home(writing, node->id) != home) {
+        return made_text(writing,
+            text_format(arena, "_arg_%u", find_or_add_arg(writing, home_owner(writing, home), source)));
+    }
+    writing->is_read[node->id] = writing->is_read[node->id] || home == HOME_GRAPH;
+    const bool is_output = is_call_output(writing, node->id);
+    const uint32_t port = is_output ? writing->output_ports[node->id] : source.port;
+    const Slice name = node_name(writing, node->id);
+    return port == 0 ? name : made_text(writing, text_format(arena, "%.*s:%u", SLICE_PRINT(name), port));
+}
+
+/* Once, of the call around `home`. */
+static void
+wait_outside(Writing *writing, uint32_t home, uint32_t source)
+{
+    Candidate *const candidate = home_owner(writing, home);
+    const Slice key = slice_of(&source, sizeof source);
+    if (map_get(candidate->control_map, key) == NULL) {
+        writing->has_no_memory = writing->has_no_memory || !map_put(candidate->control_map, key, candidate);
+        buffer_append(&candidate->controls, &source, sizeof source);
+    }
+}
+
+/* "" when there is nothing to wait for: the branch runs, or the call waits. */
+static Slice
+control_input(Writing *writing, uint32_t home, uint32_t source)
+{
+    const bool is_constant = node_is_loose_constant(&writing->graph->nodes[source]);
+    const bool is_there = home != HOME_GRAPH && (is_constant || is_pivot(writing, source));
+    if (is_there || is_dropped_switch(writing, source)) {
+        return SLICE("");
+    }
+    if (!is_constant && node_home(writing, source) != home) {
+        wait_outside(writing, home, source);
+        return SLICE("");
+    }
+    writing->is_read[source] = true;
+    return made_text(
+        writing, text_format(writing->def->arena, "^%.*s", SLICE_PRINT(node_name(writing, source))));
+}
+
+static void
+write_inputs(Writing *writing, const Reading *reading, NodeDef *def)
+{
+    Slice *const inputs =
+        alloc_noted(writing, (size_t)reading->input_count + reading->control_count, sizeof *inputs);
+    for (uint32_t index = 0; inputs != NULL && index < reading->input_count; index++) {
+        inputs[def->input_count++] = data_input(writing, reading->home, reading->inputs[index]);
+    }
+    for (uint32_t index = 0; inputs != NULL && index < reading->control_count; index++) {
+        const Slice control = control_input(writing, reading->home, reading->controls[index]);
+        if (control.size > 0) {
+            inputs[def->input_count++] = control;
+        }
+    }
+    def->inputs = inputs;
+}
+
+static uint32_t
+list_count(const Buffer *list, size_t size)
+{
+    return (uint32_t)(list->size / size);
+}
+
+static Endpoint
+arg_at(const Candidate *candidate, uint32_t index)
+{
+    return ((const Endpoint *)(const void *)candidate->args.data)[index];
+}
+
+static uint32_t
+candidate_output_count(const Candidate *candidate)
+{
+    return list_count(&candidate->outputs, sizeof(uint32_t));
+}
+
+static uint32_t
+candidate_output(const Candidate *candidate, uint32_t index)
+{
+    return ((const uint32_t *)(const void *)candidate->outputs.data)[index];
+}
+
+static Dtype
+dtype_of(const Writing *writing, Endpoint endpoint)
+{
+    return writing->graph->nodes[endpoint.node].output_dtypes[endpoint.port];
+}
+
+/* {T, index} of an _Arg or _Retval. */
+static const Attr *
+port_attrs(Writing *writing, Dtype dtype, uint32_t index)
+{
+    Attr *const attrs = alloc_noted(writing, 2, sizeof *attrs);
+    if (attrs != NULL) {
+        attrs[0] = (Attr){.name = SLICE("T"), .value = {.kind = ATTR_TYPE, .value.type = dtype}};
+        attrs[1] = (Attr){.name = SLICE("index"), .value = {.kind = ATTR_INT, .value.i = index}};
+    }
+    return attrs;
+}
+
+static void
+write_results(Writing *writing, const Candidate *candidate, uint32_t branch)
+{
+    const uint32_t home = candidate->first_home + branch;
+    for (uint32_t index = 0; index < candidate_output_count(candidate); index++) {
+        const Node *const merge = &writing->graph->nodes[candidate_output(candidate, index)];
+        NodeDef def = {.name = made_text(writing, text_format(writing->def->arena, "_retval_%u", index)),
+            .op = SLICE("_Retval"),
+            .attrs = port_attrs(writing, merge->output_dtypes[0], index),
+            .attr_count = 2};
+        const Reading reading = {.home = home, .inputs = &merge->inputs[branch], .input_count = 1};
+        write_inputs(writing, &reading, &def);
+        append_node(writing, home, &def);
+    }
+}
+
+static void
+write_arguments(Writing *writing, const Candidate *candidate, uint32_t home)
+{
+    for (uint32_t index = 0; index < list_count(&candidate->args, sizeof(Endpoint)); index++) {
+        const NodeDef def = {.name = made_text(writing, text_format(writing->def->arena, "_arg_%u", index)),
+            .op = SLICE("_Arg"),
+            .attrs = port_attrs(writing, dtype_of(writing, arg_at(candidate, index)), index),
+            .attr_count = 2};
+        append_node(writing, home, &def);
+    }
+}
+
+/* What is in a home moves to the graph's own memory. */
+static const NodeDef *
+take_nodes(Writing *writing, uint32_t home, size_t *ret_count)
+{
+    const Buffer *const nodes = &writing->homes[home].nodes;
+    NodeDef *const copy = alloc_noted(writing, nodes->size, 1);
+    if (copy != NULL && nodes->size > 0) {
+        memcpy(copy, nodes->data, nodes->size);
+    }
+    *ret_count = nodes->size / sizeof(NodeDef);
+    return copy;
+}
+
+static AttrValue *
+new_list(Writing *writing, AttrKind kind, uint32_t count, AttrValue *ret_list)
+{
+    AttrValue *const items = alloc_noted(writing, count, sizeof *items);
+    *ret_list = (AttrValue){
+        .kind = kind, .is_list = true, .value.list = {.count = items == NULL ? 0 : count, .items = items}};
+    return items;
+}
+
+static AttrValue
+write_functions(Writing *writing, uint32_t branching, uint32_t branch_count)
+{
+    const Candidate *const candidate = &writing->outline->candidates[branching];
+    AttrValue list;
+    AttrValue *const items = new_list(writing, ATTR_FUNCTION, branch_count, &list);
+    for (uint32_t branch = 0; branch < branch_count; branch++) {
+        write_results(writing, candidate, branch);
+    }
+    for (uint32_t branch = 0; items != NULL && branch < branch_count; branch++) {
+        FunctionDef *const function = &writing->functions[writing->function_count++];
+        write_arguments(writing, candidate, candidate->first_home + branch);
+        function->name = made_text(
+            writing, text_format(writing->def->arena, "%.*s_%u",
+                         SLICE_PRINT(writing->outline->conditions.branchings[branching].name), branch));
+        function->nodes = take_nodes(writing, candidate->first_home + branch, &function->node_count);
+        items[branch] = (AttrValue){.kind = ATTR_FUNCTION, .value.function = {.name = function->name}};
+    }
+    return list;
+}
+
+static AttrValue
+arg_types(Writing *writing, const Candidate *candidate)
+{
+    AttrValue list;
+    AttrValue *const items =
+        new_list(writing, ATTR_TYPE, list_count(&candidate->args, sizeof(Endpoint)), &list);
+    for (uint32_t index = 0; items != NULL && index < list.value.list.count; index++) {
+        items[index] =
+            (AttrValue){.kind = ATTR_TYPE, .value.type = dtype_of(writing, arg_at(candidate, index))};
+    }
+    return list;
+}
+
+static AttrValue
+output_types(Writing *writing, const Candidate *candidate)
+{
+    AttrValue list;
+    AttrValue *const items = new_list(writing, ATTR_TYPE, candidate_output_count(candidate), &list);
+    for (uint32_t index = 0; items != NULL && index < list.value.list.count; index++) {
+        const Node *const merge = &writing->graph->nodes[candidate_output(candidate, index)];
+        items[index] = (AttrValue){.kind = ATTR_TYPE, .value.type = merge->output_dtypes[0]};
+    }
+    return list;
+}
+
+/* Reading them may add to what the call around this one reads. */
+static void
+write_call_inputs(Writing *writing, const Candidate *candidate, uint32_t home, NodeDef *def)
+{
+    const uint32_t arg_count = list_count(&candidate->args, sizeof(Endpoint));
+    Endpoint *const inputs = alloc_noted(writing, (size_t)arg_count + 1, sizeof *inputs);
+    if (inputs == NULL) {
+        return;
+    }
+    inputs[0] = candidate->index;
+    for (uint32_t index = 0; index < arg_count; index++) {
+        inputs[index + 1] = arg_at(candidate, index);
+    }
+    const Reading reading = {.home = home,
+        .inputs = inputs,
+        .input_count = arg_count + 1,
+        .controls = (const uint32_t *)(const void *)candidate->controls.data,
+        .control_count = list_count(&candidate->controls, sizeof(uint32_t))};
+    write_inputs(writing, &reading, def);
+}
+
+static void
+write_call(Writing *writing, uint32_t branching)
+{
+    const Branching *const called = &writing->outline->conditions.branchings[branching];
+    Candidate *const candidate = &writing->outline->candidates[branching];
+    Attr *const attrs = alloc_noted(writing, CALL_ATTR_COUNT, sizeof *attrs);
+    if (attrs == NULL) {
+        return;
+    }
+    const AttrValue functions = write_functions(writing, branching, called->test_count + 1);
+    attrs[0] = (Attr){.name = SLICE("Tindex"),
+        .value = {.kind = ATTR_TYPE, .value.type = dtype_of(writing, candidate->index)}};
+    attrs[1] = (Attr){.name = SLICE("Tin"), .value = arg_types(writing, candidate)};
+    attrs[2] = (Attr){.name = SLICE("Tout"), .value = output_types(writing, candidate)};
+    attrs[3] = (Attr){.name = SLICE("branches"), .value = functions};
+    NodeDef def = {.name = called->name,
+        .op = candidate->keeps_state ? SLICE("_StateBranch") : SLICE("_Branch"),
+        .device = candidate->device,
+        .attrs = attrs,
+        .attr_count = CALL_ATTR_COUNT};
+    const uint32_t home = home_of(writing->outline, called->parent);
+    write_call_inputs(writing, candidate, home, &def);
+    append_node(writing, home, &def);
+}
+
+static void
+write_node(Writing *writing, const Node *node)
 {
     const uint32_t home = node_home(writing, node->id);
     if (is_dropped_switch(writing, node->id) || is_call_output(writing, node->id)) {
@@ -36,12 +429,12 @@ write_plain(Writing *writing, const Node *node)
         .input_count = node->input_count,
         .controls = node->controls,
         .control_count = node->control_count};
-    outline_inputs(writing, &reading, &def);
+    write_inputs(writing, &reading, &def);
     if (home == HOME_GRAPH) {
         writing->plain[node->id] = def;
         writing->is_plain[node->id] = true;
     } else {
-        outline_append(writing, home, &def);
+        append_node(writing, home, &def);
     }
 }
 
@@ -52,7 +445,7 @@ write_branches(Writing *writing)
         const uint32_t home = node_home(writing, id);
         const bool is_useless = is_pivot(writing, id) && !writing->has_data_readers[id];
         if (home != HOME_GRAPH && home != HOME_NONE && !is_useless) {
-            write_plain(writing, &writing->graph->nodes[id]);
+            write_node(writing, &writing->graph->nodes[id]);
         }
     }
 }
@@ -66,19 +459,17 @@ write_graph(Writing *writing)
         const bool is_kept = writing->outline->compile->is_target[node->id] || op_is(node, "_Retval") ||
                              op_is(node, "NextIteration") || writing->is_read[node->id];
         if (is_kept && node_home(writing, node->id) == HOME_GRAPH) {
-            write_plain(writing, node);
+            write_node(writing, node);
         }
     }
 }
-
-/* --- 3. The graph that is left -------------------------------------------------------------------------- */
 
 static void
 assemble(Writing *writing)
 {
     const Buffer *const calls = &writing->homes[HOME_GRAPH].nodes;
     const size_t call_count = calls->size / sizeof(NodeDef);
-    NodeDef *const nodes = outline_alloc(writing, writing->graph->node_count + call_count, sizeof *nodes);
+    NodeDef *const nodes = alloc_noted(writing, writing->graph->node_count + call_count, sizeof *nodes);
     size_t count = 0;
     for (uint32_t id = 0; nodes != NULL && id < writing->graph->node_count; id++) {
         if (writing->is_plain[id]) {
@@ -94,27 +485,6 @@ assemble(Writing *writing)
     writing->def->function_count = writing->function_count;
     writing->def->producer = writing->graph->def->producer;
     writing->def->min_consumer = writing->graph->def->min_consumer;
-}
-
-static void
-graph_release(void *graph)
-{
-    graph_unref(graph);
-}
-
-static Status
-link_graph(const Writing *writing, Graph **ret_graph)
-{
-    const Compile *const compile = writing->outline->compile;
-    const GraphLimits limits = {.node_count_max = writing->def->node_count, .allows_internal = true};
-    Graph *graph = NULL;
-    TRY(graph_link(compile->call, writing->def, op_find, limits, &graph));
-    if (arena_defer(compile->call->arena, graph_release, graph) == NULL) {
-        graph_unref(graph);
-        return compile_no_memory(compile);
-    }
-    *ret_graph = graph;
-    return STATUS_OK;
 }
 
 /* What is known of each node, by its new id. */
@@ -228,8 +598,6 @@ carry_over(const Writing *writing, Graph *graph)
     return STATUS_OK;
 }
 
-/* --- All ------------------------------------------------------------------------------------------------ */
-
 static void
 note_readers(const Writing *writing, const Node *node)
 {
@@ -248,12 +616,6 @@ note_output(const Writing *writing, uint32_t id)
         writing->output_ports[id] = candidate_output_count(candidate);
         buffer_append(&candidate->outputs, &id, sizeof id);
     }
-}
-
-static void
-graph_def_release(void *def)
-{
-    graph_def_unref(def);
 }
 
 static void
@@ -276,22 +638,20 @@ alloc_writing(Outline *outline, Writing *writing)
 {
     const Compile *const compile = outline->compile;
     const uint32_t count = compile->graph->node_count;
-    GraphDef *const def = graph_def_new(DEF_SIZE_MAX);
     *writing = (Writing){.outline = outline,
         .graph = compile->graph,
-        .def = def == NULL ? NULL : arena_defer(compile->call->arena, graph_def_release, def)};
+        .def = compile_keep_def(compile, graph_def_new(DEF_SIZE_MAX))};
     if (writing->def == NULL) {
-        graph_def_unref(def);
         return compile_no_memory(compile);
     }
-    writing->homes = outline_alloc(writing, outline->home_count, sizeof *writing->homes);
-    writing->plain = outline_alloc(writing, count, sizeof *writing->plain);
-    writing->is_plain = outline_alloc(writing, count, sizeof *writing->is_plain);
-    writing->is_read = outline_alloc(writing, count, sizeof *writing->is_read);
-    writing->has_data_readers = outline_alloc(writing, count, sizeof *writing->has_data_readers);
-    writing->output_ports = outline_alloc(writing, count, sizeof *writing->output_ports);
+    writing->homes = alloc_noted(writing, outline->home_count, sizeof *writing->homes);
+    writing->plain = alloc_noted(writing, count, sizeof *writing->plain);
+    writing->is_plain = alloc_noted(writing, count, sizeof *writing->is_plain);
+    writing->is_read = alloc_noted(writing, count, sizeof *writing->is_read);
+    writing->has_data_readers = alloc_noted(writing, count, sizeof *writing->has_data_readers);
+    writing->output_ports = alloc_noted(writing, count, sizeof *writing->output_ports);
     const size_t called = compile->def->function_count;
-    writing->functions = outline_alloc(writing, outline->home_count + called, sizeof *writing->functions);
+    writing->functions = alloc_noted(writing, outline->home_count + called, sizeof *writing->functions);
     if (writing->functions != NULL && called > 0) {
         memcpy(writing->functions, compile->def->functions, called * sizeof *writing->functions);
         writing->function_count = (uint32_t)called;
@@ -342,7 +702,7 @@ outline_write(Outline *outline)
         return compile_no_memory(outline->compile);
     }
     Graph *graph = NULL;
-    TRY(link_graph(&writing, &graph));
+    TRY(compile_link(outline->compile, writing.def, &graph));
     assert(graph != NULL);
     return carry_over(&writing, graph);
 }

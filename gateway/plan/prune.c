@@ -5,9 +5,9 @@
  * which cannot run, is replaced as a whole, control edges included. */
 #include <assert.h>
 
-#include "gateway/plan/compile.h"
+#include "gateway/plan/shapes.h"
+#include "gateway/plan/stages.h"
 #include "shared/base/text.h"
-#include "shared/ops/registry.h"
 
 enum { DEF_SIZE_MAX = 1 << 30 };
 
@@ -146,7 +146,7 @@ check_fed(Call *call, const Graph *graph, const Node *node)
         return STATUS_OK;
     }
     char text[SHAPE_TEXT_SIZE];
-    const Shape shape = resolve_feed_shape(graph, (Endpoint){.node = node->id});
+    const Shape shape = feed_declared_shape(graph, (Endpoint){.node = node->id});
     return call_fail(call, STATUS_INVALID_ARGUMENT, "placeholder '%.*s' must be fed, with %s %s",
         SLICE_PRINT(node->name), dtype_name(node->output_dtypes[0]), shape_text(&shape, text));
 }
@@ -248,7 +248,7 @@ write_args(Pruning *pruning)
 static Status
 count_fetch(const Compile *compile, Map *counts, const Endpoint *endpoint, uint32_t *ret_before)
 {
-    const Slice key = slice_of(endpoint, sizeof *endpoint);
+    const Slice key = compile_endpoint_key(endpoint);
     uint32_t *count = map_get(counts, key);
     if (count == NULL) {
         count = compile_alloc(compile, 1, sizeof *count);
@@ -371,31 +371,17 @@ write_needed(Pruning *pruning)
     return STATUS_OK;
 }
 
-static void
-graph_def_release(void *def)
-{
-    graph_def_unref(def);
-}
-
-static void
-graph_release(void *graph)
-{
-    graph_unref(graph);
-}
-
 static Status
 alloc_result(Pruning *pruning)
 {
     Compile *const compile = pruning->compile;
     const Signature *const signature = compile->request->signature;
     const size_t count = compile->source->node_count + signature->feed_count + signature->fetch_count;
-    GraphDef *const def = graph_def_new(DEF_SIZE_MAX);
-    compile->def = def == NULL ? NULL : arena_defer(compile->call->arena, graph_def_release, def);
+    compile->def = compile_keep_def(compile, graph_def_new(DEF_SIZE_MAX));
     if (compile->def == NULL) {
-        graph_def_unref(def);
         return compile_no_memory(compile);
     }
-    pruning->nodes = arena_alloc(def->arena, count * sizeof *pruning->nodes);
+    pruning->nodes = arena_alloc(compile->def->arena, count * sizeof *pruning->nodes);
     compile->origins = compile_alloc(compile, count, sizeof *compile->origins);
     compile->ports = compile_alloc(compile, count, sizeof *compile->ports);
     const bool is_all = pruning->nodes != NULL && compile->origins != NULL && compile->ports != NULL;
@@ -415,15 +401,7 @@ link_result(Pruning *pruning)
     def->function_count = from->function_count;
     def->producer = from->producer;
     def->min_consumer = from->min_consumer;
-    const GraphLimits limits = {.node_count_max = def->node_count, .allows_internal = true};
-    Graph *graph = NULL;
-    TRY(graph_link(compile->call, def, op_find, limits, &graph));
-    compile->graph = arena_defer(compile->call->arena, graph_release, graph);
-    if (compile->graph == NULL) {
-        graph_unref(graph);
-        return compile_no_memory(compile);
-    }
-    return STATUS_OK;
+    return compile_link(compile, def, &compile->graph);
 }
 
 /* Found by name, for ids are new. A fed placeholder that is a target stands for its _Arg. */

@@ -1,6 +1,7 @@
 /* The names of a signature → endpoints of the graph. Names a model declares come first, then `node[:port]`.
  */
-#include "gateway/plan/compile.h"
+#include "gateway/plan/shapes.h"
+#include "gateway/plan/stages.h"
 
 /* Tensors a person can send or read; a resource is a handle inside a worker. */
 static bool
@@ -9,7 +10,7 @@ is_transportable(Dtype dtype)
     return dtype == DTYPE_STRING || dtype_is_copyable(dtype);
 }
 
-Status
+static Status
 resolve_feed(
     Call *call, const Graph *graph, const SignatureFeed *feed, Endpoint *ret_endpoint, Dtype *ret_dtype)
 {
@@ -39,46 +40,20 @@ resolve_feed(
     return STATUS_OK;
 }
 
-/* A placeholder of rank 0 says nothing: older graphs write it for "any shape". */
-Shape
-resolve_feed_shape(const Graph *graph, Endpoint endpoint)
-{
-    const Node *const node = &graph->nodes[endpoint.node];
-    const bool is_placeholder = op_is(node, "Placeholder") || op_is(node, "PlaceholderV2");
-    const AttrValue *const shape = is_placeholder ? node_attr(node, "shape") : NULL;
-    const bool is_declared = shape != NULL && shape->kind == ATTR_SHAPE && shape->value.shape.rank != 0;
-    return is_declared ? shape->value.shape : shape_unknown();
-}
-
 Status
 plan_describe_feed(Call *call, const Graph *graph, Slice name, Dtype *ret_dtype, Shape *ret_shape)
 {
     const SignatureFeed feed = {.name = name, .shape = shape_unknown()};
     Endpoint endpoint;
     TRY(resolve_feed(call, graph, &feed, &endpoint, ret_dtype));
-    *ret_shape = resolve_feed_shape(graph, endpoint);
+    *ret_shape = feed_declared_shape(graph, endpoint);
     return STATUS_OK;
-}
-
-/* --- The lists ------------------------------------------------------------------------------------------ */
-
-static Slice
-endpoint_key(const Endpoint *endpoint)
-{
-    return slice_of(endpoint, sizeof *endpoint);
-}
-
-uint32_t
-compile_find_feed(const Compile *compile, Endpoint endpoint)
-{
-    const Endpoint *const feed = map_get(compile->feed_map, endpoint_key(&endpoint));
-    return feed == NULL ? FEED_NONE : (uint32_t)(feed - compile->feeds);
 }
 
 static Status
 check_feed_shape(Call *call, const Graph *graph, const SignatureFeed *feed, Endpoint endpoint)
 {
-    const Shape declared = resolve_feed_shape(graph, endpoint);
+    const Shape declared = feed_declared_shape(graph, endpoint);
     Shape merged;
     if (!shape_merge(&feed->shape, &declared, &merged)) {
         char given[SHAPE_TEXT_SIZE];
@@ -104,7 +79,7 @@ resolve_feeds(Compile *compile)
                 "feeds '%.*s' and '%.*s' are the same tensor", SLICE_PRINT(signature->feeds[other].name),
                 SLICE_PRINT(feed->name));
         }
-        if (!map_put(compile->feed_map, endpoint_key(endpoint), endpoint)) {
+        if (!map_put(compile->feed_map, compile_endpoint_key(endpoint), endpoint)) {
             return compile_no_memory(compile);
         }
     }

@@ -1,60 +1,86 @@
-/* Written partitions → documents with digests, in the plan's own memory. */
-#include "gateway/plan/partition.h"
-
+/* Makes the plan of finished partitions: each becomes a document with its digest, and whatever the plan tells
+ * is copied to memory of its own, since the compilation's ends with the call. */
 #include <assert.h>
 
+#include "gateway/plan/estimate.h"
+#include "gateway/plan/partition.h"
 #include "shared/base/text.h"
-#include "shared/crypto/digest.h"
 #include "shared/formats/graphdef_json.h"
 
-static_assert((int)PLAN_DIGEST_SIZE == (int)SHA256_HEX_SIZE, "a digest is a sha256");
+enum { PLAN_ARENA_SIZE_MAX = 1 << 30 };
 
-/* --- Blobs ---------------------------------------------------------------------------------------------- */
-
-static void
-digest_text(Slice bytes, char ret_hex[PLAN_DIGEST_SIZE])
+static Plan *
+plan_new(void)
 {
-    Sha256 digest;
-    sha256(bytes, &digest);
-    sha256_to_hex(&digest, ret_hex);
+    AUTO_ARENA arena = arena_new(PLAN_ARENA_SIZE_MAX);
+    Plan *const plan = arena == NULL ? NULL : arena_alloc(arena, sizeof *plan);
+    if (plan != NULL) {
+        plan->reference_count = 1;
+        plan->arena = TAKE(arena);
+    }
+    return plan;
 }
 
-PlanBlob *
-partition_new_blob(Partitioning *partitioning, const Tensor *tensor)
+/* Copies a text of the graph or the call to the plan. Returns false without memory. */
+static bool
+own_text(const Plan *plan, Slice *text)
 {
-    const size_t size = dtype_is_copyable(tensor->dtype) ? tensor_byte_size(tensor) : 0;
-    if (size <= PLAN_BLOB_SIZE_MIN) {
-        return NULL;
-    }
-    PlanBlob *const blob = compile_alloc(partitioning->compile, 1, sizeof *blob);
-    if (blob == NULL) {
-        partitioning->has_no_memory = true;
-        return NULL;
-    }
-    blob->tensor = *tensor;
-    digest_text(slice_of(tensor->data, size), blob->sha256);
-    return blob;
+    text->data = text_copy(plan->arena, *text);
+    return text->data != NULL;
 }
 
-const PlanBlob *
-partition_blob(Partitioning *partitioning, const Node *node)
+static Status
+seal_names(const Compile *compile, Plan *plan)
 {
-    const PlanBlob **const blob = &partitioning->blobs[node->id];
-    if (*blob == NULL) {
-        *blob = partition_new_blob(partitioning, node_attr_tensor(node, "value"));
+    const Signature *const signature = compile->request->signature;
+    const size_t count = signature->feed_count + signature->fetch_count;
+    Slice *const names = arena_alloc(plan->arena, count * sizeof *names);
+    if (names == NULL) {
+        return compile_no_memory(compile);
     }
-    return *blob;
+    for (size_t index = 0; index < count; index++) {
+        const Slice name = index < signature->feed_count ? signature->feeds[index].name
+                                                         : signature->fetches[index - signature->feed_count];
+        names[index] = slice_of(text_copy(plan->arena, name), name.size);
+        if (names[index].data == NULL) {
+            return compile_no_memory(compile);
+        }
+    }
+    Shape *const shapes = arena_alloc(plan->arena, (signature->feed_count + 1) * sizeof *shapes);
+    if (shapes == NULL) {
+        return compile_no_memory(compile);
+    }
+    if (signature->feed_count > 0) {
+        memcpy(shapes, compile->feed_shapes, signature->feed_count * sizeof *shapes);
+    }
+    plan->feed_shapes = shapes;
+    plan->feeds = names;
+    plan->feed_count = signature->feed_count;
+    plan->fetches = names + signature->feed_count;
+    plan->fetch_count = signature->fetch_count;
+    return STATUS_OK;
 }
 
-void
-partition_add_blob(Partitioning *partitioning, uint32_t slot, const PlanBlob *blob)
+static Status
+seal_slots(const Compile *compile, Plan *plan)
 {
-    Part *const part = &partitioning->parts[slot];
-    const Slice name = slice_from_string(blob->sha256);
-    if (map_get(part->blob_names, name) == NULL) {
-        partitioning->has_no_memory = partitioning->has_no_memory || !map_put(part->blob_names, name, part);
-        buffer_append(&part->blobs, &blob, sizeof blob);
+    PlanSlot *const slots = arena_alloc(plan->arena, compile->slot_count * sizeof *slots);
+    if (slots == NULL) {
+        return compile_no_memory(compile);
     }
+    for (uint32_t slot = 0; slot < compile->slot_count; slot++) {
+        slots[slot].device_type = "CPU";
+        slots[slot].task = compile->slot_tasks[slot];
+    }
+    for (uint32_t id = 0; id < compile->graph->node_count; id++) {
+        if (node_keeps_state(&compile->graph->nodes[id])) {
+            slots[compile->slots[id]].keeps_state = true;
+        }
+    }
+    TRY(estimate_slots(compile, slots));
+    plan->slots = slots;
+    plan->slot_count = compile->slot_count;
+    return STATUS_OK;
 }
 
 static void
@@ -84,8 +110,6 @@ seal_blobs(const Partitioning *partitioning, const Part *part, Plan *plan, PlanP
     return blobs == NULL ? compile_no_memory(compile) : STATUS_OK;
 }
 
-/* --- Documents ------------------------------------------------------------------------------------------ */
-
 static Status
 seal_document(const Partitioning *partitioning, const Part *part, Plan *plan, PlanPartition *sealed)
 {
@@ -110,11 +134,9 @@ seal_document(const Partitioning *partitioning, const Part *part, Plan *plan, Pl
     }
     sealed->document = slice_of(document, buffer.size);
     sealed->node_count = (uint32_t)def.node_count;
-    digest_text(sealed->document, sealed->digest);
+    partition_digest(sealed->document, sealed->digest);
     return STATUS_OK;
 }
-
-/* --- Lists ---------------------------------------------------------------------------------------------- */
 
 static void *
 seal_list(const Plan *plan, const Buffer *list)
@@ -152,7 +174,7 @@ seal_transfers(const Partitioning *partitioning, Plan *plan)
     for (size_t index = 0; is_ok && index < plan->transfer_count; index++) {
         transfers[index].tensor_name =
             text_copy(plan->arena, slice_from_string(transfers[index].tensor_name));
-        is_ok = plan_own_text(plan, &transfers[index].node) && plan_own_text(plan, &transfers[index].loop) &&
+        is_ok = own_text(plan, &transfers[index].node) && own_text(plan, &transfers[index].loop) &&
                 transfers[index].tensor_name != NULL;
     }
     return is_ok ? STATUS_OK : compile_no_memory(partitioning->compile);
@@ -166,13 +188,13 @@ seal_decisions(const Partitioning *partitioning, Plan *plan)
     plan->decision_count = partitioning->decisions.size / sizeof *decisions;
     bool is_ok = decisions != NULL;
     for (size_t index = 0; is_ok && index < plan->decision_count; index++) {
-        is_ok = plan_own_text(plan, &decisions[index].node) && plan_own_text(plan, &decisions[index].subject);
+        is_ok = own_text(plan, &decisions[index].node) && own_text(plan, &decisions[index].subject);
     }
     return is_ok ? STATUS_OK : compile_no_memory(partitioning->compile);
 }
 
-Status
-partition_seal(const Partitioning *partitioning, Plan *plan)
+static Status
+seal_partitions(const Partitioning *partitioning, Plan *plan)
 {
     const uint32_t slot_count = partitioning->compile->slot_count;
     PlanPartition *const partitions = arena_alloc(plan->arena, slot_count * sizeof *partitions);
@@ -184,6 +206,72 @@ partition_seal(const Partitioning *partitioning, Plan *plan)
     }
     plan->partitions = partitions;
     plan->partition_count = slot_count;
+    return STATUS_OK;
+}
+
+static uint32_t
+count_fused(const Compile *compile)
+{
+    uint32_t count = 0;
+    for (uint32_t id = 0; id < compile->graph->node_count; id++) {
+        count += compile->fusions[id] != id;
+    }
+    return count;
+}
+
+/* Returns false without memory for the texts. */
+static bool
+add_change(Plan *plan, PlanChange *changes, const PlanChange *change)
+{
+    PlanChange *const added = &changes[plan->change_count++];
+    *added = *change;
+    return own_text(plan, &added->node) && own_text(plan, &added->into) && own_text(plan, &added->reason);
+}
+
+/* The changes made here come first, then those that the workers will make. */
+static Status
+seal_changes(const Compile *compile, Plan *plan)
+{
+    const Optimised *const done = &compile->optimised;
+    const size_t count = done->note_count + compile->call_count + count_fused(compile);
+    PlanChange *const changes = arena_alloc(plan->arena, (count + 1) * sizeof *changes);
+    bool is_ok = changes != NULL;
+    for (size_t index = 0; is_ok && index < done->note_count; index++) {
+        const RewriteNote *const note = &done->notes[index];
+        is_ok = add_change(plan, changes, &(PlanChange){.pass = note->pass, .node = note->node});
+    }
+    for (size_t index = 0; is_ok && index < compile->call_count; index++) {
+        is_ok = add_change(plan, changes, &compile->calls[index]);
+    }
+    for (uint32_t id = 0; is_ok && id < compile->graph->node_count; id++) {
+        const Node *const nodes = compile->graph->nodes;
+        const uint32_t into = compile->fusions[id];
+        const PlanChange fused = {
+            .pass = "elementwise_fusion", .node = nodes[id].name, .into = nodes[into].name};
+        is_ok = into == id || add_change(plan, changes, &fused);
+    }
+    plan->changes = changes;
+    return is_ok ? STATUS_OK : compile_no_memory(compile);
+}
+
+Status
+seal(const Partitioning *partitioning, Plan **ret_plan)
+{
+    const Compile *const compile = partitioning->compile;
+    assert(compile->fusions != NULL && compile->slot_count > 0);
+    AUTO_PLAN plan = plan_new();
+    if (plan == NULL) {
+        return compile_no_memory(compile);
+    }
+    TRY(seal_names(compile, plan));
+    TRY(seal_slots(compile, plan));
+    TRY(seal_partitions(partitioning, plan));
     TRY(seal_transfers(partitioning, plan));
-    return seal_decisions(partitioning, plan);
+    TRY(seal_decisions(partitioning, plan));
+    TRY(seal_changes(compile, plan));
+    plan->is_pure = compile->is_pure;
+    plan->grows = compile->grows;
+    plan->byte_size = arena_size(plan->arena);
+    *ret_plan = TAKE(plan);
+    return STATUS_OK;
 }

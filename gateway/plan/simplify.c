@@ -1,35 +1,20 @@
-/* The pruned graph made cheaper: what gateway/optimise leaves of it takes its place in the compilation. */
-#include "gateway/plan/compile.h"
+/* Makes the pruned graph cheaper: the result of gateway/optimise replaces it. */
+#include <assert.h>
 
-static void
-graph_def_release(void *def)
-{
-    graph_def_unref(def);
-}
+#include "gateway/plan/stages.h"
 
-static void
-graph_release(void *graph)
-{
-    graph_unref(graph);
-}
-
-/* Both go with the call's arena from here on. */
+/* Both live as long as the call from here on. */
 static Status
-keep_graph(const Compile *compile, const Rewritten *result)
+keep_result(const Compile *compile, const Rewritten *result)
 {
-    if (arena_defer(compile->call->arena, graph_def_release, result->def) == NULL) {
-        graph_def_unref(result->def);
+    if (compile_keep_def(compile, result->def) == NULL) {
         graph_unref(result->graph);
         return compile_no_memory(compile);
     }
-    if (arena_defer(compile->call->arena, graph_release, result->graph) == NULL) {
-        graph_unref(result->graph);
-        return compile_no_memory(compile);
-    }
-    return STATUS_OK;
+    return compile_keep_graph(compile, result->graph) == NULL ? compile_no_memory(compile) : STATUS_OK;
 }
 
-/* What is known of each node is known by its new id. */
+/* Moves what is known of each node to its new id. */
 static Status
 carry_over(Compile *compile, const Rewritten *result)
 {
@@ -59,11 +44,13 @@ Status
 simplify(Compile *compile)
 {
     const PassSet without = compile->request->signature->options.passes_off;
+    assert(compile->graph != NULL && compile->shapes != NULL && compile->is_target != NULL);
     TRY(optimise(
         compile->call, compile->graph, compile->shapes, compile->is_target, without, &compile->optimised));
-    if (compile->optimised.result.graph == NULL) {
+    const Rewritten *const result = &compile->optimised.result;
+    if (result->graph == NULL) {
         return STATUS_OK;
     }
-    TRY(keep_graph(compile, &compile->optimised.result));
-    return carry_over(compile, &compile->optimised.result);
+    TRY(keep_result(compile, result));
+    return carry_over(compile, result);
 }

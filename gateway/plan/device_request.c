@@ -1,14 +1,18 @@
-/* What a node's device field asks for. A request is honoured or refused, never overruled in silence. */
-#include "gateway/plan/compile.h"
+/* The device that a node's author asks for. A request is honoured or refused, never overruled in silence;
+ * soft placement, which a session asks for, drops the parts that no worker has. */
+#include <assert.h>
+
+#include "gateway/plan/device_name.h"
+#include "gateway/plan/placement.h"
 
 static Status
-refuse(const Compile *compile, const Node *node, const char *reason)
+refuse_request(const Compile *compile, const Node *node, const char *reason)
 {
     return call_fail(compile->call, STATUS_INVALID_ARGUMENT, "node '%.*s' asks for device '%.*s', but %s",
         SLICE_PRINT(node->name), SLICE_PRINT(node->def->device), reason);
 }
 
-/* NULL: the workers have such a device. */
+/* Returns NULL when workers have such a device. */
 static const char *
 why_unavailable(const DeviceName *name)
 {
@@ -28,13 +32,14 @@ Status
 device_request(const Compile *compile, const Node *node, int32_t *ret_task)
 {
     DeviceName name;
+    assert(node != NULL);
     if (!device_name_parse(node->def->device, &name)) {
-        return refuse(
+        return refuse_request(
             compile, node, "a device is written '/job:worker/task:0/device:CPU:0', or a part of that");
     }
     const char *const reason = why_unavailable(&name);
     if (reason != NULL && !compile->request->signature->options.has_soft_placement) {
-        return refuse(compile, node, reason);
+        return refuse_request(compile, node, reason);
     }
     const bool is_foreign = name.job.size > 0 && !slice_equals_string(name.job, "worker");
     *ret_task = is_foreign || name.task == DEVICE_PART_NONE ? PLAN_TASK_NONE : name.task;

@@ -5,13 +5,78 @@
  *
  * Rules are found by trying: shapes are inferred for three sizes, and what grows evenly over them is taken to
  * do so everywhere. */
-#include "gateway/plan/compile.h"
+#include "gateway/plan/shapes.h"
+
+#include "gateway/plan/stages.h"
+
+/* A placeholder of rank 0 says nothing: older graphs write it for "any shape". */
+Shape
+feed_declared_shape(const Graph *graph, Endpoint endpoint)
+{
+    const Node *const node = &graph->nodes[endpoint.node];
+    const bool is_placeholder = op_is(node, "Placeholder") || op_is(node, "PlaceholderV2");
+    const AttrValue *const shape = is_placeholder ? node_attr(node, "shape") : NULL;
+    const bool is_declared = shape != NULL && shape->kind == ATTR_SHAPE && shape->value.shape.rank != 0;
+    return is_declared ? shape->value.shape : shape_unknown();
+}
+
+static Status
+find_feed_shapes(Compile *compile)
+{
+    const Signature *const signature = compile->request->signature;
+    compile->feed_shapes = compile_alloc(compile, signature->feed_count, sizeof *compile->feed_shapes);
+    for (uint32_t id = 0; compile->feed_shapes != NULL && id < compile->graph->node_count; id++) {
+        if (!op_is(&compile->graph->nodes[id], "_Arg")) {
+            continue;
+        }
+        const uint32_t feed = compile->ports[id];
+        const Shape declared = feed_declared_shape(compile->source, compile->feeds[feed]);
+        if (!shape_merge(&signature->feeds[feed].shape, &declared, &compile->feed_shapes[feed])) {
+            compile->feed_shapes[feed] = shape_unknown();
+        }
+    }
+    return compile->feed_shapes == NULL ? compile_no_memory(compile) : STATUS_OK;
+}
+
+static Shape
+seed_shape(const Shape *declared, int64_t open_size)
+{
+    Shape shape = *declared;
+    for (int dimension = 0; dimension < shape.rank; dimension++) {
+        shape.dims[dimension] = shape.dims[dimension] < 0 ? open_size : shape.dims[dimension];
+    }
+    return shape;
+}
+
+static Status
+infer_shapes_for(const Compile *compile, Call *call, int64_t open_size, const Shape *const **ret_shapes)
+{
+    ShapeSeed *const seeds = compile_alloc(compile, compile->request->signature->feed_count, sizeof *seeds);
+    size_t count = 0;
+    if (seeds == NULL) {
+        return call_fail_memory(call, "the shapes of feeds");
+    }
+    for (uint32_t id = 0; id < compile->graph->node_count; id++) {
+        if (op_is(&compile->graph->nodes[id], "_Arg")) {
+            seeds[count++] = (ShapeSeed){.endpoint = {.node = id},
+                .shape = seed_shape(&compile->feed_shapes[compile->ports[id]], open_size)};
+        }
+    }
+    return graph_infer_shapes(call, compile->graph, seeds, count, ret_shapes);
+}
+
+Status
+infer_shapes(Compile *compile)
+{
+    TRY(find_feed_shapes(compile));
+    return infer_shapes_for(compile, compile->call, -1, &compile->shapes);
+}
 
 /* So large that windows fit, so odd that halves do not look even. */
 static const int64_t SIZES[GROWTH_PROBES] = {97, 194, 339};
 
 static bool
-is_open(const Shape *shape)
+has_open_dimension(const Shape *shape)
 {
     return shape->rank > 0 && !shape_is_known(shape);
 }
@@ -21,7 +86,7 @@ has_open_feed(const Compile *compile)
 {
     bool has = false;
     for (size_t feed = 0; feed < compile->request->signature->feed_count; feed++) {
-        has = has || is_open(&compile->feed_shapes[feed]);
+        has = has || has_open_dimension(&compile->feed_shapes[feed]);
     }
     return has;
 }
@@ -73,7 +138,7 @@ bool
 growth_attr(const Compile *compile, Endpoint endpoint, Attr *ret_attr)
 {
     const Shape *const shape = &compile->shapes[endpoint.node][endpoint.port];
-    if (!compile->grows || !is_open(shape)) {
+    if (!compile->grows || !has_open_dimension(shape)) {
         return false;
     }
     AttrValue *const items = compile_alloc(compile, 2 * (size_t)shape->rank, sizeof *items);
@@ -91,26 +156,4 @@ growth_attr(const Compile *compile, Endpoint endpoint, Attr *ret_attr)
             .is_list = true,
             .value.list = {.items = items, .count = 2 * (size_t)shape->rank}}};
     return is_found;
-}
-
-int64_t
-plan_open_size(const Plan *plan, const Tensor *feeds)
-{
-    int64_t size = 0;
-    for (size_t feed = 0; plan->grows && feed < plan->feed_count; feed++) {
-        const Shape *const declared = &plan->feed_shapes[feed];
-        const Shape *const fed = &feeds[feed].shape;
-        for (int dimension = 0; is_open(declared) && dimension < declared->rank; dimension++) {
-            if (declared->dims[dimension] >= 0) {
-                continue;
-            }
-            const bool agrees = feeds[feed].dtype != DTYPE_INVALID && fed->rank == declared->rank &&
-                                (size == 0 || fed->dims[dimension] == size);
-            if (!agrees) {
-                return 0;
-            }
-            size = fed->dims[dimension];
-        }
-    }
-    return size;
 }

@@ -11,7 +11,9 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "gateway/plan/compile.h"
+#include "gateway/plan/estimate.h"
+#include "gateway/plan/placement.h"
+#include "gateway/plan/stages.h"
 
 typedef struct Placement {
     Compile *compile;
@@ -167,7 +169,7 @@ is_copied(const Placement *placement, const Node *node)
 }
 
 static void
-put(Placement *placement, const Node *node, uint32_t slot, const char *why, Slice subject)
+assign(Placement *placement, const Node *node, uint32_t slot, const char *why, Slice subject)
 {
     Compile *const compile = placement->compile;
     compile->slots[node->id] = slot;
@@ -177,7 +179,7 @@ put(Placement *placement, const Node *node, uint32_t slot, const char *why, Slic
 }
 
 static bool
-has_place(const Compile *compile, uint32_t id)
+has_slot(const Compile *compile, uint32_t id)
 {
     return id != NODE_NONE && compile->slots[id] != SLOT_NONE && compile->slots[id] != SLOT_COPIED;
 }
@@ -185,15 +187,15 @@ has_place(const Compile *compile, uint32_t id)
 /* The slot that holds most bytes of the node's inputs, the lowest of equals; its first control input's when
  * there is no data. A Switch goes where its data is, not to its predicate. NULL when no input has a place. */
 static const Node *
-nearest_input(const Compile *compile, const Node *node)
+find_nearest_input(const Compile *compile, const Node *node)
 {
     uint64_t bytes[PLAN_SLOT_COUNT_MAX] = {0};
     const Node *first[PLAN_SLOT_COUNT_MAX] = {NULL};
-    const bool is_switch = op_is(node, "Switch") && has_place(compile, node->inputs[0].node);
+    const bool is_switch = op_is(node, "Switch") && has_slot(compile, node->inputs[0].node);
     const uint32_t count = is_switch ? 1 : node->input_count;
     for (uint32_t index = 0; index < count; index++) {
         const Endpoint endpoint = node->inputs[index];
-        if (!has_place(compile, endpoint.node)) {
+        if (!has_slot(compile, endpoint.node)) {
             continue;
         }
         const Node *const source = &compile->graph->nodes[endpoint.node];
@@ -206,7 +208,7 @@ nearest_input(const Compile *compile, const Node *node)
         best = bytes[slot] > bytes[best] ? slot : best;
     }
     for (uint32_t index = 0; first[best] == NULL && index < node->control_count; index++) {
-        if (has_place(compile, node->controls[index])) {
+        if (has_slot(compile, node->controls[index])) {
             return &compile->graph->nodes[node->controls[index]];
         }
     }
@@ -214,27 +216,27 @@ nearest_input(const Compile *compile, const Node *node)
 }
 
 static void
-place_free(Placement *placement, const Node *node)
+assign_free(Placement *placement, const Node *node)
 {
     Compile *const compile = placement->compile;
     assert(compile->slot_count > 0);
     const bool is_alone = placement->group_sizes[placement->groups[node->id]] == 1;
     const bool is_spread = compile->request->signature->options.placement == PLACEMENT_SPREAD;
     const bool is_small = is_alone && is_light(node);
-    const Node *const near = is_spread && !is_small ? NULL : nearest_input(compile, node);
+    const Node *const near = is_spread && !is_small ? NULL : find_nearest_input(compile, node);
     if (near != NULL) {
-        put(placement, node, compile->slots[near->id], "next to its input", near->name);
+        assign(placement, node, compile->slots[near->id], "next to its input", near->name);
     } else if (is_small) {
         compile->slots[node->id] = SLOT_NONE;
     } else if (is_spread) {
-        put(placement, node, placement->turn++ % compile->slot_count, "next in turn", SLICE(""));
+        assign(placement, node, placement->turn++ % compile->slot_count, "next in turn", SLICE(""));
     } else {
-        put(placement, node, 0, "nothing asks for another place", SLICE(""));
+        assign(placement, node, 0, "nothing asks for another place", SLICE(""));
     }
 }
 
 static void
-place_forward(Placement *placement, const Node *node)
+assign_forward(Placement *placement, const Node *node)
 {
     Compile *const compile = placement->compile;
     const uint32_t group = placement->groups[node->id];
@@ -248,22 +250,22 @@ place_forward(Placement *placement, const Node *node)
     } else if (task != PLAN_TASK_NONE) {
         const Node *const asker = placement->group_askers[group];
         const bool is_own = placement->tasks[node->id] == task;
-        put(placement, node, slot_of_task(compile, task), is_own ? "asks for" : "together with",
+        assign(placement, node, slot_of_task(compile, task), is_own ? "asks for" : "together with",
             is_own ? node->def->device : asker->name);
     } else if (placement->group_slots[group] != SLOT_NONE) {
-        put(placement, node, placement->group_slots[group], "together with",
+        assign(placement, node, placement->group_slots[group], "together with",
             compile->graph->nodes[group].name);
     } else if (placement->group_keeps_state[group]) {
-        put(placement, node, placement->state_slot, "with all that the session keeps", SLICE(""));
+        assign(placement, node, placement->state_slot, "with all that the session keeps", SLICE(""));
     } else {
-        place_free(placement, node);
+        assign_free(placement, node);
     }
 }
 
 /* --- 3. Backward ---------------------------------------------------------------------------------------- */
 
 static void
-want(Placement *placement, uint32_t id, const Node *reader)
+wish_slot(Placement *placement, uint32_t id, const Node *reader)
 {
     if (id != NODE_NONE) {
         placement->wanted[id] = placement->compile->slots[reader->id];
@@ -273,23 +275,23 @@ want(Placement *placement, uint32_t id, const Node *reader)
 
 /* Readers come before what they read, so that the last wish is the first reader's. */
 static void
-place_backward(Placement *placement, const Node *node)
+assign_backward(Placement *placement, const Node *node)
 {
     Compile *const compile = placement->compile;
     if (compile->slots[node->id] == SLOT_NONE && placement->wanted[node->id] != SLOT_NONE) {
-        put(placement, node, placement->wanted[node->id], "next to its reader",
+        assign(placement, node, placement->wanted[node->id], "next to its reader",
             compile->graph->nodes[placement->wanted_by[node->id]].name);
     } else if (compile->slots[node->id] == SLOT_NONE) {
-        put(placement, node, 0, "nothing asks for another place", SLICE(""));
+        assign(placement, node, 0, "nothing asks for another place", SLICE(""));
     }
     if (compile->slots[node->id] == SLOT_COPIED) {
         return;
     }
     for (uint32_t index = node->control_count; index-- > 0;) {
-        want(placement, node->controls[index], node);
+        wish_slot(placement, node->controls[index], node);
     }
     for (uint32_t index = node->input_count; index-- > 0;) {
-        want(placement, node->inputs[index].node, node);
+        wish_slot(placement, node->inputs[index].node, node);
     }
 }
 
@@ -323,7 +325,7 @@ close_slots(Compile *compile)
 /* --- All ------------------------------------------------------------------------------------------------ */
 
 static Status
-alloc_all(Placement *placement)
+alloc_placement(Placement *placement)
 {
     Compile *const compile = placement->compile;
     const uint32_t count = compile->graph->node_count;
@@ -375,23 +377,23 @@ find_readers(const Placement *placement)
 }
 
 Status
-place(Compile *compile)
+assign_slots(Compile *compile)
 {
     const Graph *const graph = compile->graph;
     uint32_t *groups = NULL;
     TRY(group_nodes(compile, &groups));
     Placement placement = {.compile = compile, .groups = groups};
-    TRY(alloc_all(&placement));
+    TRY(alloc_placement(&placement));
     find_readers(&placement);
     for (uint32_t id = 0; id < graph->node_count; id++) {
         TRY(add_requests(&placement, id));
     }
     TRY(open_slots(&placement));
     for (uint32_t index = 0; index < graph->node_count; index++) {
-        place_forward(&placement, &graph->nodes[graph->order[index]]);
+        assign_forward(&placement, &graph->nodes[graph->order[index]]);
     }
     for (uint32_t index = graph->node_count; index-- > 0;) {
-        place_backward(&placement, &graph->nodes[graph->order[index]]);
+        assign_backward(&placement, &graph->nodes[graph->order[index]]);
     }
     close_slots(compile);
     return STATUS_OK;

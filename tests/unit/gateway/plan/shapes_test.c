@@ -110,5 +110,5 @@ main(void)
         CALL_TEST(nothing_is_told_where_all_is_known_or_on_one_slot),
         CALL_TEST(feeds_have_one_open_size_or_none),
     };
-    return cmocka_run_group_tests_name("gateway/plan/growth", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("gateway/plan/shapes", tests, NULL, NULL);
 }

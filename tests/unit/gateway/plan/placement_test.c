@@ -423,5 +423,5 @@ main(void)
         CALL_TEST(a_step_with_a_tensor_array_may_be_tried_again),
         CALL_TEST(slots_have_estimates),
     };
-    return cmocka_run_group_tests_name("gateway/plan/place", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("gateway/plan/placement", tests, NULL, NULL);
 }

@@ -1,0 +1,135 @@
+#include <assert.h>
+
+#include "gateway/plan/partition.h"
+#include "shared/base/text.h"
+#include "shared/crypto/digest.h"
+
+static_assert((int)PLAN_DIGEST_SIZE == (int)SHA256_HEX_SIZE, "a digest is a sha256");
+
+void
+partition_emit(Partitioning *partitioning, uint32_t slot, const NodeDef *def)
+{
+    NodeDef emitted = *def;
+    assert(slot < partitioning->compile->slot_count);
+    emitted.device = SLICE("/device:CPU:0");
+    partitioning->has_no_memory = partitioning->has_no_memory || emitted.name.data == NULL ||
+                                  (emitted.attr_count > 0 && emitted.attrs == NULL) ||
+                                  (emitted.input_count > 0 && emitted.inputs == NULL);
+    buffer_append(&partitioning->parts[slot].nodes, &emitted, sizeof emitted);
+}
+
+void
+partition_emit_signal(
+    Partitioning *partitioning, uint32_t slot, Slice name, const Slice *inputs, size_t input_count)
+{
+    static const Shape empty = {.rank = 1};
+    const Attr attrs[] = {
+        partition_type_attr(SLICE("dtype"), DTYPE_FLOAT32),
+        {.name = SLICE("value"),
+            .value = {.kind = ATTR_TENSOR, .value.tensor = {.dtype = DTYPE_FLOAT32, .shape = empty}}},
+    };
+    partition_emit(partitioning, slot,
+        &(NodeDef){.name = name,
+            .op = SLICE("Const"),
+            .inputs = inputs,
+            .input_count = input_count,
+            .attrs = partition_attrs(partitioning, attrs, COUNT_OF(attrs)),
+            .attr_count = COUNT_OF(attrs)});
+}
+
+Slice
+partition_name(const Partitioning *partitioning, const char *prefix, Slice name)
+{
+    return slice_from_string(
+        text_format(partitioning->compile->call->arena, "%s%.*s", prefix, SLICE_PRINT(name)));
+}
+
+const Slice *
+partition_inputs(const Partitioning *partitioning, const Slice *texts, size_t count)
+{
+    Slice *const inputs = compile_alloc(partitioning->compile, count, sizeof *inputs);
+    for (size_t index = 0; index < count && inputs != NULL; index++) {
+        if (texts[index].data == NULL) {
+            return NULL;
+        }
+        inputs[index] = texts[index];
+    }
+    return inputs;
+}
+
+Attr *
+partition_attrs(const Partitioning *partitioning, const Attr *attrs, size_t count)
+{
+    Attr *const list = compile_alloc(partitioning->compile, count, sizeof *list);
+    if (list != NULL) {
+        memcpy(list, attrs, count * sizeof *list);
+    }
+    return list;
+}
+
+Attr
+partition_type_attr(Slice name, Dtype dtype)
+{
+    return (Attr){.name = name, .value = {.kind = ATTR_TYPE, .value.type = dtype}};
+}
+
+Attr
+partition_string_attr(Slice name, Slice value)
+{
+    return (Attr){.name = name, .value = {.kind = ATTR_STRING, .value.s = value}};
+}
+
+Slice
+partition_loop_part(const Partitioning *partitioning, uint32_t frame, const char *part)
+{
+    const GraphFrames *const frames = &partitioning->compile->frames;
+    assert(frame != FRAME_ROOT && frame < frames->frame_count);
+    const Node *const enter = &partitioning->compile->graph->nodes[frames->frames[frame].enter];
+    return slice_from_string(
+        text_format(partitioning->compile->call->arena, "_cloop_%s_%.*s", part, SLICE_PRINT(enter->name)));
+}
+
+void
+partition_digest(Slice bytes, char ret_hex[PLAN_DIGEST_SIZE])
+{
+    Sha256 digest;
+    sha256(bytes, &digest);
+    sha256_to_hex(&digest, ret_hex);
+}
+
+PlanBlob *
+partition_new_blob(Partitioning *partitioning, const Tensor *tensor)
+{
+    const size_t size = dtype_is_copyable(tensor->dtype) ? tensor_byte_size(tensor) : 0;
+    if (size <= PLAN_BLOB_SIZE_MIN) {
+        return NULL;
+    }
+    PlanBlob *const blob = compile_alloc(partitioning->compile, 1, sizeof *blob);
+    if (blob == NULL) {
+        partitioning->has_no_memory = true;
+        return NULL;
+    }
+    blob->tensor = *tensor;
+    partition_digest(slice_of(tensor->data, size), blob->sha256);
+    return blob;
+}
+
+void
+partition_use_blob(Partitioning *partitioning, uint32_t slot, const PlanBlob *blob, NodeDef *def)
+{
+    Part *const part = &partitioning->parts[slot];
+    const Slice sha256 = slice_from_string(blob->sha256);
+    const Attr attrs[] = {
+        partition_type_attr(SLICE("dtype"), blob->tensor.dtype),
+        {.name = SLICE("shape"), .value = {.kind = ATTR_SHAPE, .value.shape = blob->tensor.shape}},
+        partition_string_attr(SLICE("sha256"), sha256),
+    };
+    def->op = SLICE("_BlobConst");
+    def->attrs = partition_attrs(partitioning, attrs, COUNT_OF(attrs));
+    def->attr_count = COUNT_OF(attrs);
+    partitioning->has_no_memory = partitioning->has_no_memory || def->attrs == NULL;
+    if (map_get(part->blob_names, sha256) == NULL) {
+        partitioning->has_no_memory = partitioning->has_no_memory || !map_put(part->blob_names, sha256, part);
+        buffer_append(&part->blobs, &blob, sizeof blob);
+    }
+}
