@@ -165,7 +165,7 @@ partition(Partitioning *partitioning)
     TRY(partition_control_loops(partitioning));
     for (uint32_t id = 0; id < compile->graph->node_count; id++) {
         if (compile->slots[id] != SLOT_COPIED) {
-            partition_node(partitioning, &compile->graph->nodes[id], compile->slots[id]);
+            partition_emit_node(partitioning, &compile->graph->nodes[id], compile->slots[id]);
         }
     }
     TRY(emit_functions(partitioning));

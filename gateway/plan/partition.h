@@ -79,7 +79,7 @@ void partition_use_blob(Partitioning *partitioning, uint32_t slot, const PlanBlo
 void partition_digest(Slice bytes, char ret_hex[PLAN_DIGEST_SIZE]);
 
 /* Writes the node into the slot's partition, behind whatever it reads there. */
-void partition_node(Partitioning *partitioning, const Node *node, uint32_t slot);
+void partition_emit_node(Partitioning *partitioning, const Node *node, uint32_t slot);
 
 /* Returns how nodes of the slot name the tensor, once what must stand before them is written. */
 Slice partition_data_input(Partitioning *partitioning, Endpoint endpoint, uint32_t slot);

@@ -305,7 +305,7 @@ add_task(Partitioning *partitioning, uint32_t slot, NodeDef *def)
 }
 
 void
-partition_node(Partitioning *partitioning, const Node *node, uint32_t slot)
+partition_emit_node(Partitioning *partitioning, const Node *node, uint32_t slot)
 {
     assert(slot < partitioning->compile->slot_count);
     NodeDef def = {
@@ -339,6 +339,6 @@ ensure_copy(Partitioning *partitioning, const Node *node, uint32_t slot)
     uint16_t *const copied = &partitioning->copied[node->id];
     if (!slots_have(*copied, slot)) {
         slots_add(copied, slot);
-        partition_node(partitioning, node, slot);
+        partition_emit_node(partitioning, node, slot);
     }
 }
