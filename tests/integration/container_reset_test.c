@@ -81,16 +81,21 @@ one_session_can_be_meant_alone(void **state)
     reset(cluster, "{\"containers\":[\"localhost\",\"kept\"]}", 200, "\"resources\":4,\"failed\":0");
 }
 
-/* Whether the variable is there, without a value. */
-static bool
-is_dropped(Cluster *cluster, const char *body)
+/* Returns the step that reads the variable which worker w0 keeps: v is kept by task 0, u by task 1, and which
+ * worker has which task is decided when they register. */
+static const char *
+read_of_first_worker(Cluster *cluster)
 {
-    AUTO_REST response;
-    cluster_step(cluster, body, &response);
-    return response.status == 400 && strstr(rest_text(&response), "is not initialised") != NULL;
+    char path[128];
+    AUTO_REST session = {0};
+    (void)snprintf(path, sizeof path, "/api/v1/sessions/%s", cluster->session);
+    cluster_send(cluster, "GET", path, NULL, &session);
+    cluster_expect(&session, 200, "\"worker\":\"w0\"");
+    return strstr(rest_text(&session), "\"task\":0,\"worker\":\"w0\"") != NULL ? "{\"fetches\":[\"get_v\"]}"
+                                                                               : "{\"fetches\":[\"get_u\"]}";
 }
 
-/* In TensorFlow it takes the master down. */
+/* In TensorFlow, one worker that cannot be reset takes the master down (docs/tensorflow_defects.md). */
 static void
 a_worker_that_fails_is_told_of_and_the_others_are_reset(void **state)
 {
@@ -98,10 +103,11 @@ a_worker_that_fails_is_told_of_and_the_others_are_reset(void **state)
     cluster_session(cluster, "{}");
     cluster_graph(cluster, apart);
     cluster_expect_step(cluster, "{\"targets\":[\"set_v\",\"set_u\"]}", 200, "succeeded");
+    const char *const read = read_of_first_worker(cluster);
+    cluster_expect_step(cluster, read, 200, "\"data\":[5]");
     (void)process_stop(&cluster->workers[1], SIGKILL);
     reset(cluster, "{}", 200, "\"resources\":1,\"failed\":1");
-    const bool is_v_dropped = is_dropped(cluster, "{\"fetches\":[\"get_v\"]}");
-    assert_int_not_equal(is_v_dropped, is_dropped(cluster, "{\"fetches\":[\"get_u\"]}"));
+    cluster_expect_step(cluster, read, 400, "is not initialised");
 }
 
 static void
