@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tests/DEFECTS.md names tests that exist, and run."""
+"""The tests that docs/tensorflow_defects.md names exist, and are run."""
 
 import os
 import re
@@ -14,7 +14,7 @@ DEFINITION = re.compile(r"^(?:def )?([a-z0-9_]+)\((?:void \*\*state)?\)", re.MUL
 
 
 def _run_by(text):
-    """Defined, and mentioned once more: in the list that is run."""
+    """The tests that this file defines and mentions once more: in the list that is run."""
     words = re.findall(r"\w+", text)
     return {name for name in DEFINITION.findall(text) if words.count(name) >= 2}
 
@@ -25,7 +25,7 @@ def _run():
 
 
 def _named():
-    rows = [line for line in (TESTS / "DEFECTS.md").read_text().splitlines() if line.startswith("| ")]
+    rows = [line for line in (TESTS.parent / "docs/tensorflow_defects.md").read_text().splitlines() if line.startswith("| ")]
     return [name for row in rows for name in re.findall(r"`([a-z0-9_]+)`", row.split("|")[3])]
 
 

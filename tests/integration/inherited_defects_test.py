@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What TensorFlow's distributed runtime got wrong for years and Sluice, which inherits its semantics, must not: those of the
-defects in tests/DEFECTS.md that show themselves over REST and have no test elsewhere."""
+"""Defects of TensorFlow's distributed runtime that Sluice, which has its semantics, must not have: those of
+docs/tensorflow_defects.md that show over REST and have no test elsewhere."""
 
 import os
 import sys
@@ -39,7 +39,7 @@ def _double():
 
 
 def _endless():
-    """A loop that counts to two thousand millions."""
+    """A loop that counts to two thousand million."""
     graph = GraphBuilder()
     frame = {"frame_name": "loop", "T": Type("int32")}
     zero, one, limit = (graph.constant("int32", [], [value]) for value in (0, 1, LONG_LOOP_TURNS))
@@ -54,7 +54,7 @@ def _endless():
 
 
 def _begin_endless_step(cluster, session):
-    """The thread that waits for it, once a worker runs it, and the list its refusal goes to."""
+    """Sends the step and returns once a worker runs it: the thread that waits for its end, and the list its refusal goes to."""
     refusals = []
 
     def run():
