@@ -25,9 +25,9 @@ detail_note(Call *call, void *context, Slice item)
         Slice pointer;
         Slice text;
     } Detail;
-    static const ReplyMember members[] = {
-        {"pointer", REPLY_TEXT, offsetof(Detail, pointer)},
-        {"detail", REPLY_TEXT, offsetof(Detail, text)},
+    static const JsonMember members[] = {
+        {"pointer", JSON_SLICE, .offset = offsetof(Detail, pointer)},
+        {"detail", JSON_SLICE, .offset = offsetof(Detail, text)},
     };
     (void)context;
     Detail detail = {0};
@@ -70,10 +70,10 @@ refusal_exit_code(const HttpClientResponse *reply)
 static Status
 refusal_fail(Cli *cli, const HttpClientResponse *reply)
 {
-    static const ReplyMember members[] = {
-        {"detail", REPLY_TEXT, offsetof(Problem, detail)},
-        {"code", REPLY_TEXT, offsetof(Problem, code)},
-        {"request_id", REPLY_TEXT, offsetof(Problem, request_id)},
+    static const JsonMember members[] = {
+        {"detail", JSON_SLICE, .offset = offsetof(Problem, detail)},
+        {"code", JSON_SLICE, .offset = offsetof(Problem, code)},
+        {"request_id", JSON_SLICE, .offset = offsetof(Problem, request_id)},
     };
     Call *const call = cli->call;
     const Slice body = buffer_slice(&reply->body);

@@ -82,7 +82,7 @@ deliver(Call *call, const Fetch *fetch, Slice outputs, Buffer *text)
     if (name == NULL) {
         return call_fail_memory(call, "a fetch");
     }
-    const ReplyMember member = {.name = name, .kind = REPLY_RAW};
+    const JsonMember member = {.name = name, .type = JSON_TEXT};
     TRY(reply_read(call, outputs, &member, 1, &tensor));
     if (tensor.size == 0) {
         return call_fail(call, STATUS_DATA_LOSS, "the gateway's answer lacks the fetch '%s'", name);

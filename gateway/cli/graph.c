@@ -27,10 +27,10 @@ typedef struct Section {
 static Status
 port_append(Call *call, void *context, Slice json)
 {
-    static const ReplyMember members[] = {
-        {"name", REPLY_TEXT, offsetof(GraphPort, name)},
-        {"dtype", REPLY_TEXT, offsetof(GraphPort, dtype)},
-        {"shape", REPLY_RAW, offsetof(GraphPort, shape)},
+    static const JsonMember members[] = {
+        {"name", JSON_SLICE, .offset = offsetof(GraphPort, name)},
+        {"dtype", JSON_SLICE, .offset = offsetof(GraphPort, dtype)},
+        {"shape", JSON_TEXT, .offset = offsetof(GraphPort, shape)},
     };
     const Section *const section = context;
     GraphPort port = {0};
@@ -63,7 +63,7 @@ warning_append(Call *call, void *context, Slice json)
 static Status
 summary_append(Call *call, Slice summary, Buffer *text)
 {
-    static const ReplyMember nodes = {.name = "nodes", .kind = REPLY_NUMBER};
+    static const JsonMember nodes = {.name = "nodes", .type = JSON_INT64};
     static const struct {
         const char *member;
         const char *title;
@@ -87,11 +87,11 @@ summary_append(Call *call, Slice summary, Buffer *text)
 static Status
 document_append(Call *call, Slice json, Buffer *text)
 {
-    static const ReplyMember members[] = {
-        {"id", REPLY_TEXT, offsetof(GraphDocument, id)},
-        {"media_type", REPLY_TEXT, offsetof(GraphDocument, media_type)},
-        {"digest", REPLY_TEXT, offsetof(GraphDocument, digest)},
-        {"summary", REPLY_RAW, offsetof(GraphDocument, summary)},
+    static const JsonMember members[] = {
+        {"id", JSON_SLICE, .offset = offsetof(GraphDocument, id)},
+        {"media_type", JSON_SLICE, .offset = offsetof(GraphDocument, media_type)},
+        {"digest", JSON_SLICE, .offset = offsetof(GraphDocument, digest)},
+        {"summary", JSON_TEXT, .offset = offsetof(GraphDocument, summary)},
     };
     GraphDocument graph = {0};
     TRY(reply_read(call, json, members, COUNT_OF(members), &graph));

@@ -115,7 +115,7 @@ static const Sheet cost_sheet = SHEET("nodes", cost_columns);
 static Status
 plan_append(Call *call, Slice json, Buffer *text)
 {
-    static const ReplyMember costs_member = {.name = "costs", .kind = REPLY_RAW};
+    static const JsonMember costs_member = {.name = "costs", .type = JSON_TEXT};
     Slice costs = SLICE("");
     Slice graph = SLICE("");
     TRY(reply_text(call, json, "graph", &graph));
@@ -162,10 +162,10 @@ typedef struct Compilation {
 static Status
 compilation_append(Call *call, Slice json, Buffer *text)
 {
-    static const ReplyMember members[] = {
-        {"graph", REPLY_TEXT, offsetof(Compilation, graph)},
-        {"plan_us", REPLY_NUMBER, offsetof(Compilation, plan_us)},
-        {"register_us", REPLY_NUMBER, offsetof(Compilation, register_us)},
+    static const JsonMember members[] = {
+        {"graph", JSON_SLICE, .offset = offsetof(Compilation, graph)},
+        {"plan_us", JSON_INT64, .offset = offsetof(Compilation, plan_us)},
+        {"register_us", JSON_INT64, .offset = offsetof(Compilation, register_us)},
     };
     Compilation compilation = {0};
     TRY(reply_read(call, json, members, COUNT_OF(members), &compilation));

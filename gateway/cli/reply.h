@@ -5,23 +5,11 @@
  * Errors:    DATA_LOSS when it is no JSON of the expected form. */
 #pragma once
 
-#include "shared/json/scanner.h"
-
-typedef enum ReplyKind {
-    REPLY_TEXT,   /* Slice: a decoded string */
-    REPLY_NUMBER, /* int64_t */
-    REPLY_RAW,    /* Slice: the value's own JSON */
-} ReplyKind;
-
-typedef struct ReplyMember {
-    const char *name;
-    ReplyKind kind;
-    size_t offset; /* of what is filled */
-} ReplyMember;
+#include "shared/json/reader.h"
 
 /* Members that are absent, null or of another kind leave what `ret_struct` held. */
 MUST_USE Status reply_read(
-    Call *call, Slice json, const ReplyMember *members, size_t member_count, void *ret_struct);
+    Call *call, Slice json, const JsonMember *members, size_t member_count, void *ret_struct);
 
 /* One string member of an object; empty when there is none. */
 MUST_USE Status reply_text(Call *call, Slice json, const char *name, Slice *ret_text);

@@ -22,9 +22,9 @@ search_item(Call *call, void *context, Slice json)
         Slice id;
         Slice name;
     } SessionName;
-    static const ReplyMember members[] = {
-        {"id", REPLY_TEXT, offsetof(SessionName, id)},
-        {"name", REPLY_TEXT, offsetof(SessionName, name)},
+    static const JsonMember members[] = {
+        {"id", JSON_SLICE, .offset = offsetof(SessionName, id)},
+        {"name", JSON_SLICE, .offset = offsetof(SessionName, name)},
     };
     Search *const search = context;
     SessionName found = {0};

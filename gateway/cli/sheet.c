@@ -11,21 +11,21 @@ typedef struct SheetCell {
 /* What is being filled. */
 typedef struct SheetRows {
     const Sheet *sheet;
-    ReplyMember members[SCREEN_COLUMN_MAX];
+    JsonMember members[SCREEN_COLUMN_MAX];
     ScreenTable table;
     size_t row_count;
 } SheetRows;
 
-static ReplyMember
+static JsonMember
 member_of(const SheetColumn *column, size_t index)
 {
     const size_t cell = index * sizeof(SheetCell);
     const bool is_text = column->kind == SHEET_TEXT || column->kind == SHEET_JSON;
-    return (ReplyMember){
+    return (JsonMember){
         .name = column->member,
-        .kind = column->kind == SHEET_TEXT   ? REPLY_TEXT
-                : column->kind == SHEET_JSON ? REPLY_RAW
-                                             : REPLY_NUMBER,
+        .type = column->kind == SHEET_TEXT   ? JSON_SLICE
+                : column->kind == SHEET_JSON ? JSON_TEXT
+                                             : JSON_INT64,
         .offset = cell + (is_text ? offsetof(SheetCell, text) : offsetof(SheetCell, number)),
     };
 }

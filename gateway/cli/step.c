@@ -8,16 +8,16 @@
 Status
 cli_step_read(Call *call, Slice json, Step *ret_step)
 {
-    static const ReplyMember members[] = {
-        {"id", REPLY_TEXT, offsetof(Step, id)},
-        {"session", REPLY_TEXT, offsetof(Step, session)},
-        {"graph", REPLY_TEXT, offsetof(Step, graph)},
-        {"state", REPLY_TEXT, offsetof(Step, state)},
-        {"attempts", REPLY_NUMBER, offsetof(Step, attempts)},
-        {"elapsed_us", REPLY_NUMBER, offsetof(Step, elapsed_us)},
-        {"partitions", REPLY_RAW, offsetof(Step, partitions)},
-        {"outputs", REPLY_RAW, offsetof(Step, outputs)},
-        {"error", REPLY_RAW, offsetof(Step, error)},
+    static const JsonMember members[] = {
+        {"id", JSON_SLICE, .offset = offsetof(Step, id)},
+        {"session", JSON_SLICE, .offset = offsetof(Step, session)},
+        {"graph", JSON_SLICE, .offset = offsetof(Step, graph)},
+        {"state", JSON_SLICE, .offset = offsetof(Step, state)},
+        {"attempts", JSON_INT64, .offset = offsetof(Step, attempts)},
+        {"elapsed_us", JSON_INT64, .offset = offsetof(Step, elapsed_us)},
+        {"partitions", JSON_TEXT, .offset = offsetof(Step, partitions)},
+        {"outputs", JSON_TEXT, .offset = offsetof(Step, outputs)},
+        {"error", JSON_TEXT, .offset = offsetof(Step, error)},
     };
     *ret_step = (Step){.elapsed_us = -1};
     return reply_read(call, json, members, COUNT_OF(members), ret_step);
@@ -81,11 +81,11 @@ typedef struct StepError {
 static Status
 error_read(Call *call, Slice json, StepError *ret_error)
 {
-    static const ReplyMember members[] = {
-        {"code", REPLY_TEXT, offsetof(StepError, code)},
-        {"detail", REPLY_TEXT, offsetof(StepError, detail)},
-        {"message", REPLY_TEXT, offsetof(StepError, message)},
-        {"node", REPLY_TEXT, offsetof(StepError, node)},
+    static const JsonMember members[] = {
+        {"code", JSON_SLICE, .offset = offsetof(StepError, code)},
+        {"detail", JSON_SLICE, .offset = offsetof(StepError, detail)},
+        {"message", JSON_SLICE, .offset = offsetof(StepError, message)},
+        {"node", JSON_SLICE, .offset = offsetof(StepError, node)},
     };
     *ret_error = (StepError){0};
     return json.size == 0 ? STATUS_OK : reply_read(call, json, members, COUNT_OF(members), ret_error);
@@ -126,10 +126,10 @@ typedef struct Partition {
 static Status
 partition_append(Call *call, void *context, Slice json)
 {
-    static const ReplyMember members[] = {
-        {"task", REPLY_NUMBER, offsetof(Partition, task)},
-        {"nodes", REPLY_NUMBER, offsetof(Partition, nodes)},
-        {"elapsed_us", REPLY_NUMBER, offsetof(Partition, elapsed_us)},
+    static const JsonMember members[] = {
+        {"task", JSON_INT64, .offset = offsetof(Partition, task)},
+        {"nodes", JSON_INT64, .offset = offsetof(Partition, nodes)},
+        {"elapsed_us", JSON_INT64, .offset = offsetof(Partition, elapsed_us)},
     };
     Partition partition = {0};
     Buffer *const text = context;

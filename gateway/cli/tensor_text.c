@@ -24,10 +24,10 @@ typedef struct TensorDocument {
 static Status
 document_read(Call *call, Slice json, TensorDocument *ret_document)
 {
-    static const ReplyMember members[] = {
-        {"dtype", REPLY_TEXT, offsetof(TensorDocument, dtype)},
-        {"shape", REPLY_RAW, offsetof(TensorDocument, shape)},
-        {"data", REPLY_RAW, offsetof(TensorDocument, data)},
+    static const JsonMember members[] = {
+        {"dtype", JSON_SLICE, .offset = offsetof(TensorDocument, dtype)},
+        {"shape", JSON_TEXT, .offset = offsetof(TensorDocument, shape)},
+        {"data", JSON_TEXT, .offset = offsetof(TensorDocument, data)},
     };
     *ret_document = (TensorDocument){0};
     return reply_read(call, json, members, COUNT_OF(members), ret_document);

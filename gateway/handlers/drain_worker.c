@@ -4,7 +4,7 @@
 #include "gateway/store/workers.h"
 #include "gateway/workers/worker_json.h"
 #include "shared/base/text.h"
-#include "shared/json/document.h"
+#include "shared/json/reader.h"
 
 typedef struct Body {
     bool is_draining;
@@ -34,9 +34,10 @@ write_worker(Call *call, const Request *request, Response *response, bool is_dra
 static Status
 run(Call *call, const Request *request, Response *response)
 {
-    static const JsonField fields[] = {
-        {.name = "draining", .type = JSON_FIELD_BOOLEAN, .offset = offsetof(Body, is_draining)},
+    static const JsonMember members[] = {
+        {"draining", JSON_BOOLEAN, .offset = offsetof(Body, is_draining)},
     };
+    static const JsonTable table = JSON_TABLE("a drain", members);
     Body body = {.is_draining = true};
     Store *store = NULL;
     const char *const name = text_copy(call->arena, request_parameter(request, "worker"));
@@ -44,7 +45,7 @@ run(Call *call, const Request *request, Response *response)
         return call_fail_memory(call, "a worker's name");
     }
     if (request->body.size > 0) {
-        TRY(json_document_read(call, request->body, fields, COUNT_OF(fields), &body));
+        TRY(json_document_read(call, request->body, &table, &body));
     }
     TRY(request_store(call, request, &store));
     TRY(workers_set_draining(call, store, name, body.is_draining));

@@ -10,7 +10,7 @@
 #include "gateway/http/exchange.h"
 #include "gateway/resources/resource_json.h"
 #include "shared/base/text.h"
-#include "shared/json/document.h"
+#include "shared/json/reader.h"
 #include "shared/json/scanner.h"
 
 typedef struct Wanted {
@@ -199,13 +199,14 @@ read_containers(Call *call, Slice json, ResetCall *reset)
 static Status
 read_body(Call *call, Slice json, ResetCall *reset)
 {
-    static const JsonField fields[] = {
-        {.name = "containers", .type = JSON_FIELD_RAW, .offset = offsetof(Wanted, containers)},
-        {.name = "session", .type = JSON_FIELD_STRING, .offset = offsetof(Wanted, session)},
+    static const JsonMember members[] = {
+        {"containers", JSON_TEXT, .offset = offsetof(Wanted, containers)},
+        {"session", JSON_STRING_COPY, .offset = offsetof(Wanted, session)},
     };
+    static const JsonTable table = JSON_TABLE("a reset", members);
     Wanted wanted = {0};
     if (json.size > 0) {
-        TRY(json_document_read(call, json, fields, COUNT_OF(fields), &wanted));
+        TRY(json_document_read(call, json, &table, &wanted));
     }
     if (wanted.session != NULL) {
         if (!id_from_text("ses", slice_from_string(wanted.session), &reset->session.value)) {

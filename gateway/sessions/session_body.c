@@ -4,7 +4,7 @@
 
 #include "gateway/sessions/session_options.h"
 #include "shared/base/text.h"
-#include "shared/json/document.h"
+#include "shared/json/reader.h"
 
 typedef struct Document {
     const char *name;
@@ -26,13 +26,14 @@ check_options(Call *call, Slice json, const Limits *limits)
 Status
 session_body_read(Call *call, Slice json, const Limits *limits, SessionBody *ret_body)
 {
-    static const JsonField fields[] = {
-        {.name = "name", .type = JSON_FIELD_STRING, .offset = offsetof(Document, name)},
-        {.name = "options", .type = JSON_FIELD_RAW, .offset = offsetof(Document, options)},
+    static const JsonMember members[] = {
+        {"name", JSON_STRING_COPY, .offset = offsetof(Document, name)},
+        {"options", JSON_TEXT, .offset = offsetof(Document, options)},
     };
+    static const JsonTable table = JSON_TABLE("a session", members);
     Document document = {0};
     if (json.size > 0) {
-        TRY(json_document_read(call, json, fields, COUNT_OF(fields), &document));
+        TRY(json_document_read(call, json, &table, &document));
     }
     SessionBody body = {.name = document.name};
     if (body.name != NULL && strlen(body.name) > limits->name_bytes) {

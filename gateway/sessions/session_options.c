@@ -1,7 +1,7 @@
 #include "gateway/sessions/session_options.h"
 
 #include "gateway/optimise/optimise.h"
-#include "shared/json/document.h"
+#include "shared/json/reader.h"
 #include "shared/json/scanner.h"
 
 static const int64_t BYTES_MAX = ((int64_t)1 << 53) - 1; /* exact in every JSON reader */
@@ -53,25 +53,19 @@ read_passes(Call *call, Slice json, PassSet *ret_set)
 Status
 session_options_read(Call *call, Slice json, SessionOptions *ret_options)
 {
-    static const JsonField fields[] = {
-        {.name = "placement", .type = JSON_FIELD_STRING, .offset = offsetof(Document, placement)},
-        {.name = "slots",
-            .type = JSON_FIELD_INT64,
-            .offset = offsetof(Document, slots),
-            .minimum = 1,
+    static const JsonMember members[] = {
+        {"placement", JSON_STRING_COPY, .offset = offsetof(Document, placement)},
+        {"slots", JSON_INT64, .offset = offsetof(Document, slots), .minimum = 1,
             .maximum = PLAN_SLOT_COUNT_MAX},
-        {.name = "soft_placement",
-            .type = JSON_FIELD_BOOLEAN,
-            .offset = offsetof(Document, has_soft_placement)},
-        {.name = "passes_off", .type = JSON_FIELD_RAW, .offset = offsetof(Document, passes_off)},
-        {.name = "step_memory_bytes",
-            .type = JSON_FIELD_INT64,
-            .offset = offsetof(Document, step_memory_bytes),
+        {"soft_placement", JSON_BOOLEAN, .offset = offsetof(Document, has_soft_placement)},
+        {"passes_off", JSON_TEXT, .offset = offsetof(Document, passes_off)},
+        {"step_memory_bytes", JSON_INT64, .offset = offsetof(Document, step_memory_bytes),
             .maximum = BYTES_MAX},
     };
+    static const JsonTable table = JSON_TABLE("session options", members);
     Document document = {.placement = "local", .slots = 1};
     SessionOptions options = {0};
-    TRY(json_document_read(call, json, fields, COUNT_OF(fields), &document));
+    TRY(json_document_read(call, json, &table, &document));
     TRY(read_placement(call, document.placement, &options.plan.placement));
     if (document.passes_off.data != NULL) {
         TRY(read_passes(call, document.passes_off, &options.plan.passes_off));

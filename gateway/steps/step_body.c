@@ -1,336 +1,220 @@
 #include "gateway/steps/step_body.h"
 
-#include <stdio.h>
-#include <string.h>
+#include <stddef.h>
 
-#include "shared/json/scanner.h"
+#include "shared/json/reader.h"
 
-typedef struct Reading {
-    Call *call;
-    JsonScanner *scanner; /* apart: it is large and need not be cleared */
+/* The context of the reader. */
+typedef struct BodyReading {
     const Limits *limits;
-    StepBody body;
-    const char *limit; /* the limit that was passed */
-} Reading;
+    const char *limit; /* the name of the limit that was passed */
+} BodyReading;
 
-typedef struct Member {
-    const char *name;
-    bool (*read)(Reading *reading);
-} Member;
-
-/* One object whose members are all in the table; another is a fault that names it. */
-static bool
-read_members(Reading *reading, const Member *members, size_t count, const char *where)
+/* A list or map of at most `count_max` items, which the limit of this name allows. */
+static Status
+read_limited_list(JsonReader *reader, JsonList list, uint64_t count_max, const char *limit, void *target)
 {
-    Slice name;
-    if (!json_object_begin(reading->scanner)) {
-        return false;
+    BodyReading *const reading = reader->context;
+    list.count_max = (size_t)count_max;
+    list.too_many = "too many";
+    const Status status = json_read_list(reader, &list, target);
+    if (reader->passed == &list) {
+        reading->limit = limit;
     }
-    while (json_object_next(reading->scanner, &name)) {
-        size_t index = 0;
-        while (index < count && !slice_equals_string(name, members[index].name)) {
-            index++;
-        }
-        if (index == count) {
-            char pointer[128];
-            (void)snprintf(pointer, sizeof pointer, "%s/%.*s", where, SLICE_PRINT(slice_part(name, 0, 64)));
-            call_note(reading->call, pointer, "there is no such member");
-            json_fault(reading->scanner, "unknown member");
-            return false;
-        }
-        if (!members[index].read(reading)) {
-            return false;
-        }
-    }
-    return true;
+    reader->passed = NULL;
+    return status;
 }
 
-/* Doubles a list in the arena when it is full. */
-static void *
-list_room(Reading *reading, const void *items, size_t count, size_t size)
+_Static_assert(offsetof(StepBody, feed_count) == offsetof(StepBody, feeds) + sizeof(void *) &&
+                   offsetof(StepBody, fetch_count) == offsetof(StepBody, fetches) + sizeof(void *) &&
+                   offsetof(StepBody, target_count) == offsetof(StepBody, targets) + sizeof(void *),
+    "lists are a pointer and a count behind it");
+
+/* Feeds by name; their values stay text. */
+static Status
+read_feeds(JsonReader *reader, const JsonMember *member, void *target)
 {
-    enum { FIRST = 4 };
-    const bool is_full = count == 0 || (count >= FIRST && (count & (count - 1)) == 0);
-    if (!is_full) {
-        return without_const(items);
-    }
-    void *const larger = arena_alloc(reading->call->arena, (count < FIRST ? FIRST : count * 2) * size);
-    if (larger == NULL) {
-        json_fault(reading->scanner, "the request needs more memory than a call may use");
-        return NULL;
-    }
-    if (count > 0) {
-        memcpy(larger, items, count * size);
-    }
-    return larger;
+    const BodyReading *const reading = reader->context;
+    const JsonList list = {
+        .item = {.type = JSON_TEXT, .offset = offsetof(StepFeedText, json)},
+        .item_size = sizeof(StepFeedText),
+        .is_map = true,
+    };
+    (void)member;
+    return read_limited_list(reader, list, reading->limits->step_feeds, "step_feeds", target);
 }
 
-static bool
-within(Reading *reading, size_t count, uint64_t maximum, const char *limit)
+static Status
+read_feed_names(JsonReader *reader, const JsonMember *member, void *target)
 {
-    if (count < maximum) {
-        return true;
-    }
-    reading->limit = limit;
-    json_fault(reading->scanner, "too many");
-    return false;
+    const BodyReading *const reading = reader->context;
+    const JsonList list = {
+        .item = {.type = JSON_SLICE, .offset = offsetof(StepFeedText, name)},
+        .item_size = sizeof(StepFeedText),
+    };
+    (void)member;
+    return read_limited_list(reader, list, reading->limits->step_feeds, "step_feeds", target);
 }
 
-/* NULL past the limit, or without memory. */
-static StepFeedText *
-add_feed(Reading *reading)
+static Status
+read_names(JsonReader *reader, const JsonMember *member, void *target)
 {
-    StepBody *const body = &reading->body;
-    StepFeedText *const feeds = list_room(reading, body->feeds, body->feed_count, sizeof *feeds);
-    if (feeds == NULL || !within(reading, body->feed_count, reading->limits->step_feeds, "step_feeds")) {
-        return NULL;
-    }
-    feeds[body->feed_count] = (StepFeedText){0};
-    body->feeds = feeds;
-    return &feeds[body->feed_count++];
+    const BodyReading *const reading = reader->context;
+    const JsonList list = {.item = {.type = JSON_SLICE}, .item_size = sizeof(Slice)};
+    (void)member;
+    return read_limited_list(reader, list, reading->limits->step_fetches, "step_fetches", target);
 }
 
-static bool
-read_feeds(Reading *reading)
+static Status
+read_timeout(JsonReader *reader, const JsonMember *member, void *target)
 {
-    Slice name;
-    if (!json_object_begin(reading->scanner)) {
-        return false;
+    BodyReading *const reading = reader->context;
+    StepBody *const body = target;
+    (void)member;
+    if (!json_uint64(reader->scanner, &body->timeout_ms)) {
+        return json_reader_fault(reader);
     }
-    while (json_object_next(reading->scanner, &name)) {
-        StepFeedText *const feed = add_feed(reading);
-        if (feed == NULL || !json_name_keep(reading->scanner, reading->call->arena, &name) ||
-            !json_skip(reading->scanner, &feed->json)) {
-            return false;
-        }
-        feed->name = name;
-    }
-    return true;
-}
-
-static bool
-read_feed_names(Reading *reading)
-{
-    if (!json_array_begin(reading->scanner)) {
-        return false;
-    }
-    while (json_array_next(reading->scanner)) {
-        StepFeedText *const feed = add_feed(reading);
-        if (feed == NULL || !json_string(reading->scanner, reading->call->arena, &feed->name)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool
-read_names(Reading *reading, const Slice **ret_names, size_t *ret_count)
-{
-    if (!json_array_begin(reading->scanner)) {
-        return false;
-    }
-    while (json_array_next(reading->scanner)) {
-        Slice *const names = list_room(reading, *ret_names, *ret_count, sizeof *names);
-        if (names == NULL || !within(reading, *ret_count, reading->limits->step_fetches, "step_fetches") ||
-            !json_string(reading->scanner, reading->call->arena, &names[*ret_count])) {
-            return false;
-        }
-        *ret_names = names;
-        (*ret_count)++;
-    }
-    return true;
-}
-
-static bool
-read_graph(Reading *reading)
-{
-    return json_string(reading->scanner, reading->call->arena, &reading->body.graph);
-}
-
-static bool
-read_fetches(Reading *reading)
-{
-    return read_names(reading, &reading->body.fetches, &reading->body.fetch_count);
-}
-
-static bool
-read_targets(Reading *reading)
-{
-    return read_names(reading, &reading->body.targets, &reading->body.target_count);
-}
-
-static bool
-read_timeout(Reading *reading)
-{
-    if (!json_uint64(reading->scanner, &reading->body.timeout_ms)) {
-        return false;
-    }
-    if (reading->body.timeout_ms == 0 || reading->body.timeout_ms > reading->limits->step_timeout_ms) {
+    if (body->timeout_ms == 0 || body->timeout_ms > reading->limits->step_timeout_ms) {
         reading->limit = "step_timeout_ms";
-        json_fault(reading->scanner, "out of range");
-        return false;
+        return json_reader_refuse(reader, "out of range");
     }
-    reading->body.has_timeout = true;
-    return true;
+    body->has_timeout = true;
+    return STATUS_OK;
 }
 
-/* One word of a list; its position. */
-static bool
-read_word(Reading *reading, const char *const *words, size_t count, size_t *ret_index)
+/* Reads one of `words`; its index. */
+static Status
+read_word(JsonReader *reader, const char *const *words, size_t count, size_t *ret_index)
 {
     Slice word;
-    if (!json_string(reading->scanner, reading->call->arena, &word)) {
-        return false;
+    if (!json_string(reader->scanner, reader->call->arena, &word)) {
+        return json_reader_fault(reader);
     }
     for (size_t index = 0; index < count; index++) {
         if (slice_equals_string(word, words[index])) {
             *ret_index = index;
-            return true;
+            return STATUS_OK;
         }
     }
-    json_fault(reading->scanner, "none of the words that may stand here");
-    return false;
+    return json_reader_refuse(reader, "none of the words that may stand here");
 }
 
-static bool
-read_trace(Reading *reading)
+static Status
+read_trace(JsonReader *reader, const JsonMember *member, void *target)
 {
     static const char *const words[] = {"none", "partition", "node"};
     size_t index = 0;
-    const bool is_read = read_word(reading, words, COUNT_OF(words), &index);
-    reading->body.trace = (StepTraceKind)index;
-    return is_read;
+    (void)member;
+    TRY(read_word(reader, words, COUNT_OF(words), &index));
+    *(StepTraceKind *)target = (StepTraceKind)index;
+    return STATUS_OK;
 }
 
-static bool
-read_record(Reading *reading)
+static Status
+read_record(JsonReader *reader, const JsonMember *member, void *target)
 {
     static const char *const words[] = {"batched", "durable"};
     size_t index = 0;
-    const bool is_read = read_word(reading, words, COUNT_OF(words), &index);
-    reading->body.is_durable = index == 1;
-    return is_read;
+    (void)member;
+    TRY(read_word(reader, words, COUNT_OF(words), &index));
+    *(bool *)target = index == 1;
+    return STATUS_OK;
 }
 
-static bool
-read_priority(Reading *reading)
+static Status
+read_priority(JsonReader *reader, const JsonMember *member, void *target)
 {
-    if (!json_int64(reading->scanner, &reading->body.priority)) {
-        return false;
+    int64_t *const priority = target;
+    (void)member;
+    if (!json_int64(reader->scanner, priority)) {
+        return json_reader_fault(reader);
     }
-    if (reading->body.priority < 0 || reading->body.priority > 2) {
-        json_fault(reading->scanner, "a priority is 0, 1 or 2");
-        return false;
-    }
-    return true;
+    return *priority >= 0 && *priority <= 2 ? STATUS_OK
+                                            : json_reader_refuse(reader, "a priority is 0, 1 or 2");
 }
 
-static bool
-read_idempotent(Reading *reading)
-{
-    return json_boolean(reading->scanner, &reading->body.is_idempotent);
-}
+static const JsonMember option_members[] = {
+    {"timeout_ms", .read = read_timeout},
+    {"trace", .offset = offsetof(StepBody, trace), .read = read_trace},
+    {"priority", .offset = offsetof(StepBody, priority), .read = read_priority},
+    {"idempotent", JSON_BOOLEAN, .offset = offsetof(StepBody, is_idempotent)},
+    {"record", .offset = offsetof(StepBody, is_durable), .read = read_record},
+};
+static const JsonTable options = {
+    .pointer = "/options", .members = option_members, .member_count = COUNT_OF(option_members)};
+static const JsonTable timeout_option = {
+    .pointer = "/options", .members = &option_members[0], .member_count = 1};
 
-static bool
-read_options(Reading *reading)
-{
-    static const Member members[] = {
-        {"timeout_ms", read_timeout},
-        {"trace", read_trace},
-        {"priority", read_priority},
-        {"idempotent", read_idempotent},
-        {"record", read_record},
-    };
-    return read_members(reading, members, COUNT_OF(members), "/options");
-}
-
-static bool
-read_timeout_option(Reading *reading)
-{
-    static const Member members[] = {{"timeout_ms", read_timeout}};
-    return read_members(reading, members, COUNT_OF(members), "/options");
-}
-
-static bool
-read_partition_graphs(Reading *reading)
-{
-    return json_boolean(reading->scanner, &reading->body.wants_partition_graphs);
-}
-
-static bool
-read_costs(Reading *reading)
-{
-    return json_boolean(reading->scanner, &reading->body.wants_costs);
-}
-
-/* --- The bodies ----------------------------------------------------------------------------------------- */
-
-static const Member step_members[] = {
-    {"graph", read_graph},
-    {"feeds", read_feeds},
-    {"fetches", read_fetches},
-    {"targets", read_targets},
-    {"options", read_options},
+static const JsonMember step_members[] = {
+    {"graph", JSON_SLICE, .offset = offsetof(StepBody, graph)},
+    {"feeds", .offset = offsetof(StepBody, feeds), .read = read_feeds},
+    {"fetches", .offset = offsetof(StepBody, fetches), .read = read_names},
+    {"targets", .offset = offsetof(StepBody, targets), .read = read_names},
+    {"options", JSON_STRUCT, .table = &options},
 };
 
-static const Member plan_members[] = {
-    {"graph", read_graph},
-    {"feeds", read_feeds},
-    {"fetches", read_fetches},
-    {"targets", read_targets},
-    {"options", read_options},
-    {"partition_graphs", read_partition_graphs},
-    {"costs", read_costs},
+static const JsonMember plan_members[] = {
+    {"graph", JSON_SLICE, .offset = offsetof(StepBody, graph)},
+    {"feeds", .offset = offsetof(StepBody, feeds), .read = read_feeds},
+    {"fetches", .offset = offsetof(StepBody, fetches), .read = read_names},
+    {"targets", .offset = offsetof(StepBody, targets), .read = read_names},
+    {"options", JSON_STRUCT, .table = &options},
+    {"partition_graphs", JSON_BOOLEAN, .offset = offsetof(StepBody, wants_partition_graphs)},
+    {"costs", JSON_BOOLEAN, .offset = offsetof(StepBody, wants_costs)},
 };
 
-static const Member partial_run_members[] = {
-    {"graph", read_graph},
-    {"feeds", read_feed_names},
-    {"fetches", read_fetches},
-    {"targets", read_targets},
-    {"options", read_timeout_option},
+static const JsonMember partial_run_members[] = {
+    {"graph", JSON_SLICE, .offset = offsetof(StepBody, graph)},
+    {"feeds", .offset = offsetof(StepBody, feeds), .read = read_feed_names},
+    {"fetches", .offset = offsetof(StepBody, fetches), .read = read_names},
+    {"targets", .offset = offsetof(StepBody, targets), .read = read_names},
+    {"options", JSON_STRUCT, .table = &timeout_option},
 };
 
-static const Member continue_members[] = {
-    {"feeds", read_feeds},
-    {"fetches", read_fetches},
+static const JsonMember continue_members[] = {
+    {"feeds", .offset = offsetof(StepBody, feeds), .read = read_feeds},
+    {"fetches", .offset = offsetof(StepBody, fetches), .read = read_names},
 };
 
 static const struct {
-    const Member *members;
-    size_t count;
+    JsonTable table;
     const char *fault;
 } kinds[] = {
-    [STEP_BODY_STEP] = {step_members, COUNT_OF(step_members), "the request is no step"},
-    [STEP_BODY_PARTIAL_RUN] = {partial_run_members, COUNT_OF(partial_run_members),
+    [STEP_BODY_STEP] = {JSON_TABLE("a step", step_members), "the request is no step"},
+    [STEP_BODY_PARTIAL_RUN] = {JSON_TABLE("a partial run", partial_run_members),
         "the request is no partial run"},
-    [STEP_BODY_CONTINUE] = {continue_members, COUNT_OF(continue_members),
+    [STEP_BODY_CONTINUE] = {JSON_TABLE("a partial run", continue_members),
         "the request does not continue a partial run"},
-    [STEP_BODY_PLAN] = {plan_members, COUNT_OF(plan_members), "the request is no step"},
+    [STEP_BODY_PLAN] = {JSON_TABLE("a step", plan_members), "the request is no step"},
 };
+
+/* What a failed reading is told as: the limit that was passed, or where the text is wrong. */
+static Status
+explain_failure(Call *call, const BodyReading *reading, StepBodyKind kind)
+{
+    const LimitField *const limit =
+        reading->limit == NULL ? NULL : limit_find(slice_from_string(reading->limit));
+    if (limit != NULL) {
+        return call_fail(call, STATUS_OUT_OF_RANGE, "the limit %s is %llu %s", limit->name,
+            (unsigned long long)limit_value(reading->limits, limit), limit->unit);
+    }
+    return call_wrap(call, "%s", kinds[kind].fault);
+}
 
 Status
 step_body_read_as(Call *call, StepBodyKind kind, Slice json, const Limits *limits, StepBody *ret_body)
 {
+    static const JsonDialect dialect = {.unknown = JSON_UNKNOWN_IS_NOTED};
+    BodyReading reading = {.limits = limits};
+    StepBody body = {.timeout_ms = limits->step_timeout_default_ms, .priority = 1};
     JsonScanner scanner;
-    Reading reading = {
-        .call = call,
-        .scanner = &scanner,
-        .limits = limits,
-        .body = {.timeout_ms = limits->step_timeout_default_ms, .priority = 1},
-    };
+    JsonReader reader = {.call = call, .scanner = &scanner, .dialect = &dialect, .context = &reading};
     json_scan_begin(&scanner, json, (int)limits->json_depth);
-    (void)read_members(&reading, kinds[kind].members, kinds[kind].count, "");
-    if (json_scan_end(call, &scanner) != STATUS_OK) {
-        const LimitField *const limit =
-            reading.limit == NULL ? NULL : limit_find(slice_from_string(reading.limit));
-        if (limit != NULL) {
-            return call_fail(call, STATUS_OUT_OF_RANGE, "the limit %s is %llu %s", limit->name,
-                (unsigned long long)limit_value(limits, limit), limit->unit);
-        }
-        return call_wrap(call, "%s", kinds[kind].fault);
+    if (json_read_object(&reader, &kinds[kind].table, &body) != STATUS_OK ||
+        json_scan_end(call, &scanner) != STATUS_OK) {
+        return explain_failure(call, &reading, kind);
     }
-    *ret_body = reading.body;
+    *ret_body = body;
     return STATUS_OK;
 }
 

@@ -1,7 +1,7 @@
 #include "gateway/steps/step_feeds.h"
 
 #include "gateway/tensors/tensor_blob.h"
-#include "shared/json/document.h"
+#include "shared/json/reader.h"
 #include "shared/tensor/tensor_json.h"
 
 void
@@ -121,19 +121,20 @@ typedef struct Description {
 static Status
 read_dtype(StepCall *step, Slice json, Dtype *ret_dtype)
 {
-    static const JsonField fields[] = {
-        {.name = "dtype", .type = JSON_FIELD_STRING, .offset = offsetof(Description, dtype)},
-        {.name = "shape", .type = JSON_FIELD_RAW, .offset = offsetof(Description, shape)},
-        {.name = "data", .type = JSON_FIELD_RAW, .offset = offsetof(Description, values)},
-        {.name = "b64", .type = JSON_FIELD_RAW, .offset = offsetof(Description, values)},
-        {.name = "npy", .type = JSON_FIELD_RAW, .offset = offsetof(Description, values)},
-        {.name = "ref", .type = JSON_FIELD_RAW, .offset = offsetof(Description, values)},
+    static const JsonMember members[] = {
+        {"dtype", JSON_STRING_COPY, .offset = offsetof(Description, dtype)},
+        {"shape", JSON_TEXT, .offset = offsetof(Description, shape)},
+        {"data", JSON_TEXT, .offset = offsetof(Description, values)},
+        {"b64", JSON_TEXT, .offset = offsetof(Description, values)},
+        {"npy", JSON_TEXT, .offset = offsetof(Description, values)},
+        {"ref", JSON_TEXT, .offset = offsetof(Description, values)},
     };
+    static const JsonTable table = JSON_TABLE("a tensor", members);
     Description description = {0};
     if (!slice_starts_with(json, SLICE("{"))) {
         return STATUS_OK;
     }
-    TRY(json_document_read(step->call, json, fields, COUNT_OF(fields), &description));
+    TRY(json_document_read(step->call, json, &table, &description));
     if (description.dtype == NULL) {
         return STATUS_OK;
     }

@@ -1,368 +1,315 @@
+/* GraphDef's messages as tables. Most rows are plain; functions stand where a message has defaults, is named
+ * in its errors, or, as AttrValue, is one of several forms. */
+#include <assert.h>
 #include <stddef.h>
 
 #include "shared/formats/graphdef_json.h"
-#include "shared/formats/json_reader.h"
+#include "shared/formats/graphdef_json_value.h"
 
-/* --- Attributes ----------------------------------------------------------------------------------------- */
+/* Lists in the graph's structs are a pointer to items and behind it their count. */
+#define ASSERT_LIST(type, items, item_count)                                                                 \
+    _Static_assert(offsetof(type, item_count) == offsetof(type, items) + sizeof(void *), #items)
+ASSERT_LIST(FunctionRef, attrs, attr_count);
+ASSERT_LIST(NodeDef, inputs, input_count);
+ASSERT_LIST(NodeDef, attrs, attr_count);
+ASSERT_LIST(FunctionDef, inputs, input_count);
+ASSERT_LIST(FunctionDef, outputs, output_count);
+ASSERT_LIST(FunctionDef, declared_attrs, declared_attr_count);
+ASSERT_LIST(FunctionDef, nodes, node_count);
+ASSERT_LIST(FunctionDef, returns, return_count);
+ASSERT_LIST(FunctionDef, control_returns, control_return_count);
+ASSERT_LIST(FunctionDef, attrs, attr_count);
+ASSERT_LIST(GraphDef, nodes, node_count);
+ASSERT_LIST(GraphDef, functions, function_count);
+ASSERT_LIST(GraphDef, passes_off, passes_off_count);
 
-static Status read_attr(JsonReader *reader, void *target);
-static Status read_attrs(JsonReader *reader, void *target);
-static Status read_attr_list(JsonReader *reader, void *target);
+static Status read_attr_value(JsonReader *reader, const JsonMember *member, void *target);
 
-/* Two of these in a row: a pointer to items and their count, as all lists here have them. */
-typedef struct List {
-    const void *items;
-    size_t count;
-} List;
+static const JsonList texts = {.item = {.read = graph_read_text}, .item_size = sizeof(Slice)};
+static const JsonList attrs = {
+    .item = {.offset = offsetof(Attr, value), .read = read_attr_value},
+    .item_size = sizeof(Attr),
+    .is_map = true,
+};
 
 static const JsonMember function_ref_members[] = {
-    {"name", json_read_text, offsetof(FunctionRef, name)},
-    {"attr", read_attrs, offsetof(FunctionRef, attrs)},
+    {"name", .offset = offsetof(FunctionRef, name), .read = graph_read_text},
+    {"attr", .offset = offsetof(FunctionRef, attrs), .read = graph_read_list, .list = &attrs},
 };
-static const JsonMessage function_ref_message = JSON_MESSAGE("NameAttrList", function_ref_members);
+static const JsonTable function_ref_table = JSON_TABLE("NameAttrList", function_ref_members);
 
-static Status
-read_function_ref(JsonReader *reader, void *target)
-{
-    return json_read_message(reader, &function_ref_message, target);
-}
+/* The forms that AttrValue and the items of its ListValue take: member, kind, and how its value is read. */
+#define ATTR_FORMS(X)                                                                                        \
+    X("s", ATTR_STRING, .read = graph_read_bytes)                                                            \
+    X("i", ATTR_INT, .type = JSON_INT64)                                                                     \
+    X("f", ATTR_FLOAT, .type = JSON_FLOAT)                                                                   \
+    X("b", ATTR_BOOL, .type = JSON_BOOLEAN)                                                                  \
+    X("type", ATTR_TYPE, .read = graph_read_dtype)                                                           \
+    X("shape", ATTR_SHAPE, .read = graph_read_shape)                                                         \
+    X("tensor", ATTR_TENSOR, .read = graph_read_tensor)                                                      \
+    X("func", ATTR_FUNCTION, .type = JSON_STRUCT, .table = &function_ref_table)                              \
+    X("placeholder", ATTR_PLACEHOLDER, .read = graph_read_text)
 
-/* The members of AttrValue's oneof, and of its ListValue. */
+enum { LIST_FORM_COUNT = 8 }; /* a placeholder is none of a list's */
+
 typedef struct AttrForm {
-    const char *name;
     AttrKind kind;
-    JsonRead read;
-    bool is_in_list;
+    JsonMember value;
 } AttrForm;
 
 static const AttrForm attr_forms[] = {
-    {"s", ATTR_STRING, json_read_bytes, true},
-    {"i", ATTR_INT, json_read_int, true},
-    {"f", ATTR_FLOAT, json_read_float, true},
-    {"b", ATTR_BOOL, json_read_bool, true},
-    {"type", ATTR_TYPE, json_read_dtype, true},
-    {"shape", ATTR_SHAPE, json_read_shape, true},
-    {"tensor", ATTR_TENSOR, json_read_tensor, true},
-    {"func", ATTR_FUNCTION, read_function_ref, true},
-    {"placeholder", ATTR_PLACEHOLDER, json_read_text, false},
-    {"list", ATTR_NONE, read_attr_list, false},
+#define X(name, form_kind, ...) {.kind = (form_kind), .value = {__VA_ARGS__}},
+    ATTR_FORMS(X)
+#undef X
 };
 
-static const AttrForm *
-find_form(Slice name, bool is_in_list)
-{
-    for (size_t index = 0; index < COUNT_OF(attr_forms); index++) {
-        if (slice_equals_string(name, attr_forms[index].name) &&
-            (attr_forms[index].is_in_list || !is_in_list)) {
-            return &attr_forms[index];
-        }
-    }
-    return NULL;
-}
+/* Reads the items of a list in the form that the member names. */
+static Status read_list_form(JsonReader *reader, const JsonMember *member, void *target);
+
+static const JsonMember list_members[] = {
+#define X(member_name, kind, ...) {member_name, .read = read_list_form},
+    ATTR_FORMS(X)
+#undef X
+};
+static const JsonTable list_table = {
+    .name = "ListValue", .members = list_members, .member_count = LIST_FORM_COUNT};
 
 static Status
-fail_form(JsonReader *reader, const char *message, Slice name)
+read_list_form(JsonReader *reader, const JsonMember *member, void *target)
 {
-    return call_fail(reader->builder->call, STATUS_INVALID_ARGUMENT, "%s has no member '%.*s'", message,
-        SLICE_PRINT(slice_part(name, 0, 64)));
-}
-
-/* An item of a list: the form it takes is known from outside. */
-static Status
-read_items(JsonReader *reader, const AttrForm *form, AttrValue *list)
-{
-    const size_t mark = builder_mark(reader->builder);
+    const AttrForm *const form = &attr_forms[member - list_members];
+    AttrValue *const list = target;
+    const size_t mark = builder_mark(reader->context);
     if (list->value.list.count > 0) {
-        return call_fail(reader->builder->call, STATUS_INVALID_ARGUMENT, "a list has items of two kinds");
+        return call_fail(reader->call, STATUS_INVALID_ARGUMENT, "a list has items of two kinds");
     }
     if (!json_array_begin(reader->scanner)) {
         return json_reader_fault(reader);
     }
     while (json_array_next(reader->scanner)) {
         AttrValue item = {.kind = form->kind};
-        TRY(form->read(reader, &item.value));
-        TRY(builder_push(reader->builder, &item, sizeof item));
+        TRY(json_read_value(reader, &form->value, &item.value));
+        TRY(builder_push(reader->context, &item, sizeof item));
     }
-    TRY(json_scan_check(reader->builder->call, reader->scanner));
-    TRY(BUILDER_TAKE(reader->builder, mark, &list->value.list.items, &list->value.list.count));
+    TRY(json_scan_check(reader->call, reader->scanner));
+    TRY(BUILDER_TAKE(reader->context, mark, &list->value.list.items, &list->value.list.count));
     list->kind = list->value.list.count == 0 ? ATTR_NONE : form->kind;
     return STATUS_OK;
 }
 
-/* `target` is an AttrValue's value. */
+/* An AttrValue while it is read: it has one value at most. */
+typedef struct AttrReading {
+    AttrValue *value;
+    bool has_value;
+} AttrReading;
+
 static Status
-read_attr_list(JsonReader *reader, void *target)
+take_only_value(JsonReader *reader, AttrReading *reading)
 {
-    AttrValue *const list = (AttrValue *)(void *)((char *)target - offsetof(AttrValue, value));
-    *list = (AttrValue){.is_list = true};
-    if (!json_object_begin(reader->scanner)) {
-        return json_reader_fault(reader);
+    if (reading->has_value) {
+        return call_fail(reader->call, STATUS_INVALID_ARGUMENT, "AttrValue has two values at once");
     }
-    Slice name;
-    while (json_object_next(reader->scanner, &name)) {
-        const AttrForm *const form = find_form(name, true);
-        if (form == NULL) {
-            return fail_form(reader, "ListValue", name);
-        }
-        if (json_peek(reader->scanner) == JSON_NULL) {
-            (void)json_null(reader->scanner);
-        } else {
-            TRY(read_items(reader, form, list));
-        }
-    }
-    return json_scan_check(reader->builder->call, reader->scanner);
+    reading->has_value = true;
+    return STATUS_OK;
+}
+
+static Status read_attr_form(JsonReader *reader, const JsonMember *member, void *target);
+
+static Status
+read_attr_list(JsonReader *reader, const JsonMember *member, void *target)
+{
+    AttrReading *const reading = target;
+    (void)member;
+    TRY(take_only_value(reader, reading));
+    *reading->value = (AttrValue){.is_list = true};
+    return json_read_object(reader, &list_table, reading->value);
+}
+
+static const JsonMember attr_members[] = {
+#define X(member_name, kind, ...) {member_name, .read = read_attr_form},
+    ATTR_FORMS(X)
+#undef X
+        {"list", .read = read_attr_list},
+};
+static const JsonTable attr_table = JSON_TABLE("AttrValue", attr_members);
+
+static Status
+read_attr_form(JsonReader *reader, const JsonMember *member, void *target)
+{
+    const AttrForm *const form = &attr_forms[member - attr_members];
+    AttrReading *const reading = target;
+    TRY(take_only_value(reader, reading));
+    reading->value->kind = form->kind;
+    return json_read_value(reader, &form->value, &reading->value->value);
 }
 
 static Status
-read_attr(JsonReader *reader, void *target)
+read_attr_value(JsonReader *reader, const JsonMember *member, void *target)
 {
-    AttrValue *const value = &((Attr *)target)->value;
-    if (!json_object_begin(reader->scanner)) {
-        return json_reader_fault(reader);
-    }
-    Slice name;
-    bool is_given = false;
-    while (json_object_next(reader->scanner, &name)) {
-        const AttrForm *const form = find_form(name, false);
-        if (form == NULL) {
-            return fail_form(reader, "AttrValue", name);
-        }
-        if (json_peek(reader->scanner) == JSON_NULL) {
-            (void)json_null(reader->scanner);
-            continue;
-        }
-        if (is_given) {
-            return call_fail(
-                reader->builder->call, STATUS_INVALID_ARGUMENT, "AttrValue has two values at once");
-        }
-        is_given = true;
-        value->kind = form->kind;
-        TRY(form->read(reader, &value->value));
-    }
-    return json_scan_check(reader->builder->call, reader->scanner);
-}
-
-static Status
-read_attrs(JsonReader *reader, void *target)
-{
-    List *const list = target;
-    return json_read_map(reader, read_attr, sizeof(Attr), &list->items, &list->count);
-}
-
-/* --- Nodes ---------------------------------------------------------------------------------------------- */
-
-static Status
-read_texts(JsonReader *reader, void *target)
-{
-    List *const list = target;
-    return json_read_list(reader, json_read_text, sizeof(Slice), &list->items, &list->count);
+    AttrReading reading = {.value = target};
+    (void)member;
+    return json_read_object(reader, &attr_table, &reading);
 }
 
 static const JsonMember node_members[] = {
-    {"name", json_read_text, offsetof(NodeDef, name)},
-    {"op", json_read_text, offsetof(NodeDef, op)},
-    {"input", read_texts, offsetof(NodeDef, inputs)},
-    {"device", json_read_text, offsetof(NodeDef, device)},
-    {"attr", read_attrs, offsetof(NodeDef, attrs)},
-    {"experimentalDebugInfo", json_read_nothing, 0},
-    {"experimentalType", json_read_nothing, 0},
+    {"name", .offset = offsetof(NodeDef, name), .read = graph_read_text},
+    {"op", .offset = offsetof(NodeDef, op), .read = graph_read_text},
+    {"input", .offset = offsetof(NodeDef, inputs), .read = graph_read_list, .list = &texts},
+    {"device", .offset = offsetof(NodeDef, device), .read = graph_read_text},
+    {"attr", .offset = offsetof(NodeDef, attrs), .read = graph_read_list, .list = &attrs},
+    {"experimentalDebugInfo", JSON_IGNORED, .offset = 0},
+    {"experimentalType", JSON_IGNORED, .offset = 0},
 };
-static const JsonMessage node_message = JSON_MESSAGE("NodeDef", node_members);
+static const JsonTable node_table = JSON_TABLE("NodeDef", node_members);
 
 static Status
-read_node(JsonReader *reader, void *target)
+read_node(JsonReader *reader, const JsonMember *member, void *target)
 {
     NodeDef *const node = target;
+    (void)member;
     node->name = node->op = node->device = SLICE("");
-    if (json_read_message(reader, &node_message, node) != STATUS_OK) {
-        return call_wrap(reader->builder->call, "node '%.*s'", SLICE_PRINT(slice_part(node->name, 0, 128)));
+    if (json_read_object(reader, &node_table, node) != STATUS_OK) {
+        return call_wrap(reader->call, "node '%.*s'", SLICE_PRINT(slice_part(node->name, 0, 128)));
     }
     return STATUS_OK;
 }
 
-static Status
-read_nodes(JsonReader *reader, void *target)
-{
-    List *const list = target;
-    return json_read_list(reader, read_node, sizeof(NodeDef), &list->items, &list->count);
-}
-
-/* --- Functions ------------------------------------------------------------------------------------------ */
+static const JsonList nodes = {.item = {.read = read_node}, .item_size = sizeof(NodeDef)};
 
 static const JsonMember argument_members[] = {
-    {"name", json_read_text, offsetof(FunctionArgument, name)},
-    {"description", json_read_nothing, 0},
-    {"type", json_read_dtype, offsetof(FunctionArgument, dtype)},
-    {"typeAttr", json_read_text, offsetof(FunctionArgument, type_attr)},
-    {"numberAttr", json_read_text, offsetof(FunctionArgument, number_attr)},
-    {"typeListAttr", json_read_text, offsetof(FunctionArgument, type_list_attr)},
-    {"isRef", json_read_bool, offsetof(FunctionArgument, is_reference)},
-    {"handleData", json_read_nothing, 0},
-    {"experimentalFullType", json_read_nothing, 0},
+    {"name", .offset = offsetof(FunctionArgument, name), .read = graph_read_text},
+    {"description", JSON_IGNORED, .offset = 0},
+    {"type", .offset = offsetof(FunctionArgument, dtype), .read = graph_read_dtype},
+    {"typeAttr", .offset = offsetof(FunctionArgument, type_attr), .read = graph_read_text},
+    {"numberAttr", .offset = offsetof(FunctionArgument, number_attr), .read = graph_read_text},
+    {"typeListAttr", .offset = offsetof(FunctionArgument, type_list_attr), .read = graph_read_text},
+    {"isRef", JSON_BOOLEAN, .offset = offsetof(FunctionArgument, is_reference)},
+    {"handleData", JSON_IGNORED, .offset = 0},
+    {"experimentalFullType", JSON_IGNORED, .offset = 0},
 };
-static const JsonMessage argument_message = JSON_MESSAGE("ArgDef", argument_members);
+static const JsonTable argument_table = JSON_TABLE("ArgDef", argument_members);
 
 static Status
-read_argument(JsonReader *reader, void *target)
+read_argument(JsonReader *reader, const JsonMember *member, void *target)
 {
     FunctionArgument *const argument = target;
+    (void)member;
     *argument = (FunctionArgument){
         .name = SLICE(""), .type_attr = SLICE(""), .number_attr = SLICE(""), .type_list_attr = SLICE("")};
-    return json_read_message(reader, &argument_message, target);
+    return json_read_object(reader, &argument_table, target);
 }
 
-static Status
-read_arguments(JsonReader *reader, void *target)
-{
-    List *const list = target;
-    return json_read_list(reader, read_argument, sizeof(FunctionArgument), &list->items, &list->count);
-}
+static const JsonList arguments = {.item = {.read = read_argument}, .item_size = sizeof(FunctionArgument)};
 
 static const JsonMember declared_members[] = {
-    {"name", json_read_text, offsetof(FunctionAttribute, attr.name)},
-    {"type", json_read_text, offsetof(FunctionAttribute, type)},
-    {"defaultValue", read_attr, offsetof(FunctionAttribute, attr)},
-    {"description", json_read_nothing, 0},
-    {"hasMinimum", json_read_nothing, 0},
-    {"minimum", json_read_nothing, 0},
-    {"allowedValues", json_read_nothing, 0},
+    {"name", .offset = offsetof(FunctionAttribute, attr.name), .read = graph_read_text},
+    {"type", .offset = offsetof(FunctionAttribute, type), .read = graph_read_text},
+    {"defaultValue", .offset = offsetof(FunctionAttribute, attr.value), .read = read_attr_value},
+    {"description", JSON_IGNORED, .offset = 0},
+    {"hasMinimum", JSON_IGNORED, .offset = 0},
+    {"minimum", JSON_IGNORED, .offset = 0},
+    {"allowedValues", JSON_IGNORED, .offset = 0},
 };
-static const JsonMessage declared_message = JSON_MESSAGE("AttrDef", declared_members);
+static const JsonTable declared_table = JSON_TABLE("AttrDef", declared_members);
 
 static Status
-read_declared(JsonReader *reader, void *target)
+read_declared(JsonReader *reader, const JsonMember *member, void *target)
 {
+    (void)member;
     *(FunctionAttribute *)target = (FunctionAttribute){.attr.name = SLICE(""), .type = SLICE("")};
-    return json_read_message(reader, &declared_message, target);
+    return json_read_object(reader, &declared_table, target);
 }
 
-static Status
-read_declared_list(JsonReader *reader, void *target)
-{
-    List *const list = target;
-    return json_read_list(reader, read_declared, sizeof(FunctionAttribute), &list->items, &list->count);
-}
+static const JsonList declared_attrs = {
+    .item = {.read = read_declared}, .item_size = sizeof(FunctionAttribute)};
 
 static const JsonMember signature_members[] = {
-    {"name", json_read_text, offsetof(FunctionDef, name)},
-    {"inputArg", read_arguments, offsetof(FunctionDef, inputs)},
-    {"outputArg", read_arguments, offsetof(FunctionDef, outputs)},
-    {"attr", read_declared_list, offsetof(FunctionDef, declared_attrs)},
-    {"summary", json_read_nothing, 0},
-    {"description", json_read_nothing, 0},
-    {"deprecation", json_read_nothing, 0},
-    {"isAggregate", json_read_nothing, 0},
-    {"isStateful", json_read_bool, offsetof(FunctionDef, is_stateful)},
-    {"isCommutative", json_read_nothing, 0},
-    {"allowsUninitializedInput", json_read_nothing, 0},
-    {"controlOutput", json_read_nothing, 0}, /* the names of controlRet again */
-    {"isDistributedCommunication", json_read_nothing, 0},
+    {"name", .offset = offsetof(FunctionDef, name), .read = graph_read_text},
+    {"inputArg", .offset = offsetof(FunctionDef, inputs), .read = graph_read_list, .list = &arguments},
+    {"outputArg", .offset = offsetof(FunctionDef, outputs), .read = graph_read_list, .list = &arguments},
+    {"attr", .offset = offsetof(FunctionDef, declared_attrs), .read = graph_read_list,
+        .list = &declared_attrs},
+    {"summary", JSON_IGNORED, .offset = 0},
+    {"description", JSON_IGNORED, .offset = 0},
+    {"deprecation", JSON_IGNORED, .offset = 0},
+    {"isAggregate", JSON_IGNORED, .offset = 0},
+    {"isStateful", JSON_BOOLEAN, .offset = offsetof(FunctionDef, is_stateful)},
+    {"isCommutative", JSON_IGNORED, .offset = 0},
+    {"allowsUninitializedInput", JSON_IGNORED, .offset = 0},
+    {"controlOutput", JSON_IGNORED, .offset = 0}, /* the names of controlRet again */
+    {"isDistributedCommunication", JSON_IGNORED, .offset = 0},
 };
-static const JsonMessage signature_message = JSON_MESSAGE("OpDef", signature_members);
+static const JsonTable signature_table = JSON_TABLE("OpDef", signature_members);
 
-/* The signature's members are the FunctionDef's own. */
-static Status
-read_signature(JsonReader *reader, void *target)
-{
-    return json_read_message(reader, &signature_message, target);
-}
-
-static Status
-read_return(JsonReader *reader, void *target)
-{
-    return json_read_text(reader, &((FunctionReturn *)target)->value);
-}
-
-static Status
-read_returns(JsonReader *reader, void *target)
-{
-    List *const list = target;
-    return json_read_map(reader, read_return, sizeof(FunctionReturn), &list->items, &list->count);
-}
+static const JsonList returns = {
+    .item = {.offset = offsetof(FunctionReturn, value), .read = graph_read_text},
+    .item_size = sizeof(FunctionReturn),
+    .is_map = true,
+};
 
 static const JsonMember function_members[] = {
-    {"signature", read_signature, 0},
-    {"nodeDef", read_nodes, offsetof(FunctionDef, nodes)},
-    {"ret", read_returns, offsetof(FunctionDef, returns)},
-    {"attr", read_attrs, offsetof(FunctionDef, attrs)},
-    {"controlRet", read_returns, offsetof(FunctionDef, control_returns)},
-    {"argAttr", json_read_nothing, 0},
-    {"resourceArgUniqueId", json_read_nothing, 0},
+    {"signature", JSON_STRUCT, .table = &signature_table},
+    {"nodeDef", .offset = offsetof(FunctionDef, nodes), .read = graph_read_list, .list = &nodes},
+    {"ret", .offset = offsetof(FunctionDef, returns), .read = graph_read_list, .list = &returns},
+    {"attr", .offset = offsetof(FunctionDef, attrs), .read = graph_read_list, .list = &attrs},
+    {"controlRet", .offset = offsetof(FunctionDef, control_returns), .read = graph_read_list,
+        .list = &returns},
+    {"argAttr", JSON_IGNORED, .offset = 0},
+    {"resourceArgUniqueId", JSON_IGNORED, .offset = 0},
 };
-static const JsonMessage function_message = JSON_MESSAGE("FunctionDef", function_members);
+static const JsonTable function_table = JSON_TABLE("FunctionDef", function_members);
 
 static Status
-read_function(JsonReader *reader, void *target)
+read_function(JsonReader *reader, const JsonMember *member, void *target)
 {
     FunctionDef *const function = target;
+    (void)member;
     function->name = SLICE("");
-    if (json_read_message(reader, &function_message, function) != STATUS_OK) {
-        return call_wrap(
-            reader->builder->call, "function '%.*s'", SLICE_PRINT(slice_part(function->name, 0, 128)));
+    if (json_read_object(reader, &function_table, function) != STATUS_OK) {
+        return call_wrap(reader->call, "function '%.*s'", SLICE_PRINT(slice_part(function->name, 0, 128)));
     }
     return STATUS_OK;
 }
 
-static Status
-read_functions(JsonReader *reader, void *target)
-{
-    List *const list = target;
-    return json_read_list(reader, read_function, sizeof(FunctionDef), &list->items, &list->count);
-}
+static const JsonList functions = {.item = {.read = read_function}, .item_size = sizeof(FunctionDef)};
 
 static const JsonMember library_members[] = {
-    {"function", read_functions, offsetof(GraphDef, functions)},
-    {"gradient", json_read_nothing, 0},
-    {"registeredGradients", json_read_nothing, 0},
+    {"function", .offset = offsetof(GraphDef, functions), .read = graph_read_list, .list = &functions},
+    {"gradient", JSON_IGNORED, .offset = 0},
+    {"registeredGradients", JSON_IGNORED, .offset = 0},
 };
-static const JsonMessage library_message = JSON_MESSAGE("FunctionDefLibrary", library_members);
-
-static Status
-read_library(JsonReader *reader, void *target)
-{
-    return json_read_message(reader, &library_message, target);
-}
-
-/* --- The graph ------------------------------------------------------------------------------------------ */
+static const JsonTable library_table = JSON_TABLE("FunctionDefLibrary", library_members);
 
 static const JsonMember version_members[] = {
-    {"producer", json_read_int, offsetof(GraphDef, producer)},
-    {"minConsumer", json_read_int, offsetof(GraphDef, min_consumer)},
-    {"badConsumers", json_read_nothing, 0},
+    {"producer", JSON_INT64, .offset = offsetof(GraphDef, producer)},
+    {"minConsumer", JSON_INT64, .offset = offsetof(GraphDef, min_consumer)},
+    {"badConsumers", JSON_IGNORED, .offset = 0},
 };
-static const JsonMessage version_message = JSON_MESSAGE("VersionDef", version_members);
-
-static Status
-read_versions(JsonReader *reader, void *target)
-{
-    return json_read_message(reader, &version_message, target);
-}
+static const JsonTable version_table = JSON_TABLE("VersionDef", version_members);
 
 static const JsonMember graph_members[] = {
-    {"node", read_nodes, offsetof(GraphDef, nodes)},
-    {"library", read_library, 0},
-    {"version", json_read_nothing, 0},
-    {"versions", read_versions, 0},
-    {"debugInfo", json_read_nothing, 0},
-    {"passesOff", read_texts, offsetof(GraphDef, passes_off)},
+    {"node", .offset = offsetof(GraphDef, nodes), .read = graph_read_list, .list = &nodes},
+    {"library", JSON_STRUCT, .table = &library_table},
+    {"version", JSON_IGNORED, .offset = 0},
+    {"versions", JSON_STRUCT, .table = &version_table},
+    {"debugInfo", JSON_IGNORED, .offset = 0},
+    {"passesOff", .offset = offsetof(GraphDef, passes_off), .read = graph_read_list, .list = &texts},
 };
-static const JsonMessage graph_message = JSON_MESSAGE("GraphDef", graph_members);
+static const JsonTable graph_table = JSON_TABLE("GraphDef", graph_members);
 
-_Static_assert(sizeof(FunctionDef) <= JSON_ITEM_SIZE_MAX && sizeof(Attr) <= JSON_ITEM_SIZE_MAX,
-    "the largest items of lists");
-_Static_assert(offsetof(NodeDef, attr_count) == offsetof(NodeDef, attrs) + sizeof(void *) &&
-                   offsetof(FunctionRef, attr_count) == offsetof(FunctionRef, attrs) + sizeof(void *),
-    "lists are a pointer and a count behind it");
+_Static_assert(sizeof(FunctionDef) <= GRAPH_ITEM_SIZE_MAX, "the largest item of a list");
 
 Status
 graphdef_json_read(Call *call, Slice text, GraphDef **ret_def)
 {
+    static const JsonDialect dialect = {
+        .unknown = JSON_UNKNOWN_IS_REFUSED, .null_is_absent = true, .has_snake_case = true};
     AUTO_GRAPH_BUILDER builder;
     JsonScanner scanner;
-    JsonReader reader = {.builder = &builder, .scanner = &scanner};
+    JsonReader reader = {.call = call, .scanner = &scanner, .dialect = &dialect, .context = &builder};
     TRY(builder_begin(&builder, call, text.size));
     json_scan_begin(&scanner, text, JSON_DEPTH_MAX);
-    TRY(json_read_message(&reader, &graph_message, builder.def));
+    TRY(json_read_object(&reader, &graph_table, builder.def));
     TRY(json_scan_end(call, &scanner));
     *ret_def = builder_finish(&builder);
     return STATUS_OK;

@@ -5,6 +5,7 @@
 
 #include "shared/base/base64.h"
 #include "shared/base/memory.h"
+#include "shared/json/reader.h"
 #include "shared/tensor/npy.h"
 #include "shared/tensor/tensor_json_data.h"
 
@@ -39,11 +40,12 @@ scan_failure(Reading *reading)
     return json_scan_check(reading->call, reading->scanner);
 }
 
-/* --- Members -------------------------------------------------------------------------------------------- */
-
 static Status
-dtype_read(Reading *reading)
+read_dtype(JsonReader *reader, const JsonMember *member, void *target)
 {
+    Reading *const reading = target;
+    (void)reader;
+    (void)member;
     Slice name;
     if (!json_string(reading->scanner, reading->call->arena, &name)) {
         return scan_failure(reading);
@@ -57,8 +59,11 @@ dtype_read(Reading *reading)
 }
 
 static Status
-shape_read(Reading *reading)
+read_shape(JsonReader *reader, const JsonMember *member, void *target)
 {
+    Reading *const reading = target;
+    (void)reader;
+    (void)member;
     JsonScanner *const scanner = reading->scanner;
     Shape shape = shape_scalar();
     int64_t dim = 0;
@@ -104,8 +109,11 @@ elements_read(Reading *reading, JsonScanner *scanner)
 }
 
 static Status
-data_read(Reading *reading)
+read_data(JsonReader *reader, const JsonMember *member, void *target)
 {
+    Reading *const reading = target;
+    (void)reader;
+    (void)member;
     reading->has_data = true;
     if (known_dtype(reading) != DTYPE_INVALID) {
         return elements_read(reading, reading->scanner);
@@ -113,63 +121,22 @@ data_read(Reading *reading)
     return json_skip(reading->scanner, &reading->data) ? STATUS_OK : scan_failure(reading);
 }
 
-static Status
-text_read(Reading *reading, Slice *ret_text)
-{
-    return json_string(reading->scanner, reading->call->arena, ret_text) ? STATUS_OK : scan_failure(reading);
-}
-
-static Status
-b64_read(Reading *reading)
-{
-    return text_read(reading, &reading->b64);
-}
-
-static Status
-npy_text_read(Reading *reading)
-{
-    return text_read(reading, &reading->npy);
-}
-
-static Status
-reference_read(Reading *reading)
-{
-    return text_read(reading, &reading->reference);
-}
-
-static const struct {
-    const char *name;
-    Status (*read)(Reading *reading);
-} members[] = {
-    {"dtype", dtype_read},
-    {"shape", shape_read},
-    {"data", data_read},
-    {"b64", b64_read},
-    {"npy", npy_text_read},
-    {"ref", reference_read},
+static const JsonMember members[] = {
+    {"dtype", .read = read_dtype},
+    {"shape", .read = read_shape},
+    {"data", .read = read_data},
+    {"b64", JSON_SLICE, .offset = offsetof(Reading, b64)},
+    {"npy", JSON_SLICE, .offset = offsetof(Reading, npy)},
+    {"ref", JSON_SLICE, .offset = offsetof(Reading, reference)},
 };
-
-static Status
-member_read(Reading *reading, Slice name)
-{
-    for (size_t index = 0; index < COUNT_OF(members); index++) {
-        if (slice_equals_string(name, members[index].name)) {
-            return members[index].read(reading);
-        }
-    }
-    return call_fail(reading->call, STATUS_INVALID_ARGUMENT, "a tensor has no member '%.*s'",
-        SLICE_PRINT(slice_part(name, 0, 64)));
-}
+static const JsonTable table = JSON_TABLE("a tensor", members);
 
 static Status
 members_read(Reading *reading)
 {
-    Slice name;
-    (void)json_object_begin(reading->scanner);
-    while (json_object_next(reading->scanner, &name)) {
-        TRY(member_read(reading, name));
-    }
-    TRY(scan_failure(reading));
+    static const JsonDialect dialect = {.unknown = JSON_UNKNOWN_IS_REFUSED};
+    JsonReader reader = {.call = reading->call, .scanner = reading->scanner, .dialect = &dialect};
+    TRY(json_read_object(&reader, &table, reading));
     const int forms = reading->has_data + (reading->b64.data != NULL) + (reading->npy.data != NULL) +
                       (reading->reference.data != NULL);
     if (forms != 1) {
@@ -178,8 +145,6 @@ members_read(Reading *reading)
     }
     return STATUS_OK;
 }
-
-/* --- From members to a tensor --------------------------------------------------------------------------- */
 
 static Status
 data_finish(Reading *reading)

@@ -1,130 +1,57 @@
 #include "shared/wire/messages.h"
 
-#include "shared/json/scanner.h"
+#include "shared/json/reader.h"
 #include "shared/json/writer.h"
 
-/* --- Reading by table ----------------------------------------------------------------------------------- */
+/* Members that a table does not name are passed over: the two programs may be of different versions. */
+static const JsonDialect dialect = {.unknown = JSON_UNKNOWN_IS_SKIPPED};
 
-typedef struct Member Member;
-typedef bool (*MemberRead)(JsonScanner *scanner, Arena *arena, const Member *member, void *ret_struct);
-
-struct Member {
-    const char *name;
-    MemberRead read;
-    size_t offset;
+static const JsonMember peer_members[] = {
+    {"slot", JSON_INT64, .offset = offsetof(WirePeer, slot)},
+    {"address", JSON_SLICE, .offset = offsetof(WirePeer, address)},
+    {"incarnation", JSON_SLICE, .offset = offsetof(WirePeer, incarnation)},
+    {"push_token", JSON_SLICE, .offset = offsetof(WirePeer, push_token)},
 };
+static const JsonTable peer_table = JSON_TABLE("a peer", peer_members);
 
-static bool
-read_text(JsonScanner *scanner, Arena *arena, const Member *member, void *ret_struct)
-{
-    return json_string(scanner, arena, (Slice *)(void *)((char *)ret_struct + member->offset));
-}
-
-static bool
-read_integer(JsonScanner *scanner, Arena *arena, const Member *member, void *ret_struct)
-{
-    (void)arena;
-    return json_int64(scanner, (int64_t *)(void *)((char *)ret_struct + member->offset));
-}
-
-/* One object; members that the table does not name are passed over. */
-static bool
-read_object(JsonScanner *scanner, Arena *arena, const Member *members, void *ret_struct)
-{
-    Slice name;
-    if (!json_object_begin(scanner)) {
-        return false;
-    }
-    while (json_object_next(scanner, &name)) {
-        const Member *member = members;
-        while (member->name != NULL && !slice_equals_string(name, member->name)) {
-            member++;
-        }
-        Slice passed_over;
-        const bool is_read = member->name != NULL ? member->read(scanner, arena, member, ret_struct)
-                                                  : json_skip(scanner, &passed_over);
-        if (!is_read) {
-            return false;
-        }
-    }
-    return true;
-}
+static const JsonList peers = {
+    .item = {.type = JSON_STRUCT, .table = &peer_table},
+    .item_size = sizeof(WirePeer),
+    .count_max = SLOT_COUNT_MAX,
+    .too_many = "more than 16 peers",
+};
+_Static_assert(offsetof(WireRun, peer_count) == offsetof(WireRun, peers) + sizeof(((WireRun *)0)->peers),
+    "JSON_ROOM has its count behind it");
 
 static Status
-read_document(Call *call, Slice json, const Member *members, void *ret_struct)
-{
-    JsonScanner scanner;
-    json_scan_begin(&scanner, json, JSON_DEPTH_MAX);
-    (void)read_object(&scanner, call->arena, members, ret_struct);
-    return json_scan_end(call, &scanner);
-}
-
-/* --- Run ------------------------------------------------------------------------------------------------ */
-
-static const Member peer_members[] = {
-    {"slot", read_integer, offsetof(WirePeer, slot)},
-    {"address", read_text, offsetof(WirePeer, address)},
-    {"incarnation", read_text, offsetof(WirePeer, incarnation)},
-    {"push_token", read_text, offsetof(WirePeer, push_token)},
-    {0},
-};
-
-static bool
-read_peers(JsonScanner *scanner, Arena *arena, const Member *member, void *ret_struct)
-{
-    (void)member;
-    WireRun *const run = ret_struct;
-    if (!json_array_begin(scanner)) {
-        return false;
-    }
-    while (json_array_next(scanner)) {
-        if (run->peer_count == SLOT_COUNT_MAX) {
-            json_fault(scanner, "more than 16 peers");
-            return false;
-        }
-        if (!read_object(scanner, arena, peer_members, &run->peers[run->peer_count++])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool
-read_trace(JsonScanner *scanner, Arena *arena, const Member *member, void *ret_struct)
+read_trace(JsonReader *reader, const JsonMember *member, void *target)
 {
     (void)member;
     Slice trace;
-    if (!json_string(scanner, arena, &trace)) {
-        return false;
+    if (!json_string(reader->scanner, reader->call->arena, &trace)) {
+        return json_reader_fault(reader);
     }
-    ((WireRun *)ret_struct)->has_trace = slice_equals_string(trace, "node");
-    return true;
+    *(bool *)target = slice_equals_string(trace, "node");
+    return STATUS_OK;
 }
 
-static bool
-read_flag(JsonScanner *scanner, Arena *arena, const Member *member, void *ret_struct)
-{
-    (void)arena;
-    return json_boolean(scanner, (bool *)(void *)((char *)ret_struct + member->offset));
-}
-
-static const Member run_members[] = {
-    {"partition", read_text, offsetof(WireRun, partition)},
-    {"session", read_text, offsetof(WireRun, session)},
-    {"attempt", read_integer, offsetof(WireRun, attempt)},
-    {"slot", read_integer, offsetof(WireRun, slot)},
-    {"feeds", read_integer, offsetof(WireRun, feed_count)},
-    {"fetches", read_integer, offsetof(WireRun, fetch_count)},
-    {"push_token", read_text, offsetof(WireRun, push_token)},
-    {"memory_limit", read_integer, offsetof(WireRun, memory_limit)},
-    {"open_size", read_integer, offsetof(WireRun, open_size)},
-    {"trace", read_trace, 0},
-    {"partial", read_flag, offsetof(WireRun, is_partial)},
-    {"state_place", read_integer, offsetof(WireRun, state_place)},
-    {"state_epoch", read_integer, offsetof(WireRun, state_epoch)},
-    {"peers", read_peers, 0},
-    {0},
+static const JsonMember run_members[] = {
+    {"partition", JSON_SLICE, .offset = offsetof(WireRun, partition)},
+    {"session", JSON_SLICE, .offset = offsetof(WireRun, session)},
+    {"attempt", JSON_INT64, .offset = offsetof(WireRun, attempt)},
+    {"slot", JSON_INT64, .offset = offsetof(WireRun, slot)},
+    {"feeds", JSON_INT64, .offset = offsetof(WireRun, feed_count)},
+    {"fetches", JSON_INT64, .offset = offsetof(WireRun, fetch_count)},
+    {"push_token", JSON_SLICE, .offset = offsetof(WireRun, push_token)},
+    {"memory_limit", JSON_INT64, .offset = offsetof(WireRun, memory_limit)},
+    {"open_size", JSON_INT64, .offset = offsetof(WireRun, open_size)},
+    {"trace", .offset = offsetof(WireRun, has_trace), .read = read_trace},
+    {"partial", JSON_BOOLEAN, .offset = offsetof(WireRun, is_partial)},
+    {"state_place", JSON_INT64, .offset = offsetof(WireRun, state_place)},
+    {"state_epoch", JSON_INT64, .offset = offsetof(WireRun, state_epoch)},
+    {"peers", JSON_ROOM, .offset = offsetof(WireRun, peers), .list = &peers},
 };
+static const JsonTable run_table = JSON_TABLE("a run", run_members);
 
 void
 wire_run_write(Buffer *buffer, const WireRun *run)
@@ -177,7 +104,7 @@ Status
 wire_run_read(Call *call, Slice json, WireRun *ret_run)
 {
     WireRun run = {.attempt = -1, .slot = -1};
-    TRY(read_document(call, json, run_members, &run));
+    TRY(json_stream_read(call, json, &dialect, &run_table, &run));
     if (run.partition.size != DIGEST_TEXT_SIZE - 1) {
         return call_fail(
             call, STATUS_INVALID_ARGUMENT, "'partition' must be a sha256 digest of 64 hex digits");
@@ -193,34 +120,33 @@ wire_run_read(Call *call, Slice json, WireRun *ret_run)
     return STATUS_OK;
 }
 
-/* --- Status --------------------------------------------------------------------------------------------- */
-
-static bool
-read_code(JsonScanner *scanner, Arena *arena, const Member *member, void *ret_struct)
+static Status
+read_code(JsonReader *reader, const JsonMember *member, void *target)
 {
     (void)member;
     Slice name;
-    return json_string(scanner, arena, &name) && status_from_name(name, &((WireStatus *)ret_struct)->code);
+    if (!json_string(reader->scanner, reader->call->arena, &name)) {
+        return json_reader_fault(reader);
+    }
+    return status_from_name(name, target) ? STATUS_OK : json_reader_refuse(reader, "no status has this name");
 }
 
-static bool
-read_digests(JsonScanner *scanner, Arena *arena, const Member *member, void *ret_struct)
-{
-    enum { MISSING_MAX = 4096 };
-    (void)member;
-    WireStatus *const status = ret_struct;
-    return json_strings(scanner, arena, MISSING_MAX, &status->missing_blobs, &status->missing_blob_count);
-}
-
-static const Member status_members[] = {
-    {"code", read_code, 0},
-    {"message", read_text, offsetof(WireStatus, message)},
-    {"node", read_text, offsetof(WireStatus, node)},
-    {"reason", read_text, offsetof(WireStatus, reason)},
-    {"incarnation", read_text, offsetof(WireStatus, incarnation)},
-    {"missing_blobs", read_digests, 0},
-    {0},
+static const JsonList digests = {
+    .item = {.type = JSON_SLICE},
+    .item_size = sizeof(Slice),
+    .count_max = 4096,
+    .too_many = "too many strings",
 };
+
+static const JsonMember status_members[] = {
+    {"code", .offset = offsetof(WireStatus, code), .read = read_code},
+    {"message", JSON_SLICE, .offset = offsetof(WireStatus, message)},
+    {"node", JSON_SLICE, .offset = offsetof(WireStatus, node)},
+    {"reason", JSON_SLICE, .offset = offsetof(WireStatus, reason)},
+    {"incarnation", JSON_SLICE, .offset = offsetof(WireStatus, incarnation)},
+    {"missing_blobs", JSON_LIST, .offset = offsetof(WireStatus, missing_blobs), .list = &digests},
+};
+static const JsonTable status_table = JSON_TABLE("a status", status_members);
 
 static void
 write_present(JsonWriter *writer, const char *name, Slice value)
@@ -250,26 +176,23 @@ Status
 wire_status_read(Call *call, Slice json, WireStatus *ret_status)
 {
     WireStatus status = {.code = STATUS_UNKNOWN};
-    TRY(read_document(call, json, status_members, &status));
+    TRY(json_stream_read(call, json, &dialect, &status_table, &status));
     *ret_status = status;
     return STATUS_OK;
 }
 
-/* --- Containers ----------------------------------------------------------------------------------------- */
-
-static bool
-read_containers(JsonScanner *scanner, Arena *arena, const Member *member, void *ret_struct)
-{
-    (void)member;
-    WireReset *const reset = ret_struct;
-    return json_strings(scanner, arena, WIRE_CONTAINERS_MAX, &reset->containers, &reset->container_count);
-}
-
-static const Member reset_members[] = {
-    {"session", read_text, offsetof(WireReset, session)},
-    {"containers", read_containers, 0},
-    {0},
+static const JsonList containers = {
+    .item = {.type = JSON_SLICE},
+    .item_size = sizeof(Slice),
+    .count_max = WIRE_CONTAINERS_MAX,
+    .too_many = "too many strings",
 };
+
+static const JsonMember reset_members[] = {
+    {"session", JSON_SLICE, .offset = offsetof(WireReset, session)},
+    {"containers", JSON_LIST, .offset = offsetof(WireReset, containers), .list = &containers},
+};
+static const JsonTable reset_table = JSON_TABLE("a reset", reset_members);
 
 void
 wire_reset_write(Buffer *buffer, const WireReset *reset)
@@ -285,7 +208,7 @@ Status
 wire_reset_read(Call *call, Slice json, WireReset *ret_reset)
 {
     WireReset reset = {.container_count = 0};
-    TRY(read_document(call, json, reset_members, &reset));
+    TRY(json_stream_read(call, json, &dialect, &reset_table, &reset));
     *ret_reset = reset;
     return STATUS_OK;
 }
@@ -302,9 +225,10 @@ wire_reset_answer_write(Buffer *buffer, int64_t resource_count)
 Status
 wire_reset_answer_read(Call *call, Slice json, int64_t *ret_resource_count)
 {
-    static const Member members[] = {{"resources", read_integer, 0}, {0}};
+    static const JsonMember members[] = {{"resources", JSON_INT64, .offset = 0}};
+    static const JsonTable table = JSON_TABLE("an answer", members);
     int64_t count = -1;
-    TRY(read_document(call, json, members, &count));
+    TRY(json_stream_read(call, json, &dialect, &table, &count));
     if (count < 0) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "'resources' is missing or out of range");
     }
@@ -312,25 +236,16 @@ wire_reset_answer_read(Call *call, Slice json, int64_t *ret_resource_count)
     return STATUS_OK;
 }
 
-/* --- Statistics ----------------------------------------------------------------------------------------- */
-
-static bool
-read_json(JsonScanner *scanner, Arena *arena, const Member *member, void *ret_struct)
-{
-    (void)arena;
-    return json_skip(scanner, (Slice *)(void *)((char *)ret_struct + member->offset));
-}
-
-static const Member stats_members[] = {
-    {"elapsed_us", read_integer, offsetof(WireStats, elapsed_us)},
-    {"nodes", read_integer, offsetof(WireStats, node_count)},
-    {"bytes_in", read_integer, offsetof(WireStats, bytes_in)},
-    {"bytes_out", read_integer, offsetof(WireStats, bytes_out)},
-    {"planned_bytes", read_integer, offsetof(WireStats, planned_bytes)},
-    {"peak_bytes", read_integer, offsetof(WireStats, peak_bytes)},
-    {"trace", read_json, offsetof(WireStats, trace)},
-    {0},
+static const JsonMember stats_members[] = {
+    {"elapsed_us", JSON_INT64, .offset = offsetof(WireStats, elapsed_us)},
+    {"nodes", JSON_INT64, .offset = offsetof(WireStats, node_count)},
+    {"bytes_in", JSON_INT64, .offset = offsetof(WireStats, bytes_in)},
+    {"bytes_out", JSON_INT64, .offset = offsetof(WireStats, bytes_out)},
+    {"planned_bytes", JSON_INT64, .offset = offsetof(WireStats, planned_bytes)},
+    {"peak_bytes", JSON_INT64, .offset = offsetof(WireStats, peak_bytes)},
+    {"trace", JSON_TEXT, .offset = offsetof(WireStats, trace)},
 };
+static const JsonTable stats_table = JSON_TABLE("statistics", stats_members);
 
 void
 wire_stats_write(Buffer *buffer, const WireStats *stats)
@@ -354,52 +269,40 @@ Status
 wire_stats_read(Call *call, Slice json, WireStats *ret_stats)
 {
     WireStats stats = {0};
-    TRY(read_document(call, json, stats_members, &stats));
+    TRY(json_stream_read(call, json, &dialect, &stats_table, &stats));
     *ret_stats = stats;
     return STATUS_OK;
 }
 
-/* --- Worker --------------------------------------------------------------------------------------------- */
-
-static const Member device_members[] = {
-    {"type", read_text, offsetof(WireDevice, type)},
-    {"id", read_integer, offsetof(WireDevice, id)},
-    {"isa", read_text, offsetof(WireDevice, isa)},
-    {"threads", read_integer, offsetof(WireDevice, thread_count)},
-    {"memory_limit", read_integer, offsetof(WireDevice, memory_limit)},
-    {"memory_in_use", read_integer, offsetof(WireDevice, memory_in_use)},
-    {0},
+static const JsonMember device_members[] = {
+    {"type", JSON_SLICE, .offset = offsetof(WireDevice, type)},
+    {"id", JSON_INT64, .offset = offsetof(WireDevice, id)},
+    {"isa", JSON_SLICE, .offset = offsetof(WireDevice, isa)},
+    {"threads", JSON_INT64, .offset = offsetof(WireDevice, thread_count)},
+    {"memory_limit", JSON_INT64, .offset = offsetof(WireDevice, memory_limit)},
+    {"memory_in_use", JSON_INT64, .offset = offsetof(WireDevice, memory_in_use)},
 };
+static const JsonTable device_table = JSON_TABLE("a device", device_members);
 
-static bool
-read_devices(JsonScanner *scanner, Arena *arena, const Member *member, void *ret_struct)
-{
-    (void)member;
-    WireWorker *const worker = ret_struct;
-    if (!json_array_begin(scanner)) {
-        return false;
-    }
-    while (json_array_next(scanner)) {
-        if (worker->device_count == WIRE_DEVICE_COUNT_MAX) {
-            json_fault(scanner, "more than 16 devices");
-            return false;
-        }
-        if (!read_object(scanner, arena, device_members, &worker->devices[worker->device_count++])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static const Member worker_members[] = {
-    {"name", read_text, offsetof(WireWorker, name)},
-    {"incarnation", read_text, offsetof(WireWorker, incarnation)},
-    {"state", read_text, offsetof(WireWorker, state)},
-    {"running", read_integer, offsetof(WireWorker, running_count)},
-    {"partitions", read_integer, offsetof(WireWorker, partition_count)},
-    {"devices", read_devices, 0},
-    {0},
+static const JsonList devices = {
+    .item = {.type = JSON_STRUCT, .table = &device_table},
+    .item_size = sizeof(WireDevice),
+    .count_max = WIRE_DEVICE_COUNT_MAX,
+    .too_many = "more than 16 devices",
 };
+_Static_assert(
+    offsetof(WireWorker, device_count) == offsetof(WireWorker, devices) + sizeof(((WireWorker *)0)->devices),
+    "JSON_ROOM has its count behind it");
+
+static const JsonMember worker_members[] = {
+    {"name", JSON_SLICE, .offset = offsetof(WireWorker, name)},
+    {"incarnation", JSON_SLICE, .offset = offsetof(WireWorker, incarnation)},
+    {"state", JSON_SLICE, .offset = offsetof(WireWorker, state)},
+    {"running", JSON_INT64, .offset = offsetof(WireWorker, running_count)},
+    {"partitions", JSON_INT64, .offset = offsetof(WireWorker, partition_count)},
+    {"devices", JSON_ROOM, .offset = offsetof(WireWorker, devices), .list = &devices},
+};
+static const JsonTable worker_table = JSON_TABLE("a worker", worker_members);
 
 void
 wire_worker_write(Buffer *buffer, const WireWorker *worker)
@@ -433,7 +336,7 @@ Status
 wire_worker_read(Call *call, Slice json, WireWorker *ret_worker)
 {
     WireWorker worker = {0};
-    TRY(read_document(call, json, worker_members, &worker));
+    TRY(json_stream_read(call, json, &dialect, &worker_table, &worker));
     if (worker.name.size == 0 || worker.incarnation.size != INCARNATION_TEXT_SIZE - 1) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "'name' or 'incarnation' is missing");
     }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "shared/base/text.h"
-#include "shared/json/scanner.h"
+#include "shared/json/reader.h"
 #include "shared/json/writer.h"
 
 /* The numbers of a row behind its node and its iteration, in their order. */
@@ -161,207 +161,132 @@ row_name_key(Arena *arena, const WireTrace *trace, WireTraceRow *row)
     return copy != NULL;
 }
 
-/* --- Reading -------------------------------------------------------------------------------------------- */
-
-typedef struct Reader {
-    JsonScanner scanner;
-    Arena *arena;
-    WireTrace trace;
-    size_t node_capacity;
-    size_t frame_capacity;
-    size_t iteration_capacity;
-    size_t row_capacity;
-} Reader;
-
-/* Room for one more of `size` bytes. NULL without memory, and the scanner says so. */
-static void *
-one_more(Reader *reader, void *items, size_t *count, size_t *capacity, size_t size)
-{
-    enum { CAPACITY_FIRST = 64 };
-    char *grown = items;
-    if (*count == *capacity) {
-        const size_t wanted = *capacity == 0 ? CAPACITY_FIRST : 2 * *capacity;
-        grown = arena_alloc(reader->arena, wanted * size);
-        if (grown == NULL) {
-            json_fault(&reader->scanner, "more than memory holds");
-            return NULL;
-        }
-        if (*count > 0) {
-            memcpy(grown, items, *count * size);
-        }
-        *capacity = wanted;
-    }
-    memset(grown + *count * size, 0, size);
-    (*count)++;
-    return grown;
-}
-
-/* One more item of reader->trace.<name>s. */
-#define READER_ONE_MORE(reader, name)                                                                        \
-    one_more((reader), (reader)->trace.name##s, &(reader)->trace.name##_count, &(reader)->name##_capacity,   \
-        sizeof *(reader)->trace.name##s)
+/* Returns WireTrace's list `name` with room for one more item, which is zero. */
+#define GROW(reader, trace, name)                                                                            \
+    json_list_grow(reader, (trace)->name##s, (trace)->name##_count, sizeof *(trace)->name##s)
 
 static bool
-read_text(Reader *reader, Slice *ret_text)
+take_text(JsonReader *reader, Slice *ret_text)
 {
-    return json_array_next(&reader->scanner) && json_string(&reader->scanner, reader->arena, ret_text);
+    return json_array_next(reader->scanner) && json_string(reader->scanner, reader->call->arena, ret_text);
 }
 
 static bool
-read_number(Reader *reader, uint64_t *ret_number)
+take_number(JsonReader *reader, uint64_t *ret_number)
 {
-    return json_array_next(&reader->scanner) && json_uint64(&reader->scanner, ret_number);
+    return json_array_next(reader->scanner) && json_uint64(reader->scanner, ret_number);
 }
 
-/* Of something that has at most `count`. */
+/* Takes an index below `count`. */
 static bool
-read_index(Reader *reader, size_t count, uint32_t *ret_index)
+take_index(JsonReader *reader, size_t count, uint32_t *ret_index)
 {
     uint64_t index = 0;
-    const bool is_read = read_number(reader, &index) && index < count;
+    const bool is_taken = take_number(reader, &index) && index < count;
     *ret_index = (uint32_t)index;
-    return is_read;
+    return is_taken;
 }
 
 static bool
-read_new_node(Reader *reader)
+take_new_node(JsonReader *reader, WireTrace *trace)
 {
     WireTraceNode node = {0};
-    WireTraceNode *const nodes = READER_ONE_MORE(reader, node);
+    WireTraceNode *const nodes = GROW(reader, trace, node);
     if (nodes == NULL) {
         return false;
     }
-    reader->trace.nodes = nodes;
-    const bool is_read = json_array_begin(&reader->scanner) && read_text(reader, &node.name) &&
-                         read_text(reader, &node.op) && read_text(reader, &node.key) &&
-                         !json_array_next(&reader->scanner);
-    nodes[reader->trace.node_count - 1] = node;
-    return is_read;
+    const bool is_taken = json_array_begin(reader->scanner) && take_text(reader, &node.name) &&
+                          take_text(reader, &node.op) && take_text(reader, &node.key) &&
+                          !json_array_next(reader->scanner);
+    trace->nodes = nodes;
+    trace->nodes[trace->node_count++] = node;
+    return is_taken;
 }
 
+/* Takes a row's node: a list the first time that it is told of, later its number. */
 static bool
-read_node(Reader *reader, uint32_t *ret_node)
+take_node(JsonReader *reader, WireTrace *trace, uint32_t *ret_node)
 {
     uint64_t index = 0;
-    if (!json_array_next(&reader->scanner)) {
+    if (!json_array_next(reader->scanner)) {
         return false;
     }
-    const bool is_new = json_peek(&reader->scanner) == JSON_ARRAY;
-    const bool is_read = is_new ? read_new_node(reader) : json_uint64(&reader->scanner, &index);
-    index = is_new ? reader->trace.node_count - 1 : index;
+    const bool is_new = json_peek(reader->scanner) == JSON_ARRAY;
+    const bool is_taken = is_new ? take_new_node(reader, trace) : json_uint64(reader->scanner, &index);
+    index = is_new ? trace->node_count - 1 : index;
     *ret_node = (uint32_t)index;
-    return is_read && index < reader->trace.node_count;
+    return is_taken && index < trace->node_count;
 }
 
-static void
-read_row(Reader *reader)
+static Status
+read_row(JsonReader *reader, const JsonMember *member, void *target)
 {
-    WireTraceRow row = {0};
-    WireTraceRow *const rows = READER_ONE_MORE(reader, row);
-    if (rows == NULL) {
-        return;
-    }
-    reader->trace.rows = rows;
-    bool is_read = json_array_begin(&reader->scanner) && read_node(reader, &row.node) &&
-                   read_index(reader, reader->trace.iteration_count + 1, &row.iteration);
+    WireTrace *const trace = reader->context;
+    WireTraceRow *const row = target;
+    (void)member;
+    bool is_read = json_array_begin(reader->scanner) && take_node(reader, trace, &row->node) &&
+                   take_index(reader, trace->iteration_count + 1, &row->iteration);
     for (size_t index = 0; index < COUNT_OF(row_numbers) && is_read; index++) {
-        is_read = read_number(reader, row_number(&row, index));
+        is_read = take_number(reader, row_number(row, index));
     }
-    if (!is_read || json_array_next(&reader->scanner)) {
-        json_fault(&reader->scanner,
-            "a row is a node, an iteration told of before, scheduled, start, end, thread, bytes of outputs, "
-            "new ones, scratch and device, pulled");
-    }
-    rows[reader->trace.row_count - 1] = row;
+    return is_read && !json_array_next(reader->scanner)
+               ? json_scan_check(reader->call, reader->scanner)
+               : json_reader_refuse(reader,
+                     "a row is a node, an iteration told of before, scheduled, start, end, thread, bytes of "
+                     "outputs, new ones, scratch and device, pulled");
 }
 
-static void
-read_frame(Reader *reader)
+/* The iteration that is being read counts already: an earlier one is below its own index. */
+static Status
+read_iteration(JsonReader *reader, const JsonMember *member, void *target)
 {
-    Slice *const frames = READER_ONE_MORE(reader, frame);
-    if (frames != NULL) {
-        reader->trace.frames = frames;
-        (void)json_string(&reader->scanner, reader->arena, &frames[reader->trace.frame_count - 1]);
-    }
+    const WireTrace *const trace = reader->context;
+    WireTraceIteration *const iteration = target;
+    (void)member;
+    const bool is_read = json_array_begin(reader->scanner) &&
+                         take_index(reader, trace->frame_count, &iteration->frame) &&
+                         take_index(reader, trace->iteration_count, &iteration->around) &&
+                         take_number(reader, &iteration->number);
+    return is_read && !json_array_next(reader->scanner)
+               ? json_scan_check(reader->call, reader->scanner)
+               : json_reader_refuse(
+                     reader, "an iteration is a frame told of before, an earlier iteration, a number");
 }
 
-static void
-read_iteration(Reader *reader)
-{
-    WireTraceIteration iteration = {0};
-    WireTraceIteration *const iterations = READER_ONE_MORE(reader, iteration);
-    if (iterations == NULL) {
-        return;
+#define TRACE_LIST(item_type, ...)                                                                           \
+    {                                                                                                        \
+        .item = {__VA_ARGS__}, .item_size = sizeof(item_type), .count_max = UINT32_MAX,                      \
+        .too_many = "more than 32 bits count"                                                                \
     }
-    reader->trace.iterations = iterations;
-    const bool is_read = json_array_begin(&reader->scanner) &&
-                         read_index(reader, reader->trace.frame_count, &iteration.frame) &&
-                         read_index(reader, reader->trace.iteration_count, &iteration.around) &&
-                         read_number(reader, &iteration.number);
-    if (!is_read || json_array_next(&reader->scanner)) {
-        json_fault(
-            &reader->scanner, "an iteration is a frame told of before, an earlier iteration, a number");
-    }
-    iterations[reader->trace.iteration_count - 1] = iteration;
-}
+static const JsonList frames = TRACE_LIST(Slice, .type = JSON_SLICE);
+static const JsonList iterations = TRACE_LIST(WireTraceIteration, .read = read_iteration);
+static const JsonList rows = TRACE_LIST(WireTraceRow, .read = read_row);
 
-static void
-read_all(Reader *reader, void (*read_one)(Reader *reader))
-{
-    bool is_open = json_array_begin(&reader->scanner);
-    while (is_open && json_array_next(&reader->scanner)) {
-        read_one(reader);
-    }
-}
-
-static void
-read_member(Reader *reader, Slice name)
-{
-    static const struct {
-        const char *name;
-        void (*read_one)(Reader *reader);
-    } lists[] = {{"frames", read_frame}, {"iterations", read_iteration}, {"rows", read_row}};
-    const struct {
-        const char *name;
-        uint64_t *number;
-    } numbers[] = {
-        {"elapsed_ns", &reader->trace.elapsed_ns},
-        {"left_out", &reader->trace.left_out_count},
-        {"left_out_iterations", &reader->trace.left_out_iteration_count},
-    };
-    for (size_t index = 0; index < COUNT_OF(lists); index++) {
-        if (slice_equals_string(name, lists[index].name)) {
-            read_all(reader, lists[index].read_one);
-            return;
-        }
-    }
-    for (size_t index = 0; index < COUNT_OF(numbers); index++) {
-        if (slice_equals_string(name, numbers[index].name)) {
-            (void)json_uint64(&reader->scanner, numbers[index].number);
-            return;
-        }
-    }
-    (void)json_skip(&reader->scanner, &name);
-}
+static const JsonMember trace_members[] = {
+    {"elapsed_ns", JSON_UINT64, .offset = offsetof(WireTrace, elapsed_ns)},
+    {"frames", JSON_LIST, .offset = offsetof(WireTrace, frames), .list = &frames},
+    {"iterations", JSON_LIST, .offset = offsetof(WireTrace, iterations), .list = &iterations},
+    {"rows", JSON_LIST, .offset = offsetof(WireTrace, rows), .list = &rows},
+    {"left_out", JSON_UINT64, .offset = offsetof(WireTrace, left_out_count)},
+    {"left_out_iterations", JSON_UINT64, .offset = offsetof(WireTrace, left_out_iteration_count)},
+};
+static const JsonTable trace_table = JSON_TABLE("a trace", trace_members);
 
 Status
 wire_trace_read(Call *call, Slice json, WireTrace *ret_trace)
 {
-    Reader reader;
-    Slice name;
-    memset(&reader.trace, 0, sizeof reader - offsetof(Reader, trace));
-    reader.arena = call->arena;
-    json_scan_begin(&reader.scanner, json, JSON_DEPTH_MAX);
-    (void)json_object_begin(&reader.scanner);
-    while (json_object_next(&reader.scanner, &name)) {
-        read_member(&reader, name);
-    }
-    TRY(json_scan_end(call, &reader.scanner));
-    for (size_t index = 0; index < reader.trace.row_count; index++) {
-        if (!row_name_key(call->arena, &reader.trace, &reader.trace.rows[index])) {
+    static const JsonDialect dialect = {.unknown = JSON_UNKNOWN_IS_SKIPPED};
+    WireTrace trace = {0};
+    JsonScanner scanner;
+    JsonReader reader = {.call = call, .scanner = &scanner, .dialect = &dialect, .context = &trace};
+    json_scan_begin(&scanner, json, JSON_DEPTH_MAX);
+    TRY(json_read_object(&reader, &trace_table, &trace));
+    TRY(json_scan_end(call, &scanner));
+    for (size_t index = 0; index < trace.row_count; index++) {
+        if (!row_name_key(call->arena, &trace, &trace.rows[index])) {
             return call_fail_memory(call, "the keys of a trace");
         }
     }
-    *ret_trace = reader.trace;
+    *ret_trace = trace;
     return STATUS_OK;
 }

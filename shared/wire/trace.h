@@ -11,8 +11,8 @@
  *
  * Ownership: what is read lives in call->arena or points into the text.
  * Threads:   pure functions.
- * Errors:    INVALID_ARGUMENT with line and column, also for more rows than the arena holds. Writing fails as
- *            the Buffer does. */
+ * Errors:    INVALID_ARGUMENT with line and column; RESOURCE_EXHAUSTED for more rows than the arena holds.
+ *            Writing fails as the Buffer does. */
 #pragma once
 
 #include "shared/wire/frame.h"

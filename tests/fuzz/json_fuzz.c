@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "shared/json/document.h"
+#include "shared/json/reader.h"
 #include "shared/json/scanner.h"
 #include "shared/json/writer.h"
 
@@ -126,13 +126,14 @@ typedef struct Document {
     Slice e;
 } Document;
 
-static const JsonField fields[] = {
-    {"a", JSON_FIELD_STRING, offsetof(Document, a), .is_required = false, .maximum = 8},
-    {"b", JSON_FIELD_BOOLEAN, offsetof(Document, b), .is_required = false},
-    {"c", JSON_FIELD_INT64, offsetof(Document, c), .is_required = true, .maximum = 100},
-    {"d", JSON_FIELD_DOUBLE, offsetof(Document, d), .is_required = false},
-    {"e", JSON_FIELD_RAW, offsetof(Document, e), .is_required = false},
+static const JsonMember members[] = {
+    {"a", JSON_STRING_COPY, .offset = offsetof(Document, a), .maximum = 8},
+    {"b", JSON_BOOLEAN, .offset = offsetof(Document, b)},
+    {"c", JSON_INT64, .offset = offsetof(Document, c), .is_required = true, .maximum = 100},
+    {"d", JSON_DOUBLE, .offset = offsetof(Document, d)},
+    {"e", JSON_TEXT, .offset = offsetof(Document, e)},
 };
+static const JsonTable table = JSON_TABLE("a document", members);
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -141,7 +142,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     Call call = {.arena = arena};
     const Slice text = slice_of(data, size);
     Document document = {0};
-    if (json_document_read(&call, text, fields, COUNT_OF(fields), &document) == STATUS_OK) {
+    if (json_document_read(&call, text, &table, &document) == STATUS_OK) {
         assert(document.c >= 0 && document.c <= 100 && (document.a == NULL || strlen(document.a) <= 8));
     }
     AUTO_BUFFER once = {0};

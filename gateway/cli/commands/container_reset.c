@@ -31,9 +31,9 @@ write_request(Buffer *body, Cli *cli, const char *session)
 static Status
 show(Cli *cli, Slice json)
 {
-    static const ReplyMember members[] = {
-        {"resources", REPLY_NUMBER, offsetof(Outcome, resources)},
-        {"failed", REPLY_NUMBER, offsetof(Outcome, failed)},
+    static const JsonMember members[] = {
+        {"resources", JSON_INT64, .offset = offsetof(Outcome, resources)},
+        {"failed", JSON_INT64, .offset = offsetof(Outcome, failed)},
     };
     AUTO_BUFFER text = {0};
     Outcome outcome = {0};

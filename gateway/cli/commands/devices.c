@@ -15,14 +15,14 @@ typedef struct DeviceRow {
 static Status
 device_row(Call *call, void *context, Slice json)
 {
-    static const ReplyMember members[] = {
-        {"name", REPLY_TEXT, offsetof(DeviceRow, name)},
-        {"type", REPLY_TEXT, offsetof(DeviceRow, type)},
-        {"isa", REPLY_TEXT, offsetof(DeviceRow, isa)},
-        {"worker", REPLY_TEXT, offsetof(DeviceRow, worker)},
-        {"threads", REPLY_NUMBER, offsetof(DeviceRow, threads)},
-        {"memory_limit", REPLY_NUMBER, offsetof(DeviceRow, memory_limit)},
-        {"memory_in_use", REPLY_NUMBER, offsetof(DeviceRow, memory_in_use)},
+    static const JsonMember members[] = {
+        {"name", JSON_SLICE, .offset = offsetof(DeviceRow, name)},
+        {"type", JSON_SLICE, .offset = offsetof(DeviceRow, type)},
+        {"isa", JSON_SLICE, .offset = offsetof(DeviceRow, isa)},
+        {"worker", JSON_SLICE, .offset = offsetof(DeviceRow, worker)},
+        {"threads", JSON_INT64, .offset = offsetof(DeviceRow, threads)},
+        {"memory_limit", JSON_INT64, .offset = offsetof(DeviceRow, memory_limit)},
+        {"memory_in_use", JSON_INT64, .offset = offsetof(DeviceRow, memory_in_use)},
     };
     ScreenTable *const table = context;
     DeviceRow row = {0};

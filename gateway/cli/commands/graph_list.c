@@ -13,10 +13,10 @@ typedef struct GraphRow {
 static Status
 graph_row(Call *call, void *context, Slice json)
 {
-    static const ReplyMember members[] = {
-        {"id", REPLY_TEXT, offsetof(GraphRow, id)},
-        {"created_at", REPLY_TEXT, offsetof(GraphRow, created)},
-        {"media_type", REPLY_TEXT, offsetof(GraphRow, media_type)},
+    static const JsonMember members[] = {
+        {"id", JSON_SLICE, .offset = offsetof(GraphRow, id)},
+        {"created_at", JSON_SLICE, .offset = offsetof(GraphRow, created)},
+        {"media_type", JSON_SLICE, .offset = offsetof(GraphRow, media_type)},
     };
     ScreenTable *const table = context;
     GraphRow row = {0};

@@ -12,10 +12,10 @@ typedef struct SessionRow {
 static Status
 session_row(Call *call, void *context, Slice json)
 {
-    static const ReplyMember members[] = {
-        {"id", REPLY_TEXT, offsetof(SessionRow, id)},
-        {"name", REPLY_TEXT, offsetof(SessionRow, name)},
-        {"created_at", REPLY_TEXT, offsetof(SessionRow, created)},
+    static const JsonMember members[] = {
+        {"id", JSON_SLICE, .offset = offsetof(SessionRow, id)},
+        {"name", JSON_SLICE, .offset = offsetof(SessionRow, name)},
+        {"created_at", JSON_SLICE, .offset = offsetof(SessionRow, created)},
     };
     ScreenTable *const table = context;
     SessionRow row = {0};

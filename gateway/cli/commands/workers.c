@@ -13,12 +13,12 @@ typedef struct WorkerRow {
 static Status
 worker_row(Call *call, void *context, Slice json)
 {
-    static const ReplyMember members[] = {
-        {"task", REPLY_NUMBER, offsetof(WorkerRow, task)},
-        {"name", REPLY_TEXT, offsetof(WorkerRow, name)},
-        {"address", REPLY_TEXT, offsetof(WorkerRow, address)},
-        {"state", REPLY_TEXT, offsetof(WorkerRow, state)},
-        {"running", REPLY_NUMBER, offsetof(WorkerRow, running)},
+    static const JsonMember members[] = {
+        {"task", JSON_INT64, .offset = offsetof(WorkerRow, task)},
+        {"name", JSON_SLICE, .offset = offsetof(WorkerRow, name)},
+        {"address", JSON_SLICE, .offset = offsetof(WorkerRow, address)},
+        {"state", JSON_SLICE, .offset = offsetof(WorkerRow, state)},
+        {"running", JSON_INT64, .offset = offsetof(WorkerRow, running)},
     };
     ScreenTable *const table = context;
     WorkerRow row = {0};
