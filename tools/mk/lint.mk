@@ -31,6 +31,8 @@ check:
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory CC=clang OUT=build/clang all
 	@$(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory test-isa
+	@$(MAKE) --no-print-directory test-slowed
 	@for v in asan tsan; do $(MAKE) --no-print-directory VARIANT=$$v run-unit-tests || exit 1; done
 	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=30
 .PHONY: lint tidy check-layers check-sizes check-banned check-symbols check-headers format check

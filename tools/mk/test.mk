@@ -52,6 +52,20 @@ run-tests: all $(TEST_PROGRAMS) $(FUZZ_PROGRAMS)
 run-unit-tests: $(UNIT_TEST_PROGRAMS)
 	@OUT=$(OUT) tools/run_tests $(UNIT_TEST_PROGRAMS)
 
+# The kernels of every instruction set that oneDNN chooses by; without the variable: those of this machine.
+ISA_TEST_PROGRAMS := $(filter $(OUT)/tests/unit/worker/% $(OUT)/tests/conformance/%,$(TEST_PROGRAMS))
+test-isa: $(ISA_TEST_PROGRAMS)
+	@for isa in SSE41 AVX AVX2; do echo "ONEDNN_MAX_CPU_ISA=$$isa"; \
+	    OUT=$(OUT) ONEDNN_MAX_CPU_ISA=$$isa tools/run_tests $(ISA_TEST_PROGRAMS) || exit 1; done
+	@OUT=$(OUT) tools/run_tests $(ISA_TEST_PROGRAMS)
+
+# Whole processes and their clocks, as on a machine SLOWNESS times slower; TESTS_SLOWED may name a few programs.
+SLOWNESS ?= 4
+TESTS_SLOWED ?= $(filter $(OUT)/tests/integration/%,$(TEST_PROGRAMS))
+test-slowed: all $(filter $(OUT)/%,$(TESTS_SLOWED))
+	@OUT=$(OUT) TEST_SECONDS=$$((180 * $(SLOWNESS))) \
+	    tools/with_postgres tools/slowed $(SLOWNESS) tools/run_tests $(TESTS_SLOWED)
+
 # Frozen TensorFlow graphs with expected outputs, over REST; CORPUS is a tar or a folder, CASES a part of their names.
 conformance-tf:
 	@tools/install_packages build test && $(MAKE) --no-print-directory $(PARALLEL) all
@@ -77,5 +91,5 @@ run-fuzzers: $(FUZZ_PROGRAMS)
 coverage:
 	$(MAKE) VARIANT=coverage test
 	gcovr --root . --filter shared/ --filter gateway/ --filter worker/ build/coverage
-.PHONY: test docs bench bench-rivals conformance-tf train-digits random-graphs run-tests run-unit-tests fuzz run-fuzzers coverage
+.PHONY: test test-isa test-slowed docs bench bench-rivals conformance-tf train-digits random-graphs run-tests run-unit-tests fuzz run-fuzzers coverage
 .SECONDARY:
