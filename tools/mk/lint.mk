@@ -1,7 +1,5 @@
-C_FILES = $(filter %.c,$(SOURCES_shared) $(SOURCES_gateway) $(SOURCES_worker) $(SOURCES_cli)) \
-    $(wildcard gateway/main.c worker/main.c)
+C_FILES = $(sort $(foreach m,$(MODULES),$(SOURCES_$(m))) $(PROGRAM_SOURCES))
 ALL_C = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h')
-comma = $(subst $() ,$(),$(foreach i,$(1),$(i),))
 
 lint: check-layers check-sizes check-headers check-banned check-symbols
 	@clang-format --dry-run --Werror $(ALL_C)
@@ -20,7 +18,7 @@ $(OUT)/lint/%.tidy: $(OUT)/%.o .clang-tidy
 check-layers: ; @tools/check_layers $(foreach m,$(MODULES),$(m):$(call comma,$(USES_$(m))):$(call comma,$(PACKAGES_$(m))):$(call comma,$(FURTHER_$(m))))
 check-sizes: ; @tools/check_sizes $(C_FILES)
 check-banned: ; @tools/check_banned $(C_FILES)
-check-symbols: $(TEST_ARCHIVES) $(SUPPORT) ; @tools/check_symbols $^
+check-symbols: $(ARCHIVES) $(patsubst %,$(OUT)/%.o,$(wildcard tests/support/*.c)) ; @tools/check_symbols $^
 check-headers:
 	@for h in $$(git ls-files --cached --others --exclude-standard 'shared/*.h' 'gateway/*.h' 'worker/*.h'); do \
 	    echo "#include \"$$h\"" | $(CC) $(CPPFLAGS) $(call pkg_config,$(sort $(PACKAGES)),--cflags) $(CSTD) -Wall -Wextra -Werror -fsyntax-only -x c - || exit 1; done

@@ -1,20 +1,17 @@
 # $(call module,DIRECTORY,MODULES IT MAY INCLUDE,PKG-CONFIG PACKAGES,FURTHER FILES)
-# The second list is the layering rule: tools/check_layers reads it from the same line.
-# A directory belongs to the archive of its first part (shared, gateway or worker); gateway/cli is a
-# program of its own. Further files stand in folders that are divided between modules (shared/ops/module.mk):
-# they include what the module may and what stands beside them.
+# The second list is the layering rule: tools/check_layers reads it from the same line. A module is one archive, and
+# a program is linked of those that its sources need (tools/write_links). Further files stand in folders that are
+# divided between modules (shared/ops/module.mk): they include what the module may and what stands beside them.
 NVCC ?= $(shell command -v nvcc)
 # Neither Debian's oneDNN nor the OpenMP runtime it uses has a .pc file.
 WITHOUT_PC := dnnl gomp
 pkg_config = $(if $(filter-out $(WITHOUT_PC),$(1)),$(shell pkg-config $(2) $(filter-out $(WITHOUT_PC),$(1)) 2>/dev/null)) \
     $(if $(filter --libs,$(2)),$(addprefix -l,$(filter $(WITHOUT_PC),$(1))))
 
-archive_of = $(if $(filter gateway/cli%,$(1)),cli,$(firstword $(subst /, ,$(1))))
-
 define module_define
 MODULES += $(1)
 USES_$(1) := $(2)
-SOURCES_$(call archive_of,$(1)) += $(sort $(wildcard $(1)/*.c) $(filter %.c,$(4)))
+SOURCES_$(1) := $(sort $(wildcard $(1)/*.c) $(filter %.c,$(4)))
 $(OUT)/$(1)/%.o: PACKAGE_CFLAGS := $(call pkg_config,$(3),--cflags)
 PACKAGES += $(3)
 PACKAGES_$(1) := $(3)

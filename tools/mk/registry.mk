@@ -1,13 +1,14 @@
 # $(call registry,DIRECTORY,TYPE,PREFIX,HEADER,NAMES): every DIRECTORY/name.c defines `const TYPE PREFIX_name`;
 # the build writes the sorted table of them, PREFIX_table, also of none. The directory listing is the registry.
-# NAMES are told where the files have a folder each.
+# NAMES are told where the files have a folder each. Who reads the table is linked with the directory (tools/write_links).
 define registry_define
 NAMES_$(3) := $(sort $(or $(5),$(basename $(notdir $(wildcard $(1)/*.c)))))
 $(OUT)/gen/$(1)/table.c: $(OUT)/gen/$(1)/names tools/write_table
 	@tools/write_table $(1) $(2) $(3) $(4) $$(NAMES_$(3)) > $$@
 $(OUT)/gen/$(1)/names: FORCE
 	@mkdir -p $$(@D); echo '$$(NAMES_$(3))' | cmp -s - $$@ || echo '$$(NAMES_$(3))' > $$@
-GENERATED_$(call archive_of,$(1)) += $(OUT)/gen/$(1)/table.c
+GENERATED_$(1) += $(OUT)/gen/$(1)/table.c
+TABLES += $(3)_table=$(1)
 endef
 registry = $(if $(wildcard $(strip $(4))),$(eval $(call registry_define,$(strip $(1)),$(strip $(2)),$(strip $(3)),$(strip $(4)),$(strip $(5)))))
 
@@ -24,13 +25,13 @@ $(call registry,gateway/cli/commands,Command,command,gateway/cli/command.h)
 # SQL lives in .sql files: each becomes `const Statement sql_<name>` and a row of sql_table[].
 SQL := $(sort $(wildcard gateway/store/*.sql))
 ifneq ($(SQL),)
-GENERATED_gateway += $(OUT)/gen/gateway/store/sql.c
+GENERATED_gateway/store += $(OUT)/gen/gateway/store/sql.c
 $(OUT)/gen/gateway/store/sql.c: $(SQL) tools/embed_sql
 	@mkdir -p $(@D); tools/embed_sql $(SQL) > $@
 
 # The migrations travel inside the gateway, which refuses a schema it does not know.
 MIGRATIONS := $(sort $(wildcard migrations/*.sql))
-GENERATED_gateway += $(OUT)/gen/migrations/table.c
+GENERATED_gateway/store += $(OUT)/gen/migrations/table.c
 $(OUT)/gen/migrations/table.c: $(MIGRATIONS) tools/embed_migrations
 	@mkdir -p $(@D); tools/embed_migrations $(MIGRATIONS) > $@
 endif
@@ -39,7 +40,7 @@ endif
 # openapi.yaml for tools that read no YAML: `make openapi` writes it anew, a test compares.
 OPENAPI := openapi/openapi.yaml openapi/openapi.json
 ifneq ($(wildcard openapi/openapi.yaml),)
-GENERATED_gateway += $(OUT)/gen/openapi/documents.c
+GENERATED_gateway/services += $(OUT)/gen/openapi/documents.c
 $(OUT)/gen/openapi/documents.c: $(OPENAPI) tools/embed_text
 	@mkdir -p $(@D); tools/embed_text gateway/app/documents.h $(OPENAPI) > $@
 $(OUT)/gen/openapi/openapi.json: openapi/openapi.yaml tools/yaml_to_json

@@ -1,23 +1,19 @@
 PACKAGE_LIBS = $(call pkg_config,$(sort $(PACKAGES)),--libs) -lm
-objects = $(patsubst %,$(OUT)/%.o,$(SOURCES_$(1))) $(GENERATED_$(1):%=%.o)
+# Archives need each other in circles where one reads another's table.
+link = @echo "LINK $@"; $(CC) $(LDFLAGS) $(1) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group \
+    $(2) $(PACKAGE_LIBS)
 
-# A program exists when its main.c does.
-PROGRAM_gateway := $(if $(wildcard gateway/main.c),$(OUT)/sluice-gateway)
-PROGRAM_worker  := $(if $(wildcard worker/main.c),$(OUT)/sluice-worker)
-PROGRAM_cli     := $(if $(wildcard gateway/cli/main.c),$(OUT)/sluice)
-PROGRAMS := $(PROGRAM_gateway) $(PROGRAM_worker) $(PROGRAM_cli)
+PROGRAM_SOURCES := gateway/main.c worker/main.c gateway/cli/main.c
+PROGRAMS := $(OUT)/sluice-gateway $(OUT)/sluice-worker $(OUT)/sluice
+all: $(PROGRAMS)
+$(PROGRAMS): ; $(call link)
 
-all: $(PROGRAMS) $(OUT)/libshared.a
-
-$(foreach a,shared gateway worker cli,$(eval $(OUT)/lib$(a).a: $(filter-out %/main.c.o,$(call objects,$(a)))))
-$(OUT)/lib%.a:
+# One archive a module.
+ARCHIVES := $(MODULES:%=$(OUT)/lib/%.a)
+objects = $(patsubst %,$(OUT)/%.o,$(filter-out %/main.c,$(SOURCES_$(1)))) $(GENERATED_$(1):%=%.o)
+$(foreach m,$(MODULES),$(eval $(OUT)/lib/$(m).a: $(call objects,$(m))))
+$(ARCHIVES):
 	@mkdir -p $(@D); rm -f $@; ar rcs $@ $^
-
-$(OUT)/sluice-gateway: $(OUT)/gateway/main.c.o $(OUT)/libgateway.a $(OUT)/libshared.a
-$(OUT)/sluice-worker: $(OUT)/worker/main.c.o $(OUT)/libworker.a $(OUT)/libshared.a
-$(OUT)/sluice: $(OUT)/gateway/cli/main.c.o $(OUT)/libcli.a $(OUT)/libgateway.a $(OUT)/libshared.a
-$(OUT)/sluice-gateway $(OUT)/sluice-worker $(OUT)/sluice:
-	@echo "LINK $@"; $(CC) $(LDFLAGS) -o $@ $^ $(PACKAGE_LIBS)
 
 $(OUT)/gen/%.c.o: $(OUT)/gen/%.c $(OUT)/flags
 	@echo "CC   $<"; $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<

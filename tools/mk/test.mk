@@ -5,46 +5,42 @@ TESTS := $(sort $(shell find $(TEST_KINDS:%=tests/%) -name '*_test.c' 2>/dev/nul
 TEST_PROGRAMS := $(TESTS:%.c=$(OUT)/%)
 # Drivers may be written in Python (tests/support/group.py prints as cmocka does); they need no building.
 PYTHON_TESTS := $(sort $(shell find $(TEST_KINDS:%=tests/%) -name '*_test.py' 2>/dev/null))
-SUPPORT := $(patsubst %,$(OUT)/%.o,$(sort $(wildcard tests/support/*.c)))
 FUZZERS := $(sort $(wildcard tests/fuzz/*_fuzz.c))
 FUZZ_PROGRAMS := $(FUZZERS:%.c=$(OUT)/%)
 FUZZ_SECONDS ?= 20
 UNIT_TEST_PROGRAMS := $(filter $(OUT)/tests/unit/% $(OUT)/tests/conformance/%,$(TEST_PROGRAMS)) $(FUZZ_PROGRAMS)
 $(OUT)/tests/%.o: PACKAGE_CFLAGS = $(call pkg_config,$(sort $(PACKAGES)),--cflags)
 
-TEST_ARCHIVES := $(OUT)/libcli.a $(OUT)/libgateway.a $(OUT)/libworker.a $(OUT)/libshared.a
+# A test is linked of its own object, the objects beside the headers of tests/ that it includes, and the archives of the
+# modules that they need (links.mk). tests/simulation defines functions of ours anew: objects stand in front of archives.
 WRAPPED_ALLOCATORS := -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=aligned_alloc
-link_test = @echo "LINK $@"; $(CC) $(LDFLAGS) $(WRAPPED_ALLOCATORS) -o $@ $^ -lcmocka -lcurl $(PACKAGE_LIBS)
-$(OUT)/tests/%_test: $(OUT)/tests/%_test.c.o $(SUPPORT) $(TEST_ARCHIVES)
-	$(link_test)
-
-# What stands beside the simulations defines functions of ours anew: in front of the archives.
-SIMULATED := $(patsubst %,$(OUT)/%.o,$(filter-out %_test.c,$(sort $(wildcard tests/simulation/*.c))))
-$(filter $(OUT)/tests/simulation/%,$(TEST_PROGRAMS)): %: %.c.o $(SIMULATED) $(SUPPORT) $(TEST_ARCHIVES)
-	$(link_test)
+link_test = $(call link,$(if $(filter %/fail_alloc.c.o,$^),$(WRAPPED_ALLOCATORS)),-lcmocka -lcurl)
+$(TEST_PROGRAMS): ; $(link_test)
+$(filter $(OUT)/tests/integration/% $(OUT)/tests/contract/%,$(TEST_PROGRAMS)): | $(PROGRAMS)
 
 FUZZ_DRIVER := $(if $(filter fuzz,$(VARIANT)),,$(OUT)/tests/fuzz/corpus_runner.c.o)
-$(OUT)/tests/fuzz/%_fuzz: $(OUT)/tests/fuzz/%_fuzz.c.o $(FUZZ_DRIVER) $(TEST_ARCHIVES)
-	@echo "LINK $@"; $(CC) $(LDFLAGS) $(if $(FUZZ_DRIVER),,-fsanitize=fuzzer) -o $@ $^ $(PACKAGE_LIBS)
+$(FUZZ_PROGRAMS): $(FUZZ_DRIVER) ; $(call link,$(if $(FUZZ_DRIVER),,-fsanitize=fuzzer))
 
 # Every tests/bench/<name>_bench.c is one program that prints rows of what it measured; tools/bench makes
 # the table of them all.
 BENCH_PROGRAMS := $(patsubst %.c,$(OUT)/%,$(sort $(wildcard tests/bench/*_bench.c)))
-BENCH_SUPPORT := $(patsubst %.c,$(OUT)/%.c.o,$(filter-out %_bench.c,$(wildcard tests/bench/*.c)))
-$(OUT)/tests/bench/%_bench: $(OUT)/tests/bench/%_bench.c.o $(BENCH_SUPPORT) $(SUPPORT) $(TEST_ARCHIVES)
-	$(link_test)
+$(BENCH_PROGRAMS): ; $(link_test)
 bench: all $(BENCH_PROGRAMS) ; @OUT=$(OUT) tools/with_postgres tools/bench $(BENCH_PROGRAMS)
 
 # Sluice beside TensorFlow and ONNX Runtime; RIVALS_PYTHON is a Python that has them, by default one made in var/rivals.
 RIVALS_PROGRAMS := $(patsubst %.c,$(OUT)/%,$(sort $(wildcard tests/bench/rivals/*.c)))
-$(RIVALS_PROGRAMS): %: %.c.o $(BENCH_SUPPORT) $(SUPPORT) $(TEST_ARCHIVES)
-	$(link_test)
+$(RIVALS_PROGRAMS): ; $(link_test)
 bench-rivals: all $(RIVALS_PROGRAMS) $(OUT)/tests/bench/networks_bench
 	@python=$${RIVALS_PYTHON:-$$(tests/bench/rivals/find_python var/rivals)} && \
 	    OUT=$(OUT) tools/with_postgres "$$python" tests/bench/rivals/run_rivals.py $(or $(ROUNDS),5) \
 	        $(or $(MILLISECONDS),1000)
 
-test: ; @tools/check_writable build && tools/install_packages build test && $(MAKE) --no-print-directory $(PARALLEL) run-tests
+# All tests, or with MODULE=shared/base the unit tests of one module (and of the folders below it).
+MODULE ?=
+test: ; @tools/check_writable build && tools/install_packages build test && \
+    $(MAKE) --no-print-directory $(PARALLEL) $(if $(MODULE),run-module-tests,run-tests)
+MODULE_TEST_PROGRAMS := $(filter $(OUT)/tests/unit/$(MODULE)/%,$(TEST_PROGRAMS))
+run-module-tests: $(MODULE_TEST_PROGRAMS) ; @OUT=$(OUT) tools/run_tests $(MODULE_TEST_PROGRAMS)
 run-tests: all $(TEST_PROGRAMS) $(FUZZ_PROGRAMS)
 	@OUT=$(OUT) tools/with_postgres tools/run_tests $(TEST_PROGRAMS) $(FUZZ_PROGRAMS) $(PYTHON_TESTS)
 
@@ -91,5 +87,5 @@ run-fuzzers: $(FUZZ_PROGRAMS)
 coverage:
 	$(MAKE) VARIANT=coverage test
 	gcovr --root . --filter shared/ --filter gateway/ --filter worker/ build/coverage
-.PHONY: test test-isa test-slowed docs bench bench-rivals conformance-tf train-digits random-graphs run-tests run-unit-tests fuzz run-fuzzers coverage
+.PHONY: test test-isa test-slowed docs bench bench-rivals conformance-tf train-digits random-graphs run-tests run-unit-tests run-module-tests fuzz run-fuzzers coverage
 .SECONDARY:

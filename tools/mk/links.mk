@@ -1,0 +1,13 @@
+# What each program is linked of, written anew by every make that may link: tools/write_links reads the includes of the
+# tests' files and takes a few hundredths of a second.
+LINKED := $(PROGRAMS) $(TEST_PROGRAMS) $(FUZZ_PROGRAMS) $(BENCH_PROGRAMS) $(RIVALS_PROGRAMS)
+LINKED_SOURCES := $(PROGRAM_SOURCES) $(patsubst $(OUT)/%,%.c,$(filter-out $(PROGRAMS),$(LINKED)))
+comma = $(subst $() ,$(),$(foreach i,$(1),$(i),))
+MODULE_RULES := $(foreach m,$(MODULES),$(m):$(call comma,$(USES_$(m))):$(call comma,$(FURTHER_$(m))))
+WITHOUT_LINKS := run test clean clean-all help fresh format check-layers check-sizes check-banned
+ifneq (,$(filter-out $(WITHOUT_LINKS),$(or $(MAKECMDGOALS),all)))
+LINKS := $(shell mkdir -p $(OUT) && printf '%s\n' $(join $(LINKED:=:),$(LINKED_SOURCES)) | \
+    tools/write_links '$$(OUT)' $(TABLES) $(MODULE_RULES) > $(OUT)/links.mk.$$$$ && mv $(OUT)/links.mk.$$$$ $(OUT)/links.mk && echo written)
+$(if $(LINKS),,$(error the programs' archives could not be told: see above))
+include $(OUT)/links.mk
+endif
