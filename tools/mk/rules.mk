@@ -12,8 +12,13 @@ $(PROGRAMS): ; $(call link)
 ARCHIVES := $(MODULES:%=$(OUT)/lib/%.a)
 objects = $(patsubst %,$(OUT)/%.o,$(filter-out %/main.c,$(SOURCES_$(1)))) $(GENERATED_$(1):%=%.o)
 $(foreach m,$(MODULES),$(eval $(OUT)/lib/$(m).a: $(call objects,$(m))))
-$(ARCHIVES):
-	@mkdir -p $(@D); rm -f $@; ar rcs $@ $^
+$(ARCHIVES): $(OUT)/members
+	@mkdir -p $(@D); rm -f $@; ar rcs $@ $(filter %.o,$^)
+
+# Archives are made anew when a file goes or moves, not only when one is newer.
+$(OUT)/members: FORCE
+	$(shell mkdir -p $(OUT))$(file >$@.now,$(foreach m,$(MODULES),$(m): $(call objects,$(m))))
+	@cmp -s $@.now $@ || cp $@.now $@
 
 $(OUT)/gen/%.c.o: $(OUT)/gen/%.c $(OUT)/flags
 	@echo "CC   $<"; $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
