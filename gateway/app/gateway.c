@@ -11,7 +11,6 @@
 #include "gateway/partials/partial_run.h"
 #include "gateway/steps/queued_step.h"
 #include "gateway/steps/step_enqueue.h"
-#include "gateway/store/capacity.h"
 #include "gateway/store/migrate.h"
 #include "gateway/store/workers.h"
 #include "gateway/traces/trace_cache.h"
@@ -294,7 +293,7 @@ connections_check(Call *call, Store *store, int job_thread_count)
     enum { OTHERS = 5 };
     const uint64_t wanted = (uint64_t)job_thread_count * STORE_ROLE_COUNT + OTHERS;
     uint64_t allowed = 0;
-    TRY(capacity_connections(call, store, &allowed));
+    TRY(store_connections_allowed(call, store, &allowed));
     return wanted <= allowed ? STATUS_OK
                              : call_fail(call, STATUS_FAILED_PRECONDITION,
                                    "with %d job threads the gateway may open %llu connections, PostgreSQL "

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gateway/store/sql_array.h"
-
 STATEMENT(blob_touch);
 STATEMENT(blob_insert);
 STATEMENT(blob_chunk_insert);

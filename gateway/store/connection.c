@@ -3,12 +3,9 @@
  * that a database which comes back is not met by everybody at once. */
 #include "gateway/store/connection.h"
 
-#include <assert.h>
-#include <errno.h>
-#include <limits.h>
 #include <poll.h>
 
-#include "gateway/store/connection_private.h"
+#include "gateway/store/pipeline.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
 #include "shared/base/random.h"
@@ -22,43 +19,6 @@ static const char *const role_names[] = {
     [STORE_ROLE_QUEUE] = "sluice_queue",
     [STORE_ROLE_AUTH] = "sluice_auth",
 };
-
-void
-store_disconnect(Store *store)
-{
-    PQfinish(store->connection);
-    store->connection = NULL;
-    memset(store->is_prepared, 0, sql_table_count * sizeof *store->is_prepared);
-    if (store->transaction != TRANSACTION_NONE) {
-        store->transaction = TRANSACTION_LOST;
-    }
-}
-
-uint64_t
-store_wait_end_ns(const Call *call, const Store *store, uint64_t now_ns)
-{
-    const uint64_t left_ns = call_time_left_ns(call, now_ns);
-    return now_ns + (left_ns < store->wait_max_ns ? left_ns : store->wait_max_ns);
-}
-
-Status
-store_wait(Call *call, Store *store, short events, uint64_t end_ns)
-{
-    struct pollfd socket = {.fd = PQsocket(store->connection), .events = events};
-    int ready = 0;
-    do {
-        const uint64_t now_ns = clock_monotonic_ns();
-        const uint64_t left_ms =
-            now_ns >= end_ns ? 0 : (end_ns - now_ns + CLOCK_NS_PER_MS - 1) / CLOCK_NS_PER_MS;
-        if (left_ms == 0) {
-            store_disconnect(store);
-            return call_fail(call, STATUS_DEADLINE_EXCEEDED, "PostgreSQL did not answer in time");
-        }
-        ready = poll(&socket, 1, left_ms > INT_MAX ? INT_MAX : (int)left_ms);
-    } while (ready == 0 || (ready < 0 && errno == EINTR));
-    assert(ready > 0);
-    return STATUS_OK;
-}
 
 /* Decorrelated jitter: somewhere between the least pause and three times the last one. */
 static void
@@ -121,9 +81,9 @@ static Status
 begin_session(Call *call, Store *store)
 {
     PGresult *result = NULL;
-    Exchange exchange = {0};
-    exchange_add(&exchange, store, &sql_session_begin, &(Values){0});
-    TRY(exchange_run(call, store, &exchange, &result));
+    Pipeline pipeline = {0};
+    pipeline_add(&pipeline, store, &sql_session_begin, &(Values){0});
+    TRY(pipeline_run(call, store, &pipeline, &result));
     AUTO_ROWS rows = {.result = result, .count = (size_t)PQntuples(result)};
     RowReader reader = row_reader(call, &rows, 0);
     const bool sees_past_row_security = row_boolean(&reader);

@@ -62,6 +62,9 @@ void store_rollback(Store *store);
 
 bool store_is_in_transaction(const Store *store);
 
+/* Asks how many connections PostgreSQL allows at a time, for all roles and programs together. */
+MUST_USE Status store_connections_allowed(Call *call, Store *store, uint64_t *ret_count);
+
 /* AUTO_TRANSACTION transaction = store;   after store_begin(): rolls back on every way out but a commit. */
 static inline void
 store_rollbackp(Store **store)

@@ -2,8 +2,6 @@
 
 #include <assert.h>
 
-#include "gateway/store/sql_array.h"
-
 STATEMENT(history_record);
 STATEMENT(history_record_again);
 STATEMENT(history_archive);

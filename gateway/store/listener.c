@@ -4,7 +4,7 @@
 #include <poll.h>
 #include <string.h>
 
-#include "gateway/store/connection_private.h"
+#include "gateway/store/pipeline.h"
 #include "shared/base/clock.h"
 
 STATEMENT(listener_begin);

@@ -1,9 +1,12 @@
 /* Statements and transactions, made of exchanges. */
+#include "gateway/store/connection.h"
+
 #include <assert.h>
 
-#include "gateway/store/connection_private.h"
+#include "gateway/store/pipeline.h"
 #include "shared/base/clock.h"
 
+STATEMENT(connections_allowed);
 STATEMENT(context_set);
 STATEMENT(transaction_begin);
 STATEMENT(transaction_commit);
@@ -13,7 +16,7 @@ enum { ROLLBACK_MAX_MS = 1000 };
 
 /* PostgreSQL stops a little before we do, so that the usual late statement costs no connection. */
 static void
-add_context(Exchange *exchange, Call *call, Store *store, TenantId tenant)
+add_context(Pipeline *pipeline, Call *call, Store *store, TenantId tenant)
 {
     const uint64_t now_ns = clock_monotonic_ns();
     const uint64_t left_ms = (store_wait_end_ns(call, store, now_ns) - now_ns) / CLOCK_NS_PER_MS;
@@ -21,12 +24,12 @@ add_context(Exchange *exchange, Call *call, Store *store, TenantId tenant)
     Values values = {0};
     values_uuid(&values, tenant.value);
     values_int64(&values, timeout_ms == 0 ? 1 : (int64_t)timeout_ms);
-    exchange_add(exchange, store, &sql_context_set, &values);
+    pipeline_add(pipeline, store, &sql_context_set, &values);
 }
 
 /* Everything that must stand before the statement itself. */
 static Status
-prepare_exchange(Call *call, Store *store, TenantId tenant, Exchange *exchange)
+prepare_pipeline(Call *call, Store *store, TenantId tenant, Pipeline *pipeline)
 {
     TRY(call_check(call, clock_monotonic_ns()));
     if (store->transaction == TRANSACTION_LOST) {
@@ -44,10 +47,10 @@ prepare_exchange(Call *call, Store *store, TenantId tenant, Exchange *exchange)
     TRY(status);
     if (asked == TRANSACTION_ASKED) {
         assert(uuid_equal(tenant.value, store->tenant.value));
-        exchange_add(exchange, store, &sql_transaction_begin, &(Values){0});
+        pipeline_add(pipeline, store, &sql_transaction_begin, &(Values){0});
         store->transaction = TRANSACTION_OPEN;
     }
-    add_context(exchange, call, store, tenant);
+    add_context(pipeline, call, store, tenant);
     return STATUS_OK;
 }
 
@@ -55,11 +58,11 @@ Status
 store_query(Call *call, Store *store, TenantId tenant, const Statement *statement, const Values *values,
     Rows *ret_rows)
 {
-    Exchange exchange = {0};
+    Pipeline pipeline = {0};
     PGresult *result = NULL;
-    TRY(prepare_exchange(call, store, tenant, &exchange));
-    exchange_add(&exchange, store, statement, values);
-    TRY(exchange_run(call, store, &exchange, &result));
+    TRY(prepare_pipeline(call, store, tenant, &pipeline));
+    pipeline_add(&pipeline, store, statement, values);
+    TRY(pipeline_run(call, store, &pipeline, &result));
     uint64_t changed = 0;
     (void)slice_to_uint64(slice_from_string(PQcmdTuples(result)), &changed);
     *ret_rows = (Rows){.result = result, .count = (size_t)PQntuples(result), .changed = changed};
@@ -111,10 +114,10 @@ judge_commit(Call *call, const Store *store, PGresult *result)
 static Status
 commit_now(Call *call, Store *store)
 {
-    Exchange exchange = {0};
+    Pipeline pipeline = {0};
     PGresult *result = NULL;
-    exchange_add(&exchange, store, &sql_transaction_commit, &(Values){0});
-    const Status status = exchange_run(call, store, &exchange, &result);
+    pipeline_add(&pipeline, store, &sql_transaction_commit, &(Values){0});
+    const Status status = pipeline_run(call, store, &pipeline, &result);
     if (status == STATUS_OK) {
         return judge_commit(call, store, result);
     }
@@ -146,14 +149,26 @@ store_rollback(Store *store)
 {
     if (store->transaction == TRANSACTION_OPEN) {
         Call call = {.deadline_ns = clock_monotonic_ns() + ROLLBACK_MAX_MS * CLOCK_NS_PER_MS};
-        Exchange exchange = {0};
+        Pipeline pipeline = {0};
         PGresult *result = NULL;
-        exchange_add(&exchange, store, &sql_transaction_rollback, &(Values){0});
-        if (exchange_run(&call, store, &exchange, &result) == STATUS_OK) {
+        pipeline_add(&pipeline, store, &sql_transaction_rollback, &(Values){0});
+        if (pipeline_run(&call, store, &pipeline, &result) == STATUS_OK) {
             PQclear(result);
         } else if (store->connection != NULL) {
             store_disconnect(store);
         }
     }
     store->transaction = TRANSACTION_NONE;
+}
+
+Status
+store_connections_allowed(Call *call, Store *store, uint64_t *ret_count)
+{
+    AUTO_ROWS rows = {0};
+    TRY(store_query(call, store, NO_TENANT, &sql_connections_allowed, &(Values){0}, &rows));
+    RowReader reader = row_reader(call, &rows, 0);
+    const int64_t count = row_int64(&reader);
+    TRY(row_end(call, &reader));
+    *ret_count = (uint64_t)count;
+    return STATUS_OK;
 }

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "shared/base/buffer.h"
 #include "shared/base/slice.h"
 #include "shared/base/uuid.h"
 #include "shared/crypto/digest.h"
@@ -32,3 +33,24 @@ void values_digest(Values *values, const Sha256 *digest);
 
 /* Text for any type, JSON and timestamps included, in the form a person would write. NULL is null. */
 void values_text(Values *values, const char *text);
+
+/* An array parameter: one statement for many rows (`unnest($1::uuid[], $2::text[])`). It must live until the
+ * statement has run. */
+typedef struct SqlArray {
+    Buffer buffer;
+    uint32_t count;
+} SqlArray;
+
+/* The types' numbers in every PostgreSQL (pg_type.dat). */
+typedef enum SqlType { SQL_BYTES = 17, SQL_INT64 = 20, SQL_TEXT = 25, SQL_UUID = 2950 } SqlType;
+
+SqlArray sql_array(SqlType type);
+void sql_array_done(SqlArray *array);
+#define AUTO_SQL_ARRAY CLEANUP(sql_array_done) SqlArray
+
+void sql_array_uuid(SqlArray *array, Uuid uuid);
+void sql_array_int64(SqlArray *array, int64_t value);
+void sql_array_text(SqlArray *array, const char *text); /* NULL is null */
+void sql_array_bytes(SqlArray *array, Slice bytes);     /* NULL data is null */
+
+MUST_USE bool values_array(Values *values, SqlArray *array);

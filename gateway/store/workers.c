@@ -7,9 +7,6 @@ STATEMENT(worker_list);
 STATEMENT(worker_find);
 STATEMENT(worker_set_draining);
 STATEMENT(worker_delete);
-STATEMENT(device_clear);
-STATEMENT(device_insert);
-STATEMENT(device_list);
 
 static Status
 read_worker(Call *call, const Rows *rows, size_t row, WorkerRecord *ret_worker)
@@ -111,59 +108,4 @@ workers_delete(Call *call, Store *store, const char *name)
     values_text(&values, name);
     TRY(store_execute(call, store, NO_TENANT, &sql_worker_delete, &values, &changed));
     return changed == 0 ? fail_not_found(call, name) : STATUS_OK;
-}
-
-static Status
-insert_device(Call *call, Store *store, int64_t task, const DeviceRecord *device)
-{
-    Values values = {0};
-    values_int64(&values, task);
-    values_text(&values, device->name);
-    values_text(&values, device->type);
-    values_int64(&values, device->memory_bytes);
-    values_text(&values, device->attributes);
-    return store_execute(call, store, NO_TENANT, &sql_device_insert, &values, NULL);
-}
-
-Status
-devices_replace(Call *call, Store *store, int64_t task, const DeviceList *devices)
-{
-    Values values = {0};
-    values_int64(&values, task);
-    TRY(store_begin(call, store, NO_TENANT));
-    AUTO_TRANSACTION transaction = store;
-    TRY(store_execute(call, store, NO_TENANT, &sql_device_clear, &values, NULL));
-    for (size_t index = 0; index < devices->count; index++) {
-        TRY(insert_device(call, store, task, &devices->items[index]));
-    }
-    return store_commit(call, TAKE(transaction));
-}
-
-static Status
-read_device(Call *call, const Rows *rows, size_t row, DeviceRecord *ret_device)
-{
-    RowReader reader = row_reader(call, rows, row);
-    ret_device->task = row_int64(&reader);
-    ret_device->name = row_text(&reader);
-    ret_device->type = row_text(&reader);
-    ret_device->memory_bytes = row_int64(&reader);
-    ret_device->attributes = row_text(&reader);
-    return row_end(call, &reader);
-}
-
-Status
-devices_list(Call *call, Store *store, DeviceList *ret_list)
-{
-    AUTO_ROWS rows = {0};
-    TRY(store_query(call, store, NO_TENANT, &sql_device_list, &(Values){0}, &rows));
-    DeviceList list = {.count = rows.count};
-    list.items = arena_alloc(call->arena, (rows.count + 1) * sizeof *list.items);
-    if (list.items == NULL) {
-        return call_fail_memory(call, "a list of devices");
-    }
-    for (size_t index = 0; index < rows.count; index++) {
-        TRY(read_device(call, &rows, index, &list.items[index]));
-    }
-    *ret_list = list;
-    return STATUS_OK;
 }

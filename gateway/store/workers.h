@@ -1,4 +1,4 @@
-/* The worker pool: names, the task number that each name keeps for ever, drain marks, devices. Whether a
+/* The worker pool: names, the task number that each name keeps for ever, drain marks. Whether a
  * worker lives, and its load, only the gateways that poll it know.
  *
  * Ownership: texts live in call->arena. */
@@ -21,19 +21,6 @@ typedef struct WorkerList {
     size_t count;
 } WorkerList;
 
-typedef struct DeviceRecord {
-    int64_t task;
-    const char *name; /* "/device:GPU:0" */
-    const char *type; /* "GPU" */
-    int64_t memory_bytes;
-    const char *attributes; /* a JSON object */
-} DeviceRecord;
-
-typedef struct DeviceList {
-    DeviceRecord *items;
-    size_t count;
-} DeviceList;
-
 /* Notes that the worker `seen->name` lives at `seen->address` as `seen->incarnation`. A new name gets the
  * lowest free task number. For a store of the role QUEUE. */
 MUST_USE Status workers_upsert(Call *call, Store *store, const WorkerRecord *seen, WorkerRecord *ret_worker);
@@ -46,7 +33,3 @@ MUST_USE Status workers_set_draining(Call *call, Store *store, const char *name,
 
 /* Forgets a worker; its task number becomes free. For a store of the role QUEUE. */
 MUST_USE Status workers_delete(Call *call, Store *store, const char *name);
-
-/* Replaces what is known of a worker's devices. For a store of the role QUEUE. */
-MUST_USE Status devices_replace(Call *call, Store *store, int64_t task, const DeviceList *devices);
-MUST_USE Status devices_list(Call *call, Store *store, DeviceList *ret_list);

@@ -95,31 +95,6 @@ a_drain_mark_stays_over_restarts(void **state)
 }
 
 static void
-devices_are_replaced_as_a_whole(void **state)
-{
-    Database *const database = *state;
-    Call *const call = &database->call;
-    DeviceRecord devices[] = {
-        {.name = "/device:CPU:0", .type = "CPU", .memory_bytes = INT64_C(64) << 30, .attributes = "{}"},
-        {.name = "/device:GPU:0", .type = "GPU", .memory_bytes = 1, .attributes = "{\"sm\": 90}"},
-    };
-    DeviceList list = {.items = devices, .count = 2};
-    const int64_t task = upsert(database, "a", "1").task;
-    assert_status(call, STATUS_OK, devices_replace(call, database->queue, task, &list));
-    list.count = 1;
-    assert_status(call, STATUS_OK, devices_replace(call, database->queue, task, &list));
-    list.count = 2;
-    assert_status(call, STATUS_OK, devices_replace(call, database->queue, task, &list));
-    assert_status(call, STATUS_OK, devices_list(call, database->app, &list));
-    assert_int_equal(list.count, 2);
-    assert_string_equal(list.items[1].name, "/device:GPU:0");
-    assert_string_equal(list.items[1].attributes, "{\"sm\": 90}");
-    assert_int_equal(list.items[0].memory_bytes, INT64_C(64) << 30);
-    list = (DeviceList){.items = devices, .count = 1};
-    assert_status(call, STATUS_FAILED_PRECONDITION, devices_replace(call, database->queue, 99, &list));
-}
-
-static void
 one_at_a_time_holds_a_lease(void **state)
 {
     Database *const database = *state;
@@ -149,7 +124,6 @@ main(void)
         DATABASE_TEST(a_name_keeps_its_task_and_a_new_one_gets_the_lowest_free),
         DATABASE_TEST(workers_that_come_at_once_get_numbers_without_gap),
         DATABASE_TEST(a_drain_mark_stays_over_restarts),
-        DATABASE_TEST(devices_are_replaced_as_a_whole),
         DATABASE_TEST(one_at_a_time_holds_a_lease),
     };
     return cmocka_run_group_tests_name("gateway/store/workers", tests, NULL, NULL);

@@ -5,35 +5,74 @@
  *   4. each command has one answer; behind a failed one all others say "aborted", up to the sync.
  * Whatever goes wrong in step 3 gives the connection up: what it would say next belongs to nobody. */
 #include <assert.h>
+#include <errno.h>
+#include <limits.h>
 #include <poll.h>
 
-#include "gateway/store/connection_private.h"
+#include "gateway/store/pipeline.h"
 #include "gateway/store/sqlstate.h"
 #include "shared/base/clock.h"
 
 enum { RESULT_BINARY = 1 };
 
-static void
-note_command(Exchange *exchange, const Statement *statement, bool is_prepare, bool is_queued)
+void
+store_disconnect(Store *store)
 {
-    assert(exchange->count < EXCHANGE_COMMANDS_MAX);
-    exchange->commands[exchange->count] = statement;
-    exchange->is_prepare[exchange->count] = is_prepare;
-    exchange->count++;
-    exchange->has_failed = exchange->has_failed || !is_queued;
+    PQfinish(store->connection);
+    store->connection = NULL;
+    memset(store->is_prepared, 0, sql_table_count * sizeof *store->is_prepared);
+    if (store->transaction != TRANSACTION_NONE) {
+        store->transaction = TRANSACTION_LOST;
+    }
+}
+
+uint64_t
+store_wait_end_ns(const Call *call, const Store *store, uint64_t now_ns)
+{
+    const uint64_t left_ns = call_time_left_ns(call, now_ns);
+    return now_ns + (left_ns < store->wait_max_ns ? left_ns : store->wait_max_ns);
+}
+
+Status
+store_wait(Call *call, Store *store, short events, uint64_t end_ns)
+{
+    struct pollfd socket = {.fd = PQsocket(store->connection), .events = events};
+    int ready = 0;
+    do {
+        const uint64_t now_ns = clock_monotonic_ns();
+        const uint64_t left_ms =
+            now_ns >= end_ns ? 0 : (end_ns - now_ns + CLOCK_NS_PER_MS - 1) / CLOCK_NS_PER_MS;
+        if (left_ms == 0) {
+            store_disconnect(store);
+            return call_fail(call, STATUS_DEADLINE_EXCEEDED, "PostgreSQL did not answer in time");
+        }
+        ready = poll(&socket, 1, left_ms > INT_MAX ? INT_MAX : (int)left_ms);
+    } while (ready == 0 || (ready < 0 && errno == EINTR));
+    assert(ready > 0);
+    return STATUS_OK;
+}
+
+static void
+note_command(Pipeline *pipeline, const Statement *statement, bool is_prepare, bool is_queued)
+{
+    assert(pipeline->count < PIPELINE_COMMANDS_MAX);
+    pipeline->commands[pipeline->count] = statement;
+    pipeline->is_prepare[pipeline->count] = is_prepare;
+    pipeline->count++;
+    pipeline->has_failed = pipeline->has_failed || !is_queued;
 }
 
 void
-exchange_add(Exchange *exchange, Store *store, const Statement *statement, const Values *values)
+pipeline_add(Pipeline *pipeline, Store *store, const Statement *statement, const Values *values)
 {
     assert(values->count == statement->parameter_count);
     if (!store->is_prepared[statement->index]) {
         const int is_queued = PQsendPrepare(store->connection, statement->name, statement->text, 0, NULL);
-        note_command(exchange, statement, true, is_queued == 1);
+        note_command(pipeline, statement, true, is_queued == 1);
     }
     const int is_queued = PQsendQueryPrepared(store->connection, statement->name, values->count, values->data,
         values->sizes, values->formats, RESULT_BINARY);
-    note_command(exchange, statement, false, is_queued == 1);
+    note_command(pipeline, statement, false, is_queued == 1);
 }
 
 static Status
@@ -120,11 +159,11 @@ is_success(const PGresult *result)
 
 /* Reads every answer; the first failure is the one explained, since the others only follow from it. */
 static Status
-read_answers(Call *call, Store *store, const Exchange *exchange, uint64_t end_ns, PGresult **ret_result)
+read_answers(Call *call, Store *store, const Pipeline *pipeline, uint64_t end_ns, PGresult **ret_result)
 {
     Status outcome = STATUS_OK;
-    for (int index = 0; index < exchange->count; index++) {
-        const Statement *const statement = exchange->commands[index];
+    for (int index = 0; index < pipeline->count; index++) {
+        const Statement *const statement = pipeline->commands[index];
         PGresult *result = NULL;
         const Status status = read_answer(call, store, end_ns, &result);
         if (status != STATUS_OK) {
@@ -135,7 +174,7 @@ read_answers(Call *call, Store *store, const Exchange *exchange, uint64_t end_ns
         } else if (outcome == STATUS_OK) {
             outcome = explain_failure(call, statement, result);
         }
-        if (index + 1 == exchange->count && outcome == STATUS_OK) {
+        if (index + 1 == pipeline->count && outcome == STATUS_OK) {
             *ret_result = result;
         } else {
             PQclear(result);
@@ -145,15 +184,15 @@ read_answers(Call *call, Store *store, const Exchange *exchange, uint64_t end_ns
 }
 
 Status
-exchange_run(Call *call, Store *store, Exchange *exchange, PGresult **ret_result)
+pipeline_run(Call *call, Store *store, Pipeline *pipeline, PGresult **ret_result)
 {
-    if (exchange->has_failed || PQpipelineSync(store->connection) != 1) {
+    if (pipeline->has_failed || PQpipelineSync(store->connection) != 1) {
         return lost(call, store);
     }
     store->is_warned = false;
     const uint64_t end_ns = store_wait_end_ns(call, store, clock_monotonic_ns());
     PGresult *result = NULL;
-    const Status outcome = read_answers(call, store, exchange, end_ns, &result);
+    const Status outcome = read_answers(call, store, pipeline, end_ns, &result);
     const Status synced = store->connection == NULL ? outcome : read_sync(call, store, end_ns);
     if (outcome != STATUS_OK || synced != STATUS_OK) {
         PQclear(result);

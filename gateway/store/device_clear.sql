@@ -1,1 +1,0 @@
-delete from devices where task = $1
