@@ -1,4 +1,4 @@
-#include "gateway/dispatch/step_internal.h"
+#include "gateway/dispatch/internals.h"
 
 Status
 answer_read_status(UpstreamCall *call, Call *reading, WireStatus *ret_status)

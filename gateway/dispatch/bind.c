@@ -1,4 +1,5 @@
-#include "gateway/dispatch/step_internal.h"
+#include "gateway/dispatch/internals.h"
+#include "gateway/dispatch/step.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -133,6 +134,29 @@ cost_of(const StepRun *step, size_t slot, int worker)
     return cost + (load == NULL ? 0 : load->running);
 }
 
+const StepPin *
+slot_pin(const SlotRun *slot)
+{
+    const StepPin *const pins = slot->step->pins;
+    return pins != NULL && pins[slot->partition->slot].epoch > 0 ? &pins[slot->partition->slot] : NULL;
+}
+
+static Status
+bind_pinned(Call *call, SlotRun *slot, const StepPin *pin)
+{
+    const Roster *const workers = slot->step->workers;
+    for (size_t index = 0; index < workers->count; index++) {
+        const WorkerInfo *const info = &workers->workers[index];
+        if (info->state != WORKER_LOST && strcmp(info->name, pin->worker) == 0 &&
+            strcmp(info->incarnation, pin->incarnation) == 0) {
+            slot->worker = (int)index;
+            return STATUS_OK;
+        }
+    }
+    return call_fail(call, STATUS_UNAVAILABLE,
+        "worker '%s', which keeps variables of this session, cannot be reached", pin->worker);
+}
+
 static Status
 bind_fixed(Call *call, StepRun *step, size_t slot, int32_t task)
 {
@@ -177,7 +201,7 @@ bind_without_choice(Call *call, StepRun *step)
         const int32_t task = step->plan->slots[step->slots[slot].partition->slot].task;
         const StepPin *const pin = slot_pin(&step->slots[slot]);
         if (pin != NULL) {
-            TRY(pin_bind(call, &step->slots[slot], pin));
+            TRY(bind_pinned(call, &step->slots[slot], pin));
         } else if (task >= 0) {
             TRY(bind_fixed(call, step, slot, task));
         }
@@ -233,4 +257,27 @@ bind_slots(Call *call, StepRun *step)
         TRY(step->slots[slot].worker < 0 ? bind_free(call, step, slot) : STATUS_OK);
     }
     return STATUS_OK;
+}
+
+Status
+bind_explain(const SlotRun *slot, Status status, const char *message, char *ret_text)
+{
+    const StepPin *const pin = slot_pin(slot);
+    if (pin != NULL && slot->has_restarted) {
+        (void)snprintf(ret_text, ERROR_MESSAGE_SIZE,
+            "the variables that worker '%s' kept for this session were lost with it: initialise them again",
+            pin->worker);
+        return STATUS_FAILED_PRECONDITION;
+    }
+    if (pin != NULL && status == STATUS_UNAVAILABLE) {
+        (void)snprintf(ret_text, ERROR_MESSAGE_SIZE, "%.300s; worker '%s' keeps variables of this session",
+            message, pin->worker);
+    } else if (pin != NULL && status == STATUS_FAILED_PRECONDITION && pin->lost_worker[0] != '\0') {
+        (void)snprintf(ret_text, ERROR_MESSAGE_SIZE,
+            "%.300s; the session's variables were lost with worker '%s': initialise them again", message,
+            pin->lost_worker);
+    } else {
+        (void)snprintf(ret_text, ERROR_MESSAGE_SIZE, "%s", message);
+    }
+    return status;
 }

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gateway/dispatch/internals.h"
 #include "gateway/dispatch/metrics.h"
-#include "gateway/dispatch/step_internal.h"
 #include "shared/base/memory.h"
 
 enum {
@@ -19,6 +19,7 @@ enum {
 
 typedef struct Registration {
     Dispatcher *dispatcher;
+    SlotRegistered registered;
     ListLink waiting; /* SlotRuns */
     Plan *plan;
     const PlanPartition *partition;
@@ -47,13 +48,11 @@ registration_end(Registration *registration, Status status, const char *message)
         list_remove(&slot->waiting);
         slot->is_known = registration->is_known;
         slot->uploaded_bytes = registration->uploaded_bytes;
-        slot_registered(slot, status, message);
+        registration->registered(slot, status, message);
     }
     plan_unref(registration->plan);
     memory_free(registration);
 }
-
-/* --- Requests ------------------------------------------------------------------------------------------- */
 
 static UpstreamCall *
 put(Registration *registration, const char *path, const UpstreamEvents *events)
@@ -207,10 +206,8 @@ session_put_done(UpstreamCall *call, Status status, const char *message)
 
 static const UpstreamEvents session_events = {.on_done = session_put_done};
 
-/* --- The door ------------------------------------------------------------------------------------------- */
-
 static Registration *
-registration_new(const SlotRun *slot, const char *key)
+registration_new(const SlotRun *slot, const char *key, SlotRegistered registered)
 {
     Registration *const registration = memory_new(1, sizeof *registration);
     if (registration == NULL ||
@@ -219,6 +216,7 @@ registration_new(const SlotRun *slot, const char *key)
         return NULL;
     }
     registration->dispatcher = slot->step->dispatcher;
+    registration->registered = registered;
     registration->plan = plan_ref(slot->step->plan);
     registration->partition = slot->partition;
     registration->worker = *slot_worker(slot);
@@ -230,7 +228,7 @@ registration_new(const SlotRun *slot, const char *key)
 }
 
 void
-registration_await(SlotRun *slot)
+registration_await(SlotRun *slot, SlotRegistered registered)
 {
     char key[KEY_SIZE];
     (void)snprintf(
@@ -240,9 +238,9 @@ registration_await(SlotRun *slot)
         list_append(&registration->waiting, &slot->waiting);
         return;
     }
-    registration = registration_new(slot, key);
+    registration = registration_new(slot, key, registered);
     if (registration == NULL) {
-        slot_registered(slot, STATUS_RESOURCE_EXHAUSTED, "no memory left for a registration");
+        registered(slot, STATUS_RESOURCE_EXHAUSTED, "no memory left for a registration");
         return;
     }
     list_append(&registration->waiting, &slot->waiting);

@@ -10,29 +10,24 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gateway/dispatch/step_internal.h"
+#include "gateway/dispatch/internals.h"
+#include "gateway/dispatch/step.h"
 #include "shared/base/clock.h"
 
 enum { PATH_SIZE = 128, STATUS_ARENA_SIZE_MAX = 1 << 20 };
 
-/* --- One slot ------------------------------------------------------------------------------------------- */
+static void
+fail_slot(SlotRun *slot, Status status, const char *message)
+{
+    slot->step->slot_events->failed(slot, status, message);
+}
 
 static void
-slot_done(SlotRun *slot)
+finish_slot(SlotRun *slot)
 {
-    StepRun *const step = slot->step;
     slot->state = SLOT_DONE;
-    bind_note_success(step->dispatcher, slot_worker(slot));
-    if (!step_is_done(step)) {
-        return;
-    }
-    for (size_t fetch = 0; !step->only_registers && fetch < step->plan->fetch_count; fetch++) {
-        if (!step->is_delivered[fetch]) {
-            step_end(step, STATUS_INTERNAL, "the workers said they are done, but an output is missing");
-            return;
-        }
-    }
-    step_end(step, STATUS_OK, "");
+    bind_note_success(slot->step->dispatcher, slot_worker(slot));
+    slot->step->slot_events->done(slot);
 }
 
 static void
@@ -40,7 +35,7 @@ slot_output(SlotRun *slot, const Frame *frame)
 {
     uint64_t index = 0;
     if (!slice_to_uint64(frame->name, &index) || index >= slot->partition->fetch_count) {
-        step_slot_failed(slot, STATUS_INTERNAL, "a worker sent an output nobody asked for");
+        fail_slot(slot, STATUS_INTERNAL, "a worker sent an output nobody asked for");
         return;
     }
     StepRun *const step = slot->step;
@@ -50,7 +45,7 @@ slot_output(SlotRun *slot, const Frame *frame)
         (void)snprintf(message, sizeof message,
             "fetch '%.*s' has no value: it lies on a branch that was not taken",
             SLICE_PRINT(step->plan->fetches[fetch]));
-        step_slot_failed(slot, STATUS_INVALID_ARGUMENT, message);
+        fail_slot(slot, STATUS_INVALID_ARGUMENT, message);
     } else if (!step->is_delivered[fetch]) {
         step->is_delivered[fetch] = true;
         step->events->on_output(step->context, fetch, &frame->tensor);
@@ -65,10 +60,10 @@ slot_unsuccessful(SlotRun *slot, const WireStatus *status)
     char message[ERROR_MESSAGE_SIZE];
     (void)snprintf(message, sizeof message, "%.*s", SLICE_PRINT(status->message));
     if (status->code == STATUS_ABORTED || status->code == STATUS_CANCELLED) {
-        step_slot_aborted(slot, message);
+        step->slot_events->aborted(slot, message);
         return;
     }
-    if (status->code == STATUS_DEADLINE_EXCEEDED && step_slot_late(slot, status->message)) {
+    if (status->code == STATUS_DEADLINE_EXCEEDED && step->slot_events->late(slot, status->message)) {
         return;
     }
     if (!step->is_ending && !step->is_restarting) {
@@ -76,7 +71,7 @@ slot_unsuccessful(SlotRun *slot, const WireStatus *status)
     }
     /* Forgotten again right after it was registered: other workers may have more room. */
     const bool is_forgotten = slice_equals_string(status->reason, "unknown_partition");
-    step_slot_failed(slot, is_forgotten ? STATUS_UNAVAILABLE : status->code, message);
+    fail_slot(slot, is_forgotten ? STATUS_UNAVAILABLE : status->code, message);
 }
 
 static void
@@ -86,7 +81,7 @@ slot_status(SlotRun *slot, Slice json)
     Call reading = {.arena = arena};
     WireStatus status;
     if (arena == NULL || wire_status_read(&reading, json, &status) != STATUS_OK) {
-        step_slot_failed(slot, STATUS_INTERNAL, "a worker's status cannot be read");
+        fail_slot(slot, STATUS_INTERNAL, "a worker's status cannot be read");
         return;
     }
     slot->has_status = true;
@@ -147,7 +142,7 @@ slot_refused(SlotRun *slot, UpstreamCall *call)
     WireStatus status;
     char message[ERROR_MESSAGE_SIZE];
     if (arena == NULL || wire_status_read(&reading, upstream_body(call), &status) != STATUS_OK) {
-        step_slot_failed(slot, STATUS_INTERNAL, "a worker's answer has no status");
+        fail_slot(slot, STATUS_INTERNAL, "a worker's answer has no status");
         return;
     }
     (void)snprintf(message, sizeof message, "%.*s", SLICE_PRINT(status.message));
@@ -157,8 +152,10 @@ slot_refused(SlotRun *slot, UpstreamCall *call)
         bind_note_restart(slot->step->dispatcher, slot_worker(slot), status.incarnation);
     }
     slot->may_have_begun = !slot->has_restarted && status.code != STATUS_UNAVAILABLE;
-    step_slot_failed(slot, status.code == STATUS_OK ? STATUS_INTERNAL : status.code, message);
+    fail_slot(slot, status.code == STATUS_OK ? STATUS_INTERNAL : status.code, message);
 }
+
+static void slot_registered(SlotRun *slot, Status status, const char *message);
 
 static void
 run_on_done(UpstreamCall *call, Status status, const char *message)
@@ -171,19 +168,17 @@ run_on_done(UpstreamCall *call, Status status, const char *message)
         return;
     }
     if (status != STATUS_OK) {
-        step_slot_failed(slot, status, message);
+        fail_slot(slot, status, message);
     } else if (slot->state == SLOT_REGISTERING) {
-        registration_await(slot);
+        registration_await(slot, slot_registered);
     } else if (!slot->has_status) {
         slot_refused(slot, call);
     } else {
-        slot_done(slot);
+        finish_slot(slot);
     }
 }
 
 static const UpstreamEvents run_events = {.on_frame = run_on_frame, .on_done = run_on_done};
-
-/* --- The run request ------------------------------------------------------------------------------------ */
 
 static void
 run_describe(const SlotRun *slot, WireRun *run)
@@ -306,7 +301,7 @@ slot_run(SlotRun *slot)
     slot->state = SLOT_RUNNING;
     slot->call = upstream_begin(step->dispatcher->upstream, &head, &run_events, slot);
     if (slot->call == NULL) {
-        step_slot_failed(slot, STATUS_RESOURCE_EXHAUSTED, "no memory left for a run request");
+        fail_slot(slot, STATUS_RESOURCE_EXHAUSTED, "no memory left for a run request");
         return;
     }
     if (step->is_paused) {
@@ -314,6 +309,19 @@ slot_run(SlotRun *slot)
     }
     bind_load(step->dispatcher, worker, 1);
     run_write_body(slot);
+}
+
+static void
+slot_registered(SlotRun *slot, Status status, const char *message)
+{
+    if (status != STATUS_OK) {
+        fail_slot(slot, status, message);
+    } else if (slot->step->only_registers) {
+        slot->answered_ns = clock_monotonic_ns();
+        finish_slot(slot);
+    } else {
+        slot_run(slot);
+    }
 }
 
 void
@@ -325,18 +333,5 @@ slot_begin(SlotRun *slot)
     }
     slot->sent_ns = clock_monotonic_ns();
     slot->state = SLOT_REGISTERING;
-    registration_await(slot);
-}
-
-void
-slot_registered(SlotRun *slot, Status status, const char *message)
-{
-    if (status != STATUS_OK) {
-        step_slot_failed(slot, status, message);
-    } else if (slot->step->only_registers) {
-        slot->answered_ns = clock_monotonic_ns();
-        slot_done(slot);
-    } else {
-        slot_run(slot);
-    }
+    registration_await(slot, slot_registered);
 }

@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gateway/dispatch/internals.h"
 #include "gateway/dispatch/metrics.h"
-#include "gateway/dispatch/step_internal.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
 #include "shared/base/random.h"
@@ -29,8 +29,6 @@ enum {
 };
 
 static void attempt_begin(StepRun *step);
-
-/* --- Ending --------------------------------------------------------------------------------------------- */
 
 static void
 step_free(StepRun *step)
@@ -169,7 +167,62 @@ step_end(StepRun *step, Status status, const char *message)
     loop_defer(step->dispatcher->loop, &step->start);
 }
 
-/* --- Trying again --------------------------------------------------------------------------------------- */
+static const char late_summary[] = "the step did not end before its deadline";
+
+/* What is said for those who say nothing. */
+static const char *const silences[] = {
+    [SLOT_IDLE] = "not asked yet",
+    [SLOT_REGISTERING] = "its partition is being registered",
+    [SLOT_RUNNING] = "no word from the worker",
+    [SLOT_DONE] = "",
+};
+
+/* Without what every worker says first: "the deadline has passed; waiting: …". */
+static Slice
+without_preamble(Slice message)
+{
+    const size_t at = slice_find(message, ';');
+    return at < message.size && slice_starts_with(slice_part(message, 0, at), SLICE("the "))
+               ? slice_part(message, at + 2, message.size)
+               : message;
+}
+
+static bool
+slot_late(SlotRun *slot, Slice message)
+{
+    StepRun *const step = slot->step;
+    if (step->slot_count == 1 || step->is_ending || step->is_restarting ||
+        clock_monotonic_ns() < step->deadline_ns) {
+        return false;
+    }
+    buffer_clear(&slot->last_words);
+    buffer_append_slice(&slot->last_words, without_preamble(message));
+    slot->has_aborted = true;
+    step->is_late = true;
+    return true;
+}
+
+static void
+end_late(StepRun *step)
+{
+    AUTO_BUFFER message = {0};
+    buffer_append_string(&message, late_summary);
+    for (size_t index = 0; index < step->slot_count; index++) {
+        SlotRun *const slot = &step->slots[index];
+        if (slot->worker < 0 || step->workers == NULL) {
+            continue;
+        }
+        if (slot->last_words.size == 0) {
+            buffer_append_string(&slot->last_words, silences[slot->state]);
+        }
+        if (slot->last_words.size > 0) {
+            buffer_append_format(&message, "; slot %zu on worker '%s': %s", index, slot_worker(slot)->name,
+                buffer_string(&slot->last_words));
+        }
+    }
+    const char *const whole = buffer_string(&message);
+    step_end(step, STATUS_DEADLINE_EXCEEDED, whole == NULL ? late_summary : whole);
+}
 
 static void
 restart_deferred(Task *task)
@@ -211,8 +264,8 @@ attempt_failed(StepRun *step, Status status, const char *message)
     loop_defer(step->dispatcher->loop, &step->start);
 }
 
-void
-step_slot_failed(SlotRun *slot, Status status, const char *message)
+static void
+slot_failed(SlotRun *slot, Status status, const char *message)
 {
     StepRun *const step = slot->step;
     if (status == STATUS_UNAVAILABLE && !step->is_ending && !step->is_restarting) {
@@ -222,11 +275,9 @@ step_slot_failed(SlotRun *slot, Status status, const char *message)
     /* Nobody here has cancelled: the worker has lost sight of us. */
     char explained[ERROR_MESSAGE_SIZE];
     const Status meant =
-        pin_explain(slot, status == STATUS_CANCELLED ? STATUS_ABORTED : status, message, explained);
+        bind_explain(slot, status == STATUS_CANCELLED ? STATUS_ABORTED : status, message, explained);
     attempt_failed(step, meant, explained);
 }
-
-/* --- Consequences --------------------------------------------------------------------------------------- */
 
 /* Once the deadline has passed, that is the cause: who has not said yet what it was at may still do so. */
 static void
@@ -250,8 +301,8 @@ have_all_ended(const StepRun *step)
     return true;
 }
 
-void
-step_slot_aborted(SlotRun *slot, const char *message)
+static void
+slot_aborted(SlotRun *slot, const char *message)
 {
     StepRun *const step = slot->step;
     if (step->is_ending || step->is_restarting) {
@@ -269,24 +320,37 @@ step_slot_aborted(SlotRun *slot, const char *message)
     }
 }
 
-bool
-step_is_done(StepRun *step)
+static bool
+has_all_outputs(const StepRun *step)
 {
-    if (!have_all_ended(step)) {
-        return false;
-    }
-    if (step->is_late) {
-        step_end_late(step);
-        return false;
-    }
-    if (step->cause.due_ns != 0) {
-        attempt_failed(step, STATUS_ABORTED, step->consequence);
-        return false;
+    for (size_t fetch = 0; fetch < step->plan->fetch_count; fetch++) {
+        if (!step->is_delivered[fetch]) {
+            return false;
+        }
     }
     return true;
 }
 
-/* --- Starting ------------------------------------------------------------------------------------------- */
+static void
+slot_done(SlotRun *slot)
+{
+    StepRun *const step = slot->step;
+    if (!have_all_ended(step)) {
+        return;
+    }
+    if (step->is_late) {
+        end_late(step);
+    } else if (step->cause.due_ns != 0) {
+        attempt_failed(step, STATUS_ABORTED, step->consequence);
+    } else if (!step->only_registers && !has_all_outputs(step)) {
+        step_end(step, STATUS_INTERNAL, "the workers said they are done, but an output is missing");
+    } else {
+        step_end(step, STATUS_OK, "");
+    }
+}
+
+static const SlotEvents slot_events = {
+    .failed = slot_failed, .aborted = slot_aborted, .late = slot_late, .done = slot_done};
 
 static void
 slot_reset(SlotRun *slot, StepRun *step, const PlanPartition *partition)
@@ -328,7 +392,7 @@ static void
 deadline_passed(Timer *timer)
 {
     StepRun *const step = (StepRun *)(void *)((char *)timer - offsetof(StepRun, timer));
-    step_end_late(step);
+    end_late(step);
 }
 
 /* False without memory. */
@@ -361,6 +425,7 @@ step_start(Dispatcher *dispatcher, const StepRequest *request, const StepEvents 
     step->dispatcher = dispatcher;
     step->events = events;
     step->context = context;
+    step->slot_events = &slot_events;
     step->plan = plan_ref(request->plan);
     step->id = request->id;
     step->started_ns = clock_monotonic_ns();

@@ -1,6 +1,7 @@
 /* Which worker a slot gets. The step, its plan and the dispatcher are put together by hand: binding looks at
  * nothing else of them. */
-#include "gateway/dispatch/step_internal.h"
+#include "gateway/dispatch/internals.h"
+#include "gateway/dispatch/step.h"
 #include "shared/base/memory.h"
 #include "tests/support/call_fixture.h"
 

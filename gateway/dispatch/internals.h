@@ -1,0 +1,178 @@
+/* The state of a dispatcher and of a running step, and how the files of this module call each other. Only
+ * gateway/dispatch includes this. Each file calls those above it in this list:
+ *
+ *   bind.c        gives each slot a worker; what this loop knows of workers: holders of partitions, load,
+ * failures answer.c      status documents of workers register.c    puts a partition on a worker, once for all
+ * slots that wait for it slot.c        one slot of one attempt: its run request and the worker's answer
+ *   step.c        the attempts of a step, its deadline and its end
+ *   dispatcher.c  the dispatcher, and what workers are told outside of steps */
+#pragma once
+
+#include "gateway/dispatch/directory.h"
+#include "gateway/plan/plan.h"
+#include "shared/base/buffer.h"
+#include "shared/base/list.h"
+#include "shared/base/map.h"
+#include "shared/base/uuid.h"
+#include "shared/net/loop.h"
+#include "shared/upstream/upstream.h"
+
+typedef struct Dispatcher Dispatcher;
+typedef struct SlotRun SlotRun;
+typedef struct StepPin StepPin;
+typedef struct StepRun StepRun;
+
+/* Calls of a slot to its step. */
+typedef struct SlotEvents {
+    /* The slot has failed: the step's next attempt begins, or the step ends, once this turn's callbacks have
+     * returned. */
+    void (*failed)(SlotRun *slot, Status status, const char *message);
+    /* The slot has ended as a consequence of what happened on another one, whose error is the step's cause.
+     */
+    void (*aborted)(SlotRun *slot, const char *message);
+    /* The deadline ended the slot's run. False when the deadline was not the step's, or no other slot's word
+     * is waited for: the slot fails then. */
+    bool (*late)(SlotRun *slot, Slice message);
+    void (*done)(SlotRun *slot);
+} SlotEvents;
+
+typedef enum SlotState { SLOT_IDLE, SLOT_REGISTERING, SLOT_RUNNING, SLOT_DONE } SlotState;
+
+/* One slot of one attempt. */
+struct SlotRun {
+    ListLink waiting; /* in a Registration, while REGISTERING */
+    StepRun *step;
+    const PlanPartition *partition;
+    SlotState state;
+    int registration_count; /* in this attempt: a worker that keeps forgetting is broken */
+    int worker;             /* index in step->workers; -1: not bound */
+    UpstreamCall *call;     /* while RUNNING */
+    char push_token[PUSH_TOKEN_TEXT_SIZE];
+    size_t fed_count;    /* feeds of the partition that the call has sent */
+    bool has_status;     /* the worker's STATUS frame has come */
+    bool has_aborted;    /* because of what happened on another slot */
+    bool has_restarted;  /* the worker is another process than the one that was asked */
+    bool may_have_begun; /* the worker has not said that no node has run */
+    bool is_known;       /* the worker had the partition when it was to be registered */
+    uint64_t uploaded_bytes;
+    uint64_t sent_ns;
+    uint64_t answered_ns;
+    WireStats stats; /* its trace points into `trace` */
+    Buffer trace;
+    Buffer last_words; /* at the deadline: which nodes wait for what */
+};
+
+struct StepRun {
+    ListLink link; /* in dispatcher->steps */
+    Dispatcher *dispatcher;
+    const struct StepEvents *events;
+    void *context;
+    const SlotEvents *slot_events;
+    Plan *plan;
+    Roster *workers; /* the snapshot that this attempt is bound in */
+    StepId id;
+    char id_text[ID_TEXT_SIZE];
+    char tenant[UUID_TEXT_SIZE];
+    char session[ID_TEXT_SIZE];
+    char request_id[REQUEST_ID_SIZE];
+    uint64_t started_ns;
+    uint64_t deadline_ns;
+    bool is_pure;
+    bool is_partial;
+    uint64_t memory_limit;
+    bool traces_nodes;
+    bool only_registers;
+    bool is_ending;     /* on_done follows at the end of this turn */
+    bool is_restarting; /* the next attempt begins at the end of this turn */
+    bool is_paused;
+    bool is_late; /* a slot has reported the deadline; the others have a moment to say what they wait for */
+    int64_t attempt;
+    int64_t attempt_last; /* number of the last attempt that is allowed */
+    Timer timer;          /* the deadline and a moment of grace */
+    Timer cause;          /* set while slots have been aborted and the cause may still come */
+    Task start;           /* the start, a further attempt, or the end: deferred to the end of this turn */
+    char avoided[WORKER_NAME_SIZE]; /* the worker that failed the attempt before */
+    Status status;
+    char message[ERROR_MESSAGE_SIZE];
+    char consequence[ERROR_MESSAGE_SIZE]; /* message of the first slot that was aborted */
+    char node[128];
+    size_t slot_count;
+    SlotRun slots[SLOT_COUNT_MAX];
+    StepPin *pins;      /* by the plan's slot; NULL: no slot keeps variables */
+    bool *is_delivered; /* by fetch: an output is handed on once, whatever the attempt */
+    size_t feed_count;
+    Tensor feeds[]; /* without a dtype: still to come */
+};
+
+struct Dispatcher {
+    Loop *loop;
+    Upstream *upstream;
+    Directory *directory;
+    Roster *workers;
+    uint64_t version;
+    ListLink steps;
+    size_t step_count;
+    Map *registrations; /* "address tenant digest" → Registration, while one is under way */
+    Map *holders;       /* keys "incarnation digest" of partitions that are known to be on a worker */
+    Map *loads;         /* address → WorkerLoad */
+};
+
+/* What this loop knows of a worker by its own requests. */
+typedef struct WorkerLoad {
+    int running;        /* slots of this loop, now */
+    uint64_t failed_ns; /* when it was last out of reach; 0: not since it last served */
+} WorkerLoad;
+
+/* bind.c */
+
+/* Chooses a worker for every slot: one that keeps state gets the worker of its session place, a fixed task
+ * its worker; the others get the least loaded worker that this step does not use yet, holders of the
+ * partition first. UNAVAILABLE with the reason when there is none. */
+MUST_USE Status bind_slots(Call *call, StepRun *step);
+const WorkerInfo *slot_worker(const SlotRun *slot);
+const StepPin *slot_pin(const SlotRun *slot); /* NULL: the slot keeps nothing */
+
+void bind_note_holder(Dispatcher *dispatcher, const WorkerInfo *worker, const PlanPartition *partition);
+
+/* The worker answers as another incarnation, before discovery has noticed. */
+void bind_note_restart(Dispatcher *dispatcher, const WorkerInfo *worker, Slice incarnation);
+void bind_load(Dispatcher *dispatcher, const WorkerInfo *worker, int change);
+
+/* For some seconds after a failure, other workers are chosen first. */
+void bind_note_failure(Dispatcher *dispatcher, const WorkerInfo *worker);
+void bind_note_success(Dispatcher *dispatcher, const WorkerInfo *worker);
+
+/* Writes a slot's failure, and what it means for the variables that the session keeps there, to
+ * ret_text[ERROR_MESSAGE_SIZE]. Returns the status that the client gets. */
+Status bind_explain(const SlotRun *slot, Status status, const char *message, char *ret_text);
+
+/* answer.c */
+
+/* Reads the status document of an answer other than 2xx; INTERNAL when the answer has none. Returns the
+ * document's code, OK for 2xx. */
+Status answer_read_status(UpstreamCall *call, Call *reading, WireStatus *ret_status);
+
+/* register.c */
+
+typedef void (*SlotRegistered)(SlotRun *slot, Status status, const char *message);
+
+/* Registers the slot's partition on its worker, once however many slots wait for it, and calls `registered`
+ * for each of them. */
+void registration_await(SlotRun *slot, SlotRegistered registered);
+
+/* slot.c */
+
+/* Sends the slot's run request to the worker it is bound to; for a step that only registers, the partition.
+ */
+void slot_begin(SlotRun *slot);
+
+/* Sends a feed that has come, if the slot wants it and runs. */
+void slot_feed(SlotRun *slot, size_t feed);
+
+/* step.c */
+
+/* Ends the step once this turn's callbacks have returned; the first call decides status and message. */
+void step_end(StepRun *step, Status status, const char *message);
+
+/* Ends it now: tells the caller, then the workers, and frees it. */
+void step_finish(StepRun *step);
