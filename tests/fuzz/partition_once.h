@@ -9,7 +9,7 @@
 
 #include "worker/cpu/device.h"
 #include "worker/runtime/resource.h"
-#include "worker/runtime/run.h"
+#include "worker/runtime/run/run.h"
 
 enum { ONCE_ARGS_MAX = 16, ONCE_PATIENCE_MS = 50 };
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "worker/cpu/device.h"
-#include "worker/runtime/run.h"
-#include "worker/runtime/schedule.h"
+#include "worker/runtime/partition/schedule.h"
+#include "worker/runtime/run/run.h"
 
 typedef struct RunFixture {
     Call call; /* with an arena */

@@ -8,7 +8,7 @@
 
 #include "gateway/plan/plan.h"
 #include "tests/support/reference_run.h"
-#include "worker/runtime/partition.h"
+#include "worker/runtime/partition/partition.h"
 
 typedef struct PlannedRun {
     Device *device;

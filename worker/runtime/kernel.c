@@ -2,8 +2,8 @@
 
 #include <inttypes.h>
 
+#include "worker/runtime/memory/run_memory.h"
 #include "worker/runtime/memory_account.h"
-#include "worker/runtime/run_memory.h"
 
 /* The reference of an input moves to the output; its elements stay readable through the input until the
  * kernel returns. */

@@ -1,2 +1,2 @@
-$(call module,worker/serve,shared/base shared/net shared/h2 shared/tensor shared/json shared/graph shared/formats shared/upstream shared/wire shared/crypto shared/telemetry shared/config worker/runtime worker/transport)
-$(call module,worker/serve/methods,shared/base shared/net shared/h2 shared/tensor shared/json shared/graph shared/formats shared/wire shared/crypto shared/telemetry worker/runtime worker/transport worker/serve)
+$(call module,worker/serve,shared/base shared/net shared/h2 shared/tensor shared/json shared/graph shared/formats shared/upstream shared/wire shared/crypto shared/telemetry shared/config worker/runtime worker/runtime/partition worker/runtime/run worker/transport)
+$(call module,worker/serve/methods,shared/base shared/net shared/h2 shared/tensor shared/json shared/graph shared/formats shared/wire shared/crypto shared/telemetry worker/runtime worker/runtime/partition worker/runtime/run worker/transport worker/serve)

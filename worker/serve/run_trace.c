@@ -4,7 +4,7 @@
 
 #include "shared/base/memory.h"
 #include "shared/wire/trace.h"
-#include "worker/runtime/trace.h"
+#include "worker/runtime/run/trace.h"
 
 static int
 longest_first(const void *left, const void *right)

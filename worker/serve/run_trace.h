@@ -5,7 +5,7 @@
 #pragma once
 
 #include "shared/base/buffer.h"
-#include "worker/runtime/run.h"
+#include "worker/runtime/run/run.h"
 
 /* Writes nothing when the run was not traced; a Buffer that fails has no trace. */
 void run_trace_write(Buffer *buffer, const Partition *partition, const RunStats *stats);

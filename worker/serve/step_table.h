@@ -15,7 +15,7 @@
 #include "shared/base/list.h"
 #include "shared/base/slice.h"
 #include "shared/wire/messages.h"
-#include "worker/runtime/rendezvous.h"
+#include "worker/runtime/run/rendezvous.h"
 #include "worker/transport/transport.h"
 
 enum { STEP_KEY_SIZE = 64, STEP_COUNT_MAX = 65536, TOMBSTONE_COUNT_MAX = 16384 };

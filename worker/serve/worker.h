@@ -6,10 +6,10 @@
 
 #include "shared/net/loop.h"
 #include "shared/net/socket.h"
-#include "worker/runtime/blob_cache.h"
 #include "worker/runtime/device.h"
-#include "worker/runtime/partition_cache.h"
+#include "worker/serve/blob_cache.h"
 #include "worker/serve/method.h"
+#include "worker/serve/partition_cache.h"
 #include "worker/serve/session_table.h"
 #include "worker/serve/state_table.h"
 #include "worker/serve/step_table.h"

@@ -15,7 +15,7 @@
 #include "shared/net/socket.h"
 #include "shared/upstream/upstream.h"
 #include "shared/wire/messages.h"
-#include "worker/runtime/rendezvous.h"
+#include "worker/runtime/run/rendezvous.h"
 
 typedef struct Transport Transport;
 

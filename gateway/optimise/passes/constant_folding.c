@@ -1,4 +1,5 @@
-/* What follows from constants alone is computed when a worker compiles its partition (worker/runtime/fold.h).
+/* What follows from constants alone is computed when a worker compiles its partition
+ * (worker/runtime/partition/fold.h).
  */
 #include "gateway/optimise/pass.h"
 

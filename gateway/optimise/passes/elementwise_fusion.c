@@ -1,5 +1,5 @@
 /* Element-wise nodes are computed together, tile by tile, by the worker that has them
- * (worker/runtime/fuse.h). */
+ * (worker/runtime/partition/fuse.h). */
 #include "gateway/optimise/pass.h"
 
 extern const Pass pass_elementwise_fusion;

@@ -1,4 +1,5 @@
-/* Tensors of a run whose lives do not overlap share memory of one arena (worker/runtime/memory_plan.h). */
+/* Tensors of a run whose lives do not overlap share memory of one arena
+ * (worker/runtime/memory/memory_plan.h). */
 #include "gateway/optimise/pass.h"
 
 extern const Pass pass_memory_plan;

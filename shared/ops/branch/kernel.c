@@ -8,10 +8,10 @@
 #include <pthread.h>
 
 #include "shared/base/memory.h"
-#include "worker/runtime/library.h"
 #include "worker/runtime/memory_account.h"
+#include "worker/runtime/partition/library.h"
 #include "worker/runtime/resource.h"
-#include "worker/runtime/run.h"
+#include "worker/runtime/run/run.h"
 
 typedef struct Invocation {
     int32_t reference_count; /* atomic: the promise's, and start's or the compiling thread's */

@@ -20,7 +20,7 @@
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
 #include "shared/base/text.h"
-#include "worker/runtime/run.h"
+#include "worker/runtime/run/run.h"
 #include "worker/serve/metrics.h"
 #include "worker/serve/run_answer.h"
 #include "worker/serve/run_place.h"

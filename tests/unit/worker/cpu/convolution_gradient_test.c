@@ -1,7 +1,7 @@
 #include "tests/support/cmocka_all.h"
 
 #include "tests/support/partition_runs.h"
-#include "worker/runtime/schedule.h"
+#include "worker/runtime/partition/schedule.h"
 
 typedef struct GradientCase {
     const char *attributes;

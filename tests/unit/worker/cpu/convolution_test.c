@@ -2,7 +2,7 @@
 
 #include "tests/support/partition_runs.h"
 #include "worker/cpu/onednn/convolve_plan.h"
-#include "worker/runtime/schedule.h"
+#include "worker/runtime/partition/schedule.h"
 
 typedef struct ConvolutionCase {
     const char *op;

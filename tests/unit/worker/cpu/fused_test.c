@@ -4,7 +4,7 @@
 #include "tests/support/cmocka_all.h"
 #include "tests/support/partition_runs.h"
 #include "tests/support/reference_run.h"
-#include "worker/runtime/schedule.h"
+#include "worker/runtime/partition/schedule.h"
 
 typedef struct FusedCase {
     const char *op;

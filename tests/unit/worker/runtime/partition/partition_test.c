@@ -1,0 +1,251 @@
+#include "tests/support/cmocka_all.h"
+
+#include "tests/support/fail_alloc.h"
+#include "tests/support/graph_literals.h"
+#include "tests/support/partition_runs.h"
+#include "worker/serve/blob_cache.h"
+#include "worker/serve/partition_cache.h"
+
+static void
+assert_refused(const char *text, Status code, const char *message)
+{
+    RunFixture fixture;
+    fixture_begin(&fixture, 1);
+    AUTO_GRAPH_DEF def = graph_literal(text);
+    MissingBlobs missing = {0};
+    Partition *partition = NULL;
+    assert_status(&fixture.call, code,
+        partition_compile(&fixture.call, def, fixture.device, NULL, &missing, &partition));
+    assert_string_equal(fixture.call.error.message, message);
+    assert_null(partition);
+    fixture_end(&fixture);
+}
+
+static void
+what_cannot_run_is_refused_by_name(void **state)
+{
+    (void)state;
+    assert_refused("x = _Arg() T=float32 index=0\ny = Frobnicate(x) T=float32\n", STATUS_UNIMPLEMENTED,
+        "node 'y': op 'Frobnicate' does not exist");
+    assert_refused("x = _Arg() T=float32 index=0\n"
+                   "y = Enter(x) T=float32 frame_name='loop'\n"
+                   "z = Add(x, y) T=float32\n",
+        STATUS_INVALID_ARGUMENT,
+        "node 'z' has inputs from different loops: one comes from outside of all loops, one from loop "
+        "'loop'");
+    assert_refused("x = _Arg() T=float32 index=0\n"
+                   "y = Enter(x) T=float32 frame_name='loop'\n"
+                   "out = _Retval(y) T=float32 index=0\n",
+        STATUS_INVALID_ARGUMENT,
+        "node 'out': what is inside loop 'loop' has a value for each iteration, and can be neither fed nor "
+        "fetched");
+    assert_refused("x = _Arg() T=float32 index=1\n", STATUS_INVALID_ARGUMENT,
+        "node 'x': index 1 must be one of 0…0, each used once");
+    assert_refused("x = _Arg() T=float32 index=0\n"
+                   "a = _Retval(x) T=float32 index=0\n"
+                   "b = _Retval(x) T=float32 index=0\n",
+        STATUS_INVALID_ARGUMENT, "node 'b': index 0 must be one of 0…1, each used once");
+}
+
+static const char *const WITH_BLOBS = "x = _Arg() T=float32 index=0\n"
+                                      "w = _BlobConst() dtype=float32 shape=<4> sha256='aa11'\n"
+                                      "v = _BlobConst() dtype=float32 shape=<2,2> sha256='bb22'\n"
+                                      "w2 = _BlobConst() dtype=float32 shape=<2,2> sha256='aa11'\n"
+                                      "y = Mul(x, w) T=float32\n"
+                                      "out = _Retval(y) T=float32 index=0\n"
+                                      "too = _Retval(v) T=float32 index=1\n"
+                                      "three = _Retval(w2) T=float32 index=2\n";
+
+static TensorBuffer *
+blob(float first)
+{
+    TensorBuffer *buffer = tensor_buffer_new(4 * sizeof(float));
+    for (int i = 0; i < 4; i++) {
+        ((float *)buffer->data)[i] = first + (float)i;
+    }
+    return buffer;
+}
+
+static void
+put_blob(Call *call, BlobCache *cache, const char *tenant, const char *sha256, float first)
+{
+    TensorBuffer *made = blob(first);
+    const BlobKey key = {.tenant = slice_from_string(tenant), .sha256 = slice_from_string(sha256)};
+    assert_status(call, STATUS_OK, blob_cache_put(call, cache, key, made));
+    tensor_buffer_unref(made);
+}
+
+static void
+all_missing_blobs_are_told_then_bound(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    fixture_begin(&fixture, 1);
+    BlobCache *cache = blob_cache_new(1024);
+    TenantBlobs tenant = {.cache = cache, .tenant = SLICE("tnt_1")};
+    const BlobSource source = blob_cache_source(&tenant);
+    AUTO_GRAPH_DEF def = graph_literal(WITH_BLOBS);
+    AUTO_PARTITION partition = NULL;
+    MissingBlobs missing = {0};
+    put_blob(&fixture.call, cache, "tnt_2", "aa11", 1);
+    assert_status(&fixture.call, STATUS_FAILED_PRECONDITION,
+        partition_compile(&fixture.call, def, fixture.device, &source, &missing, &partition));
+    assert_int_equal(missing.count, 2);
+    assert_string_equal(missing.sha256[0], "aa11");
+    assert_string_equal(missing.sha256[1], "bb22");
+    assert_string_equal(fixture.call.error.message, "2 blobs are missing, the first is 'aa11'");
+
+    put_blob(&fixture.call, cache, "tnt_1", "aa11", 1);
+    put_blob(&fixture.call, cache, "tnt_1", "bb22", 10);
+    assert_status(&fixture.call, STATUS_OK,
+        partition_compile(&fixture.call, def, fixture.device, &source, &missing, &partition));
+    blob_cache_free(cache);
+    for (int round = 0; round < 2; round++) {
+        RunOutcome outcome = {0};
+        Tensor arg = fixture_vector(&fixture, 4, 2);
+        fixture_run(&fixture, partition, NULL, &arg, 1, &outcome);
+        assert_float_equal(tensor_float(&outcome.outputs[0], 3), 8, 0);
+        assert_float_equal(tensor_float(&outcome.outputs[1], 3), 13, 0);
+        assert_int_equal(outcome.outputs[2].shape.rank, 2);
+        outcome_clear(&outcome);
+    }
+    partition_unref(TAKE(partition));
+    fixture_end(&fixture);
+}
+
+static void
+a_blob_of_the_wrong_size_is_refused(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    fixture_begin(&fixture, 1);
+    BlobCache *cache = blob_cache_new(1024);
+    TenantBlobs tenant = {.cache = cache, .tenant = SLICE("t")};
+    const BlobSource source = blob_cache_source(&tenant);
+    AUTO_GRAPH_DEF def = graph_literal("w = _BlobConst() dtype=float32 shape=<5> sha256='aa11'\n");
+    Partition *partition = NULL;
+    MissingBlobs missing = {0};
+    put_blob(&fixture.call, cache, "t", "aa11", 1);
+    assert_status(&fixture.call, STATUS_INVALID_ARGUMENT,
+        partition_compile(&fixture.call, def, fixture.device, &source, &missing, &partition));
+    assert_string_equal(
+        fixture.call.error.message, "node 'w': a blob of 16 bytes is no float32 tensor of shape [5]");
+    blob_cache_free(cache);
+    fixture_end(&fixture);
+}
+
+static void
+the_blob_cache_drops_what_was_used_longest_ago(void **state)
+{
+    (void)state;
+    Call call = {0};
+    BlobCache *cache = blob_cache_new(32);
+    const BlobKey first = {.tenant = SLICE("t"), .sha256 = SLICE("1")};
+    const BlobKey second = {.tenant = SLICE("t"), .sha256 = SLICE("2")};
+    const BlobKey third = {.tenant = SLICE("t"), .sha256 = SLICE("3")};
+    put_blob(&call, cache, "t", "1", 1);
+    put_blob(&call, cache, "t", "2", 2);
+    TensorBuffer *used = blob_cache_get(cache, first);
+    put_blob(&call, cache, "t", "3", 3);
+    put_blob(&call, cache, "t", "3", 3);
+    assert_true(blob_cache_has(cache, first));
+    assert_false(blob_cache_has(cache, second));
+    assert_true(blob_cache_has(cache, third));
+    assert_true(blob_cache_remove(cache, first));
+    assert_false(blob_cache_remove(cache, first));
+    assert_float_equal(*(float *)used->data, 1, 0);
+    tensor_buffer_unref(used);
+
+    CacheStats stats = {0};
+    blob_cache_stats(cache, &stats);
+    assert_int_equal(stats.bytes, 16);
+    assert_int_equal(stats.count, 1);
+    assert_int_equal(stats.hits, 1);
+    assert_int_equal(stats.evictions, 1);
+
+    TensorBuffer *large = tensor_buffer_new(33);
+    assert_status(&call, STATUS_RESOURCE_EXHAUSTED, blob_cache_put(&call, cache, second, large));
+    assert_string_equal(
+        call.error.message, "a blob of 33 bytes is larger than the 32 bytes kept for all of them");
+    tensor_buffer_unref(large);
+    blob_cache_free(cache);
+}
+
+static void
+count_key(void *context, Slice key)
+{
+    int *count = context;
+    assert_true(slice_starts_with(key, SLICE("ses_1/")));
+    (*count)++;
+}
+
+static void
+cached_partitions_live_as_long_as_somebody_uses_them(void **state)
+{
+    (void)state;
+    RunFixture fixture;
+    fixture_begin(&fixture, 1);
+    PartitionCache *cache = partition_cache_new(1024 * 1024);
+    Partition *made = fixture_compile(&fixture, "x = _Arg() T=float32 index=0\n"
+                                                "out = _Retval(x) T=float32 index=0\n");
+    assert_null(partition_cache_get(cache, SLICE("ses_1/d")));
+    assert_status(
+        &fixture.call, STATUS_OK, partition_cache_put(&fixture.call, cache, SLICE("ses_1/d"), made));
+    assert_status(
+        &fixture.call, STATUS_OK, partition_cache_put(&fixture.call, cache, SLICE("ses_2/d"), made));
+    int count = 0;
+    partition_cache_each(cache, SLICE("ses_1/"), count_key, &count);
+    assert_int_equal(count, 1);
+    Partition *got = partition_cache_get(cache, SLICE("ses_1/d"));
+    assert_ptr_equal(got, made);
+    partition_unref(made);
+    partition_cache_free(cache);
+    RunOutcome outcome = {0};
+    Tensor arg = fixture_vector(&fixture, 4, 2);
+    fixture_run(&fixture, got, NULL, &arg, 1, &outcome);
+    assert_int_equal(outcome.code, STATUS_OK);
+    outcome_clear(&outcome);
+    partition_unref(got);
+    fixture_end(&fixture);
+}
+
+static void
+each_failing_allocation_of_a_compile_is_told(void **state)
+{
+    (void)state;
+    Status status = STATUS_RESOURCE_EXHAUSTED;
+    for (size_t at = 1; status != STATUS_OK; at++) {
+        RunFixture fixture;
+        fixture_begin(&fixture, 1);
+        Partition *partition = NULL;
+        MissingBlobs missing = {0};
+        GraphDef *def = graph_literal("x = _Arg() T=float32 index=0\n"
+                                      "one = Const() dtype=float32 value=float32(1)\n"
+                                      "y = Add(x, one) T=float32\n"
+                                      "out = _Retval(y) T=float32 index=0\n");
+        fail_alloc_count = 0;
+        fail_alloc_at = at;
+        status = partition_compile(&fixture.call, def, fixture.device, NULL, &missing, &partition);
+        fail_alloc_at = 0;
+        assert_true(status == STATUS_OK || status == STATUS_RESOURCE_EXHAUSTED);
+        assert_int_equal(status == STATUS_OK, partition != NULL);
+        partition_unref(partition);
+        graph_def_unref(def);
+        fixture_end(&fixture);
+        assert_true(at < 100);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_cannot_run_is_refused_by_name),
+        cmocka_unit_test(all_missing_blobs_are_told_then_bound),
+        cmocka_unit_test(a_blob_of_the_wrong_size_is_refused),
+        cmocka_unit_test(the_blob_cache_drops_what_was_used_longest_ago),
+        cmocka_unit_test(cached_partitions_live_as_long_as_somebody_uses_them),
+        cmocka_unit_test(each_failing_allocation_of_a_compile_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,435 @@
+/* Shapes → values, and what kernels take beside them → which values go into the arena → its layout → what the
+ * rest takes. */
+#include "worker/runtime/memory/memory_plan.h"
+
+#include <stdlib.h>
+
+#include "shared/base/memory.h"
+#include "worker/runtime/memory/arena_layout.h"
+#include "worker/runtime/memory/memory_scratch.h"
+#include "worker/runtime/memory/memory_shapes.h"
+#include "worker/runtime/memory/memory_values.h"
+
+enum {
+    ARENA_TENSOR_MIN = 1024,    /* bytes: a smaller tensor is allocated as cheaply as it is placed */
+    ARENA_SIZE_MIN = 64 * 1024, /* in all its tensors; below, an arena pays for nothing */
+    ARENA_USES_MAX = 1024,      /* of one tensor; others would make planning slow */
+};
+static const size_t SCRATCH_SIZE_MAX = (size_t)1 << 30;
+static const size_t PLAN_SIZE_MAX = (size_t)1 << 28;
+
+typedef struct Planning {
+    Arena *scratch;
+    const Partition *partition;
+    MemoryShapes shapes;
+    Flow flow;
+    MemoryValues values;
+    const uint64_t *scratch_sizes; /* by node: what its kernel takes beside them */
+    uint32_t *lasts;   /* by value that has memory of its own: the last that took it over, or itself … */
+    uint32_t *buffers; /* … and its buffer in the arena, or BUFFER_NONE */
+    uint32_t *places;  /* by node: its place in the order */
+    LayoutBuffer *layout;
+    uint32_t layout_count;
+    MemoryPlan *plan;
+} Planning;
+
+/* --- Whose memory it is -----------------------------------------------------------------------------------
+ */
+
+/* What takes memory over comes behind what made it, in `values` too. */
+static bool
+find_owners(Planning *planning)
+{
+    const uint32_t count = planning->values.count;
+    MemoryValue *const values = planning->values.values;
+    uint32_t *const owners = arena_alloc(planning->scratch, ((size_t)count + 1) * sizeof *owners);
+    planning->lasts = arena_alloc(planning->scratch, ((size_t)count + 1) * sizeof *planning->lasts);
+    planning->buffers = arena_alloc(planning->scratch, ((size_t)count + 1) * sizeof *planning->buffers);
+    if (owners == NULL || planning->lasts == NULL || planning->buffers == NULL) {
+        return false;
+    }
+    memset(planning->buffers, 0xff, count * sizeof *planning->buffers);
+    for (uint32_t i = 0; i < count; i++) {
+        owners[i] = values[i].from == VALUE_NONE ? i : owners[values[i].from];
+        planning->lasts[owners[i]] = i;
+        values[owners[i]].is_kept = values[owners[i]].is_kept || values[i].is_kept;
+        values[owners[i]].is_held = values[owners[i]].is_held || values[i].is_held;
+    }
+    return true;
+}
+
+/* Counted while it lives. */
+static bool
+is_allocated(const MemoryValue *value)
+{
+    return (value->kind == VALUE_NEW || value->kind == VALUE_RECEIVED) && value->from == VALUE_NONE;
+}
+
+/* --- The arena --------------------------------------------------------------------------------------------
+ */
+
+static bool
+has_kind(const Partition *partition, ScheduleKind kind)
+{
+    for (uint32_t id = 0; id < partition->node_count; id++) {
+        if (partition->nodes[id].kind == kind) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Loops and branches decide at run time what is made at all. */
+static bool
+has_control_flow(const Partition *partition)
+{
+    return partition->frame_count > 1 || has_kind(partition, SCHEDULE_SWITCH) ||
+           has_kind(partition, SCHEDULE_MERGE);
+}
+
+static bool
+may_be_placed(const Planning *planning, uint32_t value)
+{
+    const MemoryValue *const at = &planning->values.values[value];
+    return is_allocated(at) && at->kind == VALUE_NEW && at->is_known && !at->is_kept &&
+           at->size >= ARENA_TENSOR_MIN &&
+           planning->values.values[planning->lasts[value]].use_count <= ARENA_USES_MAX;
+}
+
+static int
+compare_descending(const void *left, const void *right)
+{
+    const uint64_t a = *(const uint64_t *)left;
+    const uint64_t b = *(const uint64_t *)right;
+    return (a < b) - (a > b);
+}
+
+/* The size from which on tensors are placed, so that there are not too many. */
+static bool
+find_threshold(const Planning *planning, uint64_t *ret_threshold)
+{
+    uint64_t *const sizes =
+        arena_alloc(planning->scratch, ((size_t)planning->values.count + 1) * sizeof *sizes);
+    uint32_t count = 0;
+    for (uint32_t i = 0; sizes != NULL && i < planning->values.count; i++) {
+        if (may_be_placed(planning, i)) {
+            sizes[count++] = planning->values.values[i].size;
+        }
+    }
+    *ret_threshold = 0;
+    if (count > LAYOUT_BUFFERS_MAX) {
+        qsort(sizes, count, sizeof *sizes, compare_descending);
+        *ret_threshold = sizes[LAYOUT_BUFFERS_MAX] + 1;
+    }
+    return sizes != NULL;
+}
+
+static bool
+choose_buffers(Planning *planning)
+{
+    uint64_t threshold = 0;
+    uint64_t total = 0;
+    planning->layout = arena_alloc(planning->scratch, (LAYOUT_BUFFERS_MAX + 1) * sizeof *planning->layout);
+    if (planning->layout == NULL || !find_threshold(planning, &threshold)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < planning->values.count; i++) {
+        const MemoryValue *const value = &planning->values.values[i];
+        if (!may_be_placed(planning, i) || value->size < threshold) {
+            continue;
+        }
+        const MemoryValue *const last = &planning->values.values[planning->lasts[i]];
+        total += value->size;
+        planning->buffers[i] = planning->layout_count;
+        planning->layout[planning->layout_count++] = (LayoutBuffer){.maker = value->node,
+            .last_maker = last->node,
+            .use_count = last->use_count,
+            .uses = last->uses,
+            .size = value->size};
+    }
+    if (total < ARENA_SIZE_MIN) {
+        memset(planning->buffers, 0xff, planning->values.count * sizeof *planning->buffers);
+        planning->layout_count = 0;
+    }
+    return true;
+}
+
+/* From scratch memory into the plan's own. */
+static bool
+keep_buffers(const Planning *planning)
+{
+    MemoryPlan *const plan = planning->plan;
+    PlannedBuffer *const buffers =
+        arena_alloc(plan->arena, ((size_t)planning->layout_count + 1) * sizeof *buffers);
+    for (uint32_t i = 0; buffers != NULL && i < planning->layout_count; i++) {
+        const LayoutBuffer *const from = &planning->layout[i];
+        uint32_t *const former = arena_alloc(plan->arena, ((size_t)from->former_count + 1) * sizeof *former);
+        if (former == NULL) {
+            return false;
+        }
+        memcpy(former, from->former, from->former_count * sizeof *former);
+        buffers[i] = (PlannedBuffer){
+            .offset = from->offset, .size = from->size, .former = former, .former_count = from->former_count};
+    }
+    plan->buffers = buffers;
+    plan->buffer_count = planning->layout_count;
+    return buffers != NULL;
+}
+
+static bool
+keep_outputs(const Planning *planning)
+{
+    MemoryPlan *const plan = planning->plan;
+    const uint32_t node_count = planning->partition->node_count;
+    const size_t output_count = planning->values.starts[node_count];
+    uint32_t *const starts = arena_alloc(plan->arena, ((size_t)node_count + 1) * sizeof *starts);
+    uint32_t *const outputs = arena_alloc(plan->arena, (output_count + 1) * sizeof *outputs);
+    if (starts == NULL || outputs == NULL) {
+        return false;
+    }
+    memcpy(starts, planning->values.starts, ((size_t)node_count + 1) * sizeof *starts);
+    memset(outputs, 0xff, output_count * sizeof *outputs);
+    for (uint32_t i = 0; i < planning->values.count; i++) {
+        const MemoryValue *const value = &planning->values.values[i];
+        outputs[starts[value->node] + value->port] =
+            value->from == VALUE_NONE ? planning->buffers[i] : BUFFER_INPUT;
+    }
+    plan->starts = starts;
+    plan->outputs = outputs;
+    return true;
+}
+
+static bool
+plan_arena(Planning *planning)
+{
+    if (has_control_flow(planning->partition)) {
+        planning->plan->is_branching = true;
+        planning->plan->is_exact = false;
+        return true;
+    }
+    if (!choose_buffers(planning) || planning->layout_count == 0) {
+        return planning->layout != NULL;
+    }
+    return arena_layout(planning->scratch, &planning->flow, planning->layout, planning->layout_count,
+               &planning->plan->arena_bytes) &&
+           keep_buffers(planning) && keep_outputs(planning);
+}
+
+/* --- The rest ---------------------------------------------------------------------------------------------
+ */
+
+static uint32_t
+last_place(const Planning *planning, uint32_t value)
+{
+    const MemoryValue *const last = &planning->values.values[planning->lasts[value]];
+    uint32_t place = planning->places[last->node];
+    for (uint32_t i = 0; i < last->use_count; i++) {
+        const uint32_t use = planning->places[last->uses[i]];
+        place = use > place ? use : place;
+    }
+    return place;
+}
+
+/* What another slot sends is taken to come when it is wanted. */
+static uint32_t
+first_place(const Planning *planning, const MemoryValue *value)
+{
+    uint32_t place = planning->places[value->node];
+    for (uint32_t i = 0; value->kind == VALUE_RECEIVED && i < value->use_count; i++) {
+        const uint32_t use = planning->places[value->uses[i]];
+        place = i == 0 || use < place ? use : place;
+    }
+    return place;
+}
+
+/* Walks through one order: what each place makes, takes meanwhile, and what ends there. */
+static bool
+plan_loose(Planning *planning)
+{
+    const uint32_t node_count = planning->partition->node_count;
+    uint64_t *const made = arena_alloc(planning->scratch, ((size_t)node_count + 1) * sizeof *made);
+    uint64_t *const ended = arena_alloc(planning->scratch, ((size_t)node_count + 1) * sizeof *ended);
+    if (made == NULL || ended == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < planning->values.count; i++) {
+        const MemoryValue *const value = &planning->values.values[i];
+        if (is_allocated(value) && planning->buffers[i] == BUFFER_NONE) {
+            made[first_place(planning, value)] += value->size;
+            ended[value->is_held ? node_count : last_place(planning, i)] += value->size;
+        }
+    }
+    uint64_t live = 0;
+    for (uint32_t place = 0; place < node_count; place++) {
+        live += made[place];
+        const uint64_t most = live + planning->scratch_sizes[planning->flow.order[place]];
+        planning->plan->loose_bytes = most > planning->plan->loose_bytes ? most : planning->plan->loose_bytes;
+        live -= ended[place];
+    }
+    return true;
+}
+
+/* --- What is told of it -----------------------------------------------------------------------------------
+ */
+
+static void
+note_largest(MemoryPlan *plan, PlannedTensor tensor)
+{
+    for (uint32_t i = 0; i < LARGEST_COUNT; i++) {
+        if (tensor.bytes > plan->largest[i].bytes) {
+            const PlannedTensor smaller = plan->largest[i];
+            plan->largest[i] = tensor;
+            tensor = smaller;
+        }
+    }
+}
+
+static void
+sum_up(const Planning *planning)
+{
+    MemoryPlan *const plan = planning->plan;
+    /* What a call makes it counts itself. */
+    plan->is_exact = plan->is_exact && !has_kind(planning->partition, SCHEDULE_PROMISE);
+    for (uint32_t i = 0; i < planning->values.count; i++) {
+        const MemoryValue *const value = &planning->values.values[i];
+        if (value->kind == VALUE_FED) {
+            plan->fed_bytes += value->size;
+        } else if (is_allocated(value)) {
+            const Slice node = planning->partition->nodes[value->node].node->name;
+            note_largest(plan, (PlannedTensor){.node = node, .bytes = value->size});
+        }
+        plan->is_exact = plan->is_exact && (value->is_known || value->kind == VALUE_ELSEWHERE);
+    }
+}
+
+/* --- Life -------------------------------------------------------------------------------------------------
+ */
+
+static bool
+find_places(Planning *planning)
+{
+    const uint32_t node_count = planning->partition->node_count;
+    planning->places = arena_alloc(planning->scratch, ((size_t)node_count + 1) * sizeof *planning->places);
+    for (uint32_t place = 0; planning->places != NULL && place < node_count; place++) {
+        planning->places[planning->flow.order[place]] = place;
+    }
+    return planning->places != NULL;
+}
+
+static bool
+find_scratch(Planning *planning)
+{
+    planning->scratch_sizes =
+        memory_scratch_find(planning->scratch, planning->partition, planning->shapes.outputs);
+    return planning->scratch_sizes != NULL;
+}
+
+static bool
+plan_memory(Planning *planning)
+{
+    MemoryPlan *const plan = planning->plan;
+    plan->is_exact = memory_shapes_find(planning->scratch, planning->partition, &planning->shapes);
+    plan->grows = planning->shapes.grow;
+    if (!plan->is_exact) {
+        return true;
+    }
+    if (!flow_new(planning->scratch, planning->partition, &planning->flow) || !find_places(planning) ||
+        !memory_values_find(planning->scratch, planning->partition, &planning->flow, planning->shapes.outputs,
+            &planning->values) ||
+        !find_scratch(planning) || !find_owners(planning) || !plan_arena(planning) || !plan_loose(planning)) {
+        return false;
+    }
+    sum_up(planning);
+    return true;
+}
+
+static MemoryPlan *
+plan_begin(const Partition *partition, const Tensor *feeds, int64_t open_size)
+{
+    AUTO_ARENA arena = arena_new(PLAN_SIZE_MAX);
+    MemoryPlan *const plan = arena == NULL ? NULL : arena_alloc(arena, sizeof *plan);
+    Shape *const shapes =
+        plan == NULL ? NULL : arena_alloc(arena, ((size_t)partition->arg_count + 1) * sizeof *shapes);
+    if (shapes == NULL) {
+        return NULL;
+    }
+    for (uint32_t i = 0; i < partition->arg_count; i++) {
+        shapes[i] = feeds[i].shape;
+    }
+    *plan = (MemoryPlan){
+        .reference_count = 1, .feeds = shapes, .feed_count = partition->arg_count, .open_size = open_size};
+    plan->arena = TAKE(arena);
+    return plan;
+}
+
+Status
+memory_plan_allow(Call *call, Partition *partition)
+{
+    (void)call;
+    partition->has_arena = true;
+    return STATUS_OK;
+}
+
+MemoryPlan *
+memory_plan_new(const Partition *partition, const Tensor *feeds, int64_t open_size)
+{
+    AUTO_ARENA scratch = arena_new(SCRATCH_SIZE_MAX);
+    MemoryPlan *const plan = scratch == NULL ? NULL : plan_begin(partition, feeds, open_size);
+    Planning planning = {.scratch = scratch,
+        .partition = partition,
+        .shapes = {.feeds = feeds, .open_size = open_size},
+        .plan = plan};
+    if (plan != NULL && !plan_memory(&planning)) {
+        memory_plan_unref(plan);
+        return NULL;
+    }
+    return plan;
+}
+
+MemoryPlan *
+memory_plan_ref(MemoryPlan *plan)
+{
+    __atomic_add_fetch(&plan->reference_count, 1, __ATOMIC_RELAXED);
+    return plan;
+}
+
+void
+memory_plan_unref(MemoryPlan *plan)
+{
+    if (plan != NULL && __atomic_sub_fetch(&plan->reference_count, 1, __ATOMIC_ACQ_REL) == 0) {
+        arena_free(plan->arena);
+    }
+}
+
+bool
+memory_plan_fits(const MemoryPlan *plan, const Tensor *feeds, int64_t open_size)
+{
+    if (plan->grows && plan->open_size != open_size) {
+        return false;
+    }
+    for (uint32_t i = 0; i < plan->feed_count; i++) {
+        if (!shape_equal(&plan->feeds[i], &feeds[i].shape)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The first run lays out weights and the like, once: it says nothing of the next. From then on a larger peak
+ * counts at once and a smaller one by half, for on several threads they vary. Two runs may learn at once: the
+ * next one mends what is lost. */
+void
+memory_plan_learn(MemoryPlan *plan, uint64_t peak)
+{
+    const uint64_t base = plan->fed_bytes + plan->arena_bytes + plan->loose_bytes;
+    const uint64_t seen = peak > base ? peak - base : 0;
+    const uint64_t before = __atomic_load_n(&plan->learnt_bytes, __ATOMIC_RELAXED);
+    const uint32_t runs = __atomic_load_n(&plan->learnt_runs, __ATOMIC_RELAXED);
+    if (runs <= 1) {
+        __atomic_store_n(&plan->learnt_runs, runs + 1, __ATOMIC_RELAXED);
+    }
+    if (runs <= 1 || seen != before) {
+        const uint64_t next = runs <= 1 || seen > before ? seen : (seen + before) / 2;
+        __atomic_store_n(&plan->learnt_bytes, next, __ATOMIC_RELAXED);
+    }
+}

@@ -1,0 +1,178 @@
+#include "worker/runtime/partition/fold.h"
+
+#include "shared/base/memory.h"
+
+enum { RESULT_SIZE_MAX = 10 << 20 };
+static const size_t FOLD_SCRATCH_MAX = (size_t)1 << 30;
+
+/* --- What may be folded --------------------------------------------------------------------------------- */
+
+static bool
+reads_constants_alone(const Partition *partition, const Node *node)
+{
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        const uint32_t producer = node->inputs[i].node;
+        if (producer == NODE_NONE || partition->nodes[producer].kind != SCHEDULE_STATIC) {
+            return false;
+        }
+    }
+    return node->input_count > 0;
+}
+
+static bool
+is_foldable(const Partition *partition, const ScheduleNode *node)
+{
+    return node->kind == SCHEDULE_KERNEL && (node->node->op->flags & OP_STATEFUL) == 0 &&
+           node->node->output_count == 1 && node->node->control_count == 0 &&
+           reads_constants_alone(partition, node->node);
+}
+
+/* A Merge takes what runs, which a folded node does not. */
+static void
+mark_read_by_merge(const Partition *partition, bool *marks)
+{
+    for (uint32_t id = 0; id < partition->node_count; id++) {
+        const ScheduleNode *node = &partition->nodes[id];
+        for (uint32_t i = 0; node->kind == SCHEDULE_MERGE && i < node->node->input_count; i++) {
+            marks[node->node->inputs[i].node] = true;
+        }
+    }
+}
+
+/* --- Computing ------------------------------------------------------------------------------------------ */
+
+typedef struct Folding {
+    Partition *partition;
+    Call *call; /* of the kernels: its failures are no failures of the partition */
+} Folding;
+
+static Status
+make_state(const Folding *folding, const ScheduleNode *node, const Tensor *const *values, void **ret_state)
+{
+    const Kernel *const kernel = node->kernel;
+    if (kernel->create != NULL) {
+        TRY(kernel->create(folding->call, node->node, ret_state));
+    }
+    return kernel->prepare == NULL
+               ? STATUS_OK
+               : kernel->prepare(folding->call, folding->partition->device, node->node, values, *ret_state);
+}
+
+static Status
+compute(const Folding *folding, const ScheduleNode *node, Tensor *inputs, Tensor *ret_output)
+{
+    void *state = NULL;
+    const Tensor **values = arena_alloc(folding->call->arena, node->node->input_count * sizeof(Tensor *));
+    if (values == NULL) {
+        return call_fail_memory(folding->call, "a kernel's constants");
+    }
+    for (uint32_t i = 0; i < node->node->input_count; i++) {
+        values[i] = folding->partition->nodes[node->node->inputs[i].node].value;
+        inputs[i] = tensor_ref(values[i]);
+    }
+    KernelContext context = {
+        .call = folding->call,
+        .device = folding->partition->device,
+        .node = node->node,
+        .inputs = inputs,
+        .input_count = node->node->input_count,
+        .outputs = ret_output,
+        .output_count = 1,
+    };
+    Status status = make_state(folding, node, values, &state);
+    if (status == STATUS_OK) {
+        context.state = state;
+        status = node->kernel->compute(&context);
+    }
+    if (state != NULL && node->kernel->destroy != NULL) {
+        node->kernel->destroy(state);
+    }
+    return status;
+}
+
+static size_t
+inputs_size(const Partition *partition, const Node *node)
+{
+    size_t size = 0;
+    for (uint32_t i = 0; i < node->input_count; i++) {
+        size += tensor_byte_size(partition->nodes[node->inputs[i].node].value);
+    }
+    return size;
+}
+
+/* What a handle stands for has a size that its tensor does not tell. */
+static bool
+is_plain(Dtype dtype)
+{
+    return dtype_is_copyable(dtype) || dtype == DTYPE_STRING;
+}
+
+static bool
+is_wanted(const Partition *partition, const Node *node, const Tensor *result)
+{
+    const size_t size = tensor_byte_size(result);
+    return is_plain(result->dtype) && result->dtype == node->output_dtypes[0] &&
+           (size <= RESULT_SIZE_MAX || size <= inputs_size(partition, node));
+}
+
+static void
+release_tensor(void *tensor)
+{
+    tensor_unref(tensor);
+}
+
+/* The node is a constant from here on. */
+static Status
+keep(Call *call, Partition *partition, ScheduleNode *node, Tensor *result)
+{
+    Tensor *const value = arena_alloc(partition->arena, sizeof *value);
+    if (value == NULL || arena_defer(partition->arena, release_tensor, value) == NULL) {
+        return call_fail_memory(call, "a folded constant");
+    }
+    *value = *result;
+    *result = (Tensor){0};
+    node->kind = SCHEDULE_STATIC;
+    node->is_cheap = true;
+    node->kernel = NULL;
+    node->value = value;
+    partition->constant_bytes += tensor_byte_size(value);
+    return STATUS_OK;
+}
+
+static Status
+fold(Call *call, const Folding *folding, ScheduleNode *node)
+{
+    AUTO_TENSOR result = {0};
+    Tensor *const inputs = memory_new(node->node->input_count, sizeof *inputs);
+    if (inputs == NULL) {
+        return call_fail_memory(call, "a folded constant");
+    }
+    const Status status = compute(folding, node, inputs, &result);
+    for (uint32_t i = 0; i < node->node->input_count; i++) {
+        tensor_unref(&inputs[i]);
+    }
+    memory_free(inputs);
+    arena_clear(folding->call->arena);
+    const bool is_kept = status == STATUS_OK && is_wanted(folding->partition, node->node, &result);
+    return is_kept ? keep(call, folding->partition, node, &result) : STATUS_OK;
+}
+
+Status
+fold_constants(Call *call, Partition *partition)
+{
+    AUTO_ARENA scratch = arena_new(FOLD_SCRATCH_MAX);
+    bool *const is_read_by_merge = arena_alloc(call->arena, (partition->node_count + 1) * sizeof(bool));
+    if (scratch == NULL || is_read_by_merge == NULL) {
+        return call_fail_memory(call, "folding constants");
+    }
+    Call kernel_call = {.arena = scratch};
+    const Folding folding = {.partition = partition, .call = &kernel_call};
+    mark_read_by_merge(partition, is_read_by_merge);
+    for (uint32_t place = 0; place < partition->node_count; place++) {
+        ScheduleNode *node = &partition->nodes[partition->graph->order[place]];
+        if (!is_read_by_merge[node->node->id] && is_foldable(partition, node)) {
+            TRY(fold(call, &folding, node));
+        }
+    }
+    return STATUS_OK;
+}

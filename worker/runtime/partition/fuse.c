@@ -1,0 +1,280 @@
+#include "worker/runtime/partition/fuse.h"
+
+#include <assert.h>
+
+#include "shared/base/text.h"
+#include "shared/graph/fusion.h"
+#include "worker/runtime/partition/fused.h"
+
+/* --- What may be fused ---------------------------------------------------------------------------------- */
+
+/* Values alone: a variable's is read when the node runs, not when what reads it does. */
+static bool
+reads_values(const Partition *partition, const Node *node)
+{
+    for (uint32_t index = 0; index < node->input_count; index++) {
+        const Endpoint from = node->inputs[index];
+        if (from.node == NODE_NONE || !dtype_is_copyable(node->input_dtypes[index]) ||
+            node_output_is_reference(&partition->graph->nodes[from.node], from.port)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool
+may_join(const void *context, const Node *node)
+{
+    const Partition *const partition = context;
+    const ScheduleNode *const scheduled = &partition->nodes[node->id];
+    ElementFunction function;
+    return scheduled->kind == SCHEDULE_KERNEL && scheduled->kernel->element != NULL &&
+           reads_values(partition, node) && scheduled->kernel->element(node, &function);
+}
+
+/* --- Groups --------------------------------------------------------------------------------------------- */
+
+/* Each a list of nodes in topological order, of which the root is the last. */
+typedef struct Groups {
+    uint32_t *roots;  /* by node */
+    uint32_t *firsts; /* by root */
+    uint32_t *nexts;  /* by node */
+    uint32_t *counts; /* by root */
+    uint32_t *places; /* by node: in its group */
+} Groups;
+
+static Status
+groups_new(Call *call, const Graph *graph, Groups *ret_groups)
+{
+    uint32_t **const lists[] = {
+        &ret_groups->firsts, &ret_groups->nexts, &ret_groups->counts, &ret_groups->places};
+    for (size_t index = 0; index < COUNT_OF(lists); index++) {
+        *lists[index] = arena_alloc(call->arena, (graph->node_count + 1) * sizeof **lists[index]);
+        if (*lists[index] == NULL) {
+            return call_fail_memory(call, "groups of nodes");
+        }
+    }
+    return STATUS_OK;
+}
+
+static Status
+find_groups(Call *call, const Partition *partition, Groups *ret_groups)
+{
+    const Graph *const graph = partition->graph;
+    const FusionRule rule = {.context = partition, .may_join = may_join};
+    TRY(groups_new(call, graph, ret_groups));
+    TRY(graph_find_fusions(call, graph, &rule, &ret_groups->roots));
+    for (uint32_t left = graph->node_count; left > 0; left--) {
+        const uint32_t id = graph->order[left - 1];
+        const uint32_t root = ret_groups->roots[id];
+        ret_groups->nexts[id] = id == root ? NODE_NONE : ret_groups->firsts[root];
+        ret_groups->firsts[root] = id;
+        ret_groups->counts[root]++;
+    }
+    return STATUS_OK;
+}
+
+/* --- Fusing --------------------------------------------------------------------------------------------- */
+
+typedef struct Fusing {
+    Call *call;
+    Partition *partition;
+    const Groups *groups;
+    uint32_t root;
+    FusedStep *steps;
+    Endpoint *inputs; /* what the group reads, each once */
+    Dtype *dtypes;
+    uint32_t input_count;
+} Fusing;
+
+static Status
+no_memory(const Fusing *fusing)
+{
+    return call_fail_memory(fusing->call, "fused nodes");
+}
+
+static bool
+is_inside(const Fusing *fusing, Endpoint from)
+{
+    return from.node != fusing->root && fusing->groups->roots[from.node] == fusing->root;
+}
+
+static void
+add_input(Fusing *fusing, Endpoint from, Dtype dtype)
+{
+    for (uint32_t index = 0; index < fusing->input_count; index++) {
+        if (fusing->inputs[index].node == from.node && fusing->inputs[index].port == from.port) {
+            return;
+        }
+    }
+    fusing->dtypes[fusing->input_count] = dtype;
+    fusing->inputs[fusing->input_count++] = from;
+}
+
+static uint32_t
+value_of(const Fusing *fusing, Endpoint from)
+{
+    if (is_inside(fusing, from)) {
+        return fusing->input_count + fusing->groups->places[from.node];
+    }
+    uint32_t index = 0;
+    while (fusing->inputs[index].node != from.node || fusing->inputs[index].port != from.port) {
+        index++;
+    }
+    return index;
+}
+
+static Status
+find_inputs(Fusing *fusing)
+{
+    Arena *const arena = fusing->partition->arena;
+    fusing->inputs = arena_alloc(arena, FUSION_INPUTS_MAX * sizeof *fusing->inputs);
+    fusing->dtypes = arena_alloc(arena, FUSION_INPUTS_MAX * sizeof *fusing->dtypes);
+    if (fusing->inputs == NULL || fusing->dtypes == NULL) {
+        return no_memory(fusing);
+    }
+    uint32_t place = 0;
+    for (uint32_t id = fusing->groups->firsts[fusing->root]; id != NODE_NONE;
+         id = fusing->groups->nexts[id]) {
+        const Node *const node = &fusing->partition->graph->nodes[id];
+        fusing->groups->places[id] = place++;
+        for (uint32_t index = 0; index < node->input_count; index++) {
+            if (!is_inside(fusing, node->inputs[index])) {
+                add_input(fusing, node->inputs[index], node->input_dtypes[index]);
+            }
+        }
+    }
+    return STATUS_OK;
+}
+
+static Status
+make_step(const Fusing *fusing, const ScheduleNode *scheduled)
+{
+    const Node *const node = scheduled->node;
+    FusedStep *const step = &fusing->steps[fusing->groups->places[node->id]];
+    uint32_t *const values = arena_alloc(fusing->partition->arena, node->input_count * sizeof *values);
+    if (values == NULL) {
+        return no_memory(fusing);
+    }
+    for (uint32_t index = 0; index < node->input_count; index++) {
+        values[index] = value_of(fusing, node->inputs[index]);
+    }
+    *step = (FusedStep){.node = node, .kernel = scheduled->kernel, .values = values};
+    const bool is_told = scheduled->kernel->element(node, &step->function);
+    assert(is_told);
+    return STATUS_OK;
+}
+
+static Status
+make_steps(Fusing *fusing)
+{
+    const uint32_t count = fusing->groups->counts[fusing->root];
+    fusing->steps = arena_alloc(fusing->partition->arena, count * sizeof *fusing->steps);
+    if (fusing->steps == NULL) {
+        return no_memory(fusing);
+    }
+    for (uint32_t id = fusing->groups->firsts[fusing->root]; id != NODE_NONE;
+         id = fusing->groups->nexts[id]) {
+        TRY(make_step(fusing, &fusing->partition->nodes[id]));
+    }
+    return STATUS_OK;
+}
+
+/* "_Fused(a: Mul, b: Add)". */
+static Status
+make_op(const Fusing *fusing, Op **ret_op)
+{
+    AUTO_BUFFER name = {0};
+    buffer_append_string(&name, "_Fused(");
+    for (uint32_t index = 0; index < fusing->groups->counts[fusing->root]; index++) {
+        const Node *const node = fusing->steps[index].node;
+        buffer_append_format(&name, "%s%.*s: %.*s", index == 0 ? "" : ", ", SLICE_PRINT(node->name),
+            SLICE_PRINT(node->op->name));
+    }
+    buffer_append_string(&name, ")");
+    Op *const op = arena_alloc(fusing->partition->arena, sizeof *op);
+    const char *const text =
+        buffer_is_ok(&name) ? text_copy(fusing->partition->arena, buffer_slice(&name)) : NULL;
+    if (op == NULL || text == NULL) {
+        return no_memory(fusing);
+    }
+    op->name = slice_from_string(text);
+    *ret_op = op;
+    return STATUS_OK;
+}
+
+/* The last node, reading what the group reads. */
+static Status
+make_node(const Fusing *fusing, const Node **ret_node)
+{
+    Node *const node = arena_alloc(fusing->partition->arena, sizeof *node);
+    Op *op = NULL;
+    if (node == NULL) {
+        return no_memory(fusing);
+    }
+    TRY(make_op(fusing, &op));
+    *node = fusing->partition->graph->nodes[fusing->root];
+    node->op = op;
+    node->inputs = fusing->inputs;
+    node->input_dtypes = fusing->dtypes;
+    node->input_count = fusing->input_count;
+    *ret_node = node;
+    return STATUS_OK;
+}
+
+static Status
+make_state(const Fusing *fusing, Fused **ret_fused)
+{
+    Fused *const fused = arena_alloc(fusing->partition->arena, sizeof *fused);
+    const FusedPlan **const plans =
+        arena_alloc(fusing->partition->arena, FUSED_PLAN_COUNT * sizeof(const FusedPlan *));
+    if (fused == NULL || plans == NULL) {
+        return no_memory(fusing);
+    }
+    *fused = (Fused){
+        .steps = fusing->steps,
+        .step_count = fusing->groups->counts[fusing->root],
+        .input_count = fusing->input_count,
+        .plans = plans,
+    };
+    *ret_fused = fused;
+    return STATUS_OK;
+}
+
+/* Its nodes but the last never run: their readers are the group. */
+static Status
+fuse(Fusing *fusing)
+{
+    const Node *node = NULL;
+    Fused *fused = NULL;
+    TRY(find_inputs(fusing));
+    TRY(make_steps(fusing));
+    TRY(make_node(fusing, &node));
+    TRY(make_state(fusing, &fused));
+    for (uint32_t index = 0; index + 1 < fused->step_count; index++) {
+        ScheduleNode *const inside = &fusing->partition->nodes[fused->steps[index].node->id];
+        inside->kind = SCHEDULE_STATIC;
+        inside->is_cheap = true;
+        inside->kernel = NULL;
+    }
+    ScheduleNode *const last = &fusing->partition->nodes[fusing->root];
+    last->node = node;
+    last->kernel = &fused_kernel;
+    last->state = fused;
+    last->is_cheap = false;
+    return STATUS_OK;
+}
+
+Status
+fuse_elementwise(Call *call, Partition *partition)
+{
+    Groups groups = {0};
+    TRY(find_groups(call, partition, &groups));
+    for (uint32_t root = 0; root < partition->node_count; root++) {
+        if (groups.counts[root] > 1) {
+            Fusing fusing = {.call = call, .partition = partition, .groups = &groups, .root = root};
+            TRY(fuse(&fusing));
+        }
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,292 @@
+/* Made with its partition: functions indexed, what they call checked, blobs bound. Compiled one by one, under
+ * a lock of its own each. */
+#include "worker/runtime/partition/library.h"
+
+#include <pthread.h>
+
+#include "shared/base/memory.h"
+#include "shared/base/text.h"
+#include "worker/runtime/partition/schedule.h"
+
+enum { BODY_DEF_SIZE_MAX = 1 << 20 };
+
+typedef struct LibraryFunction {
+    const FunctionDef *def;
+    pthread_mutex_t lock;
+    Partition *partition; /* atomic; set once, under the lock */
+} LibraryFunction;
+
+struct Library {
+    GraphDef *def;
+    Device *device;
+    Map *by_name; /* → LibraryFunction */
+    Map *blobs;   /* sha256 → TensorBuffer */
+    size_t blob_bytes;
+    uint32_t call_count; /* atomic; under way */
+    size_t function_count;
+    LibraryFunction functions[];
+};
+
+void
+library_free(Library *library)
+{
+    if (library == NULL) {
+        return;
+    }
+    for (size_t index = 0; index < library->function_count; index++) {
+        partition_unref(library->functions[index].partition);
+        (void)pthread_mutex_destroy(&library->functions[index].lock);
+    }
+    size_t cursor = 0;
+    for (const MapEntry *entry = map_next(library->blobs, &cursor); entry != NULL;
+         entry = map_next(library->blobs, &cursor)) {
+        tensor_buffer_unref(entry->value);
+    }
+    map_free(library->blobs);
+    map_free(library->by_name);
+    graph_def_unref(library->def);
+    memory_free(library);
+}
+
+/* --- What calls what ------------------------------------------------------------------------------------ */
+
+static Status
+check_attr(Call *call, const Library *library, const NodeDef *node, const AttrValue *value)
+{
+    const AttrValue *const items = value->is_list ? value->value.list.items : value;
+    const size_t count = value->is_list ? value->value.list.count : 1;
+    for (size_t index = 0; value->kind == ATTR_FUNCTION && index < count; index++) {
+        const Slice name = items[index].value.function.name;
+        if (map_get(library->by_name, name) == NULL) {
+            return call_fail(call, STATUS_INVALID_ARGUMENT,
+                "node '%.*s' calls function '%.*s', which does not exist", SLICE_PRINT(node->name),
+                SLICE_PRINT(slice_part(name, 0, 128)));
+        }
+    }
+    return STATUS_OK;
+}
+
+static Status
+check_calls(Call *call, const Library *library, const NodeDef *nodes, size_t node_count)
+{
+    for (size_t node = 0; node < node_count; node++) {
+        for (size_t index = 0; index < nodes[node].attr_count; index++) {
+            TRY(check_attr(call, library, &nodes[node], &nodes[node].attrs[index].value));
+        }
+    }
+    return STATUS_OK;
+}
+
+static Status
+index_functions(Call *call, Library *library)
+{
+    for (size_t index = 0; index < library->function_count; index++) {
+        LibraryFunction *const function = &library->functions[index];
+        if (!map_put(library->by_name, function->def->name, function)) {
+            return call_fail_memory(call, "a library of functions");
+        }
+    }
+    for (size_t index = 0; index < library->function_count; index++) {
+        const FunctionDef *const def = library->functions[index].def;
+        TRY(check_calls(call, library, def->nodes, def->node_count));
+    }
+    return check_calls(call, library, library->def->nodes, library->def->node_count);
+}
+
+/* --- Blobs ---------------------------------------------------------------------------------------------- */
+
+Status
+missing_blobs_add(Call *call, Slice sha256, MissingBlobs *missing)
+{
+    for (size_t i = 0; i < missing->count; i++) {
+        if (slice_equals_string(sha256, missing->sha256[i])) {
+            return STATUS_OK;
+        }
+    }
+    const char *text = text_copy(call->arena, sha256);
+    if (text == NULL) {
+        return call_fail_memory(call, "the missing blobs");
+    }
+    missing->sha256[missing->count++] = text;
+    return STATUS_OK;
+}
+
+static Status
+bind_blob(Call *call, Library *library, Slice sha256, const BlobSource *blobs, MissingBlobs *missing)
+{
+    if (map_get(library->blobs, sha256) != NULL) {
+        return STATUS_OK;
+    }
+    TensorBuffer *const blob = blobs == NULL ? NULL : blobs->find(blobs->context, sha256);
+    if (blob == NULL) {
+        return missing_blobs_add(call, sha256, missing);
+    }
+    if (!map_put(library->blobs, sha256, blob)) {
+        tensor_buffer_unref(blob);
+        return call_fail_memory(call, "a library's blobs");
+    }
+    library->blob_bytes += blob->size;
+    return STATUS_OK;
+}
+
+/* NULL when the node is none, or says no digest: compiling it will tell. */
+static const AttrValue *
+blob_digest(const NodeDef *node)
+{
+    const AttrValue *const digest =
+        slice_equals_string(node->op, "_BlobConst") ? node_def_attr(node, SLICE("sha256")) : NULL;
+    return digest != NULL && digest->kind == ATTR_STRING && !digest->is_list ? digest : NULL;
+}
+
+static Status
+make_room(Call *call, const Library *library, MissingBlobs *missing)
+{
+    size_t count = missing->count;
+    for (size_t index = 0; index < library->function_count; index++) {
+        count += library->functions[index].def->node_count;
+    }
+    const char **const room = arena_alloc(call->arena, count * sizeof *room);
+    if (room == NULL) {
+        return call_fail_memory(call, "the missing blobs");
+    }
+    for (size_t index = 0; index < missing->count; index++) {
+        room[index] = missing->sha256[index];
+    }
+    missing->sha256 = room;
+    return STATUS_OK;
+}
+
+static Status
+bind_blobs(Call *call, Library *library, const BlobSource *blobs, MissingBlobs *missing)
+{
+    TRY(make_room(call, library, missing));
+    for (size_t index = 0; index < library->function_count; index++) {
+        const FunctionDef *const function = library->functions[index].def;
+        for (size_t node = 0; node < function->node_count; node++) {
+            const AttrValue *const digest = blob_digest(&function->nodes[node]);
+            TRY(digest == NULL ? STATUS_OK : bind_blob(call, library, digest->value.s, blobs, missing));
+        }
+    }
+    return STATUS_OK;
+}
+
+static TensorBuffer *
+find_blob(void *context, Slice sha256)
+{
+    const Library *const library = context;
+    TensorBuffer *const blob = map_get(library->blobs, sha256);
+    return blob == NULL ? NULL : tensor_buffer_ref(blob);
+}
+
+size_t
+library_size(const Library *library)
+{
+    return library->blob_bytes;
+}
+
+/* --- Life ----------------------------------------------------------------------------------------------- */
+
+static Library *
+library_alloc(GraphDef *def, Device *device)
+{
+    Library *const library =
+        memory_new(1, sizeof *library + def->function_count * sizeof *library->functions);
+    if (library == NULL) {
+        return NULL;
+    }
+    library->def = graph_def_ref(def);
+    library->device = device;
+    library->by_name = map_new();
+    library->blobs = map_new();
+    library->function_count = def->function_count;
+    for (size_t index = 0; index < def->function_count; index++) {
+        library->functions[index].def = &def->functions[index];
+        (void)pthread_mutex_init(&library->functions[index].lock, NULL);
+    }
+    return library;
+}
+
+Status
+library_new(Call *call, GraphDef *def, Device *device, const BlobSource *blobs, MissingBlobs *missing,
+    Library **ret_library)
+{
+    if (def->function_count == 0) {
+        *ret_library = NULL;
+        return STATUS_OK;
+    }
+    AUTO_LIBRARY library = library_alloc(def, device);
+    if (library == NULL || library->by_name == NULL || library->blobs == NULL) {
+        return call_fail_memory(call, "a library of functions");
+    }
+    TRY(index_functions(call, library));
+    TRY(bind_blobs(call, library, blobs, missing));
+    *ret_library = TAKE(library);
+    return STATUS_OK;
+}
+
+/* --- Calls ---------------------------------------------------------------------------------------------- */
+
+Status
+library_begin_call(Call *call, Library *library)
+{
+    if (__atomic_add_fetch(&library->call_count, 1, __ATOMIC_RELAXED) <= CALLS_UNDER_WAY_MAX) {
+        return STATUS_OK;
+    }
+    library_end_call(library);
+    return call_fail(
+        call, STATUS_RESOURCE_EXHAUSTED, "%d calls of functions are under way already", CALLS_UNDER_WAY_MAX);
+}
+
+void
+library_end_call(Library *library)
+{
+    __atomic_sub_fetch(&library->call_count, 1, __ATOMIC_RELAXED);
+}
+
+/* --- Compiling ------------------------------------------------------------------------------------------ */
+
+Partition *
+library_find(Library *library, Slice function)
+{
+    LibraryFunction *const found = map_get(library->by_name, function);
+    return found == NULL ? NULL : __atomic_load_n(&found->partition, __ATOMIC_ACQUIRE);
+}
+
+/* The body's nodes are the library's; only what is made of them is new. */
+static Status
+compile(Call *call, Library *library, const FunctionDef *function, Partition **ret_partition)
+{
+    AUTO_GRAPH_DEF body = graph_def_new(BODY_DEF_SIZE_MAX);
+    if (body == NULL) {
+        return call_fail_memory(call, "a function's body");
+    }
+    body->origin = graph_def_ref(library->def);
+    body->nodes = function->nodes;
+    body->node_count = function->node_count;
+    body->producer = library->def->producer;
+    body->min_consumer = library->def->min_consumer;
+    body->passes_off = library->def->passes_off;
+    body->passes_off_count = library->def->passes_off_count;
+    const BlobSource blobs = {.context = library, .find = find_blob};
+    return partition_compile_body(call, body, library->device, &blobs, library, ret_partition);
+}
+
+Status
+library_obtain(Call *call, Library *library, Slice function, Partition **ret_partition)
+{
+    LibraryFunction *const found = map_get(library->by_name, function);
+    if (found == NULL) {
+        return call_fail(
+            call, STATUS_INVALID_ARGUMENT, "function '%.*s' does not exist", SLICE_PRINT(function));
+    }
+    Status status = STATUS_OK;
+    (void)pthread_mutex_lock(&found->lock);
+    if (found->partition == NULL) {
+        Partition *made = NULL;
+        status = compile(call, library, found->def, &made);
+        __atomic_store_n(&found->partition, made, __ATOMIC_RELEASE);
+    }
+    *ret_partition = found->partition;
+    (void)pthread_mutex_unlock(&found->lock);
+    return status;
+}

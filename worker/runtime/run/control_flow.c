@@ -1,0 +1,122 @@
+/* Nodes that decide what runs and how often. The rules are TensorFlow's executor's. */
+#include <stdio.h>
+
+#include "worker/runtime/run/frame.h"
+#include "worker/runtime/run/nodes.h"
+
+/* The data goes to port 1 when the predicate holds, to port 0 otherwise; the other port is dead. */
+void
+switch_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead)
+{
+    Tensor *inputs = inputs_take(activation, node);
+    if (is_dead) {
+        tensors_release(inputs, 2);
+        ticket_propagate(ticket, activation->iteration, node, NULL, true);
+        return;
+    }
+    const Tensor *predicate = &inputs[1];
+    if (tensor_element_count(predicate) != 1) {
+        char text[SHAPE_TEXT_SIZE];
+        char message[ERROR_MESSAGE_SIZE];
+        snprintf(message, sizeof message, "the predicate must be a scalar, not of shape %s",
+            shape_text(&predicate->shape, text));
+        run_fail(ticket->run, STATUS_INVALID_ARGUMENT, message, node->node->name);
+        return;
+    }
+    Tensor *outputs = outputs_begin(ticket, activation, node);
+    const uint32_t port = *(const uint8_t *)predicate->data != 0;
+    tensor_copy(&outputs[port], &inputs[0]);
+    inputs[0].buffer = NULL;
+    tensors_release(inputs, 2);
+    ticket_propagate(ticket, activation->iteration, node, outputs, false);
+}
+
+static bool
+has_index_reader(const ScheduleNode *merge)
+{
+    for (uint32_t i = 0; i < merge->edge_count && merge->edges[i].slot != SLOT_NONE; i++) {
+        if (merge->edges[i].port == 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static Status
+make_index(Ticket *ticket, const ScheduleNode *merge, Tensor *outputs, uint32_t winner)
+{
+    KernelContext context = {
+        .call = &ticket->call,
+        .device = ticket->partition->device,
+        .outputs = outputs,
+        .output_count = merge->node->output_count,
+    };
+    Tensor *index = NULL;
+    const Shape scalar = shape_scalar();
+    TRY(kernel_output(&context, 1, DTYPE_INT32, &scalar, &index));
+    *(int32_t *)index->data = (int32_t)winner;
+    return STATUS_OK;
+}
+
+/* Ready means that one live input came, or that none will. */
+void
+merge_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead)
+{
+    (void)is_dead;
+    const uint32_t winner = (uint32_t)(__atomic_load_n(&activation->word, __ATOMIC_RELAXED) >> 48);
+    if (winner == 0) {
+        ticket_propagate(ticket, activation->iteration, node, NULL, true);
+        return;
+    }
+    Tensor *outputs = outputs_begin(ticket, activation, node);
+    if (has_index_reader(node) && make_index(ticket, node, outputs, winner - 1) != STATUS_OK) {
+        run_fail(ticket->run, ticket->call.error.code, ticket->call.error.message, node->node->name);
+        return;
+    }
+    Tensor *input = &inputs_of(activation, node)[winner - 1];
+    tensor_copy(&outputs[0], input);
+    input->buffer = NULL;
+    input->dtype = DTYPE_INVALID;
+    ticket_propagate(ticket, activation->iteration, node, outputs, false);
+}
+
+/* --- Loops ---------------------------------------------------------------------------------------------- */
+
+/* The only input becomes the only output. */
+static Tensor *
+pass_input(Ticket *ticket, const Activation *activation, const ScheduleNode *node, bool is_dead)
+{
+    Tensor *input = inputs_take(activation, node);
+    if (is_dead) {
+        tensors_release(input, 1);
+    }
+    tensor_copy(&ticket->outputs[0], input);
+    input->buffer = NULL;
+    input->dtype = DTYPE_INVALID;
+    return ticket->outputs;
+}
+
+void
+enter_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead)
+{
+    frame_enter(ticket, activation, node, pass_input(ticket, activation, node, is_dead), is_dead);
+}
+
+void
+exit_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead)
+{
+    frame_exit(ticket, activation, node, pass_input(ticket, activation, node, is_dead), is_dead);
+}
+
+void
+next_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead)
+{
+    frame_next(ticket, activation, node, pass_input(ticket, activation, node, is_dead), is_dead);
+}
+
+void
+forward_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead)
+{
+    Tensor *output = pass_input(ticket, activation, node, is_dead);
+    ticket_propagate(ticket, activation->iteration, node, output, is_dead);
+}

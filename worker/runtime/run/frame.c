@@ -1,0 +1,387 @@
+/* Life of a loop: the first Enter opens the frame and its iteration 0 → NextIterations start iteration n + 1
+ * or, when too many are under way, leave their values waiting → constants (what constant Enters brought) go
+ * into each iteration as it starts → iterations are retired in order, which lets a waiting one start → with
+ * the last one the frame ends: dead Exits are told, and the iteration around it may be done in turn.
+ *
+ * Everything here happens under the run's frames_lock, but for values handed on into iterations that cannot
+ * end meanwhile: the one that a NextIteration feeds, and the one around, into which a live Exit leads. */
+#include "worker/runtime/run/frame.h"
+
+#include "shared/base/memory.h"
+
+static uint32_t
+frame_number(const Run *run, const Frame *frame)
+{
+    return (uint32_t)(frame->schedule - run->partition->frames);
+}
+
+static const ScheduleNode *
+node_at(const Run *run, uint32_t id)
+{
+    return &run->partition->nodes[id];
+}
+
+/* --- Iterations ----------------------------------------------------------------------------------------- */
+
+static Iteration *
+iteration_take(Run *run, uint32_t number)
+{
+    FrameStock *stock = &run->stocks[number];
+    Iteration *iteration = stock->iterations;
+    if (iteration == NULL) {
+        iteration = iteration_new(run, number);
+    } else {
+        stock->iterations = iteration->newer;
+    }
+    if (iteration != NULL) {
+        iteration_reset(iteration);
+        run->loop_bytes += iteration->size;
+    }
+    return iteration;
+}
+
+static void
+iteration_put(Run *run, uint32_t number, Iteration *iteration)
+{
+    run->loop_bytes -= iteration->size;
+    iteration_clear(iteration);
+    iteration->child_count = 0;
+    memset(iteration->children, 0, iteration->schedule->child_count * sizeof(Frame *));
+    iteration->newer = run->stocks[number].iterations;
+    run->stocks[number].iterations = iteration;
+}
+
+static void
+frame_deliver_constant(Ticket *ticket, const Frame *frame, uint32_t index, Iteration *iteration)
+{
+    const bool is_dead = frame->constants[index].dtype == DTYPE_INVALID;
+    Tensor value;
+    tensor_copy(&value, &frame->constants[index]);
+    (void)tensor_buffer_ref(value.buffer);
+    const ScheduleNode *enter = node_at(ticket->run, frame->schedule->constants[index]);
+    ticket_propagate(ticket, iteration, enter, &value, is_dead);
+}
+
+/* What waited, then the constants that are there. */
+static void
+frame_deliver(Ticket *ticket, Frame *frame, Iteration *iteration)
+{
+    const ScheduleFrame *schedule = frame->schedule;
+    for (uint32_t i = 0; i < schedule->next_count && frame->waiting_count > 0; i++) {
+        if (frame->waiting[i].dtype != DTYPE_INVALID) {
+            Tensor value;
+            tensor_copy(&value, &frame->waiting[i]);
+            frame->waiting[i].dtype = DTYPE_INVALID;
+            frame->waiting[i].buffer = NULL;
+            frame->waiting_count--;
+            ticket_propagate(ticket, iteration, node_at(ticket->run, schedule->nexts[i]), &value, false);
+        }
+    }
+    for (uint32_t i = 0; i < schedule->constant_count; i++) {
+        if (frame->has_constant[i]) {
+            frame_deliver_constant(ticket, frame, i, iteration);
+        }
+    }
+}
+
+static void
+iteration_trace(const Run *run, Iteration *iteration)
+{
+    if (run->trace == NULL) {
+        iteration->trace = NULL;
+        return;
+    }
+    const TraceScope loop = iteration_trace_scope(iteration);
+    iteration->trace =
+        run_trace_iteration(run->trace, &loop, iteration->frame->parent->trace, iteration->number);
+}
+
+/* False without memory. */
+static bool
+frame_start_iteration(Ticket *ticket, Frame *frame)
+{
+    Iteration *iteration = iteration_take(ticket->run, frame_number(ticket->run, frame));
+    if (iteration == NULL) {
+        return false;
+    }
+    iteration->frame = frame;
+    iteration->newer = NULL;
+    iteration->number = frame->started++;
+    iteration_trace(ticket->run, iteration);
+    *(frame->oldest == NULL ? &frame->oldest : &frame->newest->newer) = iteration;
+    frame->newest = iteration;
+    frame->live_count++;
+    frame_deliver(ticket, frame, iteration);
+    return true;
+}
+
+/* --- Opening -------------------------------------------------------------------------------------------- */
+
+static Frame *
+frame_new(const ScheduleFrame *schedule)
+{
+    const size_t tensors = (size_t)schedule->next_count + schedule->constant_count;
+    const size_t flags = (size_t)schedule->exit_count + schedule->constant_count;
+    Frame *frame = memory_new(1, sizeof *frame + tensors * sizeof(Tensor) + flags * sizeof(bool));
+    if (frame != NULL) {
+        frame->schedule = schedule;
+        frame->waiting = (Tensor *)(void *)(frame + 1);
+        frame->constants = frame->waiting + schedule->next_count;
+        frame->has_constant = (bool *)(void *)(frame->waiting + tensors);
+        frame->has_left = frame->has_constant + schedule->constant_count;
+        list_init(&frame->live);
+    }
+    return frame;
+}
+
+static Frame *
+frame_open(Ticket *ticket, Iteration *parent, uint32_t number)
+{
+    Run *run = ticket->run;
+    FrameStock *stock = &run->stocks[number];
+    Frame *frame = stock->frames;
+    if (frame == NULL) {
+        frame = frame_new(&run->partition->frames[number]);
+    } else {
+        stock->frames = frame->next_idle;
+    }
+    if (frame == NULL) {
+        return NULL;
+    }
+    frame->parent = parent;
+    frame->started = 0;
+    frame->enters_left = frame->schedule->enter_count;
+    parent->children[frame->schedule->child_index] = frame;
+    parent->child_count++;
+    list_append(&run->live_frames, &frame->live);
+    return frame_start_iteration(ticket, frame) ? frame : NULL;
+}
+
+/* --- Ending --------------------------------------------------------------------------------------------- */
+
+static void
+frame_put(Run *run, Frame *frame)
+{
+    const ScheduleFrame *schedule = frame->schedule;
+    FrameStock *stock = &run->stocks[frame_number(run, frame)];
+    for (uint32_t i = 0; i < schedule->next_count + schedule->constant_count; i++) {
+        tensor_unref(&frame->waiting[i]); /* the constants lie behind */
+    }
+    memset(frame->has_constant, 0, (schedule->constant_count + schedule->exit_count) * sizeof(bool));
+    frame->waiting_count = 0;
+    frame->live_count = 0;
+    frame->oldest = NULL;
+    frame->newest = NULL;
+    list_remove(&frame->live);
+    frame->next_idle = stock->frames;
+    stock->frames = frame;
+}
+
+static void
+frame_end(Ticket *ticket, Frame *frame)
+{
+    const ScheduleFrame *schedule = frame->schedule;
+    for (uint32_t i = 0; i < schedule->exit_count; i++) {
+        if (!__atomic_load_n(&frame->has_left[i], __ATOMIC_RELAXED)) {
+            ticket_propagate(ticket, frame->parent, node_at(ticket->run, schedule->exits[i]), NULL, true);
+        }
+    }
+    frame->parent->children[schedule->child_index] = NULL;
+    frame->parent->child_count--;
+    frame_put(ticket->run, frame);
+}
+
+static bool
+oldest_is_done(const Frame *frame)
+{
+    const Iteration *oldest = frame->oldest;
+    return oldest != NULL && __atomic_load_n(&oldest->outstanding, __ATOMIC_ACQUIRE) == 0 &&
+           oldest->child_count == 0 && (oldest->number > 0 || frame->enters_left == 0);
+}
+
+/* False without memory. */
+static bool
+frame_retire(Ticket *ticket, Frame *frame)
+{
+    while (oldest_is_done(frame)) {
+        Iteration *done = frame->oldest;
+        frame->oldest = done->newer;
+        frame->newest = frame->oldest == NULL ? NULL : frame->newest;
+        frame->live_count--;
+        iteration_put(ticket->run, frame_number(ticket->run, frame), done);
+        if (frame->waiting_count > 0 && !frame_start_iteration(ticket, frame)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* From the inside out, as far as something is done. False without memory. */
+static bool
+frame_sweep(Ticket *ticket, Frame *frame)
+{
+    while (frame != NULL && !list_is_empty(&frame->live)) {
+        if (!frame_retire(ticket, frame)) {
+            return false;
+        }
+        if (frame->live_count > 0 || frame->enters_left > 0) {
+            return true;
+        }
+        Frame *around = frame->parent->frame;
+        frame_end(ticket, frame);
+        frame = around;
+    }
+    return true;
+}
+
+/* --- What nodes do -------------------------------------------------------------------------------------- */
+
+static void
+fail_without_memory(const Ticket *ticket)
+{
+    run_fail(ticket->run, STATUS_RESOURCE_EXHAUSTED, "out of memory for a loop's iteration", (Slice){0});
+}
+
+static void
+frame_take_constant(Ticket *ticket, Frame *frame, const ScheduleNode *enter, Tensor *output, bool is_dead)
+{
+    if (!is_dead) {
+        frame->constants[enter->index] = *output;
+    }
+    frame->has_constant[enter->index] = true;
+    for (Iteration *at = frame->oldest; at != NULL; at = at->newer) {
+        frame_deliver_constant(ticket, frame, enter->index, at);
+    }
+}
+
+void
+frame_enter(Ticket *ticket, Activation *activation, const ScheduleNode *enter, Tensor *output, bool is_dead)
+{
+    Run *run = ticket->run;
+    Iteration *parent = activation->iteration;
+    pthread_mutex_lock(&run->frames_lock);
+    Frame *frame = parent->children[run->partition->frames[enter->child].child_index];
+    if (frame == NULL) {
+        frame = frame_open(ticket, parent, enter->child);
+    }
+    bool is_ok = frame != NULL && frame->oldest != NULL;
+    if (!is_ok) {
+        tensor_buffer_unref(output->buffer);
+    } else {
+        if (enter->index != SLOT_NONE) {
+            frame_take_constant(ticket, frame, enter, output, is_dead);
+        } else {
+            ticket_propagate(ticket, frame->oldest, enter, output, is_dead);
+        }
+        frame->enters_left--;
+        is_ok = frame_sweep(ticket, frame);
+    }
+    pthread_mutex_unlock(&run->frames_lock);
+    if (!is_ok) {
+        fail_without_memory(ticket);
+    }
+}
+
+void
+frame_exit(Ticket *ticket, Activation *activation, const ScheduleNode *leave, Tensor *output, bool is_dead)
+{
+    Frame *frame = activation->iteration->frame;
+    if (is_dead) {
+        return; /* frame_end() tells, unless a later iteration leaves alive */
+    }
+    if (__atomic_exchange_n(&frame->has_left[leave->index], true, __ATOMIC_RELAXED)) {
+        tensor_unref(output);
+        run_fail(ticket->run, STATUS_INVALID_ARGUMENT, "the loop is left a second time, in a later iteration",
+            leave->node->name);
+        return;
+    }
+    ticket_propagate(ticket, frame->parent, leave, output, false);
+}
+
+/* Loops in loops multiply: what all of them take is bounded too. A frame's oldest iteration never waits. */
+static bool
+is_full(const Run *run, const Frame *frame)
+{
+    return frame->live_count >= frame->schedule->parallel_iterations ||
+           (frame->live_count > 0 && run->loop_bytes >= run->partition->loop_bytes_max);
+}
+
+void
+frame_next(Ticket *ticket, Activation *activation, const ScheduleNode *next, Tensor *output, bool is_dead)
+{
+    if (is_dead) {
+        return;
+    }
+    Run *run = ticket->run;
+    Iteration *iteration = activation->iteration;
+    Frame *frame = iteration->frame;
+    bool is_ok = true;
+    pthread_mutex_lock(&run->frames_lock);
+    const bool waits = iteration->newer == NULL && is_full(run, frame);
+    if (waits) {
+        tensor_copy(&frame->waiting[next->index], output);
+        frame->waiting_count++;
+    } else if (iteration->newer == NULL) {
+        is_ok = frame_start_iteration(ticket, frame);
+    }
+    Iteration *newer = iteration->newer;
+    pthread_mutex_unlock(&run->frames_lock);
+    if (!is_ok) {
+        tensor_unref(output);
+        fail_without_memory(ticket);
+    } else if (!waits) {
+        ticket_propagate(ticket, newer, next, output, false);
+    }
+}
+
+void
+frame_settle(Ticket *ticket, Frame *frame)
+{
+    pthread_mutex_lock(&ticket->run->frames_lock);
+    const bool is_ok = frame_sweep(ticket, frame);
+    pthread_mutex_unlock(&ticket->run->frames_lock);
+    if (!is_ok) {
+        fail_without_memory(ticket);
+    }
+}
+
+/* --- The run's memory ----------------------------------------------------------------------------------- */
+
+void
+frames_clear(Run *run)
+{
+    LIST_EACH(&run->live_frames, link)
+    {
+        Frame *frame = LIST_ITEM(link, Frame, live);
+        for (Iteration *at = frame->oldest, *newer = NULL; at != NULL; at = newer) {
+            newer = at->newer;
+            iteration_put(run, frame_number(run, frame), at);
+        }
+        frame->parent->children[frame->schedule->child_index] = NULL;
+        frame->parent->child_count = 0;
+        frame_put(run, frame);
+    }
+}
+
+void
+frames_trim(Run *run, uint32_t kept)
+{
+    for (uint32_t i = 1; i < run->partition->frame_count; i++) {
+        Iteration **iterations = &run->stocks[i].iterations;
+        Frame **frames = &run->stocks[i].frames;
+        for (uint32_t n = 0; n < kept && *iterations != NULL; n++) {
+            iterations = &(*iterations)->newer;
+        }
+        for (uint32_t n = 0; n < kept && *frames != NULL; n++) {
+            frames = &(*frames)->next_idle;
+        }
+        for (Iteration *rest = TAKE(*iterations), *newer = NULL; rest != NULL; rest = newer) {
+            newer = rest->newer;
+            iteration_free(rest);
+        }
+        for (Frame *rest = TAKE(*frames), *next = NULL; rest != NULL; rest = next) {
+            next = rest->next_idle;
+            memory_free(rest);
+        }
+    }
+}

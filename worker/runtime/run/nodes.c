@@ -1,0 +1,242 @@
+/* Kernels, constants, feeds and fetches; and which function does what kind of node. */
+#include "worker/runtime/run/nodes.h"
+
+#include <inttypes.h>
+
+#include "shared/base/clock.h"
+#include "worker/runtime/run/promise.h"
+#include "worker/runtime/run/running.h"
+#include "worker/runtime/variable.h"
+
+enum { AVERAGE_WEIGHT = 8 }; /* a measurement counts one eighth */
+
+/* --- Kernels -------------------------------------------------------------------------------------------- */
+
+static bool
+is_measured(const Ticket *ticket, uint32_t id)
+{
+    const ScheduleNode *node = &ticket->partition->nodes[id];
+    const uint32_t cost = __atomic_load_n(&ticket->partition->costs[id], __ATOMIC_RELAXED);
+    return !node->is_cheap && (cost == COST_UNKNOWN || cost > CLOCK_NS_PER_US || ticket->run->measures_all);
+}
+
+/* Two runs may lose one of their two measurements; an average bears that. */
+static void
+measured(const Ticket *ticket, uint32_t id, uint64_t elapsed_ns)
+{
+    Partition *partition = ticket->run->partition;
+    const uint32_t old = __atomic_load_n(&partition->costs[id], __ATOMIC_RELAXED);
+    const int64_t now = elapsed_ns < COST_UNKNOWN ? (int64_t)elapsed_ns : COST_UNKNOWN - 1;
+    const int64_t next = old == COST_UNKNOWN ? now : old + (now - old) / AVERAGE_WEIGHT;
+    const int64_t change = next - (old == COST_UNKNOWN ? COST_GUESS : (int64_t)old);
+    __atomic_store_n(&partition->costs[id], (uint32_t)next, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&partition->total_cost, (uint64_t)change, __ATOMIC_RELAXED);
+}
+
+static __attribute__((noinline)) bool
+is_reference_right(Call *call, const Node *node, uint32_t index, Dtype made)
+{
+    if (made == DTYPE_RESOURCE && node_output_is_reference(node, index)) {
+        return true;
+    }
+    const Status status =
+        call_fail(call, STATUS_INTERNAL, "the kernel made output %" PRIu32 " of type %s instead of %s", index,
+            dtype_name(made), dtype_name(node->output_dtypes[index]));
+    (void)status;
+    return false;
+}
+
+bool
+outputs_are_right(Call *call, const ScheduleNode *node, const Tensor *outputs)
+{
+    for (uint32_t i = 0; i < node->node->output_count; i++) {
+        if (outputs[i].dtype != node->node->output_dtypes[i] &&
+            !is_reference_right(call, node->node, i, outputs[i].dtype)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static KernelContext
+context_of(Ticket *ticket, const ScheduleNode *node, Tensor *inputs, Tensor *outputs)
+{
+    return (KernelContext){
+        .call = &ticket->call,
+        .device = ticket->partition->device,
+        .node = node->node,
+        .state = node->state,
+        .container = ticket->run->container,
+        .memory = ticket->run->memory,
+        .account = ticket->run->account,
+        .inputs = inputs,
+        .input_count = node->node->input_count,
+        .outputs = outputs,
+        .output_count = node->node->output_count,
+    };
+}
+
+/* *ret_failed: whom a failure is about. */
+static bool
+kernel_compute(Ticket *ticket, Activation *activation, const ScheduleNode *node, Tensor *outputs,
+    const Node **ret_failed)
+{
+    const uint32_t id = activation->node;
+    Tensor *inputs = inputs_take(activation, node);
+    KernelContext context = context_of(ticket, node, inputs, outputs);
+    const bool is_timed = is_measured(ticket, id);
+    const uint64_t start_ns = is_timed ? clock_monotonic_ns() : 0;
+    running_begin(ticket->run, id, start_ns);
+    const Status status = node->kernel->compute(&context);
+    running_end();
+    if (is_timed) {
+        measured(ticket, id, clock_monotonic_ns() - start_ns);
+    }
+    trace_kernel(trace_of(ticket, activation), &context);
+    tensors_release(inputs, node->node->input_count);
+    *ret_failed = context.failed == NULL ? node->node : context.failed;
+    return status == STATUS_OK && outputs_are_right(&ticket->call, node, outputs);
+}
+
+/* False when what runs all the same has failed, and with it the run. */
+static bool
+kernel_compute_dead(Ticket *ticket, Activation *activation, const ScheduleNode *node)
+{
+    KernelContext context = context_of(ticket, node, inputs_take(activation, node), NULL);
+    const Status status = node->kernel->compute_dead(&context);
+    if (status != STATUS_OK) {
+        run_fail(ticket->run, status, ticket->call.error.message, context.failed->name);
+    }
+    return status == STATUS_OK;
+}
+
+static void
+kernel_run_dead(Ticket *ticket, Activation *activation, const ScheduleNode *node)
+{
+    const bool is_right = node->kernel->compute_dead == NULL || kernel_compute_dead(ticket, activation, node);
+    tensors_release(inputs_of(activation, node), node->node->input_count);
+    if (is_right) {
+        ticket_propagate(ticket, activation->iteration, node, NULL, true);
+    }
+}
+
+static void
+kernel_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead)
+{
+    if (is_dead) {
+        kernel_run_dead(ticket, activation, node);
+        return;
+    }
+    Tensor *outputs = outputs_begin(ticket, activation, node);
+    const Node *failed = NULL;
+    if (kernel_compute(ticket, activation, node, outputs, &failed)) {
+        ticket_propagate(ticket, activation->iteration, node, outputs, false);
+    } else {
+        const Error *error = &ticket->call.error;
+        tensors_release(outputs, node->node->output_count);
+        run_fail(ticket->run, error->code, error->message, failed->name);
+    }
+}
+
+/* --- Constants, args, retvals --------------------------------------------------------------------------- */
+
+static void
+const_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead)
+{
+    if (!is_dead) {
+        ticket->outputs[0] = tensor_ref(node->value);
+    }
+    ticket_propagate(ticket, activation->iteration, node, ticket->outputs, is_dead);
+}
+
+static void
+arg_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead)
+{
+    (void)is_dead;
+    Tensor *arg = &ticket->run->args[node->index];
+    if (late_arg_awaits(ticket, activation, node)) {
+        return;
+    }
+    ticket->outputs[0] = *arg;
+    arg->buffer = NULL;
+    trace_end(trace_of(ticket, activation), ticket->partition->device, NULL, 0);
+    ticket_propagate(ticket, activation->iteration, node, ticket->outputs, false);
+}
+
+static void
+retval_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead)
+{
+    const RunCallbacks *callbacks = &ticket->run->callbacks;
+    Tensor *input = inputs_take(activation, node);
+    if (is_dead) {
+        tensor_unref(input);
+    }
+    callbacks->on_output(callbacks->context, node->index, input, is_dead);
+    tensors_release(input, 1);
+    ticket_propagate(ticket, activation->iteration, node, NULL, is_dead);
+}
+
+static void
+nothing_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead)
+{
+    ticket_propagate(ticket, activation->iteration, node, NULL, is_dead);
+}
+
+/* --- References ----------------------------------------------------------------------------------------- */
+
+/* The values of variables in place of their handles. False when one has none: the run has failed. */
+static bool
+references_read(Ticket *ticket, const ScheduleNode *node, Tensor *inputs)
+{
+    for (uint32_t i = 0; i < node->reference_count; i++) {
+        if (variable_dereference(&ticket->call, &inputs[node->references[i]]) != STATUS_OK) {
+            run_fail(ticket->run, ticket->call.error.code, ticket->call.error.message, node->node->name);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* --- Dispatch ------------------------------------------------------------------------------------------- */
+
+static const NodeRun NODE_RUNS[] = {
+    [SCHEDULE_KERNEL] = kernel_run,
+    [SCHEDULE_PROMISE] = promise_run,
+    [SCHEDULE_CONST] = const_run,
+    [SCHEDULE_ARG] = arg_run,
+    [SCHEDULE_RETVAL] = retval_run,
+    [SCHEDULE_SEND] = send_run,
+    [SCHEDULE_RECV] = receive_run,
+    [SCHEDULE_SWITCH] = switch_run,
+    [SCHEDULE_MERGE] = merge_run,
+    [SCHEDULE_ENTER] = enter_run,
+    [SCHEDULE_EXIT] = exit_run,
+    [SCHEDULE_NEXT] = next_run,
+    [SCHEDULE_FORWARD] = forward_run,
+    [SCHEDULE_TRIGGER] = nothing_run,
+    [SCHEDULE_NOTHING] = nothing_run,
+};
+
+void
+node_run(Ticket *ticket, Activation *activation)
+{
+    const ScheduleNode *node = &ticket->partition->nodes[activation->node];
+    const uint64_t word = __atomic_load_n(&activation->word, __ATOMIC_RELAXED);
+    const bool is_dead = word >> 32 != 0 && node->kind != SCHEDULE_TRIGGER;
+    const bool is_reading = !is_dead || node->kind == SCHEDULE_MERGE;
+    if (node->reference_count > 0 && is_reading &&
+        !references_read(ticket, node, inputs_of(activation, node))) {
+        return;
+    }
+    NodeTrace *const trace = is_reading ? trace_of(ticket, activation) : NULL;
+    if (trace != NULL) {
+        trace->start_ns = clock_monotonic_ns();
+    }
+    NODE_RUNS[node->kind](ticket, activation, node, is_dead);
+    /* What ends later, perhaps on another thread, says so itself. */
+    const bool ends_here =
+        node->kind != SCHEDULE_RECV && node->kind != SCHEDULE_PROMISE && node->kind != SCHEDULE_ARG;
+    if (trace != NULL && ends_here && trace->end_ns == 0) {
+        trace_end(trace, ticket->partition->device, NULL, 0);
+    }
+}

@@ -1,0 +1,199 @@
+/* promise_run() → the kernel's start() → kernel_complete() on any thread → a thread of the device passes the
+ * outputs on. Meanwhile the promise counts as a ticket of the run and as a node of its iteration, so that
+ * neither ends.
+ *
+ * A promise has two owners: who will complete it, and whoever is just telling it to cancel. */
+#include "worker/runtime/run/promise.h"
+
+#include <inttypes.h>
+
+#include "shared/base/buffer.h"
+#include "shared/base/memory.h"
+
+enum { NAMED_MAX = 4 };
+
+typedef struct Promise {
+    KernelPromise kernel; /* first: a KernelPromise is one of these */
+    Call call;
+    DeviceWork work;
+    ListLink link; /* in run->promises until it completes */
+    Activation *activation;
+    Status status;
+    int32_t reference_count; /* atomic */
+    bool is_told;            /* under the run's lock, as the list */
+    Tensor outputs[];
+} Promise;
+
+static void
+promise_unref(Promise *promise)
+{
+    if (__atomic_sub_fetch(&promise->reference_count, 1, __ATOMIC_ACQ_REL) == 0) {
+        arena_free(promise->call.arena);
+        memory_free(promise);
+    }
+}
+
+static Promise *
+promise_new(const Ticket *ticket, Activation *activation, const ScheduleNode *node)
+{
+    const uint32_t output_count = node->node->output_count;
+    Promise *promise = memory_new(1, sizeof *promise + output_count * sizeof(Tensor));
+    if (promise == NULL) {
+        return NULL;
+    }
+    promise->reference_count = 1;
+    promise->activation = activation;
+    promise->call.deadline_ns = ticket->run->deadline_ns;
+    promise->call.arena = arena_new(SCRATCH_MAX);
+    promise->kernel.context = (KernelContext){
+        .call = &promise->call,
+        .device = ticket->partition->device,
+        .node = node->node,
+        .state = node->state,
+        .container = ticket->run->container,
+        .account = ticket->run->account,
+        .library = ticket->partition->library,
+        .call_depth = ticket->run->call_depth,
+        .inputs = inputs_take(activation, node),
+        .input_count = node->node->input_count,
+        .outputs = promise->outputs,
+        .output_count = output_count,
+    };
+    if (promise->call.arena == NULL) {
+        promise_unref(promise);
+        return NULL;
+    }
+    return promise;
+}
+
+/* --- Completing ----------------------------------------------------------------------------------------- */
+
+typedef struct PromiseEnd {
+    Ticket ticket; /* first */
+    Promise *promise;
+} PromiseEnd;
+
+static void
+promise_finish(Ticket *ticket, Activation *activation)
+{
+    Promise *promise = ((PromiseEnd *)(void *)ticket)->promise;
+    KernelContext *context = &promise->kernel.context;
+    const ScheduleNode *node = &ticket->partition->nodes[activation->node];
+    trace_kernel(promise->status == STATUS_OK ? trace_of(ticket, activation) : NULL, context);
+    tensors_release(context->inputs, context->input_count);
+    if (promise->status == STATUS_OK && outputs_are_right(context->call, node, context->outputs)) {
+        ticket_propagate(ticket, activation->iteration, node, context->outputs, false);
+    } else {
+        const Error *error = &promise->call.error;
+        const Slice culprit = promise->kernel.culprit;
+        tensors_release(context->outputs, context->output_count);
+        run_fail(ticket->run, promise->status == STATUS_OK ? error->code : promise->status, error->message,
+            culprit.size > 0 ? culprit : node->node->name);
+    }
+}
+
+static void
+promise_continue(DeviceWork *work)
+{
+    PromiseEnd end;
+    end.promise = (Promise *)(void *)((char *)work - offsetof(Promise, work));
+    ticket_begin(&end.ticket, end.promise->activation->iteration->run, arena_new(SCRATCH_MAX));
+    ticket_resume(&end.ticket, end.promise->activation, promise_finish);
+    promise_unref(end.promise);
+    arena_free(ticket_run(&end.ticket));
+}
+
+void
+kernel_complete(KernelPromise *promise, Status status)
+{
+    Promise *whole = (Promise *)(void *)promise;
+    Run *run = whole->activation->iteration->run;
+    Device *device = run->partition->device;
+    pthread_mutex_lock(&run->lock);
+    list_remove(&whole->link);
+    pthread_mutex_unlock(&run->lock);
+    whole->status = status;
+    whole->work.run = promise_continue;
+    device->schedule(device, &whole->work);
+}
+
+/* --- Cancelling ----------------------------------------------------------------------------------------- */
+
+static Promise *
+take_untold(Run *run)
+{
+    Promise *found = NULL;
+    pthread_mutex_lock(&run->lock);
+    LIST_EACH(&run->promises, link)
+    {
+        Promise *promise = LIST_ITEM(link, Promise, link);
+        if (!promise->is_told && found == NULL) {
+            promise->is_told = true;
+            __atomic_add_fetch(&promise->reference_count, 1, __ATOMIC_RELAXED);
+            found = promise;
+        }
+    }
+    pthread_mutex_unlock(&run->lock);
+    return found;
+}
+
+void
+promises_cancel(Run *run)
+{
+    for (Promise *promise = take_untold(run); promise != NULL; promise = take_untold(run)) {
+        const Kernel *kernel = run->partition->nodes[promise->activation->node].kernel;
+        if (kernel->cancel != NULL) {
+            kernel->cancel(&promise->kernel);
+        }
+        promise_unref(promise);
+    }
+}
+
+void
+promises_describe(Run *run, Buffer *text)
+{
+    uint32_t count = 0;
+    pthread_mutex_lock(&run->lock);
+    LIST_EACH(&run->promises, link)
+    {
+        const Promise *promise = LIST_ITEM(link, Promise, link);
+        if (count++ < NAMED_MAX) {
+            buffer_append_format(text, "%s'%.*s'", count == 1 ? "; begun: " : ", ",
+                SLICE_PRINT(promise->kernel.context.node->name));
+        }
+    }
+    pthread_mutex_unlock(&run->lock);
+    if (count > NAMED_MAX) {
+        buffer_append_format(text, " and %" PRIu32 " more", count - NAMED_MAX);
+    }
+}
+
+/* --- Starting ------------------------------------------------------------------------------------------- */
+
+/* Counts before it starts: it may complete before start() returns. A failure that came before the promise was
+ * in the list is told behind. */
+void
+promise_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead)
+{
+    Run *run = ticket->run;
+    if (is_dead) {
+        tensors_release(inputs_of(activation, node), node->node->input_count);
+        ticket_propagate(ticket, activation->iteration, node, NULL, true);
+        return;
+    }
+    Promise *promise = promise_new(ticket, activation, node);
+    if (promise == NULL) {
+        run_fail(run, STATUS_RESOURCE_EXHAUSTED, "out of memory for a kernel that completes later",
+            node->node->name);
+        return;
+    }
+    __atomic_add_fetch(&run->ticket_count, 1, __ATOMIC_RELAXED);
+    ticket->readied++;
+    pthread_mutex_lock(&run->lock);
+    list_append(&run->promises, &promise->link);
+    pthread_mutex_unlock(&run->lock);
+    node->kernel->start(&promise->kernel);
+    if (run_has_failed(run)) {
+        promises_cancel(run);
+    }
+}

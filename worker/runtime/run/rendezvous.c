@@ -1,0 +1,419 @@
+#include "worker/runtime/run/rendezvous.h"
+
+#include <assert.h>
+#include <pthread.h>
+
+#include "shared/base/map.h"
+#include "shared/base/memory.h"
+
+enum { BUCKETS_MIN = 16, BUCKETS_MAX = 1 << 20 };
+
+enum { ITEM_VALUE, ITEM_WAITER, ITEM_ANNOUNCEMENT };
+
+/* Something of ITEM_VALUE or ITEM_ANNOUNCEMENT; the key's bytes follow it. */
+typedef struct Parked {
+    RendezvousItem item;
+    Tensor tensor;
+    bool is_dead;
+    char key[];
+} Parked;
+
+struct Rendezvous {
+    int32_t reference_count; /* atomic */
+    uint32_t slot;
+    RendezvousRemote remote;
+    pthread_mutex_t lock;
+    RendezvousItem **buckets; /* first_buckets until it has to grow */
+    size_t bucket_count;      /* a power of two */
+    size_t item_count;
+    uint64_t parked_bytes;
+    Status code; /* not OK: aborted */
+    char error[ERROR_MESSAGE_SIZE];
+    RendezvousItem *first_buckets[BUCKETS_MIN];
+};
+
+Rendezvous *
+rendezvous_new(uint32_t slot, const RendezvousRemote *remote)
+{
+    Rendezvous *rendezvous = memory_new(1, sizeof *rendezvous);
+    if (rendezvous == NULL) {
+        return NULL;
+    }
+    rendezvous->reference_count = 1;
+    rendezvous->slot = slot;
+    if (remote != NULL) {
+        rendezvous->remote = *remote;
+    }
+    rendezvous->buckets = rendezvous->first_buckets;
+    rendezvous->bucket_count = BUCKETS_MIN;
+    pthread_mutex_init(&rendezvous->lock, NULL);
+    return rendezvous;
+}
+
+Rendezvous *
+rendezvous_ref(Rendezvous *rendezvous)
+{
+    __atomic_add_fetch(&rendezvous->reference_count, 1, __ATOMIC_RELAXED);
+    return rendezvous;
+}
+
+/* --- The table: under the lock -------------------------------------------------------------------------- */
+
+/* The place that points to the first item of this key, or to the NULL at its bucket's end. */
+static RendezvousItem **
+table_find(Rendezvous *rendezvous, Slice key, uint64_t hash)
+{
+    RendezvousItem **place = &rendezvous->buckets[hash & (rendezvous->bucket_count - 1)];
+    while (*place != NULL && !((*place)->hash == hash && slice_equal((*place)->key, key))) {
+        place = &(*place)->next;
+    }
+    return place;
+}
+
+static void
+table_append(Rendezvous *rendezvous, RendezvousItem *item)
+{
+    RendezvousItem **place = &rendezvous->buckets[item->hash & (rendezvous->bucket_count - 1)];
+    while (*place != NULL) {
+        place = &(*place)->next;
+    }
+    item->next = NULL;
+    *place = item;
+}
+
+/* Without memory the table stays small and gets slow. */
+static void
+table_grow(Rendezvous *rendezvous)
+{
+    const size_t count = rendezvous->bucket_count;
+    RendezvousItem **const old = rendezvous->buckets;
+    RendezvousItem **buckets = count < BUCKETS_MAX ? memory_new(count * 4, sizeof *buckets) : NULL;
+    if (buckets == NULL) {
+        return;
+    }
+    rendezvous->buckets = buckets;
+    rendezvous->bucket_count = count * 4;
+    for (size_t i = 0; i < count; i++) {
+        for (RendezvousItem *item = old[i], *next = NULL; item != NULL; item = next) {
+            next = item->next;
+            table_append(rendezvous, item);
+        }
+    }
+    if (old != rendezvous->first_buckets) {
+        memory_free(old);
+    }
+}
+
+static void
+table_insert(Rendezvous *rendezvous, RendezvousItem *item)
+{
+    if (rendezvous->item_count >= rendezvous->bucket_count * 2) {
+        table_grow(rendezvous);
+    }
+    table_append(rendezvous, item);
+    rendezvous->item_count++;
+}
+
+static RendezvousItem *
+table_remove(Rendezvous *rendezvous, RendezvousItem **place)
+{
+    RendezvousItem *item = *place;
+    *place = item->next;
+    rendezvous->item_count--;
+    return item;
+}
+
+/* All items in one list, the table empty. */
+static RendezvousItem *
+table_clear(Rendezvous *rendezvous)
+{
+    RendezvousItem *all = NULL;
+    for (size_t i = 0; i < rendezvous->bucket_count; i++) {
+        RendezvousItem *item = TAKE(rendezvous->buckets[i]);
+        while (item != NULL) {
+            RendezvousItem *next = item->next;
+            item->next = all;
+            all = item;
+            item = next;
+        }
+    }
+    rendezvous->item_count = 0;
+    rendezvous->parked_bytes = 0;
+    return all;
+}
+
+/* --- Items ---------------------------------------------------------------------------------------------- */
+
+static Parked *
+parked_new(int kind, Slice key, uint64_t hash, bool is_dead)
+{
+    Parked *parked = memory_new(1, sizeof *parked + key.size);
+    if (parked != NULL) {
+        memcpy(parked->key, key.data, key.size);
+        parked->item = (RendezvousItem){.hash = hash, .key = slice_of(parked->key, key.size), .kind = kind};
+        parked->is_dead = is_dead;
+    }
+    return parked;
+}
+
+static void
+parked_free(Parked *parked)
+{
+    tensor_unref(&parked->tensor);
+    memory_free(parked);
+}
+
+static size_t
+parked_bytes(const Parked *parked)
+{
+    return parked->is_dead ? 0 : tensor_byte_size(&parked->tensor);
+}
+
+static void
+waiter_answer(RendezvousItem *item, RendezvousMessage *message)
+{
+    RendezvousWaiter *waiter = (RendezvousWaiter *)(void *)item;
+    waiter->done(waiter, message);
+    tensor_unref(&message->tensor);
+}
+
+/* The waiters of a list that left the table hear of the abort; values go. */
+static void
+items_end(Rendezvous *rendezvous, RendezvousItem *items)
+{
+    while (items != NULL) {
+        RendezvousItem *next = items->next;
+        if (items->kind == ITEM_WAITER) {
+            RendezvousMessage message = {.code = rendezvous->code, .error = rendezvous->error};
+            waiter_answer(items, &message);
+        } else {
+            parked_free((Parked *)(void *)items);
+        }
+        items = next;
+    }
+}
+
+void
+rendezvous_unref(Rendezvous *rendezvous)
+{
+    if (rendezvous == NULL || __atomic_sub_fetch(&rendezvous->reference_count, 1, __ATOMIC_ACQ_REL) > 0) {
+        return;
+    }
+    items_end(rendezvous, table_clear(rendezvous));
+    if (rendezvous->buckets != rendezvous->first_buckets) {
+        memory_free(rendezvous->buckets);
+    }
+    pthread_mutex_destroy(&rendezvous->lock);
+    memory_free(rendezvous);
+}
+
+/* --- Sending -------------------------------------------------------------------------------------------- */
+
+/* Which slot the second part of the key names; this one when it names none. */
+static uint32_t
+key_receiver(const Rendezvous *rendezvous, Slice key)
+{
+    uint64_t slot = 0;
+    const Slice device = slice_part(key, slice_find(key, ';') + 1, key.size);
+    const Slice prefix = SLICE("/slot:");
+    if (!slice_starts_with(device, prefix)) {
+        return rendezvous->slot;
+    }
+    const Slice rest = slice_part(device, prefix.size, device.size);
+    const bool is_number = slice_to_uint64(slice_part(rest, 0, slice_find(rest, '/')), &slot);
+    return is_number && slot <= UINT32_MAX ? (uint32_t)slot : rendezvous->slot;
+}
+
+Status
+rendezvous_send(Call *call, Rendezvous *rendezvous, Slice key, Tensor *tensor, bool is_dead)
+{
+    const uint32_t receiver = key_receiver(rendezvous, key);
+    if (receiver == rendezvous->slot) {
+        return rendezvous_deliver(call, rendezvous, key, tensor, is_dead);
+    }
+    if (rendezvous->remote.send == NULL) {
+        return call_fail(call, STATUS_UNIMPLEMENTED, "slot %u has no way to slot %u for '%.*s'",
+            rendezvous->slot, receiver, SLICE_PRINT(key));
+    }
+    return rendezvous->remote.send(rendezvous->remote.context, call, key, tensor, is_dead);
+}
+
+static Status
+aborted(Call *call, const Rendezvous *rendezvous)
+{
+    return call_fail(call, rendezvous->code, "%s", rendezvous->error);
+}
+
+/* A waiter that takes the item, out of the table; else the item is in the table and NULL returned. */
+static RendezvousItem *
+table_match(Rendezvous *rendezvous, Parked *parked)
+{
+    RendezvousItem **place = table_find(rendezvous, parked->item.key, parked->item.hash);
+    if (*place != NULL && (*place)->kind == ITEM_WAITER) {
+        return table_remove(rendezvous, place);
+    }
+    table_insert(rendezvous, &parked->item);
+    rendezvous->parked_bytes += parked_bytes(parked);
+    return NULL;
+}
+
+static void
+move_tensor(Tensor *from, Tensor *to)
+{
+    *to = *from;
+    *from = (Tensor){0};
+}
+
+Status
+rendezvous_deliver(Call *call, Rendezvous *rendezvous, Slice key, Tensor *tensor, bool is_dead)
+{
+    Parked *parked = parked_new(ITEM_VALUE, key, map_hash(key), is_dead);
+    if (parked == NULL) {
+        return call_fail_memory(call, "a sent tensor");
+    }
+    pthread_mutex_lock(&rendezvous->lock);
+    if (rendezvous->code != STATUS_OK) {
+        pthread_mutex_unlock(&rendezvous->lock);
+        parked_free(parked);
+        return aborted(call, rendezvous);
+    }
+    if (tensor != NULL) {
+        move_tensor(tensor, &parked->tensor);
+    }
+    RendezvousItem *waiter = table_match(rendezvous, parked);
+    pthread_mutex_unlock(&rendezvous->lock);
+    if (waiter != NULL) {
+        RendezvousMessage message = {.is_dead = is_dead};
+        move_tensor(&parked->tensor, &message.tensor);
+        parked_free(parked);
+        waiter_answer(waiter, &message);
+    }
+    return STATUS_OK;
+}
+
+Status
+rendezvous_announce(Call *call, Rendezvous *rendezvous, Slice key)
+{
+    if (rendezvous->remote.pull == NULL) {
+        return call_fail(
+            call, STATUS_UNIMPLEMENTED, "slot %u cannot pull '%.*s'", rendezvous->slot, SLICE_PRINT(key));
+    }
+    Parked *parked = parked_new(ITEM_ANNOUNCEMENT, key, map_hash(key), true);
+    if (parked == NULL) {
+        return call_fail_memory(call, "an announced tensor");
+    }
+    pthread_mutex_lock(&rendezvous->lock);
+    const Status code = rendezvous->code;
+    RendezvousItem **place = table_find(rendezvous, key, parked->item.hash);
+    const bool is_awaited = code == STATUS_OK && *place != NULL && (*place)->kind == ITEM_WAITER;
+    const bool is_full = rendezvous->item_count >= RENDEZVOUS_ITEMS_MAX;
+    if (is_awaited) {
+        ((RendezvousWaiter *)(void *)*place)->is_pulled = true;
+    }
+    if (code == STATUS_OK && !is_awaited && !is_full) {
+        table_insert(rendezvous, &parked->item);
+        parked = NULL;
+    }
+    pthread_mutex_unlock(&rendezvous->lock);
+    if (parked != NULL) {
+        parked_free(parked);
+    }
+    if (is_awaited) {
+        rendezvous->remote.pull(rendezvous->remote.context, key);
+    } else if (code == STATUS_OK && is_full) {
+        return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
+            "slot %u has %d tensors parked or announced already", rendezvous->slot, RENDEZVOUS_ITEMS_MAX);
+    }
+    return code == STATUS_OK ? STATUS_OK : aborted(call, rendezvous);
+}
+
+/* --- Receiving ------------------------------------------------------------------------------------------ */
+
+/* Out of the table: a value, or an announcement for which the waiter waits on. NULL: there was neither. */
+static Parked *
+table_take(Rendezvous *rendezvous, RendezvousWaiter *waiter)
+{
+    RendezvousItem **place = table_find(rendezvous, waiter->item.key, waiter->item.hash);
+    Parked *parked = NULL;
+    if (*place != NULL && (*place)->kind != ITEM_WAITER) {
+        parked = (Parked *)(void *)table_remove(rendezvous, place);
+        rendezvous->parked_bytes -= parked_bytes(parked);
+    }
+    waiter->is_pulled = parked != NULL && parked->item.kind == ITEM_ANNOUNCEMENT;
+    if (parked == NULL || waiter->is_pulled) {
+        table_insert(rendezvous, &waiter->item);
+    }
+    return parked;
+}
+
+bool
+rendezvous_receive(
+    Rendezvous *rendezvous, Slice key, RendezvousWaiter *waiter, RendezvousMessage *ret_message)
+{
+    waiter->item = (RendezvousItem){.hash = map_hash(key), .key = key, .kind = ITEM_WAITER};
+    pthread_mutex_lock(&rendezvous->lock);
+    const Status code = rendezvous->code;
+    Parked *parked = code == STATUS_OK ? table_take(rendezvous, waiter) : NULL;
+    pthread_mutex_unlock(&rendezvous->lock);
+    if (code != STATUS_OK) {
+        *ret_message = (RendezvousMessage){.code = code, .error = rendezvous->error};
+        return true;
+    }
+    if (parked == NULL) {
+        return false;
+    }
+    const bool is_value = parked->item.kind == ITEM_VALUE;
+    if (is_value) {
+        *ret_message = (RendezvousMessage){.is_dead = parked->is_dead};
+        move_tensor(&parked->tensor, &ret_message->tensor);
+    } else {
+        /* The parked key: the waiter and its key may be gone once the value is there. */
+        rendezvous->remote.pull(rendezvous->remote.context, parked->item.key);
+    }
+    parked_free(parked);
+    return is_value;
+}
+
+bool
+rendezvous_forget(Rendezvous *rendezvous, RendezvousWaiter *waiter)
+{
+    pthread_mutex_lock(&rendezvous->lock);
+    RendezvousItem **place = &rendezvous->buckets[waiter->item.hash & (rendezvous->bucket_count - 1)];
+    while (*place != NULL && *place != &waiter->item) {
+        place = &(*place)->next;
+    }
+    const bool is_found = *place != NULL;
+    if (is_found) {
+        table_remove(rendezvous, place);
+    }
+    pthread_mutex_unlock(&rendezvous->lock);
+    return is_found;
+}
+
+/* --- The end -------------------------------------------------------------------------------------------- */
+
+void
+rendezvous_abort(Rendezvous *rendezvous, Status code, const char *message)
+{
+    assert(code != STATUS_OK);
+    pthread_mutex_lock(&rendezvous->lock);
+    if (rendezvous->code != STATUS_OK) {
+        pthread_mutex_unlock(&rendezvous->lock);
+        return;
+    }
+    const Slice text = slice_part(slice_from_string(message), 0, sizeof rendezvous->error - 1);
+    memcpy(rendezvous->error, text.data, text.size);
+    rendezvous->code = code;
+    RendezvousItem *items = table_clear(rendezvous);
+    pthread_mutex_unlock(&rendezvous->lock);
+    items_end(rendezvous, items);
+}
+
+uint64_t
+rendezvous_parked_bytes(Rendezvous *rendezvous)
+{
+    pthread_mutex_lock(&rendezvous->lock);
+    const uint64_t bytes = rendezvous->parked_bytes;
+    pthread_mutex_unlock(&rendezvous->lock);
+    return bytes;
+}

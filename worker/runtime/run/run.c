@@ -1,0 +1,322 @@
+#include "worker/runtime/run/run.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "shared/base/buffer.h"
+#include "shared/base/clock.h"
+#include "worker/runtime/resource.h"
+#include "worker/runtime/run/frame.h"
+#include "worker/runtime/run/promise.h"
+#include "worker/runtime/run/run_admission.h"
+#include "worker/runtime/run/running.h"
+
+enum {
+    INLINE_COST_NS = 50 * 1000,
+    INLINE_IDLE_COST_NS = 250 * 1000, /* a few times what two threads take to wake each other */
+    WAITING_NAMED_MAX = 4,
+};
+
+/* --- Failure and cancellation --------------------------------------------------------------------------- */
+
+/* Notes the first failure. False when there was one before, or the run is over. */
+static bool
+run_note_failure(Run *run, Status code, const char *message, Slice node)
+{
+    pthread_mutex_lock(&run->lock);
+    const bool is_first = !run->has_failed && !run->is_done;
+    if (is_first) {
+        const Slice text = slice_part(slice_from_string(message), 0, sizeof run->message - 1);
+        memcpy(run->message, text.data, text.size);
+        run->message[text.size] = '\0';
+        run->code = code;
+        run->error_node = node;
+        __atomic_store_n(&run->has_failed, true, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&run->lock);
+    return is_first;
+}
+
+/* What would otherwise wait for ever. */
+static void
+run_wake(Run *run, Status code, const char *message)
+{
+    if (run->rendezvous != NULL) {
+        rendezvous_abort(run->rendezvous, code, message);
+    }
+    promises_cancel(run);
+    late_args_give_up(run);
+}
+
+/* The others hear ABORTED with the cause: theirs are consequences, not causes. */
+void
+run_fail(Run *run, Status code, const char *message, Slice node)
+{
+    if (run_note_failure(run, code, message, node)) {
+        char text[ERROR_MESSAGE_SIZE];
+        snprintf(text, sizeof text, "node '%.*s' failed: %s", SLICE_PRINT(node), message);
+        run_wake(run, STATUS_ABORTED, text);
+    }
+}
+
+/* "…; waiting: 'recv_1' for '/slot:1/…;0:0', 'recv_2' for '…' and 3 more" */
+static void
+append_waiting(const Iteration *iteration, uint32_t *count, Buffer *text)
+{
+    const ScheduleFrame *schedule = iteration->schedule;
+    for (uint32_t i = 0; i < schedule->receive_count; i++) {
+        const ScheduleNode *node = &iteration->run->partition->nodes[schedule->receives[i]];
+        const Transfer *transfer = &iteration->transfers[node->index];
+        if (!__atomic_load_n(&transfer->is_waiting, __ATOMIC_ACQUIRE)) {
+            continue;
+        }
+        if ((*count)++ < WAITING_NAMED_MAX) {
+            buffer_append_format(text, "%s'%.*s' for '%.*s'", *count == 1 ? "; waiting: " : ", ",
+                SLICE_PRINT(node->node->name), SLICE_PRINT(transfer->key));
+        }
+    }
+}
+
+/* "…; loop 'while/context' is in iteration 17, …" */
+static void
+append_loops(Run *run, Buffer *text)
+{
+    uint32_t count = 0;
+    LIST_EACH(&run->live_frames, link)
+    {
+        const Frame *frame = LIST_ITEM(link, Frame, live);
+        if (count++ < WAITING_NAMED_MAX) {
+            buffer_append_format(text, "%s'%.*s' in iteration %" PRIu64,
+                count == 1 ? "; running: loop " : ", ", SLICE_PRINT(frame->schedule->name),
+                frame->started - 1);
+        }
+    }
+    if (count > WAITING_NAMED_MAX) {
+        buffer_append_format(text, " and %" PRIu32 " more", count - WAITING_NAMED_MAX);
+    }
+}
+
+static void
+append_state(Run *run, Buffer *text)
+{
+    uint32_t count = 0;
+    late_args_describe(run, text);
+    append_waiting(run->root, &count, text);
+    pthread_mutex_lock(&run->frames_lock);
+    LIST_EACH(&run->live_frames, link)
+    {
+        const Frame *frame = LIST_ITEM(link, Frame, live);
+        for (const Iteration *at = frame->oldest; at != NULL; at = at->newer) {
+            append_waiting(at, &count, text);
+        }
+    }
+    if (count > WAITING_NAMED_MAX) {
+        buffer_append_format(text, " and %" PRIu32 " more", count - WAITING_NAMED_MAX);
+    }
+    append_loops(run, text);
+    pthread_mutex_unlock(&run->frames_lock);
+    (void)running_describe(run, text);
+    promises_describe(run, text);
+}
+
+void
+run_cancel(Run *run, Status code, const char *message)
+{
+    AUTO_BUFFER text = {0};
+    assert(code != STATUS_OK);
+    buffer_append_string(&text, message);
+    if (code == STATUS_DEADLINE_EXCEEDED) {
+        append_state(run, &text);
+    }
+    const char *whole = buffer_string(&text);
+    const char *told = whole == NULL ? message : whole;
+    if (run_note_failure(run, code, told, (Slice){0})) {
+        run_wake(run, code, told);
+    }
+}
+
+Status
+run_failure(Run *run, char *ret_message, size_t size, Slice *ret_node)
+{
+    pthread_mutex_lock(&run->lock);
+    const Status code = run->code;
+    snprintf(ret_message, size, "%s", run->message);
+    *ret_node = run->error_node;
+    pthread_mutex_unlock(&run->lock);
+    return code;
+}
+
+/* --- Life ----------------------------------------------------------------------------------------------- */
+
+Run *
+run_ref(Run *run)
+{
+    __atomic_add_fetch(&run->reference_count, 1, __ATOMIC_RELAXED);
+    return run;
+}
+
+void
+run_unref(Run *run)
+{
+    if (run == NULL || __atomic_sub_fetch(&run->reference_count, 1, __ATOMIC_ACQ_REL) > 0) {
+        return;
+    }
+    Partition *partition = run->partition;
+    rendezvous_unref(TAKE(run->rendezvous));
+    container_unref(TAKE(run->container));
+    run_state_put(run);
+    partition_unref(partition);
+}
+
+static void
+run_release_tensors(Run *run)
+{
+    frames_clear(run);
+    iteration_clear(run->root);
+    for (uint32_t i = 0; i < run->partition->arg_count; i++) {
+        tensor_unref(&run->args[i]);
+    }
+}
+
+/* Loops that never let something out. */
+static void
+run_check_all_ran(Run *run, uint64_t node_count)
+{
+    const ScheduleFrame *root = &run->partition->frames[FRAME_ROOT];
+    if (run_has_failed(run) || node_count - run->loop_node_count == root->cell_count) {
+        return;
+    }
+    uint32_t cell = 0;
+    while (cell + 1 < root->cell_count && (uint32_t)run->root->activations[cell].word == 0) {
+        cell++;
+    }
+    (void)run_note_failure(run, STATUS_INTERNAL, "the run ended, but the node never got all its inputs",
+        run->partition->nodes[root->nodes[cell]].node->name);
+}
+
+void
+run_finish(Run *run)
+{
+    const uint64_t node_count = __atomic_load_n(&run->node_count, __ATOMIC_RELAXED);
+    run_check_all_ran(run, node_count);
+    pthread_mutex_lock(&run->lock);
+    run->is_done = true;
+    pthread_mutex_unlock(&run->lock);
+    if (run->has_failed || !list_is_empty(&run->live_frames)) {
+        run_release_tensors(run);
+    }
+    RunResult result = {
+        .code = run->code,
+        .message = run->message,
+        .node = run->error_node,
+        .stats = {.start_ns = run->start_ns,
+            .elapsed_ns = clock_monotonic_ns() - run->start_ns,
+            .node_count = node_count,
+            .trace = run->trace},
+    };
+    run_settle(run, &result.stats);
+    run->callbacks.on_done(run->callbacks.context, &result);
+    run_unref(run);
+}
+
+/* --- Start ---------------------------------------------------------------------------------------------- */
+
+static Status
+check_request(Call *call, const RunRequest *request)
+{
+    const Partition *partition = request->partition;
+    if (request->arg_count != partition->arg_count) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "the partition takes %" PRIu32 " feeds, not %" PRIu32,
+            partition->arg_count, request->arg_count);
+    }
+    for (uint32_t i = 0; i < request->arg_count; i++) {
+        const Dtype wanted = partition_arg_dtype(partition, i);
+        const bool may_lack = request->feeds_come_late && request->args[i].dtype == DTYPE_INVALID;
+        if (request->args[i].dtype != wanted && !may_lack) {
+            return call_fail(call, STATUS_INVALID_ARGUMENT, "feed %" PRIu32 " must be of type %s, not %s", i,
+                dtype_name(wanted), dtype_name(request->args[i].dtype));
+        }
+    }
+    if (request->rendezvous == NULL && partition->transfer_count > 0) {
+        return call_fail(
+            call, STATUS_INVALID_ARGUMENT, "a partition with transfers needs a rendezvous to run");
+    }
+    return STATUS_OK;
+}
+
+static void
+run_begin(Run *run)
+{
+    Ticket ticket;
+    Arena *arena = TAKE(run->arena);
+    ticket_begin(&ticket, run, arena != NULL ? arena : arena_new(SCRATCH_MAX));
+    for (uint32_t i = 0; i < run->partition->root_count; i++) {
+        const ScheduleNode *node = &run->partition->nodes[run->partition->roots[i]];
+        ticket_ready(&ticket, &run->root->activations[node->cell]);
+    }
+    run_ref(run);
+    run->arena = ticket_run(&ticket);
+    run_unref(run);
+}
+
+static void
+start_work(DeviceWork *work)
+{
+    run_begin((Run *)(void *)((char *)work - offsetof(Run, start_work)));
+}
+
+static void
+run_take_args(Run *run, const RunRequest *request)
+{
+    for (uint32_t i = 0; i < request->arg_count; i++) {
+        run->args[i] = request->args[i];
+        request->args[i] = (Tensor){0};
+    }
+}
+
+static_assert((int)COST_GUESS > (int)INLINE_IDLE_COST_NS, "what is not known to be short blocks no loop");
+
+/* How long a loop takes is not known from what its nodes cost. */
+static bool
+is_run_inline(const RunRequest *request)
+{
+    const uint64_t cost_max_ns = request->caller_is_idle ? INLINE_IDLE_COST_NS : INLINE_COST_NS;
+    return request->partition->frame_count == 1 && partition_cost_ns(request->partition) <= cost_max_ns;
+}
+
+Status
+run_start(Call *call, const RunRequest *request, Run **ret_run)
+{
+    TRY(check_request(call, request));
+    Run *run = run_state_get(request->partition);
+    if (run == NULL) {
+        return call_fail_memory(call, "a run");
+    }
+    const bool has_room = (!request->traces_nodes || run_state_trace(run)) &&
+                          (!request->feeds_come_late || late_args_expect(run));
+    const Status status =
+        has_room ? run_admit(call, run, request) : call_fail_memory(call, "a run's traces or late feeds");
+    if (status != STATUS_OK) {
+        run_state_put(run);
+        return status;
+    }
+    (void)partition_ref(request->partition);
+    run->rendezvous = request->rendezvous == NULL ? NULL : rendezvous_ref(request->rendezvous);
+    run->container = request->container == NULL ? NULL : container_ref(request->container);
+    run->callbacks = request->callbacks;
+    run->deadline_ns = request->deadline_ns;
+    run->call_depth = request->call_depth;
+    run->start_ns = clock_monotonic_ns();
+    run_take_args(run, request);
+    if (ret_run != NULL) {
+        *ret_run = run_ref(run);
+    }
+    if (is_run_inline(request)) {
+        run_begin(run);
+    } else {
+        run->start_work.run = start_work;
+        request->partition->device->schedule(request->partition->device, &run->start_work);
+    }
+    return STATUS_OK;
+}

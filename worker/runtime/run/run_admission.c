@@ -1,0 +1,246 @@
+#include "worker/runtime/run/run_admission.h"
+
+#include <inttypes.h>
+
+#include "shared/base/clock.h"
+
+enum {
+    RESERVED_SIZE_MIN = 64 * 1024,       /* a run that is planned for less is not worth counting */
+    PLANNING_SHARE = 8,                  /* planning for ever new shapes may take this part of the time … */
+    PLANNING_FREE_NS = 20 * 1000 * 1000, /* … beyond this */
+};
+
+/* --- Plans ------------------------------------------------------------------------------------------------
+ */
+
+static MemoryPlan *
+find_plan(Partition *partition, const RunRequest *request)
+{
+    MemoryPlan *found = NULL;
+    pthread_mutex_lock(&partition->lock);
+    for (uint32_t i = 0; i < PARTITION_PLANS_MAX && found == NULL; i++) {
+        MemoryPlan *const plan = partition->plans[i];
+        found = plan != NULL && memory_plan_fits(plan, request->args, request->open_size)
+                    ? memory_plan_ref(plan)
+                    : NULL;
+    }
+    pthread_mutex_unlock(&partition->lock);
+    return found;
+}
+
+static void
+keep_plan(Partition *partition, MemoryPlan *plan, uint64_t elapsed_ns)
+{
+    pthread_mutex_lock(&partition->lock);
+    MemoryPlan **const place = &partition->plans[partition->next_plan];
+    MemoryPlan *const dropped = *place;
+    *place = memory_plan_ref(plan);
+    partition->next_plan = (partition->next_plan + 1) % PARTITION_PLANS_MAX;
+    partition->planning_ns += elapsed_ns;
+    pthread_mutex_unlock(&partition->lock);
+    memory_plan_unref(dropped);
+}
+
+/* Feeds whose shapes change with every run are not planned for when that takes longer than it is worth. */
+static bool
+is_planning_worthwhile(Partition *partition)
+{
+    const uint64_t runs = __atomic_load_n(&partition->run_count, __ATOMIC_RELAXED);
+    pthread_mutex_lock(&partition->lock);
+    const uint64_t planning_ns = partition->planning_ns;
+    pthread_mutex_unlock(&partition->lock);
+    return planning_ns < PLANNING_FREE_NS + runs * partition_cost_ns(partition) / PLANNING_SHARE;
+}
+
+/* NULL: without one. */
+static MemoryPlan *
+obtain_plan(Partition *partition, const RunRequest *request)
+{
+    MemoryPlan *plan = find_plan(partition, request);
+    if (plan == NULL && is_planning_worthwhile(partition)) {
+        const uint64_t start_ns = clock_monotonic_ns();
+        plan = memory_plan_new(partition, request->args, request->open_size);
+        if (plan != NULL) {
+            keep_plan(partition, plan, clock_monotonic_ns() - start_ns);
+        }
+    }
+    return plan;
+}
+
+static void
+forget_plan(Run *run)
+{
+    run_memory_unref(TAKE(run->memory));
+    memory_plan_unref(TAKE(run->plan));
+}
+
+static bool
+prepare_plan(Run *run, const RunRequest *request)
+{
+    if (run->plan != NULL && memory_plan_fits(run->plan, request->args, request->open_size)) {
+        return true;
+    }
+    forget_plan(run);
+    run->plan = obtain_plan(run->partition, request);
+    if (run->plan != NULL && run->plan->buffer_count > 0 && run->partition->has_arena) {
+        run->memory = run_memory_new(run->plan);
+        return run->memory != NULL;
+    }
+    return true;
+}
+
+/* --- Admission --------------------------------------------------------------------------------------------
+ */
+
+static const char *
+plan_text(const MemoryPlan *plan, Buffer *text)
+{
+    buffer_append_format(text, "%s%" PRIu64 " bytes (%" PRIu64 " fed)", plan->is_exact ? "" : "an estimated ",
+        memory_plan_bytes(plan), plan->fed_bytes);
+    for (int i = 0; i < LARGEST_COUNT && plan->largest[i].bytes > 0; i++) {
+        buffer_append_format(text, "%s'%.*s' %" PRIu64, i == 0 ? ", the largest tensors " : ", ",
+            SLICE_PRINT(slice_part(plan->largest[i].node, 0, 64)), plan->largest[i].bytes);
+    }
+    const char *const whole = buffer_string(text);
+    return whole == NULL ? "more" : whole;
+}
+
+static Status
+check_limit(Call *call, const MemoryPlan *plan, uint64_t limit)
+{
+    if (limit == 0 || memory_plan_bytes(plan) <= limit) {
+        return STATUS_OK;
+    }
+    AUTO_BUFFER text = {0};
+    return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
+        "the step is planned to take %s on this worker, but may take %" PRIu64, plan_text(plan, &text),
+        limit);
+}
+
+/* Whether it could have that much when others had less. */
+static void
+note_crowd(const RunRequest *request, uint64_t wanted, uint64_t limit)
+{
+    if (request->is_crowded != NULL) {
+        *request->is_crowded = wanted <= limit;
+    }
+}
+
+/* Feeds are there already. */
+static Status
+reserve(Call *call, Run *run, const RunRequest *request)
+{
+    Device *const device = run->partition->device;
+    const uint64_t wanted = memory_plan_allocated(run->plan);
+    if (wanted < RESERVED_SIZE_MIN) {
+        return STATUS_OK;
+    }
+    DeviceMemory memory;
+    device->memory(device, &memory);
+    const uint64_t reserved = __atomic_add_fetch(&device->reserved, wanted, __ATOMIC_RELAXED);
+    const uint64_t taken = memory.in_use > reserved - wanted ? memory.in_use : reserved - wanted;
+    if (wanted <= memory.limit && taken <= memory.limit - wanted) {
+        run->reserved = wanted;
+        return STATUS_OK;
+    }
+    __atomic_sub_fetch(&device->reserved, wanted, __ATOMIC_RELAXED);
+    note_crowd(request, wanted, memory.limit);
+    AUTO_BUFFER text = {0};
+    return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
+        "the step is planned to take %s, but %" PRIu64 " of the worker's %" PRIu64 " bytes are taken",
+        plan_text(run->plan, &text), taken, memory.limit);
+}
+
+/* --- The run's own ----------------------------------------------------------------------------------------
+ */
+
+static bool
+prepare_account(Run *run, uint64_t limit)
+{
+    if (run->account == NULL || !memory_account_reset(run->account)) {
+        memory_account_end(run->account);
+        run->account = memory_account_new();
+    }
+    if (run->account != NULL && limit != 0) {
+        run->account->limit = limit > run->fed_bytes ? limit - run->fed_bytes : 1;
+    }
+    return run->account != NULL;
+}
+
+static Status
+begin_arena(Call *call, Run *run, const RunRequest *request)
+{
+    Device *const device = run->partition->device;
+    if (run->memory == NULL) {
+        return STATUS_OK;
+    }
+    MemoryAccount *const before = device->charge(device, run->account);
+    const bool is_there = run_memory_begin(run->memory, device);
+    (void)device->charge(device, before);
+    if (is_there) {
+        return STATUS_OK;
+    }
+    AUTO_BUFFER text = {0};
+    DeviceMemory memory;
+    device->memory(device, &memory);
+    note_crowd(request, run->plan->arena_bytes, memory.limit);
+    return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
+        "the step is planned to take %s, but %" PRIu64 " of the worker's %" PRIu64 " bytes are in use",
+        plan_text(run->plan, &text), memory.in_use, memory.limit);
+}
+
+static void
+release_reservation(Run *run)
+{
+    if (run->reserved > 0) {
+        __atomic_sub_fetch(&run->partition->device->reserved, run->reserved, __ATOMIC_RELAXED);
+        run->reserved = 0;
+    }
+}
+
+Status
+run_admit(Call *call, Run *run, const RunRequest *request)
+{
+    if (request->feeds_come_late) {
+        forget_plan(run); /* their shapes are not known yet */
+    } else if (!prepare_plan(run, request)) {
+        return call_fail_memory(call, "a run's arena");
+    }
+    run->fed_bytes = run->plan == NULL ? 0 : run->plan->fed_bytes;
+    run->planned_bytes = run->plan == NULL ? 0 : memory_plan_bytes(run->plan);
+    if (run->plan != NULL && !run->plan->is_branching) {
+        TRY(check_limit(call, run->plan, request->memory_limit));
+        TRY(reserve(call, run, request));
+    }
+    const Status status = prepare_account(run, request->memory_limit)
+                              ? begin_arena(call, run, request)
+                              : call_fail_memory(call, "a run's account");
+    if (status != STATUS_OK) {
+        release_reservation(run);
+    }
+    return status;
+}
+
+void
+run_settle(Run *run, RunStats *ret_stats)
+{
+    const uint64_t fed = __atomic_load_n(&run->fed_bytes, __ATOMIC_RELAXED);
+    ret_stats->peak_bytes = memory_account_peak(run->account) + fed;
+    ret_stats->planned_bytes = run->planned_bytes;
+    ret_stats->is_plan_exact = run->plan != NULL && run->plan->is_exact;
+    if (run->plan != NULL && run->code == STATUS_OK) {
+        memory_plan_learn(run->plan, ret_stats->peak_bytes);
+    }
+    if (run->memory != NULL && !run_memory_end(run->memory)) {
+        run->memory = NULL;
+        memory_plan_unref(TAKE(run->plan));
+    }
+    release_reservation(run);
+}
+
+void
+run_forget_memory(Run *run)
+{
+    memory_account_end(TAKE(run->account));
+    forget_plan(run);
+}

@@ -1,0 +1,125 @@
+#include "worker/runtime/run/trace.h"
+
+#include "shared/base/clock.h"
+#include "shared/base/memory.h"
+
+/* --- Records -------------------------------------------------------------------------------------------- */
+
+static size_t
+record_size(const TraceScope *scope)
+{
+    return sizeof(IterationTrace) + scope->node_count * sizeof(NodeTrace);
+}
+
+static IterationTrace *
+record_append(RunTrace *trace, const TraceScope *scope, const IterationTrace *around, uint64_t number)
+{
+    IterationTrace *const record = memory_new(1, record_size(scope));
+    if (record == NULL) {
+        return NULL;
+    }
+    record->around = around;
+    record->number = number;
+    record->frame = scope->frame;
+    record->numbers = scope->numbers;
+    record->node_count = scope->node_count;
+    record->index = trace->count++;
+    *(trace->root == NULL ? &trace->root : &trace->last->next) = record;
+    trace->last = record;
+    return record;
+}
+
+RunTrace *
+run_trace_new(const TraceScope *root)
+{
+    RunTrace *const trace = memory_new(1, sizeof *trace);
+    if (trace != NULL && record_append(trace, root, NULL, 0) == NULL) {
+        memory_free(trace);
+        return NULL;
+    }
+    return trace;
+}
+
+void
+run_trace_free(RunTrace *trace)
+{
+    for (IterationTrace *record = trace == NULL ? NULL : trace->root, *next = NULL; record != NULL;
+         record = next) {
+        next = record->next;
+        memory_free(record);
+    }
+    memory_free(trace);
+}
+
+IterationTrace *
+run_trace_iteration(RunTrace *trace, const TraceScope *loop, const IterationTrace *around, uint64_t number)
+{
+    const size_t size = record_size(loop);
+    const bool has_room = around != NULL && trace->loop_bytes + size <= TRACE_LOOP_BYTES_MAX;
+    IterationTrace *const record = has_room ? record_append(trace, loop, around, number) : NULL;
+    if (record == NULL) {
+        trace->left_out_count++;
+    } else {
+        trace->loop_bytes += size;
+    }
+    return record;
+}
+
+/* --- Nodes ---------------------------------------------------------------------------------------------- */
+
+static uint32_t
+thread_number(void)
+{
+    static uint32_t count;
+    static _Thread_local uint32_t number;
+    if (number == 0) {
+        number = __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
+    }
+    return number;
+}
+
+void
+trace_end(NodeTrace *trace, Device *device, const Tensor *outputs, uint32_t output_count)
+{
+    if (trace == NULL) {
+        return;
+    }
+    DeviceMemory memory = {0};
+    trace->end_ns = clock_monotonic_ns();
+    trace->thread = thread_number();
+    for (uint32_t i = 0; i < output_count; i++) {
+        trace->output_bytes += outputs[i].dtype == DTYPE_INVALID ? 0 : tensor_byte_size(&outputs[i]);
+    }
+    device->memory(device, &memory);
+    trace->device_bytes = memory.in_use;
+}
+
+/* What an output took over from an input stays readable through the input; what it shares with a variable has
+ * more owners than this one. */
+static bool
+is_allocated(const KernelContext *context, const Tensor *output)
+{
+    if (output->dtype == DTYPE_INVALID || output->buffer == NULL || !tensor_is_unique(output)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < context->input_count; i++) {
+        if (context->inputs[i].dtype != DTYPE_INVALID && context->inputs[i].data == output->data) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void
+trace_kernel(NodeTrace *trace, const KernelContext *context)
+{
+    if (trace == NULL) {
+        return;
+    }
+    trace_end(trace, context->device, context->outputs, context->output_count);
+    trace->scratch_bytes = context->call->arena == NULL ? 0 : arena_size(context->call->arena);
+    for (uint32_t i = 0; i < context->output_count; i++) {
+        const Tensor *const output = &context->outputs[i];
+        trace->allocated_bytes += is_allocated(context, output) ? tensor_byte_size(output) : 0;
+    }
+}

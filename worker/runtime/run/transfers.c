@@ -1,0 +1,137 @@
+/* Send and Recv: where a run meets its rendezvous. */
+#include <stdio.h>
+
+#include "worker/runtime/run/nodes.h"
+
+static Transfer *
+transfer_of(const Activation *activation, const ScheduleNode *node)
+{
+    return &activation->iteration->transfers[node->index];
+}
+
+/* In the root the key is there, in a loop it names the iteration. */
+static Slice
+key_of(const Activation *activation, const ScheduleNode *node)
+{
+    return activation->iteration->frame == NULL ? node->key : iteration_key(activation->iteration, node);
+}
+
+void
+send_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead)
+{
+    Tensor *input = inputs_take(activation, node);
+    if (is_dead) {
+        tensor_unref(input);
+    }
+    const Slice key = key_of(activation, node);
+    trace_end(is_dead ? NULL : trace_of(ticket, activation), ticket->partition->device, input, 1);
+    const Status status = rendezvous_send(&ticket->call, ticket->run->rendezvous, key, input, is_dead);
+    tensors_release(input, 1);
+    if (status == STATUS_OK) {
+        ticket_propagate(ticket, activation->iteration, node, NULL, is_dead);
+    } else {
+        run_fail(ticket->run, status, ticket->call.error.message, node->node->name);
+    }
+}
+
+static void
+trace_received(const Ticket *ticket, const Activation *activation, bool is_dead, const Tensor *value)
+{
+    NodeTrace *const trace = is_dead ? NULL : trace_of(ticket, activation);
+    if (trace != NULL) {
+        const ScheduleNode *const node = &ticket->partition->nodes[activation->node];
+        trace->was_pulled = transfer_of(activation, node)->waiter.is_pulled;
+        trace_end(trace, ticket->partition->device, value, 1);
+    }
+}
+
+/* Held by others too, perhaps; counted as if it stayed. */
+static void
+count_received(Run *run, const Tensor *value)
+{
+    Device *const device = run->partition->device;
+    if (value->buffer != NULL && !device->adopt(device, value->buffer)) {
+        __atomic_add_fetch(&run->fed_bytes, value->buffer->size, __ATOMIC_RELAXED);
+    }
+}
+
+/* What came for a Recv: an error, a dead tensor, or a value of the type the node says. */
+static void
+receive_finish(Ticket *ticket, Activation *activation)
+{
+    const ScheduleNode *node = &ticket->partition->nodes[activation->node];
+    RendezvousMessage *message = &transfer_of(activation, node)->message;
+    const Dtype wanted = node->node->output_dtypes[0];
+    const Dtype came = message->tensor.dtype;
+    if (message->code != STATUS_OK) {
+        run_fail(ticket->run, message->code, message->error, node->node->name);
+    } else if (!message->is_dead && came != wanted) {
+        char text[ERROR_MESSAGE_SIZE];
+        snprintf(text, sizeof text, "a tensor of type %s came instead of %s", dtype_name(came),
+            dtype_name(wanted));
+        tensor_unref(&message->tensor);
+        run_fail(ticket->run, STATUS_INTERNAL, text, node->node->name);
+    } else {
+        Tensor value = message->tensor;
+        message->tensor = (Tensor){0};
+        count_received(ticket->run, &value);
+        trace_received(ticket, activation, message->is_dead, &value);
+        ticket_propagate(ticket, activation->iteration, node, &value, message->is_dead);
+    }
+}
+
+static void
+receive_continue(DeviceWork *work)
+{
+    Transfer *transfer = (Transfer *)(void *)((char *)work - offsetof(Transfer, work));
+    Ticket ticket;
+    ticket_begin(&ticket, transfer->activation->iteration->run, arena_new(SCRATCH_MAX));
+    ticket_resume(&ticket, transfer->activation, receive_finish);
+    arena_free(ticket_run(&ticket));
+}
+
+/* Comes on the thread that sent, or that aborted: compute goes on elsewhere; after an abort nothing is left
+ * to compute. */
+static void
+receive_done(RendezvousWaiter *waiter, RendezvousMessage *message)
+{
+    Transfer *transfer = (Transfer *)(void *)waiter;
+    Run *run = transfer->activation->iteration->run;
+    __atomic_store_n(&transfer->is_waiting, false, __ATOMIC_RELAXED);
+    if (message->code != STATUS_OK) {
+        const ScheduleNode *node = &run->partition->nodes[transfer->activation->node];
+        run_fail(run, message->code, message->error, node->node->name);
+        ticket_drop(run);
+        return;
+    }
+    transfer->message = *message;
+    message->tensor = (Tensor){0};
+    transfer->work.run = receive_continue;
+    run->partition->device->schedule(run->partition->device, &transfer->work);
+}
+
+/* The waiter counts as a ticket, and for its iteration, before it waits: the value may come before
+ * rendezvous_receive() returns. */
+void
+receive_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead)
+{
+    Run *run = ticket->run;
+    if (is_dead) {
+        ticket_propagate(ticket, activation->iteration, node, NULL, true);
+        return;
+    }
+    Transfer *transfer = transfer_of(activation, node);
+    RendezvousMessage message;
+    const Slice key = key_of(activation, node);
+    transfer->waiter.done = receive_done;
+    __atomic_store_n(&transfer->is_waiting, true, __ATOMIC_RELEASE);
+    __atomic_add_fetch(&run->ticket_count, 1, __ATOMIC_RELAXED);
+    ticket->readied++;
+    if (rendezvous_receive(run->rendezvous, key, &transfer->waiter, &message)) {
+        ticket->readied--;
+        __atomic_store_n(&transfer->is_waiting, false, __ATOMIC_RELAXED);
+        __atomic_sub_fetch(&run->ticket_count, 1, __ATOMIC_RELAXED);
+        transfer->message = message;
+        receive_finish(ticket, activation);
+    }
+}
