@@ -11,6 +11,7 @@
 #include "tests/support/graph_literals.h"
 #include "tests/support/loop_graphs.h"
 #include "worker/cpu/device.h"
+#include "worker/runtime/partition/compile.h"
 #include "worker/runtime/run/run.h"
 
 enum { ROUNDS = 200, RUNS_A_ROUND = 20 };

@@ -10,6 +10,7 @@
 #include "tests/bench/report.h"
 #include "tests/support/graph_literals.h"
 #include "worker/cpu/device.h"
+#include "worker/runtime/partition/compile.h"
 #include "worker/runtime/run/run.h"
 
 enum { ROUNDS = 30 };

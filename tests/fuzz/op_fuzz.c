@@ -7,6 +7,7 @@
 #include "shared/base/text.h"
 #include "shared/ops/registry.h"
 #include "tests/fuzz/partition_once.h"
+#include "worker/runtime/partition/compile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,6 +2,7 @@
  * an end, fed with zeros. Blobs are there when their name is long enough. */
 #include "shared/formats/graphdef_json.h"
 #include "tests/fuzz/partition_once.h"
+#include "worker/runtime/partition/compile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,6 +5,7 @@
 #include "tests/support/cmocka_all.h"
 #include "tests/support/graph_literals.h"
 #include "tests/support/reference_run.h"
+#include "worker/runtime/partition/compile.h"
 
 static const size_t CALL_ARENA_MAX = 1024 * 1024;
 static const uint64_t DEVICE_MEMORY = 256 * 1024 * 1024;

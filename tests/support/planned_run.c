@@ -6,6 +6,7 @@
 #include "worker/cpu/device.h"
 
 #include "tests/support/cmocka_all.h"
+#include "worker/runtime/partition/compile.h"
 
 enum { PORTS_MAX = 32 };
 

@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 
-#include "worker/runtime/memory/run_memory.h"
 #include "worker/runtime/memory_account.h"
 
 /* The reference of an input moves to the output; its elements stay readable through the input until the
@@ -32,7 +31,7 @@ kernel_can_take(
 {
     return tensor_is_unique(input) && dtype_is_copyable(input->dtype) && is_as_large(input, dtype, shape) &&
            (context->memory == NULL ||
-               run_memory_may_pass(context->memory, context->node, index, input->buffer));
+               context->memory->may_pass(context->memory, context->node, index, input->buffer));
 }
 
 static Status
@@ -60,7 +59,7 @@ static TensorBuffer *
 kernel_allocate(const KernelContext *context, uint32_t index, size_t size)
 {
     TensorBuffer *const planned =
-        context->memory == NULL ? NULL : run_memory_take(context->memory, context->node, index, size);
+        context->memory == NULL ? NULL : context->memory->take(context->memory, context->node, index, size);
     return planned != NULL ? planned : context->device->allocate(context->device, size);
 }
 

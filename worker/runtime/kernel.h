@@ -16,7 +16,19 @@
 
 typedef struct ResourceContainer ResourceContainer;
 typedef struct Library Library;
-typedef struct RunMemory RunMemory;
+
+/* Bytes that were planned for a run's outputs before it started (memory/run_memory.h has the only one). */
+typedef struct PlannedMemory PlannedMemory;
+struct PlannedMemory {
+    /* Returns the buffer planned for an output of `size` bytes, or NULL: there is none, or its bytes are
+     * still in use. */
+    TensorBuffer *(*take)(PlannedMemory *memory, const Node *node, uint32_t port, size_t size);
+
+    /* Returns whether the output may take over an input's `buffer`: bytes that were planned for other tensors
+     * too must not be kept longer than the plan says. */
+    bool (*may_pass)(
+        const PlannedMemory *memory, const Node *node, uint32_t port, const TensorBuffer *buffer);
+};
 
 typedef struct KernelContext {
     Call *call;
@@ -24,9 +36,9 @@ typedef struct KernelContext {
     const Node *node;
     const void *state;            /* what create() made */
     ResourceContainer *container; /* what the session keeps here (resource.h); NULL: the run has no session */
-    Library *library;    /* of start() alone: the functions that the node may call (library.h), or NULL */
-    uint32_t call_depth; /* … and how many calls the run is inside of */
-    RunMemory *memory;   /* where outputs were planned (run_memory.h); NULL: nowhere */
+    Library *library;      /* of start() alone: the functions that the node may call (library.h), or NULL */
+    uint32_t call_depth;   /* … and how many calls the run is inside of */
+    PlannedMemory *memory; /* NULL: nothing was planned */
     const MemoryAccount *account; /* the run's (memory_account.h), or NULL */
 
     /* Data inputs in order; dtype DTYPE_INVALID for an absent optional one. An input may be taken over for
@@ -43,12 +55,14 @@ typedef struct KernelContext {
 } KernelContext;
 
 /* What a kernel that completes later holds on to. It lives until kernel_complete(). */
-typedef struct KernelPromise {
+typedef struct KernelPromise KernelPromise;
+struct KernelPromise {
     KernelContext context;
-    void *waiting; /* the kernel's own */
+    void (*complete)(KernelPromise *promise, Status status); /* the runtime's; see kernel_complete() */
+    void *waiting;                                           /* the kernel's own */
     Slice
         culprit; /* of a call that failed: the node inside, while the library lives; empty: the node itself */
-} KernelPromise;
+};
 
 /* Whose memory a kernel's outputs are, for the memory plan (memory_values.h). A kernel that says it wrongly
  * costs memory, never a result. */
@@ -128,7 +142,11 @@ typedef struct KernelFamily {
 } KernelFamily;
 
 /* Ends what start() began. When it failed, the reason is in the context's call (call_fail). */
-void kernel_complete(KernelPromise *promise, Status status);
+static inline void
+kernel_complete(KernelPromise *promise, Status status)
+{
+    promise->complete(promise, status);
+}
 
 /* A new output of this dtype and shape in the device's memory. RESOURCE_EXHAUSTED with sizes. */
 MUST_USE Status kernel_output(

@@ -10,6 +10,7 @@
 #include "tests/support/cmocka_all.h"
 #include "tests/support/files.h"
 #include "tests/support/partition_runs.h"
+#include "worker/runtime/partition/compile.h"
 
 enum { LINE_SIZE = 32, ARENA_SIZE = 64 * 1024 * 1024 };
 

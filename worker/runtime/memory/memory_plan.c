@@ -362,14 +362,6 @@ plan_begin(const Partition *partition, const Tensor *feeds, int64_t open_size)
     return plan;
 }
 
-Status
-memory_plan_allow(Call *call, Partition *partition)
-{
-    (void)call;
-    partition->has_arena = true;
-    return STATUS_OK;
-}
-
 MemoryPlan *
 memory_plan_new(const Partition *partition, const Tensor *feeds, int64_t open_size)
 {

@@ -56,9 +56,6 @@ typedef struct MemoryPlan {
 static const uint32_t BUFFER_NONE = UINT32_MAX;
 static const uint32_t BUFFER_INPUT = UINT32_MAX - 1; /* an input's, which it takes over */
 
-/* Runs of the partition may have one arena for what they make; else they allocate each tensor. */
-MUST_USE Status memory_plan_allow(Call *call, Partition *partition);
-
 /* For feeds of these shapes, and this open size (RunRequest). Planning begins anew in each call. */
 MUST_USE MemoryPlan *memory_plan_new(const Partition *partition, const Tensor *feeds, int64_t open_size);
 MemoryPlan *memory_plan_ref(MemoryPlan *plan);

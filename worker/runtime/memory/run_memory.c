@@ -1,30 +1,87 @@
 #include "worker/runtime/memory/run_memory.h"
 
+#include <assert.h>
+
 #include "shared/base/memory.h"
 
-/* Of a run so far. Written by the node that makes the tensor, read by nodes behind it. */
-typedef enum PlaceState {
-    PLACE_UNTOUCHED,
-    PLACE_TAKEN, /* at some time; free again with the buffer's last reference */
-} PlaceState;
-
-typedef struct Place {
+/* A planned buffer in this run. The node that makes the tensor writes `is_used`, nodes behind it read it. */
+typedef struct RunBuffer {
     TensorBuffer buffer;
-    PlaceState state;
-} Place;
+    bool is_used; /* was given out; its bytes are free again when the last reference is gone */
+} RunBuffer;
 
 struct RunMemory {
+    PlannedMemory planned;   /* first: a PlannedMemory is one of these */
     int32_t reference_count; /* atomic */
     MemoryPlan *plan;
     TensorBuffer *block;
-    Place places[];
+    RunBuffer buffers[]; /* as many as the plan has */
 };
+
+static void
+release_buffer(TensorBuffer *buffer)
+{
+    run_memory_unref(buffer->owner);
+}
+
+/* A buffer's bytes are free when all who had them before did take them and have given them back. Those
+ * further back were gone before these could begin. */
+static bool
+is_free(const RunMemory *memory, const PlannedBuffer *planned)
+{
+    for (uint32_t i = 0; i < planned->former_count; i++) {
+        const RunBuffer *const former = &memory->buffers[planned->former[i]];
+        if (!former->is_used || __atomic_load_n(&former->buffer.reference_count, __ATOMIC_ACQUIRE) > 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static TensorBuffer *
+take_buffer(PlannedMemory *planned_memory, const Node *node, uint32_t port, size_t size)
+{
+    RunMemory *const memory = (RunMemory *)(void *)planned_memory;
+    const MemoryPlan *const plan = memory->plan;
+    assert(memory->block != NULL);
+    const uint32_t index = plan->outputs[plan->starts[node->id] + port];
+    if (index >= plan->buffer_count) {
+        return NULL; /* none of its own: it was perhaps to take an input's over, and could not */
+    }
+    const PlannedBuffer *const planned = &plan->buffers[index];
+    RunBuffer *const own = &memory->buffers[index];
+    if (size > planned->size || own->is_used || !is_free(memory, planned)) {
+        return NULL;
+    }
+    __atomic_add_fetch(&memory->reference_count, 1, __ATOMIC_RELAXED);
+    own->is_used = true;
+    own->buffer = (TensorBuffer){
+        .reference_count = 1,
+        .size = size,
+        .data = (char *)memory->block->data + planned->offset,
+        .release = release_buffer,
+        .owner = memory,
+    };
+    return &own->buffer;
+}
+
+/* Bytes of the arena pass to an output only when the plan says so. */
+static bool
+may_pass_buffer(
+    const PlannedMemory *planned_memory, const Node *node, uint32_t port, const TensorBuffer *buffer)
+{
+    const MemoryPlan *const plan = ((const RunMemory *)(const void *)planned_memory)->plan;
+    const uint32_t planned = plan->outputs[plan->starts[node->id] + port];
+    return planned == BUFFER_INPUT || (planned == BUFFER_NONE && buffer->release != release_buffer);
+}
 
 RunMemory *
 run_memory_new(MemoryPlan *plan)
 {
-    RunMemory *const memory = memory_new(1, sizeof *memory + plan->buffer_count * sizeof memory->places[0]);
+    assert(plan != NULL && plan->buffer_count > 0);
+    RunMemory *const memory = memory_new(1, sizeof *memory + plan->buffer_count * sizeof memory->buffers[0]);
     if (memory != NULL) {
+        memory->planned = (PlannedMemory){.take = take_buffer, .may_pass = may_pass_buffer};
         memory->reference_count = 1;
         memory->plan = memory_plan_ref(plan);
     }
@@ -42,11 +99,18 @@ run_memory_unref(RunMemory *memory)
     memory_free(memory);
 }
 
+PlannedMemory *
+run_memory_planned(RunMemory *memory)
+{
+    return &memory->planned;
+}
+
 bool
 run_memory_begin(RunMemory *memory, Device *device)
 {
+    assert(memory->block == NULL);
     for (uint32_t i = 0; i < memory->plan->buffer_count; i++) {
-        memory->places[i].state = PLACE_UNTOUCHED;
+        memory->buffers[i].is_used = false;
     }
     memory->block = device->allocate(device, (size_t)memory->plan->arena_bytes);
     return memory->block != NULL;
@@ -62,56 +126,4 @@ run_memory_end(RunMemory *memory)
         run_memory_unref(memory);
     }
     return is_alone;
-}
-
-static void
-place_release(TensorBuffer *buffer)
-{
-    run_memory_unref(buffer->owner);
-}
-
-/* Who had the bytes last must have had them really, and be gone. Who had them before that was gone then. */
-static bool
-is_free(const RunMemory *memory, const PlannedBuffer *planned)
-{
-    for (uint32_t i = 0; i < planned->former_count; i++) {
-        const Place *const former = &memory->places[planned->former[i]];
-        if (former->state != PLACE_TAKEN ||
-            __atomic_load_n(&former->buffer.reference_count, __ATOMIC_ACQUIRE) > 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
-TensorBuffer *
-run_memory_take(RunMemory *memory, const Node *node, uint32_t port, size_t size)
-{
-    const MemoryPlan *const plan = memory->plan;
-    const uint32_t index = plan->outputs[plan->starts[node->id] + port];
-    if (index >= plan->buffer_count) {
-        return NULL; /* none of its own: it may have been to take an input's over, and could not */
-    }
-    const PlannedBuffer *const planned = &plan->buffers[index];
-    Place *const place = &memory->places[index];
-    if (size > planned->size || place->state != PLACE_UNTOUCHED || !is_free(memory, planned)) {
-        return NULL;
-    }
-    __atomic_add_fetch(&memory->reference_count, 1, __ATOMIC_RELAXED);
-    place->state = PLACE_TAKEN;
-    place->buffer = (TensorBuffer){
-        .reference_count = 1,
-        .size = size,
-        .data = (char *)memory->block->data + planned->offset,
-        .release = place_release,
-        .owner = memory,
-    };
-    return &place->buffer;
-}
-
-bool
-run_memory_may_pass(const RunMemory *memory, const Node *node, uint32_t port, const TensorBuffer *buffer)
-{
-    const uint32_t planned = memory->plan->outputs[memory->plan->starts[node->id] + port];
-    return planned == BUFFER_INPUT || (planned == BUFFER_NONE && buffer->release != place_release);
 }

@@ -1,14 +1,16 @@
-/* The arena of one run: the planned tensors' bytes, in one block of the device's memory, and a buffer for
- * each that can be given out once its bytes are really free.
+/* The arena of one run: one block of the device's memory with all planned tensors in it, and a buffer for
+ * each that is given out once its bytes are free.
  *
- * Whether they are is looked at each time: a kernel that holds a tensor longer than the plan thinks costs
- * memory, never a result. Its bytes stay until it lets go, also behind the end of the run.
+ * A plan says when bytes should be free; this looks whether they are. A kernel that holds a tensor longer
+ * than the plan thinks costs memory, never a result: its bytes stay until it lets go, also past the end of
+ * the run.
  *
  * Ownership: refcounted; the run holds one reference and each buffer given out another.
- * Threads:   run_memory_take() comes from the thread that runs the node; buffers are
- *            given back anywhere. */
+ * Threads:   PlannedMemory's functions are called by the thread that runs the node; buffers are given back on
+ *            any thread. */
 #pragma once
 
+#include "worker/runtime/kernel.h"
 #include "worker/runtime/memory/memory_plan.h"
 
 typedef struct RunMemory RunMemory;
@@ -17,14 +19,12 @@ typedef struct RunMemory RunMemory;
 MUST_USE RunMemory *run_memory_new(MemoryPlan *plan);
 void run_memory_unref(RunMemory *memory); /* NULL is allowed */
 
-/* Before a run: takes the block from the device. False: it is not to be had. */
+/* Returns the arena as kernels see it. */
+PlannedMemory *run_memory_planned(RunMemory *memory);
+
+/* Takes the block from the device, before the run starts. False: there is not enough memory. */
 MUST_USE bool run_memory_begin(RunMemory *memory, Device *device);
-/* Behind a run: gives the block back. False: somebody holds a part of it; the memory goes with that. */
+
+/* Gives the block back after the run. False: somebody still holds a part of it, and the memory, now theirs,
+ * goes with the last such part. */
 MUST_USE bool run_memory_end(RunMemory *memory);
-
-/* The buffer planned for an output of `size` bytes; NULL when there is none or its bytes are not free. */
-TensorBuffer *run_memory_take(RunMemory *memory, const Node *node, uint32_t port, size_t size);
-
-/* Whether the output may take this buffer over: no bytes of the arena unless it was planned so. */
-bool run_memory_may_pass(
-    const RunMemory *memory, const Node *node, uint32_t port, const TensorBuffer *buffer);

@@ -3,7 +3,26 @@
  * Ownership: a plan owns all it shows. Threads: immutable. */
 #pragma once
 
-#include "worker/runtime/partition/fused.h"
+#include "worker/runtime/kernel.h"
+
+/* Values are numbered: the inputs of the fused node, then what the steps give. */
+typedef struct FusedStep {
+    const Node *node;
+    const Kernel *kernel;
+    ElementFunction function;
+    const uint32_t *values; /* its inputs */
+} FusedStep;
+
+typedef struct FusedPlan FusedPlan;
+
+enum { FUSED_PLAN_COUNT = 4 }; /* for as many combinations of shapes */
+
+typedef struct Fused {
+    const FusedStep *steps; /* each behind those it reads; the last gives the result */
+    uint32_t step_count;
+    uint32_t input_count;
+    const FusedPlan **plans; /* FUSED_PLAN_COUNT, atomic: filled from the first on */
+} Fused;
 
 enum {
     FUSED_REGISTER_COUNT = 8,

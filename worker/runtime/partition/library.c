@@ -5,8 +5,6 @@
 #include <pthread.h>
 
 #include "shared/base/memory.h"
-#include "shared/base/text.h"
-#include "worker/runtime/partition/schedule.h"
 
 enum { BODY_DEF_SIZE_MAX = 1 << 20 };
 
@@ -18,9 +16,9 @@ typedef struct LibraryFunction {
 
 struct Library {
     GraphDef *def;
-    Device *device;
-    Map *by_name; /* → LibraryFunction */
-    Map *blobs;   /* sha256 → TensorBuffer */
+    LibraryOptions options; /* without the blobs: it has its own */
+    Map *by_name;           /* → LibraryFunction */
+    Map *blobs;             /* sha256 → TensorBuffer */
     size_t blob_bytes;
     uint32_t call_count; /* atomic; under way */
     size_t function_count;
@@ -94,22 +92,6 @@ index_functions(Call *call, Library *library)
 }
 
 /* --- Blobs ---------------------------------------------------------------------------------------------- */
-
-Status
-missing_blobs_add(Call *call, Slice sha256, MissingBlobs *missing)
-{
-    for (size_t i = 0; i < missing->count; i++) {
-        if (slice_equals_string(sha256, missing->sha256[i])) {
-            return STATUS_OK;
-        }
-    }
-    const char *text = text_copy(call->arena, sha256);
-    if (text == NULL) {
-        return call_fail_memory(call, "the missing blobs");
-    }
-    missing->sha256[missing->count++] = text;
-    return STATUS_OK;
-}
 
 static Status
 bind_blob(Call *call, Library *library, Slice sha256, const BlobSource *blobs, MissingBlobs *missing)
@@ -187,7 +169,7 @@ library_size(const Library *library)
 /* --- Life ----------------------------------------------------------------------------------------------- */
 
 static Library *
-library_alloc(GraphDef *def, Device *device)
+library_alloc(GraphDef *def, const LibraryOptions *options)
 {
     Library *const library =
         memory_new(1, sizeof *library + def->function_count * sizeof *library->functions);
@@ -195,7 +177,8 @@ library_alloc(GraphDef *def, Device *device)
         return NULL;
     }
     library->def = graph_def_ref(def);
-    library->device = device;
+    library->options = *options;
+    library->options.blobs = NULL;
     library->by_name = map_new();
     library->blobs = map_new();
     library->function_count = def->function_count;
@@ -207,19 +190,19 @@ library_alloc(GraphDef *def, Device *device)
 }
 
 Status
-library_new(Call *call, GraphDef *def, Device *device, const BlobSource *blobs, MissingBlobs *missing,
-    Library **ret_library)
+library_new(
+    Call *call, GraphDef *def, const LibraryOptions *options, MissingBlobs *missing, Library **ret_library)
 {
     if (def->function_count == 0) {
         *ret_library = NULL;
         return STATUS_OK;
     }
-    AUTO_LIBRARY library = library_alloc(def, device);
+    AUTO_LIBRARY library = library_alloc(def, options);
     if (library == NULL || library->by_name == NULL || library->blobs == NULL) {
         return call_fail_memory(call, "a library of functions");
     }
     TRY(index_functions(call, library));
-    TRY(bind_blobs(call, library, blobs, missing));
+    TRY(bind_blobs(call, library, options->blobs, missing));
     *ret_library = TAKE(library);
     return STATUS_OK;
 }
@@ -254,7 +237,7 @@ library_find(Library *library, Slice function)
 
 /* The body's nodes are the library's; only what is made of them is new. */
 static Status
-compile(Call *call, Library *library, const FunctionDef *function, Partition **ret_partition)
+compile_function(Call *call, Library *library, const FunctionDef *function, Partition **ret_partition)
 {
     AUTO_GRAPH_DEF body = graph_def_new(BODY_DEF_SIZE_MAX);
     if (body == NULL) {
@@ -268,7 +251,7 @@ compile(Call *call, Library *library, const FunctionDef *function, Partition **r
     body->passes_off = library->def->passes_off;
     body->passes_off_count = library->def->passes_off_count;
     const BlobSource blobs = {.context = library, .find = find_blob};
-    return partition_compile_body(call, body, library->device, &blobs, library, ret_partition);
+    return library->options.compile_body(call, body, library->options.device, &blobs, library, ret_partition);
 }
 
 Status
@@ -283,7 +266,7 @@ library_obtain(Call *call, Library *library, Slice function, Partition **ret_par
     (void)pthread_mutex_lock(&found->lock);
     if (found->partition == NULL) {
         Partition *made = NULL;
-        status = compile(call, library, found->def, &made);
+        status = compile_function(call, library, found->def, &made);
         __atomic_store_n(&found->partition, made, __ATOMIC_RELEASE);
     }
     *ret_partition = found->partition;

@@ -15,6 +15,14 @@
 
 typedef struct Library Library;
 
+typedef struct LibraryOptions {
+    Device *device;
+    const BlobSource *blobs; /* where large constants are, while the library is made; NULL: nowhere */
+    /* Makes a partition of a function's body (compile.c), which keeps a reference to `body`. */
+    Status (*compile_body)(Call *call, GraphDef *body, Device *device, const BlobSource *blobs,
+        Library *library, Partition **ret_partition);
+} LibraryOptions;
+
 enum {
     CALL_DEPTH_MAX = 1000,       /* calls within calls */
     CALLS_UNDER_WAY_MAX = 16384, /* of all runs of a partition */
@@ -22,8 +30,8 @@ enum {
 
 /* NULL when `def` has no functions. Notes blobs that are not here behind those that `missing` has already:
  * the library is of no use then. Keeps a reference to `def`. */
-MUST_USE Status library_new(Call *call, GraphDef *def, Device *device, const BlobSource *blobs,
-    MissingBlobs *missing, Library **ret_library);
+MUST_USE Status library_new(
+    Call *call, GraphDef *def, const LibraryOptions *options, MissingBlobs *missing, Library **ret_library);
 void library_free(Library *library); /* NULL is allowed */
 
 static inline void
@@ -45,6 +53,3 @@ Partition *library_find(Library *library, Slice function);
 MUST_USE Status library_obtain(Call *call, Library *library, Slice function, Partition **ret_partition);
 
 size_t library_size(const Library *library); /* bytes of the blobs it holds */
-
-/* The blob is not here: noted once, in the call's arena. `missing` has room for it. */
-MUST_USE Status missing_blobs_add(Call *call, Slice sha256, MissingBlobs *missing);

@@ -7,7 +7,7 @@
  * Ownership: refcounted; holds its graph, its kernels' states, its constants and the blobs under them. The
  *            device outlives it.
  * Threads:   immutable but for measured costs and the pool of idle run states, which are synchronised.
- * Errors:    partition_compile() explains what is wrong with the graph, naming the node. */
+ * Errors:    none but those of compiling (compile.h). */
 #pragma once
 
 #include "shared/graph/graph.h"
@@ -28,11 +28,9 @@ typedef struct MissingBlobs {
     size_t count;
 } MissingBlobs;
 
-/* INVALID_ARGUMENT when the graph breaks a rule; UNIMPLEMENTED when an op or its kernel does not exist;
- * FAILED_PRECONDITION when blobs are missing: all of them are in *ret_missing then; RESOURCE_EXHAUSTED.
- * `blobs` may be NULL: there are none. The call needs an arena. Keeps a reference to `def`. */
-MUST_USE Status partition_compile(Call *call, GraphDef *def, Device *device, const BlobSource *blobs,
-    MissingBlobs *ret_missing, Partition **ret_partition);
+/* Notes that a blob is not here, once, in the call's arena. `missing` has room for it. */
+MUST_USE Status missing_blobs_add(Call *call, Slice sha256, MissingBlobs *missing);
+
 Partition *partition_ref(Partition *partition);
 void partition_unref(Partition *partition); /* NULL is allowed */
 

@@ -13,8 +13,6 @@
 
 #include "shared/graph/frames.h"
 #include "worker/runtime/kernel.h"
-#include "worker/runtime/partition/library.h"
-#include "worker/runtime/partition/partition.h"
 
 typedef enum ScheduleKind {
     SCHEDULE_KERNEL,
@@ -80,6 +78,7 @@ enum { STACK_OUTPUTS = 8, LOOP_BYTES_MAX = 64 << 20 };
 
 typedef struct ScheduleFrame {
     Slice name;
+    uint32_t number; /* among the partition's frames */
     uint32_t parent;
     uint32_t depth;
     uint32_t parallel_iterations;
@@ -103,10 +102,23 @@ typedef struct ScheduleFrame {
     uint32_t *constants; /* nodes */
 } ScheduleFrame;
 
+typedef struct Partition Partition;
 typedef struct Run Run;
 typedef struct MemoryPlan MemoryPlan;
 
 enum { PARTITION_PLANS_MAX = 8 };
+
+/* What runs leave at their partition for the next ones. The runs make, use and free all of it
+ * (run/run_state.c, run/run_admission.c). */
+typedef struct RunPool {
+    pthread_mutex_t lock; /* guards the rest */
+    Run *idle;
+    uint32_t idle_count;
+    MemoryPlan *plans[PARTITION_PLANS_MAX]; /* for feeds of different shapes */
+    uint32_t next_plan;                     /* index of the one that the next replaces */
+    uint64_t planning_ns;                   /* spent so far */
+    void (*empty)(Partition *partition);    /* frees what is here; NULL: nothing ever was */
+} RunPool;
 
 struct Partition {
     int32_t reference_count; /* atomic */
@@ -127,33 +139,16 @@ struct Partition {
     uint32_t transfer_count;
     bool has_arena; /* runs share memory as the memory plan says */
     size_t constant_bytes;
-    Library *library;     /* what its nodes may call, or NULL; a body's is its caller's */
-    Library *own_library; /* the same, of a partition that is no body */
+    Library *library; /* what its nodes may call; NULL: nothing. A function's body has its caller's */
 
     uint32_t *costs;     /* atomic: moving averages in ns, COST_UNKNOWN before the first time */
     uint64_t total_cost; /* atomic: their sum, the unknown counted as COST_GUESS */
     uint32_t run_count;  /* atomic: decides which runs measure cheap nodes */
-    pthread_mutex_t lock;
-    Run *idle; /* under the lock, as the following */
-    uint32_t idle_count;
-    MemoryPlan *plans[PARTITION_PLANS_MAX]; /* for feeds of different shapes */
-    uint32_t next_plan;                     /* whose place the next one takes */
-    uint64_t planning_ns;
+    RunPool pool;
 };
 
 static const uint32_t COST_UNKNOWN = UINT32_MAX;
-enum { COST_GUESS = 300 * 1000 }; /* ns: so much that nothing unknown is run on a loop (run.c) */
+enum { COST_GUESS = 300 * 1000 }; /* ns: so much that nothing unknown runs on an event loop (run.c) */
 
-/* As partition_compile(), of a body that calls functions of its own library, which holds it. */
-MUST_USE Status partition_compile_body(Call *call, GraphDef *body, Device *device, const BlobSource *blobs,
-    Library *library, Partition **ret_partition);
-
-/* Divides the nodes into frames. INVALID_ARGUMENT when they contradict each other, or when a loop has feeds
- * or fetches; RESOURCE_EXHAUSTED past the arena, as the following. */
-MUST_USE Status schedule_frames(Call *call, Partition *partition);
-
-/* Fills in cells, slots, edges, counts and roots from the nodes' kinds and frames. */
-MUST_USE Status schedule_build(Call *call, Partition *partition);
-
-/* Fills in the keys of all transfers: "<send device>;<receive device>;<tensor>;" and, in the root, "0:0". */
-MUST_USE Status schedule_keys(Call *call, Partition *partition);
+/* A partition without nodes, for compile.c to fill in. One reference, the caller's. */
+MUST_USE Status partition_new(Call *call, Device *device, Partition **ret_partition);

@@ -1,8 +1,10 @@
-/* Nodes that decide what runs and how often. The rules are TensorFlow's executor's. */
+#include "worker/runtime/run/control_flow.h"
+
 #include <stdio.h>
 
 #include "worker/runtime/run/frame.h"
-#include "worker/runtime/run/nodes.h"
+#include "worker/runtime/run/node_tensors.h"
+#include "worker/runtime/run/run_failure.h"
 
 /* The data goes to port 1 when the predicate holds, to port 0 otherwise; the other port is dead. */
 void

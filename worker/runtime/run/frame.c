@@ -7,13 +7,7 @@
  * end meanwhile: the one that a NextIteration feeds, and the one around, into which a live Exit leads. */
 #include "worker/runtime/run/frame.h"
 
-#include "shared/base/memory.h"
-
-static uint32_t
-frame_number(const Run *run, const Frame *frame)
-{
-    return (uint32_t)(frame->schedule - run->partition->frames);
-}
+#include "worker/runtime/run/run_failure.h"
 
 static const ScheduleNode *
 node_at(const Run *run, uint32_t id)
@@ -22,34 +16,6 @@ node_at(const Run *run, uint32_t id)
 }
 
 /* --- Iterations ----------------------------------------------------------------------------------------- */
-
-static Iteration *
-iteration_take(Run *run, uint32_t number)
-{
-    FrameStock *stock = &run->stocks[number];
-    Iteration *iteration = stock->iterations;
-    if (iteration == NULL) {
-        iteration = iteration_new(run, number);
-    } else {
-        stock->iterations = iteration->newer;
-    }
-    if (iteration != NULL) {
-        iteration_reset(iteration);
-        run->loop_bytes += iteration->size;
-    }
-    return iteration;
-}
-
-static void
-iteration_put(Run *run, uint32_t number, Iteration *iteration)
-{
-    run->loop_bytes -= iteration->size;
-    iteration_clear(iteration);
-    iteration->child_count = 0;
-    memset(iteration->children, 0, iteration->schedule->child_count * sizeof(Frame *));
-    iteration->newer = run->stocks[number].iterations;
-    run->stocks[number].iterations = iteration;
-}
 
 static void
 frame_deliver_constant(Ticket *ticket, const Frame *frame, uint32_t index, Iteration *iteration)
@@ -100,7 +66,7 @@ iteration_trace(const Run *run, Iteration *iteration)
 static bool
 frame_start_iteration(Ticket *ticket, Frame *frame)
 {
-    Iteration *iteration = iteration_take(ticket->run, frame_number(ticket->run, frame));
+    Iteration *iteration = run_take_iteration(ticket->run, frame->schedule->number);
     if (iteration == NULL) {
         return false;
     }
@@ -118,33 +84,10 @@ frame_start_iteration(Ticket *ticket, Frame *frame)
 /* --- Opening -------------------------------------------------------------------------------------------- */
 
 static Frame *
-frame_new(const ScheduleFrame *schedule)
-{
-    const size_t tensors = (size_t)schedule->next_count + schedule->constant_count;
-    const size_t flags = (size_t)schedule->exit_count + schedule->constant_count;
-    Frame *frame = memory_new(1, sizeof *frame + tensors * sizeof(Tensor) + flags * sizeof(bool));
-    if (frame != NULL) {
-        frame->schedule = schedule;
-        frame->waiting = (Tensor *)(void *)(frame + 1);
-        frame->constants = frame->waiting + schedule->next_count;
-        frame->has_constant = (bool *)(void *)(frame->waiting + tensors);
-        frame->has_left = frame->has_constant + schedule->constant_count;
-        list_init(&frame->live);
-    }
-    return frame;
-}
-
-static Frame *
 frame_open(Ticket *ticket, Iteration *parent, uint32_t number)
 {
     Run *run = ticket->run;
-    FrameStock *stock = &run->stocks[number];
-    Frame *frame = stock->frames;
-    if (frame == NULL) {
-        frame = frame_new(&run->partition->frames[number]);
-    } else {
-        stock->frames = frame->next_idle;
-    }
+    Frame *frame = run_take_frame(run, number);
     if (frame == NULL) {
         return NULL;
     }
@@ -160,24 +103,6 @@ frame_open(Ticket *ticket, Iteration *parent, uint32_t number)
 /* --- Ending --------------------------------------------------------------------------------------------- */
 
 static void
-frame_put(Run *run, Frame *frame)
-{
-    const ScheduleFrame *schedule = frame->schedule;
-    FrameStock *stock = &run->stocks[frame_number(run, frame)];
-    for (uint32_t i = 0; i < schedule->next_count + schedule->constant_count; i++) {
-        tensor_unref(&frame->waiting[i]); /* the constants lie behind */
-    }
-    memset(frame->has_constant, 0, (schedule->constant_count + schedule->exit_count) * sizeof(bool));
-    frame->waiting_count = 0;
-    frame->live_count = 0;
-    frame->oldest = NULL;
-    frame->newest = NULL;
-    list_remove(&frame->live);
-    frame->next_idle = stock->frames;
-    stock->frames = frame;
-}
-
-static void
 frame_end(Ticket *ticket, Frame *frame)
 {
     const ScheduleFrame *schedule = frame->schedule;
@@ -188,7 +113,7 @@ frame_end(Ticket *ticket, Frame *frame)
     }
     frame->parent->children[schedule->child_index] = NULL;
     frame->parent->child_count--;
-    frame_put(ticket->run, frame);
+    run_put_frame(ticket->run, frame);
 }
 
 static bool
@@ -208,7 +133,7 @@ frame_retire(Ticket *ticket, Frame *frame)
         frame->oldest = done->newer;
         frame->newest = frame->oldest == NULL ? NULL : frame->newest;
         frame->live_count--;
-        iteration_put(ticket->run, frame_number(ticket->run, frame), done);
+        run_put_iteration(ticket->run, done);
         if (frame->waiting_count > 0 && !frame_start_iteration(ticket, frame)) {
             return false;
         }
@@ -342,46 +267,5 @@ frame_settle(Ticket *ticket, Frame *frame)
     pthread_mutex_unlock(&ticket->run->frames_lock);
     if (!is_ok) {
         fail_without_memory(ticket);
-    }
-}
-
-/* --- The run's memory ----------------------------------------------------------------------------------- */
-
-void
-frames_clear(Run *run)
-{
-    LIST_EACH(&run->live_frames, link)
-    {
-        Frame *frame = LIST_ITEM(link, Frame, live);
-        for (Iteration *at = frame->oldest, *newer = NULL; at != NULL; at = newer) {
-            newer = at->newer;
-            iteration_put(run, frame_number(run, frame), at);
-        }
-        frame->parent->children[frame->schedule->child_index] = NULL;
-        frame->parent->child_count = 0;
-        frame_put(run, frame);
-    }
-}
-
-void
-frames_trim(Run *run, uint32_t kept)
-{
-    for (uint32_t i = 1; i < run->partition->frame_count; i++) {
-        Iteration **iterations = &run->stocks[i].iterations;
-        Frame **frames = &run->stocks[i].frames;
-        for (uint32_t n = 0; n < kept && *iterations != NULL; n++) {
-            iterations = &(*iterations)->newer;
-        }
-        for (uint32_t n = 0; n < kept && *frames != NULL; n++) {
-            frames = &(*frames)->next_idle;
-        }
-        for (Iteration *rest = TAKE(*iterations), *newer = NULL; rest != NULL; rest = newer) {
-            newer = rest->newer;
-            iteration_free(rest);
-        }
-        for (Frame *rest = TAKE(*frames), *next = NULL; rest != NULL; rest = next) {
-            next = rest->next_idle;
-            memory_free(rest);
-        }
     }
 }

@@ -1,13 +1,13 @@
 #include "worker/runtime/run/iteration.h"
 
+#include <assert.h>
+
 #include "shared/base/memory.h"
-#include "worker/runtime/run/frame.h"
-#include "worker/runtime/run/run_state.h"
 
 /* --- The block ------------------------------------------------------------------------------------------ */
 
 static size_t
-reserve(size_t *size, size_t count, size_t item)
+reserve_items(size_t *size, size_t count, size_t item)
 {
     const size_t offset = (*size + MEMORY_CACHE_LINE - 1) / MEMORY_CACHE_LINE * MEMORY_CACHE_LINE;
     *size = offset + count * item;
@@ -15,7 +15,7 @@ reserve(size_t *size, size_t count, size_t item)
 }
 
 static void
-iteration_link(Iteration *iteration, const Partition *partition, char *keys)
+link_iteration(Iteration *iteration, const Partition *partition, char *keys)
 {
     const ScheduleFrame *schedule = iteration->schedule;
     for (uint32_t cell = 0; cell < schedule->cell_count; cell++) {
@@ -25,7 +25,7 @@ iteration_link(Iteration *iteration, const Partition *partition, char *keys)
         activation->node = schedule->nodes[cell];
         if (node->kind == SCHEDULE_SEND || node->kind == SCHEDULE_RECV) {
             Transfer *transfer = &iteration->transfers[node->index];
-            transfer->activation = activation;
+            transfer->resumption.activation = activation;
             transfer->key = node->key;
             transfer->bytes = keys + node->index * schedule->key_size;
         }
@@ -33,16 +33,17 @@ iteration_link(Iteration *iteration, const Partition *partition, char *keys)
 }
 
 Iteration *
-iteration_new(Run *run, uint32_t frame)
+iteration_new(Run *run, const Partition *partition, uint32_t frame)
 {
-    const ScheduleFrame *schedule = &run->partition->frames[frame];
+    assert(frame < partition->frame_count);
+    const ScheduleFrame *schedule = &partition->frames[frame];
     size_t size = sizeof(Iteration);
-    const size_t activations = reserve(&size, schedule->cell_count, sizeof(Activation));
-    const size_t slots = reserve(&size, schedule->slot_count, sizeof(Tensor));
-    const size_t transfers = reserve(&size, schedule->transfer_count, sizeof(Transfer));
-    const size_t children = reserve(&size, schedule->child_count, sizeof(Frame *));
+    const size_t activations = reserve_items(&size, schedule->cell_count, sizeof(Activation));
+    const size_t slots = reserve_items(&size, schedule->slot_count, sizeof(Tensor));
+    const size_t transfers = reserve_items(&size, schedule->transfer_count, sizeof(Transfer));
+    const size_t children = reserve_items(&size, schedule->child_count, sizeof(Frame *));
     const size_t keys =
-        reserve(&size, frame == FRAME_ROOT ? 0 : schedule->transfer_count, schedule->key_size);
+        reserve_items(&size, frame == FRAME_ROOT ? 0 : schedule->transfer_count, schedule->key_size);
     char *bytes = memory_new(1, size);
     if (bytes == NULL) {
         return NULL;
@@ -55,7 +56,7 @@ iteration_new(Run *run, uint32_t frame)
     iteration->slots = (Tensor *)(void *)(bytes + slots);
     iteration->transfers = (Transfer *)(void *)(bytes + transfers);
     iteration->children = (Frame **)(void *)(bytes + children);
-    iteration_link(iteration, run->partition, bytes + keys);
+    link_iteration(iteration, partition, bytes + keys);
     return iteration;
 }
 
@@ -91,7 +92,7 @@ iteration_trace_scope(const Iteration *iteration)
 {
     const ScheduleFrame *schedule = iteration->schedule;
     return (TraceScope){
-        .frame = (uint32_t)(schedule - iteration->run->partition->frames),
+        .frame = schedule->number,
         .numbers = schedule->nodes,
         .node_count = schedule->cell_count,
     };
@@ -141,4 +142,21 @@ iteration_key(Iteration *iteration, const ScheduleNode *node)
     }
     transfer->key = slice_of(transfer->bytes, (size_t)(end - transfer->bytes));
     return transfer->key;
+}
+
+Frame *
+frame_new(const ScheduleFrame *schedule)
+{
+    const size_t tensors = (size_t)schedule->next_count + schedule->constant_count;
+    const size_t flags = (size_t)schedule->exit_count + schedule->constant_count;
+    Frame *frame = memory_new(1, sizeof *frame + tensors * sizeof(Tensor) + flags * sizeof(bool));
+    if (frame != NULL) {
+        frame->schedule = schedule;
+        frame->waiting = (Tensor *)(void *)(frame + 1);
+        frame->constants = frame->waiting + schedule->next_count;
+        frame->has_constant = (bool *)(void *)(frame->waiting + tensors);
+        frame->has_left = frame->has_constant + schedule->constant_count;
+        list_init(&frame->live);
+    }
+    return frame;
 }

@@ -1,18 +1,25 @@
-/* The memory of one turn through a frame: the root's, of which a run has one, or a loop's. A flat block made
- * once and used again: cells, slots and transfers by the numbers that the schedule gives.
+/* A loop while it runs: a Frame, opened by Enters in one iteration of the frame around it (TensorFlow's
+ * FrameState), and its iterations that are under way. The root, which is no loop, has one iteration and no
+ * Frame.
  *
- * Threads: what an iteration belongs to (frame, number, newer, children) is changed under the run's
- *          frames_lock; words and `outstanding` are atomic; a slot belongs to whoever fills it, then to the
- *          node that reads it. Blocks are never given back to the system while their run lasts, so that a
- *          pointer may be stale but never dangles. */
+ * An iteration is a flat block made once and used again: cells, slots and transfers by the numbers that the
+ * schedule gives.
+ *
+ * Threads: what ties iterations and frames together (frame, number, newer, children, all of Frame) is changed
+ * under the run's frames_lock; words and `outstanding` are atomic; a slot belongs to whoever fills it, then
+ * to the node that reads it. Blocks are never given back to the system while their run lasts, so that a
+ * pointer may be stale but never dangles. */
 #pragma once
 
+#include "shared/base/list.h"
 #include "worker/runtime/partition/schedule.h"
 #include "worker/runtime/run/rendezvous.h"
 #include "worker/runtime/run/trace.h"
 
 typedef struct Iteration Iteration;
 typedef struct Frame Frame;
+typedef struct Run Run;
+typedef struct Ticket Ticket;
 
 /* One node in one iteration. */
 typedef struct Activation {
@@ -22,15 +29,22 @@ typedef struct Activation {
     uint32_t node;
 } Activation;
 
-/* A Send's or a Recv's. */
+/* How a run goes on with a node that has been waiting, on a thread of the device (ticket_go_on()). */
+typedef struct Resumption Resumption;
+struct Resumption {
+    DeviceWork work; /* first: a DeviceWork is one of these */
+    Activation *activation;
+    void (*resume)(Ticket *ticket, Resumption *resumption); /* may free the resumption */
+};
+
+/* What a Send or a Recv needs of an iteration. */
 typedef struct Transfer {
     RendezvousWaiter waiter;
-    DeviceWork work; /* continues the run when the value came */
-    Activation *activation;
-    bool is_waiting; /* atomic */
+    Resumption resumption; /* when the value has come */
+    bool is_waiting;       /* atomic */
     RendezvousMessage message;
-    Slice key;   /* in a loop written when the node runs … */
-    char *bytes; /* … to here */
+    Slice key; /* in a loop written to `bytes` when the node runs */
+    char *bytes;
 } Transfer;
 
 struct Iteration {
@@ -49,13 +63,31 @@ struct Iteration {
     Frame **children; /* by ScheduleFrame.child_index */
 };
 
+struct Frame {
+    const ScheduleFrame *schedule;
+    ListLink live; /* in run->live_frames; alone when idle */
+    Frame *next_idle;
+    Iteration *parent; /* where it was entered */
+    Iteration *oldest; /* NULL between the end of the last and the start of one that waited */
+    Iteration *newest;
+    uint64_t started;     /* iterations */
+    uint32_t live_count;  /* iterations under way */
+    uint32_t enters_left; /* that have not fired */
+    uint32_t waiting_count;
+    Tensor *waiting;   /* by NextIteration: values for an iteration that may not start yet */
+    Tensor *constants; /* by constant Enter, once it has fired */
+    bool *has_constant;
+    bool *has_left; /* atomic; by Exit: it was live */
+};
+
 /* With words and slots empty. NULL without memory. */
-MUST_USE Iteration *iteration_new(Run *run, uint32_t frame);
+MUST_USE Iteration *iteration_new(Run *run, const Partition *partition, uint32_t frame);
 void iteration_free(Iteration *iteration); /* NULL is allowed */
 
+/* Sets words and counts as they are before any node has run. */
 void iteration_reset(Iteration *iteration);
 
-/* Gives the tensors back that nobody took. */
+/* Releases the tensors that nobody took. */
 void iteration_clear(Iteration *iteration);
 
 /* What a trace of it is about. */
@@ -64,3 +96,6 @@ TraceScope iteration_trace_scope(const Iteration *iteration);
 /* Writes the key of a transfer in a loop: its "<send device>;<receive device>;<tensor>;", then
  * "<loop>:<number>", in front of it "<outer loop>:<number>/" for each loop around. */
 Slice iteration_key(Iteration *iteration, const ScheduleNode *node);
+
+/* NULL without memory. memory_free() ends it. */
+MUST_USE Frame *frame_new(const ScheduleFrame *schedule);

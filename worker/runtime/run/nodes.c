@@ -1,11 +1,13 @@
-/* Kernels, constants, feeds and fetches; and which function does what kind of node. */
 #include "worker/runtime/run/nodes.h"
 
-#include <inttypes.h>
-
 #include "shared/base/clock.h"
+#include "worker/runtime/run/args.h"
+#include "worker/runtime/run/control_flow.h"
+#include "worker/runtime/run/node_tensors.h"
 #include "worker/runtime/run/promise.h"
+#include "worker/runtime/run/run_failure.h"
 #include "worker/runtime/run/running.h"
+#include "worker/runtime/run/transfers.h"
 #include "worker/runtime/variable.h"
 
 enum { AVERAGE_WEIGHT = 8 }; /* a measurement counts one eighth */
@@ -22,7 +24,7 @@ is_measured(const Ticket *ticket, uint32_t id)
 
 /* Two runs may lose one of their two measurements; an average bears that. */
 static void
-measured(const Ticket *ticket, uint32_t id, uint64_t elapsed_ns)
+note_cost(const Ticket *ticket, uint32_t id, uint64_t elapsed_ns)
 {
     Partition *partition = ticket->run->partition;
     const uint32_t old = __atomic_load_n(&partition->costs[id], __ATOMIC_RELAXED);
@@ -31,31 +33,6 @@ measured(const Ticket *ticket, uint32_t id, uint64_t elapsed_ns)
     const int64_t change = next - (old == COST_UNKNOWN ? COST_GUESS : (int64_t)old);
     __atomic_store_n(&partition->costs[id], (uint32_t)next, __ATOMIC_RELAXED);
     __atomic_add_fetch(&partition->total_cost, (uint64_t)change, __ATOMIC_RELAXED);
-}
-
-static __attribute__((noinline)) bool
-is_reference_right(Call *call, const Node *node, uint32_t index, Dtype made)
-{
-    if (made == DTYPE_RESOURCE && node_output_is_reference(node, index)) {
-        return true;
-    }
-    const Status status =
-        call_fail(call, STATUS_INTERNAL, "the kernel made output %" PRIu32 " of type %s instead of %s", index,
-            dtype_name(made), dtype_name(node->output_dtypes[index]));
-    (void)status;
-    return false;
-}
-
-bool
-outputs_are_right(Call *call, const ScheduleNode *node, const Tensor *outputs)
-{
-    for (uint32_t i = 0; i < node->node->output_count; i++) {
-        if (outputs[i].dtype != node->node->output_dtypes[i] &&
-            !is_reference_right(call, node->node, i, outputs[i].dtype)) {
-            return false;
-        }
-    }
-    return true;
 }
 
 static KernelContext
@@ -67,7 +44,7 @@ context_of(Ticket *ticket, const ScheduleNode *node, Tensor *inputs, Tensor *out
         .node = node->node,
         .state = node->state,
         .container = ticket->run->container,
-        .memory = ticket->run->memory,
+        .memory = ticket->run->memory == NULL ? NULL : run_memory_planned(ticket->run->memory),
         .account = ticket->run->account,
         .inputs = inputs,
         .input_count = node->node->input_count,
@@ -90,7 +67,7 @@ kernel_compute(Ticket *ticket, Activation *activation, const ScheduleNode *node,
     const Status status = node->kernel->compute(&context);
     running_end();
     if (is_timed) {
-        measured(ticket, id, clock_monotonic_ns() - start_ns);
+        note_cost(ticket, id, clock_monotonic_ns() - start_ns);
     }
     trace_kernel(trace_of(ticket, activation), &context);
     tensors_release(inputs, node->node->input_count);
@@ -150,20 +127,6 @@ const_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool
 }
 
 static void
-arg_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead)
-{
-    (void)is_dead;
-    Tensor *arg = &ticket->run->args[node->index];
-    if (late_arg_awaits(ticket, activation, node)) {
-        return;
-    }
-    ticket->outputs[0] = *arg;
-    arg->buffer = NULL;
-    trace_end(trace_of(ticket, activation), ticket->partition->device, NULL, 0);
-    ticket_propagate(ticket, activation->iteration, node, ticket->outputs, false);
-}
-
-static void
 retval_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead)
 {
     const RunCallbacks *callbacks = &ticket->run->callbacks;
@@ -198,6 +161,9 @@ references_read(Ticket *ticket, const ScheduleNode *node, Tensor *inputs)
 }
 
 /* --- Dispatch ------------------------------------------------------------------------------------------- */
+
+/* Each ends with ticket_propagate(), run_fail(), or, for what has to wait, with ticket_wait(). */
+typedef void (*NodeRun)(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead);
 
 static const NodeRun NODE_RUNS[] = {
     [SCHEDULE_KERNEL] = kernel_run,

@@ -7,17 +7,17 @@
 
 #include <inttypes.h>
 
-#include "shared/base/buffer.h"
 #include "shared/base/memory.h"
+#include "worker/runtime/run/node_tensors.h"
+#include "worker/runtime/run/run_failure.h"
 
 enum { NAMED_MAX = 4 };
 
 typedef struct Promise {
     KernelPromise kernel; /* first: a KernelPromise is one of these */
     Call call;
-    DeviceWork work;
+    Resumption resumption;
     ListLink link; /* in run->promises until it completes */
-    Activation *activation;
     Status status;
     int32_t reference_count; /* atomic */
     bool is_told;            /* under the run's lock, as the list */
@@ -33,6 +33,41 @@ promise_unref(Promise *promise)
     }
 }
 
+static void
+promise_finish(Ticket *ticket, Resumption *resumption)
+{
+    Promise *promise = (Promise *)(void *)((char *)resumption - offsetof(Promise, resumption));
+    const Activation *activation = resumption->activation;
+    KernelContext *context = &promise->kernel.context;
+    const ScheduleNode *node = &ticket->partition->nodes[activation->node];
+    trace_kernel(promise->status == STATUS_OK ? trace_of(ticket, activation) : NULL, context);
+    tensors_release(context->inputs, context->input_count);
+    if (promise->status == STATUS_OK && outputs_are_right(context->call, node, context->outputs)) {
+        ticket_propagate(ticket, activation->iteration, node, context->outputs, false);
+    } else {
+        const Error *error = &promise->call.error;
+        const Slice culprit = promise->kernel.culprit;
+        tensors_release(context->outputs, context->output_count);
+        run_fail(ticket->run, promise->status == STATUS_OK ? error->code : promise->status, error->message,
+            culprit.size > 0 ? culprit : node->node->name);
+    }
+    promise_unref(promise);
+}
+
+/* The kernel's word that it has ended (KernelPromise.complete): a thread of the device goes on with the run.
+ */
+static void
+promise_complete(KernelPromise *kernel, Status status)
+{
+    Promise *promise = (Promise *)(void *)kernel;
+    Run *run = promise->resumption.activation->iteration->run;
+    pthread_mutex_lock(&run->lock);
+    list_remove(&promise->link);
+    pthread_mutex_unlock(&run->lock);
+    promise->status = status;
+    run_go_on(run, &promise->resumption);
+}
+
 static Promise *
 promise_new(const Ticket *ticket, Activation *activation, const ScheduleNode *node)
 {
@@ -42,7 +77,9 @@ promise_new(const Ticket *ticket, Activation *activation, const ScheduleNode *no
         return NULL;
     }
     promise->reference_count = 1;
-    promise->activation = activation;
+    promise->resumption.activation = activation;
+    promise->resumption.resume = promise_finish;
+    promise->kernel.complete = promise_complete;
     promise->call.deadline_ns = ticket->run->deadline_ns;
     promise->call.arena = arena_new(SCRATCH_MAX);
     promise->kernel.context = (KernelContext){
@@ -64,57 +101,6 @@ promise_new(const Ticket *ticket, Activation *activation, const ScheduleNode *no
         return NULL;
     }
     return promise;
-}
-
-/* --- Completing ----------------------------------------------------------------------------------------- */
-
-typedef struct PromiseEnd {
-    Ticket ticket; /* first */
-    Promise *promise;
-} PromiseEnd;
-
-static void
-promise_finish(Ticket *ticket, Activation *activation)
-{
-    Promise *promise = ((PromiseEnd *)(void *)ticket)->promise;
-    KernelContext *context = &promise->kernel.context;
-    const ScheduleNode *node = &ticket->partition->nodes[activation->node];
-    trace_kernel(promise->status == STATUS_OK ? trace_of(ticket, activation) : NULL, context);
-    tensors_release(context->inputs, context->input_count);
-    if (promise->status == STATUS_OK && outputs_are_right(context->call, node, context->outputs)) {
-        ticket_propagate(ticket, activation->iteration, node, context->outputs, false);
-    } else {
-        const Error *error = &promise->call.error;
-        const Slice culprit = promise->kernel.culprit;
-        tensors_release(context->outputs, context->output_count);
-        run_fail(ticket->run, promise->status == STATUS_OK ? error->code : promise->status, error->message,
-            culprit.size > 0 ? culprit : node->node->name);
-    }
-}
-
-static void
-promise_continue(DeviceWork *work)
-{
-    PromiseEnd end;
-    end.promise = (Promise *)(void *)((char *)work - offsetof(Promise, work));
-    ticket_begin(&end.ticket, end.promise->activation->iteration->run, arena_new(SCRATCH_MAX));
-    ticket_resume(&end.ticket, end.promise->activation, promise_finish);
-    promise_unref(end.promise);
-    arena_free(ticket_run(&end.ticket));
-}
-
-void
-kernel_complete(KernelPromise *promise, Status status)
-{
-    Promise *whole = (Promise *)(void *)promise;
-    Run *run = whole->activation->iteration->run;
-    Device *device = run->partition->device;
-    pthread_mutex_lock(&run->lock);
-    list_remove(&whole->link);
-    pthread_mutex_unlock(&run->lock);
-    whole->status = status;
-    whole->work.run = promise_continue;
-    device->schedule(device, &whole->work);
 }
 
 /* --- Cancelling ----------------------------------------------------------------------------------------- */
@@ -141,7 +127,7 @@ void
 promises_cancel(Run *run)
 {
     for (Promise *promise = take_untold(run); promise != NULL; promise = take_untold(run)) {
-        const Kernel *kernel = run->partition->nodes[promise->activation->node].kernel;
+        const Kernel *kernel = run->partition->nodes[promise->resumption.activation->node].kernel;
         if (kernel->cancel != NULL) {
             kernel->cancel(&promise->kernel);
         }
@@ -187,8 +173,7 @@ promise_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bo
             node->node->name);
         return;
     }
-    __atomic_add_fetch(&run->ticket_count, 1, __ATOMIC_RELAXED);
-    ticket->readied++;
+    ticket_wait(ticket);
     pthread_mutex_lock(&run->lock);
     list_append(&run->promises, &promise->link);
     pthread_mutex_unlock(&run->lock);

@@ -1,7 +1,8 @@
 /* Kernels that complete later, inside the runtime: what a node that began one leaves behind. */
 #pragma once
 
-#include "worker/runtime/run/nodes.h"
+#include "shared/base/buffer.h"
+#include "worker/runtime/run/ticket.h"
 
 /* Starts the node's kernel; the run goes on without it. */
 void promise_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead);

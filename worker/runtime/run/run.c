@@ -4,148 +4,17 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "shared/base/buffer.h"
 #include "shared/base/clock.h"
-#include "worker/runtime/resource.h"
-#include "worker/runtime/run/frame.h"
+#include "worker/runtime/run/args.h"
+#include "worker/runtime/run/executor.h"
 #include "worker/runtime/run/promise.h"
 #include "worker/runtime/run/run_admission.h"
-#include "worker/runtime/run/running.h"
+#include "worker/runtime/run/run_failure.h"
 
 enum {
     INLINE_COST_NS = 50 * 1000,
     INLINE_IDLE_COST_NS = 250 * 1000, /* a few times what two threads take to wake each other */
-    WAITING_NAMED_MAX = 4,
 };
-
-/* --- Failure and cancellation --------------------------------------------------------------------------- */
-
-/* Notes the first failure. False when there was one before, or the run is over. */
-static bool
-run_note_failure(Run *run, Status code, const char *message, Slice node)
-{
-    pthread_mutex_lock(&run->lock);
-    const bool is_first = !run->has_failed && !run->is_done;
-    if (is_first) {
-        const Slice text = slice_part(slice_from_string(message), 0, sizeof run->message - 1);
-        memcpy(run->message, text.data, text.size);
-        run->message[text.size] = '\0';
-        run->code = code;
-        run->error_node = node;
-        __atomic_store_n(&run->has_failed, true, __ATOMIC_RELEASE);
-    }
-    pthread_mutex_unlock(&run->lock);
-    return is_first;
-}
-
-/* What would otherwise wait for ever. */
-static void
-run_wake(Run *run, Status code, const char *message)
-{
-    if (run->rendezvous != NULL) {
-        rendezvous_abort(run->rendezvous, code, message);
-    }
-    promises_cancel(run);
-    late_args_give_up(run);
-}
-
-/* The others hear ABORTED with the cause: theirs are consequences, not causes. */
-void
-run_fail(Run *run, Status code, const char *message, Slice node)
-{
-    if (run_note_failure(run, code, message, node)) {
-        char text[ERROR_MESSAGE_SIZE];
-        snprintf(text, sizeof text, "node '%.*s' failed: %s", SLICE_PRINT(node), message);
-        run_wake(run, STATUS_ABORTED, text);
-    }
-}
-
-/* "…; waiting: 'recv_1' for '/slot:1/…;0:0', 'recv_2' for '…' and 3 more" */
-static void
-append_waiting(const Iteration *iteration, uint32_t *count, Buffer *text)
-{
-    const ScheduleFrame *schedule = iteration->schedule;
-    for (uint32_t i = 0; i < schedule->receive_count; i++) {
-        const ScheduleNode *node = &iteration->run->partition->nodes[schedule->receives[i]];
-        const Transfer *transfer = &iteration->transfers[node->index];
-        if (!__atomic_load_n(&transfer->is_waiting, __ATOMIC_ACQUIRE)) {
-            continue;
-        }
-        if ((*count)++ < WAITING_NAMED_MAX) {
-            buffer_append_format(text, "%s'%.*s' for '%.*s'", *count == 1 ? "; waiting: " : ", ",
-                SLICE_PRINT(node->node->name), SLICE_PRINT(transfer->key));
-        }
-    }
-}
-
-/* "…; loop 'while/context' is in iteration 17, …" */
-static void
-append_loops(Run *run, Buffer *text)
-{
-    uint32_t count = 0;
-    LIST_EACH(&run->live_frames, link)
-    {
-        const Frame *frame = LIST_ITEM(link, Frame, live);
-        if (count++ < WAITING_NAMED_MAX) {
-            buffer_append_format(text, "%s'%.*s' in iteration %" PRIu64,
-                count == 1 ? "; running: loop " : ", ", SLICE_PRINT(frame->schedule->name),
-                frame->started - 1);
-        }
-    }
-    if (count > WAITING_NAMED_MAX) {
-        buffer_append_format(text, " and %" PRIu32 " more", count - WAITING_NAMED_MAX);
-    }
-}
-
-static void
-append_state(Run *run, Buffer *text)
-{
-    uint32_t count = 0;
-    late_args_describe(run, text);
-    append_waiting(run->root, &count, text);
-    pthread_mutex_lock(&run->frames_lock);
-    LIST_EACH(&run->live_frames, link)
-    {
-        const Frame *frame = LIST_ITEM(link, Frame, live);
-        for (const Iteration *at = frame->oldest; at != NULL; at = at->newer) {
-            append_waiting(at, &count, text);
-        }
-    }
-    if (count > WAITING_NAMED_MAX) {
-        buffer_append_format(text, " and %" PRIu32 " more", count - WAITING_NAMED_MAX);
-    }
-    append_loops(run, text);
-    pthread_mutex_unlock(&run->frames_lock);
-    (void)running_describe(run, text);
-    promises_describe(run, text);
-}
-
-void
-run_cancel(Run *run, Status code, const char *message)
-{
-    AUTO_BUFFER text = {0};
-    assert(code != STATUS_OK);
-    buffer_append_string(&text, message);
-    if (code == STATUS_DEADLINE_EXCEEDED) {
-        append_state(run, &text);
-    }
-    const char *whole = buffer_string(&text);
-    const char *told = whole == NULL ? message : whole;
-    if (run_note_failure(run, code, told, (Slice){0})) {
-        run_wake(run, code, told);
-    }
-}
-
-Status
-run_failure(Run *run, char *ret_message, size_t size, Slice *ret_node)
-{
-    pthread_mutex_lock(&run->lock);
-    const Status code = run->code;
-    snprintf(ret_message, size, "%s", run->message);
-    *ret_node = run->error_node;
-    pthread_mutex_unlock(&run->lock);
-    return code;
-}
 
 /* --- Life ----------------------------------------------------------------------------------------------- */
 
@@ -169,10 +38,39 @@ run_unref(Run *run)
     partition_unref(partition);
 }
 
+Status
+run_failure(Run *run, char *ret_message, size_t size, Slice *ret_node)
+{
+    pthread_mutex_lock(&run->lock);
+    const Status code = run->code;
+    snprintf(ret_message, size, "%s", run->message);
+    *ret_node = run->error_node;
+    pthread_mutex_unlock(&run->lock);
+    return code;
+}
+
+Status
+run_feed(Call *call, Run *run, uint32_t index, Tensor *tensor)
+{
+    assert(run != NULL && tensor != NULL);
+    return late_args_take(call, run, index, tensor);
+}
+
+/* What waits for other slots, for kernels or for feeds would otherwise wait for ever. */
+static void
+wake_run(Run *run, Status code, const char *message)
+{
+    if (run->rendezvous != NULL) {
+        rendezvous_abort(run->rendezvous, code, message);
+    }
+    promises_cancel(run);
+    late_args_give_up(run);
+}
+
 static void
 run_release_tensors(Run *run)
 {
-    frames_clear(run);
+    run_clear_frames(run);
     iteration_clear(run->root);
     for (uint32_t i = 0; i < run->partition->arg_count; i++) {
         tensor_unref(&run->args[i]);
@@ -195,8 +93,9 @@ run_check_all_ran(Run *run, uint64_t node_count)
         run->partition->nodes[root->nodes[cell]].node->name);
 }
 
-void
-run_finish(Run *run)
+/* The last ticket is back. */
+static void
+finish_run(Run *run)
 {
     const uint64_t node_count = __atomic_load_n(&run->node_count, __ATOMIC_RELAXED);
     run_check_all_ran(run, node_count);
@@ -245,6 +144,13 @@ check_request(Call *call, const RunRequest *request)
     return STATUS_OK;
 }
 
+static const RunHooks HOOKS = {
+    .run_node = executor_run_node,
+    .go_on = executor_go_on,
+    .wake = wake_run,
+    .finish = finish_run,
+};
+
 static void
 run_begin(Run *run)
 {
@@ -256,7 +162,7 @@ run_begin(Run *run)
         ticket_ready(&ticket, &run->root->activations[node->cell]);
     }
     run_ref(run);
-    run->arena = ticket_run(&ticket);
+    run->arena = executor_run(&ticket);
     run_unref(run);
 }
 
@@ -302,6 +208,7 @@ run_start(Call *call, const RunRequest *request, Run **ret_run)
         return status;
     }
     (void)partition_ref(request->partition);
+    run->hooks = &HOOKS;
     run->rendezvous = request->rendezvous == NULL ? NULL : rendezvous_ref(request->rendezvous);
     run->container = request->container == NULL ? NULL : container_ref(request->container);
     run->callbacks = request->callbacks;

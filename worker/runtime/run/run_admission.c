@@ -17,27 +17,27 @@ static MemoryPlan *
 find_plan(Partition *partition, const RunRequest *request)
 {
     MemoryPlan *found = NULL;
-    pthread_mutex_lock(&partition->lock);
+    pthread_mutex_lock(&partition->pool.lock);
     for (uint32_t i = 0; i < PARTITION_PLANS_MAX && found == NULL; i++) {
-        MemoryPlan *const plan = partition->plans[i];
+        MemoryPlan *const plan = partition->pool.plans[i];
         found = plan != NULL && memory_plan_fits(plan, request->args, request->open_size)
                     ? memory_plan_ref(plan)
                     : NULL;
     }
-    pthread_mutex_unlock(&partition->lock);
+    pthread_mutex_unlock(&partition->pool.lock);
     return found;
 }
 
 static void
 keep_plan(Partition *partition, MemoryPlan *plan, uint64_t elapsed_ns)
 {
-    pthread_mutex_lock(&partition->lock);
-    MemoryPlan **const place = &partition->plans[partition->next_plan];
+    pthread_mutex_lock(&partition->pool.lock);
+    MemoryPlan **const place = &partition->pool.plans[partition->pool.next_plan];
     MemoryPlan *const dropped = *place;
     *place = memory_plan_ref(plan);
-    partition->next_plan = (partition->next_plan + 1) % PARTITION_PLANS_MAX;
-    partition->planning_ns += elapsed_ns;
-    pthread_mutex_unlock(&partition->lock);
+    partition->pool.next_plan = (partition->pool.next_plan + 1) % PARTITION_PLANS_MAX;
+    partition->pool.planning_ns += elapsed_ns;
+    pthread_mutex_unlock(&partition->pool.lock);
     memory_plan_unref(dropped);
 }
 
@@ -46,9 +46,9 @@ static bool
 is_planning_worthwhile(Partition *partition)
 {
     const uint64_t runs = __atomic_load_n(&partition->run_count, __ATOMIC_RELAXED);
-    pthread_mutex_lock(&partition->lock);
-    const uint64_t planning_ns = partition->planning_ns;
-    pthread_mutex_unlock(&partition->lock);
+    pthread_mutex_lock(&partition->pool.lock);
+    const uint64_t planning_ns = partition->pool.planning_ns;
+    pthread_mutex_unlock(&partition->pool.lock);
     return planning_ns < PLANNING_FREE_NS + runs * partition_cost_ns(partition) / PLANNING_SHARE;
 }
 
@@ -67,20 +67,13 @@ obtain_plan(Partition *partition, const RunRequest *request)
     return plan;
 }
 
-static void
-forget_plan(Run *run)
-{
-    run_memory_unref(TAKE(run->memory));
-    memory_plan_unref(TAKE(run->plan));
-}
-
 static bool
 prepare_plan(Run *run, const RunRequest *request)
 {
     if (run->plan != NULL && memory_plan_fits(run->plan, request->args, request->open_size)) {
         return true;
     }
-    forget_plan(run);
+    run_state_drop_plan(run);
     run->plan = obtain_plan(run->partition, request);
     if (run->plan != NULL && run->plan->buffer_count > 0 && run->partition->has_arena) {
         run->memory = run_memory_new(run->plan);
@@ -202,7 +195,7 @@ Status
 run_admit(Call *call, Run *run, const RunRequest *request)
 {
     if (request->feeds_come_late) {
-        forget_plan(run); /* their shapes are not known yet */
+        run_state_drop_plan(run); /* their shapes are not known yet */
     } else if (!prepare_plan(run, request)) {
         return call_fail_memory(call, "a run's arena");
     }
@@ -236,11 +229,4 @@ run_settle(Run *run, RunStats *ret_stats)
         memory_plan_unref(TAKE(run->plan));
     }
     release_reservation(run);
-}
-
-void
-run_forget_memory(Run *run)
-{
-    memory_account_end(TAKE(run->account));
-    forget_plan(run);
 }

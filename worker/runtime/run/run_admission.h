@@ -16,6 +16,3 @@ MUST_USE Status run_admit(Call *call, Run *run, const RunRequest *request);
 
 /* The run holds nothing of its arena and reservation any more; fills the memory part of the statistics. */
 void run_settle(Run *run, RunStats *ret_stats);
-
-/* What an idle state keeps of it. */
-void run_forget_memory(Run *run);

@@ -1,8 +1,8 @@
 #include "worker/runtime/run/run_state.h"
 
+#include <assert.h>
+
 #include "shared/base/memory.h"
-#include "worker/runtime/run/frame.h"
-#include "worker/runtime/run/run_admission.h"
 
 enum {
     IDLE_MAX = 8,
@@ -10,11 +10,120 @@ enum {
     MEASURE_ALL_EVERY = 16,   /* runs */
 };
 
+Iteration *
+run_take_iteration(Run *run, uint32_t frame)
+{
+    assert(frame < run->partition->frame_count);
+    FrameStock *stock = &run->stocks[frame];
+    Iteration *iteration = stock->iterations;
+    if (iteration == NULL) {
+        iteration = iteration_new(run, run->partition, frame);
+    } else {
+        stock->iterations = iteration->newer;
+    }
+    if (iteration != NULL) {
+        iteration_reset(iteration);
+        run->loop_bytes += iteration->size;
+    }
+    return iteration;
+}
+
+void
+run_put_iteration(Run *run, Iteration *iteration)
+{
+    FrameStock *stock = &run->stocks[iteration->schedule->number];
+    run->loop_bytes -= iteration->size;
+    iteration_clear(iteration);
+    iteration->child_count = 0;
+    memset(iteration->children, 0, iteration->schedule->child_count * sizeof(Frame *));
+    iteration->newer = stock->iterations;
+    stock->iterations = iteration;
+}
+
+Frame *
+run_take_frame(Run *run, uint32_t frame)
+{
+    assert(frame < run->partition->frame_count);
+    FrameStock *stock = &run->stocks[frame];
+    Frame *taken = stock->frames;
+    if (taken == NULL) {
+        return frame_new(&run->partition->frames[frame]);
+    }
+    stock->frames = taken->next_idle;
+    return taken;
+}
+
+void
+run_put_frame(Run *run, Frame *frame)
+{
+    const ScheduleFrame *schedule = frame->schedule;
+    FrameStock *stock = &run->stocks[schedule->number];
+    for (uint32_t i = 0; i < schedule->next_count + schedule->constant_count; i++) {
+        tensor_unref(&frame->waiting[i]); /* the constants follow in the same block */
+    }
+    memset(frame->has_constant, 0, (schedule->constant_count + schedule->exit_count) * sizeof(bool));
+    frame->waiting_count = 0;
+    frame->live_count = 0;
+    frame->oldest = NULL;
+    frame->newest = NULL;
+    list_remove(&frame->live);
+    frame->next_idle = stock->frames;
+    stock->frames = frame;
+}
+
+void
+run_clear_frames(Run *run)
+{
+    LIST_EACH(&run->live_frames, link)
+    {
+        Frame *frame = LIST_ITEM(link, Frame, live);
+        for (Iteration *at = frame->oldest, *newer = NULL; at != NULL; at = newer) {
+            newer = at->newer;
+            run_put_iteration(run, at);
+        }
+        frame->parent->children[frame->schedule->child_index] = NULL;
+        frame->parent->child_count = 0;
+        run_put_frame(run, frame);
+    }
+}
+
+/* Keeps this many idle iterations and frames of each loop for the next run. */
+static void
+trim_stocks(Run *run, uint32_t kept)
+{
+    for (uint32_t i = 1; i < run->partition->frame_count; i++) {
+        Iteration **iterations = &run->stocks[i].iterations;
+        Frame **frames = &run->stocks[i].frames;
+        for (uint32_t n = 0; n < kept && *iterations != NULL; n++) {
+            iterations = &(*iterations)->newer;
+        }
+        for (uint32_t n = 0; n < kept && *frames != NULL; n++) {
+            frames = &(*frames)->next_idle;
+        }
+        for (Iteration *rest = TAKE(*iterations), *newer = NULL; rest != NULL; rest = newer) {
+            newer = rest->newer;
+            iteration_free(rest);
+        }
+        for (Frame *rest = TAKE(*frames), *next = NULL; rest != NULL; rest = next) {
+            next = rest->next_idle;
+            memory_free(rest);
+        }
+    }
+}
+
+void
+run_state_drop_plan(Run *run)
+{
+    run_memory_unref(TAKE(run->memory));
+    memory_plan_unref(TAKE(run->plan));
+}
+
 static void
 run_state_free(Run *run)
 {
-    frames_trim(run, 0);
-    run_forget_memory(run);
+    trim_stocks(run, 0);
+    memory_account_end(run->account);
+    run_state_drop_plan(run);
     iteration_free(run->root);
     arena_free(run->arena);
     run_trace_free(run->trace);
@@ -23,7 +132,22 @@ run_state_free(Run *run)
     memory_free(run);
 }
 
-/* One block: the run, its args, the loops' stocks. */
+/* The pool's, when its partition goes: no run is under way. */
+static void
+empty_pool(Partition *partition)
+{
+    RunPool *pool = &partition->pool;
+    while (pool->idle != NULL) {
+        Run *run = pool->idle;
+        pool->idle = run->next_idle;
+        run_state_free(run);
+    }
+    for (uint32_t i = 0; i < PARTITION_PLANS_MAX; i++) {
+        memory_plan_unref(pool->plans[i]);
+    }
+}
+
+/* One block holds the run, its args and the loops' stocks. */
 static Run *
 run_state_new(Partition *partition)
 {
@@ -39,7 +163,7 @@ run_state_new(Partition *partition)
     list_init(&run->promises);
     pthread_mutex_init(&run->lock, NULL);
     pthread_mutex_init(&run->frames_lock, NULL);
-    run->root = iteration_new(run, FRAME_ROOT);
+    run->root = iteration_new(run, partition, FRAME_ROOT);
     if (run->root == NULL) {
         run_state_free(run);
         return NULL;
@@ -50,19 +174,22 @@ run_state_new(Partition *partition)
 Run *
 run_state_get(Partition *partition)
 {
-    pthread_mutex_lock(&partition->lock);
-    Run *run = partition->idle;
+    RunPool *pool = &partition->pool;
+    pthread_mutex_lock(&pool->lock);
+    pool->empty = empty_pool;
+    Run *run = pool->idle;
     if (run != NULL) {
-        partition->idle = run->next_idle;
-        partition->idle_count--;
+        pool->idle = run->next_idle;
+        pool->idle_count--;
     }
-    pthread_mutex_unlock(&partition->lock);
+    pthread_mutex_unlock(&pool->lock);
     if (run == NULL) {
         run = run_state_new(partition);
     }
     if (run == NULL) {
         return NULL;
     }
+    assert(list_is_empty(&run->promises) && list_is_empty(&run->live_frames));
     const uint32_t count = __atomic_fetch_add(&partition->run_count, 1, __ATOMIC_RELAXED);
     iteration_reset(run->root);
     run->reference_count = 1;
@@ -82,30 +209,20 @@ run_state_get(Partition *partition)
 void
 run_state_put(Run *run)
 {
-    Partition *partition = run->partition;
+    RunPool *pool = &run->partition->pool;
     memory_free(TAKE(run->late_args));
     run_trace_free(TAKE(run->trace));
     run->root->trace = NULL;
-    frames_trim(run, IDLE_ITERATIONS_MAX);
-    pthread_mutex_lock(&partition->lock);
-    const bool is_kept = partition->idle_count < IDLE_MAX;
+    trim_stocks(run, IDLE_ITERATIONS_MAX);
+    pthread_mutex_lock(&pool->lock);
+    const bool is_kept = pool->idle_count < IDLE_MAX;
     if (is_kept) {
-        run->next_idle = partition->idle;
-        partition->idle = run;
-        partition->idle_count++;
+        run->next_idle = pool->idle;
+        pool->idle = run;
+        pool->idle_count++;
     }
-    pthread_mutex_unlock(&partition->lock);
+    pthread_mutex_unlock(&pool->lock);
     if (!is_kept) {
-        run_state_free(run);
-    }
-}
-
-void
-run_states_free(Partition *partition)
-{
-    while (partition->idle != NULL) {
-        Run *run = partition->idle;
-        partition->idle = run->next_idle;
         run_state_free(run);
     }
 }

@@ -1,28 +1,37 @@
 /* The memory of one run: everything its nodes will need, made once and used by one run after another. A
- * Partition keeps a few idle ones.
+ * Partition keeps a few idle ones in its pool.
  *
- * A Ticket is one thread's turn in a run: it holds the ready nodes that this thread will do. Whatever will
- * continue a run later (queued work, a waiting Recv) counts as a ticket too; the run ends with the last one.
- */
+ * Whatever will continue a run later (a thread's turn, queued work, a waiting Recv) counts as a ticket; the
+ * run ends with the last one (ticket.h). */
 #pragma once
 
 #include "shared/base/list.h"
 #include "worker/runtime/memory/run_memory.h"
 #include "worker/runtime/memory_account.h"
 #include "worker/runtime/run/iteration.h"
-#include "worker/runtime/run/late_args.h"
-#include "worker/runtime/run/run.h"
+#include "worker/runtime/run/run_request.h"
 
-/* What a loop's frames and iterations leave behind for the next ones. */
+typedef struct LateArg LateArg;
+
+/* Idle frames and iterations of one loop. */
 typedef struct FrameStock {
     Frame *frames;
     Iteration *iterations;
 } FrameStock;
 
+/* Calls from the lower layers of this folder to the upper ones (run.c fills them in). */
+typedef struct RunHooks {
+    void (*run_node)(DeviceWork *work); /* on a device's thread: an Activation's node is ready */
+    void (*go_on)(DeviceWork *work);    /* on a device's thread: a Resumption's node has what it waited for */
+    void (*wake)(Run *run, Status code, const char *message); /* ends all waiting: the run has failed */
+    void (*finish)(Run *run);                                 /* the last ticket is back */
+} RunHooks;
+
 struct Run {
+    const RunHooks *hooks;
     int32_t reference_count; /* atomic */
     int32_t ticket_count;    /* atomic */
-    bool has_failed;         /* atomic; set once, under the lock */
+    bool has_failed;         /* atomic; set once, under `lock` */
     bool measures_all;
     uint64_t node_count;      /* atomic: of tickets that ended */
     uint64_t loop_node_count; /* atomic: those of them in loops */
@@ -31,7 +40,7 @@ struct Run {
     ResourceContainer *container;
     RunCallbacks callbacks;
     uint64_t deadline_ns;
-    uint32_t call_depth; /* calls that it is inside of */
+    uint32_t call_depth; /* calls of functions that it is inside of */
     uint64_t start_ns;
     DeviceWork start_work;
     Arena *arena; /* the first ticket's, kept from run to run */
@@ -50,12 +59,12 @@ struct Run {
     LateArg *late_args; /* by arg; NULL: all are there from the start */
     RunTrace *trace;    /* NULL: not asked for */
 
-    pthread_mutex_t frames_lock;
+    pthread_mutex_t frames_lock; /* guards loops (iteration.h) and the following */
     ListLink live_frames;
     size_t loop_bytes;  /* of live iterations */
     FrameStock *stocks; /* by frame */
 
-    pthread_mutex_t lock; /* also of the args, when they may come late */
+    pthread_mutex_t lock; /* guards the following, and the args when they may come late */
     ListLink promises;    /* kernels that have not completed */
     bool is_done;
     Status code; /* the first failure's */
@@ -66,7 +75,25 @@ struct Run {
 /* An idle state or a new one, its words and flags reset. NULL without memory. */
 MUST_USE Run *run_state_get(Partition *partition);
 void run_state_put(Run *run);
-void run_states_free(Partition *partition); /* the idle ones */
 
 /* What happens in this run will be noted. False without memory. */
 MUST_USE bool run_state_trace(Run *run);
+
+/* Forgets the plan and the arena: the next run plans anew. */
+void run_state_drop_plan(Run *run);
+
+/* The following four take what a loop has left behind, and give it back, under the frames_lock. NULL without
+ * memory. */
+MUST_USE Iteration *run_take_iteration(Run *run, uint32_t frame);
+void run_put_iteration(Run *run, Iteration *iteration);
+MUST_USE Frame *run_take_frame(Run *run, uint32_t frame);
+void run_put_frame(Run *run, Frame *frame);
+
+/* Ends all frames of a run that has ended, with the tensors that are still in them. */
+void run_clear_frames(Run *run);
+
+static inline bool
+run_has_failed(const Run *run)
+{
+    return __atomic_load_n(&run->has_failed, __ATOMIC_RELAXED);
+}

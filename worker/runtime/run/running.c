@@ -5,7 +5,6 @@
 
 #include "shared/base/clock.h"
 #include "shared/base/list.h"
-#include "worker/runtime/run/run_state.h"
 
 enum { NAMED_MAX = 4 };
 

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "shared/base/buffer.h"
-#include "worker/runtime/run/run.h"
+#include "worker/runtime/run/run_state.h"
 
 /* This thread computes the node, a number in the run's partition. `start_ns` 0: since when was not measured.
  */

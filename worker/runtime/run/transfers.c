@@ -1,7 +1,9 @@
-/* Send and Recv: where a run meets its rendezvous. */
+#include "worker/runtime/run/transfers.h"
+
 #include <stdio.h>
 
-#include "worker/runtime/run/nodes.h"
+#include "worker/runtime/run/node_tensors.h"
+#include "worker/runtime/run/run_failure.h"
 
 static Transfer *
 transfer_of(const Activation *activation, const ScheduleNode *node)
@@ -57,8 +59,9 @@ count_received(Run *run, const Tensor *value)
 
 /* What came for a Recv: an error, a dead tensor, or a value of the type the node says. */
 static void
-receive_finish(Ticket *ticket, Activation *activation)
+receive_finish(Ticket *ticket, Resumption *resumption)
 {
+    const Activation *activation = resumption->activation;
     const ScheduleNode *node = &ticket->partition->nodes[activation->node];
     RendezvousMessage *message = &transfer_of(activation, node)->message;
     const Dtype wanted = node->node->output_dtypes[0];
@@ -80,42 +83,31 @@ receive_finish(Ticket *ticket, Activation *activation)
     }
 }
 
-static void
-receive_continue(DeviceWork *work)
-{
-    Transfer *transfer = (Transfer *)(void *)((char *)work - offsetof(Transfer, work));
-    Ticket ticket;
-    ticket_begin(&ticket, transfer->activation->iteration->run, arena_new(SCRATCH_MAX));
-    ticket_resume(&ticket, transfer->activation, receive_finish);
-    arena_free(ticket_run(&ticket));
-}
-
 /* Comes on the thread that sent, or that aborted: compute goes on elsewhere; after an abort nothing is left
  * to compute. */
 static void
 receive_done(RendezvousWaiter *waiter, RendezvousMessage *message)
 {
     Transfer *transfer = (Transfer *)(void *)waiter;
-    Run *run = transfer->activation->iteration->run;
+    const Activation *activation = transfer->resumption.activation;
+    Run *run = activation->iteration->run;
     __atomic_store_n(&transfer->is_waiting, false, __ATOMIC_RELAXED);
     if (message->code != STATUS_OK) {
-        const ScheduleNode *node = &run->partition->nodes[transfer->activation->node];
+        const ScheduleNode *node = &run->partition->nodes[activation->node];
         run_fail(run, message->code, message->error, node->node->name);
         ticket_drop(run);
         return;
     }
     transfer->message = *message;
     message->tensor = (Tensor){0};
-    transfer->work.run = receive_continue;
-    run->partition->device->schedule(run->partition->device, &transfer->work);
+    transfer->resumption.resume = receive_finish;
+    run_go_on(run, &transfer->resumption);
 }
 
-/* The waiter counts as a ticket, and for its iteration, before it waits: the value may come before
- * rendezvous_receive() returns. */
+/* The value may come on another thread before rendezvous_receive() returns. */
 void
 receive_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead)
 {
-    Run *run = ticket->run;
     if (is_dead) {
         ticket_propagate(ticket, activation->iteration, node, NULL, true);
         return;
@@ -125,13 +117,11 @@ receive_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bo
     const Slice key = key_of(activation, node);
     transfer->waiter.done = receive_done;
     __atomic_store_n(&transfer->is_waiting, true, __ATOMIC_RELEASE);
-    __atomic_add_fetch(&run->ticket_count, 1, __ATOMIC_RELAXED);
-    ticket->readied++;
-    if (rendezvous_receive(run->rendezvous, key, &transfer->waiter, &message)) {
-        ticket->readied--;
+    ticket_wait(ticket);
+    if (rendezvous_receive(ticket->run->rendezvous, key, &transfer->waiter, &message)) {
         __atomic_store_n(&transfer->is_waiting, false, __ATOMIC_RELAXED);
-        __atomic_sub_fetch(&run->ticket_count, 1, __ATOMIC_RELAXED);
+        ticket_wait_not(ticket);
         transfer->message = message;
-        receive_finish(ticket, activation);
+        receive_finish(ticket, &transfer->resumption);
     }
 }

@@ -7,7 +7,7 @@
 #include "shared/base/text.h"
 #include "shared/crypto/digest.h"
 #include "shared/formats/graphdef_json.h"
-#include "worker/runtime/partition/partition.h"
+#include "worker/runtime/partition/compile.h"
 #include "worker/serve/server.h"
 
 enum { PARTITION_SIZE_MAX = 64 << 20 };

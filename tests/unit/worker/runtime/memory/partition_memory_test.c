@@ -6,6 +6,7 @@
 #include "tests/support/graph_literals.h"
 #include "tests/support/partition_runs.h"
 #include "tests/support/tensor_literals.h"
+#include "worker/runtime/partition/compile.h"
 
 enum { FEEDS_MAX = 3, RUNS = 3 };
 

@@ -3,6 +3,7 @@
 #include "tests/support/fail_alloc.h"
 #include "tests/support/graph_literals.h"
 #include "tests/support/partition_runs.h"
+#include "worker/runtime/partition/compile.h"
 #include "worker/serve/blob_cache.h"
 #include "worker/serve/partition_cache.h"
 

@@ -5,6 +5,8 @@
 #include "tests/support/graph_case.h"
 #include "tests/support/graph_literals.h"
 #include "tests/support/tensor_literals.h"
+#include "worker/runtime/partition/compile.h"
+#include "worker/runtime/partition/library.h"
 #include "worker/runtime/partition/schedule.h"
 
 #define CALL "Tin=[float32] Tout=[float32] branches=[@neg,@twice]"

@@ -8,6 +8,7 @@
 #include "tests/support/loop_graphs.h"
 #include "tests/support/partition_runs.h"
 #include "tests/support/plan_literals.h"
+#include "worker/runtime/partition/compile.h"
 
 enum { SLOTS_MAX = 3 };
 

@@ -1,55 +1,76 @@
-/* late_arg_awaits() → run_feed() on any thread → the node runs again, as a ticket of its own. Args belong to
- * the root, which no node keeps from ending: the ticket is all that the wait counts as. */
-#include "worker/runtime/run/late_args.h"
+/* arg_run() waits → late_args_take() on any thread → pass_arg() as a ticket of its own. Args belong to the
+ * root, which no node keeps from ending: the ticket is all that the wait counts as. */
+#include "worker/runtime/run/args.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
+#include "shared/base/clock.h"
 #include "shared/base/memory.h"
-#include "worker/runtime/run/executor.h"
 
 enum { NAMED_MAX = 4 };
 
 struct LateArg {
-    DeviceWork work;
-    Activation *activation;
+    Resumption resumption;
     bool is_awaited; /* by its node; under the run's lock */
 };
 
 bool
 late_args_expect(Run *run)
 {
+    assert(run->late_args == NULL);
     run->late_args = memory_new(run->partition->arg_count + 1, sizeof *run->late_args);
     return run->late_args != NULL;
 }
 
-/* A failure that came before has given up what waited: nothing may wait behind it. */
-bool
-late_arg_awaits(const Ticket *ticket, Activation *activation, const ScheduleNode *node)
+static void
+pass_arg(Ticket *ticket, Activation *activation)
+{
+    const ScheduleNode *node = &ticket->partition->nodes[activation->node];
+    Tensor *arg = &ticket->run->args[node->index];
+    ticket->outputs[0] = *arg;
+    arg->buffer = NULL;
+    trace_end(trace_of(ticket, activation), ticket->partition->device, NULL, 0);
+    ticket_propagate(ticket, activation->iteration, node, ticket->outputs, false);
+}
+
+/* A trace counts from when the feed came: waiting for a client is no work. */
+static void
+pass_late_arg(Ticket *ticket, Resumption *resumption)
+{
+    NodeTrace *const trace = trace_of(ticket, resumption->activation);
+    if (trace != NULL) {
+        trace->start_ns = clock_monotonic_ns();
+    }
+    pass_arg(ticket, resumption->activation);
+}
+
+/* Returns true when the feed has not arrived: the node waits, or, when the run has failed, is dropped. A
+ * failure has ended all waiting that began before it, so that none may begin after it. */
+static bool
+await_feed(Ticket *ticket, Activation *activation, const ScheduleNode *node)
 {
     Run *run = ticket->run;
-    if (run->late_args == NULL) {
-        return false;
-    }
     LateArg *late = &run->late_args[node->index];
     pthread_mutex_lock(&run->lock);
     const bool is_absent = run->args[node->index].dtype == DTYPE_INVALID;
     if (is_absent && !run->has_failed) {
-        late->activation = activation;
+        late->resumption.activation = activation;
+        late->resumption.resume = pass_late_arg;
         late->is_awaited = true;
-        __atomic_add_fetch(&run->ticket_count, 1, __ATOMIC_RELAXED);
+        ticket_wait(ticket);
     }
     pthread_mutex_unlock(&run->lock);
     return is_absent;
 }
 
-static void
-late_arg_continue(DeviceWork *work)
+void
+arg_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead)
 {
-    const LateArg *late = (LateArg *)(void *)((char *)work - offsetof(LateArg, work));
-    Ticket ticket;
-    ticket_begin(&ticket, late->activation->iteration->run, arena_new(SCRATCH_MAX));
-    ticket_resume(&ticket, late->activation, node_run);
-    arena_free(ticket_run(&ticket));
+    (void)is_dead;
+    if (ticket->run->late_args == NULL || !await_feed(ticket, activation, node)) {
+        pass_arg(ticket, activation);
+    }
 }
 
 static Status
@@ -85,7 +106,7 @@ take_feed(Call *call, Run *run, uint32_t index, Tensor *tensor, bool *ret_is_awa
 }
 
 Status
-run_feed(Call *call, Run *run, uint32_t index, Tensor *tensor)
+late_args_take(Call *call, Run *run, uint32_t index, Tensor *tensor)
 {
     bool is_awaited = false;
     TRY(check_feed(call, run, index, tensor));
@@ -93,10 +114,7 @@ run_feed(Call *call, Run *run, uint32_t index, Tensor *tensor)
     const Status status = take_feed(call, run, index, tensor, &is_awaited);
     pthread_mutex_unlock(&run->lock);
     if (is_awaited) {
-        Device *device = run->partition->device;
-        LateArg *late = &run->late_args[index];
-        late->work.run = late_arg_continue;
-        device->schedule(device, &late->work);
+        run_go_on(run, &run->late_args[index].resumption);
     }
     return status;
 }

@@ -1,0 +1,402 @@
+/* 1. link the graph and make the nodes' rows; 2. classify each node: what the executor does itself by a
+ * table, everything else by its kernel; 3. find constants' bytes, noting every blob that is not here, and
+ * those of the functions that may be called; 4. run the passes; 5. lay the schedule out; 6. make the kernels'
+ * states. A failure anywhere gives the unfinished partition back. */
+#include "worker/runtime/partition/compile.h"
+
+#include <assert.h>
+#include <inttypes.h>
+
+#include "shared/ops/registry.h"
+#include "worker/runtime/partition/fold.h"
+#include "worker/runtime/partition/fuse.h"
+#include "worker/runtime/partition/library.h"
+#include "worker/runtime/partition/schedule_build.h"
+
+typedef struct OwnOp {
+    const char *op;
+    ScheduleKind kind;
+} OwnOp;
+
+/* What moves tensors or decides what runs is the executor's; only what computes has kernels. */
+static const OwnOp OWN_OPS[] = {
+    {"Const", SCHEDULE_STATIC},
+    {"_BlobConst", SCHEDULE_STATIC},
+    {"_Arg", SCHEDULE_ARG},
+    {"_Retval", SCHEDULE_RETVAL},
+    {"_Send", SCHEDULE_SEND},
+    {"_Recv", SCHEDULE_RECV},
+    {"Switch", SCHEDULE_SWITCH},
+    {"Merge", SCHEDULE_MERGE},
+    {"RefSwitch", SCHEDULE_SWITCH},
+    {"RefMerge", SCHEDULE_MERGE},
+    {"Enter", SCHEDULE_ENTER},
+    {"RefEnter", SCHEDULE_ENTER},
+    {"Exit", SCHEDULE_EXIT},
+    {"RefExit", SCHEDULE_EXIT},
+    {"NextIteration", SCHEDULE_NEXT},
+    {"RefNextIteration", SCHEDULE_NEXT},
+    {"LoopCond", SCHEDULE_FORWARD},
+    {"ControlTrigger", SCHEDULE_TRIGGER},
+    {"NoOp", SCHEDULE_NOTHING},
+};
+
+static Status
+begin_partition(Call *call, GraphDef *def, Device *device, Partition **ret_partition)
+{
+    AUTO_PARTITION partition = NULL;
+    TRY(partition_new(call, device, &partition));
+    assert(partition != NULL);
+    TRY(graph_link(call, def, op_find, (GraphLimits){.allows_internal = true}, &partition->graph));
+    partition->nodes =
+        arena_alloc(partition->arena, (partition->graph->node_count + 1) * sizeof(ScheduleNode));
+    if (partition->nodes == NULL) {
+        return call_fail_memory(call, "a partition's nodes");
+    }
+    partition->node_count = partition->graph->node_count;
+    *ret_partition = TAKE(partition);
+    return STATUS_OK;
+}
+
+/* --- Classifying ---------------------------------------------------------------------------------------- */
+
+static Status
+find_kernel(Call *call, ScheduleNode *node)
+{
+    const Slice op = node->node->def->op;
+    if (node->node->op == NULL) {
+        return call_fail(call, STATUS_UNIMPLEMENTED, "node '%.*s': op '%.*s' does not exist",
+            SLICE_PRINT(node->node->name), SLICE_PRINT(op));
+    }
+    node->kernel = kernel_find(node->node);
+    if (node->kernel == NULL) {
+        return call_fail(call, STATUS_UNIMPLEMENTED,
+            "node '%.*s': op '%.*s' has no kernel for its types and attributes on the CPU",
+            SLICE_PRINT(node->node->name), SLICE_PRINT(op));
+    }
+    node->is_cheap = node->kernel->is_cheap || node->kernel->start != NULL;
+    node->kind = node->kernel->start == NULL ? SCHEDULE_KERNEL : SCHEDULE_PROMISE;
+    return STATUS_OK;
+}
+
+/* The executor counts a Merge's inputs in 16 bits. */
+static Status
+check_merge(Call *call, const Node *node)
+{
+    return node->input_count <= UINT16_MAX ? STATUS_OK
+                                           : call_fail(call, STATUS_INVALID_ARGUMENT,
+                                                 "Merge '%.*s' has %" PRIu32 " inputs, at most %d can be",
+                                                 SLICE_PRINT(node->name), node->input_count, UINT16_MAX);
+}
+
+static Status
+classify(Call *call, ScheduleNode *node)
+{
+    for (size_t i = 0; i < COUNT_OF(OWN_OPS); i++) {
+        if (slice_equals_string(node->node->def->op, OWN_OPS[i].op)) {
+            node->kind = OWN_OPS[i].kind;
+            node->is_cheap = true;
+            return node->kind == SCHEDULE_MERGE ? check_merge(call, node->node) : STATUS_OK;
+        }
+    }
+    return find_kernel(call, node);
+}
+
+/* A Merge must be told when a value comes, so that a constant it takes has to run. */
+static void
+keep_constants_of_merge(Partition *partition, const ScheduleNode *merge)
+{
+    for (uint32_t i = 0; i < merge->node->input_count; i++) {
+        ScheduleNode *producer = &partition->nodes[merge->node->inputs[i].node];
+        if (producer->kind == SCHEDULE_STATIC) {
+            producer->kind = SCHEDULE_CONST;
+        }
+    }
+}
+
+static void
+classify_constants(Partition *partition)
+{
+    for (uint32_t i = 0; i < partition->node_count; i++) {
+        ScheduleNode *node = &partition->nodes[i];
+        if (node->kind == SCHEDULE_STATIC && node->node->control_count > 0) {
+            node->kind = SCHEDULE_CONST;
+        } else if (node->kind == SCHEDULE_MERGE) {
+            keep_constants_of_merge(partition, node);
+        }
+    }
+}
+
+static Status
+classify_nodes(Call *call, Partition *partition)
+{
+    for (uint32_t i = 0; i < partition->node_count; i++) {
+        ScheduleNode *node = &partition->nodes[i];
+        node->node = &partition->graph->nodes[i];
+        TRY(classify(call, node));
+        partition->arg_count += node->kind == SCHEDULE_ARG;
+        partition->retval_count += node->kind == SCHEDULE_RETVAL;
+        partition->transfer_count += node->kind == SCHEDULE_SEND || node->kind == SCHEDULE_RECV;
+    }
+    classify_constants(partition);
+    return STATUS_OK;
+}
+
+/* Args and retvals are numbered 0…count-1, each once. */
+static Status
+index_nodes(Call *call, Partition *partition, ScheduleKind kind, uint32_t count, uint32_t **ret_index)
+{
+    uint32_t *index = arena_alloc(partition->arena, (count + 1) * sizeof *index);
+    if (index == NULL) {
+        return call_fail_memory(call, "a partition's args");
+    }
+    memset(index, 0xff, count * sizeof *index);
+    for (uint32_t i = 0; i < partition->node_count; i++) {
+        ScheduleNode *node = &partition->nodes[i];
+        if (node->kind != kind) {
+            continue;
+        }
+        const int64_t position = node_attr_int(node->node, "index");
+        if (position < 0 || position >= count || index[position] != NODE_NONE) {
+            return call_fail(call, STATUS_INVALID_ARGUMENT,
+                "node '%.*s': index %" PRId64 " must be one of 0…%" PRIu32 ", each used once",
+                SLICE_PRINT(node->node->name), position, count - 1);
+        }
+        node->index = (uint32_t)position;
+        index[position] = i;
+    }
+    *ret_index = index;
+    return STATUS_OK;
+}
+
+/* --- Constants ------------------------------------------------------------------------------------------ */
+
+static void
+tensor_release(void *tensor)
+{
+    tensor_unref(tensor);
+}
+
+static Status
+blob_tensor(Call *call, const Node *node, TensorBuffer *blob, Tensor *ret_tensor)
+{
+    const Shape *shape = &node_attr(node, "shape")->value.shape;
+    const Dtype dtype = node_attr_type(node, "dtype");
+    size_t size = 0;
+    char text[SHAPE_TEXT_SIZE];
+    if (!dtype_is_copyable(dtype) || !shape_is_known(shape) || !shape_byte_size(shape, dtype, &size) ||
+        size != blob->size) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT,
+            "node '%.*s': a blob of %zu bytes is no %s tensor of shape %s", SLICE_PRINT(node->name),
+            blob->size, dtype_name(dtype), shape_text(shape, text));
+    }
+    if (!tensor_view(dtype, shape, blob, blob->data, ret_tensor)) {
+        return call_fail_memory(call, "a blob's tensor");
+    }
+    return STATUS_OK;
+}
+
+static Status
+bind_blob(
+    Call *call, Partition *partition, ScheduleNode *node, const BlobSource *blobs, MissingBlobs *missing)
+{
+    const Slice sha256 = node_attr_string(node->node, "sha256");
+    TensorBuffer *blob = blobs == NULL ? NULL : blobs->find(blobs->context, sha256);
+    if (blob == NULL) {
+        return missing_blobs_add(call, sha256, missing);
+    }
+    Tensor *tensor = arena_alloc(partition->arena, sizeof *tensor);
+    const bool is_kept = tensor != NULL && arena_defer(partition->arena, tensor_release, tensor) != NULL;
+    const Status status =
+        is_kept ? blob_tensor(call, node->node, blob, tensor) : call_fail_memory(call, "a constant");
+    tensor_buffer_unref(blob);
+    node->value = tensor;
+    return status;
+}
+
+static Status
+bind_values(Call *call, Partition *partition, const BlobSource *blobs, MissingBlobs *missing)
+{
+    missing->sha256 = arena_alloc(call->arena, (partition->node_count + 1) * sizeof *missing->sha256);
+    if (missing->sha256 == NULL) {
+        return call_fail_memory(call, "the missing blobs");
+    }
+    for (uint32_t i = 0; i < partition->node_count; i++) {
+        ScheduleNode *node = &partition->nodes[i];
+        if (node->kind != SCHEDULE_STATIC && node->kind != SCHEDULE_CONST) {
+            continue;
+        }
+        if (slice_equals_string(node->node->def->op, "_BlobConst")) {
+            TRY(bind_blob(call, partition, node, blobs, missing));
+        } else {
+            node->value = node_attr_tensor(node->node, "value");
+        }
+        partition->constant_bytes += node->value == NULL ? 0 : tensor_byte_size(node->value);
+    }
+    return STATUS_OK;
+}
+
+static Status
+check_missing(Call *call, const MissingBlobs *missing)
+{
+    return missing->count == 0
+               ? STATUS_OK
+               : call_fail(call, STATUS_FAILED_PRECONDITION, "%zu blobs are missing, the first is '%s'",
+                     missing->count, missing->sha256[0]);
+}
+
+/* --- Kernels -------------------------------------------------------------------------------------------- */
+
+static Status
+prepare_kernel(Call *call, const Partition *partition, const ScheduleNode *node)
+{
+    const Tensor **values = arena_alloc(call->arena, (node->node->input_count + 1) * sizeof *values);
+    if (values == NULL) {
+        return call_fail_memory(call, "a kernel's constants");
+    }
+    for (uint32_t i = 0; i < node->constant_count; i++) {
+        values[node->constants[i].input] = node->constants[i].value;
+    }
+    return node->kernel->prepare(call, partition->device, node->node, values, node->state);
+}
+
+static Status
+create_kernels(Call *call, Partition *partition)
+{
+    for (uint32_t i = 0; i < partition->node_count; i++) {
+        ScheduleNode *node = &partition->nodes[i];
+        Status status = STATUS_OK;
+        if (node->kernel != NULL && node->kernel->create != NULL) {
+            status = node->kernel->create(call, node->node, &node->state);
+        }
+        if (status == STATUS_OK && node->kernel != NULL && node->kernel->prepare != NULL) {
+            status = prepare_kernel(call, partition, node);
+        }
+        if (status != STATUS_OK) {
+            return call_wrap(call, "node '%.*s'", SLICE_PRINT(node->node->name));
+        }
+    }
+    return STATUS_OK;
+}
+
+/* --- Passes --------------------------------------------------------------------------------------------- */
+
+/* Runs of this partition may have one arena for what they make; else they allocate each tensor. */
+static Status
+allow_arena(Call *call, Partition *partition)
+{
+    (void)call;
+    partition->has_arena = true;
+    return STATUS_OK;
+}
+
+typedef struct PartitionPass {
+    const char *name; /* as sessions switch it off */
+    Status (*run)(Call *call, Partition *partition);
+} PartitionPass;
+
+/* In this order: a folded node has nothing to be fused with. */
+static const PartitionPass PASSES[] = {
+    {"constant_folding", fold_constants},
+    {"elementwise_fusion", fuse_elementwise},
+    {"memory_plan", allow_arena},
+};
+
+static bool
+is_off(const GraphDef *def, const char *name)
+{
+    for (size_t i = 0; i < def->passes_off_count; i++) {
+        if (slice_equals_string(def->passes_off[i], name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static Status
+run_passes(Call *call, Partition *partition)
+{
+    for (size_t i = 0; i < COUNT_OF(PASSES); i++) {
+        if (!is_off(partition->graph->def, PASSES[i].name)) {
+            TRY(PASSES[i].run(call, partition));
+        }
+    }
+    return STATUS_OK;
+}
+
+/* From constants that are all here to a partition that can run. */
+static Status
+lay_out(Call *call, Partition *partition)
+{
+    TRY(run_passes(call, partition));
+    TRY(schedule_build(call, partition));
+    return create_kernels(call, partition);
+}
+
+static Status
+classify_and_bind(Call *call, Partition *partition, const BlobSource *blobs, MissingBlobs *missing)
+{
+    TRY(classify_nodes(call, partition));
+    TRY(index_nodes(call, partition, SCHEDULE_ARG, partition->arg_count, &partition->args));
+    TRY(index_nodes(call, partition, SCHEDULE_RETVAL, partition->retval_count, &partition->retvals));
+    return bind_values(call, partition, blobs, missing);
+}
+
+/* Compiles a function's body for its library, which the body's own nodes may call in turn. */
+static Status
+compile_body(Call *call, GraphDef *body, Device *device, const BlobSource *blobs, Library *library,
+    Partition **ret_partition)
+{
+    AUTO_PARTITION partition = NULL;
+    MissingBlobs missing = {0};
+    TRY(begin_partition(call, body, device, &partition));
+    assert(partition != NULL);
+    partition->library = library;
+    TRY(classify_and_bind(call, partition, blobs, &missing));
+    TRY(check_missing(call, &missing));
+    TRY(lay_out(call, partition));
+    *ret_partition = TAKE(partition);
+    return STATUS_OK;
+}
+
+static void
+release_library(void *library)
+{
+    library_free(library);
+}
+
+/* The library goes with the partition's arena. */
+static Status
+add_library(Call *call, Partition *partition, const BlobSource *blobs, MissingBlobs *missing)
+{
+    AUTO_LIBRARY library = NULL;
+    const LibraryOptions options = {
+        .device = partition->device, .blobs = blobs, .compile_body = compile_body};
+    TRY(library_new(call, partition->graph->def, &options, missing, &library));
+    if (library == NULL) {
+        return STATUS_OK;
+    }
+    if (arena_defer(partition->arena, release_library, library) == NULL) {
+        return call_fail_memory(call, "a library of functions");
+    }
+    partition->library = TAKE(library);
+    partition->constant_bytes += library_size(partition->library);
+    return STATUS_OK;
+}
+
+Status
+partition_compile(Call *call, GraphDef *def, Device *device, const BlobSource *blobs,
+    MissingBlobs *ret_missing, Partition **ret_partition)
+{
+    AUTO_PARTITION partition = NULL;
+    assert(call->arena != NULL);
+    *ret_missing = (MissingBlobs){0};
+    TRY(begin_partition(call, def, device, &partition));
+    assert(partition != NULL);
+    TRY(classify_and_bind(call, partition, blobs, ret_missing));
+    TRY(add_library(call, partition, blobs, ret_missing));
+    TRY(check_missing(call, ret_missing));
+    TRY(lay_out(call, partition));
+    *ret_partition = TAKE(partition);
+    return STATUS_OK;
+}

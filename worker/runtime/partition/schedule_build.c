@@ -1,0 +1,419 @@
+/* Frames and cells → the keys of transfers → slots, constants and counts by consumer → edges by producer
+ * (compressed rows, data edges first). */
+#include "worker/runtime/partition/schedule_build.h"
+
+#include "shared/base/text.h"
+
+enum {
+    PARALLEL_ITERATIONS_MAX = 256, /* more would only take memory */
+    NUMBER_DIGITS = 20,
+};
+
+/* --- Frames --------------------------------------------------------------------------------------------- */
+
+static size_t
+path_size(const ScheduleFrame *frames, const ScheduleFrame *frame)
+{
+    const size_t own = frame->name.size + 1 + NUMBER_DIGITS;
+    return frame->parent == FRAME_ROOT ? own : frames[frame->parent].path_size + 1 + own;
+}
+
+static Status
+copy_frames(Call *call, Partition *partition, const GraphFrames *found)
+{
+    partition->frames = arena_alloc(partition->arena, found->frame_count * sizeof *partition->frames);
+    if (partition->frames == NULL) {
+        return call_fail_memory(call, "a partition's loops");
+    }
+    for (uint32_t i = 0; i < found->frame_count; i++) {
+        const GraphFrame *from = &found->frames[i];
+        ScheduleFrame *frame = &partition->frames[i];
+        frame->name = from->name;
+        frame->number = i;
+        frame->parent = from->parent;
+        frame->depth = from->depth;
+        frame->enter_count = from->enter_count;
+        frame->parallel_iterations = from->parallel_iterations < PARALLEL_ITERATIONS_MAX
+                                         ? from->parallel_iterations
+                                         : PARALLEL_ITERATIONS_MAX;
+        if (i != FRAME_ROOT) {
+            frame->child_index = partition->frames[frame->parent].child_count++;
+            frame->path_size = path_size(partition->frames, frame);
+        }
+    }
+    partition->frame_count = found->frame_count;
+    return STATUS_OK;
+}
+
+/* --- Nodes ---------------------------------------------------------------------------------------------- */
+
+static bool
+is_dynamic_node(const ScheduleNode *node)
+{
+    return node->kind != SCHEDULE_STATIC;
+}
+
+static Status
+check_root(Call *call, const Partition *partition, const ScheduleNode *node)
+{
+    const bool is_border = node->kind == SCHEDULE_ARG || node->kind == SCHEDULE_RETVAL;
+    if (!is_border || node->frame == FRAME_ROOT) {
+        return STATUS_OK;
+    }
+    return call_fail(call, STATUS_INVALID_ARGUMENT,
+        "node '%.*s': what is inside loop '%.*s' has a value for each iteration, and can be neither fed nor "
+        "fetched",
+        SLICE_PRINT(node->node->name), SLICE_PRINT(partition->frames[node->frame].name));
+}
+
+/* A sequence of random numbers has an order, and iterations that overlap would draw in any: those around such
+ * a node come one after the other, so that the bits are the same in every run. */
+static void
+order_draws(const Partition *partition, const ScheduleNode *node)
+{
+    if ((node->node->op->flags & OP_RANDOM) == 0 || !node_keeps_state(node->node)) {
+        return;
+    }
+    for (uint32_t frame = node->frame; frame != FRAME_ROOT; frame = partition->frames[frame].parent) {
+        partition->frames[frame].parallel_iterations = 1;
+    }
+}
+
+static Status
+assign_cells(Call *call, Partition *partition, const GraphFrames *found)
+{
+    for (uint32_t i = 0; i < partition->node_count; i++) {
+        ScheduleNode *node = &partition->nodes[i];
+        if (is_dynamic_node(node)) {
+            node->frame = found->inputs[i];
+            node->child = found->outputs[i];
+            node->cell = partition->frames[node->frame].cell_count++;
+            TRY(check_root(call, partition, node));
+            order_draws(partition, node);
+        }
+    }
+    return STATUS_OK;
+}
+
+/* --- Lists ---------------------------------------------------------------------------------------------- */
+
+static Status
+alloc_lists(Call *call, const Partition *partition, ScheduleFrame *frame)
+{
+    Arena *arena = partition->arena;
+    const size_t count = frame->cell_count + 1;
+    frame->nodes = arena_alloc(arena, count * sizeof *frame->nodes);
+    frame->initial = arena_alloc(arena, count * sizeof *frame->initial);
+    frame->receives = arena_alloc(arena, count * sizeof *frame->receives);
+    frame->exits = arena_alloc(arena, count * sizeof *frame->exits);
+    frame->nexts = arena_alloc(arena, count * sizeof *frame->nexts);
+    frame->constants = arena_alloc(arena, (frame->enter_count + 1) * sizeof *frame->constants);
+    const bool is_all = frame->nodes != NULL && frame->initial != NULL && frame->receives != NULL &&
+                        frame->exits != NULL && frame->nexts != NULL && frame->constants != NULL;
+    return is_all ? STATUS_OK : call_fail_memory(call, "a partition's loops");
+}
+
+static uint32_t
+add(uint32_t *list, uint32_t *count, uint32_t node)
+{
+    list[*count] = node;
+    return (*count)++;
+}
+
+static void
+list_node(Partition *partition, uint32_t id)
+{
+    ScheduleNode *node = &partition->nodes[id];
+    ScheduleFrame *frame = &partition->frames[node->frame];
+    ScheduleFrame *child = &partition->frames[node->child];
+    frame->nodes[node->cell] = id;
+    if (node->kind == SCHEDULE_EXIT) {
+        node->index = add(frame->exits, &frame->exit_count, id);
+    } else if (node->kind == SCHEDULE_NEXT) {
+        node->index = add(frame->nexts, &frame->next_count, id);
+    } else if (node->kind == SCHEDULE_ENTER) {
+        const bool is_constant = node_attr_bool(node->node, "is_constant");
+        node->index = is_constant ? add(child->constants, &child->constant_count, id) : SLOT_NONE;
+    } else if (node->kind == SCHEDULE_SEND) {
+        node->index = frame->transfer_count++;
+    } else if (node->kind == SCHEDULE_RECV) {
+        node->index = frame->transfer_count++;
+        (void)add(frame->receives, &frame->receive_count, id);
+    }
+}
+
+static Status
+divide_into_frames(Call *call, Partition *partition)
+{
+    GraphFrames found = {0};
+    TRY(graph_find_frames(call, partition->arena, partition->graph, &found));
+    TRY(copy_frames(call, partition, &found));
+    TRY(assign_cells(call, partition, &found));
+    for (uint32_t i = 0; i < partition->frame_count; i++) {
+        TRY(alloc_lists(call, partition, &partition->frames[i]));
+    }
+    for (uint32_t i = 0; i < partition->node_count; i++) {
+        if (is_dynamic_node(&partition->nodes[i])) {
+            list_node(partition, i);
+        }
+    }
+    return STATUS_OK;
+}
+
+/* --- Transfers ------------------------------------------------------------------------------------------ */
+
+static Status
+make_key(Call *call, const Partition *partition, ScheduleNode *node)
+{
+    ScheduleFrame *frame = &partition->frames[node->frame];
+    const char *key = text_format(partition->arena, "%.*s;%.*s;%.*s;%s",
+        SLICE_PRINT(node_attr_string(node->node, "send_device")),
+        SLICE_PRINT(node_attr_string(node->node, "recv_device")),
+        SLICE_PRINT(node_attr_string(node->node, "tensor_name")), node->frame == FRAME_ROOT ? "0:0" : "");
+    if (key == NULL) {
+        return call_fail_memory(call, "a partition's transfers");
+    }
+    node->key = slice_from_string(key);
+    const size_t size = node->key.size + frame->path_size;
+    frame->key_size = size > frame->key_size ? size : frame->key_size;
+    return STATUS_OK;
+}
+
+static Status
+make_keys(Call *call, Partition *partition)
+{
+    for (uint32_t i = 0; i < partition->node_count; i++) {
+        ScheduleNode *node = &partition->nodes[i];
+        if (node->kind == SCHEDULE_SEND || node->kind == SCHEDULE_RECV) {
+            TRY(make_key(call, partition, node));
+        }
+    }
+    return STATUS_OK;
+}
+
+static bool
+is_dynamic(const Partition *partition, uint32_t node)
+{
+    return partition->nodes[node].kind != SCHEDULE_STATIC;
+}
+
+/* --- Consumers: slots, constants, words ----------------------------------------------------------------- */
+
+/* What a node waits for. A Merge is ready with its first live input: bit 0 says "none yet", every control
+ * input counts two (TensorFlow's executor, initial pending counts). */
+static uint64_t
+initial_word(const Partition *partition, const ScheduleNode *node)
+{
+    uint64_t data = 0;
+    uint64_t controls = 0;
+    for (uint32_t i = 0; i < node->node->input_count; i++) {
+        const uint32_t producer = node->node->inputs[i].node;
+        data += producer != NODE_NONE && is_dynamic(partition, producer);
+    }
+    for (uint32_t i = 0; i < node->node->control_count; i++) {
+        controls += is_dynamic(partition, node->node->controls[i]);
+    }
+    return node->kind == SCHEDULE_MERGE ? 1 + 2 * controls : data + controls;
+}
+
+static Status
+bind_constants(Call *call, Partition *partition, ScheduleNode *node)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < node->node->input_count; i++) {
+        const uint32_t producer = node->node->inputs[i].node;
+        count += producer != NODE_NONE && !is_dynamic(partition, producer);
+    }
+    if (count == 0) {
+        return STATUS_OK;
+    }
+    ScheduleConstant *constants = arena_alloc(partition->arena, count * sizeof *constants);
+    if (constants == NULL) {
+        return call_fail_memory(call, "a partition's constants");
+    }
+    node->constants = constants;
+    for (uint32_t i = 0; i < node->node->input_count; i++) {
+        const uint32_t producer = node->node->inputs[i].node;
+        if (producer != NODE_NONE && !is_dynamic(partition, producer)) {
+            constants[node->constant_count++] =
+                (ScheduleConstant){.input = i, .value = partition->nodes[producer].value};
+        }
+    }
+    return STATUS_OK;
+}
+
+/* A reference that a node wants as a value is read when all its inputs have come (TensorFlow's executor). */
+static Status
+find_references(Call *call, const Partition *partition, ScheduleNode *node)
+{
+    uint32_t *references = NULL;
+    for (uint32_t i = 0; i < node->node->input_count; i++) {
+        const Endpoint from = node->node->inputs[i];
+        const bool is_read = from.node != NODE_NONE && !node_input_is_reference(node->node, i) &&
+                             node_output_is_reference(&partition->graph->nodes[from.node], from.port);
+        if (!is_read) {
+            continue;
+        }
+        if (references == NULL) {
+            references = arena_alloc(partition->arena, node->node->input_count * sizeof *references);
+        }
+        if (references == NULL) {
+            return call_fail_memory(call, "a partition's references");
+        }
+        references[node->reference_count++] = i;
+    }
+    node->references = references;
+    return STATUS_OK;
+}
+
+static Status
+number_slots(Call *call, Partition *partition)
+{
+    for (uint32_t i = 0; i < partition->node_count; i++) {
+        ScheduleNode *node = &partition->nodes[i];
+        node->output_slot = SLOT_NONE;
+        if (node->kind == SCHEDULE_STATIC) {
+            continue;
+        }
+        ScheduleFrame *frame = &partition->frames[node->frame];
+        node->slot = frame->slot_count;
+        frame->slot_count += node->node->input_count;
+        if (node->node->output_count > STACK_OUTPUTS) {
+            node->output_slot = frame->slot_count;
+            frame->slot_count += node->node->output_count;
+        }
+        frame->initial[node->cell] = initial_word(partition, node);
+        if (frame->initial[node->cell] == 0) {
+            partition->roots[partition->root_count++] = i;
+        }
+        TRY(bind_constants(call, partition, node));
+        TRY(find_references(call, partition, node));
+    }
+    return STATUS_OK;
+}
+
+/* --- Producers: edges ----------------------------------------------------------------------------------- */
+
+/* Visits all edges between scheduled nodes, the data edges of all nodes before the control edges. */
+typedef void (*EdgeVisit)(Partition *partition, ScheduleEdge *edges, uint32_t producer, ScheduleEdge edge);
+
+static void
+visit_data_edges(Partition *partition, ScheduleEdge *edges, EdgeVisit visit)
+{
+    for (uint32_t i = 0; i < partition->node_count; i++) {
+        const ScheduleNode *consumer = &partition->nodes[i];
+        for (uint32_t k = 0; k < consumer->node->input_count && is_dynamic(partition, i); k++) {
+            const Endpoint from = consumer->node->inputs[k];
+            if (from.node != NODE_NONE && is_dynamic(partition, from.node)) {
+                visit(partition, edges, from.node,
+                    (ScheduleEdge){.cell = consumer->cell,
+                        .slot = consumer->slot + k,
+                        .port = from.port,
+                        .to_merge = consumer->kind == SCHEDULE_MERGE,
+                        .is_entry = partition->nodes[from.node].kind == SCHEDULE_ENTER});
+            }
+        }
+    }
+}
+
+static void
+visit_control_edges(Partition *partition, ScheduleEdge *edges, EdgeVisit visit)
+{
+    for (uint32_t i = 0; i < partition->node_count; i++) {
+        const ScheduleNode *consumer = &partition->nodes[i];
+        for (uint32_t k = 0; k < consumer->node->control_count && is_dynamic(partition, i); k++) {
+            const uint32_t producer = consumer->node->controls[k];
+            if (is_dynamic(partition, producer)) {
+                visit(partition, edges, producer,
+                    (ScheduleEdge){.cell = consumer->cell,
+                        .slot = SLOT_NONE,
+                        .to_merge = consumer->kind == SCHEDULE_MERGE});
+            }
+        }
+    }
+}
+
+static void
+count_edge(Partition *partition, ScheduleEdge *edges, uint32_t producer, ScheduleEdge edge)
+{
+    (void)edges;
+    (void)edge;
+    partition->nodes[producer].edge_count++;
+}
+
+/* The row's start is known, its length grows again. */
+static void
+append_edge(Partition *partition, ScheduleEdge *edges, uint32_t producer, ScheduleEdge edge)
+{
+    ScheduleNode *node = &partition->nodes[producer];
+    edges[(size_t)(node->edges - edges) + node->edge_count++] = edge;
+}
+
+/* Backwards, the first edge seen of a port is its last. `seen` remembers by port for which node it was. */
+static void
+mark_last_edges(ScheduleEdge *edges, const ScheduleNode *node, uint32_t id, uint32_t *seen)
+{
+    ScheduleEdge *row = &edges[node->edges - edges];
+    for (uint32_t i = node->edge_count; i-- > 0;) {
+        if (row[i].slot != SLOT_NONE) {
+            row[i].is_last = seen[row[i].port] != id + 1;
+            seen[row[i].port] = id + 1;
+        }
+    }
+}
+
+static Status
+make_edges(Call *call, Partition *partition)
+{
+    size_t total = 0;
+    uint32_t port_max = 1;
+    visit_data_edges(partition, NULL, count_edge);
+    visit_control_edges(partition, NULL, count_edge);
+    for (uint32_t i = 0; i < partition->node_count; i++) {
+        const uint32_t ports = partition->nodes[i].node->output_count;
+        total += partition->nodes[i].edge_count;
+        port_max = ports > port_max ? ports : port_max;
+    }
+    ScheduleEdge *edges = arena_alloc(partition->arena, (total + 1) * sizeof *edges);
+    uint32_t *seen = arena_alloc(partition->arena, port_max * sizeof *seen);
+    if (edges == NULL || seen == NULL) {
+        return call_fail_memory(call, "a partition's edges");
+    }
+    size_t start = 0;
+    for (uint32_t i = 0; i < partition->node_count; i++) {
+        partition->nodes[i].edges = edges + start;
+        start += partition->nodes[i].edge_count;
+        partition->nodes[i].edge_count = 0;
+    }
+    visit_data_edges(partition, edges, append_edge);
+    visit_control_edges(partition, edges, append_edge);
+    for (uint32_t i = 0; i < partition->node_count; i++) {
+        mark_last_edges(edges, &partition->nodes[i], i, seen);
+    }
+    return STATUS_OK;
+}
+
+static Status
+connect_nodes(Call *call, Partition *partition)
+{
+    partition->roots = arena_alloc(partition->arena, (partition->node_count + 1) * sizeof(uint32_t));
+    partition->costs = arena_alloc(partition->arena, (partition->node_count + 1) * sizeof(uint32_t));
+    if (partition->roots == NULL || partition->costs == NULL) {
+        return call_fail_memory(call, "a partition's schedule");
+    }
+    TRY(number_slots(call, partition));
+    for (uint32_t i = 0; i < partition->node_count; i++) {
+        const bool is_measured = !partition->nodes[i].is_cheap;
+        partition->costs[i] = is_measured ? COST_UNKNOWN : 0;
+        partition->total_cost += is_measured ? COST_GUESS : 0;
+    }
+    return make_edges(call, partition);
+}
+
+Status
+schedule_build(Call *call, Partition *partition)
+{
+    TRY(divide_into_frames(call, partition));
+    TRY(make_keys(call, partition));
+    return connect_nodes(call, partition);
+}

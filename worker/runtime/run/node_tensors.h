@@ -1,0 +1,52 @@
+/* The tensors of a node that runs: its inputs, in slots of its iteration, and room for its outputs.
+ *
+ * Threads: the node's. */
+#pragma once
+
+#include "worker/runtime/run/ticket.h"
+
+/* Returns whether the kernel made all outputs, of the types that the node says; when not, the call says
+ * which. */
+bool outputs_are_right(Call *call, const ScheduleNode *node, const Tensor *outputs);
+
+static inline void
+tensors_release(Tensor *tensors, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        tensor_buffer_unref(tensors[i].buffer);
+        tensors[i].buffer = NULL;
+        tensors[i].dtype = DTYPE_INVALID;
+    }
+}
+
+static inline Tensor *
+inputs_of(const Activation *activation, const ScheduleNode *node)
+{
+    return &activation->iteration->slots[node->slot];
+}
+
+/* Fills constants in; each input holds a reference then. */
+static inline Tensor *
+inputs_take(const Activation *activation, const ScheduleNode *node)
+{
+    Tensor *inputs = inputs_of(activation, node);
+    for (uint32_t i = 0; i < node->constant_count; i++) {
+        tensor_copy(&inputs[node->constants[i].input], node->constants[i].value);
+        (void)tensor_buffer_ref(node->constants[i].value->buffer);
+    }
+    return inputs;
+}
+
+/* Returns room for the outputs, all of them absent. */
+static inline Tensor *
+outputs_begin(Ticket *ticket, const Activation *activation, const ScheduleNode *node)
+{
+    Tensor *outputs =
+        node->output_slot == SLOT_NONE ? ticket->outputs : &activation->iteration->slots[node->output_slot];
+    for (uint32_t i = 0; i < node->node->output_count; i++) {
+        outputs[i].dtype = DTYPE_INVALID;
+        outputs[i].data = NULL;
+        outputs[i].buffer = NULL;
+    }
+    return outputs;
+}

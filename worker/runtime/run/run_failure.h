@@ -1,0 +1,12 @@
+/* How a run fails: the first failure counts, stops it, and wakes what waits.
+ *
+ * Threads: any. */
+#pragma once
+
+#include "worker/runtime/run/run_state.h"
+
+/* The run fails with this unless it has failed or ended before. `node` may be empty. */
+void run_fail(Run *run, Status code, const char *message, Slice node);
+
+/* Notes the first failure and wakes nobody. False when there was one before, or the run is over. */
+bool run_note_failure(Run *run, Status code, const char *message, Slice node);

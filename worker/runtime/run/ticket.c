@@ -1,0 +1,216 @@
+/* Edges fire → words count down → nodes are ready → cheap ones wait in the ticket, expensive ones elsewhere.
+ */
+#include "worker/runtime/run/ticket.h"
+
+#include <assert.h>
+
+#include "shared/base/clock.h"
+#include "worker/runtime/run/run_failure.h"
+
+enum { EXPENSIVE_NS = 10 * 1000 }; /* about what handing over to a sleeping thread costs */
+
+static const uint64_t DEAD_INPUT = (uint64_t)1 << 32;
+static const uint64_t MERGE_WINNER = (uint64_t)1 << 48;
+
+void
+ticket_hand_over(Ticket *ticket, Activation *activation)
+{
+    Device *device = ticket->partition->device;
+    activation->work.run = ticket->run->hooks->run_node;
+    __atomic_add_fetch(&ticket->run->ticket_count, 1, __ATOMIC_RELAXED);
+    device->schedule(device, &activation->work);
+}
+
+void
+run_go_on(Run *run, Resumption *resumption)
+{
+    Device *device = run->partition->device;
+    assert(resumption->resume != NULL);
+    resumption->work.run = run->hooks->go_on;
+    device->schedule(device, &resumption->work);
+}
+
+/* A node not measured yet is expensive. */
+static bool
+is_expensive(const Partition *partition, uint32_t node)
+{
+    return __atomic_load_n(&partition->costs[node], __ATOMIC_RELAXED) > EXPENSIVE_NS;
+}
+
+/* What stays with this ticket can wait until the running node settles; what another thread may finish before
+ * that must count at once. */
+static void
+count_ready(Ticket *ticket, Iteration *iteration, bool stays)
+{
+    if (stays && iteration == ticket->iteration) {
+        ticket->readied++;
+    } else if (iteration->frame != NULL) {
+        (void)ticket_count_outstanding(ticket, iteration, 1);
+    }
+}
+
+void
+ticket_ready(Ticket *ticket, Activation *activation)
+{
+    NodeTrace *const trace = trace_of(ticket, activation);
+    const bool is_long = is_expensive(ticket->partition, activation->node);
+    if (trace != NULL) {
+        trace->scheduled_ns = clock_monotonic_ns();
+    }
+    count_ready(ticket, activation->iteration, !is_long || ticket->kept == NULL);
+    if (!is_long) {
+        ticket_push(ticket, activation);
+    } else if (ticket->kept == NULL) {
+        ticket->kept = activation;
+    } else {
+        ticket_hand_over(ticket, activation);
+    }
+}
+
+static uint64_t
+add_to_word(const Ticket *ticket, Activation *activation, uint64_t change)
+{
+    if (!ticket_is_alone(ticket)) {
+        return __atomic_add_fetch(&activation->word, change, __ATOMIC_ACQ_REL);
+    }
+    const uint64_t after = __atomic_load_n(&activation->word, __ATOMIC_RELAXED) + change;
+    __atomic_store_n(&activation->word, after, __ATOMIC_RELAXED);
+    return after;
+}
+
+static void
+fire_edge(Ticket *ticket, Activation *activation, bool is_dead)
+{
+    const uint64_t change = (is_dead ? DEAD_INPUT : 0) - 1;
+    const uint64_t word = add_to_word(ticket, activation, change);
+    if ((uint32_t)word == 0) {
+        ticket_ready(ticket, activation);
+    }
+}
+
+static uint32_t
+merge_dead_inputs(uint64_t word)
+{
+    return (uint32_t)(word / DEAD_INPUT) & 0xffff;
+}
+
+/* What an edge makes of a Merge's word: bit 0 "no live input yet", above it twice the missing controls, then
+ * dead inputs (16 bits) and the input that won, plus one (16 bits). */
+static uint64_t
+merge_word(const ScheduleNode *merge, const ScheduleEdge *edge, uint64_t word, bool is_dead)
+{
+    if (edge->slot == SLOT_NONE) {
+        return word - 2;
+    }
+    if (is_dead) {
+        const uint32_t missing = merge->node->input_count - merge_dead_inputs(word);
+        const uint32_t more = edge->is_entry || missing == 0 ? missing : 1;
+        return word + DEAD_INPUT * more;
+    }
+    return (word & 1) == 0 ? word : word - 1 + MERGE_WINNER * (edge->slot - merge->slot + 1);
+}
+
+static bool
+merge_is_ready(const ScheduleNode *merge, uint64_t word)
+{
+    const uint32_t pending = (uint32_t)word;
+    return pending == 0 || (pending == 1 && merge_dead_inputs(word) == merge->node->input_count);
+}
+
+static void
+fire_merge_edge(Ticket *ticket, Iteration *iteration, const ScheduleEdge *edge, bool is_dead)
+{
+    Activation *activation = &iteration->activations[edge->cell];
+    const ScheduleNode *merge = &ticket->partition->nodes[activation->node];
+    uint64_t *word = &activation->word;
+    uint64_t before = __atomic_load_n(word, __ATOMIC_RELAXED);
+    uint64_t after = merge_word(merge, edge, before, is_dead);
+    if (ticket_is_alone(ticket)) {
+        __atomic_store_n(word, after, __ATOMIC_RELAXED);
+    } else {
+        while (!__atomic_compare_exchange_n(word, &before, after, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+            after = merge_word(merge, edge, before, is_dead);
+        }
+    }
+    const bool is_late = edge->slot != SLOT_NONE && !is_dead && (before & 1) == 0;
+    if (is_late) {
+        tensor_unref(&iteration->slots[edge->slot]);
+    } else if (merge_is_ready(merge, after) && !merge_is_ready(merge, before)) {
+        ticket_ready(ticket, activation);
+    }
+}
+
+static void
+deliver_tensor(Tensor *slot, const ScheduleEdge *edge, Tensor *output)
+{
+    tensor_copy(slot, output);
+    if (edge->is_last) {
+        output->dtype = DTYPE_INVALID;
+        output->buffer = NULL;
+    } else {
+        (void)tensor_buffer_ref(slot->buffer);
+    }
+}
+
+void
+ticket_propagate(
+    Ticket *ticket, Iteration *iteration, const ScheduleNode *node, Tensor *outputs, bool is_dead)
+{
+    const ScheduleEdge *edges = node->edges;
+    const uint32_t edge_count = node->edge_count;
+    for (uint32_t i = 0; i < edge_count; i++) {
+        const ScheduleEdge *edge = &edges[i];
+        bool is_absent = is_dead;
+        if (edge->slot != SLOT_NONE && !is_dead) {
+            is_absent = outputs[edge->port].dtype == DTYPE_INVALID;
+            if (!is_absent) {
+                deliver_tensor(&iteration->slots[edge->slot], edge, &outputs[edge->port]);
+            }
+        }
+        if (edge->to_merge) {
+            fire_merge_edge(ticket, iteration, edge, is_absent);
+        } else {
+            fire_edge(ticket, &iteration->activations[edge->cell], is_absent);
+        }
+    }
+    for (uint32_t i = 0; i < node->node->output_count && !is_dead; i++) {
+        tensor_buffer_unref(outputs[i].buffer);
+        outputs[i].buffer = NULL;
+        outputs[i].dtype = DTYPE_INVALID;
+    }
+}
+
+void
+ticket_begin(Ticket *ticket, Run *run, Arena *arena)
+{
+    assert(run->hooks != NULL);
+    ticket->run = run;
+    ticket->partition = run->partition;
+    ticket->charged = run->partition->device->charge(run->partition->device, run->account);
+    ticket->first = NULL;
+    ticket->last = NULL;
+    ticket->kept = NULL;
+    ticket->iteration = NULL;
+    ticket->readied = 0;
+    ticket->node_count = 0;
+    ticket->loop_node_count = 0;
+    /* Field by field: zeroing the error's text would cost more than a small run. */
+    ticket->call.arena = arena;
+    ticket->call.deadline_ns = run->deadline_ns;
+    ticket->call.request_id[0] = '\0';
+    ticket->call.is_cancelled = false;
+    ticket->call.error.code = STATUS_OK;
+    ticket->call.error.message[0] = '\0';
+    ticket->call.error.detail_count = 0;
+    if (arena == NULL) {
+        run_fail(run, STATUS_RESOURCE_EXHAUSTED, "out of memory for the kernels' scratch memory", (Slice){0});
+    }
+}
+
+void
+ticket_drop(Run *run)
+{
+    if (__atomic_sub_fetch(&run->ticket_count, 1, __ATOMIC_ACQ_REL) == 0) {
+        run->hooks->finish(run);
+    }
+}

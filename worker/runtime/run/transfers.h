@@ -1,0 +1,10 @@
+/* Send and Recv: where a run meets its rendezvous.
+ *
+ * Each function runs one ready node and ends with ticket_propagate() or run_fail(); a Recv whose value has
+ * not come waits. */
+#pragma once
+
+#include "worker/runtime/run/ticket.h"
+
+void send_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead);
+void receive_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead);
