@@ -14,6 +14,8 @@
 # make docs               write the tables of docs/ (settings, limits, packages) from the programs' own
 # make fresh              prove `make run` and `make test` in a pristine Debian made by debootstrap
 # make format             clang-format over the tree; `make lint` checks it
+# make install            programs, contract, licence, example: DESTDIR= PREFIX=/usr/local
+# make compile_commands.json   how each file is compiled, for clangd
 # make clean              remove build/; `make clean-all` also removes var/ (database, models)
 # make help               this list
 .DEFAULT_GOAL := all
@@ -29,3 +31,4 @@ include tools/mk/test.mk
 include tools/mk/links.mk
 include tools/mk/lint.mk
 include tools/mk/run.mk
+include tools/mk/install.mk

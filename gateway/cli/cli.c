@@ -127,6 +127,10 @@ run(Cli *cli, const ConfigInput *input)
     if (status != STATUS_OK) {
         return cli_fail(cli, EXIT_USAGE, status);
     }
+    if (config_wants_version(config)) {
+        (void)printf("sluice %s\n", config_version);
+        return STATUS_OK;
+    }
     const char *const first = config_word(config, 0);
     const bool wants_help = first != NULL && (strcmp(first, "help") == 0 || strcmp(first, "-h") == 0);
     const size_t first_word = wants_help ? 1 : 0;

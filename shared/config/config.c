@@ -17,12 +17,15 @@ struct Config {
     size_t word_count;
     const char *file_path;
     bool wants_help;
+    bool wants_version;
 };
 
 static const SettingDefinition config_definition = {
     .name = "config", .type = SETTING_STRING, .meaning = "a file of settings, one 'name = value' a line"};
 static const SettingDefinition help_definition = {
     .name = "help", .type = SETTING_BOOLEAN, .meaning = "print the settings and stop"};
+static const SettingDefinition version_definition = {
+    .name = "version", .type = SETTING_BOOLEAN, .meaning = "print the program's version and stop"};
 
 /* --- Names ---------------------------------------------------------------------------------------------- */
 
@@ -42,10 +45,21 @@ definition_find(const ConfigTable *table, Slice flag)
             return &table->definitions[index];
         }
     }
-    if (is_flag_of(&config_definition, flag)) {
-        return &config_definition;
+    static const SettingDefinition *const built_in[] = {
+        &config_definition, &help_definition, &version_definition};
+    for (size_t index = 0; index < COUNT_OF(built_in); index++) {
+        if (is_flag_of(built_in[index], flag)) {
+            return built_in[index];
+        }
     }
-    return is_flag_of(&help_definition, flag) ? &help_definition : NULL;
+    return NULL;
+}
+
+static bool
+is_built_in(const SettingDefinition *definition)
+{
+    return definition == &config_definition || definition == &help_definition ||
+           definition == &version_definition;
 }
 
 static bool
@@ -122,6 +136,8 @@ config_assign(
         config->file_path = setting.text;
     } else if (definition == &help_definition) {
         config->wants_help = setting.integer != 0;
+    } else if (definition == &version_definition) {
+        config->wants_version = setting.integer != 0;
     } else {
         Setting *const present = &config->settings[definition - config->table->definitions];
         if (definition->type == SETTING_REPEATED && is_same_kind(present->source, source)) {
@@ -216,8 +232,7 @@ load_flag(Call *call, Config *config, const ConfigInput *input, size_t *index, b
     }
     const char *text = NULL;
     TRY(flag_value(call, definition, input, index, &text));
-    const bool is_built_in = definition == &config_definition || definition == &help_definition;
-    if (is_built_in != is_early) {
+    if (is_built_in(definition) != is_early) {
         return STATUS_OK;
     }
     return config_assign(
@@ -269,8 +284,7 @@ load_line(Call *call, Config *config, Slice line, int number)
     const Slice name = slice_trim(slice_part(line, 0, equals));
     const Slice value = slice_trim(slice_part(line, equals + 1, line.size));
     const SettingDefinition *const definition = definition_find(config->table, name);
-    const bool is_built_in = definition == &config_definition || definition == &help_definition;
-    if (definition == NULL || is_built_in) {
+    if (definition == NULL || is_built_in(definition)) {
         (void)unknown_name(call, config->table, "", name);
         return call_wrap(call, "file '%s' line %d", config->file_path, number);
     }
@@ -381,6 +395,12 @@ bool
 config_is_flag(const Config *config, const char *name)
 {
     return is_same_kind(setting_find(config, name, UINT32_MAX)->source, "flag");
+}
+
+bool
+config_wants_version(const Config *config)
+{
+    return config->wants_version;
 }
 
 bool

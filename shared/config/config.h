@@ -50,12 +50,13 @@ typedef struct Config Config;
 
 /* Unknown variables are ignored, for others (Kubernetes service links) set SLUICE_… too; an empty one is
  * unset. An unknown flag or name in the file is an error.
- * `--config FILE` (SLUICE_CONFIG) and `--help` exist in every table. What is left of the arguments, and
- * everything behind `--`, are the words (config_word). */
+ * `--config FILE` (SLUICE_CONFIG), `--help` and `--version` exist in every table. What is left of the
+ * arguments, and everything behind `--`, are the words (config_word). */
 MUST_USE Status config_load(
     Call *call, const ConfigTable *table, const ConfigInput *input, Config **ret_config);
 
 bool config_wants_help(const Config *config);
+bool config_wants_version(const Config *config);
 const char *config_word(const Config *config, size_t index); /* NULL behind the last */
 
 const char *config_string(const Config *config, const char *name); /* STRING, CHOICE; NULL when unset */
@@ -73,3 +74,6 @@ void config_write(const Config *config, Buffer *buffer);
 /* What --help prints, and the table of a README. */
 void config_write_help(const ConfigTable *table, Buffer *buffer);
 void config_write_markdown(const ConfigTable *table, Buffer *buffer);
+
+/* The version of all programs: the content of the file VERSION. */
+extern const char config_version[];

@@ -146,6 +146,10 @@ run(Call *call, const Program *program, int argc, char **argv)
     if (config_wants_help(config)) {
         return show_help(program);
     }
+    if (config_wants_version(config)) {
+        (void)printf("%s %s\n", program->name, config_version);
+        return STATUS_OK;
+    }
     const char *const name = config_word(config, 0);
     return name == NULL ? program->serve(call, config) : run_command(call, program, config, name);
 }

@@ -27,10 +27,15 @@ format: ; @clang-format -i $(ALL_C)
 check:
 	@tools/install_packages build test check
 	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory check-install
 	@$(MAKE) --no-print-directory CC=clang OUT=build/clang all
 	@$(MAKE) --no-print-directory test
 	@$(MAKE) --no-print-directory test-isa
 	@$(MAKE) --no-print-directory test-slowed
 	@for v in asan tsan; do $(MAKE) --no-print-directory VARIANT=$$v run-unit-tests || exit 1; done
 	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=30
+# For clangd (.clangd) and other tools that read C.
+compile_commands.json: FORCE
+	@printf '%s\n' $(C_FILES) $(shell find tests -name '*.c') | \
+	    tools/write_compile_commands $(CC) $(CPPFLAGS) $(call pkg_config,$(sort $(PACKAGES)),--cflags) $(CFLAGS) > $@
 .PHONY: lint tidy check-layers check-sizes check-banned check-symbols check-headers format check

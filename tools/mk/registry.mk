@@ -49,3 +49,8 @@ $(OUT)/tests/contract/openapi_test: | $(OUT)/gen/openapi/openapi.json
 openapi: ; @tools/yaml_to_json openapi/openapi.yaml > openapi/openapi.json
 .PHONY: openapi
 endif
+
+# The version that `--version` prints stands in one file.
+GENERATED_shared/config += $(OUT)/gen/shared/config/version.c
+$(OUT)/gen/shared/config/version.c: VERSION
+	@mkdir -p $(@D); printf '#include "shared/config/config.h"\nconst char config_version[] = "%s";\n' "$$(cat VERSION)" > $@

@@ -272,6 +272,14 @@ help_names_commands_settings_and_exit_codes(void **state)
     assert_exit(2, fixture, "help", "nonsense");
 }
 
+static void
+the_command_tells_its_version(void **state)
+{
+    SluiceFixture *const fixture = *state;
+    assert_exit(0, fixture, "--version");
+    assert_true(strncmp(fixture->out, "sluice 0.", strlen("sluice 0.")) == 0);
+}
+
 int
 main(void)
 {
@@ -288,6 +296,7 @@ main(void)
         cmocka_unit_test(sessions_are_named),
         cmocka_unit_test(containers_are_reset),
         cmocka_unit_test(help_names_commands_settings_and_exit_codes),
+        cmocka_unit_test(the_command_tells_its_version),
     };
     return cmocka_run_group_tests_name("cli commands", tests, sluice_setup, sluice_teardown);
 }

@@ -279,6 +279,16 @@ help_is_asked_for_by_flag(void **state)
     Fixture *const fixture = *state;
     assert_status(&fixture->call, STATUS_OK, load(fixture, ARGUMENTS("--help"), NULL));
     assert_true(config_wants_help(fixture->config));
+    assert_false(config_wants_version(fixture->config));
+}
+
+static void
+the_version_is_asked_for_by_flag(void **state)
+{
+    Fixture *const fixture = *state;
+    assert_status(&fixture->call, STATUS_OK, load(fixture, ARGUMENTS("--version"), NULL));
+    assert_true(config_wants_version(fixture->config));
+    assert_true(config_version[0] >= '0' && config_version[0] <= '9');
 }
 
 static void
@@ -318,6 +328,7 @@ main(void)
         TEST(effective_values_are_shown_with_their_source_and_read_back),
         TEST(the_table_is_rendered_for_people),
         TEST(help_is_asked_for_by_flag),
+        TEST(the_version_is_asked_for_by_flag),
         TEST(every_failed_allocation_is_reported),
     };
     return cmocka_run_group_tests_name("shared/config", tests, NULL, NULL);

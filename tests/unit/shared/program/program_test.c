@@ -119,6 +119,7 @@ every_program_shows_its_settings_and_help(void **state)
     (void)state;
     assert_int_equal(run_program("config", NULL), EXIT_SUCCESS);
     assert_int_equal(run_program("--help", NULL), EXIT_SUCCESS);
+    assert_int_equal(run_program("--version", NULL), EXIT_SUCCESS);
 }
 
 int
