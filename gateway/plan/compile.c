@@ -8,6 +8,7 @@ void *
 compile_alloc(const Compile *compile, size_t count, size_t size)
 {
     size_t total = 0;
+    assert(size > 0);
     return __builtin_mul_overflow(count, size, &total) ? NULL : arena_alloc(compile->call->arena, total);
 }
 

@@ -1,11 +1,14 @@
 #include "gateway/plan/conditions.h"
 
-enum { CONDITION_DEPTH_MAX = 256 }; /* deeper ones are unknown: every question walks through all around */
+#include <assert.h>
 
-/* --- Marks ---------------------------------------------------------------------------------------------- */
+enum {
+    CONDITION_DEPTH_MAX = 256
+}; /* a deeper condition is unknown: many functions walk through all forks
+    * around one */
 
 static const AttrValue *
-mark(const Node *node, const char *name, AttrKind kind)
+find_mark(const Node *node, const char *name, AttrKind kind)
 {
     const AttrValue *const value = node_attr(node, name);
     return value != NULL && value->kind == kind && !value->is_list ? value : NULL;
@@ -16,25 +19,25 @@ has_branchings(const Graph *graph)
 {
     for (uint32_t id = 0; id < graph->node_count; id++) {
         if (op_is(&graph->nodes[id], "Switch") &&
-            mark(&graph->nodes[id], "_branching", ATTR_STRING) != NULL) {
+            find_mark(&graph->nodes[id], "_branching", ATTR_STRING) != NULL) {
             return true;
         }
     }
     return false;
 }
 
-/* BRANCHING_NONE when the node has no mark. */
+/* Returns BRANCHING_NONE for a node without the mark. */
 static Status
-branching_of(Conditions *conditions, const Node *node, uint32_t *ret_branching)
+obtain_branching(Conditions *conditions, const Node *node, uint32_t *ret_branching)
 {
-    const AttrValue *const name = mark(node, "_branching", ATTR_STRING);
+    const AttrValue *const name = find_mark(node, "_branching", ATTR_STRING);
     if (name == NULL || (!op_is(node, "Switch") && !op_is(node, "Merge"))) {
         *ret_branching = BRANCHING_NONE;
         return STATUS_OK;
     }
     Branching *branching = map_get(conditions->branching_map, name->value.s);
     if (branching == NULL) {
-        const AttrValue *const is_lazy = mark(node, "_is_lazy", ATTR_BOOL);
+        const AttrValue *const is_lazy = find_mark(node, "_is_lazy", ATTR_BOOL);
         branching = &conditions->branchings[conditions->branching_count];
         *branching = (Branching){
             .name = name->value.s, .is_whole = true, .is_wanted = is_lazy != NULL && is_lazy->value.b};
@@ -47,11 +50,10 @@ branching_of(Conditions *conditions, const Node *node, uint32_t *ret_branching)
     return STATUS_OK;
 }
 
-/* --- Conditions ----------------------------------------------------------------------------------------- */
-
 uint32_t
 endpoint_condition(const Conditions *conditions, Endpoint endpoint)
 {
+    assert(endpoint.node < conditions->compile->graph->node_count);
     const uint32_t fork = conditions->switches[endpoint.node];
     return fork == FORK_NONE ? conditions->nodes[endpoint.node] : condition_of(fork, endpoint.port);
 }
@@ -60,6 +62,7 @@ uint32_t
 condition_branch(const Conditions *conditions, uint32_t condition)
 {
     const Fork *const fork = condition_fork(conditions, condition);
+    assert(fork->branching < conditions->branching_count);
     const uint32_t last = conditions->branchings[fork->branching].test_count - 1;
     if (condition_side(condition) == 1) {
         return fork->test;
@@ -67,7 +70,7 @@ condition_branch(const Conditions *conditions, uint32_t condition)
     return fork->test == last ? last + 1 : NODE_NONE;
 }
 
-/* The condition around it, whose branching is not whole any more. */
+/* Marks the condition's own branching as not whole. Returns the condition around it. */
 static uint32_t
 break_one(const Conditions *conditions, uint32_t condition)
 {
@@ -84,7 +87,7 @@ conditions_break(const Conditions *conditions, uint32_t condition)
     conditions_break_between(conditions, condition, CONDITION_ALWAYS);
 }
 
-/* Conditions inside of others have greater numbers. */
+/* Relies on inner conditions having greater numbers than outer ones. */
 void
 conditions_break_between(const Conditions *conditions, uint32_t condition, uint32_t inside)
 {
@@ -109,9 +112,10 @@ is_within(const Conditions *conditions, uint32_t inner, uint32_t outer)
     return inner == outer;
 }
 
-/* Both have to hold: the inner one, if they are one inside the other. */
+/* Returns the condition under which both hold: the inner one when one is inside the other, else
+ * CONDITION_UNKNOWN. */
 static uint32_t
-both(const Conditions *conditions, uint32_t left, uint32_t right)
+join_conditions(const Conditions *conditions, uint32_t left, uint32_t right)
 {
     if (left == CONDITION_UNKNOWN || right == CONDITION_UNKNOWN) {
         return CONDITION_UNKNOWN;
@@ -139,7 +143,7 @@ static uint32_t
 controls_condition(const Conditions *conditions, const Node *node, uint32_t condition)
 {
     for (uint32_t index = 0; index < node->control_count; index++) {
-        condition = both(conditions, condition, conditions->nodes[node->controls[index]]);
+        condition = join_conditions(conditions, condition, conditions->nodes[node->controls[index]]);
     }
     return condition;
 }
@@ -150,20 +154,19 @@ inputs_condition(const Conditions *conditions, const Node *node)
     uint32_t condition = CONDITION_ALWAYS;
     for (uint32_t index = 0; index < node->input_count; index++) {
         if (node->inputs[index].node != NODE_NONE) {
-            condition = both(conditions, condition, endpoint_condition(conditions, node->inputs[index]));
+            condition =
+                join_conditions(conditions, condition, endpoint_condition(conditions, node->inputs[index]));
         }
     }
     return controls_condition(conditions, node, condition);
 }
 
-/* --- Switch --------------------------------------------------------------------------------------------- */
-
-/* The next test of its branching, where the one before said no. */
+/* Counts the fork as the next test of its branching, which must stand where the test before said no. */
 static void
 add_test(Conditions *conditions, Fork *fork, const Node *node)
 {
     Branching *const branching = &conditions->branchings[fork->branching];
-    const AttrValue *const test = mark(node, "_test", ATTR_INT);
+    const AttrValue *const test = find_mark(node, "_test", ATTR_INT);
     const uint32_t before = condition_of(branching->last_fork, 0);
     fork->test = branching->test_count;
     if (branching->test_count == 0) {
@@ -179,18 +182,19 @@ add_test(Conditions *conditions, Fork *fork, const Node *node)
 }
 
 static uint32_t
-depth_of(const Conditions *conditions, uint32_t condition)
+condition_depth(const Conditions *conditions, uint32_t condition)
 {
     return condition == CONDITION_ALWAYS ? 0 : condition_fork(conditions, condition)->depth;
 }
 
-/* Switches of one test share a fork. */
+/* Finds or makes the fork of a Switch; all Switches of one test share it. */
 static Status
-fork_of(Conditions *conditions, const Node *node, uint32_t parent, uint32_t *ret_fork)
+obtain_fork(Conditions *conditions, const Node *node, uint32_t parent, uint32_t *ret_fork)
 {
     Fork *const made = &conditions->forks[conditions->fork_count];
-    *made = (Fork){.parent = parent, .predicate = node->inputs[1], .depth = depth_of(conditions, parent) + 1};
-    TRY(branching_of(conditions, node, &made->branching));
+    *made = (Fork){
+        .parent = parent, .predicate = node->inputs[1], .depth = condition_depth(conditions, parent) + 1};
+    TRY(obtain_branching(conditions, node, &made->branching));
     const Slice key = slice_of(made, offsetof(Fork, test));
     const Fork *const known = map_get(conditions->fork_map, key);
     if (known != NULL) {
@@ -221,16 +225,14 @@ visit_switch(Conditions *conditions, const Node *node)
     if (is_loop_switch(conditions, node) || condition == CONDITION_UNKNOWN) {
         return STATUS_OK;
     }
-    if (depth_of(conditions, condition) == CONDITION_DEPTH_MAX) {
+    if (condition_depth(conditions, condition) == CONDITION_DEPTH_MAX) {
         conditions->nodes[node->id] = CONDITION_UNKNOWN;
         return STATUS_OK;
     }
-    return fork_of(conditions, node, condition, &conditions->switches[node->id]);
+    return obtain_fork(conditions, node, condition, &conditions->switches[node->id]);
 }
 
-/* --- Merge ---------------------------------------------------------------------------------------------- */
-
-/* The value that comes round is not there yet when the others are looked at. */
+/* Ignores the values that come back by NextIteration, which is visited later than the Merge. */
 static uint32_t
 loop_merge_condition(const Conditions *conditions, const Node *node)
 {
@@ -238,7 +240,7 @@ loop_merge_condition(const Conditions *conditions, const Node *node)
     for (uint32_t index = 0; index < node->input_count; index++) {
         const Endpoint input = node->inputs[index];
         if (!slice_ends_with(conditions->compile->graph->nodes[input.node].def->op, SLICE("NextIteration"))) {
-            condition = both(conditions, condition, endpoint_condition(conditions, input));
+            condition = join_conditions(conditions, condition, endpoint_condition(conditions, input));
         }
     }
     return controls_condition(conditions, node, condition);
@@ -264,7 +266,7 @@ are_two_sides(const Conditions *conditions, uint32_t left, uint32_t right)
            condition_fork(conditions, left) == condition_fork(conditions, right);
 }
 
-/* From the last test back to the first: input b runs where test b says yes. */
+/* Follows the tests from the last to the first: input b must come from the true side of test b. */
 static uint32_t
 branching_merge_condition(const Conditions *conditions, const Node *node, uint32_t index)
 {
@@ -289,7 +291,7 @@ visit_merge(Conditions *conditions, const Node *node)
 {
     uint32_t *const condition = &conditions->nodes[node->id];
     uint32_t branching = BRANCHING_NONE;
-    TRY(branching_of(conditions, node, &branching));
+    TRY(obtain_branching(conditions, node, &branching));
     if (branching != BRANCHING_NONE) {
         Branching *const ended = &conditions->branchings[branching];
         *condition = branching_merge_condition(conditions, node, branching);
@@ -306,11 +308,9 @@ visit_merge(Conditions *conditions, const Node *node)
     return STATUS_OK;
 }
 
-/* --- All ------------------------------------------------------------------------------------------------ */
-
-/* A ControlTrigger runs whatever happens to what it waits for. */
+/* A ControlTrigger runs even when its control inputs are dead, so that its condition is unknown. */
 static Status
-visit(Conditions *conditions, const Node *node)
+visit_node(Conditions *conditions, const Node *node)
 {
     const bool is_merge = slice_ends_with(node->def->op, SLICE("Merge")) && node->input_count > 0 &&
                           (node->op->flags & OP_CONTROL_FLOW) != 0;
@@ -334,7 +334,7 @@ visit(Conditions *conditions, const Node *node)
 }
 
 static Status
-alloc(const Compile *compile, Conditions *conditions)
+alloc_conditions(const Compile *compile, Conditions *conditions)
 {
     const uint32_t count = compile->graph->node_count;
     *conditions = (Conditions){
@@ -365,9 +365,9 @@ Status
 find_conditions(const Compile *compile, Conditions *ret_conditions)
 {
     Conditions conditions;
-    TRY(alloc(compile, &conditions));
-    for (uint32_t place = 0; place < compile->graph->node_count; place++) {
-        TRY(visit(&conditions, &compile->graph->nodes[compile->graph->order[place]]));
+    TRY(alloc_conditions(compile, &conditions));
+    for (uint32_t position = 0; position < compile->graph->node_count; position++) {
+        TRY(visit_node(&conditions, &compile->graph->nodes[compile->graph->order[position]]));
     }
     *ret_conditions = conditions;
     return STATUS_OK;

@@ -39,7 +39,7 @@ number_parse(Slice text, int32_t *ret_number)
     return true;
 }
 
-/* "GPU:0", "GPU:*", "GPU". */
+/* Reads "GPU:0", "GPU:*" or "GPU". */
 static bool
 device_parse(Slice text, DeviceName *name)
 {

@@ -1,6 +1,6 @@
-/* Device requests as graphs carry them: "/job:worker/replica:0/task:3/device:GPU:0", any part of it, "*" for
- * what does not matter, "/cpu:0" and "/GPU:1" for short (TensorFlow's DeviceNameUtils; later parts overwrite
- * earlier ones). */
+/* Device names as graphs carry them: "/job:worker/replica:0/task:3/device:GPU:0", any part of it, "*" for
+ * any value, "/cpu:0" and "/GPU:1" for short. A later part overwrites an earlier one (TensorFlow's
+ * DeviceNameUtils). */
 #pragma once
 
 #include <stdint.h>
@@ -10,10 +10,10 @@
 enum { DEVICE_PART_NONE = -1 };
 
 typedef struct DeviceName {
-    Slice job;       /* "": not set */
-    int32_t replica; /* DEVICE_PART_NONE: not set */
+    Slice job;       /* "": not named */
+    int32_t replica; /* DEVICE_PART_NONE: not named */
     int32_t task;
-    Slice type; /* "CPU", "GPU", …; "": not set */
+    Slice type; /* "CPU", "GPU", …; "": not named */
     int32_t id;
 } DeviceName;
 

@@ -12,11 +12,12 @@ element_count(const Shape *shape)
     return count;
 }
 
-/* Strings and handles count as the pointers that stand for them. */
+/* A string or handle counts as the pointer that stands for it. */
 uint64_t
 estimate_bytes(const Compile *compile, const Node *node, uint32_t port)
 {
     enum { HANDLE_SIZE = 16 };
+    assert(port < node->output_count);
     const size_t size = dtype_size(node->output_dtypes[port]);
     const double bytes =
         element_count(&compile->shapes[node->id][port]) * (double)(size == 0 ? HANDLE_SIZE : size);
@@ -33,7 +34,7 @@ input_shape(const Compile *compile, const Node *node, uint32_t index)
     return &compile->shapes[node->inputs[index].node][node->inputs[index].port];
 }
 
-/* The inner dimension of a product: what is in the first factor for each of its rows. */
+/* Returns the inner dimension of a matrix product. */
 static double
 product_depth(const Compile *compile, const Node *node)
 {
@@ -47,7 +48,7 @@ product_depth(const Compile *compile, const Node *node)
     return depth < 0 ? 1 : (double)depth;
 }
 
-/* TensorFlow's filters are [height, width, in, out]: all but the last are read for each output element. */
+/* TensorFlow's filters are [height, width, in, out]: each output element reads all but the last dimension. */
 static double
 filter_depth(const Compile *compile, const Node *node)
 {
@@ -56,7 +57,7 @@ filter_depth(const Compile *compile, const Node *node)
     return element_count(filter) / (double)(out > 0 ? out : 1);
 }
 
-/* ONNX's are [out, in, …]. */
+/* ONNX's filters are [out, in, …]. */
 static double
 onnx_filter_depth(const Compile *compile, const Node *node)
 {
@@ -116,18 +117,19 @@ node_bytes(const Compile *compile, const Node *node)
     return bytes;
 }
 
-/* Per node, the last place in the order where somebody reads it; its own when nobody does. */
+/* Finds for each node the last position in the order at which it is read; its own position when nothing
+ * reads it. */
 static void
 find_last_reads(const Compile *compile, uint32_t *last)
 {
     const Graph *const graph = compile->graph;
-    for (uint32_t place = 0; place < graph->node_count; place++) {
-        const Node *const node = &graph->nodes[graph->order[place]];
-        last[node->id] = place > last[node->id] ? place : last[node->id];
+    for (uint32_t position = 0; position < graph->node_count; position++) {
+        const Node *const node = &graph->nodes[graph->order[position]];
+        last[node->id] = position > last[node->id] ? position : last[node->id];
         for (uint32_t index = 0; index < node->input_count; index++) {
             const uint32_t source = node->inputs[index].node;
-            if (source != NODE_NONE && place > last[source]) {
-                last[source] = place;
+            if (source != NODE_NONE && position > last[source]) {
+                last[source] = position;
             }
         }
     }
@@ -146,7 +148,7 @@ live_add(Liveness *liveness, uint32_t slot, uint64_t bytes)
     liveness->peak[slot] = *live > liveness->peak[slot] ? *live : liveness->peak[slot];
 }
 
-/* Copied nodes count on every slot for the whole run: constants stay anyway, feeds for the most part. */
+/* Copied nodes count on every slot for the whole run: constants stay, and most feeds do. */
 static void
 count_copies(const Compile *compile, Liveness *liveness)
 {
@@ -161,13 +163,14 @@ count_copies(const Compile *compile, Liveness *liveness)
     }
 }
 
-/* Gives back what is read for the last time here, once, however often the node reads it. */
+/* Subtracts the inputs that the node at this position reads last; each once, however often it reads them. */
 static void
-count_last_reads(const Compile *compile, const Node *node, uint32_t place, uint32_t *last, Liveness *liveness)
+count_last_reads(
+    const Compile *compile, const Node *node, uint32_t position, uint32_t *last, Liveness *liveness)
 {
     for (uint32_t index = 0; index < node->input_count; index++) {
         const uint32_t source = node->inputs[index].node;
-        if (source == NODE_NONE || last[source] != place || compile->slots[source] == SLOT_COPIED) {
+        if (source == NODE_NONE || last[source] != position || compile->slots[source] == SLOT_COPIED) {
             continue;
         }
         last[source] = UINT32_MAX;
@@ -181,6 +184,7 @@ Status
 estimate_slots(const Compile *compile, PlanSlot *slots)
 {
     const Graph *const graph = compile->graph;
+    assert(compile->slots != NULL && compile->slot_count <= PLAN_SLOT_COUNT_MAX);
     uint32_t *const last = compile_alloc(compile, graph->node_count, sizeof *last);
     if (last == NULL) {
         return compile_no_memory(compile);
@@ -188,14 +192,14 @@ estimate_slots(const Compile *compile, PlanSlot *slots)
     find_last_reads(compile, last);
     Liveness liveness = {0};
     count_copies(compile, &liveness);
-    for (uint32_t place = 0; place < graph->node_count; place++) {
-        const Node *const node = &graph->nodes[graph->order[place]];
+    for (uint32_t position = 0; position < graph->node_count; position++) {
+        const Node *const node = &graph->nodes[graph->order[position]];
         const uint32_t slot = compile->slots[node->id];
         if (slot != SLOT_COPIED) {
             live_add(&liveness, slot, node_bytes(compile, node));
             slots[slot].cost += estimate_cost(compile, node);
         }
-        count_last_reads(compile, node, place, last, &liveness);
+        count_last_reads(compile, node, position, last, &liveness);
     }
     for (uint32_t slot = 0; slot < compile->slot_count; slot++) {
         slots[slot].memory = liveness.peak[slot];

@@ -1,9 +1,11 @@
-/* Which element-wise nodes the workers will compute together, for whoever asks for the plan: the rule is
- * theirs (shared/graph/fusion.h), on the nodes of each slot. */
+/* Foretells which element-wise nodes the workers will compute together, so that a plan can show it. The
+ * rule is the workers' own (shared/graph/fusion.h), applied to the nodes of each slot. */
+#include <assert.h>
+
 #include "gateway/plan/stages.h"
 #include "shared/graph/fusion.h"
 
-/* What a worker knows before it runs anything: constants, and what follows from them alone. */
+/* Returns true for what a worker folds before it runs anything: constants, and nodes of constants alone. */
 static bool
 is_constant(const Node *node, const bool *known)
 {
@@ -21,7 +23,7 @@ is_constant(const Node *node, const bool *known)
 
 typedef struct Known {
     const Graph *graph;
-    bool is_off;     /* nothing is fused */
+    bool is_off;     /* the session has switched fusion off */
     bool *constants; /* by node */
 } Known;
 
@@ -52,8 +54,8 @@ find_known(const Compile *compile, Known *ret_known)
     if (ret_known->constants == NULL) {
         return compile_no_memory(compile);
     }
-    for (uint32_t place = 0; place < graph->node_count; place++) {
-        const Node *const node = &graph->nodes[graph->order[place]];
+    for (uint32_t position = 0; position < graph->node_count; position++) {
+        const Node *const node = &graph->nodes[graph->order[position]];
         ret_known->constants[node->id] = is_folding && is_constant(node, ret_known->constants);
     }
     return STATUS_OK;
@@ -63,6 +65,7 @@ Status
 find_fusions(Compile *compile)
 {
     Known known;
+    assert(compile->slots != NULL);
     TRY(find_known(compile, &known));
     const FusionRule rule = {.context = &known, .may_join = may_join, .places = compile->slots};
     return graph_find_fusions(compile->call, compile->graph, &rule, &compile->fusions);

@@ -1,16 +1,18 @@
-/* Nodes that must share a slot: by "_class" ("loc:@x"), by an edge that carries a reference or a resource, by
- * what loops demand (TensorFlow's ColocationGraph, with loops added), and because they call functions that
- * call themselves, which are in one place. */
+/* Groups of nodes that must share a slot (TensorFlow's ColocationGraph, with loops added). Reasons are the
+ * "loc:@x" in "_class", an edge that carries a reference or a resource, a loop that must not be cut, and
+ * calls of functions that call themselves, which exist on one slot only. */
+#include <assert.h>
+
 #include "gateway/plan/placement.h"
 
 typedef struct Groups {
     const Compile *compile;
-    uint32_t *parents; /* union-find; a root is the smallest id of its group */
-    Map *by_name;      /* "x" of "loc:@x" → a place in `parents` */
+    uint32_t *parents; /* union-find; the root is the smallest id of a group */
+    Map *by_name;      /* "x" of "loc:@x" → an element of `parents` */
 } Groups;
 
 static uint32_t
-root_of(const Groups *groups, uint32_t id)
+find_root(const Groups *groups, uint32_t id)
 {
     uint32_t *const parents = groups->parents;
     while (parents[id] != id) {
@@ -21,10 +23,10 @@ root_of(const Groups *groups, uint32_t id)
 }
 
 static void
-unite(const Groups *groups, uint32_t left, uint32_t right)
+unite_groups(const Groups *groups, uint32_t left, uint32_t right)
 {
-    const uint32_t left_root = root_of(groups, left);
-    const uint32_t right_root = root_of(groups, right);
+    const uint32_t left_root = find_root(groups, left);
+    const uint32_t right_root = find_root(groups, right);
     if (left_root < right_root) {
         groups->parents[right_root] = left_root;
     } else {
@@ -33,11 +35,11 @@ unite(const Groups *groups, uint32_t left, uint32_t right)
 }
 
 static Status
-join(const Groups *groups, uint32_t id, Slice name)
+join_group(const Groups *groups, uint32_t id, Slice name)
 {
     const uint32_t *const member = map_get(groups->by_name, name);
     if (member != NULL) {
-        unite(groups, (uint32_t)(member - groups->parents), id);
+        unite_groups(groups, (uint32_t)(member - groups->parents), id);
         return STATUS_OK;
     }
     return map_put(groups->by_name, name, &groups->parents[id]) ? STATUS_OK
@@ -59,7 +61,7 @@ next_colocation(const Node *author, size_t *position, Slice *ret_name)
     return false;
 }
 
-/* A node without "loc:@" is a member of the group named after itself, so that others can join it. */
+/* A node without "loc:@" joins the group of its own name, so that others can join it there. */
 static Status
 join_named(const Groups *groups, uint32_t id)
 {
@@ -68,14 +70,14 @@ join_named(const Groups *groups, uint32_t id)
     size_t position = 0;
     Slice name;
     while (next_colocation(origin, &position, &name)) {
-        TRY(join(groups, id, name));
+        TRY(join_group(groups, id, name));
         has_joined = true;
     }
-    return has_joined ? STATUS_OK : join(groups, id, origin->name);
+    return has_joined ? STATUS_OK : join_group(groups, id, origin->name);
 }
 
-/* Whoever reads a variable through its reference reads it where it is, in the order that control edges say:
- * on another slot the read could not wait for an assignment. */
+/* A variable that is read through its reference must be read on its own slot, in the order that control
+ * edges demand: from another slot the read could not wait for an assignment. */
 static void
 join_handles(const Groups *groups, const Node *node)
 {
@@ -86,7 +88,7 @@ join_handles(const Groups *groups, const Node *node)
         const bool is_handle = dtype == DTYPE_RESOURCE || dtype == DTYPE_VARIANT;
         if (source.node != NODE_NONE && (is_handle || node_input_is_reference(node, index) ||
                                             node_output_is_reference(&nodes[source.node], source.port))) {
-            unite(groups, source.node, node->id);
+            unite_groups(groups, source.node, node->id);
         }
     }
 }
@@ -100,7 +102,7 @@ join_callers(const Groups *groups)
         const Node *const node = &graph->nodes[id];
         if (op_is(node, "_Branch") || op_is(node, "_StateBranch")) {
             first = first == NODE_NONE ? id : first;
-            unite(groups, first, id);
+            unite_groups(groups, first, id);
         }
     }
 }
@@ -108,13 +110,14 @@ join_callers(const Groups *groups)
 static void
 unite_nodes(void *context, uint32_t left, uint32_t right)
 {
-    unite(context, left, right);
+    unite_groups(context, left, right);
 }
 
 Status
 group_nodes(const Compile *compile, uint32_t **ret_groups)
 {
     const Graph *const graph = compile->graph;
+    assert(compile->origins != NULL && compile->frames.frames != NULL);
     Groups groups = {
         .compile = compile,
         .parents = compile_alloc(compile, graph->node_count, sizeof *groups.parents),
@@ -133,7 +136,7 @@ group_nodes(const Compile *compile, uint32_t **ret_groups)
     join_callers(&groups);
     TRY(unite_loops(compile, &(NodeUnion){.context = &groups, .unite = unite_nodes}));
     for (uint32_t id = 0; id < graph->node_count; id++) {
-        groups.parents[id] = root_of(&groups, id);
+        groups.parents[id] = find_root(&groups, id);
     }
     *ret_groups = groups.parents;
     return STATUS_OK;

@@ -1,13 +1,15 @@
 /* Loops of the pruned graph: what may be fed and fetched, and which nodes of a loop must share a slot.
  *
- * A loop may lie on several slots; the partitioner then drives each part by a control loop (control_loops.c).
- * Some edges must not be cut, for they do not carry a value in every iteration: those out of a NextIteration
- * (none in the first) and out of an Enter that is not constant (in the first alone). */
+ * A loop may lie on several slots; a control loop then drives the part on each of them (control_loops.c).
+ * Edges that carry no value in some iteration must not be cut: those out of a NextIteration have none in
+ * the first, those out of an Enter that is not constant only in the first. */
+#include <assert.h>
+
 #include "gateway/plan/placement.h"
 #include "gateway/plan/stages.h"
 
 static bool
-is_next(const Node *node)
+is_next_iteration(const Node *node)
 {
     return op_is(node, "NextIteration") || op_is(node, "RefNextIteration");
 }
@@ -36,7 +38,7 @@ has_loops(const Graph *graph)
 }
 
 static Status
-refuse_inside(const Compile *compile, const char *what, Slice name, Slice loop)
+refuse_inside_loop(const Compile *compile, const char *what, Slice name, Slice loop)
 {
     return call_fail(compile->call, STATUS_INVALID_ARGUMENT,
         "%s '%.*s' is inside loop '%.*s': it has a value for each iteration; only what enters a loop can be "
@@ -45,14 +47,15 @@ refuse_inside(const Compile *compile, const char *what, Slice name, Slice loop)
         what, SLICE_PRINT(name), SLICE_PRINT(loop));
 }
 
-/* Of the author's graph, in which the fed nodes still have their inputs. When that contradicts itself, the
- * needed part of it is judged later. */
+/* Looks at the author's graph, where the nodes that are fed still have their inputs. A contradiction there
+ * is ignored: find_loops() judges the part that is needed. */
 Status
 check_feeds(const Compile *compile)
 {
     const Signature *const signature = compile->request->signature;
     Call scratch = {.arena = compile->call->arena};
     GraphFrames frames;
+    assert(compile->feeds != NULL);
     if (signature->feed_count == 0 || !has_loops(compile->source)) {
         return STATUS_OK;
     }
@@ -63,7 +66,8 @@ check_feeds(const Compile *compile)
     for (size_t index = 0; index < signature->feed_count; index++) {
         const uint32_t frame = frames.outputs[compile->feeds[index].node];
         if (frame != FRAME_ROOT) {
-            return refuse_inside(compile, "feed", signature->feeds[index].name, frames.frames[frame].name);
+            return refuse_inside_loop(
+                compile, "feed", signature->feeds[index].name, frames.frames[frame].name);
         }
     }
     return STATUS_OK;
@@ -74,19 +78,20 @@ find_loops(Compile *compile)
 {
     const Graph *const graph = compile->graph;
     GraphFrames *const frames = &compile->frames;
+    assert(graph != NULL && compile->ports != NULL);
     TRY(graph_find_frames(compile->call, compile->call->arena, graph, frames));
     for (uint32_t id = 0; id < graph->node_count; id++) {
         const uint32_t frame = frames->inputs[id];
         if (frame != FRAME_ROOT && op_is(&graph->nodes[id], "_Retval")) {
-            return refuse_inside(compile, "fetch", compile->request->signature->fetches[compile->ports[id]],
-                frames->frames[frame].name);
+            return refuse_inside_loop(compile, "fetch",
+                compile->request->signature->fetches[compile->ports[id]], frames->frames[frame].name);
         }
     }
     return STATUS_OK;
 }
 
 static uint32_t
-outermost(const GraphFrames *frames, uint32_t frame)
+outermost_frame(const GraphFrames *frames, uint32_t frame)
 {
     while (frame != FRAME_ROOT && frames->frames[frame].parent != FRAME_ROOT) {
         frame = frames->frames[frame].parent;
@@ -94,17 +99,18 @@ outermost(const GraphFrames *frames, uint32_t frame)
     return frame;
 }
 
-/* The loop a node is part of; Enters and Exits belong to the one they lead into and out of. */
+/* Returns the loop that a node is part of; an Enter and an Exit belong to the loop that they lead into or
+ * out of. */
 static uint32_t
-frame_of(const GraphFrames *frames, uint32_t id)
+node_frame(const GraphFrames *frames, uint32_t id)
 {
     const uint32_t input = frames->inputs[id];
     const uint32_t output = frames->outputs[id];
     return frames->frames[input].depth > frames->frames[output].depth ? input : output;
 }
 
-/* A loop is kept whole unless it was to be spread, or its nodes ask for different tasks; and always when
- * there is nothing that could drive a part of it. */
+/* Keeps a loop whole unless nodes are to be spread or those of the loop ask for different tasks. A loop
+ * without a LoopCond is always kept whole, since nothing could drive a part of it. */
 static Status
 find_whole_loops(const Compile *compile, bool *is_whole)
 {
@@ -119,7 +125,7 @@ find_whole_loops(const Compile *compile, bool *is_whole)
         tasks[frame] = PLAN_TASK_NONE;
     }
     for (uint32_t id = 0; id < compile->graph->node_count; id++) {
-        const uint32_t loop = outermost(frames, frame_of(frames, id));
+        const uint32_t loop = outermost_frame(frames, node_frame(frames, id));
         int32_t task = PLAN_TASK_NONE;
         TRY(device_request(compile, &compile->graph->nodes[id], &task));
         is_whole[loop] = is_whole[loop] &&
@@ -128,7 +134,7 @@ find_whole_loops(const Compile *compile, bool *is_whole)
     }
     for (uint32_t frame = 1; frame < frames->frame_count; frame++) {
         if (frames->frames[frame].loop_cond == NODE_NONE) {
-            is_whole[outermost(frames, frame)] = true;
+            is_whole[outermost_frame(frames, frame)] = true;
         }
     }
     return STATUS_OK;
@@ -144,7 +150,7 @@ unite_inputs(const Compile *compile, const Node *node, const NodeUnion *unite)
             continue;
         }
         const Node *const from = &compile->graph->nodes[source];
-        if (is_next(from) || (is_enter(from) && !is_constant_enter(from))) {
+        if (is_next_iteration(from) || (is_enter(from) && !is_constant_enter(from))) {
             unite->unite(unite->context, source, node->id);
         }
     }
@@ -154,6 +160,7 @@ Status
 unite_loops(const Compile *compile, const NodeUnion *unite)
 {
     const GraphFrames *const frames = &compile->frames;
+    assert(frames->frames != NULL && unite->unite != NULL);
     if (frames->frame_count == 1) {
         return STATUS_OK;
     }
@@ -163,7 +170,7 @@ unite_loops(const Compile *compile, const NodeUnion *unite)
     }
     TRY(find_whole_loops(compile, is_whole));
     for (uint32_t id = 0; id < compile->graph->node_count; id++) {
-        const uint32_t loop = outermost(frames, frame_of(frames, id));
+        const uint32_t loop = outermost_frame(frames, node_frame(frames, id));
         unite_inputs(compile, &compile->graph->nodes[id], unite);
         if (loop != FRAME_ROOT && is_whole[loop]) {
             unite->unite(unite->context, frames->frames[loop].enter, id);

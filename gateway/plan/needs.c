@@ -1,19 +1,20 @@
-/* What fetches need of the feeds of a partial run: a walk against the edges, by the rules of pruning
- * (prune.c). Behind a tensor that has been fed nothing is needed; TensorFlow walks on there, and refuses
- * more. */
+/* Checks which feeds of a partial run a fetch needs, by a walk against the edges, with the rules of
+ * prune.c. The walk ends at tensors that have been fed; TensorFlow's goes on behind them and refuses more. */
+#include <assert.h>
+
 #include "gateway/plan/compile.h"
 
 typedef struct Walk {
     const Graph *graph;
     const PlanFed *fed;
-    const Endpoint *feeds; /* by the plan's feed */
-    bool *has_feed;        /* by node: the list need not be searched for others */
-    uint32_t *origins;     /* by node: the fetch it was first needed for, plus one; 0: not seen */
-    uint32_t *stack;       /* nodes */
+    const Endpoint *feeds; /* by feed of the plan */
+    bool *has_feed;        /* by node: one of its outputs is a feed */
+    uint32_t *origins;     /* by node: the fetch that first needed it, plus one; 0: not visited */
+    uint32_t *stack;       /* nodes still to visit */
     size_t depth;
 } Walk;
 
-/* FEED_NONE when nothing replaces it. */
+/* Returns FEED_NONE when no feed replaces the endpoint. */
 static uint32_t
 find_feed(const Walk *walk, Endpoint endpoint)
 {
@@ -36,7 +37,7 @@ fail_lacking(Call *call, const Walk *walk, uint32_t fetch, uint32_t feed)
 }
 
 static Status
-need(Call *call, Walk *walk, Endpoint endpoint, uint32_t fetch)
+need_endpoint(Call *call, Walk *walk, Endpoint endpoint, uint32_t fetch)
 {
     const uint32_t feed = find_feed(walk, endpoint);
     if (feed != FEED_NONE) {
@@ -49,14 +50,14 @@ need(Call *call, Walk *walk, Endpoint endpoint, uint32_t fetch)
     return STATUS_OK;
 }
 
-/* A control edge asks for the node, not for what may stand in for one of its outputs; of a placeholder there
- * is nothing else. */
+/* A control edge needs the node itself, even if one of its outputs is fed. A placeholder is only its
+ * output. */
 static Status
 need_control(Call *call, Walk *walk, uint32_t id, uint32_t fetch)
 {
     const Node *const node = &walk->graph->nodes[id];
     const bool is_placeholder = op_is(node, "Placeholder") || op_is(node, "PlaceholderV2");
-    return need(call, walk, (Endpoint){.node = id, .port = is_placeholder ? 0 : NODE_NONE}, fetch);
+    return need_endpoint(call, walk, (Endpoint){.node = id, .port = is_placeholder ? 0 : NODE_NONE}, fetch);
 }
 
 static Status
@@ -65,7 +66,7 @@ need_inputs(Call *call, Walk *walk, const Node *node)
     const uint32_t fetch = walk->origins[node->id] - 1;
     for (uint32_t index = 0; index < node->input_count; index++) {
         if (node->inputs[index].node != NODE_NONE) {
-            TRY(need(call, walk, node->inputs[index], fetch));
+            TRY(need_endpoint(call, walk, node->inputs[index], fetch));
         }
     }
     for (uint32_t index = 0; index < node->control_count; index++) {
@@ -98,11 +99,13 @@ Status
 plan_check_fed(Call *call, const Graph *graph, const PlanFed *fed, const uint32_t *fetches, size_t count)
 {
     Walk walk = {.graph = graph, .fed = fed};
+    assert(fed->plan != NULL && fed->is_fed != NULL);
     TRY(walk_begin(call, &walk));
     for (size_t index = 0; index < count; index++) {
         Endpoint endpoint;
+        assert(fetches[index] < fed->plan->fetch_count);
         TRY(graph_endpoint(call, graph, fed->plan->fetches[fetches[index]], &endpoint));
-        TRY(need(call, &walk, endpoint, fetches[index]));
+        TRY(need_endpoint(call, &walk, endpoint, fetches[index]));
     }
     while (walk.depth > 0) {
         TRY(need_inputs(call, &walk, &graph->nodes[walk.stack[--walk.depth]]));

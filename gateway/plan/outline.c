@@ -1,10 +1,12 @@
 #include "gateway/plan/outline.h"
 
+#include <assert.h>
+
 #include "gateway/plan/estimate.h"
 #include "gateway/plan/placement.h"
 #include "gateway/plan/stages.h"
 
-/* Of a Switch that belongs to a branching, else BRANCHING_NONE. */
+/* Returns the branching that a Switch belongs to, else BRANCHING_NONE. */
 static uint32_t
 switch_branching(const Conditions *conditions, uint32_t id)
 {
@@ -20,7 +22,8 @@ is_undecided(const Conditions *conditions, uint32_t condition)
            condition_branch(conditions, condition) == NODE_NONE;
 }
 
-/* What stands between two tests of a branching goes with it: nothing else may be there. */
+/* Between two tests of a branching only stateless nodes may stand, which the call replaces. Anything else
+ * breaks it. */
 static void
 check_undecided(const Outline *outline, const Node *node)
 {
@@ -49,7 +52,8 @@ check_source(const Outline *outline, const Node *node, uint32_t source)
     }
 }
 
-/* Only a Merge of the branching itself takes values out of a branch; authors may name what is in one, too. */
+/* Only a Merge of the branching takes values out of its branches. An author who names a node inside a
+ * branch from outside breaks it. */
 static void
 check_reach(const Conditions *conditions, const Node *node, uint32_t given)
 {
@@ -59,7 +63,7 @@ check_reach(const Conditions *conditions, const Node *node, uint32_t given)
     }
 }
 
-/* References stay with what they name. */
+/* A node that reads a reference must stay with the node that gives it. */
 static bool
 reads_reference_from_outside(const Outline *outline, const Node *node, uint32_t index)
 {
@@ -96,7 +100,7 @@ check_inputs(const Outline *outline, const Node *node)
     }
 }
 
-/* "_class" names another place than the branch itself. */
+/* Returns true when "_class" names a node outside of the node's own branch. */
 static bool
 is_tied_to_outside(const Outline *outline, const Node *node)
 {
@@ -111,7 +115,7 @@ is_tied_to_outside(const Outline *outline, const Node *node)
     return false;
 }
 
-/* All of a branching asks for one place. */
+/* All nodes of a branching must ask for the same task. */
 static void
 note_member(const Outline *outline, const Node *node, uint32_t branching, int32_t task)
 {
@@ -156,7 +160,7 @@ check_node(const Outline *outline, const Node *node)
     return STATUS_OK;
 }
 
-/* A Switch that is a target, or waits for more than its inputs, is more than a part of a branching. */
+/* A Switch that is a target, or has control inputs, does more than lowering gave it to do. */
 static void
 check_switch(const Outline *outline, const Node *node)
 {
@@ -166,7 +170,7 @@ check_switch(const Outline *outline, const Node *node)
     }
 }
 
-/* Through the Switches of this branching, or of any: what they pass on. */
+/* Follows the endpoint back through the Switches of this branching, or of all for BRANCHING_NONE. */
 static Endpoint
 trace_through_switches(const Outline *outline, Endpoint endpoint, uint32_t branching)
 {
@@ -185,7 +189,7 @@ endpoints_equal(Endpoint left, Endpoint right)
     return left.node == right.node && left.port == right.port;
 }
 
-/* Equal(index, number of the test). */
+/* Returns true for a predicate that is Equal(index, number of the test). */
 static bool
 is_number_test(const Outline *outline, const Fork *fork, Endpoint *ret_index)
 {
@@ -201,8 +205,8 @@ is_number_test(const Outline *outline, const Fork *fork, Endpoint *ret_index)
            tensor_to_int64(node_attr_tensor(constant, "value"), 0, &number) && number == fork->test;
 }
 
-/* Of two branches the one predicate, of more the number that all tests look at. It is there when the
- * branching runs and only then, so that a call that reads it does the same. */
+/* Finds the one predicate of two branches, or the number that all tests of a Case compare. It must have a
+ * value exactly when the branching runs, so that the call that reads it runs then. */
 static bool
 find_index(const Outline *outline, uint32_t branching, Endpoint *ret_index)
 {
@@ -232,7 +236,7 @@ constant_bytes(const Node *node)
     return op_is(node, "Const") ? tensor_byte_size(node_attr_tensor(node, "value")) : 0;
 }
 
-/* With the constants from outside that go with their readers. */
+/* Counts constants outside, too, when they move along with their readers. */
 static BranchWeight
 node_weight(const Outline *outline, const Node *node)
 {
@@ -271,7 +275,7 @@ weigh_node(const Outline *outline, const Node *node)
     }
 }
 
-/* Where nodes are to be spread, a branch in one place would be in their way. */
+/* A branch runs on one slot: where nodes are to be spread, only the author's wish makes it a call. */
 static bool
 is_worth_it(const Outline *outline, uint32_t branching)
 {
@@ -372,6 +376,7 @@ Status
 outline(Compile *compile)
 {
     const Graph *const graph = compile->graph;
+    assert(compile->inside == NULL && compile->shapes != NULL);
     if (pass_set_has(compile->request->signature->options.passes_off, SLICE("lazy_branches")) ||
         !has_branchings(graph)) {
         return STATUS_OK;

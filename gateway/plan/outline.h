@@ -1,28 +1,30 @@
-/* Branches that are called. An If or Case whose branches are heavy becomes one node, _Branch, and its
- * branches functions: the worker makes kernels and lays weights out for what is taken, and a step does not
- * walk what is not. It is done behind all optimising passes, which see the graph as a whole, so that the bits
- * are the same.
+/* Branches that are called. An If or Case with heavy branches becomes one _Branch node, and its branches
+ * become functions: a worker makes kernels and prepares weights only for branches that are taken, and a
+ * step does not visit the nodes of the others. This comes after the optimising passes, which see the graph
+ * as a whole, so that results have the same bits either way.
  *
  *     conditions.c      when each node runs; which branchings are as they were lowered
- *     outline.c         what may not be called, what is heavy enough, who belongs where
+ *     outline.c         which branchings become calls, and which branch each node belongs to
  *     outline_write.c   the functions, and the graph that is left
  *
- * A branching stays as it is when something in it is fed, fetched or a target, asks for another place than
- * the rest, or belongs together with something outside.
+ * A branching stays as it is when one of its nodes is fed, fetched, a target, asks for another device than
+ * the rest, or must share a slot with a node outside.
  *
- * Inside gateway/plan. Everything lives in the call's arena. */
+ * Ownership: everything lives in the call's arena, but for the lists of a Candidate, which outline() frees.
+ *            */
 #pragma once
 
 #include "gateway/plan/conditions.h"
 
-/* A call pays where a branch that is not taken costs more than the start of a run in a run. */
+/* Branches are heavy from these sizes on: a call pays when a branch that is not taken costs more than the
+ * start of a run inside a run. */
 enum {
-    LAZY_NODE_COUNT_MIN = 256, /* of a branch, or … */
+    LAZY_NODE_COUNT_MIN = 256, /* of one branch, or … */
     LAZY_CONSTANT_BYTES_MIN = 1 << 20,
 };
 
-#define HOME_GRAPH 0         /* the graph itself; other homes are branches: 1, 2, … */
-#define HOME_NONE UINT32_MAX /* between two tests: goes with its branching */
+#define HOME_GRAPH 0         /* the graph itself; branches are the homes 1, 2, … */
+#define HOME_NONE UINT32_MAX /* between two tests of a branching that becomes a call, and goes with it */
 
 typedef struct BranchWeight {
     uint32_t node_count;
@@ -30,29 +32,29 @@ typedef struct BranchWeight {
     double cost;
 } BranchWeight;
 
-/* A branching on its way to a call. */
+/* A branching that may become a call. */
 typedef struct Candidate {
     bool is_chosen;
     bool keeps_state;
     bool has_device;
     int32_t task;
     Slice device;
-    BranchWeight *weights; /* of each branch */
-    uint32_t first_home;   /* of its branches, when it is chosen */
-    Endpoint index;        /* what decides: a bool, or Case's number */
-    Buffer args;           /* Endpoint[]: what the branches read from outside */
+    BranchWeight *weights; /* by branch */
+    uint32_t first_home;   /* of its branches, once it is chosen; the others follow */
+    Endpoint index;        /* the input that selects the branch: a bool, or the number of a Case */
+    Buffer args;           /* Endpoint[]: the tensors that the branches read from outside */
     Map *arg_map;
-    Buffer controls; /* uint32_t[]: what it waits for */
+    Buffer controls; /* uint32_t[]: the nodes that the call waits for */
     Map *control_map;
-    Buffer outputs; /* uint32_t[]: its Merges */
+    Buffer outputs; /* uint32_t[]: its Merges, which become the call's outputs */
 } Candidate;
 
 typedef struct Outline {
     Compile *compile;
     Conditions conditions;
-    Candidate *candidates; /* of each branching */
-    uint32_t *homes;       /* of each condition */
-    uint32_t *home_owners; /* of each home, its branching */
+    Candidate *candidates; /* by branching */
+    uint32_t *homes;       /* by condition: the branch that its nodes move to, or HOME_GRAPH */
+    uint32_t *home_owners; /* by home: its branching */
     uint32_t home_count;
     uint32_t chosen_count;
 } Outline;

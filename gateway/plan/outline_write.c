@@ -1,12 +1,12 @@
-/* Every node goes home: into the graph or into a branch's function.
+/* Moves every node to its home, which is the graph or the function of a branch.
  *
- *   1. Branches' nodes, as they were. What they read from outside becomes an argument of their call; a
- * constant is copied instead. Nothing waits for pivots any more, so that constants behind them are constants
- * again.
- *   2. Call by call, inner ones first: the branches' results and arguments, then the call itself where its
- *      branching was. What it reads may be an argument of the call around it.
- *   3. The graph's own nodes, as far as they are read still. It is linked, and what is known of its nodes
- *      carried over. */
+ *   1. The nodes of branches are written unchanged. A tensor that they read from outside becomes an argument
+ *      of their call; a constant is copied instead. Control edges from pivots are dropped, so that constants
+ *      behind pivots are plain constants again.
+ *   2. The calls are written, inner ones first: results and arguments of the branches, then the call in the
+ *      home of its branching. Its inputs may become arguments of the call around it.
+ *   3. The graph's own nodes are written as far as anything still reads them. The graph is linked, and what
+ *      is known of its nodes moves to their new ids. */
 #include "gateway/plan/outline.h"
 
 #include <assert.h>
@@ -24,20 +24,20 @@ typedef struct Reading {
 } Reading;
 
 typedef struct Home {
-    Buffer nodes;   /* NodeDef[]; of the graph, its calls alone */
-    Map *constants; /* copied into it, by id */
+    Buffer nodes;   /* NodeDef[]; of HOME_GRAPH the calls alone */
+    Map *constants; /* constants that were copied into it, by id */
 } Home;
 
 typedef struct Writing {
     Outline *outline;
-    const Graph *graph; /* as it was */
+    const Graph *graph; /* the graph before */
     GraphDef *def;
     Home *homes;
-    NodeDef *plain; /* of each node that stays in the graph */
+    NodeDef *plain; /* by node that stays in the graph */
     bool *is_plain;
-    bool *is_read; /* in the graph */
+    bool *is_read; /* by node: a node in the graph reads it */
     bool *has_data_readers;
-    uint32_t *output_ports; /* of each Merge of a call */
+    uint32_t *output_ports; /* by Merge of a call: its output */
     FunctionDef *functions;
     uint32_t function_count;
     bool has_no_memory;
@@ -131,7 +131,7 @@ copy_constant(Writing *writing, uint32_t home, const Node *node)
     append_node(writing, home, &def);
 }
 
-/* The number of the endpoint among what the call's branches read from outside. */
+/* Returns the position of the endpoint among the arguments of the call. */
 static uint32_t
 find_or_add_arg(Writing *writing, Candidate *candidate, Endpoint endpoint)
 {
@@ -180,7 +180,7 @@ data_input(Writing *writing, uint32_t home, Endpoint source)
     return port == 0 ? name : made_text(writing, text_format(arena, "%.*s:%u", SLICE_PRINT(name), port));
 }
 
-/* Once, of the call around `home`. */
+/* Makes the call around `home` wait for the node. */
 static void
 wait_outside(Writing *writing, uint32_t home, uint32_t source)
 {
@@ -192,7 +192,7 @@ wait_outside(Writing *writing, uint32_t home, uint32_t source)
     }
 }
 
-/* "" when there is nothing to wait for: the branch runs, or the call waits. */
+/* Returns "" when the branch need not wait: it runs only when the node has run, or its call waits. */
 static Slice
 control_input(Writing *writing, uint32_t home, uint32_t source)
 {
@@ -257,7 +257,7 @@ dtype_of(const Writing *writing, Endpoint endpoint)
     return writing->graph->nodes[endpoint.node].output_dtypes[endpoint.port];
 }
 
-/* {T, index} of an _Arg or _Retval. */
+/* Returns the attributes T and index of an _Arg or _Retval. */
 static const Attr *
 port_attrs(Writing *writing, Dtype dtype, uint32_t index)
 {
@@ -297,7 +297,7 @@ write_arguments(Writing *writing, const Candidate *candidate, uint32_t home)
     }
 }
 
-/* What is in a home moves to the graph's own memory. */
+/* Copies the home's nodes to the memory of the new graph. */
 static const NodeDef *
 take_nodes(Writing *writing, uint32_t home, size_t *ret_count)
 {
@@ -365,7 +365,7 @@ output_types(Writing *writing, const Candidate *candidate)
     return list;
 }
 
-/* Reading them may add to what the call around this one reads. */
+/* May add arguments to the call around this one. */
 static void
 write_call_inputs(Writing *writing, const Candidate *candidate, uint32_t home, NodeDef *def)
 {
@@ -450,12 +450,13 @@ write_branches(Writing *writing)
     }
 }
 
-/* Readers come before what they read. What has gone into functions with all its readers is left out. */
+/* Visits readers before what they read, so that a node all of whose readers have moved into functions is
+ * left out. */
 static void
 write_graph(Writing *writing)
 {
-    for (uint32_t place = writing->graph->node_count; place-- > 0;) {
-        const Node *const node = &writing->graph->nodes[writing->graph->order[place]];
+    for (uint32_t position = writing->graph->node_count; position-- > 0;) {
+        const Node *const node = &writing->graph->nodes[writing->graph->order[position]];
         const bool is_kept = writing->outline->compile->is_target[node->id] || op_is(node, "_Retval") ||
                              op_is(node, "NextIteration") || writing->is_read[node->id];
         if (is_kept && node_home(writing, node->id) == HOME_GRAPH) {
@@ -465,7 +466,7 @@ write_graph(Writing *writing)
 }
 
 static void
-assemble(Writing *writing)
+assemble_graph(Writing *writing)
 {
     const Buffer *const calls = &writing->homes[HOME_GRAPH].nodes;
     const size_t call_count = calls->size / sizeof(NodeDef);
@@ -487,7 +488,7 @@ assemble(Writing *writing)
     writing->def->min_consumer = writing->graph->def->min_consumer;
 }
 
-/* What is known of each node, by its new id. */
+/* What is known of each node, by its id in the new graph. */
 typedef struct Known {
     const Node **origins;
     uint32_t *ports;
@@ -567,7 +568,7 @@ alloc_known(const Compile *compile, uint32_t count, uint32_t call_count, Known *
     return is_all ? STATUS_OK : compile_no_memory(compile);
 }
 
-/* Plain nodes stand first, in the old order; calls behind them. */
+/* Plain nodes come first in the new graph, in the old order; calls follow. */
 static Status
 carry_over(const Writing *writing, Graph *graph)
 {
@@ -697,7 +698,7 @@ outline_write(Outline *outline)
         }
     }
     write_graph(&writing);
-    assemble(&writing);
+    assemble_graph(&writing);
     if (writing.has_no_memory || !are_lists_whole(outline)) {
         return compile_no_memory(outline->compile);
     }

@@ -7,7 +7,8 @@
  *     seal.c            the plan, in memory of its own
  *
  * Ownership: lists are freed by partitioning_done(), everything else lives in the call's arena.
- * Errors:    most functions return no Status: they note missing memory, and partition() asks once at its end.
+ * Errors:    most functions return no Status: they note missing memory, and partition() asks once at its
+ *            end.
  */
 #pragma once
 

@@ -1,13 +1,16 @@
-/* Every node onto a slot, with the reason.
+/* Assigns every node to a slot, and notes the reason.
  *
- *   1. Groups of nodes that must be together; the task each asks for. Tasks take slots in ascending order.
- *   2. In topological order: what asks for a task gets its slot. Light nodes, and under the local policy all
- *      others too, go where most bytes of their inputs are. Under the spread policy heavy ones take turns.
- *   3. Light nodes without an input that has a place wait and go to their first reader, backwards.
- *      What the session keeps, and does not ask for a task, is in one slot: where a variable is must not
- * depend on which of them a step needs.
- *   4. Constants and feeds are copied to every slot that reads them: no hop, no transfer.
- *   5. Slots that nobody uses are closed up. */
+ *   1. Nodes that must be together are grouped; a group has the task that any of its nodes asks for. Tasks
+ *      take slots in ascending order.
+ *   2. In topological order, a node that asks for a task gets its slot. Light nodes, and under the local
+ *      policy all nodes, go to the slot that holds most bytes of their inputs. Under the spread policy the
+ *      others take turns.
+ *   3. Backwards, a light node none of whose inputs has a slot goes to that of its first reader.
+ *   4. Unused slots are closed up.
+ *
+ * Constants and feeds are copied to every slot that reads them, which saves a transfer. Nodes that keep
+ * state in the session and ask for no task share one slot, so that where a variable lives does not depend
+ * on which of them a step needs. */
 #include <assert.h>
 #include <stdlib.h>
 
@@ -17,23 +20,21 @@
 
 typedef struct Placement {
     Compile *compile;
-    const uint32_t *groups; /* of each node, its group's first node */
-    int32_t *tasks;         /* what each node itself asks for */
-    uint32_t *group_sizes;  /* of each group's first node, as all with this prefix */
+    const uint32_t *groups; /* by node: the first node of its group */
+    int32_t *tasks;         /* by node: the task that the node itself asks for */
+    uint32_t *group_sizes;  /* by the group's first node, as all lists that begin with group_ */
     int32_t *group_tasks;
     const Node **group_askers;
     uint32_t *group_slots;
     bool *group_keeps_state;
-    uint32_t state_slot; /* of all groups that keep state and ask for no task */
+    uint32_t state_slot; /* the slot of all groups that keep state and ask for no task */
     bool *has_reader;
-    uint32_t *wanted; /* of a node that waits: the slot of its first reader … */
+    uint32_t *wanted; /* by node that has no slot yet: the slot of its first reader … */
     uint32_t *wanted_by;
     uint32_t turn;
 } Placement;
 
-/* --- 1. Tasks ------------------------------------------------------------------------------------------- */
-
-/* What the node asks for, its whole group gets. */
+/* Gives the task that a node asks for to its whole group. */
 static Status
 add_request(const Placement *placement, uint32_t group, const Node *asker, int32_t *ret_task)
 {
@@ -55,7 +56,8 @@ add_request(const Placement *placement, uint32_t group, const Node *asker, int32
     return STATUS_OK;
 }
 
-/* A node that others are to be with is asked even when nobody needs it. */
+/* Counts the node for its group and adds its request; and that of a node that it is colocated with by
+ * name, even if the step does not need that node. */
 static Status
 add_requests(const Placement *placement, uint32_t id)
 {
@@ -95,7 +97,7 @@ has_task(const Compile *compile, uint32_t count, int32_t task)
     return false;
 }
 
-/* Ties break by task number, not by name: task 2 stands before task 10. */
+/* Slots are in the order of task numbers, not of names: task 2 comes before task 10. */
 static Status
 open_slots(Placement *placement)
 {
@@ -135,9 +137,7 @@ slot_of_task(const Compile *compile, int32_t task)
     return slot;
 }
 
-/* --- 2. Forward ----------------------------------------------------------------------------------------- */
-
-/* Ops that only look at, rename or reshape what they read. */
+/* Returns true for ops that only look at, rename or reshape their input. */
 static bool
 is_light(const Node *node)
 {
@@ -156,8 +156,8 @@ is_light(const Node *node)
     return false;
 }
 
-/* What costs nothing to have twice and can start at once; and what a loop reads in every iteration, which
- * then crosses once, in front of the loop. */
+/* Copied are nodes that cost nothing to have twice and wait for nothing; and an Enter of a loop's
+ * constant, so that the value crosses once, in front of the loop. */
 static bool
 is_copied(const Placement *placement, const Node *node)
 {
@@ -169,7 +169,7 @@ is_copied(const Placement *placement, const Node *node)
 }
 
 static void
-assign(Placement *placement, const Node *node, uint32_t slot, const char *why, Slice subject)
+assign_slot(Placement *placement, const Node *node, uint32_t slot, const char *why, Slice subject)
 {
     Compile *const compile = placement->compile;
     compile->slots[node->id] = slot;
@@ -184,8 +184,9 @@ has_slot(const Compile *compile, uint32_t id)
     return id != NODE_NONE && compile->slots[id] != SLOT_NONE && compile->slots[id] != SLOT_COPIED;
 }
 
-/* The slot that holds most bytes of the node's inputs, the lowest of equals; its first control input's when
- * there is no data. A Switch goes where its data is, not to its predicate. NULL when no input has a place. */
+/* Returns the input on the slot that holds most bytes of the node's inputs, the lowest slot of equals;
+ * without data, its first control input that has a slot. A Switch follows its data, not its predicate.
+ * NULL when no input has a slot. */
 static const Node *
 find_nearest_input(const Compile *compile, const Node *node)
 {
@@ -225,13 +226,13 @@ assign_free(Placement *placement, const Node *node)
     const bool is_small = is_alone && is_light(node);
     const Node *const near = is_spread && !is_small ? NULL : find_nearest_input(compile, node);
     if (near != NULL) {
-        assign(placement, node, compile->slots[near->id], "next to its input", near->name);
+        assign_slot(placement, node, compile->slots[near->id], "next to its input", near->name);
     } else if (is_small) {
         compile->slots[node->id] = SLOT_NONE;
     } else if (is_spread) {
-        assign(placement, node, placement->turn++ % compile->slot_count, "next in turn", SLICE(""));
+        assign_slot(placement, node, placement->turn++ % compile->slot_count, "next in turn", SLICE(""));
     } else {
-        assign(placement, node, 0, "nothing asks for another place", SLICE(""));
+        assign_slot(placement, node, 0, "nothing asks for another place", SLICE(""));
     }
 }
 
@@ -250,19 +251,17 @@ assign_forward(Placement *placement, const Node *node)
     } else if (task != PLAN_TASK_NONE) {
         const Node *const asker = placement->group_askers[group];
         const bool is_own = placement->tasks[node->id] == task;
-        assign(placement, node, slot_of_task(compile, task), is_own ? "asks for" : "together with",
+        assign_slot(placement, node, slot_of_task(compile, task), is_own ? "asks for" : "together with",
             is_own ? node->def->device : asker->name);
     } else if (placement->group_slots[group] != SLOT_NONE) {
-        assign(placement, node, placement->group_slots[group], "together with",
+        assign_slot(placement, node, placement->group_slots[group], "together with",
             compile->graph->nodes[group].name);
     } else if (placement->group_keeps_state[group]) {
-        assign(placement, node, placement->state_slot, "with all that the session keeps", SLICE(""));
+        assign_slot(placement, node, placement->state_slot, "with all that the session keeps", SLICE(""));
     } else {
         assign_free(placement, node);
     }
 }
-
-/* --- 3. Backward ---------------------------------------------------------------------------------------- */
 
 static void
 wish_slot(Placement *placement, uint32_t id, const Node *reader)
@@ -273,16 +272,16 @@ wish_slot(Placement *placement, uint32_t id, const Node *reader)
     }
 }
 
-/* Readers come before what they read, so that the last wish is the first reader's. */
+/* Readers are visited before what they read; the last wish that a node gets is its first reader's. */
 static void
 assign_backward(Placement *placement, const Node *node)
 {
     Compile *const compile = placement->compile;
     if (compile->slots[node->id] == SLOT_NONE && placement->wanted[node->id] != SLOT_NONE) {
-        assign(placement, node, placement->wanted[node->id], "next to its reader",
+        assign_slot(placement, node, placement->wanted[node->id], "next to its reader",
             compile->graph->nodes[placement->wanted_by[node->id]].name);
     } else if (compile->slots[node->id] == SLOT_NONE) {
-        assign(placement, node, 0, "nothing asks for another place", SLICE(""));
+        assign_slot(placement, node, 0, "nothing asks for another place", SLICE(""));
     }
     if (compile->slots[node->id] == SLOT_COPIED) {
         return;
@@ -294,8 +293,6 @@ assign_backward(Placement *placement, const Node *node)
         wish_slot(placement, node->inputs[index].node, node);
     }
 }
-
-/* --- 5. Closing up -------------------------------------------------------------------------------------- */
 
 static void
 close_slots(Compile *compile)
@@ -321,8 +318,6 @@ close_slots(Compile *compile)
     }
     compile->slot_count = count;
 }
-
-/* --- All ------------------------------------------------------------------------------------------------ */
 
 static Status
 alloc_placement(Placement *placement)
@@ -381,6 +376,7 @@ assign_slots(Compile *compile)
 {
     const Graph *const graph = compile->graph;
     uint32_t *groups = NULL;
+    assert(compile->shapes != NULL && compile->is_target != NULL && compile->frames.frames != NULL);
     TRY(group_nodes(compile, &groups));
     Placement placement = {.compile = compile, .groups = groups};
     TRY(alloc_placement(&placement));

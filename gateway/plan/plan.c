@@ -5,6 +5,7 @@
 Plan *
 plan_ref(Plan *plan)
 {
+    assert(plan->reference_count > 0);
     (void)__atomic_add_fetch(&plan->reference_count, 1, __ATOMIC_RELAXED);
     return plan;
 }
@@ -27,6 +28,7 @@ int64_t
 plan_open_size(const Plan *plan, const Tensor *feeds)
 {
     int64_t size = 0;
+    assert(feeds != NULL || plan->feed_count == 0);
     for (size_t feed = 0; plan->grows && feed < plan->feed_count; feed++) {
         const Shape *const declared = &plan->feed_shapes[feed];
         const Shape *const fed = &feeds[feed].shape;
@@ -149,7 +151,7 @@ write_transfers(JsonWriter *writer, const Plan *plan)
     json_write_array_end(writer);
 }
 
-/* "next to its input 'conv1'". */
+/* Writes a reason with its subject: "next to its input 'conv1'". */
 static void
 write_reason(JsonWriter *writer, const PlanDecision *decision)
 {

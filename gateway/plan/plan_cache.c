@@ -13,7 +13,7 @@ typedef struct Entry {
     char key[];
 } Entry;
 
-/* A compilation under way. */
+/* A compilation that has begun and not ended. */
 typedef struct Flight {
     ListLink waiters;
 } Flight;
@@ -22,7 +22,7 @@ struct PlanCache {
     pthread_mutex_t mutex;
     Map *entries;  /* key → Entry */
     Map *flights;  /* key → Flight */
-    ListLink used; /* entries, least recently used first */
+    ListLink used; /* entries, the least recently used first */
     size_t byte_size_max;
     PlanCacheStats stats;
 };
@@ -46,8 +46,6 @@ plan_cache_new(size_t byte_size_max)
     cache->byte_size_max = byte_size_max;
     return cache;
 }
-
-/* --- Entries, behind the mutex -------------------------------------------------------------------------- */
 
 static void
 entry_drop(PlanCache *cache, Entry *entry)
@@ -103,9 +101,7 @@ plan_cache_free(PlanCache *cache)
     memory_free(cache);
 }
 
-/* --- Looking up ----------------------------------------------------------------------------------------- */
-
-/* Without memory for it the compilation goes on unseen, and a second one may start beside it. */
+/* Without memory nothing is noted: a second compilation may start beside this one. */
 static void
 flight_begin(PlanCache *cache, Slice key)
 {
@@ -149,6 +145,7 @@ plan_cache_get(PlanCache *cache, Slice key, PlanWaiter *waiter, Plan **ret_plan)
         *ret_plan = plan_ref(entry->plan);
         lookup = PLAN_FOUND;
     } else if (flight != NULL) {
+        assert(!waiter->is_waiting && waiter->on_ready != NULL);
         list_append(&flight->waiters, &waiter->link);
         waiter->is_waiting = true;
         cache->stats.wait_count++;
@@ -159,8 +156,6 @@ plan_cache_get(PlanCache *cache, Slice key, PlanWaiter *waiter, Plan **ret_plan)
     (void)pthread_mutex_unlock(&cache->mutex);
     return lookup;
 }
-
-/* --- Ending a compilation ------------------------------------------------------------------------------- */
 
 static void
 take_waiters(PlanCache *cache, Slice key, ListLink *ret_waiters)
@@ -179,9 +174,9 @@ take_waiters(PlanCache *cache, Slice key, ListLink *ret_waiters)
     memory_free(flight);
 }
 
-/* A waiter may be gone once it was called: its link is taken out first. */
+/* Unlinks each waiter before the call, since its owner may free it in the call. */
 static void
-tell(ListLink *waiters, const PlanOutcome *outcome)
+tell_waiters(ListLink *waiters, const PlanOutcome *outcome)
 {
     LIST_EACH(waiters, link)
     {
@@ -198,15 +193,16 @@ void
 plan_cache_put(PlanCache *cache, Slice key, Plan *plan)
 {
     ListLink waiters;
+    assert(plan != NULL);
     (void)pthread_mutex_lock(&cache->mutex);
     entry_add(cache, key, plan);
     take_waiters(cache, key, &waiters);
     (void)pthread_mutex_unlock(&cache->mutex);
     const PlanOutcome outcome = {.lookup = PLAN_FOUND, .plan = plan};
-    tell(&waiters, &outcome);
+    tell_waiters(&waiters, &outcome);
 }
 
-/* NULL when nobody waits; the flight ends then. */
+/* Returns NULL and ends the compilation when nobody waits. */
 static PlanWaiter *
 next_in_line(PlanCache *cache, Slice key)
 {
@@ -228,6 +224,7 @@ plan_cache_fail(PlanCache *cache, Slice key, const Error *error)
 {
     const bool is_given_up = error->code == STATUS_CANCELLED || error->code == STATUS_DEADLINE_EXCEEDED;
     PlanWaiter *heir = NULL;
+    assert(error->code != STATUS_OK);
     ListLink waiters;
     list_init(&waiters);
     (void)pthread_mutex_lock(&cache->mutex);
@@ -241,10 +238,8 @@ plan_cache_fail(PlanCache *cache, Slice key, const Error *error)
         heir->on_ready(heir, &(PlanOutcome){.lookup = PLAN_COMPILE});
     }
     const PlanOutcome outcome = {.lookup = PLAN_FAILED, .code = error->code, .message = error->message};
-    tell(&waiters, &outcome);
+    tell_waiters(&waiters, &outcome);
 }
-
-/* --- Leaving, forgetting -------------------------------------------------------------------------------- */
 
 bool
 plan_cache_leave(PlanCache *cache, PlanWaiter *waiter)

@@ -1,12 +1,12 @@
-/* Compiled plans by their signature's key, compared in full, least recently used first out. One caller
- * compiles what is missing while all others who want it wait for that; a compilation that fails is not
- * remembered.
+/* A cache of compiled plans by the keys of their signatures, which are compared in full; the least
+ * recently used plan goes first. One caller compiles a missing plan while all others who want it wait. A
+ * compilation that fails is not remembered.
  *
- * Ownership: the cache holds a reference to each plan; plans given out carry a reference for the receiver. A
+ * Ownership: the cache holds a reference to each plan, and whoever gets a plan gets a reference. A
  *            PlanWaiter lives in its owner's struct until it was called or has left.
- * Threads:   any, behind one mutex that is held for a few map operations. A waiter is called by the thread
- * that compiled, without the mutex: one that belongs to a loop posts to that loop and returns. Errors:
- * without memory to remember something the cache forgets it: nothing fails. */
+ * Threads:   any; one mutex is held for a few map operations. The thread that compiled calls the waiters,
+ *            without the mutex: a waiter that belongs to a loop must post to that loop and return.
+ * Errors:    without memory the cache forgets: nothing fails. */
 #pragma once
 
 #include "gateway/plan/plan.h"
@@ -17,21 +17,22 @@ typedef struct PlanWaiter PlanWaiter;
 
 typedef enum PlanLookup {
     PLAN_FOUND,   /* a plan, with a reference for the receiver */
-    PLAN_COMPILE, /* the receiver compiles, and ends that with plan_cache_put() or plan_cache_fail() */
-    PLAN_WAIT,    /* somebody else compiles: the waiter will be called once */
-    PLAN_FAILED,  /* to waiters only: why is in the outcome */
+    PLAN_COMPILE, /* the receiver must compile, and end that with plan_cache_put() or plan_cache_fail() */
+    PLAN_WAIT,    /* another caller compiles: the waiter will be called once */
+    PLAN_FAILED,  /* for waiters only: the outcome tells why */
 } PlanLookup;
 
 typedef struct PlanOutcome {
-    PlanLookup lookup; /* FOUND; FAILED; COMPILE: the one that did has given up, it is the waiter's turn */
+    PlanLookup lookup; /* PLAN_FOUND or PLAN_FAILED; PLAN_COMPILE when the compiling caller gave up and it
+                        * is the waiter's turn */
     Plan *plan;
-    Status code; /* FAILED */
+    Status code; /* of PLAN_FAILED */
     const char *message;
 } PlanOutcome;
 
 struct PlanWaiter {
     void (*on_ready)(PlanWaiter *waiter, const PlanOutcome *outcome);
-    ListLink link; /* the cache's */
+    ListLink link; /* in the cache's list */
     bool is_waiting;
 };
 
@@ -44,31 +45,31 @@ typedef struct PlanCacheStats {
     uint64_t eviction_count;
 } PlanCacheStats;
 
-/* NULL without memory. */
+/* Returns NULL without memory. */
 MUST_USE PlanCache *plan_cache_new(size_t byte_size_max);
 
-/* Once nobody compiles or waits any more. NULL is allowed. */
+/* Requires that nobody compiles or waits any more. NULL is allowed. */
 void plan_cache_free(PlanCache *cache);
 
-/* The plan, with a reference for the receiver, or NULL; obliges to nothing. For a loop, which leaves the
- * compiling to a job thread. */
+/* Returns the plan, with a reference for the receiver, or NULL. Unlike plan_cache_get() it obliges nobody
+ * to compile: for loop threads, which leave that to a job thread. */
 MUST_USE Plan *plan_cache_find(PlanCache *cache, Slice key);
 
-/* FOUND fills ret_plan. WAIT takes the waiter, whose on_ready is set. */
+/* Fills ret_plan for PLAN_FOUND. For PLAN_WAIT it links the waiter, whose on_ready must be set. */
 MUST_USE PlanLookup plan_cache_get(PlanCache *cache, Slice key, PlanWaiter *waiter, Plan **ret_plan);
 
-/* Takes a reference of its own; everybody who waits gets one. A plan larger than the cache is passed on to
- * them and not kept. */
+/* Ends a compilation. The cache takes a reference of its own, and every waiter gets one. A plan larger
+ * than the cache goes to the waiters and is not kept. */
 void plan_cache_put(PlanCache *cache, Slice key, Plan *plan);
 
-/* Tells everybody who waits. When the compilation was only given up (CANCELLED, DEADLINE_EXCEEDED), the next
- * in line compiles and the others go on waiting. */
+/* Ends a compilation without a plan and tells every waiter. After CANCELLED or DEADLINE_EXCEEDED only the
+ * first waiter is told, to compile, and the others go on waiting. */
 void plan_cache_fail(PlanCache *cache, Slice key, const Error *error);
 
-/* True: the waiter will not be called. False: it was, or is being called now. */
+/* Returns true when the waiter will not be called; false when it has been, or is being called now. */
 bool plan_cache_leave(PlanCache *cache, PlanWaiter *waiter);
 
-/* Drops all plans of a deleted graph, by what identified it in signature_make(). */
+/* Drops all plans of a graph, by the id or digest that signature_make() got for it. */
 void plan_cache_forget_graph(PlanCache *cache, Slice graph);
 
 PlanCacheStats plan_cache_stats(PlanCache *cache);

@@ -1,8 +1,8 @@
-/* The graph that is left: what fetches and targets need, reading feeds where the author had computed tensors
- * (TensorFlow's pruning, RewriteGraphForExecution).
+/* The graph that fetches and targets need, with an _Arg for each feed and a _Retval for each fetch
+ * (TensorFlow's RewriteGraphForExecution).
  *
  * A feed replaces a tensor, not its node: a control edge from the node still runs it. Only a placeholder,
- * which cannot run, is replaced as a whole, control edges included. */
+ * which cannot run, is replaced as a whole, with its control edges. */
 #include <assert.h>
 
 #include "gateway/plan/shapes.h"
@@ -13,17 +13,15 @@ enum { DEF_SIZE_MAX = 1 << 30 };
 
 typedef struct Pruning {
     Compile *compile;
-    bool *needed;       /* of each source node */
-    bool *is_feed_used; /* of each feed */
+    bool *needed;       /* by node of the author's graph */
+    bool *is_feed_used; /* by feed */
     uint32_t *stack;
     size_t depth;
     NodeDef *nodes; /* of the new graph */
     size_t node_count;
 } Pruning;
 
-/* --- Marking -------------------------------------------------------------------------------------------- */
-
-/* FEED_NONE: the node stays what it is. */
+/* Returns the feed that replaces the node as a whole, or FEED_NONE. */
 static uint32_t
 replacing_feed(const Compile *compile, const Node *node)
 {
@@ -79,9 +77,7 @@ mark_needed(Pruning *pruning)
     }
 }
 
-/* --- What cannot run ------------------------------------------------------------------------------------ */
-
-/* Ops that are known, and that nobody here can run. */
+/* Ops that are known, but that no worker can run. */
 typedef struct RefusedOp {
     const char *op;
     const char *why;
@@ -137,7 +133,8 @@ check_known(Call *call, const Node *node)
         SLICE_PRINT(node->name), SLICE_PRINT(op));
 }
 
-/* One behind a control edge may stand on a branch that is not taken: then only its running would be wrong. */
+/* Refuses a placeholder that is not fed. One with control inputs may stand on a branch that is not taken:
+ * it fails only if it runs. */
 static Status
 check_fed(Call *call, const Graph *graph, const Node *node)
 {
@@ -156,7 +153,7 @@ check_needed(const Pruning *pruning)
 {
     Call *const call = pruning->compile->call;
     const Graph *const source = pruning->compile->source;
-    /* First what has a reason: what it works with may be unknown too. */
+    /* Refused ops come first, since their message says more: the nodes that they read may be unknown too. */
     for (uint32_t id = 0; id < source->node_count; id++) {
         if (pruning->needed[id]) {
             TRY(check_not_refused(call, &source->nodes[id]));
@@ -171,9 +168,8 @@ check_needed(const Pruning *pruning)
     return STATUS_OK;
 }
 
-/* --- Writing -------------------------------------------------------------------------------------------- */
-
-/* "_arg_<node>_<port>"; a repetition is counted behind the prefix, where no node's name can look like it. */
+/* Returns "_arg_<node>_<port>". A repetition is counted in the prefix, where no name of a node can look
+ * like it. */
 static Slice
 endpoint_name(const Compile *compile, const char *prefix, Endpoint endpoint, uint32_t repetition)
 {
@@ -207,7 +203,7 @@ write_node(Pruning *pruning, const NodeDef *def, const Node *origin, uint32_t po
     pruning->nodes[pruning->node_count++] = *def;
 }
 
-/* `_Arg` and `_Retval`: {T, index}. */
+/* Returns the attributes T and index of an _Arg or _Retval. */
 static Attr *
 port_attrs(const Compile *compile, Dtype dtype, uint32_t index)
 {
@@ -244,7 +240,7 @@ write_args(Pruning *pruning)
     return STATUS_OK;
 }
 
-/* How often the endpoint was fetched before, under other names. */
+/* Counts how often the endpoint was fetched before, under other names. */
 static Status
 count_fetch(const Compile *compile, Map *counts, const Endpoint *endpoint, uint32_t *ret_before)
 {
@@ -299,7 +295,7 @@ write_retvals(Pruning *pruning)
     return STATUS_OK;
 }
 
-/* The author's words where they still hold. */
+/* Keeps the author's texts for inputs that are not fed. */
 static Status
 write_inputs(const Compile *compile, const Node *node, NodeDef *def)
 {
@@ -330,8 +326,8 @@ write_inputs(const Compile *compile, const Node *node, NodeDef *def)
     return STATUS_OK;
 }
 
-/* Without "_class", which may name nodes that are gone (placement reads it of the author's node), and without
- * dtypes that an unknown op left open and a feed in its place now decides. */
+/* Leaves out "_class", which may name nodes that are gone (placement.c reads it from the author's node),
+ * and dtypes that an unknown op left open and that a feed decides now. */
 static Status
 write_attrs(const Compile *compile, const Node *node, NodeDef *def)
 {
@@ -404,7 +400,7 @@ link_result(Pruning *pruning)
     return compile_link(compile, def, &compile->graph);
 }
 
-/* Found by name, for ids are new. A fed placeholder that is a target stands for its _Arg. */
+/* Finds targets by name, since ids are new. The _Arg of a placeholder that is fed stands for it. */
 static Status
 mark_targets(Compile *compile)
 {
@@ -430,6 +426,7 @@ Status
 prune(Compile *compile)
 {
     const size_t node_count = compile->source->node_count;
+    assert(compile->feed_map != NULL && compile->fetches != NULL && compile->targets != NULL);
     Pruning pruning = {
         .compile = compile,
         .needed = compile_alloc(compile, node_count, sizeof *pruning.needed),

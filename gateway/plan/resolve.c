@@ -1,9 +1,9 @@
-/* The names of a signature → endpoints of the graph. Names a model declares come first, then `node[:port]`.
- */
+/* Resolves the names of a signature to endpoints of the author's graph. A name that the model declares for
+ * a port wins over `node[:port]`. */
 #include "gateway/plan/shapes.h"
 #include "gateway/plan/stages.h"
 
-/* Tensors a person can send or read; a resource is a handle inside a worker. */
+/* Returns true for tensors that a client can send or read; a resource is a handle inside a worker. */
 static bool
 is_transportable(Dtype dtype)
 {
@@ -19,7 +19,8 @@ resolve_feed(
         return call_wrap(call, "feed");
     }
     const Node *const node = &graph->nodes[endpoint.node];
-    /* What an unknown op gives is unknown too, and so is what follows from it; but a feed may stand in. */
+    /* An unknown op leaves the dtypes of its outputs, and of what follows, unknown; a feed may decide
+     * them. */
     Dtype dtype = endpoint.port < node->output_count ? node->output_dtypes[endpoint.port] : DTYPE_INVALID;
     dtype = dtype == DTYPE_INVALID ? feed->dtype : dtype;
     if (dtype == DTYPE_INVALID) {
@@ -100,7 +101,7 @@ resolve_fetch(const Compile *compile, Slice name, Endpoint *ret_endpoint)
     const Node *const node = &compile->source->nodes[endpoint.node];
     const Dtype dtype =
         endpoint.port < node->output_count ? node->output_dtypes[endpoint.port] : DTYPE_INVALID;
-    /* An unknown dtype comes from an unknown op, which prune() refuses by name. */
+    /* prune() refuses the unknown op by its name. */
     if (dtype != DTYPE_INVALID && !is_transportable(dtype)) {
         return call_fail(compile->call, STATUS_INVALID_ARGUMENT, "fetch '%.*s' is a %s and cannot be fetched",
             SLICE_PRINT(name), dtype_name(dtype));
@@ -109,7 +110,7 @@ resolve_fetch(const Compile *compile, Slice name, Endpoint *ret_endpoint)
     return STATUS_OK;
 }
 
-/* "name", "name:port" and "^name" all select the node. */
+/* Accepts "name", "name:port" and "^name". */
 static Status
 resolve_target(const Compile *compile, Slice name, uint32_t *ret_node)
 {

@@ -1,18 +1,24 @@
-/* Sizes that steps choose: a batch's, mostly. A plan serves feeds of any shape, so that what crosses slots
- * has dimensions that it cannot know. Most of them follow from the one size that all open dimensions of the
- * feeds have in a step, evenly: scale × size + offset. The receiving worker is told the rule, and with each
- * run the size; it plans its memory by that, and nothing else.
+/* Shapes of the pruned graph: as far as feeds and placeholders declare them, and how they grow with the
+ * size of a batch.
  *
- * Rules are found by trying: shapes are inferred for three sizes, and what grows evenly over them is taken to
- * do so everywhere. */
+ * A plan serves feeds of any shape, so that a tensor that crosses slots may have dimensions that the plan
+ * cannot know. Most of them follow linearly, as scale × size + offset, from the one size that all open
+ * dimensions of the feeds have in a step. The receiving worker is told the rule in the plan and the size
+ * with each step, and plans its memory by it; results never depend on the rule.
+ *
+ * Rules are found by trial: shapes are inferred for three sizes, and a dimension that is linear over these
+ * is taken to be linear everywhere. */
 #include "gateway/plan/shapes.h"
+
+#include <assert.h>
 
 #include "gateway/plan/stages.h"
 
-/* A placeholder of rank 0 says nothing: older graphs write it for "any shape". */
+/* Rank 0 counts as unknown: older graphs write it for "any shape". */
 Shape
 feed_declared_shape(const Graph *graph, Endpoint endpoint)
 {
+    assert(endpoint.node < graph->node_count);
     const Node *const node = &graph->nodes[endpoint.node];
     const bool is_placeholder = op_is(node, "Placeholder") || op_is(node, "PlaceholderV2");
     const AttrValue *const shape = is_placeholder ? node_attr(node, "shape") : NULL;
@@ -68,11 +74,13 @@ infer_shapes_for(const Compile *compile, Call *call, int64_t open_size, const Sh
 Status
 infer_shapes(Compile *compile)
 {
+    assert(compile->graph != NULL && compile->ports != NULL);
     TRY(find_feed_shapes(compile));
     return infer_shapes_for(compile, compile->call, -1, &compile->shapes);
 }
 
-/* So large that windows fit, so odd that halves do not look even. */
+/* Sizes to try: larger than common pooling windows, and with no common factor among all three, so that a
+ * size that is halved with rounding does not pass for a linear rule. */
 static const int64_t SIZES[GROWTH_PROBES] = {97, 194, 339};
 
 static bool
@@ -94,12 +102,13 @@ has_open_feed(const Compile *compile)
 Status
 find_growth(Compile *compile)
 {
+    assert(compile->slot_count > 0);
     if (compile->slot_count < 2 || !has_open_feed(compile)) {
         return STATUS_OK;
     }
     compile->grows = true;
     for (size_t probe = 0; probe < GROWTH_PROBES && compile->grows; probe++) {
-        Call call = {.arena = compile->call->arena}; /* sizes that do not fit are no failure */
+        Call call = {.arena = compile->call->arena}; /* a size that does not fit the graph is no failure */
         const Status status = infer_shapes_for(compile, &call, SIZES[probe], &compile->probes[probe]);
         if (status == STATUS_RESOURCE_EXHAUSTED) {
             return compile_no_memory(compile);
@@ -109,7 +118,7 @@ find_growth(Compile *compile)
     return STATUS_OK;
 }
 
-/* False when it does not follow evenly. */
+/* Returns false when the dimension is not linear in the size. */
 static bool
 find_rule(const Compile *compile, Endpoint endpoint, int dimension, int64_t *ret_scale, int64_t *ret_offset)
 {
@@ -137,6 +146,7 @@ int_value(int64_t value)
 bool
 growth_attr(const Compile *compile, Endpoint endpoint, Attr *ret_attr)
 {
+    assert(endpoint.node < compile->graph->node_count);
     const Shape *const shape = &compile->shapes[endpoint.node][endpoint.port];
     if (!compile->grows || !has_open_dimension(shape)) {
         return false;

@@ -1,5 +1,6 @@
 #include "gateway/plan/signature.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "shared/base/buffer.h"
@@ -22,10 +23,9 @@ placement_from_name(Slice name, PlacementPolicy *ret_placement)
 const char *
 placement_name(PlacementPolicy placement)
 {
+    assert((size_t)placement < COUNT_OF(placement_names));
     return placement_names[placement];
 }
-
-/* --- Order ---------------------------------------------------------------------------------------------- */
 
 static int
 compare_names(const void *left, const void *right)
@@ -84,9 +84,7 @@ sort_feeds(Call *call, const Signature *given, Signature *signature)
     return STATUS_OK;
 }
 
-/* --- The key -------------------------------------------------------------------------------------------- */
-
-/* With its length in front no name can look like two. */
+/* Writes the name behind its length, so that no name can look like two. */
 static void
 append_name(Buffer *buffer, char kind, Slice name)
 {
@@ -136,6 +134,7 @@ Status
 signature_make(Call *call, Slice graph, const Signature *given, Signature *ret_signature)
 {
     const uint32_t slot_count = given->options.slot_count;
+    assert(call->arena != NULL);
     if (given->fetch_count == 0 && given->target_count == 0) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "a step needs at least one fetch or target");
     }
@@ -160,8 +159,6 @@ signature_key_is_of(Slice key, Slice graph)
     return slice_starts_with(key, SLICE("g")) && slice_to_uint64(slice_part(key, 1, colon - 1), &size) &&
            size == graph.size && slice_equal(slice_part(key, colon + 1, graph.size), graph);
 }
-
-/* --- Finding -------------------------------------------------------------------------------------------- */
 
 bool
 signature_find_feed(const Signature *signature, Slice name, size_t *ret_index)
