@@ -1,6 +1,6 @@
-/* What the executor costs: nanoseconds a node on a chain and on a wide graph of tiny Adds, and microseconds
- * for the smallest whole run (one feed, one node, one fetch). Best of several rounds: others use the machine
- * too. */
+/* Measures the executor: nanoseconds a node on a chain and on a wide graph of tiny Adds, and microseconds
+ * for the smallest whole run (one feed, one node, one fetch). The best of several rounds counts, since
+ * others use the machine too. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -66,7 +66,7 @@ run_once(Bench *bench, Partition *partition)
     while (__atomic_load_n(&bench->done, __ATOMIC_ACQUIRE) == 0) {}
 }
 
-/* Nanoseconds for one run. Fused nodes would be one node: `passes_off` keeps them apart. */
+/* Returns the nanoseconds of one run. Fused nodes would count as one node: `passes_off` keeps them apart. */
 static double
 measure_without(Bench *bench, const char *text, const Slice *passes_off, size_t passes_off_count)
 {
@@ -105,7 +105,7 @@ chain_text(Buffer *text, int count)
     buffer_append_format(text, "out = _Retval(n%d) T=float32 index=0\n", count);
 }
 
-/* All Adds read the feed and one join waits for all of them. */
+/* Writes a graph whose Adds all read the feed, and whose one join waits for all of them. */
 static void
 wide_text(Buffer *text, int count)
 {
@@ -123,7 +123,7 @@ wide_text(Buffer *text, int count)
     buffer_append_string(text, "out = _Retval(x) T=float32 index=0\n");
 }
 
-/* v ← v + 1 while the counter is below `count`: two nodes that compute beside the test. */
+/* Writes the loop v ← v + 1 while the counter is below `count`: two nodes that compute, and the test. */
 static void
 while_text(Buffer *text, int count)
 {
@@ -136,7 +136,7 @@ while_text(Buffer *text, int count)
                                "out = _Retval(v_exit) T=float32 index=0\n");
 }
 
-/* The smallest: one variable, which is counted up and tested. */
+/* Writes the smallest loop: one variable, which is counted up and tested. */
 static void
 short_while_text(Buffer *text, int count)
 {

@@ -1,10 +1,10 @@
-/* What a step costs from end to end, everything on this machine: null steps (one scalar in, one out) through
- * a gateway and one worker, the same cut across two workers, a large tensor from a worker to a client beside
- * a plain relay, and the memory that idle processes take. Runs under tools/with_postgres.
+/* Measures a step from end to end, everything on this machine: null steps (one scalar in, one out) through a
+ * gateway and one worker, the same cut across two workers, a large tensor from a worker to a client beside a
+ * plain relay, and the memory that idle processes take. Runs under tools/with_postgres.
  *
  *     gateway_bench [ROUNDS [MILLISECONDS A CASE]]
  *
- * Rounds go through all cases in turn, so that what else runs on the machine meets all of them alike. */
+ * Every round goes through all cases, so that other work on the machine meets all of them alike. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static const char null_body[] = "{\"feeds\":{\"x\":21},\"fetches\":[\"y\"]}";
 typedef struct Bench {
     Cluster clusters[CLUSTER_COUNT];
     Buffer requests[CLUSTER_COUNT];
-    uint64_t step_count; /* of succeeded steps of the first cluster */
+    uint64_t step_count; /* succeeded steps of the first cluster */
     size_t round_count;
     uint64_t duration_ms;
 } Bench;
@@ -60,8 +60,8 @@ typedef struct Measured {
     Series p50_us;
     Series p99_us;
     Series rate;
-    Series gateway_cpu_us; /* a step */
-    Series worker_cpu_us;  /* a step, all workers */
+    Series gateway_cpu_us; /* per step */
+    Series worker_cpu_us;  /* per step, all workers together */
 } Measured;
 
 static double
@@ -154,7 +154,7 @@ measure_steps(Bench *bench)
     }
 }
 
-/* Waits until as many steps are recorded as have succeeded; how many are. */
+/* Waits until as many steps are recorded as have succeeded; returns how many are. */
 static uint64_t
 await_records(const Bench *bench, uint64_t timeout_ms)
 {
@@ -183,7 +183,7 @@ check_records(const Bench *bench)
     }
 }
 
-/* From the first 202 to the record of the last step's end. */
+/* Measures from the first 202 to the record of the last step's end. */
 static void
 measure_queued(Bench *bench)
 {
@@ -229,7 +229,7 @@ whole_seconds(const StreamResult *result)
     return result->first_byte_s + (double)result->size / (result->gigabytes_per_s * 1e9);
 }
 
-/* One step over the large graph; `what` is what it asks for. */
+/* Runs one step over the large graph; `what` names its fetches or targets. */
 static void
 run_large(Bench *bench, const char *accept, const char *what, StreamResult *ret_answer)
 {
@@ -248,8 +248,8 @@ run_large(Bench *bench, const char *accept, const char *what, StreamResult *ret_
     bench->step_count++;
 }
 
-/* What the worker takes to fill the tensor is measured by a step that fetches nothing of it, and taken off:
- * the rest is the way to the client. */
+/* A step that fetches nothing measures how long the worker takes to fill the tensor; that time is
+ * subtracted, so that the rest is the way to the client. */
 static void
 measure_stream(Bench *bench)
 {
@@ -311,7 +311,7 @@ static const char null_graph[] =
     "}}}},"
     "{\"name\":\"y\",\"op\":\"Add\",\"input\":[\"x\",\"x\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}}}]}";
 
-/* Two nodes on two slots: x → a on the one, a → y on the other. */
+/* Two nodes on two slots: x → a on one, a → y on the other. */
 static const char cut_graph[] =
     "{\"node\":["
     "{\"name\":\"x\",\"op\":\"Placeholder\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"},\"shape\":{\"shape\":"

@@ -1,7 +1,7 @@
-/* Speed of shared/h2 over loopback, both ends on one loop in one thread: small requests a second at several
- * depths, GB/s of one large body each way, and how long a small request takes beside one.
+/* Speed of shared/h2 over loopback, both ends on one loop in one thread: small requests a second at
+ * several depths, GB/s of one large body each way, and how long a small request takes beside one.
  *
- * Usage: h2_bench [SECONDS_PER_ROW] */
+ *     h2_bench [SECONDS_PER_ROW] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ typedef struct Bench {
     uint64_t answered;
     uint64_t received;
     uint64_t to_send;
-    bool is_open; /* closed loop: an answer begets a request */
+    bool is_open; /* closed loop: each answer sends the next request */
 } Bench;
 
 static Bench bench;
@@ -140,7 +140,8 @@ seconds_since(uint64_t start_ns)
     return (double)(clock_monotonic_ns() - start_ns) * 1e-9;
 }
 
-/* Of this thread, both ends of the connection: what a machine shared with others does not change much. */
+/* Returns the CPU time of this thread, which is both ends of the connection: other work on the machine
+ * changes it little. */
 static double
 cpu_seconds(void)
 {
@@ -195,7 +196,7 @@ compare_times(const void *left, const void *right)
     return (first > second) - (first < second);
 }
 
-/* One small request at a time while a large answer comes in on the same connection. */
+/* Sends one small request at a time while a large answer comes in on the same connection. */
 static void
 measure_beside(uint64_t size)
 {

@@ -1,6 +1,6 @@
-/* What a matrix product and a convolution reach on this machine through the whole executor: GFLOP/s with
- * constant weights, for 1 thread and for all; and how long element-wise nodes take, fused and each for
- * itself. Best of several rounds. */
+/* Speed of matrix products and convolutions with constant weights through the whole executor, in GFLOP/s,
+ * for 1 thread and for all; and how long element-wise nodes take, fused and apart. The best of several
+ * rounds counts. */
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,8 +25,8 @@ typedef struct Row {
     const char *name;
     const char *text;
     Shape input;
-    double operations; /* a run; 0: its time is told */
-    Dtype dtype;       /* of the input */
+    double operations; /* floating-point operations of a run; 0: the row is its time */
+    Dtype dtype;       /* the input's */
 } Row;
 
 #define SCALAR(name, value) name " = Const() dtype=float32 value=float32(" value ")\n"
@@ -106,7 +106,7 @@ on_done(void *context, const RunResult *result)
     sem_post(&bench->done);
 }
 
-/* From -4 to 4: what functions take depends on their argument. */
+/* Fills with numbers from -4 to 4: the time of some functions depends on their argument. */
 static void
 fill(const Tensor *tensor)
 {

@@ -1,5 +1,6 @@
-/* Happy path: open all connections → send one request on each → for each reply that is whole note its time
- * and send the next, until the time is over → drain what is under way → sort the times. */
+/* The order of events: all connections are opened, and each sends one request. Whenever a reply is whole, its
+ * time is noted and the next request is sent. When the time is over, replies that are under way are awaited,
+ * and the times are sorted. */
 #include "tests/bench/load.h"
 
 #include <errno.h>
@@ -62,7 +63,7 @@ has_time(const Run *run)
            (run->load->count_max == 0 || run->sent_count < run->load->count_max);
 }
 
-/* One request is under way on a connection, so the reply ends where the bytes end. */
+/* Only one request is under way on a connection, so the reply ends where the bytes end. */
 static bool
 reply_is_whole(const Connection *connection)
 {

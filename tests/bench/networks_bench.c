@@ -1,5 +1,5 @@
-/* What the gateway's passes and the worker's save: blocks of known networks through plan, partition and
- * executor on one thread, as they are written and with all passes. Best of several rounds. */
+/* The passes of gateway and worker on blocks of known networks: each block goes through plan, partition
+ * and executor on one thread, as it is written and with all passes. The best of several rounds counts. */
 #include <stdio.h>
 
 #include "tests/bench/report.h"
@@ -13,7 +13,7 @@ enum { ROUNDS = 40 };
 typedef struct Row {
     const char *name;
     Shape input;
-    const char *graph; /* of the feed x and the fetch r */
+    const char *graph; /* has the feed x and the fetch r */
 } Row;
 
 #define WEIGHTS(name, shape) name " = Const() dtype=float32 value=float32<" shape ">(0.02;-0.03;0.01)\n"
@@ -66,7 +66,7 @@ squares_of(const Tensor *tensor)
     return sum;
 }
 
-/* Of one run, in microseconds. */
+/* Returns the microseconds of one run. */
 static double
 measure(RunFixture *fixture, const Row *row, const char *passes, double *ret_squares)
 {

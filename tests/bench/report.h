@@ -1,4 +1,4 @@
-/* What a bench measured: rows for tools/bench, which makes the table and build/bench.json of them. */
+/* Rows of measurements, of which tools/bench makes the table and build/bench.json. */
 #pragma once
 
 #include <stddef.h>
@@ -19,5 +19,5 @@ double series_median(const Series *series); /* 0 when there is none */
 void report_series(const char *name, const Series *series, const char *unit, const char *goal);
 void report_value(const char *name, double value, const char *unit, const char *goal);
 
-/* A row without a number: why there is none. */
+/* Prints a row that says why there is no number. */
 void report_note(const char *name, const char *note);

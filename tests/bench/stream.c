@@ -31,7 +31,7 @@ buffer_new(size_t size)
         give_up("no memory left");
         abort();
     }
-    return memset(buffer, 1, size); /* the pages are there before the clock runs */
+    return memset(buffer, 1, size); /* maps the pages before the clock runs */
 }
 
 static int
@@ -81,8 +81,8 @@ typedef struct Party {
     pthread_t thread;
     int listener;
     char address[ADDRESS_TEXT_SIZE];
-    const char *source_address; /* of the relay: where it reads */
-    size_t size;                /* of the source */
+    const char *source_address; /* where the relay reads */
+    size_t size;                /* of the source, in bytes */
 } Party;
 
 static int

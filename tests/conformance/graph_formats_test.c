@@ -1,5 +1,6 @@
-/* Models of others: every frozen TensorFlow graph and ONNX model at hand is read, linked and inferred, and
- * stays itself through our JSON. A few are committed; all of them when $CORPUS names the golden data. */
+/* Models made by others: every frozen TensorFlow graph and ONNX model is read, linked and inferred, and
+ * survives a round trip through our JSON. A few are committed; all of them are read when $CORPUS names the
+ * golden data. */
 #include "gateway/formats/graphdef_protobuf.h"
 #include "gateway/formats/onnx.h"
 #include "shared/formats/graphdef_json.h"
@@ -10,10 +11,10 @@
 
 typedef struct Tally {
     size_t read;
-    size_t refused; /* UNIMPLEMENTED, which is an honest answer */
+    size_t refused; /* answered with UNIMPLEMENTED, which is allowed */
 } Tally;
 
-/* For fail_msg(): assert_status() does not know the file. */
+/* The file under test, for messages: assert_status() does not know it. */
 static const char *checked_path;
 
 #define assert_model(call, expression)                                                                       \
@@ -31,7 +32,8 @@ read_json(Call *call, Slice text)
     return def;
 }
 
-/* The JSON of what the JSON was read as is the same, and links to the same order and dtypes. */
+/* Fails unless the graph, written as JSON and read again, writes the same JSON and links to the same order
+ * and dtypes. */
 static void
 check_json(Call *call, const GraphDef *def, const Graph *graph)
 {

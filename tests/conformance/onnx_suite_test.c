@@ -1,7 +1,6 @@
-/* ONNX's backend node suite on the reference kernels: each case is a model of one or few nodes with its
- * inputs and expected outputs. Runs when CORPUS names the folder that holds onnx-node-1.22.tar.xz. What the
- * importer or the kernels refuse as UNIMPLEMENTED is skipped and counted; everything else must come out
- * right. */
+/* ONNX's backend node suite on the reference kernels: each case is a model of one or few nodes with inputs
+ * and expected outputs. Runs when CORPUS names the folder that holds onnx-node-1.22.tar.xz. Cases that the
+ * importer or the kernels refuse as UNIMPLEMENTED are skipped and counted; all others must come out right. */
 #include <dirent.h>
 #include <math.h>
 #include <sys/stat.h>
@@ -25,7 +24,7 @@ enum {
     SUITE_ARENA_SIZE = 1 << 26
 };
 
-/* How many of the 1,765 cases of version 1.22 passed when this was last raised. */
+/* The number of the 1,765 cases of version 1.22 that passed when it was last raised. */
 enum { PASSED_MIN = 1027 };
 
 static PlannedRun planned;
@@ -36,7 +35,7 @@ typedef struct Case {
     const char *path;
     Call *call;
     Graph *graph;
-    bool has_control_flow; /* what the reference kernels alone cannot run */
+    bool has_control_flow; /* cannot run on the reference kernels alone */
     ReferenceFeed feeds[PORTS_MAX];
     size_t feed_count;
     Endpoint fetches[PORTS_MAX];
@@ -59,7 +58,7 @@ read_file(const char *path)
     return buffer;
 }
 
-/* A TensorProto, read as the initializer of an otherwise empty model. */
+/* Reads a TensorProto, as the initializer of an otherwise empty model. */
 static Status
 read_tensor(Call *call, const char *path, Tensor *ret_tensor)
 {
@@ -148,7 +147,7 @@ run_model(Case *subject)
         def->output_count, subject->outputs);
 }
 
-/* Tighter than the suite's own 1e-3 of the value; 16-bit floats carry fewer digits. */
+/* The tolerance is tighter than the suite's own 1e-3 of the value; 16-bit floats carry fewer digits. */
 static double
 tolerance_of(Dtype dtype)
 {
@@ -222,7 +221,7 @@ run_case(const char *path)
     return outcome;
 }
 
-/* Cases that cannot match: another generator's random numbers. */
+/* Returns true for cases that cannot match: they hold random numbers of another generator. */
 static bool
 is_random(const char *name)
 {
@@ -255,7 +254,7 @@ run_all(const char *folder)
     assert_true(counts[PASSED] >= PASSED_MIN);
 }
 
-/* Of a program of the system, found in PATH. */
+/* Runs a program found in PATH; returns its exit code. */
 static int
 run_program(char *const *arguments)
 {
@@ -292,7 +291,7 @@ cases_of_the_suite_come_out_right(void **state)
     assert_int_equal(run_program(removal), 0);
 }
 
-/* The model's one output for its one input. */
+/* Runs a model of one input; returns its one output. */
 static Tensor
 run_one(Arena *arena, TensorBuffer *source, const Tensor *input)
 {
@@ -331,8 +330,8 @@ a_model_runs_node_by_node(void **state)
     assert_true(tensor_is_near(&output, &expected, 0));
 }
 
-/* 95 nodes. What ONNX Runtime 1.31.1 gives for 2,048 varied bytes, the five likeliest of 214. (Of
- * inputs that are padding for the most part it computes variances by cancellation, and engines differ.) */
+/* A model of 95 nodes. Expected are ONNX Runtime 1.31.1's five likeliest of 214 classes for 2,048 varied
+ * bytes. (For inputs that are mostly padding it computes variances by cancellation, and engines differ.) */
 static void
 a_trained_classifier_gives_known_shares(void **state)
 {
@@ -362,7 +361,7 @@ a_trained_classifier_gives_known_shares(void **state)
     }
 }
 
-/* One window of sound through the detector: the probability of speech and the state, which is replaced. */
+/* Runs one window of sound through the detector; returns the probability of speech and replaces the state. */
 static double
 detect(Call *call, const Graph *graph, const Tensor *sound, Tensor *state, int64_t rate)
 {
@@ -389,8 +388,8 @@ detect(Call *call, const Graph *graph, const Tensor *sound, Tensor *state, int64
     return probability;
 }
 
-/* 689 nodes, Ifs nested four deep, an LSTM for each sample rate. What ONNX Runtime 1.31.1 gives for two
- * windows at each rate. */
+/* A model of 689 nodes, with Ifs nested four deep and an LSTM for each sample rate. Expected is what ONNX
+ * Runtime 1.31.1 gives for two windows at each rate. */
 static void
 a_model_of_nested_ifs_detects_voice(void **state)
 {

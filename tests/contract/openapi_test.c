@@ -1,5 +1,5 @@
-/* openapi.yaml is what the gateway serves: the routes, both ways, and every example marked x-try, sent to a
- * running gateway. */
+/* The gateway serves what openapi.yaml describes: the routes are compared both ways, and every example
+ * marked x-try is sent to a running gateway. */
 #include <stdlib.h>
 
 #include "gateway/app/documents.h"
@@ -29,7 +29,7 @@ text(const cJSON *object, const char *name)
 typedef struct Operation {
     const char *path;
     char method[8];
-    const cJSON *item; /* the path's */
+    const cJSON *item; /* of the path */
     const cJSON *object;
 } Operation;
 
@@ -165,7 +165,7 @@ the_committed_json_is_what_the_yaml_says(void **state)
     }
 }
 
-/* One request that openapi.yaml gives, with the status that it says. */
+/* One request that openapi.yaml gives, with the status that it promises. */
 typedef struct Try {
     const char *name;
     const cJSON *body; /* NULL: none */
@@ -175,7 +175,7 @@ typedef struct Try {
     int status;
 } Try;
 
-/* y = x·w + b; xw = x·w. */
+/* xw = x·w, y = xw + b. */
 static const char affine[] =
     "{\"node\":["
     "{\"name\":\"x\",\"op\":\"Placeholder\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"}}},"
@@ -187,7 +187,7 @@ static const char affine[] =
     "{\"name\":\"xw\",\"op\":\"MatMul\",\"input\":[\"x\",\"w\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}}},"
     "{\"name\":\"y\",\"op\":\"Add\",\"input\":[\"xw\",\"b\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}}}]}";
 
-/* The id of a queued step of the session that has succeeded. */
+/* Queues a step of the session and waits until it has succeeded; returns its id. */
 static void
 queued_step(Cluster *cluster, char *ret_id, size_t size)
 {
@@ -203,7 +203,8 @@ queued_step(Cluster *cluster, char *ret_id, size_t size)
     AWAIT(cluster_is_step_in(cluster, path, "succeeded"));
 }
 
-/* What stands in for {name} of a path: things made for this one try, so that no try disturbs another. */
+/* Returns the value for {name} of a path: a thing made for this one request, so that no request disturbs
+ * another. */
 static void
 parameter_value(Cluster *cluster, Slice name, const char *example, char *ret_value, size_t size)
 {
@@ -263,7 +264,7 @@ path_fill(Cluster *cluster, const Operation *operation, const char *query, char 
         query[0] == '\0' ? "" : "?", query);
 }
 
-/* The description of this status; of an error, the default. */
+/* Finds the description of this status; errors may have the default one. */
 static const cJSON *
 response_find(const Operation *operation, int status)
 {

@@ -1,6 +1,6 @@
-/* Steps in a closed loop while workers die and come back, clients hang up and deadlines pass: every request
- * gets one right answer, or one clear reason, in time; afterwards nothing is left behind. Set CHAOS_SEED to
- * repeat a run. */
+/* Steps in a closed loop while workers die and come back, clients hang up and deadlines pass. Every
+ * request gets one right answer, or one clear reason, in time; afterwards nothing is left behind.
+ * CHAOS_SEED=… repeats a run. */
 #include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
@@ -15,14 +15,16 @@ enum {
     CLIENT_COUNT = 6,
     CHAOS_MS = 8000,
     CHAIN_LENGTH = 16,
-    SIDE = 260, /* 264 KiB a matrix: announced and pulled */
+    SIDE = 260, /* 264 KiB a matrix: above 256 KiB, so it is announced and pulled, not pushed */
     STEP_TIMEOUT_MS = 20000,
     ANSWER_GRACE_MS = 10000,
     CURL_TIMED_OUT = 28,
-    FILES_MAX = 32, /* connections of loops to workers, of jobs to PostgreSQL, and of late clients */
+    /* Connections of the gateway's loops to workers, of its jobs to PostgreSQL, and of clients that left
+       late. */
+    FILES_MAX = 32,
 };
 
-/* A matrix of x alone. */
+/* Begins a graph with a matrix whose elements are all x. */
 static void
 begin_graph(Buffer *text, const char *matrix, int side)
 {
@@ -34,8 +36,8 @@ begin_graph(Buffer *text, const char *matrix, int side)
         side, matrix);
 }
 
-/* m0 = x·(all ones), m1 = m0 + m0, m(i) = m(i-1) + m(i-2); y = max(m(last)), s = max(m(middle)): small whole
- * numbers, exact. */
+/* Makes a chain of matrices: m0 is all x, m1 = m0 + m0, m(i) = m(i-1) + m(i-2); y is the largest element
+ * of the last matrix, s that of the middle one. All are small whole numbers, so they are exact. */
 static void
 fibonacci_graph(Cluster *cluster)
 {
@@ -65,12 +67,12 @@ fibonacci(int count)
 
 typedef struct Chaos {
     Cluster *cluster;
-    bool is_calm; /* no short deadlines, nobody hangs up */
+    bool is_calm; /* no short deadlines, and nobody hangs up */
     bool is_over; /* atomic */
     int succeeded;
-    int refused; /* 499, 503, 504, 409 */
-    int left;    /* by their client */
-    int broken;  /* what must not be */
+    int refused; /* with 409, 499, 503 or 504 */
+    int left;    /* their client hung up */
+    int broken;  /* no answer, a wrong value or another refusal */
 } Chaos;
 
 typedef struct Client {
@@ -112,7 +114,7 @@ has_value(RestResponse *response, int x)
     return strstr(rest_text(response), text) != NULL;
 }
 
-/* One request; a third of them have a deadline that may pass, a sixth hang up. */
+/* Sends one request: a third have a deadline that may pass, a sixth hang up. */
 static void
 client_step(Client *client)
 {
@@ -218,7 +220,7 @@ resident_mib(pid_t pid)
     return pages * sysconf(_SC_PAGESIZE) / (1 << 20);
 }
 
-/* No run and no tensor is left on the worker. */
+/* Returns true when the worker answers and holds no run and no tensor but constants. */
 static bool
 is_idle(Cluster *cluster, int index)
 {
@@ -299,7 +301,7 @@ every_request_has_one_right_answer_while_workers_die(void **state)
         AWAIT(is_idle(cluster, index));
     }
     assert_true(open_files(cluster->gateway.pid) <= files_before + FILES_MAX);
-    warm_up(cluster); /* and it still works */
+    warm_up(cluster); /* steps are still served */
 }
 
 static void
@@ -322,7 +324,8 @@ a_worker_told_to_stop_under_load_fails_no_request(void **state)
     assert_true(cluster_restart_worker(cluster, 1));
 }
 
-/* f, r(i) = f + f, a(i) = a(i-1) + r(i): what the chain needs late is produced early, elsewhere. */
+/* Makes a graph whose chain a(i) = a(i-1) + r(i) reads values r(i) = a0 + a0 that are all ready at the
+ * start, on other workers: the receiver is slower than the senders. */
 static void
 wide_graph(Cluster *cluster, int width, int side)
 {
@@ -339,7 +342,7 @@ wide_graph(Cluster *cluster, int width, int side)
 static void
 many_small_tensors_for_a_slow_receiver_are_announced(void **state)
 {
-    enum { WIDTH = 100, WIDE_SIDE = 226 }; /* 20 MiB in all, 200 KiB each */
+    enum { WIDTH = 100, WIDE_SIDE = 226 }; /* 200 KiB each, 20 MiB together */
     Cluster *const cluster = *state;
     char wanted[32];
     (void)snprintf(wanted, sizeof wanted, "\"data\":[%d]", 1 + 2 * WIDTH);

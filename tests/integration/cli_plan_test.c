@@ -1,5 +1,5 @@
-/* `sluice graph plan` and `graph compile` against a whole Sluice: where nodes run and why, what they cost, as
- * tables and as a drawing. */
+/* `sluice graph plan` and `sluice graph compile` against a whole Sluice: where nodes run and why, and what
+ * they cost, as tables and as a drawing. */
 #include <unistd.h>
 
 #include "shared/base/memory.h"
@@ -12,13 +12,13 @@ enum { OUTPUT_SIZE = 64 * 1024, WORD_SIZE = 128 };
 typedef struct Fixture {
     Cluster cluster;
     char url[WORD_SIZE];
-    char file[WORD_SIZE]; /* that holds the graph */
+    char file[WORD_SIZE]; /* holds the graph */
     char graph[WORD_SIZE];
     char out[OUTPUT_SIZE];
     char error[OUTPUT_SIZE];
 } Fixture;
 
-/* y = -(x·w) on task 1, x·w on task 0. */
+/* A graph of two tasks: x·w is computed on task 0, y = -(x·w) on task 1. */
 static const char two_tasks[] =
     "{\"node\":["
     "{\"name\":\"x\",\"op\":\"Placeholder\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"}}},"
@@ -31,7 +31,7 @@ static const char two_tasks[] =
     "{\"name\":\"y\",\"op\":\"Neg\",\"device\":\"/job:worker/task:1\",\"input\":[\"same\"],"
     "\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}}}]}";
 
-/* Its exit code. */
+/* Runs the command and returns its exit code. */
 static int
 sluice(Fixture *fixture, const char *const *arguments)
 {
@@ -53,7 +53,7 @@ sluice(Fixture *fixture, const char *const *arguments)
         }                                                                                                    \
     } while (0)
 
-/* A line of this form: words with any number of blanks between them. */
+/* Fails unless one line of the text consists of these words, with any number of blanks between them. */
 static void
 assert_line(const char *text, const char *words)
 {

@@ -1,5 +1,5 @@
-/* A signature that was compiled ahead: its first step finds plan, partitions and constants where they are to
- * be. */
+/* A signature that was compiled ahead: its first step finds its plan in the gateway and its partitions and
+ * constants on the workers. */
 #include <stdlib.h>
 
 #include "tests/support/cluster.h"
@@ -72,7 +72,7 @@ the_first_step_needs_neither_plan_nor_registration(void **state)
     expect_compiled(cluster, STEP_BODY_AFFINE, "\"was_planned\":true", "\"was_registered\":true");
 }
 
-/* y = x·w, w too large for the partition. */
+/* In y = x·w, w is large enough to become a blob. */
 static void
 constants_go_ahead_too(void **state)
 {
@@ -131,7 +131,7 @@ a_signature_that_cannot_be_planned_is_refused_each_time(void **state)
         AUTO_REST response = {0};
         compile(cluster, "{\"feeds\":{\"x\":{\"dtype\":\"float32\"}},\"fetches\":[\"nope\"]}", &response);
         cluster_expect(&response, 404, NULL);
-        assert_int_equal(planned(cluster), turn + 1); /* the failure is not remembered */
+        assert_int_equal(planned(cluster), turn + 1); /* a failure is not remembered */
     }
     static const char *const verbs[] = {"compile", "plan"};
     for (size_t index = 0; index < COUNT_OF(verbs); index++) {
@@ -143,7 +143,7 @@ a_signature_that_cannot_be_planned_is_refused_each_time(void **state)
     assert_int_equal(registrations(cluster), 0);
 }
 
-/* Of what the session keeps, too: only a step, or compiling, gives it a place. */
+/* A plan of a graph with variables binds no place: only a step, or compiling, does that. */
 static void
 a_plan_that_is_explained_leaves_nothing(void **state)
 {
@@ -175,7 +175,8 @@ another_order_is_the_same_signature(void **state)
         "\"was_planned\":true", "\"was_registered\":true");
 }
 
-/* Ten graphs in turn, where a few have room: everything is served, and something has had to go. */
+/* Ten graphs are used in turn where caches have room for a few: every step is served, and caches have
+ * evicted. */
 static void
 caches_that_are_too_small_cost_time_and_nothing_else(void **state)
 {
@@ -209,7 +210,7 @@ caches_that_are_too_small_cost_time_and_nothing_else(void **state)
     assert_true(cluster_metric(&cluster, "sluice_cache_evictions_total{cache=\"graphs\"}") > 0);
     assert_true(cluster_metric(&cluster, "sluice_graph_cache_bytes") <= 20 << 10);
     assert_true(cluster_metric(&cluster, "sluice_plan_cache_bytes") <= 20 << 10);
-    assert_true(registrations(&cluster) > GRAPHS); /* the worker has forgotten some, too */
+    assert_true(registrations(&cluster) > GRAPHS); /* the worker has forgotten partitions too */
     cluster_stop(&cluster);
 }
 

@@ -1,4 +1,5 @@
-/* TensorFlow's Reset: what sessions keep in some containers is dropped, wherever they keep it. */
+/* TensorFlow's Reset: the variables that sessions keep in the named containers are dropped, on all
+ * workers. */
 #include <signal.h>
 
 #include "tests/support/cluster.h"
@@ -9,7 +10,7 @@
     "{\"name\":\"" name "\",\"op\":\"" op "\",\"input\":[" input "],\"device\":\"" device                    \
     "\",\"attr\":{" attr "}}"
 
-/* A variable, what sets it to 5, and what reads it. */
+/* A variable, the node that sets it to 5, and the node that reads it. */
 #define VARIABLE(name, container, device)                                                                    \
     NODE(name, "VariableV2", "", device,                                                                     \
         "\"dtype\":{\"type\":\"DT_FLOAT\"},\"shape\":{\"shape\":{}},\"container\":{\"s\":\"" container       \
@@ -17,7 +18,8 @@
     "," NODE("set_" name, "Assign", "\"" name "\",\"five\"", device, T_FLOAT) "," NODE(                      \
         "get_" name, "Identity", "\"" name "\"", device, T_FLOAT)
 
-/* Containers are base64 here: "kept", and "localhost", which is that of v, too. */
+/* Names of containers are base64 in a GraphDef: k is in "kept", l in "localhost", which is also the
+ * default and so that of v. */
 static const char graph[] = "{\"node\":[" NODE("five", "Const", "", "",
     "\"dtype\":{\"type\":\"DT_FLOAT\"},\"value\":{\"tensor\":{\"dtype\":\"DT_FLOAT\",\"tensorShape\":{},"
     "\"floatVal\":[5]}}") "," VARIABLE("v", "", "") "," VARIABLE("k", "a2VwdA==", "") "," VARIABLE("l",
@@ -77,7 +79,7 @@ one_session_can_be_meant_alone(void **state)
     cluster_expect_step(cluster, "{\"fetches\":[\"get_v\"]}", 200, "\"data\":[5]");
     (void)snprintf(cluster->session, sizeof cluster->session, "%s", first);
     cluster_expect_step(cluster, "{\"fetches\":[\"get_v\"]}", 400, "is not initialised");
-    /* That look has made the first one's v anew, without a value. */
+    /* The failed read has created the first session's v anew, without a value: it counts as a resource. */
     reset(cluster, "{\"containers\":[\"localhost\",\"kept\"]}", 200, "\"resources\":4,\"failed\":0");
 }
 

@@ -1,10 +1,10 @@
-/* How a gateway learns of workers: by address, by name, and what it makes of those that come and go. */
+/* How a gateway learns of workers, by address and by name, and what becomes of those that come and go. */
 #include <signal.h>
 
 #include "tests/support/await.h"
 #include "tests/support/cluster.h"
 
-/* Whether the gateway shows `text` among its workers. */
+/* Returns whether the gateway's list of workers holds the text. */
 static bool
 is_shown(Cluster *cluster, const char *text)
 {

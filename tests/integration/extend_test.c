@@ -1,5 +1,5 @@
-/* Graphs that grow: versions that others may read meanwhile, of which one wins, over what the session keeps.
- */
+/* Graphs that grow by versions: old versions stay readable, one of two concurrent extensions wins, and the
+ * session keeps its variables. */
 #include <signal.h>
 
 #include "tests/support/cluster.h"
@@ -10,7 +10,7 @@ enum { PATH_SIZE = 256 };
 
 #define GRAPH(nodes) "{\"node\":[" nodes "]}"
 
-/* w begins as 7. */
+/* The variable w is set to 7 by init. */
 static const char base[] = GRAPH(NODE("w", "VariableV2", "",
     "\"dtype\":{\"type\":\"DT_FLOAT\"},\"shape\":{\"shape\":{}}") "," NODE("seven", "Const", "",
     "\"dtype\":{\"type\":\"DT_FLOAT\"},\"value\":{\"tensor\":{\"dtype\":\"DT_FLOAT\",\"tensorShape\":{},"
@@ -21,7 +21,7 @@ static const char thrice[] = GRAPH(NODE("thrice", "Add", "\"twice\",\"read\"", T
 static const char again[] = GRAPH(NODE("read", "Identity", "\"w\"", T_FLOAT) "," NODE(
     "new", "Identity", "\"w\"", T_FLOAT) "," NODE("seven", "NoOp", "", ""));
 
-/* On the condition of this ETag. */
+/* Extends the graph on the condition of this ETag. */
 static void
 extend(Cluster *cluster, const char *tag, const char *body, RestResponse *ret_response)
 {
@@ -150,7 +150,7 @@ a_fault_of_the_whole_points_into_what_was_added(void **state)
     cluster_expect(&response, 400, "\"pointer\":\"/node/1/input/0\"");
 }
 
-/* Its base is gone, and the gateway has forgotten both. */
+/* Its base has been deleted, and the gateway's caches are empty. */
 static void
 a_version_stands_for_itself(void **state)
 {
@@ -188,7 +188,7 @@ a_key_gives_the_first_answer_again(void **state)
     assert_string_equal(rest_text(&first), rest_text(&second));
 }
 
-/* A chain of 10,000 nodes grows ten times. */
+/* A chain of 10,000 nodes is extended ten times. */
 static void
 a_large_graph_grows_ten_times(void **state)
 {

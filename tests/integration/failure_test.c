@@ -1,4 +1,5 @@
-/* What happens when a worker dies, a client leaves, or the deadline comes: to the step, and to the rest. */
+/* What happens to a step, and to the others, when its worker dies, its client leaves or its deadline
+ * passes. */
 #include <signal.h>
 #include <unistd.h>
 
@@ -9,7 +10,7 @@
 
 enum { TURNS_ENDLESS = 2000000000, BODY_SIZE = 128 };
 
-/* A step that turns its loop so often. */
+/* Returns the body of a step whose loop makes this many turns. */
 static const char *
 step_of(uint64_t turns)
 {
@@ -19,12 +20,12 @@ step_of(uint64_t turns)
     return body;
 }
 
-/* How many turns take about two seconds here. */
+/* Returns how many turns take about two seconds on this machine. */
 static uint64_t
 turns_of_two_seconds(Cluster *cluster)
 {
     enum { TRIED = 20000 };
-    cluster_expect_step(cluster, step_of(1), 200, NULL); /* planned and compiled */
+    cluster_expect_step(cluster, step_of(1), 200, NULL); /* plans and compiles */
     const uint64_t begin_ns = clock_monotonic_ns();
     cluster_expect_step(cluster, step_of(TRIED), 200, NULL);
     const uint64_t turns = 2 * CLOCK_NS_PER_S * TRIED / (clock_monotonic_ns() - begin_ns);
@@ -38,7 +39,7 @@ prepare(Cluster *cluster)
     cluster_graph_literal(cluster, LOOP_CHAOTIC(""));
 }
 
-/* The worker that runs the one step under way; -1 for none. */
+/* Returns the worker that runs the one step under way, -1 when none does. */
 static int
 running_worker(Cluster *cluster)
 {
@@ -50,7 +51,8 @@ running_worker(Cluster *cluster)
     return -1;
 }
 
-/* Opens a connection, sends the step and does not wait for its answer; comes back when a worker runs it. */
+/* Sends the step on a connection of its own and returns when a worker runs it, without waiting for the
+ * answer. */
 static int
 send_step(Cluster *cluster, const char *body)
 {

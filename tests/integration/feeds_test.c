@@ -1,4 +1,5 @@
-/* The forms in which a step's feeds enter: parts of a form, and references to tensors that were uploaded. */
+/* The forms in which a step's feeds come: parts of a multipart form, and references to tensors that were
+ * uploaded. */
 #include "shared/crypto/digest.h"
 #include "tests/support/cmocka_all.h"
 #include "tests/support/step_forms.h"
@@ -149,7 +150,7 @@ a_feed_of_another_dtype_is_refused(void **state)
     cluster_expect(&response, 400, "feed 'i': the graph takes int32 here, not float32");
 }
 
-/* The request and `count` feeds: 1,024 is the limit step_feeds. */
+/* Sends a form with the request and `count` feeds. The limit step_feeds is 1,024. */
 static void
 send_feeds(Cluster *cluster, size_t count, RestResponse *ret_response)
 {
@@ -174,13 +175,13 @@ parts_are_counted(void **state)
     AUTO_REST more = {0};
     forms_begin(cluster);
     send_feeds(cluster, 1024, &most);
-    cluster_expect(&most, 404, NULL); /* all are taken; there is no node of such a name */
+    cluster_expect(&most, 404, NULL); /* all feeds are taken; there is no node of that name */
     assert_non_null(strstr(rest_text(&most), "'n0'"));
     send_feeds(cluster, 1025, &more);
     cluster_expect(&more, 400, "more than 1025 parts: the limit step_feeds");
 }
 
-/* The form of one feed under a boundary of its own, with the key "once". */
+/* Sends a form with one feed under a boundary of its own and the key "once"; returns the status. */
 static int
 send_once(Cluster *cluster, const char *boundary, float value)
 {
@@ -278,7 +279,7 @@ an_uploaded_tensor_feeds_by_reference(void **state)
     }
 }
 
-/* One that was uploaded once may be meant many times. */
+/* A tensor that was uploaded once may be named many times: each use counts. */
 static void
 feeds_by_reference_have_a_bound_together(void **state)
 {

@@ -1,4 +1,4 @@
-/* One graph, y = -x, in every format that is taken: each is read, kept, planned and run. */
+/* One graph, y = -x, in every format: each is read, kept, planned and run. */
 #include "tests/support/cluster.h"
 #include "tests/support/cmocka_all.h"
 #include "tests/support/protobuf_writer.h"
@@ -76,7 +76,8 @@ an_onnx_model_runs_by_its_own_names(void **state)
     tensor_buffer_unref(model);
 }
 
-/* The graph is taken, with a word about it; only a step that needs the op fails. */
+/* Fails unless the graph was accepted with a list of its unknown ops and only a step that needs one is
+ * refused. */
 static void
 expect_unsupported(Cluster *cluster, const char *listed, const char *explained)
 {

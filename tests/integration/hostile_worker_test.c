@@ -1,4 +1,4 @@
-/* A gateway whose one worker answers nonsense, too much, or not at all: every step ends with a problem
+/* A gateway whose one worker answers nonsense, too much, or nothing: every step ends with a problem
  * document soon after its deadline at the latest, and the gateway lives on. */
 #include <pthread.h>
 #include <signal.h>
@@ -20,7 +20,7 @@ struct Hostile {
     Loop *loop;
     Watch listener;
     pthread_t thread;
-    Answer answer; /* atomic; to everything but polls */
+    Answer answer; /* atomic; the answer to every request but polls */
 };
 
 static Hostile hostile;
@@ -126,7 +126,7 @@ sends_an_output_nobody_asked_for(H2Stream *stream)
     answer_frames(stream, buffer_slice(&frame));
 }
 
-/* Self-consistent, but of a size that nobody can hold. */
+/* Sends a frame that is consistent in itself, but of a size that nobody can hold. */
 static void
 announces_an_exabyte(H2Stream *stream)
 {
@@ -251,7 +251,7 @@ setup(void **state)
     return process_start(&cluster.gateway, "sluice-gateway", arguments) ? 0 : -1;
 }
 
-/* The process ends with this test: what the hostile worker's connections hold goes with it. */
+/* The connections of the hostile worker are not closed: they end with this process. */
 static int
 teardown(void **state)
 {

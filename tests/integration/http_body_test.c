@@ -1,4 +1,4 @@
-/* Bodies in both directions: chunked, packed, in pieces, lent, streamed. */
+/* Bodies in both directions: chunked, compressed, in pieces, lent, streamed. */
 #include <unistd.h>
 
 #include "shared/base/memory.h"

@@ -1,4 +1,4 @@
-/* How connections end: clients that go, clients that dawdle, servers that stop. */
+/* How connections end: clients that leave, clients that are slow, servers that stop. */
 #include <sys/socket.h>
 #include <unistd.h>
 

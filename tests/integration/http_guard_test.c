@@ -1,4 +1,5 @@
-/* What is refused from the head alone: requests that can be read in two ways, and those above a limit. */
+/* Requests that are refused from their head alone: those that two programs could read in two ways, and
+ * those above a limit. */
 #include <unistd.h>
 
 #include "gateway/http/server.h"
@@ -137,7 +138,8 @@ targets_and_heads_have_limits(void **state)
     assert_int_equal(ask_padded("GET /hello HTTP/1.1\r\nHost: x\r\nX: ", 300 * 1024, "\r\n\r\n"), 431);
 }
 
-/* All that libmicrohttpd keeps in a connection's memory at once. */
+/* The largest head with the most fields, the body and the reply share the memory that libmicrohttpd gives
+ * a connection. */
 static void
 the_largest_head_of_the_most_fields_leaves_room_for_a_body_and_a_reply(void **state)
 {

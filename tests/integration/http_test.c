@@ -1,4 +1,4 @@
-/* Requests in good order: replies, errors, credentials, the log. The clients send raw bytes. */
+/* Requests in good order: replies, errors, credentials, the log. Clients send raw bytes. */
 #include <unistd.h>
 
 #include "tests/support/cmocka_all.h"
@@ -125,7 +125,7 @@ credentials_are_asked_for_and_checked(void **state)
         http_site_ask("GET /items/a HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer wrong\r\n\r\n"), 401);
     assert_int_equal(
         http_site_ask("GET /items/a HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer stored\r\n\r\n"), 200);
-    /* base64 of "id:stored" */
+    /* The credentials are base64 of "id:stored". */
     assert_int_equal(
         http_site_ask("GET /items/a HTTP/1.1\r\nHost: x\r\nAuthorization: Basic aWQ6c3RvcmVk\r\n\r\n"), 200);
     assert_int_equal(http_site_ask("GET /items/a?ticket=stored HTTP/1.1\r\nHost: x\r\n\r\n"), 200);
@@ -177,7 +177,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_request_is_logged_once), /* the first: nothing else is being logged */
+        cmocka_unit_test(every_request_is_logged_once), /* first, while nothing else is being logged */
         cmocka_unit_test(a_start_handler_answers_on_the_loop),
         cmocka_unit_test(a_run_handler_answers_from_a_job_thread),
         cmocka_unit_test(a_client_request_id_comes_back_when_it_is_sane),

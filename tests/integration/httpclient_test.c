@@ -25,7 +25,7 @@ echo(Call *call, const Request *request, Response *response)
 static const Handler echo_handler = {
     .operation_id = "echo", .method = "POST", .path = "/echo", .body_size_max = BODY_SIZE_MAX, .run = echo};
 
-/* `size` bytes, under the status that is asked for. */
+/* Answers with `size` zero bytes and the status that is asked for. */
 static Status
 zeros(Call *call, const Request *request, Response *response)
 {
@@ -80,7 +80,7 @@ broken_closed(void *owner, bool is_complete)
     (void)is_complete;
 }
 
-/* Promises more than it gives. */
+/* Begins a chunked body and ends the connection without its last chunk. */
 static void
 broken_start(Exchange *exchange)
 {
@@ -117,7 +117,7 @@ servers_start(void **state)
     static const HttpOptions options[] = {
         [USUAL] = {.handlers = handlers},
         [SINGLE] = {.handlers = handlers, .connections_per_address_max = 1},
-        [IMPATIENT] = {.handlers = handlers, .idle_timeout_ms = 100}, /* closes what is idle for a moment */
+        [IMPATIENT] = {.handlers = handlers, .idle_timeout_ms = 100}, /* closes idle connections */
     };
     return http_servers_start(options, COUNT_OF(options));
 }
@@ -127,8 +127,8 @@ typedef struct Fixture {
     HttpClient *client;
     HttpClientResponse response;
     char path[64];
-    uint64_t received; /* by the sink */
-    size_t told;       /* progress, how often */
+    uint64_t received; /* bytes taken by the sink */
+    size_t told;       /* how often progress was reported */
     HttpClientProgress progress;
 } Fixture;
 
@@ -158,7 +158,7 @@ tear_down(void **state)
     return unlink(fixture->path);
 }
 
-/* `request` gives all but the URL. */
+/* Sends the request, which has everything but the URL. */
 static Status
 ask(Fixture *fixture, const char *address, const char *path, HttpClientRequest request)
 {
@@ -317,7 +317,7 @@ a_request_waits_no_longer_than_its_times(void **state)
     const uint64_t elapsed_ms = (clock_monotonic_ns() - begin_ns) / CLOCK_NS_PER_MS;
     fixture->call.deadline_ns = 0;
     assert_answer(fixture, http_servers_address(USUAL), "/zeros?size=1&status=200", (HttpClientRequest){0});
-    assert_status(&fixture->call, STATUS_DEADLINE_EXCEEDED, /* on the connection that was kept */
+    assert_status(&fixture->call, STATUS_DEADLINE_EXCEEDED, /* uses the connection that was kept */
         ask(fixture, http_servers_address(USUAL), "/wait", (HttpClientRequest){.timeout_ms = 5}));
     assert_in_range(elapsed_ms, 400, AWAIT_MS);
 }

@@ -1,4 +1,4 @@
-/* Idempotency-Key: the first answer again, whatever is created. */
+/* Idempotency-Key: a request that is sent again gets the first answer, whatever it creates. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ prepare(Cluster *cluster, char steps[PATH_SIZE])
     (void)snprintf(steps, PATH_SIZE, "/api/v1/sessions/%s/steps", cluster->session);
 }
 
-/* Sends the same request twice: the second answer is the first. */
+/* Sends the same request twice and fails unless the second answer repeats the first. */
 static void
 assert_replayed(Cluster *cluster, const char *path, const char *const *headers, const char *body, int status)
 {

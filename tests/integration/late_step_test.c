@@ -1,4 +1,5 @@
-/* Steps that do not end before their deadline: the error says who waited for what, on every worker. */
+/* Steps that miss their deadline: the error says, for every worker, what was running and what waited for
+ * what. */
 #include <signal.h>
 
 #include "tests/support/cluster.h"
@@ -13,7 +14,7 @@ assert_holds(RestResponse *response, const char *text)
     }
 }
 
-/* One worker turns a loop, the other one waits for what comes out. */
+/* One worker turns a loop without end, the other one waits for its result. */
 static void
 assert_loop_is_named(Cluster *cluster, const char *options)
 {
@@ -43,16 +44,17 @@ the_error_names_the_loop_and_who_waits_for_it(void **state)
     assert_loop_is_named(*state, "");
 }
 
-/* Its answer waits for its record, longer than the run lives. */
+/* The answer waits for the step's record, longer than the run itself lives. */
 static void
 so_does_that_of_a_step_whose_record_comes_first(void **state)
 {
     assert_loop_is_named(*state, ",\"record\":\"durable\"");
 }
 
-/* One worker computes, the other one waits: in a cluster that is gone afterwards, with what it computes. 2^36
- * multiplications take more than the second there is on the fastest machine, filling 16 million numbers much
- * less on a slow one. */
+/* Runs a step whose kernel outlasts its deadline on one worker, while the other one waits for the result.
+ * The cluster is its own: a kernel cannot be interrupted, and ends with its process. 2^36 multiplications
+ * take more than a second on the fastest machine; filling 16 million numbers takes much less on a slow
+ * one. */
 static void
 run_huge(RestResponse *ret_response)
 {
@@ -72,7 +74,7 @@ run_huge(RestResponse *ret_response)
     cluster_stop(&cluster);
 }
 
-/* A kernel that takes longer than anybody waits: the worker answers while it still computes. */
+/* The worker answers while its kernel still computes. */
 static void
 the_error_names_the_kernel_that_does_not_come_back(void **state)
 {

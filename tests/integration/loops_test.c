@@ -1,4 +1,4 @@
-/* Loops and conditionals whose nodes lie on several workers: the same bits as on one. */
+/* Loops and conditionals whose nodes lie on several workers give the same bits as on one. */
 #include "tests/support/await.h"
 #include "tests/support/cluster.h"
 #include "tests/support/loop_graphs.h"
@@ -79,7 +79,7 @@ a_fetch_inside_a_loop_is_refused(void **state)
     cluster_expect(&response, 400, "fetch 'mul' is inside loop 'loop'");
 }
 
-/* A variable that `count` adds 1 to in each turn. */
+/* A variable to which `count` adds 1 in each turn. */
 #define COUNT_TURNS                                                                                          \
     "turns = VarHandleOp() dtype=float32 shape=<>\n"                                                         \
     "nought = Const() dtype=float32 value=float32(0)\n"                                                      \

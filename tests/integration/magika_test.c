@@ -1,5 +1,5 @@
-/* The main job: the published file classifier magika, cut across two workers, says of ten files what its own
- * package says (data/magika/README.md). */
+/* The example of `make run`: the published file classifier magika, cut across two workers, gives ten files
+ * the labels that its own package gives them (data/magika/README.md). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,14 +19,15 @@ enum {
 };
 
 static const char samples[] = "tests/integration/data/magika";
-static const double score_tolerance = 1e-4; /* float32 sums in another order */
+static const double score_tolerance = 1e-4; /* float32 sums are taken in another order */
 
 typedef struct Model {
     char graph[FILE_PATH_SIZE];
     char labels[FILE_PATH_SIZE];
 } Model;
 
-/* Of the golden data, or what `make run` has downloaded. */
+/* Finds the model in the golden data, else where `make run` has downloaded it; returns false when there is
+ * none. */
 static bool
 find_model(Model *ret_model)
 {
@@ -39,7 +40,7 @@ find_model(Model *ret_model)
     return access(ret_model->graph, R_OK) == 0 && access(ret_model->labels, R_OK) == 0;
 }
 
-/* A whole file, NUL-terminated behind its size. */
+/* Reads a whole file, with a NUL behind its bytes. */
 static void
 read_whole(const char *path, Buffer *ret_bytes)
 {
@@ -74,8 +75,9 @@ append_numbers(Buffer *body, Slice bytes, size_t padding_before, size_t padding_
     }
 }
 
-/* The first 1,024 bytes behind leading white space and the last before trailing white space, sought in the
- * first and last 4,096 bytes (magika.py, _extract_features_from_seekable). */
+/* Appends the model's input: the first 1,024 bytes after leading white space and the last 1,024 before
+ * trailing white space, taken from the first and last 4,096 bytes (magika.py,
+ * _extract_features_from_seekable). */
 static void
 append_features(Buffer *body, Slice file)
 {
@@ -104,12 +106,12 @@ step_body(Buffer *body, const char *file)
     read_whole(path, &bytes);
     buffer_append_string(body, "{\"feeds\":{\"bytes\":{\"dtype\":\"int32\",\"shape\":[1,2048],\"data\":[");
     append_features(body, buffer_slice(&bytes));
-    body->size--; /* the last comma */
+    body->size--; /* drops the last comma */
     buffer_append_string(body, "]}},\"fetches\":[\"target_label\"]}");
     buffer_append(body, "", 1);
 }
 
-/* The place of the greatest number of "data":[…]. */
+/* Returns the index of the greatest number in the response's "data":[…]. */
 static size_t
 best_class(const char *response, double *ret_score)
 {
@@ -131,7 +133,7 @@ best_class(const char *response, double *ret_score)
     return best;
 }
 
-/* The class at a place of the configuration's "target_labels_space":["3gp","ace",…]. */
+/* Finds the name of a class by its index in the configuration's "target_labels_space":["3gp","ace",…]. */
 static void
 class_label(const char *configuration, size_t place, char ret_label[LABEL_SIZE])
 {
@@ -193,7 +195,7 @@ check_file(Cluster *cluster, const char *configuration, const char *file, const 
     }
 }
 
-/* Every row of labels.csv. */
+/* Checks every row of labels.csv. */
 static void
 check_files(Cluster *cluster, const char *configuration)
 {

@@ -1,11 +1,11 @@
-/* What steps take in memory, over REST: the numbers a step tells, and a step that takes too much. */
+/* The memory of steps, over REST: the sizes that a step reports, and steps that take too much. */
 #include <pthread.h>
 
 #include "shared/base/clock.h"
 #include "tests/support/cluster.h"
 #include "tests/support/cmocka_all.h"
 
-/* A megabyte may be held; y has four, z one number. */
+/* The output y takes 4 MiB, z one number. */
 static const char graph[] =
     "{\"node\": ["
     "{\"name\":\"x\",\"op\":\"Placeholder\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"},"
@@ -40,7 +40,7 @@ a_step_that_takes_too_much_is_refused_with_sizes_and_the_next_one_runs(void **st
     cluster_stop(&cluster);
 }
 
-/* One session may take less than the worker would let it, none more. */
+/* A session may set a lower limit for its steps than the worker has; 0 leaves the limit to the worker. */
 static void
 a_session_lowers_what_its_steps_may_take(void **state)
 {
@@ -77,7 +77,7 @@ a_session_lowers_what_its_steps_may_take(void **state)
     cluster_stop(&cluster);
 }
 
-/* As much as it asks for, more than the worker allows. */
+/* The session asks for more than the worker allows. */
 static void
 a_session_raises_no_limit(void **state)
 {
@@ -94,7 +94,7 @@ a_session_raises_no_limit(void **state)
     cluster_stop(&cluster);
 }
 
-/* A batch of 1 KiB a row: worker 0 makes y of it, worker 1 z of that. */
+/* Rows of 1 KiB: worker 0 computes y, worker 1 computes z of it. */
 static const char *const BATCHES = "x = Placeholder() dtype=float32 shape=<-1,256>\n"
                                    "y = Neg(x) T=float32 @/task:0\n"
                                    "z = Square(y) T=float32 @/task:1\n";
@@ -102,7 +102,7 @@ static const char *const BATCHES = "x = Placeholder() dtype=float32 shape=<-1,25
 static void
 the_first_step_of_a_batch_is_planned_on_all_its_workers(void **state)
 {
-    static const int rows[] = {256, 300}; /* threads keep up to 64 KiB to themselves */
+    static const int rows[] = {256, 300}; /* large, since threads keep up to 64 KiB for themselves */
     Cluster *const cluster = *state;
     cluster_session(cluster, "{\"slots\":2}");
     cluster_graph_literal(cluster, BATCHES);

@@ -1,4 +1,4 @@
-/* What an operator does from the command line of sluice-gateway, and what tenants notice of it. */
+/* What an operator does on the command line of sluice-gateway, and what tenants notice of it. */
 #include <stdio.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ tear_down(void **state)
     return 0;
 }
 
-/* Runs sluice-gateway with up to four words; both its outputs, and its exit code. */
+/* The outputs and the exit code of sluice-gateway, run with up to four words. */
 typedef struct Told {
     int exit_code;
     char out[TEXT_SIZE];
@@ -66,7 +66,8 @@ above_its_rate_a_tenant_is_told_when_to_come_again_and_others_go_on(void **state
         passed++;
     }
     const uint64_t elapsed_ms = (clock_monotonic_ns() - begin_ns) / CLOCK_NS_PER_MS;
-    assert_in_range(passed, 3, 3 + 3 * elapsed_ms / 1000 + 1); /* a second's worth, and what came meanwhile */
+    /* The burst of one second, and what the rate allowed meanwhile. */
+    assert_in_range(passed, 3, 3 + 3 * elapsed_ms / 1000 + 1);
     cluster_expect(&refused, 429, NULL);
     assert_string_equal(rest_header(&refused, "Retry-After"), "1");
     assert_string_equal(rest_header(&refused, "RateLimit-Policy"), "\"requests\";q=3;w=1");

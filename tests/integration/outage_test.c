@@ -1,5 +1,5 @@
-/* PostgreSQL stopped and started again under a running gateway. The server is this test's own: it runs itself
- * again under tools/with_postgres. */
+/* PostgreSQL stops and starts again under a running gateway. The server is this test's own: the program
+ * runs itself again under tools/with_postgres. */
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -53,7 +53,7 @@ cached_graphs_serve_while_postgres_is_gone_and_all_works_when_it_is_back(void **
 
     assert_int_equal(run_tool("stop"), 0);
     expect_step(cluster, 200);
-    (void)sleep(3); /* past the time for which a session counts as fresh */
+    (void)sleep(3); /* longer than a cached session counts as fresh (2 s) */
     expect_step(cluster, 200);
     expect_step(cluster, 200);
     cluster_send(cluster, "POST", "/api/v1/sessions", "{}", &session);

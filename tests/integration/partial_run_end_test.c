@@ -1,4 +1,4 @@
-/* Partial runs: every way in which one may end. */
+/* Every way in which a partial run may end. */
 #include <signal.h>
 #include <unistd.h>
 
@@ -6,9 +6,9 @@
 #include "tests/support/partial_runs.h"
 #include "tests/support/raw_http.h"
 
-enum { SHORT_MS = 4000, GATEWAY_GRACE_MS = 10000 /* if nothing else is said */ };
+enum { SHORT_MS = 4000, GATEWAY_GRACE_MS = 10000 /* the default of --grace */ };
 
-/* Options of a run that is to expire while the test waits; what comes before is asked within that time. */
+/* Options of a run that expires while the test waits; requests before that must come within this time. */
 #define SHORT "\"options\":{\"timeout_ms\":4000}"
 
 static void
@@ -27,7 +27,7 @@ one_that_nobody_completes_expires_and_leaves_nothing(void **state)
     }
 }
 
-/* Sends the head of a request for a body of this length; the connection. */
+/* Sends the head of a request whose body has this length; returns the connection. */
 static int
 send_head(const Cluster *cluster, const char *path, size_t body_size, const char *more)
 {
@@ -51,8 +51,8 @@ expect_answer(int fd, int status, const char *part)
     }
 }
 
-/* When x has come, y waits for what a step puts into its queue, and half for what one puts into another; t is
- * there at once. */
+/* When x has come, y waits for a value that a step puts into `queue`, and half for one in `early`; t needs
+ * u only. */
 static const char queued[] = "x = Placeholder() dtype=float32\n"
                              "u = Placeholder() dtype=float32\n"
                              "t = Neg(u) T=float32\n"
@@ -74,7 +74,7 @@ is_shown(Cluster *cluster, const char *path, const char *part)
     return strstr(rest_text(&response), part) != NULL;
 }
 
-/* Sends a continue and does not wait for its answer. */
+/* Sends a continue request and does not wait for its answer; returns the connection. */
 static int
 send_go_on(const Cluster *cluster, const char *path, const char *body)
 {
@@ -85,7 +85,7 @@ send_go_on(const Cluster *cluster, const char *path, const char *body)
     return fd;
 }
 
-/* Somebody waits for y. */
+/* Starts a partial run and a request that waits for its fetch y; returns the request's connection. */
 static int
 wait_for_queue(Cluster *cluster, char ret_path[PARTIAL_RUN_PATH_SIZE])
 {
@@ -122,7 +122,7 @@ while_one_fetch_is_computed_another_is_given(void **state)
     partial_run_expect(cluster, path, "{\"fetches\":[\"t\"]}", 200, "\"data\":[-4]");
 }
 
-/* Who asks for the last fetch waits for the end of the run, and nobody else does. */
+/* Only the request for the last fetch waits for the end of the run. */
 static void
 who_came_before_the_last_need_not_wait_for_the_end(void **state)
 {
@@ -151,7 +151,8 @@ a_worker_that_dies_is_told_to_who_waits(void **state)
     expect_answer(fd, 503, "the partial run has ended and cannot be repeated");
 }
 
-/* A step whose head the gateway has read: draining, it still takes the body and runs it. */
+/* Begins a step of which the gateway has read the head: when it drains it still takes the body and runs
+ * the step. */
 static int
 step_begun(const Cluster *cluster, size_t body_size)
 {
@@ -236,7 +237,7 @@ a_failure_that_nobody_asks_for_goes_when_its_time_is_over(void **state)
     assert_true(clock_monotonic_ns() - since_ns >= SHORT_MS * CLOCK_NS_PER_MS);
 }
 
-/* In TensorFlow, too, only whoever asks for it hears that it has no value. */
+/* As in TensorFlow, only the request that asks for the fetch is told that it has no value. */
 static void
 a_fetch_on_a_branch_not_taken_hurts_only_who_asks_for_it(void **state)
 {
@@ -277,7 +278,8 @@ a_gateway_that_ends_takes_its_runs_with_it(void **state)
     partial_run_await_slots(cluster, 1);
     const uint64_t since_ns = clock_monotonic_ns();
     assert_int_equal(process_stop(&cluster->gateway, SIGTERM), 0);
-    assert_true(clock_monotonic_ns() - since_ns < GATEWAY_GRACE_MS * CLOCK_NS_PER_MS); /* nobody waits */
+    assert_true(
+        clock_monotonic_ns() - since_ns < GATEWAY_GRACE_MS * CLOCK_NS_PER_MS); /* nobody waits for the run */
     partial_run_await_slots(cluster, 0);
     assert_true(cluster_restart_gateway(cluster));
     partial_run_expect(cluster, path, "{\"feeds\":{\"x\":5},\"fetches\":[\"a\"]}", 409,

@@ -1,4 +1,4 @@
-/* Partial runs: stages of one step over several requests, and what is refused. */
+/* Partial runs: the stages of one step in several requests, and what is refused. */
 #include "tests/support/cmocka_all.h"
 #include "tests/support/partial_runs.h"
 

@@ -1,4 +1,4 @@
-/* Steps accepted for later: durable, run once, told truly. */
+/* Steps accepted for later: they are durable, run once, and their state is told truly. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ enum { PATH_SIZE = 256 };
 
 static const char *const later[] = {"Prefer: respond-async", NULL};
 
-/* A session with the graph; `path` is that of its steps. */
+/* Makes a session with the graph; `path` is that of its steps. */
 static void
 prepare(Cluster *cluster, char path[PATH_SIZE])
 {
@@ -24,7 +24,7 @@ prepare(Cluster *cluster, char path[PATH_SIZE])
     (void)snprintf(path, PATH_SIZE, "/api/v1/sessions/%s/steps", cluster->session);
 }
 
-/* Queues a step; `step` is its path. */
+/* Queues a step; `step` becomes its path. */
 static void
 enqueue(Cluster *cluster, const char *path, char step[PATH_SIZE])
 {
@@ -34,7 +34,7 @@ enqueue(Cluster *cluster, const char *path, char step[PATH_SIZE])
     (void)snprintf(step, PATH_SIZE, "%s", rest_header(&response, "Location"));
 }
 
-/* The step when it is in this state. */
+/* Waits until the step is in this state and gets it. */
 static void
 await_state(Cluster *cluster, const char *step, const char *wanted, RestResponse *ret_response)
 {
@@ -188,7 +188,7 @@ a_look_at_a_step_waits_for_its_end_when_asked_to(void **state)
     }
 }
 
-/* Nobody runs it: this gateway takes none from the queue. */
+/* Nobody runs the step: this gateway takes none from the queue. */
 static void
 a_step_that_does_not_end_in_time_is_told_as_it_is(void **state)
 {
@@ -258,7 +258,7 @@ a_gateway_killed_after_a_202_the_step_runs_when_it_is_back(void **state)
     (void)state;
     assert_true(start(&cluster, arguments));
     prepare(&cluster, path);
-    /* Workers that stand still keep the step in the middle of its run. */
+    /* Stopped workers keep the step in the middle of its run. */
     cluster_signal_workers(&cluster, SIGSTOP);
     enqueue(&cluster, path, step);
     (void)process_stop(&cluster.gateway, SIGKILL);
@@ -487,7 +487,7 @@ a_burst_is_queued_and_ended_together(void **state)
     assert_int_equal(ask_number(cluster, "select sum(queued + running) from sluice.queues"), 0);
 }
 
-/* The quota has room for some: those are queued, however they came. */
+/* The quota has room for ten steps: they are queued, whatever batch they came in. */
 static void
 a_burst_over_the_quota_is_queued_as_far_as_it_goes(void **state)
 {

@@ -92,7 +92,7 @@ a_durable_step_is_in_the_database_before_it_runs(void **state)
     prepare(cluster);
     cluster_step(cluster, body, &response);
     cluster_expect(&response, 200, "[17,30]");
-    /* Committed before the reply, and not by the writer of records. */
+    /* The record is committed before the reply, and not by the thread that writes records. */
     assert_string_equal(database_ask(cluster->database, "select state || ' ' || is_async from sluice.steps"),
         "succeeded false");
     assert_string_equal(database_ask(cluster->database, count_all), "1");
@@ -156,7 +156,7 @@ replies_wait_while_the_ring_is_full_and_nothing_is_lost(void **state)
         client_start(&clients[index], &cluster, STEP_BODY_AFFINE);
     }
     AWAIT(count_answered(clients, CLIENTS) > 0);
-    pause_ms(300); /* others would be answered, too */
+    pause_ms(300); /* time for others to be answered, if the ring let them */
     assert_in_range(count_answered(clients, CLIENTS), 1, CLIENTS - 1);
     PQclear(PQexec(cluster.database->admin, "commit"));
     for (int index = 0; index < CLIENTS; index++) {
@@ -168,7 +168,6 @@ replies_wait_while_the_ring_is_full_and_nothing_is_lost(void **state)
     cluster_stop(&cluster);
 }
 
-/* The path of the one step that runs, found out from the worker's side: it is known to its gateway alone. */
 static void
 a_running_synchronous_step_is_durable_seen_and_cancelled(void **state)
 {

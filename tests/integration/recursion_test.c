@@ -7,7 +7,7 @@
     "is_small = LessEqual(n, one:output:0) T=int32\n"
 #define ARGUMENT "n = Placeholder() dtype=int32 shape=<>\n"
 
-/* Stateless and by name, n! */
+/* n!, by a stateless If and calls by name. */
 static const char factorial[] = "function base(n:int32) -> (y:int32) y=one:output:0\n"
                                 "one = Const() dtype=int32 value=int32(1)\n"
                                 "end\n"
@@ -22,7 +22,7 @@ static const char factorial[] = "function base(n:int32) -> (y:int32) y=one:outpu
                                 "then_branch=@base else_branch=@step\n"
                                 "end\n" ARGUMENT "y = factorial(n)\n";
 
-/* Two calls of itself, which may run at once. */
+/* Two calls of itself, which may run at the same time. */
 static const char fibonacci[] =
     "function base(n:int32) -> (y:int32) y=n\n"
     "end\n"
@@ -40,7 +40,7 @@ static const char fibonacci[] =
     "then_branch=@base else_branch=@step\n"
     "end\n" ARGUMENT "y = PartitionedCall(n) Tin=[int32] Tout=[int32] f=@fibonacci\n";
 
-/* Through each other: whether n is even. */
+/* Two functions that call each other say whether n is even. */
 static const char parity[] = "function yes(n:int32) -> (y:bool) y=c:output:0\n"
                              "c = Const() dtype=bool value=bool(1)\n"
                              "end\n"
@@ -70,7 +70,7 @@ static const char parity[] = "function yes(n:int32) -> (y:bool) y=c:output:0\n"
                              "else_branch=@ask_even\n"
                              "end\n" ARGUMENT "even = is_even(n)\nodd = is_odd(n)\n";
 
-/* Counts down in a variable: what it does must happen, and once. */
+/* Counts down and adds to a variable: every addition must happen, and once. */
 static const char counting[] = "function stop(v:resource, n:int32) -> (y:int32) y=n\n"
                                "end\n"
                                "function go_on(v:resource, n:int32) -> (y:int32) y=rest:y:0\n"

@@ -1,4 +1,4 @@
-/* Two gateways on one database and one pool: either can be asked about what the other one runs. */
+/* Two gateways on one database and the same workers: either can be asked about what the other one runs. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 enum { PATH_SIZE = 256, TEXT_SIZE = 4096 };
 
-/* Two halves that need nothing of each other, each on a worker of its own. */
+/* Two halves that do not depend on each other, each on a worker of its own. */
 static const char halves[] =
     "{\"node\":["
     "{\"name\":\"x\",\"op\":\"Placeholder\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"}},"
@@ -30,7 +30,7 @@ static const char traced_body[] =
 typedef struct Replicas {
     Cluster cluster;
     Process second;
-    char url[PATH_SIZE]; /* of the second gateway */
+    char url[PATH_SIZE]; /* the second gateway's */
 } Replicas;
 
 static int
@@ -57,7 +57,7 @@ tear_down(void **state)
     return 0;
 }
 
-/* Asks the second gateway. */
+/* Sends a request to the second gateway. */
 static void
 ask(const Replicas *replicas, const char *method, const char *path, const char *suffix,
     RestResponse *ret_response)
@@ -85,7 +85,8 @@ ask_patiently(const Replicas *replicas, const char *method, const char *path, co
     AWAIT(is_found(replicas, method, path, suffix, ret_response));
 }
 
-/* Starts a synchronous step at the first gateway whose far half is held up; its path. The reply has begun. */
+/* Starts a synchronous step at the first gateway and stops the worker of its second half; returns the
+ * connection once the reply has begun, and the step's path. */
 static int
 begin_step(Replicas *replicas, char ret_path[PATH_SIZE])
 {
@@ -117,7 +118,7 @@ begin_step(Replicas *replicas, char ret_path[PATH_SIZE])
     return fd;
 }
 
-/* All that comes on the connection until its end holds this. */
+/* Reads to the end of the connection and fails unless the text is among what came. */
 static void
 assert_ends_with(int fd, const char *wanted)
 {
@@ -184,7 +185,7 @@ step_status(Cluster *cluster, const char *step)
     return response.status;
 }
 
-/* Which has it in its cache. */
+/* The first gateway has the graph in its cache. */
 static void
 a_graph_deleted_through_one_is_forgotten_by_the_other(void **state)
 {
@@ -203,6 +204,14 @@ a_graph_deleted_through_one_is_forgotten_by_the_other(void **state)
     AWAIT(step_status(cluster, named) == 404);
 }
 
+/* Changes the step's id to that of another step of the same millisecond, which nobody has run. */
+static void
+name_another_step(char *path)
+{
+    char *const digit = path + strlen(path) - 5;
+    *digit = *digit == 'a' ? 'b' : 'a';
+}
+
 static void
 a_step_of_nobody_is_404_at_either(void **state)
 {
@@ -211,7 +220,7 @@ a_step_of_nobody_is_404_at_either(void **state)
     AUTO_REST here = {0};
     AUTO_REST there = {0};
     const int fd = begin_step(replicas, path);
-    path[strlen(path) - 5] = path[strlen(path) - 5] == 'a' ? 'b' : 'a'; /* another step of this moment */
+    name_another_step(path);
     cluster_send(&replicas->cluster, "GET", path, NULL, &here);
     cluster_expect(&here, 404, NULL);
     ask(replicas, "POST", path, ":cancel", &there);
@@ -219,7 +228,7 @@ a_step_of_nobody_is_404_at_either(void **state)
     (void)close(fd);
 }
 
-/* Of another tenant's step, or one without a trace, nobody answers. */
+/* No gateway answers for another tenant's step, or for a step without a trace. */
 static void
 the_trace_of_a_step_that_one_gateway_ran_is_told_by_the_other(void **state)
 {
@@ -246,7 +255,7 @@ the_trace_of_a_step_that_one_gateway_ran_is_told_by_the_other(void **state)
     cluster_expect(&nowhere, 404, "there is no trace of step");
 }
 
-/* The blob that it would come in is the tenant's. */
+/* A trace is handed on as a blob of the tenant, which counts against its quota. */
 static void
 a_trace_that_cannot_be_handed_on_is_not_called_missing(void **state)
 {
@@ -262,7 +271,7 @@ a_trace_that_cannot_be_handed_on_is_not_called_missing(void **state)
     cluster_expect(&there, 503, "the gateway that ran the step cannot hand its trace on: it goes by way of");
 }
 
-/* How long the answer took. */
+/* Returns how many milliseconds the answer took. */
 static uint64_t
 milliseconds_of(const Replicas *replicas, const char *path)
 {
@@ -273,7 +282,7 @@ milliseconds_of(const Replicas *replicas, const char *path)
     return (clock_monotonic_ns() - since_ns) / CLOCK_NS_PER_MS;
 }
 
-/* The first one waits for all gateways' silence. */
+/* The first question waits for the silence of all gateways; the silence is remembered for a while. */
 static void
 who_polls_a_step_of_nobody_need_not_wait_each_time(void **state)
 {
@@ -285,12 +294,12 @@ who_polls_a_step_of_nobody_need_not_wait_each_time(void **state)
     cluster_graph(cluster, halves);
     cluster_step(cluster, body, &ended);
     (void)snprintf(path, sizeof path, "%s", rest_header(&ended, "Location"));
-    path[strlen(path) - 5] = path[strlen(path) - 5] == 'a' ? 'b' : 'a'; /* another step of this moment */
+    name_another_step(path);
     assert_true(milliseconds_of(replicas, path) >= STEP_MAIL_WAIT_MS);
     AWAIT(milliseconds_of(replicas, path) < STEP_MAIL_WAIT_MS);
 }
 
-/* Nobody is asked for it: the id tells that it was made long ago. */
+/* No gateway is asked: the step's id tells that it was made long ago. */
 static void
 the_trace_of_no_step_is_404_as_the_step_is(void **state)
 {

@@ -1,5 +1,4 @@
-/* Sessions, graphs and workers as resources: pages, conditions, forms, drain marks, and the numbers about
- * them, over REST. */
+/* Sessions, graphs and workers as resources over REST: pages, conditions, forms, drain marks, metrics. */
 #include <signal.h>
 #include <stdlib.h>
 
@@ -22,7 +21,7 @@ session_path(const Cluster *cluster, char ret_path[PATH_SIZE])
     (void)snprintf(ret_path, PATH_SIZE, "/api/v1/sessions/%s", cluster->session);
 }
 
-/* Sends with one header, NULL for none. */
+/* Sends a request with one header, NULL for none; returns the status. */
 static int
 send_with(Cluster *cluster, const char *method, const char *path, const char *header, const char *body,
     RestResponse *ret_response)
@@ -50,7 +49,7 @@ a_list_is_walked_page_by_page_without_repeats(void **state)
         cluster_send(cluster, "GET", path, NULL, &response);
         cluster_expect(&response, 200, NULL);
         for (size_t index = 0; index < 3 && seen < COUNT; index++) {
-            /* Newest first. */
+            /* The newest comes first. */
             assert_non_null(strstr(rest_text(&response), ids[COUNT - 1 - seen]));
             seen++;
         }
@@ -116,7 +115,7 @@ new_options_count_from_the_next_step_on(void **state)
     assert_int_equal(send_with(cluster, "PATCH", path, "If-Match: *",
                          "{\"options\":{\"slots\":2,\"placement\":\"spread\"}}", &changed),
         200);
-    assert_non_null(strstr(rest_text(&changed), "\"name\":\"test\"")); /* what is absent stays */
+    assert_non_null(strstr(rest_text(&changed), "\"name\":\"test\"")); /* kept */
     (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/graphs/%s:plan", cluster->session, cluster->graph);
     cluster_send(cluster, "POST", path, STEP_BODY_AFFINE, &plan);
     cluster_expect(&plan, 200, "\"slot\":1,");
@@ -179,7 +178,7 @@ a_deleted_graph_is_not_run_any_more(void **state)
     assert_int_not_equal(after.status, 200);
 }
 
-/* Whether this gateway says so of the worker w0. */
+/* Returns whether this gateway shows the worker w0 in this state. */
 static bool
 is_worker_in(const Process *gateway, const char *expected)
 {
@@ -271,7 +270,7 @@ take(char *data, size_t size, size_t count, void *context)
     return size * count;
 }
 
-/* Workers speak HTTP/2 without TLS, from the first byte. */
+/* Gets a page of a worker, which speaks HTTP/2 without TLS from the first byte. */
 static void
 get_http2(const char *url, RestResponse *ret_response)
 {
@@ -284,7 +283,7 @@ get_http2(const char *url, RestResponse *ret_response)
     curl_easy_cleanup(curl);
 }
 
-/* Of both workers, by their own word. */
+/* Returns how many runs both workers have counted. */
 static double
 worker_runs(const Cluster *cluster)
 {

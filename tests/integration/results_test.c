@@ -3,7 +3,7 @@
 #include "tests/support/cmocka_all.h"
 #include "tests/support/step_forms.h"
 
-/* CURLE_PARTIAL_FILE and CURLE_RECV_ERROR: how libcurl calls a chunked body without its last chunk. */
+/* libcurl's code for a chunked body without its last chunk is CURLE_PARTIAL_FILE or CURLE_RECV_ERROR. */
 static bool
 is_cut(const RestResponse *response)
 {
@@ -25,7 +25,7 @@ find(Slice bytes, Slice wanted)
     return found == NULL ? (Slice){0} : slice_part(bytes, (size_t)(found - bytes.data), bytes.size);
 }
 
-/* Splits a multipart body as a reader does that knows nothing of sizes. */
+/* Splits a multipart body by its boundary alone, as a reader does that knows no sizes; returns the count. */
 static size_t
 split_parts(RestResponse *response, Part parts[PARTS_MAX])
 {

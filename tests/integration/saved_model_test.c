@@ -1,5 +1,5 @@
-/* SavedModels whose signatures change their variables (tests/unit/gateway/expand/data/make_saved_model.py),
- * over REST. What is expected, TensorFlow answered: "make_saved_model.py --run". */
+/* SavedModels whose signatures change their variables, over REST. Expected values are TensorFlow's
+ * answers, printed by "tests/unit/gateway/expand/data/make_saved_model.py --run". */
 #include <signal.h>
 
 #include "tests/support/await.h"
@@ -14,7 +14,7 @@ static const char train_step[] =
     "{\"feeds\":{\"x@train\":[[1,2],[3,4]],\"t@train\":[1,2]},\"fetches\":[\"loss@train\"]}";
 static const char predict_step[] = "{\"feeds\":{\"x\":[[1,2],[3,4]]},\"fetches\":[\"y\"]}";
 static const char count_step[] = "{\"fetches\":[\"count/Read/ReadVariableOp\"]}";
-/* What TensorFlow's loader does, by the names in the model's SaverDef. */
+/* The request of TensorFlow's loader, by the names in the model's SaverDef. */
 static const char restore_step[] =
     "{\"feeds\":{\"saver_filename\":\"variables\"},\"targets\":[\"StatefulPartitionedCall_5\"]}";
 
@@ -53,7 +53,7 @@ variables_begin_with_the_checkpoint_and_keep_what_steps_make_of_them(void **stat
     cluster_expect_step(cluster, count_step, 200, "\"data\":[39]");
 }
 
-/* Nothing of the session is bound to a worker by it. */
+/* Such a step binds nothing of the session to a worker. */
 static void
 what_is_only_read_is_a_constant_also_when_it_is_read_in_part(void **state)
 {

@@ -1,5 +1,5 @@
 /* Requests that two programs could read in two ways, sent to the real gateway: each is refused, its
- * connection closes, and what was hidden behind it, a request that makes a session, is not run. */
+ * connection closes, and the request hidden behind it, which would make a session, is not run. */
 #include <unistd.h>
 
 #include "tests/support/cluster.h"
@@ -8,7 +8,7 @@
 
 enum { TIMEOUT_MS = 20000 };
 
-/* What an attacker hides: it would leave a session of that name. */
+/* The hidden request; it would leave a session of that name. */
 #define HIDDEN                                                                                               \
     "POST /api/v1/sessions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"                        \
     "Content-Length: 19\r\n\r\n{\"name\":\"smuggled\"}"
@@ -69,8 +69,8 @@ static const Vector vectors[] = {
     {"a line end in the path", REQUEST(START("GET /api/v1/sessions%0d%0aX:%20y") "\r\n" HIDDEN), 400},
 };
 
-/* More heads than the refusal's own mean that what was hidden has been answered. libmicrohttpd 0.9.75 sends
- * the head of its own refusals twice, with the same status. */
+/* Returns true when a reply has another status than the refusal: then the hidden request was answered.
+ * libmicrohttpd 0.9.75 sends the head of its own refusals twice, with the same status. */
 static bool
 has_other_status(const char *replies, int status)
 {
@@ -121,7 +121,7 @@ every_ambiguous_request_is_refused_and_hides_nothing(void **state)
     }
 }
 
-/* What is hidden works when it is not hidden: else the test above could not fail. */
+/* Proves that the hidden request would work, so that the test above can fail. */
 static void
 the_hidden_request_alone_makes_a_session(void **state)
 {
@@ -131,7 +131,7 @@ the_hidden_request_alone_makes_a_session(void **state)
     assert_non_null(strstr(reply, "smuggled"));
 }
 
-/* A chunked request ends its connection, for what its extensions and trailers hold cannot be seen. */
+/* A chunked request ends its connection: its extensions and trailers cannot be checked. */
 static void
 nothing_behind_a_chunked_request_is_run(void **state)
 {

@@ -1,4 +1,4 @@
-/* Every .sql file must prepare against the migrated schema, so a renamed column fails here by name. */
+/* Every .sql file prepares against the migrated schema, so that a renamed column fails here by name. */
 #include "gateway/store/statement.h"
 #include "tests/support/cmocka_all.h"
 #include "tests/support/database.h"

@@ -4,7 +4,7 @@
 #include "tests/support/cluster.h"
 #include "tests/support/cmocka_all.h"
 
-/* y = x·w + b; x [1,2]. */
+/* y = x·w + b, for x of shape [1,2]. */
 static const char affine[] =
     "{\"node\":["
     "{\"name\":\"x\",\"op\":\"Placeholder\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"}}},"

@@ -1,5 +1,5 @@
-/* Nobody reaches another tenant's things: every route of the gateway with another tenant's ids, with no key,
- * with a wrong one, with a revoked one. A route without a case here fails. */
+/* No tenant reaches another one's things: every route of the gateway is asked with another tenant's ids,
+ * without a key, with wrong ones and with a revoked one. A route without a case here fails. */
 #include "gateway/http/handler.h"
 #include "shared/crypto/digest.h"
 #include "tests/support/await.h"
@@ -9,17 +9,17 @@ enum { KEY_SIZE = CLUSTER_KEY_SIZE, PATH_SIZE = 512 };
 
 typedef enum Kind {
     PUBLIC,   /* asks for no key */
-    OWNED,    /* names something of a tenant's: another tenant gets 404 */
-    OWN,      /* the caller's own list, or a new thing of the caller's: holds nothing of another tenant */
-    SHARED,   /* the same for all tenants: the pool, the limits */
+    OWNED,    /* names a thing of a tenant: another tenant gets 404 */
+    OWN,      /* the caller's own list or new thing: shows nothing of another tenant */
+    SHARED,   /* the same for all tenants: workers, devices, limits */
     OPERATOR, /* other keys get 404 */
 } Kind;
 
 typedef struct Case {
     const char *operation_id;
     Kind kind;
-    Slice body;         /* one that the owner is served with */
-    const char *header; /* likewise */
+    Slice body;         /* one that the owner is served with; may be empty */
+    const char *header; /* likewise; NULL: none */
 } Case;
 
 static const char graph[] =
@@ -33,7 +33,7 @@ static const char partial_run[] =
     "{\"feeds\":[\"x\"],\"fetches\":[\"y\"],\"options\":{\"timeout_ms\":60000}}";
 static const char stage[] = "{\"feeds\":{\"x\":1}}";
 
-/* A .npy file of the number 1. */
+/* The .npy file of the number 1. */
 static const char npy[] = "\x93NUMPY\x01\x00\x38\x00{'descr': '<f4', 'fortran_order': False, 'shape': (), }\n"
                           "\x00\x00\x80\x3f";
 
@@ -127,7 +127,7 @@ case_find(const Handler *handler)
     return NULL;
 }
 
-/* Keeps the owner's tensor; its digest. */
+/* Uploads the owner's tensor; returns its digest. */
 static const char *
 tensor_make(void)
 {
@@ -151,7 +151,7 @@ tensor_make(void)
     return digest;
 }
 
-/* Something of the owner's to stand in for {name}, made anew for each request. */
+/* Makes a thing of the owner's that stands in for {name}, anew for each request. */
 static void
 parameter_make(Slice name, char ret_value[KEY_SIZE])
 {
@@ -198,7 +198,7 @@ path_make(const Handler *handler, char ret_path[PATH_SIZE])
     }
 }
 
-/* `key` NULL: none. */
+/* Sends the handler's request with this key, NULL for none; returns the status. */
 static int
 ask(const Handler *handler, const char *path, const char *key, RestResponse *ret_response)
 {
@@ -258,7 +258,7 @@ every_route_with_another_tenants_id_is_not_found(void **state)
         const Handler *const handler = handler_table[index];
         if (case_find(handler)->kind == OWNED) {
             assert_answer(handler, stranger, 404);
-            assert_answer(handler, operator_key, 404); /* an operator is no tenant of everything */
+            assert_answer(handler, operator_key, 404); /* an operator is not every tenant */
             assert_answer(handler, owner, 200);
         }
     }
@@ -330,7 +330,7 @@ every_route_but_the_public_asks_for_a_key(void **state)
     }
 }
 
-/* A key whose id is known, but whose secret is another's. */
+/* The id of one key with the secret of another. */
 static void
 a_known_id_with_another_secret_is_refused(void **state)
 {
@@ -399,7 +399,7 @@ a_revoked_key_is_refused_within_five_seconds(void **state)
     assert_int_equal(strlen(database_ask(cluster.database, sql)), 12);
     const uint64_t revoked_ns = clock_monotonic_ns();
     AWAIT(status_with(key) != 200);
-    assert_true(clock_monotonic_ns() - revoked_ns < 10 * CLOCK_NS_PER_S); /* a busy machine is late */
+    assert_true(clock_monotonic_ns() - revoked_ns < 10 * CLOCK_NS_PER_S); /* the machine may be slow */
     assert_int_equal(status_with(key), 401);
     assert_int_equal(status_with(owner), 200);
 }

@@ -14,7 +14,7 @@ static const char spread[] = "{\"slots\":2,\"placement\":\"spread\"}";
 #define STEP_BODY(trace)                                                                                     \
     "{\"feeds\":{\"x\":[[1,2]]},\"fetches\":[\"y\",\"xw\"],\"options\":{\"trace\":\"" trace "\"}}"
 
-/* A step of the session that has ended, and where its trace is. */
+/* A step of the session that has ended, and the path of its trace. */
 typedef struct Traced {
     cJSON *step;
     char path[PATH_SIZE];
@@ -68,7 +68,7 @@ end_of(const cJSON *event)
     return number(event, "ts") + number(event, "dur");
 }
 
-/* Of the slot, -1: of any. */
+/* Counts the events of a category and a slot; -1: of any slot. */
 static int
 events_count(const cJSON *trace, const char *category, int slot)
 {
@@ -97,7 +97,7 @@ transfer_find(const cJSON *trace, const char *op, const char *key)
     return NULL;
 }
 
-/* Numbers of some nanoseconds go through decimals. */
+/* Nanoseconds are written as microseconds with three decimals. */
 static const double tolerance_us = 0.0015;
 
 static void
@@ -153,7 +153,7 @@ assert_no_receive_ends_before_its_send_starts(const cJSON *trace)
     }
 }
 
-/* Else Perfetto would nest what does not belong together. Events of a thread come in order. */
+/* Perfetto would nest events of a thread that overlap. They come in order. */
 static void
 assert_events_of_a_thread_do_not_overlap(const cJSON *trace)
 {
@@ -177,7 +177,7 @@ every_node_of_both_slots_is_in_the_trace_on_one_clock(void **state)
     Traced traced;
     cluster_session(cluster, spread);
     cluster_graph(cluster, STEP_GRAPH_AFFINE);
-    for (int round = 0; round < 5; round++) { /* the first registers the partitions */
+    for (int round = 0; round < 5; round++) { /* the first round registers the partitions */
         step_run(cluster, STEP_BODY("node"), &traced);
         cJSON *const trace = trace_get(cluster, &traced);
         assert_int_equal(events_count(trace, "slot", -1), 2);
@@ -203,7 +203,7 @@ loop_run(Cluster *cluster, int turns, Traced *ret_traced)
     step_run(cluster, body, ret_traced);
 }
 
-/* How often the node ran, and in how many different iterations. */
+/* Counts how often the node ran, and collects the iterations it ran in as bits. */
 static void
 iterations_count(const cJSON *trace, const char *node, int *ret_events, uint64_t *ret_iterations)
 {
@@ -221,7 +221,7 @@ iterations_count(const cJSON *trace, const char *node, int *ret_events, uint64_t
     }
 }
 
-/* The end of an arrow, "s" or "f", with this id. */
+/* Finds the end of an arrow, "s" or "f", with this id. */
 static const cJSON *
 arrow_find(const cJSON *trace, const char *phase, double id)
 {
@@ -236,7 +236,7 @@ arrow_find(const cJSON *trace, const char *phase, double id)
     return NULL;
 }
 
-/* Each binds to the event of its thread that it lies in. */
+/* An end of an arrow belongs to the event of its thread within whose time it lies. */
 static void
 assert_lies_in(const cJSON *arrow, const cJSON *transfer)
 {
@@ -246,7 +246,7 @@ assert_lies_in(const cJSON *arrow, const cJSON *transfer)
     assert_true(number(arrow, "ts") <= end_of(transfer) + tolerance_us);
 }
 
-/* Returns how many there are. */
+/* Returns how many receives there are. */
 static int
 assert_an_arrow_leads_to_every_receive(const cJSON *trace)
 {

@@ -1,4 +1,5 @@
-/* What a session keeps from step to step: trained, read, lost with its worker, and said so. */
+/* The variables of a session: they last from step to step, are lost with their worker, and the loss is
+ * told. */
 #include <signal.h>
 
 #include "tests/support/await.h"
@@ -7,7 +8,7 @@
 
 enum { HANDLE_SIZE = 96 };
 
-/* w ← w − rate · mean((w·x − t)·x): the slope of t over x. */
+/* w ← w − rate · mean((w·x − t)·x) learns the slope of t over x. */
 static const char model[] = "{\"node\":[" NODE(
     "w", "VariableV2", "", "\"dtype\":{\"type\":\"DT_FLOAT\"},\"shape\":{\"shape\":{}}") "," SCALAR("zero",
     "0") "," SCALAR("rate", "0.1") "," NODE("init", "Assign", "\"w\",\"zero\"", T_FLOAT) "," NODE("x",
@@ -27,7 +28,7 @@ static const char init_step[] = "{\"targets\":[\"init\"]}";
 static const char read_step[] = "{\"fetches\":[\"read\"]}";
 static const char train_step[] = "{\"feeds\":{\"x\":[1,2,3],\"t\":[3,6,9]},\"fetches\":[\"train\"]}";
 
-/* Until the gateways have noticed that the worker is lost, the step is refused with 503. */
+/* Returns true once the gateway tells the loss; until it has noticed, steps are refused with 503. */
 static bool
 is_told_lost(Cluster *cluster)
 {
@@ -53,7 +54,7 @@ get_session(Cluster *cluster, RestResponse *ret_response)
     cluster_send(cluster, "GET", path, NULL, ret_response);
 }
 
-/* Which of the workers keeps the session's variables. */
+/* Returns which worker keeps the session's variables. */
 static int
 keeper(Cluster *cluster)
 {
@@ -169,14 +170,14 @@ a_deleted_session_gives_its_memory_back(void **state)
     AWAIT(cluster_worker_use(cluster, index).memory_in_use == 0);
 }
 
-/* y = 2·x, kept under a handle; z = the tensor behind a handle. */
+/* y = 2·x is kept under a handle; z is the tensor behind a handle. */
 static const char handles[] =
     "{\"node\":[" NODE("x", "Placeholder", "", "\"dtype\":{\"type\":\"DT_FLOAT\"}") "," NODE("y", "Add",
         "\"x\",\"x\"", T_FLOAT) "," NODE("keep", "GetSessionHandle", "\"y\"", T_FLOAT) "," NODE("h",
         "Placeholder", "", "\"dtype\":{\"type\":\"DT_STRING\"}") "," NODE("z", "GetSessionTensor", "\"h\"",
         "\"dtype\":{\"type\":\"DT_FLOAT\"}") "," NODE("drop", "DeleteSessionTensor", "\"h\"", "") "]}";
 
-/* Feeds x with [1,2]; the handle that comes of it. */
+/* Feeds x with [1,2] and returns the handle of y. */
 static void
 keep_tensor(Cluster *cluster, char ret_handle[HANDLE_SIZE])
 {
@@ -216,7 +217,7 @@ static const char readers[] = "{\"node\":[" NODE(
     "\"dtype\":{\"type\":\"DT_FLOAT\"}", TASK) "," NODE("here", "GetSessionTensor", "\"h\"",
     "\"dtype\":{\"type\":\"DT_FLOAT\"}") "," ON("drop", "DeleteSessionTensor", "\"h\"", "", TASK) "]}";
 
-/* Kept on one of two workers, read by nodes that came later. */
+/* The tensor is kept on one of two workers and read by nodes that were added later. */
 static void
 a_handle_says_where_its_tensor_is_and_serves_nodes_added_later(void **state)
 {
@@ -243,14 +244,14 @@ a_handle_says_where_its_tensor_is_and_serves_nodes_added_later(void **state)
 #define SHAPED                                                                                               \
     "{\"name\":\"s\",\"op\":\"Const\",\"attr\":{\"dtype\":{\"type\":\"DT_INT32\"},\"value\":{\"tensor\":{"   \
     "\"dtype\":\"DT_INT32\",\"tensorShape\":{\"dim\":[{\"size\":\"1\"}]},\"intVal\":[2]}}}}"
-/* The numbers are TensorFlow's. */
+/* The numbers that TensorFlow draws with these seeds. */
 static const char random_graph[] = "{\"node\":[" SHAPED "," NODE("r", "RandomUniform", "\"s\"",
     "\"dtype\":{\"type\":\"DT_FLOAT\"},\"T\":{\"type\":\"DT_INT32\"},\"seed\":{\"i\":\"87654321\"},"
     "\"seed2\":{\"i\":\"3\"}") "," NODE("q", "Identity", "\"r\"", T_FLOAT) "]}";
 static const char *const drawn[] = {
     "[0.3869294,0.36002624]", "[0.19575107,0.07571161]", "[0.9180825,0.94347167]"};
 
-/* On whichever worker there is less to do, the first one or the other. */
+/* Sessions go to whichever worker has less to do. */
 static void
 a_seeded_sequence_goes_on_from_step_to_step_and_is_each_sessions_own(void **state)
 {

@@ -1,12 +1,11 @@
-/* Watching a tensor by fetching it: whatever the optimiser made of the node, its value is there, and looking
- * at it changes no bit of anything else. */
+/* Tensors are watched by fetching them: whatever the optimiser made of the node, its value is there, and
+ * fetching it changes no bit of anything else. */
 #include "tests/support/cluster.h"
 #include "tests/support/cmocka_all.h"
 
 enum { BODY_SIZE = 256 };
 
-/* Constants that are folded, an Identity that goes, twins that become one, a chain that is fused, arithmetic
- * that is simplified. */
+/* Constants to fold, an Identity to drop, twins to merge, a chain to fuse, arithmetic to simplify. */
 static const char graph[] = "x = Placeholder() dtype=float32\n"
                             "two = Const() dtype=float32 value=float32(2)\n"
                             "three = Const() dtype=float32 value=float32(3)\n"
@@ -25,7 +24,7 @@ static const char graph[] = "x = Placeholder() dtype=float32\n"
 static const char *const watched[] = {
     "folded", "same", "scaled", "grown", "shifted", "minus", "twin", "square", "back", "sum"};
 
-/* The outputs of a step with these fetches, as text. */
+/* Runs a step with these fetches; returns its outputs as text. */
 static void
 outputs_of(Cluster *cluster, const char *fetches, RestResponse *response, const char **ret_outputs)
 {
@@ -37,7 +36,7 @@ outputs_of(Cluster *cluster, const char *fetches, RestResponse *response, const 
     assert_non_null(*ret_outputs);
 }
 
-/* Of one output, "name":{…}, up to its end. */
+/* Finds one output, "name":{…}, up to its end. */
 static Slice
 output_find(const char *outputs, const char *name)
 {
@@ -79,7 +78,8 @@ any_tensor_can_be_watched_and_none_changes_by_it(void **state)
     assert_watching_changes_nothing(*state, "{\"slots\":2,\"placement\":\"spread\"}");
 }
 
-/* All at once, in one step, as each of them alone and with nothing optimised. */
+/* The values of all tensors, fetched in one step without any pass, are those of each one alone with all
+ * passes. */
 static void
 watched_tensors_are_those_of_the_graph_as_it_was_sent(void **state)
 {

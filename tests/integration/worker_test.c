@@ -1,4 +1,4 @@
-/* A worker alone, as a process: its methods over real HTTP/2. */
+/* A worker process alone: its methods over real HTTP/2. */
 #include <signal.h>
 
 #include "shared/base/text.h"
@@ -6,7 +6,7 @@
 #include "shared/upstream/upstream.h"
 #include "tests/support/await.h"
 
-/* y = x·w + b, w [2,2] and b [2] constants. */
+/* y = x·w + b, where w [2,2] and b [2] are constants. */
 static const char partition[] =
     "{\"node\":["
     "{\"name\":\"x\",\"op\":\"_Arg\",\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"},\"index\":{\"i\":\"0\"}}},"
@@ -28,7 +28,7 @@ typedef struct Fixture {
     Call call;
 } Fixture;
 
-/* One call and what came of it. */
+/* One call and its answer. */
 typedef struct Answer {
     bool is_done;
     Status status;
@@ -50,7 +50,7 @@ take_frame(UpstreamCall *call, Frame *frame)
     }
     if (frame->kind == FRAME_STATUS) {
         Call reading = {.arena = answer->arena};
-        const char *const json = text_copy(answer->arena, frame->json); /* the frame goes, its texts stay */
+        const char *const json = text_copy(answer->arena, frame->json); /* outlives the frame */
         assert_non_null(json);
         assert_status(
             &reading, STATUS_OK, wire_status_read(&reading, slice_of(json, frame->json.size), &answer->wire));
@@ -188,7 +188,7 @@ begin_run(Fixture *fixture, bool is_partial, Answer *answer)
     return call;
 }
 
-/* [[1,2]], of this type. */
+/* Writes the feed [[1,2]], labelled with this type. */
 static void
 write_feed(UpstreamCall *call, Dtype dtype)
 {
@@ -266,7 +266,7 @@ a_run_with_a_feed_missing_or_twice_is_refused(void **state)
     assert_non_null(strstr(answer.body, "has come twice"));
 }
 
-/* How many runs the worker says are under way. */
+/* Returns how many runs the worker has under way. */
 static int64_t
 running_count(Fixture *fixture)
 {
@@ -303,7 +303,7 @@ a_partial_run_waits_for_its_feed_as_long_as_the_stream_is_open(void **state)
     await_running(fixture, 0);
 }
 
-/* What has begun ends with it, in its STATUS frame. */
+/* A run that has begun ends with its body, and its STATUS frame says why. */
 static void
 a_wrong_body_of_a_partial_run_ends_it(void **state)
 {
@@ -361,7 +361,7 @@ a_blob_is_taken_as_long_as_told_and_with_its_digest(void **state)
     put_blob(fixture, "constants", "constants", 0, &answer);
     assert_int_equal(answer.http_status, 429);
     assert_non_null(strstr(answer.body, "longer than 0 bytes"));
-    put_blob(fixture, "constants", "constants", 10, &answer); /* HTTP/2 itself refuses what is cut short */
+    put_blob(fixture, "constants", "constants", 10, &answer); /* HTTP/2 refuses a short body */
     assert_int_not_equal(answer.http_status, 200);
     put_blob(fixture, "", "", 0, &answer);
     assert_int_equal(answer.http_status, 200);

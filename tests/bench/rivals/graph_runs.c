@@ -1,7 +1,9 @@
-/* graph_runs FILE   Compiles a partition (GraphDef JSON with one scalar _Arg and one scalar _Retval, both
- * float32) for one thread and runs it as often as each line of standard input says, fed 1. Answers each line
- * with "nanoseconds a run<TAB>value of the last<TAB>runs of nodes in it". The driver keeps one such program
- * for each graph, so that rounds can go through all systems in turn. */
+/* Compiles a partition (GraphDef JSON with one scalar _Arg and one scalar _Retval, both float32) for one
+ * thread, and runs it, fed 1, as often as each line of standard input says. Each line is answered with
+ * "nanoseconds a run<TAB>value of the last<TAB>runs of nodes in it". The driver keeps one such program for
+ * each graph, so that rounds can go through all systems in turn.
+ *
+ *     graph_runs FILE */
 #include <stdio.h>
 #include <stdlib.h>
 

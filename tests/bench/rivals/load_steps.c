@@ -1,5 +1,7 @@
-/* load_steps ADDRESS SESSION BODY EXPECTED CONNECTIONS MILLISECONDS   Sends steps in a closed loop (load.h)
- * and prints "p50 in us<TAB>steps/s". Each reply must contain EXPECTED. */
+/* Sends steps in a closed loop (load.h) and prints "p50 in us<TAB>steps/s". Each reply must contain
+ * EXPECTED.
+ *
+ *     load_steps ADDRESS SESSION BODY EXPECTED CONNECTIONS MILLISECONDS */
 #include <stdio.h>
 #include <string.h>
 

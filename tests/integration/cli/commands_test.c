@@ -1,12 +1,12 @@
-/* What the command `sluice` does: graphs are pushed and run, files fed and fetched, steps, sessions and the
- * pool shown. */
+/* The commands of `sluice`: graphs are pushed and run, files fed and fetched, steps, sessions and workers
+ * shown. */
 #include "shared/base/memory.h"
 #include "shared/tensor/npy.h"
 #include "tests/support/files.h"
 #include "tests/support/sluice_command.h"
 #include "tests/support/step_graphs.h"
 
-/* The .npy file of a float32 matrix of one row of two. */
+/* Writes the .npy file of a float32 matrix of one row and two columns. */
 static void
 npy_of(SluiceFixture *fixture, const float *row, Buffer *bytes)
 {
@@ -33,7 +33,7 @@ a_pushed_graph_runs_with_a_feed_in_json(void **state)
     assert_string_equal(fixture->error, "");
 }
 
-/* It comes with its variables: a loop of x w + b, twice. */
+/* The model brings its variables; it computes x·w + b `times` times. */
 static void
 a_saved_models_directory_is_pushed_and_runs(void **state)
 {
@@ -83,7 +83,7 @@ files_are_fed_and_fetched_bit_by_bit(void **state)
     assert_memory_equal(got, wanted.data, wanted.size);
 }
 
-/* Too large for JSON: they go as parts of a form. */
+/* The files are too large for JSON and are sent as parts of a form. */
 static void
 large_files_are_fed_as_they_are(void **state)
 {
@@ -206,7 +206,7 @@ the_pool_is_shown_as_tables(void **state)
     assert_holds(fixture->out, " serving  ");
 }
 
-/* w, which one sets to 5. */
+/* A variable w, which `set` sets to 5. */
 static const char variable[] =
     "{\"node\":["
     "{\"name\":\"w\",\"op\":\"VariableV2\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"},\"shape\":{\"shape\":{"

@@ -1,5 +1,5 @@
-/* What the command `sluice` says when something goes wrong, and its exit codes. Tests that hold up or end a
- * part of the cluster stand last. */
+/* The messages and exit codes of `sluice` when something goes wrong. Tests that stop a part of the cluster
+ * stand last. */
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>

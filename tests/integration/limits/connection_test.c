@@ -1,4 +1,4 @@
-/* How many connections there may be, in all and from one address. */
+/* The number of connections, in all and from one address. */
 #include <arpa/inet.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -8,14 +8,14 @@
 #include "tests/support/raw_http.h"
 
 static Cluster few;
-/* As GET /api/v1/limits shows them, asked before any test uses the connections up: the gateway may see later
- * than a test has closed them that they are free. */
+/* The limits as GET /api/v1/limits shows them, read before any test uses the connections up: the gateway
+ * may notice later than the test that they are closed. */
 static uint64_t limit_in_all;
 static uint64_t limit_of_each;
 
 static char reply[RAW_REPLY_SIZE];
 
-/* From 127.0.0.`host`. */
+/* Connects to the gateway from 127.0.0.`host`. */
 static int
 open_from(uint32_t host)
 {
@@ -38,7 +38,7 @@ is_served(int fd)
     return raw_reply(fd, reply, AWAIT_MS) == 200;
 }
 
-/* Opens connections until one is not served; how many were. All are closed again. */
+/* Opens connections until one is not served, closes all, and returns how many were served. */
 static uint64_t
 count_served(uint32_t first_host, uint64_t hosts, uint64_t most)
 {
@@ -56,7 +56,8 @@ count_served(uint32_t first_host, uint64_t hosts, uint64_t most)
     return goes_on ? count : count - 1;
 }
 
-/* So many and no more; those that have closed count no more, as soon as the gateway has seen them go. */
+/* Fails unless this many connections are served and no more, twice: those that closed are free again as
+ * soon as the gateway has noticed. */
 static void
 assert_served(uint32_t first_host, uint64_t hosts, uint64_t count)
 {

@@ -1,5 +1,5 @@
-/* The numbers of things in a request, and of things that a tenant has: what is at the limit is served, what
- * is one past it is refused. */
+/* The numbers of things in a request, and of things that a tenant has: a request at the limit is served,
+ * one past it is refused. */
 #include "tests/support/await.h"
 #include "tests/support/limit_checks.h"
 #include "tests/support/partial_runs.h"
@@ -20,7 +20,7 @@ limit_graph_nodes(void **state)
     limit_expect(&counts, limit_session_path(&counts, "graphs"), buffer_slice(&over), NULL, 400);
 }
 
-/* Each version adds a node; the last one that is taken is the limit's. */
+/* Each version adds a node; the version whose number is the limit is the last one accepted. */
 static void
 limit_graph_versions(void **state)
 {
@@ -92,7 +92,7 @@ limit_partial_runs(void **state)
     cluster_expect(&deleted, 204, NULL);
 }
 
-/* A new partial run gets this many numbers as p0; its path. */
+/* Creates a partial run, feeds it this many numbers as p0 and expects this status; returns its path. */
 static void
 feed_partial_run(
     const char *body, uint64_t count, const char *fetches, int status, char ret_path[CLUSTER_URL_SIZE])
@@ -116,8 +116,8 @@ end_partial_run(const char *path)
     cluster_send(&counts, "DELETE", path, NULL, &deleted);
 }
 
-/* Whether one that keeps `count` numbers of a feed and, if it has come by then, of an output, takes one more;
- * the output comes when it has been computed. */
+/* Returns whether a partial run that holds `count` numbers of a feed and as many of an output refuses one
+ * more. The output comes when it has been computed: after too short a pause it does not count yet. */
 static bool
 is_full(uint64_t count, long pause)
 {
@@ -128,7 +128,7 @@ is_full(uint64_t count, long pause)
     feed_partial_run(body, count, "", 200, path);
     pause_ms(pause);
     partial_run_go_on(&counts, path, "{\"feeds\":{\"p1\":1}}", &more);
-    if (more.status == 400) { /* once the output has been fetched, there is room */
+    if (more.status == 400) { /* fetching the output makes room */
         partial_run_expect(&counts, path, "{\"fetches\":[\"y0\"]}", 200, NULL);
         partial_run_expect(&counts, path, "{\"feeds\":{\"p1\":1},\"fetches\":[\"y1\"]}", 200, NULL);
     }
@@ -154,7 +154,7 @@ has_failed(const char *path)
     return strstr(rest_text(&shown), "RESOURCE_EXHAUSTED") != NULL;
 }
 
-/* Of feeds, and of feeds and the outputs that nobody asks for. */
+/* Feeds count, and outputs that nobody has fetched. */
 static void
 limit_partial_run_bytes(void **state)
 {
@@ -239,7 +239,7 @@ items_of_page(uint64_t page_size, bool *ret_has_next)
     return count;
 }
 
-/* More than the limit counts as the limit (AIP-158). */
+/* A page size above the limit counts as the limit (AIP-158). */
 static void
 limit_page_size(void **state)
 {

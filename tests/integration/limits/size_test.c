@@ -1,4 +1,4 @@
-/* The sizes that a request may have: what is at the limit is served, what is one past it is refused. */
+/* The sizes that a request may have: a request at the limit is served, one past it is refused. */
 #include "shared/gzip/gzip.h"
 #include "tests/support/cmocka_all.h"
 #include "tests/support/limit_checks.h"
@@ -26,7 +26,7 @@ limit_header_bytes(void **state)
 {
     (void)state;
     static const char head[] = "GET /livez HTTP/1.1\r\nHost: x\r\nX: ";
-    /* From the target to the end of the last value. */
+    /* The limit counts from the target to the end of the last value. */
     const uint64_t padding = limit_shown(&sizes, "header_bytes") - (sizeof head - 1 - strlen("GET "));
     assert_int_equal(ask_padded(head, padding, "\r\n\r\n"), 200);
     assert_int_equal(ask_padded(head, padding + 1, "\r\n\r\n"), 431);
@@ -132,7 +132,7 @@ limit_blob_bytes(void **state)
     limit_expect(&others, limit_session_path(&others, "graphs"), buffer_slice(&graph), NULL, 413);
 }
 
-/* A session's name cannot be this long; a document with spaces can. */
+/* Blanks make the document long: they are allowed in JSON, and compress well. */
 static void
 limit_inflated_ratio(void **state)
 {
@@ -166,7 +166,7 @@ static void
 limit_json_depth(void **state)
 {
     (void)state;
-    /* The body, "feeds", and as many arrays as are left. */
+    /* The body and "feeds" take two levels, arrays the others. */
     const uint64_t arrays = limit_shown(&sizes, "json_depth") - 2;
     assert_true(arrays <= limit_shown(&sizes, "tensor_rank"));
     limit_pairs_create(&sizes, 1);
@@ -188,7 +188,8 @@ limit_tensor_rank(void **state)
     limit_expect(&others, limit_session_path(&others, "steps"), buffer_slice(&over), NULL, 400);
 }
 
-/* A step with this many numbers, sent twice under one key; the second answer holds them or not. */
+/* Sends a step with this many numbers twice under one key; fails unless the second answer has the outputs,
+ * or has not. */
 static void
 assert_kept_answer(uint64_t count, bool has_outputs)
 {
@@ -212,7 +213,8 @@ assert_kept_answer(uint64_t count, bool has_outputs)
     assert_int_equal(strstr(rest_text(&second), "outputs") != NULL, has_outputs);
 }
 
-/* As bytes in memory and as text: of a number, four and two. What stands around them has some hundred. */
+/* An answer's size is that of its bytes in memory (4 a number) and of its text (2 a number); the text
+ * around the numbers has some hundred bytes. */
 static void
 limit_idempotency_answer_bytes(void **state)
 {

@@ -1,10 +1,10 @@
-/* Every row of GET /api/v1/limits is shown, and has a test in this folder: limit_<name>. */
+/* Every row of GET /api/v1/limits is shown, and has a test limit_<name> in this folder. */
 #include "gateway/domain/limits.h"
 #include "tests/support/cmocka_all.h"
 #include "tests/support/files.h"
 #include "tests/support/limit_checks.h"
 
-/* Its name is in the file, as that of a test. */
+/* Clears the name when the file holds a test of that name. */
 static void
 look_for(const char *path, void *context)
 {

@@ -58,7 +58,7 @@ limit_step_timeout_ms(void **state)
     assert_step_timeout(most_ms + 1, 400);
 }
 
-/* While the worker stands still; how many milliseconds it took. */
+/* Sends a step while the worker is stopped; returns how many milliseconds the answer took. */
 static uint64_t
 send_to_stopped(const char *body, const char *header, RestResponse *ret_response)
 {
@@ -72,7 +72,7 @@ send_to_stopped(const char *body, const char *header, RestResponse *ret_response
 
 static const char step[] = "{\"feeds\":{\"p0\":1},\"fetches\":[\"y0\"]}";
 
-/* A step whose worker has stopped ends when its time does, and not before. */
+/* A step whose worker is stopped ends when its time is over, and not before. */
 static void
 limit_step_timeout_default_ms(void **state)
 {
@@ -90,7 +90,7 @@ has_not_succeeded(const char *path)
     return cluster_is_step_in(&times, path, "failed") || cluster_is_step_in(&times, path, "expired");
 }
 
-/* A queued step too ends when its time does. */
+/* A queued step ends when its time is over, too. */
 static void
 limit_queued_timeout_default_ms(void **state)
 {
@@ -98,7 +98,7 @@ limit_queued_timeout_default_ms(void **state)
     char path[CLUSTER_URL_SIZE / 2];
     AUTO_REST accepted = {0};
     limit_pairs_create(&times, 1);
-    cluster_queued_step(&times, step); /* in time */
+    cluster_queued_step(&times, step); /* within its time */
     const uint64_t begin_ns = clock_monotonic_ns();
     (void)kill(times.workers[0].pid, SIGSTOP);
     limit_send(&times, limit_session_path(&times, "steps"), slice_from_string(step), "Prefer: respond-async",
@@ -109,7 +109,7 @@ limit_queued_timeout_default_ms(void **state)
     assert_ended_by("queued_timeout_default_ms", elapsed_ms(begin_ns));
 }
 
-/* Above the limit, an answer is kept back as long as at the limit. */
+/* A wait above the limit counts as the limit. */
 static void
 limit_step_wait_ms(void **state)
 {
@@ -195,7 +195,7 @@ limit_body_grace_ms(void **state)
     assert_ended_by("body_grace_ms", wait_for_end(BODY_OF_600));
 }
 
-/* Three times the rate passes, half of it does not; both take longer than the grace. */
+/* Three times the rate is served, half of it is not; both take longer than the grace. */
 static void
 limit_body_bytes_per_second(void **state)
 {

@@ -1,4 +1,4 @@
-/* Cancellations reach a step that is held, however early they come. */
+/* A cancellation reaches a step that is held, however early it comes. */
 #include "gateway/queue/runner.h"
 
 #include "gateway/domain/tenant.h"
@@ -6,15 +6,15 @@
 #include "tests/support/await.h"
 #include "tests/support/database.h"
 
-/* Of an hour: no heartbeat comes of itself while a test runs. */
+/* An hour, so that no heartbeat comes by itself while a test runs. */
 enum { LEASE_MS = 3600 * 1000, LOOP = 3 };
 
-/* Set on the runner's thread. */
+/* Written on the runner's thread. */
 typedef struct Heard {
-    StepHold hold;       /* before claimed_count */
+    StepHold hold;       /* written before claimed_count */
     int claimed_count;   /* atomic */
     int cancelled_count; /* atomic */
-    int cancelled_loop;  /* before cancelled_count */
+    int cancelled_loop;  /* written before cancelled_count */
 } Heard;
 
 static bool
@@ -97,7 +97,7 @@ a_cancellation_that_comes_before_a_loop_runs_the_step_is_heard_behind_that(void 
     assert_int_equal(step.state, STEP_LEASED);
     queue_runner_wake_beat(runner);
     AWAIT(database_says(database, "select lease_until > now() + interval '30 minutes' from steps", "t"));
-    assert_int_equal(count(&heard.cancelled_count), 0); /* it was asked about, and nobody runs it */
+    assert_int_equal(count(&heard.cancelled_count), 0); /* no loop runs the step yet */
     queue_runner_note(runner, &heard.hold, LOOP, true);
     AWAIT(count(&heard.cancelled_count) > 0);
     assert_int_equal(heard.cancelled_loop, LOOP);

@@ -6,7 +6,7 @@
 #include "tests/support/cmocka_all.h"
 #include "tests/support/database.h"
 
-/* Bytes in which every offset can be told from its neighbours. */
+/* Fills with bytes that differ between neighbouring offsets and chunks. */
 static void
 fill(char *bytes, size_t size)
 {
@@ -54,7 +54,8 @@ put_all(Database *database, BlobPut *blobs, size_t count)
     return store_commit(call, TAKE(transaction));
 }
 
-/* One that is there already, one that comes twice, an empty one, and chunks for several statements. */
+/* One blob that is stored already, one that comes twice, an empty one, and one with chunks for several
+ * statements. */
 static void
 many_blobs_are_stored_at_once_and_each_once(void **state)
 {

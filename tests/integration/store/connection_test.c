@@ -21,7 +21,7 @@ example(void)
     return (Session){.id = {uuid_new()}, .name = "s", .options = "{}"};
 }
 
-/* Ends the server's side of a connection, as a restart or an operator would. */
+/* Ends the server's side of the role's one connection, as a restart or an operator would. */
 static void
 kill_backends(Database *database, const char *role)
 {
@@ -178,8 +178,8 @@ a_commit_whose_reply_is_lost_is_unknown(void **state)
         call, STATUS_NOT_FOUND, sessions_find(call, database->app, TENANT_DEFAULT, session.id, &stored));
 }
 
-/* As PostgreSQL does when the wait for a synchronous standby is broken off; a deferred trigger plays its
- * part. */
+/* PostgreSQL warns like this when a commit stops waiting for its synchronous standby; a deferred trigger
+ * plays that part. */
 static void
 a_commit_with_a_warning_is_unknown(void **state)
 {
@@ -212,7 +212,7 @@ a_database_that_is_away_is_unavailable(void **state)
     assert_non_null(strstr(call->error.message, "PostgreSQL cannot be reached: "));
 }
 
-/* A listener that never speaks: the handshake must end by itself. */
+/* A listener that never answers: the handshake must end by itself. */
 static void
 a_server_that_says_nothing_costs_the_deadline_only(void **state)
 {
@@ -269,7 +269,7 @@ statements_are_prepared_once_a_connection(void **state)
     assert_status(
         call, STATUS_OK, store_query(call, database->app, TENANT_DEFAULT, &counting, &(Values){0}, &rows));
     RowReader reader = row_reader(call, &rows, 0);
-    /* session_begin, context_set, session_find, counting */
+    /* session_begin, context_set, session_find and counting. */
     assert_int_equal(row_int64(&reader), 4);
     assert_status(call, STATUS_OK, row_end(call, &reader));
 }

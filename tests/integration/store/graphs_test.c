@@ -69,7 +69,8 @@ the_same_bytes_are_one_graph_in_a_session(void **state)
     (void)create(database, TENANT_DEFAULT, database_add_session(database, TENANT_DEFAULT), "{}");
 }
 
-/* A row in the way that is gone when it is looked at: here, it is another one that is in the way. */
+/* A conflicting row that is gone when it is looked for means that the graph was just deleted. Here the
+ * conflict is with another graph, so that the look finds nothing. */
 static void
 one_whose_like_has_just_gone_was_deleted(void **state)
 {
@@ -109,7 +110,7 @@ of_two_that_extend_a_graph_one_loses(void **state)
     assert_true(uuid_equal(stored.id.value, winner.id.value));
 }
 
-/* Its parent's sources stay as long as it does. */
+/* The sources of a version's parents stay as long as the version does. */
 static void
 an_extended_graph_keeps_the_parts_of_a_deleted_parent(void **state)
 {

@@ -107,7 +107,7 @@ an_old_key_is_forgotten(void **state)
     assert_string_equal(database_ask(database, "select key from idempotency_keys"), "new");
 }
 
-/* The key, the step and the answer commit together: a retry after a lost reply finds the one step. */
+/* The key, the step and the answer commit together, so that a retry after a lost reply finds the one step. */
 static void
 a_step_and_its_key_are_accepted_together(void **state)
 {

@@ -1,5 +1,4 @@
-/* Counts the allocations of a piece of work, then repeats it failing each one in turn. libpq's own do not
- * count: they are in another library. */
+/* Every allocation of some work fails in turn. Those inside libpq do not count: it is another library. */
 #include "gateway/domain/tenant.h"
 #include "gateway/store/history.h"
 #include "gateway/store/queue.h"

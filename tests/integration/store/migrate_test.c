@@ -38,7 +38,7 @@ versions_count_from_one_without_gap(void **state)
     }
 }
 
-/* The template was migrated by psql from the files; the embedded ones must be the same bytes. */
+/* The template was migrated by psql from the files; the texts in the program must be the same bytes. */
 static void
 the_files_and_the_embedded_texts_are_the_same(void **state)
 {

@@ -58,7 +58,7 @@ find(Database *database, TenantId tenant, StepId id)
     return step;
 }
 
-/* Lets every lease run out. */
+/* Makes every lease run out. */
 static void
 let_leases_lapse(Database *database)
 {
@@ -163,7 +163,7 @@ a_stale_fence_changes_nothing(void **state)
     assert_string_equal(found.stats, "{}");
 }
 
-/* In a transaction that is committed when all of them can be queued. */
+/* Queues the steps in one transaction, which commits when all of them can be queued. */
 static Status
 enqueue_all(Database *database, const StepNew *const *steps, size_t count)
 {
@@ -247,7 +247,7 @@ a_move_that_is_not_in_the_table_is_refused(void **state)
         "the statement 'step_end' failed: a step cannot move from 'leased' to 'succeeded'");
 }
 
-/* The two tables of gateway/domain/step_state.c against those of the migrations. */
+/* The tables of gateway/domain/step_state.c are those of the migrations. */
 static void
 the_database_knows_the_same_states_and_moves(void **state)
 {
@@ -291,7 +291,7 @@ a_failure_is_tried_again_until_the_last_attempt(void **state)
     assert_status(call, STATUS_OK, queue_retry(call, database->queue, &hold, &reason, true, &moved));
     assert_int_equal(moved, STEP_QUEUED);
     assert_status(call, STATUS_OK, queue_claim(call, database->queue, "gateway-1", 1, LEASE_MS, &none));
-    assert_int_equal(none.count, 0); /* it waits */
+    assert_int_equal(none.count, 0); /* it waits before the next attempt */
     (void)database_ask(database, "update steps set run_after = now()");
     hold = start_one(database);
     assert_status(call, STATUS_OK, queue_retry(call, database->queue, &hold, &reason, true, &moved));
@@ -392,7 +392,7 @@ a_queued_step_is_cancelled_at_once_and_a_running_one_on_request(void **state)
     assert_depth(database, TENANT_DEFAULT, 0, 1);
 }
 
-/* In the queue nobody would end it before it could run once more. */
+/* Back in the queue it would run once more before anybody could end it. */
 static void
 a_step_that_is_to_be_cancelled_does_not_go_back_into_the_queue(void **state)
 {
@@ -509,7 +509,8 @@ enqueue_many(Database *database, TenantId tenant, int priority, int count)
     }
 }
 
-/* Tenants of the weights 1, 1 and 2, of which the first is flooded: 40 claims go 10, 10, 20. */
+/* Three tenants have the weights 1, 1 and 2; the first has queued most. 40 claims are shared 10, 10 and
+ * 20. */
 static void
 tenants_share_by_weight_whatever_they_queue(void **state)
 {
@@ -541,7 +542,7 @@ tenants_share_by_weight_whatever_they_queue(void **state)
     assert_in_range(counts[2], 19, 21);
 }
 
-/* Classes of the weights 1, 3 and 6: the low one is never starved. */
+/* Classes have the weights 1, 3 and 6: the low one is served too. */
 static void
 priorities_share_and_nothing_starves(void **state)
 {
@@ -562,7 +563,7 @@ priorities_share_and_nothing_starves(void **state)
     assert_in_range(counts[STEP_PRIORITY_HIGH], 23, 25);
 }
 
-/* Who comes back from idleness shares from now on; it gets no burst for what it did not use. */
+/* A tenant that was idle shares from now on; it gets no burst for the time it did not use. */
 static void
 idleness_saves_no_credit(void **state)
 {

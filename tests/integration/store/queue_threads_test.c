@@ -1,5 +1,4 @@
-/* Several gateways at once on one queue: every step ends once, by one of them, and nobody waits in a circle.
- */
+/* Several gateways at once on one queue: every step ends once, on one of them, and there is no deadlock. */
 #include <pthread.h>
 
 #include "gateway/domain/tenant.h"

@@ -1,10 +1,10 @@
-/* What the database itself refuses, whatever the statements say. */
+/* Rules that the database itself enforces, whatever the statements say. */
 #include "gateway/domain/tenant.h"
 #include "gateway/store/connection.h"
 #include "tests/support/cmocka_all.h"
 #include "tests/support/database.h"
 
-/* Read from the catalogue, so that a table of a later migration is held to it too. */
+/* The tables are read from the catalogue, so that tables of later migrations are checked too. */
 static void
 every_table_of_tenants_forces_row_security(void **state)
 {
@@ -83,8 +83,8 @@ the_auth_role_may_execute_one_function(void **state)
         "schema_version");
 }
 
-/* Statements that forgot the tenant, as a mistake of tomorrow might. Their indexes are those of statements
- * that this program does not run. */
+/* Statements without a condition on the tenant, as a mistake might leave them. Their indexes belong to
+ * statements that this program does not run. */
 static const Statement reading = {.name = "reading", .index = 0, .text = "select count(*) from sessions"};
 static const Statement writing = {
     .name = "writing", .index = 1, .text = "update sessions set name = 'stolen'"};
