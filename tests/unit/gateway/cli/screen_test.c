@@ -1,4 +1,5 @@
-/* What people see: units, tables, the line of progress, and nothing that moves their cursor. */
+/* Output for people: units, tables, the progress line, and no control characters that would move their
+ * cursor. */
 #include "gateway/cli/progress.h"
 #include "gateway/cli/screen.h"
 #include "shared/base/clock.h"

@@ -77,7 +77,7 @@ publish_many(void *context)
     return NULL;
 }
 
-/* What a reader holds is whole, whatever is published meanwhile. */
+/* A list that a reader holds stays whole, whatever is published meanwhile. */
 static void
 lists_are_read_while_others_are_published(void **state)
 {

@@ -8,7 +8,7 @@
 enum { INTERVAL_MS = 5 };
 
 static struct Worker {
-    const char *answer; /* NULL: none comes */
+    const char *answer; /* NULL: never answers */
     int status;
     int poll_count;
 } worker;
@@ -86,7 +86,7 @@ tear_down(void **state)
     return 0;
 }
 
-/* The state of the one worker; -1 while nobody is listed. */
+/* Returns the state of the one worker, -1 while none is listed. */
 static int
 worker_state(void)
 {
@@ -148,7 +148,7 @@ a_task_number_stays_with_the_name(void **state)
     roster_unref(roster);
 }
 
-/* Whoever knows the numbers may have been away. */
+/* The listener, which assigns task numbers, may have been away at the first announcement. */
 static void
 a_worker_without_a_task_number_is_announced_until_it_has_one(void **state)
 {
@@ -173,7 +173,7 @@ draining_is_told_by_the_worker_or_by_an_operator(void **state)
     PAIR_UNTIL(worker_state() == WORKER_DRAINING);
 }
 
-/* Turns until that many more polls have come. */
+/* Turns the loop until that many more polls have come. */
 static void
 await_polls(int count)
 {

@@ -73,7 +73,7 @@ a_function_that_calls_itself_is_called_where_the_circle_closes(void **state)
         "_call_g/retval_0 = _Retval(_call_g/c/output_0)\n");
 }
 
-/* What it does to the variable happens before its output is there, and only where it is called. */
+/* The effect on the variable happens before the call's output is there, and only when the call is made. */
 static void
 a_call_of_itself_that_has_effects_keeps_them_in_order(void **state)
 {
@@ -152,7 +152,8 @@ lists_of_arguments_are_counted(void **state)
         "y = Sub(f/output_2, f/output_0)\n");
 }
 
-/* TensorFlow's rule: PartitionedCall asks for what control outputs name, a call by name for all of it. */
+/* TensorFlow's rule: a PartitionedCall runs the effects that its control outputs name, a call by name runs
+ * all of them. */
 static void
 effects_that_nobody_asks_for_are_a_call_by_names(void **state)
 {
@@ -313,7 +314,7 @@ a_function_that_doubles_itself_meets_the_limit(void **state)
         "the graph has more than 1000 nodes once its functions are inlined, the limit graph_nodes");
 }
 
-/* A constant that waits for a node in a loop is in the loop; the pivot is not. */
+/* A constant that waits for a node in a loop belongs to the loop; the pivot does not. */
 static void
 a_bodys_loop_keeps_its_constants(void **state)
 {

@@ -137,7 +137,7 @@ faults_name_the_node(void **state)
         STATUS_INVALID_ARGUMENT, "node 'f': its body has 1 outputs, expected 3");
 }
 
-/* ONNX knows no lists; a GraphDef with ONNX's ops may have some. */
+/* ONNX has no lists of tensors as outputs, but a GraphDef with ONNX's ops may have some. */
 static void
 a_body_gives_onnx_loops_a_value_an_output(void **state)
 {

@@ -1,4 +1,4 @@
-/* A SavedModel that TensorFlow wrote (data/make_saved_model.py), from its archive to results. */
+/* A SavedModel that TensorFlow wrote (data/make_saved_model.py), from its archive to its results. */
 #include "gateway/formats/tar.h"
 #include "gateway/graphs/graph_import.h"
 #include "tests/support/call_fixture.h"
@@ -99,7 +99,7 @@ variables_are_constants_and_the_graph_says_so(void **state)
         strstr(buffer_string(&summary), "variable 'w' is a constant: its value in the checkpoint"));
     const char *const none[] = {NULL};
     expect_output(*state, graph, none, none, "unused/Read/ReadVariableOp", "int32[] 7");
-    /* What would save and restore them is needed by nobody. */
+    /* Nothing that is kept needs the nodes that save and restore. */
     assert_null(graph_find(graph, SLICE("StatefulPartitionedCall_3")));
 }
 
@@ -115,7 +115,7 @@ a_variable_that_is_only_gathered_from_is_a_constant(void **state)
     assert_true(slice_equals_string(graph_find(graph, SLICE("rows"))->def->op, "Const"));
 }
 
-/* It is a variable of the session; its own restore is what sets it back. */
+/* The variable belongs to the session; the model's own restore sets it back. */
 static void
 a_variable_that_is_changed_has_its_value_as_an_input(void **state)
 {
@@ -152,7 +152,7 @@ an_import_without_memory_is_refused_and_leaks_nothing(void **state)
     tensor_buffer_unref(source);
 }
 
-/* Its ports, its constants and its functions are there as before, for what is added too. */
+/* Outputs, constants and functions of the model are still there for the nodes that are added. */
 static void
 a_model_is_extended_by_nodes_that_read_its_outputs(void **state)
 {
@@ -190,7 +190,7 @@ expect_refused(Call *call, size_t place, const char *message)
     tensor_buffer_unref(source);
 }
 
-/* Where the archive's file begins. */
+/* Returns the offset at which this file begins in the archive. */
 static size_t
 place_of(Call *call, const char *name)
 {

@@ -12,12 +12,12 @@
 static const char slices[] = "tests/unit/gateway/expand/data/slices.tar";
 static const char training[] = "tests/unit/gateway/expand/data/training.tar";
 
-/* What is done to the archive's files of this name. */
+/* A change to the archive's files of this name. */
 typedef struct Change {
-    const char *name; /* NULL: nothing */
+    const char *name; /* NULL: no file is changed */
     bool is_left_out;
     size_t size_less;
-    size_t place; /* of the byte that gets other bits */
+    size_t place; /* offset of the byte whose bits are flipped */
     char bits;
 } Change;
 
@@ -109,7 +109,7 @@ tensors_of_several_files_come_by_name_and_slices_by_theirs(void **state)
 typedef struct SliceKey {
     const char *key;
     size_t size;
-    const char *name; /* NULL: it is none */
+    const char *name; /* NULL: the key is no slice's */
 } SliceKey;
 
 #define SLICE_KEY(bytes, slice_name)                                                                         \
@@ -117,7 +117,7 @@ typedef struct SliceKey {
         .key = (bytes), .size = sizeof(bytes) - 1, .name = (slice_name)                                      \
     }
 
-/* As TensorFlow's EncodeTensorNameSlice() writes them. */
+/* The keys are written as TensorFlow's EncodeTensorNameSlice() writes them. */
 static void
 keys_of_slices_are_decoded(void **state)
 {
@@ -158,7 +158,7 @@ a_tensor_whose_bytes_changed_is_named(void **state)
         "tensor 'r/w 2,2:0,2' of the checkpoint is damaged: its checksum does not fit");
 }
 
-/* The first tensor of every SavedModel, by name, is a string. */
+/* The first tensor of every SavedModel's shard, by name, is a string. */
 static void
 strings_have_checksums_too(void **state)
 {
@@ -193,7 +193,7 @@ every_byte_of_the_index_counts(void **state)
         assert_true(
             status == STATUS_INVALID_ARGUMENT || status == STATUS_UNIMPLEMENTED || status == STATUS_OK);
         if (status == STATUS_OK) {
-            /* The block of metadata, which is empty and which nobody reads. */
+            /* Nobody reads the block of metadata, which is empty. */
             assert_in_range(place, 0x8d, 0x99);
         }
     }

@@ -62,7 +62,7 @@ expect_refused(Buffer *message, const char *expected)
     buffer_clear(message);
 }
 
-/* attr[name] = value, into a node; empties `value`. */
+/* Puts attr[name] = value into a node; empties `value`. */
 static void
 put_attr(Buffer *node, const char *name, Buffer *value)
 {
@@ -72,7 +72,7 @@ put_attr(Buffer *node, const char *name, Buffer *value)
     protobuf_put_message(node, 5, &entry);
 }
 
-/* A graph of one node "n" with one attribute "a". */
+/* Writes a graph of one node "n" with one attribute "a". */
 static void
 put_one_attr(Buffer *graph, Buffer *value)
 {
@@ -189,7 +189,7 @@ tensors_follow_the_rules(void **state)
     AUTO_BUFFER graph = {0};
     AUTO_BUFFER value = {0};
     AUTO_BUFFER tensor = {0};
-    protobuf_put_varint(&tensor, 1, 6); /* DT_INT8: cut to a byte, the last one repeats */
+    protobuf_put_varint(&tensor, 1, 6); /* DT_INT8: values are cut to a byte, and the last one repeats */
     put_dim(&tensor, 4);
     protobuf_put_bytes(&tensor, 7, SLICE("\x01\xac\x02"));
     protobuf_put_message(&value, 8, &tensor);
@@ -350,7 +350,7 @@ a_saved_model_brings_its_signature(void **state)
     read_saved_model("predict", "classify", "classify");
 }
 
-/* The op's definition gives the attribute 'a' this default. */
+/* Puts an op definition whose attribute 'a' has this default. */
 static void
 put_op(Buffer *meta_graph, const char *name, uint64_t default_value)
 {
@@ -370,7 +370,8 @@ put_op(Buffer *meta_graph, const char *name, uint64_t default_value)
     protobuf_put_message(meta_graph, 1, &info);
 }
 
-/* A saved model of one NoOp with 'a' = true, made where true or false was its default. */
+/* Links a saved model of one NoOp with 'a' = true, written by a program in which `default_value` was its
+ * default. */
 static Status
 link_made_with(uint64_t default_value)
 {
@@ -433,7 +434,7 @@ run(void)
     const bool is_ok =
         local.arena != NULL && buffer_is_ok(&graph) && read_message(&local, &graph, &def) == STATUS_OK;
     arena_free(local.arena);
-    /* A message cut short by a failed allocation may still be one. */
+    /* A message that a failed allocation cut short may still be a message. */
     return is_ok && def->node_count == 1 && def->nodes[0].attr_count == 1 &&
            def->nodes[0].attrs[0].value.value.list.count == 1;
 }

@@ -1,5 +1,4 @@
-/* Subgraphs, which become functions of the library, and functions of the model's own, which are written out.
- */
+/* Subgraphs, which become functions of the library, and the model's own functions, which are inlined. */
 #include "gateway/formats/onnx.h"
 #include "shared/formats/graphdef_json.h"
 #include "tests/support/call_fixture.h"
@@ -153,7 +152,7 @@ put_reference(Buffer *attributes, const char *name, const char *reference)
     protobuf_put_message(attributes, 5, &attribute);
 }
 
-/* "custom::<name>": z = LeakyRelu(a, alpha = @slope); b = <type>(z) */
+/* Writes "custom::<name>": z = LeakyRelu(a, alpha = @slope); b = <type>(z). */
 static void
 put_function(Buffer *functions, const char *name, const char *type, bool has_default)
 {
@@ -166,7 +165,7 @@ put_function(Buffer *functions, const char *name, const char *type, bool has_def
     put_reference(&attributes, "alpha", "slope");
     onnx_put_node(&nodes, "LeakyRelu", "a", "z", &attributes);
     onnx_put_node(&nodes, type, "z", "b", NULL);
-    /* A graph's nodes are its fields 1, a function's 7. */
+    /* Nodes are field 1 of a graph and field 7 of a function. */
     for (size_t index = 0; index < nodes.size;) {
         const size_t size = (size_t)(unsigned char)nodes.data[index + 1];
         protobuf_put_bytes(&function, 7, slice_of(nodes.data + index + 2, size));

@@ -71,7 +71,7 @@ find_node(const GraphDef *def, const char *name)
     return NULL;
 }
 
-/* "op(input,input)" of the node. */
+/* Fails unless the node is written as "op(input,input)". */
 static void
 expect_node(const GraphDef *def, const char *name, const char *expected)
 {
@@ -402,7 +402,8 @@ large_initializers_stay_where_they_are(void **state)
 {
     (void)state;
     static float weights[32768];
-    /* A longer name moves the data by a byte: one in four is aligned, and nothing else may be shared. */
+    /* Each letter of the name moves the data by a byte: one name in four aligns it, and only aligned data
+     * may be shared. */
     static const char *const names[] = {"w", "ww", "www", "wwww"};
     size_t shared = 0;
     for (size_t index = 0; index < COUNT_OF(names); index++) {

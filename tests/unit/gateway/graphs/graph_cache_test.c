@@ -1,4 +1,4 @@
-/* The cache without a database: what is put is found, by whom it belongs to, until others need the room. */
+/* The cache without a database: a graph is found by its tenant, session and id until others need its room. */
 #include "gateway/graphs/graph_cache.h"
 #include "gateway/graphs/graph_costs.h"
 #include "gateway/graphs/graph_join.h"
@@ -44,7 +44,7 @@ put(GraphCache *cache, GraphSnapshot identity, Graph *graph)
     graph_cache_put(cache, &identity, graph, SOURCE_SIZE);
 }
 
-/* A graph of its own. */
+/* Puts a new graph under this identity. */
 static void
 put_new(Call *call, GraphCache *cache, GraphSnapshot identity)
 {
@@ -57,7 +57,7 @@ static size_t
 cost_of(const Graph *graph)
 {
     const size_t cost = graph_cost(graph);
-    assert_true(cost > sizeof(Node)); /* its nodes count, too */
+    assert_true(cost > sizeof(Node)); /* counts the nodes too */
     return cost;
 }
 
@@ -142,14 +142,14 @@ one_that_is_larger_than_the_cache_drives_nobody_out(void **state)
     put(cache, identity_of(1, 1, 2), large);
     assert_true(is_cached(cache, identity_of(1, 1, 1)));
     assert_false(is_cached(cache, identity_of(1, 1, 2)));
-    assert_int_equal(told, 1); /* its plans go as well */
+    assert_int_equal(told, 1); /* the cache told that the graph went, so that its plans go too */
     assert_int_equal(graph_cache_stats(cache).eviction_count, 0);
     graph_unref(small);
     graph_unref(large);
     graph_cache_free(cache);
 }
 
-/* A version of the graph: what was there, and one more node. */
+/* Returns a version of the graph, made of these parts. */
 static Graph *
 version_of(Call *call, GraphDef *const *parts, size_t count)
 {
@@ -160,12 +160,12 @@ version_of(Call *call, GraphDef *const *parts, size_t count)
     return graph;
 }
 
-/* Ten versions that hold one large part take little more than it. */
+/* Ten versions that share one large part take little more room than that part. */
 static void
 what_versions_of_a_graph_share_counts_once(void **state)
 {
     enum { VERSIONS = 10, NODES = 400, TEXT_SIZE = NODES * 40 };
-    static char text[TEXT_SIZE]; /* the literals point into these */
+    static char text[TEXT_SIZE]; /* the literals point into it */
     static char lines[VERSIONS][64];
     GraphDef *parts[VERSIONS];
     size_t used = 0;
@@ -203,7 +203,7 @@ a_snapshot_outlives_the_cache(void **state)
     Graph *const graph = graph_of(*state);
     GraphCache *const cache = graph_cache_new(cost_of(graph));
     put(cache, identity_of(1, 1, 1), graph);
-    put(cache, identity_of(1, 1, 1), graph); /* known already */
+    put(cache, identity_of(1, 1, 1), graph); /* a second time */
     graph_unref(graph);
     GraphSnapshot *const found =
         graph_cache_graph(cache, (TenantId){uuid_of(1)}, (SessionId){uuid_of(1)}, (GraphId){uuid_of(1)});

@@ -17,7 +17,7 @@ static const char more[] = "function twice(x:$T) -> (y:$T) y=add:z:0\n"
                            "end\n"
                            "z = self(y) T=float32\n";
 
-/* The parts' references go to the result, or away. */
+/* Joins the parts; their references go to the result or are released. */
 static Status
 join(Call *call, GraphDef *first, GraphDef *second, GraphDef **ret_def)
 {

@@ -16,7 +16,8 @@ graph_release(void *graph)
     graph_unref(graph);
 }
 
-/* A graph of one addition, and the step that fetches `fetch` of it. The lists live in the call's arena. */
+/* Returns the request for a step that fetches `fetch` of a graph with one addition. The lists live in the
+ * call's arena. */
 static PlanRequest
 request_of(Call *call, const char *fetch)
 {
@@ -70,7 +71,7 @@ a_failure_is_told_and_not_remembered(void **state)
     plan_cache_free(cache);
 }
 
-/* One thread that wants the same plan while this one has undertaken to compile it. */
+/* A thread that wants the same plan while this one compiles it. */
 typedef struct Guest {
     pthread_t thread;
     PlanCache *cache;
@@ -92,7 +93,7 @@ guest_run(void *context)
     return NULL;
 }
 
-/* Undertakes the compilation and lets guests wait for it. */
+/* Takes the compilation on and lets guests wait for it. */
 static void
 guests_wait(PlanCache *cache, const PlanRequest *request, Guest *guests, uint64_t count)
 {

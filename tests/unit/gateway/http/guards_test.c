@@ -1,12 +1,12 @@
-/* The layouts are as libmicrohttpd 0.9.75 leaves a parsed head in its buffer: CR, LF and ':' overwritten by
- * NUL. */
+/* Heads are laid out as libmicrohttpd 0.9.75 leaves a parsed head in its buffer: CR, LF and ':' are
+ * overwritten with NUL. */
 #include "gateway/http/guards.h"
 #include "tests/support/cmocka_all.h"
 
 static Call call;
 
-/* "/t" NUL "HTTP/1.1" NUL NUL, then "Host" NUL " x" NUL NUL, then "Accept" NUL " a" and the end under test.
- */
+/* The head is "/t" NUL "HTTP/1.1" NUL NUL, then "Host" NUL " x" NUL NUL, then "Accept" NUL " a" and the
+ * end under test. */
 enum { VERSION_AT = 3, HOST_AT = 13, HOST_VALUE_AT = 19, ACCEPT_AT = 22, ACCEPT_VALUE_AT = 30 };
 
 #define HEAD_TEXT "/t\0HTTP/1.1\0\0Host\0 x\0\0Accept\0 a"

@@ -32,7 +32,7 @@ static const MultipartEvents events = {.on_part = note_part, .on_data = note_dat
 
 enum { PARTS_MAX = 3 };
 
-/* In two writes, cut at `cut`. */
+/* Reads the body in two writes, divided at `cut`. */
 static Status
 read_cut(Call *call, Slice body, size_t cut, Buffer *ret_notes)
 {
@@ -218,7 +218,7 @@ the_boundary_is_found(void **state)
     Call *const call = *state;
     static const struct {
         const char *type;
-        const char *boundary; /* NULL: refused */
+        const char *boundary; /* NULL: the header is refused */
     } cases[] = {
         {"multipart/form-data; boundary=abc", "abc"},
         {"multipart/form-data;charset=utf-8 ; Boundary=\"a b'()+_,-./:=?\"", "a b'()+_,-./:=?"},

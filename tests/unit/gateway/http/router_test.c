@@ -114,7 +114,7 @@ what_no_route_names_is_not_found(void **state)
     for (size_t index = 0; index < COUNT_OF(paths); index++) {
         assert_null(find(*state, paths[index]));
     }
-    assert_found(*state, "GET", "/graphs/:plan", &get_graph); /* a verb needs something before it */
+    assert_found(*state, "GET", "/graphs/:plan", &get_graph); /* a verb needs a segment before it */
 }
 
 static void

@@ -7,7 +7,7 @@
 
 enum { SEEN_MAX = 16 };
 
-static int gate; /* batches wait until it is opened */
+static int gate; /* holds batches back until it is 1 */
 static size_t sizes[SEEN_MAX];
 static char groups[SEEN_MAX + 1];
 static size_t batch_count;
@@ -85,7 +85,7 @@ open_gate_and_wait(const Fixture *fixture, size_t count)
     }
 }
 
-/* Waits until the first batch is under way: what follows is not of it. */
+/* Waits until the first batch is under way, so that later items do not join it. */
 static void
 put_first(const Fixture *fixture, BatchItem *item)
 {

@@ -10,7 +10,7 @@ typedef struct Work {
 } Work;
 
 static int contexts_alive;
-static int gate; /* jobs wait until it is opened */
+static int gate; /* holds jobs back until it is 1 */
 
 static Status
 context_new(Call *call, void *owner, void **ret_context)

@@ -11,7 +11,7 @@
 typedef struct Rewriting {
     const char *graph;
     const char *passes;  /* NULL: all */
-    const char *becomes; /* a node a line; what the results are */
+    const char *becomes; /* the nodes left, one a line */
     const char *fetches; /* NULL: "r" */
 } Rewriting;
 
@@ -77,7 +77,7 @@ static const Rewriting FUSED[] = {
                      "z = BiasAdd(y, b) T=float32\n"
 #define DENSE_GELU "w = Const()\nb = Const()\nr = _FusedMatMul(_arg_x_0, w, b)\n"
 
-/* As BERT, Keras and PyTorch write it. */
+/* GELU as BERT, Keras and PyTorch write it. */
 static const Rewriting GELUS[] = {
     {DENSE NUMBER("two", "2") NUMBER("one", "1") NUMBER("half", "0.5") "root = Sqrt(two) T=float32\n"
                                                                        "q = RealDiv(z, root) T=float32\n"
@@ -111,7 +111,7 @@ static const Rewriting GELUS[] = {
                                                                              "h = Mul(half, x) T=float32\n"
                                                                              "r = Mul(s, h) T=float32\n",
         NULL, "r = onnx::Gelu(_arg_x_0)\n", NULL},
-    /* Another factor, and one whose error function is wanted. */
+    /* Another factor than GELU's, and a GELU whose error function is fetched. */
     {ROWS NUMBER("k", "0.7") NUMBER("one", "1") NUMBER("half", "0.5") "q = Mul(k, x) T=float32\n"
                                                                       "e = Erf(q) T=float32\n"
                                                                       "s = Add(one, e) T=float32\n"
@@ -123,7 +123,7 @@ static const Rewriting GELUS[] = {
         NULL},
 };
 
-/* Authors write them, too: Grappler's and TensorFlow.js's graphs hold them. */
+/* Fused ops that authors write themselves: graphs of Grappler and TensorFlow.js hold them. */
 static const Rewriting GIVEN[] = {
     {IMAGE FILTER BIAS "y = _FusedConv2D(x, w, b) T=float32 strides=[1,1,1,1] padding='SAME' num_args=1 "
                        "fused_ops=['BiasAdd']\n"
@@ -134,7 +134,7 @@ static const Rewriting GIVEN[] = {
         NULL, "w = Const()\nb = Const()\ny = _FusedMatMul(_arg_x_0, w, b)\nr = Relu(y)\n", NULL},
 };
 
-/* In one session's graph, as text: without feeds and fetches. */
+/* Returns the rewritten graph of one session as text, without feeds and fetches. */
 static const char *
 rewritten(Call *call, const Rewriting *rewriting)
 {
@@ -193,19 +193,19 @@ fused_ops_of_authors_take_more_when_they_can(void **state)
 #define CONV_LINE "y = Conv2D(_arg_x_0, w)\n"
 
 static const Rewriting KEPT[] = {
-    /* The convolution's own result is wanted. */
+    /* The convolution's own result is fetched. */
     {IMAGE FILTER CONV RELU, NULL, "w = Const()\n" CONV_LINE "r = Relu(y)\n", "r y"},
     {IMAGE FILTER CONV RELU "q = Neg(y) T=float32\n", NULL,
         "w = Const()\n" CONV_LINE "r = Relu(y)\nq = Neg(y)\n", "r q"},
     {IMAGE FILTER BIAS CONV "r = Mul(y, b) T=float32\n", NULL,
         "w = Const()\n" CONV_LINE "b = Const()\nr = Mul(y, b)\n", "r y"},
-    /* Somebody waits for it, or it for somebody. */
+    /* A control edge leads from or to the node. */
     {IMAGE FILTER CONV RELU "q = Neg(x, ^y) T=float32\n", NULL,
         "w = Const()\n" CONV_LINE "r = Relu(y)\nq = Neg(_arg_x_0, ^y)\n", "r q"},
     {IMAGE FILTER "q = Neg(x) T=float32\n"
                   "y = Conv2D(x, w, ^q) T=float32 strides=[1,1,1,1] padding='SAME'\n" RELU,
         NULL, "q = Neg(_arg_x_0)\nw = Const()\ny = Conv2D(_arg_x_0, w, ^q)\nr = Relu(y)\n", NULL},
-    /* It asked for a place of its own. */
+    /* The node asks for a device of its own. */
     {IMAGE FILTER "y = Conv2D(x, w) T=float32 strides=[1,1,1,1] padding='SAME' @/job:worker/task:0\n" RELU,
         NULL, "w = Const()\n" CONV_LINE "r = Relu(y)\n", NULL},
     /* Weights or factors that are not constant. */
@@ -223,7 +223,7 @@ static const Rewriting KEPT[] = {
         "i = Const()\ng = Max(_arg_x_0, i)\nj = Const()\nk = Const()\nh = Slice(g, j, k)\nw = Const()\n"
         "y = MatMul(_arg_x_0, w)\nr = Mul(y, h)\n",
         NULL},
-    /* One number a row, not a channel. */
+    /* One number for each row, not for each channel. */
     {"x = Placeholder() dtype=float32 shape=<4,6>\n" MATRIX
      "b = Const() dtype=float32 value=float32<4,1>(1;2;3;4)\n"
      "y = MatMul(x, w) T=float32\n"
@@ -232,7 +232,7 @@ static const Rewriting KEPT[] = {
     {"x = Placeholder() dtype=float32 shape=<1,4,5,2>\n" FILTER BIAS CONV
      "r = BiasAdd(y, b) T=float32 data_format='NCHW'\n",
         NULL, "w = Const()\n" CONV_LINE "b = Const()\nr = BiasAdd(y, b)\n", NULL},
-    /* Statistics of the batch; statistics that are read. */
+    /* Statistics of the batch, and statistics that are read. */
     {"x = Placeholder() dtype=float32 shape=<2,3,3,4>\n" STATISTICS
      "r = FusedBatchNormV3(x, s, b, m, v) T=float32 U=float32 is_training=true\n",
         NULL,
@@ -254,7 +254,7 @@ static const Rewriting KEPT[] = {
     {ROWS MATRIX "y = MatMul(x, w) T=float32\n"
                  "r = onnx::Elu(y) T=float32 alpha=0.5\n",
         NULL, "w = Const()\ny = MatMul(_arg_x_0, w)\nr = onnx::Elu(y)\n", NULL},
-    /* The passes are off. */
+    /* The passes are switched off. */
     {ROWS MATRIX BIAS "y = MatMul(x, w) T=float32\n"
                       "z = Mul(y, b) T=float32\n"
                       "r = Relu(z) T=float32\n",
@@ -268,8 +268,8 @@ what_others_see_or_is_not_constant_stays(void **state)
     assert_rewritten(*state, KEPT, COUNT_OF(KEPT));
 }
 
-/* Names of added nodes have numbers: of these graphs only the last op is told, and how many nodes run beside
- * feed and fetch when the worker has folded and fused the rest. */
+/* Names of added nodes hold numbers, so that only the last op of these graphs is compared, and how many
+ * nodes run beside feed and fetch once the worker has folded and fused the rest. */
 typedef struct Folding {
     const char *graph;
     const char *op;
@@ -296,7 +296,7 @@ static const Folding FOLDED[] = {
      "y = onnx::Conv(x, w, c) T=float32 kernel_shape=[3,3] pads=[1,1,1,1]\n"
      "r = onnx::BatchNormalization(y, s, b, m, v) T=float32 T1=float32 T2=float32\n",
         "_FusedOnnxConv", 1},
-    /* As tf.nn.batch_normalization writes it. */
+    /* Batch normalization as tf.nn.batch_normalization writes it. */
     {IMAGE FILTER STATISTICS "e = Const() dtype=float32 value=float32(0.001)\n"
                              "v1 = Add(v, e) T=float32\n"
                              "v2 = Rsqrt(v1) T=float32\n"
@@ -365,8 +365,8 @@ result_of(Call *call, const char *text, bool is_optimised, uint64_t *ret_node_co
     return result;
 }
 
-/* Sums of at most some hundred terms below 10, each rounded once more or once less: within 2⁻²⁴ · 10 of each
- * other for each rounding; a hundred of them is far more than there are. */
+/* The tolerance: sums of some hundred terms below 10, each rounded once more or once less, differ by 2⁻²⁴
+ * · 10 for each rounding; it allows a hundred roundings, far more than there are. */
 static void
 assert_close(const char *graph, const Tensor *left, const Tensor *right)
 {
@@ -381,7 +381,7 @@ assert_close(const char *graph, const Tensor *left, const Tensor *right)
     }
 }
 
-/* How many nodes ran. */
+/* Returns how many nodes ran. */
 static uint64_t
 assert_computes_the_same(Call *call, const char *graph)
 {

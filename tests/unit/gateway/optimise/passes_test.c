@@ -1,7 +1,7 @@
 #include "tests/support/call_fixture.h"
 #include "tests/support/plan_literals.h"
 
-/* The graph that is left, a node a line. */
+/* Returns the graph that is left, a node a line. */
 static const char *
 optimised(Call *call, const char *graph, const char *fetches, const char *passes)
 {
@@ -126,7 +126,7 @@ times_one_and_minus_zero_and_twice_negated_change_nothing(void **state)
             "_retval_e_0 = _Retval(e)\n");
 }
 
-/* -0 + 0 is 0. */
+/* -0 + 0 is 0, not -0. */
 static void
 plus_zero_stays_for_floating_point_numbers(void **state)
 {

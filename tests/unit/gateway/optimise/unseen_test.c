@@ -1,5 +1,5 @@
-/* What a pass must not lose though no value shows it: when a node runs, whether it is dead, what it changes,
- * which loop it is in. */
+/* Properties that a pass must keep though no value shows them: when a node runs, whether it is dead, what
+ * it changes, which loop it is in. */
 #include "tests/support/call_fixture.h"
 #include "tests/support/plan_literals.h"
 
@@ -216,7 +216,7 @@ a_product_in_a_loop_stays_in_it(void **state)
     assert_non_null(strstr(optimised(*state, graph, NULL, "out"), "m = Mul(five, one)\n"));
 }
 
-/* Products of constants would be computed outside of the loop, and read inside. */
+/* The product of constants would be computed outside of the loop and read inside. */
 static void
 weights_in_a_loop_are_not_scaled(void **state)
 {
@@ -240,7 +240,7 @@ weights_in_a_loop_are_not_scaled(void **state)
     assert_non_null(strstr(optimised(*state, graph, "x", "result out"), "product = MatMul(given, w)\n"));
 }
 
-/* Each sum has a thousand million paths to a constant. */
+/* A thousand million paths lead from each sum to a constant. */
 static void
 what_is_fixed_is_asked_once_of_each_node(void **state)
 {

@@ -1,4 +1,4 @@
-/* What may be fed and fetched, and what is run then: TensorFlow's rules, row by row
+/* Which tensors may be fed and fetched, and which nodes run then: TensorFlow's rules, row by row
  * (RewriteGraphForExecution, tried with TensorFlow 2.21). */
 #include "tests/support/call_fixture.h"
 #include "tests/support/plan_literals.h"
@@ -8,8 +8,8 @@ typedef struct Rule {
     const char *feeds;
     const char *fetches;
     const char *targets;
-    const char *runs;  /* the partition; NULL: it is refused … */
-    const char *error; /* … with this */
+    const char *runs;  /* the partition; NULL: the request is refused */
+    const char *error; /* the message of the refusal */
 } Rule;
 
 #define GRAPH                                                                                                \
@@ -96,7 +96,7 @@ feeds_fetches_and_targets_follow_tensorflows_rules(void **state)
     "exit = Exit(switch) T=int32\n"                                                                          \
     "y = Neg(exit) T=int32\n"
 
-/* TensorFlow's client refuses most of these, and its runtime fails or gives the first value. */
+/* TensorFlow's client refuses most of these; its runtime fails or gives the first value. */
 static void
 no_tensor_of_a_loop_is_fed_or_fetched_whatever_its_node(void **state)
 {
@@ -122,7 +122,8 @@ no_tensor_of_a_loop_is_fed_or_fetched_whatever_its_node(void **state)
     }
 }
 
-/* What leaves the loop may be fed: nothing of it is left. What enters it is any tensor. */
+/* When the value that leaves a loop is fed, nothing of the loop is left. The value that enters it is like
+ * any tensor. */
 static void
 the_borders_of_a_loop_are_open(void **state)
 {

@@ -14,7 +14,7 @@ plan_of(Call *call, PlanLiteral literal)
     return plan;
 }
 
-/* What a worker does first with a partition: nodes and frames must be right in each of them. */
+/* Links every partition and finds its frames, as a worker does first. */
 static void
 assert_partitions_are_right(Call *call, const Plan *plan, uint32_t frame_count)
 {
@@ -35,7 +35,7 @@ assert_partitions_are_right(Call *call, const Plan *plan, uint32_t frame_count)
     "n = Placeholder() dtype=int32 shape=<>\n"                                                               \
     "zero = Const() dtype=int32 value=int32(0)\n"
 
-/* The product is made on another slot, from a value of the iteration and from one that stays the same. */
+/* The product is made on another slot, of a value of the iteration and one that stays the same. */
 #define CUT                                                                                                  \
     FEEDS LOOP_COUNTER("i", "loop", "zero", "n", "parallel_iterations=4") LOOP_VARIABLE(                     \
         "v", "i", "loop", "x", "parallel_iterations=4") "w = Neg(x) T=float32 @/task:0\n"                    \

@@ -1,11 +1,11 @@
-/* What fetches need of feeds that come one after another. */
+/* Which feeds a fetch of a partial run still needs. */
 #include "shared/ops/registry.h"
 #include "tests/support/call_fixture.h"
 #include "tests/support/graph_literals.h"
 #include "tests/support/plan_literals.h"
 
-/* Which of the feeds x, y, … (as the plan orders them) are there, a letter each: '+' or '-'. NULL message:
- * the fetch can be computed. */
+/* Feeds x, y, … in the plan's order are given as letters, '+' for one that has come and '-' for one that
+ * has not. A NULL message means that the fetch can be computed. */
 static void
 assert_need(Call *call, const PlanLiteral *literal, const char *given, const char *message)
 {
@@ -58,7 +58,7 @@ of_several_fetches_the_one_that_lacks_something_is_named(void **state)
     assert_need(*state, &both, "+-", "fetch 'b' needs feed 'y', which has not been given yet");
 }
 
-/* TensorFlow walks on behind b, and asks for x. */
+/* TensorFlow would walk on past b, and ask for x. */
 static void
 behind_a_fed_tensor_nothing_is_needed(void **state)
 {

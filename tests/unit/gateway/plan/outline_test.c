@@ -1,5 +1,5 @@
-/* Heavy branches become functions that a node calls. What is light is asked for here by its author, so that
- * the graphs stay readable. */
+/* Heavy branches become functions that a node calls. Here the author asks for light branches to be called,
+ * so that the graphs stay readable. */
 #include "shared/base/text.h"
 #include "tests/support/call_fixture.h"
 #include "tests/support/plan_literals.h"
@@ -160,7 +160,7 @@ calls_nest(void **state)
         "f/call = _Branch(_arg_p_0, _arg_q_0, _arg_x_0)\n");
 }
 
-/* The call dies with the branch that it is in. */
+/* The inner call is dead when the branch it is in is not taken. */
 static void
 a_call_inside_a_branch_that_is_not_called(void **state)
 {

@@ -12,7 +12,7 @@ plan_of(Call *call, PlanLiteral literal)
     return plan;
 }
 
-/* What a worker does first with a partition. */
+/* Links every partition, as a worker does first. */
 static void
 assert_partitions_link(Call *call, const Plan *plan)
 {
@@ -182,7 +182,7 @@ constants_over_4_kib_become_blobs_named_by_their_bytes(void **state)
                                                             "v = _BlobConst()\n"
                                                             "c = MatMul(b, v)\n"
                                                             "_retval_c_0 = _Retval(c)\n");
-    /* Equal bytes are one blob; 4,096 bytes stay inside. */
+    /* Equal bytes are one blob; 4,096 bytes stay inside the partition. */
     assert_int_equal(plan->partitions[1].blob_count, 1);
     assert_int_equal(plan->partitions[0].blob_count, 1);
     const PlanBlob *const blob = &plan->partitions[0].blobs[0];

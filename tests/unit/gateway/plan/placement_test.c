@@ -222,7 +222,7 @@ colocated_nodes_that_ask_for_two_tasks_are_refused(void **state)
     "q = Exit(s) T=int32\n"                                                                                  \
     "after = Neg(q) T=int32\n"
 
-/* TensorFlow overrides one of the two in silence. */
+/* TensorFlow silently overrides one of the two. */
 static void
 an_edge_that_carries_a_variable_and_two_tasks_are_refused(void **state)
 {
@@ -306,9 +306,10 @@ slots_have_estimates(void **state)
     AUTO_PLAN plan = NULL;
     const PlanLiteral literal = {.graph = CHAIN, .feeds = "x", .fetches = "d"};
     assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
-    /* x and w for the whole run; of the products two at a time: what is read and what is made. */
+    /* x and w are held for the whole run, and two products at a time: one read, one written. */
     assert_int_equal(plan->slots[0].memory, 4 * 16);
-    /* Four products of 2·2 elements, 2 multiplications and additions each; one operation an element else. */
+    /* Four products of 2·2 elements take 2 multiplications and 2 additions each; the Identity takes one
+     * operation an element. */
     assert_true(plan->slots[0].cost == 4 * 16 + 4);
 }
 

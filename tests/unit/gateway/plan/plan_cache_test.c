@@ -24,7 +24,7 @@ put(PlanCache *cache, const char *key)
     plan_cache_put(cache, slice_from_string(key), plan);
 }
 
-/* A fresh compilation that this test does not end is given up at once. */
+/* Returns whether the plan is cached; a compilation that this look-up begins is given up at once. */
 static bool
 is_cached(PlanCache *cache, const char *key)
 {

@@ -1,5 +1,5 @@
-/* Plans of every kind are compiled, counting allocations, then compiled again failing each one in turn, and
- * within ever smaller arenas. */
+/* Plans of every kind are compiled while allocations are counted, then again with each allocation failing
+ * in turn, and within ever smaller arenas. */
 #include "tests/support/call_fixture.h"
 #include "tests/support/expand_literals.h"
 #include "tests/support/fail_alloc.h"
@@ -29,7 +29,7 @@ static const PlanLiteral spread = {
     .placement = PLACEMENT_SPREAD,
 };
 
-/* Branches that become functions; in one of them a constant that travels apart. */
+/* Branches become functions; one holds a constant that travels as a blob. */
 static const PlanLiteral outlined = {
     .graph = BRANCHES "p = Placeholder() dtype=bool\n"
                       "x = Placeholder() dtype=float32\n"
@@ -53,7 +53,7 @@ static const PlanLiteral loop_on_two_slots = {
     .fetches = "v_exit",
 };
 
-/* Something for each pass that is exact. */
+/* A graph with something for each exact pass. */
 static const PlanLiteral optimised = {
     .graph = "x = Placeholder() dtype=float32 shape=<2,3>\n"
              "two = Const() dtype=float32 value=float32<2,3>(2)\n"
@@ -77,7 +77,7 @@ static const PlanLiteral optimised = {
     .passes = "*",
 };
 
-/* Something for those that are not. */
+/* A graph with something for the inexact passes. */
 static const PlanLiteral folded_layers = {
     .graph = "x = Placeholder() dtype=float32 shape=<1,5,5,2>\n"
              "w = Const() dtype=float32 value=float32<3,3,2,4>(0.5;-0.25;1.5)\n"
@@ -148,7 +148,7 @@ every_failed_allocation_is_survived(void **state)
     Call *const call = *state;
     for (size_t index = 0; index < COUNT_OF(literals); index++) {
         const Graph *const graph = linked(call, literals[index]);
-        AUTO_PLAN plan = NULL; /* the first makes what lives as long as the process */
+        AUTO_PLAN plan = NULL; /* the first plan makes what lives as long as the process */
         assert_status(call, STATUS_OK, plan_literal_of(call, literals[index], graph, &plan));
         fail_each(literals[index], graph);
     }

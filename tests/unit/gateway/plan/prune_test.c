@@ -110,7 +110,7 @@ a_tensor_fetched_under_two_names_arrives_under_both(void **state)
 {
     Call *const call = *state;
     AUTO_PLAN plan = NULL;
-    /* Not even where another node's output would be called "_retval_b_0_1". */
+    /* The fetches stay apart even where the name of another node's output would be "_retval_b_0_1". */
     const PlanLiteral literal = {
         .graph = CHAIN "b_0 = Switch(b, p) T=float32\np = Placeholder() dtype=bool\n",
         .feeds = "x p",

@@ -3,8 +3,8 @@
 #include "tests/support/call_fixture.h"
 #include "tests/support/plan_literals.h"
 
-/* Slot 0 makes of a batch x: a product, its elements in one row, every second row, every pair of rows; slot 1
- * reads them. */
+/* Slot 0 makes of a batch x: a product, its elements in one row, every second row, and every pair of rows;
+ * slot 1 reads them. */
 #define BATCHES                                                                                              \
     "x = Placeholder() dtype=float32 shape=<-1,2>\n"                                                         \
     "w = Const() dtype=float32 value=float32<2,3>(0.5)\n"                                                    \
@@ -29,7 +29,7 @@ plan_of(Call *call, const char *graph, const char *feeds, const char *fetches)
     return plan;
 }
 
-/* "1×+0 0×+3" of the receive on slot 1; "" when it tells none. */
+/* Returns the rules that the receive on slot 1 has for its shape, as "1×+0 0×+3"; "" when there are none. */
 static const char *
 rules_of(Call *call, const Plan *plan, const char *node)
 {
@@ -61,7 +61,7 @@ a_receive_tells_how_it_follows_from_the_batch(void **state)
     assert_true(plan->grows);
     assert_string_equal(rules_of(call, plan, "_recv_product_0"), "1×+0 0×+3");
     assert_string_equal(rules_of(call, plan, "_recv_line_0"), "3×+0");
-    assert_string_equal(rules_of(call, plan, "_recv_half_0"), ""); /* not evenly */
+    assert_string_equal(rules_of(call, plan, "_recv_half_0"), ""); /* does not divide evenly */
     assert_string_equal(rules_of(call, plan, "_recv_pairs_0"), "1×+0 1×+0");
 }
 
@@ -98,7 +98,7 @@ feeds_have_one_open_size_or_none(void **state)
     assert_int_equal(plan_open_size(plan, feeds), 7);
     feeds[1].shape.dims[0] = 8;
     assert_int_equal(plan_open_size(plan, feeds), 0);
-    feeds[1] = (Tensor){0}; /* still to come */
+    feeds[1] = (Tensor){0}; /* has not come yet */
     assert_int_equal(plan_open_size(plan, feeds), 0);
 }
 

@@ -70,7 +70,7 @@ what_is_noted_stays_with_the_step(void **state)
     held_steps_init(&steps);
     assert_true(held_steps_add(&steps, &step));
     held_steps_note(&steps, &step.hold, 3, true);
-    held_steps_note(&steps, &other.hold, 5, true); /* not held: nothing happens */
+    held_steps_note(&steps, &other.hold, 5, true); /* ignored: the step is not held */
     const HeldStep *const held = held_steps_copy(&steps, call->arena, &count);
     assert_int_equal(count, 1);
     assert_int_equal(held[0].loop_index, 3);

@@ -47,7 +47,7 @@ a_whole_request_is_read(void **state)
     assert_true(body.is_durable);
 }
 
-/* Some clients write every '/' with an escape. */
+/* Some clients escape every '/'. */
 static void
 names_with_escapes_stay(void **state)
 {

@@ -1,4 +1,4 @@
-/* What is put is found, by whom it belongs to, until newer ones need the room. */
+/* A trace is found by its tenant, session and step until newer ones need its room. */
 #include "gateway/traces/trace_cache.h"
 
 #include "shared/base/memory.h"
@@ -12,7 +12,7 @@ uuid_of(uint8_t number)
     return (Uuid){.bytes = {number}};
 }
 
-/* Of tenant 1 and session 2. */
+/* Puts a trace of tenant 1 and session 2. */
 static void
 put(TraceCache *cache, uint8_t id, size_t size, int64_t attempt)
 {
@@ -29,7 +29,7 @@ put(TraceCache *cache, uint8_t id, size_t size, int64_t attempt)
     trace_cache_put(cache, trace);
 }
 
-/* The attempt of the trace, 0: there is none. */
+/* Returns the attempt of the trace, 0 when there is none. */
 static int64_t
 get(TraceCache *cache, uint8_t tenant, uint8_t session, uint8_t id)
 {

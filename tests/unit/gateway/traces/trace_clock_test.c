@@ -1,4 +1,5 @@
-/* Slots whose clocks are unknown: where they are put, and that they never contradict what was sent. */
+/* Slots have clocks that nothing relates: they are put on one clock so that no tensor arrives before it
+ * was sent. */
 #include "gateway/traces/trace_clock.h"
 
 #include <stdio.h>
@@ -48,7 +49,7 @@ a_receiver_is_put_behind_its_sender(void **state)
     assert_int_equal(slots[0].offset_ns, 1 + 80 - 10);
 }
 
-/* 2 sends to 1, 1 to 0: 0 moves because 1 has moved. */
+/* Slot 2 sends to 1, and 1 to 0: moving 1 moves 0. */
 static void
 slots_push_each_other_along_a_chain(void **state)
 {
@@ -67,7 +68,7 @@ slots_push_each_other_along_a_chain(void **state)
     assert_int_equal(slots[0].offset_ns, 46);
 }
 
-/* Each waits for what the other sends after it: no clock makes that true. */
+/* Each slot waits for what the other sends afterwards: no clock makes that true. */
 static void
 what_contradicts_stays_between_request_and_answer(void **state)
 {
@@ -103,7 +104,7 @@ rows_out_of_order_are_put_in_order(void **state)
 
 enum { WORLD_SLOTS = 5, WORLD_TRANSFERS = 40, WORLD_NS = 100000 };
 
-/* 0 to below - 1 (xorshift). */
+/* Returns a number from 0 to below - 1 (xorshift). */
 static uint64_t
 random_below(uint64_t *random, uint64_t below)
 {
@@ -113,7 +114,7 @@ random_below(uint64_t *random, uint64_t below)
     return *random % below;
 }
 
-/* What really happened, on one clock, and what each slot tells of it. */
+/* The real order of events on one clock, and what each slot tells of it. */
 typedef struct World {
     SlotRows slots[WORLD_SLOTS];
     WireTraceRow rows[WORLD_SLOTS][2 * WORLD_TRANSFERS];
@@ -129,7 +130,7 @@ world_tell(World *world, size_t slot, uint64_t start_ns, WireTraceRow row)
     world->rows[slot][rows->trace.row_count++] = row;
 }
 
-/* A run begins some time after it was asked for and is answered some time after its end; a tensor arrives
+/* A run begins some time after it was requested and is answered some time after its end; a tensor arrives
  * some time after it was sent. */
 static void
 world_make(World *world, uint64_t *random)
@@ -178,7 +179,7 @@ assert_causal(Arena *arena, const SlotRows *slots)
     }
 }
 
-/* Clocks behind and ahead of each other, in both directions: each slot tells its own time since its start. */
+/* Clocks are behind and ahead of each other: each slot tells time since its own start. */
 static void
 whatever_the_clocks_say_no_slot_hears_before_another_speaks(void **state)
 {

@@ -1,11 +1,11 @@
-/* A trace in each of its forms, whole and without memory. */
+/* A trace in each of its forms, whole and when allocations fail. */
 #include "gateway/traces/trace_form.h"
 
 #include "shared/base/memory.h"
 #include "tests/support/cmocka_all.h"
 #include "tests/support/fail_alloc.h"
 
-/* A row: node, iteration, scheduled, start, end, thread, output, allocated, scratch, device, pulled. */
+/* A row has node, iteration, scheduled, start, end, thread, output, allocated, scratch, device, pulled. */
 static StepTrace *
 trace_of(const char *first, const char *second)
 {

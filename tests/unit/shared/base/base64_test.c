@@ -58,7 +58,7 @@ what_is_not_base64_is_refused(void **state)
         assert_false(base64_decode(slice_from_string(lengths[index]), decoded));
         assert_int_equal(size, 99);
     }
-    /* Spaces, strangers, padding inside, bits that would be lost. */
+    /* Blanks, foreign letters, padding inside, and bits that would be lost. */
     const char *const texts[] = {
         "AA A", "AAA\n", "A*AA", "AA==AAAA", "AAAAA*==", "AAAAAA*=", "AB==", "AAB=", "AAAAAB", "\xc3\xa9=="};
     for (size_t index = 0; index < COUNT_OF(texts); index++) {

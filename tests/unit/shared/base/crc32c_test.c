@@ -2,7 +2,7 @@
 
 #include "tests/support/cmocka_all.h"
 
-/* RFC 3720 B.4, and the check value of the CRC catalogues. */
+/* The examples of RFC 3720 B.4, and the check value of the CRC catalogues. */
 static void
 known_bytes_have_their_known_checksums(void **state)
 {
@@ -21,7 +21,7 @@ known_bytes_have_their_known_checksums(void **state)
     assert_int_equal(crc32c(slice_of(rising, sizeof rising)), 0x46dd794e);
 }
 
-/* Bit by bit, as the polynomial is defined. */
+/* Computes the checksum bit by bit, as the polynomial is defined. */
 static uint32_t
 slow_checksum(Slice bytes)
 {

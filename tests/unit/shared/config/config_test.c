@@ -70,7 +70,7 @@ write_file(Fixture *fixture, const char *content)
     assert_int_equal(fclose(file), 0);
 }
 
-/* Arguments and environment end with NULL. */
+/* Both lists end with NULL. */
 static Status
 load(Fixture *fixture, const char *const *arguments, const char *const *environment)
 {

@@ -58,7 +58,7 @@ attr_of(const GraphDef *def, Slice name)
     return value;
 }
 
-/* The one attribute "a" of the one node. */
+/* Reads a graph whose one node has the one attribute "a". */
 static const Tensor *
 read_tensor_attr(const char *text, GraphDef **ret_def)
 {
@@ -215,7 +215,7 @@ strings_come_as_values_or_as_content(void **state)
     const Tensor *const left = read_tensor_attr("{\"dtype\":\"DT_STRING\",\"tensorShape\":{\"dim\":[{"
                                                 "\"size\":2}]},\"stringVal\":[\"YWI=\",\"Yw==\"]}",
         &values);
-    const Tensor *const right = /* lengths 2 and 1, then "abc" */
+    const Tensor *const right = /* the lengths 2 and 1, then "abc" */
         read_tensor_attr("{\"dtype\":\"DT_STRING\",\"tensorShape\":{\"dim\":[{\"size\":2}]},"
                          "\"tensorContent\":\"AgFhYmM=\"}",
             &content);
@@ -225,7 +225,7 @@ strings_come_as_values_or_as_content(void **state)
         "node 'n': 'a': a string tensor's content does not have the bytes of 2 elements");
 }
 
-/* The wrapping by node and attribute is part of the message. */
+/* Messages name the node and the attribute around the fault. */
 static void
 faults_name_node_and_attribute(void **state)
 {
@@ -313,14 +313,14 @@ write_large(Buffer *buffer)
     buffer_append_string(buffer, "]}");
 }
 
-/* Ten times what it takes; a sanitizer may take ten times as long. */
+/* The limit is ten times the usual time; a sanitizer may take ten times as long. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { READ_MS_MAX = 1000 };
 #else
 enum { READ_MS_MAX = 100 };
 #endif
 
-/* What this thread has had of the processor: other processes on the machine do not count. */
+/* Returns the CPU time of this thread, so that other processes on the machine do not count. */
 static uint64_t
 processor_ns(void)
 {

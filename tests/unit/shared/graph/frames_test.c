@@ -20,7 +20,7 @@ node_id(const Graph *graph, const char *name)
     return node->id;
 }
 
-/* Two loops, one in the other, each with a test. */
+/* Two loops, one inside the other, each with a test. */
 static const char *const NESTED = "x = Placeholder() dtype=float32\n"
                                   "five = Const() dtype=float32 value=float32(5)\n"
                                   "e = Enter(x) T=float32 frame_name='outer' parallel_iterations=3\n"

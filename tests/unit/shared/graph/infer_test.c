@@ -31,7 +31,7 @@ link_literal(const char *text)
     return graph;
 }
 
-/* A loop, and a constant that sizes `filled`. */
+/* Makes a graph with a loop and a constant that gives `filled` its size. */
 static Graph *
 sample(void)
 {

@@ -43,7 +43,7 @@ refuse_literal(const char *text)
     assert_null(graph);
 }
 
-/* The one fault of the graph, as message and as detail. */
+/* Fails unless the graph has this one fault, as message and as detail. */
 static void
 expect_fault(const char *text, const char *pointer, const char *message)
 {
@@ -242,7 +242,7 @@ lists_and_numbers_count_tensors(void **state)
     assert_int_equal(graph->nodes[4].inputs[0].port, 2);
 }
 
-/* Each waits for the one behind it: a turn over the graph tells the dtype of one. */
+/* Each node waits for the dtype of the next: one pass over the graph settles one of them. */
 static void
 types_that_wait_for_each_other_take_a_few_turns(void **state)
 {

@@ -89,7 +89,7 @@ what_is_no_gzip_is_refused(void **state)
         &call, STATUS_INVALID_ARGUMENT, gzip_inflate(&call, SLICE("{\"no\": \"gzip\"}"), 1000, &unpacked));
     assert_string_equal(call.error.message, "the data are not valid gzip");
     assert_true(gzip_deflate(&packed, SLICE("text"), GZIP_LEVEL_USUAL));
-    packed.data[packed.size - 8] ^= 1; /* the checksum */
+    packed.data[packed.size - 8] ^= 1; /* in the checksum */
     assert_status(
         &call, STATUS_INVALID_ARGUMENT, gzip_inflate(&call, buffer_slice(&packed), 1000, &unpacked));
 }

@@ -1,5 +1,5 @@
-/* Counts the allocations of a run of requests, then repeats it failing each one in turn: whatever fails,
- * every stream closes once, every release comes once, and nothing leaks. */
+/* Counts the allocations of some requests, then repeats them with each allocation failing in turn: every
+ * stream closes once, every release comes once, and nothing leaks. */
 #include "tests/support/cmocka_all.h"
 #include "tests/support/fail_alloc.h"
 #include "tests/support/h2_pair.h"
@@ -30,13 +30,13 @@ is_quiet(Side side)
     return pair.connections[side] == NULL || h2_stream_count(pair.connections[side]) == 0;
 }
 
-/* True when every request was answered. */
+/* Returns true when every request was answered. */
 static bool
 run(size_t failing)
 {
     Call call = {.arena = NULL};
     pair_open(NULL);
-    Timer first = {.fire = NULL}; /* the loop asserts that it has memory for its timers */
+    Timer first = {.fire = NULL}; /* reserves memory for timers, which the loop asserts to have */
     timer_set(pair.loop, &first, UINT64_MAX);
     timer_clear(pair.loop, &first);
     writes = 0;

@@ -84,7 +84,7 @@ thousands_of_concurrent_streams_are_all_answered(void **state)
     (void)state;
     enum { COUNT = PROBES_MAX };
     pair_connect();
-    for (int index = 0; index < COUNT; index++) { /* more than the peer's limit of 1024: they wait */
+    for (int index = 0; index < COUNT; index++) { /* more than the peer's limit of 1024, so that some wait */
         Probe *const probe = pair_request("/many", false);
         assert_true(h2_stream_write_copy(probe->stream, slice_of("0123456789", (size_t)index % 11)));
         h2_stream_end(probe->stream);
@@ -170,13 +170,13 @@ reset_by(Side side, Status given, Status seen)
     Probe *const near = side == CLIENT ? client : only_server_probe();
     Probe *const far = side == CLIENT ? only_server_probe() : client;
     h2_stream_reset(near->stream, given);
-    assert_null(near->stream); /* at once, outside a callback */
+    assert_null(near->stream); /* outside of a callback the stream closes at once */
     assert_int_equal(near->reason, given);
     PAIR_UNTIL(far->stream == NULL);
     assert_int_equal(far->reason, seen);
     assert_int_equal(pair.released, 1);
     pair.hook = NULL;
-    Probe *const next = pair_request("/next", true); /* the connection lives */
+    Probe *const next = pair_request("/next", true); /* the connection still serves */
     PAIR_UNTIL(next->stream == NULL);
     assert_int_equal(next->reason, STATUS_OK);
 }
@@ -279,20 +279,20 @@ an_empty_write_is_released_at_once(void **state)
 
 static Side acting_side;
 static char acting_event;
-static bool is_reset; /* or abort */
+static bool is_reset; /* else the connection is aborted */
 
 static void
 act(Probe *probe)
 {
     if (is_reset) {
         h2_stream_reset(probe->stream, STATUS_CANCELLED);
-        assert_non_null(probe->stream); /* not within a handler */
+        assert_non_null(probe->stream); /* inside of a handler the stream closes later */
         h2_stream_reset(probe->stream, STATUS_INTERNAL);
     } else {
         h2_abort(probe->stream->connection);
         h2_abort(probe->stream->connection);
     }
-    (void)h2_stream_write_copy(probe->stream, SLICE("more")); /* any outcome, no harm */
+    (void)h2_stream_write_copy(probe->stream, SLICE("more")); /* may have any outcome */
     h2_stream_consume(probe->stream, 0);
     h2_stream_end(probe->stream);
 }

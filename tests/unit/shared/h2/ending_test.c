@@ -37,7 +37,7 @@ a_refused_connection_ends_with_unavailable(void **state)
     }
 }
 
-/* Linux tells the length of a listener's queue as its tcpi_unacked. */
+/* Waits for a number of connections in a listener's queue, which Linux tells as its tcpi_unacked. */
 static void
 await_queued(int listener, uint32_t count)
 {
@@ -50,7 +50,7 @@ await_queued(int listener, uint32_t count)
     assert_true(info.tcpi_unacked >= count);
 }
 
-/* A listener whose queue is full (one more than its backlog) drops what knocks. */
+/* A listener whose queue is full (one more than its backlog) ignores new connections. */
 static void
 connecting_gives_up_after_its_timeout(void **state)
 {
@@ -66,7 +66,7 @@ connecting_gives_up_after_its_timeout(void **state)
     }
     await_queued(listener, 2);
     pair.options[CLIENT].connect_timeout_ms = 30;
-    const uint64_t start_ns = loop_now_ns(pair.loop); /* what timers count from: older than the clock */
+    const uint64_t start_ns = loop_now_ns(pair.loop); /* timers count from here; older than the clock */
     assert_status(&call, STATUS_OK,
         h2_connect(&call, pair.loop, address, &pair.options[CLIENT], &pair.connections[CLIENT]));
     const Probe *const client = pair_request("/x", true);
@@ -80,7 +80,7 @@ connecting_gives_up_after_its_timeout(void **state)
     socket_close(listener);
 }
 
-/* Timers count from when the loop looked at its clock: that is before the connection stands. */
+/* Timers count from the loop's last look at the clock, which is before the connection is made. */
 static void
 a_silent_peer_is_lost_after_three_pings(void **state)
 {
@@ -94,7 +94,7 @@ a_silent_peer_is_lost_after_three_pings(void **state)
     socket_close(fd);
 }
 
-/* Answers the pings among the whole frames that have come (RFC 9113 6.7); how many there were. */
+/* Answers the pings among the whole frames that have come (RFC 9113 6.7); returns how many there were. */
 static int
 answer_pings(int fd)
 {
@@ -132,7 +132,8 @@ a_peer_that_does_nothing_but_answer_pings_is_not_lost(void **state)
     socket_close(fd);
 }
 
-/* Each side pings the other; the longest turn of the loop is far from three intervals. */
+/* Each side pings the other. The longest turn of the loop takes far less than the three intervals after
+ * which a peer is lost. */
 static void
 idle_peers_stay_connected(void **state)
 {
@@ -153,7 +154,7 @@ streams_of_a_server_that_dies_are_unavailable(void **state)
     (void)state;
     int ends[2];
     assert_int_equal(pipe(ends), 0);
-    const pid_t child = fork(); /* it holds the listener, and never serves */
+    const pid_t child = fork(); /* holds the listener and never serves */
     assert_true(child >= 0);
     if (child == 0) {
         char byte;

@@ -1,5 +1,5 @@
-/* What a hostile peer sends, byte by byte: each flood ends the connection with ENHANCE_YOUR_CALM, and half as
- * much of it does not. */
+/* The bytes of a hostile peer: each flood ends the connection with ENHANCE_YOUR_CALM, and half as much of
+ * it does not. */
 #include <errno.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ enum { PROTOCOL_ERROR = 1, FLOW_CONTROL_ERROR = 3, REFUSED_STREAM = 7, CANCEL = 
 
 static const char PREFACE[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0";
 
-/* The hostile peer. */
+/* The connection of the hostile peer. */
 static int fd;
 static Buffer received;
 static int counts[16]; /* frames received, by type */
@@ -74,7 +74,7 @@ receive_all(void)
     take_frames();
 }
 
-/* False when the server has closed the connection. */
+/* Sends all bytes; returns false when the server has closed the connection. */
 static bool
 send_all(const char *bytes, size_t size)
 {
@@ -109,7 +109,7 @@ send_frame(uint8_t type, uint8_t flags, uint32_t id, Slice payload)
     (void)send_all(frame.data, frame.size);
 }
 
-/* :method POST, :scheme http, :path /, :authority "a", all from the static table or literal. */
+/* A request ":method POST, :scheme http, :path /, :authority a" of the static table and literals. */
 #define REQUEST                                                                                              \
     SLICE("\x83\x86\x84\x01\x01"                                                                             \
           "a")
@@ -162,7 +162,7 @@ assert_alive(void)
     assert_int_equal(counts[GOAWAY], 0);
 }
 
-/* `count` copies of one frame, in pieces of many. */
+/* Sends `count` copies of one frame, many at a time. */
 static void
 send_many(int count, uint8_t type, uint8_t flags, uint32_t id, Slice payload)
 {
@@ -271,7 +271,7 @@ rapid_resets_are_ended(void **state)
     assert_true(pair.probe_count[SERVER] < 1400);
 }
 
-/* Makes the server reset (CVE-2025-8671): a window past 2^31 is a stream error. */
+/* Provokes resets by the server (CVE-2025-8671): a window past 2^31 is a stream error. */
 static void
 provoked_resets_are_ended(void **state)
 {
@@ -297,7 +297,7 @@ a_flood_of_continuations_is_ended(void **state)
     assert_int_equal(pair.probe_count[SERVER], 0);
 }
 
-/* One long field put into the dynamic table, then named again and again: 3 KiB each for one byte. */
+/* Puts one long field into the dynamic table and names it again and again: 3 KiB for each byte. */
 static void
 send_bomb(size_t references)
 {
@@ -305,7 +305,7 @@ send_bomb(size_t references)
     char value[3000];
     memset(value, 'y', sizeof value);
     buffer_append_slice(&block, REQUEST);
-    buffer_append(&block, "\x40\1x\x7f\xb9\x16", 6); /* length 3000 */
+    buffer_append(&block, "\x40\1x\x7f\xb9\x16", 6); /* of length 3000 */
     buffer_append(&block, value, sizeof value);
     for (size_t index = 0; index < references; index++) {
         buffer_append_byte(&block, (char)0xbe);
@@ -358,7 +358,7 @@ static void
 a_broken_request_is_reset_unseen(void **state)
 {
     (void)state;
-    send_frame(HEADERS, END_HEADERS | END_STREAM, 1, SLICE("\x83\x86")); /* no path */
+    send_frame(HEADERS, END_HEADERS | END_STREAM, 1, SLICE("\x83\x86")); /* without a path */
     assert_alive();
     assert_int_equal(reset_code, PROTOCOL_ERROR);
     assert_int_equal(pair.probe_count[SERVER], 0);
@@ -424,7 +424,7 @@ static void
 a_frame_larger_than_announced_is_refused(void **state)
 {
     (void)state;
-    (void)send_all("\1\0\1\0\0\0\0\0\1", 9); /* 65537 bytes of DATA */
+    (void)send_all("\1\0\1\0\0\0\0\0\1", 9); /* announces 65537 bytes of DATA */
     PAIR_UNTIL(pair.disconnects[SERVER] == 1);
     receive_all();
     assert_int_equal(goaway_code, 6); /* FRAME_SIZE_ERROR */
@@ -461,7 +461,7 @@ a_body_past_the_window_is_reset(void **state)
     (void)state;
     static char body[16384];
     pair.hook = server_holds;
-    send_frame(SETTINGS, ACK, 0, SLICE("")); /* the server's window holds from here */
+    send_frame(SETTINGS, ACK, 0, SLICE("")); /* the server's window counts from here */
     send_frame(HEADERS, END_HEADERS, 1, REQUEST);
     for (int index = 0; index < 64; index++) {
         send_frame(DATA, 0, 1, slice_of(body, sizeof body));

@@ -183,12 +183,12 @@ a_sender_stalls_until_the_receiver_consumes(void **state)
     assert_int_equal(pair.released, transfer.writes);
 }
 
-/* Received and never consumed bytes of closed streams must not eat the connection's window. */
+/* Bytes that were received for a closed stream and never consumed must not use up the connection's window. */
 static void
 streams_closed_unconsumed_leave_the_connection_usable(void **state)
 {
     (void)state;
-    enum { ROUNDS = 1100 }; /* more than the connection's window of 2^30 in all */
+    enum { ROUNDS = 1100 }; /* together more than the connection's window of 2^30 */
     transfer.consumes_at_once = false;
     transfer.size = MIB;
     pair.hook = download;
@@ -223,8 +223,7 @@ a_small_request_beside_a_large_body_takes_few_turns(void **state)
         const size_t before = transfer.verified;
         PAIR_UNTIL(small->stream == NULL);
         assert_true(large->stream != NULL);
-        assert_true(
-            transfer.verified - before < 8 * MIB); /* what may be ahead of it in the socket's buffers */
+        assert_true(transfer.verified - before < 8 * MIB); /* the sockets' buffers may hold as much */
     }
     PAIR_UNTIL(large->stream == NULL);
     assert_transferred(large);

@@ -1,9 +1,9 @@
-/* Without memory a request ends with RESOURCE_EXHAUSTED, whichever allocation failed. */
+/* A request without memory ends with RESOURCE_EXHAUSTED, whichever allocation failed. */
 #include "shared/httpclient/http_client.h"
 #include "tests/support/cmocka_all.h"
 #include "tests/support/fail_alloc.h"
 
-/* Nobody listens on port 1 of loopback: with all the memory it wants, the request is UNAVAILABLE. */
+/* Nobody listens on port 1 of loopback: with enough memory the request is UNAVAILABLE. */
 static Status
 attempt(size_t failing)
 {

@@ -1,4 +1,4 @@
-/* Numbers in and out, against the C library's correctly rounded strtod() and strtof(). */
+/* Numbers read and written, against the C library's correctly rounded strtod() and strtof(). */
 #include <float.h>
 #include <math.h>
 
@@ -90,7 +90,7 @@ random_decimals_are_rounded_once(void **state)
     }
 }
 
-/* The decimal of every float's upper neighbour's middle, exactly and a little beside. */
+/* Decimals half-way between a float and the next, exactly and a little beside. */
 static void
 middles_between_floats_go_to_the_even_one(void **state)
 {
@@ -230,7 +230,7 @@ numbers_are_written_as_people_do(void **state)
     assert_string_equal(text_of_float(1e-45F, &buffer), "1e-45");
 }
 
-/* The shortest of all lengths that read back; the reference tries them with the C library. */
+/* Returns the least number of digits that reads back as the same value, by trying with the C library. */
 static size_t
 digits_needed_by_double(double value)
 {

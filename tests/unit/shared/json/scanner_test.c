@@ -89,7 +89,7 @@ no_cut_of_a_valid_text_is_valid(void **state)
     const Slice text =
         SLICE("{\"name\": [1.5e-3, true, null, {\"\\u00e9\": \"\xc3\xa9 \\ud83d\\ude00\"}], \"b\": false}");
     for (size_t size = 0; size < text.size; size++) {
-        /* An exact copy, so that a sanitizer sees a read past the end. */
+        /* The copy has no bytes behind it, so that a sanitizer sees a read past the end. */
         char *const copy = malloc(size + 1);
         memcpy(copy, text.data, size);
         assert_status(&call, STATUS_INVALID_ARGUMENT, skip_all(slice_of(copy, size), JSON_DEPTH_MAX));
@@ -112,7 +112,7 @@ depth_is_limited(void **state)
     assert_status(&call, STATUS_INVALID_ARGUMENT, skip_all(SLICE("[]"), 0));
 }
 
-/* {"0":0,"1":1,…} with `count` names, then `last`. */
+/* Writes {"0":0,"1":1,…} with `count` names, then `last`. */
 static Slice
 object_of(char *text, size_t size, int count, const char *last)
 {

@@ -1,5 +1,6 @@
-/* No shape rule may break at what a graph can say: every op over random attributes, and inputs of random
- * shapes, half of them constants. A failure names its seed: SEEDS=first:count runs others than the usual. */
+/* No shape rule may fail on anything that a graph can say: every op is tried with random attributes and
+ * inputs of random shapes, half of them constants. A failure names its seed; SEEDS=first:count runs
+ * others. */
 #include <stdlib.h>
 
 #include "shared/base/text.h"
@@ -7,7 +8,7 @@
 #include "shared/ops/registry.h"
 #include "tests/support/call_fixture.h"
 
-/* xorshift: the same on every machine. */
+/* A xorshift generator: the same numbers on every machine. */
 typedef struct Chance {
     Call *call;
     uint64_t state;
@@ -165,7 +166,7 @@ argument_count(const NodeDef *def, const OpArgument *argument)
     return list != NULL ? list->value.list.count : number != NULL ? (size_t)number->value.i : 1;
 }
 
-/* A constant, or something whose shape alone is known. */
+/* Adds a constant, or a node of which only the shape is known. */
 static void
 add_source(Chance *chance, NodeDef *def, Slice name, Dtype dtype)
 {
@@ -185,7 +186,7 @@ add_source(Chance *chance, NodeDef *def, Slice name, Dtype dtype)
 
 enum { SOURCES_MAX = 64 };
 
-/* The op's node, behind a node for each of its inputs. */
+/* Writes the op's node behind a node for each of its inputs; returns how many there are. */
 static size_t
 write_nodes(Chance *chance, const Op *op, NodeDef nodes[SOURCES_MAX + 1])
 {
@@ -227,7 +228,7 @@ are_shapes(const Graph *graph, const Shape *const *shapes)
 }
 
 typedef struct Tally {
-    size_t linked; /* what is no graph tells nothing about shapes */
+    size_t linked; /* graphs that link; others prove nothing about shapes */
     size_t wrong;
 } Tally;
 

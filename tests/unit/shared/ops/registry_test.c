@@ -58,7 +58,8 @@ the_signature_of_matmul_is_tensorflows(void **state)
     assert_non_null(op);
     assert_int_equal(op->input_count, 2);
     assert_int_equal(op->output_count, 1);
-    /* T and what says how to transpose; of TensorFlow 2, which operand belongs to a gradient. */
+    /* T, two that say how to transpose, and two of TensorFlow 2 that say which operand belongs to a
+     * gradient. */
     assert_int_equal(op->attr_count, 5);
     assert_true(slice_equals_string(op->attrs[0].name, "transpose_a"));
     assert_true(op->attrs[0].has_default);

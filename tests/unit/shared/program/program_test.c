@@ -16,7 +16,7 @@ static const ConfigTable settings = {definitions, COUNT_OF(definitions)};
 typedef struct Server {
     sem_t stopped;
     uint32_t grace_ms;
-    bool is_stuck; /* hears that it must stop, and does not */
+    bool is_stuck; /* is told to stop and does not */
 } Server;
 
 static void
@@ -79,7 +79,7 @@ a_signal_stops_the_server_with_its_grace(void **state)
     assert_int_equal(test_server.grace_ms, 250);
 }
 
-/* In a process of its own, which it ends. */
+/* The server runs in a process of its own, which it ends. */
 static void
 a_server_that_does_not_stop_is_ended_after_its_grace(void **state)
 {
@@ -130,7 +130,7 @@ main(void)
         cmocka_unit_test(what_the_program_does_not_know_is_a_failure),
         cmocka_unit_test(every_program_shows_its_settings_and_help),
         cmocka_unit_test(a_server_that_does_not_stop_is_ended_after_its_grace),
-        /* Last: the thread that waits for signals stays. */
+        /* Comes last: the thread that waits for signals stays. */
         cmocka_unit_test(a_signal_stops_the_server_with_its_grace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,7 +24,7 @@ tear_down(void **state)
     return close(pipe_ends[0]) + close(pipe_ends[1]);
 }
 
-/* What was written, behind the time, which differs from run to run. */
+/* Reads a line of the log behind its time, which differs from run to run. */
 static const char *
 read_line(void)
 {

@@ -20,7 +20,7 @@ read_answer(size_t series)
     return 42 + (int64_t)series;
 }
 
-/* As modules define theirs. */
+/* Metrics defined as modules define theirs. */
 METRIC_DEFINE(metric_steps, COUNT_OF(outcomes), .name = "t_steps_total", .kind = METRIC_COUNTER,
     .help = "Steps.", .labels = {METRIC_LABEL("outcome", outcomes)});
 METRIC_DEFINE(metric_requests, 2 * 3, .name = "t_requests_total", .kind = METRIC_COUNTER, .help = "Requests.",

@@ -6,7 +6,7 @@ static Call call;
 
 enum { BYTES_MAX = 1 << 16 };
 
-/* A version 1 file of a dictionary and elements. */
+/* Makes a version 1 file of a dictionary and elements. */
 static Slice
 file_of(const char *dictionary, Slice elements, Buffer *buffer)
 {
@@ -76,7 +76,7 @@ fortran_order_is_turned(void **state)
     (void)state;
     AUTO_BUFFER buffer = {0};
     AUTO_TENSOR tensor = {0};
-    /* numpy.asfortranarray(numpy.arange(24).reshape(2, 3, 4)) */
+    /* The elements of numpy.asfortranarray(numpy.arange(24).reshape(2, 3, 4)). */
     unsigned char elements[24];
     for (int first = 0; first < 2; first++) {
         for (int second = 0; second < 3; second++) {
@@ -214,7 +214,7 @@ no_cut_of_a_file_is_a_file(void **state)
     assert_status(&call, STATUS_UNIMPLEMENTED, npy_read(&call, file, BYTES_MAX, &tensor));
 }
 
-/* Byte by byte, or in two pieces cut at `cut`. */
+/* Reads the file in two pieces divided at `cut`, or byte by byte. */
 static Status
 read_in_pieces(Slice file, size_t cut, Tensor *ret_tensor)
 {

@@ -52,7 +52,7 @@ write_text(const Tensor *tensor, Buffer *buffer)
     return buffer_string(buffer);
 }
 
-/* What is read (first) is written as (second), and that reads back as the same. */
+/* Each first text is written back as the second, which reads as the same tensor. */
 static void
 every_form_is_read(void **state)
 {
@@ -254,7 +254,7 @@ sizes_are_limited_before_memory_is_taken(void **state)
             read_with(&fixture, rows[index].text, rows[index].expected, rows[index].size - 1));
         assert_string_equal(fixture.call.error.message, rows[index].message);
     }
-    /* A shape that claims more than the text can hold takes no memory for it. */
+    /* A shape that claims more than the text can hold takes no memory. */
     fail_alloc_count = 0;
     assert_status(&fixture.call, STATUS_INVALID_ARGUMENT,
         read_with(&fixture, SLICE("{\"shape\":[1000000000000],\"data\":[]}"), DTYPE_INT8, SIZE_MAX));

@@ -153,7 +153,7 @@ equality_is_dtype_shape_and_bits(void **state)
     assert_false(tensor_equal(&left, &signed_zero));
 }
 
-/* A tensor of one element of each integer dtype, all bits set. */
+/* One element of each integer dtype, all bits set. */
 static void
 integers_are_read_by_their_dtype(void **state)
 {

@@ -14,7 +14,7 @@ on_done(UpstreamCall *call, Status status, const char *message)
     done_count++;
 }
 
-/* Nobody listens on the loopback addresses of these tests: each call fails, and with it its connection. */
+/* Nobody listens on these loopback addresses: each call fails, and its connection with it. */
 static void
 workers_that_are_gone_are_forgotten(void **state)
 {

@@ -49,7 +49,7 @@ strings_tensor(void)
 
 enum { STREAM_TENSORS = 5 };
 
-/* One frame of each kind and tensors of several. */
+/* Writes one frame of each kind and tensors of several dtypes. */
 static void
 stream_write(Buffer *buffer, Tensor tensors[STREAM_TENSORS])
 {
@@ -73,7 +73,7 @@ stream_write(Buffer *buffer, Tensor tensors[STREAM_TENSORS])
     assert_true(buffer_is_ok(buffer));
 }
 
-/* Reads frame by frame and compares; counts in *index. */
+/* Compares a frame with the one that was written at this index. */
 static void
 frame_check(Frame *frame, int index, const Tensor tensors[STREAM_TENSORS])
 {
@@ -96,7 +96,8 @@ frame_check(Frame *frame, int index, const Tensor tensors[STREAM_TENSORS])
     tensor_unref(&frame->tensor);
 }
 
-/* Feeds exact copies of pieces, so that a sanitizer sees a read past the end. Returns the frames read. */
+/* Feeds exact copies of pieces, so that a sanitizer sees a read past the end; returns how many frames were
+ * read. */
 static int
 piece_read(FrameReader *reader, Slice piece, int index, const Tensor tensors[STREAM_TENSORS])
 {

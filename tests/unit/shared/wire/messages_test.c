@@ -11,7 +11,7 @@ assert_slice(Slice slice, const char *expected)
     assert_memory_equal(slice.data, expected, slice.size);
 }
 
-/* The message alone, without the place that the scanner names. */
+/* Compares the message alone, without the position that the scanner adds. */
 static void
 assert_refused(Call *call, Status status, const char *message)
 {

@@ -28,7 +28,7 @@ a_trace_comes_back_as_it_was_written(void **state)
     assert_int_equal(read.left_out_count, 8);
     assert_int_equal(read.left_out_iteration_count, 9);
     assert_int_equal(read.row_count, COUNT_OF(rows));
-    assert_int_equal(read.node_count, 2); /* those that have rows */
+    assert_int_equal(read.node_count, 2); /* only nodes that have rows */
     for (size_t index = 0; index < COUNT_OF(rows); index++) {
         const WireTraceNode *const node = &read.nodes[read.rows[index].node];
         const WireTraceNode *const written = &nodes[rows[index].node];
@@ -42,7 +42,7 @@ a_trace_comes_back_as_it_was_written(void **state)
     }
 }
 
-/* A Send in iteration 17 of a loop within iteration 3 of another. */
+/* The key of a Send in iteration 17 of a loop, within iteration 3 of another. */
 static void
 keys_and_paths_name_every_loop_around(void **state)
 {

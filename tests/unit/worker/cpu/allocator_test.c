@@ -182,7 +182,7 @@ a_buffer_that_nobody_counts_is_adopted_once(void **state)
     MemoryAccount *const account = memory_account_new();
     TensorBuffer *const came = allocator_allocate(allocator, MIB);
     TensorBuffer *const shared = tensor_buffer_ref(allocator_allocate(allocator, MIB));
-    assert_false(allocator_adopt(allocator, came)); /* nobody is charged */
+    assert_false(allocator_adopt(allocator, came)); /* the buffer counts for nobody */
     assert_null(allocator_charge(allocator, account));
     assert_true(allocator_adopt(allocator, came));
     assert_false(allocator_adopt(allocator, came));

@@ -4,7 +4,7 @@
 
 #include "tests/support/partition_runs.h"
 
-/* Each kernel by definition, over what one line of the loops may meet: tails, one scalar, both, a row. */
+/* Computes each kernel's result by its definition. */
 static float
 by_definition(const char *op, float a, float b)
 {
@@ -93,7 +93,7 @@ every_form_has_the_bits_of_its_definition(void **state)
     fixture_end(&fixture);
 }
 
-/* Signed zeros, extremes, infinities, NaN; as many as leave rests of every length. */
+/* Makes a tensor of signed zeros, extremes, infinities and NaN, with remainders of every length. */
 static Tensor
 extremes(RunFixture *fixture, const Shape *shape, int64_t step)
 {

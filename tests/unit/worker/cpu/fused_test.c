@@ -13,7 +13,7 @@ typedef struct FusedCase {
     Shape weights;
     Shape addend; /* of the output's shape; rank 0: none */
     int64_t channels;
-    const char *steps; /* behind the bias, and the addend if there is one */
+    const char *steps; /* applied after the bias, and after the addend if there is one */
 } FusedCase;
 
 #define SHAPE2(a, b)                                                                                         \
@@ -34,7 +34,7 @@ typedef struct FusedCase {
     }
 #define SAME "strides=[1,1,1,1] padding='SAME'"
 
-/* Several tiles, and sizes that no vector divides. */
+/* Several tiles, and sizes that no vector width divides. */
 static const FusedCase CASES[] = {
     {"_FusedConv2D", SAME, SHAPE4(1, 80, 80, 16), SHAPE4(3, 3, 16, 30), NONE, 30, ",'Relu'"},
     {"_FusedConv2D", SAME, SHAPE4(2, 9, 7, 3), SHAPE4(3, 3, 3, 5), SHAPE4(2, 9, 7, 5), 5, ",'Relu6'"},
@@ -123,7 +123,7 @@ run_end(FusedRun *run)
     fixture_end(&run->fixture);
 }
 
-/* The sums are exact; a transcendental function of oneDNN is within 2⁻²⁰ of the right one. */
+/* The sums are exact; oneDNN's transcendental functions are within 2⁻²⁰ of the right value. */
 static void
 assert_as_reference(FusedRun *run)
 {
@@ -177,7 +177,7 @@ any_number_of_threads_gives_the_same_bits(void **state)
     }
 }
 
-/* oneDNN's own Relu makes 0 of it. */
+/* oneDNN's own Relu turns NaN into 0. */
 static void
 nan_stays_nan(void **state)
 {

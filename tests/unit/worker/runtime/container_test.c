@@ -1,4 +1,4 @@
-/* What stays beyond a step, and the containers that it lies in. */
+/* Resources that outlast a step, and the containers that hold them. */
 #include "shared/base/memory.h"
 #include "tests/support/call_fixture.h"
 #include "worker/runtime/resource.h"
@@ -28,7 +28,7 @@ thing_make(Call *call, const void *context, Resource **ret_resource)
     return STATUS_OK;
 }
 
-/* A new reference. */
+/* Returns a new reference. */
 static Resource *
 obtain(Call *call, ResourceContainer *container, const char *name)
 {
@@ -68,7 +68,7 @@ thing_make_again(Call *call, const void *context, Resource **ret_resource)
     return thing_make(call, context, ret_resource);
 }
 
-/* Whether the thing of this name is made as one that was there before. */
+/* Returns whether the resource of this name is made as one that existed before. */
 static bool
 is_made_again(Call *call, ResourceContainer *container, const char *name)
 {

@@ -4,7 +4,7 @@
 typedef struct Case {
     const char *verb;
     const char *path;
-    const char *method; /* NULL: there is none */
+    const char *method; /* NULL: no method is found */
     const char *parameters[WORKER_PARAMETERS_MAX];
 } Case;
 
@@ -45,7 +45,7 @@ a_path_finds_its_method_and_its_parameters(void **state)
     }
 }
 
-/* A registry's files may not shadow one another. */
+/* No file of the registry may hide another one's paths. */
 static void
 every_method_is_found_by_its_own_pattern(void **state)
 {

@@ -1,4 +1,4 @@
-/* One step on slot 0, whose peer on slot 1 is an HTTP/2 server of the test's own. */
+/* One step on slot 0; its peer on slot 1 is an HTTP/2 server of the test's own. */
 #include "worker/transport/transport.h"
 
 #include <pthread.h>
@@ -17,8 +17,8 @@ static struct Peer {
     int request_count;
     int announce_count;
     uint64_t announced_size;
-    const WireStatus *refusal; /* what every request is answered with; NULL: it is served */
-    Tensor pulled;             /* what a pull is answered with */
+    const WireStatus *refusal; /* answer to every request; NULL: requests are served */
+    Tensor pulled;             /* answer to a pull */
 } peer;
 
 static void
@@ -108,7 +108,7 @@ static struct Near {
     Transport *transport;
     TransportStep *step;
     Rendezvous *rendezvous;
-    Rendezvous *local; /* what find_local() finds */
+    Rendezvous *local; /* result of find_local() */
     int64_t local_slot;
 } near;
 
@@ -209,7 +209,7 @@ send_floats(const char *key, size_t count)
         rendezvous_send(&near.call, near.rendezvous, slice_from_string(key), &tensor, false));
 }
 
-/* A value that is awaited. */
+/* A value that the test waits for. */
 typedef struct Awaited {
     RendezvousWaiter waiter;
     bool has_come;

@@ -4,7 +4,7 @@
 
 enum { NODES_MAX = 64 };
 
-/* A graph whose nodes are in order as they are numbered. */
+/* A graph whose nodes run in the order of their numbers. */
 typedef struct RandomFlow {
     Flow flow;
     uint32_t order[NODES_MAX];
@@ -63,7 +63,8 @@ share_bytes(const LayoutBuffer *left, const LayoutBuffer *right)
     return left->offset < right->offset + right->size && right->offset < left->offset + left->size;
 }
 
-/* Every byte that an earlier buffer had is known to have had its last owner among `former`. */
+/* Fails unless buffers that share bytes have lives apart, and the last owners of a buffer's bytes are
+ * among its `former`. */
 static void
 assert_layout(const RandomFlow *made, const LayoutBuffer *buffers, uint32_t count, uint64_t size)
 {

@@ -39,7 +39,8 @@ evaluate(const char *op, float a, float b)
     }
 }
 
-/* Element-wise, near neighbours: chains, diamonds and wide places. All elements of a tensor are equal. */
+/* Writes a random graph of element-wise nodes near each other: chains, diamonds and wide stretches. All
+ * elements of a tensor are equal. */
 static void
 write_graph(uint64_t seed, Buffer *text, float *ret_values)
 {
@@ -77,7 +78,7 @@ run_random_graph(RunFixture *fixture, uint64_t seed)
     AUTO_BUFFER text = {0};
     float values[NODES];
     write_graph(seed, &text, values);
-    /* Fused, it would be a few nodes. */
+    /* The nodes must not be fused: they would be a few. */
     AUTO_PARTITION partition = fixture_compile_without(fixture, buffer_string(&text), "elementwise_fusion");
     for (int round = 0; round < 3; round++) {
         RunOutcome outcome = {0};
@@ -119,7 +120,7 @@ random_graphs_take_what_is_planned_on_four_threads(void **state)
     random_graphs_take_what_is_planned(4);
 }
 
-/* Attention over 128 places with 64 channels, and a layer behind it with what goes round both. */
+/* Attention over 128 positions with 64 channels, and a layer behind it, with connections that skip both. */
 static const char *const ATTENTION = "x = _Arg() T=float32 index=0\n"
                                      "w = Const() dtype=float32 value=float32<64,64>(0.01)\n"
                                      "q = MatMul(x, w) T=float32\n"
@@ -175,13 +176,13 @@ typedef struct ScratchCase {
 } ScratchCase;
 
 static const ScratchCase SCRATCH_CASES[] = {
-    /* The image is turned, the filter packed once. */
+    /* The image is transposed, the filter packed once. */
     {"x = _Arg() T=float32 index=0\n"
      "w = Const() dtype=float32 value=float32<32,16,3,3>(0.01)\n"
      "y = onnx::Conv(x, w) T=float32 kernel_shape=[3,3] pads=[1,1,1,1]\n"
      "out = _Retval(y) T=float32 index=0\n",
         {.rank = 4, .dims = {2, 16, 28, 28}}},
-    /* The filter is computed: packed in each run. */
+    /* The filter is computed, and so packed in each run. */
     {"x = _Arg() T=float32 index=0\n"
      "w = Const() dtype=float32 value=float32<3,3,16,96>(0.01)\n"
      "f = _Arg() T=float32 index=1\n"
@@ -201,7 +202,7 @@ static const ScratchCase SCRATCH_CASES[] = {
      "y = Conv2DBackpropInput(sizes, w, x) T=float32 strides=[1,1,1,1] padding='SAME'\n"
      "out = _Retval(y) T=float32 index=0\n",
         {.rank = 4, .dims = {4, 20, 20, 8}}},
-    /* A product whose second matrix is computed, of odd sizes. */
+    /* A product of odd sizes whose second matrix is computed. */
     {"x = _Arg() T=float32 index=0\n"
      "y = MatMul(x, x) T=float32 transpose_a=true\n"
      "out = _Retval(y) T=float32 index=0\n",
@@ -258,7 +259,7 @@ memory_that_is_shared_changes_no_bit(void **state)
     fixture_end(&fixture);
 }
 
-/* Scores and weights are 64 KiB in one; everything else 32 KiB. */
+/* Scores and weights share 64 KiB; everything else takes 32 KiB. */
 static void
 a_step_past_its_limit_is_refused_and_the_next_one_runs(void **state)
 {
@@ -289,7 +290,7 @@ a_step_past_its_limit_is_refused_and_the_next_one_runs(void **state)
     fixture_end(&fixture);
 }
 
-/* What others hold for now, and what nobody could ever have. */
+/* Room that others hold may become free; room beyond the device never will. */
 static void
 a_refusal_tells_whether_room_may_come(void **state)
 {
@@ -318,7 +319,7 @@ a_refusal_tells_whether_room_may_come(void **state)
     fixture_end(&fixture);
 }
 
-/* How many rows there are shows at run time alone. */
+/* The number of rows is known at run time only. */
 static void
 what_was_not_planned_ends_at_the_limit_too(void **state)
 {
@@ -347,7 +348,7 @@ what_was_not_planned_ends_at_the_limit_too(void **state)
     fixture_end(&fixture);
 }
 
-/* The plan lets the first Neg write into the feed. */
+/* The plan lets the first Neg write into its feed. */
 static void
 a_feed_that_somebody_else_holds_is_not_written(void **state)
 {

@@ -1,5 +1,5 @@
-/* Partitions of every kind are compiled and run, again and again, each time with another allocation that
- * fails: it is told, or done without; nothing is lost, and what does succeed is right. */
+/* Partitions of every kind are compiled and run again and again, each time with another allocation
+ * failing: the failure is told or survived, nothing leaks, and runs that succeed give the right values. */
 #include "tests/support/cmocka_all.h"
 
 #include "tests/support/fail_alloc.h"
@@ -137,7 +137,7 @@ run(RunFixture *fixture, const Subject *subject, Partition *partition)
     RunOutcome outcome = {0};
     Tensor feeds[FEEDS_MAX] = {0};
     RunRequest request = {.partition = partition, .args = feeds, .callbacks = outcome_callbacks(&outcome)};
-    fail_alloc_at = 0; /* what the test needs */
+    fail_alloc_at = 0; /* for the test itself */
     AUTO_TENSOR expected = tensor_literal(subject->fetch);
     for (; request.arg_count < FEEDS_MAX && subject->feeds[request.arg_count] != NULL; request.arg_count++) {
         feeds[request.arg_count] = tensor_literal(subject->feeds[request.arg_count]);
@@ -173,7 +173,7 @@ check_told(const Subject *subject, const char *what, size_t at, Status status)
     }
 }
 
-/* True when there is no allocation `at`. */
+/* Compiles with allocation `at` failing; returns true when there is no such allocation. */
 static bool
 compile_failing(const Subject *subject, GraphDef *def, size_t at)
 {
@@ -211,7 +211,7 @@ each_allocation_of_a_compile_may_fail(void **state)
     }
 }
 
-/* The first run of a partition makes what the others use: a memory plan, the bodies of functions. */
+/* A partition's first run makes a memory plan and the bodies of functions for all later ones. */
 static bool
 run_failing(const Subject *subject, GraphDef *def, size_t at)
 {

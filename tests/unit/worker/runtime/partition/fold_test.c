@@ -7,7 +7,7 @@ typedef struct Case {
     RunOutcome outcome;
 } Case;
 
-/* Runs a graph that is fed nothing. */
+/* Runs a graph without feeds. */
 static void
 case_run(Case *run, const char *text)
 {

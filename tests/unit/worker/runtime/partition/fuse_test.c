@@ -14,7 +14,7 @@ typedef struct Value {
     Dtype dtype;
 } Value;
 
-/* What follows from a seed: a graph of element-wise nodes, and its feeds. */
+/* A random graph of element-wise nodes and its feeds, all of which follow from a seed. */
 typedef struct Expression {
     uint64_t seed;
     Buffer text;
@@ -37,7 +37,7 @@ typedef enum Form {
     COMPARE,  /* T, T → bool */
     TERNARY,  /* T, T, T → T */
     CHOICE,   /* bool, T, T → T */
-    GATHERED, /* T, T, T → T: one list */
+    GATHERED, /* T, T, T → T, as one list */
     CHANGED,  /* T → another */
 } Form;
 
@@ -77,7 +77,7 @@ choose_operation(Expression *expression, Dtype dtype)
                                    : &COMPLEXES[draw(expression, COUNT_OF(COMPLEXES))];
 }
 
-/* The latest are read most. NULL when there is none of the dtype. */
+/* Chooses a value of this dtype, mostly among the latest; NULL when there is none. */
 static const Value *
 choose_value(Expression *expression, Dtype dtype)
 {
@@ -174,7 +174,7 @@ expression_begin(Expression *expression, uint64_t seed, Dtype dtype, const Shape
         buffer_append_format(
             &expression->text, "%s = _Arg() T=%s index=%d\n", value->name, dtype_name(value->dtype), feed);
     }
-    expression->count--; /* the truth is read as soon as something else is there */
+    expression->count--; /* the boolean is read once something else exists */
     const Value truth = expression->values[expression->count];
     add_operation(expression);
     expression->values[expression->count++] = truth;
@@ -188,7 +188,7 @@ expression_begin(Expression *expression, uint64_t seed, Dtype dtype, const Shape
     }
 }
 
-/* Zeros, ones, extremes, infinities, NaNs of both signs, and any bits. */
+/* Zeros, ones, extremes, infinities, NaNs of both signs, and any other bits. */
 static void
 fill(Expression *expression, Tensor *tensor)
 {
@@ -331,7 +331,7 @@ shapes_that_do_not_fit_are_told_of_the_node_that_meets_them(void **state)
     fixture_end(&fixture);
 }
 
-/* One after the other, the sum and its product with what a Switch may leave out are one node. */
+/* The sum is fused with its product by a value that may be dead, and can fail by itself. */
 static void
 a_failure_beside_a_dead_input_is_told(void **state)
 {
@@ -373,7 +373,7 @@ a_fused_node_tells_whom_it_computes(void **state)
     fixture_end(&fixture);
 }
 
-/* More combinations than are kept, each as often as the others. */
+/* More combinations of shapes than are kept, each as often as the others. */
 static void
 every_combination_of_shapes_is_computed_right(void **state)
 {
@@ -396,7 +396,7 @@ every_combination_of_shapes_is_computed_right(void **state)
     fixture_end(&fixture);
 }
 
-/* The gateway says from the op alone what workers will do with their kernels. */
+/* The gateway tells from the op alone which kernels of workers are element-wise. */
 static void
 ops_that_are_told_to_be_element_wise_have_kernels_that_are(void **state)
 {

@@ -128,7 +128,7 @@ variables_are_the_sessions(void **state)
     graph_cases_run(cases, COUNT_OF(cases));
 }
 
-/* Of 600,000 bytes the feed takes 400,000; the places that are found need 800,000. */
+/* Of 600,000 bytes the feed takes 400,000; the positions that are found would need 800,000. */
 static void
 a_branch_takes_what_its_caller_may_still_take(void **state)
 {
@@ -327,7 +327,7 @@ the_deadline_holds_inside(void **state)
     fixture_end(&fixture);
 }
 
-/* down(n) calls down(n - 1), down(1) calls `last`. */
+/* down(n) calls down(n - 1), and down(1) calls `last`. */
 #define DOWN(last)                                                                                           \
     "function down() -> ()\n"                                                                                \
     "n = _Arg() T=int32 index=0\n"                                                                           \
@@ -362,7 +362,7 @@ calls_go_as_deep_as_the_limit(void **state)
     graph_cases_run(cases, COUNT_OF(cases));
 }
 
-/* However far it has come. */
+/* Each round cancels at another moment. */
 static void
 a_deep_call_is_cancelled_down_to_its_end(void **state)
 {

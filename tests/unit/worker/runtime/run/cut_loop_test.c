@@ -1,5 +1,5 @@
-/* Loops cut by the planner, their partitions run side by side in this process: what one slot sends to another
- * is delivered there at once. */
+/* Loops cut by the planner, whose partitions run side by side in this process: a tensor sent to another
+ * slot is delivered there at once. */
 #include "tests/support/cmocka_all.h"
 
 #include <time.h>
@@ -101,7 +101,7 @@ slots_open(Slots *slots)
     }
 }
 
-/* What no Recv took is dropped with the rendezvous. */
+/* Frees the rendezvous, and with them the tensors that no Recv took. */
 static void
 slots_close(Slots *slots)
 {
@@ -115,7 +115,7 @@ slots_close(Slots *slots)
     assert_int_equal(fixture_memory_in_use(slots->fixture), 0);
 }
 
-/* The fetch's value, for the caller to give back. */
+/* Runs all slots; returns the fetch's value, which the caller gives back. */
 static Tensor
 slots_run(Slots *slots, int32_t n)
 {
@@ -194,7 +194,8 @@ untaken_loops_give_the_same_bits_however_cut(void **state)
     assert_same_however_cut((const char *const[]){LOOP_UNTAKEN}, 1);
 }
 
-/* The other slot never starts. On a busy machine this one may not have begun to wait. */
+/* Runs one slot while the other never starts, cancels it after a while, and returns whether the error
+ * names what it waited for. On a busy machine the slot may not have begun to wait. */
 static bool
 names_what_it_waits_for(Slots *slots, long duration_ms)
 {
@@ -236,7 +237,7 @@ a_slot_that_fails_in_a_later_turn_leaves_nothing_behind(void **state)
     (void)state;
     RunFixture fixture;
     fixture_begin(&fixture, 2);
-    /* v has 300 elements, then 600: the second turn cannot add. */
+    /* In the second turn v has 600 elements instead of 300, which cannot be added. */
     Slots slots = slots_compile(&fixture,
         LOOP_FEEDS LOOP_COUNTER("i", "loop", "zero", "n", "") LOOP_VARIABLE(
             "v", "i", "loop", "x", "") "axis = Const(^v_body) dtype=int32 value=int32(0)\n"

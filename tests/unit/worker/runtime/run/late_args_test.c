@@ -7,7 +7,7 @@
 #include "tests/support/fail_alloc.h"
 #include "tests/support/partition_runs.h"
 
-/* Two stages: a needs x alone, b what came of it and y. */
+/* Two stages: a needs x alone, b needs a and y. */
 static const char *const STAGES = "x = _Arg() T=float32 index=0\n"
                                   "y = _Arg() T=float32 index=1\n"
                                   "a = Neg(x) T=float32\n"

@@ -28,12 +28,12 @@ tensor_int(const Tensor *tensor)
     return value;
 }
 
-/* Feeds: n, then x. */
+/* The feeds n, then x. */
 #define FEEDS                                                                                                \
     "n = _Arg() T=int32 index=0\nx = _Arg() T=float32 index=1\nzero = Const() dtype=int32 value=int32(0)\n"
 #define FETCHES "o0 = _Retval(i_exit) T=int32 index=0\no1 = _Retval(v_exit) T=float32 index=1\n"
 
-/* x + n · 2, one step after another; `two` is a loop invariant. */
+/* x + n · 2, one addition after another; `two` is a loop invariant. */
 #define ADDING(ATTRS)                                                                                        \
     FEEDS LOOP_COUNTER("i", "loop", "zero", "n", ATTRS) LOOP_VARIABLE("v", "i", "loop", "x",                 \
         ATTRS) "c = Const() dtype=float32 value=float32(2)\n"                                                \
@@ -84,8 +84,8 @@ a_loop_that_turns_no_time_lets_its_values_out(void **state)
     fixture_end(&fixture);
 }
 
-/* v ← exp(-v) · 1.1 + 0.3: another order or number of steps shows in the bits. Wide enough to change threads.
- */
+/* v ← exp(-v) · 1.1 + 0.3: another order or number of turns shows in the bits. Wide enough to change
+ * threads. */
 static const char *const CHAOTIC =
     FEEDS LOOP_COUNTER("i", "loop", "zero", "n", "parallel_iterations=%d") LOOP_VARIABLE("v", "i", "loop",
         "x", "parallel_iterations=%d") "a = Const(^v_body) dtype=float32 value=float32(1.1)\n"
@@ -251,7 +251,7 @@ an_error_in_a_later_turn_gives_all_buffers_back(void **state)
     (void)state;
     RunFixture fixture;
     fixture_begin(&fixture, 2);
-    /* 1, 2, 4 … elements: only one of them can be added to three. */
+    /* v has 1, 2, 4 … elements, of which only 1 can be added to three. */
     AUTO_PARTITION partition = fixture_compile(&fixture,
         FEEDS LOOP_COUNTER("i", "loop", "zero", "n", "parallel_iterations=4") LOOP_VARIABLE("v", "i", "loop",
             "x", "parallel_iterations=4") "axis = Const(^v_body) dtype=int32 value=int32(0)\n"
@@ -343,8 +343,8 @@ a_loop_without_end_can_be_cancelled(void **state)
     fixture_end(&fixture);
 }
 
-/* Turns three times by values that move up from one variable to the next: nothing in it is ever handed to
- * another thread, which would bring an arena. */
+/* Three turns in which values move from one variable to the next: nothing is handed to another thread,
+ * which would bring an arena. */
 static const char *const SHIFTING = "x = _Arg() T=float32 index=0\n"
                                     "yes = Const() dtype=bool value=bool(1)\n"
                                     "a = Enter(yes) T=bool frame_name='loop'\n"
@@ -419,7 +419,7 @@ each_failing_allocation_in_a_loop_is_told(void **state)
     }
 }
 
-/* A draw in every iteration, with these seeds. */
+/* A loop that draws a random number in every iteration, with these seeds. */
 #define DRAWING(SEEDS)                                                                                       \
     FEEDS LOOP_COUNTER("i", "loop", "zero", "n", "parallel_iterations=10") LOOP_VARIABLE("v", "i", "loop",   \
         "x", "parallel_iterations=10") "s = Const(^i_body) dtype=int32 value=int32<1>(3)\n"                  \

@@ -1,5 +1,5 @@
-/* Kernels that complete later, as those of queues do: nodes of a compiled partition are given one here that
- * completes when the test says so. */
+/* Kernels that complete later, as those of queues do: nodes of a compiled partition are given a kernel
+ * that completes when the test says so. */
 #include "tests/support/cmocka_all.h"
 
 #include <sched.h>
@@ -7,7 +7,7 @@
 #include "tests/support/partition_runs.h"
 #include "worker/runtime/partition/schedule.h"
 
-static KernelPromise *pending[4]; /* atomic; in the order they started */
+static KernelPromise *pending[4]; /* atomic; in the order in which they started */
 static int started;               /* atomic */
 static int cancelled;             /* atomic */
 
@@ -25,7 +25,7 @@ later_cancel(KernelPromise *promise)
     kernel_complete(promise, STATUS_CANCELLED);
 }
 
-/* The input, with its sign changed. */
+/* Completes the kernel with its input negated. */
 static void
 fulfil(KernelPromise *promise)
 {
@@ -50,7 +50,7 @@ fulfil_at_once(KernelPromise *promise)
 
 static const Kernel at_once = {.op = "Identity", .start = fulfil_at_once};
 
-/* A partition whose nodes later… have the kernel, and one run of it after the other. */
+/* A partition whose nodes named "later…" have the test's kernel, and its runs one after the other. */
 typedef struct PromiseRun {
     RunFixture fixture;
     Partition *partition;
@@ -88,7 +88,7 @@ promise_start(PromiseRun *promise)
         &promise->fixture.call, STATUS_OK, run_start(&promise->fixture.call, &request, &promise->run));
 }
 
-/* The run has ended. */
+/* Clears the outcome of a run that has ended. */
 static void
 promise_clear(PromiseRun *promise)
 {
@@ -138,7 +138,7 @@ a_run_waits_for_kernels_that_complete_later(void **state)
     promise_end(&promise);
 }
 
-/* Runs whose kernels complete before they return; what element 0 is in the end. */
+/* Runs with kernels that complete before they return, and expects this element 0 in the end. */
 static void
 expect_at_once(const char *text, int rounds, float expected)
 {
@@ -197,7 +197,8 @@ a_cancelled_run_tells_its_kernels_and_who_was_late(void **state)
     promise_end(&promise);
 }
 
-/* While the first element is below 20: the rest says what an iteration makes of s:1, by the node later. */
+/* A loop while the first element is below 20. BODY computes the next value from s:1, with the node
+ * `later`. */
 #define LOOP(PARALLEL, BODY)                                                                                 \
     "x = _Arg() T=float32 index=0\n"                                                                         \
     "limit = Const() dtype=float32 value=float32(20)\n"                                                      \
@@ -222,8 +223,8 @@ an_iteration_waits_for_its_kernels(void **state)
     expect_at_once(LOOP("2", "minus = Neg(later) T=float32\na = Add(minus, minus) T=float32\n"), 20, 24);
 }
 
-/* Iterations that nothing but the loop's width keeps from starting; the kernel in each completes when told.
- */
+/* Returns how many iterations start when only the loop's width holds them back; their kernels wait for the
+ * test. */
 static int
 count_started(size_t loop_bytes_max)
 {

@@ -156,7 +156,7 @@ a_forgotten_waiter_gets_nothing(void **state)
 }
 
 typedef struct Peer {
-    Rendezvous *rendezvous; /* the other slot's */
+    Rendezvous *rendezvous; /* of the other slot */
     int sends;
     int pulls;
     char pulled[64];

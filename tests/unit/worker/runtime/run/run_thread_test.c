@@ -1,4 +1,4 @@
-/* Which thread a run is done on. */
+/* The thread on which a run is done. */
 #include "tests/support/cmocka_all.h"
 
 #include <pthread.h>
@@ -25,7 +25,8 @@ take_ending_output(void *context, uint32_t index, Tensor *tensor, bool is_dead)
     outcome_callbacks(outcome).on_output(outcome, index, tensor, is_dead);
 }
 
-/* Whether a run that is expected to take that long ends on the calling thread; 0: its node has never run. */
+/* Returns whether a run that is expected to take this long ends on the calling thread; 0: its node has
+ * never run. */
 static bool
 ends_here(RunFixture *fixture, uint64_t cost_ns, bool caller_is_idle)
 {
@@ -61,7 +62,7 @@ a_small_run_stays_with_a_caller_that_has_nothing_else_to_do(void **state)
     fixture_end(&fixture);
 }
 
-/* It may be a product of matrices of thousands of rows. */
+/* A node that has never run may be a product of matrices of thousands of rows. */
 static void
 what_has_never_run_stays_with_nobody(void **state)
 {

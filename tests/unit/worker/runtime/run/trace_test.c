@@ -1,11 +1,11 @@
-/* What a traced run notes: of every node and every iteration, and where it stops. */
+/* Notes of a traced run: every node, every iteration, and where notes stop. */
 #include "worker/runtime/run/trace.h"
 
 #include "tests/support/cmocka_all.h"
 #include "tests/support/loop_graphs.h"
 #include "tests/support/partition_runs.h"
 
-/* A run that is still held, so that its trace is there. */
+/* A run that is still held, so that its trace exists. */
 typedef struct Traced {
     RunOutcome outcome;
     Run *run;
@@ -33,7 +33,7 @@ traced_end(Traced *traced)
     outcome_clear(&traced->outcome);
 }
 
-/* NULL: the iteration has no such node. */
+/* Returns NULL when the iteration has no such node. */
 static const NodeTrace *
 node_find(const Traced *traced, const IterationTrace *record, const char *name)
 {
@@ -100,7 +100,7 @@ times_of_nodes_follow_each_other(void **state)
     fixture_end(&fixture);
 }
 
-/* Neg computes into what MatMul has made, Identity hands on what was fed. */
+/* Neg computes into MatMul's tensor, and Identity hands its feed on: neither takes memory. */
 static void
 memory_is_told_of_the_node_that_took_it(void **state)
 {
@@ -145,7 +145,7 @@ loop_begin(RunFixture *fixture, Partition *partition, int32_t turns, Traced *ret
     traced_begin(fixture, partition, args, 2, ret_traced);
 }
 
-/* The last iteration finds that the loop is over: its body is dead. */
+/* The last iteration finds that the loop has ended: its body is dead. */
 static void
 every_iteration_of_a_loop_is_told(void **state)
 {

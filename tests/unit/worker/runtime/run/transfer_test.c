@@ -19,7 +19,7 @@ static const char *const SLOT_0 = "x = _Arg() T=float32 index=0\n"
 static const char *const SLOT_1 = "a = _Recv() tensor_type=float32" TO_SLOT_1 "b = Add(a, a) T=float32\n"
                                   "send = _Send(b) T=float32" TO_SLOT_0;
 
-/* Two slots of one process: what one sends to the other is delivered there. */
+/* Two slots in one process: a tensor that one sends is delivered to the other at once. */
 typedef struct Slots {
     Rendezvous *rendezvous[2];
 } Slots;
@@ -99,7 +99,8 @@ two_slots_exchange_tensors_in_either_order_of_start(void **state)
     fixture_end(&fixture);
 }
 
-/* `size` numbers come; with them the sum, which Neg takes over. */
+/* Delivers `size` numbers and fails unless the run's memory is as planned: the tensor that comes, and the
+ * sum, which Neg takes over. */
 static void
 assert_received_as_planned(RunFixture *fixture, Partition *partition, int64_t size, int64_t open_size)
 {
@@ -142,7 +143,7 @@ what_comes_is_planned_by_its_shape_and_counted_while_it_lives(void **state)
     fixture_end(&fixture);
 }
 
-/* Three numbers, and two for each of a batch. */
+/* The receive has three numbers, and two more for each row of the batch. */
 static void
 what_grows_with_the_batch_is_planned_for_each_size_of_it(void **state)
 {
@@ -262,7 +263,8 @@ the_deadline_report_names_who_waits_for_what(void **state)
     Slots slots = {0};
     RunOutcome outcome = {0};
     slots_begin(&slots);
-    /* The second run finds the partition cheap and waits before run_start() returns. */
+    /* By its second run the partition is known to be cheap and is run on this thread: it waits before
+     * run_start() returns. */
     for (int round = 0; round < 2; round++) {
         outcome_clear(&outcome);
         Run *run = start(&fixture, partition, slots.rendezvous[1], NULL, &outcome);
