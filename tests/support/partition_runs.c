@@ -229,3 +229,35 @@ fixture_assert_as_reference(
     assert_true(tensor_equal(&expected[0], output));
     tensor_unref(&expected[0]);
 }
+
+void
+fixture_expect_reference(
+    RunFixture *fixture, Partition *partition, uint32_t node, Tensor *inputs, uint32_t input_count)
+{
+    enum { ROUNDS = 2, INPUTS_MAX = 8 };
+    assert_true(input_count <= INPUTS_MAX);
+    for (int round = 0; round < ROUNDS; round++) {
+        RunOutcome outcome = {0};
+        Tensor args[INPUTS_MAX];
+        for (uint32_t index = 0; index < input_count; index++) {
+            args[index] = tensor_ref(&inputs[index]);
+        }
+        fixture_run(fixture, partition, NULL, args, input_count, &outcome);
+        assert_string_equal(outcome.message, "");
+        fixture_assert_as_reference(fixture, &partition->nodes[node], inputs, &outcome.outputs[0]);
+        outcome_clear(&outcome);
+    }
+    for (uint32_t index = 0; index < input_count; index++) {
+        tensor_unref(&inputs[index]);
+    }
+}
+
+void
+assert_same_bits(Tensor *expected, const Tensor *output)
+{
+    if (expected->buffer == NULL) {
+        assert_true(tensor_new(output->dtype, &output->shape, expected));
+        memcpy(expected->data, output->data, tensor_byte_size(output));
+    }
+    assert_true(tensor_equal(output, expected));
+}

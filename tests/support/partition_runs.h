@@ -59,6 +59,14 @@ void fixture_await_thread(const RunFixture *fixture);
 /* The node of this name, which a fast kernel computes and not the reference one. */
 const ScheduleNode *fixture_fast_node(const Partition *partition, const char *name);
 
+/* Runs a partition twice with the same feeds, so that caches count too: its output 0 must be what the
+ * reference kernel of this node, whose inputs the feeds are, makes of them. Gives the inputs back. */
+void fixture_expect_reference(
+    RunFixture *fixture, Partition *partition, uint32_t node, Tensor *inputs, uint32_t input_count);
+
+/* Keeps the first output in `expected`; every later one must have the same bits. */
+void assert_same_bits(Tensor *expected, const Tensor *output);
+
 /* A fast kernel ran the node: its one output must be the reference kernel's, bit for bit. */
 void fixture_assert_as_reference(
     RunFixture *fixture, const ScheduleNode *node, Tensor *inputs, const Tensor *output);
