@@ -164,8 +164,6 @@ json_number_text(JsonScanner *scanner, Slice *ret_text)
     return true;
 }
 
-/* --- Floating point ------------------------------------------------------------------------------------- */
-
 static bool
 number_copy(const Number *number, char ret_text[NUMBER_SIZE_MAX + 1])
 {
@@ -304,8 +302,6 @@ json_float(JsonScanner *scanner, float *ret_value)
     json_value_end(scanner, number.end);
     return true;
 }
-
-/* --- Integers ------------------------------------------------------------------------------------------- */
 
 /* The digits of an integer: a number without fraction and exponent, or a string of decimal digits. */
 static bool

@@ -3,13 +3,14 @@
 
 #include "shared/json/scanner.h"
 
+/* The JsonKind of the value that begins with this byte. */
+extern const unsigned char json_kinds[256];
+
 /* Stops the scanner: nothing is left to read, and the first fault stays. Returns false. */
 bool json_stop(JsonScanner *scanner, const char *position, const char *message);
 
 /* The same when memory ends, which is not the sender's fault: RESOURCE_EXHAUSTED. */
 bool json_stop_memory(JsonScanner *scanner, const char *message);
-
-/* --- string.c ------------------------------------------------------------------------------------------- */
 
 /* `position` stands behind the opening quote. The raw characters up to the closing one, checked for UTF-8,
  * control characters and escapes; the scanner moves behind it. */
@@ -18,29 +19,14 @@ bool json_string_scan(JsonScanner *scanner, const char *position, Slice *ret_raw
 /* Decodes what json_string_scan() found valid; writes at most raw.size bytes and returns how many. */
 size_t json_string_decode(Slice raw, char *ret_bytes);
 
-/* --- names.c -------------------------------------------------------------------------------------------- */
-
 /* Opens the books on the names of the object or array just entered. */
 void json_names_begin(JsonScanner *scanner, bool is_object);
 
 /* Decodes a name and notes it; false when the object has it already. */
 bool json_name_add(JsonScanner *scanner, Slice raw, bool has_escapes, Slice *ret_name);
 
-/* --- number.c ------------------------------------------------------------------------------------------- */
-
 /* Passes over a number. */
 bool json_number_skip(JsonScanner *scanner);
-
-/* --- number_text.c: what the writer writes -------------------------------------------------------------- */
-
-enum { JSON_NUMBER_TEXT_SIZE = 40 };
-
-/* The shortest decimal that reads back as the same number, or one of "NaN", "Infinity", "-Infinity" with its
- * quotes. Returns the number of characters; there is no NUL behind them. */
-size_t json_double_text(double value, char ret_text[JSON_NUMBER_TEXT_SIZE]);
-size_t json_float_text(float value, char ret_text[JSON_NUMBER_TEXT_SIZE]);
-
-/* --- everywhere ----------------------------------------------------------------------------------------- */
 
 /* Eight bytes at a time: a mark in the high bit of each byte that ends the plain run (a quote, a backslash,
  * a control character, anything beyond ASCII). Only the lowest mark is sure; it is the one that counts. */

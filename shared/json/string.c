@@ -174,27 +174,3 @@ json_string(JsonScanner *scanner, Arena *arena, Slice *ret_value)
     *ret_value = slice_of(decoded, json_string_decode(raw, decoded));
     return true;
 }
-
-bool
-json_strings(
-    JsonScanner *scanner, Arena *arena, size_t count_max, const Slice **ret_values, size_t *ret_count)
-{
-    size_t count = 0;
-    Slice *const values = arena_alloc(arena, count_max * sizeof *values);
-    if (values == NULL) {
-        return json_stop_memory(scanner, "no memory left for a list of strings");
-    }
-    for (bool has_more = json_array_begin(scanner); has_more && json_array_next(scanner); count++) {
-        if (count == count_max) {
-            json_fault(scanner, "too many strings");
-            return false;
-        }
-        has_more = json_string(scanner, arena, &values[count]);
-    }
-    if (scanner->fault != NULL) {
-        return false;
-    }
-    *ret_values = values;
-    *ret_count = count;
-    return true;
-}
