@@ -12,8 +12,6 @@ typedef struct Header {
     Shape shape;
 } Header;
 
-/* --- The dictionary: a Python literal, {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), } ------ */
-
 static void
 space_skip(Slice *text)
 {
@@ -170,8 +168,6 @@ header_parse(Call *call, Slice text, Header *ret_header)
     return STATUS_OK;
 }
 
-/* --- Reading -------------------------------------------------------------------------------------------- */
-
 /* The sizes of the preamble and of the dictionary behind it, of which `bytes` has the first at least. */
 static Status
 header_measure(Call *call, Slice bytes, size_t *ret_start, size_t *ret_size)
@@ -323,8 +319,6 @@ npy_read(Call *call, Slice bytes, size_t byte_size_max, Tensor *ret_tensor)
     return STATUS_OK;
 }
 
-/* --- Reading in pieces ---------------------------------------------------------------------------------- */
-
 void
 npy_reader_done(NpyReader *reader)
 {
@@ -443,8 +437,6 @@ npy_reader_end(Call *call, NpyReader *reader, Tensor *ret_tensor)
     npy_reader_done(reader);
     return STATUS_OK;
 }
-
-/* --- Writing -------------------------------------------------------------------------------------------- */
 
 Status
 npy_write_header(Call *call, const Tensor *tensor, Buffer *buffer)

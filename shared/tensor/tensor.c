@@ -5,8 +5,6 @@
 
 #include "shared/base/memory.h"
 
-/* --- Buffers -------------------------------------------------------------------------------------------- */
-
 /* One allocation: the struct fills the first cache line, the bytes follow. */
 _Static_assert(sizeof(TensorBuffer) <= MEMORY_CACHE_LINE, "a tensor's bytes start on the second line");
 
@@ -67,8 +65,6 @@ tensor_buffer_wrap(void *data, size_t size, void (*release)(TensorBuffer *), voi
     };
     return &wrapped->buffer;
 }
-
-/* --- Tensors -------------------------------------------------------------------------------------------- */
 
 bool
 tensor_new(Dtype dtype, const Shape *shape, Tensor *ret_tensor)

@@ -31,8 +31,6 @@ typedef struct Tensor {
     Shape shape; /* fully known */
 } Tensor;
 
-/* --- Buffers -------------------------------------------------------------------------------------------- */
-
 /* From the system's heap, 64-byte aligned, contents unspecified. The worker's devices have allocators of
  * their own (worker/runtime/device.h) that make TensorBuffers too. */
 MUST_USE TensorBuffer *tensor_buffer_new(size_t size);
@@ -72,8 +70,6 @@ tensor_buffer_unref(TensorBuffer *buffer)
         buffer->release(buffer);
     }
 }
-
-/* --- Tensors -------------------------------------------------------------------------------------------- */
 
 /* Uninitialised elements of a copyable dtype. No elements: no buffer. */
 MUST_USE bool tensor_new(Dtype dtype, const Shape *shape, Tensor *ret_tensor);

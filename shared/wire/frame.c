@@ -1,8 +1,41 @@
+/* Frames are written and read here, so that their layout stands once. A frame arrives in four parts: the
+ * fixed header, the rest of the head, the payload and its padding. Each part has a target and a size; when it
+ * is full, the part's function checks it and sets up the next one. */
 #include "shared/wire/frame.h"
 
 #include <string.h>
 
-#include "shared/wire/frame_layout.h"
+#include "shared/base/memory.h"
+
+/* Elements travel as they lie in memory. */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the wire is little-endian");
+
+#define FRAME_MAGIC UINT32_C(0x31464c53) /* "SLF1" */
+
+typedef struct FrameFixed {
+    unsigned char magic[4];
+    uint8_t kind;
+    uint8_t dtype;
+    uint16_t name_size;
+    uint8_t rank;
+    uint8_t flags;
+    uint8_t reserved[6];
+    uint64_t payload_size;
+} FrameFixed;
+_Static_assert(sizeof(FrameFixed) == FRAME_FIXED_SIZE, "the fixed header has no holes");
+
+static inline size_t
+frame_head_used(size_t rank, size_t name_size)
+{
+    return FRAME_FIXED_SIZE + rank * sizeof(int64_t) + name_size;
+}
+
+static inline size_t
+frame_head_size(size_t rank, size_t name_size)
+{
+    const size_t used = frame_head_used(rank, name_size);
+    return (used + FRAME_ALIGNMENT - 1) / FRAME_ALIGNMENT * FRAME_ALIGNMENT;
+}
 
 size_t
 frame_padding(size_t payload_size)
@@ -111,4 +144,399 @@ void
 frame_write_heartbeat(Buffer *buffer)
 {
     plain_write(buffer, FRAME_HEARTBEAT, slice_of(NULL, 0), slice_of(NULL, 0));
+}
+
+enum { HEAD_SIZE_MAX = FRAME_FIXED_SIZE + SHAPE_RANK_MAX * 8 + FRAME_NAME_SIZE_MAX + FRAME_ALIGNMENT };
+/* Twice this is still a size of memory: strings need it. */
+#define PAYLOAD_SIZE_MAX ((uint64_t)PTRDIFF_MAX / 4)
+
+typedef struct KindRow KindRow;
+
+typedef enum Stage { STAGE_FIXED, STAGE_HEAD, STAGE_PAYLOAD, STAGE_PADDING } Stage;
+
+struct FrameReader {
+    FrameLimits limits;
+    uint64_t total_size;
+    bool is_broken;
+
+    Stage stage;
+    char *target;
+    size_t size;
+    size_t used;
+
+    FrameFixed fixed;
+    const KindRow *kind;
+    Shape shape;
+    TensorBuffer *buffer; /* of a tensor's payload */
+    Buffer json;
+    uint64_t announced_size;
+    char padding[FRAME_PAYLOAD_ALIGNMENT];
+    char head[HEAD_SIZE_MAX];
+};
+
+static void
+stage_begin(FrameReader *reader, Stage stage, void *target, size_t size)
+{
+    reader->stage = stage;
+    reader->target = target;
+    reader->size = size;
+    reader->used = 0;
+}
+
+FrameReader *
+frame_reader_new(const FrameLimits *limits)
+{
+    FrameReader *const reader = memory_new(1, sizeof *reader);
+    if (reader != NULL) {
+        frame_reader_reset(reader, limits);
+    }
+    return reader;
+}
+
+void
+frame_reader_reset(FrameReader *reader, const FrameLimits *limits)
+{
+    enum { JSON_KEPT_MAX = 64 * 1024 };
+    tensor_buffer_unref(TAKE(reader->buffer));
+    if (reader->json.capacity > JSON_KEPT_MAX) {
+        buffer_done(&reader->json);
+    }
+    reader->limits = *limits;
+    reader->total_size = 0;
+    reader->is_broken = false;
+    stage_begin(reader, STAGE_FIXED, reader->head, FRAME_FIXED_SIZE);
+}
+
+void
+frame_reader_free(FrameReader *reader)
+{
+    if (reader != NULL) {
+        tensor_buffer_unref(reader->buffer);
+        buffer_done(&reader->json);
+        memory_free(reader);
+    }
+}
+
+bool
+frame_reader_is_between(const FrameReader *reader)
+{
+    return reader->stage == STAGE_FIXED && reader->used == 0 && !reader->is_broken;
+}
+
+struct KindRow {
+    const char *name; /* NULL: there is no such kind */
+    bool has_name;
+    bool has_elements; /* dtype and shape */
+    bool is_json;
+    size_t payload_size; /* of kinds without elements and JSON */
+};
+
+static const KindRow kinds[] = {
+    [FRAME_HEADER] = {.name = "header", .is_json = true},
+    [FRAME_TENSOR] = {.name = "tensor", .has_name = true, .has_elements = true},
+    [FRAME_DEAD] = {.name = "dead", .has_name = true},
+    [FRAME_ANNOUNCE] = {.name = "announce", .has_name = true, .payload_size = sizeof(uint64_t)},
+    [FRAME_HEARTBEAT] = {.name = "heartbeat"},
+    [FRAME_STATUS] = {.name = "status", .is_json = true},
+    [FRAME_STATS] = {.name = "stats", .is_json = true},
+};
+
+static const KindRow *
+kind_of(const FrameFixed *fixed)
+{
+    return fixed->kind < COUNT_OF(kinds) && kinds[fixed->kind].name != NULL ? &kinds[fixed->kind] : NULL;
+}
+
+static bool
+is_zero(const void *bytes, size_t size)
+{
+    unsigned char seen = 0;
+    for (size_t index = 0; index < size; index++) {
+        seen |= ((const unsigned char *)bytes)[index];
+    }
+    return seen == 0;
+}
+
+static Status
+kind_check(Call *call, const FrameFixed *fixed, const KindRow *kind)
+{
+    if (!kind->has_name && fixed->name_size > 0) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "a %s frame has a name", kind->name);
+    }
+    if (!kind->has_elements && (fixed->dtype != 0 || fixed->rank != 0)) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "a %s frame has a dtype or a shape", kind->name);
+    }
+    if (!kind->has_elements && !kind->is_json && fixed->payload_size != kind->payload_size) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "a %s frame has a payload of %zu bytes, not %zu",
+            kind->name, (size_t)fixed->payload_size, kind->payload_size);
+    }
+    if (kind->is_json && fixed->payload_size > FRAME_JSON_SIZE_MAX) {
+        return call_fail(call, STATUS_RESOURCE_EXHAUSTED, "a %s frame has %zu bytes, more than %d",
+            kind->name, (size_t)fixed->payload_size, FRAME_JSON_SIZE_MAX);
+    }
+    return STATUS_OK;
+}
+
+static Status
+limits_check(Call *call, FrameReader *reader, const KindRow *kind)
+{
+    const uint64_t size = reader->fixed.payload_size;
+    const FrameLimits *const limits = &reader->limits;
+    const uint64_t tensor_size_max =
+        limits->tensor_size_max < PAYLOAD_SIZE_MAX ? limits->tensor_size_max : PAYLOAD_SIZE_MAX;
+    if (kind->has_elements && size > tensor_size_max) {
+        return call_fail(call, STATUS_RESOURCE_EXHAUSTED, "a tensor frame has %zu bytes, more than %zu",
+            (size_t)size, (size_t)tensor_size_max);
+    }
+    if (limits->total_size_max != 0 && size > limits->total_size_max - reader->total_size) {
+        return call_fail(
+            call, STATUS_RESOURCE_EXHAUSTED, "the frames have more than %zu bytes", limits->total_size_max);
+    }
+    reader->total_size += size;
+    return STATUS_OK;
+}
+
+static Status
+fixed_finish(Call *call, FrameReader *reader)
+{
+    FrameFixed *const fixed = &reader->fixed;
+    const uint32_t magic = FRAME_MAGIC;
+    memcpy(fixed, reader->head, sizeof *fixed);
+    if (memcmp(fixed->magic, &magic, sizeof magic) != 0) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "the bytes are no frame: the magic is missing");
+    }
+    const KindRow *const kind = kind_of(fixed);
+    if (kind == NULL) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "there is no kind %d of frames", fixed->kind);
+    }
+    if (fixed->flags != 0 || !is_zero(fixed->reserved, sizeof fixed->reserved)) {
+        return call_fail(
+            call, STATUS_INVALID_ARGUMENT, "the reserved bytes of a %s frame are not 0", kind->name);
+    }
+    if (fixed->name_size > FRAME_NAME_SIZE_MAX || fixed->rank > SHAPE_RANK_MAX) {
+        return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
+            "a frame's name of %d bytes or its rank of %d is over the limits of %d and %d", fixed->name_size,
+            fixed->rank, FRAME_NAME_SIZE_MAX, SHAPE_RANK_MAX);
+    }
+    reader->kind = kind;
+    TRY(kind_check(call, fixed, kind));
+    TRY(limits_check(call, reader, kind));
+    const size_t head_size = frame_head_size(fixed->rank, fixed->name_size);
+    stage_begin(reader, STAGE_HEAD, reader->head + FRAME_FIXED_SIZE, head_size - FRAME_FIXED_SIZE);
+    return STATUS_OK;
+}
+
+static Status
+shape_read(Call *call, FrameReader *reader)
+{
+    const FrameFixed *const fixed = &reader->fixed;
+    reader->shape = (Shape){.rank = fixed->rank};
+    memcpy(reader->shape.dims, reader->head + FRAME_FIXED_SIZE, fixed->rank * sizeof(int64_t));
+    const Dtype dtype = (Dtype)fixed->dtype;
+    int64_t count = 0;
+    size_t size = 0;
+    if (dtype != DTYPE_STRING && !dtype_is_copyable(dtype)) {
+        return call_fail(
+            call, STATUS_INVALID_ARGUMENT, "a tensor frame cannot hold the dtype %d", fixed->dtype);
+    }
+    if (!shape_element_count(&reader->shape, &count) ||
+        (dtype != DTYPE_STRING && !shape_byte_size(&reader->shape, dtype, &size))) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "a tensor frame's shape is negative or too large");
+    }
+    const bool has_room_for_sizes = (uint64_t)count <= fixed->payload_size / sizeof(uint64_t);
+    const bool fits = dtype == DTYPE_STRING ? has_room_for_sizes && (count > 0 || fixed->payload_size == 0)
+                                            : fixed->payload_size == size;
+    if (!fits) {
+        char text[SHAPE_TEXT_SIZE];
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "a tensor frame of shape %s and %s has %zu bytes",
+            shape_text(&reader->shape, text), dtype_name(dtype), (size_t)fixed->payload_size);
+    }
+    return STATUS_OK;
+}
+
+/* The table of strings, 16 bytes an element, needs 8 bytes more than the sizes that arrive: they are read
+ * behind its first half, and the bytes land where they stay. */
+static size_t
+strings_shift(const FrameReader *reader)
+{
+    int64_t count = 0;
+    const bool is_counted =
+        reader->fixed.dtype == DTYPE_STRING && shape_element_count(&reader->shape, &count);
+    return is_counted ? (size_t)count * (sizeof(Slice) - sizeof(uint64_t)) : 0;
+}
+
+static Status
+elements_begin(Call *call, FrameReader *reader)
+{
+    TRY(shape_read(call, reader));
+    const FrameLimits *const limits = &reader->limits;
+    const size_t shift = strings_shift(reader);
+    const size_t size = reader->fixed.payload_size;
+    if (size == 0) {
+        stage_begin(reader, STAGE_PAYLOAD, NULL, 0);
+        return STATUS_OK;
+    }
+    const bool is_heap = limits->allocate == NULL || reader->fixed.dtype == DTYPE_STRING;
+    reader->buffer =
+        is_heap ? tensor_buffer_new(shift + size) : limits->allocate(limits->allocate_context, size);
+    if (reader->buffer == NULL) {
+        return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
+            "no memory for the %zu bytes of a tensor that comes in", shift + size);
+    }
+    stage_begin(reader, STAGE_PAYLOAD, (char *)reader->buffer->data + shift, size);
+    return STATUS_OK;
+}
+
+static Status
+head_finish(Call *call, FrameReader *reader)
+{
+    const FrameFixed *const fixed = &reader->fixed;
+    const KindRow *const kind = reader->kind;
+    const size_t used = frame_head_used(fixed->rank, fixed->name_size);
+    if (!is_zero(reader->head + used, frame_head_size(fixed->rank, fixed->name_size) - used)) {
+        return call_fail(
+            call, STATUS_INVALID_ARGUMENT, "the padding of a %s frame's head is not 0", kind->name);
+    }
+    if (kind->has_elements) {
+        return elements_begin(call, reader);
+    }
+    if (!kind->is_json) {
+        stage_begin(reader, STAGE_PAYLOAD, &reader->announced_size, fixed->payload_size);
+        return STATUS_OK;
+    }
+    buffer_clear(&reader->json);
+    char *const room = buffer_reserve(&reader->json, fixed->payload_size);
+    if (room == NULL) {
+        return call_fail_memory(call, "a frame's JSON");
+    }
+    stage_begin(reader, STAGE_PAYLOAD, room, fixed->payload_size);
+    return STATUS_OK;
+}
+
+/* Turns sizes into slices, in place and forwards: a size is read before its slice is written, and a slice
+ * ends where the next size begins or earlier. */
+static Status
+strings_finish(Call *call, FrameReader *reader)
+{
+    int64_t count = 0;
+    if (!shape_element_count(&reader->shape, &count) || count == 0) {
+        return STATUS_OK;
+    }
+    char *const data = reader->buffer->data;
+    const char *const sizes = data + strings_shift(reader);
+    const char *bytes = data + (size_t)count * sizeof(Slice);
+    size_t left = reader->fixed.payload_size - (size_t)count * sizeof(uint64_t);
+    for (int64_t index = 0; index < count; index++) {
+        uint64_t size = 0;
+        memcpy(&size, sizes + (size_t)index * sizeof size, sizeof size);
+        if (size > left) {
+            return call_fail(call, STATUS_INVALID_ARGUMENT,
+                "string %lld of a tensor frame has %zu bytes, but %zu are left", (long long)index,
+                (size_t)size, left);
+        }
+        ((Slice *)(void *)data)[index] = slice_of(bytes, size);
+        bytes += size;
+        left -= size;
+    }
+    if (left > 0) {
+        return call_fail(
+            call, STATUS_INVALID_ARGUMENT, "a tensor frame has %zu bytes behind its last string", left);
+    }
+    return STATUS_OK;
+}
+
+static Status
+payload_finish(Call *call, FrameReader *reader)
+{
+    if (reader->fixed.dtype == DTYPE_STRING) {
+        TRY(strings_finish(call, reader));
+    }
+    stage_begin(reader, STAGE_PADDING, reader->padding, frame_padding(reader->fixed.payload_size));
+    return STATUS_OK;
+}
+
+static Status
+padding_finish(Call *call, FrameReader *reader)
+{
+    if (!is_zero(reader->padding, reader->size)) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "the padding of a frame's payload is not 0");
+    }
+    const Tensor tensor = {
+        .dtype = (Dtype)reader->fixed.dtype,
+        .shape = reader->shape,
+        .data = reader->buffer == NULL ? NULL : reader->buffer->data,
+    };
+    if (reader->fixed.kind == FRAME_TENSOR && !tensor_is_valid(&tensor)) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "a bool of a tensor frame is neither 0 nor 1");
+    }
+    stage_begin(reader, STAGE_FIXED, reader->head, FRAME_FIXED_SIZE);
+    return STATUS_OK;
+}
+
+static Frame
+frame_take(FrameReader *reader)
+{
+    const FrameFixed *const fixed = &reader->fixed;
+    const KindRow *const kind = reader->kind;
+    Frame frame = {.kind = (FrameKind)fixed->kind};
+    frame.name = slice_of(reader->head + FRAME_FIXED_SIZE + fixed->rank * sizeof(int64_t), fixed->name_size);
+    if (kind->is_json) {
+        frame.json = slice_of(reader->json.data, fixed->payload_size);
+    } else if (kind->has_elements) {
+        TensorBuffer *const buffer = TAKE(reader->buffer);
+        frame.tensor = (Tensor){
+            .dtype = (Dtype)fixed->dtype,
+            .shape = reader->shape,
+            .data = buffer == NULL ? NULL : buffer->data,
+            .buffer = buffer,
+        };
+    } else {
+        frame.announced_size = fixed->kind == FRAME_ANNOUNCE ? reader->announced_size : 0;
+    }
+    return frame;
+}
+
+static Status (*const stage_finishes[])(Call *call, FrameReader *reader) = {
+    [STAGE_FIXED] = fixed_finish,
+    [STAGE_HEAD] = head_finish,
+    [STAGE_PAYLOAD] = payload_finish,
+    [STAGE_PADDING] = padding_finish,
+};
+
+static void
+bytes_take(FrameReader *reader, Slice *data)
+{
+    const size_t wanted = reader->size - reader->used;
+    const size_t taken = wanted < data->size ? wanted : data->size;
+    if (taken > 0) {
+        memcpy(reader->target + reader->used, data->data, taken);
+        reader->used += taken;
+        *data = slice_part(*data, taken, data->size);
+    }
+}
+
+Status
+frame_read(Call *call, FrameReader *reader, Slice *data, Frame *ret_frame, bool *ret_is_complete)
+{
+    if (reader->is_broken) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "nothing can follow a broken frame");
+    }
+    *ret_is_complete = false;
+    for (;;) {
+        bytes_take(reader, data);
+        if (reader->used < reader->size) {
+            return STATUS_OK;
+        }
+        const Stage stage = reader->stage;
+        const Status status = stage_finishes[stage](call, reader);
+        if (status != STATUS_OK) {
+            reader->is_broken = true;
+            return status;
+        }
+        if (stage == STAGE_PADDING) {
+            *ret_frame = frame_take(reader);
+            *ret_is_complete = true;
+            return STATUS_OK;
+        }
+    }
 }

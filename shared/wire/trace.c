@@ -26,8 +26,6 @@ row_number(WireTraceRow *row, size_t index)
     return (uint64_t *)(void *)((char *)row + row_numbers[index]);
 }
 
-/* --- Writing -------------------------------------------------------------------------------------------- */
-
 /* What a row may take at most: every byte of a text as six, its numbers, quotes and commas; and the end of
  * the document behind it. */
 static size_t
@@ -125,8 +123,6 @@ wire_trace_write(Buffer *buffer, WireTrace *trace)
     json_member_uint64(&writer, "left_out_iterations", trace->left_out_iteration_count);
     json_write_object_end(&writer);
 }
-
-/* --- Iterations ----------------------------------------------------------------------------------------- */
 
 /* The loops around come first. No graph nests them deeper. */
 void
