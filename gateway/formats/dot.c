@@ -81,8 +81,6 @@ dot_write(Buffer *buffer, const GraphDef *def)
     buffer_append_string(buffer, "}\n");
 }
 
-/* --- Partitions ----------------------------------------------------------------------------------------- */
-
 static Slice
 text_attr(const NodeDef *node, const char *name)
 {

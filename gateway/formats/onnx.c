@@ -8,30 +8,6 @@
 
 #include "gateway/formats/onnx_import.h"
 
-/* --- Opsets --------------------------------------------------------------------------------------------- */
-
-Status
-onnx_opset(OnnxImport *import, const SliceList *opsets, int64_t *ret_opset)
-{
-    int64_t opset = 0;
-    bool is_there = false;
-    for (size_t index = 0; index < opsets->count; index++) {
-        Slice domain;
-        int64_t version = 0;
-        TRY(onnx_parse_opset(import->call, opsets->items[index], &domain, &version));
-        if (domain.size == 0 || slice_equals_string(domain, "ai.onnx")) {
-            opset = version;
-            is_there = true;
-        }
-    }
-    if (is_there && (opset < ONNX_OPSET_MIN || opset > ONNX_OPSET_MAX)) {
-        return call_fail(import->call, STATUS_UNIMPLEMENTED, "the model imports opset %lld, not %d to %d",
-            (long long)opset, ONNX_OPSET_MIN, ONNX_OPSET_MAX);
-    }
-    *ret_opset = opset;
-    return STATUS_OK;
-}
-
 /* A model whose functions alone have opsets may leave its own out. */
 static Status
 read_opset(OnnxImport *import, const OnnxModelProto *model)

@@ -30,8 +30,6 @@ fail_shape_of(OnnxImport *import, const char *argument, const char *expected)
     return call_fail(import->call, STATUS_INVALID_ARGUMENT, "attribute '%s' is not %s", argument, expected);
 }
 
-/* --- Constants as inputs -------------------------------------------------------------------------------- */
-
 static Status
 set_input(OnnxImport *import, OnnxNode *node, size_t position, Slice endpoint)
 {
@@ -141,8 +139,6 @@ float_to_input(OnnxImport *import, OnnxNode *node, const char *argument, size_t 
     return float_input(import, node, argument, position, number);
 }
 
-/* --- Counts --------------------------------------------------------------------------------------------- */
-
 static Status
 count_inputs(OnnxImport *import, OnnxNode *node, const char *argument, size_t position)
 {
@@ -194,8 +190,6 @@ complete_quantized(OnnxImport *import, OnnxNode *node, const char *argument, siz
     }
     return STATUS_OK;
 }
-
-/* --- Modes ---------------------------------------------------------------------------------------------- */
 
 /* Resize-10 and Upsample: (X, scales) with the oldest way to tell coordinates. */
 static Status
@@ -269,8 +263,6 @@ refuse_version(OnnxImport *import, OnnxNode *node, const char *argument, size_t 
         "its form of before opset %zu cannot be imported; convert the model to a newer opset", position);
 }
 
-/* --- Softmax before 13 ---------------------------------------------------------------------------------- */
-
 static Status
 emit_part(OnnxImport *import, const OnnxNode *whole, const char *part, const OnnxNode *shape_of_part,
     Slice *ret_name)
@@ -322,8 +314,6 @@ flatten_softmax(OnnxImport *import, OnnxNode *node, const char *argument, size_t
     node->attr_count = 0;
     return STATUS_OK;
 }
-
-/* --- The table ------------------------------------------------------------------------------------------ */
 
 static const Step steps[] = {
     {"BatchNormalization", 14, check_batch_normalization, NULL, 0},

@@ -1,8 +1,11 @@
-/* A graph of the model: what it takes and gives, its constants, its nodes. */
+/* A graph of the model: what it takes and gives, its constants, its nodes. Nodes have graphs inside again:
+ * subgraphs, each of which becomes a function, and calls of the model's own functions, whose nodes are
+ * written out. */
+#include "gateway/formats/onnx.h"
 #include "gateway/formats/onnx_import.h"
 #include "shared/base/text.h"
 
-/* --- Values of the model -------------------------------------------------------------------------------- */
+static Status read_nodes(OnnxImport *import, const SliceList *nodes, Slice prefix, const char *pointer);
 
 static Status
 read_shape(OnnxImport *import, const OnnxValueProto *value, Shape *ret_shape)
@@ -28,8 +31,8 @@ read_shape(OnnxImport *import, const OnnxValueProto *value, Shape *ret_shape)
     return STATUS_OK;
 }
 
-Status
-onnx_port(OnnxImport *import, Slice bytes, GraphPort *ret_port)
+static Status
+read_port(OnnxImport *import, Slice bytes, GraphPort *ret_port)
 {
     OnnxValueProto value;
     TRY(onnx_parse_value(import->call, import->scratch, bytes, &value));
@@ -67,7 +70,7 @@ import_inputs(OnnxImport *import, const OnnxGraphProto *graph, Map *initialized)
     size_t count = 0;
     for (size_t index = 0; index < graph->inputs.count; index++) {
         GraphPort *const port = &ports[count];
-        TRY(onnx_port(import, graph->inputs.items[index], port));
+        TRY(read_port(import, graph->inputs.items[index], port));
         if (map_get(initialized, port->name) != NULL) {
             continue;
         }
@@ -94,8 +97,8 @@ name_initializers(
     return STATUS_OK;
 }
 
-Status
-onnx_initializers(OnnxImport *import, const OnnxGraphProto *graph, Map *ret_names)
+static Status
+import_initializers(OnnxImport *import, const OnnxGraphProto *graph, Map *ret_names)
 {
     void *memory = NULL;
     TRY(builder_alloc(import->builder, graph->initializers.count, sizeof(Tensor), &memory));
@@ -123,7 +126,7 @@ import_outputs(OnnxImport *import, const OnnxGraphProto *graph)
     TRY(builder_alloc(import->builder, graph->outputs.count, sizeof(GraphPort), &memory));
     GraphPort *const ports = memory;
     for (size_t index = 0; index < graph->outputs.count; index++) {
-        TRY(onnx_port(import, graph->outputs.items[index], &ports[index]));
+        TRY(read_port(import, graph->outputs.items[index], &ports[index]));
         const OnnxValue *value = NULL;
         TRY(onnx_find(import, ports[index].name, &value));
         if (value == NULL) {
@@ -138,7 +141,566 @@ import_outputs(OnnxImport *import, const OnnxGraphProto *graph)
     return STATUS_OK;
 }
 
-/* --- Nodes ---------------------------------------------------------------------------------------------- */
+static void
+captures_release(void *resource)
+{
+    OnnxCaptures *const captures = resource;
+    buffer_done(&captures->items);
+    map_free(captures->by_value);
+}
+
+static Status
+open_captures(OnnxImport *import, OnnxNode *node)
+{
+    OnnxCaptures *const captures =
+        node->captures != NULL ? node->captures : arena_alloc(import->scratch, sizeof *captures);
+    if (captures == node->captures) {
+        return STATUS_OK;
+    }
+    captures->by_value = map_new();
+    if (captures->by_value == NULL || arena_defer(import->scratch, captures_release, captures) == NULL) {
+        captures_release(captures);
+        return call_fail_memory(import->call, "captured values");
+    }
+    node->captures = captures;
+    return STATUS_OK;
+}
+
+static Status
+import_arguments(OnnxImport *import, const SliceList *inputs, FunctionDef *function)
+{
+    void *memory = NULL;
+    TRY(builder_alloc(import->builder, inputs->count, sizeof(FunctionArgument), &memory));
+    FunctionArgument *const arguments = memory;
+    for (size_t index = 0; index < inputs->count; index++) {
+        GraphPort port;
+        TRY(read_port(import, inputs->items[index], &port));
+        arguments[index] = (FunctionArgument){.dtype = port.dtype};
+        TRY(onnx_name(import, port.name, &arguments[index].name));
+        TRY(onnx_define(import, port.name, arguments[index].name, 0));
+    }
+    function->inputs = arguments;
+    function->input_count = inputs->count;
+    return STATUS_OK;
+}
+
+static Status
+import_return(OnnxImport *import, Slice bytes, size_t index, FunctionArgument *output, FunctionReturn *value,
+    AttrValue *shape)
+{
+    GraphPort port;
+    const OnnxValue *found = NULL;
+    TRY(read_port(import, bytes, &port));
+    TRY(onnx_find(import, port.name, &found));
+    if (found == NULL) {
+        return call_fail(import->call, STATUS_INVALID_ARGUMENT,
+            "the subgraph's output '%.*s' is defined nowhere", SLICE_PRINT(slice_part(port.name, 0, 128)));
+    }
+    const char *const name = text_format(import->builder->def->arena, "output_%zu", index);
+    if (name == NULL) {
+        return call_fail_memory(import->call, "names");
+    }
+    *output = (FunctionArgument){.name = slice_from_string(name), .dtype = port.dtype};
+    *value = (FunctionReturn){.name = output->name, .value = found->tensor};
+    *shape = (AttrValue){.kind = ATTR_SHAPE, .value.shape = port.shape};
+    return STATUS_OK;
+}
+
+/* Shapes as far as they are declared: "_output_shapes", as TensorFlow calls it. */
+static Status
+import_returns(OnnxImport *import, const SliceList *list, FunctionDef *function)
+{
+    void *outputs = NULL;
+    void *returns = NULL;
+    void *shapes = NULL;
+    void *attr = NULL;
+    TRY(builder_alloc(import->builder, list->count, sizeof(FunctionArgument), &outputs));
+    TRY(builder_alloc(import->builder, list->count, sizeof(FunctionReturn), &returns));
+    TRY(builder_alloc(import->builder, list->count, sizeof(AttrValue), &shapes));
+    TRY(builder_alloc(import->builder, 1, sizeof(Attr), &attr));
+    for (size_t index = 0; index < list->count; index++) {
+        TRY(import_return(import, list->items[index], index, (FunctionArgument *)outputs + index,
+            (FunctionReturn *)returns + index, (AttrValue *)shapes + index));
+    }
+    *(Attr *)attr = (Attr){.name = SLICE("_output_shapes"),
+        .value = {.kind = ATTR_SHAPE, .is_list = true, .value.list = {list->count, shapes}}};
+    function->outputs = outputs;
+    function->output_count = list->count;
+    function->returns = returns;
+    function->return_count = list->count;
+    function->attrs = attr;
+    function->attr_count = 1;
+    return STATUS_OK;
+}
+
+static Status
+import_body(OnnxImport *import, Slice bytes, const char *pointer, FunctionDef *function)
+{
+    OnnxGraphProto graph;
+    const size_t mark = builder_mark(import->builder);
+    TRY(onnx_parse_graph(import->call, import->scratch, bytes, &graph));
+    if (graph.sparse_initializers.count > 0) {
+        return call_fail(import->call, STATUS_UNIMPLEMENTED, "sparse initializers cannot be imported yet");
+    }
+    TRY(import_arguments(import, &graph.inputs, function));
+    TRY(import_initializers(import, &graph, NULL));
+    TRY(read_nodes(import, &graph.nodes, SLICE(""), pointer));
+    TRY(import_returns(import, &graph.outputs, function));
+    return BUILDER_TAKE(import->builder, mark, &function->nodes, &function->node_count);
+}
+
+static Status
+name_function(OnnxImport *import, const OnnxNode *node, Slice attribute, FunctionDef *function)
+{
+    const char *const text = text_format(
+        import->builder->def->arena, "%.*s_%.*s", SLICE_PRINT(node->name), SLICE_PRINT(attribute));
+    return text == NULL ? call_fail_memory(import->call, "names")
+                        : onnx_name(import, slice_from_string(text), &function->name);
+}
+
+static Status
+add_function(OnnxImport *import, OnnxNode *node, const FunctionDef *function)
+{
+    if (node->body_count == ONNX_BODIES_MAX) {
+        return call_fail(
+            import->call, STATUS_UNIMPLEMENTED, "a node with more than %d subgraphs", ONNX_BODIES_MAX);
+    }
+    node->bodies[node->body_count++] = import->functions.size / sizeof *function;
+    buffer_append(&import->functions, function, sizeof *function);
+    return buffer_is_ok(&import->functions) ? STATUS_OK : call_fail_memory(import->call, "subgraphs");
+}
+
+static Status
+read_body(OnnxImport *import, OnnxNode *node, Slice attribute, Slice bytes, AttrValue *ret_value)
+{
+    OnnxScope scope;
+    OnnxScope *const outer = import->scope;
+    FunctionDef function = {.node_count = 0};
+    const char *const pointer = text_format(
+        import->builder->def->arena, "%s/attribute/%.*s/g", node->pointer, SLICE_PRINT(attribute));
+    if (pointer == NULL) {
+        return call_fail_memory(import->call, "names");
+    }
+    TRY(open_captures(import, node));
+    TRY(name_function(import, node, attribute, &function));
+    TRY(onnx_scope_open(import, &scope, outer, node->captures));
+    TRY(import_body(import, bytes, pointer, &function));
+    onnx_scope_close(import, &scope, outer);
+    TRY(add_function(import, node, &function));
+    *ret_value = (AttrValue){.kind = ATTR_FUNCTION, .value.function = {.name = function.name}};
+    return STATUS_OK;
+}
+
+static size_t
+capture_count(const OnnxNode *node)
+{
+    return node->captures->items.size / sizeof(void *);
+}
+
+static const OnnxCapture *
+capture_at(const OnnxNode *node, size_t index)
+{
+    return ((OnnxCapture *const *)(const void *)node->captures->items.data)[index];
+}
+
+static Status
+add_arguments(OnnxImport *import, const OnnxNode *node, FunctionDef *function)
+{
+    const size_t count = capture_count(node);
+    void *memory = NULL;
+    TRY(builder_alloc(import->builder, function->input_count + count, sizeof(FunctionArgument), &memory));
+    FunctionArgument *const arguments = memory;
+    for (size_t index = 0; index < function->input_count; index++) {
+        arguments[index] = function->inputs[index];
+    }
+    for (size_t index = 0; index < count; index++) {
+        arguments[function->input_count + index].name = capture_at(node, index)->argument;
+    }
+    function->inputs = arguments;
+    function->input_count += count;
+    return STATUS_OK;
+}
+
+/* A Loop always has its two inputs, absent or not, so that the others can be counted. */
+static size_t
+own_input_count(const OnnxNode *node)
+{
+    const bool is_loop = node->is_default_domain && slice_equals_string(node->type, "Loop");
+    return is_loop && node->input_count < 2 ? 2 : node->input_count;
+}
+
+static Status
+add_captures(OnnxImport *import, OnnxNode *node)
+{
+    const size_t own = own_input_count(node);
+    const size_t count = capture_count(node);
+    Slice *const inputs = arena_alloc(import->scratch, (own + count + ONNX_NODE_ROOM) * sizeof *inputs);
+    if (inputs == NULL) {
+        return call_fail_memory(import->call, "nodes");
+    }
+    for (size_t index = 0; index < own; index++) {
+        inputs[index] = index < node->input_count ? node->inputs[index] : SLICE("");
+    }
+    for (size_t index = 0; index < count; index++) {
+        inputs[own + index] = capture_at(node, index)->tensor;
+    }
+    node->inputs = inputs;
+    node->input_count = own + count;
+    onnx_attr_set(node, "_captures", (AttrValue){.kind = ATTR_INT, .value.i = (int64_t)count});
+    for (size_t index = 0; index < node->body_count; index++) {
+        FunctionDef *const functions = (FunctionDef *)(void *)import->functions.data;
+        TRY(add_arguments(import, node, &functions[node->bodies[index]]));
+    }
+    return STATUS_OK;
+}
+
+Status
+onnx_opset(OnnxImport *import, const SliceList *opsets, int64_t *ret_opset)
+{
+    int64_t opset = 0;
+    bool is_there = false;
+    for (size_t index = 0; index < opsets->count; index++) {
+        Slice domain;
+        int64_t version = 0;
+        TRY(onnx_parse_opset(import->call, opsets->items[index], &domain, &version));
+        if (domain.size == 0 || slice_equals_string(domain, "ai.onnx")) {
+            opset = version;
+            is_there = true;
+        }
+    }
+    if (is_there && (opset < ONNX_OPSET_MIN || opset > ONNX_OPSET_MAX)) {
+        return call_fail(import->call, STATUS_UNIMPLEMENTED, "the model imports opset %lld, not %d to %d",
+            (long long)opset, ONNX_OPSET_MIN, ONNX_OPSET_MAX);
+    }
+    *ret_opset = opset;
+    return STATUS_OK;
+}
+
+struct OnnxLocal {
+    OnnxFunctionProto proto;
+    int64_t opset; /* 0: the model's */
+    bool is_open;  /* being written out */
+    const OnnxLocal *outer;
+    OnnxNode bound; /* its attributes: what the caller and the defaults say */
+};
+
+/* "" and "ai.onnx" are one domain. */
+static Status
+local_key(OnnxImport *import, Slice domain, Slice name, Slice overload, Slice *ret_key)
+{
+    const Slice shown = slice_equals_string(domain, "ai.onnx") ? SLICE("") : domain;
+    const char *const text = text_format(
+        import->scratch, "%.*s\n%.*s\n%.*s", SLICE_PRINT(shown), SLICE_PRINT(name), SLICE_PRINT(overload));
+    *ret_key = slice_from_string(text);
+    return text == NULL ? call_fail_memory(import->call, "functions") : STATUS_OK;
+}
+
+Status
+onnx_read_locals(OnnxImport *import, const SliceList *functions)
+{
+    for (size_t index = 0; index < functions->count; index++) {
+        Slice key;
+        OnnxLocal *const local = arena_alloc(import->scratch, sizeof *local);
+        if (local == NULL) {
+            return call_fail_memory(import->call, "functions");
+        }
+        TRY(onnx_parse_function(import->call, import->scratch, functions->items[index], &local->proto));
+        TRY(onnx_opset(import, &local->proto.opsets, &local->opset));
+        TRY(local_key(import, local->proto.domain, local->proto.name, local->proto.overload, &key));
+        if (!map_put(import->locals, key, local)) {
+            return call_fail_memory(import->call, "functions");
+        }
+    }
+    return STATUS_OK;
+}
+
+static OnnxLocal *
+find_local(OnnxImport *import, const OnnxNodeProto *proto)
+{
+    Slice key;
+    if (map_count(import->locals) == 0 ||
+        local_key(import, proto->domain, proto->op_type, proto->overload, &key) != STATUS_OK) {
+        return NULL;
+    }
+    return map_get(import->locals, key);
+}
+
+static const AttrValue *
+find_bound(const OnnxImport *import, Slice attribute)
+{
+    const OnnxNode *const bound = &import->local->bound;
+    for (size_t index = 0; index < bound->attr_count; index++) {
+        if (slice_equal(bound->attrs[index].name, attribute)) {
+            return &bound->attrs[index].value;
+        }
+    }
+    return NULL;
+}
+
+/* What the caller of the function bound; an attribute that nobody bound is left out. */
+static Status
+read_reference(OnnxImport *import, const OnnxAttributeProto *proto, OnnxNode *node)
+{
+    if (import->local == NULL) {
+        return call_fail(import->call, STATUS_INVALID_ARGUMENT,
+            "attribute '%.*s' refers to a function's attribute outside of one",
+            SLICE_PRINT(slice_part(proto->name, 0, 64)));
+    }
+    const AttrValue *const bound = find_bound(import, proto->reference);
+    if (bound == NULL) {
+        return STATUS_OK;
+    }
+    Attr *const attr = &node->attrs[node->attr_count++];
+    *attr = (Attr){.name = proto->name, .value = *bound};
+    if (onnx_names_dtype(proto->name) && bound->kind == ATTR_INT && !bound->is_list) {
+        attr->value.kind = ATTR_TYPE;
+        return onnx_dtype(import, bound->value.i, proto->name, &attr->value.value.type);
+    }
+    return STATUS_OK;
+}
+
+static Status
+read_attr(OnnxImport *import, Slice bytes, OnnxNode *node)
+{
+    OnnxAttributeProto proto;
+    TRY(onnx_parse_attribute(import->call, import->scratch, bytes, &proto));
+    const Slice shown = slice_part(proto.name, 0, 64);
+    if (proto.reference.size > 0) {
+        return read_reference(import, &proto, node);
+    }
+    AttrValue value = {.kind = ATTR_NONE};
+    const Status status = onnx_attribute_type(&proto) == ONNX_GRAPH
+                              ? read_body(import, node, proto.name, proto.graph, &value)
+                              : onnx_read_value(import, bytes, &proto, &value);
+    if (status != STATUS_OK) {
+        return call_wrap(import->call, "attribute '%.*s'", SLICE_PRINT(shown));
+    }
+    node->attrs[node->attr_count++] = (Attr){.name = proto.name, .value = value};
+    return STATUS_OK;
+}
+
+static Status
+resolve_inputs(OnnxImport *import, const OnnxNodeProto *proto, OnnxNode *node)
+{
+    for (size_t index = 0; index < proto->inputs.count; index++) {
+        const Slice name = proto->inputs.items[index];
+        const OnnxValue *value = NULL;
+        TRY(name.size == 0 ? STATUS_OK : onnx_find(import, name, &value));
+        if (name.size > 0 && value == NULL) {
+            return call_fail(import->call, STATUS_INVALID_ARGUMENT, "input %zu '%.*s' is defined nowhere",
+                index, SLICE_PRINT(slice_part(name, 0, 128)));
+        }
+        node->inputs[index] = value == NULL ? SLICE("") : value->tensor;
+    }
+    node->input_count = proto->inputs.count;
+    return STATUS_OK;
+}
+
+/* "" and "ai.onnx" are one domain. */
+static bool
+is_default(Slice domain)
+{
+    return domain.size == 0 || slice_equals_string(domain, "ai.onnx");
+}
+
+static Status
+make_node(OnnxImport *import, const OnnxNodeProto *proto, Slice name, const char *pointer, OnnxNode *ret_node)
+{
+    Arena *const scratch = import->scratch;
+    *ret_node = (OnnxNode){.name = name,
+        .type = proto->op_type,
+        .is_default_domain = is_default(proto->domain),
+        .inputs = arena_alloc(scratch, (proto->inputs.count + ONNX_NODE_ROOM) * sizeof(Slice)),
+        .attrs = arena_alloc(scratch, (proto->attributes.count + ONNX_NODE_ROOM) * sizeof(Attr)),
+        .output_count = proto->outputs.count,
+        .pointer = pointer};
+    if (!ret_node->is_default_domain) {
+        const char *const type = text_format(import->builder->def->arena, "%.*s::%.*s",
+            SLICE_PRINT(proto->domain), SLICE_PRINT(proto->op_type));
+        ret_node->type = slice_from_string(type);
+    }
+    if (ret_node->inputs == NULL || ret_node->attrs == NULL || ret_node->type.data == NULL) {
+        return call_fail_memory(import->call, "nodes");
+    }
+    for (size_t index = 0; index < proto->attributes.count; index++) {
+        TRY(read_attr(import, proto->attributes.items[index], ret_node));
+    }
+    TRY(resolve_inputs(import, proto, ret_node));
+    return ret_node->captures == NULL ? STATUS_OK : add_captures(import, ret_node);
+}
+
+static Status
+define_call(OnnxImport *import, const OnnxNodeProto *proto, Slice name)
+{
+    for (size_t index = 0; index < proto->outputs.count; index++) {
+        if (proto->outputs.items[index].size > 0) {
+            Slice output;
+            TRY(onnx_part_name(import, name, "output", &output));
+            TRY(onnx_define(import, proto->outputs.items[index], output, 0));
+        }
+    }
+    return STATUS_OK;
+}
+
+/* Inputs that the caller leaves out are absent inside, too. */
+static Status
+define_arguments(OnnxImport *import, const OnnxLocal *local, const OnnxNode *node)
+{
+    const SliceList *const inputs = &local->proto.inputs;
+    if (node->input_count > inputs->count) {
+        return call_fail(import->call, STATUS_INVALID_ARGUMENT,
+            "the function takes %zu inputs, %zu are given", inputs->count, node->input_count);
+    }
+    for (size_t index = 0; index < inputs->count; index++) {
+        const Slice tensor = index < node->input_count ? node->inputs[index] : SLICE("");
+        TRY(onnx_define(import, inputs->items[index], tensor, 0));
+    }
+    return STATUS_OK;
+}
+
+static Status
+bind_defaults(OnnxImport *import, const OnnxLocal *local, OnnxNode *bound)
+{
+    const SliceList *const defaults = &local->proto.defaults;
+    Attr *const attrs = arena_alloc(import->scratch, (bound->attr_count + defaults->count) * sizeof *attrs);
+    if (attrs == NULL) {
+        return call_fail_memory(import->call, "functions");
+    }
+    for (size_t index = 0; index < bound->attr_count; index++) {
+        attrs[index] = bound->attrs[index];
+    }
+    bound->attrs = attrs;
+    for (size_t index = 0; index < defaults->count; index++) {
+        /* The first of a name counts: the caller's. */
+        TRY(read_attr(import, defaults->items[index], bound));
+    }
+    return STATUS_OK;
+}
+
+static Status
+emit_output(OnnxImport *import, const OnnxLocal *local, const OnnxNode *node, Slice output, Slice name)
+{
+    const OnnxValue *value = NULL;
+    TRY(onnx_find(import, output, &value));
+    if (value == NULL) {
+        return call_fail(import->call, STATUS_INVALID_ARGUMENT,
+            "function '%.*s' does not define its output '%.*s'", SLICE_PRINT(local->proto.name),
+            SLICE_PRINT(slice_part(output, 0, 128)));
+    }
+    Slice input = value->tensor;
+    const OnnxNode identity = {.name = name,
+        .type = SLICE("Identity"),
+        .is_default_domain = true,
+        .inputs = &input,
+        .input_count = 1,
+        .pointer = node->pointer};
+    return onnx_emit_node(import, &identity);
+}
+
+/* `names` are where the caller expects the outputs; "" for those it does not want. */
+static Status
+write_out(OnnxImport *import, OnnxLocal *local, const OnnxNode *node, const Slice *names)
+{
+    OnnxScope scope;
+    OnnxScope *const before = import->scope;
+    TRY(onnx_scope_open(import, &scope, NULL, NULL));
+    TRY(define_arguments(import, local, node));
+    TRY(read_nodes(import, &local->proto.nodes, node->name, node->pointer));
+    for (size_t index = 0; index < node->output_count; index++) {
+        if (names[index].size > 0) {
+            TRY(emit_output(import, local, node, local->proto.outputs.items[index], names[index]));
+        }
+    }
+    onnx_scope_close(import, &scope, before);
+    return STATUS_OK;
+}
+
+static Status
+find_names(OnnxImport *import, const OnnxNodeProto *proto, Slice **ret_names)
+{
+    Slice *const names = arena_alloc(import->scratch, proto->outputs.count * sizeof *names);
+    if (names == NULL) {
+        return call_fail_memory(import->call, "functions");
+    }
+    for (size_t index = 0; index < proto->outputs.count; index++) {
+        const OnnxValue *value = NULL;
+        if (proto->outputs.items[index].size > 0) {
+            TRY(onnx_find(import, proto->outputs.items[index], &value));
+            names[index] = value->tensor;
+        }
+    }
+    *ret_names = names;
+    return STATUS_OK;
+}
+
+static Status
+check_call(OnnxImport *import, const OnnxLocal *local, const OnnxNodeProto *proto)
+{
+    if (local->is_open) {
+        return call_fail(import->call, STATUS_INVALID_ARGUMENT, "function '%.*s' calls itself",
+            SLICE_PRINT(slice_part(local->proto.name, 0, 128)));
+    }
+    if (proto->outputs.count > local->proto.outputs.count) {
+        return call_fail(import->call, STATUS_INVALID_ARGUMENT, "the function has %zu outputs, not %zu",
+            local->proto.outputs.count, proto->outputs.count);
+    }
+    return STATUS_OK;
+}
+
+static Status
+write_out_call(
+    OnnxImport *import, OnnxLocal *local, const OnnxNodeProto *proto, Slice name, const char *pointer)
+{
+    OnnxNode node;
+    Slice *names = NULL;
+    TRY(check_call(import, local, proto));
+    TRY(make_node(import, proto, name, pointer, &node));
+    if (node.captures != NULL) {
+        return call_fail(
+            import->call, STATUS_UNIMPLEMENTED, "a subgraph as a function's attribute cannot be imported");
+    }
+    TRY(find_names(import, proto, &names));
+    const int64_t opset = import->opset;
+    local->outer = import->local;
+    local->bound = node;
+    local->is_open = true;
+    TRY(bind_defaults(import, local, &local->bound));
+    import->opset = local->opset == 0 ? opset : local->opset;
+    import->local = local;
+    TRY(write_out(import, local, &node, names));
+    import->local = local->outer;
+    import->opset = opset;
+    local->is_open = false;
+    return STATUS_OK;
+}
+
+static Status
+import_node(OnnxImport *import, const OnnxNodeProto *proto, Slice name, const char *pointer)
+{
+    OnnxNode node;
+    OnnxLocal *const local = find_local(import, proto);
+    if (local != NULL) {
+        return write_out_call(import, local, proto, name, pointer);
+    }
+    TRY(make_node(import, proto, name, pointer, &node));
+    if (!node.is_default_domain) {
+        return onnx_emit_node(import, &node);
+    }
+    if (slice_equals_string(node.type, "Constant")) {
+        return onnx_emit_constant(import, &node);
+    }
+    return onnx_adapt(import, &node);
+}
+
+static Status
+read_node(OnnxImport *import, const OnnxNodeProto *proto, Slice name, const char *pointer)
+{
+    if (import_node(import, proto, name, pointer) != STATUS_OK) {
+        return call_wrap(import->call, "node '%.*s' (%.*s)", SLICE_PRINT(slice_part(name, 0, 128)),
+            SLICE_PRINT(slice_part(proto->op_type, 0, 64)));
+    }
+    return STATUS_OK;
+}
 
 static Slice
 wanted_name(const OnnxNodeProto *proto)
@@ -175,12 +737,12 @@ name_node(OnnxImport *import, const OnnxNodeProto *proto, Slice prefix, Slice *r
         wanted = slice_from_string(text);
     }
     TRY(onnx_name(import, wanted, ret_name));
-    return onnx_find_local(import, proto) == NULL ? define_outputs(import, proto, *ret_name)
-                                                  : onnx_define_call(import, proto, *ret_name);
+    return find_local(import, proto) == NULL ? define_outputs(import, proto, *ret_name)
+                                             : define_call(import, proto, *ret_name);
 }
 
-Status
-onnx_nodes(OnnxImport *import, const SliceList *nodes, Slice prefix, const char *pointer)
+static Status
+read_nodes(OnnxImport *import, const SliceList *nodes, Slice prefix, const char *pointer)
 {
     const size_t count = nodes->count;
     OnnxNodeProto *const protos = arena_alloc(import->scratch, count * sizeof *protos);
@@ -197,7 +759,7 @@ onnx_nodes(OnnxImport *import, const SliceList *nodes, Slice prefix, const char 
         if (place == NULL) {
             return call_fail_memory(import->call, "nodes");
         }
-        TRY(onnx_node(import, &protos[index], names[index], place));
+        TRY(read_node(import, &protos[index], names[index], place));
     }
     return STATUS_OK;
 }
@@ -214,7 +776,7 @@ onnx_graph(OnnxImport *import, Slice bytes)
     if (graph.sparse_initializers.count > 0) {
         return call_fail(import->call, STATUS_UNIMPLEMENTED, "sparse initializers cannot be imported yet");
     }
-    TRY(onnx_initializers(import, &graph, initialized));
-    TRY(onnx_nodes(import, &graph.nodes, SLICE(""), "/graph"));
+    TRY(import_initializers(import, &graph, initialized));
+    TRY(read_nodes(import, &graph.nodes, SLICE(""), "/graph"));
     return import_outputs(import, &graph);
 }

@@ -1,13 +1,12 @@
-/* Inside the ONNX import. Private to gateway/formats.
+/* The parts of the ONNX import. Private to gateway/formats.
  *
  *   onnx.c          the model: opsets, the order of events
- *   onnx_graph.c    inputs, initializers, nodes and outputs of the model's graph
- *   onnx_names.c    names that fit our grammar
- *   onnx_scope.c    which endpoint each value is, also of those a subgraph takes from around it
- *   onnx_body.c     subgraphs: each becomes a function, what it takes from around it its arguments
- *   onnx_local.c    the model's own functions: each use is written out
+ *   onnx_graph.c    graphs and their nodes, which nest: subgraphs become functions, calls of the model's own
+ *                   functions are written out
+ *   onnx_node.c     a node on its way into the graph: its attributes, its NodeDef
+ *   onnx_names.c    names that fit our grammar, and the endpoint of each value, also of those that a subgraph
+ *                   takes from around it
  *   onnx_tensor.c   TensorProto
- *   onnx_node.c     one node: attributes, inputs, the NodeDef
  *   onnx_adapt.c    older operator versions to the newest one */
 #pragma once
 
@@ -33,8 +32,6 @@ typedef struct OnnxImport {
         has_other_floats; /* some tensor is float16, bfloat16 or float64: constants must follow their input */
 } OnnxImport;
 
-/* --- Names ---------------------------------------------------------------------------------------------- */
-
 typedef struct OnnxValue {
     Slice tensor; /* "node" or "node:port" */
 } OnnxValue;
@@ -43,8 +40,6 @@ typedef struct OnnxValue {
 MUST_USE Status onnx_name(OnnxImport *import, Slice wanted, Slice *ret_name);
 /* "<name>/<part>", made unique. */
 MUST_USE Status onnx_part_name(OnnxImport *import, Slice name, const char *part, Slice *ret_name);
-/* --- Scopes --------------------------------------------------------------------------------------------- */
-
 enum { ONNX_DEPTH_MAX = 32 }; /* of subgraphs and functions in one another */
 
 /* A value that a node's subgraphs take from around them. */
@@ -76,24 +71,20 @@ MUST_USE Status onnx_define(OnnxImport *import, Slice value, Slice node, size_t 
 /* NULL when there is no such value; one from around a subgraph is captured. */
 MUST_USE Status onnx_find(OnnxImport *import, Slice value, const OnnxValue **ret_value);
 
-/* --- Graphs --------------------------------------------------------------------------------------------- */
-
-/* Name, dtype and shape of a ValueInfoProto; DTYPE_INVALID when it says none. */
-MUST_USE Status onnx_port(OnnxImport *import, Slice bytes, GraphPort *ret_port);
-/* Defines and emits initializers; `ret_names` (may be NULL) → Tensor. */
-MUST_USE Status onnx_initializers(OnnxImport *import, const OnnxGraphProto *graph, Map *ret_names);
-/* `pointer` is the graph's place in the model. */
-MUST_USE Status onnx_nodes(OnnxImport *import, const SliceList *nodes, Slice prefix, const char *pointer);
+/* Reads the model's graph: its inputs, initializers, nodes and outputs. */
 MUST_USE Status onnx_graph(OnnxImport *import, Slice bytes);
 
-/* --- Tensors -------------------------------------------------------------------------------------------- */
+/* Notes the model's own functions, which nodes may call. */
+MUST_USE Status onnx_read_locals(OnnxImport *import, const SliceList *functions);
+
+/* The opset of the default domain, 0 when the list names none. UNIMPLEMENTED when it is too old or too new.
+ */
+MUST_USE Status onnx_opset(OnnxImport *import, const SliceList *opsets, int64_t *ret_opset);
 
 /* Also gives the tensor's name in the model; `ret_name` may be NULL. */
 MUST_USE Status onnx_tensor(OnnxImport *import, Slice bytes, Tensor *ret_tensor, Slice *ret_name);
 /* A known dtype of ours for ONNX's number. UNIMPLEMENTED otherwise, naming `what`. */
 MUST_USE Status onnx_dtype(OnnxImport *import, int64_t number, Slice what, Dtype *ret_dtype);
-
-/* --- Nodes ---------------------------------------------------------------------------------------------- */
 
 enum {
     ONNX_NODE_ROOM = 4,  /* inputs and attributes that adapters may add */
@@ -116,46 +107,25 @@ typedef struct OnnxNode {
     size_t body_count;
 } OnnxNode;
 
-/* Attributes read, inputs resolved. */
-MUST_USE Status onnx_make_node(
-    OnnxImport *import, const OnnxNodeProto *proto, Slice name, const char *pointer, OnnxNode *ret_node);
-/* One attribute into the node, in the form the graph has; a reference to nothing leaves the node as it is. */
-MUST_USE Status onnx_read_attr(OnnxImport *import, Slice bytes, OnnxNode *node);
-/* The opset of the default domain, 0 when the list names none. UNIMPLEMENTED when it is too old or too new.
- */
-MUST_USE Status onnx_opset(OnnxImport *import, const SliceList *opsets, int64_t *ret_opset);
+/* The node's attribute; NULL when it has none of this name. */
+AttrValue *onnx_attr(const OnnxNode *node, const char *name);
+void onnx_attr_remove(OnnxNode *node, const char *name);
+/* Replaces the attribute, or adds it, for which there must be room. */
+void onnx_attr_set(OnnxNode *node, const char *name, AttrValue value);
 
-MUST_USE Status onnx_node(OnnxImport *import, const OnnxNodeProto *proto, Slice name, const char *pointer);
+/* The type of an attribute; files of IR version 1 do not say it, but it follows from what is there. */
+int64_t onnx_attribute_type(const OnnxAttributeProto *proto);
+/* Whether the integer of this attribute is an element type, which is a DataType in our graph. */
+bool onnx_names_dtype(Slice name);
+/* Reads the value of an attribute that is not a graph. `bytes` is its message. */
+MUST_USE Status onnx_read_value(
+    OnnxImport *import, Slice bytes, const OnnxAttributeProto *proto, AttrValue *ret_value);
 
-/* Adds a finished node to the graph. */
+/* Add a finished node to the graph: as it is, a Const of this value, of the OnnxNode, of a Constant. */
 MUST_USE Status onnx_emit(OnnxImport *import, const NodeDef *def);
 MUST_USE Status onnx_emit_const(OnnxImport *import, Slice name, const Tensor *value);
 MUST_USE Status onnx_emit_node(OnnxImport *import, const OnnxNode *node);
-
-/* --- Subgraphs and functions ---------------------------------------------------------------------------- */
-
-/* The subgraph as a function whose name is the attribute's value. */
-MUST_USE Status onnx_body(
-    OnnxImport *import, OnnxNode *node, Slice attribute, Slice bytes, AttrValue *ret_value);
-/* Once all attributes are read: gives the node's functions their arguments. What the node has to hand them of
- * its surroundings are its last inputs; "_captures" says how many. */
-MUST_USE Status onnx_add_captures(OnnxImport *import, OnnxNode *node);
-
-MUST_USE Status onnx_read_locals(OnnxImport *import, const SliceList *functions);
-/* NULL: the node is no call of a function of the model's. */
-OnnxLocal *onnx_find_local(OnnxImport *import, const OnnxNodeProto *proto);
-/* Its outputs will be at names of their own, since it has no node itself. */
-MUST_USE Status onnx_define_call(OnnxImport *import, const OnnxNodeProto *proto, Slice name);
-MUST_USE Status onnx_call(
-    OnnxImport *import, OnnxLocal *local, const OnnxNodeProto *proto, Slice name, const char *pointer);
-/* What the caller bound to the function's attribute; NULL: nothing. */
-const AttrValue *onnx_bound(const OnnxImport *import, Slice attribute);
-
-/* --- Adapters ------------------------------------------------------------------------------------------- */
+MUST_USE Status onnx_emit_constant(OnnxImport *import, const OnnxNode *node);
 
 /* Emits the node in the newest version of its operator: itself, or several that do the same. */
 MUST_USE Status onnx_adapt(OnnxImport *import, OnnxNode *node);
-
-AttrValue *onnx_attr(const OnnxNode *node, const char *name); /* NULL when it has none */
-void onnx_attr_remove(OnnxNode *node, const char *name);
-void onnx_attr_set(OnnxNode *node, const char *name, AttrValue value); /* replaces, or takes room */

@@ -2,8 +2,6 @@
 
 #include "shared/base/text.h"
 
-/* --- Attributes ----------------------------------------------------------------------------------------- */
-
 AttrValue *
 onnx_attr(const OnnxNode *node, const char *name)
 {
@@ -85,9 +83,8 @@ read_strings(OnnxImport *import, const SliceList *strings, AttrValue *ret_value)
     return STATUS_OK;
 }
 
-/* Files of IR version 1 lack the type: the field that is there tells it. */
-static int64_t
-attribute_type(const OnnxAttributeProto *proto)
+int64_t
+onnx_attribute_type(const OnnxAttributeProto *proto)
 {
     if (proto->type != ONNX_UNDEFINED) {
         return proto->type;
@@ -101,9 +98,8 @@ attribute_type(const OnnxAttributeProto *proto)
     return proto->strings.count > 0 ? ONNX_STRINGS : ONNX_INTS;
 }
 
-/* Integers that name an element type are types with us. */
-static bool
-names_dtype(Slice name)
+bool
+onnx_names_dtype(Slice name)
 {
     return slice_equals_string(name, "to") || slice_equals_string(name, "dtype") ||
            slice_equals_string(name, "output_dtype");
@@ -112,7 +108,7 @@ names_dtype(Slice name)
 static Status
 read_int(OnnxImport *import, const OnnxAttributeProto *proto, AttrValue *ret_value)
 {
-    if (!names_dtype(proto->name)) {
+    if (!onnx_names_dtype(proto->name)) {
         *ret_value = (AttrValue){.kind = ATTR_INT, .value.i = proto->i};
         return STATUS_OK;
     }
@@ -120,11 +116,10 @@ read_int(OnnxImport *import, const OnnxAttributeProto *proto, AttrValue *ret_val
     return onnx_dtype(import, proto->i, proto->name, &ret_value->value.type);
 }
 
-static Status
-read_value(
-    OnnxImport *import, Slice bytes, const OnnxAttributeProto *proto, OnnxNode *node, AttrValue *ret_value)
+Status
+onnx_read_value(OnnxImport *import, Slice bytes, const OnnxAttributeProto *proto, AttrValue *ret_value)
 {
-    switch (attribute_type(proto)) {
+    switch (onnx_attribute_type(proto)) {
     case ONNX_FLOAT:
         *ret_value = (AttrValue){.kind = ATTR_FLOAT, .value.f = proto->f};
         return STATUS_OK;
@@ -142,54 +137,11 @@ read_value(
         return read_numbers(import, bytes, ATTR_INT, ret_value);
     case ONNX_STRINGS:
         return read_strings(import, &proto->strings, ret_value);
-    case ONNX_GRAPH:
-        return onnx_body(import, node, proto->name, proto->graph, ret_value);
     default:
         return call_fail(import->call, STATUS_UNIMPLEMENTED, "attributes of type %lld cannot be imported",
             (long long)proto->type);
     }
 }
-
-/* What the caller of the function bound; an attribute that nobody bound is left out. */
-static Status
-read_reference(OnnxImport *import, const OnnxAttributeProto *proto, OnnxNode *node)
-{
-    if (import->local == NULL) {
-        return call_fail(import->call, STATUS_INVALID_ARGUMENT,
-            "attribute '%.*s' refers to a function's attribute outside of one",
-            SLICE_PRINT(slice_part(proto->name, 0, 64)));
-    }
-    const AttrValue *const bound = onnx_bound(import, proto->reference);
-    if (bound == NULL) {
-        return STATUS_OK;
-    }
-    Attr *const attr = &node->attrs[node->attr_count++];
-    *attr = (Attr){.name = proto->name, .value = *bound};
-    if (names_dtype(proto->name) && bound->kind == ATTR_INT && !bound->is_list) {
-        attr->value.kind = ATTR_TYPE;
-        return onnx_dtype(import, bound->value.i, proto->name, &attr->value.value.type);
-    }
-    return STATUS_OK;
-}
-
-Status
-onnx_read_attr(OnnxImport *import, Slice bytes, OnnxNode *node)
-{
-    OnnxAttributeProto proto;
-    TRY(onnx_parse_attribute(import->call, import->scratch, bytes, &proto));
-    const Slice shown = slice_part(proto.name, 0, 64);
-    if (proto.reference.size > 0) {
-        return read_reference(import, &proto, node);
-    }
-    AttrValue value = {.kind = ATTR_NONE};
-    if (read_value(import, bytes, &proto, node, &value) != STATUS_OK) {
-        return call_wrap(import->call, "attribute '%.*s'", SLICE_PRINT(shown));
-    }
-    node->attrs[node->attr_count++] = (Attr){.name = proto.name, .value = value};
-    return STATUS_OK;
-}
-
-/* --- Nodes out ------------------------------------------------------------------------------------------ */
 
 Status
 onnx_emit(OnnxImport *import, const NodeDef *def)
@@ -249,8 +201,6 @@ onnx_emit_node(OnnxImport *import, const OnnxNode *node)
     return onnx_emit(import, &def);
 }
 
-/* --- Constant ------------------------------------------------------------------------------------------- */
-
 /* value_int, value_floats, …: a scalar or a vector of what the attribute holds. */
 static Status
 tensor_of_value(OnnxImport *import, const AttrValue *value, Tensor *ret_tensor)
@@ -283,8 +233,8 @@ tensor_of_value(OnnxImport *import, const AttrValue *value, Tensor *ret_tensor)
     return STATUS_OK;
 }
 
-static Status
-emit_constant(OnnxImport *import, const OnnxNode *node)
+Status
+onnx_emit_constant(OnnxImport *import, const OnnxNode *node)
 {
     if (node->attr_count != 1 || node->input_count != 0) {
         return call_fail(import->call, STATUS_INVALID_ARGUMENT, "a Constant has exactly one attribute");
@@ -299,85 +249,4 @@ emit_constant(OnnxImport *import, const OnnxNode *node)
     Tensor tensor;
     TRY(tensor_of_value(import, value, &tensor));
     return onnx_emit_const(import, node->name, &tensor);
-}
-
-/* --- Nodes in ------------------------------------------------------------------------------------------- */
-
-static Status
-resolve_inputs(OnnxImport *import, const OnnxNodeProto *proto, OnnxNode *node)
-{
-    for (size_t index = 0; index < proto->inputs.count; index++) {
-        const Slice name = proto->inputs.items[index];
-        const OnnxValue *value = NULL;
-        TRY(name.size == 0 ? STATUS_OK : onnx_find(import, name, &value));
-        if (name.size > 0 && value == NULL) {
-            return call_fail(import->call, STATUS_INVALID_ARGUMENT, "input %zu '%.*s' is defined nowhere",
-                index, SLICE_PRINT(slice_part(name, 0, 128)));
-        }
-        node->inputs[index] = value == NULL ? SLICE("") : value->tensor;
-    }
-    node->input_count = proto->inputs.count;
-    return STATUS_OK;
-}
-
-/* "" and "ai.onnx" are one domain. */
-static bool
-is_default(Slice domain)
-{
-    return domain.size == 0 || slice_equals_string(domain, "ai.onnx");
-}
-
-Status
-onnx_make_node(
-    OnnxImport *import, const OnnxNodeProto *proto, Slice name, const char *pointer, OnnxNode *ret_node)
-{
-    Arena *const scratch = import->scratch;
-    *ret_node = (OnnxNode){.name = name,
-        .type = proto->op_type,
-        .is_default_domain = is_default(proto->domain),
-        .inputs = arena_alloc(scratch, (proto->inputs.count + ONNX_NODE_ROOM) * sizeof(Slice)),
-        .attrs = arena_alloc(scratch, (proto->attributes.count + ONNX_NODE_ROOM) * sizeof(Attr)),
-        .output_count = proto->outputs.count,
-        .pointer = pointer};
-    if (!ret_node->is_default_domain) {
-        const char *const type = text_format(import->builder->def->arena, "%.*s::%.*s",
-            SLICE_PRINT(proto->domain), SLICE_PRINT(proto->op_type));
-        ret_node->type = slice_from_string(type);
-    }
-    if (ret_node->inputs == NULL || ret_node->attrs == NULL || ret_node->type.data == NULL) {
-        return call_fail_memory(import->call, "nodes");
-    }
-    for (size_t index = 0; index < proto->attributes.count; index++) {
-        TRY(onnx_read_attr(import, proto->attributes.items[index], ret_node));
-    }
-    TRY(resolve_inputs(import, proto, ret_node));
-    return ret_node->captures == NULL ? STATUS_OK : onnx_add_captures(import, ret_node);
-}
-
-static Status
-import_node(OnnxImport *import, const OnnxNodeProto *proto, Slice name, const char *pointer)
-{
-    OnnxNode node;
-    OnnxLocal *const local = onnx_find_local(import, proto);
-    if (local != NULL) {
-        return onnx_call(import, local, proto, name, pointer);
-    }
-    TRY(onnx_make_node(import, proto, name, pointer, &node));
-    if (!node.is_default_domain) {
-        return onnx_emit_node(import, &node);
-    }
-    if (slice_equals_string(node.type, "Constant")) {
-        return emit_constant(import, &node);
-    }
-    return onnx_adapt(import, &node);
-}
-
-Status
-onnx_node(OnnxImport *import, const OnnxNodeProto *proto, Slice name, const char *pointer)
-{
-    if (import_node(import, proto, name, pointer) != STATUS_OK) {
-        return call_wrap(import->call, "node '%.*s' (%.*s)", SLICE_PRINT(slice_part(name, 0, 128)),
-            SLICE_PRINT(slice_part(proto->op_type, 0, 64)));
-    }
-    return STATUS_OK;
 }

@@ -23,8 +23,6 @@ proto_map_entry(ProtoImport *import, Slice bytes, MapEntryView *ret_entry)
     return message_collect(import->call, import->scratch, bytes, &entry, ret_entry);
 }
 
-/* --- Shapes --------------------------------------------------------------------------------------------- */
-
 Status
 proto_shape(ProtoImport *import, Slice bytes, Shape *ret_shape)
 {
@@ -58,8 +56,6 @@ proto_shape(ProtoImport *import, Slice bytes, Shape *ret_shape)
     *ret_shape = view.is_unknown != 0 ? shape_unknown() : shape;
     return STATUS_OK;
 }
-
-/* --- Tensors -------------------------------------------------------------------------------------------- */
 
 typedef struct TensorView {
     Slice bytes;
@@ -141,8 +137,6 @@ read_tensor(ProtoImport *import, Slice bytes, Tensor *ret_tensor)
                ? read_content(import, &view, ret_tensor)
                : read_values(import, &view, (uint32_t)field->number, ret_tensor);
 }
-
-/* --- Values --------------------------------------------------------------------------------------------- */
 
 static Status
 read_function_ref(ProtoImport *import, Slice bytes, int depth, FunctionRef *ret_function)

@@ -9,10 +9,9 @@
 #include <stddef.h>
 
 #include "gateway/formats/checkpoint.h"
+#include "gateway/formats/protobuf_graph.h"
 #include "gateway/formats/tar.h"
 #include "shared/base/text.h"
-
-/* --- Signatures ----------------------------------------------------------------------------------------- */
 
 typedef struct SignatureView {
     SliceList inputs;
@@ -147,8 +146,6 @@ read_signatures(ProtoImport *import, const SliceList *signatures, GraphDef *def)
     return BUILDER_TAKE(import->builder, mark, &def->outputs, &def->output_count);
 }
 
-/* --- Meta graphs ---------------------------------------------------------------------------------------- */
-
 typedef struct MetaGraphView {
     Slice info;
     Slice ops;
@@ -253,8 +250,6 @@ proto_saved_model(ProtoImport *import, Slice bytes, Slice archive, GraphDef *def
     TRY(saved_model_set_up(import, &setup, def));
     return read_signatures(import, &chosen.signatures, def);
 }
-
-/* --- The directory -------------------------------------------------------------------------------------- */
 
 typedef struct Directory {
     Slice model;

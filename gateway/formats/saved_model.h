@@ -9,13 +9,9 @@
 /* `source` is kept as long as the graph lives. */
 MUST_USE Status saved_model_read(Call *call, TensorBuffer *source, GraphDef **ret_def);
 
-/* Inside shared/formats: saved_model.pb, and the GraphDef in it. `archive` is the tar it came in, or empty.
- */
+/* Reads saved_model.pb, and the GraphDef in it. `archive` is the tar that it came in, or empty. Private to
+ * gateway/formats. */
 MUST_USE Status proto_saved_model(ProtoImport *import, Slice bytes, Slice archive, GraphDef *def);
-MUST_USE Status proto_graph(ProtoImport *import, Slice bytes, GraphDef *def);
-
-/* An OpDef: of an op, or of a function. */
-MUST_USE Status proto_signature(ProtoImport *import, Slice bytes, FunctionDef *function);
 
 /* What a MetaGraphDef says about getting ready, as it stands there. */
 typedef struct SavedModelSetup {

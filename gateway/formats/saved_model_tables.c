@@ -56,8 +56,6 @@ find_node(const Tables *tables, Slice input)
     return node_input_parse(input, &parsed) ? map_get(tables->by_name, parsed.node) : NULL;
 }
 
-/* --- 1 -------------------------------------------------------------------------------------------------- */
-
 static Status
 mark_fillers(Tables *tables, const NodeDef *filling)
 {
@@ -78,8 +76,6 @@ mark_fillers(Tables *tables, const NodeDef *filling)
     }
     return buffer_is_ok(&stack) ? STATUS_OK : call_fail_memory(tables->import->call, "the graph's tables");
 }
-
-/* --- 2 -------------------------------------------------------------------------------------------------- */
 
 static Status
 add_identity(Tables *tables, const NodeDef *table, Slice filling)
@@ -111,8 +107,6 @@ add_identity(Tables *tables, const NodeDef *table, Slice filling)
         .attr_count = 1};
     return STATUS_OK;
 }
-
-/* --- 3 -------------------------------------------------------------------------------------------------- */
 
 /* What the reader of a table reads instead, or NULL. */
 static const NodeDef *
@@ -203,8 +197,6 @@ fill_tables(ProtoImport *import, Slice filling, GraphDef *def)
     return rewrite(&tables, parsed.node);
 }
 
-/* --- The filling node ----------------------------------------------------------------------------------- */
-
 /* The first text of field 1 of the message in `bytes`. */
 static Status
 first_text(ProtoImport *import, Slice bytes, Slice *ret_text)
@@ -256,8 +248,6 @@ find_filling(ProtoImport *import, const SliceList *map, const char *key, ReadFil
     }
     return STATUS_OK;
 }
-
-/* --- Assets --------------------------------------------------------------------------------------------- */
 
 /* An AssetFileDef and its file. */
 typedef struct Asset {

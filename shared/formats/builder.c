@@ -37,8 +37,6 @@ builder_finish(GraphBuilder *builder)
     return TAKE(builder->def);
 }
 
-/* --- Lists and texts ------------------------------------------------------------------------------------ */
-
 Status
 builder_push(GraphBuilder *builder, const void *item, size_t size)
 {
@@ -87,8 +85,6 @@ builder_copy(GraphBuilder *builder, Slice text, Slice *ret_copy)
     *ret_copy = slice_of(copy, text.size);
     return STATUS_OK;
 }
-
-/* --- Tensors -------------------------------------------------------------------------------------------- */
 
 static Status
 charge(GraphBuilder *builder, size_t size)

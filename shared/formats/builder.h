@@ -26,8 +26,6 @@ void builder_done(GraphBuilder *builder);
 GraphDef *builder_finish(GraphBuilder *builder);
 #define AUTO_GRAPH_BUILDER CLEANUP(builder_done) GraphBuilder
 
-/* --- Lists and texts ------------------------------------------------------------------------------------ */
-
 static inline size_t
 builder_mark(const GraphBuilder *builder)
 {
@@ -49,8 +47,6 @@ MUST_USE Status builder_copy(GraphBuilder *builder, Slice text, Slice *ret_copy)
         *(ret_items) = taken_items_;                                                                         \
         taken_;                                                                                              \
     })
-
-/* --- Tensors -------------------------------------------------------------------------------------------- */
 
 /* Uninitialised elements of a copyable dtype, charged and kept by the graph. INVALID_ARGUMENT when the shape
  * is not fully known or too large. */

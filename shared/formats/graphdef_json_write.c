@@ -97,8 +97,6 @@ write_tensor(JsonWriter *writer, const Tensor *tensor)
     json_write_object_end(writer);
 }
 
-/* --- Attributes ----------------------------------------------------------------------------------------- */
-
 static int
 compare_attrs(const void *left, const void *right)
 {
@@ -253,8 +251,6 @@ write_attr_value(JsonWriter *writer, const AttrValue *value)
     }
     json_write_object_end(writer);
 }
-
-/* --- Nodes and functions -------------------------------------------------------------------------------- */
 
 static void
 write_node(JsonWriter *writer, const NodeDef *node)
