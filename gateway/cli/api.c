@@ -10,8 +10,6 @@
 
 enum { HTTP_TIMED_OUT = 504, HTTP_BAD_GATEWAY = 502, HTTP_UNAVAILABLE = 503, HTTP_UNAUTHENTICATED = 401 };
 
-/* --- Refusals ------------------------------------------------------------------------------------------- */
-
 typedef struct Problem {
     Slice detail;
     Slice code;
@@ -94,8 +92,6 @@ refusal_fail(Cli *cli, const HttpClientResponse *reply)
         SLICE_PRINT(problem.detail), lacks_key ? "; '--key-file' names the file of a key" : "");
     return cli_fail(cli, refusal_exit_code(reply), status);
 }
-
-/* --- Sending -------------------------------------------------------------------------------------------- */
 
 /* What kept the request from an answer. */
 static Status

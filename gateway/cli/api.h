@@ -4,7 +4,7 @@
  * Errors:    the code of the problem document; of what is in the way of the gateway see http_client.h. */
 #pragma once
 
-#include "gateway/cli/cli.h"
+#include "gateway/cli/command.h"
 #include "gateway/cli/progress.h"
 
 enum { API_PATH_SIZE = 512, API_REPLY_SIZE_MAX = 1 << 30, API_STALL_TIMEOUT_MS = 120 * 1000 };

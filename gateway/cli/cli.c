@@ -3,58 +3,86 @@
 #include "gateway/cli/cli.h"
 
 #include <stdio.h>
+#include <string.h>
 
-#include "gateway/cli/command.h"
-#include "gateway/cli/help.h"
 #include "gateway/cli/screen.h"
 #include "gateway/cli/settings.h"
 
 static const char user_agent[] = "sluice";
 
-Status
-cli_fail(Cli *cli, ExitCode exit_code, Status status)
+static void
+append_command_line(Buffer *text, const Command *command)
 {
-    cli->exit_code = exit_code;
-    return status;
+    enum { USAGE_WIDTH = 28 };
+    const size_t start = text->size;
+    buffer_append_format(text, "  %s %s", command->name, command->arguments);
+    const size_t width = text->size - start;
+    const bool is_long = width > USAGE_WIDTH;
+    buffer_append_format(text, "%s%*s %s\n", is_long ? "\n" : "",
+        (int)(is_long ? USAGE_WIDTH : USAGE_WIDTH - width), "", command->summary);
 }
 
-const char *
-cli_argument(const Cli *cli, size_t index)
+static void
+append_exit_codes(Buffer *text)
 {
-    return config_word(cli->config, command_word_count(cli->command) + index);
+    buffer_append_string(text, "\nexit codes:\n");
+#define X(name, number, meaning) buffer_append_format(text, "  %3d  %s\n", (number), (meaning));
+    EXIT_CODES(X)
+#undef X
 }
 
-/* --- Finding the command -------------------------------------------------------------------------------- */
-
-size_t
-command_word_count(const Command *command)
+static Status
+append_settings(Call *call, Buffer *text, const char *title, const char *const *names)
 {
-    return strchr(command->name, ' ') == NULL ? 1 : 2;
-}
-
-static bool
-is_named(const Command *command, const Config *config, size_t first_word)
-{
-    Slice rest = slice_from_string(command->name);
-    Slice word;
-    for (size_t index = first_word; slice_split(&rest, ' ', &word); index++) {
-        const char *const given = config_word(config, index);
-        if (given == NULL || !slice_equals_string(word, given)) {
-            return false;
-        }
+    ConfigTable table;
+    if (names == NULL) {
+        return STATUS_OK;
     }
-    return true;
+    if (!cli_settings_select(call->arena, names, &table)) {
+        return call_fail_memory(call, "the help");
+    }
+    buffer_append_format(text, "\n%s:\n", title);
+    config_write_help(&table, text);
+    return STATUS_OK;
 }
 
-const Command *
-command_find(const Config *config, size_t first_word)
+static Status
+append_program(Call *call, Buffer *text)
 {
+    buffer_append_string(text, "sluice: runs tensor graphs on a Sluice gateway\n\n"
+                               "usage: sluice COMMAND [ARGUMENTS] [SETTINGS]\n\n"
+                               "commands:\n");
     for (size_t index = 0; index < command_table_count; index++) {
-        if (is_named(command_table[index], config, first_word)) {
-            return command_table[index];
-        }
+        append_command_line(text, command_table[index]);
     }
-    return NULL;
+    buffer_append_string(text, "  help COMMAND               more about one of them\n");
+    TRY(append_settings(call, text, "settings of every command", cli_global_settings));
+    buffer_append_string(text,
+        "  --config <path>\n        a file of settings, one 'name = value' a line\n"
+        "A setting also comes from the environment: SLUICE_URL, SLUICE_KEY_FILE, SLUICE_SESSION, …\n");
+    append_exit_codes(text);
+    return STATUS_OK;
+}
+
+static Status
+append_command(Call *call, Buffer *text, const Command *command)
+{
+    buffer_append_format(text, "usage: sluice %s%s%s [SETTINGS]\n\n%s\n", command->name,
+        command->arguments[0] == '\0' ? "" : " ", command->arguments, command->summary);
+    if (command->details != NULL) {
+        buffer_append_format(text, "\n%s", command->details);
+    }
+    TRY(append_settings(call, text, "settings", command->settings));
+    return append_settings(call, text, "settings of every command", cli_global_settings);
+}
+
+static Status
+write_help(Cli *cli)
+{
+    AUTO_BUFFER text = {0};
+    TRY(cli->command == NULL ? append_program(cli->call, &text)
+                             : append_command(cli->call, &text, cli->command));
+    return screen_write(cli, &text);
 }
 
 static Status
@@ -65,8 +93,6 @@ unknown_command(Cli *cli, size_t first_word)
     return cli_usage(cli, "there is no command '%s%s%s': 'sluice --help' lists them", first,
         second == NULL ? "" : " ", second == NULL ? "" : second);
 }
-
-/* --- Checking it ---------------------------------------------------------------------------------------- */
 
 /* A setting of another command is harmless in the environment, on the command line it is a mistake. */
 static Status
@@ -98,8 +124,6 @@ arguments_check(Cli *cli)
         command->arguments[0] == '\0' ? "" : " ", command->arguments, command->name);
 }
 
-/* --- Running it ----------------------------------------------------------------------------------------- */
-
 static Status
 run_command(Cli *cli)
 {
@@ -120,7 +144,7 @@ run_command(Cli *cli)
 }
 
 static Status
-run(Cli *cli, const ConfigInput *input)
+run_program(Cli *cli, const ConfigInput *input)
 {
     Config *config = NULL;
     const Status status = config_load(cli->call, &cli_settings, input, &config);
@@ -141,7 +165,7 @@ run(Cli *cli, const ConfigInput *input)
         return unknown_command(cli, first_word);
     }
     if (wants_help || config_wants_help(config)) {
-        return help_write(cli);
+        return write_help(cli);
     }
     return cli->command == NULL ? cli_usage(cli, "which command? 'sluice --help' lists them")
                                 : run_command(cli);
@@ -151,7 +175,7 @@ ExitCode
 cli_run(Call *call, const ConfigInput *input)
 {
     Cli cli = {.call = call, .exit_code = EXIT_REFUSED};
-    if (run(&cli, input) == STATUS_OK) {
+    if (run_program(&cli, input) == STATUS_OK) {
         return EXIT_DONE;
     }
     screen_error(call);

@@ -1,10 +1,41 @@
-/* A command of `sluice`: its row in the table and the function that does it. A file of gateway/cli/commands
- * defines one, and the build collects the directory into command_table. */
+/* A command of `sluice`: its row in the table, the function that does it, and what that works with. A file of
+ * gateway/cli/commands defines one, and the build collects the directory into command_table.
+ *
+ * Ownership: a Cli borrows its Call; all texts live in the Call's arena.
+ * Threads:   one.
+ * Errors:    a command returns the Call's error; cli_fail() sets the exit code when it is not EXIT_REFUSED.
+ */
 #pragma once
 
 #include <stddef.h>
 
-#include "gateway/cli/cli.h"
+#include "shared/config/config.h"
+#include "shared/httpclient/http_client.h"
+
+/* What scripts rely on. The text is what --help prints. */
+#define EXIT_CODES(X)                                                                                        \
+    X(DONE, 0, "done")                                                                                       \
+    X(REFUSED, 1, "the gateway refused the request")                                                         \
+    X(USAGE, 2, "the command line, or a file that it names, is wrong")                                       \
+    X(UNREACHABLE, 3, "the gateway cannot be reached")                                                       \
+    X(STEP_FAILED, 4, "the step was taken and failed, or was cancelled")                                     \
+    X(TIMED_OUT, 5, "the time was up before there was a result")                                             \
+    X(INTERRUPTED, 130, "stopped by Ctrl-C")
+
+#define X(name, number, text) EXIT_##name = (number),
+typedef enum ExitCode { EXIT_CODES(X) } ExitCode;
+#undef X
+
+typedef struct Command Command;
+
+typedef struct Cli {
+    Call *call;
+    const Config *config;
+    const Command *command;
+    HttpClient *client;
+    ExitCode exit_code; /* of the failure, when it is not REFUSED */
+    bool is_json;       /* standard output carries the API's JSON */
+} Cli;
 
 struct Command {
     const char *name;            /* one or two words: "graph push" */
@@ -27,3 +58,11 @@ extern const size_t command_table_count;
 /* The command whose words these arguments begin with; NULL when there is none. */
 const Command *command_find(const Config *config, size_t first_word);
 size_t command_word_count(const Command *command);
+
+/* The command's own arguments, from 0; NULL behind the last. */
+const char *cli_argument(const Cli *cli, size_t index);
+
+/* Fails with EXIT_USAGE. */
+#define cli_usage(cli, ...)                                                                                  \
+    cli_fail(cli, EXIT_USAGE, call_fail((cli)->call, STATUS_INVALID_ARGUMENT, __VA_ARGS__))
+MUST_USE Status cli_fail(Cli *cli, ExitCode exit_code, Status status);

@@ -12,8 +12,6 @@ static const size_t feed_file_size_max = (size_t)2 << 30;
 static const char expected_forms[] =
     "expected NAME=VALUE, NAME=@FILE.npy, NAME=@FILE.json or NAME=@FILE:DTYPE:SHAPE";
 
-/* --- Parsing -------------------------------------------------------------------------------------------- */
-
 static Status
 json_check(Call *call, const Feed *feed)
 {
@@ -128,8 +126,6 @@ feed_parse(Call *call, Slice text, Feed *ret_feed)
     *ret_feed = feed;
     return STATUS_OK;
 }
-
-/* --- Writing -------------------------------------------------------------------------------------------- */
 
 static Status
 raw_check(Call *call, const Feed *feed, size_t size)

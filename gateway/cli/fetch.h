@@ -4,7 +4,7 @@
  * Errors:    INVALID_ARGUMENT names the fetch. */
 #pragma once
 
-#include "gateway/cli/cli.h"
+#include "gateway/cli/command.h"
 
 typedef struct Fetch {
     Slice name;
@@ -25,3 +25,10 @@ MUST_USE Status fetches_deliver(Call *call, const Fetch *fetches, size_t count, 
 
 /* What --fetch says, one after another. */
 MUST_USE Status fetches_parse(Cli *cli, Fetch **ret_fetches, size_t *ret_count);
+
+/* Appends a tensor, {"dtype", "shape", "data"} as the API has it, for a reader: nested as its shape says, a
+ * row a line, and of a large one the edges. DATA_LOSS when the elements do not fill the shape. */
+MUST_USE Status fetch_append_elements(Call *call, Slice tensor, Buffer *text);
+
+/* Appends "float32 [1,2]". */
+MUST_USE Status fetch_append_type(Call *call, Slice tensor, Buffer *text);

@@ -1,7 +1,7 @@
 /* Lists of the API: page after page, and as tables. */
 #pragma once
 
-#include "gateway/cli/cli.h"
+#include "gateway/cli/command.h"
 #include "gateway/cli/reply.h"
 #include "gateway/cli/screen.h"
 

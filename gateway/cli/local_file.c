@@ -13,8 +13,6 @@ local_file_fail(Call *call, const char *path, const char *what)
         call, STATUS_INVALID_ARGUMENT, "file '%s' cannot be %s: %s", path, what, strerrordesc_np(errno));
 }
 
-/* --- In ------------------------------------------------------------------------------------------------- */
-
 static Status
 stream_read(Call *call, FILE *stream, const char *path, size_t size_max, Buffer *content)
 {
@@ -56,8 +54,6 @@ local_file_size(Call *call, const char *path, uint64_t *ret_size)
     *ret_size = (uint64_t)about.st_size;
     return STATUS_OK;
 }
-
-/* --- Out ------------------------------------------------------------------------------------------------ */
 
 Status
 local_file_begin(Call *call, const char *path, LocalFile *ret_file)

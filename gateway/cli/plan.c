@@ -4,11 +4,114 @@
 #include "gateway/cli/graph.h"
 #include "gateway/cli/reply.h"
 #include "gateway/cli/screen.h"
-#include "gateway/cli/sheet.h"
 #include "gateway/cli/signature.h"
 #include "shared/base/text.h"
 
-/* --- Asking --------------------------------------------------------------------------------------------- */
+typedef enum SheetKind {
+    SHEET_TEXT,
+    SHEET_NUMBER,
+    SHEET_BYTES,
+    SHEET_MICROSECONDS,
+    SHEET_NANOSECONDS,
+    SHEET_JSON, /* as it stands there */
+} SheetKind;
+
+typedef struct SheetColumn {
+    const char *title;
+    const char *member;
+    SheetKind kind;
+} SheetColumn;
+
+typedef struct Sheet {
+    const char *member; /* of the document: the array */
+    const SheetColumn *columns;
+    size_t column_count; /* at most SCREEN_COLUMN_MAX */
+} Sheet;
+
+typedef struct SheetCell {
+    Slice text;
+    int64_t number; /* -1: not said */
+} SheetCell;
+
+/* What is being filled. */
+typedef struct SheetRows {
+    const Sheet *sheet;
+    JsonMember members[SCREEN_COLUMN_MAX];
+    ScreenTable table;
+    size_t row_count;
+} SheetRows;
+
+static JsonMember
+member_of(const SheetColumn *column, size_t index)
+{
+    const size_t cell = index * sizeof(SheetCell);
+    const bool is_text = column->kind == SHEET_TEXT || column->kind == SHEET_JSON;
+    return (JsonMember){
+        .name = column->member,
+        .type = column->kind == SHEET_TEXT   ? JSON_SLICE
+                : column->kind == SHEET_JSON ? JSON_TEXT
+                                             : JSON_INT64,
+        .offset = cell + (is_text ? offsetof(SheetCell, text) : offsetof(SheetCell, number)),
+    };
+}
+
+static void
+cell_append(ScreenTable *table, SheetKind kind, const SheetCell *cell)
+{
+    AUTO_BUFFER text = {0};
+    const bool is_text = kind == SHEET_TEXT || kind == SHEET_JSON;
+    const uint64_t number = (uint64_t)cell->number;
+    if (is_text ? cell->text.size == 0 : cell->number < 0) {
+        buffer_append_byte(&text, '-');
+    } else if (is_text) {
+        buffer_append_slice(&text, cell->text);
+    } else if (kind == SHEET_BYTES) {
+        screen_append_bytes(&text, number);
+    } else if (kind == SHEET_MICROSECONDS) {
+        screen_append_duration(&text, number);
+    } else if (kind == SHEET_NANOSECONDS) {
+        screen_append_duration_ns(&text, number);
+    } else {
+        buffer_append_uint64(&text, number);
+    }
+    screen_table_cell(table, buffer_slice(&text));
+}
+
+static Status
+row_append(Call *call, void *context, Slice json)
+{
+    SheetRows *const rows = context;
+    SheetCell cells[SCREEN_COLUMN_MAX];
+    for (size_t index = 0; index < rows->sheet->column_count; index++) {
+        cells[index] = (SheetCell){.number = -1};
+    }
+    TRY(reply_read(call, json, rows->members, rows->sheet->column_count, cells));
+    for (size_t index = 0; index < rows->sheet->column_count; index++) {
+        cell_append(&rows->table, rows->sheet->columns[index].kind, &cells[index]);
+    }
+    rows->row_count++;
+    return STATUS_OK;
+}
+
+/* Appends the table, and an empty line in front of it when there is text already; nothing when the array is
+ * absent or empty. What an item does not say is "-". */
+static Status
+append_sheet(Call *call, const Sheet *sheet, Slice json, Buffer *text)
+{
+    const char *titles[SCREEN_COLUMN_MAX];
+    SheetRows rows = {.sheet = sheet};
+    for (size_t index = 0; index < sheet->column_count; index++) {
+        titles[index] = sheet->columns[index].title;
+        rows.members[index] = member_of(&sheet->columns[index], index);
+    }
+    screen_table_begin(&rows.table, call->arena, titles, sheet->column_count);
+    TRY(reply_each(call, json, sheet->member, row_append, &rows));
+    if (rows.row_count == 0) {
+        return STATUS_OK;
+    }
+    buffer_append_string(text, text->size > 0 ? "\n" : "");
+    return screen_table_end(&rows.table, text) ? STATUS_OK : call_fail_memory(call, "a table");
+}
 
 static Status
 write_body(Cli *cli, bool wants_costs, Buffer *body)
@@ -44,8 +147,6 @@ plan_request(Cli *cli, const PlanQuestion *question, HttpClientResponse *ret_rep
     };
     return api_send(cli, &request, ret_reply);
 }
-
-/* --- Plans ---------------------------------------------------------------------------------------------- */
 
 #define SHEET(name, table)                                                                                   \
     {                                                                                                        \
@@ -123,9 +224,9 @@ plan_append(Call *call, Slice json, Buffer *text)
     screen_append(text, graph);
     buffer_append_byte(text, '\n');
     for (size_t index = 0; index < COUNT_OF(plan_sheets); index++) {
-        TRY(sheet_append(call, &plan_sheets[index], json, text));
+        TRY(append_sheet(call, &plan_sheets[index], json, text));
     }
-    return costs.size == 0 ? STATUS_OK : sheet_append(call, &cost_sheet, costs, text);
+    return costs.size == 0 ? STATUS_OK : append_sheet(call, &cost_sheet, costs, text);
 }
 
 Status
@@ -138,8 +239,6 @@ plan_show(Cli *cli, Slice json)
     TRY(plan_append(cli->call, json, &text));
     return screen_write(cli, &text);
 }
-
-/* --- Compilations --------------------------------------------------------------------------------------- */
 
 static const SheetColumn compiled_columns[] = {
     {"SLOT", "slot", SHEET_NUMBER},
@@ -179,7 +278,7 @@ compilation_append(Call *call, Slice json, Buffer *text)
     buffer_append_string(text, ", registered in ");
     screen_append_duration(text, (uint64_t)compilation.register_us);
     buffer_append_byte(text, '\n');
-    return sheet_append(call, &compiled_sheet, json, text);
+    return append_sheet(call, &compiled_sheet, json, text);
 }
 
 Status

@@ -1,7 +1,7 @@
 /* Plans and compilations as the API describes them, for a reader. */
 #pragma once
 
-#include "gateway/cli/cli.h"
+#include "gateway/cli/command.h"
 
 /* What is asked of the graph and the signature that the command line gives. */
 typedef struct PlanQuestion {

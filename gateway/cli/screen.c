@@ -16,8 +16,6 @@ screen_append(Buffer *text, Slice foreign)
     }
 }
 
-/* --- Output --------------------------------------------------------------------------------------------- */
-
 static Status
 write_all(Cli *cli, Slice text)
 {
@@ -68,8 +66,6 @@ screen_error(const Call *call)
     (void)fputs(line == NULL ? "sluice: no memory left\n" : line, stderr);
 }
 
-/* --- Units ---------------------------------------------------------------------------------------------- */
-
 typedef struct Unit {
     uint64_t size;
     const char *name;
@@ -107,8 +103,6 @@ screen_append_duration_ns(Buffer *text, uint64_t duration_ns)
     static const Unit units[] = {{1, "ns"}, {1000, "us"}, {1000000, "ms"}, {1000000000, "s"}};
     append_in_units(text, duration_ns, units, COUNT_OF(units));
 }
-
-/* --- Tables --------------------------------------------------------------------------------------------- */
 
 void
 screen_table_begin(ScreenTable *table, Arena *arena, const char *const *titles, size_t column_count)

@@ -2,7 +2,7 @@
  * cursor or change a terminal's title. */
 #pragma once
 
-#include "gateway/cli/cli.h"
+#include "gateway/cli/command.h"
 
 /* Appends with every control character as '?'. */
 void screen_append(Buffer *text, Slice foreign);
@@ -20,8 +20,6 @@ void screen_error(const Call *call);
 void screen_append_bytes(Buffer *text, uint64_t bytes);
 void screen_append_duration(Buffer *text, uint64_t duration_us);
 void screen_append_duration_ns(Buffer *text, uint64_t duration_ns);
-
-/* --- Tables --------------------------------------------------------------------------------------------- */
 
 enum { SCREEN_COLUMN_MAX = 8 };
 

@@ -8,8 +8,6 @@
 
 const char sessions_path[] = "/api/v1/sessions?page_size=1000";
 
-/* --- Finding one ---------------------------------------------------------------------------------------- */
-
 typedef struct Search {
     const char *name;
     char id[ID_TEXT_SIZE]; /* empty until it is found */
@@ -84,8 +82,6 @@ session_find(Cli *cli, const char *session, char ret_id[ID_TEXT_SIZE])
     TRY(session_search(cli, session, ret_id));
     return ret_id[0] == '\0' ? missing_fail(cli, session) : STATUS_OK;
 }
-
-/* --- Making one ----------------------------------------------------------------------------------------- */
 
 Status
 session_make(Cli *cli, const char *name, const char *options, HttpClientResponse *ret_reply)

@@ -2,7 +2,7 @@
  * that name. */
 #pragma once
 
-#include "gateway/cli/cli.h"
+#include "gateway/cli/command.h"
 #include "shared/base/uuid.h"
 
 /* NOT_FOUND when no session has the name; but the session that nobody asked for by name, the default one, is

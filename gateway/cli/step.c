@@ -37,8 +37,6 @@ cli_step_path(Cli *cli, const char *suffix, const char **ret_path)
     return *ret_path == NULL ? call_fail_memory(cli->call, "a request") : STATUS_OK;
 }
 
-/* --- Its end -------------------------------------------------------------------------------------------- */
-
 typedef struct StepEnd {
     const char *state;
     Status status;
@@ -114,8 +112,6 @@ step_check(Cli *cli, const Step *step)
     return cli_fail(cli, end->exit_code,
         call_fail(cli->call, has_code ? status : end->status, "%.*s", SLICE_PRINT(buffer_slice(&text))));
 }
-
-/* --- For people ----------------------------------------------------------------------------------------- */
 
 typedef struct Partition {
     int64_t task;

@@ -3,7 +3,7 @@
  * Ownership: slices point into the JSON or live in call->arena. */
 #pragma once
 
-#include "gateway/cli/cli.h"
+#include "gateway/cli/command.h"
 
 typedef struct Step {
     Slice id;

@@ -18,8 +18,6 @@ enum { HTTP_ACCEPTED = 202 };
 static const uint64_t timeout_grace_ms = 10000;
 static const uint64_t timeout_max_ms = UINT64_C(24) * 3600 * 1000;
 
-/* --- The request ---------------------------------------------------------------------------------------- */
-
 /* What is sent: the JSON alone, or a form whose first part it is. */
 typedef struct StepForm {
     Buffer json;
@@ -128,8 +126,6 @@ send(
     };
     return api_send(cli, &request, ret_reply);
 }
-
-/* --- The reply ------------------------------------------------------------------------------------------ */
 
 static Status
 show_queued(Cli *cli, Slice json)

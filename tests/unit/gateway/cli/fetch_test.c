@@ -1,11 +1,11 @@
-#include "gateway/cli/tensor_text.h"
+#include "gateway/cli/fetch.h"
 #include "tests/support/call_fixture.h"
 
 static void
 assert_shown(Call *call, const char *tensor, const char *expected)
 {
     AUTO_BUFFER text = {0};
-    assert_status(call, STATUS_OK, tensor_text_append(call, slice_from_string(tensor), &text));
+    assert_status(call, STATUS_OK, fetch_append_elements(call, slice_from_string(tensor), &text));
     assert_string_equal(buffer_string(&text), expected);
 }
 
@@ -60,7 +60,7 @@ elements_that_are_missing_are_an_error(void **state)
     for (size_t index = 0; index < COUNT_OF(tensors); index++) {
         AUTO_BUFFER text = {0};
         assert_status(
-            call, STATUS_DATA_LOSS, tensor_text_append(call, slice_from_string(tensors[index]), &text));
+            call, STATUS_DATA_LOSS, fetch_append_elements(call, slice_from_string(tensors[index]), &text));
     }
 }
 
@@ -73,5 +73,5 @@ main(void)
         CALL_TEST(of_a_large_tensor_the_edges_are_shown),
         CALL_TEST(elements_that_are_missing_are_an_error),
     };
-    return cmocka_run_group_tests_name("gateway/cli/tensor_text", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("gateway/cli/fetch", tests, NULL, NULL);
 }
