@@ -92,8 +92,6 @@ thread_list_max(uint32_t size_class)
     return fitting < THREAD_BLOCKS_MAX ? (uint32_t)fitting : THREAD_BLOCKS_MAX;
 }
 
-/* --- The shared level: under the lock ------------------------------------------------------------------- */
-
 static void
 shared_put(Allocator *allocator, Block *block)
 {
@@ -165,8 +163,6 @@ system_take(Allocator *allocator, ThreadCache *cache, uint32_t size_class)
     return block;
 }
 
-/* --- The thread's level --------------------------------------------------------------------------------- */
-
 /* The peak is looked at when a thread hands in its drift, so that the common path touches no shared line. */
 static void
 count_in_use(Allocator *allocator, int64_t change)
@@ -191,8 +187,6 @@ count_drift(Allocator *allocator, ThreadCache *cache, int64_t change)
         count_in_use(allocator, drift);
     }
 }
-
-/* --- Accounts ------------------------------------------------------------------------------------------- */
 
 static int64_t
 charged_bytes(const TensorBuffer *buffer)
@@ -250,8 +244,6 @@ account_admits(const ThreadCache *cache, size_t size)
     return cache == NULL || cache->account == NULL || cache->account->limit == 0 ||
            memory_account_admits(cache->account, cache->charged + (int64_t)size);
 }
-
-/* --- A thread's end ------------------------------------------------------------------------------------- */
 
 static void
 thread_cache_end(void *value)
@@ -415,8 +407,6 @@ allocator_adopt(Allocator *allocator, TensorBuffer *buffer)
     }
     return may_be;
 }
-
-/* --- Life and statistics -------------------------------------------------------------------------------- */
 
 Allocator *
 allocator_new(uint64_t limit, uint64_t cache_max)

@@ -46,8 +46,6 @@ spin_pause(void)
 #endif
 }
 
-/* --- Loops ---------------------------------------------------------------------------------------------- */
-
 static void
 loop_take_part(Loop *loop)
 {
@@ -124,8 +122,6 @@ pool_parallel_for(Pool *pool, int64_t count, void (*body)(void *context, int64_t
     pool_close_loop(pool, &loop);
 }
 
-/* --- The queue ------------------------------------------------------------------------------------------ */
-
 void
 pool_schedule(Pool *pool, DeviceWork *work)
 {
@@ -158,8 +154,6 @@ pool_take(Pool *pool)
     }
     return work;
 }
-
-/* --- Threads -------------------------------------------------------------------------------------------- */
 
 static void
 pool_spin(Pool *pool)

@@ -13,8 +13,6 @@ enum {
 typedef float Four __attribute__((vector_size(16)));
 typedef int32_t FourInts __attribute__((vector_size(16)));
 
-/* --- Loops ---------------------------------------------------------------------------------------------- */
-
 /* Where a loop reads: broadcasting leaves strides of 0 and 1 on a line, and one number is read as four. */
 typedef struct Source {
     const float *values;
@@ -129,8 +127,6 @@ UNARY_FOURS(absolute, clear_sign(a))
 UNARY_FOURS(square, a *a)
 UNARY_FOURS(relu, choose(a < ZERO, ZERO, a))
 UNARY_FOURS(relu6, choose(a < ZERO, ZERO, choose(a > SIX, SIX, a)))
-
-/* --- Kernels -------------------------------------------------------------------------------------------- */
 
 /* A bias along channels that are not the last dimension is the reference's. */
 static bool

@@ -212,8 +212,6 @@ onnx_compute(KernelContext *context)
                : kernel_find_reference(context->node)->compute(context); /* which has no state */
 }
 
-/* --- Scratch memory ------------------------------------------------------------------------------------- */
-
 static bool
 is_empty(const Shape *shape)
 {

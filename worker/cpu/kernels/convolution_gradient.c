@@ -38,8 +38,6 @@ destroy(void *state)
     product_free(state);
 }
 
-/* --- Patches -------------------------------------------------------------------------------------------- */
-
 /* One group of channels of a convolution; sizes in elements. */
 typedef struct Patches {
     const Window *window;
@@ -110,8 +108,6 @@ add_back_image(void *context, int64_t index)
         }
     }
 }
-
-/* --- Groups --------------------------------------------------------------------------------------------- */
 
 /* A matrix's columns taken out, or put back: of filters and of output gradients when there are groups. */
 static void
@@ -201,8 +197,6 @@ group_gradients(Work *work, int64_t first, int64_t images)
     return work->group_gradients.data;
 }
 
-/* --- The filter's gradient ------------------------------------------------------------------------------ */
-
 static ProductShape
 filter_product(const Patches *patches, int64_t images, bool accumulates)
 {
@@ -272,8 +266,6 @@ filter_compute(KernelContext *context)
     return filter_groups(&work, context->inputs[0].data, output->data);
 }
 
-/* --- The image's gradient ------------------------------------------------------------------------------- */
-
 static ProductShape
 image_product(const Patches *patches, int64_t images)
 {
@@ -340,8 +332,6 @@ image_compute(KernelContext *context)
     TRY(work_open(&work, &shape));
     return image_groups(&work, output->data);
 }
-
-/* --- Scratch memory ------------------------------------------------------------------------------------- */
 
 /* What work_open() and one product take. */
 static uint64_t

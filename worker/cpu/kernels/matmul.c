@@ -112,8 +112,6 @@ prepare(Call *call, Device *device, const Node *node, const Tensor *const *const
     return STATUS_OK;
 }
 
-/* --- Shapes --------------------------------------------------------------------------------------------- */
-
 /* The last two dimensions as they lie; a vector is one row (on the left) or one column (on the right). */
 static void
 matrix_of(const Shape *shape, bool is_left, int64_t *ret_rows, int64_t *ret_columns)
@@ -214,8 +212,6 @@ shape_of(
     shape.accumulates = has_c(state, node);
     return shape;
 }
-
-/* --- Computing ------------------------------------------------------------------------------------------ */
 
 /* beta × c, broadcast to the output's rows and columns. */
 static void

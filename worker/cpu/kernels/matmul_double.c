@@ -25,8 +25,6 @@ typedef struct Packed {
     alignas(64) double b[BLOCK_COLUMNS * PART]; /* COLUMNS columns side by side */
 } Packed;
 
-/* --- Tiles ---------------------------------------------------------------------------------------------- */
-
 /* A row of a tile: two vectors, which stay in registers. */
 #define LOAD_ROW(row)                                                                                        \
     Lanes left_##row;                                                                                        \
@@ -77,8 +75,6 @@ choose_multiply_tile(void)
     return multiply_tile;
 }
 #endif
-
-/* --- Blocks --------------------------------------------------------------------------------------------- */
 
 static int64_t
 smaller(int64_t a, int64_t b)
@@ -209,8 +205,6 @@ multiply(const void *context, const MatrixProduct *product)
         kernel->device->parallel_for(kernel->device, count, multiply_block, &blocked);
     }
 }
-
-/* --- Kernels -------------------------------------------------------------------------------------------- */
 
 static bool
 supports(const Node *node)

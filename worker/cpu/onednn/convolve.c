@@ -58,8 +58,6 @@ convolve_free(Convolve *convolve)
     memory_free(convolve);
 }
 
-/* --- Filters and plans ---------------------------------------------------------------------------------- */
-
 static Status
 plan_pack(Call *call, Convolve *convolve, Device *device, ConvolvePlan *plan)
 {
@@ -129,8 +127,6 @@ plan_get_packed(
     pthread_mutex_unlock(&convolve->lock);
     return status;
 }
-
-/* --- Running -------------------------------------------------------------------------------------------- */
 
 typedef struct ConvolveRun {
     const ConvolvePlan *plan;
@@ -292,8 +288,6 @@ convolve_run(Call *call, Convolve *convolve, Device *device, const ConvolveShape
     plan_put(plan);
     return status;
 }
-
-/* --- Scratch memory ------------------------------------------------------------------------------------- */
 
 uint64_t
 convolve_scratch(Call *call, Convolve *convolve, const Device *device, const ConvolveShape *shape)

@@ -4,8 +4,6 @@
 
 enum { TILE_WORK_MIN = 4 * 1024 * 1024 }; /* multiplications: some twenty microseconds */
 
-/* --- Layouts -------------------------------------------------------------------------------------------- */
-
 int64_t
 convolve_product(const int64_t *values, int64_t first, int64_t count)
 {
@@ -49,8 +47,6 @@ filter_layout(const ConvolveShape *shape, bool is_plain, dnnl_memory_desc_t *ret
     return is_plain ? dnnl_memory_desc_init_by_strides(ret, rank, dims + first, dnnl_f32, strides + first)
                     : dnnl_memory_desc_init_by_tag(ret, rank, dims + first, dnnl_f32, dnnl_format_tag_any);
 }
-
-/* --- Tiles ---------------------------------------------------------------------------------------------- */
 
 static int64_t
 larger(int64_t left, int64_t right)
@@ -231,8 +227,6 @@ tiles_free(ConvolvePlan *plan)
         plan->tiles[i] = (ConvolveTile){0};
     }
 }
-
-/* --- Plans ---------------------------------------------------------------------------------------------- */
 
 Status
 convolve_plan_new(Call *call, const ConvolveShape *shape, ConvolvePlan **ret_plan)

@@ -5,8 +5,6 @@
 
 #include "shared/tensor/half.h"
 
-/* --- oneDNN's part -------------------------------------------------------------------------------------- */
-
 typedef struct PostOp {
     dnnl_alg_kind_t kind;
     float alpha;
@@ -86,8 +84,6 @@ finish_attributes(const Finish *finish, bool accumulates, dnnl_primitive_attr_t 
     dnnl_primitive_attr_destroy(attributes);
     return status;
 }
-
-/* --- Ours ----------------------------------------------------------------------------------------------- */
 
 enum { FOUR = 4 };
 

@@ -28,8 +28,6 @@ struct Packed {
     dnnl_memory_desc_t layout;
 };
 
-/* --- oneDNN as a whole ---------------------------------------------------------------------------------- */
-
 /* From the OpenMP runtime that oneDNN is linked with; clang has no <omp.h> of its own. */
 void omp_set_num_threads(int count);
 
@@ -86,8 +84,6 @@ onednn_status(Call *call, dnnl_status_t status, const char *what)
     }
     return call_fail(call, STATUS_INTERNAL, "oneDNN, %s: code %d", what, (int)status);
 }
-
-/* --- Lanes ---------------------------------------------------------------------------------------------- */
 
 static void
 lane_free(Lane *lane)
@@ -156,8 +152,6 @@ lane_put(Primitive *primitive, Lane *lane)
     primitive->idle = lane;
     pthread_mutex_unlock(&primitive->lock);
 }
-
-/* --- Primitives ----------------------------------------------------------------------------------------- */
 
 static Status
 primitive_describe(Call *call, const PrimitiveOptions *options, Primitive *primitive)
@@ -279,8 +273,6 @@ primitive_run(Primitive *primitive, Device *device, const PrimitiveData *data)
     tensor_buffer_unref(scratch);
     return status;
 }
-
-/* --- Packed bytes --------------------------------------------------------------------------------------- */
 
 static dnnl_status_t
 reorder(const dnnl_memory_desc_t *from, dnnl_memory_t source, const dnnl_memory_desc_t *to,

@@ -91,8 +91,6 @@ product_free(Product *product)
     memory_free(product);
 }
 
-/* --- Plans ---------------------------------------------------------------------------------------------- */
-
 static int64_t
 smaller(int64_t left, int64_t right)
 {
@@ -219,8 +217,6 @@ plan_column_tiles(Call *call, Plan *plan, bool is_last, bool is_packed)
     return tile_new(call, plan, plan->rows.last, columns, chosen, &plan->tiles[1][is_last]);
 }
 
-/* --- Packed weights ------------------------------------------------------------------------------------- */
-
 static Status
 pack_tile(
     Call *call, Product *product, Device *device, const Plan *plan, int64_t column, const Packed **ret_packed)
@@ -341,8 +337,6 @@ plan_get_packed(Call *call, Product *product, Device *device, const ProductShape
     return status;
 }
 
-/* --- Running -------------------------------------------------------------------------------------------- */
-
 typedef struct ProductRun {
     const Plan *plan;
     const ProductOperands *operands;
@@ -451,8 +445,6 @@ product_run(
     plan_put(plan);
     return status;
 }
-
-/* --- Scratch memory ------------------------------------------------------------------------------------- */
 
 static size_t
 tile_scratch(const Plan *plan)
