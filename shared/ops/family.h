@@ -32,6 +32,12 @@ typedef struct OpFamily {
     size_t definition_count;
 } OpFamily;
 
+/* One row of a family's table. */
+#define OP(text, bits, rule)                                                                                 \
+    {                                                                                                        \
+        .signature = (text), .flags = (bits), .infer_shapes = (rule)                                         \
+    }
+
 extern const OpFamily *const op_family_table[];
 extern const size_t op_family_table_count;
 

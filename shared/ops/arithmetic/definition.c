@@ -3,9 +3,7 @@
 #include "shared/ops/infer.h"
 
 #define ARITHMETIC(name, flags)                                                                              \
-    {                                                                                                        \
-        name "(x:T, y:T)->(z:T) {T:type}", (flags) | OP_ELEMENTWISE, infer_broadcast                         \
-    }
+    OP(name "(x:T, y:T)->(z:T) {T:type}", (flags) | OP_ELEMENTWISE, infer_broadcast)
 
 /* AddN wants equal shapes; TensorFlow does not broadcast here. */
 static Status
@@ -49,10 +47,10 @@ static const OpDefinition arithmetic_ops[] = {
     ARITHMETIC("BitwiseXor", OP_COMMUTATIVE),
     ARITHMETIC("Xdivy", 0),
     ARITHMETIC("Xlogy", 0),
-    {"Atan2(y:T, x:T)->(z:T) {T:type}", OP_ELEMENTWISE, infer_broadcast},
-    {"AddN(inputs:N*T)->(sum:T) {N:int>=1, T:type}", OP_COMMUTATIVE | OP_ELEMENTWISE, infer_add_n},
-    {"AccumulateNV2(inputs:N*T)->(sum:T) {N:int>=1, T:type, shape:shape}", OP_COMMUTATIVE | OP_ELEMENTWISE,
-        infer_add_n},
+    OP("Atan2(y:T, x:T)->(z:T) {T:type}", OP_ELEMENTWISE, infer_broadcast),
+    OP("AddN(inputs:N*T)->(sum:T) {N:int>=1, T:type}", OP_COMMUTATIVE | OP_ELEMENTWISE, infer_add_n),
+    OP("AccumulateNV2(inputs:N*T)->(sum:T) {N:int>=1, T:type, shape:shape}", OP_COMMUTATIVE | OP_ELEMENTWISE,
+        infer_add_n),
 };
 
 OP_FAMILY(arithmetic, arithmetic_ops);

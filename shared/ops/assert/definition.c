@@ -11,7 +11,7 @@ infer_assert(Call *call, InferContext *context)
 }
 
 static const OpDefinition assert_ops[] = {
-    {"Assert!(condition:bool, data:T)->() {T:list(type), summarize:int=3}", OP_STEP_LOCAL, infer_assert},
+    OP("Assert!(condition:bool, data:T)->() {T:list(type), summarize:int=3}", OP_STEP_LOCAL, infer_assert),
 };
 
 OP_FAMILY(assert, assert_ops);

@@ -309,21 +309,21 @@ infer_tile(Call *call, InferContext *context)
 }
 
 static const OpDefinition concat_ops[] = {
-    {"Concat(concat_dim:int32, values:N*T)->(output:T) {N:int>=1, T:type}", 0, infer_concat},
-    {"ConcatV2(values:N*T, axis:Tidx)->(output:T) {N:int>=1, T:type, Tidx:type=DT_INT32}", 0,
-        infer_concat_v2},
-    {"ParallelConcat(values:N*T)->(output:T) {N:int>=1, T:type, shape:shape}", 0, infer_parallel_concat},
-    {"Pack(values:N*T)->(output:T) {N:int>=1, T:type, axis:int=0}", 0, infer_pack},
-    {"Unpack(value:T)->(output:num*T) {num:int, T:type, axis:int=0}", 0, infer_unpack},
-    {"Split(split_dim:int32, value:T)->(output:num_split*T) {num_split:int>=1, T:type}", 0, infer_split},
-    {"SplitV(value:T, size_splits:Tlen, split_dim:int32)->(output:num_split*T) {num_split:int>=1, T:type, "
-     "Tlen:type=DT_INT64}",
-        0, infer_split_v},
-    {"Tile(input:T, multiples:Tmultiples)->(output:T) {T:type, Tmultiples:type=DT_INT32}", 0, infer_tile},
-    {"onnx::Concat(inputs:N*T)->(concat_result:T) {axis:int, N:int>=1, T:type}", 0, infer_onnx_concat},
-    {"onnx::Split(input:T, split?:int64)->(outputs:num_outputs*T) {axis:int=0, num_outputs:int>=1, T:type}",
-        0, infer_onnx_split},
-    {"onnx::Tile(input:T, repeats:int64)->(output:T) {T:type}", 0, infer_tile},
+    OP("Concat(concat_dim:int32, values:N*T)->(output:T) {N:int>=1, T:type}", 0, infer_concat),
+    OP("ConcatV2(values:N*T, axis:Tidx)->(output:T) {N:int>=1, T:type, Tidx:type=DT_INT32}", 0,
+        infer_concat_v2),
+    OP("ParallelConcat(values:N*T)->(output:T) {N:int>=1, T:type, shape:shape}", 0, infer_parallel_concat),
+    OP("Pack(values:N*T)->(output:T) {N:int>=1, T:type, axis:int=0}", 0, infer_pack),
+    OP("Unpack(value:T)->(output:num*T) {num:int, T:type, axis:int=0}", 0, infer_unpack),
+    OP("Split(split_dim:int32, value:T)->(output:num_split*T) {num_split:int>=1, T:type}", 0, infer_split),
+    OP("SplitV(value:T, size_splits:Tlen, split_dim:int32)->(output:num_split*T) {num_split:int>=1, T:type, "
+       "Tlen:type=DT_INT64}",
+        0, infer_split_v),
+    OP("Tile(input:T, multiples:Tmultiples)->(output:T) {T:type, Tmultiples:type=DT_INT32}", 0, infer_tile),
+    OP("onnx::Concat(inputs:N*T)->(concat_result:T) {axis:int, N:int>=1, T:type}", 0, infer_onnx_concat),
+    OP("onnx::Split(input:T, split?:int64)->(outputs:num_outputs*T) {axis:int=0, num_outputs:int>=1, T:type}",
+        0, infer_onnx_split),
+    OP("onnx::Tile(input:T, repeats:int64)->(output:T) {T:type}", 0, infer_tile),
 };
 
 OP_FAMILY(concat, concat_ops);

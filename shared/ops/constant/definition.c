@@ -38,20 +38,20 @@ infer_placeholder_with_default(Call *call, InferContext *context)
 }
 
 static const OpDefinition constant_ops[] = {
-    {"Const()->(output:dtype) {value:tensor, dtype:type}", OP_SOURCE, infer_constant},
-    {"Placeholder()->(output:dtype) {dtype:type, shape:shape=unk}", OP_SOURCE, infer_placeholder},
-    {"PlaceholderV2()->(output:dtype) {dtype:type, shape:shape}", OP_SOURCE, infer_placeholder},
-    {"PlaceholderWithDefault(input:dtype)->(output:dtype) {dtype:type, shape:shape}", 0,
-        infer_placeholder_with_default},
-    {"NoOp()->() {}", 0, infer_unknown},
-    {"Identity(input:T)->(output:T) {T:type}", 0, infer_unchanged},
-    {"IdentityN(input:T)->(output:T) {T:list(type)}", 0, infer_unchanged},
-    {"Snapshot(input:T)->(output:T) {T:type}", 0, infer_unchanged},
-    {"StopGradient(input:T)->(output:T) {T:type}", 0, infer_unchanged},
-    {"PreventGradient(input:T)->(output:T) {T:type, message:string=}", 0, infer_unchanged},
-    {"CheckNumerics(tensor:T)->(output:T) {T:type, message:string}", 0, infer_unchanged},
-    {"ZerosLike(x:T)->(y:T) {T:type}", 0, infer_unchanged},
-    {"OnesLike(x:T)->(y:T) {T:type}", 0, infer_unchanged},
+    OP("Const()->(output:dtype) {value:tensor, dtype:type}", OP_SOURCE, infer_constant),
+    OP("Placeholder()->(output:dtype) {dtype:type, shape:shape=unk}", OP_SOURCE, infer_placeholder),
+    OP("PlaceholderV2()->(output:dtype) {dtype:type, shape:shape}", OP_SOURCE, infer_placeholder),
+    OP("PlaceholderWithDefault(input:dtype)->(output:dtype) {dtype:type, shape:shape}", 0,
+        infer_placeholder_with_default),
+    OP("NoOp()->() {}", 0, infer_unknown),
+    OP("Identity(input:T)->(output:T) {T:type}", 0, infer_unchanged),
+    OP("IdentityN(input:T)->(output:T) {T:list(type)}", 0, infer_unchanged),
+    OP("Snapshot(input:T)->(output:T) {T:type}", 0, infer_unchanged),
+    OP("StopGradient(input:T)->(output:T) {T:type}", 0, infer_unchanged),
+    OP("PreventGradient(input:T)->(output:T) {T:type, message:string=}", 0, infer_unchanged),
+    OP("CheckNumerics(tensor:T)->(output:T) {T:type, message:string}", 0, infer_unchanged),
+    OP("ZerosLike(x:T)->(y:T) {T:type}", 0, infer_unchanged),
+    OP("OnesLike(x:T)->(y:T) {T:type}", 0, infer_unchanged),
 };
 
 OP_FAMILY(constant, constant_ops);

@@ -33,24 +33,24 @@ infer_merge(Call *call, InferContext *context)
 }
 
 static const OpDefinition control_flow_ops[] = {
-    {"Switch(data:T, pred:bool)->(output_false:T, output_true:T) {T:type}", OP_CONTROL_FLOW, infer_switch},
-    {"Merge(inputs:N*T)->(output:T, value_index:int32) {T:type, N:int>=1}", OP_CONTROL_FLOW, infer_merge},
-    {"Enter(data:T)->(output:T) {T:type, frame_name:string, is_constant:bool=false, "
-     "parallel_iterations:int=10}",
-        OP_CONTROL_FLOW, infer_unknown},
-    {"Exit(data:T)->(output:T) {T:type}", OP_CONTROL_FLOW, infer_unknown},
-    {"NextIteration(data:T)->(output:T) {T:type}", OP_CONTROL_FLOW, infer_unknown},
-    {"LoopCond(input:bool)->(output:bool) {}", OP_CONTROL_FLOW, infer_unchanged},
-    {"ControlTrigger()->() {}", OP_CONTROL_FLOW, infer_unknown},
-    {"RefSwitch(data:Ref(T), pred:bool)->(output_false:Ref(T), output_true:Ref(T)) {T:type}", OP_CONTROL_FLOW,
-        infer_switch},
-    {"RefMerge(inputs:Ref(N*T))->(output:Ref(T), value_index:int32) {T:type, N:int>=1}", OP_CONTROL_FLOW,
-        infer_merge},
-    {"RefEnter(data:Ref(T))->(output:Ref(T)) {T:type, frame_name:string, is_constant:bool=false, "
-     "parallel_iterations:int=10}",
-        OP_CONTROL_FLOW, infer_unknown},
-    {"RefExit(data:Ref(T))->(output:Ref(T)) {T:type}", OP_CONTROL_FLOW, infer_unknown},
-    {"RefNextIteration(data:Ref(T))->(output:Ref(T)) {T:type}", OP_CONTROL_FLOW, infer_unknown},
+    OP("Switch(data:T, pred:bool)->(output_false:T, output_true:T) {T:type}", OP_CONTROL_FLOW, infer_switch),
+    OP("Merge(inputs:N*T)->(output:T, value_index:int32) {T:type, N:int>=1}", OP_CONTROL_FLOW, infer_merge),
+    OP("Enter(data:T)->(output:T) {T:type, frame_name:string, is_constant:bool=false, "
+       "parallel_iterations:int=10}",
+        OP_CONTROL_FLOW, infer_unknown),
+    OP("Exit(data:T)->(output:T) {T:type}", OP_CONTROL_FLOW, infer_unknown),
+    OP("NextIteration(data:T)->(output:T) {T:type}", OP_CONTROL_FLOW, infer_unknown),
+    OP("LoopCond(input:bool)->(output:bool) {}", OP_CONTROL_FLOW, infer_unchanged),
+    OP("ControlTrigger()->() {}", OP_CONTROL_FLOW, infer_unknown),
+    OP("RefSwitch(data:Ref(T), pred:bool)->(output_false:Ref(T), output_true:Ref(T)) {T:type}",
+        OP_CONTROL_FLOW, infer_switch),
+    OP("RefMerge(inputs:Ref(N*T))->(output:Ref(T), value_index:int32) {T:type, N:int>=1}", OP_CONTROL_FLOW,
+        infer_merge),
+    OP("RefEnter(data:Ref(T))->(output:Ref(T)) {T:type, frame_name:string, is_constant:bool=false, "
+       "parallel_iterations:int=10}",
+        OP_CONTROL_FLOW, infer_unknown),
+    OP("RefExit(data:Ref(T))->(output:Ref(T)) {T:type}", OP_CONTROL_FLOW, infer_unknown),
+    OP("RefNextIteration(data:Ref(T))->(output:Ref(T)) {T:type}", OP_CONTROL_FLOW, infer_unknown),
 };
 
 OP_FAMILY(control_flow, control_flow_ops);

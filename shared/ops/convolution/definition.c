@@ -96,43 +96,45 @@ infer_backprop_filter(Call *call, InferContext *context)
     "dilations:list(int)=[1,1,1,1], " EPILOGUE_ATTRIBUTES "}"
 
 static const OpDefinition convolution_ops[] = {
-    {"Conv2D(input:T, filter:T)->(output:T) " CONV2D_ATTRIBUTES, 0, infer_conv2d},
-    {"Conv3D(input:T, filter:T)->(output:T) {T:type, strides:list(int), padding:string, "
-     "data_format:string=NDHWC, dilations:list(int)=[1,1,1,1,1]}",
-        0, infer_conv3d},
-    {"DepthwiseConv2dNative(input:T, filter:T)->(output:T) " DEPTHWISE_ATTRIBUTES, 0, infer_conv2d},
-    {"Conv2DBackpropInput(input_sizes:int32, filter:T, out_backprop:T)->(output:T) " CONV2D_ATTRIBUTES, 0,
-        infer_backprop_input},
-    {"Conv2DBackpropFilter(input:T, filter_sizes:int32, out_backprop:T)->(output:T) " CONV2D_ATTRIBUTES, 0,
-        infer_backprop_filter},
-    {"DepthwiseConv2dNativeBackpropInput(input_sizes:int32, filter:T, "
-     "out_backprop:T)->(output:T) " DEPTHWISE_ATTRIBUTES,
-        0, infer_backprop_input},
-    {"DepthwiseConv2dNativeBackpropFilter(input:T, filter_sizes:int32, "
-     "out_backprop:T)->(output:T) " DEPTHWISE_ATTRIBUTES,
-        0, infer_backprop_filter},
-    {"Conv3DBackpropInputV2(input_sizes:Tshape, filter:T, out_backprop:T)->(output:T) {T:type, "
-     "strides:list(int), padding:string, data_format:string=NDHWC, dilations:list(int)=[1,1,1,1,1], "
-     "Tshape:type=DT_INT32}",
-        0, infer_backprop_input},
-    {"Conv3DBackpropFilterV2(input:T, filter_sizes:int32, out_backprop:T)->(output:T) {T:type, "
-     "strides:list(int), padding:string, data_format:string=NDHWC, dilations:list(int)=[1,1,1,1,1]}",
-        0, infer_backprop_filter},
-    {"onnx::Conv(X:T, W:T, B?:T)->(Y:T) {auto_pad:string=NOTSET, dilations:list(int)=[], group:int=1, "
-     "kernel_shape:list(int)=[], pads:list(int)=[], strides:list(int)=[], T:type}",
-        0, infer_onnx_conv},
-    {"_FusedConv2D(input:T, filter:T, args:num_args*T)->(output:T) {T:type, TArgs:list(type)=[], "
-     "num_args:int, "
-     "num_host_args:int=0, strides:list(int), padding:string, explicit_paddings:list(int)=[], "
-     "data_format:string=NHWC, filter_format:string=HWIO, dilations:list(int)=[1,1,1,1], "
-     "use_cudnn_on_gpu:bool=true, " EPILOGUE_ATTRIBUTES "}",
-        0, infer_fused_conv2d},
-    {"_FusedDepthwiseConv2dNative" FUSED_DEPTHWISE, 0, infer_fused_conv2d},
-    {"FusedDepthwiseConv2dNative" FUSED_DEPTHWISE, 0, infer_fused_conv2d}, /* as TensorFlow.js calls it */
-    {"_FusedOnnxConv(X:T, W:T, args:num_args*T)->(Y:T) {auto_pad:string=NOTSET, dilations:list(int)=[], "
-     "group:int=1, kernel_shape:list(int)=[], pads:list(int)=[], strides:list(int)=[], T:type, num_args:int, "
-     "" EPILOGUE_ATTRIBUTES "}",
-        0, infer_fused_onnx_conv},
+    OP("Conv2D(input:T, filter:T)->(output:T) " CONV2D_ATTRIBUTES, 0, infer_conv2d),
+    OP("Conv3D(input:T, filter:T)->(output:T) {T:type, strides:list(int), padding:string, "
+       "data_format:string=NDHWC, dilations:list(int)=[1,1,1,1,1]}",
+        0, infer_conv3d),
+    OP("DepthwiseConv2dNative(input:T, filter:T)->(output:T) " DEPTHWISE_ATTRIBUTES, 0, infer_conv2d),
+    OP("Conv2DBackpropInput(input_sizes:int32, filter:T, out_backprop:T)->(output:T) " CONV2D_ATTRIBUTES, 0,
+        infer_backprop_input),
+    OP("Conv2DBackpropFilter(input:T, filter_sizes:int32, out_backprop:T)->(output:T) " CONV2D_ATTRIBUTES, 0,
+        infer_backprop_filter),
+    OP("DepthwiseConv2dNativeBackpropInput(input_sizes:int32, filter:T, "
+       "out_backprop:T)->(output:T) " DEPTHWISE_ATTRIBUTES,
+        0, infer_backprop_input),
+    OP("DepthwiseConv2dNativeBackpropFilter(input:T, filter_sizes:int32, "
+       "out_backprop:T)->(output:T) " DEPTHWISE_ATTRIBUTES,
+        0, infer_backprop_filter),
+    OP("Conv3DBackpropInputV2(input_sizes:Tshape, filter:T, out_backprop:T)->(output:T) {T:type, "
+       "strides:list(int), padding:string, data_format:string=NDHWC, dilations:list(int)=[1,1,1,1,1], "
+       "Tshape:type=DT_INT32}",
+        0, infer_backprop_input),
+    OP("Conv3DBackpropFilterV2(input:T, filter_sizes:int32, out_backprop:T)->(output:T) {T:type, "
+       "strides:list(int), padding:string, data_format:string=NDHWC, dilations:list(int)=[1,1,1,1,1]}",
+        0, infer_backprop_filter),
+    OP("onnx::Conv(X:T, W:T, B?:T)->(Y:T) {auto_pad:string=NOTSET, dilations:list(int)=[], group:int=1, "
+       "kernel_shape:list(int)=[], pads:list(int)=[], strides:list(int)=[], T:type}",
+        0, infer_onnx_conv),
+    OP("_FusedConv2D(input:T, filter:T, args:num_args*T)->(output:T) {T:type, TArgs:list(type)=[], "
+       "num_args:int, "
+       "num_host_args:int=0, strides:list(int), padding:string, explicit_paddings:list(int)=[], "
+       "data_format:string=NHWC, filter_format:string=HWIO, dilations:list(int)=[1,1,1,1], "
+       "use_cudnn_on_gpu:bool=true, " EPILOGUE_ATTRIBUTES "}",
+        0, infer_fused_conv2d),
+    OP("_FusedDepthwiseConv2dNative" FUSED_DEPTHWISE, 0, infer_fused_conv2d),
+    OP("FusedDepthwiseConv2dNative" FUSED_DEPTHWISE, 0, infer_fused_conv2d),
+    /* as TensorFlow.js calls it */
+    OP("_FusedOnnxConv(X:T, W:T, args:num_args*T)->(Y:T) {auto_pad:string=NOTSET, dilations:list(int)=[], "
+       "group:int=1, kernel_shape:list(int)=[], pads:list(int)=[], strides:list(int)=[], T:type, "
+       "num_args:int, "
+       "" EPILOGUE_ATTRIBUTES "}",
+        0, infer_fused_onnx_conv),
 };
 
 OP_FAMILY(convolution, convolution_ops);

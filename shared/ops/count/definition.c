@@ -121,23 +121,23 @@ infer_unique(Call *call, InferContext *context)
 }
 
 static const OpDefinition count_ops[] = {
-    {"Bincount(arr:int32, size:int32, weights:T)->(bins:T) {T:type}", 0, infer_bincount},
-    {"DenseBincount(input:Tidx, size:Tidx, weights:T)->(output:T) {Tidx:type, T:type, "
-     "binary_output:bool=false}",
-        0, infer_dense_bincount},
-    {"HistogramFixedWidth(values:T, value_range:T, nbins:int32)->(out:dtype) {T:type, dtype:type=DT_INT32}",
-        0, infer_histogram},
-    {"Bucketize(input:T)->(output:int32) {T:type, boundaries:list(float)}", 0, infer_unchanged},
-    {"NthElement(input:T, n:int32)->(values:T) {reverse:bool=false, T:type}", 0, infer_nth_element},
-    {"InvertPermutation(x:T)->(y:T) {T:type=DT_INT32}", 0, infer_permutation},
-    {"Unique(x:T)->(y:T, idx:out_idx) {T:type, out_idx:type=DT_INT32}", 0, infer_unique},
-    {"UniqueV2(x:T, axis:Taxis)->(y:T, idx:out_idx) {T:type, Taxis:type=DT_INT64, out_idx:type=DT_INT32}", 0,
-        infer_unique},
-    {"UniqueWithCounts(x:T)->(y:T, idx:out_idx, count:out_idx) {T:type, out_idx:type=DT_INT32}", 0,
-        infer_unique},
-    {"UniqueWithCountsV2(x:T, axis:Taxis)->(y:T, idx:out_idx, count:out_idx) {T:type, Taxis:type=DT_INT64, "
-     "out_idx:type=DT_INT32}",
-        0, infer_unique},
+    OP("Bincount(arr:int32, size:int32, weights:T)->(bins:T) {T:type}", 0, infer_bincount),
+    OP("DenseBincount(input:Tidx, size:Tidx, weights:T)->(output:T) {Tidx:type, T:type, "
+       "binary_output:bool=false}",
+        0, infer_dense_bincount),
+    OP("HistogramFixedWidth(values:T, value_range:T, nbins:int32)->(out:dtype) {T:type, dtype:type=DT_INT32}",
+        0, infer_histogram),
+    OP("Bucketize(input:T)->(output:int32) {T:type, boundaries:list(float)}", 0, infer_unchanged),
+    OP("NthElement(input:T, n:int32)->(values:T) {reverse:bool=false, T:type}", 0, infer_nth_element),
+    OP("InvertPermutation(x:T)->(y:T) {T:type=DT_INT32}", 0, infer_permutation),
+    OP("Unique(x:T)->(y:T, idx:out_idx) {T:type, out_idx:type=DT_INT32}", 0, infer_unique),
+    OP("UniqueV2(x:T, axis:Taxis)->(y:T, idx:out_idx) {T:type, Taxis:type=DT_INT64, out_idx:type=DT_INT32}",
+        0, infer_unique),
+    OP("UniqueWithCounts(x:T)->(y:T, idx:out_idx, count:out_idx) {T:type, out_idx:type=DT_INT32}", 0,
+        infer_unique),
+    OP("UniqueWithCountsV2(x:T, axis:Taxis)->(y:T, idx:out_idx, count:out_idx) {T:type, Taxis:type=DT_INT64, "
+       "out_idx:type=DT_INT32}",
+        0, infer_unique),
 };
 
 OP_FAMILY(count, count_ops);

@@ -71,23 +71,23 @@ infer_diag_part(Call *call, InferContext *context)
 
 #define ALIGNED "{T:type, align:string=RIGHT_LEFT}"
 static const OpDefinition diagonal_ops[] = {
-    {"MatrixDiag(diagonal:T)->(output:T) {T:type}", 0, infer_to_matrix},
-    {"MatrixDiagV2(diagonal:T, k:int32, num_rows:int32, num_cols:int32, padding_value:T)->(output:T) "
-     "{T:type}",
-        0, infer_to_matrix},
-    {"MatrixDiagV3(diagonal:T, k:int32, num_rows:int32, num_cols:int32, "
-     "padding_value:T)->(output:T) " ALIGNED,
-        0, infer_to_matrix},
-    {"MatrixDiagPart(input:T)->(diagonal:T) {T:type}", 0, infer_of_matrix},
-    {"MatrixDiagPartV2(input:T, k:int32, padding_value:T)->(diagonal:T) {T:type}", 0, infer_of_matrix},
-    {"MatrixDiagPartV3(input:T, k:int32, padding_value:T)->(diagonal:T) " ALIGNED, 0, infer_of_matrix},
-    {"MatrixSetDiag(input:T, diagonal:T)->(output:T) {T:type}", 0, infer_of_matrix},
-    {"MatrixSetDiagV2(input:T, diagonal:T, k:int32)->(output:T) {T:type}", 0, infer_of_matrix},
-    {"MatrixSetDiagV3(input:T, diagonal:T, k:int32)->(output:T) " ALIGNED, 0, infer_of_matrix},
-    {"MatrixBandPart(input:T, num_lower:Tindex, num_upper:Tindex)->(band:T) {T:type, Tindex:type=DT_INT64}",
-        0, infer_band_part},
-    {"Diag(diagonal:T)->(output:T) {T:type}", 0, infer_diag},
-    {"DiagPart(input:T)->(diagonal:T) {T:type}", 0, infer_diag_part},
+    OP("MatrixDiag(diagonal:T)->(output:T) {T:type}", 0, infer_to_matrix),
+    OP("MatrixDiagV2(diagonal:T, k:int32, num_rows:int32, num_cols:int32, padding_value:T)->(output:T) "
+       "{T:type}",
+        0, infer_to_matrix),
+    OP("MatrixDiagV3(diagonal:T, k:int32, num_rows:int32, num_cols:int32, "
+       "padding_value:T)->(output:T) " ALIGNED,
+        0, infer_to_matrix),
+    OP("MatrixDiagPart(input:T)->(diagonal:T) {T:type}", 0, infer_of_matrix),
+    OP("MatrixDiagPartV2(input:T, k:int32, padding_value:T)->(diagonal:T) {T:type}", 0, infer_of_matrix),
+    OP("MatrixDiagPartV3(input:T, k:int32, padding_value:T)->(diagonal:T) " ALIGNED, 0, infer_of_matrix),
+    OP("MatrixSetDiag(input:T, diagonal:T)->(output:T) {T:type}", 0, infer_of_matrix),
+    OP("MatrixSetDiagV2(input:T, diagonal:T, k:int32)->(output:T) {T:type}", 0, infer_of_matrix),
+    OP("MatrixSetDiagV3(input:T, diagonal:T, k:int32)->(output:T) " ALIGNED, 0, infer_of_matrix),
+    OP("MatrixBandPart(input:T, num_lower:Tindex, num_upper:Tindex)->(band:T) {T:type, Tindex:type=DT_INT64}",
+        0, infer_band_part),
+    OP("Diag(diagonal:T)->(output:T) {T:type}", 0, infer_diag),
+    OP("DiagPart(input:T)->(diagonal:T) {T:type}", 0, infer_diag_part),
 };
 
 OP_FAMILY(diagonal, diagonal_ops);

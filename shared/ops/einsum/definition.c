@@ -20,8 +20,8 @@ infer_einsum(Call *call, InferContext *context)
 }
 
 static const OpDefinition einsum_ops[] = {
-    {"Einsum(inputs:N*T)->(output:T) {equation:string, N:int>=1, T:type}", 0, infer_einsum},
-    {"onnx::Einsum(Inputs:N*T)->(Output:T) {equation:string, N:int>=1, T:type}", 0, infer_einsum},
+    OP("Einsum(inputs:N*T)->(output:T) {equation:string, N:int>=1, T:type}", 0, infer_einsum),
+    OP("onnx::Einsum(Inputs:N*T)->(Output:T) {equation:string, N:int>=1, T:type}", 0, infer_einsum),
 };
 
 OP_FAMILY(einsum, einsum_ops);

@@ -146,22 +146,24 @@ infer_one_hot(Call *call, InferContext *context)
 }
 
 static const OpDefinition gather_ops[] = {
-    {"Gather(params:Tparams, indices:Tindices)->(output:Tparams) {validate_indices:bool=true, Tparams:type, "
-     "Tindices:type}",
-        0, infer_gather},
-    {"GatherV2(params:Tparams, indices:Tindices, axis:Taxis)->(output:Tparams) {batch_dims:int=0, "
-     "Tparams:type, Tindices:type, Taxis:type}",
-        0, infer_gather_v2},
-    {"GatherNd(params:Tparams, indices:Tindices)->(output:Tparams) {Tparams:type, Tindices:type, "
-     "~bad_indices_policy:string=}",
-        0, infer_gather_nd},
-    {"OneHot(indices:TI, depth:int32, on_value:T, off_value:T)->(output:T) {axis:int=-1, T:type, "
-     "TI:type=DT_INT64}",
-        0, infer_one_hot},
-    {"onnx::Gather(data:T, indices:Tind)->(output:T) {axis:int=0, T:type, Tind:type}", 0, infer_onnx_gather},
-    {"onnx::GatherND(data:T, indices:int64)->(output:T) {batch_dims:int=0, T:type}", 0, infer_gather_nd},
-    {"onnx::GatherElements(data:T, indices:Tind)->(output:T) {axis:int=0, T:type, Tind:type}", 0,
-        infer_gather_elements},
+    OP("Gather(params:Tparams, indices:Tindices)->(output:Tparams) {validate_indices:bool=true, "
+       "Tparams:type, "
+       "Tindices:type}",
+        0, infer_gather),
+    OP("GatherV2(params:Tparams, indices:Tindices, axis:Taxis)->(output:Tparams) {batch_dims:int=0, "
+       "Tparams:type, Tindices:type, Taxis:type}",
+        0, infer_gather_v2),
+    OP("GatherNd(params:Tparams, indices:Tindices)->(output:Tparams) {Tparams:type, Tindices:type, "
+       "~bad_indices_policy:string=}",
+        0, infer_gather_nd),
+    OP("OneHot(indices:TI, depth:int32, on_value:T, off_value:T)->(output:T) {axis:int=-1, T:type, "
+       "TI:type=DT_INT64}",
+        0, infer_one_hot),
+    OP("onnx::Gather(data:T, indices:Tind)->(output:T) {axis:int=0, T:type, Tind:type}", 0,
+        infer_onnx_gather),
+    OP("onnx::GatherND(data:T, indices:int64)->(output:T) {batch_dims:int=0, T:type}", 0, infer_gather_nd),
+    OP("onnx::GatherElements(data:T, indices:Tind)->(output:T) {axis:int=0, T:type, Tind:type}", 0,
+        infer_gather_elements),
 };
 
 OP_FAMILY(gather, gather_ops);

@@ -98,12 +98,12 @@ infer_lin_space(Call *call, InferContext *context)
 }
 
 static const OpDefinition generate_ops[] = {
-    {"Fill(dims:index_type, value:T)->(output:T) {T:type, index_type:type=DT_INT32}", 0, infer_fill},
-    {"BroadcastTo(input:T, shape:Tidx)->(output:T) {T:type, Tidx:type=DT_INT32}", 0, infer_broadcast_to},
-    {"Range(start:Tidx, limit:Tidx, delta:Tidx)->(output:Tidx) {Tidx:type=DT_INT32}", 0, infer_range},
-    {"LinSpace(start:T, stop:T, num:Tidx)->(output:T) {T:type, Tidx:type=DT_INT32}", 0, infer_lin_space},
-    {"onnx::ConstantOfShape(input:int64)->(output:dtype) {value:tensor, dtype:type}", 0, infer_fill},
-    {"onnx::Range(start:T, limit:T, delta:T)->(output:T) {T:type}", 0, infer_onnx_range},
+    OP("Fill(dims:index_type, value:T)->(output:T) {T:type, index_type:type=DT_INT32}", 0, infer_fill),
+    OP("BroadcastTo(input:T, shape:Tidx)->(output:T) {T:type, Tidx:type=DT_INT32}", 0, infer_broadcast_to),
+    OP("Range(start:Tidx, limit:Tidx, delta:Tidx)->(output:Tidx) {Tidx:type=DT_INT32}", 0, infer_range),
+    OP("LinSpace(start:T, stop:T, num:Tidx)->(output:T) {T:type, Tidx:type=DT_INT32}", 0, infer_lin_space),
+    OP("onnx::ConstantOfShape(input:int64)->(output:dtype) {value:tensor, dtype:type}", 0, infer_fill),
+    OP("onnx::Range(start:T, limit:T, delta:T)->(output:T) {T:type}", 0, infer_onnx_range),
 };
 
 OP_FAMILY(generate, generate_ops);

@@ -133,22 +133,21 @@ infer_lrn_grad(Call *call, InferContext *context)
 }
 
 #define BATCH_NORM_GRADIENT(name, last, types)                                                               \
-    {                                                                                                        \
-        name "(y_backprop:T, x:T, " last ")->(x_backprop:T, scale_backprop:" types                           \
-             "epsilon:float=0.0001, data_format:string=NHWC, is_training:bool=true}",                        \
-            0, infer_batch_norm_grad                                                                         \
-    }
+    OP(name "(y_backprop:T, x:T, " last ")->(x_backprop:T, scale_backprop:" types                            \
+            "epsilon:float=0.0001, data_format:string=NHWC, is_training:bool=true}",                         \
+        0, infer_batch_norm_grad)
 
 static const OpDefinition gradient_ops[] = {
-    {"StridedSliceGrad(shape:Index, begin:Index, end:Index, strides:Index, dy:T)->(output:T) {T:type, "
-     "Index:type, begin_mask:int=0, end_mask:int=0, ellipsis_mask:int=0, new_axis_mask:int=0, "
-     "shrink_axis_mask:int=0}",
-        0, infer_strided_slice_grad},
-    {"MirrorPadGrad(input:T, paddings:Tpaddings)->(output:T) {T:type, Tpaddings:type=DT_INT32, mode:string}",
-        0, infer_mirror_pad_grad},
-    {"LRNGrad(input_grads:T, input_image:T, output_image:T)->(output:T) {depth_radius:int=5, bias:float=1, "
-     "alpha:float=1, beta:float=0.5, T:type=DT_FLOAT}",
-        0, infer_lrn_grad},
+    OP("StridedSliceGrad(shape:Index, begin:Index, end:Index, strides:Index, dy:T)->(output:T) {T:type, "
+       "Index:type, begin_mask:int=0, end_mask:int=0, ellipsis_mask:int=0, new_axis_mask:int=0, "
+       "shrink_axis_mask:int=0}",
+        0, infer_strided_slice_grad),
+    OP("MirrorPadGrad(input:T, paddings:Tpaddings)->(output:T) {T:type, Tpaddings:type=DT_INT32, "
+       "mode:string}",
+        0, infer_mirror_pad_grad),
+    OP("LRNGrad(input_grads:T, input_image:T, output_image:T)->(output:T) {depth_radius:int=5, bias:float=1, "
+       "alpha:float=1, beta:float=0.5, T:type=DT_FLOAT}",
+        0, infer_lrn_grad),
     BATCH_NORM_GRADIENT("FusedBatchNormGrad", "scale:T, reserve_space_1:T, reserve_space_2:T",
         "T, offset_backprop:T, reserve_space_3:T, reserve_space_4:T) {T:type, "),
     BATCH_NORM_GRADIENT("FusedBatchNormGradV2", "scale:float, reserve_space_1:U, reserve_space_2:U",

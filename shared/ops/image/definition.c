@@ -108,27 +108,28 @@ infer_dilation(Call *call, InferContext *context)
 }
 
 static const OpDefinition image_ops[] = {
-    {"ExtractImagePatches(images:T)->(patches:T) {ksizes:list(int), strides:list(int), rates:list(int), "
-     "T:type, "
-     "padding:string}",
-        0, infer_patches},
-    {"Dilation2D(input:T, filter:T)->(output:T) {T:type, strides:list(int), rates:list(int), padding:string}",
-        0, infer_dilation},
-    {"ResizeBilinear(images:T, size:int32)->(resized_images:float) {T:type, align_corners:bool=false, "
-     "half_pixel_centers:bool=false}",
-        0, infer_resize},
-    {"ResizeNearestNeighbor(images:T, size:int32)->(resized_images:T) {T:type, align_corners:bool=false, "
-     "half_pixel_centers:bool=false}",
-        0, infer_resize},
-    {"ResizeBilinearGrad(grads:float, original_image:T)->(output:T) {T:type, align_corners:bool=false, "
-     "half_pixel_centers:bool=false}",
-        0, infer_resize_gradient},
-    {"ResizeNearestNeighborGrad(grads:T, size:int32)->(output:T) {T:type, align_corners:bool=false, "
-     "half_pixel_centers:bool=false}",
-        0, infer_resize},
-    {"CropAndResize(image:T, boxes:float, box_ind:int32, crop_size:int32)->(crops:float) {T:type, "
-     "method:string=bilinear, extrapolation_value:float=0}",
-        0, infer_crop_and_resize},
+    OP("ExtractImagePatches(images:T)->(patches:T) {ksizes:list(int), strides:list(int), rates:list(int), "
+       "T:type, "
+       "padding:string}",
+        0, infer_patches),
+    OP("Dilation2D(input:T, filter:T)->(output:T) {T:type, strides:list(int), rates:list(int), "
+       "padding:string}",
+        0, infer_dilation),
+    OP("ResizeBilinear(images:T, size:int32)->(resized_images:float) {T:type, align_corners:bool=false, "
+       "half_pixel_centers:bool=false}",
+        0, infer_resize),
+    OP("ResizeNearestNeighbor(images:T, size:int32)->(resized_images:T) {T:type, align_corners:bool=false, "
+       "half_pixel_centers:bool=false}",
+        0, infer_resize),
+    OP("ResizeBilinearGrad(grads:float, original_image:T)->(output:T) {T:type, align_corners:bool=false, "
+       "half_pixel_centers:bool=false}",
+        0, infer_resize_gradient),
+    OP("ResizeNearestNeighborGrad(grads:T, size:int32)->(output:T) {T:type, align_corners:bool=false, "
+       "half_pixel_centers:bool=false}",
+        0, infer_resize),
+    OP("CropAndResize(image:T, boxes:float, box_ind:int32, crop_size:int32)->(crops:float) {T:type, "
+       "method:string=bilinear, extrapolation_value:float=0}",
+        0, infer_crop_and_resize),
 };
 
 OP_FAMILY(image, image_ops);

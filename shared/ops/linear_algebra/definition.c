@@ -113,15 +113,16 @@ infer_svd(Call *call, InferContext *context)
 }
 
 static const OpDefinition linear_algebra_ops[] = {
-    {"Cholesky(input:T)->(output:T) {T:type}", 0, infer_square},
-    {"MatrixInverse(input:T)->(output:T) {adjoint:bool=false, T:type}", 0, infer_square},
-    {"MatrixDeterminant(input:T)->(output:T) {T:type}", 0, infer_determinant},
-    {"LogMatrixDeterminant(input:T)->(sign:T, log_abs_determinant:T) {T:type}", 0, infer_determinant},
-    {"MatrixSolve(matrix:T, rhs:T)->(output:T) {adjoint:bool=false, T:type}", 0, infer_solve},
-    {"MatrixTriangularSolve(matrix:T, rhs:T)->(output:T) {lower:bool=true, adjoint:bool=false, T:type}", 0,
-        infer_solve},
-    {"SelfAdjointEigV2(input:T)->(e:T, v:T) {compute_v:bool=true, T:type}", 0, infer_eigen},
-    {"Svd(input:T)->(s:T, u:T, v:T) {compute_uv:bool=true, full_matrices:bool=false, T:type}", 0, infer_svd},
+    OP("Cholesky(input:T)->(output:T) {T:type}", 0, infer_square),
+    OP("MatrixInverse(input:T)->(output:T) {adjoint:bool=false, T:type}", 0, infer_square),
+    OP("MatrixDeterminant(input:T)->(output:T) {T:type}", 0, infer_determinant),
+    OP("LogMatrixDeterminant(input:T)->(sign:T, log_abs_determinant:T) {T:type}", 0, infer_determinant),
+    OP("MatrixSolve(matrix:T, rhs:T)->(output:T) {adjoint:bool=false, T:type}", 0, infer_solve),
+    OP("MatrixTriangularSolve(matrix:T, rhs:T)->(output:T) {lower:bool=true, adjoint:bool=false, T:type}", 0,
+        infer_solve),
+    OP("SelfAdjointEigV2(input:T)->(e:T, v:T) {compute_v:bool=true, T:type}", 0, infer_eigen),
+    OP("Svd(input:T)->(s:T, u:T, v:T) {compute_uv:bool=true, full_matrices:bool=false, T:type}", 0,
+        infer_svd),
 };
 
 OP_FAMILY(linear_algebra, linear_algebra_ops);

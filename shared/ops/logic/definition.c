@@ -3,11 +3,11 @@
 #include "shared/ops/infer.h"
 
 #define COMPARISON(name, flags)                                                                              \
-    {name "(x:T, y:T)->(z:bool) {T:type}", (flags) | OP_ELEMENTWISE, infer_broadcast},
+    OP(name "(x:T, y:T)->(z:bool) {T:type}", (flags) | OP_ELEMENTWISE, infer_broadcast)
 
 #define EQUALITY(name)                                                                                       \
-    {name "(x:T, y:T)->(z:bool) {T:type, ~incompatible_shape_error:bool=true}",                              \
-        OP_COMMUTATIVE | OP_ELEMENTWISE, infer_broadcast},
+    OP(name "(x:T, y:T)->(z:bool) {T:type, ~incompatible_shape_error:bool=true}",                            \
+        OP_COMMUTATIVE | OP_ELEMENTWISE, infer_broadcast)
 
 /* Select does not broadcast: the condition is of the branches' shape, a scalar, or a vector that picks rows.
  */
@@ -56,19 +56,23 @@ infer_truth(Call *call, InferContext *context)
 }
 
 static const OpDefinition logic_ops[] = {
-    EQUALITY("Equal") EQUALITY("NotEqual") COMPARISON("Less", 0) COMPARISON("LessEqual", 0)
-        COMPARISON("Greater", 0) COMPARISON("GreaterEqual", 0){
-            "ApproximateEqual(x:T, y:T)->(z:bool) {T:type, tolerance:float=1e-05}",
-            OP_COMMUTATIVE | OP_ELEMENTWISE, infer_broadcast},
-    {"LogicalAnd(x:bool, y:bool)->(z:bool) {}", OP_COMMUTATIVE | OP_ELEMENTWISE, infer_broadcast},
-    {"LogicalOr(x:bool, y:bool)->(z:bool) {}", OP_COMMUTATIVE | OP_ELEMENTWISE, infer_broadcast},
-    {"LogicalNot(x:bool)->(y:bool) {}", OP_ELEMENTWISE, infer_unchanged},
-    {"Select(condition:bool, t:T, e:T)->(output:T) {T:type}", OP_ELEMENTWISE, infer_select},
-    {"SelectV2(condition:bool, t:T, e:T)->(output:T) {T:type}", OP_ELEMENTWISE, infer_broadcast},
-    {"ClipByValue(t:T, clip_value_min:T, clip_value_max:T)->(output:T) {T:type}", OP_ELEMENTWISE,
-        infer_broadcast},
-    {"ToBool(input:T)->(output:bool) {T:type}", 0, infer_truth},
-    {"Where(input:T)->(index:int64) {T:type=DT_BOOL}", 0, infer_where},
+    EQUALITY("Equal"),
+    EQUALITY("NotEqual"),
+    COMPARISON("Less", 0),
+    COMPARISON("LessEqual", 0),
+    COMPARISON("Greater", 0),
+    COMPARISON("GreaterEqual", 0),
+    OP("ApproximateEqual(x:T, y:T)->(z:bool) {T:type, tolerance:float=1e-05}",
+        OP_COMMUTATIVE | OP_ELEMENTWISE, infer_broadcast),
+    OP("LogicalAnd(x:bool, y:bool)->(z:bool) {}", OP_COMMUTATIVE | OP_ELEMENTWISE, infer_broadcast),
+    OP("LogicalOr(x:bool, y:bool)->(z:bool) {}", OP_COMMUTATIVE | OP_ELEMENTWISE, infer_broadcast),
+    OP("LogicalNot(x:bool)->(y:bool) {}", OP_ELEMENTWISE, infer_unchanged),
+    OP("Select(condition:bool, t:T, e:T)->(output:T) {T:type}", OP_ELEMENTWISE, infer_select),
+    OP("SelectV2(condition:bool, t:T, e:T)->(output:T) {T:type}", OP_ELEMENTWISE, infer_broadcast),
+    OP("ClipByValue(t:T, clip_value_min:T, clip_value_max:T)->(output:T) {T:type}", OP_ELEMENTWISE,
+        infer_broadcast),
+    OP("ToBool(input:T)->(output:bool) {T:type}", 0, infer_truth),
+    OP("Where(input:T)->(index:int64) {T:type=DT_BOOL}", 0, infer_where),
 };
 
 OP_FAMILY(logic, logic_ops);

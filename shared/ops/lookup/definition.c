@@ -12,32 +12,30 @@ infer_export(Call *call, InferContext *context)
 }
 
 #define TABLE(name, attributes)                                                                              \
-    {                                                                                                        \
-        name "!()->(table_handle:resource) {container:string=, shared_name:string=, "                        \
-             "use_node_name_sharing:bool=false, key_dtype:type, value_dtype:type" attributes "}",            \
-            OP_KEEPS_STATE, infer_scalar                                                                     \
-    }
+    OP(name "!()->(table_handle:resource) {container:string=, shared_name:string=, "                         \
+            "use_node_name_sharing:bool=false, key_dtype:type, value_dtype:type" attributes "}",             \
+        OP_KEEPS_STATE, infer_scalar)
 
 static const OpDefinition lookup_ops[] = {
     TABLE("HashTableV2", ""),
     TABLE("MutableHashTableV2", ""),
     TABLE("MutableHashTableOfTensorsV2", ", value_shape:shape=unk"),
-    {"InitializeTableV2!(table_handle:resource, keys:Tkey, values:Tval)->() {Tkey:type, Tval:type}", 0,
-        infer_unknown},
-    {"InitializeTableFromTextFileV2!(table_handle:resource, filename:string)->() {key_index:int, "
-     "value_index:int, vocab_size:int=-1, delimiter:string=\\t}",
-        0, infer_unknown},
-    {"LookupTableImportV2!(table_handle:resource, keys:Tin, values:Tout)->() {Tin:type, Tout:type}", 0,
-        infer_unknown},
-    {"LookupTableInsertV2!(table_handle:resource, keys:Tin, values:Tout)->() {Tin:type, Tout:type}", 0,
-        infer_unknown},
-    {"LookupTableRemoveV2!(table_handle:resource, keys:Tin)->() {Tin:type}", 0, infer_unknown},
-    {"LookupTableFindV2!(table_handle:resource, keys:Tin, default_value:Tout)->(values:Tout) "
-     "{Tin:type, Tout:type}",
-        0, infer_unknown},
-    {"LookupTableSizeV2!(table_handle:resource)->(size:int64) {}", 0, infer_scalar},
-    {"LookupTableExportV2!(table_handle:resource)->(keys:Tkeys, values:Tvalues) {Tkeys:type, Tvalues:type}",
-        0, infer_export},
+    OP("InitializeTableV2!(table_handle:resource, keys:Tkey, values:Tval)->() {Tkey:type, Tval:type}", 0,
+        infer_unknown),
+    OP("InitializeTableFromTextFileV2!(table_handle:resource, filename:string)->() {key_index:int, "
+       "value_index:int, vocab_size:int=-1, delimiter:string=\\t}",
+        0, infer_unknown),
+    OP("LookupTableImportV2!(table_handle:resource, keys:Tin, values:Tout)->() {Tin:type, Tout:type}", 0,
+        infer_unknown),
+    OP("LookupTableInsertV2!(table_handle:resource, keys:Tin, values:Tout)->() {Tin:type, Tout:type}", 0,
+        infer_unknown),
+    OP("LookupTableRemoveV2!(table_handle:resource, keys:Tin)->() {Tin:type}", 0, infer_unknown),
+    OP("LookupTableFindV2!(table_handle:resource, keys:Tin, default_value:Tout)->(values:Tout) "
+       "{Tin:type, Tout:type}",
+        0, infer_unknown),
+    OP("LookupTableSizeV2!(table_handle:resource)->(size:int64) {}", 0, infer_scalar),
+    OP("LookupTableExportV2!(table_handle:resource)->(keys:Tkeys, values:Tvalues) {Tkeys:type, Tvalues:type}",
+        0, infer_export),
 };
 
 OP_FAMILY(lookup, lookup_ops);

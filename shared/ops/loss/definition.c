@@ -51,13 +51,13 @@ infer_in_top_k(Call *call, InferContext *context)
 }
 
 static const OpDefinition loss_ops[] = {
-    {"SoftmaxCrossEntropyWithLogits(features:T, labels:T)->(loss:T, backprop:T) {T:type}", 0,
-        infer_cross_entropy},
-    {"SparseSoftmaxCrossEntropyWithLogits(features:T, labels:Tlabels)->(loss:T, backprop:T) {T:type, "
-     "Tlabels:type=DT_INT64}",
-        0, infer_sparse_cross_entropy},
-    {"InTopK(predictions:float, targets:T)->(precision:bool) {k:int, T:type=DT_INT32}", 0, infer_in_top_k},
-    {"InTopKV2(predictions:float, targets:T, k:T)->(precision:bool) {T:type=DT_INT32}", 0, infer_in_top_k},
+    OP("SoftmaxCrossEntropyWithLogits(features:T, labels:T)->(loss:T, backprop:T) {T:type}", 0,
+        infer_cross_entropy),
+    OP("SparseSoftmaxCrossEntropyWithLogits(features:T, labels:Tlabels)->(loss:T, backprop:T) {T:type, "
+       "Tlabels:type=DT_INT64}",
+        0, infer_sparse_cross_entropy),
+    OP("InTopK(predictions:float, targets:T)->(precision:bool) {k:int, T:type=DT_INT32}", 0, infer_in_top_k),
+    OP("InTopKV2(predictions:float, targets:T, k:T)->(precision:bool) {T:type=DT_INT32}", 0, infer_in_top_k),
 };
 
 OP_FAMILY(loss, loss_ops);

@@ -203,31 +203,33 @@ infer_qlinear_matmul(Call *call, InferContext *context)
 }
 
 static const OpDefinition matmul_ops[] = {
-    {"MatMul(a:T, b:T)->(product:T) {transpose_a:bool=false, transpose_b:bool=false, T:type, "
-     "grad_a:bool=false, "
-     "grad_b:bool=false}",
-        0, infer_matmul},
-    {"BatchMatMul(x:T, y:T)->(output:T) {T:type, adj_x:bool=false, adj_y:bool=false, grad_x:bool=false, "
-     "grad_y:bool=false}",
-        0, infer_batch_matmul},
-    {"BatchMatMulV2(x:T, y:T)->(output:T) {T:type, adj_x:bool=false, adj_y:bool=false, grad_x:bool=false, "
-     "grad_y:bool=false}",
-        0, infer_batch_matmul},
-    {"onnx::MatMul(A:T, B:T)->(Y:T) {T:type}", 0, infer_onnx_matmul},
-    {"onnx::Gemm(A:T, B:T, C?:T)->(Y:T) {alpha:float=1, beta:float=1, transA:int=0, transB:int=0, T:type}", 0,
-        infer_gemm},
-    {"_FusedMatMul(a:T, b:T, args:num_args*T)->(product:T) {transpose_a:bool=false, transpose_b:bool=false, "
-     "T:type, num_args:int, " EPILOGUE_ATTRIBUTES "}",
-        0, infer_fused_matmul},
-    {"_FusedBatchMatMulV2(x:T, y:T, args:num_args*T)->(output:T) {adj_x:bool=false, adj_y:bool=false, "
-     "T:type, "
-     "num_args:int, " EPILOGUE_ATTRIBUTES "}",
-        0, infer_fused_batch_matmul},
-    {"onnx::MatMulInteger(A:T1, B:T2, a_zero_point?:T1, b_zero_point?:T2)->(Y:int32) {T1:type, T2:type}", 0,
-        infer_matmul_integer},
-    {"onnx::QLinearMatMul(a:T1, a_scale:TS, a_zero_point:T1, b:T2, b_scale:TS, b_zero_point:T2, y_scale:TS, "
-     "y_zero_point:T3)->(y:T3) {T1:type, T2:type, T3:type, TS:type}",
-        0, infer_qlinear_matmul},
+    OP("MatMul(a:T, b:T)->(product:T) {transpose_a:bool=false, transpose_b:bool=false, T:type, "
+       "grad_a:bool=false, "
+       "grad_b:bool=false}",
+        0, infer_matmul),
+    OP("BatchMatMul(x:T, y:T)->(output:T) {T:type, adj_x:bool=false, adj_y:bool=false, grad_x:bool=false, "
+       "grad_y:bool=false}",
+        0, infer_batch_matmul),
+    OP("BatchMatMulV2(x:T, y:T)->(output:T) {T:type, adj_x:bool=false, adj_y:bool=false, grad_x:bool=false, "
+       "grad_y:bool=false}",
+        0, infer_batch_matmul),
+    OP("onnx::MatMul(A:T, B:T)->(Y:T) {T:type}", 0, infer_onnx_matmul),
+    OP("onnx::Gemm(A:T, B:T, C?:T)->(Y:T) {alpha:float=1, beta:float=1, transA:int=0, transB:int=0, T:type}",
+        0, infer_gemm),
+    OP("_FusedMatMul(a:T, b:T, args:num_args*T)->(product:T) {transpose_a:bool=false, "
+       "transpose_b:bool=false, "
+       "T:type, num_args:int, " EPILOGUE_ATTRIBUTES "}",
+        0, infer_fused_matmul),
+    OP("_FusedBatchMatMulV2(x:T, y:T, args:num_args*T)->(output:T) {adj_x:bool=false, adj_y:bool=false, "
+       "T:type, "
+       "num_args:int, " EPILOGUE_ATTRIBUTES "}",
+        0, infer_fused_batch_matmul),
+    OP("onnx::MatMulInteger(A:T1, B:T2, a_zero_point?:T1, b_zero_point?:T2)->(Y:int32) {T1:type, T2:type}", 0,
+        infer_matmul_integer),
+    OP("onnx::QLinearMatMul(a:T1, a_scale:TS, a_zero_point:T1, b:T2, b_scale:TS, b_zero_point:T2, "
+       "y_scale:TS, "
+       "y_zero_point:T3)->(y:T3) {T1:type, T2:type, T3:type, TS:type}",
+        0, infer_qlinear_matmul),
 };
 
 OP_FAMILY(matmul, matmul_ops);

@@ -130,39 +130,40 @@ infer_layer_norm(Call *call, InferContext *context)
 }
 
 static const OpDefinition normalization_ops[] = {
-    {"BiasAdd(value:T, bias:T)->(output:T) {T:type, data_format:string=NHWC}", OP_ELEMENTWISE,
-        infer_bias_add},
-    {"BiasAddV1(value:T, bias:T)->(output:T) {T:type}", OP_ELEMENTWISE, infer_bias_add},
-    {"BiasAddGrad(out_backprop:T)->(output:T) {T:type, data_format:string=NHWC}", 0, infer_bias_add_grad},
-    {"FusedBatchNorm(x:T, scale:T, offset:T, mean:T, variance:T)->(y:T, batch_mean:T, batch_variance:T, "
-     "reserve_space_1:T, reserve_space_2:T) {T:type, epsilon:float=0.0001, data_format:string=NHWC, "
-     "is_training:bool=true, ~exponential_avg_factor:float=1}",
-        0, infer_fused_batch_norm},
-    {"FusedBatchNormV2(x:T, scale:U, offset:U, mean:U, variance:U)->(y:T, batch_mean:U, batch_variance:U, "
-     "reserve_space_1:U, reserve_space_2:U) {T:type, U:type, epsilon:float=0.0001, data_format:string=NHWC, "
-     "is_training:bool=true, ~exponential_avg_factor:float=1}",
-        0, infer_fused_batch_norm},
-    {"FusedBatchNormV3(x:T, scale:U, offset:U, mean:U, variance:U)->(y:T, batch_mean:U, batch_variance:U, "
-     "reserve_space_1:U, reserve_space_2:U, reserve_space_3:U) {T:type, U:type, epsilon:float=0.0001, "
-     "data_format:string=NHWC, is_training:bool=true, ~exponential_avg_factor:float=1}",
-        0, infer_fused_batch_norm},
-    {"LRN(input:T)->(output:T) {depth_radius:int=5, bias:float=1, alpha:float=1, beta:float=0.5, "
-     "T:type=DT_FLOAT}",
-        0, infer_unchanged},
-    {"onnx::Softmax(input:T)->(output:T) {axis:int=-1, T:type}", 0, infer_along_axis},
-    {"onnx::LogSoftmax(input:T)->(output:T) {axis:int=-1, T:type}", 0, infer_along_axis},
-    {"onnx::Hardmax(input:T)->(output:T) {axis:int=-1, T:type}", 0, infer_along_axis},
-    {"onnx::BatchNormalization(X:T, scale:T1, B:T1, input_mean:T2, input_var:T2)->(Y:T, running_mean?:T2, "
-     "running_var?:T2) {epsilon:float=1e-05, momentum:float=0.9, training_mode:int=0, T:type, T1:type, "
-     "T2:type}",
-        0, infer_channel_norm},
-    {"onnx::InstanceNormalization(input:T, scale:T, B:T)->(output:T) {epsilon:float=1e-05, T:type}", 0,
-        infer_channel_norm},
-    {"onnx::LayerNormalization(X:T, Scale:T, B?:T)->(Y:T, Mean?:float, InvStdDev?:float) {axis:int=-1, "
-     "epsilon:float=1e-05, stash_type:int=1, T:type}",
-        0, infer_layer_norm},
-    {"onnx::LRN(X:T)->(Y:T) {alpha:float=0.0001, beta:float=0.75, bias:float=1, size:int, T:type}", 0,
-        infer_unchanged},
+    OP("BiasAdd(value:T, bias:T)->(output:T) {T:type, data_format:string=NHWC}", OP_ELEMENTWISE,
+        infer_bias_add),
+    OP("BiasAddV1(value:T, bias:T)->(output:T) {T:type}", OP_ELEMENTWISE, infer_bias_add),
+    OP("BiasAddGrad(out_backprop:T)->(output:T) {T:type, data_format:string=NHWC}", 0, infer_bias_add_grad),
+    OP("FusedBatchNorm(x:T, scale:T, offset:T, mean:T, variance:T)->(y:T, batch_mean:T, batch_variance:T, "
+       "reserve_space_1:T, reserve_space_2:T) {T:type, epsilon:float=0.0001, data_format:string=NHWC, "
+       "is_training:bool=true, ~exponential_avg_factor:float=1}",
+        0, infer_fused_batch_norm),
+    OP("FusedBatchNormV2(x:T, scale:U, offset:U, mean:U, variance:U)->(y:T, batch_mean:U, batch_variance:U, "
+       "reserve_space_1:U, reserve_space_2:U) {T:type, U:type, epsilon:float=0.0001, "
+       "data_format:string=NHWC, "
+       "is_training:bool=true, ~exponential_avg_factor:float=1}",
+        0, infer_fused_batch_norm),
+    OP("FusedBatchNormV3(x:T, scale:U, offset:U, mean:U, variance:U)->(y:T, batch_mean:U, batch_variance:U, "
+       "reserve_space_1:U, reserve_space_2:U, reserve_space_3:U) {T:type, U:type, epsilon:float=0.0001, "
+       "data_format:string=NHWC, is_training:bool=true, ~exponential_avg_factor:float=1}",
+        0, infer_fused_batch_norm),
+    OP("LRN(input:T)->(output:T) {depth_radius:int=5, bias:float=1, alpha:float=1, beta:float=0.5, "
+       "T:type=DT_FLOAT}",
+        0, infer_unchanged),
+    OP("onnx::Softmax(input:T)->(output:T) {axis:int=-1, T:type}", 0, infer_along_axis),
+    OP("onnx::LogSoftmax(input:T)->(output:T) {axis:int=-1, T:type}", 0, infer_along_axis),
+    OP("onnx::Hardmax(input:T)->(output:T) {axis:int=-1, T:type}", 0, infer_along_axis),
+    OP("onnx::BatchNormalization(X:T, scale:T1, B:T1, input_mean:T2, input_var:T2)->(Y:T, running_mean?:T2, "
+       "running_var?:T2) {epsilon:float=1e-05, momentum:float=0.9, training_mode:int=0, T:type, T1:type, "
+       "T2:type}",
+        0, infer_channel_norm),
+    OP("onnx::InstanceNormalization(input:T, scale:T, B:T)->(output:T) {epsilon:float=1e-05, T:type}", 0,
+        infer_channel_norm),
+    OP("onnx::LayerNormalization(X:T, Scale:T, B?:T)->(Y:T, Mean?:float, InvStdDev?:float) {axis:int=-1, "
+       "epsilon:float=1e-05, stash_type:int=1, T:type}",
+        0, infer_layer_norm),
+    OP("onnx::LRN(X:T)->(Y:T) {alpha:float=0.0001, beta:float=0.75, bias:float=1, size:int, T:type}", 0,
+        infer_unchanged),
 };
 
 OP_FAMILY(normalization, normalization_ops);

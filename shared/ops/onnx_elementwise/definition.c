@@ -3,16 +3,17 @@
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
-#define FUNCTION(name) {"onnx::" name "(X:T)->(Y:T) {T:type}", OP_ELEMENTWISE, infer_unchanged},
+#define FUNCTION(name) OP("onnx::" name "(X:T)->(Y:T) {T:type}", OP_ELEMENTWISE, infer_unchanged)
 #define FUNCTION_ALPHA(name, alpha)                                                                          \
-    {"onnx::" name "(X:T)->(Y:T) {alpha:float=" alpha ", T:type}", OP_ELEMENTWISE, infer_unchanged},
+    OP("onnx::" name "(X:T)->(Y:T) {alpha:float=" alpha ", T:type}", OP_ELEMENTWISE, infer_unchanged)
 #define PAIR(name, flags)                                                                                    \
-    {"onnx::" name "(A:T, B:T)->(C:T) {T:type}", (flags) | OP_ELEMENTWISE, infer_broadcast},
+    OP("onnx::" name "(A:T, B:T)->(C:T) {T:type}", (flags) | OP_ELEMENTWISE, infer_broadcast)
 #define COMPARISON(name, flags)                                                                              \
-    {"onnx::" name "(A:T, B:T)->(C:bool) {T:type}", (flags) | OP_ELEMENTWISE, infer_broadcast},
+    OP("onnx::" name "(A:T, B:T)->(C:bool) {T:type}", (flags) | OP_ELEMENTWISE, infer_broadcast)
 #define LOGIC(name)                                                                                          \
-    {"onnx::" name "(A:bool, B:bool)->(C:bool) {}", OP_COMMUTATIVE | OP_ELEMENTWISE, infer_broadcast},
-#define FOLD(name, flags) {"onnx::" name "(data:N*T)->(result:T) {N:int>=1, T:type}", flags, infer_broadcast},
+    OP("onnx::" name "(A:bool, B:bool)->(C:bool) {}", OP_COMMUTATIVE | OP_ELEMENTWISE, infer_broadcast)
+#define FOLD(name, flags)                                                                                    \
+    OP("onnx::" name "(data:N*T)->(result:T) {N:int>=1, T:type}", flags, infer_broadcast)
 
 /* PRelu's slope broadcasts to X, never the other way. */
 static Status
@@ -41,44 +42,85 @@ infer_dropout(Call *call, InferContext *context)
 }
 
 static const OpDefinition onnx_elementwise_ops[] = {
-    {"onnx::Identity(X:T)->(Y:T) {T:type}", 0, infer_unchanged},
-    FUNCTION("Abs") FUNCTION("Neg") FUNCTION("Sign") FUNCTION("Sqrt") FUNCTION("Reciprocal") FUNCTION("Exp")
-        FUNCTION("Log") FUNCTION("Floor") FUNCTION("Ceil") FUNCTION("Round") FUNCTION("Erf") FUNCTION("Sin")
-            FUNCTION("Cos") FUNCTION("Tan") FUNCTION("Asin") FUNCTION("Acos") FUNCTION("Atan")
-                FUNCTION("Sinh") FUNCTION("Cosh") FUNCTION("Tanh") FUNCTION("Asinh") FUNCTION("Acosh")
-                    FUNCTION("Atanh") FUNCTION("Sigmoid") FUNCTION("BitwiseNot") FUNCTION("Relu")
-                        FUNCTION("Softplus") FUNCTION("Softsign") FUNCTION("HardSwish") FUNCTION("Mish")
-                            FUNCTION_ALPHA("Elu", "1") FUNCTION_ALPHA("Celu", "1")
-                                FUNCTION_ALPHA("LeakyRelu", "0.01") FUNCTION_ALPHA("ThresholdedRelu", "1"){
-                                    "onnx::Selu(X:T)->(Y:T) {alpha:float=1.67326319217681884765625, "
-                                    "gamma:float=1.05070102214813232421875, "
-                                    "T:type}",
-                                    OP_ELEMENTWISE, infer_unchanged},
-    {"onnx::HardSigmoid(X:T)->(Y:T) {alpha:float=0.2, beta:float=0.5, T:type}", OP_ELEMENTWISE,
-        infer_unchanged},
-    {"onnx::Gelu(X:T)->(Y:T) {approximate:string=none, T:type}", OP_ELEMENTWISE, infer_unchanged},
-    {"onnx::IsNaN(X:T)->(Y:bool) {T:type}", OP_ELEMENTWISE, infer_unchanged},
-    {"onnx::IsInf(X:T)->(Y:bool) {detect_negative:int=1, detect_positive:int=1, T:type}", OP_ELEMENTWISE,
-        infer_unchanged},
-    {"onnx::Dropout(data:T, ratio?:T1, training_mode?:bool)->(output:T, mask?:bool) {seed:int=0, T:type, "
-     "T1:type}",
-        0, infer_dropout},
-    {"onnx::PRelu(X:T, slope:T)->(Y:T) {T:type}", OP_ELEMENTWISE, infer_first},
-    {"onnx::Clip(input:T, min?:T, max?:T)->(output:T) {T:type}", 0, infer_unchanged},
-    {"onnx::Cast(input:T)->(output:to) {to:type, saturate:int=1, round_mode:string=up, T:type}",
-        OP_ELEMENTWISE, infer_unchanged},
-    {"onnx::CastLike(input:T, target_type:U)->(output:U) {saturate:int=1, round_mode:string=up, T:type, "
-     "U:type}",
-        0, infer_unchanged},
-    PAIR("Add", OP_COMMUTATIVE) PAIR("Sub", 0) PAIR("Mul", OP_COMMUTATIVE) PAIR("Div", 0) PAIR(
-        "BitwiseAnd", OP_COMMUTATIVE) PAIR("BitwiseOr", OP_COMMUTATIVE) PAIR("BitwiseXor", OP_COMMUTATIVE){
-        "onnx::Mod(A:T, B:T)->(C:T) {fmod:int=0, T:type}", OP_ELEMENTWISE, infer_broadcast},
-    {"onnx::BitShift(X:T, Y:T)->(Z:T) {direction:string, T:type}", OP_ELEMENTWISE, infer_broadcast},
-    {"onnx::Pow(X:T, Y:T1)->(Z:T) {T:type, T1:type}", OP_ELEMENTWISE, infer_broadcast},
-    COMPARISON("Equal", OP_COMMUTATIVE) COMPARISON("Less", 0) COMPARISON("LessOrEqual", 0)
-        COMPARISON("Greater", 0) COMPARISON("GreaterOrEqual", 0) LOGIC("And") LOGIC("Or")
-            LOGIC("Xor"){"onnx::Not(X:bool)->(Y:bool) {}", OP_ELEMENTWISE, infer_unchanged},
-    {"onnx::Where(condition:bool, X:T, Y:T)->(output:T) {T:type}", OP_ELEMENTWISE, infer_broadcast},
-    FOLD("Sum", OP_ELEMENTWISE) FOLD("Max", OP_ELEMENTWISE) FOLD("Min", OP_ELEMENTWISE) FOLD("Mean", 0)};
+    OP("onnx::Identity(X:T)->(Y:T) {T:type}", 0, infer_unchanged),
+    FUNCTION("Abs"),
+    FUNCTION("Neg"),
+    FUNCTION("Sign"),
+    FUNCTION("Sqrt"),
+    FUNCTION("Reciprocal"),
+    FUNCTION("Exp"),
+    FUNCTION("Log"),
+    FUNCTION("Floor"),
+    FUNCTION("Ceil"),
+    FUNCTION("Round"),
+    FUNCTION("Erf"),
+    FUNCTION("Sin"),
+    FUNCTION("Cos"),
+    FUNCTION("Tan"),
+    FUNCTION("Asin"),
+    FUNCTION("Acos"),
+    FUNCTION("Atan"),
+    FUNCTION("Sinh"),
+    FUNCTION("Cosh"),
+    FUNCTION("Tanh"),
+    FUNCTION("Asinh"),
+    FUNCTION("Acosh"),
+    FUNCTION("Atanh"),
+    FUNCTION("Sigmoid"),
+    FUNCTION("BitwiseNot"),
+    FUNCTION("Relu"),
+    FUNCTION("Softplus"),
+    FUNCTION("Softsign"),
+    FUNCTION("HardSwish"),
+    FUNCTION("Mish"),
+    FUNCTION_ALPHA("Elu", "1"),
+    FUNCTION_ALPHA("Celu", "1"),
+    FUNCTION_ALPHA("LeakyRelu", "0.01"),
+    FUNCTION_ALPHA("ThresholdedRelu", "1"),
+    OP("onnx::Selu(X:T)->(Y:T) {alpha:float=1.67326319217681884765625, "
+       "gamma:float=1.05070102214813232421875, "
+       "T:type}",
+        OP_ELEMENTWISE, infer_unchanged),
+    OP("onnx::HardSigmoid(X:T)->(Y:T) {alpha:float=0.2, beta:float=0.5, T:type}", OP_ELEMENTWISE,
+        infer_unchanged),
+    OP("onnx::Gelu(X:T)->(Y:T) {approximate:string=none, T:type}", OP_ELEMENTWISE, infer_unchanged),
+    OP("onnx::IsNaN(X:T)->(Y:bool) {T:type}", OP_ELEMENTWISE, infer_unchanged),
+    OP("onnx::IsInf(X:T)->(Y:bool) {detect_negative:int=1, detect_positive:int=1, T:type}", OP_ELEMENTWISE,
+        infer_unchanged),
+    OP("onnx::Dropout(data:T, ratio?:T1, training_mode?:bool)->(output:T, mask?:bool) {seed:int=0, T:type, "
+       "T1:type}",
+        0, infer_dropout),
+    OP("onnx::PRelu(X:T, slope:T)->(Y:T) {T:type}", OP_ELEMENTWISE, infer_first),
+    OP("onnx::Clip(input:T, min?:T, max?:T)->(output:T) {T:type}", 0, infer_unchanged),
+    OP("onnx::Cast(input:T)->(output:to) {to:type, saturate:int=1, round_mode:string=up, T:type}",
+        OP_ELEMENTWISE, infer_unchanged),
+    OP("onnx::CastLike(input:T, target_type:U)->(output:U) {saturate:int=1, round_mode:string=up, T:type, "
+       "U:type}",
+        0, infer_unchanged),
+    PAIR("Add", OP_COMMUTATIVE),
+    PAIR("Sub", 0),
+    PAIR("Mul", OP_COMMUTATIVE),
+    PAIR("Div", 0),
+    PAIR("BitwiseAnd", OP_COMMUTATIVE),
+    PAIR("BitwiseOr", OP_COMMUTATIVE),
+    PAIR("BitwiseXor", OP_COMMUTATIVE),
+    OP("onnx::Mod(A:T, B:T)->(C:T) {fmod:int=0, T:type}", OP_ELEMENTWISE, infer_broadcast),
+    OP("onnx::BitShift(X:T, Y:T)->(Z:T) {direction:string, T:type}", OP_ELEMENTWISE, infer_broadcast),
+    OP("onnx::Pow(X:T, Y:T1)->(Z:T) {T:type, T1:type}", OP_ELEMENTWISE, infer_broadcast),
+    COMPARISON("Equal", OP_COMMUTATIVE),
+    COMPARISON("Less", 0),
+    COMPARISON("LessOrEqual", 0),
+    COMPARISON("Greater", 0),
+    COMPARISON("GreaterOrEqual", 0),
+    LOGIC("And"),
+    LOGIC("Or"),
+    LOGIC("Xor"),
+    OP("onnx::Not(X:bool)->(Y:bool) {}", OP_ELEMENTWISE, infer_unchanged),
+    OP("onnx::Where(condition:bool, X:T, Y:T)->(output:T) {T:type}", OP_ELEMENTWISE, infer_broadcast),
+    FOLD("Sum", OP_ELEMENTWISE),
+    FOLD("Max", OP_ELEMENTWISE),
+    FOLD("Min", OP_ELEMENTWISE),
+    FOLD("Mean", 0),
+};
 
 OP_FAMILY(onnx_elementwise, onnx_elementwise_ops);

@@ -64,13 +64,14 @@ infer_non_zero(Call *call, InferContext *context)
 }
 
 static const OpDefinition order_ops[] = {
-    {"TopK(input:T)->(values:T, indices:int32) {k:int, sorted:bool=true, T:type}", 0, infer_top_k},
-    {"TopKV2(input:T, k:int32)->(values:T, indices:int32) {sorted:bool=true, T:type, ~Tk:type=DT_INT32, "
-     "~index_type:type=DT_INT32}",
-        0, infer_top_k_v2},
-    {"onnx::TopK(X:T, K:int64)->(Values:T, Indices:int64) {axis:int=-1, largest:int=1, sorted:int=1, T:type}",
-        0, infer_onnx_top_k},
-    {"onnx::NonZero(X:T)->(Y:int64) {T:type}", 0, infer_non_zero},
+    OP("TopK(input:T)->(values:T, indices:int32) {k:int, sorted:bool=true, T:type}", 0, infer_top_k),
+    OP("TopKV2(input:T, k:int32)->(values:T, indices:int32) {sorted:bool=true, T:type, ~Tk:type=DT_INT32, "
+       "~index_type:type=DT_INT32}",
+        0, infer_top_k_v2),
+    OP("onnx::TopK(X:T, K:int64)->(Values:T, Indices:int64) {axis:int=-1, largest:int=1, sorted:int=1, "
+       "T:type}",
+        0, infer_onnx_top_k),
+    OP("onnx::NonZero(X:T)->(Y:int64) {T:type}", 0, infer_non_zero),
 };
 
 OP_FAMILY(order, order_ops);

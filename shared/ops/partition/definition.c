@@ -88,13 +88,14 @@ infer_stitch(Call *call, InferContext *context)
     return infer_check_size(call, &output);
 }
 
-#define STITCH(name) {name "(indices:N*int32, data:N*T)->(merged:T) {N:int>=1, T:type}", 0, infer_stitch},
+#define STITCH(name) OP(name "(indices:N*int32, data:N*T)->(merged:T) {N:int>=1, T:type}", 0, infer_stitch)
 
 static const OpDefinition partition_ops[] = {
-    STITCH("DynamicStitch") STITCH("ParallelDynamicStitch"){
-        "DynamicPartition(data:T, partitions:int32)->(outputs:num_partitions*T) {num_partitions:int>=1, "
-        "T:type}",
-        0, infer_dynamic_partition},
+    STITCH("DynamicStitch"),
+    STITCH("ParallelDynamicStitch"),
+    OP("DynamicPartition(data:T, partitions:int32)->(outputs:num_partitions*T) {num_partitions:int>=1, "
+       "T:type}",
+        0, infer_dynamic_partition),
 };
 
 OP_FAMILY(partition, partition_ops);

@@ -49,31 +49,31 @@ infer_global_pool(Call *call, InferContext *context)
     "ksize:list(int), strides:list(int), padding:string, data_format:string=" format
 
 static const OpDefinition pooling_ops[] = {
-    {"MaxPool3D(input:T)->(output:T) {" POOL_ATTRIBUTES("NDHWC") ", T:type}", 0, infer_pool},
-    {"AvgPool3D(input:T)->(output:T) {" POOL_ATTRIBUTES("NDHWC") ", T:type}", 0, infer_pool},
-    {"MaxPoolGrad(orig_input:T, orig_output:T, grad:T)->(output:T) {" POOL_ATTRIBUTES(
-         "NHWC") ", explicit_paddings:list(int)=[], T:type=DT_FLOAT}",
-        0, infer_pool_gradient},
-    {"MaxPool3DGrad(orig_input:TInput, orig_output:TInput, grad:T)->(output:T) {" POOL_ATTRIBUTES(
-         "NDHWC") ", T:type=DT_FLOAT, TInput:type=DT_FLOAT}",
-        0, infer_pool_gradient},
-    {"AvgPoolGrad(orig_input_shape:int32, grad:T)->(output:T) {" POOL_ATTRIBUTES("NHWC") ", T:type}", 0,
-        infer_pool_gradient},
-    {"AvgPool3DGrad(orig_input_shape:int32, grad:T)->(output:T) {" POOL_ATTRIBUTES("NDHWC") ", T:type}", 0,
-        infer_pool_gradient},
-    {"MaxPool(input:T)->(output:T) {" POOL_ATTRIBUTES(
-         "NHWC") ", explicit_paddings:list(int)=[], T:type=DT_FLOAT}",
-        0, infer_pool},
-    {"AvgPool(value:T)->(output:T) {" POOL_ATTRIBUTES("NHWC") ", T:type}", 0, infer_pool},
-    {"onnx::MaxPool(X:T)->(Y:T, Indices?:int64) {auto_pad:string=NOTSET, ceil_mode:int=0, "
-     "dilations:list(int)=[], kernel_shape:list(int), pads:list(int)=[], storage_order:int=0, "
-     "strides:list(int)=[], T:type}",
-        0, infer_onnx_pool},
-    {"onnx::AveragePool(X:T)->(Y:T) {auto_pad:string=NOTSET, ceil_mode:int=0, count_include_pad:int=0, "
-     "dilations:list(int)=[], kernel_shape:list(int), pads:list(int)=[], strides:list(int)=[], T:type}",
-        0, infer_onnx_pool},
-    {"onnx::GlobalMaxPool(X:T)->(Y:T) {T:type}", 0, infer_global_pool},
-    {"onnx::GlobalAveragePool(X:T)->(Y:T) {T:type}", 0, infer_global_pool},
+    OP("MaxPool3D(input:T)->(output:T) {" POOL_ATTRIBUTES("NDHWC") ", T:type}", 0, infer_pool),
+    OP("AvgPool3D(input:T)->(output:T) {" POOL_ATTRIBUTES("NDHWC") ", T:type}", 0, infer_pool),
+    OP("MaxPoolGrad(orig_input:T, orig_output:T, grad:T)->(output:T) {" POOL_ATTRIBUTES(
+           "NHWC") ", explicit_paddings:list(int)=[], T:type=DT_FLOAT}",
+        0, infer_pool_gradient),
+    OP("MaxPool3DGrad(orig_input:TInput, orig_output:TInput, grad:T)->(output:T) {" POOL_ATTRIBUTES(
+           "NDHWC") ", T:type=DT_FLOAT, TInput:type=DT_FLOAT}",
+        0, infer_pool_gradient),
+    OP("AvgPoolGrad(orig_input_shape:int32, grad:T)->(output:T) {" POOL_ATTRIBUTES("NHWC") ", T:type}", 0,
+        infer_pool_gradient),
+    OP("AvgPool3DGrad(orig_input_shape:int32, grad:T)->(output:T) {" POOL_ATTRIBUTES("NDHWC") ", T:type}", 0,
+        infer_pool_gradient),
+    OP("MaxPool(input:T)->(output:T) {" POOL_ATTRIBUTES(
+           "NHWC") ", explicit_paddings:list(int)=[], T:type=DT_FLOAT}",
+        0, infer_pool),
+    OP("AvgPool(value:T)->(output:T) {" POOL_ATTRIBUTES("NHWC") ", T:type}", 0, infer_pool),
+    OP("onnx::MaxPool(X:T)->(Y:T, Indices?:int64) {auto_pad:string=NOTSET, ceil_mode:int=0, "
+       "dilations:list(int)=[], kernel_shape:list(int), pads:list(int)=[], storage_order:int=0, "
+       "strides:list(int)=[], T:type}",
+        0, infer_onnx_pool),
+    OP("onnx::AveragePool(X:T)->(Y:T) {auto_pad:string=NOTSET, ceil_mode:int=0, count_include_pad:int=0, "
+       "dilations:list(int)=[], kernel_shape:list(int), pads:list(int)=[], strides:list(int)=[], T:type}",
+        0, infer_onnx_pool),
+    OP("onnx::GlobalMaxPool(X:T)->(Y:T) {T:type}", 0, infer_global_pool),
+    OP("onnx::GlobalAveragePool(X:T)->(Y:T) {T:type}", 0, infer_global_pool),
 };
 
 OP_FAMILY(pooling, pooling_ops);

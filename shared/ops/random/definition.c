@@ -54,27 +54,30 @@ infer_multinomial(Call *call, InferContext *context)
 }
 
 #define RANDOM(name)                                                                                         \
-    {name "!(shape:T)->(output:dtype) {seed:int=0, seed2:int=0, dtype:type, T:type}", OP_RANDOM,             \
-        infer_random},
+    OP(name "!(shape:T)->(output:dtype) {seed:int=0, seed2:int=0, dtype:type, T:type}", OP_RANDOM,           \
+        infer_random)
 #define STATELESS(name)                                                                                      \
-    {name "(shape:T, seed:Tseed)->(output:dtype) {dtype:type=DT_FLOAT, T:type=DT_INT32, "                    \
-          "Tseed:type=DT_INT64}",                                                                            \
-        0, infer_stateless},
+    OP(name "(shape:T, seed:Tseed)->(output:dtype) {dtype:type=DT_FLOAT, T:type=DT_INT32, "                  \
+            "Tseed:type=DT_INT64}",                                                                          \
+        0, infer_stateless)
 
 static const OpDefinition random_ops[] = {
-    RANDOM("RandomUniform") RANDOM("RandomStandardNormal") RANDOM("TruncatedNormal") /* */
-    STATELESS("StatelessRandomUniform") STATELESS("StatelessRandomNormal")           /* */
-    STATELESS("StatelessTruncatedNormal"){
-        "RandomUniformInt!(shape:T, minval:Tout, maxval:Tout)->(output:Tout) {seed:int=0, seed2:int=0, "
-        "Tout:type, T:type}",
-        OP_RANDOM, infer_random},
-    {"StatelessRandomUniformInt(shape:T, seed:Tseed, minval:dtype, maxval:dtype)->(output:dtype) "
-     "{dtype:type, T:type, Tseed:type=DT_INT64}",
-        0, infer_stateless},
-    {"RandomShuffle!(value:T)->(output:T) {seed:int=0, seed2:int=0, T:type}", OP_RANDOM, infer_unchanged},
-    {"Multinomial!(logits:T, num_samples:int32)->(output:output_dtype) {seed:int=0, seed2:int=0, T:type, "
-     "output_dtype:type=DT_INT64}",
-        OP_RANDOM, infer_multinomial},
+    RANDOM("RandomUniform"),
+    RANDOM("RandomStandardNormal"),
+    RANDOM("TruncatedNormal"),
+    STATELESS("StatelessRandomUniform"),
+    STATELESS("StatelessRandomNormal"),
+    STATELESS("StatelessTruncatedNormal"),
+    OP("RandomUniformInt!(shape:T, minval:Tout, maxval:Tout)->(output:Tout) {seed:int=0, seed2:int=0, "
+       "Tout:type, T:type}",
+        OP_RANDOM, infer_random),
+    OP("StatelessRandomUniformInt(shape:T, seed:Tseed, minval:dtype, maxval:dtype)->(output:dtype) "
+       "{dtype:type, T:type, Tseed:type=DT_INT64}",
+        0, infer_stateless),
+    OP("RandomShuffle!(value:T)->(output:T) {seed:int=0, seed2:int=0, T:type}", OP_RANDOM, infer_unchanged),
+    OP("Multinomial!(logits:T, num_samples:int32)->(output:output_dtype) {seed:int=0, seed2:int=0, T:type, "
+       "output_dtype:type=DT_INT64}",
+        OP_RANDOM, infer_multinomial),
 };
 
 OP_FAMILY(random, random_ops);

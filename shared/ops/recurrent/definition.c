@@ -94,17 +94,17 @@ infer_gru_cell(Call *call, InferContext *context)
     "cs_prev:T, h_prev:T, w:T, wci:T, wcf:T, wco:T, b:T)->(i:T, cs:T, f:T, o:T, ci:T, co:T, h:T) "
 
 static const OpDefinition recurrent_ops[] = {
-    {"LSTMBlockCell(x:T, " LSTM_WEIGHTS
-     "{forget_bias:float=1, cell_clip:float=3, use_peephole:bool=false, T:type}",
-        0, infer_lstm_cell},
-    {"BlockLSTM(seq_len_max:int64, x:T, " LSTM_WEIGHTS
-     "{forget_bias:float=1, cell_clip:float=3, use_peephole:bool=false, T:type}",
-        0, infer_lstm},
-    {"BlockLSTMV2(seq_len_max:int64, x:T, " LSTM_WEIGHTS
-     "{cell_clip:float=0, use_peephole:bool=false, T:type}",
-        0, infer_lstm},
-    {"GRUBlockCell(x:T, h_prev:T, w_ru:T, w_c:T, b_ru:T, b_c:T)->(r:T, u:T, c:T, h:T) {T:type}", 0,
-        infer_gru_cell},
+    OP("LSTMBlockCell(x:T, " LSTM_WEIGHTS
+       "{forget_bias:float=1, cell_clip:float=3, use_peephole:bool=false, T:type}",
+        0, infer_lstm_cell),
+    OP("BlockLSTM(seq_len_max:int64, x:T, " LSTM_WEIGHTS
+       "{forget_bias:float=1, cell_clip:float=3, use_peephole:bool=false, T:type}",
+        0, infer_lstm),
+    OP("BlockLSTMV2(seq_len_max:int64, x:T, " LSTM_WEIGHTS
+       "{cell_clip:float=0, use_peephole:bool=false, T:type}",
+        0, infer_lstm),
+    OP("GRUBlockCell(x:T, h_prev:T, w_ru:T, w_c:T, b_ru:T, b_c:T)->(r:T, u:T, c:T, h:T) {T:type}", 0,
+        infer_gru_cell),
 };
 
 OP_FAMILY(recurrent, recurrent_ops);

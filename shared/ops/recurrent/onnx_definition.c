@@ -121,12 +121,12 @@ infer_lstm(Call *call, InferContext *context)
     "direction:string=forward, hidden_size:int=0, layout:int=0, "
 
 static const OpDefinition recurrent_ops[] = {
-    {"onnx::RNN(" RECURRENT_INPUTS ")->(Y:T, Y_h:T) {" RECURRENT_ATTRS "T:type}", 0, infer_rnn},
-    {"onnx::GRU(" RECURRENT_INPUTS ")->(Y:T, Y_h:T) {" RECURRENT_ATTRS "linear_before_reset:int=0, T:type}",
-        0, infer_gru},
-    {"onnx::LSTM(" RECURRENT_INPUTS ", initial_c?:T, P?:T)->(Y:T, Y_h:T, Y_c:T) {" RECURRENT_ATTRS
-     "input_forget:int=0, T:type}",
-        0, infer_lstm},
+    OP("onnx::RNN(" RECURRENT_INPUTS ")->(Y:T, Y_h:T) {" RECURRENT_ATTRS "T:type}", 0, infer_rnn),
+    OP("onnx::GRU(" RECURRENT_INPUTS ")->(Y:T, Y_h:T) {" RECURRENT_ATTRS "linear_before_reset:int=0, T:type}",
+        0, infer_gru),
+    OP("onnx::LSTM(" RECURRENT_INPUTS ", initial_c?:T, P?:T)->(Y:T, Y_h:T, Y_c:T) {" RECURRENT_ATTRS
+       "input_forget:int=0, T:type}",
+        0, infer_lstm),
 };
 
 OP_FAMILY(recurrent_onnx, recurrent_ops);

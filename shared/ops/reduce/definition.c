@@ -70,41 +70,58 @@ infer_cumulative(Call *call, InferContext *context)
 }
 
 #define REDUCTION(name)                                                                                      \
-    {name                                                                                                    \
+    OP(name                                                                                                  \
         "(input:T, reduction_indices:Tidx)->(output:T) {keep_dims:bool=false, T:type, Tidx:type=DT_INT32}",  \
-        0, infer_reduce},
+        0, infer_reduce)
 #define LOGIC_REDUCTION(name)                                                                                \
-    {name "(input:bool, reduction_indices:Tidx)->(output:bool) {keep_dims:bool=false, Tidx:type=DT_INT32}",  \
-        0, infer_reduce},
+    OP(name                                                                                                  \
+        "(input:bool, reduction_indices:Tidx)->(output:bool) {keep_dims:bool=false, Tidx:type=DT_INT32}",    \
+        0, infer_reduce)
 #define ONNX_REDUCTION(name)                                                                                 \
-    {"onnx::" name                                                                                           \
-     "(data:T, axes?:int64)->(reduced:T) {keepdims:int=1, noop_with_empty_axes:int=0, T:type}",              \
-        0, infer_reduce},
+    OP("onnx::" name                                                                                         \
+       "(data:T, axes?:int64)->(reduced:T) {keepdims:int=1, noop_with_empty_axes:int=0, T:type}",            \
+        0, infer_reduce)
 #define ARG(name)                                                                                            \
-    {name "(input:T, dimension:Tidx)->(output:output_type) {T:type, Tidx:type=DT_INT32, "                    \
-          "output_type:type=DT_INT64}",                                                                      \
-        0, infer_arg},
+    OP(name "(input:T, dimension:Tidx)->(output:output_type) {T:type, Tidx:type=DT_INT32, "                  \
+            "output_type:type=DT_INT64}",                                                                    \
+        0, infer_arg)
 #define ONNX_ARG(name)                                                                                       \
-    {"onnx::" name                                                                                           \
-     "(data:T)->(reduced:int64) {axis:int=0, keepdims:int=1, select_last_index:int=0, T:type}",              \
-        0, infer_onnx_arg},
+    OP("onnx::" name                                                                                         \
+       "(data:T)->(reduced:int64) {axis:int=0, keepdims:int=1, select_last_index:int=0, T:type}",            \
+        0, infer_onnx_arg)
 
 static const OpDefinition reduce_ops[] = {
-    REDUCTION("Sum") REDUCTION("Mean") REDUCTION("Max") REDUCTION("Min") REDUCTION("Prod")
-        REDUCTION("EuclideanNorm") LOGIC_REDUCTION("All") LOGIC_REDUCTION("Any") ARG("ArgMax") ARG("ArgMin"){
-            "Cumsum(x:T, axis:Tidx)->(out:T) {exclusive:bool=false, reverse:bool=false, T:type, "
-            "Tidx:type=DT_INT32}",
-            0, infer_cumulative},
-    {"Cumprod(x:T, axis:Tidx)->(out:T) {exclusive:bool=false, reverse:bool=false, T:type, "
-     "Tidx:type=DT_INT32}",
-        0, infer_cumulative},
-    {"L2Loss(t:T)->(output:T) {T:type}", 0, infer_scalar},
-    ONNX_REDUCTION("ReduceSum") ONNX_REDUCTION("ReduceMean") ONNX_REDUCTION("ReduceMax")
-        ONNX_REDUCTION("ReduceMin") ONNX_REDUCTION("ReduceProd") ONNX_REDUCTION("ReduceL1")
-            ONNX_REDUCTION("ReduceL2") ONNX_REDUCTION("ReduceSumSquare") ONNX_REDUCTION("ReduceLogSum")
-                ONNX_REDUCTION("ReduceLogSumExp") ONNX_ARG("ArgMax") ONNX_ARG("ArgMin"){
-                    "onnx::CumSum(x:T, axis:T2)->(y:T) {exclusive:int=0, reverse:int=0, T:type, T2:type}", 0,
-                    infer_cumulative},
+    REDUCTION("Sum"),
+    REDUCTION("Mean"),
+    REDUCTION("Max"),
+    REDUCTION("Min"),
+    REDUCTION("Prod"),
+    REDUCTION("EuclideanNorm"),
+    LOGIC_REDUCTION("All"),
+    LOGIC_REDUCTION("Any"),
+    ARG("ArgMax"),
+    ARG("ArgMin"),
+    OP("Cumsum(x:T, axis:Tidx)->(out:T) {exclusive:bool=false, reverse:bool=false, T:type, "
+       "Tidx:type=DT_INT32}",
+        0, infer_cumulative),
+    OP("Cumprod(x:T, axis:Tidx)->(out:T) {exclusive:bool=false, reverse:bool=false, T:type, "
+       "Tidx:type=DT_INT32}",
+        0, infer_cumulative),
+    OP("L2Loss(t:T)->(output:T) {T:type}", 0, infer_scalar),
+    ONNX_REDUCTION("ReduceSum"),
+    ONNX_REDUCTION("ReduceMean"),
+    ONNX_REDUCTION("ReduceMax"),
+    ONNX_REDUCTION("ReduceMin"),
+    ONNX_REDUCTION("ReduceProd"),
+    ONNX_REDUCTION("ReduceL1"),
+    ONNX_REDUCTION("ReduceL2"),
+    ONNX_REDUCTION("ReduceSumSquare"),
+    ONNX_REDUCTION("ReduceLogSum"),
+    ONNX_REDUCTION("ReduceLogSumExp"),
+    ONNX_ARG("ArgMax"),
+    ONNX_ARG("ArgMin"),
+    OP("onnx::CumSum(x:T, axis:T2)->(y:T) {exclusive:int=0, reverse:int=0, T:type, T2:type}", 0,
+        infer_cumulative),
 };
 
 OP_FAMILY(reduce, reduce_ops);

@@ -61,19 +61,22 @@ infer_tensor_scatter(Call *call, InferContext *context)
 }
 
 #define TENSOR_SCATTER(name)                                                                                 \
-    {name "(tensor:T, indices:Tindices, updates:T)->(output:T) {T:type, Tindices:type, "                     \
-          "~bad_indices_policy:string=}",                                                                    \
-        0, infer_tensor_scatter},
+    OP(name "(tensor:T, indices:Tindices, updates:T)->(output:T) {T:type, Tindices:type, "                   \
+            "~bad_indices_policy:string=}",                                                                  \
+        0, infer_tensor_scatter)
 
 static const OpDefinition scatter_ops[] = {
-    TENSOR_SCATTER("TensorScatterUpdate") TENSOR_SCATTER("TensorScatterAdd") /* */
-    TENSOR_SCATTER("TensorScatterSub") TENSOR_SCATTER("TensorScatterMin")    /* */
-    TENSOR_SCATTER("TensorScatterMax"){"ScatterNd(indices:Tindices, updates:T, shape:Tindices)->(output:T) "
-                                       "{T:type, Tindices:type, ~bad_indices_policy:string=}",
-        0, infer_scatter_nd},
-    {"ScatterNdNonAliasingAdd(input:T, indices:Tindices, updates:T)->(output:T) {T:type, Tindices:type, "
-     "~bad_indices_policy:string=}",
-        0, infer_tensor_scatter},
+    TENSOR_SCATTER("TensorScatterUpdate"),
+    TENSOR_SCATTER("TensorScatterAdd"),
+    TENSOR_SCATTER("TensorScatterSub"),
+    TENSOR_SCATTER("TensorScatterMin"),
+    TENSOR_SCATTER("TensorScatterMax"),
+    OP("ScatterNd(indices:Tindices, updates:T, shape:Tindices)->(output:T) "
+       "{T:type, Tindices:type, ~bad_indices_policy:string=}",
+        0, infer_scatter_nd),
+    OP("ScatterNdNonAliasingAdd(input:T, indices:Tindices, updates:T)->(output:T) {T:type, Tindices:type, "
+       "~bad_indices_policy:string=}",
+        0, infer_tensor_scatter),
 };
 
 OP_FAMILY(scatter, scatter_ops);

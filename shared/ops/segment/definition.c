@@ -123,27 +123,38 @@ infer_unsorted_segment(Call *call, InferContext *context)
 }
 
 #define SEGMENT(name)                                                                                        \
-    {name "(data:T, segment_ids:Tindices)->(output:T) {T:type, Tindices:type}", 0, infer_segment},
+    OP(name "(data:T, segment_ids:Tindices)->(output:T) {T:type, Tindices:type}", 0, infer_segment)
 #define UNSORTED(name)                                                                                       \
-    {name "(data:T, segment_ids:Tindices, num_segments:Tnumsegments)->(output:T) {T:type, Tindices:type, "   \
-          "Tnumsegments:type=DT_INT32}",                                                                     \
-        0, infer_unsorted_segment},
+    OP(name "(data:T, segment_ids:Tindices, num_segments:Tnumsegments)->(output:T) {T:type, Tindices:type, " \
+            "Tnumsegments:type=DT_INT32}",                                                                   \
+        0, infer_unsorted_segment)
 #define SPARSE(name)                                                                                         \
-    {name "(data:T, indices:Tidx, segment_ids:Tsegmentids)->(output:T) {T:type, Tidx:type=DT_INT32, "        \
-          "Tsegmentids:type=DT_INT32, ~sparse_gradient:bool=false}",                                         \
-        0, infer_sparse_segment},                                                                            \
-        {name "WithNumSegments(data:T, indices:Tidx, segment_ids:Tsegmentids, num_segments:Tnumsegments)->"  \
-              "(output:T) {T:type, Tidx:type=DT_INT32, Tnumsegments:type=DT_INT32, "                         \
-              "Tsegmentids:type=DT_INT32, ~sparse_gradient:bool=false}",                                     \
-            0, infer_sparse_segment},                                                                        \
-        {name "Grad(grad:T, indices:Tidx, segment_ids:Tsegmentids, output_dim0:int32)->(output:T) {T:type, " \
-              "Tidx:type=DT_INT32, Tsegmentids:type=DT_INT32}",                                              \
-            0, infer_sparse_gradient},
+    OP(name "(data:T, indices:Tidx, segment_ids:Tsegmentids)->(output:T) {T:type, Tidx:type=DT_INT32, "      \
+            "Tsegmentids:type=DT_INT32, ~sparse_gradient:bool=false}",                                       \
+        0, infer_sparse_segment),                                                                            \
+        OP(name                                                                                              \
+            "WithNumSegments(data:T, indices:Tidx, segment_ids:Tsegmentids, num_segments:Tnumsegments)->"    \
+            "(output:T) {T:type, Tidx:type=DT_INT32, Tnumsegments:type=DT_INT32, "                           \
+            "Tsegmentids:type=DT_INT32, ~sparse_gradient:bool=false}",                                       \
+            0, infer_sparse_segment),                                                                        \
+        OP(name                                                                                              \
+            "Grad(grad:T, indices:Tidx, segment_ids:Tsegmentids, output_dim0:int32)->(output:T) {T:type, "   \
+            "Tidx:type=DT_INT32, Tsegmentids:type=DT_INT32}",                                                \
+            0, infer_sparse_gradient)
 
 static const OpDefinition segment_ops[] = {
-    SEGMENT("SegmentSum") SEGMENT("SegmentMean") SEGMENT("SegmentProd") SEGMENT("SegmentMin") /* */
-    SEGMENT("SegmentMax") UNSORTED("UnsortedSegmentSum") UNSORTED("UnsortedSegmentProd")      /* */
-    UNSORTED("UnsortedSegmentMin") UNSORTED("UnsortedSegmentMax") SPARSE("SparseSegmentSum")  /* */
-    SPARSE("SparseSegmentMean") SPARSE("SparseSegmentSqrtN")};
+    SEGMENT("SegmentSum"),
+    SEGMENT("SegmentMean"),
+    SEGMENT("SegmentProd"),
+    SEGMENT("SegmentMin"),
+    SEGMENT("SegmentMax"),
+    UNSORTED("UnsortedSegmentSum"),
+    UNSORTED("UnsortedSegmentProd"),
+    UNSORTED("UnsortedSegmentMin"),
+    UNSORTED("UnsortedSegmentMax"),
+    SPARSE("SparseSegmentSum"),
+    SPARSE("SparseSegmentMean"),
+    SPARSE("SparseSegmentSqrtN"),
+};
 
 OP_FAMILY(segment, segment_ops);

@@ -58,11 +58,12 @@ infer_cross(Call *call, InferContext *context)
 }
 
 static const OpDefinition sequence_ops[] = {
-    {"ReverseSequence(input:T, seq_lengths:Tlen)->(output:T) {seq_dim:int, batch_dim:int=0, T:type, "
-     "Tlen:type=DT_INT64}",
-        0, infer_reverse_sequence},
-    {"Roll(input:T, shift:Tshift, axis:Taxis)->(output:T) {T:type, Tshift:type, Taxis:type}", 0, infer_roll},
-    {"Cross(a:T, b:T)->(product:T) {T:type}", 0, infer_cross},
+    OP("ReverseSequence(input:T, seq_lengths:Tlen)->(output:T) {seq_dim:int, batch_dim:int=0, T:type, "
+       "Tlen:type=DT_INT64}",
+        0, infer_reverse_sequence),
+    OP("Roll(input:T, shift:Tshift, axis:Taxis)->(output:T) {T:type, Tshift:type, Taxis:type}", 0,
+        infer_roll),
+    OP("Cross(a:T, b:T)->(product:T) {T:type}", 0, infer_cross),
 };
 
 OP_FAMILY(sequence, sequence_ops);

@@ -4,9 +4,9 @@
 #include "shared/ops/infer.h"
 
 static const OpDefinition session_tensor_ops[] = {
-    {"GetSessionHandle!(value:T)->(handle:string) {T:type}", OP_KEEPS_STATE, infer_scalar},
-    {"GetSessionTensor!(handle:string)->(value:dtype) {dtype:type}", OP_KEEPS_STATE, infer_unknown},
-    {"DeleteSessionTensor!(handle:string)->() {}", OP_KEEPS_STATE, infer_unknown},
+    OP("GetSessionHandle!(value:T)->(handle:string) {T:type}", OP_KEEPS_STATE, infer_scalar),
+    OP("GetSessionTensor!(handle:string)->(value:dtype) {dtype:type}", OP_KEEPS_STATE, infer_unknown),
+    OP("DeleteSessionTensor!(handle:string)->() {}", OP_KEEPS_STATE, infer_unknown),
 };
 
 OP_FAMILY(session_tensor, session_tensor_ops);

@@ -45,10 +45,11 @@ infer_concat_offset(Call *call, InferContext *context)
 }
 
 static const OpDefinition arguments_ops[] = {
-    {"BroadcastArgs(s0:T, s1:T)->(r0:T) {T:type=DT_INT32}", 0, infer_broadcast_args},
-    {"BroadcastGradientArgs(s0:T, s1:T)->(r0:T, r1:T) {T:type=DT_INT32}", 0, infer_gradient_args},
-    {"ConcatOffset(concat_dim:int32, shape:N*int32)->(offset:N*int32) {N:int>=1, ~shape_type:type=DT_INT32}",
-        0, infer_concat_offset},
+    OP("BroadcastArgs(s0:T, s1:T)->(r0:T) {T:type=DT_INT32}", 0, infer_broadcast_args),
+    OP("BroadcastGradientArgs(s0:T, s1:T)->(r0:T, r1:T) {T:type=DT_INT32}", 0, infer_gradient_args),
+    OP("ConcatOffset(concat_dim:int32, shape:N*int32)->(offset:N*int32) {N:int>=1, "
+       "~shape_type:type=DT_INT32}",
+        0, infer_concat_offset),
 };
 
 OP_FAMILY(shape_arguments, arguments_ops);

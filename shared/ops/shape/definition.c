@@ -57,14 +57,15 @@ infer_expand_dims(Call *call, InferContext *context)
 }
 
 static const OpDefinition shape_ops[] = {
-    {"Shape(input:T)->(output:out_type) {T:type, out_type:type=DT_INT32}", 0, infer_shape_of},
-    {"ShapeN(input:N*T)->(output:N*out_type) {N:int>=1, T:type, out_type:type=DT_INT32}", 0, infer_shape_of},
-    {"Size(input:T)->(output:out_type) {T:type, out_type:type=DT_INT32}", 0, infer_scalar},
-    {"Rank(input:T)->(output:int32) {T:type}", 0, infer_scalar},
-    {"Reshape(tensor:T, shape:Tshape)->(output:T) {T:type, Tshape:type=DT_INT32}", 0, infer_reshape},
-    {"Squeeze(input:T)->(output:T) {T:type, squeeze_dims:list(int)=[]}", 0, infer_squeeze},
-    {"ExpandDims(input:T, dim:Tdim)->(output:T) {T:type, Tdim:type=DT_INT32}", 0, infer_expand_dims},
-    {"EnsureShape(input:T)->(output:T) {shape:shape, T:type}", 0, infer_ensure_shape},
+    OP("Shape(input:T)->(output:out_type) {T:type, out_type:type=DT_INT32}", 0, infer_shape_of),
+    OP("ShapeN(input:N*T)->(output:N*out_type) {N:int>=1, T:type, out_type:type=DT_INT32}", 0,
+        infer_shape_of),
+    OP("Size(input:T)->(output:out_type) {T:type, out_type:type=DT_INT32}", 0, infer_scalar),
+    OP("Rank(input:T)->(output:int32) {T:type}", 0, infer_scalar),
+    OP("Reshape(tensor:T, shape:Tshape)->(output:T) {T:type, Tshape:type=DT_INT32}", 0, infer_reshape),
+    OP("Squeeze(input:T)->(output:T) {T:type, squeeze_dims:list(int)=[]}", 0, infer_squeeze),
+    OP("ExpandDims(input:T, dim:Tdim)->(output:T) {T:type, Tdim:type=DT_INT32}", 0, infer_expand_dims),
+    OP("EnsureShape(input:T)->(output:T) {shape:shape, T:type}", 0, infer_ensure_shape),
 };
 
 OP_FAMILY(shape, shape_ops);

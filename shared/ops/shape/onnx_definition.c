@@ -91,14 +91,14 @@ infer_expand(Call *call, InferContext *context)
 }
 
 static const OpDefinition onnx_shape_ops[] = {
-    {"onnx::Shape(data:T)->(shape:int64) {start:int=0, end:int=9223372036854775807, T:type}", 0,
-        infer_shape_of},
-    {"onnx::Size(data:T)->(size:int64) {T:type}", 0, infer_scalar},
-    {"onnx::Reshape(data:T, shape:int64)->(reshaped:T) {allowzero:int=0, T:type}", 0, infer_reshape},
-    {"onnx::Squeeze(data:T, axes?:int64)->(squeezed:T) {T:type}", 0, infer_squeeze},
-    {"onnx::Unsqueeze(data:T, axes:int64)->(expanded:T) {T:type}", 0, infer_unsqueeze},
-    {"onnx::Flatten(input:T)->(output:T) {axis:int=1, T:type}", 0, infer_flatten},
-    {"onnx::Expand(input:T, shape:int64)->(output:T) {T:type}", 0, infer_expand},
+    OP("onnx::Shape(data:T)->(shape:int64) {start:int=0, end:int=9223372036854775807, T:type}", 0,
+        infer_shape_of),
+    OP("onnx::Size(data:T)->(size:int64) {T:type}", 0, infer_scalar),
+    OP("onnx::Reshape(data:T, shape:int64)->(reshaped:T) {allowzero:int=0, T:type}", 0, infer_reshape),
+    OP("onnx::Squeeze(data:T, axes?:int64)->(squeezed:T) {T:type}", 0, infer_squeeze),
+    OP("onnx::Unsqueeze(data:T, axes:int64)->(expanded:T) {T:type}", 0, infer_unsqueeze),
+    OP("onnx::Flatten(input:T)->(output:T) {axis:int=1, T:type}", 0, infer_flatten),
+    OP("onnx::Expand(input:T, shape:int64)->(output:T) {T:type}", 0, infer_expand),
 };
 
 OP_FAMILY(shape_onnx, onnx_shape_ops);

@@ -32,12 +32,12 @@ infer_onnx_slice(Call *call, InferContext *context)
 }
 
 static const OpDefinition slice_ops[] = {
-    {"Slice(input:T, begin:Index, size:Index)->(output:T) {T:type, Index:type}", 0, infer_slice},
-    {"StridedSlice(input:T, begin:Index, end:Index, strides:Index)->(output:T) {T:type, Index:type, "
-     "begin_mask:int=0, end_mask:int=0, ellipsis_mask:int=0, new_axis_mask:int=0, shrink_axis_mask:int=0}",
-        0, infer_strided_slice},
-    {"onnx::Slice(data:T, starts:Tind, ends:Tind, axes?:Tind, steps?:Tind)->(output:T) {T:type, Tind:type}",
-        0, infer_onnx_slice},
+    OP("Slice(input:T, begin:Index, size:Index)->(output:T) {T:type, Index:type}", 0, infer_slice),
+    OP("StridedSlice(input:T, begin:Index, end:Index, strides:Index)->(output:T) {T:type, Index:type, "
+       "begin_mask:int=0, end_mask:int=0, ellipsis_mask:int=0, new_axis_mask:int=0, shrink_axis_mask:int=0}",
+        0, infer_strided_slice),
+    OP("onnx::Slice(data:T, starts:Tind, ends:Tind, axes?:Tind, steps?:Tind)->(output:T) {T:type, Tind:type}",
+        0, infer_onnx_slice),
 };
 
 OP_FAMILY(slice, slice_ops);

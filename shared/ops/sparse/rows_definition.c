@@ -72,24 +72,24 @@ infer_fill_rows_grad(Call *call, InferContext *context)
 }
 
 static const OpDefinition sparse_rows_ops[] = {
-    {"SparseReorder(input_indices:int64, input_values:T, input_shape:int64)->(output_indices:int64, "
-     "output_values:T) {T:type}",
-        0, infer_reorder},
-    {"SparseReshape(input_indices:int64, input_shape:int64, new_shape:int64)->(output_indices:int64, "
-     "output_shape:int64) {}",
-        0, infer_reshape},
-    {"SparseSlice(indices:int64, values:T, shape:int64, start:int64, size:int64)->(output_indices:int64, "
-     "output_values:T, output_shape:int64) {T:type}",
-        0, infer_cut},
-    {"SparseConcat(indices:N*int64, values:N*T, shapes:N*int64)->(output_indices:int64, output_values:T, "
-     "output_shape:int64) {concat_dim:int, N:int>=1, T:type}",
-        0, infer_cut},
-    {"SparseFillEmptyRows(indices:int64, values:T, dense_shape:int64, default_value:T)->"
-     "(output_indices:int64, output_values:T, empty_row_indicator:bool, reverse_index_map:int64) {T:type}",
-        0, infer_fill_rows},
-    {"SparseFillEmptyRowsGrad(reverse_index_map:int64, grad_values:T)->(d_values:T, d_default_value:T) "
-     "{T:type}",
-        0, infer_fill_rows_grad},
+    OP("SparseReorder(input_indices:int64, input_values:T, input_shape:int64)->(output_indices:int64, "
+       "output_values:T) {T:type}",
+        0, infer_reorder),
+    OP("SparseReshape(input_indices:int64, input_shape:int64, new_shape:int64)->(output_indices:int64, "
+       "output_shape:int64) {}",
+        0, infer_reshape),
+    OP("SparseSlice(indices:int64, values:T, shape:int64, start:int64, size:int64)->(output_indices:int64, "
+       "output_values:T, output_shape:int64) {T:type}",
+        0, infer_cut),
+    OP("SparseConcat(indices:N*int64, values:N*T, shapes:N*int64)->(output_indices:int64, output_values:T, "
+       "output_shape:int64) {concat_dim:int, N:int>=1, T:type}",
+        0, infer_cut),
+    OP("SparseFillEmptyRows(indices:int64, values:T, dense_shape:int64, default_value:T)->"
+       "(output_indices:int64, output_values:T, empty_row_indicator:bool, reverse_index_map:int64) {T:type}",
+        0, infer_fill_rows),
+    OP("SparseFillEmptyRowsGrad(reverse_index_map:int64, grad_values:T)->(d_values:T, d_default_value:T) "
+       "{T:type}",
+        0, infer_fill_rows_grad),
 };
 
 OP_FAMILY(sparse_rows, sparse_rows_ops);

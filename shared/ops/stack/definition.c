@@ -11,12 +11,12 @@ infer_pushed(Call *call, InferContext *context)
 }
 
 static const OpDefinition stack_ops[] = {
-    {"StackV2!(max_size:int32)->(handle:resource) {elem_type:type, stack_name:string=}", OP_STEP_LOCAL,
-        infer_scalar},
-    {"StackPushV2!(handle:resource, elem:T)->(output:T) {T:type, swap_memory:bool=false}", OP_STEP_LOCAL,
-        infer_pushed},
-    {"StackPopV2!(handle:resource)->(elem:elem_type) {elem_type:type}", OP_STEP_LOCAL, infer_unknown},
-    {"StackCloseV2!(handle:resource)->() {}", OP_STEP_LOCAL, infer_unknown},
+    OP("StackV2!(max_size:int32)->(handle:resource) {elem_type:type, stack_name:string=}", OP_STEP_LOCAL,
+        infer_scalar),
+    OP("StackPushV2!(handle:resource, elem:T)->(output:T) {T:type, swap_memory:bool=false}", OP_STEP_LOCAL,
+        infer_pushed),
+    OP("StackPopV2!(handle:resource)->(elem:elem_type) {elem_type:type}", OP_STEP_LOCAL, infer_unknown),
+    OP("StackCloseV2!(handle:resource)->() {}", OP_STEP_LOCAL, infer_unknown),
 };
 
 OP_FAMILY(stack, stack_ops);

@@ -54,16 +54,17 @@ infer_bitcast(Call *call, InferContext *context)
 }
 
 static const OpDefinition strings_ops[] = {
-    {"StringJoin(inputs:N*string)->(output:string) {N:int>=1, separator:string=}", 0, infer_join},
-    {"StringLength(input:string)->(output:int32) {unit:string=BYTE}", 0, infer_unchanged},
-    {"StringLower(input:string)->(output:string) {encoding:string=}", 0, infer_unchanged},
-    {"StringUpper(input:string)->(output:string) {encoding:string=}", 0, infer_unchanged},
-    {"StringStrip(input:string)->(output:string) {}", 0, infer_unchanged},
-    {"StringToNumber(string_tensor:string)->(output:out_type) {out_type:type=DT_FLOAT}", 0, infer_unchanged},
-    {"AsString(input:T)->(output:string) {T:type, precision:int=-1, scientific:bool=false, "
-     "shortest:bool=false, width:int=-1, fill:string=}",
-        0, infer_unchanged},
-    {"Bitcast(input:T)->(output:type) {T:type, type:type}", 0, infer_bitcast},
+    OP("StringJoin(inputs:N*string)->(output:string) {N:int>=1, separator:string=}", 0, infer_join),
+    OP("StringLength(input:string)->(output:int32) {unit:string=BYTE}", 0, infer_unchanged),
+    OP("StringLower(input:string)->(output:string) {encoding:string=}", 0, infer_unchanged),
+    OP("StringUpper(input:string)->(output:string) {encoding:string=}", 0, infer_unchanged),
+    OP("StringStrip(input:string)->(output:string) {}", 0, infer_unchanged),
+    OP("StringToNumber(string_tensor:string)->(output:out_type) {out_type:type=DT_FLOAT}", 0,
+        infer_unchanged),
+    OP("AsString(input:T)->(output:string) {T:type, precision:int=-1, scientific:bool=false, "
+       "shortest:bool=false, width:int=-1, fill:string=}",
+        0, infer_unchanged),
+    OP("Bitcast(input:T)->(output:type) {T:type, type:type}", 0, infer_bitcast),
 };
 
 OP_FAMILY(strings, strings_ops);

@@ -46,19 +46,20 @@ infer_reduce_join(Call *call, InferContext *context)
 }
 
 static const OpDefinition string_parts_ops[] = {
-    {"StringSplit(input:string, delimiter:string)->(indices:int64, values:string, shape:int64) "
-     "{skip_empty:bool=true}",
-        0, infer_split},
-    {"StringSplitV2(input:string, sep:string)->(indices:int64, values:string, shape:int64) {maxsplit:int=-1}",
-        0, infer_split},
-    {"Substr(input:string, pos:T, len:T)->(output:string) {T:type, unit:string=BYTE}", 0, infer_broadcast},
-    {"ReduceJoin(inputs:string, reduction_indices:int32)->(output:string) {keep_dims:bool=false, "
-     "separator:string=}",
-        0, infer_reduce_join},
-    {"StringToHashBucket(string_tensor:string)->(output:int64) {num_buckets:int}", 0, infer_unchanged},
-    {"StringToHashBucketFast(input:string)->(output:int64) {num_buckets:int}", 0, infer_unchanged},
-    {"StringToHashBucketStrong(input:string)->(output:int64) {num_buckets:int, key:list(int)}", 0,
-        infer_unchanged},
+    OP("StringSplit(input:string, delimiter:string)->(indices:int64, values:string, shape:int64) "
+       "{skip_empty:bool=true}",
+        0, infer_split),
+    OP("StringSplitV2(input:string, sep:string)->(indices:int64, values:string, shape:int64) "
+       "{maxsplit:int=-1}",
+        0, infer_split),
+    OP("Substr(input:string, pos:T, len:T)->(output:string) {T:type, unit:string=BYTE}", 0, infer_broadcast),
+    OP("ReduceJoin(inputs:string, reduction_indices:int32)->(output:string) {keep_dims:bool=false, "
+       "separator:string=}",
+        0, infer_reduce_join),
+    OP("StringToHashBucket(string_tensor:string)->(output:int64) {num_buckets:int}", 0, infer_unchanged),
+    OP("StringToHashBucketFast(input:string)->(output:int64) {num_buckets:int}", 0, infer_unchanged),
+    OP("StringToHashBucketStrong(input:string)->(output:int64) {num_buckets:int, key:list(int)}", 0,
+        infer_unchanged),
 };
 
 OP_FAMILY(strings_parts, string_parts_ops);

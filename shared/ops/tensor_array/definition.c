@@ -44,33 +44,34 @@ infer_concat(Call *call, InferContext *context)
 }
 
 static const OpDefinition tensor_array_ops[] = {
-    {"TensorArrayV3!(size:int32)->(handle:resource, flow:float) {dtype:type, element_shape:shape=unk, "
-     "dynamic_size:bool=false, clear_after_read:bool=true, identical_element_shapes:bool=false, "
-     "tensor_array_name:string=}",
-        OP_STEP_LOCAL, infer_scalar},
-    {"TensorArrayGradV3!(handle:resource, flow_in:float)->(grad_handle:resource, flow_out:float) "
-     "{source:string}",
-        OP_STEP_LOCAL, infer_scalar},
-    {"TensorArrayGradWithShape!(handle:resource, flow_in:float, shape_to_prepend:int32)->"
-     "(grad_handle:resource, flow_out:float) {source:string}",
-        OP_STEP_LOCAL, infer_scalar},
-    {"TensorArrayWriteV3!(handle:resource, index:int32, value:T, flow_in:float)->(flow_out:float) {T:type}",
-        OP_STEP_LOCAL, infer_first},
-    {"TensorArrayReadV3!(handle:resource, index:int32, flow_in:float)->(value:dtype) {dtype:type}",
-        OP_STEP_LOCAL, infer_unknown},
-    {"TensorArraySizeV3!(handle:resource, flow_in:float)->(size:int32) {}", OP_STEP_LOCAL, infer_first},
-    {"TensorArrayCloseV3!(handle:resource)->() {}", OP_STEP_LOCAL, infer_unknown},
-    {"TensorArrayScatterV3!(handle:resource, indices:int32, value:T, flow_in:float)->(flow_out:float) "
-     "{T:type}",
-        OP_STEP_LOCAL, infer_first},
-    {"TensorArraySplitV3!(handle:resource, value:T, lengths:int64, flow_in:float)->(flow_out:float) {T:type}",
-        OP_STEP_LOCAL, infer_first},
-    {"TensorArrayGatherV3!(handle:resource, indices:int32, flow_in:float)->(value:dtype) {dtype:type, "
-     "element_shape:shape=unk}",
-        OP_STEP_LOCAL, infer_gather},
-    {"TensorArrayConcatV3!(handle:resource, flow_in:float)->(value:dtype, lengths:int64) {dtype:type, "
-     "element_shape_except0:shape=unk}",
-        OP_STEP_LOCAL, infer_concat},
+    OP("TensorArrayV3!(size:int32)->(handle:resource, flow:float) {dtype:type, element_shape:shape=unk, "
+       "dynamic_size:bool=false, clear_after_read:bool=true, identical_element_shapes:bool=false, "
+       "tensor_array_name:string=}",
+        OP_STEP_LOCAL, infer_scalar),
+    OP("TensorArrayGradV3!(handle:resource, flow_in:float)->(grad_handle:resource, flow_out:float) "
+       "{source:string}",
+        OP_STEP_LOCAL, infer_scalar),
+    OP("TensorArrayGradWithShape!(handle:resource, flow_in:float, shape_to_prepend:int32)->"
+       "(grad_handle:resource, flow_out:float) {source:string}",
+        OP_STEP_LOCAL, infer_scalar),
+    OP("TensorArrayWriteV3!(handle:resource, index:int32, value:T, flow_in:float)->(flow_out:float) {T:type}",
+        OP_STEP_LOCAL, infer_first),
+    OP("TensorArrayReadV3!(handle:resource, index:int32, flow_in:float)->(value:dtype) {dtype:type}",
+        OP_STEP_LOCAL, infer_unknown),
+    OP("TensorArraySizeV3!(handle:resource, flow_in:float)->(size:int32) {}", OP_STEP_LOCAL, infer_first),
+    OP("TensorArrayCloseV3!(handle:resource)->() {}", OP_STEP_LOCAL, infer_unknown),
+    OP("TensorArrayScatterV3!(handle:resource, indices:int32, value:T, flow_in:float)->(flow_out:float) "
+       "{T:type}",
+        OP_STEP_LOCAL, infer_first),
+    OP("TensorArraySplitV3!(handle:resource, value:T, lengths:int64, flow_in:float)->(flow_out:float) "
+       "{T:type}",
+        OP_STEP_LOCAL, infer_first),
+    OP("TensorArrayGatherV3!(handle:resource, indices:int32, flow_in:float)->(value:dtype) {dtype:type, "
+       "element_shape:shape=unk}",
+        OP_STEP_LOCAL, infer_gather),
+    OP("TensorArrayConcatV3!(handle:resource, flow_in:float)->(value:dtype, lengths:int64) {dtype:type, "
+       "element_shape_except0:shape=unk}",
+        OP_STEP_LOCAL, infer_concat),
 };
 
 OP_FAMILY(tensor_array, tensor_array_ops);

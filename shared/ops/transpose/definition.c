@@ -155,16 +155,16 @@ infer_space_to_depth(Call *call, InferContext *context)
 }
 
 static const OpDefinition transpose_ops[] = {
-    {"Transpose(x:T, perm:Tperm)->(y:T) {T:type, Tperm:type=DT_INT32}", 0, infer_transpose},
-    {"ReverseV2(tensor:T, axis:Tidx)->(output:T) {Tidx:type=DT_INT32, T:type}", 0, infer_reverse},
-    {"DepthToSpace(input:T)->(output:T) {T:type, block_size:int, data_format:string=NHWC}", 0,
-        infer_depth_to_space},
-    {"SpaceToDepth(input:T)->(output:T) {T:type, block_size:int, data_format:string=NHWC}", 0,
-        infer_space_to_depth},
-    {"onnx::Transpose(data:T)->(transposed:T) {perm:list(int)=[], T:type}", 0, infer_onnx_transpose},
-    {"onnx::DepthToSpace(input:T)->(output:T) {blocksize:int, mode:string=DCR, T:type}", 0,
-        infer_depth_to_space},
-    {"onnx::SpaceToDepth(input:T)->(output:T) {blocksize:int, T:type}", 0, infer_space_to_depth},
+    OP("Transpose(x:T, perm:Tperm)->(y:T) {T:type, Tperm:type=DT_INT32}", 0, infer_transpose),
+    OP("ReverseV2(tensor:T, axis:Tidx)->(output:T) {Tidx:type=DT_INT32, T:type}", 0, infer_reverse),
+    OP("DepthToSpace(input:T)->(output:T) {T:type, block_size:int, data_format:string=NHWC}", 0,
+        infer_depth_to_space),
+    OP("SpaceToDepth(input:T)->(output:T) {T:type, block_size:int, data_format:string=NHWC}", 0,
+        infer_space_to_depth),
+    OP("onnx::Transpose(data:T)->(transposed:T) {perm:list(int)=[], T:type}", 0, infer_onnx_transpose),
+    OP("onnx::DepthToSpace(input:T)->(output:T) {blocksize:int, mode:string=DCR, T:type}", 0,
+        infer_depth_to_space),
+    OP("onnx::SpaceToDepth(input:T)->(output:T) {blocksize:int, T:type}", 0, infer_space_to_depth),
 };
 
 OP_FAMILY(transpose, transpose_ops);

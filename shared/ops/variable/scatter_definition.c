@@ -14,24 +14,18 @@ infer_reference(Call *call, InferContext *context)
 }
 
 #define REFERENCE_SCATTER(name, locking)                                                                     \
-    {                                                                                                        \
-        name "(ref:Ref(T), indices:Tindices, updates:T)->(output_ref:Ref(T)) {T:type, Tindices:type, "       \
-             "use_locking:bool=" locking ", ~bad_indices_policy:string=}",                                   \
-            0, infer_reference                                                                               \
-    }
+    OP(name "(ref:Ref(T), indices:Tindices, updates:T)->(output_ref:Ref(T)) {T:type, Tindices:type, "        \
+            "use_locking:bool=" locking ", ~bad_indices_policy:string=}",                                    \
+        0, infer_reference)
 
 #define RESOURCE_SCATTER(name)                                                                               \
-    {                                                                                                        \
-        name "!(resource:resource, indices:Tindices, updates:dtype)->() {dtype:type, Tindices:type}", 0,     \
-            infer_reference                                                                                  \
-    }
+    OP(name "!(resource:resource, indices:Tindices, updates:dtype)->() {dtype:type, Tindices:type}", 0,      \
+        infer_reference)
 
 #define RESOURCE_SCATTER_ND(name)                                                                            \
-    {                                                                                                        \
-        name "!(ref:resource, indices:Tindices, updates:T)->() {T:type, Tindices:type, "                     \
-             "use_locking:bool=true, ~bad_indices_policy:string=}",                                          \
-            0, infer_reference                                                                               \
-    }
+    OP(name "!(ref:resource, indices:Tindices, updates:T)->() {T:type, Tindices:type, "                      \
+            "use_locking:bool=true, ~bad_indices_policy:string=}",                                           \
+        0, infer_reference)
 
 static const OpDefinition variable_scatter_ops[] = {
     REFERENCE_SCATTER("ScatterUpdate", "true"),
