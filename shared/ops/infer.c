@@ -193,3 +193,26 @@ infer_has_input(const InferContext *context, uint32_t input)
 {
     return input < context->node->input_count && context->node->inputs[input].node != NODE_NONE;
 }
+
+Status
+infer_shape_input(Call *call, InferContext *context, uint32_t input)
+{
+    Shape shape = shape_scalar();
+    size_t count = 0;
+    TRY(infer_ints(call, context, input, shape.dims, SHAPE_RANK_MAX, &count));
+    if (!infer_knows(context, input)) {
+        const Shape *dims = &context->inputs[input];
+        const bool is_ranked = dims->rank == 1 && dims->dims[0] >= 0 && dims->dims[0] <= SHAPE_RANK_MAX;
+        context->outputs[0] = is_ranked ? shape_of_rank((int)dims->dims[0]) : shape_unknown();
+        return STATUS_OK;
+    }
+    shape.rank = (int)count;
+    for (int index = 0; index < shape.rank; index++) {
+        if (shape.dims[index] < 0) {
+            return call_fail(call, STATUS_INVALID_ARGUMENT, "dimension %d is %lld, not at least 0", index,
+                (long long)shape.dims[index]);
+        }
+    }
+    context->outputs[0] = shape;
+    return infer_check_size(call, &shape);
+}

@@ -38,6 +38,10 @@ MUST_USE Status infer_axis(Call *call, int64_t axis, int rank, int *ret_axis);
 MUST_USE Status infer_rank(
     Call *call, const InferContext *context, uint32_t input, int rank, Shape *ret_shape);
 
+/* Sets output 0 to the shape whose dimensions are the values of this input; to one of unknown dimensions when
+ * the values are not known. INVALID_ARGUMENT for a negative dimension. */
+MUST_USE Status infer_shape_input(Call *call, InferContext *context, uint32_t input);
+
 /* Two dimensions that must be equal; -1 is unknown. */
 MUST_USE Status infer_equal(
     Call *call, int64_t left, int64_t right, const char *what, int64_t *ret_dimension);

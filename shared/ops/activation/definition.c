@@ -6,15 +6,9 @@
 #define ACTIVATION_GRADIENT(name, other)                                                                     \
     OP(name "(gradients:T, " other ":T)->(backprops:T) {T:type}", OP_ELEMENTWISE, infer_broadcast)
 
-/* Scores along the last dimension, of which there must be one. */
-static Status
-infer_softmax(Call *call, InferContext *context)
-{
-    if (context->inputs[0].rank == 0) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "a scalar has no dimension to normalise");
-    }
-    return infer_unchanged(call, context);
-}
+#define ONNX_FUNCTION(name) OP(name "(X:T)->(Y:T) {T:type}", OP_ELEMENTWISE, infer_unchanged)
+#define ONNX_FUNCTION_ALPHA(name, alpha)                                                                     \
+    OP(name "(X:T)->(Y:T) {alpha:float=" alpha ", T:type}", OP_ELEMENTWISE, infer_unchanged)
 
 static const OpDefinition activation_ops[] = {
     ACTIVATION("Relu"),
@@ -33,8 +27,21 @@ static const OpDefinition activation_ops[] = {
         infer_unchanged),
     OP("LeakyReluGrad(gradients:T, features:T)->(backprops:T) {alpha:float=0.2, T:type=DT_FLOAT}",
         OP_ELEMENTWISE, infer_broadcast),
-    OP("Softmax(logits:T)->(softmax:T) {T:type}", 0, infer_softmax),
-    OP("LogSoftmax(logits:T)->(logsoftmax:T) {T:type}", 0, infer_softmax),
+    ONNX_FUNCTION("onnx::Relu"),
+    ONNX_FUNCTION("onnx::Softplus"),
+    ONNX_FUNCTION("onnx::Softsign"),
+    ONNX_FUNCTION("onnx::HardSwish"),
+    ONNX_FUNCTION("onnx::Mish"),
+    ONNX_FUNCTION_ALPHA("onnx::Elu", "1"),
+    ONNX_FUNCTION_ALPHA("onnx::Celu", "1"),
+    ONNX_FUNCTION_ALPHA("onnx::LeakyRelu", "0.01"),
+    ONNX_FUNCTION_ALPHA("onnx::ThresholdedRelu", "1"),
+    OP("onnx::Selu(X:T)->(Y:T) {alpha:float=1.67326319217681884765625, "
+       "gamma:float=1.05070102214813232421875, T:type}",
+        OP_ELEMENTWISE, infer_unchanged),
+    OP("onnx::HardSigmoid(X:T)->(Y:T) {alpha:float=0.2, beta:float=0.5, T:type}", OP_ELEMENTWISE,
+        infer_unchanged),
+    OP("onnx::Gelu(X:T)->(Y:T) {approximate:string=none, T:type}", OP_ELEMENTWISE, infer_unchanged),
 };
 
 OP_FAMILY(activation, activation_ops);

@@ -24,6 +24,52 @@ infer_add_n(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
+static bool
+bias_is_channels_first(const Node *node)
+{
+    return node_attr(node, "data_format") != NULL &&
+           slice_starts_with(node_attr_string(node, "data_format"), SLICE("NC"));
+}
+
+/* One number a channel; channels are the last dimension or, in NC… formats, the second. */
+static Status
+infer_bias_add(Call *call, InferContext *context)
+{
+    Shape value = context->inputs[0];
+    Shape bias;
+    TRY(infer_rank(call, context, 1, 1, &bias));
+    if (value.rank < 0) {
+        return STATUS_OK;
+    }
+    if (value.rank < 2) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "a value of rank %d has no channels", value.rank);
+    }
+    int64_t *channels = &value.dims[bias_is_channels_first(context->node) ? 1 : value.rank - 1];
+    TRY(infer_equal(call, *channels, bias.dims[0], "the number of channels", channels));
+    context->outputs[0] = value;
+    return STATUS_OK;
+}
+
+/* PRelu's slope broadcasts to X, never the other way. */
+static Status
+infer_first(Call *call, InferContext *context)
+{
+    TRY(infer_broadcast(call, context));
+    Shape merged;
+    if (!shape_merge(&context->outputs[0], &context->inputs[0], &merged)) {
+        char left[SHAPE_TEXT_SIZE];
+        char right[SHAPE_TEXT_SIZE];
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "shape %s does not broadcast to %s",
+            shape_text(&context->inputs[1], left), shape_text(&context->inputs[0], right));
+    }
+    context->outputs[0] = merged;
+    return STATUS_OK;
+}
+
+#define ONNX_PAIR(name, flags)                                                                               \
+    OP(name "(A:T, B:T)->(C:T) {T:type}", (flags) | OP_ELEMENTWISE, infer_broadcast)
+#define ONNX_FOLD(name, flags) OP(name "(data:N*T)->(result:T) {N:int>=1, T:type}", flags, infer_broadcast)
+
 static const OpDefinition arithmetic_ops[] = {
     ARITHMETIC("Add", OP_COMMUTATIVE),
     ARITHMETIC("AddV2", OP_COMMUTATIVE),
@@ -51,6 +97,24 @@ static const OpDefinition arithmetic_ops[] = {
     OP("AddN(inputs:N*T)->(sum:T) {N:int>=1, T:type}", OP_COMMUTATIVE | OP_ELEMENTWISE, infer_add_n),
     OP("AccumulateNV2(inputs:N*T)->(sum:T) {N:int>=1, T:type, shape:shape}", OP_COMMUTATIVE | OP_ELEMENTWISE,
         infer_add_n),
+    OP("BiasAdd(value:T, bias:T)->(output:T) {T:type, data_format:string=NHWC}", OP_ELEMENTWISE,
+        infer_bias_add),
+    OP("BiasAddV1(value:T, bias:T)->(output:T) {T:type}", OP_ELEMENTWISE, infer_bias_add),
+    OP("onnx::PRelu(X:T, slope:T)->(Y:T) {T:type}", OP_ELEMENTWISE, infer_first),
+    ONNX_PAIR("onnx::Add", OP_COMMUTATIVE),
+    ONNX_PAIR("onnx::Sub", 0),
+    ONNX_PAIR("onnx::Mul", OP_COMMUTATIVE),
+    ONNX_PAIR("onnx::Div", 0),
+    ONNX_PAIR("onnx::BitwiseAnd", OP_COMMUTATIVE),
+    ONNX_PAIR("onnx::BitwiseOr", OP_COMMUTATIVE),
+    ONNX_PAIR("onnx::BitwiseXor", OP_COMMUTATIVE),
+    OP("onnx::Mod(A:T, B:T)->(C:T) {fmod:int=0, T:type}", OP_ELEMENTWISE, infer_broadcast),
+    OP("onnx::BitShift(X:T, Y:T)->(Z:T) {direction:string, T:type}", OP_ELEMENTWISE, infer_broadcast),
+    OP("onnx::Pow(X:T, Y:T1)->(Z:T) {T:type, T1:type}", OP_ELEMENTWISE, infer_broadcast),
+    ONNX_FOLD("onnx::Sum", OP_ELEMENTWISE),
+    ONNX_FOLD("onnx::Max", OP_ELEMENTWISE),
+    ONNX_FOLD("onnx::Min", OP_ELEMENTWISE),
+    ONNX_FOLD("onnx::Mean", 0),
 };
 
 OP_FAMILY(arithmetic, arithmetic_ops);

@@ -37,6 +37,16 @@ infer_placeholder_with_default(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
+/* Both outputs are as the data. */
+static Status
+infer_dropout(Call *call, InferContext *context)
+{
+    (void)call;
+    context->outputs[0] = context->inputs[0];
+    context->outputs[1] = context->inputs[0];
+    return STATUS_OK;
+}
+
 static const OpDefinition constant_ops[] = {
     OP("Const()->(output:dtype) {value:tensor, dtype:type}", OP_SOURCE, infer_constant),
     OP("Placeholder()->(output:dtype) {dtype:type, shape:shape=unk}", OP_SOURCE, infer_placeholder),
@@ -52,6 +62,10 @@ static const OpDefinition constant_ops[] = {
     OP("CheckNumerics(tensor:T)->(output:T) {T:type, message:string}", 0, infer_unchanged),
     OP("ZerosLike(x:T)->(y:T) {T:type}", 0, infer_unchanged),
     OP("OnesLike(x:T)->(y:T) {T:type}", 0, infer_unchanged),
+    OP("onnx::Identity(X:T)->(Y:T) {T:type}", 0, infer_unchanged),
+    OP("onnx::Dropout(data:T, ratio?:T1, training_mode?:bool)->(output:T, mask?:bool) {seed:int=0, T:type, "
+       "T1:type}",
+        0, infer_dropout),
 };
 
 OP_FAMILY(constant, constant_ops);

@@ -122,18 +122,16 @@ static const OpDefinition convolution_ops[] = {
        "kernel_shape:list(int)=[], pads:list(int)=[], strides:list(int)=[], T:type}",
         0, infer_onnx_conv),
     OP("_FusedConv2D(input:T, filter:T, args:num_args*T)->(output:T) {T:type, TArgs:list(type)=[], "
-       "num_args:int, "
-       "num_host_args:int=0, strides:list(int), padding:string, explicit_paddings:list(int)=[], "
-       "data_format:string=NHWC, filter_format:string=HWIO, dilations:list(int)=[1,1,1,1], "
-       "use_cudnn_on_gpu:bool=true, " EPILOGUE_ATTRIBUTES "}",
+       "num_args:int, num_host_args:int=0, strides:list(int), padding:string, "
+       "explicit_paddings:list(int)=[], data_format:string=NHWC, filter_format:string=HWIO, "
+       "dilations:list(int)=[1,1,1,1], use_cudnn_on_gpu:bool=true, " EPILOGUE_ATTRIBUTES "}",
         0, infer_fused_conv2d),
     OP("_FusedDepthwiseConv2dNative" FUSED_DEPTHWISE, 0, infer_fused_conv2d),
     OP("FusedDepthwiseConv2dNative" FUSED_DEPTHWISE, 0, infer_fused_conv2d),
     /* as TensorFlow.js calls it */
     OP("_FusedOnnxConv(X:T, W:T, args:num_args*T)->(Y:T) {auto_pad:string=NOTSET, dilations:list(int)=[], "
        "group:int=1, kernel_shape:list(int)=[], pads:list(int)=[], strides:list(int)=[], T:type, "
-       "num_args:int, "
-       "" EPILOGUE_ATTRIBUTES "}",
+       "num_args:int, " EPILOGUE_ATTRIBUTES "}",
         0, infer_fused_onnx_conv),
 };
 

@@ -147,8 +147,7 @@ infer_one_hot(Call *call, InferContext *context)
 
 static const OpDefinition gather_ops[] = {
     OP("Gather(params:Tparams, indices:Tindices)->(output:Tparams) {validate_indices:bool=true, "
-       "Tparams:type, "
-       "Tindices:type}",
+       "Tparams:type, Tindices:type}",
         0, infer_gather),
     OP("GatherV2(params:Tparams, indices:Tindices, axis:Taxis)->(output:Tparams) {batch_dims:int=0, "
        "Tparams:type, Tindices:type, Taxis:type}",

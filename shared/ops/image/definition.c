@@ -109,8 +109,7 @@ infer_dilation(Call *call, InferContext *context)
 
 static const OpDefinition image_ops[] = {
     OP("ExtractImagePatches(images:T)->(patches:T) {ksizes:list(int), strides:list(int), rates:list(int), "
-       "T:type, "
-       "padding:string}",
+       "T:type, padding:string}",
         0, infer_patches),
     OP("Dilation2D(input:T, filter:T)->(output:T) {T:type, strides:list(int), rates:list(int), "
        "padding:string}",

@@ -37,16 +37,6 @@ infer_select(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
-/* As many rows as elements are true: only the run knows. */
-static Status
-infer_where(Call *call, InferContext *context)
-{
-    (void)call;
-    context->outputs[0] = shape_of_rank(2);
-    context->outputs[0].dims[1] = context->inputs[0].rank;
-    return STATUS_OK;
-}
-
 static Status
 infer_truth(Call *call, InferContext *context)
 {
@@ -54,6 +44,11 @@ infer_truth(Call *call, InferContext *context)
     context->outputs[0] = shape_scalar();
     return STATUS_OK;
 }
+
+#define ONNX_COMPARISON(name, flags)                                                                         \
+    OP(name "(A:T, B:T)->(C:bool) {T:type}", (flags) | OP_ELEMENTWISE, infer_broadcast)
+#define ONNX_LOGIC(name)                                                                                     \
+    OP(name "(A:bool, B:bool)->(C:bool) {}", OP_COMMUTATIVE | OP_ELEMENTWISE, infer_broadcast)
 
 static const OpDefinition logic_ops[] = {
     EQUALITY("Equal"),
@@ -72,7 +67,19 @@ static const OpDefinition logic_ops[] = {
     OP("ClipByValue(t:T, clip_value_min:T, clip_value_max:T)->(output:T) {T:type}", OP_ELEMENTWISE,
         infer_broadcast),
     OP("ToBool(input:T)->(output:bool) {T:type}", 0, infer_truth),
-    OP("Where(input:T)->(index:int64) {T:type=DT_BOOL}", 0, infer_where),
+    OP("onnx::IsInf(X:T)->(Y:bool) {detect_negative:int=1, detect_positive:int=1, T:type}", OP_ELEMENTWISE,
+        infer_unchanged),
+    OP("onnx::Clip(input:T, min?:T, max?:T)->(output:T) {T:type}", 0, infer_unchanged),
+    ONNX_COMPARISON("onnx::Equal", OP_COMMUTATIVE),
+    ONNX_COMPARISON("onnx::Less", 0),
+    ONNX_COMPARISON("onnx::LessOrEqual", 0),
+    ONNX_COMPARISON("onnx::Greater", 0),
+    ONNX_COMPARISON("onnx::GreaterOrEqual", 0),
+    ONNX_LOGIC("onnx::And"),
+    ONNX_LOGIC("onnx::Or"),
+    ONNX_LOGIC("onnx::Xor"),
+    OP("onnx::Not(X:bool)->(Y:bool) {}", OP_ELEMENTWISE, infer_unchanged),
+    OP("onnx::Where(condition:bool, X:T, Y:T)->(output:T) {T:type}", OP_ELEMENTWISE, infer_broadcast),
 };
 
 OP_FAMILY(logic, logic_ops);

@@ -30,8 +30,8 @@ static const OpDefinition lookup_ops[] = {
     OP("LookupTableInsertV2!(table_handle:resource, keys:Tin, values:Tout)->() {Tin:type, Tout:type}", 0,
         infer_unknown),
     OP("LookupTableRemoveV2!(table_handle:resource, keys:Tin)->() {Tin:type}", 0, infer_unknown),
-    OP("LookupTableFindV2!(table_handle:resource, keys:Tin, default_value:Tout)->(values:Tout) "
-       "{Tin:type, Tout:type}",
+    OP("LookupTableFindV2!(table_handle:resource, keys:Tin, default_value:Tout)->(values:Tout) {Tin:type, "
+       "Tout:type}",
         0, infer_unknown),
     OP("LookupTableSizeV2!(table_handle:resource)->(size:int64) {}", 0, infer_scalar),
     OP("LookupTableExportV2!(table_handle:resource)->(keys:Tkeys, values:Tvalues) {Tkeys:type, Tvalues:type}",

@@ -6,6 +6,8 @@
 #define PREDICATE(name) OP(name "(x:T)->(y:bool) {T:type}", OP_ELEMENTWISE, infer_unchanged)
 #define FUNCTION_GRADIENT(name) OP(name "(y:T, dy:T)->(z:T) {T:type}", OP_ELEMENTWISE, infer_broadcast)
 
+#define ONNX_FUNCTION(name) OP(name "(X:T)->(Y:T) {T:type}", OP_ELEMENTWISE, infer_unchanged)
+
 static const OpDefinition math_ops[] = {
     FUNCTION("Abs"),
     FUNCTION("Neg"),
@@ -49,7 +51,32 @@ static const OpDefinition math_ops[] = {
     FUNCTION_GRADIENT("SqrtGrad"),
     FUNCTION_GRADIENT("InvGrad"),
     FUNCTION_GRADIENT("ReciprocalGrad"),
-    OP("Cast(x:SrcT)->(y:DstT) {SrcT:type, DstT:type, Truncate:bool=false}", OP_ELEMENTWISE, infer_unchanged),
+    ONNX_FUNCTION("onnx::Abs"),
+    ONNX_FUNCTION("onnx::Neg"),
+    ONNX_FUNCTION("onnx::Sign"),
+    ONNX_FUNCTION("onnx::Sqrt"),
+    ONNX_FUNCTION("onnx::Reciprocal"),
+    ONNX_FUNCTION("onnx::Exp"),
+    ONNX_FUNCTION("onnx::Log"),
+    ONNX_FUNCTION("onnx::Floor"),
+    ONNX_FUNCTION("onnx::Ceil"),
+    ONNX_FUNCTION("onnx::Round"),
+    ONNX_FUNCTION("onnx::Erf"),
+    ONNX_FUNCTION("onnx::Sin"),
+    ONNX_FUNCTION("onnx::Cos"),
+    ONNX_FUNCTION("onnx::Tan"),
+    ONNX_FUNCTION("onnx::Asin"),
+    ONNX_FUNCTION("onnx::Acos"),
+    ONNX_FUNCTION("onnx::Atan"),
+    ONNX_FUNCTION("onnx::Sinh"),
+    ONNX_FUNCTION("onnx::Cosh"),
+    ONNX_FUNCTION("onnx::Tanh"),
+    ONNX_FUNCTION("onnx::Asinh"),
+    ONNX_FUNCTION("onnx::Acosh"),
+    ONNX_FUNCTION("onnx::Atanh"),
+    ONNX_FUNCTION("onnx::Sigmoid"),
+    ONNX_FUNCTION("onnx::BitwiseNot"),
+    OP("onnx::IsNaN(X:T)->(Y:bool) {T:type}", OP_ELEMENTWISE, infer_unchanged),
 };
 
 OP_FAMILY(math, math_ops);

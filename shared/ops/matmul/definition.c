@@ -2,21 +2,7 @@
 #include "shared/ops/epilogue.h"
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
-
-/* The last two dimensions of op(x): as they stand, or swapped. */
-typedef struct MatrixSize {
-    int64_t rows;
-    int64_t columns;
-} MatrixSize;
-
-static MatrixSize
-matrix_size(const Shape *shape, bool is_transposed)
-{
-    const int64_t rows = shape->dims[shape->rank - 2];
-    const int64_t columns = shape->dims[shape->rank - 1];
-    const MatrixSize size = {is_transposed ? columns : rows, is_transposed ? rows : columns};
-    return size;
-}
+#include "shared/ops/product.h"
 
 static Status
 infer_matmul(Call *call, InferContext *context)
@@ -34,45 +20,6 @@ infer_matmul(Call *call, InferContext *context)
     context->outputs[0].dims[0] = left.rows;
     context->outputs[0].dims[1] = right.columns;
     return STATUS_OK;
-}
-
-/* All dimensions but the last two. */
-static Shape
-batch_of(const Shape *shape)
-{
-    Shape batch = *shape;
-    batch.rank = shape->rank - 2;
-    return batch;
-}
-
-/* The products of all matrices of two batches that broadcast. */
-static Status
-multiply_sizes(Call *call, const Shape *x, const Shape *y, const MatrixSize *left, const MatrixSize *right,
-    Shape *ret_result)
-{
-    int64_t depth = 0;
-    TRY(infer_equal(call, left->columns, right->rows, "the inner dimension", &depth));
-    const Shape left_batch = batch_of(x);
-    const Shape right_batch = batch_of(y);
-    Shape result;
-    if (!shape_broadcast(&left_batch, &right_batch, &result)) {
-        char left_text[SHAPE_TEXT_SIZE];
-        char right_text[SHAPE_TEXT_SIZE];
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "the batches of %s and %s do not broadcast",
-            shape_text(x, left_text), shape_text(y, right_text));
-    }
-    result.dims[result.rank++] = left->rows;
-    result.dims[result.rank++] = right->columns;
-    *ret_result = result;
-    return infer_check_size(call, ret_result);
-}
-
-static Status
-multiply_shapes(Call *call, const Shape *x, const Shape *y, Shape *ret_result)
-{
-    const MatrixSize left = matrix_size(x, false);
-    const MatrixSize right = matrix_size(y, false);
-    return multiply_sizes(call, x, y, &left, &right, ret_result);
 }
 
 /* BatchMatMul wants equal batches and V2 broadcasts them: whoever fits the first fits the second, so the
@@ -93,7 +40,7 @@ infer_batch_matmul(Call *call, InferContext *context)
     }
     const MatrixSize left = matrix_size(x, node_attr_bool(context->node, "adj_x"));
     const MatrixSize right = matrix_size(y, node_attr_bool(context->node, "adj_y"));
-    return multiply_sizes(call, x, y, &left, &right, &context->outputs[0]);
+    return product_of_sizes(call, x, y, &left, &right, &context->outputs[0]);
 }
 
 /* The columns are the channels. */
@@ -133,7 +80,7 @@ infer_onnx_matmul(Call *call, InferContext *context)
         b = (Shape){.rank = 2, .dims = {b.dims[0], 1}};
     }
     Shape result = shape_unknown();
-    TRY(multiply_shapes(call, &a, &b, &result));
+    TRY(product_of_shapes(call, &a, &b, &result));
     if (is_column) {
         result.rank--;
     }
@@ -174,38 +121,9 @@ infer_gemm(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
-/* Of two inputs that are matrices, or batches of them. */
-static Status
-infer_matrices(Call *call, InferContext *context, uint32_t right)
-{
-    const Shape *const a = &context->inputs[0];
-    const Shape *const b = &context->inputs[right];
-    if (a->rank < 0 || b->rank < 0) {
-        return STATUS_OK;
-    }
-    if (a->rank < 2 || b->rank < 2) {
-        return call_fail(
-            call, STATUS_INVALID_ARGUMENT, "ranks %d and %d are not both of matrices", a->rank, b->rank);
-    }
-    return multiply_shapes(call, a, b, &context->outputs[0]);
-}
-
-static Status
-infer_matmul_integer(Call *call, InferContext *context)
-{
-    return infer_matrices(call, context, 1);
-}
-
-static Status
-infer_qlinear_matmul(Call *call, InferContext *context)
-{
-    return infer_matrices(call, context, 3);
-}
-
 static const OpDefinition matmul_ops[] = {
     OP("MatMul(a:T, b:T)->(product:T) {transpose_a:bool=false, transpose_b:bool=false, T:type, "
-       "grad_a:bool=false, "
-       "grad_b:bool=false}",
+       "grad_a:bool=false, grad_b:bool=false}",
         0, infer_matmul),
     OP("BatchMatMul(x:T, y:T)->(output:T) {T:type, adj_x:bool=false, adj_y:bool=false, grad_x:bool=false, "
        "grad_y:bool=false}",
@@ -217,19 +135,11 @@ static const OpDefinition matmul_ops[] = {
     OP("onnx::Gemm(A:T, B:T, C?:T)->(Y:T) {alpha:float=1, beta:float=1, transA:int=0, transB:int=0, T:type}",
         0, infer_gemm),
     OP("_FusedMatMul(a:T, b:T, args:num_args*T)->(product:T) {transpose_a:bool=false, "
-       "transpose_b:bool=false, "
-       "T:type, num_args:int, " EPILOGUE_ATTRIBUTES "}",
+       "transpose_b:bool=false, T:type, num_args:int, " EPILOGUE_ATTRIBUTES "}",
         0, infer_fused_matmul),
     OP("_FusedBatchMatMulV2(x:T, y:T, args:num_args*T)->(output:T) {adj_x:bool=false, adj_y:bool=false, "
-       "T:type, "
-       "num_args:int, " EPILOGUE_ATTRIBUTES "}",
+       "T:type, num_args:int, " EPILOGUE_ATTRIBUTES "}",
         0, infer_fused_batch_matmul),
-    OP("onnx::MatMulInteger(A:T1, B:T2, a_zero_point?:T1, b_zero_point?:T2)->(Y:int32) {T1:type, T2:type}", 0,
-        infer_matmul_integer),
-    OP("onnx::QLinearMatMul(a:T1, a_scale:TS, a_zero_point:T1, b:T2, b_scale:TS, b_zero_point:T2, "
-       "y_scale:TS, "
-       "y_zero_point:T3)->(y:T3) {T1:type, T2:type, T3:type, TS:type}",
-        0, infer_qlinear_matmul),
 };
 
 OP_FAMILY(matmul, matmul_ops);

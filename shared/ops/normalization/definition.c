@@ -11,25 +11,6 @@ is_channels_first(const Node *node)
            slice_starts_with(node_attr_string(node, "data_format"), SLICE("NC"));
 }
 
-/* One number a channel; channels are the last dimension or, in NC… formats, the second. */
-static Status
-infer_bias_add(Call *call, InferContext *context)
-{
-    Shape value = context->inputs[0];
-    Shape bias;
-    TRY(infer_rank(call, context, 1, 1, &bias));
-    if (value.rank < 0) {
-        return STATUS_OK;
-    }
-    if (value.rank < 2) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "a value of rank %d has no channels", value.rank);
-    }
-    int64_t *channels = &value.dims[is_channels_first(context->node) ? 1 : value.rank - 1];
-    TRY(infer_equal(call, *channels, bias.dims[0], "the number of channels", channels));
-    context->outputs[0] = value;
-    return STATUS_OK;
-}
-
 static Status
 infer_bias_add_grad(Call *call, InferContext *context)
 {
@@ -64,16 +45,6 @@ infer_fused_batch_norm(Call *call, InferContext *context)
 }
 
 /* --- ONNX ----------------------------------------------------------------------------------------------- */
-
-static Status
-infer_along_axis(Call *call, InferContext *context)
-{
-    int axis = 0;
-    if (context->inputs[0].rank >= 0) {
-        TRY(infer_axis(call, node_attr_int(context->node, "axis"), context->inputs[0].rank, &axis));
-    }
-    return infer_unchanged(call, context);
-}
 
 /* Scale, bias and statistics hold one number a channel, the second dimension. */
 static Status
@@ -129,10 +100,57 @@ infer_layer_norm(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
+static Status
+infer_batch_norm_grad(Call *call, InferContext *context)
+{
+    Shape gradient;
+    Shape x;
+    Shape merged;
+    TRY(infer_rank(call, context, 0, 4, &gradient));
+    TRY(infer_rank(call, context, 1, 4, &x));
+    if (!shape_merge(&gradient, &x, &merged)) {
+        char left[SHAPE_TEXT_SIZE];
+        char right[SHAPE_TEXT_SIZE];
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "the output's gradient has shape %s, not %s",
+            shape_text(&gradient, left), shape_text(&x, right));
+    }
+    int64_t *channels = &merged.dims[is_channels_first(context->node) ? 1 : 3];
+    for (uint32_t index = 2; index <= 4; index++) {
+        Shape vector;
+        TRY(infer_rank(call, context, index, 1, &vector));
+        TRY(infer_equal(call, *channels, vector.dims[0], "the number of channels", channels));
+    }
+    context->outputs[0] = merged;
+    context->outputs[1] = shape_vector(*channels);
+    context->outputs[2] = shape_vector(*channels);
+    context->outputs[3] = shape_vector(0);
+    context->outputs[4] = shape_vector(0);
+    return STATUS_OK;
+}
+
+static Status
+infer_lrn_grad(Call *call, InferContext *context)
+{
+    Shape merged;
+    TRY(infer_rank(call, context, 0, 4, &merged));
+    for (uint32_t index = 1; index < 3; index++) {
+        if (!shape_merge(&merged, &context->inputs[index], &merged)) {
+            char left[SHAPE_TEXT_SIZE];
+            char right[SHAPE_TEXT_SIZE];
+            return call_fail(call, STATUS_INVALID_ARGUMENT, "input %u has shape %s, not %s", index,
+                shape_text(&context->inputs[index], left), shape_text(&merged, right));
+        }
+    }
+    context->outputs[0] = merged;
+    return STATUS_OK;
+}
+
+#define BATCH_NORM_GRADIENT(name, last, types)                                                               \
+    OP(name "(y_backprop:T, x:T, " last ")->(x_backprop:T, scale_backprop:" types                            \
+            "epsilon:float=0.0001, data_format:string=NHWC, is_training:bool=true}",                         \
+        0, infer_batch_norm_grad)
+
 static const OpDefinition normalization_ops[] = {
-    OP("BiasAdd(value:T, bias:T)->(output:T) {T:type, data_format:string=NHWC}", OP_ELEMENTWISE,
-        infer_bias_add),
-    OP("BiasAddV1(value:T, bias:T)->(output:T) {T:type}", OP_ELEMENTWISE, infer_bias_add),
     OP("BiasAddGrad(out_backprop:T)->(output:T) {T:type, data_format:string=NHWC}", 0, infer_bias_add_grad),
     OP("FusedBatchNorm(x:T, scale:T, offset:T, mean:T, variance:T)->(y:T, batch_mean:T, batch_variance:T, "
        "reserve_space_1:T, reserve_space_2:T) {T:type, epsilon:float=0.0001, data_format:string=NHWC, "
@@ -140,19 +158,25 @@ static const OpDefinition normalization_ops[] = {
         0, infer_fused_batch_norm),
     OP("FusedBatchNormV2(x:T, scale:U, offset:U, mean:U, variance:U)->(y:T, batch_mean:U, batch_variance:U, "
        "reserve_space_1:U, reserve_space_2:U) {T:type, U:type, epsilon:float=0.0001, "
-       "data_format:string=NHWC, "
-       "is_training:bool=true, ~exponential_avg_factor:float=1}",
+       "data_format:string=NHWC, is_training:bool=true, ~exponential_avg_factor:float=1}",
         0, infer_fused_batch_norm),
     OP("FusedBatchNormV3(x:T, scale:U, offset:U, mean:U, variance:U)->(y:T, batch_mean:U, batch_variance:U, "
        "reserve_space_1:U, reserve_space_2:U, reserve_space_3:U) {T:type, U:type, epsilon:float=0.0001, "
        "data_format:string=NHWC, is_training:bool=true, ~exponential_avg_factor:float=1}",
         0, infer_fused_batch_norm),
+    BATCH_NORM_GRADIENT("FusedBatchNormGrad", "scale:T, reserve_space_1:T, reserve_space_2:T",
+        "T, offset_backprop:T, reserve_space_3:T, reserve_space_4:T) {T:type, "),
+    BATCH_NORM_GRADIENT("FusedBatchNormGradV2", "scale:float, reserve_space_1:U, reserve_space_2:U",
+        "U, offset_backprop:U, reserve_space_3:U, reserve_space_4:U) {T:type, U:type, "),
+    BATCH_NORM_GRADIENT("FusedBatchNormGradV3",
+        "scale:float, reserve_space_1:U, reserve_space_2:U, reserve_space_3:U",
+        "U, offset_backprop:U, reserve_space_4:U, reserve_space_5:U) {T:type, U:type, "),
     OP("LRN(input:T)->(output:T) {depth_radius:int=5, bias:float=1, alpha:float=1, beta:float=0.5, "
        "T:type=DT_FLOAT}",
         0, infer_unchanged),
-    OP("onnx::Softmax(input:T)->(output:T) {axis:int=-1, T:type}", 0, infer_along_axis),
-    OP("onnx::LogSoftmax(input:T)->(output:T) {axis:int=-1, T:type}", 0, infer_along_axis),
-    OP("onnx::Hardmax(input:T)->(output:T) {axis:int=-1, T:type}", 0, infer_along_axis),
+    OP("LRNGrad(input_grads:T, input_image:T, output_image:T)->(output:T) {depth_radius:int=5, bias:float=1, "
+       "alpha:float=1, beta:float=0.5, T:type=DT_FLOAT}",
+        0, infer_lrn_grad),
     OP("onnx::BatchNormalization(X:T, scale:T1, B:T1, input_mean:T2, input_var:T2)->(Y:T, running_mean?:T2, "
        "running_var?:T2) {epsilon:float=1e-05, momentum:float=0.9, training_mode:int=0, T:type, T1:type, "
        "T2:type}",

@@ -2,7 +2,9 @@
 #include "shared/ops/pad/rule.h"
 #include "worker/reference/fill.h"
 #include "worker/reference/outputs.h"
+#include "worker/reference/scratch.h"
 #include "worker/reference/strided_copy.h"
+#include "worker/reference/wide.h"
 
 static bool
 supports(const Node *node)
@@ -98,11 +100,74 @@ compute(KernelContext *context)
 
 enum { AMOUNTS_ON_HOST = 1 << 1 | 1 << 3 };
 
+static bool
+mirror_gradient_supports(const Node *node)
+{
+    return wide_supports(WIDE_ADD, node->input_dtypes[0]);
+}
+
+/* The place within `size` that stands mirrored at `position`. */
+static int64_t
+mirrored(int64_t position, int64_t size, int64_t shift)
+{
+    const int64_t front = position < 0 ? -position - shift : position;
+    return front >= size ? 2 * size - 2 + shift - front : front;
+}
+
+static int64_t
+inner_element(const Tensor *padded, const Shape *inner, const int64_t *before, int64_t shift, int64_t element)
+{
+    int64_t place = 0;
+    int64_t stride = 1;
+    for (int dimension = inner->rank - 1; dimension >= 0; dimension--) {
+        const int64_t position = element % padded->shape.dims[dimension] - before[dimension];
+        element /= padded->shape.dims[dimension];
+        place += mirrored(position, inner->dims[dimension], shift) * stride;
+        stride *= inner->dims[dimension];
+    }
+    return place;
+}
+
+static Status
+mirror_pad_gradient_compute(KernelContext *context)
+{
+    const Tensor *input = &context->inputs[0];
+    const Dtype wide = wide_dtype(input->dtype);
+    const size_t size = dtype_size(wide);
+    const int64_t shift = slice_equal(node_attr_string(context->node, "mode"), SLICE("SYMMETRIC")) ? 1 : 0;
+    int64_t paddings[2 * SHAPE_RANK_MAX];
+    int64_t before[SHAPE_RANK_MAX] = {0};
+    size_t count = 0;
+    Shape shape;
+    AUTO_TENSOR gradients = {0};
+    AUTO_TENSOR sums = {0};
+    TRY(output_shapes(context, &shape));
+    TRY(kernel_input_ints(context, 1, paddings, COUNT_OF(paddings), &count));
+    for (size_t index = 0; index < count / 2; index++) {
+        before[index] = paddings[2 * index];
+    }
+    TRY(scratch_cast(context, input, wide, &gradients));
+    TRY(scratch_new(context, wide, &shape, &sums));
+    fill_zero(&sums);
+    for (int64_t n = 0; n < tensor_element_count(input); n++) {
+        const int64_t place = inner_element(&gradients, &shape, before, shift, n);
+        wide_combine(WIDE_ADD, wide, (char *)sums.data + (size_t)place * size,
+            (const char *)gradients.data + (size_t)n * size, 1);
+    }
+    return scratch_finish(context, 0, &sums);
+}
+
 static const Kernel pad_kernels[] = {
     {.op = "Pad", .supports = supports, .compute = compute, .host_inputs = AMOUNTS_ON_HOST},
     {.op = "PadV2", .supports = supports, .compute = compute, .host_inputs = AMOUNTS_ON_HOST},
     {.op = "MirrorPad", .supports = supports, .compute = compute, .host_inputs = AMOUNTS_ON_HOST},
     {.op = "onnx::Pad", .supports = supports, .compute = compute, .host_inputs = AMOUNTS_ON_HOST},
+    {.op = "MirrorPadGrad",
+        .supports = mirror_gradient_supports,
+        .compute = mirror_pad_gradient_compute,
+        .wide_inputs = 1,
+        .wide_outputs = 1,
+        .host_inputs = 1 << 1},
 };
 
 KERNEL_FAMILY(reference, pad, pad_kernels);

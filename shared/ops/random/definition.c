@@ -2,28 +2,10 @@
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
-/* Input 0 holds the shape. */
 static Status
 infer_random(Call *call, InferContext *context)
 {
-    Shape shape = shape_scalar();
-    size_t count = 0;
-    TRY(infer_ints(call, context, 0, shape.dims, SHAPE_RANK_MAX, &count));
-    if (!infer_knows(context, 0)) {
-        const Shape *dims = &context->inputs[0];
-        const bool is_ranked = dims->rank == 1 && dims->dims[0] >= 0 && dims->dims[0] <= SHAPE_RANK_MAX;
-        context->outputs[0] = is_ranked ? shape_of_rank((int)dims->dims[0]) : shape_unknown();
-        return STATUS_OK;
-    }
-    shape.rank = (int)count;
-    for (int index = 0; index < shape.rank; index++) {
-        if (shape.dims[index] < 0) {
-            return call_fail(call, STATUS_INVALID_ARGUMENT, "dimension %d is %lld, not at least 0", index,
-                (long long)shape.dims[index]);
-        }
-    }
-    context->outputs[0] = shape;
-    return infer_check_size(call, &shape);
+    return infer_shape_input(call, context, 0);
 }
 
 static Status

@@ -71,8 +71,8 @@ static const OpDefinition scatter_ops[] = {
     TENSOR_SCATTER("TensorScatterSub"),
     TENSOR_SCATTER("TensorScatterMin"),
     TENSOR_SCATTER("TensorScatterMax"),
-    OP("ScatterNd(indices:Tindices, updates:T, shape:Tindices)->(output:T) "
-       "{T:type, Tindices:type, ~bad_indices_policy:string=}",
+    OP("ScatterNd(indices:Tindices, updates:T, shape:Tindices)->(output:T) {T:type, Tindices:type, "
+       "~bad_indices_policy:string=}",
         0, infer_scatter_nd),
     OP("ScatterNdNonAliasingAdd(input:T, indices:Tindices, updates:T)->(output:T) {T:type, Tindices:type, "
        "~bad_indices_policy:string=}",

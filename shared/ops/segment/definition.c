@@ -131,16 +131,16 @@ infer_unsorted_segment(Call *call, InferContext *context)
 #define SPARSE(name)                                                                                         \
     OP(name "(data:T, indices:Tidx, segment_ids:Tsegmentids)->(output:T) {T:type, Tidx:type=DT_INT32, "      \
             "Tsegmentids:type=DT_INT32, ~sparse_gradient:bool=false}",                                       \
-        0, infer_sparse_segment),                                                                            \
-        OP(name                                                                                              \
-            "WithNumSegments(data:T, indices:Tidx, segment_ids:Tsegmentids, num_segments:Tnumsegments)->"    \
+        0, infer_sparse_segment)
+#define SPARSE_COUNTED(name)                                                                                 \
+    OP(name "(data:T, indices:Tidx, segment_ids:Tsegmentids, num_segments:Tnumsegments)->"                   \
             "(output:T) {T:type, Tidx:type=DT_INT32, Tnumsegments:type=DT_INT32, "                           \
             "Tsegmentids:type=DT_INT32, ~sparse_gradient:bool=false}",                                       \
-            0, infer_sparse_segment),                                                                        \
-        OP(name                                                                                              \
-            "Grad(grad:T, indices:Tidx, segment_ids:Tsegmentids, output_dim0:int32)->(output:T) {T:type, "   \
+        0, infer_sparse_segment)
+#define SPARSE_GRADIENT(name)                                                                                \
+    OP(name "(grad:T, indices:Tidx, segment_ids:Tsegmentids, output_dim0:int32)->(output:T) {T:type, "       \
             "Tidx:type=DT_INT32, Tsegmentids:type=DT_INT32}",                                                \
-            0, infer_sparse_gradient)
+        0, infer_sparse_gradient)
 
 static const OpDefinition segment_ops[] = {
     SEGMENT("SegmentSum"),
@@ -155,6 +155,12 @@ static const OpDefinition segment_ops[] = {
     SPARSE("SparseSegmentSum"),
     SPARSE("SparseSegmentMean"),
     SPARSE("SparseSegmentSqrtN"),
+    SPARSE_COUNTED("SparseSegmentSumWithNumSegments"),
+    SPARSE_COUNTED("SparseSegmentMeanWithNumSegments"),
+    SPARSE_COUNTED("SparseSegmentSqrtNWithNumSegments"),
+    SPARSE_GRADIENT("SparseSegmentSumGrad"),
+    SPARSE_GRADIENT("SparseSegmentMeanGrad"),
+    SPARSE_GRADIENT("SparseSegmentSqrtNGrad"),
 };
 
 OP_FAMILY(segment, segment_ops);

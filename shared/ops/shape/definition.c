@@ -56,6 +56,23 @@ infer_expand_dims(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
+static Status
+infer_broadcast_to(Call *call, InferContext *context)
+{
+    TRY(infer_shape_input(call, context, 1));
+    Shape merged;
+    const Shape *target = &context->outputs[0];
+    const Shape *input = &context->inputs[0];
+    if (shape_is_known(target) && shape_is_known(input) &&
+        (!shape_broadcast(input, target, &merged) || !shape_equal(&merged, target))) {
+        char left[SHAPE_TEXT_SIZE];
+        char right[SHAPE_TEXT_SIZE];
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "shape %s does not broadcast to %s",
+            shape_text(input, left), shape_text(target, right));
+    }
+    return STATUS_OK;
+}
+
 static const OpDefinition shape_ops[] = {
     OP("Shape(input:T)->(output:out_type) {T:type, out_type:type=DT_INT32}", 0, infer_shape_of),
     OP("ShapeN(input:N*T)->(output:N*out_type) {N:int>=1, T:type, out_type:type=DT_INT32}", 0,
@@ -66,6 +83,7 @@ static const OpDefinition shape_ops[] = {
     OP("Squeeze(input:T)->(output:T) {T:type, squeeze_dims:list(int)=[]}", 0, infer_squeeze),
     OP("ExpandDims(input:T, dim:Tdim)->(output:T) {T:type, Tdim:type=DT_INT32}", 0, infer_expand_dims),
     OP("EnsureShape(input:T)->(output:T) {shape:shape, T:type}", 0, infer_ensure_shape),
+    OP("BroadcastTo(input:T, shape:Tidx)->(output:T) {T:type, Tidx:type=DT_INT32}", 0, infer_broadcast_to),
 };
 
 OP_FAMILY(shape, shape_ops);

@@ -1,5 +1,6 @@
 /* Parts of tensors by position. */
-#include "shared/ops/slicing.h"
+#include "shared/ops/slice/rule.h"
+#include "worker/reference/fill.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/strided_copy.h"
 
@@ -65,6 +66,41 @@ onnx_slice_compute(KernelContext *context)
 
 enum { SLICE_BOUNDS = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4 };
 
+static bool
+gradient_supports(const Node *node)
+{
+    return dtype_is_copyable(node->output_dtypes[0]);
+}
+
+/* No element of the sliced tensor is taken twice: copying is adding. */
+static Status
+strided_slice_gradient_compute(KernelContext *context)
+{
+    Tensor *output = NULL;
+    Slicing slicing;
+    KernelInference inference;
+    TRY(output_new(context, &output));
+    kernel_inference(context, NULL, &inference);
+    inference.shapes[0] = output->shape;
+    TRY(slicing_strided(context->call, &inference.context, &slicing));
+    fill_zero(output);
+    int64_t strides[SHAPE_RANK_MAX];
+    strides_dense(&output->shape, strides);
+    StridedCopy copy = {.rank = slicing.rank};
+    int64_t size = 1;
+    for (int dimension = slicing.rank - 1; dimension >= 0; dimension--) {
+        copy.dims[dimension] = slicing.size[dimension];
+        copy.to[dimension] = strides[dimension] * (slicing.size[dimension] > 1 ? slicing.step[dimension] : 1);
+        copy.to_offset += strides[dimension] * slicing.begin[dimension];
+        copy.from[dimension] = size;
+        size *= slicing.size[dimension];
+    }
+    if (size > 0) {
+        strided_copy(&copy, &context->inputs[4], output);
+    }
+    return STATUS_OK;
+}
+
 static const Kernel slice_kernels[] = {
     {.op = "Slice", .supports = supports, .compute = slice_compute, .host_inputs = SLICE_BOUNDS},
     {.op = "StridedSlice",
@@ -72,6 +108,10 @@ static const Kernel slice_kernels[] = {
         .compute = strided_slice_compute,
         .host_inputs = SLICE_BOUNDS},
     {.op = "onnx::Slice", .supports = supports, .compute = onnx_slice_compute, .host_inputs = SLICE_BOUNDS},
+    {.op = "StridedSliceGrad",
+        .supports = gradient_supports,
+        .compute = strided_slice_gradient_compute,
+        .host_inputs = 15},
 };
 
 KERNEL_FAMILY(reference, slice, slice_kernels);

@@ -85,8 +85,8 @@ static const OpDefinition sparse_ops[] = {
     OP("SparseTensorDenseAdd(a_indices:Tindices, a_values:T, a_shape:Tindices, b:T)->(output:T) {T:type, "
        "Tindices:type}",
         0, infer_dense_add),
-    OP("SparseToDense(sparse_indices:Tindices, output_shape:Tindices, sparse_values:T, default_value:T)->"
-       "(dense:T) {validate_indices:bool=true, T:type, Tindices:type}",
+    OP("SparseToDense(sparse_indices:Tindices, output_shape:Tindices, sparse_values:T, "
+       "default_value:T)->(dense:T) {validate_indices:bool=true, T:type, Tindices:type}",
         0, infer_to_dense),
     OP("SparseTensorDenseMatMul(a_indices:Tindices, a_values:T, a_shape:int64, b:T)->(product:T) {T:type, "
        "Tindices:type=DT_INT64, adjoint_a:bool=false, adjoint_b:bool=false}",

@@ -84,8 +84,9 @@ static const OpDefinition sparse_rows_ops[] = {
     OP("SparseConcat(indices:N*int64, values:N*T, shapes:N*int64)->(output_indices:int64, output_values:T, "
        "output_shape:int64) {concat_dim:int, N:int>=1, T:type}",
         0, infer_cut),
-    OP("SparseFillEmptyRows(indices:int64, values:T, dense_shape:int64, default_value:T)->"
-       "(output_indices:int64, output_values:T, empty_row_indicator:bool, reverse_index_map:int64) {T:type}",
+    OP("SparseFillEmptyRows(indices:int64, values:T, dense_shape:int64, "
+       "default_value:T)->(output_indices:int64, output_values:T, empty_row_indicator:bool, "
+       "reverse_index_map:int64) {T:type}",
         0, infer_fill_rows),
     OP("SparseFillEmptyRowsGrad(reverse_index_map:int64, grad_values:T)->(d_values:T, d_default_value:T) "
        "{T:type}",

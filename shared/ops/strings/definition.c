@@ -28,31 +28,6 @@ infer_join(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
-/* Larger elements take up a last dimension, smaller ones make one. */
-static Status
-infer_bitcast(Call *call, InferContext *context)
-{
-    Shape shape = context->inputs[0];
-    const int64_t from = (int64_t)dtype_size(context->node->input_dtypes[0]);
-    const int64_t to = (int64_t)dtype_size(context->node->output_dtypes[0]);
-    if (shape.rank < 0 || from == to || from == 0 || to == 0) {
-        return infer_unchanged(call, context);
-    }
-    if (from > to) {
-        if (shape.rank == SHAPE_RANK_MAX) {
-            return call_fail(call, STATUS_INVALID_ARGUMENT, "more than %d dimensions", SHAPE_RANK_MAX);
-        }
-        shape.dims[shape.rank++] = from / to;
-    } else {
-        int64_t size = 0;
-        TRY(infer_equal(
-            call, shape.rank == 0 ? 1 : shape.dims[shape.rank - 1], to / from, "the last dimension", &size));
-        shape.rank--;
-    }
-    context->outputs[0] = shape;
-    return infer_check_size(call, &shape);
-}
-
 static const OpDefinition strings_ops[] = {
     OP("StringJoin(inputs:N*string)->(output:string) {N:int>=1, separator:string=}", 0, infer_join),
     OP("StringLength(input:string)->(output:int32) {unit:string=BYTE}", 0, infer_unchanged),
@@ -64,7 +39,6 @@ static const OpDefinition strings_ops[] = {
     OP("AsString(input:T)->(output:string) {T:type, precision:int=-1, scientific:bool=false, "
        "shortest:bool=false, width:int=-1, fill:string=}",
         0, infer_unchanged),
-    OP("Bitcast(input:T)->(output:type) {T:type, type:type}", 0, infer_bitcast),
 };
 
 OP_FAMILY(strings, strings_ops);

@@ -247,23 +247,6 @@ is_ascii(const Node *node)
     return node_attr_string(node, "encoding").size == 0;
 }
 
-static bool
-bitcast_supports(const Node *node)
-{
-    return dtype_is_copyable(node->input_dtypes[0]) && dtype_is_copyable(node->output_dtypes[0]) &&
-           node->input_dtypes[0] != DTYPE_BOOL && node->output_dtypes[0] != DTYPE_BOOL;
-}
-
-static Status
-bitcast_compute(KernelContext *context)
-{
-    Shape shape;
-    TRY(output_shapes(context, &shape));
-    kernel_alias(context, 0, 0, &shape);
-    context->outputs[0].dtype = context->node->output_dtypes[0];
-    return STATUS_OK;
-}
-
 #define WRITES(function)                                                                                     \
     static Status function##_compute(KernelContext *context)                                                 \
     {                                                                                                        \
@@ -284,7 +267,6 @@ static const Kernel strings_kernels[] = {
     {.op = "StringStrip", .compute = stripped_compute},
     {.op = "StringToNumber", .supports = to_number_supports, .compute = to_number_compute},
     {.op = "AsString", .supports = as_string_supports, .compute = number_compute},
-    {.op = "Bitcast", .supports = bitcast_supports, .compute = bitcast_compute, .is_cheap = true},
 };
 
 KERNEL_FAMILY(reference, strings, strings_kernels);

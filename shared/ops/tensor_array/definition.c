@@ -51,8 +51,8 @@ static const OpDefinition tensor_array_ops[] = {
     OP("TensorArrayGradV3!(handle:resource, flow_in:float)->(grad_handle:resource, flow_out:float) "
        "{source:string}",
         OP_STEP_LOCAL, infer_scalar),
-    OP("TensorArrayGradWithShape!(handle:resource, flow_in:float, shape_to_prepend:int32)->"
-       "(grad_handle:resource, flow_out:float) {source:string}",
+    OP("TensorArrayGradWithShape!(handle:resource, flow_in:float, "
+       "shape_to_prepend:int32)->(grad_handle:resource, flow_out:float) {source:string}",
         OP_STEP_LOCAL, infer_scalar),
     OP("TensorArrayWriteV3!(handle:resource, index:int32, value:T, flow_in:float)->(flow_out:float) {T:type}",
         OP_STEP_LOCAL, infer_first),

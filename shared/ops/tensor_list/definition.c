@@ -27,9 +27,8 @@ static const OpDefinition tensor_list_ops[] = {
     OP("TensorListPopBack(input_handle:variant, element_shape:int32)->(output_handle:variant, "
        "tensor:element_dtype) {element_dtype:type}",
         0, infer_first),
-    OP("TensorListSetItem(input_handle:variant, index:int32, "
-       "item:element_dtype)->(output_handle:variant) {element_dtype:type, "
-       "~resize_if_index_out_of_bounds:bool=false}",
+    OP("TensorListSetItem(input_handle:variant, index:int32, item:element_dtype)->(output_handle:variant) "
+       "{element_dtype:type, ~resize_if_index_out_of_bounds:bool=false}",
         0, infer_scalar),
     OP("TensorListGetItem(input_handle:variant, index:int32, element_shape:int32)->(item:element_dtype) "
        "{element_dtype:type, ~Tshape:type=DT_INT32}",
@@ -56,11 +55,11 @@ static const OpDefinition tensor_list_ops[] = {
     OP("TensorListStack(input_handle:variant, element_shape:int32)->(tensor:element_dtype) "
        "{element_dtype:type, num_elements:int=-1}",
         0, infer_unknown),
-    OP("TensorListGather(input_handle:variant, indices:int32, "
-       "element_shape:int32)->(values:element_dtype) {element_dtype:type}",
+    OP("TensorListGather(input_handle:variant, indices:int32, element_shape:int32)->(values:element_dtype) "
+       "{element_dtype:type}",
         0, infer_unknown),
-    OP("TensorListConcat(input_handle:variant)->(tensor:element_dtype, lengths:int64) "
-       "{element_dtype:type, element_shape:shape=unk}",
+    OP("TensorListConcat(input_handle:variant)->(tensor:element_dtype, lengths:int64) {element_dtype:type, "
+       "element_shape:shape=unk}",
         0, infer_unknown),
     OP("TensorListConcatV2(input_handle:variant, element_shape:shape_type, "
        "leading_dims:int64)->(tensor:element_dtype, lengths:int64) {element_dtype:type, shape_type:type}",

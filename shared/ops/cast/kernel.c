@@ -41,6 +41,23 @@ element(const Node *node, ElementFunction *ret_function)
     return from != to;
 }
 
+static bool
+bitcast_supports(const Node *node)
+{
+    return dtype_is_copyable(node->input_dtypes[0]) && dtype_is_copyable(node->output_dtypes[0]) &&
+           node->input_dtypes[0] != DTYPE_BOOL && node->output_dtypes[0] != DTYPE_BOOL;
+}
+
+static Status
+bitcast_compute(KernelContext *context)
+{
+    Shape shape;
+    TRY(output_shapes(context, &shape));
+    kernel_alias(context, 0, 0, &shape);
+    context->outputs[0].dtype = context->node->output_dtypes[0];
+    return STATUS_OK;
+}
+
 static const Kernel cast_kernels[] = {
     {.op = "Cast", .supports = supports, .compute = compute, .element = element, .sharing = KERNEL_PASSES},
     {.op = "onnx::Cast",
@@ -49,6 +66,7 @@ static const Kernel cast_kernels[] = {
         .element = element,
         .sharing = KERNEL_PASSES},
     {.op = "onnx::CastLike", .supports = supports, .compute = compute, .sharing = KERNEL_PASSES},
+    {.op = "Bitcast", .supports = bitcast_supports, .compute = bitcast_compute, .is_cheap = true},
 };
 
-KERNEL_FAMILY(reference, math_cast, cast_kernels);
+KERNEL_FAMILY(reference, cast, cast_kernels);

@@ -1,4 +1,4 @@
-#include "shared/ops/slicing.h"
+#include "shared/ops/slice/rule.h"
 
 enum { SPEC_ENTRIES_MAX = 32 };
 

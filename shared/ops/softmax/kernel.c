@@ -121,4 +121,4 @@ static const Kernel softmax_kernels[] = {
     {.op = "onnx::Hardmax", .supports = supports, .compute = hardmax_compute, .wide_inputs = 1},
 };
 
-KERNEL_FAMILY(reference, activation_softmax, softmax_kernels);
+KERNEL_FAMILY(reference, softmax, softmax_kernels);

@@ -1,0 +1,40 @@
+/* Elements of another dtype: converted, or the same bits read anew. */
+#include "shared/ops/family.h"
+#include "shared/ops/infer.h"
+
+/* Larger elements take up a last dimension, smaller ones make one. */
+static Status
+infer_bitcast(Call *call, InferContext *context)
+{
+    Shape shape = context->inputs[0];
+    const int64_t from = (int64_t)dtype_size(context->node->input_dtypes[0]);
+    const int64_t to = (int64_t)dtype_size(context->node->output_dtypes[0]);
+    if (shape.rank < 0 || from == to || from == 0 || to == 0) {
+        return infer_unchanged(call, context);
+    }
+    if (from > to) {
+        if (shape.rank == SHAPE_RANK_MAX) {
+            return call_fail(call, STATUS_INVALID_ARGUMENT, "more than %d dimensions", SHAPE_RANK_MAX);
+        }
+        shape.dims[shape.rank++] = from / to;
+    } else {
+        int64_t size = 0;
+        TRY(infer_equal(
+            call, shape.rank == 0 ? 1 : shape.dims[shape.rank - 1], to / from, "the last dimension", &size));
+        shape.rank--;
+    }
+    context->outputs[0] = shape;
+    return infer_check_size(call, &shape);
+}
+
+static const OpDefinition cast_ops[] = {
+    OP("Cast(x:SrcT)->(y:DstT) {SrcT:type, DstT:type, Truncate:bool=false}", OP_ELEMENTWISE, infer_unchanged),
+    OP("Bitcast(input:T)->(output:type) {T:type, type:type}", 0, infer_bitcast),
+    OP("onnx::Cast(input:T)->(output:to) {to:type, saturate:int=1, round_mode:string=up, T:type}",
+        OP_ELEMENTWISE, infer_unchanged),
+    OP("onnx::CastLike(input:T, target_type:U)->(output:U) {saturate:int=1, round_mode:string=up, T:type, "
+       "U:type}",
+        0, infer_unchanged),
+};
+
+OP_FAMILY(cast, cast_ops);

@@ -1,0 +1,53 @@
+#include "shared/ops/product.h"
+
+#include <assert.h>
+
+#include "shared/ops/infer.h"
+
+MatrixSize
+matrix_size(const Shape *shape, bool is_transposed)
+{
+    assert(shape->rank >= 2);
+    const int64_t rows = shape->dims[shape->rank - 2];
+    const int64_t columns = shape->dims[shape->rank - 1];
+    const MatrixSize size = {is_transposed ? columns : rows, is_transposed ? rows : columns};
+    return size;
+}
+
+/* All dimensions but the last two. */
+static Shape
+batch_of(const Shape *shape)
+{
+    Shape batch = *shape;
+    batch.rank = shape->rank - 2;
+    return batch;
+}
+
+Status
+product_of_sizes(Call *call, const Shape *x, const Shape *y, const MatrixSize *left, const MatrixSize *right,
+    Shape *ret_result)
+{
+    int64_t depth = 0;
+    TRY(infer_equal(call, left->columns, right->rows, "the inner dimension", &depth));
+    const Shape left_batch = batch_of(x);
+    const Shape right_batch = batch_of(y);
+    Shape result;
+    if (!shape_broadcast(&left_batch, &right_batch, &result)) {
+        char left_text[SHAPE_TEXT_SIZE];
+        char right_text[SHAPE_TEXT_SIZE];
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "the batches of %s and %s do not broadcast",
+            shape_text(x, left_text), shape_text(y, right_text));
+    }
+    result.dims[result.rank++] = left->rows;
+    result.dims[result.rank++] = right->columns;
+    *ret_result = result;
+    return infer_check_size(call, ret_result);
+}
+
+Status
+product_of_shapes(Call *call, const Shape *x, const Shape *y, Shape *ret_result)
+{
+    const MatrixSize left = matrix_size(x, false);
+    const MatrixSize right = matrix_size(y, false);
+    return product_of_sizes(call, x, y, &left, &right, ret_result);
+}
