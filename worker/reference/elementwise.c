@@ -1,8 +1,10 @@
 #include "worker/reference/elementwise.h"
 
+#include <assert.h>
+
 #include "worker/reference/outputs.h"
 
-enum { TILE_SIZE = 4 * 1024 }; /* bytes of a sum that all its inputs are added to before the next */
+enum { TILE_SIZE = 4 * 1024 }; /* bytes of the result that all inputs are folded into before the next */
 
 static bool
 has_one_dtype(const Node *node)
@@ -15,33 +17,27 @@ has_one_dtype(const Node *node)
     return true;
 }
 
-const ElementwiseOp *
-elementwise_find(const ElementwiseOp *ops, size_t op_count, const Node *node)
+bool
+elementwise_supports(const Elementwise *function, const Node *node)
 {
-    for (size_t index = 0; index < op_count; index++) {
-        if (slice_equals_string(node->op->name, ops[index].name)) {
-            const bool has_loop = node->input_count > 0 && ops[index].loops[node->input_dtypes[0]] != NULL;
-            return has_loop && has_one_dtype(node) ? &ops[index] : NULL;
-        }
-    }
-    return NULL;
+    return node->input_count > 0 && function->loops[node->input_dtypes[0]] != NULL && has_one_dtype(node);
 }
 
 Status
-elementwise_check(KernelContext *context, const ElementwiseOp *op)
+elementwise_check(KernelContext *context, const Elementwise *function)
 {
     const Tensor *input = &context->inputs[context->input_count - 1];
-    if (op->checks == 0 || !dtype_is_integer(input->dtype)) {
+    if (function->checks == 0 || !dtype_is_integer(input->dtype)) {
         return STATUS_OK;
     }
     const int64_t count = tensor_element_count(input);
     for (int64_t index = 0; index < count; index++) {
         int64_t value = 0;
         if (!tensor_to_int64(input, index, &value)) {
-            continue; /* above INT64_MAX: neither zero nor negative */
+            continue; /* above INT64_MAX, hence neither zero nor negative */
         }
-        const bool is_refused = ((op->checks & ELEMENTWISE_REFUSES_ZERO) != 0 && value == 0) ||
-                                ((op->checks & ELEMENTWISE_REFUSES_NEGATIVE) != 0 && value < 0);
+        const bool is_refused = ((function->checks & ELEMENTWISE_REFUSES_ZERO) != 0 && value == 0) ||
+                                ((function->checks & ELEMENTWISE_REFUSES_NEGATIVE) != 0 && value < 0);
         if (is_refused) {
             return call_fail(context->call, STATUS_INVALID_ARGUMENT,
                 "element %lld of the second input is %lld, which is not allowed for %s integers",
@@ -52,15 +48,15 @@ elementwise_check(KernelContext *context, const ElementwiseOp *op)
 }
 
 static void
-read_parameters(const Node *node, const ElementwiseOp *op, float *ret_parameters)
+read_parameters(const Node *node, const Elementwise *function, float *ret_parameters)
 {
-    for (size_t index = 0; index < COUNT_OF(op->parameters); index++) {
-        const char *name = op->parameters[index];
+    for (size_t index = 0; index < COUNT_OF(function->parameters); index++) {
+        const char *name = function->parameters[index];
         ret_parameters[index] = name == NULL ? 0 : node_attr_float(node, name);
     }
 }
 
-/* The input that could lend its memory: the first of the result's size is tried. */
+/* Returns the input whose memory the output may take over: the larger one of the first two. */
 static uint32_t
 pick_forwarded(const KernelContext *context)
 {
@@ -70,7 +66,7 @@ pick_forwarded(const KernelContext *context)
                : 0;
 }
 
-/* Then no rule has to be asked for the result's shape, and elements of one index lie in one place. */
+/* Returns true when no rule has to be asked for the result's shape, and no input is broadcast. */
 static bool
 has_one_shape(const KernelContext *context)
 {
@@ -82,7 +78,7 @@ has_one_shape(const KernelContext *context)
     return true;
 }
 
-/* All inputs of the output's shape. */
+/* Runs the loop once, over inputs that all have the output's shape. */
 static void
 run_straight(const KernelContext *context, Tensor *output, const float *parameters, ElementLoop loop)
 {
@@ -106,12 +102,14 @@ run_broadcast(const KernelContext *context, Tensor *output, const float *paramet
 }
 
 Status
-elementwise_compute(KernelContext *context, const ElementwiseOp *op)
+elementwise_compute(KernelContext *context, const Elementwise *function)
 {
-    TRY(elementwise_check(context, op));
-    const ElementLoop loop = op->loops[context->inputs[0].dtype];
-    float parameters[COUNT_OF(op->parameters)];
-    read_parameters(context->node, op, parameters);
+    assert(context->input_count >= 1 && context->input_count <= ELEMENT_INPUTS_MAX);
+    assert(function->loops[context->inputs[0].dtype] != NULL);
+    TRY(elementwise_check(context, function));
+    const ElementLoop loop = function->loops[context->inputs[0].dtype];
+    float parameters[COUNT_OF(function->parameters)];
+    read_parameters(context->node, function, parameters);
     Tensor *output = NULL;
     if (has_one_shape(context)) {
         TRY(output_forward_shaped(context, 0, &context->inputs[0].shape, &output));
@@ -123,7 +121,7 @@ elementwise_compute(KernelContext *context, const ElementwiseOp *op)
     return STATUS_OK;
 }
 
-/* y → whether an expression of `b` holds for all of them */
+/* Whether an expression of `b` holds for all elements of the second input. */
 #define SECOND_TEST(name, expression, upper, lower, storage, compute, read, write)                           \
     static bool name##_##lower(const ElementRun *run)                                                        \
     {                                                                                                        \
@@ -142,33 +140,34 @@ static const ElementTest no_zero_tests[DTYPE_COUNT] = {INTEGER_LOOPS(is_no_zero)
 static const ElementTest no_negative_tests[DTYPE_COUNT] = {SIGNED_LOOPS(is_positive_or_zero)};
 
 bool
-elementwise_tell(const ElementwiseOp *op, const Node *node, ElementFunction *ret_function)
+elementwise_describe(const Elementwise *function, const Node *node, ElementFunction *ret_function)
 {
-    if (op == NULL) {
+    if (!elementwise_supports(function, node)) {
         return false;
     }
     const Dtype dtype = node->input_dtypes[0];
     *ret_function = (ElementFunction){
-        .loop = op->loops[dtype],
-        .accepts = (op->checks & ELEMENTWISE_REFUSES_ZERO) != 0       ? no_zero_tests[dtype]
-                   : (op->checks & ELEMENTWISE_REFUSES_NEGATIVE) != 0 ? no_negative_tests[dtype]
-                                                                      : NULL,
+        .loop = function->loops[dtype],
+        .accepts = (function->checks & ELEMENTWISE_REFUSES_ZERO) != 0       ? no_zero_tests[dtype]
+                   : (function->checks & ELEMENTWISE_REFUSES_NEGATIVE) != 0 ? no_negative_tests[dtype]
+                                                                            : NULL,
     };
-    read_parameters(node, op, ret_function->parameters);
+    read_parameters(node, function, ret_function->parameters);
     return true;
 }
 
 bool
-elementwise_tell_fold(const ElementwiseOp *op, const Node *node, ElementFunction *ret_function)
+elementwise_describe_fold(const Elementwise *function, const Node *node, ElementFunction *ret_function)
 {
-    if (node->input_count == 1 || !elementwise_tell(op, node, ret_function)) {
+    if (node->input_count == 1 || !elementwise_describe(function, node, ret_function)) {
         return false;
     }
     ret_function->is_fold = true;
     return true;
 }
 
-/* All inputs of the output's shape: a part of the result stays near until all are in it. */
+/* Folds inputs that all have the output's shape, tile by tile: a tile stays in the cache until all are in it.
+ */
 static void
 fold_straight(const KernelContext *context, Tensor *output, ElementLoop loop)
 {
@@ -202,14 +201,15 @@ fold_broadcast(const KernelContext *context, Tensor *output, ElementLoop loop)
 }
 
 Status
-elementwise_fold(KernelContext *context, const ElementwiseOp *op)
+elementwise_fold(KernelContext *context, const Elementwise *function)
 {
+    assert(context->input_count >= 1);
     const Tensor *const first = &context->inputs[0];
     if (context->input_count == 1) {
         kernel_alias(context, 0, 0, &first->shape);
         return STATUS_OK;
     }
-    const ElementLoop loop = op->loops[first->dtype];
+    const ElementLoop loop = function->loops[first->dtype];
     Tensor *output = NULL;
     if (has_one_shape(context)) {
         TRY(kernel_output(context, 0, first->dtype, &first->shape, &output));

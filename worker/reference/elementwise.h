@@ -1,6 +1,12 @@
-/* Kernels that compute each output element from the input elements at its place: one row of a table and one
- * loop a dtype each.
- * Threads: any; rows and loops are immutable. */
+/* Kernels that compute each output element from the input elements of the same index: one loop for each
+ * dtype.
+ *
+ *     FLOATING_ELEMENTS(UNARY_LOOP, cube, (a * a * a))                             the loops
+ *     static const ElementLoop cube_loops[DTYPE_COUNT] = {FLOATING_LOOPS(cube)};   the dtypes that have one
+ *     ELEMENTWISE(cube, 0, NULL, NULL)                                             the kernel's functions
+ *     ELEMENTWISE_KERNEL("Cube", cube),                                            the kernel's row
+ *
+ * Threads: any; loops and their tables are immutable. */
 #pragma once
 
 #include "worker/reference/broadcast.h"
@@ -9,54 +15,64 @@
 
 enum {
     ELEMENTWISE_REFUSES_ZERO = 1 << 0,     /* integers in the second input must not be 0 */
-    ELEMENTWISE_REFUSES_NEGATIVE = 1 << 1, /* … must not be negative */
+    ELEMENTWISE_REFUSES_NEGATIVE = 1 << 1, /* integers in the second input must not be negative */
 };
 
-typedef struct ElementwiseOp {
-    const char *name;
-    const ElementLoop *loops; /* by dtype of the first input; NULL where there is none */
+typedef struct Elementwise {
+    const ElementLoop *loops; /* by dtype of the inputs; NULL where the function is not defined */
     unsigned checks;
-    const char
-        *parameters[ELEMENT_PARAMETERS_MAX]; /* float attributes that the loop reads as run->parameters */
-} ElementwiseOp;
 
-/* The row of this node's op, or NULL; also NULL when its dtype has no loop or the inputs' dtypes differ. */
-const ElementwiseOp *elementwise_find(const ElementwiseOp *ops, size_t op_count, const Node *node);
+    /* Names of the float attributes that the loop reads as run->parameters. */
+    const char *parameters[ELEMENT_PARAMETERS_MAX];
+} Elementwise;
+
+/* Whether all inputs are of one dtype, for which there is a loop. */
+bool elementwise_supports(const Elementwise *function, const Node *node);
 
 /* One to three inputs. INVALID_ARGUMENT for shapes that do not broadcast and for refused values. */
-MUST_USE Status elementwise_compute(KernelContext *context, const ElementwiseOp *op);
+MUST_USE Status elementwise_compute(KernelContext *context, const Elementwise *function);
 
-/* INVALID_ARGUMENT when the last input has integers that the op refuses; elementwise_compute() asks itself.
- */
-MUST_USE Status elementwise_check(KernelContext *context, const ElementwiseOp *op);
+/* INVALID_ARGUMENT when the last input has integers that the function refuses; elementwise_compute() calls
+ * it. */
+MUST_USE Status elementwise_check(KernelContext *context, const Elementwise *function);
 
-/* What the row computes in one element, for Kernel.element. False when `op` is NULL. */
-MUST_USE bool elementwise_tell(const ElementwiseOp *op, const Node *node, ElementFunction *ret_function);
+/* Describes the function for Kernel.element. False when it does not support the node. */
+MUST_USE bool elementwise_describe(
+    const Elementwise *function, const Node *node, ElementFunction *ret_function);
 
-/* … of a row that is folded. */
-MUST_USE bool elementwise_tell_fold(const ElementwiseOp *op, const Node *node, ElementFunction *ret_function);
+/* Any number of inputs, folded from the left with a loop of two; a single input is passed on. */
+MUST_USE Status elementwise_fold(KernelContext *context, const Elementwise *function);
 
-/* Any number of inputs, folded from the left with a loop of two; one input is passed on. */
-MUST_USE Status elementwise_fold(KernelContext *context, const ElementwiseOp *op);
+/* Describes a function that is folded. False also for a single input, which is not computed. */
+MUST_USE bool elementwise_describe_fold(
+    const Elementwise *function, const Node *node, ElementFunction *ret_function);
 
-/* Kernel functions for the table `ops` of a family file. */
-#define ELEMENTWISE_FUNCTIONS(prefix, ops, function, tell)                                                   \
-    static bool prefix##_supports(const Node *node)                                                          \
+/* Defines the function `name` over the loops `name_loops`, and what a Kernel needs of it. `checked`: bits of
+ * ELEMENTWISE_REFUSES_…; `first` and `second` name the attributes that are parameters, or are NULL. */
+#define ELEMENTWISE(name, checked, first, second)                                                            \
+    static const Elementwise name##_function = {                                                             \
+        .loops = name##_loops, .checks = (checked), .parameters = {first, second}};                          \
+    static bool name##_supports(const Node *node)                                                            \
     {                                                                                                        \
-        return elementwise_find(ops, COUNT_OF(ops), node) != NULL;                                           \
+        return elementwise_supports(&name##_function, node);                                                 \
     }                                                                                                        \
-    static Status prefix##_compute(KernelContext *context)                                                   \
+    static Status name##_compute(KernelContext *context)                                                     \
     {                                                                                                        \
-        return function(context, elementwise_find(ops, COUNT_OF(ops), context->node));                       \
+        return elementwise_compute(context, &name##_function);                                               \
     }                                                                                                        \
-    static bool prefix##_element(const Node *node, ElementFunction *ret_function)                            \
+    static bool name##_element(const Node *node, ElementFunction *ret_function)                              \
     {                                                                                                        \
-        return tell(elementwise_find(ops, COUNT_OF(ops), node), node, ret_function);                         \
+        return elementwise_describe(&name##_function, node, ret_function);                                   \
     }
 
-/* --- Loops ---------------------------------------------------------------------------------------------- */
+/* A row of a family's table: the op is computed by the ELEMENTWISE() of this name. */
+#define ELEMENTWISE_KERNEL(name, function)                                                                   \
+    {                                                                                                        \
+        .op = (name), .supports = function##_supports, .compute = function##_compute,                        \
+        .element = function##_element, .sharing = KERNEL_FORWARDS                                            \
+    }
 
-/* x → expression of `a` */
+/* Loop of one input: its element is `a` in the expression. */
 #define UNARY_LOOP(name, expression, upper, lower, storage, compute, read, write)                            \
     static void name##_##lower(const ElementRun *run)                                                        \
     {                                                                                                        \
@@ -68,7 +84,7 @@ MUST_USE Status elementwise_fold(KernelContext *context, const ElementwiseOp *op
         }                                                                                                    \
     }
 
-/* x, y → expression of `a` and `b` */
+/* Loop of two inputs: their elements are `a` and `b` in the expression. */
 #define BINARY_LOOP(name, expression, upper, lower, storage, compute, read, write)                           \
     static void name##_##lower(const ElementRun *run)                                                        \
     {                                                                                                        \
@@ -82,7 +98,7 @@ MUST_USE Status elementwise_fold(KernelContext *context, const ElementwiseOp *op
         }                                                                                                    \
     }
 
-/* x → truth of an expression of `a` */
+/* As UNARY_LOOP, for an expression that is a bool. */
 #define TEST_LOOP(name, expression, upper, lower, storage, compute, read, write)                             \
     static void name##_##lower(const ElementRun *run)                                                        \
     {                                                                                                        \
@@ -95,7 +111,7 @@ MUST_USE Status elementwise_fold(KernelContext *context, const ElementwiseOp *op
         }                                                                                                    \
     }
 
-/* x, y → truth of an expression of `a` and `b` */
+/* As BINARY_LOOP, for an expression that is a bool. */
 #define COMPARE_LOOP(name, expression, upper, lower, storage, compute, read, write)                          \
     static void name##_##lower(const ElementRun *run)                                                        \
     {                                                                                                        \

@@ -5,8 +5,6 @@
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
 
-/* --- Scalars -------------------------------------------------------------------------------------------- */
-
 static int64_t
 negate(int64_t value)
 {
@@ -59,119 +57,83 @@ power_integer(uint64_t base, uint64_t exponent)
 #define LARGER(a, b) ((a) > (b) || (a) != (a) ? (a) : (b))
 #define SMALLER(a, b) ((a) < (b) || (a) != (a) ? (a) : (b))
 
-/* --- Loops ---------------------------------------------------------------------------------------------- */
-
 #define NUMBERS(name, expression)                                                                            \
     FLOATING_ELEMENTS(BINARY_LOOP, name, expression)                                                         \
     WRAPPING_ELEMENTS(BINARY_LOOP, name, expression)                                                         \
     COMPLEX_ELEMENTS(BINARY_LOOP, name, expression)                                                          \
-    static const ElementLoop name##_loops[DTYPE_COUNT] = {REAL_LOOPS(name) COMPLEX_LOOPS(name)};
+    static const ElementLoop name##_loops[DTYPE_COUNT] = {REAL_LOOPS(name) COMPLEX_LOOPS(name)};             \
+    ELEMENTWISE(name, 0, NULL, NULL)
 
-#define REALS(name, floating, signed_integer, unsigned_integer)                                              \
+#define REALS(name, checked, floating, signed_integer, unsigned_integer)                                     \
     FLOATING_ELEMENTS(BINARY_LOOP, name, floating)                                                           \
     SIGNED_ELEMENTS(BINARY_LOOP, name, signed_integer)                                                       \
     UNSIGNED_ELEMENTS(BINARY_LOOP, name, unsigned_integer)                                                   \
-    static const ElementLoop name##_loops[DTYPE_COUNT] = {REAL_LOOPS(name)};
+    static const ElementLoop name##_loops[DTYPE_COUNT] = {REAL_LOOPS(name)};                                 \
+    ELEMENTWISE(name, checked, NULL, NULL)
 
 #define FLOATS(name, expression)                                                                             \
     FLOATING_ELEMENTS(BINARY_LOOP, name, expression)                                                         \
-    static const ElementLoop name##_loops[DTYPE_COUNT] = {FLOATING_LOOPS(name)};
+    static const ElementLoop name##_loops[DTYPE_COUNT] = {FLOATING_LOOPS(name)};                             \
+    ELEMENTWISE(name, 0, NULL, NULL)
 
 #define INTEGERS(name, expression)                                                                           \
     WRAPPING_ELEMENTS(BINARY_LOOP, name, expression)                                                         \
-    static const ElementLoop name##_loops[DTYPE_COUNT] = {INTEGER_LOOPS(name)};
+    static const ElementLoop name##_loops[DTYPE_COUNT] = {INTEGER_LOOPS(name)};                              \
+    ELEMENTWISE(name, 0, NULL, NULL)
 
 NUMBERS(add, a + b)
 NUMBERS(subtract, a - b)
-NUMBERS(multiply, a *b)
+NUMBERS(multiply, (a * b))
 NUMBERS(squared_difference, (a - b) * (a - b))
-REALS(divide, a / b, divide_signed(a, b), a / b)
-REALS(floor_divide, floor(a / b), floor_divide_signed(a, b), a / b)
-REALS(remainder, fmod(a, b), remainder_signed(a, b), a % b)
-REALS(floor_remainder, FLOOR_REMAINDER(a, b), floor_remainder_signed(a, b), a % b)
-REALS(maximum, LARGER(a, b), a > b ? a : b, a > b ? a : b)
-REALS(minimum, SMALLER(a, b), a < b ? a : b, a < b ? a : b)
-REALS(power, pow(a, b), (int64_t)power_integer((uint64_t)a, (uint64_t)b), power_integer(a, b))
+REALS(divide, ELEMENTWISE_REFUSES_ZERO, a / b, divide_signed(a, b), a / b)
+REALS(floor_divide, ELEMENTWISE_REFUSES_ZERO, floor(a / b), floor_divide_signed(a, b), a / b)
+REALS(remainder, ELEMENTWISE_REFUSES_ZERO, fmod(a, b), remainder_signed(a, b), a % b)
+REALS(floor_remainder, ELEMENTWISE_REFUSES_ZERO, FLOOR_REMAINDER(a, b), floor_remainder_signed(a, b), a % b)
+REALS(maximum, 0, LARGER(a, b), a > b ? a : b, a > b ? a : b)
+REALS(minimum, 0, SMALLER(a, b), a < b ? a : b, a < b ? a : b)
+REALS(power, ELEMENTWISE_REFUSES_NEGATIVE, pow(a, b), (int64_t)power_integer((uint64_t)a, (uint64_t)b),
+    power_integer(a, b))
 FLOATS(divide_no_nan, b == 0 ? 0 : a / b)
 FLOATS(multiply_no_nan, b == 0 ? 0 : a * b)
 FLOATS(xdivy, a == 0 ? 0 : a / b)
 FLOATS(xlogy, a == 0 ? 0 : a * log(b))
 FLOATS(arc_tangent, atan2(a, b))
-INTEGERS(bitwise_and, a &b)
+INTEGERS(bitwise_and, (a & b))
 INTEGERS(bitwise_or, a | b)
 INTEGERS(bitwise_xor, a ^ b)
 
 /* Complex numbers divide, too. */
 COMPLEX_ELEMENTS(BINARY_LOOP, divide, a / b)
 static const ElementLoop real_divide_loops[DTYPE_COUNT] = {REAL_LOOPS(divide) COMPLEX_LOOPS(divide)};
+ELEMENTWISE(real_divide, ELEMENTWISE_REFUSES_ZERO, NULL, NULL)
 
 FLOATING_ELEMENTS(BINARY_LOOP, leaky, a < 0 ? a * b : a)
 SIGNED_ELEMENTS(BINARY_LOOP, leaky, a < 0 ? (int64_t)((uint64_t)a * (uint64_t)b) : a)
 static const ElementLoop leaky_loops[DTYPE_COUNT] = {FLOATING_LOOPS(leaky) SIGNED_LOOPS(leaky)};
+ELEMENTWISE(leaky, 0, NULL, NULL)
 
-/* --- Kernels -------------------------------------------------------------------------------------------- */
+/* Any number of inputs, folded from the left. */
+#define FOLD(function)                                                                                       \
+    static Status function##_fold_compute(KernelContext *context)                                            \
+    {                                                                                                        \
+        return elementwise_fold(context, &function##_function);                                              \
+    }                                                                                                        \
+    static bool function##_fold_element(const Node *node, ElementFunction *ret_function)                     \
+    {                                                                                                        \
+        return elementwise_describe_fold(&function##_function, node, ret_function);                          \
+    }
 
-#define PAIR_OPS(X)                                                                                          \
-    X("Add", add, 0)                                                                                         \
-    X("AddV2", add, 0)                                                                                       \
-    X("Sub", subtract, 0)                                                                                    \
-    X("Mul", multiply, 0)                                                                                    \
-    X("MulNoNan", multiply_no_nan, 0)                                                                        \
-    X("Div", real_divide, ELEMENTWISE_REFUSES_ZERO)                                                          \
-    X("RealDiv", real_divide, ELEMENTWISE_REFUSES_ZERO)                                                      \
-    X("TruncateDiv", divide, ELEMENTWISE_REFUSES_ZERO)                                                       \
-    X("TruncateMod", remainder, ELEMENTWISE_REFUSES_ZERO)                                                    \
-    X("DivNoNan", divide_no_nan, 0)                                                                          \
-    X("FloorDiv", floor_divide, ELEMENTWISE_REFUSES_ZERO)                                                    \
-    X("FloorMod", floor_remainder, ELEMENTWISE_REFUSES_ZERO)                                                 \
-    X("Mod", remainder, ELEMENTWISE_REFUSES_ZERO)                                                            \
-    X("Maximum", maximum, 0)                                                                                 \
-    X("Minimum", minimum, 0)                                                                                 \
-    X("Pow", power, ELEMENTWISE_REFUSES_NEGATIVE)                                                            \
-    X("SquaredDifference", squared_difference, 0)                                                            \
-    X("BitwiseAnd", bitwise_and, 0)                                                                          \
-    X("BitwiseOr", bitwise_or, 0)                                                                            \
-    X("BitwiseXor", bitwise_xor, 0)                                                                          \
-    X("Xdivy", xdivy, 0)                                                                                     \
-    X("Xlogy", xlogy, 0)                                                                                     \
-    X("Atan2", arc_tangent, 0)                                                                               \
-    X("onnx::Add", add, 0)                                                                                   \
-    X("onnx::Sub", subtract, 0)                                                                              \
-    X("onnx::Mul", multiply, 0)                                                                              \
-    X("onnx::Div", divide, ELEMENTWISE_REFUSES_ZERO)                                                         \
-    X("onnx::BitwiseAnd", bitwise_and, 0)                                                                    \
-    X("onnx::BitwiseOr", bitwise_or, 0)                                                                      \
-    X("onnx::BitwiseXor", bitwise_xor, 0)                                                                    \
-    X("onnx::PRelu", leaky, 0)
+#define FOLD_KERNEL(name, function)                                                                          \
+    {                                                                                                        \
+        .op = (name), .supports = function##_supports, .compute = function##_fold_compute,                   \
+        .element = function##_fold_element                                                                   \
+    }
 
-#define FOLD_OPS(X)                                                                                          \
-    X("AddN", add, 0)                                                                                        \
-    X("AccumulateNV2", add, 0)                                                                               \
-    X("onnx::Sum", add, 0)                                                                                   \
-    X("onnx::Max", maximum, 0)                                                                               \
-    X("onnx::Min", minimum, 0)
+FOLD(add)
+FOLD(maximum)
+FOLD(minimum)
 
-#define OP_ROW(op, function, flags) {.name = (op), .loops = function##_loops, .checks = (flags)},
-static const ElementwiseOp pair_ops[] = {PAIR_OPS(OP_ROW)};
-static const ElementwiseOp fold_ops[] = {FOLD_OPS(OP_ROW)};
-
-ELEMENTWISE_FUNCTIONS(pair, pair_ops, elementwise_compute, elementwise_tell)
-ELEMENTWISE_FUNCTIONS(fold, fold_ops, elementwise_fold, elementwise_tell_fold)
-
-/* --- Biases --------------------------------------------------------------------------------------------- */
-
-/* The bias lies along the channels: the last dimension or, in NC… formats, the second. */
-static const ElementwiseOp bias_rows[] = {
-    {.name = "BiasAdd", .loops = add_loops},
-    {.name = "BiasAddV1", .loops = add_loops},
-};
-
-static bool
-bias_supports(const Node *node)
-{
-    return elementwise_find(bias_rows, COUNT_OF(bias_rows), node) != NULL;
-}
-
+/* A bias lies along the channels: the last dimension or, in NC… formats, the second. */
 static bool
 bias_is_channels_first(const Node *node)
 {
@@ -183,10 +145,11 @@ static bool
 bias_element(const Node *node, ElementFunction *ret_function)
 {
     enum { SECOND_DIMENSION = 2 };
-    const bool is_told =
-        elementwise_tell(elementwise_find(bias_rows, COUNT_OF(bias_rows), node), node, ret_function);
-    ret_function->axes[1] = is_told && bias_is_channels_first(node) ? SECOND_DIMENSION : 0;
-    return is_told;
+    if (!add_element(node, ret_function)) {
+        return false;
+    }
+    ret_function->axes[1] = bias_is_channels_first(node) ? SECOND_DIMENSION : 0;
+    return true;
 }
 
 static Status
@@ -206,90 +169,37 @@ bias_compute(KernelContext *context)
     return STATUS_OK;
 }
 
-/* --- ONNX's variations ---------------------------------------------------------------------------------- */
-
-/* fmod = 1: the sign follows the dividend, as in C; else the divisor, as in Python. */
-static const ElementwiseOp mod_rows[] = {
-    {.name = "onnx::Mod", .loops = floor_remainder_loops, .checks = ELEMENTWISE_REFUSES_ZERO},
-    {.name = "onnx::Mod", .loops = remainder_loops, .checks = ELEMENTWISE_REFUSES_ZERO},
-};
-
+/* ONNX's Mod: fmod = 1 takes the sign of the dividend, as C does; else it is the divisor's, as in Python. */
 static bool
-mod_supports(const Node *node)
+supports_fmod(const Node *node)
 {
-    return elementwise_find(mod_rows, 1, node) != NULL;
-}
-
-static const ElementwiseOp *
-mod_row(const Node *node)
-{
-    return &mod_rows[node_attr_int(node, "fmod") != 0 ? 1 : 0];
-}
-
-static bool
-mod_element(const Node *node, ElementFunction *ret_function)
-{
-    return elementwise_tell(mod_row(node), node, ret_function);
-}
-
-static Status
-mod_compute(KernelContext *context)
-{
-    return elementwise_compute(context, mod_row(context->node));
+    return node_attr_int(node, "fmod") != 0 && remainder_supports(node);
 }
 
 /* Shifting by the width or more leaves nothing, where C says nothing. */
-UNSIGNED_ELEMENTS(BINARY_LOOP, shift_left, b < 64 ? a << b : 0)
-UNSIGNED_ELEMENTS(BINARY_LOOP, shift_right, b < 64 ? a >> b : 0)
-static const ElementLoop shift_left_loops[DTYPE_COUNT] = {UNSIGNED_LOOPS(shift_left)};
-static const ElementLoop shift_right_loops[DTYPE_COUNT] = {UNSIGNED_LOOPS(shift_right)};
-static const ElementwiseOp shift_rows[] = {
-    {.name = "onnx::BitShift", .loops = shift_left_loops},
-    {.name = "onnx::BitShift", .loops = shift_right_loops},
-};
+#define SHIFTS(name, expression)                                                                             \
+    UNSIGNED_ELEMENTS(BINARY_LOOP, name, expression)                                                         \
+    static const ElementLoop name##_loops[DTYPE_COUNT] = {UNSIGNED_LOOPS(name)};                             \
+    ELEMENTWISE(name, 0, NULL, NULL)
+
+SHIFTS(shift_left, b < 64 ? a << b : 0)
+SHIFTS(shift_right, b < 64 ? a >> b : 0)
 
 static bool
-shift_supports(const Node *node)
+supports_left_shift(const Node *node)
 {
-    return elementwise_find(shift_rows, 1, node) != NULL;
-}
-
-static const ElementwiseOp *
-shift_row(const Node *node)
-{
-    return &shift_rows[slice_equal(node_attr_string(node, "direction"), SLICE("LEFT")) ? 0 : 1];
-}
-
-static bool
-shift_element(const Node *node, ElementFunction *ret_function)
-{
-    return elementwise_tell(shift_row(node), node, ret_function);
-}
-
-static Status
-shift_compute(KernelContext *context)
-{
-    return elementwise_compute(context, shift_row(context->node));
+    return slice_equal(node_attr_string(node, "direction"), SLICE("LEFT")) && shift_left_supports(node);
 }
 
 /* The exponent may have another dtype: both are raised in double then, unless both are integers. */
-static const ElementwiseOp power_row = {
-    .name = "onnx::Pow", .loops = power_loops, .checks = ELEMENTWISE_REFUSES_NEGATIVE};
-
 static bool
-power_supports(const Node *node)
+onnx_power_supports(const Node *node)
 {
     return power_loops[node->input_dtypes[0]] != NULL && power_loops[node->input_dtypes[1]] != NULL;
 }
 
-static bool
-power_element(const Node *node, ElementFunction *ret_function)
-{
-    return elementwise_tell(elementwise_find(&power_row, 1, node), node, ret_function);
-}
-
 static Status
-power_mixed(KernelContext *context)
+onnx_power_mixed(KernelContext *context)
 {
     Shape shape;
     TRY(output_shapes(context, &shape));
@@ -309,27 +219,25 @@ power_mixed(KernelContext *context)
 }
 
 static Status
-power_compute(KernelContext *context)
+onnx_power_compute(KernelContext *context)
 {
-    TRY(elementwise_check(context, &power_row));
-    return context->inputs[0].dtype == context->inputs[1].dtype ? elementwise_compute(context, &power_row)
-                                                                : power_mixed(context);
+    TRY(elementwise_check(context, &power_function));
+    return context->inputs[0].dtype == context->inputs[1].dtype ? power_compute(context)
+                                                                : onnx_power_mixed(context);
 }
 
 static uint64_t
-power_scratch(const KernelForecast *told)
+onnx_power_scratch(const KernelForecast *told)
 {
     const Dtype *const dtypes = told->shapes.node->input_dtypes;
     return dtypes[0] == dtypes[1] ? 0 : kernel_wide_size(told, 3, 1);
 }
 
-/* The sum, divided by how many there are. */
-static const ElementwiseOp mean_rows[] = {{.name = "onnx::Mean", .loops = add_loops}};
-
+/* ONNX's Mean: the sum, divided by the number of inputs. */
 static bool
 mean_supports(const Node *node)
 {
-    return dtype_is_floating(node->input_dtypes[0]) && elementwise_find(mean_rows, 1, node) != NULL;
+    return dtype_is_floating(node->input_dtypes[0]) && add_supports(node);
 }
 
 FLOATING_ELEMENTS(UNARY_LOOP, divide_by_parameter, a / (__typeof__(a))run->parameters[0])
@@ -338,7 +246,7 @@ static const ElementLoop divide_by_parameter_loops[DTYPE_COUNT] = {FLOATING_LOOP
 static Status
 mean_compute(KernelContext *context)
 {
-    TRY(elementwise_fold(context, &mean_rows[0]));
+    TRY(elementwise_fold(context, &add_function));
     if (context->input_count == 1) {
         return STATUS_OK;
     }
@@ -348,40 +256,69 @@ mean_compute(KernelContext *context)
     return STATUS_OK;
 }
 
-#define PAIR_KERNEL(name, function, flags)                                                                   \
-    {.op = (name),                                                                                           \
-        .supports = pair_supports,                                                                           \
-        .compute = pair_compute,                                                                             \
-        .element = pair_element,                                                                             \
-        .sharing = KERNEL_FORWARDS},
-#define FOLD_KERNEL(name, function, flags)                                                                   \
-    {.op = (name), .supports = fold_supports, .compute = fold_compute, .element = fold_element},
 static const Kernel arithmetic_kernels[] = {
-    PAIR_OPS(PAIR_KERNEL) FOLD_OPS(FOLD_KERNEL) /* */
+    ELEMENTWISE_KERNEL("Add", add),
+    ELEMENTWISE_KERNEL("AddV2", add),
+    ELEMENTWISE_KERNEL("Sub", subtract),
+    ELEMENTWISE_KERNEL("Mul", multiply),
+    ELEMENTWISE_KERNEL("MulNoNan", multiply_no_nan),
+    ELEMENTWISE_KERNEL("Div", real_divide),
+    ELEMENTWISE_KERNEL("RealDiv", real_divide),
+    ELEMENTWISE_KERNEL("TruncateDiv", divide),
+    ELEMENTWISE_KERNEL("TruncateMod", remainder),
+    ELEMENTWISE_KERNEL("DivNoNan", divide_no_nan),
+    ELEMENTWISE_KERNEL("FloorDiv", floor_divide),
+    ELEMENTWISE_KERNEL("FloorMod", floor_remainder),
+    ELEMENTWISE_KERNEL("Mod", remainder),
+    ELEMENTWISE_KERNEL("Maximum", maximum),
+    ELEMENTWISE_KERNEL("Minimum", minimum),
+    ELEMENTWISE_KERNEL("Pow", power),
+    ELEMENTWISE_KERNEL("SquaredDifference", squared_difference),
+    ELEMENTWISE_KERNEL("BitwiseAnd", bitwise_and),
+    ELEMENTWISE_KERNEL("BitwiseOr", bitwise_or),
+    ELEMENTWISE_KERNEL("BitwiseXor", bitwise_xor),
+    ELEMENTWISE_KERNEL("Xdivy", xdivy),
+    ELEMENTWISE_KERNEL("Xlogy", xlogy),
+    ELEMENTWISE_KERNEL("Atan2", arc_tangent),
+    ELEMENTWISE_KERNEL("onnx::Add", add),
+    ELEMENTWISE_KERNEL("onnx::Sub", subtract),
+    ELEMENTWISE_KERNEL("onnx::Mul", multiply),
+    ELEMENTWISE_KERNEL("onnx::Div", divide),
+    ELEMENTWISE_KERNEL("onnx::BitwiseAnd", bitwise_and),
+    ELEMENTWISE_KERNEL("onnx::BitwiseOr", bitwise_or),
+    ELEMENTWISE_KERNEL("onnx::BitwiseXor", bitwise_xor),
+    ELEMENTWISE_KERNEL("onnx::PRelu", leaky),
+    FOLD_KERNEL("AddN", add),
+    FOLD_KERNEL("AccumulateNV2", add),
+    FOLD_KERNEL("onnx::Sum", add),
+    FOLD_KERNEL("onnx::Max", maximum),
+    FOLD_KERNEL("onnx::Min", minimum),
     {.op = "BiasAdd",
-        .supports = bias_supports,
+        .supports = add_supports,
         .compute = bias_compute,
         .element = bias_element,
         .sharing = KERNEL_FORWARDS},
     {.op = "BiasAddV1",
-        .supports = bias_supports,
+        .supports = add_supports,
         .compute = bias_compute,
         .element = bias_element,
         .sharing = KERNEL_FORWARDS},
     {.op = "onnx::Mod",
-        .supports = mod_supports,
-        .compute = mod_compute,
-        .element = mod_element,
+        .supports = supports_fmod,
+        .compute = remainder_compute,
+        .element = remainder_element,
         .sharing = KERNEL_FORWARDS},
+    ELEMENTWISE_KERNEL("onnx::Mod", floor_remainder),
     {.op = "onnx::BitShift",
-        .supports = shift_supports,
-        .compute = shift_compute,
-        .element = shift_element,
+        .supports = supports_left_shift,
+        .compute = shift_left_compute,
+        .element = shift_left_element,
         .sharing = KERNEL_FORWARDS},
+    ELEMENTWISE_KERNEL("onnx::BitShift", shift_right),
     {.op = "onnx::Pow",
-        .supports = power_supports,
-        .compute = power_compute,
-        .scratch = power_scratch,
+        .supports = onnx_power_supports,
+        .compute = onnx_power_compute,
+        .scratch = onnx_power_scratch,
         .element = power_element,
         .sharing = KERNEL_FORWARDS},
     {.op = "onnx::Mean", .supports = mean_supports, .compute = mean_compute},

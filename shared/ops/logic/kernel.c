@@ -4,23 +4,24 @@
 #include "worker/reference/elementwise.h"
 #include "worker/reference/outputs.h"
 
-/* --- Comparisons and logic ------------------------------------------------------------------------------ */
-
 #define COMPARISON(name, expression)                                                                         \
     REAL_ELEMENTS(COMPARE_LOOP, name, expression)                                                            \
     BOOL_ELEMENTS(COMPARE_LOOP, name, expression)                                                            \
-    static const ElementLoop name##_loops[DTYPE_COUNT] = {REAL_LOOPS(name) BOOL_LOOPS(name)};
+    static const ElementLoop name##_loops[DTYPE_COUNT] = {REAL_LOOPS(name) BOOL_LOOPS(name)};                \
+    ELEMENTWISE(name, 0, NULL, NULL)
 
 #define EQUALITY(name, expression)                                                                           \
     REAL_ELEMENTS(COMPARE_LOOP, name, expression)                                                            \
     BOOL_ELEMENTS(COMPARE_LOOP, name, expression)                                                            \
     COMPLEX_ELEMENTS(COMPARE_LOOP, name, expression)                                                         \
     static const ElementLoop name##_loops[DTYPE_COUNT] = {                                                   \
-        REAL_LOOPS(name) BOOL_LOOPS(name) COMPLEX_LOOPS(name)};
+        REAL_LOOPS(name) BOOL_LOOPS(name) COMPLEX_LOOPS(name)};                                              \
+    ELEMENTWISE(name, 0, NULL, NULL)
 
 #define LOGIC(name, expression)                                                                              \
     BOOL_ELEMENTS(COMPARE_LOOP, name, expression)                                                            \
-    static const ElementLoop name##_loops[DTYPE_COUNT] = {BOOL_LOOPS(name)};
+    static const ElementLoop name##_loops[DTYPE_COUNT] = {BOOL_LOOPS(name)};                                 \
+    ELEMENTWISE(name, 0, NULL, NULL)
 
 EQUALITY(equal, a == b)
 EQUALITY(not_equal, a != b)
@@ -28,45 +29,21 @@ COMPARISON(less, a < b)
 COMPARISON(less_equal, a <= b)
 COMPARISON(greater, a > b)
 COMPARISON(greater_equal, a >= b)
-LOGIC(logical_and, a &&b)
+LOGIC(logical_and, (a && b))
 LOGIC(logical_or, a || b)
 LOGIC(logical_xor, a != b)
 
 FLOATING_ELEMENTS(COMPARE_LOOP, approximate, fabs(a - b) < (__typeof__(a))run->parameters[0])
 static const ElementLoop approximate_loops[DTYPE_COUNT] = {FLOATING_LOOPS(approximate)};
+ELEMENTWISE(approximate, 0, "tolerance", NULL)
 
 BOOL_ELEMENTS(TEST_LOOP, logical_not, !a)
 static const ElementLoop logical_not_loops[DTYPE_COUNT] = {BOOL_LOOPS(logical_not)};
+ELEMENTWISE(logical_not, 0, NULL, NULL)
 
 /* Which infinities count is a parameter each: the negative, the positive. */
 FLOATING_ELEMENTS(TEST_LOOP, chosen_infinity, isinf(a) && run->parameters[a > 0 ? 1 : 0] != 0)
 static const ElementLoop chosen_infinity_loops[DTYPE_COUNT] = {FLOATING_LOOPS(chosen_infinity)};
-
-#define LOGIC_OPS(X)                                                                                         \
-    X("Equal", equal, NULL)                                                                                  \
-    X("NotEqual", not_equal, NULL)                                                                           \
-    X("Less", less, NULL)                                                                                    \
-    X("LessEqual", less_equal, NULL)                                                                         \
-    X("Greater", greater, NULL)                                                                              \
-    X("GreaterEqual", greater_equal, NULL)                                                                   \
-    X("ApproximateEqual", approximate, "tolerance")                                                          \
-    X("LogicalAnd", logical_and, NULL)                                                                       \
-    X("LogicalOr", logical_or, NULL)                                                                         \
-    X("LogicalNot", logical_not, NULL)                                                                       \
-    X("onnx::Equal", equal, NULL)                                                                            \
-    X("onnx::Less", less, NULL)                                                                              \
-    X("onnx::LessOrEqual", less_equal, NULL)                                                                 \
-    X("onnx::Greater", greater, NULL)                                                                        \
-    X("onnx::GreaterOrEqual", greater_equal, NULL)                                                           \
-    X("onnx::And", logical_and, NULL)                                                                        \
-    X("onnx::Or", logical_or, NULL)                                                                          \
-    X("onnx::Xor", logical_xor, NULL)                                                                        \
-    X("onnx::Not", logical_not, NULL)
-
-#define OP_ROW(op, function, parameter) {.name = (op), .loops = function##_loops, .parameters = {parameter}},
-static const ElementwiseOp logic_rows[] = {LOGIC_OPS(OP_ROW)};
-
-ELEMENTWISE_FUNCTIONS(logic, logic_rows, elementwise_compute, elementwise_tell)
 
 static bool
 is_inf_supports(const Node *node)
@@ -99,8 +76,6 @@ is_inf_compute(KernelContext *context)
     broadcast_run(inputs, 1, output, function.parameters, function.loop);
     return STATUS_OK;
 }
-
-/* --- Choice --------------------------------------------------------------------------------------------- */
 
 /* Elements are moved as bits: one loop for each size. */
 #define CHOOSE_LOOP(size, storage)                                                                           \
@@ -174,8 +149,6 @@ select_compute(KernelContext *context)
     }
     return choose(context, &condition);
 }
-
-/* --- Limits --------------------------------------------------------------------------------------------- */
 
 /* The upper limit wins when they cross, NaN passes (NumPy's clip). */
 #define CLIP_LOOP(name, unused, upper, lower, storage, compute, read, write)                                 \
@@ -269,14 +242,26 @@ clip_compute(KernelContext *context)
     return STATUS_OK;
 }
 
-#define OP_KERNEL(name, function, parameter)                                                                 \
-    {.op = (name),                                                                                           \
-        .supports = logic_supports,                                                                          \
-        .compute = logic_compute,                                                                            \
-        .element = logic_element,                                                                            \
-        .sharing = KERNEL_FORWARDS},
 static const Kernel logic_kernels[] = {
-    LOGIC_OPS(OP_KERNEL) /* */
+    ELEMENTWISE_KERNEL("Equal", equal),
+    ELEMENTWISE_KERNEL("NotEqual", not_equal),
+    ELEMENTWISE_KERNEL("Less", less),
+    ELEMENTWISE_KERNEL("LessEqual", less_equal),
+    ELEMENTWISE_KERNEL("Greater", greater),
+    ELEMENTWISE_KERNEL("GreaterEqual", greater_equal),
+    ELEMENTWISE_KERNEL("ApproximateEqual", approximate),
+    ELEMENTWISE_KERNEL("LogicalAnd", logical_and),
+    ELEMENTWISE_KERNEL("LogicalOr", logical_or),
+    ELEMENTWISE_KERNEL("LogicalNot", logical_not),
+    ELEMENTWISE_KERNEL("onnx::Equal", equal),
+    ELEMENTWISE_KERNEL("onnx::Less", less),
+    ELEMENTWISE_KERNEL("onnx::LessOrEqual", less_equal),
+    ELEMENTWISE_KERNEL("onnx::Greater", greater),
+    ELEMENTWISE_KERNEL("onnx::GreaterOrEqual", greater_equal),
+    ELEMENTWISE_KERNEL("onnx::And", logical_and),
+    ELEMENTWISE_KERNEL("onnx::Or", logical_or),
+    ELEMENTWISE_KERNEL("onnx::Xor", logical_xor),
+    ELEMENTWISE_KERNEL("onnx::Not", logical_not),
     {.op = "onnx::IsInf", .supports = is_inf_supports, .compute = is_inf_compute, .element = is_inf_element},
     {.op = "Select", .supports = select_supports, .compute = select_compute, .element = select_element},
     {.op = "SelectV2", .supports = select_supports, .compute = where_compute, .element = where_element},

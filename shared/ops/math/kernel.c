@@ -3,35 +3,35 @@
 
 #include "worker/reference/elementwise.h"
 
-/* --- Scalars -------------------------------------------------------------------------------------------- */
-
 #define SIGN(a) ((a) > 0 ? 1 : (a) < 0 ? -1 : (a) == 0 ? 0 : (a))
 
 /* Does not overflow for large negative numbers either. */
 #define SIGMOID(a) ((a) >= 0 ? 1 / (1 + exp(-(a))) : exp(a) / (1 + exp(a)))
 
-/* --- Loops ---------------------------------------------------------------------------------------------- */
-
 #define FLOATS(name, expression)                                                                             \
     FLOATING_ELEMENTS(UNARY_LOOP, name, expression)                                                          \
-    static const ElementLoop name##_loops[DTYPE_COUNT] = {FLOATING_LOOPS(name)};
+    static const ElementLoop name##_loops[DTYPE_COUNT] = {FLOATING_LOOPS(name)};                             \
+    ELEMENTWISE(name, 0, NULL, NULL)
 
 #define NUMBERS(name, floating, wrapping, complex_number)                                                    \
     FLOATING_ELEMENTS(UNARY_LOOP, name, floating)                                                            \
     WRAPPING_ELEMENTS(UNARY_LOOP, name, wrapping)                                                            \
     COMPLEX_ELEMENTS(UNARY_LOOP, name, complex_number)                                                       \
-    static const ElementLoop name##_loops[DTYPE_COUNT] = {REAL_LOOPS(name) COMPLEX_LOOPS(name)};
+    static const ElementLoop name##_loops[DTYPE_COUNT] = {REAL_LOOPS(name) COMPLEX_LOOPS(name)};             \
+    ELEMENTWISE(name, 0, NULL, NULL)
 
 #define FLOAT_TESTS(name, expression)                                                                        \
     FLOATING_ELEMENTS(TEST_LOOP, name, expression)                                                           \
-    static const ElementLoop name##_loops[DTYPE_COUNT] = {FLOATING_LOOPS(name)};
+    static const ElementLoop name##_loops[DTYPE_COUNT] = {FLOATING_LOOPS(name)};                             \
+    ELEMENTWISE(name, 0, NULL, NULL)
 
 #define FLOAT_PAIRS(name, expression)                                                                        \
     FLOATING_ELEMENTS(BINARY_LOOP, name, expression)                                                         \
-    static const ElementLoop name##_loops[DTYPE_COUNT] = {FLOATING_LOOPS(name)};
+    static const ElementLoop name##_loops[DTYPE_COUNT] = {FLOATING_LOOPS(name)};                             \
+    ELEMENTWISE(name, 0, NULL, NULL)
 
 NUMBERS(negate, -a, 0 - a, -a)
-NUMBERS(square, a *a, a *a, a *a)
+NUMBERS(square, (a * a), (a * a), (a * a))
 FLOATS(square_root, sqrt(a))
 FLOATS(reciprocal_square_root, 1 / sqrt(a))
 FLOATS(reciprocal, 1 / a)
@@ -58,17 +58,18 @@ FLOATS(sigmoid, SIGMOID(a))
 FLOAT_TESTS(is_nan, isnan(a))
 FLOAT_TESTS(is_infinite, isinf(a))
 FLOAT_TESTS(is_finite, isfinite(a))
-FLOAT_PAIRS(sigmoid_gradient, b *a *(1 - a))
-FLOAT_PAIRS(tanh_gradient, b *(1 - a * a))
-FLOAT_PAIRS(rsqrt_gradient, b *a *a *a / -2)
+FLOAT_PAIRS(sigmoid_gradient, (b * a * (1 - a)))
+FLOAT_PAIRS(tanh_gradient, (b * (1 - a * a)))
+FLOAT_PAIRS(rsqrt_gradient, (b * a * a * a / -2))
 FLOAT_PAIRS(sqrt_gradient, b / (2 * a))
-FLOAT_PAIRS(reciprocal_gradient, -b *a *a)
+FLOAT_PAIRS(reciprocal_gradient, (-b * a * a))
 
 /* Rounding leaves integers as they are; halves go to the even neighbour (TensorFlow, ONNX). */
 #define ROUNDINGS(name, expression)                                                                          \
     FLOATING_ELEMENTS(UNARY_LOOP, name, expression)                                                          \
     INTEGER_ELEMENTS(UNARY_LOOP, name, a)                                                                    \
-    static const ElementLoop name##_loops[DTYPE_COUNT] = {REAL_LOOPS(name)};
+    static const ElementLoop name##_loops[DTYPE_COUNT] = {REAL_LOOPS(name)};                                 \
+    ELEMENTWISE(name, 0, NULL, NULL)
 
 ROUNDINGS(round_down, floor(a))
 ROUNDINGS(round_up, ceil(a))
@@ -78,98 +79,87 @@ FLOATING_ELEMENTS(UNARY_LOOP, absolute, fabs(a))
 SIGNED_ELEMENTS(UNARY_LOOP, absolute, a < 0 ? (int64_t)(0 - (uint64_t)a) : a)
 UNSIGNED_ELEMENTS(UNARY_LOOP, absolute, a)
 static const ElementLoop absolute_loops[DTYPE_COUNT] = {REAL_LOOPS(absolute)};
+ELEMENTWISE(absolute, 0, NULL, NULL)
 
 FLOATING_ELEMENTS(UNARY_LOOP, sign, SIGN(a))
 SIGNED_ELEMENTS(UNARY_LOOP, sign, (a > 0) - (a < 0))
 UNSIGNED_ELEMENTS(UNARY_LOOP, sign, a > 0)
 static const ElementLoop sign_loops[DTYPE_COUNT] = {REAL_LOOPS(sign)};
+ELEMENTWISE(sign, 0, NULL, NULL)
 
 WRAPPING_ELEMENTS(UNARY_LOOP, invert, ~a)
 static const ElementLoop invert_loops[DTYPE_COUNT] = {INTEGER_LOOPS(invert)};
+ELEMENTWISE(invert, 0, NULL, NULL)
 
-/* --- Kernels -------------------------------------------------------------------------------------------- */
-
-#define MATH_OPS(X)                                                                                          \
-    X("Abs", absolute)                                                                                       \
-    X("Neg", negate)                                                                                         \
-    X("Sign", sign)                                                                                          \
-    X("Square", square)                                                                                      \
-    X("Sqrt", square_root)                                                                                   \
-    X("Rsqrt", reciprocal_square_root)                                                                       \
-    X("Reciprocal", reciprocal)                                                                              \
-    X("Inv", reciprocal)                                                                                     \
-    X("Exp", exponential)                                                                                    \
-    X("Expm1", exponential_minus_one)                                                                        \
-    X("Log", logarithm)                                                                                      \
-    X("Log1p", logarithm_of_one_plus)                                                                        \
-    X("Floor", round_down)                                                                                   \
-    X("Ceil", round_up)                                                                                      \
-    X("Round", round_even)                                                                                   \
-    X("Rint", round_even)                                                                                    \
-    X("Erf", error_function)                                                                                 \
-    X("Erfc", error_function_complement)                                                                     \
-    X("Lgamma", log_gamma)                                                                                   \
-    X("Invert", invert)                                                                                      \
-    X("Sin", sine)                                                                                           \
-    X("Cos", cosine)                                                                                         \
-    X("Tan", tangent)                                                                                        \
-    X("Asin", arc_sine)                                                                                      \
-    X("Acos", arc_cosine)                                                                                    \
-    X("Atan", arc_tangent)                                                                                   \
-    X("Sinh", hyperbolic_sine)                                                                               \
-    X("Cosh", hyperbolic_cosine)                                                                             \
-    X("Tanh", hyperbolic_tangent)                                                                            \
-    X("Asinh", area_sine)                                                                                    \
-    X("Acosh", area_cosine)                                                                                  \
-    X("Atanh", area_tangent)                                                                                 \
-    X("Sigmoid", sigmoid)                                                                                    \
-    X("IsNan", is_nan)                                                                                       \
-    X("IsInf", is_infinite)                                                                                  \
-    X("IsFinite", is_finite)                                                                                 \
-    X("SigmoidGrad", sigmoid_gradient)                                                                       \
-    X("TanhGrad", tanh_gradient)                                                                             \
-    X("RsqrtGrad", rsqrt_gradient)                                                                           \
-    X("SqrtGrad", sqrt_gradient)                                                                             \
-    X("InvGrad", reciprocal_gradient)                                                                        \
-    X("ReciprocalGrad", reciprocal_gradient)                                                                 \
-    X("onnx::Abs", absolute)                                                                                 \
-    X("onnx::Neg", negate)                                                                                   \
-    X("onnx::Sign", sign)                                                                                    \
-    X("onnx::Sqrt", square_root)                                                                             \
-    X("onnx::Reciprocal", reciprocal)                                                                        \
-    X("onnx::Exp", exponential)                                                                              \
-    X("onnx::Log", logarithm)                                                                                \
-    X("onnx::Floor", round_down)                                                                             \
-    X("onnx::Ceil", round_up)                                                                                \
-    X("onnx::Round", round_even)                                                                             \
-    X("onnx::Erf", error_function)                                                                           \
-    X("onnx::BitwiseNot", invert)                                                                            \
-    X("onnx::Sin", sine)                                                                                     \
-    X("onnx::Cos", cosine)                                                                                   \
-    X("onnx::Tan", tangent)                                                                                  \
-    X("onnx::Asin", arc_sine)                                                                                \
-    X("onnx::Acos", arc_cosine)                                                                              \
-    X("onnx::Atan", arc_tangent)                                                                             \
-    X("onnx::Sinh", hyperbolic_sine)                                                                         \
-    X("onnx::Cosh", hyperbolic_cosine)                                                                       \
-    X("onnx::Tanh", hyperbolic_tangent)                                                                      \
-    X("onnx::Asinh", area_sine)                                                                              \
-    X("onnx::Acosh", area_cosine)                                                                            \
-    X("onnx::Atanh", area_tangent)                                                                           \
-    X("onnx::Sigmoid", sigmoid)                                                                              \
-    X("onnx::IsNaN", is_nan)
-
-#define OP_ROW(op, function) {.name = (op), .loops = function##_loops},
-static const ElementwiseOp math_rows[] = {MATH_OPS(OP_ROW)};
-
-ELEMENTWISE_FUNCTIONS(math, math_rows, elementwise_compute, elementwise_tell)
-
-#define OP_KERNEL(name, function)                                                                            \
-    {.op = (name),                                                                                           \
-        .supports = math_supports,                                                                           \
-        .compute = math_compute,                                                                             \
-        .element = math_element,                                                                             \
-        .sharing = KERNEL_FORWARDS},
-static const Kernel math_kernels[] = {MATH_OPS(OP_KERNEL)};
+static const Kernel math_kernels[] = {
+    ELEMENTWISE_KERNEL("Abs", absolute),
+    ELEMENTWISE_KERNEL("Neg", negate),
+    ELEMENTWISE_KERNEL("Sign", sign),
+    ELEMENTWISE_KERNEL("Square", square),
+    ELEMENTWISE_KERNEL("Sqrt", square_root),
+    ELEMENTWISE_KERNEL("Rsqrt", reciprocal_square_root),
+    ELEMENTWISE_KERNEL("Reciprocal", reciprocal),
+    ELEMENTWISE_KERNEL("Inv", reciprocal),
+    ELEMENTWISE_KERNEL("Exp", exponential),
+    ELEMENTWISE_KERNEL("Expm1", exponential_minus_one),
+    ELEMENTWISE_KERNEL("Log", logarithm),
+    ELEMENTWISE_KERNEL("Log1p", logarithm_of_one_plus),
+    ELEMENTWISE_KERNEL("Floor", round_down),
+    ELEMENTWISE_KERNEL("Ceil", round_up),
+    ELEMENTWISE_KERNEL("Round", round_even),
+    ELEMENTWISE_KERNEL("Rint", round_even),
+    ELEMENTWISE_KERNEL("Erf", error_function),
+    ELEMENTWISE_KERNEL("Erfc", error_function_complement),
+    ELEMENTWISE_KERNEL("Lgamma", log_gamma),
+    ELEMENTWISE_KERNEL("Invert", invert),
+    ELEMENTWISE_KERNEL("Sin", sine),
+    ELEMENTWISE_KERNEL("Cos", cosine),
+    ELEMENTWISE_KERNEL("Tan", tangent),
+    ELEMENTWISE_KERNEL("Asin", arc_sine),
+    ELEMENTWISE_KERNEL("Acos", arc_cosine),
+    ELEMENTWISE_KERNEL("Atan", arc_tangent),
+    ELEMENTWISE_KERNEL("Sinh", hyperbolic_sine),
+    ELEMENTWISE_KERNEL("Cosh", hyperbolic_cosine),
+    ELEMENTWISE_KERNEL("Tanh", hyperbolic_tangent),
+    ELEMENTWISE_KERNEL("Asinh", area_sine),
+    ELEMENTWISE_KERNEL("Acosh", area_cosine),
+    ELEMENTWISE_KERNEL("Atanh", area_tangent),
+    ELEMENTWISE_KERNEL("Sigmoid", sigmoid),
+    ELEMENTWISE_KERNEL("IsNan", is_nan),
+    ELEMENTWISE_KERNEL("IsInf", is_infinite),
+    ELEMENTWISE_KERNEL("IsFinite", is_finite),
+    ELEMENTWISE_KERNEL("SigmoidGrad", sigmoid_gradient),
+    ELEMENTWISE_KERNEL("TanhGrad", tanh_gradient),
+    ELEMENTWISE_KERNEL("RsqrtGrad", rsqrt_gradient),
+    ELEMENTWISE_KERNEL("SqrtGrad", sqrt_gradient),
+    ELEMENTWISE_KERNEL("InvGrad", reciprocal_gradient),
+    ELEMENTWISE_KERNEL("ReciprocalGrad", reciprocal_gradient),
+    ELEMENTWISE_KERNEL("onnx::Abs", absolute),
+    ELEMENTWISE_KERNEL("onnx::Neg", negate),
+    ELEMENTWISE_KERNEL("onnx::Sign", sign),
+    ELEMENTWISE_KERNEL("onnx::Sqrt", square_root),
+    ELEMENTWISE_KERNEL("onnx::Reciprocal", reciprocal),
+    ELEMENTWISE_KERNEL("onnx::Exp", exponential),
+    ELEMENTWISE_KERNEL("onnx::Log", logarithm),
+    ELEMENTWISE_KERNEL("onnx::Floor", round_down),
+    ELEMENTWISE_KERNEL("onnx::Ceil", round_up),
+    ELEMENTWISE_KERNEL("onnx::Round", round_even),
+    ELEMENTWISE_KERNEL("onnx::Erf", error_function),
+    ELEMENTWISE_KERNEL("onnx::BitwiseNot", invert),
+    ELEMENTWISE_KERNEL("onnx::Sin", sine),
+    ELEMENTWISE_KERNEL("onnx::Cos", cosine),
+    ELEMENTWISE_KERNEL("onnx::Tan", tangent),
+    ELEMENTWISE_KERNEL("onnx::Asin", arc_sine),
+    ELEMENTWISE_KERNEL("onnx::Acos", arc_cosine),
+    ELEMENTWISE_KERNEL("onnx::Atan", arc_tangent),
+    ELEMENTWISE_KERNEL("onnx::Sinh", hyperbolic_sine),
+    ELEMENTWISE_KERNEL("onnx::Cosh", hyperbolic_cosine),
+    ELEMENTWISE_KERNEL("onnx::Tanh", hyperbolic_tangent),
+    ELEMENTWISE_KERNEL("onnx::Asinh", area_sine),
+    ELEMENTWISE_KERNEL("onnx::Acosh", area_cosine),
+    ELEMENTWISE_KERNEL("onnx::Atanh", area_tangent),
+    ELEMENTWISE_KERNEL("onnx::Sigmoid", sigmoid),
+    ELEMENTWISE_KERNEL("onnx::IsNaN", is_nan),
+};
 
 KERNEL_FAMILY(reference, math, math_kernels);

@@ -21,7 +21,8 @@
 
 #define FLOATS(loop, name, expression)                                                                       \
     FLOATING_ELEMENTS(loop, name, expression)                                                                \
-    static const ElementLoop name##_loops[DTYPE_COUNT] = {FLOATING_LOOPS(name)};
+    static const ElementLoop name##_loops[DTYPE_COUNT] = {FLOATING_LOOPS(name)};                             \
+    ELEMENTWISE(name, 0, NULL, NULL)
 
 FLOATS(UNARY_LOOP, digamma, (__typeof__(a))special_digamma((double)a))
 FLOATS(BINARY_LOOP, zeta, (__typeof__(a))special_zeta((double)a, (double)b))
@@ -46,28 +47,20 @@ UNSIGNED_ELEMENTS(BINARY_LOOP, shift_right, a >> HELD_UNSIGNED(b))
 static const ElementLoop shift_left_loops[DTYPE_COUNT] = {INTEGER_LOOPS(shift_left)};
 static const ElementLoop shift_right_loops[DTYPE_COUNT] = {INTEGER_LOOPS(shift_right)};
 
-#define SPECIAL_OPS(X)                                                                                       \
-    X("Digamma", digamma)                                                                                    \
-    X("Zeta", zeta)                                                                                          \
-    X("Polygamma", polygamma)                                                                                \
-    X("Igamma", igamma)                                                                                      \
-    X("Igammac", igammac)                                                                                    \
-    X("Betainc", betainc)                                                                                    \
-    X("NextAfter", next)                                                                                     \
-    X("LeftShift", shift_left)                                                                               \
-    X("RightShift", shift_right)
+ELEMENTWISE(next, 0, NULL, NULL)
+ELEMENTWISE(shift_left, 0, NULL, NULL)
+ELEMENTWISE(shift_right, 0, NULL, NULL)
 
-#define OP_ROW(op, function) {.name = (op), .loops = function##_loops},
-static const ElementwiseOp special_rows[] = {SPECIAL_OPS(OP_ROW)};
-
-ELEMENTWISE_FUNCTIONS(special, special_rows, elementwise_compute, elementwise_tell)
-
-#define OP_KERNEL(name, function)                                                                            \
-    {.op = (name),                                                                                           \
-        .supports = special_supports,                                                                        \
-        .compute = special_compute,                                                                          \
-        .element = special_element,                                                                          \
-        .sharing = KERNEL_FORWARDS},
-static const Kernel special_kernels[] = {SPECIAL_OPS(OP_KERNEL)};
+static const Kernel special_kernels[] = {
+    ELEMENTWISE_KERNEL("Digamma", digamma),
+    ELEMENTWISE_KERNEL("Zeta", zeta),
+    ELEMENTWISE_KERNEL("Polygamma", polygamma),
+    ELEMENTWISE_KERNEL("Igamma", igamma),
+    ELEMENTWISE_KERNEL("Igammac", igammac),
+    ELEMENTWISE_KERNEL("Betainc", betainc),
+    ELEMENTWISE_KERNEL("NextAfter", next),
+    ELEMENTWISE_KERNEL("LeftShift", shift_left),
+    ELEMENTWISE_KERNEL("RightShift", shift_right),
+};
 
 KERNEL_FAMILY(reference, special, special_kernels);
