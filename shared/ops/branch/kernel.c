@@ -283,9 +283,9 @@ branch_cancel(KernelPromise *promise)
     }
 }
 
-static const Kernel kernels[] = {
+static const Kernel branch_kernels[] = {
     {.op = "_Branch", .supports = branch_supports, .start = branch_start, .cancel = branch_cancel},
     {.op = "_StateBranch", .supports = branch_supports, .start = branch_start, .cancel = branch_cancel},
 };
 
-KERNEL_FAMILY(reference, branch, kernels);
+KERNEL_FAMILY(reference, branch, branch_kernels);

@@ -143,20 +143,23 @@ backprop_filter_compute(KernelContext *context)
 }
 
 #define TO_IMAGE(name)                                                                                       \
-    {.op = (name),                                                                                           \
-        .supports = supports,                                                                                \
-        .compute = backprop_input_compute,                                                                   \
-        DOUBLES_SCRATCH,                                                                                     \
-        .host_inputs = 1},
+    {                                                                                                        \
+        .op = (name), .supports = supports, .compute = backprop_input_compute, DOUBLES_SCRATCH,              \
+        .host_inputs = 1                                                                                     \
+    }
 #define TO_FILTER(name)                                                                                      \
-    {.op = (name),                                                                                           \
-        .supports = supports,                                                                                \
-        .compute = backprop_filter_compute,                                                                  \
-        DOUBLES_SCRATCH,                                                                                     \
-        .host_inputs = 1 << 1},
+    {                                                                                                        \
+        .op = (name), .supports = supports, .compute = backprop_filter_compute, DOUBLES_SCRATCH,             \
+        .host_inputs = 1 << 1                                                                                \
+    }
+
 static const Kernel convolution_gradient_kernels[] = {
-    TO_IMAGE("Conv2DBackpropInput") TO_IMAGE("DepthwiseConv2dNativeBackpropInput") /* */
-    TO_IMAGE("Conv3DBackpropInputV2") TO_FILTER("Conv2DBackpropFilter")            /* */
-    TO_FILTER("DepthwiseConv2dNativeBackpropFilter") TO_FILTER("Conv3DBackpropFilterV2")};
+    TO_IMAGE("Conv2DBackpropInput"),
+    TO_IMAGE("DepthwiseConv2dNativeBackpropInput"),
+    TO_IMAGE("Conv3DBackpropInputV2"),
+    TO_FILTER("Conv2DBackpropFilter"),
+    TO_FILTER("DepthwiseConv2dNativeBackpropFilter"),
+    TO_FILTER("Conv3DBackpropFilterV2"),
+};
 
 KERNEL_FAMILY(reference, convolution_gradient, convolution_gradient_kernels);

@@ -120,42 +120,6 @@ static const PoolLoop mean_loops[DTYPE_COUNT] = {FLOATING_LOOPS(mean)};
 
 typedef Status (*ReadPooling)(Call *call, const InferContext *context, Pooling *ret_pooling);
 
-typedef struct PoolOp {
-    const char *name;
-    const PoolLoop *loops;
-    ReadPooling read;
-} PoolOp;
-
-#define POOL_OPS(X)                                                                                          \
-    X("MaxPool", largest, pooling_tensorflow)                                                                \
-    X("AvgPool", mean, pooling_tensorflow)                                                                   \
-    X("MaxPool3D", largest, pooling_tensorflow)                                                              \
-    X("AvgPool3D", mean, pooling_tensorflow)                                                                 \
-    X("onnx::MaxPool", largest, pooling_onnx)                                                                \
-    X("onnx::AveragePool", mean, pooling_onnx)                                                               \
-    X("onnx::GlobalMaxPool", largest, pooling_global)                                                        \
-    X("onnx::GlobalAveragePool", mean, pooling_global)
-
-#define OP_ROW(op, function, reader) {.name = (op), .loops = function##_loops, .read = (reader)},
-static const PoolOp pool_rows[] = {POOL_OPS(OP_ROW)};
-
-static const PoolOp *
-find_row(const Node *node)
-{
-    for (size_t index = 0; index < COUNT_OF(pool_rows); index++) {
-        if (slice_equals_string(node->op->name, pool_rows[index].name)) {
-            return pool_rows[index].loops[node->input_dtypes[0]] == NULL ? NULL : &pool_rows[index];
-        }
-    }
-    return NULL;
-}
-
-static bool
-supports(const Node *node)
-{
-    return find_row(node) != NULL;
-}
-
 static bool
 is_set(const Node *node, const char *name)
 {
@@ -163,14 +127,13 @@ is_set(const Node *node, const char *name)
 }
 
 static Status
-compute(KernelContext *context)
+compute_pool(KernelContext *context, const PoolLoop *loops, ReadPooling read)
 {
-    const PoolOp *op = find_row(context->node);
     const Tensor *input = &context->inputs[0];
     KernelInference inference;
     Pooling pooling;
     kernel_inference(context, NULL, &inference);
-    TRY(op->read(context->call, &inference.context, &pooling));
+    TRY(read(context->call, &inference.context, &pooling));
     Tensor *output = NULL;
     Tensor *indices = NULL;
     TRY(kernel_output(context, 0, input->dtype, &pooling.output, &output));
@@ -189,11 +152,42 @@ compute(KernelContext *context)
         .counts_padding = is_set(context->node, "count_include_pad"),
     };
     pool.plane = pool.sliding.input.channel;
-    op->loops[input->dtype](&pool);
+    loops[input->dtype](&pool);
     return STATUS_OK;
 }
 
-#define OP_KERNEL(name, function, reader) {.op = (name), .supports = supports, .compute = compute},
-static const Kernel pooling_kernels[] = {POOL_OPS(OP_KERNEL)};
+/* The kernel functions of a pool: its loops by dtype, and the rule that reads its windows. */
+#define POOL(name, loops, reader)                                                                            \
+    static bool name##_supports(const Node *node)                                                            \
+    {                                                                                                        \
+        return loops[node->input_dtypes[0]] != NULL;                                                         \
+    }                                                                                                        \
+    static Status name##_compute(KernelContext *context)                                                     \
+    {                                                                                                        \
+        return compute_pool(context, loops, reader);                                                         \
+    }
+
+POOL(max_pool, largest_loops, pooling_tensorflow)
+POOL(mean_pool, mean_loops, pooling_tensorflow)
+POOL(onnx_max_pool, largest_loops, pooling_onnx)
+POOL(onnx_mean_pool, mean_loops, pooling_onnx)
+POOL(global_max_pool, largest_loops, pooling_global)
+POOL(global_mean_pool, mean_loops, pooling_global)
+
+#define POOL_KERNEL(name, function)                                                                          \
+    {                                                                                                        \
+        .op = (name), .supports = function##_supports, .compute = function##_compute                         \
+    }
+
+static const Kernel pooling_kernels[] = {
+    POOL_KERNEL("MaxPool", max_pool),
+    POOL_KERNEL("AvgPool", mean_pool),
+    POOL_KERNEL("MaxPool3D", max_pool),
+    POOL_KERNEL("AvgPool3D", mean_pool),
+    POOL_KERNEL("onnx::MaxPool", onnx_max_pool),
+    POOL_KERNEL("onnx::AveragePool", onnx_mean_pool),
+    POOL_KERNEL("onnx::GlobalMaxPool", global_max_pool),
+    POOL_KERNEL("onnx::GlobalAveragePool", global_mean_pool),
+};
 
 KERNEL_FAMILY(reference, pooling, pooling_kernels);

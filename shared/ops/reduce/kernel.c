@@ -121,51 +121,6 @@ FLOATS(logarithm_of_exponentials, Exponentials, NO_EXPONENTIALS, exponentials_ad
 
 /* --- Kernels -------------------------------------------------------------------------------------------- */
 
-#define REDUCE_OPS(X)                                                                                        \
-    X("Sum", sum)                                                                                            \
-    X("Mean", mean)                                                                                          \
-    X("Max", maximum)                                                                                        \
-    X("Min", minimum)                                                                                        \
-    X("Prod", product)                                                                                       \
-    X("EuclideanNorm", norm)                                                                                 \
-    X("Any", maximum)                                                                                        \
-    X("All", minimum)                                                                                        \
-    X("onnx::ReduceSum", sum)                                                                                \
-    X("onnx::ReduceMean", mean)                                                                              \
-    X("onnx::ReduceMax", maximum)                                                                            \
-    X("onnx::ReduceMin", minimum)                                                                            \
-    X("onnx::ReduceProd", product)                                                                           \
-    X("onnx::ReduceL1", absolute_sum)                                                                        \
-    X("onnx::ReduceL2", norm)                                                                                \
-    X("onnx::ReduceSumSquare", sum_of_squares)                                                               \
-    X("onnx::ReduceLogSum", logarithm_of_sum)                                                                \
-    X("onnx::ReduceLogSumExp", logarithm_of_exponentials)
-
-typedef struct ReduceOp {
-    const char *name;
-    const ReduceLoop *loops;
-} ReduceOp;
-
-#define OP_ROW(op, function) {.name = (op), .loops = function##_loops},
-static const ReduceOp reduce_rows[] = {REDUCE_OPS(OP_ROW)};
-
-static ReduceLoop
-find_loop(const Node *node)
-{
-    for (size_t index = 0; index < COUNT_OF(reduce_rows); index++) {
-        if (slice_equals_string(node->op->name, reduce_rows[index].name)) {
-            return reduce_rows[index].loops[node->input_dtypes[0]];
-        }
-    }
-    return NULL;
-}
-
-static bool
-supports(const Node *node)
-{
-    return find_loop(node) != NULL;
-}
-
 static void
 add_dimension(Walk *walk, int64_t size, int64_t stride)
 {
@@ -198,7 +153,7 @@ plan(const Tensor *input, const Reduction *reduction, Tensor *output)
 }
 
 static Status
-compute(KernelContext *context)
+compute_reduction(KernelContext *context, const ReduceLoop *loops)
 {
     KernelInference inference;
     Reduction reduction;
@@ -207,12 +162,56 @@ compute(KernelContext *context)
     Tensor *output = NULL;
     TRY(kernel_output(context, 0, context->node->output_dtypes[0], &reduction.output, &output));
     Reduce reduce = plan(&context->inputs[0], &reduction, output);
-    find_loop(context->node)(&reduce);
+    loops[context->inputs[0].dtype](&reduce);
     return STATUS_OK;
 }
 
-#define OP_KERNEL(name, function)                                                                            \
-    {.op = (name), .supports = supports, .compute = compute, .host_inputs = 1 << 1},
-static const Kernel reduce_kernels[] = {REDUCE_OPS(OP_KERNEL)};
+/* The kernel functions of a reduction with the loops `name_loops`. */
+#define REDUCTION(name)                                                                                      \
+    static bool name##_supports(const Node *node)                                                            \
+    {                                                                                                        \
+        return name##_loops[node->input_dtypes[0]] != NULL;                                                  \
+    }                                                                                                        \
+    static Status name##_compute(KernelContext *context)                                                     \
+    {                                                                                                        \
+        return compute_reduction(context, name##_loops);                                                     \
+    }
+
+REDUCTION(sum)
+REDUCTION(mean)
+REDUCTION(maximum)
+REDUCTION(minimum)
+REDUCTION(product)
+REDUCTION(norm)
+REDUCTION(absolute_sum)
+REDUCTION(sum_of_squares)
+REDUCTION(logarithm_of_sum)
+REDUCTION(logarithm_of_exponentials)
+
+#define REDUCTION_KERNEL(name, function)                                                                     \
+    {                                                                                                        \
+        .op = (name), .supports = function##_supports, .compute = function##_compute, .host_inputs = 1 << 1  \
+    }
+
+static const Kernel reduce_kernels[] = {
+    REDUCTION_KERNEL("Sum", sum),
+    REDUCTION_KERNEL("Mean", mean),
+    REDUCTION_KERNEL("Max", maximum),
+    REDUCTION_KERNEL("Min", minimum),
+    REDUCTION_KERNEL("Prod", product),
+    REDUCTION_KERNEL("EuclideanNorm", norm),
+    REDUCTION_KERNEL("Any", maximum),
+    REDUCTION_KERNEL("All", minimum),
+    REDUCTION_KERNEL("onnx::ReduceSum", sum),
+    REDUCTION_KERNEL("onnx::ReduceMean", mean),
+    REDUCTION_KERNEL("onnx::ReduceMax", maximum),
+    REDUCTION_KERNEL("onnx::ReduceMin", minimum),
+    REDUCTION_KERNEL("onnx::ReduceProd", product),
+    REDUCTION_KERNEL("onnx::ReduceL1", absolute_sum),
+    REDUCTION_KERNEL("onnx::ReduceL2", norm),
+    REDUCTION_KERNEL("onnx::ReduceSumSquare", sum_of_squares),
+    REDUCTION_KERNEL("onnx::ReduceLogSum", logarithm_of_sum),
+    REDUCTION_KERNEL("onnx::ReduceLogSumExp", logarithm_of_exponentials),
+};
 
 KERNEL_FAMILY(reference, reduce, reduce_kernels);

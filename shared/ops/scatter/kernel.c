@@ -142,7 +142,10 @@ scatter_nd_compute(KernelContext *context)
 }
 
 #define COMBINES(name)                                                                                       \
-    {.op = (name), .supports = supports_wide, .compute = combine_compute, .wide_inputs = 5},
+    {                                                                                                        \
+        .op = (name), .supports = supports_wide, .compute = combine_compute, .wide_inputs = 5                \
+    }
+
 static const Kernel scatter_kernels[] = {
     {.op = "TensorScatterUpdate", .supports = supports_copy, .compute = update_compute},
     {.op = "ScatterNd",
@@ -151,7 +154,11 @@ static const Kernel scatter_kernels[] = {
         .wide_inputs = 2,
         .wide_outputs = 1,
         .host_inputs = 1 << 2},
-    COMBINES("TensorScatterAdd") COMBINES("TensorScatterSub") COMBINES("TensorScatterMin") /* */
-    COMBINES("TensorScatterMax") COMBINES("ScatterNdNonAliasingAdd")};
+    COMBINES("TensorScatterAdd"),
+    COMBINES("TensorScatterSub"),
+    COMBINES("TensorScatterMin"),
+    COMBINES("TensorScatterMax"),
+    COMBINES("ScatterNdNonAliasingAdd"),
+};
 
 KERNEL_FAMILY(reference, scatter, scatter_kernels);

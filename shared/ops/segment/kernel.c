@@ -182,32 +182,29 @@ compute(KernelContext *context)
     return status;
 }
 
-#define SEGMENT(name)                                                                                        \
-    {.op = (name), .supports = supports, .compute = compute, .wide_inputs = 1, .wide_outputs = 1},
-#define COUNTED(name)                                                                                        \
-    {.op = (name),                                                                                           \
-        .supports = supports,                                                                                \
-        .compute = compute,                                                                                  \
-        .wide_inputs = 1,                                                                                    \
-        .wide_outputs = 1,                                                                                   \
-        .host_inputs = 1 << 2},                                                                              \
-        {.op = name "WithNumSegments",                                                                       \
-            .supports = supports,                                                                            \
-            .compute = compute,                                                                              \
-            .wide_inputs = 1,                                                                                \
-            .wide_outputs = 1,                                                                               \
-            .host_inputs = 1 << 3},
-#define UNSORTED_SEGMENT(name)                                                                               \
-    {.op = (name),                                                                                           \
-        .supports = supports,                                                                                \
-        .compute = compute,                                                                                  \
-        .wide_inputs = 1,                                                                                    \
-        .wide_outputs = 1,                                                                                   \
-        .host_inputs = 1 << 2},
-static const Kernel segment_kernels[] = {SEGMENT("SegmentSum") SEGMENT("SegmentMean") /* */
-    SEGMENT("SegmentProd") SEGMENT("SegmentMin") SEGMENT("SegmentMax")                /* */
-    UNSORTED_SEGMENT("UnsortedSegmentSum") UNSORTED_SEGMENT("UnsortedSegmentProd")    /* */
-    UNSORTED_SEGMENT("UnsortedSegmentMin") UNSORTED_SEGMENT("UnsortedSegmentMax")     /* */
-    COUNTED("SparseSegmentSum") COUNTED("SparseSegmentMean") COUNTED("SparseSegmentSqrtN")};
+/* `on_host`: the input that holds the number of segments, if any. */
+#define SEGMENT(name, on_host)                                                                               \
+    {                                                                                                        \
+        .op = (name), .supports = supports, .compute = compute, .wide_inputs = 1, .wide_outputs = 1,         \
+        .host_inputs = (on_host)                                                                             \
+    }
+
+static const Kernel segment_kernels[] = {
+    SEGMENT("SegmentSum", 0),
+    SEGMENT("SegmentMean", 0),
+    SEGMENT("SegmentProd", 0),
+    SEGMENT("SegmentMin", 0),
+    SEGMENT("SegmentMax", 0),
+    SEGMENT("UnsortedSegmentSum", 1 << 2),
+    SEGMENT("UnsortedSegmentProd", 1 << 2),
+    SEGMENT("UnsortedSegmentMin", 1 << 2),
+    SEGMENT("UnsortedSegmentMax", 1 << 2),
+    SEGMENT("SparseSegmentSum", 1 << 2),
+    SEGMENT("SparseSegmentMean", 1 << 2),
+    SEGMENT("SparseSegmentSqrtN", 1 << 2),
+    SEGMENT("SparseSegmentSumWithNumSegments", 1 << 3),
+    SEGMENT("SparseSegmentMeanWithNumSegments", 1 << 3),
+    SEGMENT("SparseSegmentSqrtNWithNumSegments", 1 << 3),
+};
 
 KERNEL_FAMILY(reference, segment, segment_kernels);
