@@ -1,4 +1,11 @@
-/* Everything that can be known from the head alone, in the order in which it must be known. */
+/* Admission checks all that can be known from a request's head alone, each check before those that rely on
+ * it:
+ *   1. the guards, against heads that two programs could read in two ways;
+ *   2. the target, and the request's identity for the log;
+ *   3. the route, the announced body's type and size;
+ *   4. the credentials, last, since looking them up costs most.
+ * A refusal throws the announced body away, or closes the connection. */
+#include <assert.h>
 #include <ctype.h>
 
 #include "gateway/http/cors.h"
@@ -158,7 +165,7 @@ take_media_type(Exchange *exchange)
     return STATUS_OK;
 }
 
-/* A body without a type is taken for the first one that the operation names. */
+/* Takes a body without a type for the first type that the operation names. */
 static Status
 check_media_type(Exchange *exchange)
 {
@@ -196,7 +203,7 @@ check_coding(Exchange *exchange)
         "Content-Encoding is '%.*s', which is not taken here", SLICE_PRINT(slice_part(coding, 0, 64)));
 }
 
-/* The least of what the handler, its sink and the settings allow. */
+/* Returns the least of the limits of the handler, its sink and the settings. */
 static size_t
 find_body_size_max(const Exchange *exchange)
 {
@@ -245,7 +252,7 @@ check_body(Exchange *exchange)
 }
 
 static Status
-admit(Exchange *exchange, const Target *target)
+admit_request(Exchange *exchange, const Target *target)
 {
     TRY(find_handler(exchange, target));
     TRY(check_idempotency_key(exchange));
@@ -253,7 +260,7 @@ admit(Exchange *exchange, const Target *target)
     return authorization_begin(exchange);
 }
 
-/* At once, on libmicrohttpd's first call: it closes the connection behind such a reply. */
+/* Replies in libmicrohttpd's first call, which closes the connection behind the reply. */
 static enum MHD_Result
 reply_and_close(Exchange *exchange, Status status)
 {
@@ -266,6 +273,8 @@ reply_and_close(Exchange *exchange, Status status)
 enum MHD_Result
 admission_step(Exchange *exchange, Upload *upload)
 {
+    assert(exchange->phase == EXCHANGE_HEAD);
+
     (void)upload;
     if (exchange->connection->phase == CONNECTION_CUT) {
         return MHD_NO;
@@ -280,7 +289,7 @@ admission_step(Exchange *exchange, Upload *upload)
         return reply_and_close(exchange, guarded);
     }
     take_identity(exchange);
-    const Status admitted = admit(exchange, &target);
+    const Status admitted = admit_request(exchange, &target);
     if (admitted != STATUS_OK && exchange->framing.expects_continue) {
         return reply_and_close(exchange, admitted);
     }

@@ -1,5 +1,6 @@
-/* Who asks: the credentials are looked up in the cache of keys, and on a job thread when the cache does not
- * know them. The job waits for the first piece of the body, since a connection cannot be suspended before. */
+/* Authorization looks the credentials up in the cache of keys, and on a job thread when the cache does not
+ * know them. The job begins with the first piece of the body, since libmicrohttpd allows no suspension
+ * before. */
 #include <assert.h>
 
 #include "gateway/http/exchange.h"
@@ -9,6 +10,8 @@
 Status
 authorization_conclude(Exchange *exchange)
 {
+    assert(exchange->request.handler != NULL);
+
     const bool is_hidden =
         exchange->request.handler->access == ACCESS_OPERATOR && !exchange->request.principal.is_operator;
     const HttpOptions *const options = &exchange->server->options;
@@ -32,6 +35,8 @@ fail_credentials(Exchange *exchange)
 Status
 authorization_begin(Exchange *exchange)
 {
+    assert(exchange->request.handler != NULL);
+
     Request *const request = &exchange->request;
     const HttpOptions *const options = &exchange->server->options;
     if (request->handler->access == ACCESS_PUBLIC) {

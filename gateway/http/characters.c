@@ -1,6 +1,7 @@
 #include "gateway/http/characters.h"
 
-/* Row by the high half of the byte, column by the low half; the sums of the classes in the header. */
+/* A row for the high half of the byte, a column for the low half; entries are sums of the header's
+ * classes. */
 const unsigned char character_classes[256] = {
     /* clang-format off */
      0,  0,  0,  0,  0,  0,  0,  0,  0,  8,  0,  0,  0,  0,  0,  0,

@@ -70,6 +70,8 @@ connection_shut(Connection *connection)
 void
 connection_cut(Connection *connection, Slice reply)
 {
+    assert(connection->phase != CONNECTION_CUT);
+
     const int fd = connection->watch.fd;
     (void)send(fd, reply.data, reply.size, MSG_DONTWAIT | MSG_NOSIGNAL);
     (void)shutdown(fd, SHUT_WR);

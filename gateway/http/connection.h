@@ -1,11 +1,11 @@
 /* One socket: its phases, a deadline for each, and the watch for a peer that hangs up.
  *
  * Only gateway/http includes this. libmicrohttpd reads and writes the socket; a connection decides when it
- * may (suspended while a handler works), and for how long it waits for its peer.
+ * may (suspended while a handler works), and how long it waits for its peer.
  *
- * Ownership: the server owns a Connections; libmicrohttpd opens and closes its connections
- * (connection_notify). Threads:   the loop's thread only. Errors:    a connection that cannot be opened gets
- * no exchange, which makes libmicrohttpd close it. */
+ * Ownership: libmicrohttpd opens and closes connections (connection_notify).
+ * Threads:   the loop's thread only.
+ * Errors:    a connection that cannot be opened gets no exchange; libmicrohttpd then closes it. */
 #pragma once
 
 #include <stdbool.h>
@@ -70,8 +70,7 @@ deadline_after_ms(const Loop *loop, uint32_t delay_ms)
     return loop_now_ns(loop) + delay_ms * CLOCK_NS_PER_MS;
 }
 
-/* Opens and closes connections: libmicrohttpd's MHD_NotifyConnectionCallback, with a Connections as argument.
- */
+/* Opens and closes connections: libmicrohttpd's MHD_NotifyConnectionCallback over a Connections. */
 void connection_notify(
     void *connections, struct MHD_Connection *mhd, void **context, enum MHD_ConnectionNotificationCode code);
 

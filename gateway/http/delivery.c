@@ -9,8 +9,8 @@
 
 enum {
     GZIP_SIZE_MIN = 1024,
-    GZIP_SIZE_MAX_ON_LOOP = 32 * 1024, /* well under a millisecond */
-    GZIP_SIZE_MAX_USUAL = 1024 * 1024, /* above, speed is worth more than the last percent */
+    GZIP_SIZE_MAX_ON_LOOP = 32 * 1024, /* takes well under a millisecond */
+    GZIP_SIZE_MAX_USUAL = 1024 * 1024, /* larger bodies are compressed fast rather than well */
 };
 
 static Slice
@@ -60,7 +60,7 @@ body_compress(Exchange *exchange, bool is_job_thread)
     const bool is_fast = !is_job_thread || body.size > GZIP_SIZE_MAX_USUAL;
     Buffer compressed = {0};
     if (!gzip_deflate(&compressed, body, is_fast ? GZIP_LEVEL_FAST : GZIP_LEVEL_USUAL)) {
-        buffer_done(&compressed); /* then it goes as it is */
+        buffer_done(&compressed); /* the body is sent uncompressed */
         return;
     }
     const char *const type = response_header_get(response, "Content-Type");
@@ -116,7 +116,8 @@ headers_emit(const Exchange *exchange, HeaderEmit emit, void *target)
 static void
 emit_to_daemon(void *target, const char *name, const char *value)
 {
-    (void)MHD_add_response_header(target, name, value); /* fails without memory: the reply goes without it */
+    (void)MHD_add_response_header(target, name, value); /* fails without memory; the reply then lacks the
+                                                         * header */
 }
 
 static struct MHD_Response *
@@ -135,8 +136,8 @@ response_make(Exchange *exchange)
     return MHD_create_response_from_buffer(body.size, response->buffer.data, MHD_RESPMEM_PERSISTENT);
 }
 
-/* Chunk framing is libmicrohttpd's alone, and it reads bare line feeds there: no second request is taken from
- * behind a chunked body (guards.h). */
+/* Returns whether the connection closes behind this reply. libmicrohttpd frames chunks itself and accepts
+ * bare line feeds there, so no second request is taken from behind a chunked body (guards.h). */
 static bool
 must_close(const Exchange *exchange)
 {
@@ -146,6 +147,8 @@ must_close(const Exchange *exchange)
 enum MHD_Result
 delivery_step(Exchange *exchange, Upload *upload)
 {
+    assert(exchange->phase == EXCHANGE_ENDED);
+
     (void)upload;
     delivery_render(exchange, false);
     struct MHD_Response *const response = response_make(exchange);
@@ -172,6 +175,8 @@ emit_to_buffer(void *target, const char *name, const char *value)
 void
 delivery_send_raw(Exchange *exchange)
 {
+    assert(exchange->phase == EXCHANGE_CUT && exchange->is_rendered);
+
     const Response *const response = &exchange->response;
     const Slice body = body_of(response);
     AUTO_BUFFER reply = {0};

@@ -22,10 +22,10 @@ exchange_new(HttpServer *server)
     return exchange;
 }
 
-/* Random at start, counted since: unique, hard to guess, and made without asking the kernel each time
- * (splitmix64). */
+/* Mixes bits as splitmix64 does. Request ids are random at the server's start and counted from there:
+ * unique, hard to guess, and made without a system call. */
 static uint64_t
-mix(uint64_t value)
+mix_bits(uint64_t value)
 {
     value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9U;
     value = (value ^ (value >> 27)) * 0x94d049bb133111ebU;
@@ -38,7 +38,7 @@ request_id_make(HttpServer *server, char ret_id[REQUEST_ID_SIZE])
     static const char digits[] = "0123456789abcdef";
     const uint64_t count = server->id_count++;
     for (size_t half = 0; half < 2; half++) {
-        uint64_t bits = mix(server->id_seed[half] + count * 0x9e3779b97f4a7c15U);
+        uint64_t bits = mix_bits(server->id_seed[half] + count * 0x9e3779b97f4a7c15U);
         for (size_t index = 0; index < 16; index++, bits >>= 4) {
             ret_id[half * 16 + index] = digits[bits & 15];
         }
@@ -85,7 +85,8 @@ buffer_recycle(Buffer *buffer)
     }
 }
 
-/* A reply that libmicrohttpd gave by itself is a refusal of a request that it could not read. */
+/* Hands the request's record to the log hook. A reply that libmicrohttpd gave by itself, in the phases of
+ * head and body, refused a request that it could not read: 400. */
 static void
 exchange_log(const Exchange *exchange)
 {
@@ -119,6 +120,8 @@ exchange_log(const Exchange *exchange)
 void
 exchange_ref(Exchange *exchange)
 {
+    assert(exchange->reference_count > 0);
+
     exchange->reference_count++;
 }
 
@@ -126,6 +129,8 @@ void
 exchange_unref(Exchange *exchange)
 {
     HttpServer *const server = exchange->server;
+    assert(exchange->reference_count > 0);
+
     if (--exchange->reference_count > 0) {
         return;
     }
@@ -141,6 +146,8 @@ exchange_unref(Exchange *exchange)
 void
 exchange_release(Exchange *exchange)
 {
+    assert(exchange->connection != NULL);
+
     stream_close(&exchange->stream, exchange->is_sent);
     exchange_log(exchange);
     exchange->connection = NULL;
@@ -150,6 +157,8 @@ exchange_release(Exchange *exchange)
 void
 exchange_free(HttpServer *server)
 {
+    assert(server->free_exchanges != NULL);
+
     Exchange *const exchange = server->free_exchanges;
     server->free_exchanges = exchange->next_free;
     response_done(&exchange->response);
@@ -161,6 +170,8 @@ exchange_free(HttpServer *server)
 bool
 exchange_submit(Exchange *exchange, void (*run)(Job *job, void *context), void (*done)(Job *job))
 {
+    assert(run != NULL && done != NULL);
+
     exchange->job = (Job){.loop = exchange->server->loop, .run = run, .done = done};
     JobPool *const jobs = exchange->server->options.jobs;
     return jobs != NULL && job_submit(jobs, &exchange->job);
@@ -178,7 +189,7 @@ exchange_end(Exchange *exchange, Status status)
 {
     assert(exchange->phase == EXCHANGE_WORKING);
 
-    /* A hook that was called because of the deadline often reports what it did: cancel. */
+    /* A hook that is called because of the deadline often ends its work as cancelled. */
     exchange->status = exchange->is_overdue && status == STATUS_CANCELLED
                            ? call_fail(&exchange->call, STATUS_DEADLINE_EXCEEDED, "the deadline has passed")
                            : status;
@@ -201,8 +212,7 @@ exchange_fail(Exchange *exchange, Status status)
     exchange_end(exchange, status);
 }
 
-/* Only a hang-up marks the call as cancelled: a passed deadline is seen by call_check() itself, and says so.
- */
+/* Only a hang-up marks the call as cancelled: call_check() sees a passed deadline by itself, and says so. */
 void
 exchange_cancel(Exchange *exchange)
 {
@@ -277,6 +287,8 @@ exchange_on_cancel(Exchange *exchange, ExchangeCancelled cancelled, void *owner)
 void
 exchange_deadline(Exchange *exchange, uint64_t deadline_ns)
 {
+    assert(exchange->connection != NULL);
+
     exchange->call.deadline_ns = deadline_ns;
     connection_enter(exchange->connection, CONNECTION_WORK, deadline_ns);
 }
@@ -300,6 +312,8 @@ work_is_done(Job *job)
 bool
 exchange_offload(Exchange *exchange, ExchangeWork work, ExchangeWorked done, void *owner)
 {
+    assert(work != NULL && done != NULL);
+
     exchange->work = work;
     exchange->worked = done;
     exchange->work_owner = owner;

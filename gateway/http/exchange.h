@@ -1,12 +1,13 @@
-/* A request in flight, as a `start` handler sees it: from the route's match until the reply has been handed
- * over. It lives on the loop that accepted its connection.
+/* A request in flight, as a `start` handler sees it: from the route's match until the reply has been
+ * handed over. It lives on the loop that accepted its connection.
  *
- * The handler ends it exactly once, with exchange_finish() or exchange_fail(), even after it was cancelled.
- * Cancelling (the client hung up, the deadline passed) is a request to end soon: the hook is called once, on
- * the loop, and call_check() of the exchange's call fails from then on.
+ * The handler ends it exactly once, with exchange_finish() or exchange_fail(), even after it was
+ * cancelled. Cancelling (the client hung up, the deadline passed) is a request to end soon: the hook is
+ * called once, on the loop, and call_check() of the exchange's call fails from then on.
  *
- * Ownership: the server's; not to be touched after its end, but for its stream (stream.h).
- * Threads:   the loop thread only, but for the work given to exchange_offload(). */
+ * Ownership: the server's; not to be touched after its end, except for its stream (stream.h).
+ * Threads:   the loop thread only, except for the work given to exchange_offload().
+ * Errors:    a failure is a Status of the exchange's call; exchange_fail() makes its reply. */
 #pragma once
 
 #include "gateway/http/handler.h"
@@ -21,33 +22,33 @@ Loop *exchange_loop(const Exchange *exchange);
 /* Sends the response. */
 void exchange_finish(Exchange *exchange);
 
-/* Sends the problem document of the call's error, which `status` must be. */
+/* Sends the problem document of the call's error, whose code is `status`. */
 void exchange_fail(Exchange *exchange, Status status);
 
-/* At most one hook; NULL takes it back. When the exchange is cancelled already, the hook is called at once.
- */
+/* Sets the hook for cancelling; NULL takes it back. It is called at once when the exchange is cancelled
+ * already. */
 typedef void (*ExchangeCancelled)(Exchange *exchange, void *owner);
 void exchange_on_cancel(Exchange *exchange, ExchangeCancelled cancelled, void *owner);
 
-/* Moves the deadline: a monotonic time, 0 for none. The default is HttpOptions.deadline_ms from arrival. */
+/* Sets the deadline, a monotonic time, 0 for none. The default is HttpOptions.deadline_ms from arrival. */
 void exchange_deadline(Exchange *exchange, uint64_t deadline_ns);
 
-/* Runs `work` on a job thread and then `done` on the loop, with the work's Status. Until `done`, the exchange
- * and its call belong to the job thread. False when the queue is full: nothing will be called. */
+/* Runs `work` on a job thread and then `done` on the loop, with the work's Status. Until `done`, the
+ * exchange and its call belong to the job thread. False when the queue is full: nothing will be called. */
 typedef Status (*ExchangeWork)(Call *call, void *job_context, void *owner);
 typedef void (*ExchangeWorked)(Exchange *exchange, Status status, void *owner);
 MUST_USE bool exchange_offload(Exchange *exchange, ExchangeWork work, ExchangeWorked done, void *owner);
 
-/* What it is then: UNAVAILABLE, for exchange_fail(). */
+/* Notes UNAVAILABLE in the call, for exchange_fail(), when exchange_offload() has returned false. */
 MUST_USE Status exchange_note_overload(Exchange *exchange);
 
-/* Keeps the exchange beyond its reply, with its call, response and arena, for work that outlives it (a step
- * whose client hangs up while outputs are streamed). What libmicrohttpd holds is gone then: the request's
- * target and headers. */
+/* Keeps the exchange beyond its reply, with its call, response and arena, for work that outlives it (a
+ * step whose client hangs up while outputs are streamed). The request's target and headers, which
+ * libmicrohttpd owns, do not live on. */
 void exchange_ref(Exchange *exchange);
 void exchange_unref(Exchange *exchange);
 
-/* Makes the response's body a stream; NULL when memory ends. exchange_finish() sends the head then, and the
- * pieces may come before and after it. A failed exchange drops the stream. */
+/* Makes the response's body a stream. exchange_finish() sends the head then, and the pieces may come
+ * before and after it. A failed exchange drops the stream. */
 MUST_USE HttpStream *exchange_stream(
     Exchange *exchange, const char *content_type, const HttpStreamEvents *events, void *owner);

@@ -1,8 +1,10 @@
 #include "gateway/http/guards.h"
 
+#include <assert.h>
+
 #include "gateway/http/characters.h"
 
-static const char end_of_line[2] = {'\0', '\0'}; /* what a CRLF has become */
+static const char end_of_line[2] = {'\0', '\0'}; /* what libmicrohttpd makes of CRLF */
 
 static Status
 fail_layout(Call *call, const char *where)
@@ -12,10 +14,10 @@ fail_layout(Call *call, const char *where)
         where);
 }
 
-/* The name starts where the line before ended, and its value behind "name:" and spaces. `*line` moves to the
- * next line. */
+/* Returns whether the field's name starts where the line before ended, and its value behind "name:" and
+ * spaces. `*line` moves to the next line. */
 static bool
-line_is_in_place(Field field, const char **line)
+line_is_contiguous(Field field, const char **line)
 {
     if (field.name.data != *line || field.value.data == NULL || field.value.data <= field.name.data) {
         return false;
@@ -36,13 +38,15 @@ line_is_in_place(Field field, const char **line)
 Status
 guard_layout(Call *call, const Head *head)
 {
+    assert(head->target != NULL && head->version != NULL);
+
     if (head->target + head->target_size + 1 != head->version ||
         memcmp(head->version + strlen(head->version), end_of_line, sizeof end_of_line) != 0) {
         return fail_layout(call, "in the request line");
     }
     const char *line = head->version + strlen(head->version) + sizeof end_of_line;
     for (size_t index = 0; index < head->field_count; index++) {
-        if (!line_is_in_place(head->fields[index], &line)) {
+        if (!line_is_contiguous(head->fields[index], &line)) {
             return fail_layout(call, index == 0 ? "before the first header" : "among the headers");
         }
     }
@@ -69,7 +73,7 @@ static const char *const unique_names[] = {
     "Transfer-Encoding",
 };
 
-/* The bit of a name that may come once, 0 for any other. */
+/* Returns the bit of a name that may come only once, 0 for any other. */
 static unsigned
 unique_bit(Slice name)
 {
@@ -84,6 +88,8 @@ unique_bit(Slice name)
 Status
 guard_fields(Call *call, const Field *fields, size_t field_count)
 {
+    assert(fields != NULL || field_count == 0);
+
     unsigned seen = 0;
     for (size_t index = 0; index < field_count; index++) {
         const Field field = fields[index];

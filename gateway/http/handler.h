@@ -15,7 +15,7 @@
  *
  * `run`    straight-line code that may wait: it is called on a job thread, with that thread's context (the
  *          database connection) in request->job_context, and its Status ends the request.
- * `start`  for the hot path: it is called on the loop thread, must not wait, and ends the request with one
+ * `start`  the hot path: it is called on the loop thread, must not wait, and ends the request with one
  *          exchange_finish() or exchange_fail(), at once or later (exchange.h). */
 #pragma once
 
@@ -33,9 +33,9 @@ typedef enum Access {
     ACCESS_OPERATOR, /* principals with the operator role; others get 404 */
 } Access;
 
-/* Takes a body piece by piece as it arrives, on the loop thread, so that it is never held twice. What `begin`
- * makes is found in request->sink_state and is freed by the call's arena (arena_defer). Any failure ends the
- * request and its connection. */
+/* A receiver of the body piece by piece as it arrives, on the loop thread, so that it is never held twice.
+ * The state that `begin` makes is found in request->sink_state and freed by the call's arena
+ * (arena_defer). Any failure ends the request and its connection. */
 typedef struct BodySink {
     size_t size_max; /* bytes of the body; 0: the handler's body_size_max */
     MUST_USE Status (*begin)(Call *call, const Request *request, void **ret_state);
@@ -48,13 +48,14 @@ struct Handler {
     const char *path; /* "/api/v1/graphs/{graph}:plan": literals, {parameters}, a :verb at the end */
     Access access;
     size_t body_size_max;          /* bytes, inflated; 0: the request has no body. A sink may allow more */
-    const char *body_limit;        /* for HttpOptions.body_size_max: the name of a limit; NULL: the usual */
-    const char *const *body_types; /* media types taken, NULL-terminated; NULL: any */
+    const char *body_limit;        /* for HttpOptions.body_size_max: the name of a limit; NULL: the usual
+                                    * one */
+    const char *const *body_types; /* media types that are taken, NULL-terminated; NULL: any */
 
     Status (*run)(Call *call, const Request *request, Response *response);
     void (*start)(Exchange *exchange);
 
-    /* Optional: the sink for this request's body, or NULL to have it buffered. */
+    /* Returns the sink for this request's body, or NULL to have it buffered. The hook may be NULL. */
     const BodySink *(*sink)(const Request *request);
 };
 
@@ -62,6 +63,6 @@ struct Handler {
     extern const Handler handler_##name;                                                                     \
     const Handler handler_##name
 
-/* All of gateway/handlers, sorted by file name; NULL-terminated. */
+/* Holds all handlers of gateway/handlers, sorted by file name; NULL-terminated. */
 extern const Handler *const handler_table[];
 extern const size_t handler_table_count;

@@ -1,5 +1,5 @@
-/* Calls the handler of a request that is whole: `start` at once, `run` on a job thread. A gzip body is
- * inflated before that, on a job thread too. */
+/* Handling calls the handler of a request that is whole: `start` at once, `run` on a job thread. A gzip
+ * body is inflated before that, on a job thread too. */
 #include <assert.h>
 
 #include "gateway/http/exchange.h"

@@ -1,5 +1,7 @@
 #include "gateway/http/headers.h"
 
+#include <assert.h>
+
 #include "gateway/http/characters.h"
 #include "shared/base/base64.h"
 #include "shared/base/text.h"
@@ -9,7 +11,7 @@ enum { CREDENTIALS_SIZE_MAX = 8 * 1024, IDEMPOTENCY_KEY_MAX = 255 };
 /* How closely a range of Accept names a media type. */
 enum { SPECIFICITY_NONE = -1, SPECIFICITY_ANY, SPECIFICITY_TYPE, SPECIFICITY_EXACT };
 
-/* qvalue = "0" [ "." 0*3DIGIT ] / "1" [ "." 0*3"0" ], in thousandths; -1 when it is something else. */
+/* Reads a qvalue, "0" [ "." 0*3DIGIT ] / "1" [ "." 0*3"0" ], in thousandths; -1 when it is something else. */
 static int
 quality_read(Slice text)
 {
@@ -31,7 +33,7 @@ quality_read(Slice text)
     return quality <= ACCEPT_QUALITY_MAX ? quality : -1;
 }
 
-/* Splits "text/html;level=1;q=0.5" into its range and its quality. */
+/* Splits "text/html;level=1;q=0.5" into its range and its quality, which is returned. */
 static int
 item_read(Slice item, Slice *ret_range)
 {
@@ -91,6 +93,8 @@ accept_quality(Slice accept, const char *media_type)
 int
 accept_choose(Slice accept, const char *const *offers, int offer_count)
 {
+    assert(offer_count > 0);
+
     int best = -1;
     int best_quality = 0;
     for (int index = 0; index < offer_count; index++) {
@@ -196,7 +200,7 @@ preferences_parse(Slice prefer)
     return preferences;
 }
 
-/* The inside of a structured field's string (RFC 8941 3.3.3), its two escapes undone. */
+/* Copies the inside of a structured field's string (RFC 8941 3.3.3) and undoes its two escapes. */
 static bool
 string_unquote(Slice quoted, char *ret_text, size_t *ret_size)
 {

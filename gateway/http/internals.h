@@ -132,7 +132,7 @@ typedef struct Upload {
     size_t *size;
 } Upload;
 
-/* stream.c */
+/* Functions of stream.c. */
 HttpStream *stream_open(
     HttpStream *stream, Connection *connection, const struct HttpStreamEvents *events, void *owner);
 struct MHD_Response *stream_response(HttpStream *stream);
@@ -140,26 +140,27 @@ void stream_close(
     HttpStream *stream, bool is_sent);  /* calls `closed`, once; is_sent: the reply has been sent */
 void stream_cancel(HttpStream *stream); /* the peer is gone */
 
-/* exchange.c */
+/* Functions of exchange.c. */
 Exchange *exchange_take(HttpServer *server, Connection *connection); /* from the pool; NULL without memory */
-void exchange_release(Exchange *exchange); /* into it, when the reply is over and nobody keeps it */
-void exchange_free(HttpServer *server);    /* one of the pool */
+void exchange_release(Exchange *exchange); /* ends the exchange: logs it, and gives it back unless a
+                                            * handler keeps it */
+void exchange_free(HttpServer *server);    /* frees the first exchange of the pool */
 MUST_USE bool exchange_submit(
     Exchange *exchange, void (*run)(Job *job, void *context), void (*done)(Job *job));
 void exchange_end(Exchange *exchange, Status status); /* ends the handler's work */
 void exchange_cancel(Exchange *exchange);             /* the peer is gone, or the server closes */
 void exchange_overdue(Exchange *exchange);            /* the deadline has passed */
 
-/* delivery.c */
+/* Functions of delivery.c. */
 enum MHD_Result delivery_step(Exchange *exchange, Upload *upload);
 void delivery_render(Exchange *exchange, bool is_job_thread); /* makes the response final; may take time */
-void delivery_send_raw(Exchange *exchange);                   /* past libmicrohttpd, on the socket itself */
+void delivery_send_raw(Exchange *exchange);                   /* on the socket itself, past libmicrohttpd */
 void delivery_refuse_head(Connection *connection);            /* 408, when no request has been read yet */
 
-/* handling.c */
-enum MHD_Result handling_begin(Exchange *exchange); /* the request is whole: calls the handler */
+/* Functions of handling.c. */
+enum MHD_Result handling_begin(Exchange *exchange); /* calls the handler of a request that is whole */
 
-/* authorization.c */
+/* Functions of authorization.c. */
 MUST_USE Status authorization_begin(Exchange *exchange); /* asks the cache; may set needs_authorization */
 
 /* Suspends the connection until a job thread knows the principal, and calls `done` on the loop. False when
@@ -171,12 +172,12 @@ MUST_USE bool authorization_ask(
  * only operators may know of. */
 MUST_USE Status authorization_conclude(Exchange *exchange);
 
-/* reception.c */
+/* Functions of reception.c. */
 enum MHD_Result reception_step(Exchange *exchange, Upload *upload); /* a piece of the body, or its end */
 enum MHD_Result reception_step_refused(Exchange *exchange, Upload *upload);
 enum MHD_Result reception_step_cut(Exchange *exchange, Upload *upload);
 void reception_begin(Exchange *exchange, Status status); /* begins the body, or refuses it */
 void reception_overdue(Exchange *exchange);              /* the body comes too slowly */
 
-/* admission.c */
+/* Functions of admission.c. */
 enum MHD_Result admission_step(Exchange *exchange, Upload *upload); /* the first call, with the head */

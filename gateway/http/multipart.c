@@ -1,16 +1,16 @@
-/* The delimiter is CRLF "--" boundary, and the carriage return stands in it only once, at its beginning.
- * Therefore bytes that might begin a delimiter need not be kept: they are a prefix of the delimiter, and when
- * the next byte does not fit, none of them but the first can begin another one. */
+/* A delimiter is CRLF "--" boundary, and a carriage return stands in it only at its beginning. Therefore
+ * bytes that might begin a delimiter need not be kept: they are a prefix of the delimiter, and when the
+ * next byte does not match, none of them but the first can begin another one. */
 #include "gateway/http/multipart.h"
 
 #include "gateway/http/multipart_header.h"
 
 typedef enum Phase {
-    PHASE_START,     /* the first delimiter, whose CRLF is not there */
-    PHASE_DELIMITER, /* behind one: CRLF or "--" */
+    PHASE_START,     /* the first delimiter, which has no CRLF before it */
+    PHASE_DELIMITER, /* behind a delimiter: CRLF or "--" */
     PHASE_HEADER,
     PHASE_DATA,
-    PHASE_EPILOGUE, /* behind the last one: CRLF or nothing */
+    PHASE_EPILOGUE, /* behind the last delimiter: CRLF or nothing */
 } Phase;
 
 struct Multipart {
@@ -18,9 +18,9 @@ struct Multipart {
     Phase phase;
     char delimiter[4 + MULTIPART_BOUNDARY_SIZE_MAX];
     size_t delimiter_size;
-    size_t matched; /* bytes of what the phase waits for */
+    size_t matched; /* bytes matched of the delimiter or of CRLF */
     size_t part_count;
-    uint64_t position; /* of the next byte of the body */
+    uint64_t position; /* offset of the next byte in the body */
     size_t header_size;
     size_t line_start;
     char header[MULTIPART_HEADER_SIZE_MAX];
@@ -42,8 +42,6 @@ take(Multipart *multipart, Slice *piece, size_t size)
     return taken;
 }
 
-/* --- Behind a delimiter --------------------------------------------------------------------------------- */
-
 static Status
 part_begin(Call *call, Multipart *multipart)
 {
@@ -59,7 +57,7 @@ part_begin(Call *call, Multipart *multipart)
     return STATUS_OK;
 }
 
-/* Two bytes tell: CRLF for a part, "--" for the end. */
+/* Reads the two bytes behind a delimiter: CRLF begins a part, "--" ends the body. */
 static Status
 delimiter_take(Call *call, Multipart *multipart, Slice *piece)
 {
@@ -94,8 +92,6 @@ epilogue_take(Call *call, Multipart *multipart, Slice *piece)
     return STATUS_OK;
 }
 
-/* --- Headers -------------------------------------------------------------------------------------------- */
-
 static Status
 headers_end(Call *call, Multipart *multipart)
 {
@@ -124,7 +120,7 @@ header_take(Call *call, Multipart *multipart, Slice *piece)
     memcpy(multipart->header + multipart->header_size, taken.data, taken.size);
     multipart->header_size += taken.size;
     if (end == size) {
-        return STATUS_OK; /* the line goes on */
+        return STATUS_OK; /* the line is not complete yet */
     }
     const Slice line =
         slice_of(multipart->header + multipart->line_start, multipart->header_size - multipart->line_start);
@@ -138,8 +134,6 @@ header_take(Call *call, Multipart *multipart, Slice *piece)
     return STATUS_OK;
 }
 
-/* --- Data ----------------------------------------------------------------------------------------------- */
-
 static Status
 data_emit(Call *call, const Multipart *multipart, Slice bytes)
 {
@@ -147,7 +141,7 @@ data_emit(Call *call, const Multipart *multipart, Slice bytes)
                            : multipart->options.events->on_data(call, multipart->options.context, bytes);
 }
 
-/* As many bytes as go on with the delimiter. */
+/* Takes the bytes of the piece that continue the delimiter. */
 static void
 delimiter_match(Multipart *multipart, Slice *piece)
 {
@@ -160,7 +154,7 @@ delimiter_match(Multipart *multipart, Slice *piece)
     (void)take(multipart, piece, size);
 }
 
-/* Bytes that no delimiter begins in. */
+/* Returns how many bytes of the piece come before any byte that may begin a delimiter. */
 static size_t
 plain_size(const Multipart *multipart, Slice piece)
 {
@@ -208,8 +202,6 @@ start_take(Call *call, Multipart *multipart, Slice *piece)
     }
     return STATUS_OK;
 }
-
-/* --- All of it ------------------------------------------------------------------------------------------ */
 
 Status
 multipart_new(Call *call, const MultipartOptions *options, Multipart **ret_multipart)

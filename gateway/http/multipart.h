@@ -1,7 +1,8 @@
 /* Bodies of the type multipart/form-data (RFC 7578), read as they arrive: bytes in, parts out.
  *
- * Strict: the body begins with the boundary and ends with the closing one (a line end may follow), lines end
- * with CRLF, every part is named once by a Content-Disposition: form-data, and no part is encoded.
+ * The reading is strict: the body begins with the boundary and ends with the closing one (a line end may
+ * follow), lines end with CRLF, every part is named once by a Content-Disposition: form-data, and no part
+ * is encoded.
  *
  *     X                multipart_write(X)
  *     --b\r\n
@@ -10,10 +11,10 @@
  *     …bytes…          on_data, any number of times
  *     \r\n--b--        on_part_end
  *
- * Ownership: lives in the arena of the call; what on_part is given lives until it returns.
+ * Ownership: lives in the arena of the call; a MultipartPart lives until on_part returns.
  * Threads:   one at a time.
- * Errors:    INVALID_ARGUMENT tells the part and the byte; OUT_OF_RANGE above a limit. A failed event ends
- * the reading with its Status. Nothing may be written behind an error. */
+ * Errors:    INVALID_ARGUMENT names the part and the byte; OUT_OF_RANGE above a limit. A failed event ends
+ *            the reading with its Status. Nothing may be written after an error. */
 #pragma once
 
 #include "shared/base/call.h"
@@ -40,16 +41,16 @@ typedef struct MultipartEvents {
 typedef struct MultipartOptions {
     Slice boundary;
     size_t part_count_max;
-    const char *part_limit; /* what that limit is called */
+    const char *part_limit; /* the name of that limit, for the error */
     const MultipartEvents *events;
     void *context;
 } MultipartOptions;
 
-/* The boundary that a Content-Type names; it points into it. */
+/* Reads the boundary that a Content-Type names; it points into `content_type`. */
 MUST_USE Status multipart_boundary(Call *call, Slice content_type, Slice *ret_boundary);
 
 MUST_USE Status multipart_new(Call *call, const MultipartOptions *options, Multipart **ret_multipart);
 MUST_USE Status multipart_write(Call *call, Multipart *multipart, Slice piece);
 
-/* The body has ended: was that its end? */
+/* Fails when the body, which has ended, has no closing boundary. */
 MUST_USE Status multipart_end(Call *call, const Multipart *multipart);

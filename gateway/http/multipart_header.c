@@ -1,7 +1,7 @@
 #include "gateway/http/multipart_header.h"
 
-#include "gateway/http/headers.h"
 #include "gateway/http/characters.h"
+#include "gateway/http/headers.h"
 
 typedef struct Reading {
     Arena *arena;
@@ -9,8 +9,6 @@ typedef struct Reading {
     bool has_type;
     MultipartPart part;
 } Reading;
-
-/* --- Parameters: "; name=token" or "; name=\"quoted\"" -------------------------------------------------- */
 
 typedef struct Parameter {
     Slice name;
@@ -66,10 +64,8 @@ parameter_take(Slice *rest, Parameter *ret_parameter)
     return size > 0;
 }
 
-/* --- Names ---------------------------------------------------------------------------------------------- */
-
-/* The bytes that a form's sender writes as %XX (WHATWG's and RFC 7578's form data): no others, for a name may
- * hold a percent sign. */
+/* Decodes one of the bytes that senders of forms write as %XX (WHATWG's and RFC 7578's form data). All
+ * other percent signs belong to the name. */
 static bool
 percent_take(Slice text, char *ret_byte)
 {
@@ -103,8 +99,6 @@ unescape(Arena *arena, Slice raw, Slice *ret_text)
     *ret_text = slice_of(text, size);
     return text != NULL;
 }
-
-/* --- Headers -------------------------------------------------------------------------------------------- */
 
 static const char *
 disposition_read(Reading *reading, Slice value)
@@ -147,7 +141,7 @@ type_read(Reading *reading, Slice value)
     return NULL;
 }
 
-/* RFC 7578 4.7: senders must not encode; what is named here leaves the bytes alone. */
+/* Refuses encodings that change bytes: RFC 7578 4.7 forbids senders to encode. */
 static const char *
 encoding_read(Reading *reading, Slice value)
 {
@@ -206,8 +200,6 @@ multipart_header_read(Arena *arena, Slice lines, MultipartPart *ret_part)
     *ret_part = reading.part;
     return NULL;
 }
-
-/* --- The boundary --------------------------------------------------------------------------------------- */
 
 static bool
 is_boundary(Slice text)

@@ -3,6 +3,6 @@
 
 #include "gateway/http/multipart.h"
 
-/* Reads lines that all end with CRLF. NULL, or what is wrong with them; names without escapes point into the
- * lines, others live in the arena. */
+/* Reads lines that all end with CRLF. Returns NULL, or the fault as a sentence. Names without escapes
+ * point into the lines, others live in the arena. */
 MUST_USE const char *multipart_header_read(Arena *arena, Slice lines, MultipartPart *ret_part);

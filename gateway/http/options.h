@@ -1,10 +1,9 @@
-/* What a server is told when it is made: its handlers, the hooks that decide about keys and quotas, its
- * limits. */
+/* Options of an HTTP server: its handlers, the hooks that decide about keys and quotas, its limits. */
 #pragma once
 
 #include "gateway/http/handler.h"
-#include "gateway/jobs/job_pool.h"
 #include "gateway/http/principal.h"
+#include "gateway/jobs/job_pool.h"
 
 /* The answer of the cache of keys. */
 typedef enum AuthorizeAnswer {

@@ -5,16 +5,14 @@
 
 enum { TOKEN_VERSION = 1, SCOPE_SIZE = 8, HEAD_SIZE = 1 + SCOPE_SIZE, TOKEN_SIZE_MAX = 1024 };
 
-/* --- What a token is bound to --------------------------------------------------------------------------- */
-
-/* FNV-1a: no secret is kept here, a stale token shall only be told from a fresh one. */
+/* Adds a text to an FNV-1a hash, which need not be secret: it only tells a stale token from a fresh one. */
 static uint64_t
 hash_add(uint64_t hash, Slice text)
 {
     for (size_t index = 0; index < text.size; index++) {
         hash = (hash ^ (unsigned char)text.data[index]) * 0x100000001b3U;
     }
-    return (hash ^ 0xff) * 0x100000001b3U; /* no byte of UTF-8: it parts the texts */
+    return (hash ^ 0xff) * 0x100000001b3U; /* no byte of UTF-8: it separates the texts */
 }
 
 static bool
@@ -23,7 +21,7 @@ is_paging(Slice name)
     return slice_equals_string(name, "page_token") || slice_equals_string(name, "page_size");
 }
 
-/* Parameters count in any order. */
+/* Hashes the path and the query but for the page's own parameters, in whatever order those come. */
 static uint64_t
 scope_hash(const Request *request)
 {
@@ -36,8 +34,6 @@ scope_hash(const Request *request)
     }
     return hash;
 }
-
-/* --- base64url without padding -------------------------------------------------------------------------- */
 
 static const char *
 token_encode(Arena *arena, Slice bytes)
@@ -58,7 +54,7 @@ token_encode(Arena *arena, Slice bytes)
     return text;
 }
 
-/* Data NULL when it is no base64url. */
+/* Decodes base64url without padding; data NULL when the token is none. */
 static Slice
 token_decode(Arena *arena, Slice token)
 {
@@ -66,8 +62,6 @@ token_decode(Arena *arena, Slice token)
     char *const bytes = base64_decoded_size(token, &size) ? arena_alloc(arena, size + 1) : NULL;
     return bytes != NULL && base64_decode(token, bytes) ? slice_of(bytes, size) : (Slice){0};
 }
-
-/* --- Pages ---------------------------------------------------------------------------------------------- */
 
 static void
 head_write(uint64_t scope, unsigned char ret_head[HEAD_SIZE])
@@ -128,7 +122,7 @@ parameter_append(Buffer *link, Slice text)
     }
 }
 
-/* The same request with the new token. */
+/* Writes the Link header: the same request with the new token. */
 static void
 link_write(const Request *request, Response *response, const char *token)
 {

@@ -1,8 +1,8 @@
-/* Lists in pages (AIP-158): page_size and an opaque page_token, which holds the key of the last item given
- * and never an offset.
+/* Lists in pages (AIP-158): page_size and an opaque page_token, which holds the key of the last item of a
+ * page and never an offset.
  *
- * A token is bound to the route and to every other query parameter of the request that it was made for: with
- * another filter it is refused. It carries no authority, every page is authorized anew.
+ * A token is bound to the route and to every other query parameter of the request that it was made for:
+ * with another filter it is refused. It carries no authority: every page is authorized anew.
  *
  * Errors: INVALID_ARGUMENT for a size or a token that cannot be read. */
 #pragma once
@@ -19,6 +19,6 @@ typedef struct PageQuery {
 
 MUST_USE Status page_parse(Call *call, const Request *request, PageQuery *ret_page);
 
-/* The token of the page behind the item with this key, and the Link header with rel="next". NULL without
- * memory. */
+/* Returns the token of the page behind the item with this key, and sets the Link header with rel="next".
+ * NULL without memory. */
 const char *page_token(Call *call, const Request *request, Response *response, Slice key);

@@ -1,13 +1,16 @@
-/* Receives the body, into a buffer or the handler's sink, and refuses requests while their body is coming. */
+/* Reception takes the body into a buffer or the handler's sink, and refuses requests while their body is
+ * coming. */
+#include <assert.h>
+
 #include "gateway/http/exchange.h"
 #include "gateway/http/internals.h"
 
 enum {
-    DISCARD_SIZE_MAX = 256 * 1024, /* what is read and thrown away to keep a connection */
+    DISCARD_SIZE_MAX = 256 * 1024, /* of a refused body, to keep the connection */
     RESERVE_SIZE_MAX = 64 * 1024 * 1024,
 };
 
-/* The moment by which this much of the body must have come, and some grace. */
+/* Sets the deadline by which more of the body must have come: the minimum rate, and some grace. */
 static void
 expect_more(Exchange *exchange)
 {
@@ -57,6 +60,8 @@ reception_begin(Exchange *exchange, Status status)
 void
 reception_overdue(Exchange *exchange)
 {
+    assert(exchange->phase == EXCHANGE_BODY || exchange->phase == EXCHANGE_REFUSED);
+
     cut_exchange(
         exchange, response_fail(&exchange->call, &exchange->response, 408,
                       "the body came too slowly: %llu bytes so far, at least %u bytes a second are needed",
@@ -66,6 +71,8 @@ reception_overdue(Exchange *exchange)
 enum MHD_Result
 reception_step_refused(Exchange *exchange, Upload *upload)
 {
+    assert(exchange->phase == EXCHANGE_REFUSED);
+
     if (*upload->size > 0) {
         exchange->received += *upload->size;
         *upload->size = 0;
@@ -121,7 +128,7 @@ piece_take(Exchange *exchange, Slice piece)
     return exchange->sink != NULL ? sink_take(exchange, piece) : buffer_take(exchange, piece);
 }
 
-/* An empty body begins and ends its sink too. */
+/* Ends the body. An empty one begins its sink here. */
 static Status
 reception_end(Exchange *exchange)
 {
@@ -139,6 +146,8 @@ principal_is_known(Exchange *exchange, Status status, void *owner)
 enum MHD_Result
 reception_step(Exchange *exchange, Upload *upload)
 {
+    assert(exchange->phase == EXCHANGE_BODY);
+
     if (exchange->needs_authorization) {
         if (!authorization_ask(exchange, principal_is_known)) {
             refuse_exchange(exchange, exchange_note_overload(exchange));

@@ -1,4 +1,4 @@
-/* What a handler reads: one HTTP request, checked, decoded and authorized.
+/* One HTTP request as a handler reads it: checked, decoded and authorized.
  *
  * Ownership: everything belongs to the exchange and lives until its reply has been sent.
  * Threads:   the thread that the call is on.
@@ -40,7 +40,7 @@ typedef struct Request {
 
     Slice media_type;  /* of the body, in lower case and without parameters; empty when there is none */
     Slice body;        /* whole and inflated; empty for a body that went into a sink */
-    void *sink_state;  /* what BodySink.begin made */
+    void *sink_state;  /* made by BodySink.begin */
     Slice traceparent; /* valid by W3C Trace Context, or empty */
     Principal principal;
 
@@ -48,19 +48,19 @@ typedef struct Request {
     void *job_context; /* of the job thread, in Handler.run; NULL on a loop thread */
 } Request;
 
-/* The slice's data are NULL when the request has no such header, parameter or query. Header names are
- * compared without case. Path parameters that the route has are always there. */
+/* Return a slice whose data are NULL when the request has no such header, parameter or query. Header names
+ * are compared without case. Path parameters of the route are always there. */
 Slice request_header(const Request *request, const char *name);
 Slice request_parameter(const Request *request, const char *name);
 Slice request_query(const Request *request, const char *name);
 
-/* Query values of a type; `ret_value` keeps its value when the parameter is absent. */
+/* Reads an integer of at most `maximum`; `ret_value` keeps its value when the parameter is absent. */
 MUST_USE Status request_query_uint64(
     Call *call, const Request *request, const char *name, uint64_t maximum, uint64_t *ret_value);
-/* "true", "false"; a name alone ("?trace") is true. */
+/* Reads "true" or "false"; a name alone ("?trace") is true. */
 MUST_USE Status request_query_boolean(Call *call, const Request *request, const char *name, bool *ret_value);
 
-/* INVALID_ARGUMENT naming the first query parameter that is not in the NULL-terminated list. */
+/* Refuses query parameters that are not in the NULL-terminated list: INVALID_ARGUMENT names the first. */
 MUST_USE Status request_query_allow(Call *call, const Request *request, const char *const *names);
 
 bool request_is_method(const Request *request, const char *method);

@@ -1,5 +1,6 @@
 #include "gateway/http/response.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <strings.h>
@@ -99,7 +100,7 @@ response_status(Response *response, int http_status)
 }
 
 static ResponseHeader *
-header_place(Response *response, const char *name)
+header_slot(Response *response, const char *name)
 {
     for (size_t index = 0; index < response->header_count; index++) {
         if (strcasecmp(response->headers[index].name, name) == 0) {
@@ -113,7 +114,7 @@ header_place(Response *response, const char *name)
 static void
 header_put(Response *response, const char *name, const char *value)
 {
-    ResponseHeader *const header = header_place(response, name);
+    ResponseHeader *const header = header_slot(response, name);
     if (header == NULL || value == NULL || !character_all(slice_from_string(value), CHARACTER_VALUE)) {
         response->has_failed = true;
         value = "";
@@ -178,6 +179,8 @@ response_vary(Response *response, const char *header)
 void
 response_etag(Response *response, const char *tag)
 {
+    assert(tag != NULL);
+
     response->etag = text_format(response->arena, "\"%s\"", tag);
     response->has_failed = response->has_failed || response->etag == NULL;
 }
@@ -200,6 +203,8 @@ response_json(Response *response)
 void
 response_take(Response *response, const char *content_type, Buffer *buffer)
 {
+    assert(buffer != &response->buffer);
+
     borrowed_drop(response);
     buffer_done(&response->buffer);
     response->buffer = *buffer;

@@ -1,12 +1,12 @@
-/* What a handler answers: a status, headers, and a body that is written, taken over, borrowed or streamed.
+/* A handler's answer: a status, headers, and a body that is written, taken over, borrowed or streamed.
  *
- * A handler that fails returns its Status and leaves the rest to the server, which writes the problem
- * document (RFC 9457) from the Call's error. response_fail() is for the failures that only HTTP has words
- * for.
+ * A handler that fails returns its Status; the server then writes the problem document (RFC 9457) from the
+ * Call's error. response_fail() is for failures that HTTP status codes describe better than canonical
+ * codes.
  *
  * Ownership: the response owns its body; header values are copied into the call's arena.
  * Threads:   one at a time.
- * Errors:    a response that found no memory is sent as 429; nothing needs to be checked on the way. */
+ * Errors:    a response that found no memory is sent as 429; handlers need not check for it. */
 #pragma once
 
 #include <stdbool.h>
@@ -28,17 +28,17 @@ typedef struct ResponseHeader {
 
 typedef struct Response {
     Arena *arena;
-    int status; /* 0: not chosen yet, 200 */
+    int status; /* 0: not chosen yet, sent as 200 */
     ResponseHeader headers[RESPONSE_HEADERS_MAX];
     size_t header_count;
     const char *etag; /* quoted, or NULL */
-    bool has_failed;  /* a header found no room */
+    bool has_failed;  /* a header found no memory, or held control bytes */
 
-    Buffer buffer;  /* the body, when it is written */
-    Slice borrowed; /* the body, when it belongs to somebody else */
+    Buffer buffer;  /* a body that is written */
+    Slice borrowed; /* a body that belongs to another owner */
     ArenaRelease release;
     void *resource;
-    HttpStream *stream; /* the body, when it comes in pieces */
+    HttpStream *stream; /* a body that comes in pieces */
 } Response;
 
 void response_begin(Response *response, Arena *arena);
@@ -50,26 +50,26 @@ void response_status(Response *response, int http_status);
 void response_header(Response *response, const char *name, const char *value);
 void response_header_format(Response *response, const char *name, const char *format, ...) PRINTF_LIKE(3, 4);
 
-/* Takes a header back; nothing happens when it is not set. */
+/* Removes a header; nothing happens when it is not set. */
 void response_header_remove(Response *response, const char *name);
 
-/* Adds a request header's name to Vary: the reply depends on it. */
+/* Adds the name of a request header that the reply depends on to Vary. */
 void response_vary(Response *response, const char *header);
 const char *response_header_get(const Response *response, const char *name); /* NULL when not set */
 
-/* The tag of the resource's present state, without quotes. With it, the server answers 304 to a GET whose
- * If-None-Match names the tag. */
+/* Sets the tag of the resource's present state, given without quotes. The server then answers 304 to a GET
+ * whose If-None-Match names the tag. */
 void response_etag(Response *response, const char *tag);
 
-/* Sets the Content-Type and gives the buffer to write the body into. */
+/* Sets the Content-Type and returns the buffer to write the body into. */
 Buffer *response_body(Response *response, const char *content_type);
 Buffer *response_json(Response *response); /* application/json */
 
-/* Takes the buffer over and leaves an empty one behind. */
+/* Takes the buffer over as the body and leaves an empty one behind. */
 void response_take(Response *response, const char *content_type, Buffer *buffer);
 
-/* A body that somebody else owns; `release(resource)` is called when it has been sent or is no longer needed.
- * `release` may be NULL for bytes that outlive the server. */
+/* Sends bytes of another owner; `release(resource)` is called when they have been sent or are no longer
+ * needed. `release` may be NULL for bytes that outlive the server. */
 void response_borrow(
     Response *response, const char *content_type, Slice bytes, ArenaRelease release, void *resource);
 

@@ -1,22 +1,28 @@
 #include "gateway/http/router.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "shared/base/memory.h"
 
-/* The order in which Allow names them. */
+/* Methods in the order in which Allow names them. */
 static const char *const methods[] = {"GET", "POST", "PUT", "PATCH", "DELETE"};
 
-typedef enum NodeKind { NODE_LITERAL, NODE_VERB, NODE_PARAMETER } NodeKind; /* in the order of trying */
+typedef enum NodeKind {
+    NODE_LITERAL,
+    NODE_VERB,
+    NODE_PARAMETER
+} NodeKind; /* in the order in which siblings
+             * are tried */
 
 typedef struct RouteNode Node;
 
 struct RouteNode {
     NodeKind kind;
-    Slice text; /* the literal; of a parameter, its name */
+    Slice text; /* the literal, or a parameter's name */
     Slice verb; /* ":plan", with its colon */
     Node *children;
-    Node *next; /* among its siblings */
+    Node *next; /* the next sibling */
     const Handler *handlers[COUNT_OF(methods)];
 };
 
@@ -24,9 +30,7 @@ struct Router {
     Node root;
 };
 
-/* --- Building ------------------------------------------------------------------------------------------- */
-
-/* "{graph}:plan", "{graph}", "graphs" or "containers:reset". */
+/* Reads a segment of a route: "{graph}:plan", "{graph}", "graphs" or "containers:reset". */
 static Node
 segment_read(Slice segment)
 {
@@ -42,7 +46,7 @@ segment_read(Slice segment)
     };
 }
 
-/* Whether both take the same segments. */
+/* Returns whether both nodes take the same segments. */
 static bool
 node_matches(const Node *left, const Node *right)
 {
@@ -53,26 +57,26 @@ node_matches(const Node *left, const Node *right)
 static Status
 child_add(Call *call, Node *parent, Node wanted, const Handler *handler, Node **ret_child)
 {
-    Node **place = &parent->children;
-    while (*place != NULL && (*place)->kind <= wanted.kind) {
-        if (node_matches(*place, &wanted)) {
-            if (!slice_equal((*place)->text, wanted.text)) {
+    Node **link = &parent->children;
+    while (*link != NULL && (*link)->kind <= wanted.kind) {
+        if (node_matches(*link, &wanted)) {
+            if (!slice_equal((*link)->text, wanted.text)) {
                 return call_fail(call, STATUS_INVALID_ARGUMENT,
                     "route '%s' of '%s' names the parameter '%.*s', another route '%.*s'", handler->path,
-                    handler->operation_id, SLICE_PRINT(wanted.text), SLICE_PRINT((*place)->text));
+                    handler->operation_id, SLICE_PRINT(wanted.text), SLICE_PRINT((*link)->text));
             }
-            *ret_child = *place;
+            *ret_child = *link;
             return STATUS_OK;
         }
-        place = &(*place)->next;
+        link = &(*link)->next;
     }
     Node *const child = memory_new(1, sizeof *child);
     if (child == NULL) {
         return call_fail_memory(call, "the route table");
     }
     *child = wanted;
-    child->next = *place;
-    *place = child;
+    child->next = *link;
+    *link = child;
     *ret_child = child;
     return STATUS_OK;
 }
@@ -136,6 +140,8 @@ router_free(Router *router)
 Status
 router_new(Call *call, const Handler *const *handlers, Router **ret_router)
 {
+    assert(handlers != NULL);
+
     Router *const router = memory_new(1, sizeof *router);
     if (router == NULL) {
         return call_fail_memory(call, "the route table");
@@ -151,8 +157,6 @@ router_new(Call *call, const Handler *const *handlers, Router **ret_router)
     return STATUS_OK;
 }
 
-/* --- Finding -------------------------------------------------------------------------------------------- */
-
 typedef struct Search {
     const Slice *segments;
     size_t segment_count;
@@ -160,7 +164,7 @@ typedef struct Search {
     size_t parameter_count;
 } Search;
 
-/* Whether the node takes the segment; a parameter's value is noted. */
+/* Returns whether the node takes the segment; a parameter's value is noted. */
 static bool
 node_takes(const Node *node, Slice segment, Search *search)
 {
@@ -187,7 +191,8 @@ node_has_handler(const Node *node)
     return false;
 }
 
-/* As deep as the path has segments: TARGET_SEGMENTS_MAX. */
+/* Finds a route depth first. The recursion is as deep as the path has segments, at most
+ * TARGET_SEGMENTS_MAX. */
 static const Node *
 node_find(const Node *node, size_t depth, Search *search)
 {
@@ -211,6 +216,8 @@ const Route *
 router_find(const Router *router, const Slice *segments, size_t segment_count,
     Field ret_parameters[REQUEST_PARAMETERS_MAX], size_t *ret_parameter_count)
 {
+    assert(segment_count <= TARGET_SEGMENTS_MAX);
+
     Search search = {.segments = segments, .segment_count = segment_count, .parameters = ret_parameters};
     const Route *const route = node_find(&router->root, 0, &search);
     *ret_parameter_count = search.parameter_count;

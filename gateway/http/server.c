@@ -1,9 +1,10 @@
-/* One turn of the loop: sockets become ready, timers fire, results arrive; each of these asks for one
- * MHD_run(), which happens once, at the end of the turn. libmicrohttpd's own epoll descriptor is nested in
- * the loop's. (Its own loop would stall when exactly 128·k events are ready: it waits again with the full
- * timeout.) */
+/* The server turns libmicrohttpd once at the end of each turn of the loop: sockets that become ready,
+ * timers that fire and results that arrive only ask for MHD_run(). libmicrohttpd's own epoll descriptor is
+ * nested in the loop's. (Its own loop would stall when exactly 128·k events are ready: it waits again with
+ * the full timeout.) */
 #include "gateway/http/server.h"
 
+#include <assert.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -13,10 +14,10 @@
 #include "shared/base/text.h"
 
 enum {
-    /* libmicrohttpd has one piece of memory a connection, for the head of a request, its fields, what comes
-     * of its body and the head of the reply, and clears all of it for each request: a tenth of what a small
-     * step costs the gateway. So it is the largest head and what must fit beside it. (256 KiB would make a
-     * chunked stream only an eighth faster.) */
+    /* libmicrohttpd has one piece of memory a connection, for a request's head, its fields, pieces of its
+     * body and the reply's head, and clears all of it for each request: a tenth of what a small step costs
+     * the gateway. Therefore it is as large as the largest head and what must fit beside it. (256 KiB
+     * would make a chunked stream only an eighth faster.) */
     MEMORY_BESIDE_HEAD = 16 * 1024,
     ACCEPTS_PER_TURN = 64,
 };
@@ -52,8 +53,8 @@ run_soon(HttpServer *server)
     loop_defer(server->loop, &server->run);
 }
 
-/* libmicrohttpd names the earliest moment; a firing too early costs nothing, so the timer only moves forward
- * when it has fired. */
+/* Sets the timer to the earliest time that libmicrohttpd names. It moves forward only when it has fired,
+ * since firing too early costs nothing. */
 static void
 schedule_next_run(HttpServer *server)
 {
@@ -106,7 +107,7 @@ connection_admit(HttpServer *server, int fd)
         socket_close(fd);
         return;
     }
-    /* Closes the socket when it fails. */
+    /* MHD_add_connection() closes the socket when it fails. */
     (void)MHD_add_connection(server->daemon, fd, (struct sockaddr *)&peer, size);
 }
 
@@ -159,9 +160,9 @@ static enum MHD_Result (*const steps[])(Exchange *exchange, Upload *upload) = {
     [EXCHANGE_HEAD] = admission_step,
     [EXCHANGE_BODY] = reception_step,
     [EXCHANGE_AUTHORIZING] = close_step, /* suspended: never called */
-    [EXCHANGE_WORKING] = close_step,     /* likewise */
+    [EXCHANGE_WORKING] = close_step,     /* suspended: never called */
     [EXCHANGE_ENDED] = delivery_step,
-    [EXCHANGE_REPLYING] = close_step, /* likewise */
+    [EXCHANGE_REPLYING] = close_step, /* libmicrohttpd has a reply: never called */
     [EXCHANGE_REFUSED] = reception_step_refused,
     [EXCHANGE_CUT] = reception_step_cut,
 };
@@ -173,7 +174,7 @@ access_exchange(void *server, struct MHD_Connection *mhd, const char *url, const
 {
     (void)server;
     (void)mhd;
-    (void)url; /* decoded by other rules than ours */
+    (void)url; /* decoded by other rules than target.c's */
     Exchange *const exchange = *context;
     if (exchange == NULL) {
         return MHD_NO;
@@ -258,6 +259,8 @@ Status
 http_server_new(
     Call *call, Loop *loop, const char *address, const HttpOptions *options, HttpServer **ret_server)
 {
+    assert(loop != NULL && options->handlers != NULL);
+
     HttpServer *const server = memory_new(1, sizeof *server);
     if (server == NULL) {
         return call_fail_memory(call, "an HTTP server");
@@ -314,8 +317,8 @@ http_server_drain(HttpServer *server)
     }
 }
 
-/* Handlers are asked to end, and are waited for: a job thread may be at work in an exchange. Their replies
- * get what time the rest takes. */
+/* Cancels all handlers and waits until they have ended, since a job thread may be at work in an exchange.
+ * Replies are sent only as far as sockets take them meanwhile. */
 static void
 connections_end(HttpServer *server)
 {
@@ -328,7 +331,8 @@ connections_end(HttpServer *server)
             }
             connection_shut(connection);
         }
-        run_soon(server); /* to clean up what it closed: no event asks for that */
+        run_soon(server); /* libmicrohttpd cleans up closed connections when it is run, and no event asks
+                           * for that */
         loop_turn(server->loop, 10);
     }
 }

@@ -191,6 +191,8 @@ stream_read(void *owner, uint64_t position, char *buffer, size_t size)
 struct MHD_Response *
 stream_response(HttpStream *stream)
 {
+    assert(stream->connection != NULL);
+
     const size_t sized = stream->size < SIZED_BLOCK_SIZE ? (size_t)stream->size + 1 : SIZED_BLOCK_SIZE;
     const size_t block_size = stream->size == MHD_SIZE_UNKNOWN ? CHUNKED_BLOCK_SIZE : sized;
     return MHD_create_response_from_callback(stream->size, block_size, stream_read, stream, NULL);

@@ -28,7 +28,7 @@ fail_character(Call *call, unsigned char byte, const char *where)
                : call_fail(call, STATUS_INVALID_ARGUMENT, "byte 0x%02x is not allowed in a %s", byte, where);
 }
 
-/* One byte of text, decoded; `*position` moves behind it. False for a '%' without two hex digits. */
+/* Decodes one byte; `*position` moves behind it. False for a '%' without two hex digits. */
 static bool
 byte_decode(Slice text, size_t *position, unsigned char *ret_byte)
 {
@@ -49,10 +49,10 @@ byte_decode(Slice text, size_t *position, unsigned char *ret_byte)
 }
 
 typedef struct Part {
-    const char *name; /* "path" or "query", for the messages */
+    const char *name; /* "path" or "query", for messages */
     unsigned char allowed;
     bool is_form;            /* '+' is a space */
-    const char *never_coded; /* characters that may not be hidden behind a '%' */
+    const char *never_coded; /* characters that must not be percent-encoded */
 } Part;
 
 static const Part path_part = {.name = "path", .allowed = CHARACTER_PATH, .never_coded = "/\\"};
@@ -84,7 +84,7 @@ decode_into(Call *call, const Part *part, Slice text, char *decoded, size_t *ret
 }
 
 static Status
-decode(Call *call, const Part *part, Slice text, Slice *ret_decoded)
+decode_text(Call *call, const Part *part, Slice text, Slice *ret_decoded)
 {
     bool is_plain = true;
     for (size_t index = 0; index < text.size; index++) {
@@ -136,7 +136,7 @@ target_parse(Call *call, Slice raw, Target *ret_target)
                 call, STATUS_INVALID_ARGUMENT, "the path has more than %d segments", TARGET_SEGMENTS_MAX);
         }
         Slice *const segment = &target.segments[target.segment_count++];
-        TRY(decode(call, &path_part, text, segment));
+        TRY(decode_text(call, &path_part, text, segment));
         TRY(segment_check(call, *segment, rest.data == NULL));
     }
     *ret_target = target;
@@ -148,8 +148,8 @@ query_add(Call *call, Slice pair, Field *fields, size_t *count)
 {
     const size_t equals = slice_find(pair, '=');
     Field field = {0};
-    TRY(decode(call, &query_part, slice_part(pair, 0, equals), &field.name));
-    TRY(decode(call, &query_part, slice_part(pair, equals + 1, pair.size), &field.value));
+    TRY(decode_text(call, &query_part, slice_part(pair, 0, equals), &field.name));
+    TRY(decode_text(call, &query_part, slice_part(pair, equals + 1, pair.size), &field.value));
     if (field.name.size == 0) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "a query parameter has no name");
     }
