@@ -40,7 +40,7 @@ by_task(const void *left, const void *right)
 }
 
 static void
-publish(Discovery *discovery)
+publish_roster(Discovery *discovery)
 {
     Roster *const list = roster_new(discovery->target_count);
     if (list == NULL) {
@@ -140,7 +140,7 @@ poll_done(UpstreamCall *call, Status status, const char *message)
     } else {
         target_missed(target);
     }
-    publish(target->discovery);
+    publish_roster(target->discovery);
 }
 
 static const UpstreamEvents poll_events = {.on_done = poll_done};
@@ -153,7 +153,7 @@ target_poll(Target *target)
     if (target->call != NULL) {
         /* The poll of before has not come back: that is a miss, and the answer may still come. */
         target_missed(target);
-        publish(target->discovery);
+        publish_roster(target->discovery);
         return;
     }
     const UpstreamHead head = {
@@ -248,7 +248,7 @@ discovery_set_addresses(Discovery *discovery, size_t entry, const Slice *address
             target_poll(discovery->targets[discovery->target_count - 1]);
         }
     }
-    publish(discovery);
+    publish_roster(discovery);
 }
 
 /* --- Life ----------------------------------------------------------------------------------------------- */
@@ -347,7 +347,7 @@ discovery_set_task(Discovery *discovery, const char *name, int32_t task)
     Target *const target = target_find(discovery, name);
     if (target != NULL) {
         target->info.task = task;
-        publish(discovery);
+        publish_roster(discovery);
     }
 }
 
@@ -357,6 +357,6 @@ discovery_set_draining(Discovery *discovery, const char *name, bool is_draining)
     Target *const target = target_find(discovery, name);
     if (target != NULL) {
         target->is_marked_draining = is_draining;
-        publish(discovery);
+        publish_roster(discovery);
     }
 }

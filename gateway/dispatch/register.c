@@ -55,7 +55,7 @@ registration_end(Registration *registration, Status status, const char *message)
 }
 
 static UpstreamCall *
-put(Registration *registration, const char *path, const UpstreamEvents *events)
+begin_put(Registration *registration, const char *path, const UpstreamEvents *events)
 {
     const UpstreamHead head = {
         .method = "PUT",
@@ -183,7 +183,7 @@ put_partition(Registration *registration)
     (void)snprintf(path, sizeof path, "/worker/v1/sessions/%s/partitions/%s", registration->session,
         registration->partition->digest);
     registration->round++;
-    UpstreamCall *const call = put(registration, path, &partition_events);
+    UpstreamCall *const call = begin_put(registration, path, &partition_events);
     if (call != NULL) {
         registration->uploaded_bytes += registration->partition->document.size;
         upstream_write_copy(call, registration->partition->document);
@@ -246,7 +246,7 @@ registration_await(SlotRun *slot, SlotRegistered registered)
     list_append(&registration->waiting, &slot->waiting);
     char path[PATH_SIZE];
     (void)snprintf(path, sizeof path, "/worker/v1/sessions/%s", registration->session);
-    UpstreamCall *const call = put(registration, path, &session_events);
+    UpstreamCall *const call = begin_put(registration, path, &session_events);
     if (call != NULL) {
         upstream_end(call);
     }

@@ -34,7 +34,7 @@ fail_here(Call *call, const Multipart *multipart, const char *what)
 }
 
 static Slice
-take(Multipart *multipart, Slice *piece, size_t size)
+take_bytes(Multipart *multipart, Slice *piece, size_t size)
 {
     const Slice taken = slice_part(*piece, 0, size);
     *piece = slice_part(*piece, size, piece->size);
@@ -68,7 +68,7 @@ delimiter_take(Call *call, Multipart *multipart, Slice *piece)
     if (byte != expected[0] && byte != expected[1]) {
         return fail_here(call, multipart, "behind a boundary stands neither a line end nor '--'");
     }
-    (void)take(multipart, piece, 1);
+    (void)take_bytes(multipart, piece, 1);
     multipart->header[multipart->matched++] = byte;
     if (multipart->matched < 2) {
         return STATUS_OK;
@@ -87,7 +87,7 @@ epilogue_take(Call *call, Multipart *multipart, Slice *piece)
     if (multipart->matched == 2 || piece->data[0] != "\r\n"[multipart->matched]) {
         return fail_here(call, multipart, "something follows the closing boundary");
     }
-    (void)take(multipart, piece, 1);
+    (void)take_bytes(multipart, piece, 1);
     multipart->matched++;
     return STATUS_OK;
 }
@@ -116,7 +116,7 @@ header_take(Call *call, Multipart *multipart, Slice *piece)
             "the multipart body: part %zu has more than %d bytes of headers", multipart->part_count,
             MULTIPART_HEADER_SIZE_MAX);
     }
-    const Slice taken = take(multipart, piece, size);
+    const Slice taken = take_bytes(multipart, piece, size);
     memcpy(multipart->header + multipart->header_size, taken.data, taken.size);
     multipart->header_size += taken.size;
     if (end == size) {
@@ -151,7 +151,7 @@ delimiter_match(Multipart *multipart, Slice *piece)
         size++;
         multipart->matched++;
     }
-    (void)take(multipart, piece, size);
+    (void)take_bytes(multipart, piece, size);
 }
 
 /* Returns how many bytes of the piece come before any byte that may begin a delimiter. */
@@ -174,7 +174,7 @@ static Status
 data_take(Call *call, Multipart *multipart, Slice *piece)
 {
     if (multipart->matched == 0) {
-        TRY(data_emit(call, multipart, take(multipart, piece, plain_size(multipart, *piece))));
+        TRY(data_emit(call, multipart, take_bytes(multipart, piece, plain_size(multipart, *piece))));
     }
     delimiter_match(multipart, piece);
     if (multipart->matched == multipart->delimiter_size) {

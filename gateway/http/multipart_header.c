@@ -83,7 +83,7 @@ percent_take(Slice text, char *ret_byte)
 }
 
 static bool
-unescape(Arena *arena, Slice raw, Slice *ret_text)
+unescape_name(Arena *arena, Slice raw, Slice *ret_text)
 {
     size_t size = 0;
     char *const text = arena_alloc(arena, raw.size + 1);
@@ -123,7 +123,7 @@ disposition_read(Reading *reading, Slice value)
         if (reading->part.name.data != NULL) {
             return "the part has two names";
         }
-        if (!unescape(reading->arena, parameter.value, &reading->part.name)) {
+        if (!unescape_name(reading->arena, parameter.value, &reading->part.name)) {
             return "its name needs more memory than a call may use";
         }
     }

@@ -52,7 +52,7 @@ held_steps_add(HeldSteps *steps, const HeldStep *step)
 }
 
 static HeldStep *
-find(HeldSteps *steps, const StepHold *hold)
+find_held(HeldSteps *steps, const StepHold *hold)
 {
     for (size_t index = 0; index < steps->count; index++) {
         const StepHold *const held = &steps->items[index].hold;
@@ -68,7 +68,7 @@ void
 held_steps_remove(HeldSteps *steps, const StepHold *hold)
 {
     (void)pthread_mutex_lock(&steps->lock);
-    HeldStep *const step = find(steps, hold);
+    HeldStep *const step = find_held(steps, hold);
     if (step != NULL) {
         steps->claimed_count -= step->is_claimed;
         *step = steps->items[--steps->count];
@@ -81,7 +81,7 @@ void
 held_steps_note(HeldSteps *steps, const StepHold *hold, int loop_index, bool may_repeat)
 {
     (void)pthread_mutex_lock(&steps->lock);
-    HeldStep *const step = find(steps, hold);
+    HeldStep *const step = find_held(steps, hold);
     if (step != NULL) {
         step->loop_index = loop_index;
         step->may_repeat = may_repeat;

@@ -100,7 +100,7 @@ run_listener(void *context)
 
 /* Lost: nothing that the step still does can change its record. */
 static void
-lose(QueueRunner *runner, const HeldStep *step)
+drop_step(QueueRunner *runner, const HeldStep *step)
 {
     char id[ID_TEXT_SIZE];
     id_to_text("stp", step->hold.id.value, id);
@@ -110,21 +110,21 @@ lose(QueueRunner *runner, const HeldStep *step)
 
 /* One that does not run yet cannot be cancelled: it is asked about again soon. */
 static void
-heed(QueueRunner *runner, const HeldStep *step, const StepBeat *beat)
+heed_beats(QueueRunner *runner, const HeldStep *step, const StepBeat *beat)
 {
     if (step->loop_index == QUEUE_NO_LOOP) {
         if (beat->is_cancel_requested) {
             __atomic_store_n(&runner->is_hinted, true, __ATOMIC_RELEASE);
         }
     } else if (!beat->is_held) {
-        lose(runner, step);
+        drop_step(runner, step);
     } else if (beat->is_cancel_requested) {
         runner->options.cancel(runner->options.context, step->loop_index, &step->hold);
     }
 }
 
 static Status
-beat(QueueRunner *runner, Call *call)
+send_heartbeat(QueueRunner *runner, Call *call)
 {
     size_t count = 0;
     const HeldStep *const steps = held_steps_copy(&runner->held, call->arena, &count);
@@ -141,7 +141,7 @@ beat(QueueRunner *runner, Call *call)
     }
     TRY(queue_heartbeat(call, runner->store, holds, count, runner->options.lease_ms, beats));
     for (size_t index = 0; index < count; index++) {
-        heed(runner, &steps[index], &beats[index]);
+        heed_beats(runner, &steps[index], &beats[index]);
     }
     return STATUS_OK;
 }
@@ -162,7 +162,7 @@ keep_leases(QueueRunner *runner, Call *call, uint64_t now_ns)
 {
     const uint64_t lease_ns = runner->options.lease_ms * CLOCK_NS_PER_MS;
     if (is_beat_due(runner, now_ns)) {
-        TRY(beat(runner, call));
+        TRY(send_heartbeat(runner, call));
         runner->beat_ns = now_ns + lease_ns / 3;
         runner->hint_ns = now_ns + HINT_PAUSE_MS * CLOCK_NS_PER_MS;
     }
@@ -205,7 +205,7 @@ hand_on(QueueRunner *runner, Call *call, const StepRecord *step)
 
 /* *ret_is_more: there was room for all that was claimed, and there may be more. */
 static Status
-claim(QueueRunner *runner, Call *call, bool *ret_is_more)
+claim_steps(QueueRunner *runner, Call *call, bool *ret_is_more)
 {
     /* Before it is counted: who is forgotten from now on wakes this thread. */
     __atomic_store_n(&runner->is_full, true, __ATOMIC_SEQ_CST);
@@ -232,7 +232,7 @@ claim(QueueRunner *runner, Call *call, bool *ret_is_more)
 /* --- The runner's thread -------------------------------------------------------------------------------- */
 
 static Status
-turn(QueueRunner *runner, Call *call, bool *ret_is_more)
+take_turn(QueueRunner *runner, Call *call, bool *ret_is_more)
 {
     const uint64_t now_ns = clock_monotonic_ns();
     if (runner->store == NULL) {
@@ -240,7 +240,7 @@ turn(QueueRunner *runner, Call *call, bool *ret_is_more)
         TRY(store_open(call, &options, &runner->store));
     }
     TRY(keep_leases(runner, call, now_ns));
-    return claim(runner, call, ret_is_more);
+    return claim_steps(runner, call, ret_is_more);
 }
 
 /* Under load steps are queued and forgotten one by one: a claim for each would cost more than their run. */
@@ -281,7 +281,7 @@ run_runner(void *context)
     while (!is_stopping(runner)) {
         bool is_more = false;
         Call call = {.arena = arena, .deadline_ns = clock_monotonic_ns() + TURN_MS * CLOCK_NS_PER_MS};
-        if (arena == NULL || turn(runner, &call, &is_more) != STATUS_OK) {
+        if (arena == NULL || take_turn(runner, &call, &is_more) != STATUS_OK) {
             log_failure(LOG_WARNING, "the queue cannot be reached", &call);
             is_more = false;
         }

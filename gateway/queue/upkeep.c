@@ -80,7 +80,7 @@ clean_tenants(Call *call, const UpkeepOptions *options, const TenantId *tenants,
 }
 
 static Status
-collect(Call *call, Upkeep *upkeep, uint64_t now_ns, bool *ret_is_more)
+collect_garbage(Call *call, Upkeep *upkeep, uint64_t now_ns, bool *ret_is_more)
 {
     TenantId *tenants = NULL;
     size_t count = 0;
@@ -101,7 +101,7 @@ collect(Call *call, Upkeep *upkeep, uint64_t now_ns, bool *ret_is_more)
 
 /* Also without the lease: there must be a partition for what this gateway is about to write. */
 static Status
-roll(Call *call, Upkeep *upkeep, uint64_t now_ns)
+roll_partitions(Call *call, Upkeep *upkeep, uint64_t now_ns)
 {
     if (now_ns < upkeep->roll_ns) {
         return STATUS_OK;
@@ -112,7 +112,7 @@ roll(Call *call, Upkeep *upkeep, uint64_t now_ns)
 }
 
 static Status
-turn(Call *call, Upkeep *upkeep, uint64_t now_ns, bool *ret_is_more)
+take_turn(Call *call, Upkeep *upkeep, uint64_t now_ns, bool *ret_is_more)
 {
     Lease lease;
     uint64_t moved = 0;
@@ -120,13 +120,13 @@ turn(Call *call, Upkeep *upkeep, uint64_t now_ns, bool *ret_is_more)
         const StoreOptions store = {.conninfo = upkeep->options.conninfo, .role = STORE_ROLE_QUEUE};
         TRY(store_open(call, &store, &upkeep->queue));
     }
-    TRY(roll(call, upkeep, now_ns));
+    TRY(roll_partitions(call, upkeep, now_ns));
     TRY(leases_acquire(call, upkeep->queue, "upkeep", upkeep->options.owner, LEASE_MS, &lease));
     if (!lease.is_held) {
         return STATUS_OK;
     }
     TRY(history_archive(call, upkeep->queue, ARCHIVE_AGE_S, ARCHIVE_MAX, &moved));
-    return collect(call, upkeep, now_ns, ret_is_more);
+    return collect_garbage(call, upkeep, now_ns, ret_is_more);
 }
 
 /* --- Life ----------------------------------------------------------------------------------------------- */
@@ -157,7 +157,7 @@ run_upkeep(void *context)
         bool is_more = false;
         const uint64_t now_ns = clock_monotonic_ns();
         Call call = {.arena = arena, .deadline_ns = now_ns + TURN_MS * CLOCK_NS_PER_MS};
-        if (arena == NULL || turn(&call, upkeep, now_ns, &is_more) != STATUS_OK) {
+        if (arena == NULL || take_turn(&call, upkeep, now_ns, &is_more) != STATUS_OK) {
             log_failure(LOG_WARNING, "upkeep could not be done", &call);
             is_more = false;
         }

@@ -1,4 +1,4 @@
--- $1 tenant, $2 age in seconds, $3 limit. A put that comes now renews used_at first, and so keeps its blob.
+-- $1 tenant, $2 age in seconds, $3 limit. A concurrent put renews used_at first, which keeps its blob.
 delete from blobs
 where tenant_id = $1 and used_at < now() - $2::bigint * interval '1 second' and sha256 in (
     select blob.sha256

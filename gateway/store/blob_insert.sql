@@ -1,4 +1,4 @@
--- $1 tenant, $2 digests, $3 sizes. No row when the quota is used up; false when another was quicker.
+-- $1 tenant, $2 digests, $3 sizes. No row when the quota is used up; false when another transaction inserted it first.
 insert into blobs (tenant_id, sha256, size)
 select quota.tenant_id, blob.sha256, blob.size
 from unnest($2::bytea[], $3::bigint[]) as blob (sha256, size)

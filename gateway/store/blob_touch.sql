@@ -1,5 +1,5 @@
--- $1 tenant, $2 digests. Those that are there; they stay until this transaction ends. Renewed once a minute at
--- most: a renewal waits for whoever renewed it before to commit, and steps share their bytes.
+-- $1 tenant, $2 digests. Returns the blobs that are stored, and keeps them until this transaction ends. A blob is
+-- renewed once a minute at most: renewals of one blob wait for each other's commit, and steps share blobs.
 with found as (
     select sha256, used_at from blobs where tenant_id = $1 and sha256 = any($2::bytea[]) for key share
 ), renewed as (

@@ -11,11 +11,11 @@ STATEMENT(blob_find);
 STATEMENT(blob_chunk_find);
 STATEMENT(blob_collect);
 
-/* How far the bytes of many blobs have been sent. */
-typedef struct BlobPlace {
+/* A position among the bytes of many blobs: all before it have been sent. */
+typedef struct BlobPosition {
     size_t index;
     size_t offset;
-} BlobPlace;
+} BlobPosition;
 
 static void
 add_identity(Values *values, TenantId tenant, const Sha256 *digest)
@@ -32,7 +32,7 @@ compare_puts(const void *left, const void *right)
     return memcmp(first->digest.bytes, second->digest.bytes, SHA256_SIZE);
 }
 
-/* The blob of this digest among those sorted. */
+/* Returns the blob of this digest; `blobs` are sorted. */
 static BlobPut *
 find_put(BlobPut *blobs, size_t count, Slice digest)
 {
@@ -42,7 +42,8 @@ find_put(BlobPut *blobs, size_t count, Slice digest)
     return bsearch(&wanted, blobs, count, sizeof *blobs, compare_puts);
 }
 
-/* Sorted, each once: statements lock rows in this order, and change a row once. */
+/* Sorts the blobs and drops repeats, since statements lock rows in this order and change a row once.
+ * Returns how many are left. */
 static size_t
 sort_puts(BlobPut *blobs, size_t count)
 {
@@ -63,9 +64,9 @@ digest_bytes(const BlobPut *blob)
     return slice_of(blob->digest.bytes, SHA256_SIZE);
 }
 
-/* Notes which are there already. */
+/* Marks the blobs that are stored already, and renews them. */
 static Status
-touch(Call *call, Store *store, TenantId tenant, BlobPut *blobs, size_t count)
+touch_blobs(Call *call, Store *store, TenantId tenant, BlobPut *blobs, size_t count)
 {
     AUTO_SQL_ARRAY digests = sql_array(SQL_BYTES);
     AUTO_ROWS rows = {0};
@@ -87,7 +88,8 @@ touch(Call *call, Store *store, TenantId tenant, BlobPut *blobs, size_t count)
     return STATUS_OK;
 }
 
-/* Those that another inserted first are there now. */
+/* Inserts the blobs that are missing. Blobs that another transaction inserted first are stored then, and
+ * are not an error. */
 static Status
 insert_blobs(Call *call, Store *store, TenantId tenant, BlobPut *blobs, size_t count)
 {
@@ -144,23 +146,23 @@ insert_chunks(Call *call, Store *store, TenantId tenant, Chunks *chunks)
     return store_execute(call, store, tenant, &sql_blob_chunk_insert, &values, NULL);
 }
 
-/* From *offset on, as many chunks of this and the following blobs as one statement takes. */
+/* Sends as many chunks as one statement takes, of this and the following blobs, from *position on. */
 static Status
 insert_some_bytes(
-    Call *call, Store *store, TenantId tenant, const BlobPut *blobs, size_t count, BlobPlace *place)
+    Call *call, Store *store, TenantId tenant, const BlobPut *blobs, size_t count, BlobPosition *position)
 {
     enum { STATEMENT_SIZE_MAX = 4 * BLOB_CHUNK_SIZE };
     CLEANUP(chunks_done) Chunks chunks = {sql_array(SQL_BYTES), sql_array(SQL_INT64), sql_array(SQL_BYTES)};
-    while (place->index < count && chunks.bytes.buffer.size < STATEMENT_SIZE_MAX) {
-        const BlobPut *const blob = &blobs[place->index];
-        if (blob->is_there || place->offset >= blob->bytes.size) {
-            *place = (BlobPlace){.index = place->index + 1};
+    while (position->index < count && chunks.bytes.buffer.size < STATEMENT_SIZE_MAX) {
+        const BlobPut *const blob = &blobs[position->index];
+        if (blob->is_there || position->offset >= blob->bytes.size) {
+            *position = (BlobPosition){.index = position->index + 1};
             continue;
         }
         sql_array_bytes(&chunks.digests, digest_bytes(blob));
-        sql_array_int64(&chunks.numbers, (int64_t)(place->offset / BLOB_CHUNK_SIZE));
-        sql_array_bytes(&chunks.bytes, slice_part(blob->bytes, place->offset, BLOB_CHUNK_SIZE));
-        place->offset += BLOB_CHUNK_SIZE;
+        sql_array_int64(&chunks.numbers, (int64_t)(position->offset / BLOB_CHUNK_SIZE));
+        sql_array_bytes(&chunks.bytes, slice_part(blob->bytes, position->offset, BLOB_CHUNK_SIZE));
+        position->offset += BLOB_CHUNK_SIZE;
     }
     return chunks.digests.count == 0 ? STATUS_OK : insert_chunks(call, store, tenant, &chunks);
 }
@@ -176,18 +178,18 @@ are_there(const BlobPut *blobs, size_t count)
     return true;
 }
 
-/* The common case first: the same bytes are there already. */
+/* Stores blobs; the common case comes first: the same bytes are stored already. */
 static Status
-put(Call *call, Store *store, TenantId tenant, BlobPut *blobs, size_t count)
+put_blobs(Call *call, Store *store, TenantId tenant, BlobPut *blobs, size_t count)
 {
-    BlobPlace place = {0};
-    TRY(touch(call, store, tenant, blobs, count));
+    BlobPosition position = {0};
+    TRY(touch_blobs(call, store, tenant, blobs, count));
     if (are_there(blobs, count)) {
         return STATUS_OK;
     }
     TRY(insert_blobs(call, store, tenant, blobs, count));
-    while (place.index < count) {
-        TRY(insert_some_bytes(call, store, tenant, blobs, count, &place));
+    while (position.index < count) {
+        TRY(insert_some_bytes(call, store, tenant, blobs, count, &position));
     }
     return STATUS_OK;
 }
@@ -202,12 +204,14 @@ blobs_put_all(Call *call, Store *store, TenantId tenant, BlobPut *blobs, size_t 
                 blobs[index].bytes.size);
         }
     }
-    return count == 0 ? STATUS_OK : put(call, store, tenant, blobs, sort_puts(blobs, count));
+    return count == 0 ? STATUS_OK : put_blobs(call, store, tenant, blobs, sort_puts(blobs, count));
 }
 
 Status
 blobs_put(Call *call, Store *store, TenantId tenant, const Sha256 *digest, Slice bytes)
 {
+    assert(digest != NULL);
+
     BlobPut blob = {.digest = *digest, .bytes = bytes};
     if (store_is_in_transaction(store)) {
         return blobs_put_all(call, store, tenant, &blob, 1);
@@ -221,6 +225,8 @@ blobs_put(Call *call, Store *store, TenantId tenant, const Sha256 *digest, Slice
 Status
 blobs_find(Call *call, Store *store, TenantId tenant, const Sha256 *digest, uint64_t *ret_size)
 {
+    assert(digest != NULL);
+
     AUTO_ROWS rows = {0};
     Values values = {0};
     add_identity(&values, tenant, digest);
@@ -237,7 +243,7 @@ blobs_find(Call *call, Store *store, TenantId tenant, const Sha256 *digest, uint
     return STATUS_OK;
 }
 
-/* The chunk that holds `offset`, from there on. */
+/* Reads the chunk that holds `offset`, from there on. */
 static Status
 read_chunk(
     Call *call, Store *store, TenantId tenant, const Sha256 *digest, BlobRange range, Buffer *ret_bytes)

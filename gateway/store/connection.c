@@ -1,8 +1,9 @@
-/* The life of a connection: PQconnectStart(), a poll for each step of the handshake, then one statement that
- * sets the session up and asks what the role could do. A failure starts a pause before the next attempt, so
- * that a database which comes back is not met by everybody at once. */
+/* A connection begins with PQconnectStart(), a poll for each step of the handshake, then one statement
+ * that sets the session up and asks for the rights of the role. A failure starts a pause before the next
+ * attempt, so that not all gateways meet a database at the moment it comes back. */
 #include "gateway/store/connection.h"
 
+#include <assert.h>
 #include <poll.h>
 
 #include "gateway/store/pipeline.h"
@@ -20,7 +21,7 @@ static const char *const role_names[] = {
     [STORE_ROLE_AUTH] = "sluice_auth",
 };
 
-/* Decorrelated jitter: somewhere between the least pause and three times the last one. */
+/* Chooses a pause with decorrelated jitter: between the least pause and three times the last one. */
 static void
 pause_before_next_attempt(Store *store)
 {
@@ -32,7 +33,7 @@ pause_before_next_attempt(Store *store)
     store->connect_after_ns = clock_monotonic_ns() + store->connect_pause_ns;
 }
 
-/* libpq ends its messages with a line feed, and may send several lines. */
+/* libpq ends its messages with a line feed, and may send several lines: the first one is enough. */
 static Status
 fail_connect(Call *call, Store *store)
 {
@@ -42,7 +43,7 @@ fail_connect(Call *call, Store *store)
 }
 
 static Status
-handshake(Call *call, Store *store)
+await_handshake(Call *call, Store *store)
 {
     const uint64_t end_ns = store_wait_end_ns(call, store, clock_monotonic_ns());
     for (;;) {
@@ -63,9 +64,9 @@ handshake(Call *call, Store *store)
     }
 }
 
-/* What stands before `dbname` are defaults that the conninfo may change; the user behind it may not be. A
- * peer that is gone is noticed in five seconds (both settings are needed: one is for pending data, one for
- * none). */
+/* Keywords before `dbname` are defaults that the conninfo may change; the user, behind it, it may not. A
+ * peer that is gone is noticed in five seconds (keepalives notice when no data are pending, the user
+ * timeout when some are). */
 static PGconn *
 start_connection(const Store *store)
 {
@@ -100,7 +101,7 @@ begin_session(Call *call, Store *store)
     return STATUS_OK;
 }
 
-/* libpq would print what the server says beside its answers. Only a warning matters: see commit_now(). */
+/* Notes warnings, for commit_now(). Without a receiver, libpq would print all notices. */
 static void
 receive_notice(void *argument, const PGresult *notice)
 {
@@ -120,14 +121,15 @@ connect_now(Call *call, Store *store)
         return fail_connect(call, store);
     }
     (void)PQsetNoticeReceiver(store->connection, receive_notice, store);
-    TRY(handshake(call, store));
+    TRY(await_handshake(call, store));
     if (PQsetnonblocking(store->connection, 1) != 0 || PQenterPipelineMode(store->connection) != 1) {
         return fail_connect(call, store);
     }
     return begin_session(call, store);
 }
 
-/* A server that shut down has said so: what it wrote, and then the end of the stream, wait to be read. */
+/* Returns whether the connection still serves. A server that was shut down has sent a message and then the
+ * end of the stream, which wait to be read. */
 static bool
 is_still_up(Store *store)
 {
@@ -143,6 +145,8 @@ is_still_up(Store *store)
 Status
 store_connect(Call *call, Store *store)
 {
+    assert(store->transaction == TRANSACTION_NONE);
+
     if (store->connection != NULL && is_still_up(store)) {
         return STATUS_OK;
     }
@@ -189,6 +193,8 @@ new_store(const StoreOptions *options)
 Status
 store_open(Call *call, const StoreOptions *options, Store **ret_store)
 {
+    assert(options->conninfo != NULL && (size_t)options->role < COUNT_OF(role_names));
+
     AUTO_STORE store = new_store(options);
     if (store == NULL) {
         return call_fail_memory(call, "a connection to PostgreSQL");

@@ -1,16 +1,19 @@
-/* One connection to PostgreSQL under one of the store's roles: prepared statements by name, transactions that
- * carry the tenant, waits that end at the call's deadline.
+/* One connection to PostgreSQL under one of the store's roles: prepared statements by name, transactions
+ * that carry the tenant, waits that end at the call's deadline.
  *
  * A statement outside a transaction is a transaction of its own: the tenant, the statement and the commit
- * travel together, one round trip. Between store_begin() and store_commit() statements share one; begin
- * travels with the first of them.
+ * travel together, in one round trip. Between store_begin() and store_commit() statements share a
+ * transaction; begin travels with the first of them.
  *
  * Ownership: store_close() frees it. Rows belong to the caller.
  * Threads:   one at a time; each job thread has its own.
- * Errors:    UNAVAILABLE: PostgreSQL cannot be reached, or went away; the next statement outside a
- * transaction connects again, after a pause that grows with every failure. DEADLINE_EXCEEDED: the call's
- * deadline came first. UNKNOWN: the connection was lost while a transaction was being committed, which may
- *            have happened: read back by id. Everything else: the table in sqlstate.c. */
+ * Errors:    UNAVAILABLE: PostgreSQL cannot be reached, or the connection was lost; the next statement
+ * outside
+ *            a transaction connects again, after a pause that grows with every failure.
+ *            DEADLINE_EXCEEDED: the call's deadline came first.
+ *            UNKNOWN: the connection was lost while a transaction was being committed, which may have
+ *            happened: read back by id.
+ *            All others: the table in sqlstate.c. */
 #pragma once
 
 #include <stdbool.h>
@@ -31,13 +34,13 @@ typedef enum StoreRole {
 } StoreRole;
 
 typedef struct StoreOptions {
-    const char *conninfo; /* libpq's URL or keywords; its user does not count */
+    const char *conninfo; /* libpq's URL or keywords; its user is not used */
     StoreRole role;
     const char *user;     /* a member of the role; NULL: the role itself, as "sluice_app" */
-    uint64_t wait_max_ms; /* for any one answer, whatever the deadline; 0: 30,000 */
+    uint64_t wait_max_ms; /* the longest wait for one answer, whatever the deadline; 0: 30,000 */
 } StoreOptions;
 
-/* The tenant of statements that have none: all tenants for the queue role, no rows for the others. */
+/* The tenant of statements that belong to none: the queue role sees all tenants then, the others no rows. */
 #define NO_TENANT ((TenantId){{{0}}})
 
 /* Connects. FAILED_PRECONDITION when the role could see past row security (superuser, BYPASSRLS, owner).
@@ -45,11 +48,11 @@ typedef struct StoreOptions {
 MUST_USE Status store_open(Call *call, const StoreOptions *options, Store **ret_store);
 void store_close(Store *store); /* NULL is allowed */
 
-/* Runs one statement. `ret_rows` is empty, or zeroed, before; free it with rows_done(). */
+/* Runs one statement. `ret_rows` is empty, or zeroed, before; rows_done() frees it. */
 MUST_USE Status store_query(Call *call, Store *store, TenantId tenant, const Statement *statement,
     const Values *values, Rows *ret_rows);
 
-/* The same for a statement whose answer is only how many rows it changed; NULL is allowed. */
+/* Runs a statement without rows. `ret_changed` is how many rows it changed; NULL is allowed. */
 MUST_USE Status store_execute(Call *call, Store *store, TenantId tenant, const Statement *statement,
     const Values *values, uint64_t *ret_changed);
 
@@ -65,7 +68,10 @@ bool store_is_in_transaction(const Store *store);
 /* Asks how many connections PostgreSQL allows at a time, for all roles and programs together. */
 MUST_USE Status store_connections_allowed(Call *call, Store *store, uint64_t *ret_count);
 
-/* AUTO_TRANSACTION transaction = store;   after store_begin(): rolls back on every way out but a commit. */
+/* Rolls a transaction back on every way out of a scope but a commit: after store_begin(),
+ *     AUTO_TRANSACTION transaction = store;
+ *     …
+ *     return store_commit(call, TAKE(transaction)); */
 static inline void
 store_rollbackp(Store **store)
 {

@@ -1,5 +1,7 @@
 #include "gateway/store/graphs.h"
 
+#include <assert.h>
+
 STATEMENT(graph_insert);
 STATEMENT(graph_find_same);
 STATEMENT(graph_count);
@@ -28,8 +30,8 @@ read_graph(Call *call, const Rows *rows, size_t row, StoredGraph *ret_graph)
     return STATUS_OK;
 }
 
-/* Why there is no new row: the same graph is there, or was a moment ago; or another extension of its parent.
- */
+/* Finds out why no row was inserted: the same graph is stored already, or was until a moment ago, or its
+ * parent has been extended by another graph. */
 static Status
 find_same(Call *call, Store *store, TenantId tenant, const StoredGraph *graph, StoredGraph *ret_graph)
 {
@@ -74,7 +76,7 @@ fail_not_found(Call *call, GraphId id)
     return call_fail(call, STATUS_NOT_FOUND, "graph '%s' does not exist", text);
 }
 
-/* What the constraints of the table mean to whoever sends a graph. */
+/* Translates violations of the table's constraints into sentences for the client. */
 static Status
 explain_refusal(Call *call, const StoredGraph *graph, Status status)
 {
@@ -88,7 +90,7 @@ explain_refusal(Call *call, const StoredGraph *graph, Status status)
 }
 
 static Status
-insert(Call *call, Store *store, TenantId tenant, const StoredGraph *graph, Rows *ret_rows)
+insert_graph(Call *call, Store *store, TenantId tenant, const StoredGraph *graph, Rows *ret_rows)
 {
     Values values = {0};
     values_uuid(&values, tenant.value);
@@ -104,7 +106,7 @@ insert(Call *call, Store *store, TenantId tenant, const StoredGraph *graph, Rows
     return status == STATUS_OK ? STATUS_OK : explain_refusal(call, graph, status);
 }
 
-/* The parent may be deleted at this moment: then not all of its parts are there. */
+/* Writes the parts of an extended graph. Some are missing when the parent is deleted at this moment. */
 static Status
 insert_parts(Call *call, Store *store, TenantId tenant, const StoredGraph *graph)
 {
@@ -124,9 +126,11 @@ Status
 graphs_create(Call *call, Store *store, TenantId tenant, const StoredGraph *graph, StoredGraph *ret_graph,
     bool *ret_is_new)
 {
+    assert(graph->media_type != NULL && graph->summary != NULL);
+
     AUTO_ROWS rows = {0};
     TRY(check_quota(call, store, tenant));
-    TRY(insert(call, store, tenant, graph, &rows));
+    TRY(insert_graph(call, store, tenant, graph, &rows));
     *ret_is_new = rows.count > 0;
     if (rows.count == 0) {
         return find_same(call, store, tenant, graph, ret_graph);
@@ -136,7 +140,7 @@ graphs_create(Call *call, Store *store, TenantId tenant, const StoredGraph *grap
 }
 
 static Status
-find(Call *call, Store *store, TenantId tenant, SessionId session, GraphId id, Rows *ret_rows)
+find_graph(Call *call, Store *store, TenantId tenant, SessionId session, GraphId id, Rows *ret_rows)
 {
     Values values = {0};
     values_uuid(&values, tenant.value);
@@ -152,7 +156,7 @@ graphs_find(Call *call, Store *store, TenantId tenant, SessionId session, GraphI
     if (uuid_is_zero(id.value)) {
         return fail_not_found(call, id);
     }
-    TRY(find(call, store, tenant, session, id, &rows));
+    TRY(find_graph(call, store, tenant, session, id, &rows));
     return rows.count == 0 ? fail_not_found(call, id) : read_graph(call, &rows, 0, ret_graph);
 }
 
@@ -186,7 +190,7 @@ Status
 graphs_find_newest(Call *call, Store *store, TenantId tenant, SessionId session, StoredGraph *ret_graph)
 {
     AUTO_ROWS rows = {0};
-    TRY(find(call, store, tenant, session, (GraphId){{{0}}}, &rows));
+    TRY(find_graph(call, store, tenant, session, (GraphId){{{0}}}, &rows));
     return rows.count == 0 ? call_fail(call, STATUS_NOT_FOUND, "the session has no graph")
                            : read_graph(call, &rows, 0, ret_graph);
 }

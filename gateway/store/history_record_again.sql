@@ -1,4 +1,4 @@
--- As history_record, for a batch that may have been written already: skips what is there.
+-- Does what history_record does, for a batch that may have been written already: records that exist are skipped.
 insert into step_history (tenant_id, id, session_id, graph_id, state, is_async, priority, request, attempts,
     created_at, started_at, ended_at, error_code, error_message, error_node, stats)
 select tenant_id, id, session_id, graph_id, state, false, 1, request::json, attempts, step_created_at(id),

@@ -1,5 +1,7 @@
 #include "gateway/store/idempotency.h"
 
+#include <assert.h>
+
 STATEMENT(idempotency_insert);
 STATEMENT(idempotency_find);
 STATEMENT(idempotency_finish);
@@ -23,7 +25,7 @@ take_key(Call *call, Store *store, TenantId tenant, const IdempotencyRequest *re
 }
 
 static IdempotencyOutcome
-judge(const Sha256 *first, const Sha256 *second, int64_t http_status)
+judge_key(const Sha256 *first, const Sha256 *second, int64_t http_status)
 {
     if (!sha256_equal(first, second)) {
         return IDEMPOTENCY_MISMATCH;
@@ -42,7 +44,8 @@ find_first(
     values_text(&values, request->key);
     TRY(store_query(call, store, tenant, &sql_idempotency_find, &values, &rows));
     if (rows.count == 0) {
-        *ret_first = first; /* abandoned at this moment: as if it still ran, and worth another try */
+        *ret_first = first; /* abandoned at this moment: reported as still running, which the client tries
+                             * again */
         return STATUS_OK;
     }
     RowReader reader = row_reader(call, &rows, 0);
@@ -52,7 +55,7 @@ find_first(
     first.answer.content_type = row_text(&reader);
     first.answer.body = row_bytes(&reader);
     TRY(row_end(call, &reader));
-    first.outcome = judge(&digest, &request->digest, first.answer.http_status);
+    first.outcome = judge_key(&digest, &request->digest, first.answer.http_status);
     *ret_first = first;
     return STATUS_OK;
 }
@@ -61,6 +64,8 @@ Status
 idempotency_begin(Call *call, Store *store, TenantId tenant, const IdempotencyRequest *request,
     Idempotency *ret_idempotency)
 {
+    assert(request->key != NULL);
+
     const Uuid owner = uuid_new();
     bool is_taken = false;
     TRY(take_key(call, store, tenant, request, owner, &is_taken));
@@ -75,6 +80,8 @@ Status
 idempotency_finish(
     Call *call, Store *store, TenantId tenant, const char *key, Uuid owner, const IdempotencyAnswer *answer)
 {
+    assert(key != NULL && answer != NULL);
+
     Values values = {0};
     uint64_t changed = 0;
     values_uuid(&values, tenant.value);
@@ -92,6 +99,8 @@ idempotency_finish(
 Status
 idempotency_abandon(Call *call, Store *store, TenantId tenant, const char *key, Uuid owner)
 {
+    assert(key != NULL);
+
     Values values = {0};
     values_uuid(&values, tenant.value);
     values_text(&values, key);

@@ -1,7 +1,8 @@
-/* Requests that may be sent again: a key is kept with the digest of its request and, once there is one, the
- * first answer, for 24 hours.
+/* Idempotency keys of requests that may be sent again: a key is kept for 24 hours with the digest of its
+ * request and, once there is one, the first answer.
  *
- * Ownership: texts live in call->arena. */
+ * Ownership: texts live in call->arena.
+ * Threads:   the thread of the Store. */
 #pragma once
 
 #include "gateway/store/connection.h"
@@ -9,7 +10,7 @@
 typedef enum IdempotencyOutcome {
     IDEMPOTENCY_FRESH,    /* run the request, then finish or abandon */
     IDEMPOTENCY_REPLAY,   /* send `answer` again */
-    IDEMPOTENCY_RUNNING,  /* the first one has not answered yet */
+    IDEMPOTENCY_RUNNING,  /* the first request has not been answered yet */
     IDEMPOTENCY_MISMATCH, /* the key came with another request before */
 } IdempotencyOutcome;
 
@@ -28,13 +29,13 @@ typedef struct IdempotencyRequest {
 
 typedef struct Idempotency {
     IdempotencyOutcome outcome;
-    Uuid owner; /* FRESH: to be shown when finishing */
+    Uuid owner; /* FRESH: the holder, which idempotency_finish() asks for */
     IdempotencyAnswer answer;
 } Idempotency;
 
-/* Takes the key, in the caller's transaction or at once. In a transaction, a second request with the same key
- * waits until the first has committed. A key whose holder has not answered within held_ms may be taken by the
- * same request again: its holder crashed. */
+/* Takes the key, in the caller's transaction or at once. In a transaction, a second request with the same
+ * key waits until the first has committed. A key whose holder has not answered within held_ms may be taken
+ * by the same request again: its holder has crashed. */
 MUST_USE Status idempotency_begin(Call *call, Store *store, TenantId tenant,
     const IdempotencyRequest *request, Idempotency *ret_idempotency);
 
@@ -45,6 +46,6 @@ MUST_USE Status idempotency_finish(
 /* Frees the key of a request that failed in a way that is worth another try. */
 MUST_USE Status idempotency_abandon(Call *call, Store *store, TenantId tenant, const char *key, Uuid owner);
 
-/* Forgets up to `count_max` keys whose time is over. */
+/* Forgets up to `count_max` keys that are older than 24 hours. */
 MUST_USE Status idempotency_expire(
     Call *call, Store *store, TenantId tenant, size_t count_max, uint64_t *ret_removed);

@@ -1,5 +1,7 @@
 #include "gateway/store/keys.h"
 
+#include <assert.h>
+
 STATEMENT(key_insert);
 STATEMENT(key_find);
 STATEMENT(key_list);
@@ -25,6 +27,8 @@ key_matches(const KeyRecord *record, const ApiKey *key, Slice pepper)
 Status
 keys_create(Call *call, Store *store, TenantId tenant, const ApiKey *key, Slice pepper, const KeyInfo *info)
 {
+    assert(info->name != NULL && info->scopes != NULL);
+
     const Sha256 hash = key_hash(key, pepper);
     Values values = {0};
     values_uuid(&values, tenant.value);
@@ -43,6 +47,8 @@ keys_create(Call *call, Store *store, TenantId tenant, const ApiKey *key, Slice 
 Status
 keys_find(Call *call, Store *store, const char *key_id, KeyRecord *ret_record)
 {
+    assert(key_id != NULL);
+
     AUTO_ROWS rows = {0};
     Values values = {0};
     KeyRecord record;
@@ -113,6 +119,8 @@ keys_list(Call *call, Store *store, TenantId tenant, KeyList *ret_list)
 Status
 keys_revoke(Call *call, Store *store, TenantId tenant, const char *key_id)
 {
+    assert(key_id != NULL);
+
     uint64_t changed = 0;
     Values values = {0};
     values_uuid(&values, tenant.value);

@@ -2,20 +2,22 @@
  * not in the database; without one it is empty.
  *
  * Ownership: texts live in call->arena.
- * Errors:    keys_verify() says UNAUTHENTICATED in the same words, and the same time, whatever is wrong. */
+ * Threads:   the thread of the Store.
+ * Errors:    keys_verify() says UNAUTHENTICATED in the same words, and after the same time, whatever is
+ * wrong. */
 #pragma once
 
 #include "gateway/domain/api_key.h"
 #include "gateway/store/connection.h"
 
-/* What is known of a key that may be used. */
+/* A key that may be used. */
 typedef struct KeyRecord {
     TenantId tenant;
     const char *tenant_name;
     Sha256 hash;
     const char *scopes;          /* separated by spaces */
     uint64_t expires_us;         /* 0: never */
-    int64_t requests_per_second; /* of the tenant, by its quota; 0: as many as come */
+    int64_t requests_per_second; /* the tenant's quota; 0: no limit */
 } KeyRecord;
 
 typedef struct KeyInfo {
@@ -34,21 +36,21 @@ typedef struct KeyList {
 
 Sha256 key_hash(const ApiKey *key, Slice pepper);
 
-/* Compares in constant time; false for NULL, in the same time. */
+/* Compares in constant time; false for NULL, after the same time. */
 bool key_matches(const KeyRecord *record, const ApiKey *key, Slice pepper);
 
-/* `info` gives name, scopes and expiry. */
+/* Stores a key under the name, scopes and expiry of `info`. */
 MUST_USE Status keys_create(
     Call *call, Store *store, TenantId tenant, const ApiKey *key, Slice pepper, const KeyInfo *info);
 
-/* The record of a key that exists, is not revoked, not expired, and whose tenant is not disabled; NOT_FOUND
+/* Finds a key that exists, is not revoked, not expired, and whose tenant is not disabled; NOT_FOUND
  * otherwise. For a store of the role AUTH. */
 MUST_USE Status keys_find(Call *call, Store *store, const char *key_id, KeyRecord *ret_record);
 
-/* keys_find() and key_matches() in one. */
+/* Finds the key and compares its secret. */
 MUST_USE Status keys_verify(Call *call, Store *store, const ApiKey *key, Slice pepper, KeyRecord *ret_record);
 
 MUST_USE Status keys_list(Call *call, Store *store, TenantId tenant, KeyList *ret_list);
 
-/* Revoking twice is as good as once. */
+/* Revokes a key; OK when it is revoked already. */
 MUST_USE Status keys_revoke(Call *call, Store *store, TenantId tenant, const char *key_id);

@@ -1,5 +1,7 @@
 #include "gateway/store/leases.h"
 
+#include <assert.h>
+
 STATEMENT(lease_acquire);
 STATEMENT(lease_release);
 
@@ -7,6 +9,8 @@ Status
 leases_acquire(
     Call *call, Store *store, const char *name, const char *owner, uint64_t time_ms, Lease *ret_lease)
 {
+    assert(name != NULL && owner != NULL);
+
     AUTO_ROWS rows = {0};
     Values values = {0};
     values_text(&values, name);

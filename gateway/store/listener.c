@@ -1,5 +1,6 @@
 #include "gateway/store/listener.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <poll.h>
 #include <string.h>
@@ -21,6 +22,8 @@ listener_begin(Call *call, Store *store)
 Status
 mail_send(Call *call, Store *store, const char *text)
 {
+    assert(text != NULL);
+
     Values values = {0};
     values_text(&values, text);
     return store_execute(call, store, NO_TENANT, &sql_mail_send, &values, NULL);
@@ -41,7 +44,7 @@ take_hints(Store *store, const MailBox *box)
     return is_woken;
 }
 
-/* What the server sends to an idle connection: hints, notices, or its end. */
+/* Reads from an idle connection: notifications, notices, or its end. */
 static Status
 read_hints(Call *call, Store *store, const MailBox *box, bool *ret_is_woken)
 {

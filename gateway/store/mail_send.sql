@@ -1,2 +1,2 @@
--- $1 text, for all gateways; when the transaction commits
+-- $1 text. Sent to all gateways when the transaction commits.
 select pg_notify('sluice_gateways', $1) is null

@@ -1,5 +1,6 @@
 #include "gateway/store/migrate.h"
 
+#include <assert.h>
 #include <libpq-fe.h>
 
 #include "gateway/store/sqlstate.h"
@@ -8,7 +9,7 @@
 
 STATEMENT(schema_versions);
 
-/* What one row of schema_version says. */
+/* One row of schema_version. */
 typedef struct Applied {
     int64_t version;
     const char *name;
@@ -30,7 +31,7 @@ finish_connection(PGconn **connection)
 #define AUTO_CONNECTION CLEANUP(finish_connection) PGconn *
 
 static Status
-compare(Call *call, size_t index, const Applied *applied)
+compare_versions(Call *call, size_t index, const Applied *applied)
 {
     if (index >= migration_table_count) {
         return call_fail(call, STATUS_FAILED_PRECONDITION,
@@ -58,7 +59,7 @@ compare_all(Call *call, const Rows *rows)
         applied.name = row_text(&reader);
         applied.checksum = row_digest(&reader);
         TRY(row_end(call, &reader));
-        TRY(compare(call, index, &applied));
+        TRY(compare_versions(call, index, &applied));
     }
     return STATUS_OK;
 }
@@ -80,7 +81,7 @@ migrate_check(Call *call, Store *store)
 }
 
 static Status
-explain(Call *call, PGconn *connection, const PGresult *result, const char *what)
+explain_error(Call *call, PGconn *connection, const PGresult *result, const char *what)
 {
     const char *const primary = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
     const Status status = sqlstate_status(PQresultErrorField(result, PG_DIAG_SQLSTATE));
@@ -88,9 +89,9 @@ explain(Call *call, PGconn *connection, const PGresult *result, const char *what
         call, status, "%s failed: %s", what, primary == NULL ? PQerrorMessage(connection) : primary);
 }
 
-/* Runs one text, of several statements perhaps. */
+/* Runs a text of one or several statements. */
 static Status
-run(Call *call, PGconn *connection, const char *text, const char *what)
+run_text(Call *call, PGconn *connection, const char *text, const char *what)
 {
     TRY(call_check(call, clock_monotonic_ns()));
     AUTO_RESULT result = PQexec(connection, text);
@@ -98,7 +99,7 @@ run(Call *call, PGconn *connection, const char *text, const char *what)
     if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK) {
         return STATUS_OK;
     }
-    return explain(call, connection, result, what);
+    return explain_error(call, connection, result, what);
 }
 
 static Status
@@ -112,7 +113,7 @@ run_with_values(Call *call, PGconn *connection, const char *text, const Values *
     if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK) {
         return STATUS_OK;
     }
-    return explain(call, connection, result, "reading or writing the schema's version");
+    return explain_error(call, connection, result, "reading or writing the schema's version");
 }
 
 static Status
@@ -135,7 +136,7 @@ find_applied(Call *call, PGconn *connection, size_t *ret_count)
 }
 
 static Status
-apply(Call *call, PGconn *connection, const Migration *migration)
+apply_one(Call *call, PGconn *connection, const Migration *migration)
 {
     Sha256 checksum;
     Values values = {0};
@@ -144,11 +145,11 @@ apply(Call *call, PGconn *connection, const Migration *migration)
     values_int64(&values, migration->version);
     values_text(&values, migration->name);
     values_digest(&values, &checksum);
-    TRY(run(call, connection, "begin", "beginning a migration"));
-    TRY(run(call, connection, migration->text, migration->name));
+    TRY(run_text(call, connection, "begin", "beginning a migration"));
+    TRY(run_text(call, connection, migration->text, migration->name));
     TRY(run_with_values(call, connection,
         "insert into sluice.schema_version (version, name, checksum) values ($1, $2, $3)", &values, &rows));
-    return run(call, connection, "commit", migration->name);
+    return run_text(call, connection, "commit", migration->name);
 }
 
 static Status
@@ -166,6 +167,8 @@ limit_statements(Call *call, PGconn *connection)
 Status
 migrate_apply(Call *call, const char *conninfo, size_t *ret_applied)
 {
+    assert(conninfo != NULL);
+
     const char *const keywords[] = {"connect_timeout", "application_name", "dbname", NULL};
     const char *const parameters[] = {"10", "sluice-migrate", conninfo, NULL};
     AUTO_CONNECTION connection = PQconnectdbParams(keywords, parameters, 1);
@@ -175,11 +178,11 @@ migrate_apply(Call *call, const char *conninfo, size_t *ret_applied)
     }
     size_t known = 0;
     TRY(limit_statements(call, connection));
-    TRY(run(call, connection, "select pg_advisory_lock(hashtextextended('sluice.migrate', 0))",
+    TRY(run_text(call, connection, "select pg_advisory_lock(hashtextextended('sluice.migrate', 0))",
         "waiting for another migration"));
     TRY(find_applied(call, connection, &known));
     for (size_t index = known; index < migration_table_count; index++) {
-        TRY(apply(call, connection, &migration_table[index]));
+        TRY(apply_one(call, connection, &migration_table[index]));
     }
     *ret_applied = migration_table_count - known;
     return STATUS_OK;

@@ -1,7 +1,9 @@
-/* The schema: the files of migrations/, embedded by the build, applied in order, forward only.
+/* Migrations of the schema: the files of migrations/, embedded by the build, applied in order, forward
+ * only.
  *
- * Threads: any; appliers of one database wait for each other (an advisory lock).
- * Errors:  FAILED_PRECONDITION when the database holds a migration that this program does not know, or knows
+ * Threads: any; two that apply to one database wait for each other (an advisory lock).
+ * Errors:  FAILED_PRECONDITION when the database holds a migration that this program does not know, or
+ * knows
  *          with other bytes, or lacks one that it knows (migrate_check() only). */
 #pragma once
 
@@ -16,10 +18,9 @@ typedef struct Migration {
 extern const Migration migration_table[];
 extern const size_t migration_table_count;
 
-/* Applies what is missing, each migration in a transaction of its own, and says how many that were.
- * `conninfo` names a user who may create roles and schemas. Blocks; the call's deadline bounds every
- * statement. */
+/* Applies the migrations that are missing, each in a transaction of its own, and counts them. `conninfo`
+ * names a user who may create roles and schemas. Blocks; the call's deadline bounds every statement. */
 MUST_USE Status migrate_apply(Call *call, const char *conninfo, size_t *ret_applied);
 
-/* OK when the database's schema is exactly the one this program was built for. */
+/* Compares the database's schema with the one that this program was built for; OK when they are the same. */
 MUST_USE Status migrate_check(Call *call, Store *store);

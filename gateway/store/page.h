@@ -1,5 +1,6 @@
-/* One page of a list, newest first, by the key itself: what comes or goes in between neither repeats nor
- * hides an item. Ids lead with their time, so the order of ids is the order of creation. */
+/* One page of a list, newest first, bounded by a key: items that are created or deleted between two pages
+ * make none of the others repeat or vanish. Ids begin with their time, so that the order of ids is the
+ * order of creation. */
 #pragma once
 
 #include "shared/base/uuid.h"

@@ -2,8 +2,8 @@
  *   1. every command is queued: prepare (once a connection), then run;
  *   2. a sync marks the end; without an explicit begin, everything up to it is one transaction;
  *   3. the queue is written while answers are read, so that neither side waits on a full buffer;
- *   4. each command has one answer; behind a failed one all others say "aborted", up to the sync.
- * Whatever goes wrong in step 3 gives the connection up: what it would say next belongs to nobody. */
+ *   4. each command has one answer; all behind a failed one say "aborted", up to the sync.
+ * A failure in step 3 gives the connection up, since later answers on it could not be told apart. */
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
@@ -18,6 +18,8 @@ enum { RESULT_BINARY = 1 };
 void
 store_disconnect(Store *store)
 {
+    assert(store->is_prepared != NULL);
+
     PQfinish(store->connection);
     store->connection = NULL;
     memset(store->is_prepared, 0, sql_table_count * sizeof *store->is_prepared);
@@ -76,7 +78,7 @@ pipeline_add(Pipeline *pipeline, Store *store, const Statement *statement, const
 }
 
 static Status
-lost(Call *call, Store *store)
+fail_lost(Call *call, Store *store)
 {
     const Slice message = slice_from_string(PQerrorMessage(store->connection));
     const Slice line = slice_part(message, 0, slice_find(message, '\n'));
@@ -86,21 +88,21 @@ lost(Call *call, Store *store)
     return status;
 }
 
-/* Until libpq holds a whole answer. */
+/* Waits until libpq holds a whole answer. */
 static Status
 await_answer(Call *call, Store *store, uint64_t end_ns)
 {
     for (;;) {
         const int unsent = PQflush(store->connection);
         if (unsent < 0) {
-            return lost(call, store);
+            return fail_lost(call, store);
         }
         if (PQisBusy(store->connection) == 0) {
             return STATUS_OK;
         }
         TRY(store_wait(call, store, unsent == 0 ? POLLIN : POLLIN | POLLOUT, end_ns));
         if (PQconsumeInput(store->connection) != 1) {
-            return lost(call, store);
+            return fail_lost(call, store);
         }
     }
 }
@@ -122,14 +124,14 @@ explain_failure(Call *call, const Statement *statement, const PGresult *result)
         message == NULL ? PQresultErrorMessage(result) : message);
 }
 
-/* The answer of command `index`, and the NULL that ends it. */
+/* Reads the next command's answer, and the NULL that ends it. */
 static Status
 read_answer(Call *call, Store *store, uint64_t end_ns, PGresult **ret_result)
 {
     PGresult *end = NULL;
     TRY(next_answer(call, store, end_ns, ret_result));
     if (*ret_result == NULL) {
-        return lost(call, store);
+        return fail_lost(call, store);
     }
     const Status status = next_answer(call, store, end_ns, &end);
     if (status == STATUS_OK && end == NULL) {
@@ -137,7 +139,7 @@ read_answer(Call *call, Store *store, uint64_t end_ns, PGresult **ret_result)
     }
     PQclear(end);
     PQclear(TAKE(*ret_result));
-    return status == STATUS_OK ? lost(call, store) : status;
+    return status == STATUS_OK ? fail_lost(call, store) : status;
 }
 
 static Status
@@ -147,7 +149,7 @@ read_sync(Call *call, Store *store, uint64_t end_ns)
     TRY(next_answer(call, store, end_ns, &result));
     const ExecStatusType status = PQresultStatus(result);
     PQclear(result);
-    return status == PGRES_PIPELINE_SYNC ? STATUS_OK : lost(call, store);
+    return status == PGRES_PIPELINE_SYNC ? STATUS_OK : fail_lost(call, store);
 }
 
 static bool
@@ -186,8 +188,10 @@ read_answers(Call *call, Store *store, const Pipeline *pipeline, uint64_t end_ns
 Status
 pipeline_run(Call *call, Store *store, Pipeline *pipeline, PGresult **ret_result)
 {
+    assert(pipeline->count > 0 && store->connection != NULL);
+
     if (pipeline->has_failed || PQpipelineSync(store->connection) != 1) {
-        return lost(call, store);
+        return fail_lost(call, store);
     }
     store->is_warned = false;
     const uint64_t end_ns = store_wait_end_ns(call, store, clock_monotonic_ns());
@@ -200,7 +204,7 @@ pipeline_run(Call *call, Store *store, Pipeline *pipeline, PGresult **ret_result
     }
     if (PQstatus(store->connection) == CONNECTION_BAD) {
         PQclear(result);
-        return lost(call, store);
+        return fail_lost(call, store);
     }
     *ret_result = result;
     return STATUS_OK;

@@ -1,4 +1,4 @@
--- $1 tenant, $2 session, $3 task, $4 worker, $5 incarnation; the session has a new version when this binds.
+-- $1 tenant, $2 session, $3 task, $4 worker, $5 incarnation. A binding gives the session a new version.
 with bound as (
     insert into session_places (tenant_id, session_id, task, worker, incarnation)
     values ($1, $2, $3, $4, $5)

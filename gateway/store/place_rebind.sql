@@ -1,4 +1,5 @@
--- $1 tenant, $2 session, $3 task, $4 worker, $5 incarnation, $6 the epoch that ends; another epoch stays.
+-- $1 tenant, $2 session, $3 task, $4 worker, $5 incarnation, $6 the epoch that ends. Another epoch
+-- than that stays bound.
 with bound as (
     update session_places
     set epoch = epoch + 1, worker = $4, incarnation = $5, bound_at = now(), lost_worker = worker

@@ -1,5 +1,6 @@
 #include "gateway/store/places.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 STATEMENT(place_list);
@@ -85,6 +86,8 @@ add_place(Values *values, TenantId tenant, SessionId session, const SessionPlace
 Status
 places_bind(Call *call, Store *store, TenantId tenant, SessionId session, const SessionPlace *place)
 {
+    assert(place->worker[0] != '\0');
+
     Values values = {0};
     add_place(&values, tenant, session, place);
     return store_execute(call, store, tenant, &sql_place_bind, &values, NULL);
@@ -94,6 +97,8 @@ Status
 places_rebind(
     Call *call, Store *store, TenantId tenant, SessionId session, const SessionPlace *place, int64_t epoch)
 {
+    assert(place->worker[0] != '\0');
+
     Values values = {0};
     add_place(&values, tenant, session, place);
     values_int64(&values, epoch);

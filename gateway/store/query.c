@@ -1,4 +1,4 @@
-/* Statements and transactions, made of exchanges. */
+/* Statements and transactions, each one or several pipelines. */
 #include "gateway/store/connection.h"
 
 #include <assert.h>
@@ -14,7 +14,8 @@ STATEMENT(transaction_rollback);
 
 enum { ROLLBACK_MAX_MS = 1000 };
 
-/* PostgreSQL stops a little before we do, so that the usual late statement costs no connection. */
+/* Adds the statement that sets the tenant and the statement timeout. PostgreSQL stops a little before the
+ * deadline, so that a late statement usually costs no connection. */
 static void
 add_context(Pipeline *pipeline, Call *call, Store *store, TenantId tenant)
 {
@@ -27,7 +28,7 @@ add_context(Pipeline *pipeline, Call *call, Store *store, TenantId tenant)
     pipeline_add(pipeline, store, &sql_context_set, &values);
 }
 
-/* Everything that must stand before the statement itself. */
+/* Adds the commands that come before a statement: begin, and the context. */
 static Status
 prepare_pipeline(Call *call, Store *store, TenantId tenant, Pipeline *pipeline)
 {
@@ -41,7 +42,8 @@ prepare_pipeline(Call *call, Store *store, TenantId tenant, Pipeline *pipeline)
         return STATUS_OK;
     }
     const Transaction asked = store->transaction;
-    store->transaction = TRANSACTION_NONE; /* connecting loses nothing yet */
+    store->transaction = TRANSACTION_NONE; /* connecting does not lose this transaction, which has not
+                                            * begun there */
     const Status status = store_connect(call, store);
     store->transaction = asked;
     TRY(status);
@@ -58,6 +60,8 @@ Status
 store_query(Call *call, Store *store, TenantId tenant, const Statement *statement, const Values *values,
     Rows *ret_rows)
 {
+    assert(statement != NULL && values != NULL);
+
     Pipeline pipeline = {0};
     PGresult *result = NULL;
     TRY(prepare_pipeline(call, store, tenant, &pipeline));
@@ -97,8 +101,9 @@ store_begin(Call *call, Store *store, TenantId tenant)
     return STATUS_OK;
 }
 
-/* Two successes that are none: a failed transaction answers "ROLLBACK"; and when the wait for a synchronous
- * standby is broken off, the server answers "COMMIT" beside a warning that the standby may not have it. */
+/* Judges the answer to a commit. Two answers look like successes: "ROLLBACK", of a transaction that had
+ * failed; and "COMMIT" beside a warning, when the wait for a synchronous standby was broken off and the
+ * standby may not have it. */
 static Status
 judge_commit(Call *call, const Store *store, PGresult *result)
 {

@@ -1,5 +1,5 @@
-/* A step's way: queue_enqueue → queue_claim → queue_start → queue_end. Off that way: queue_retry and
- * queue_release put it back, queue_sweep does so for holders that are gone. */
+/* Life of a step in the queue: queue_enqueue → queue_claim → queue_start → queue_end. queue_retry and
+ * queue_release put it back, and queue_sweep does so for holders that are gone. */
 #include "gateway/store/queue.h"
 
 #include <assert.h>
@@ -26,7 +26,7 @@ STATEMENT(step_redrive);
 
 enum { CLAIM_MAX = 100, COLUMNS_MAX = 8 };
 
-/* The array parameters of one statement, in its order. */
+/* The array parameters of one statement, in the order of its parameters. */
 typedef struct Columns {
     SqlArray arrays[COLUMNS_MAX];
     size_t count;
@@ -63,7 +63,7 @@ add_columns(Call *call, Values *values, Columns *columns)
     return STATUS_OK;
 }
 
-/* PostgreSQL's text form of an array, "{1,224,224,3}". */
+/* Adds a shape in PostgreSQL's text form of an array, "{1,224,224,3}". */
 static void
 add_shape(SqlArray *shapes, const StepTensor *tensor)
 {
@@ -110,7 +110,7 @@ insert_tensors(Call *call, Store *store, TenantId tenant, const Statement *state
 }
 
 static int64_t
-nanoseconds(double seconds)
+to_nanoseconds(double seconds)
 {
     return (int64_t)(seconds * 1e9);
 }
@@ -122,7 +122,7 @@ add_step(SqlArray *arrays, const StepNew *step)
     sql_array_uuid(&arrays[1], step->session.value);
     sql_array_uuid(&arrays[2], step->graph.value);
     sql_array_int64(&arrays[3], step->priority);
-    sql_array_int64(&arrays[4], nanoseconds(step->cost));
+    sql_array_int64(&arrays[4], to_nanoseconds(step->cost));
     sql_array_text(&arrays[5], step->request);
     sql_array_int64(&arrays[6], step->attempts_max);
     sql_array_int64(&arrays[7], (int64_t)step->timeout_ms);
@@ -174,7 +174,7 @@ correct_charges(Call *call, Store *store, const StepEnding *endings, size_t coun
     for (size_t index = 0; index < count; index++) {
         if (endings[index].end->device_seconds > 0) {
             sql_array_uuid(&columns.arrays[0], endings[index].hold->id.value);
-            sql_array_int64(&columns.arrays[1], nanoseconds(endings[index].end->device_seconds));
+            sql_array_int64(&columns.arrays[1], to_nanoseconds(endings[index].end->device_seconds));
         }
     }
     if (columns.arrays[0].count == 0) {
@@ -226,8 +226,8 @@ write_results(Call *call, Store *store, const StepEnding *endings, size_t count)
     return correct_charges(call, store, endings, count);
 }
 
-/* Asked behind the insert, which holds the row that counts the tenant's queue: two cannot both be the last.
- */
+/* Checks the quota behind the insert, which holds the row that counts the tenant's queue: two inserts
+ * cannot both be the last that fits. */
 static Status
 check_quota(Call *call, Store *store, TenantId tenant)
 {
@@ -270,6 +270,8 @@ Status
 queue_begin(
     Call *call, Store *store, TenantId tenant, const StepNew *step, const char *owner, StepHold *ret_hold)
 {
+    assert(owner != NULL);
+
     const StepHold hold = {.tenant = tenant, .id = step->id, .fence = 1};
     if (store_is_in_transaction(store)) {
         TRY(insert_steps(call, store, tenant, &step, 1, owner));
@@ -288,6 +290,8 @@ Status
 queue_claim(
     Call *call, Store *store, const char *owner, size_t count_max, uint64_t lease_ms, StepList *ret_steps)
 {
+    assert(owner != NULL);
+
     AUTO_ROWS rows = {0};
     Values values = {0};
     values_text(&values, owner);
@@ -323,7 +327,7 @@ add_holds(Call *call, Values *values, const StepHold *holds, size_t count, SqlAr
 }
 
 static Status
-heartbeat(Call *call, Store *store, Values *values, size_t count, StepBeat *ret_beats)
+send_heartbeat(Call *call, Store *store, Values *values, size_t count, StepBeat *ret_beats)
 {
     AUTO_ROWS rows = {0};
     TRY(store_query(call, store, NO_TENANT, &sql_step_heartbeat, values, &rows));
@@ -341,12 +345,14 @@ Status
 queue_heartbeat(
     Call *call, Store *store, const StepHold *holds, size_t count, uint64_t lease_ms, StepBeat *ret_beats)
 {
+    assert(count > 0);
+
     SqlArray arrays[] = {sql_array(SQL_UUID), sql_array(SQL_UUID), sql_array(SQL_INT64)};
     Values values = {0};
     Status status = add_holds(call, &values, holds, count, arrays);
     if (status == STATUS_OK) {
         values_int64(&values, (int64_t)lease_ms);
-        status = heartbeat(call, store, &values, count, ret_beats);
+        status = send_heartbeat(call, store, &values, count, ret_beats);
     }
     for (size_t index = 0; index < COUNT_OF(arrays); index++) {
         sql_array_done(&arrays[index]);
@@ -381,7 +387,7 @@ queue_start(Call *call, Store *store, const StepHold *hold)
     return changed == 0 ? fail_lost(call, hold) : STATUS_OK;
 }
 
-/* Nothing was changed. If this same end is what stands there, an earlier try of it was committed. */
+/* Tells an end that was committed before, whose reply was lost, from a step that another holds. */
 static Status
 accept_same_end(Call *call, Store *store, const StepHold *hold, StepState wanted)
 {
@@ -427,6 +433,8 @@ Status
 queue_retry(Call *call, Store *store, const StepHold *hold, const StepEnd *reason, bool is_charged,
     StepState *ret_state)
 {
+    assert(reason != NULL);
+
     AUTO_ROWS rows = {0};
     Values values = {0};
     add_hold(&values, hold);
@@ -445,7 +453,7 @@ queue_retry(Call *call, Store *store, const StepHold *hold, const StepEnd *reaso
     return row_end(call, &reader);
 }
 
-/* A statement over steps of many tenants, in a transaction that keeps claims out. */
+/* Runs a statement over steps of many tenants, in a transaction that keeps claims out. */
 static Status
 run_over_all(
     Call *call, Store *store, const Statement *statement, const Values *values, uint64_t *ret_changed)

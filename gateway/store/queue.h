@@ -1,16 +1,17 @@
 /* The durable queue: steps accepted for later, leased to gateways, ended exactly once.
  *
- * Whoever works on a step holds it by its fence, which grows with every claim: a heartbeat, a start, an end
- * that shows an older fence changes nothing. Time is the database's clock only. Tenants and priorities share
- * by weight (start-time fair queueing, in claim_steps() of the migrations).
+ * A gateway holds a step by its fence, which grows with every claim: a heartbeat, a start or an end that
+ * shows an older fence changes nothing. Time is the database's clock only. Tenants and priorities share by
+ * weight (start-time fair queueing, in claim_steps() of the migrations).
  *
  * Ownership: texts live in call->arena.
+ * Threads:   the thread of the Store.
  * Errors:    ABORTED: the step is held by another, or has ended otherwise. */
 #pragma once
 
 #include "gateway/store/steps.h"
 
-/* What a holder shows. */
+/* A holder's proof. */
 typedef struct StepHold {
     TenantId tenant;
     StepId id;
@@ -25,19 +26,19 @@ typedef struct StepNew {
     double cost;         /* device-seconds, estimated; above 0 */
     const char *request; /* a JSON object */
     int attempts_max;
-    uint64_t timeout_ms; /* from now to the end, waiting included */
-    StepTensors feeds;   /* their blobs are stored already */
+    uint64_t timeout_ms; /* from now to the end, the wait included */
+    StepTensors feeds;   /* blobs that are stored already */
 } StepNew;
 
 /* A step's end. */
 typedef struct StepEnd {
     StepState state;
-    const char *error_code; /* NULL for none, as the next two */
+    const char *error_code; /* NULL: none; so are the next two */
     const char *error_message;
     const char *error_node;
     const char *stats;     /* a JSON object; NULL: none */
-    double device_seconds; /* used in truth; 0: as estimated */
-    StepTensors outputs;   /* their blobs are stored already */
+    double device_seconds; /* used by the run; 0: as estimated */
+    StepTensors outputs;   /* blobs that are stored already */
 } StepEnd;
 
 typedef struct StepList {
@@ -45,7 +46,7 @@ typedef struct StepList {
     size_t count;
 } StepList;
 
-/* What a heartbeat learns of one held step. */
+/* The answer to a heartbeat for one held step. */
 typedef struct StepBeat {
     bool is_held;
     bool is_cancel_requested;
@@ -57,13 +58,14 @@ typedef struct QueueDepth {
     uint64_t oldest_us; /* when the oldest queued step was created; 0 for none */
 } QueueDepth;
 
-/* Accepts a step for later, in the caller's transaction (beside its idempotency key and its blobs) or in one
- * of its own; durable when that commits. NOT_FOUND without the session, RESOURCE_EXHAUSTED over the quota
- * 'queued_steps_max', ALREADY_EXISTS when the id is taken. */
+/* Accepts a step for later, in the caller's transaction (beside its idempotency key and its blobs) or in
+ * one of its own; durable when that commits. NOT_FOUND without the session, RESOURCE_EXHAUSTED over the
+ * quota 'queued_steps_max', ALREADY_EXISTS when the id is taken. */
 MUST_USE Status queue_enqueue(Call *call, Store *store, TenantId tenant, const StepNew *step);
 
-/* The same for `count` steps of one tenant and one priority, in the caller's transaction: all or none. (One
- * priority, for whoever locks two rows of `queues` locks them in its own order, and only claims may.) */
+/* Accepts `count` steps of one tenant and one priority, in the caller's transaction: all or none. (One
+ * priority, because a transaction that locks two rows of `queues` could lock them in another order than
+ * claims do.) */
 MUST_USE Status queue_enqueue_all(
     Call *call, Store *store, TenantId tenant, const StepNew *const *steps, size_t count);
 
@@ -76,15 +78,15 @@ MUST_USE Status queue_begin(
 MUST_USE Status queue_claim(
     Call *call, Store *store, const char *owner, size_t count_max, uint64_t lease_ms, StepList *ret_steps);
 
-/* Keeps `count` steps for `lease_ms` more; one answer each. */
+/* Keeps `count` steps for `lease_ms` more; ret_beats has one answer each. */
 MUST_USE Status queue_heartbeat(
     Call *call, Store *store, const StepHold *holds, size_t count, uint64_t lease_ms, StepBeat *ret_beats);
 
-/* leased → running. */
+/* Moves a leased step to running. */
 MUST_USE Status queue_start(Call *call, Store *store, const StepHold *hold);
 
-/* Ends a step with its outputs in one transaction, the caller's or its own. Ending a step again in the same
- * way is OK, so that a commit whose reply was lost can be tried again. For a store of the role APP. */
+/* Ends a step with its outputs in one transaction, the caller's or its own. Ending a step again in the
+ * same way is OK, so that a commit whose reply was lost can be tried again. For a store of the role APP. */
 MUST_USE Status queue_end(Call *call, Store *store, const StepHold *hold, const StepEnd *end);
 
 typedef struct StepEnding {
@@ -92,24 +94,24 @@ typedef struct StepEnding {
     const StepEnd *end;
 } StepEnding;
 
-/* Ends `count` steps of one tenant and one priority, in the caller's transaction. ABORTED when one of them is
- * no longer held: the transaction is to be rolled back then, and each to be ended by itself. */
+/* Ends `count` steps of one tenant and one priority, in the caller's transaction. ABORTED when one of them
+ * is no longer held: the caller then rolls back and ends each by itself. */
 MUST_USE Status queue_end_all(Call *call, Store *store, const StepEnding *endings, size_t count);
 
-/* Puts a step back for another attempt, later with every one; past the last it is dead. Without `is_charged`
- * the attempt does not count: the step was not to blame. */
+/* Puts a step back for another attempt, after a pause that grows with every one; past the last attempt the
+ * step is dead. Without `is_charged` the attempt does not count, since the step was not to blame. */
 MUST_USE Status queue_retry(Call *call, Store *store, const StepHold *hold, const StepEnd *reason,
     bool is_charged, StepState *ret_state);
 
-/* Gives back all that `owner` holds, without charge: a gateway that drains. */
+/* Gives back all steps that `owner` holds, without charge, when a gateway drains. */
 MUST_USE Status queue_release(Call *call, Store *store, const char *owner, uint64_t *ret_released);
 
 /* Ends or requeues up to 1000 steps whose lease has run out, and expires up to 1000 that waited past their
  * deadline. */
 MUST_USE Status queue_sweep(Call *call, Store *store, uint64_t *ret_swept);
 
-/* dead → queued, with all attempts again. For a store of the role APP. */
+/* Moves a dead step back to queued, with all attempts again. For a store of the role APP. */
 MUST_USE Status queue_redrive(Call *call, Store *store, TenantId tenant, StepId id);
 
-/* Of one tenant. For a store of the role APP. */
+/* Counts one tenant's steps. For a store of the role APP. */
 MUST_USE Status queue_depth(Call *call, Store *store, TenantId tenant, QueueDepth *ret_depth);

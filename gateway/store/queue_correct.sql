@@ -1,4 +1,4 @@
--- $1 tenant, $2 steps, $3 device-nanoseconds used. What was charged at the claim was an estimate.
+-- $1 tenant, $2 steps, $3 device-nanoseconds used. Replaces the estimate that was charged at the claim.
 update queues
 set virtual_finish = virtual_finish + used.difference / quota.weight
 from (

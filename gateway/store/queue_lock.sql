@@ -1,2 +1,2 @@
--- Before touching steps of several tenants, as claim_steps() does: nobody then waits in a circle.
+-- Locks out claims before steps of several tenants are changed, as claim_steps() does, so that no deadlock arises.
 select is_only from queue_clock for update

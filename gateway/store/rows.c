@@ -157,8 +157,8 @@ row_digest(RowReader *reader)
     return digest;
 }
 
-/* The binary form of an array: dimensions, a null flag, the type, then length and lower bound of the one
- * dimension, then a length before each item. An empty array has no dimension. */
+/* Reads the binary form of an array: dimensions, a null flag, the type, then length and lower bound of the
+ * one dimension, then a length before each item. An empty array has no dimension. */
 size_t
 row_int64_array(RowReader *reader, size_t count_max, int64_t *ret_items)
 {

@@ -1,4 +1,4 @@
-/* What a statement answered. Columns are read in the order of its select list:
+/* Rows of a statement's answer. Columns are read in the order of its select list:
  *
  *     RowReader reader = row_reader(call, &rows, 0);
  *     session.id.value = row_uuid(&reader);
@@ -41,7 +41,7 @@ typedef struct RowReader {
 RowReader row_reader(Call *call, const Rows *rows, size_t row);
 MUST_USE Status row_end(Call *call, const RowReader *reader);
 
-/* Null reads as zero, false, an empty text, no bytes. */
+/* Read the next column. Null reads as zero, false, an empty text, no bytes. */
 Uuid row_uuid(RowReader *reader);
 int64_t row_int64(RowReader *reader); /* smallint and integer too */
 double row_double(RowReader *reader);
@@ -51,8 +51,8 @@ const char *row_text(RowReader *reader);
 Slice row_bytes(RowReader *reader);
 Sha256 row_digest(RowReader *reader);
 
-/* bigint[]: at most `count_max` items into `ret_items`; more is a programming error. */
+/* Reads a bigint[] of at most `count_max` items; more is a programming error. */
 size_t row_int64_array(RowReader *reader, size_t count_max, int64_t *ret_items);
 
-/* The bytes inside the answer, valid until rows_done(): for payloads too large to copy. */
+/* Returns the bytes inside the answer, valid until rows_done(): for payloads too large to copy. */
 Slice row_bytes_borrowed(RowReader *reader);

@@ -1,4 +1,4 @@
--- The first statement of a connection: settings for its whole life, and what its role could do.
+-- The first statement of a connection: settings for its whole life, and the rights of its role.
 select
     rolsuper or rolbypassrls or pg_has_role(current_user, 'sluice_owner', 'member'),
     current_user::text,

@@ -1,5 +1,7 @@
 #include "gateway/store/sessions.h"
 
+#include <assert.h>
+
 STATEMENT(session_insert);
 STATEMENT(session_find);
 STATEMENT(session_list);
@@ -41,6 +43,8 @@ fail_not_found(Call *call, SessionId id)
 Status
 sessions_create(Call *call, Store *store, TenantId tenant, const Session *session, Session *ret_session)
 {
+    assert(session->name != NULL && session->options != NULL);
+
     AUTO_ROWS rows = {0};
     Values values = {0};
     add_identity(&values, tenant, session->id);
@@ -85,7 +89,7 @@ sessions_list(Call *call, Store *store, TenantId tenant, const Page *page, Sessi
     return STATUS_OK;
 }
 
-/* Nothing was changed: because there is no such session, or because it has another version. */
+/* Finds out why nothing was changed: the session does not exist, or has another version. */
 static Status
 fail_unchanged(Call *call, Store *store, TenantId tenant, SessionId id, int64_t version)
 {

@@ -1,6 +1,7 @@
 /* Sessions: a tenant's named scopes for graphs and runs.
  *
  * Ownership: texts live in call->arena.
+ * Threads:   the thread of the Store.
  * Errors:    NOT_FOUND also when the session is another tenant's. */
 #pragma once
 
@@ -22,8 +23,8 @@ typedef struct SessionPage {
     bool has_more;
 } SessionPage;
 
-/* `session` gives id, name and options; `ret_session` is what was stored. RESOURCE_EXHAUSTED when the
- * tenant's quota of sessions is used up, ALREADY_EXISTS when the id is taken. */
+/* Stores a session with the id, name and options of `session`; `ret_session` is the stored row.
+ * RESOURCE_EXHAUSTED when the tenant's quota of sessions is used up, ALREADY_EXISTS when the id is taken. */
 MUST_USE Status sessions_create(
     Call *call, Store *store, TenantId tenant, const Session *session, Session *ret_session);
 
@@ -36,6 +37,6 @@ MUST_USE Status sessions_list(
 MUST_USE Status sessions_update(
     Call *call, Store *store, TenantId tenant, const Session *session, Session *ret_session);
 
-/* Removes a session with its graphs, cancels its queued steps and asks for the cancelling of those that run.
- * `version` as in sessions_update(), 0 for any. */
+/* Removes a session with its graphs, cancels its queued steps and asks the holders of its running ones to
+ * cancel them. `version` as in sessions_update(), 0 for any. */
 MUST_USE Status sessions_delete(Call *call, Store *store, TenantId tenant, SessionId id, int64_t version);

@@ -10,11 +10,12 @@ typedef struct Meaning {
     Status status;
 } Meaning;
 
-/* The first prefix that fits; PostgreSQL 15, appendix A. SL is our own class, raised in migrations. */
+/* Codes by prefix; the first that fits decides (PostgreSQL 15, appendix A). Class SL is Sluice's own,
+ * raised in migrations. */
 static const Meaning meanings[] = {
     {"08", STATUS_UNAVAILABLE},            /* connection exceptions */
     {"22", STATUS_INVALID_ARGUMENT},       /* data exceptions */
-    {"23503", STATUS_FAILED_PRECONDITION}, /* foreign key */
+    {"23503", STATUS_FAILED_PRECONDITION}, /* unique key */
     {"23505", STATUS_ALREADY_EXISTS},      /* unique key */
     {"23514", STATUS_INVALID_ARGUMENT},    /* check */
     {"25006", STATUS_UNAVAILABLE},         /* read-only: a standby, or a failover under way */

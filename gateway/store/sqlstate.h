@@ -1,7 +1,8 @@
-/* What PostgreSQL's five-character error codes mean to a caller. */
+/* Translation of PostgreSQL's five-character error codes. */
 #pragma once
 
 #include "shared/base/status.h"
 
-/* NULL, which libpq gives for an error of its own, is UNAVAILABLE: the connection is gone. */
+/* Returns the canonical code. NULL, which libpq gives for errors of its own, is UNAVAILABLE: the
+ * connection is gone. */
 Status sqlstate_status(const char *sqlstate);

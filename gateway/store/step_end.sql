@@ -1,5 +1,5 @@
 -- $1 tenant, then one array a column: $2 ids, $3 fences, $4 states, $5 error codes, $6 messages, $7 nodes, $8 stats.
--- Found one by one (lateral, limit), whatever the planner believes of the table; locked in the order of the ids.
+-- Steps are found one by one (lateral, limit), whatever the planner estimates, and locked in the order of the ids.
 with ending as (
     select ended.*
     from (

@@ -1,4 +1,4 @@
--- Steps that waited past their deadline.
+-- Ends steps that waited past their deadline.
 with late as (
     select tenant_id, id
     from steps

@@ -1,5 +1,5 @@
--- $1 tenants, $2 ids, $3 fences, $4 lease in milliseconds. One row each, in the order asked. Found and locked as
--- by those who end many steps.
+-- $1 tenants, $2 ids, $3 fences, $4 lease in milliseconds. One row each, in the order asked. Steps are found
+-- and locked as step_end does.
 with held as (
     select * from unnest($1::uuid[], $2::uuid[], $3::bigint[]) with ordinality as held (tenant_id, id, fence, number)
 ), found as (

@@ -1,5 +1,5 @@
--- $1 tenant, $2 id, $3 fence, $4 whether the attempt counts, $5 error code, $6 message, $7 node. Nobody would end in
--- the queue what was to be cancelled while it was held.
+-- $1 tenant, $2 id, $3 fence, $4 whether the attempt counts, $5 error code, $6 message, $7 node. A step
+-- that was to be cancelled while it was held is cancelled here, since no holder would do so in the queue.
 with held as (
     select tenant_id, id,
         case

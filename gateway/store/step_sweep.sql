@@ -1,4 +1,4 @@
--- Steps whose holder is gone. One that was synchronous has nobody left who waits for it.
+-- Requeues or ends steps whose holder is gone. A synchronous step ends, since no client waits for it any more.
 with late as (
     select tenant_id, id,
         case

@@ -1,7 +1,8 @@
-/* Steps as their tenant sees them: one record from acceptance to history, its outputs, its cancellation. Who
- * moves them from state to state is queue.h.
+/* Steps as their tenant sees them: one record from acceptance to history, its outputs, its cancellation.
+ * queue.h moves them from state to state.
  *
  * Ownership: texts live in call->arena.
+ * Threads:   the thread of the Store.
  * Errors:    NOT_FOUND also when the step is another tenant's. */
 #pragma once
 
@@ -24,7 +25,7 @@ typedef struct StepRecord {
     int64_t attempts;
     int64_t fence; /* grows with every claim; 0 in history */
     bool is_cancel_requested;
-    uint64_t created_us; /* what the id says */
+    uint64_t created_us; /* the time in the id */
     uint64_t started_us; /* 0: never */
     uint64_t ended_us;   /* 0: not yet */
     uint64_t deadline_us;
@@ -40,7 +41,7 @@ typedef struct StepPage {
     bool has_more;
 } StepPage;
 
-/* A feed or output by reference. */
+/* A feed or output, whose bytes are a blob. */
 typedef struct StepTensor {
     const char *name;
     const char *dtype;
@@ -63,12 +64,12 @@ typedef struct StepFilter {
 
 MUST_USE Status steps_find(Call *call, Store *store, TenantId tenant, StepId id, StepRecord *ret_step);
 
-/* Newest first, queued and ended ones alike. */
+/* Lists queued and ended steps alike, newest first. */
 MUST_USE Status steps_list(
     Call *call, Store *store, TenantId tenant, const StepFilter *filter, StepPage *ret_page);
 
-/* A queued step is cancelled at once; of one that runs, its holder is asked to; an ended one stays as it is.
- */
+/* Cancels a queued step at once; asks the holder of a running one to cancel it; leaves an ended one as it
+ * is. */
 MUST_USE Status steps_cancel(Call *call, Store *store, TenantId tenant, StepId id, StepRecord *ret_step);
 
 MUST_USE Status steps_feeds(Call *call, Store *store, TenantId tenant, StepId id, StepTensors *ret_feeds);
@@ -78,5 +79,5 @@ MUST_USE Status steps_outputs(Call *call, Store *store, TenantId tenant, StepId 
 MUST_USE Status steps_outputs_expire(
     Call *call, Store *store, TenantId tenant, uint64_t age_s, size_t count_max, uint64_t *ret_removed);
 
-/* For this module's other files: the columns of step_records, in the order of the view. */
+/* Reads the columns of step_records, in the order of the view. For this module only. */
 MUST_USE Status step_read(Call *call, const Rows *rows, size_t row, StepRecord *ret_step);

@@ -1,5 +1,7 @@
 #include "gateway/store/tenants.h"
 
+#include <assert.h>
+
 STATEMENT(tenant_insert);
 STATEMENT(tenant_list);
 STATEMENT(tenant_next);
@@ -9,6 +11,8 @@ STATEMENT(quota_update);
 Status
 tenants_create(Call *call, Store *store, TenantId id, const char *name)
 {
+    assert(name != NULL);
+
     Values values = {0};
     values_uuid(&values, id.value);
     values_text(&values, name);
@@ -49,6 +53,8 @@ Status
 tenants_next(
     Call *call, Store *store, TenantId after, size_t count_max, TenantId **ret_ids, size_t *ret_count)
 {
+    assert(count_max > 0);
+
     AUTO_ROWS rows = {0};
     Values values = {0};
     values_uuid(&values, after.value);

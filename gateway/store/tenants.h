@@ -1,6 +1,7 @@
 /* Tenants and their quotas.
  *
- * Ownership: texts live in call->arena. */
+ * Ownership: texts live in call->arena.
+ * Threads:   the thread of the Store. */
 #pragma once
 
 #include "gateway/domain/tenant.h"
@@ -18,14 +19,16 @@ typedef struct TenantList {
     size_t count;
 } TenantList;
 
-/* With default quotas. ALREADY_EXISTS when the name or id is taken, INVALID_ARGUMENT for a bad name. */
+/* Creates a tenant with default quotas. ALREADY_EXISTS when the name or id is taken, INVALID_ARGUMENT for
+ * a bad name. */
 MUST_USE Status tenants_create(Call *call, Store *store, TenantId id, const char *name);
 
-/* By name, or all of them up to 1000 in the order of names (name NULL). For a store of the role QUEUE. */
+/* Lists the tenant of this name, or for NULL up to 1000 in the order of names. For a store of the role
+ * QUEUE. */
 MUST_USE Status tenants_list(Call *call, Store *store, const char *name, TenantList *ret_list);
 
-/* The ids of up to `count_max` tenants behind `after` (zero: from the first), in call->arena, in the order of
- * ids. For a store of the role QUEUE. */
+/* Lists the ids of up to `count_max` tenants behind `after` (zero: from the first), in call->arena, in the
+ * order of ids. For a store of the role QUEUE. */
 MUST_USE Status tenants_next(
     Call *call, Store *store, TenantId after, size_t count_max, TenantId **ret_ids, size_t *ret_count);
 

@@ -6,7 +6,7 @@
 enum { FORMAT_TEXT = 0, FORMAT_BINARY = 1, ARRAY_COUNT_OFFSET = 12 };
 
 static void
-add(Values *values, const char *data, size_t size, int format)
+add_value(Values *values, const char *data, size_t size, int format)
 {
     assert(values->count < VALUES_MAX && size <= INT32_MAX);
     values->data[values->count] = data;
@@ -18,7 +18,7 @@ add(Values *values, const char *data, size_t size, int format)
 void
 values_null(Values *values)
 {
-    add(values, NULL, 0, FORMAT_TEXT);
+    add_value(values, NULL, 0, FORMAT_TEXT);
 }
 
 void
@@ -31,7 +31,7 @@ values_uuid(Values *values, Uuid uuid)
     assert(values->count < VALUES_MAX);
     char *const bytes = values->inlined[values->count];
     memcpy(bytes, uuid.bytes, sizeof uuid.bytes);
-    add(values, bytes, sizeof uuid.bytes, FORMAT_BINARY);
+    add_value(values, bytes, sizeof uuid.bytes, FORMAT_BINARY);
 }
 
 void
@@ -40,7 +40,7 @@ values_int64(Values *values, int64_t value)
     assert(values->count < VALUES_MAX);
     char *const text = values->inlined[values->count];
     const int size = snprintf(text, VALUE_INLINE_SIZE, "%lld", (long long)value);
-    add(values, text, (size_t)size, FORMAT_TEXT);
+    add_value(values, text, (size_t)size, FORMAT_TEXT);
 }
 
 void
@@ -49,19 +49,19 @@ values_double(Values *values, double value)
     assert(values->count < VALUES_MAX);
     char *const text = values->inlined[values->count];
     const int size = snprintf(text, VALUE_INLINE_SIZE, "%.17g", value);
-    add(values, text, (size_t)size, FORMAT_TEXT);
+    add_value(values, text, (size_t)size, FORMAT_TEXT);
 }
 
 void
 values_boolean(Values *values, bool value)
 {
-    add(values, value ? "t" : "f", 1, FORMAT_TEXT);
+    add_value(values, value ? "t" : "f", 1, FORMAT_TEXT);
 }
 
 void
 values_bytes(Values *values, Slice bytes)
 {
-    add(values, bytes.data, bytes.size, FORMAT_BINARY);
+    add_value(values, bytes.data, bytes.size, FORMAT_BINARY);
 }
 
 void
@@ -70,13 +70,13 @@ values_digest(Values *values, const Sha256 *digest)
     assert(values->count < VALUES_MAX);
     char *const bytes = values->inlined[values->count];
     memcpy(bytes, digest->bytes, sizeof digest->bytes);
-    add(values, bytes, sizeof digest->bytes, FORMAT_BINARY);
+    add_value(values, bytes, sizeof digest->bytes, FORMAT_BINARY);
 }
 
 void
 values_text(Values *values, const char *text)
 {
-    add(values, text, text == NULL ? 0 : strlen(text), FORMAT_TEXT);
+    add_value(values, text, text == NULL ? 0 : strlen(text), FORMAT_TEXT);
 }
 
 static void
@@ -87,7 +87,7 @@ append_uint32(Buffer *buffer, uint32_t value)
     buffer_append(buffer, bytes, sizeof bytes);
 }
 
-/* One dimension, nulls allowed, type, count (filled in at the end), lower bound 1. */
+/* Begins an array: one dimension, nulls allowed, type, count (filled in at the end), lower bound 1. */
 SqlArray
 sql_array(SqlType type)
 {

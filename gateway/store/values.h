@@ -1,7 +1,9 @@
 /* The parameters of one statement, added in the order $1, $2, … They are sent beside the SQL, never in it.
  *
- * Ownership: borrows the bytes of texts until the statement has run; a zeroed Values is an empty one.
- * Threads:   one at a time. */
+ * Ownership: borrows the bytes of texts and arrays until the statement has run; a zeroed Values is an
+ * empty one.
+ * Threads:   one at a time.
+ * Errors:    values_array() returns false when memory was lacking. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,7 +16,7 @@
 
 enum { VALUES_MAX = 24, VALUE_INLINE_SIZE = 32 };
 
-/* Not to be copied: `data` points into `inlined`. */
+/* Must not be copied: `data` points into `inlined`. */
 typedef struct Values {
     int count;
     const char *data[VALUES_MAX];
@@ -31,11 +33,11 @@ void values_boolean(Values *values, bool value);
 void values_bytes(Values *values, Slice bytes); /* bytea, text, or an array of SqlArray; NULL data is null */
 void values_digest(Values *values, const Sha256 *digest);
 
-/* Text for any type, JSON and timestamps included, in the form a person would write. NULL is null. */
+/* Adds a text for any type, JSON and timestamps included, in the form that people write. NULL is null. */
 void values_text(Values *values, const char *text);
 
-/* An array parameter: one statement for many rows (`unnest($1::uuid[], $2::text[])`). It must live until the
- * statement has run. */
+/* An array parameter: one statement for many rows (`unnest($1::uuid[], $2::text[])`). It must live until
+ * the statement has run. */
 typedef struct SqlArray {
     Buffer buffer;
     uint32_t count;

@@ -1,4 +1,4 @@
--- $1 name, $2 address, $3 incarnation; under worker_lock. The task is the lowest that is free.
+-- $1 name, $2 address, $3 incarnation. Runs under worker_lock. The task is the lowest that is free.
 insert into workers (name, task, address, incarnation)
 select $1, min(task), $2, $3
 from generate_series(0, (select count(*) from workers)) as task

@@ -1,5 +1,7 @@
 #include "gateway/store/workers.h"
 
+#include <assert.h>
+
 STATEMENT(worker_seen);
 STATEMENT(worker_lock);
 STATEMENT(worker_insert);
@@ -50,6 +52,8 @@ insert_worker(Call *call, Store *store, const WorkerRecord *seen, WorkerRecord *
 Status
 workers_upsert(Call *call, Store *store, const WorkerRecord *seen, WorkerRecord *ret_worker)
 {
+    assert(seen->name != NULL && seen->address != NULL && seen->incarnation != NULL);
+
     AUTO_ROWS rows = {0};
     TRY(query_seen(call, store, &sql_worker_seen, seen, &rows));
     return rows.count == 0 ? insert_worker(call, store, seen, ret_worker)
@@ -92,6 +96,8 @@ workers_find(Call *call, Store *store, const char *name, WorkerRecord *ret_worke
 Status
 workers_set_draining(Call *call, Store *store, const char *name, bool is_draining)
 {
+    assert(name != NULL);
+
     uint64_t changed = 0;
     Values values = {0};
     values_text(&values, name);

@@ -1,7 +1,8 @@
-/* The worker pool: names, the task number that each name keeps for ever, drain marks. Whether a
- * worker lives, and its load, only the gateways that poll it know.
+/* The worker pool: names, the task number that each name keeps for ever, drain marks. The gateways that
+ * poll a worker know whether it lives and its load; the database does not.
  *
- * Ownership: texts live in call->arena. */
+ * Ownership: texts live in call->arena.
+ * Threads:   the thread of the Store. */
 #pragma once
 
 #include "gateway/store/connection.h"
@@ -21,11 +22,11 @@ typedef struct WorkerList {
     size_t count;
 } WorkerList;
 
-/* Notes that the worker `seen->name` lives at `seen->address` as `seen->incarnation`. A new name gets the
+/* Notes that the worker `seen->name` runs at `seen->address` as `seen->incarnation`. A new name gets the
  * lowest free task number. For a store of the role QUEUE. */
 MUST_USE Status workers_upsert(Call *call, Store *store, const WorkerRecord *seen, WorkerRecord *ret_worker);
 
-/* In the order of task numbers, at most 10,000. */
+/* Lists workers in the order of task numbers, at most 10,000. */
 MUST_USE Status workers_list(Call *call, Store *store, WorkerList *ret_list);
 MUST_USE Status workers_find(Call *call, Store *store, const char *name, WorkerRecord *ret_worker);
 
