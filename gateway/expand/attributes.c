@@ -1,6 +1,6 @@
 /* A body's attributes in one use of its function: placeholders take what the caller bound, or the default
  * that the function declares; names of nodes ("_class") and of frames become the result's. */
-#include "gateway/expand/expansion.h"
+#include "gateway/expand/scope.h"
 #include "shared/base/text.h"
 #include "shared/ops/registry.h"
 
@@ -92,8 +92,6 @@ bind_value(const Scope *scope, const Member *member, const AttrValue *given, Att
     return STATUS_OK;
 }
 
-/* --- Names among the attributes ------------------------------------------------------------------------- */
-
 /* "loc:@x" of a member x; what names no member is left out. */
 static Status
 bind_class(const Scope *scope, const AttrValue *given, AttrValue *ret_value)
@@ -171,8 +169,6 @@ bind_attrs(const Scope *scope, Member *member)
     return STATUS_OK;
 }
 
-/* --- Reading them --------------------------------------------------------------------------------------- */
-
 const AttrValue *
 member_attr(const Member *member, const char *name)
 {
@@ -233,4 +229,24 @@ argument_type(const Scope *scope, const FunctionArgument *argument, size_t index
         value = index < value->value.list.count ? &value->value.list.items[index] : NULL;
     }
     return value != NULL && value->kind == ATTR_TYPE ? value->value.type : argument->dtype;
+}
+
+Status
+member_function_ref(
+    const Scope *scope, const Member *member, const char *attr, const FunctionRef **ret_function)
+{
+    const AttrValue *const value = member_attr(member, attr);
+    if (value == NULL || value->kind != ATTR_FUNCTION || value->is_list) {
+        return expand_fail(scope, member, "attribute '%s' names no function", attr);
+    }
+    *ret_function = &value->value.function;
+    return STATUS_OK;
+}
+
+Status
+member_function(const Scope *scope, const Member *member, const char *attr, const FunctionDef **ret_function)
+{
+    const FunctionRef *function = NULL;
+    TRY(member_function_ref(scope, member, attr, &function));
+    return expand_function(scope, member, function->name, ret_function);
 }

@@ -4,7 +4,8 @@
  *     test b:    Switch(value, predicate b):1 → branch b, :0 → test b + 1
  *     If:        predicate 0 is the condition, the branches are then, else
  *     Case:      predicate b is index == b, so that an index out of range takes the last branch */
-#include "gateway/expand/expansion.h"
+#include "gateway/expand/emission.h"
+#include "gateway/expand/form.h"
 #include "shared/base/text.h"
 
 typedef struct Branching {
@@ -34,8 +35,6 @@ branch_count_outputs(const Scope *scope, const Member *member, size_t *ret_count
     *ret_count = types->value.list.count;
     return STATUS_OK;
 }
-
-/* --- Tests ---------------------------------------------------------------------------------------------- */
 
 static Status
 name_part(const Branching *branching, const char *part, size_t index, Slice *ret_name)
@@ -71,7 +70,8 @@ typedef struct Test {
 /* `value` goes to the branch; *rest is what the next test gets. The marks tell the planner what belongs
  * together, so that it may call the branches instead. */
 static Status
-divide(const Branching *branching, Slice name, const Test *test, Dtype dtype, Slice *ret_taken, Slice *rest)
+emit_test_switch(
+    const Branching *branching, Slice name, const Test *test, Dtype dtype, Slice *ret_taken, Slice *rest)
 {
     Emission node;
     TRY(emission_begin(&node, branching->scope, name, "Switch", 2));
@@ -104,7 +104,7 @@ divide_arguments(Branching *branching, const Test *test, Endpoints *ret_taken)
     for (size_t index = 0; index < branching->rest.count; index++) {
         Slice name;
         TRY(name_part(branching, test->branch == 0 ? "switch_" : "switch_on_", index, &name));
-        TRY(divide(branching, name, test, member_type(branching->member, branching->types, index),
+        TRY(emit_test_switch(branching, name, test, member_type(branching->member, branching->types, index),
             &ret_taken->items[index], &branching->rest.items[index]));
     }
     return STATUS_OK;
@@ -145,20 +145,18 @@ test_branch(Branching *branching, size_t branch, Slice *ret_other_side)
     TRY(test_predicate(branching, branch, &test.predicate));
     TRY(name_part(branching, "test_", branch, &name));
     *ret_other_side = test.predicate;
-    TRY(divide(branching, name, &test, DTYPE_BOOL, &taken, ret_other_side));
+    TRY(emit_test_switch(branching, name, &test, DTYPE_BOOL, &taken, ret_other_side));
     TRY(add_pivot(branching, branch, taken));
     TRY(divide_arguments(branching, &test, &arguments));
     if (branching->index.size > 0) {
         TRY(name_part(branching, "index_", branch, &name));
-        TRY(divide(branching, name, &test, DTYPE_INT32, &taken, &branching->index));
+        TRY(emit_test_switch(branching, name, &test, DTYPE_INT32, &taken, &branching->index));
     }
     return take_branch(branching, branch, &arguments);
 }
 
-/* --- Outputs -------------------------------------------------------------------------------------------- */
-
 static Status
-merge(const Branching *branching, Slice name, const Slice *values, Dtype dtype)
+emit_merge(const Branching *branching, Slice name, const Slice *values, Dtype dtype)
 {
     Emission node;
     TRY(emission_begin(&node, branching->scope, name, "Merge", branching->branch_count));
@@ -186,7 +184,7 @@ merge_outputs(const Branching *branching)
         for (size_t branch = 0; branch < branching->branch_count; branch++) {
             values[branch] = branching->used[branch].outputs.items[index];
         }
-        TRY(merge(branching, member->outputs.items[index], values, member_type(member, "Tout", index)));
+        TRY(emit_merge(branching, member->outputs.items[index], values, member_type(member, "Tout", index)));
     }
     return STATUS_OK;
 }
@@ -207,12 +205,12 @@ merge_pivots(const Branching *branching, Slice *ret_control)
     }
     Slice name;
     TRY(expand_part(expansion, branching->member->name, "done", &name));
-    TRY(merge(branching, name, values, DTYPE_BOOL));
+    TRY(emit_merge(branching, name, values, DTYPE_BOOL));
     return expand_control(expansion, name, ret_control);
 }
 
 static Status
-finish(Branching *branching)
+finish_branching(Branching *branching)
 {
     Member *const member = branching->member;
     for (size_t branch = 0; branch < branching->branch_count; branch++) {
@@ -227,13 +225,11 @@ finish(Branching *branching)
         TRY(merge_pivots(branching, &done));
         controls.count = 1;
     }
-    return expand_finish(branching->scope, member, &controls);
+    return form_finish(branching->scope, member, &controls);
 }
 
-/* --- The forms ------------------------------------------------------------------------------------------ */
-
 static Status
-begin(Branching *branching, Scope *scope, Member *member, size_t branch_count)
+begin_branching(Branching *branching, Scope *scope, Member *member, size_t branch_count)
 {
     Expansion *const expansion = scope->expansion;
     *branching = (Branching){.scope = scope,
@@ -264,11 +260,11 @@ expand_branches(Branching *branching)
         TRY(add_pivot(branching, last, other_side));
     }
     for (size_t index = 0; last == 0 && index < branching->rest.count; index++) {
-        TRY(expand_gate(branching->scope, branching->member, branching->start, index,
+        TRY(form_gate(branching->scope, branching->member, branching->start, index,
             member_type(branching->member, branching->types, index), &branching->rest.items[index]));
     }
     TRY(take_branch(branching, last, &branching->rest));
-    return finish(branching);
+    return finish_branching(branching);
 }
 
 /* The node's first input, scalar and bool, waiting for the node's controls; the others are the arguments. */
@@ -282,7 +278,7 @@ read_first(Branching *branching, Dtype dtype, Slice *ret_first)
     if (branching->rest.count == 0) {
         return expand_fail(scope, member, "has no input that says which branch to take");
     }
-    TRY(expand_start(scope, member, &controls, &branching->start));
+    TRY(form_start(scope, member, &controls, &branching->start));
     *ret_first = *branching->rest.items++;
     branching->rest.count--;
     if (branching->start.size == 0) {
@@ -312,22 +308,11 @@ make_bool(Branching *branching, Dtype dtype)
 }
 
 static Status
-function_attr(const Branching *branching, const char *name, const FunctionRef **ret_function)
-{
-    const AttrValue *const value = member_attr(branching->member, name);
-    if (value == NULL || value->kind != ATTR_FUNCTION || value->is_list) {
-        return expand_fail(branching->scope, branching->member, "attribute '%s' names no function", name);
-    }
-    *ret_function = &value->value.function;
-    return STATUS_OK;
-}
-
-static Status
 begin_if(Branching *branching, Scope *scope, Member *member, Dtype dtype)
 {
-    TRY(begin(branching, scope, member, 2));
-    TRY(function_attr(branching, "then_branch", &branching->functions[0]));
-    TRY(function_attr(branching, "else_branch", &branching->functions[1]));
+    TRY(begin_branching(branching, scope, member, 2));
+    TRY(member_function_ref(branching->scope, branching->member, "then_branch", &branching->functions[0]));
+    TRY(member_function_ref(branching->scope, branching->member, "else_branch", &branching->functions[1]));
     branching->parts[0] = "then";
     branching->parts[1] = "else";
     return read_first(branching, dtype, &branching->predicate);
@@ -371,7 +356,7 @@ case_expand(Scope *scope, Member *member)
     if (list == NULL || list->kind != ATTR_FUNCTION || !list->is_list || list->value.list.count == 0) {
         return expand_fail(scope, member, "attribute 'branches' names no functions");
     }
-    TRY(begin(&branching, scope, member, list->value.list.count));
+    TRY(begin_branching(&branching, scope, member, list->value.list.count));
     for (size_t branch = 0; branch < branching.branch_count; branch++) {
         branching.functions[branch] = &list->value.list.items[branch].value.function;
         branching.parts[branch] = text_format(scope->expansion->call->arena, "branch_%zu", branch);

@@ -1,6 +1,6 @@
 #include <assert.h>
 
-#include "gateway/expand/expansion.h"
+#include "gateway/expand/emission.h"
 
 Status
 expand_emit(Expansion *expansion, const NodeDef *def)
@@ -14,8 +14,6 @@ expand_emit(Expansion *expansion, const NodeDef *def)
     expansion->node_count++;
     return buffer_is_ok(&expansion->nodes) ? STATUS_OK : expand_no_memory(expansion);
 }
-
-/* --- Any node ------------------------------------------------------------------------------------------- */
 
 Status
 emission_begin(Emission *emission, const Scope *scope, Slice name, const char *op, size_t input_max)
@@ -96,8 +94,6 @@ emission_end(Emission *emission)
     return expand_emit(expansion, &emission->def);
 }
 
-/* --- Usual ones ----------------------------------------------------------------------------------------- */
-
 Status
 emit_identity(const Scope *scope, Slice name, Slice input, Dtype dtype, const Endpoints *controls)
 {
@@ -174,4 +170,51 @@ emit_ints(const Scope *scope, Slice name, Dtype dtype, const int64_t *values, si
 {
     const Shape shape = shape_vector((int64_t)count);
     return emit_constant(scope, name, dtype, &shape, values, count);
+}
+
+Status
+emit_scalar(const Scope *scope, const char *part, Slice input, Dtype dtype, Slice *ret_scalar)
+{
+    Slice shape;
+    Emission node;
+    TRY(expand_part(scope->expansion, scope->within, "no_dimensions", &shape));
+    TRY(emit_ints(scope, shape, DTYPE_INT32, NULL, 0));
+    TRY(expand_part(scope->expansion, scope->within, part, ret_scalar));
+    TRY(emission_begin(&node, scope, *ret_scalar, "Reshape", 2));
+    emission_input(&node, input);
+    emission_input(&node, shape);
+    emission_type(&node, "T", dtype);
+    emission_type(&node, "Tshape", DTYPE_INT32);
+    return emission_end(&node);
+}
+
+Status
+emit_binary(const Scope *scope, const char *part, Binary binary, Slice *ret_result)
+{
+    Emission node;
+    TRY(expand_part(scope->expansion, scope->within, part, ret_result));
+    TRY(emission_begin(&node, scope, *ret_result, binary.op, 2));
+    emission_input(&node, binary.left);
+    emission_input(&node, binary.right);
+    emission_type(&node, "T", binary.dtype);
+    return emission_end(&node);
+}
+
+Status
+emit_cast(const Scope *scope, const char *part, Slice input, Dtype from, Dtype to, Slice *ret_result)
+{
+    Emission node;
+    TRY(expand_part(scope->expansion, scope->within, part, ret_result));
+    TRY(emission_begin(&node, scope, *ret_result, "Cast", 1));
+    emission_input(&node, input);
+    emission_type(&node, "SrcT", from);
+    emission_type(&node, "DstT", to);
+    return emission_end(&node);
+}
+
+Status
+emit_number(const Scope *scope, const char *part, Dtype dtype, int64_t value, Slice *ret_name)
+{
+    TRY(expand_part(scope->expansion, scope->within, part, ret_name));
+    return emit_int(scope, *ret_name, dtype, value);
 }

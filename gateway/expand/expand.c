@@ -1,8 +1,10 @@
-#include "gateway/expand/expansion.h"
+#include "gateway/expand/expand.h"
+
+#include "gateway/expand/emission.h"
+#include "gateway/expand/form.h"
+#include "gateway/expand/recursion.h"
 
 enum { DEF_SIZE_MAX = 1 << 30 };
-
-/* --- Which nodes stand for more than themselves --------------------------------------------------------- */
 
 static const Form forms[] = {
     {"PartitionedCall", call_count_outputs, call_expand},
@@ -18,30 +20,13 @@ static const Form forms[] = {
     {"onnx::Scan", onnx_scan_count_outputs, onnx_scan_expand},
 };
 
-static const Form call_by_name = {NULL, call_count_outputs, call_expand};
-
-/* A function goes before an op of its name. */
-const Form *
-form_find(const Expansion *expansion, Slice op)
-{
-    if (map_get(expansion->functions, op) != NULL) {
-        return &call_by_name;
-    }
-    for (size_t index = 0; index < COUNT_OF(forms); index++) {
-        if (slice_equals_string(op, forms[index].op)) {
-            return &forms[index];
-        }
-    }
-    return NULL;
-}
-
-/* --- The graph ------------------------------------------------------------------------------------------ */
+static const Form call_form = {NULL, call_count_outputs, call_expand};
 
 static bool
 needs_expansion(const Expansion *expansion)
 {
     for (size_t index = 0; index < expansion->source->node_count; index++) {
-        if (form_find(expansion, expansion->source->nodes[index].op) != NULL) {
+        if (expand_form(expansion, expansion->source->nodes[index].op) != NULL) {
             return true;
         }
     }
@@ -69,12 +54,108 @@ index_functions(Expansion *expansion)
 }
 
 static Status
+emit_port(const Scope *scope, Slice name, const char *op, Slice input, Dtype dtype, size_t index)
+{
+    Emission node;
+    TRY(emission_begin(&node, scope, name, op, 1));
+    emission_input(&node, input);
+    emission_type(&node, "T", dtype);
+    emission_int(&node, "index", (int64_t)index);
+    return emission_end(&node);
+}
+
+static Status
+emit_arguments(const Scope *scope, Slice body, const FunctionDef *function, Endpoints *ret_arguments)
+{
+    TRY(endpoints_new(scope->expansion, function->input_count, ret_arguments));
+    for (size_t index = 0; index < function->input_count; index++) {
+        Slice *const name = &ret_arguments->items[index];
+        TRY(expand_item(scope->expansion, body, "arg_", index, name));
+        TRY(emit_port(scope, *name, "_Arg", SLICE(""), function->inputs[index].dtype, index));
+    }
+    return STATUS_OK;
+}
+
+/* Nodes whose name begins with '_', as those of a partition may. */
+static Status
+write_body(Expansion *expansion, const Recursion *recursion)
+{
+    const Scope scope = {.expansion = expansion, .path = SLICE(""), .device = SLICE(""), .pivot = SLICE("")};
+    const Member member = {.name = recursion->name};
+    Endpoints arguments;
+    Used used;
+    TRY(emit_arguments(&scope, recursion->name, recursion->function, &arguments));
+    const Use use = {.member = &member,
+        .function = recursion->function->name,
+        .part = "",
+        .pivot = SLICE(""),
+        .arguments = &arguments,
+        .only_asked = recursion->function->control_return_count > 0};
+    TRY(expand_use(&scope, &use, &used));
+    for (size_t index = 0; index < used.outputs.count; index++) {
+        Slice name;
+        TRY(expand_item(expansion, recursion->name, "retval_", index, &name));
+        TRY(emit_port(&scope, name, "_Retval", used.outputs.items[index], used.dtypes[index], index));
+    }
+    return STATUS_OK;
+}
+
+/* What is emitted from here on are the body's nodes. */
+static Status
+keep_body(Expansion *expansion, size_t first, Recursion *recursion)
+{
+    recursion->node_count = expansion->node_count - first;
+    recursion->nodes = expand_alloc(expansion, recursion->node_count, sizeof(NodeDef));
+    if (recursion->nodes == NULL) {
+        return expand_no_memory(expansion);
+    }
+    memcpy(recursion->nodes, (const NodeDef *)(const void *)expansion->nodes.data + first,
+        recursion->node_count * sizeof(NodeDef));
+    return STATUS_OK;
+}
+
+static Status
+write_functions(Expansion *expansion)
+{
+    const size_t count = recursion_count(expansion);
+    FunctionDef *const functions = expand_alloc(expansion, count, sizeof *functions);
+    if (functions == NULL) {
+        return expand_no_memory(expansion);
+    }
+    for (size_t index = 0; index < count; index++) {
+        const Recursion *const recursion = recursion_at(expansion, index);
+        functions[index] = (FunctionDef){.name = recursion->name,
+            .is_stateful = recursion->has_state,
+            .nodes = recursion->nodes,
+            .node_count = recursion->node_count};
+    }
+    expansion->def->functions = functions;
+    expansion->def->function_count = count;
+    return STATUS_OK;
+}
+
+/* Bodies may call functions that nobody has called before. */
+static Status
+write_called_bodies(Expansion *expansion)
+{
+    const size_t graph_nodes = expansion->node_count;
+    for (size_t index = 0; index < recursion_count(expansion); index++) {
+        const size_t first = expansion->node_count;
+        const Recursion recursion = *recursion_at(expansion, index);
+        TRY(write_body(expansion, &recursion));
+        TRY(keep_body(expansion, first, recursion_at(expansion, index)));
+    }
+    expansion->node_count = graph_nodes;
+    return write_functions(expansion);
+}
+
+static Status
 expand_graph(Expansion *expansion)
 {
     Scope graph = {.expansion = expansion, .path = SLICE(""), .device = SLICE(""), .pivot = SLICE("")};
     TRY(scope_open(&graph, expansion->source->nodes, expansion->source->node_count));
     TRY(scope_write(&graph));
-    return recursions_write(expansion);
+    return write_called_bodies(expansion);
 }
 
 static Status
@@ -116,6 +197,9 @@ graph_expand(Call *call, GraphDef *def, uint64_t node_count_max, GraphDef **ret_
     CLEANUP(expansion_done)
     Expansion expansion = {.call = call,
         .source = def,
+        .forms = forms,
+        .form_count = COUNT_OF(forms),
+        .call_form = &call_form,
         .functions = functions,
         .names = names,
         .node_count_max = node_count_max};

@@ -1,12 +1,76 @@
-/* In order:
- *   1. what every output carries: a variable, or not
- *   2. values: assignments of what RestoreV2 gives (freeze_values.c)
- *   3. who uses a variable in another way than to read it, and is needed: it stays one
- *   4. what uses a frozen one in another way goes, with all that depends on it
- *   5. nodes out (freeze_write.c) */
-#include "gateway/expand/freezing.h"
+/* Serving a model: variables become constants or begin with their values from the checkpoint.
+ *
+ *   1. Finds which variable each output carries (find_carried).
+ *   2. Finds the value of each variable: the graph's own RestoreV2 names tensors of the checkpoint, and an
+ * assignment of its outputs names the variable (find_values).
+ *   3. Finds who changes a variable and is needed by a signature: that variable stays one (find_writers).
+ *   4. Drops what changes a variable that became a constant, with all that depends on it (drop_unneeded).
+ *   5. Writes the nodes. A frozen variable becomes a Const, and what reads it reads that; one that is changed
+ * gets its first value as an input, "_Restored…" (shared/ops/variable/definition.c); RestoreV2 becomes
+ * constants (write_nodes). */
+#include "gateway/expand/freeze.h"
+
+#include <assert.h>
+
+#include "shared/base/buffer.h"
+#include "shared/base/map.h"
+#include "shared/base/text.h"
 
 enum { DEF_SIZE_MAX = 1 << 30 };
+
+typedef struct Freezing {
+    Call *call;
+    const Graph *graph;
+    GraphDef *def;
+    Map *checkpoint;       /* name → GraphTensor */
+    bool *needed;          /* by a signature, of each node */
+    const Node **carried;  /* of each node: the variable that its outputs stand for, or NULL */
+    const Tensor **values; /* of each variable, by its node's id: what the checkpoint has, or NULL */
+    const Node **writers;  /* … who changes it; NULL: nobody that a signature needs */
+    bool *is_restore;      /* of each node: it assigns to a variable what the checkpoint has */
+    bool *is_dropped;
+    bool keeps_restores;
+} Freezing;
+
+static Status
+freezing_no_memory(const Freezing *freezing)
+{
+    return call_fail_memory(freezing->call, "a graph with a checkpoint's values");
+}
+
+static bool
+op_is(const Node *node, const char *op)
+{
+    return slice_equals_string(node->def->op, op);
+}
+
+static bool
+is_handle(const Node *variable)
+{
+    return op_is(variable, "VarHandleOp");
+}
+
+/* Whether the variable becomes a constant. */
+static bool
+is_frozen(const Freezing *freezing, const Node *variable)
+{
+    return freezing->values[variable->id] != NULL && freezing->writers[variable->id] == NULL;
+}
+
+static const Node *
+source_of(const Freezing *freezing, const Node *node, uint32_t input)
+{
+    const bool is_there = input < node->input_count && node->inputs[input].node != NODE_NONE;
+    return is_there ? &freezing->graph->nodes[node->inputs[input].node] : NULL;
+}
+
+/* The variable behind an input; NULL: none. */
+static const Node *
+variable_at(const Freezing *freezing, const Node *node, uint32_t input)
+{
+    const Node *const source = source_of(freezing, node, input);
+    return source == NULL ? NULL : freezing->carried[source->id];
+}
 
 static bool
 op_is_among(const Node *node, const char *const *ops, size_t count)
@@ -49,7 +113,122 @@ find_carried(const Freezing *freezing)
     }
 }
 
-/* --- Uses ----------------------------------------------------------------------------------------------- */
+static const Node *
+behind_identities(const Freezing *freezing, const Node *node, uint32_t input, uint32_t *ret_port)
+{
+    const Node *source = source_of(freezing, node, input);
+    *ret_port = source == NULL ? 0 : node->inputs[input].port;
+    while (source != NULL && op_is(source, "Identity")) {
+        *ret_port = source->inputs[0].port;
+        source = source_of(freezing, source, 0);
+    }
+    return source;
+}
+
+/* The constant strings that come in; NULL when they are none. */
+static const Tensor *
+strings_at(const Freezing *freezing, const Node *node, uint32_t input)
+{
+    uint32_t ignored = 0;
+    const Node *const constant = behind_identities(freezing, node, input, &ignored);
+    const AttrValue *const value =
+        constant == NULL || !op_is(constant, "Const") ? NULL : node_attr(constant, "value");
+    const bool is_text = value != NULL && value->kind == ATTR_TENSOR && !value->is_list &&
+                         value->value.tensor.dtype == DTYPE_STRING;
+    return is_text ? &value->value.tensor : NULL;
+}
+
+static size_t
+restored_count(const Freezing *freezing, const Node *restore)
+{
+    const Tensor *const names = strings_at(freezing, restore, 1);
+    return names == NULL ? 0 : (size_t)tensor_element_count(names);
+}
+
+/* "4 2 0,2:-": the whole tensor's shape, then the slice of it. */
+static const GraphTensor *
+find_slice(const Freezing *freezing, Slice name, Slice shape_and_slice)
+{
+    const size_t blank = slice_find_last(shape_and_slice, ' ');
+    const char *const text = text_format(freezing->call->arena, "%.*s %.*s", SLICE_PRINT(name),
+        SLICE_PRINT(slice_part(shape_and_slice, blank + 1, SIZE_MAX)));
+    return text == NULL ? NULL : map_get(freezing->checkpoint, slice_from_string(text));
+}
+
+static const GraphTensor *
+restored_tensor(const Freezing *freezing, const Node *restore, uint32_t port)
+{
+    const Tensor *const names = strings_at(freezing, restore, 1);
+    const Tensor *const slices = strings_at(freezing, restore, 2);
+    if (names == NULL || slices == NULL || port >= tensor_element_count(names) ||
+        port >= tensor_element_count(slices)) {
+        return NULL;
+    }
+    const Slice name = ((const Slice *)names->data)[port];
+    const Slice slice = ((const Slice *)slices->data)[port];
+    return slice.size > 0 ? find_slice(freezing, name, slice) : map_get(freezing->checkpoint, name);
+}
+
+/* What the node assigns, when it comes out of the checkpoint. */
+static const GraphTensor *
+assigned_value(const Freezing *freezing, const Node *node)
+{
+    uint32_t port = 0;
+    const Node *const restore = behind_identities(freezing, node, 1, &port);
+    const bool is_restored = restore != NULL && op_is(restore, "RestoreV2");
+    return is_restored ? restored_tensor(freezing, restore, port) : NULL;
+}
+
+static Dtype
+variable_dtype(const Node *variable)
+{
+    const AttrValue *const dtype = node_attr(variable, "dtype");
+    return dtype != NULL && dtype->kind == ATTR_TYPE ? dtype->value.type : DTYPE_INVALID;
+}
+
+static Status
+find_value(const Freezing *freezing, const Node *node)
+{
+    const bool assigns = op_is(node, "AssignVariableOp") || op_is(node, "Assign");
+    const Node *const variable = assigns ? variable_at(freezing, node, 0) : NULL;
+    const GraphTensor *const value = variable == NULL ? NULL : assigned_value(freezing, node);
+    if (value == NULL) {
+        return STATUS_OK;
+    }
+    if (value->tensor.dtype != variable_dtype(variable)) {
+        return call_fail(freezing->call, STATUS_INVALID_ARGUMENT,
+            "variable '%.*s' is %s, tensor '%.*s' of the checkpoint is %s", SLICE_PRINT(variable->name),
+            dtype_name(variable_dtype(variable)), SLICE_PRINT(value->name), dtype_name(value->tensor.dtype));
+    }
+    freezing->values[variable->id] = &value->tensor;
+    freezing->is_restore[node->id] = true;
+    return STATUS_OK;
+}
+
+/* One whose result is read does more than to restore. */
+static void
+unmark_read_restores(const Freezing *freezing)
+{
+    for (uint32_t id = 0; id < freezing->graph->node_count; id++) {
+        const Node *const node = &freezing->graph->nodes[id];
+        for (uint32_t input = 0; input < node->input_count; input++) {
+            const Node *const source = source_of(freezing, node, input);
+            if (source != NULL) {
+                freezing->is_restore[source->id] = false;
+            }
+        }
+    }
+}
+
+static Status
+find_values(const Freezing *freezing)
+{
+    for (uint32_t id = 0; id < freezing->graph->node_count; id++) {
+        TRY(find_value(freezing, &freezing->graph->nodes[id]));
+    }
+    unmark_read_restores(freezing);
+    return STATUS_OK;
+}
 
 /* ResourceGather without batch dimensions. */
 static bool
@@ -143,7 +322,326 @@ drop_unneeded(const Freezing *freezing)
     }
 }
 
-/* --- The whole ------------------------------------------------------------------------------------------ */
+typedef struct Writing {
+    const Freezing *freezing;
+    Arena *arena; /* the result's */
+    Buffer nodes; /* NodeDef[] */
+    Map *names;   /* of new ones */
+} Writing;
+
+static void
+push_node(Writing *writing, const NodeDef *def)
+{
+    buffer_append(&writing->nodes, def, sizeof *def);
+}
+
+static Status
+copy_attrs(const Writing *writing, NodeDef *def, const Attr *attrs, size_t count)
+{
+    Attr *const copy = arena_alloc(writing->arena, count * sizeof *copy);
+    if (copy == NULL) {
+        return freezing_no_memory(writing->freezing);
+    }
+    memcpy(copy, attrs, count * sizeof *copy);
+    def->attrs = copy;
+    def->attr_count = count;
+    return STATUS_OK;
+}
+
+static Status
+make_constant(const Writing *writing, const Tensor *value, NodeDef *def)
+{
+    const Attr attrs[] = {
+        {.name = SLICE("dtype"), .value = {.kind = ATTR_TYPE, .value.type = value->dtype}},
+        {.name = SLICE("value"), .value = {.kind = ATTR_TENSOR, .value.tensor = *value}},
+    };
+    def->op = SLICE("Const");
+    return copy_attrs(writing, def, attrs, COUNT_OF(attrs));
+}
+
+static bool
+is_taken(const Writing *writing, Slice name)
+{
+    return map_get(writing->names, name) != NULL || graph_find(writing->freezing->graph, name) != NULL;
+}
+
+/* "<node>/<part>", or the first of "<node>/<part>_1", … that no node has. */
+static Status
+new_name(const Writing *writing, const Node *node, const char *part, Slice *ret_name)
+{
+    const char *name = text_format(writing->arena, "%.*s/%s", SLICE_PRINT(node->name), part);
+    for (int turn = 1; name != NULL && is_taken(writing, slice_from_string(name)); turn++) {
+        name = text_format(writing->arena, "%.*s/%s_%d", SLICE_PRINT(node->name), part, turn);
+    }
+    *ret_name = slice_from_string(name);
+    return name != NULL && map_put(writing->names, *ret_name, writing->names)
+               ? STATUS_OK
+               : freezing_no_memory(writing->freezing);
+}
+
+/* Beside the node. */
+static Status
+push_constant(Writing *writing, const Node *node, const char *part, const Tensor *value, Slice *ret_name)
+{
+    NodeDef def = {.device = node->def->device, .pointer = node->def->pointer};
+    TRY(new_name(writing, node, part, &def.name));
+    TRY(make_constant(writing, value, &def));
+    push_node(writing, &def);
+    *ret_name = def.name;
+    return STATUS_OK;
+}
+
+/* Room for `count` inputs in front of the node's own; NULL without memory. */
+static Slice *
+add_inputs(const Writing *writing, NodeDef *def, size_t count)
+{
+    Slice *const inputs = arena_alloc(writing->arena, (count + def->input_count) * sizeof *inputs);
+    if (inputs == NULL) {
+        return NULL;
+    }
+    if (def->input_count > 0) {
+        memcpy(inputs + count, def->inputs, def->input_count * sizeof *inputs);
+    }
+    def->inputs = inputs;
+    def->input_count += count;
+    return inputs;
+}
+
+static void
+drop_data_inputs(const Node *node, NodeDef *def)
+{
+    def->inputs += node->input_count;
+    def->input_count -= node->input_count;
+}
+
+/* What an op on a variable's handle is on its value. */
+typedef struct ReaderForm {
+    const char *op;
+    const char *value_op;
+    const char *type_attr; /* that says the value's dtype */
+    const char *kept[3];   /* attributes that stay as they are */
+} ReaderForm;
+
+static const ReaderForm reader_forms[] = {
+    {"ReadVariableOp", "Identity", "T", {NULL}},
+    {"VariableShape", "Shape", "T", {"out_type"}},
+    {"ResourceGather", "Gather", "Tparams", {"Tindices"}},
+    {"ResourceGatherNd", "GatherNd", "Tparams", {"Tindices"}},
+    {"Enter", "Enter", "T", {"frame_name", "is_constant", "parallel_iterations"}},
+    {"Exit", "Exit", "T", {NULL}},
+    {"Identity", "Identity", "T", {NULL}},
+    {"NextIteration", "NextIteration", "T", {NULL}},
+    {"Switch", "Switch", "T", {NULL}},
+};
+
+static const ReaderForm *
+reader_form(const Node *node)
+{
+    for (size_t index = 0; index < COUNT_OF(reader_forms); index++) {
+        if (op_is(node, reader_forms[index].op)) {
+            return &reader_forms[index];
+        }
+    }
+    return NULL;
+}
+
+static Status
+write_reader(const Writing *writing, const Node *node, const ReaderForm *form, Dtype dtype, NodeDef *def)
+{
+    Attr attrs[1 + COUNT_OF(form->kept)] = {
+        {.name = slice_from_string(form->type_attr), .value = {.kind = ATTR_TYPE, .value.type = dtype}}};
+    size_t count = 1;
+    def->op = slice_from_string(form->value_op);
+    for (size_t index = 0; index < COUNT_OF(form->kept) && form->kept[index] != NULL; index++) {
+        const AttrValue *const value = node_attr(node, form->kept[index]);
+        if (value != NULL) {
+            attrs[count++] = (Attr){.name = slice_from_string(form->kept[index]), .value = *value};
+        }
+    }
+    return copy_attrs(writing, def, attrs, count);
+}
+
+/* The variable, which begins with what the checkpoint has. */
+static Status
+write_variable(Writing *writing, const Node *variable, NodeDef *def)
+{
+    const Tensor *const value = writing->freezing->values[variable->id];
+    const char *const op = text_format(writing->arena, "_Restored%.*s", SLICE_PRINT(def->op));
+    Slice *const inputs = add_inputs(writing, def, 1);
+    if (op == NULL || inputs == NULL) {
+        return freezing_no_memory(writing->freezing);
+    }
+    TRY(push_constant(writing, variable, "restored", value, &inputs[0]));
+    def->op = slice_from_string(op);
+    return STATUS_OK;
+}
+
+/* Every tensor that it names, if the checkpoint has them all. */
+static bool
+can_restore(const Freezing *freezing, const Node *restore)
+{
+    const size_t count = restored_count(freezing, restore);
+    for (size_t index = 0; index < count; index++) {
+        if (restored_tensor(freezing, restore, (uint32_t)index) == NULL) {
+            return false;
+        }
+    }
+    return count > 0;
+}
+
+static Status
+write_types(const Writing *writing, size_t count, const AttrValue *types, NodeDef *def)
+{
+    const Attr attr = {.name = SLICE("T"),
+        .value = {.kind = ATTR_TYPE, .is_list = true, .value.list = {.count = count, .items = types}}};
+    def->op = SLICE("IdentityN");
+    return copy_attrs(writing, def, &attr, 1);
+}
+
+/* RestoreV2, whatever file it is asked for: a worker reads none. */
+static Status
+write_restore(Writing *writing, const Node *restore, NodeDef *def)
+{
+    const Freezing *const freezing = writing->freezing;
+    const size_t count = restored_count(freezing, restore);
+    AttrValue *const types = arena_alloc(writing->arena, count * sizeof *types);
+    drop_data_inputs(restore, def);
+    Slice *const inputs = add_inputs(writing, def, count);
+    if (types == NULL || inputs == NULL) {
+        return freezing_no_memory(freezing);
+    }
+    for (size_t index = 0; index < count; index++) {
+        const Tensor *const value = &restored_tensor(freezing, restore, (uint32_t)index)->tensor;
+        TRY(push_constant(writing, restore, "tensor", value, &inputs[index]));
+        types[index] = (AttrValue){.kind = ATTR_TYPE, .value.type = value->dtype};
+    }
+    return write_types(writing, count, types, def);
+}
+
+/* What a constant is assigned, it has. */
+static void
+write_no_op(const Node *node, NodeDef *def)
+{
+    drop_data_inputs(node, def);
+    def->op = SLICE("NoOp");
+    def->attrs = NULL;
+    def->attr_count = 0;
+}
+
+/* The constant that the node, or what it reads, was a handle of; NULL: none. */
+static const Node *
+constant_behind(const Freezing *freezing, const Node *node)
+{
+    const Node *const variable = variable_at(freezing, node, 0);
+    return variable != NULL && is_handle(variable) && is_frozen(freezing, variable) ? variable : NULL;
+}
+
+static Status
+rewrite_node(Writing *writing, const Node *node, NodeDef *def)
+{
+    const Freezing *const freezing = writing->freezing;
+    const Node *const constant = constant_behind(freezing, node);
+    const ReaderForm *const form = constant == NULL ? NULL : reader_form(node);
+    if (freezing->values[node->id] != NULL) {
+        return is_frozen(freezing, node) ? make_constant(writing, freezing->values[node->id], def)
+                                         : write_variable(writing, node, def);
+    }
+    if (form != NULL) {
+        return write_reader(writing, node, form, freezing->values[constant->id]->dtype, def);
+    }
+    if (freezing->keeps_restores && op_is(node, "RestoreV2") && can_restore(freezing, node)) {
+        return write_restore(writing, node, def);
+    }
+    const Node *const target = freezing->is_restore[node->id] ? variable_at(freezing, node, 0) : NULL;
+    if (target != NULL && is_frozen(freezing, target)) {
+        write_no_op(node, def);
+    }
+    return STATUS_OK;
+}
+
+static Status
+write_nodes(Writing *writing)
+{
+    const Graph *const graph = writing->freezing->graph;
+    for (uint32_t id = 0; id < graph->node_count; id++) {
+        NodeDef def = *graph->nodes[id].def;
+        if (!writing->freezing->is_dropped[id]) {
+            TRY(rewrite_node(writing, &graph->nodes[id], &def));
+            push_node(writing, &def);
+        }
+    }
+    NodeDef *const nodes = arena_alloc(writing->arena, writing->nodes.size);
+    if (!buffer_is_ok(&writing->nodes) || nodes == NULL) {
+        return freezing_no_memory(writing->freezing);
+    }
+    if (writing->nodes.size > 0) {
+        memcpy(nodes, writing->nodes.data, writing->nodes.size);
+    }
+    writing->freezing->def->nodes = nodes;
+    writing->freezing->def->node_count = writing->nodes.size / sizeof *nodes;
+    return STATUS_OK;
+}
+
+static const char *
+warning_of(const Writing *writing, const Node *variable)
+{
+    const Slice name = slice_part(variable->name, 0, 128);
+    const Node *const writer = writing->freezing->writers[variable->id];
+    if (writer == NULL) {
+        return text_format(
+            writing->arena, "variable '%.*s' is a constant: its value in the checkpoint", SLICE_PRINT(name));
+    }
+    return text_format(writing->arena,
+        "variable '%.*s' is changed by node '%.*s': in each session it begins with its value in the "
+        "checkpoint",
+        SLICE_PRINT(name), SLICE_PRINT(slice_part(writer->name, 0, 128)));
+}
+
+static Status
+write_warnings(const Writing *writing)
+{
+    const Freezing *const freezing = writing->freezing;
+    const GraphDef *const from = freezing->graph->def;
+    const char **const warnings =
+        arena_alloc(writing->arena, (from->warning_count + freezing->graph->node_count) * sizeof *warnings);
+    if (warnings == NULL) {
+        return freezing_no_memory(freezing);
+    }
+    size_t count = 0;
+    for (; count < from->warning_count; count++) {
+        warnings[count] = from->warnings[count];
+    }
+    for (uint32_t id = 0; id < freezing->graph->node_count; id++) {
+        if (freezing->values[id] != NULL) {
+            warnings[count] = warning_of(writing, &freezing->graph->nodes[id]);
+            if (warnings[count++] == NULL) {
+                return freezing_no_memory(freezing);
+            }
+        }
+    }
+    freezing->def->warnings = warnings;
+    freezing->def->warning_count = count;
+    return STATUS_OK;
+}
+
+static void
+writing_done(Writing *writing)
+{
+    buffer_done(&writing->nodes);
+    map_free(writing->names);
+}
+
+static Status
+write_result(const Freezing *freezing)
+{
+    CLEANUP(writing_done)
+    Writing writing = {.freezing = freezing, .arena = freezing->def->arena, .names = map_new()};
+    if (writing.names == NULL) {
+        return freezing_no_memory(freezing);
+    }
+    TRY(write_nodes(&writing));
+    return write_warnings(&writing);
+}
 
 static Status
 mark_needed(const Freezing *freezing)
@@ -237,11 +735,11 @@ graph_freeze(Call *call, const Graph *graph, GraphDef **ret_def)
     TRY(index_checkpoint(&freezing, author));
     TRY(mark_needed(&freezing));
     find_carried(&freezing);
-    TRY(freezing_find_values(&freezing));
+    TRY(find_values(&freezing));
     find_writers(&freezing);
     drop_unneeded(&freezing);
     TRY(begin_result(&freezing));
-    TRY(freezing_write(&freezing));
+    TRY(write_result(&freezing));
     *ret_def = TAKE(freezing.def);
     return STATUS_OK;
 }

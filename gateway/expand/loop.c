@@ -1,10 +1,9 @@
-/* A loop's frame (TensorFlow's lowering of While):
- *
- *     Enter → Merge → (condition) → Switch → :1 (body) → NextIteration → Merge
- *                                         → :0 Exit
- *
- * What stays the same in every iteration comes in by a constant Enter alone. */
-#include "gateway/expand/expansion.h"
+#include "gateway/expand/loop.h"
+
+#include <assert.h>
+
+#include "gateway/expand/emission.h"
+#include "gateway/expand/form.h"
 
 static Status
 name_item(const Loop *loop, const char *part, size_t index, Slice *ret_name)
@@ -60,7 +59,7 @@ loop_open(
     if (ret_loop->variables == NULL) {
         return expand_no_memory(scope->expansion);
     }
-    return expand_start(scope, member, controls, &ret_loop->start);
+    return form_start(scope, member, controls, &ret_loop->start);
 }
 
 Status

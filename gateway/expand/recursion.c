@@ -6,29 +6,11 @@
  *     f(n) = if n < 2 then 1 else n * f(n - 1)
  *     graph:  if n < 2 then 1 else n * (if n - 1 < 2 then … else … _Branch(f))
  *     f:      _Arg → if … then 1 else … _Branch(f) → _Retval */
-#include "gateway/expand/expansion.h"
+#include "gateway/expand/recursion.h"
+
+#include "gateway/expand/emission.h"
 #include "shared/base/text.h"
 #include "shared/ops/registry.h"
-
-typedef struct Recursion {
-    const FunctionDef *function;
-    Slice name; /* of the function in the result */
-    bool has_state;
-    NodeDef *nodes;
-    size_t node_count;
-} Recursion;
-
-static size_t
-recursion_count(const Expansion *expansion)
-{
-    return expansion->recursions.size / sizeof(Recursion);
-}
-
-static Recursion *
-recursion_at(const Expansion *expansion, size_t index)
-{
-    return (Recursion *)(void *)expansion->recursions.data + index;
-}
 
 bool
 recursion_is(const Scope *scope, const FunctionDef *function)
@@ -40,8 +22,6 @@ recursion_is(const Scope *scope, const FunctionDef *function)
     }
     return false;
 }
-
-/* --- State ---------------------------------------------------------------------------------------------- */
 
 typedef struct StateSearch {
     const Expansion *expansion;
@@ -71,7 +51,7 @@ node_has_state(const StateSearch *search, const NodeDef *node, int depth)
             }
         }
     }
-    const Op *const op = form_find(search->expansion, node->op) == NULL ? op_find(node->op) : NULL;
+    const Op *const op = expand_form(search->expansion, node->op) == NULL ? op_find(node->op) : NULL;
     const bool is_stateful = op != NULL && (op->flags & (OP_STATEFUL | OP_STEP_LOCAL)) == OP_STATEFUL;
     return is_stateful || find_state_of(search, node->op, depth);
 }
@@ -102,11 +82,9 @@ has_state(const Expansion *expansion, const FunctionDef *function)
     return seen == NULL || find_state(&search, function, 0);
 }
 
-/* --- A call --------------------------------------------------------------------------------------------- */
-
 /* "_call_f": no branch's function has such a name. */
 static Status
-obtain(Expansion *expansion, const FunctionDef *function, Recursion *ret_recursion)
+obtain_recursion(Expansion *expansion, const FunctionDef *function, Recursion *ret_recursion)
 {
     for (size_t index = 0; index < recursion_count(expansion); index++) {
         if (recursion_at(expansion, index)->function == function) {
@@ -151,7 +129,7 @@ name_function(const Expansion *expansion, Slice name, AttrValue *ret_list)
 
 /* The first branch of one is taken, whatever the index; it is dead where the call is not reached. */
 static Status
-emit_call(const Scope *scope, const Use *use, const Recursion *called, Slice name)
+emit_branch_call(const Scope *scope, const Use *use, const Recursion *called, Slice name)
 {
     Expansion *const expansion = scope->expansion;
     const FunctionDef *const function = called->function;
@@ -208,7 +186,7 @@ check_call(const Scope *scope, const Use *use, const FunctionDef *function)
 }
 
 static Status
-list_outputs(Expansion *expansion, const Recursion *called, Slice name, Used *used)
+list_call_outputs(Expansion *expansion, const Recursion *called, Slice name, Used *used)
 {
     const FunctionDef *const function = called->function;
     used->dtypes = expand_scratch(expansion, function->output_count, sizeof *used->dtypes);
@@ -230,112 +208,14 @@ recursion_use(const Scope *scope, const Use *use, const FunctionDef *function, U
     Recursion called;
     Slice name;
     TRY(check_call(scope, use, function));
-    TRY(obtain(expansion, function, &called));
+    TRY(obtain_recursion(expansion, function, &called));
     TRY(expand_part(expansion, use->member->name, use->part[0] == '\0' ? "call" : use->part, &name));
-    TRY(emit_call(scope, use, &called, name));
+    TRY(emit_branch_call(scope, use, &called, name));
     *ret_used = (Used){.dtypes = NULL};
-    TRY(list_outputs(expansion, &called, name, ret_used));
+    TRY(list_call_outputs(expansion, &called, name, ret_used));
     if (!called.has_state) {
         return STATUS_OK;
     }
     TRY(endpoints_new(expansion, 1, &ret_used->effects));
     return expand_control(expansion, name, &ret_used->effects.items[0]);
-}
-
-/* --- Bodies --------------------------------------------------------------------------------------------- */
-
-static Status
-emit_port(const Scope *scope, Slice name, const char *op, Slice input, Dtype dtype, size_t index)
-{
-    Emission node;
-    TRY(emission_begin(&node, scope, name, op, 1));
-    emission_input(&node, input);
-    emission_type(&node, "T", dtype);
-    emission_int(&node, "index", (int64_t)index);
-    return emission_end(&node);
-}
-
-static Status
-emit_arguments(const Scope *scope, Slice body, const FunctionDef *function, Endpoints *ret_arguments)
-{
-    TRY(endpoints_new(scope->expansion, function->input_count, ret_arguments));
-    for (size_t index = 0; index < function->input_count; index++) {
-        Slice *const name = &ret_arguments->items[index];
-        TRY(expand_item(scope->expansion, body, "arg_", index, name));
-        TRY(emit_port(scope, *name, "_Arg", SLICE(""), function->inputs[index].dtype, index));
-    }
-    return STATUS_OK;
-}
-
-/* Nodes whose name begins with '_', as those of a partition may. */
-static Status
-write_body(Expansion *expansion, const Recursion *recursion)
-{
-    const Scope scope = {.expansion = expansion, .path = SLICE(""), .device = SLICE(""), .pivot = SLICE("")};
-    const Member member = {.name = recursion->name};
-    Endpoints arguments;
-    Used used;
-    TRY(emit_arguments(&scope, recursion->name, recursion->function, &arguments));
-    const Use use = {.member = &member,
-        .function = recursion->function->name,
-        .part = "",
-        .pivot = SLICE(""),
-        .arguments = &arguments,
-        .only_asked = recursion->function->control_return_count > 0};
-    TRY(expand_use(&scope, &use, &used));
-    for (size_t index = 0; index < used.outputs.count; index++) {
-        Slice name;
-        TRY(expand_item(expansion, recursion->name, "retval_", index, &name));
-        TRY(emit_port(&scope, name, "_Retval", used.outputs.items[index], used.dtypes[index], index));
-    }
-    return STATUS_OK;
-}
-
-/* What is emitted from here on are the body's nodes. */
-static Status
-keep_body(Expansion *expansion, size_t first, Recursion *recursion)
-{
-    recursion->node_count = expansion->node_count - first;
-    recursion->nodes = expand_alloc(expansion, recursion->node_count, sizeof(NodeDef));
-    if (recursion->nodes == NULL) {
-        return expand_no_memory(expansion);
-    }
-    memcpy(recursion->nodes, (const NodeDef *)(const void *)expansion->nodes.data + first,
-        recursion->node_count * sizeof(NodeDef));
-    return STATUS_OK;
-}
-
-static Status
-write_functions(Expansion *expansion)
-{
-    const size_t count = recursion_count(expansion);
-    FunctionDef *const functions = expand_alloc(expansion, count, sizeof *functions);
-    if (functions == NULL) {
-        return expand_no_memory(expansion);
-    }
-    for (size_t index = 0; index < count; index++) {
-        const Recursion *const recursion = recursion_at(expansion, index);
-        functions[index] = (FunctionDef){.name = recursion->name,
-            .is_stateful = recursion->has_state,
-            .nodes = recursion->nodes,
-            .node_count = recursion->node_count};
-    }
-    expansion->def->functions = functions;
-    expansion->def->function_count = count;
-    return STATUS_OK;
-}
-
-/* Bodies may call functions that nobody has called before. */
-Status
-recursions_write(Expansion *expansion)
-{
-    const size_t graph_nodes = expansion->node_count;
-    for (size_t index = 0; index < recursion_count(expansion); index++) {
-        const size_t first = expansion->node_count;
-        const Recursion recursion = *recursion_at(expansion, index);
-        TRY(write_body(expansion, &recursion));
-        TRY(keep_body(expansion, first, recursion_at(expansion, index)));
-    }
-    expansion->node_count = graph_nodes;
-    return write_functions(expansion);
 }

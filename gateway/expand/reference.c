@@ -1,7 +1,7 @@
 /* How a function's body names tensors: "argument", "argument:1", "node:output:0" with the name of the output
  * in the op's signature, "^node". ONNX's bodies, which have no such names, say "node:2" for the third output
  * of all. */
-#include "gateway/expand/expansion.h"
+#include "gateway/expand/scope.h"
 #include "shared/ops/registry.h"
 
 /* A reference taken apart. */
@@ -24,8 +24,6 @@ parse_reference(Slice text, Reference *ret_reference)
     *ret_reference = reference;
     return reference.name.size > 0 && is_whole && reference.index <= GRAPH_NODE_COUNT_MAX;
 }
-
-/* --- Outputs by name ------------------------------------------------------------------------------------ */
 
 static const AttrValue *
 count_value(const Op *op, const Member *member, Slice name)
@@ -116,8 +114,6 @@ resolve_output(const Scope *scope, const Member *user, const Member *member, con
     }
     return expand_port(scope->expansion, member->name, port, ret_endpoint);
 }
-
-/* --- Inputs --------------------------------------------------------------------------------------------- */
 
 /* NULL when the function has no argument of this name. */
 static const FunctionArgument *

@@ -3,30 +3,11 @@
  *   2. members: names, attributes, where the outputs of those that are expanded will be
  *   3. every member is written: itself, or what it stands for
  *   4. effects are collected; outputs wait for them */
-#include <stdarg.h>
-#include <stdio.h>
-
-#include "gateway/expand/expansion.h"
+#include "gateway/expand/scope.h"
+#include "gateway/expand/emission.h"
+#include "gateway/expand/recursion.h"
 #include "shared/base/text.h"
 #include "shared/ops/registry.h"
-
-Status
-expand_fail_with(const Scope *scope, const Member *member, const char *format, ...)
-{
-    char reason[ERROR_MESSAGE_SIZE];
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(reason, sizeof reason, format, arguments);
-    va_end(arguments);
-    Call *const call = scope->expansion->call;
-    const Slice name = slice_part(member->name, 0, 128);
-    if (member->pointer != NULL) {
-        call_note(call, member->pointer, "node '%.*s': %s", SLICE_PRINT(name), reason);
-    }
-    return call_fail(call, STATUS_INVALID_ARGUMENT, "node '%.*s': %.300s", SLICE_PRINT(name), reason);
-}
-
-/* --- Members -------------------------------------------------------------------------------------------- */
 
 static const char *
 member_pointer(const Scope *scope, size_t index)
@@ -62,7 +43,7 @@ add_member(Scope *scope, const NodeDef *def, size_t index)
 {
     Member *const member = &scope->members[index];
     *member = (Member){.def = def,
-        .form = form_find(scope->expansion, def->op),
+        .form = expand_form(scope->expansion, def->op),
         .pointer = def->pointer != NULL ? def->pointer : member_pointer(scope, index)};
     if (member->pointer == NULL) {
         return expand_no_memory(scope->expansion);
@@ -113,8 +94,6 @@ scope_open(Scope *scope, const NodeDef *nodes, size_t node_count)
     }
     return STATUS_OK;
 }
-
-/* --- Nodes out ------------------------------------------------------------------------------------------ */
 
 static Slice
 member_device(const Scope *scope, const Member *member)
@@ -200,8 +179,6 @@ scope_write(Scope *scope)
     return STATUS_OK;
 }
 
-/* --- Effects -------------------------------------------------------------------------------------------- */
-
 /* Stateful to TensorFlow, but nobody can tell afterwards that they ran. */
 static bool
 only_reads(Slice op)
@@ -274,8 +251,6 @@ join_effects(const Scope *scope, Endpoints *effects)
     return expand_control(scope->expansion, name, &effects->items[0]);
 }
 
-/* --- Outputs -------------------------------------------------------------------------------------------- */
-
 static Status
 find_return(const Scope *scope, const Member *user, Slice output, Slice *ret_value)
 {
@@ -333,19 +308,6 @@ collect_outputs(const Scope *scope, const Member *user, Used *used)
         }
     }
     return STATUS_OK;
-}
-
-/* --- A use ---------------------------------------------------------------------------------------------- */
-
-Status
-expand_function(const Scope *scope, const Member *member, Slice name, const FunctionDef **ret_function)
-{
-    *ret_function = map_get(scope->expansion->functions, name);
-    if (*ret_function != NULL) {
-        return STATUS_OK;
-    }
-    return expand_fail(scope, member, "calls function '%.*s', which the graph does not have",
-        SLICE_PRINT(slice_part(name, 0, 128)));
 }
 
 static Status
@@ -419,13 +381,11 @@ expand_use(const Scope *scope, const Use *use, Used *ret_used)
 Status
 expand_use_attr(const Scope *scope, Use use, const char *attr, Used *ret_used)
 {
-    const AttrValue *const value = member_attr(use.member, attr);
-    if (value == NULL || value->kind != ATTR_FUNCTION || value->is_list) {
-        return expand_fail(scope, use.member, "attribute '%s' names no function", attr);
-    }
-    use.function = value->value.function.name;
-    use.attrs = value->value.function.attrs;
-    use.attr_count = value->value.function.attr_count;
+    const FunctionRef *function = NULL;
+    TRY(member_function_ref(scope, use.member, attr, &function));
+    use.function = function->name;
+    use.attrs = function->attrs;
+    use.attr_count = function->attr_count;
     return expand_use(scope, &use, ret_used);
 }
 

@@ -1,5 +1,7 @@
 /* While: its condition and its body in a loop's frame. */
-#include "gateway/expand/expansion.h"
+#include "gateway/expand/emission.h"
+#include "gateway/expand/form.h"
+#include "gateway/expand/loop.h"
 
 Status
 while_count_outputs(const Scope *scope, const Member *member, size_t *ret_count)
@@ -11,8 +13,6 @@ while_count_outputs(const Scope *scope, const Member *member, size_t *ret_count)
     *ret_count = types->value.list.count;
     return STATUS_OK;
 }
-
-/* --- What the body hands on unchanged ------------------------------------------------------------------- */
 
 /* By name: what a body's Identities read, and what it returns. */
 typedef struct Body {
@@ -27,7 +27,7 @@ is_identity(const NodeDef *node)
 }
 
 static bool
-remember(Map *map, Slice name, Slice value, Slice *place)
+remember_value(Map *map, Slice name, Slice value, Slice *place)
 {
     *place = value;
     return map_put(map, name, place);
@@ -41,11 +41,11 @@ body_index(const Scope *scope, const FunctionDef *function, const Body *body)
     bool is_ok = place != NULL && body->identities != NULL && body->returns != NULL;
     for (size_t index = 0; is_ok && index < function->node_count; index++) {
         const NodeDef *const node = &function->nodes[index];
-        is_ok = !is_identity(node) || remember(body->identities, node->name, node->inputs[0], place++);
+        is_ok = !is_identity(node) || remember_value(body->identities, node->name, node->inputs[0], place++);
     }
     for (size_t index = 0; is_ok && index < function->return_count; index++) {
         const FunctionReturn *const given = &function->returns[index];
-        is_ok = remember(body->returns, given->name, given->value, place++);
+        is_ok = remember_value(body->returns, given->name, given->value, place++);
     }
     return is_ok ? STATUS_OK : expand_no_memory(scope->expansion);
 }
@@ -100,10 +100,8 @@ find_invariants(const Scope *scope, Loop *loop)
     return STATUS_OK;
 }
 
-/* --- The loop ------------------------------------------------------------------------------------------- */
-
 static Status
-begin(Scope *scope, Member *member, Loop *ret_loop)
+open_while(Scope *scope, Member *member, Loop *ret_loop)
 {
     Endpoints data;
     Endpoints controls;
@@ -161,7 +159,7 @@ use_condition(Loop *loop, bool *has_effects, Slice *ret_predicate)
 }
 
 static Status
-use_body(Loop *loop, bool *has_effects, Used *ret_used)
+use_while_body(Loop *loop, bool *has_effects, Used *ret_used)
 {
     Endpoints arguments;
     TRY(variable_list(loop, true, &arguments));
@@ -185,12 +183,12 @@ while_expand(Scope *scope, Member *member)
     Loop loop;
     Slice predicate;
     Used body;
-    TRY(begin(scope, member, &loop));
+    TRY(open_while(scope, member, &loop));
     TRY(loop_enter(&loop));
     TRY(use_condition(&loop, &member->has_effects, &predicate));
     TRY(loop_decide(&loop, predicate));
-    TRY(use_body(&loop, &member->has_effects, &body));
+    TRY(use_while_body(&loop, &member->has_effects, &body));
     TRY(loop_close(&loop, body.outputs.items));
     const Endpoints none = {.count = 0};
-    return expand_finish(scope, member, &none);
+    return form_finish(scope, member, &none);
 }

@@ -1,4 +1,9 @@
 #include "gateway/expand/expansion.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+
 #include "shared/base/text.h"
 
 /* What is kept of a name that is taken. */
@@ -30,8 +35,6 @@ endpoints_new(const Expansion *expansion, size_t count, Endpoints *ret_endpoints
     *ret_endpoints = (Endpoints){.items = items, .count = count};
     return STATUS_OK;
 }
-
-/* --- Names ---------------------------------------------------------------------------------------------- */
 
 static Status
 take_text(const Expansion *expansion, const char *text, Slice *ret_slice)
@@ -78,8 +81,6 @@ expand_item(Expansion *expansion, Slice name, const char *part, size_t index, Sl
     return expand_name(expansion, wanted, ret_name);
 }
 
-/* --- Endpoints ------------------------------------------------------------------------------------------ */
-
 Status
 expand_port(Expansion *expansion, Slice name, size_t port, Slice *ret_endpoint)
 {
@@ -96,4 +97,45 @@ expand_control(Expansion *expansion, Slice endpoint, Slice *ret_control)
 {
     const Slice node = slice_part(endpoint, 0, slice_find(endpoint, ':'));
     return take_text(expansion, text_format(expansion->def->arena, "^%.*s", SLICE_PRINT(node)), ret_control);
+}
+
+Status
+expand_fail_with(const Scope *scope, const Member *member, const char *format, ...)
+{
+    char reason[ERROR_MESSAGE_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(reason, sizeof reason, format, arguments);
+    va_end(arguments);
+    Call *const call = scope->expansion->call;
+    const Slice name = slice_part(member->name, 0, 128);
+    if (member->pointer != NULL) {
+        call_note(call, member->pointer, "node '%.*s': %s", SLICE_PRINT(name), reason);
+    }
+    return call_fail(call, STATUS_INVALID_ARGUMENT, "node '%.*s': %.300s", SLICE_PRINT(name), reason);
+}
+
+Status
+expand_function(const Scope *scope, const Member *member, Slice name, const FunctionDef **ret_function)
+{
+    *ret_function = map_get(scope->expansion->functions, name);
+    if (*ret_function != NULL) {
+        return STATUS_OK;
+    }
+    return expand_fail(scope, member, "calls function '%.*s', which the graph does not have",
+        SLICE_PRINT(slice_part(name, 0, 128)));
+}
+
+const Form *
+expand_form(const Expansion *expansion, Slice op)
+{
+    if (map_get(expansion->functions, op) != NULL) {
+        return expansion->call_form;
+    }
+    for (size_t index = 0; index < expansion->form_count; index++) {
+        if (slice_equals_string(op, expansion->forms[index].op)) {
+            return &expansion->forms[index];
+        }
+    }
+    return NULL;
 }
