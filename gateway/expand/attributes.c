@@ -1,5 +1,8 @@
-/* A body's attributes in one use of its function: placeholders take what the caller bound, or the default
- * that the function declares; names of nodes ("_class") and of frames become the result's. */
+/* Attributes of a body's node in one use of its function. A placeholder takes the value that the caller
+ * bound, or the default that the function declares; names of nodes ("_class") and of frames become those
+ * of the new graph. */
+#include <assert.h>
+
 #include "gateway/expand/scope.h"
 #include "shared/base/text.h"
 #include "shared/ops/registry.h"
@@ -18,7 +21,7 @@ find_attr(const Attr *attrs, size_t count, Slice name)
     return NULL;
 }
 
-/* NULL when neither the caller nor the function says it. */
+/* Returns NULL when neither the caller binds the attribute nor the function has a default. */
 static const AttrValue *
 bound_value(const Scope *scope, Slice name)
 {
@@ -92,7 +95,7 @@ bind_value(const Scope *scope, const Member *member, const AttrValue *given, Att
     return STATUS_OK;
 }
 
-/* "loc:@x" of a member x; what names no member is left out. */
+/* Renames x in each "loc:@x"; one that names no member is left out. */
 static Status
 bind_class(const Scope *scope, const AttrValue *given, AttrValue *ret_value)
 {
@@ -122,7 +125,7 @@ bind_class(const Scope *scope, const AttrValue *given, AttrValue *ret_value)
     return STATUS_OK;
 }
 
-/* Two uses of one function have a loop each. */
+/* Gives each use of a function loops of its own. */
 static Status
 bind_frame(const Scope *scope, AttrValue *value)
 {
@@ -152,6 +155,7 @@ Status
 bind_attrs(const Scope *scope, Member *member)
 {
     const NodeDef *const def = member->def;
+    assert(def != NULL);
     member->attrs = def->attrs;
     member->attr_count = def->attr_count;
     if (scope->function == NULL || def->attr_count == 0) {
@@ -201,6 +205,7 @@ member_type(const Member *member, const char *name, size_t index)
 Status
 argument_size(const Scope *scope, const FunctionArgument *argument, size_t *ret_count)
 {
+    assert(scope->function != NULL);
     *ret_count = 1;
     if (argument->number_attr.size > 0) {
         const AttrValue *const number = bound_value(scope, argument->number_attr);
@@ -222,6 +227,7 @@ argument_size(const Scope *scope, const FunctionArgument *argument, size_t *ret_
 Dtype
 argument_type(const Scope *scope, const FunctionArgument *argument, size_t index)
 {
+    assert(scope->function != NULL);
     const bool is_list = argument->type_list_attr.size > 0;
     const Slice attr = is_list ? argument->type_list_attr : argument->type_attr;
     const AttrValue *value = attr.size == 0 ? NULL : bound_value(scope, attr);

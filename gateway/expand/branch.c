@@ -1,9 +1,11 @@
-/* If and Case: a chain of tests, each of which sends what the node reads to its branch, or on to the next
- * test; the last branch takes what is left. Of each output one branch's value comes through its Merge.
+/* If and Case become a chain of tests. Each test sends the arguments to its branch or on to the next test;
+ * the last branch gets what is left. A Merge for each output passes on the value of the branch that ran.
  *
  *     test b:    Switch(value, predicate b):1 → branch b, :0 → test b + 1
  *     If:        predicate 0 is the condition, the branches are then, else
  *     Case:      predicate b is index == b, so that an index out of range takes the last branch */
+#include <assert.h>
+
 #include "gateway/expand/emission.h"
 #include "gateway/expand/form.h"
 #include "shared/base/text.h"
@@ -11,16 +13,16 @@
 typedef struct Branching {
     Scope *scope;
     Member *member;
-    Slice call;        /* the name that one node in the place of all this may have */
-    bool is_lazy;      /* its author asks for that */
-    Endpoints rest;    /* the arguments that no test has taken yet */
-    const char *types; /* the attribute that lists their dtypes */
+    Slice call;        /* name that one call in place of all these nodes may have (gateway/plan/outline.h) */
+    bool is_lazy;      /* the author asks for a call */
+    Endpoints rest;    /* arguments that no test has taken yet */
+    const char *types; /* name of the attribute that lists their dtypes */
     size_t branch_count;
-    Slice index;     /* of Case: the number of the branch, on its way as the arguments are */
+    Slice index;     /* of Case: the branch's number, passed on from test to test like the arguments */
     Slice predicate; /* of If */
-    Slice start;     /* what the node waits for; "" nothing */
-    Used *used;      /* by each branch */
-    Slice *pivots;   /* of each branch: an endpoint */
+    Slice start;     /* control input that the node waits for; "" for none */
+    Used *used;      /* by branch */
+    Slice *pivots;   /* by branch: an endpoint that has a value when the branch runs */
     const FunctionRef **functions;
     const char **parts;
 } Branching;
@@ -61,14 +63,14 @@ test_predicate(Branching *branching, size_t branch, Slice *ret_predicate)
     return emission_end(&node);
 }
 
-/* One predicate, where it decides about one branch. */
+/* A predicate and the branch that it decides about. */
 typedef struct Test {
     size_t branch;
     Slice predicate;
 } Test;
 
-/* `value` goes to the branch; *rest is what the next test gets. The marks tell the planner what belongs
- * together, so that it may call the branches instead. */
+/* Writes a Switch that gives the value to the branch; *rest becomes what the next test gets. The marks
+ * tell the planner which nodes belong together, so that it may call the branches instead. */
 static Status
 emit_test_switch(
     const Branching *branching, Slice name, const Test *test, Dtype dtype, Slice *ret_taken, Slice *rest)
@@ -89,7 +91,7 @@ emit_test_switch(
     return STATUS_OK;
 }
 
-/* The Identity behind one side of Switch(predicate, predicate). */
+/* Writes an Identity behind one side of Switch(predicate, predicate). */
 static Status
 add_pivot(Branching *branching, size_t branch, Slice side)
 {
@@ -189,7 +191,8 @@ merge_outputs(const Branching *branching)
     return STATUS_OK;
 }
 
-/* What comes through when the branch that was taken is done, for those who wait for the node. */
+/* Returns a control input that waits until the branch that was taken is done, for nodes that wait for the
+ * If or Case. */
 static Status
 merge_pivots(const Branching *branching, Slice *ret_control)
 {
@@ -251,6 +254,7 @@ begin_branching(Branching *branching, Scope *scope, Member *member, size_t branc
 static Status
 expand_branches(Branching *branching)
 {
+    assert(branching->branch_count > 0);
     Slice other_side = SLICE("");
     const size_t last = branching->branch_count - 1;
     for (size_t branch = 0; branch < last; branch++) {
@@ -267,7 +271,8 @@ expand_branches(Branching *branching)
     return finish_branching(branching);
 }
 
-/* The node's first input, scalar and bool, waiting for the node's controls; the others are the arguments. */
+/* Returns the node's first input, which must be a scalar, behind the node's control inputs. The other
+ * inputs become the arguments. */
 static Status
 read_first(Branching *branching, Dtype dtype, Slice *ret_first)
 {
@@ -290,7 +295,7 @@ read_first(Branching *branching, Dtype dtype, Slice *ret_first)
     return emit_identity(scope, *ret_first, input, dtype, &waits);
 }
 
-/* TensorFlow's truth of a number, a string, a tensor: its op tells. */
+/* Writes the op that decides as TensorFlow does whether a number, a string or a tensor is true. */
 static Status
 make_bool(Branching *branching, Dtype dtype)
 {
@@ -338,7 +343,7 @@ onnx_if_count_outputs(const Scope *scope, const Member *member, size_t *ret_coun
     return STATUS_OK;
 }
 
-/* Of ONNX: a condition of one element, dtypes that the linker finds. */
+/* ONNX takes a condition of one element of any rank, and leaves dtypes to the linker. */
 Status
 onnx_if_expand(Scope *scope, Member *member)
 {

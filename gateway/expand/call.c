@@ -1,4 +1,5 @@
-/* Calls: the body in their place. A call that waits for others does so with all of its body. */
+/* Calls: the function's body stands in their place. When the call has control inputs, its whole body waits
+ * for them. */
 #include "gateway/expand/emission.h"
 #include "gateway/expand/form.h"
 

@@ -5,6 +5,7 @@
 Status
 expand_emit(Expansion *expansion, const NodeDef *def)
 {
+    assert(def->attrs != NULL || def->attr_count == 0);
     if (expansion->node_count >= expansion->node_count_max) {
         return call_fail(expansion->call, STATUS_OUT_OF_RANGE,
             "the graph has more than %llu nodes once its functions are inlined, the limit graph_nodes",
@@ -143,7 +144,7 @@ emit_constant(
         return expand_no_memory(expansion);
     }
     for (size_t index = 0; index < count; index++) {
-        /* Little-endian: the low bytes are the value's. */
+        /* Numbers are little-endian: the low bytes come first. */
         memcpy((char *)tensor.data + index * dtype_size(dtype), &values[index], dtype_size(dtype));
     }
     if (tensor.buffer != NULL && arena_defer(expansion->def->arena, buffer_release, tensor.buffer) == NULL) {

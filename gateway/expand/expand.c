@@ -1,3 +1,5 @@
+#include <assert.h>
+
 #include "gateway/expand/expand.h"
 
 #include "gateway/expand/emission.h"
@@ -33,7 +35,7 @@ needs_expansion(const Expansion *expansion)
     return false;
 }
 
-/* Of two functions with one name the first counts. */
+/* Of two functions with one name the first is used. */
 static Status
 index_functions(Expansion *expansion)
 {
@@ -76,9 +78,9 @@ emit_arguments(const Scope *scope, Slice body, const FunctionDef *function, Endp
     return STATUS_OK;
 }
 
-/* Nodes whose name begins with '_', as those of a partition may. */
+/* Writes the body with names that begin with '_', which no author can use. */
 static Status
-write_body(Expansion *expansion, const Recursion *recursion)
+write_called_body(Expansion *expansion, const Recursion *recursion)
 {
     const Scope scope = {.expansion = expansion, .path = SLICE(""), .device = SLICE(""), .pivot = SLICE("")};
     const Member member = {.name = recursion->name};
@@ -100,9 +102,9 @@ write_body(Expansion *expansion, const Recursion *recursion)
     return STATUS_OK;
 }
 
-/* What is emitted from here on are the body's nodes. */
+/* Moves the nodes that were written since `first` to the function. */
 static Status
-keep_body(Expansion *expansion, size_t first, Recursion *recursion)
+move_nodes_to_body(Expansion *expansion, size_t first, Recursion *recursion)
 {
     recursion->node_count = expansion->node_count - first;
     recursion->nodes = expand_alloc(expansion, recursion->node_count, sizeof(NodeDef));
@@ -134,7 +136,7 @@ write_functions(Expansion *expansion)
     return STATUS_OK;
 }
 
-/* Bodies may call functions that nobody has called before. */
+/* A body may call further functions, which extends the list. */
 static Status
 write_called_bodies(Expansion *expansion)
 {
@@ -142,8 +144,8 @@ write_called_bodies(Expansion *expansion)
     for (size_t index = 0; index < recursion_count(expansion); index++) {
         const size_t first = expansion->node_count;
         const Recursion recursion = *recursion_at(expansion, index);
-        TRY(write_body(expansion, &recursion));
-        TRY(keep_body(expansion, first, recursion_at(expansion, index)));
+        TRY(write_called_body(expansion, &recursion));
+        TRY(move_nodes_to_body(expansion, first, recursion_at(expansion, index)));
     }
     expansion->node_count = graph_nodes;
     return write_functions(expansion);
@@ -192,6 +194,7 @@ expansion_done(Expansion *expansion)
 Status
 graph_expand(Call *call, GraphDef *def, uint64_t node_count_max, GraphDef **ret_def)
 {
+    assert(call->arena != NULL && def != NULL);
     AUTO_MAP functions = map_new();
     AUTO_MAP names = map_new();
     CLEANUP(expansion_done)

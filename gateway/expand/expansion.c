@@ -6,9 +6,9 @@
 
 #include "shared/base/text.h"
 
-/* What is kept of a name that is taken. */
+/* The record of a name that is taken. */
 typedef struct NameUse {
-    uint32_t next; /* the number to try for the next one that wants it */
+    uint32_t next; /* number to try for the next node that wants it */
 } NameUse;
 
 void *
@@ -50,6 +50,7 @@ Status
 expand_name(Expansion *expansion, Slice wanted, Slice *ret_name)
 {
     Slice name = wanted;
+    assert(expansion->names != NULL);
     NameUse *const first = map_get(expansion->names, wanted);
     while (map_get(expansion->names, name) != NULL && first != NULL) {
         TRY(take_text(expansion,

@@ -7,9 +7,10 @@
  *     reference.c   inputs of a body's node: "node:output:0" becomes "node:port"
  *     recursion.c   the call of a function that is being written out already
  *     scope.c       one use of a function: its members, their nodes, its outputs
- *     form.c        the beginning and the end of a node that stands for more than itself; call.c, branch.c,
- * while.c and onnx_loop.c write such nodes, loop.c the frame of a loop expand.c      the graph, and the
- * bodies of functions that are called
+ *     form.c        the beginning and the end of a node that stands for more than itself
+ *     loop.c        the frame of a loop
+ *     call.c, branch.c, while.c, onnx_loop.c: the nodes that stand for more than themselves
+ *     expand.c      the graph, and the bodies of functions that are called
  *
  * A form is expanded through the function pointer in Form, so that a file only calls those above it in this
  * list.

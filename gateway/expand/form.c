@@ -30,7 +30,7 @@ form_gate(const Scope *scope, const Member *member, Slice start, size_t index, D
 }
 
 static Status
-list_outputs(const Expansion *expansion, const Member *member, AttrValue *ret_value)
+list_output_names(const Expansion *expansion, const Member *member, AttrValue *ret_value)
 {
     AttrValue *const items = expand_alloc(expansion, member->outputs.count, sizeof *items);
     if (items == NULL) {
@@ -48,7 +48,8 @@ Status
 form_finish(Scope *scope, Member *member, const Endpoints *controls)
 {
     AttrValue outputs;
-    TRY(list_outputs(scope->expansion, member, &outputs));
+    assert(member->form != NULL);
+    TRY(list_output_names(scope->expansion, member, &outputs));
     Emission node;
     TRY(emission_begin(&node, scope, member->name, "NoOp", member->outputs.count + controls->count + 1));
     for (size_t index = 0; index < member->outputs.count; index++) {

@@ -1,13 +1,13 @@
-/* Serving a model: variables become constants or begin with their values from the checkpoint.
+/* Freezes a model for serving: variables become constants, or begin with their values from the checkpoint.
  *
- *   1. Finds which variable each output carries (find_carried).
- *   2. Finds the value of each variable: the graph's own RestoreV2 names tensors of the checkpoint, and an
- * assignment of its outputs names the variable (find_values).
- *   3. Finds who changes a variable and is needed by a signature: that variable stays one (find_writers).
- *   4. Drops what changes a variable that became a constant, with all that depends on it (drop_unneeded).
- *   5. Writes the nodes. A frozen variable becomes a Const, and what reads it reads that; one that is changed
- * gets its first value as an input, "_Restored…" (shared/ops/variable/definition.c); RestoreV2 becomes
- * constants (write_nodes). */
+ *   1. find_carried() finds which variable each output carries.
+ *   2. find_values() finds the value of each variable: a RestoreV2 names tensors of the checkpoint, and an
+ *      assignment of its outputs names the variable.
+ *   3. find_writers() finds the nodes that signatures need and that change a variable: it stays a variable.
+ *   4. drop_unneeded() drops what would change a constant, with all that depends on it.
+ *   5. write_nodes() writes the rest. A frozen variable becomes a Const, and its readers read that. A
+ *      variable that is changed gets its first value as an input, as op "_Restored…"
+ *      (shared/ops/variable/definition.c). A RestoreV2 that is kept gives constants. */
 #include "gateway/expand/freeze.h"
 
 #include <assert.h>
@@ -23,11 +23,11 @@ typedef struct Freezing {
     const Graph *graph;
     GraphDef *def;
     Map *checkpoint;       /* name → GraphTensor */
-    bool *needed;          /* by a signature, of each node */
-    const Node **carried;  /* of each node: the variable that its outputs stand for, or NULL */
-    const Tensor **values; /* of each variable, by its node's id: what the checkpoint has, or NULL */
-    const Node **writers;  /* … who changes it; NULL: nobody that a signature needs */
-    bool *is_restore;      /* of each node: it assigns to a variable what the checkpoint has */
+    bool *needed;          /* by node: a signature needs it */
+    const Node **carried;  /* by node: the variable that its outputs stand for, or NULL */
+    const Tensor **values; /* by variable's node: its value in the checkpoint, or NULL */
+    const Node **writers;  /* by variable's node: a needed node that changes it, or NULL */
+    bool *is_restore;      /* by node: it only assigns to a variable its value in the checkpoint */
     bool *is_dropped;
     bool keeps_restores;
 } Freezing;
@@ -50,7 +50,7 @@ is_handle(const Node *variable)
     return op_is(variable, "VarHandleOp");
 }
 
-/* Whether the variable becomes a constant. */
+/* Returns true when the variable becomes a constant. */
 static bool
 is_frozen(const Freezing *freezing, const Node *variable)
 {
@@ -64,7 +64,7 @@ source_of(const Freezing *freezing, const Node *node, uint32_t input)
     return is_there ? &freezing->graph->nodes[node->inputs[input].node] : NULL;
 }
 
-/* The variable behind an input; NULL: none. */
+/* Returns the variable behind an input, or NULL. */
 static const Node *
 variable_at(const Freezing *freezing, const Node *node, uint32_t input)
 {
@@ -90,7 +90,7 @@ is_variable(const Node *node)
     return op_is_among(node, ops, COUNT_OF(ops));
 }
 
-/* Hands a handle on. */
+/* Returns true for ops that pass a handle on. */
 static bool
 hands_on(const Node *node)
 {
@@ -125,7 +125,7 @@ behind_identities(const Freezing *freezing, const Node *node, uint32_t input, ui
     return source;
 }
 
-/* The constant strings that come in; NULL when they are none. */
+/* Returns the constant strings behind an input, or NULL. */
 static const Tensor *
 strings_at(const Freezing *freezing, const Node *node, uint32_t input)
 {
@@ -145,7 +145,7 @@ restored_count(const Freezing *freezing, const Node *restore)
     return names == NULL ? 0 : (size_t)tensor_element_count(names);
 }
 
-/* "4 2 0,2:-": the whole tensor's shape, then the slice of it. */
+/* Finds a part of a tensor. The text is "4 2 0,2:-": the shape of the whole, then the slice of it. */
 static const GraphTensor *
 find_slice(const Freezing *freezing, Slice name, Slice shape_and_slice)
 {
@@ -169,7 +169,7 @@ restored_tensor(const Freezing *freezing, const Node *restore, uint32_t port)
     return slice.size > 0 ? find_slice(freezing, name, slice) : map_get(freezing->checkpoint, name);
 }
 
-/* What the node assigns, when it comes out of the checkpoint. */
+/* Returns the tensor that the node assigns, when it comes from the checkpoint. */
 static const GraphTensor *
 assigned_value(const Freezing *freezing, const Node *node)
 {
@@ -205,7 +205,7 @@ find_value(const Freezing *freezing, const Node *node)
     return STATUS_OK;
 }
 
-/* One whose result is read does more than to restore. */
+/* An assignment whose result is read does more than restore. */
 static void
 unmark_read_restores(const Freezing *freezing)
 {
@@ -230,7 +230,7 @@ find_values(const Freezing *freezing)
     return STATUS_OK;
 }
 
-/* ResourceGather without batch dimensions. */
+/* Returns true for a ResourceGather without batch dimensions, which is a Gather of the value. */
 static bool
 gathers_rows(const Node *node)
 {
@@ -238,7 +238,7 @@ gathers_rows(const Node *node)
     return op_is(node, "ResourceGather") && (batch_dims == NULL || batch_dims->value.i == 0);
 }
 
-/* Whether the node may get the value in the place of the variable. */
+/* Returns true when the node may get the variable's value instead of the variable. */
 static bool
 only_reads(const Node *node, uint32_t input, const Node *variable)
 {
@@ -249,7 +249,7 @@ only_reads(const Node *node, uint32_t input, const Node *variable)
     return node->op != NULL && (input >= node->op->input_count || !node->op->inputs[input].is_reference);
 }
 
-/* The first frozen variable that the node uses otherwise; NULL: none. */
+/* Returns the first frozen variable that the node does more with than read; NULL for none. */
 static const Node *
 used_variable(const Freezing *freezing, const Node *node)
 {
@@ -262,8 +262,8 @@ used_variable(const Freezing *freezing, const Node *node)
     return NULL;
 }
 
-/* A variable that is written is none that is frozen, so that the node's next one is looked at. Who restores
- * a constant has nothing to do. */
+/* A variable with a writer is no longer frozen, so that used_variable() returns the node's next one. A
+ * restore counts as no writer: it would give a constant its own value. */
 static void
 find_writers(Freezing *freezing)
 {
@@ -303,7 +303,7 @@ depends_on_dropped(const Freezing *freezing, const Node *node)
     return false;
 }
 
-/* In topological order; what a loop brings back is found in the next turn. */
+/* Repeats until nothing changes, for the sake of values that come back in a loop. */
 static void
 drop_unneeded(const Freezing *freezing)
 {
@@ -324,9 +324,9 @@ drop_unneeded(const Freezing *freezing)
 
 typedef struct Writing {
     const Freezing *freezing;
-    Arena *arena; /* the result's */
+    Arena *arena; /* of the new definition */
     Buffer nodes; /* NodeDef[] */
-    Map *names;   /* of new ones */
+    Map *names;   /* of added nodes */
 } Writing;
 
 static void
@@ -365,7 +365,7 @@ is_taken(const Writing *writing, Slice name)
     return map_get(writing->names, name) != NULL || graph_find(writing->freezing->graph, name) != NULL;
 }
 
-/* "<node>/<part>", or the first of "<node>/<part>_1", … that no node has. */
+/* Returns "<node>/<part>", or the first of "<node>/<part>_1", … that no node has. */
 static Status
 new_name(const Writing *writing, const Node *node, const char *part, Slice *ret_name)
 {
@@ -379,7 +379,7 @@ new_name(const Writing *writing, const Node *node, const char *part, Slice *ret_
                : freezing_no_memory(writing->freezing);
 }
 
-/* Beside the node. */
+/* Adds a constant on the node's device, named after it. */
 static Status
 push_constant(Writing *writing, const Node *node, const char *part, const Tensor *value, Slice *ret_name)
 {
@@ -391,7 +391,7 @@ push_constant(Writing *writing, const Node *node, const char *part, const Tensor
     return STATUS_OK;
 }
 
-/* Room for `count` inputs in front of the node's own; NULL without memory. */
+/* Makes room for `count` inputs in front of the node's own. Returns NULL without memory. */
 static Slice *
 add_inputs(const Writing *writing, NodeDef *def, size_t count)
 {
@@ -414,12 +414,12 @@ drop_data_inputs(const Node *node, NodeDef *def)
     def->input_count -= node->input_count;
 }
 
-/* What an op on a variable's handle is on its value. */
+/* An op that reads through a handle, and the op that does the same with the value. */
 typedef struct ReaderForm {
     const char *op;
     const char *value_op;
-    const char *type_attr; /* that says the value's dtype */
-    const char *kept[3];   /* attributes that stay as they are */
+    const char *type_attr; /* the attribute that says the value's dtype */
+    const char *kept[3];   /* attributes that are copied */
 } ReaderForm;
 
 static const ReaderForm reader_forms[] = {
@@ -461,7 +461,7 @@ write_reader(const Writing *writing, const Node *node, const ReaderForm *form, D
     return copy_attrs(writing, def, attrs, count);
 }
 
-/* The variable, which begins with what the checkpoint has. */
+/* Makes the variable begin with its value in the checkpoint. */
 static Status
 write_variable(Writing *writing, const Node *variable, NodeDef *def)
 {
@@ -476,7 +476,7 @@ write_variable(Writing *writing, const Node *variable, NodeDef *def)
     return STATUS_OK;
 }
 
-/* Every tensor that it names, if the checkpoint has them all. */
+/* Returns true when the checkpoint has every tensor that the RestoreV2 names. */
 static bool
 can_restore(const Freezing *freezing, const Node *restore)
 {
@@ -498,7 +498,7 @@ write_types(const Writing *writing, size_t count, const AttrValue *types, NodeDe
     return copy_attrs(writing, def, &attr, 1);
 }
 
-/* RestoreV2, whatever file it is asked for: a worker reads none. */
+/* Makes a RestoreV2 give constants, whatever file it is asked for: workers read no files. */
 static Status
 write_restore(Writing *writing, const Node *restore, NodeDef *def)
 {
@@ -518,7 +518,8 @@ write_restore(Writing *writing, const Node *restore, NodeDef *def)
     return write_types(writing, count, types, def);
 }
 
-/* What a constant is assigned, it has. */
+/* An assignment of a constant's own value changes nothing: it becomes a NoOp, so that nodes that wait for
+ * it still run. */
 static void
 write_no_op(const Node *node, NodeDef *def)
 {
@@ -528,7 +529,7 @@ write_no_op(const Node *node, NodeDef *def)
     def->attr_count = 0;
 }
 
-/* The constant that the node, or what it reads, was a handle of; NULL: none. */
+/* Returns the frozen variable whose handle the node is, or reads as its first input; NULL for none. */
 static const Node *
 constant_behind(const Freezing *freezing, const Node *node)
 {
@@ -722,6 +723,7 @@ freezing_done(Freezing *freezing)
 Status
 graph_freeze(Call *call, const Graph *graph, GraphDef **ret_def)
 {
+    assert(call->arena != NULL && graph->def != NULL);
     const GraphDef *const author = graph_def_author(graph->def);
     if (author->checkpoint_count == 0 || graph->def->output_count == 0) {
         *ret_def = graph_def_ref(graph->def);

@@ -51,6 +51,7 @@ Status
 loop_open(
     const Scope *scope, Member *member, const Endpoints *controls, size_t variable_count, Loop *ret_loop)
 {
+    assert(variable_count > 0);
     *ret_loop = (Loop){.scope = scope,
         .member = member,
         .parallel_iterations = member_int(member, "parallel_iterations", 10),
@@ -75,6 +76,7 @@ loop_enter(Loop *loop)
 Status
 loop_decide(Loop *loop, Slice predicate)
 {
+    assert(loop->condition_pivot.size > 0);
     Expansion *const expansion = loop->scope->expansion;
     Slice decision;
     Emission node;
@@ -98,7 +100,7 @@ loop_decide(Loop *loop, Slice predicate)
 }
 
 static Status
-emit_one(const Loop *loop, Slice name, const char *op, Slice input, Dtype dtype)
+emit_loop_op(const Loop *loop, Slice name, const char *op, Slice input, Dtype dtype)
 {
     Emission node;
     TRY(emission_begin(&node, loop->scope, name, op, 1));
@@ -107,20 +109,20 @@ emit_one(const Loop *loop, Slice name, const char *op, Slice input, Dtype dtype)
     return emission_end(&node);
 }
 
-/* The Switch's output 0 bears its name. */
+/* Relies on a Switch's output 0 having the name of the Switch. */
 static Status
 close_variable(Loop *loop, size_t index, Slice next)
 {
     LoopVariable *const variable = &loop->variables[index];
     const Slice left = slice_part(variable->current, 0, slice_find_last(variable->current, ':'));
-    TRY(emit_one(loop, variable->back, "NextIteration", next, variable->dtype));
+    TRY(emit_loop_op(loop, variable->back, "NextIteration", next, variable->dtype));
     if (variable->final.size == 0) {
         TRY(name_item(loop, "exit_", index, &variable->final));
     }
-    return emit_one(loop, variable->final, "Exit", left, variable->dtype);
+    return emit_loop_op(loop, variable->final, "Exit", left, variable->dtype);
 }
 
-/* An invariant's last value is its first, once the loop has ended. */
+/* The last value of an invariant is its first, but has to wait for the loop's end. */
 static Status
 close_invariant(const Loop *loop, const LoopVariable *variable)
 {
@@ -136,6 +138,7 @@ close_invariant(const Loop *loop, const LoopVariable *variable)
 Status
 loop_close(Loop *loop, const Slice *next)
 {
+    assert(loop->body_pivot.size > 0);
     for (size_t index = 0; index < loop->variable_count; index++) {
         if (!loop->variables[index].is_invariant) {
             TRY(close_variable(loop, index, next[index]));

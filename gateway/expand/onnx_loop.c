@@ -1,8 +1,7 @@
 /* ONNX's Loop and Scan, in one frame.
  *
  *     Loop: while (i < M && condition) body(i, condition, carried…) → (condition, carried…, collected…)
- *     Scan: body(states…, elements…) → (states…, collected…), once for each position along the scanned axes,
- * forwards or backwards
+ *     Scan: body(states…, elements…) → (states…, collected…), for each position along the scanned axes
  *
  * The loop's variables, of which some lists may be empty: i; the condition of a Loop; the carried values,
  * which Scan calls states; the flow of each collection. Then those that stay the same: the limit of i, which
@@ -190,6 +189,7 @@ lay_out_variables(OnnxLoop *self)
     self->first_captured = self->first_handle + self->collection_count;
 }
 
+/* Makes room for the variables, which set_…() fill. */
 static Status
 open_variables(OnnxLoop *self, const Endpoints *controls)
 {

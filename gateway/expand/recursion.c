@@ -1,11 +1,5 @@
-/* Functions that call themselves, perhaps through others: written out up to where the circle closes, and
- * called from there on. The call is a _Branch of one function, whose body is written out once, in the same
- * way; the worker runs it in a run of its own. Whether it ends, the data decide: If's branches run when they
- * are taken.
- *
- *     f(n) = if n < 2 then 1 else n * f(n - 1)
- *     graph:  if n < 2 then 1 else n * (if n - 1 < 2 then … else … _Branch(f))
- *     f:      _Arg → if … then 1 else … _Branch(f) → _Retval */
+#include <assert.h>
+
 #include "gateway/expand/recursion.h"
 
 #include "gateway/expand/emission.h"
@@ -25,7 +19,7 @@ recursion_is(const Scope *scope, const FunctionDef *function)
 
 typedef struct StateSearch {
     const Expansion *expansion;
-    Map *seen; /* functions */
+    Map *seen; /* by name of a function */
 } StateSearch;
 
 static bool find_state(const StateSearch *search, const FunctionDef *function, int depth);
@@ -37,7 +31,7 @@ find_state_of(const StateSearch *search, Slice name, int depth)
     return function != NULL && find_state(search, function, depth + 1);
 }
 
-/* In the functions that it names, or as what it is. */
+/* Looks at the node's op and at the functions that it names. */
 static bool
 node_has_state(const StateSearch *search, const NodeDef *node, int depth)
 {
@@ -56,7 +50,8 @@ node_has_state(const StateSearch *search, const NodeDef *node, int depth)
     return is_stateful || find_state_of(search, node->op, depth);
 }
 
-/* Whether it, or what it calls, has effects or reads what others change; also where that cannot be told. */
+/* Returns true when the function, or one that it calls, is stateful; also when functions nest too deep to
+ * tell. */
 static bool
 find_state(const StateSearch *search, const FunctionDef *function, int depth)
 {
@@ -82,7 +77,8 @@ has_state(const Expansion *expansion, const FunctionDef *function)
     return seen == NULL || find_state(&search, function, 0);
 }
 
-/* "_call_f": no branch's function has such a name. */
+/* Finds or adds the function's record. Its name in the new graph, "_call_f", is none that a branch's
+ * function has. */
 static Status
 obtain_recursion(Expansion *expansion, const FunctionDef *function, Recursion *ret_recursion)
 {
@@ -115,7 +111,7 @@ list_types(const Expansion *expansion, const FunctionArgument *arguments, size_t
 }
 
 static Status
-name_function(const Expansion *expansion, Slice name, AttrValue *ret_list)
+list_function(const Expansion *expansion, Slice name, AttrValue *ret_list)
 {
     AttrValue *const item = expand_alloc(expansion, 1, sizeof *item);
     if (item == NULL) {
@@ -127,7 +123,8 @@ name_function(const Expansion *expansion, Slice name, AttrValue *ret_list)
     return STATUS_OK;
 }
 
-/* The first branch of one is taken, whatever the index; it is dead where the call is not reached. */
+/* Writes a _Branch with one branch, which any index takes. The index is dead where the call is not
+ * reached, and so is the call. */
 static Status
 emit_branch_call(const Scope *scope, const Use *use, const Recursion *called, Slice name)
 {
@@ -144,7 +141,7 @@ emit_branch_call(const Scope *scope, const Use *use, const Recursion *called, Sl
     TRY(emit_int(&inside, index, DTYPE_INT32, 0));
     TRY(list_types(expansion, function->inputs, function->input_count, &inputs));
     TRY(list_types(expansion, function->outputs, function->output_count, &outputs));
-    TRY(name_function(expansion, called->name, &branches));
+    TRY(list_function(expansion, called->name, &branches));
     const char *const op = called->has_state ? "_StateBranch" : "_Branch";
     TRY(emission_begin(&node, &inside, name, op, use->arguments->count + 1));
     emission_input(&node, index);
@@ -207,6 +204,7 @@ recursion_use(const Scope *scope, const Use *use, const FunctionDef *function, U
     Expansion *const expansion = scope->expansion;
     Recursion called;
     Slice name;
+    assert(recursion_is(scope, function));
     TRY(check_call(scope, use, function));
     TRY(obtain_recursion(expansion, function, &called));
     TRY(expand_part(expansion, use->member->name, use->part[0] == '\0' ? "call" : use->part, &name));

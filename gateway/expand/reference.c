@@ -1,13 +1,15 @@
-/* How a function's body names tensors: "argument", "argument:1", "node:output:0" with the name of the output
- * in the op's signature, "^node". ONNX's bodies, which have no such names, say "node:2" for the third output
- * of all. */
+/* How the body of a function names tensors: "argument", "argument:1", "^node", and "node:output:0" with
+ * the name of the output in the op's signature. A body of ONNX has no such names and says "node:2" for the
+ * third of all outputs. */
+#include <assert.h>
+
 #include "gateway/expand/scope.h"
 #include "shared/ops/registry.h"
 
-/* A reference taken apart. */
+/* A reference in its parts. */
 typedef struct Reference {
     Slice name;
-    Slice output; /* "" when it is not said */
+    Slice output; /* "" when none is named */
     uint64_t index;
 } Reference;
 
@@ -52,7 +54,8 @@ output_size(const Op *op, const Member *member, const OpArgument *output)
     return value->is_list ? value->value.list.count : (size_t)value->value.i;
 }
 
-/* Where the output begins among all of the node's; an unknown op's are counted from the first. */
+/* Returns the position of a named output among all of the node's; an unknown op's outputs count from the
+ * first. */
 static bool
 output_start(const Member *member, Slice output, size_t *ret_start)
 {
@@ -67,7 +70,7 @@ output_start(const Member *member, Slice output, size_t *ret_start)
     return op == NULL;
 }
 
-/* Of a call by name: the function's outputs. All others have one list. */
+/* A call by name has the outputs of its function; any other form has one list of outputs. */
 static Status
 form_output_start(const Scope *scope, const Member *member, Slice output, bool *ret_found, size_t *ret_start)
 {
@@ -115,7 +118,7 @@ resolve_output(const Scope *scope, const Member *user, const Member *member, con
     return expand_port(scope->expansion, member->name, port, ret_endpoint);
 }
 
-/* NULL when the function has no argument of this name. */
+/* Returns NULL when the function has no argument of this name. */
 static const FunctionArgument *
 find_argument(const Scope *scope, Slice name)
 {
@@ -131,6 +134,7 @@ Status
 resolve_reference(const Scope *scope, const Member *member, Slice text, size_t offset, Slice *ret_endpoint)
 {
     Reference reference;
+    assert(scope->function != NULL && scope->by_name != NULL);
     if (!parse_reference(text, &reference)) {
         return expand_fail(scope, member, "'%.*s' is none of 'argument', 'node:output:index' and '^node'",
             SLICE_PRINT(slice_part(text, 0, 128)));
@@ -152,7 +156,7 @@ resolve_reference(const Scope *scope, const Member *member, Slice text, size_t o
     return resolve_output(scope, member, source, &reference, offset, ret_endpoint);
 }
 
-/* A control edge from an argument is one from whoever computes it. */
+/* A control edge from an argument waits for the node that computes it. */
 static Status
 resolve_control(const Scope *scope, const Member *member, Slice name, Slice *ret_control)
 {
@@ -165,8 +169,8 @@ resolve_control(const Scope *scope, const Member *member, Slice name, Slice *ret
     return expand_control(scope->expansion, endpoint, ret_control);
 }
 
-/* The graph's own nodes say "node:port"; only what is expanded is elsewhere now. What is wrong with them the
- * linker says. */
+/* Nodes of the graph itself name their inputs "node:port"; only outputs of forms have new names. The
+ * linker judges what is wrong with such a text. */
 static Status
 resolve_graph_input(const Scope *scope, const Member *member, Slice text, Slice *ret_endpoint)
 {
@@ -186,7 +190,7 @@ resolve_graph_input(const Scope *scope, const Member *member, Slice text, Slice 
     return STATUS_OK;
 }
 
-/* How many tensors a body's text names: an argument's name alone, all that the argument stands for. */
+/* Counts the tensors that a text names: the name of an argument alone means all tensors of the argument. */
 static Status
 count_named(const Scope *scope, Slice text, size_t *ret_count)
 {
@@ -229,6 +233,7 @@ Status
 resolve_inputs(const Scope *scope, const Member *member, Endpoints *ret_data, Endpoints *ret_controls)
 {
     const NodeDef *const def = member->def;
+    assert(scope->by_name != NULL);
     size_t total = 0;
     TRY(count_inputs(scope, def, &total));
     TRY(endpoints_new(scope->expansion, total, ret_data));

@@ -1,11 +1,14 @@
-/* One use of a function, in order:
- *   1. the function is found, its arguments counted
- *   2. members: names, attributes, where the outputs of those that are expanded will be
- *   3. every member is written: itself, or what it stands for
- *   4. effects are collected; outputs wait for them */
-#include "gateway/expand/scope.h"
+/* One use of a function:
+ *
+ *   1. The function is found and its arguments are counted.
+ *   2. Members get names and attributes; those that stand for more, names for their outputs.
+ *   3. Every member is written: the node itself, or what it stands for.
+ *   4. Effects are collected, and outputs made to wait for them. */
+#include <assert.h>
+
 #include "gateway/expand/emission.h"
 #include "gateway/expand/recursion.h"
+#include "gateway/expand/scope.h"
 #include "shared/base/text.h"
 #include "shared/ops/registry.h"
 
@@ -20,7 +23,7 @@ member_pointer(const Scope *scope, size_t index)
         (size_t)(scope->function - scope->expansion->library), index);
 }
 
-/* The graph's own nodes keep their names, whatever they are: the linker judges them. */
+/* Nodes of the graph itself keep their names, even wrong ones: the linker judges them. */
 static Status
 name_member(const Scope *scope, Member *member)
 {
@@ -76,6 +79,7 @@ Status
 scope_open(Scope *scope, const NodeDef *nodes, size_t node_count)
 {
     Expansion *const expansion = scope->expansion;
+    assert(scope->by_name == NULL);
     scope->members = expand_scratch(expansion, node_count, sizeof *scope->members);
     Map *const by_name = map_new();
     scope->by_name = by_name == NULL ? NULL : arena_defer(expansion->call->arena, map_release, by_name);
@@ -125,8 +129,9 @@ waits_for_member(const Scope *scope, const Member *member)
     return false;
 }
 
-/* Without data inputs nothing says whether a node of a body is reached, so that the pivot has to; unless it
- * waits for another one, perhaps in a loop, where the pivot is not. */
+/* A node of a body without data inputs waits for the pivot, since nothing else tells whether the body is
+ * reached. One that waits for another node of the body does not: it may be inside a loop, where the pivot
+ * has no value. */
 static Status
 write_inputs(const Scope *scope, const Member *member, NodeDef *def)
 {
@@ -165,21 +170,22 @@ write_plain(const Scope *scope, const Member *member)
 Status
 scope_write(Scope *scope)
 {
+    assert(scope->by_name != NULL);
     for (size_t index = 0; index < scope->member_count; index++) {
         Member *const member = &scope->members[index];
         if (member->form == NULL) {
             TRY(write_plain(scope, member));
             continue;
         }
-        Scope placed = *scope;
-        placed.device = member_device(scope, member);
-        placed.within = member->name;
-        TRY(member->form->expand(&placed, member));
+        Scope around = *scope;
+        around.device = member_device(scope, member);
+        around.within = member->name;
+        TRY(member->form->expand(&around, member));
     }
     return STATUS_OK;
 }
 
-/* Stateful to TensorFlow, but nobody can tell afterwards that they ran. */
+/* Returns true for ops that are stateful in TensorFlow, but leave no trace when they run. */
 static bool
 only_reads(Slice op)
 {
@@ -237,7 +243,7 @@ collect_effects(const Scope *scope, bool only_asked, Endpoints *ret_effects)
     return STATUS_OK;
 }
 
-/* One control in the place of many. */
+/* Replaces several control inputs by one. */
 static Status
 join_effects(const Scope *scope, Endpoints *effects)
 {
@@ -354,6 +360,7 @@ Status
 expand_use(const Scope *scope, const Use *use, Used *ret_used)
 {
     const FunctionDef *function = NULL;
+    assert(use->member != NULL && use->part != NULL && use->arguments != NULL);
     TRY(expand_function(scope, use->member, use->function, &function));
     if (recursion_is(scope, function)) {
         return recursion_use(scope, use, function, ret_used);

@@ -1,4 +1,4 @@
-/* While: its condition and its body in a loop's frame. */
+/* While: its condition and its body in the frame of a loop. */
 #include "gateway/expand/emission.h"
 #include "gateway/expand/form.h"
 #include "gateway/expand/loop.h"
@@ -14,10 +14,10 @@ while_count_outputs(const Scope *scope, const Member *member, size_t *ret_count)
     return STATUS_OK;
 }
 
-/* By name: what a body's Identities read, and what it returns. */
+/* Slices by name: the inputs of a body's Identities, and the values that it returns. */
 typedef struct Body {
-    Map *identities; /* Slice */
-    Map *returns;    /* Slice */
+    Map *identities;
+    Map *returns;
 } Body;
 
 static bool
@@ -27,30 +27,31 @@ is_identity(const NodeDef *node)
 }
 
 static bool
-remember_value(Map *map, Slice name, Slice value, Slice *place)
+remember_value(Map *map, Slice name, Slice value, Slice *memory)
 {
-    *place = value;
-    return map_put(map, name, place);
+    *memory = value;
+    return map_put(map, name, memory);
 }
 
 static Status
-body_index(const Scope *scope, const FunctionDef *function, const Body *body)
+index_body(const Scope *scope, const FunctionDef *function, const Body *body)
 {
-    Slice *place =
-        expand_scratch(scope->expansion, function->node_count + function->return_count, sizeof *place);
-    bool is_ok = place != NULL && body->identities != NULL && body->returns != NULL;
+    Slice *memory =
+        expand_scratch(scope->expansion, function->node_count + function->return_count, sizeof *memory);
+    bool is_ok = memory != NULL && body->identities != NULL && body->returns != NULL;
     for (size_t index = 0; is_ok && index < function->node_count; index++) {
         const NodeDef *const node = &function->nodes[index];
-        is_ok = !is_identity(node) || remember_value(body->identities, node->name, node->inputs[0], place++);
+        is_ok = !is_identity(node) || remember_value(body->identities, node->name, node->inputs[0], memory++);
     }
     for (size_t index = 0; is_ok && index < function->return_count; index++) {
         const FunctionReturn *const given = &function->returns[index];
-        is_ok = remember_value(body->returns, given->name, given->value, place++);
+        is_ok = remember_value(body->returns, given->name, given->value, memory++);
     }
     return is_ok ? STATUS_OK : expand_no_memory(scope->expansion);
 }
 
-/* Whether the function's output is its argument of the same place, perhaps by way of a few Identities. */
+/* Returns true when the function's output is its argument at the same position, perhaps by way of a few
+ * Identities. */
 static bool
 hands_on(const FunctionDef *function, const Body *body, size_t index)
 {
@@ -93,7 +94,7 @@ find_invariants(const Scope *scope, Loop *loop)
     AUTO_MAP identities = map_new();
     AUTO_MAP returns = map_new();
     const Body named = {.identities = identities, .returns = returns};
-    TRY(body_index(scope, function, &named));
+    TRY(index_body(scope, function, &named));
     for (size_t index = 0; index < loop->variable_count; index++) {
         loop->variables[index].is_invariant = hands_on(function, &named, index);
     }
@@ -130,7 +131,7 @@ variable_list(const Loop *loop, bool is_body, Endpoints *ret_list)
 }
 
 static Status
-use_condition(Loop *loop, bool *has_effects, Slice *ret_predicate)
+use_while_condition(Loop *loop, bool *has_effects, Slice *ret_predicate)
 {
     Endpoints arguments;
     Used used;
@@ -185,7 +186,7 @@ while_expand(Scope *scope, Member *member)
     Used body;
     TRY(open_while(scope, member, &loop));
     TRY(loop_enter(&loop));
-    TRY(use_condition(&loop, &member->has_effects, &predicate));
+    TRY(use_while_condition(&loop, &member->has_effects, &predicate));
     TRY(loop_decide(&loop, predicate));
     TRY(use_while_body(&loop, &member->has_effects, &body));
     TRY(loop_close(&loop, body.outputs.items));
