@@ -15,6 +15,7 @@
 #include "gateway/store/workers.h"
 #include "gateway/traces/trace_cache.h"
 #include "gateway/workers/resolver.h"
+#include "shared/base/atomic.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
 #include "shared/telemetry/log.h"
@@ -156,7 +157,7 @@ static bool
 queue_is_ready(void *context)
 {
     const Gateway *const gateway = context;
-    return !__atomic_load_n(&gateway->is_draining, __ATOMIC_ACQUIRE) && gateway_has_worker(gateway);
+    return !atomic_load_acquire(&gateway->is_draining) && gateway_has_worker(gateway);
 }
 
 static void
@@ -427,7 +428,7 @@ gateway_run(Gateway *gateway)
 void
 gateway_stop(Gateway *gateway, uint32_t grace_ms)
 {
-    __atomic_store_n(&gateway->is_draining, true, __ATOMIC_RELEASE);
+    atomic_store_release(&gateway->is_draining, true);
     for (int index = 0; index < gateway->loop_count; index++) {
         gateway->loops[index]->grace_ms = grace_ms;
         loop_post(gateway->loops[index]->loop, &gateway->loops[index]->drain);

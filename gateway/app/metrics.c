@@ -3,6 +3,7 @@
 #include "gateway/dispatch/metrics.h"
 #include "gateway/partials/partial_table.h"
 #include "gateway/queue/metrics.h"
+#include "shared/base/atomic.h"
 #include "shared/base/clock.h"
 #include "shared/telemetry/metrics.h"
 
@@ -11,13 +12,13 @@ static const Gateway *watched; /* atomic */
 static const Gateway *
 watched_gateway(void)
 {
-    return __atomic_load_n(&watched, __ATOMIC_ACQUIRE);
+    return atomic_load_acquire(&watched);
 }
 
 void
 metrics_watch(const Gateway *gateway)
 {
-    __atomic_store_n(&watched, gateway, __ATOMIC_RELEASE);
+    atomic_store_release(&watched, gateway);
 }
 
 /* --- Requests ------------------------------------------------------------------------------------------- */

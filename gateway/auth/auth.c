@@ -1,6 +1,5 @@
 #include "gateway/auth/auth.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,9 +7,11 @@
 #include "gateway/domain/api_key.h"
 #include "gateway/domain/request_rate.h"
 #include "gateway/store/keys.h"
+#include "shared/base/atomic.h"
 #include "shared/base/clock.h"
 #include "shared/base/map.h"
 #include "shared/base/memory.h"
+#include "shared/base/mutex.h"
 
 typedef struct KnownKey {
     Sha256 hash;
@@ -19,7 +20,7 @@ typedef struct KnownKey {
 } KnownKey;
 
 struct AuthCache {
-    pthread_mutex_t lock;
+    Mutex lock;
     Map *keys;  /* key id → KnownKey */
     Map *rates; /* tenant → RequestRate; they stay, as principals point to them */
     Slice pepper;
@@ -52,7 +53,7 @@ auth_cache_new(Slice pepper)
     if (cache == NULL) {
         return NULL;
     }
-    (void)pthread_mutex_init(&cache->lock, NULL);
+    mutex_init(&cache->lock);
     cache->pepper = pepper;
     cache->keys = map_new();
     cache->rates = map_new();
@@ -69,7 +70,7 @@ auth_cache_free(AuthCache *cache)
     if (cache != NULL) {
         values_free(cache->keys);
         values_free(cache->rates);
-        (void)pthread_mutex_destroy(&cache->lock);
+        mutex_done(&cache->lock);
         memory_free(cache);
     }
 }
@@ -100,7 +101,7 @@ static bool
 cache_find(AuthCache *cache, const ApiKey *key, uint64_t age_max_ms, Principal *ret_principal)
 {
     const Sha256 hash = key_hash(key, cache->pepper);
-    (void)pthread_mutex_lock(&cache->lock);
+    mutex_lock(&cache->lock);
     const KnownKey *const known = map_get(cache->keys, slice_from_string(key->id));
     const bool is_fresh =
         known != NULL && clock_monotonic_ns() - known->verified_ns < age_max_ms * CLOCK_NS_PER_MS;
@@ -108,7 +109,7 @@ cache_find(AuthCache *cache, const ApiKey *key, uint64_t age_max_ms, Principal *
     if (is_known) {
         *ret_principal = known->principal;
     }
-    (void)pthread_mutex_unlock(&cache->lock);
+    mutex_unlock(&cache->lock);
     return is_known;
 }
 
@@ -125,13 +126,13 @@ cache_put(AuthCache *cache, const ApiKey *key, const Principal *principal)
         .verified_ns = clock_monotonic_ns(),
     };
     const Slice id = slice_from_string(key->id);
-    (void)pthread_mutex_lock(&cache->lock);
+    mutex_lock(&cache->lock);
     if (map_count(cache->keys) >= AUTH_CACHE_MAX) {
         values_clear(cache->keys);
     }
     KnownKey *const previous = map_remove(cache->keys, id);
     const bool is_kept = map_put(cache->keys, id, known);
-    (void)pthread_mutex_unlock(&cache->lock);
+    mutex_unlock(&cache->lock);
     memory_free(previous);
     if (!is_kept) {
         memory_free(known);
@@ -160,7 +161,7 @@ static RequestRate *
 rate_of(AuthCache *cache, const KeyRecord *record)
 {
     const Slice tenant = slice_of(record->tenant.value.bytes, sizeof record->tenant.value.bytes);
-    (void)pthread_mutex_lock(&cache->lock);
+    mutex_lock(&cache->lock);
     RequestRate *rate = map_get(cache->rates, tenant);
     if (rate == NULL) {
         rate = memory_new(1, sizeof *rate);
@@ -168,7 +169,7 @@ rate_of(AuthCache *cache, const KeyRecord *record)
             memory_free(TAKE(rate));
         }
     }
-    (void)pthread_mutex_unlock(&cache->lock);
+    mutex_unlock(&cache->lock);
     if (rate != NULL) {
         request_rate_set(rate, (uint64_t)record->requests_per_second);
     }
@@ -229,7 +230,7 @@ auth_charge(Call *call, const Request *request, Response *response)
     if (wait_ns == 0) {
         return STATUS_OK;
     }
-    const unsigned long long per_second = __atomic_load_n(&rate->per_second, __ATOMIC_RELAXED);
+    const unsigned long long per_second = atomic_load_relaxed(&rate->per_second);
     const unsigned long long wait_s = (wait_ns + CLOCK_NS_PER_S - 1) / CLOCK_NS_PER_S;
     response_header_format(response, "Retry-After", "%llu", wait_s);
     response_header_format(response, "RateLimit-Policy", "\"requests\";q=%llu;w=1", per_second);

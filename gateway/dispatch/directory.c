@@ -1,13 +1,14 @@
 #include "gateway/dispatch/directory.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "shared/base/atomic.h"
 #include "shared/base/memory.h"
+#include "shared/base/mutex.h"
 
 struct Directory {
-    pthread_mutex_t lock; /* guards `current` */
+    Mutex lock; /* guards `current` */
     Roster *current;
     uint64_t version; /* atomic */
 };
@@ -26,14 +27,14 @@ roster_new(size_t count)
 Roster *
 roster_ref(Roster *list)
 {
-    (void)__atomic_add_fetch(&list->reference_count, 1, __ATOMIC_RELAXED);
+    reference_count_add(&list->reference_count);
     return list;
 }
 
 void
 roster_unref(Roster *list)
 {
-    if (list != NULL && __atomic_sub_fetch(&list->reference_count, 1, __ATOMIC_ACQ_REL) == 0) {
+    if (list != NULL && reference_count_drop(&list->reference_count)) {
         memory_free(list);
     }
 }
@@ -84,7 +85,7 @@ directory_new(void)
         memory_free(empty);
         return NULL;
     }
-    (void)pthread_mutex_init(&directory->lock, NULL);
+    mutex_init(&directory->lock);
     directory->current = empty;
     directory->version = 1;
     return directory;
@@ -95,7 +96,7 @@ directory_free(Directory *directory)
 {
     if (directory != NULL) {
         roster_unref(directory->current);
-        (void)pthread_mutex_destroy(&directory->lock);
+        mutex_done(&directory->lock);
         memory_free(directory);
     }
 }
@@ -103,25 +104,25 @@ directory_free(Directory *directory)
 void
 directory_publish(Directory *directory, Roster *list)
 {
-    (void)pthread_mutex_lock(&directory->lock);
+    mutex_lock(&directory->lock);
     Roster *const previous = directory->current;
     directory->current = list;
-    (void)__atomic_add_fetch(&directory->version, 1, __ATOMIC_RELEASE);
-    (void)pthread_mutex_unlock(&directory->lock);
+    (void)atomic_add_acq_rel(&directory->version, 1);
+    mutex_unlock(&directory->lock);
     roster_unref(previous);
 }
 
 uint64_t
 directory_version(const Directory *directory)
 {
-    return __atomic_load_n(&directory->version, __ATOMIC_ACQUIRE);
+    return atomic_load_acquire(&directory->version);
 }
 
 Roster *
 directory_take(Directory *directory)
 {
-    (void)pthread_mutex_lock(&directory->lock);
+    mutex_lock(&directory->lock);
     Roster *const list = roster_ref(directory->current);
-    (void)pthread_mutex_unlock(&directory->lock);
+    mutex_unlock(&directory->lock);
     return list;
 }

@@ -1,7 +1,6 @@
 #include "gateway/graphs/graph_cache.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <string.h>
 
 #include "gateway/graphs/graph_costs.h"
@@ -10,14 +9,16 @@
 #include "gateway/store/blobs.h"
 #include "gateway/store/graphs.h"
 #include "gateway/store/sessions.h"
+#include "shared/base/atomic.h"
 #include "shared/base/clock.h"
 #include "shared/base/map.h"
 #include "shared/base/memory.h"
+#include "shared/base/mutex.h"
 
 enum { KEY_SIZE = 3 * sizeof(Uuid), SESSION_SWEEP_MIN = 1024 };
 
 struct GraphCache {
-    pthread_mutex_t lock;
+    Mutex lock;
     Map *sessions;        /* tenant, session → SessionSnapshot */
     Map *graphs;          /* tenant, session, graph → GraphSnapshot */
     size_t session_sweep; /* as many sessions, and the old ones are looked for */
@@ -46,7 +47,7 @@ void
 session_snapshot_unref(void *snapshot)
 {
     SessionSnapshot *const session = snapshot;
-    if (session != NULL && __atomic_sub_fetch(&session->reference_count, 1, __ATOMIC_ACQ_REL) == 0) {
+    if (session != NULL && reference_count_drop(&session->reference_count)) {
         memory_free(session);
     }
 }
@@ -54,7 +55,7 @@ session_snapshot_unref(void *snapshot)
 GraphSnapshot *
 graph_snapshot_ref(GraphSnapshot *graph)
 {
-    (void)__atomic_add_fetch(&graph->reference_count, 1, __ATOMIC_RELAXED);
+    reference_count_add(&graph->reference_count);
     return graph;
 }
 
@@ -62,7 +63,7 @@ void
 graph_snapshot_unref(void *snapshot)
 {
     GraphSnapshot *const graph = snapshot;
-    if (graph != NULL && __atomic_sub_fetch(&graph->reference_count, 1, __ATOMIC_ACQ_REL) == 0) {
+    if (graph != NULL && reference_count_drop(&graph->reference_count)) {
         graph_unref(graph->graph);
         memory_free(graph);
     }
@@ -77,7 +78,7 @@ graph_cache_new(size_t byte_size_max)
     if (cache == NULL) {
         return NULL;
     }
-    (void)pthread_mutex_init(&cache->lock, NULL);
+    mutex_init(&cache->lock);
     cache->byte_size_max = byte_size_max;
     cache->session_sweep = SESSION_SWEEP_MIN;
     cache->sessions = map_new();
@@ -109,7 +110,7 @@ graph_cache_free(GraphCache *cache)
         map_clear(cache->sessions, session_snapshot_unref);
         map_clear(cache->graphs, graph_snapshot_unref);
         graph_costs_done(&cache->costs);
-        (void)pthread_mutex_destroy(&cache->lock);
+        mutex_done(&cache->lock);
         memory_free(cache);
     }
 }
@@ -118,15 +119,15 @@ SessionSnapshot *
 graph_cache_session(GraphCache *cache, TenantId tenant, SessionId id, uint64_t now_ns)
 {
     unsigned char key[KEY_SIZE];
-    (void)pthread_mutex_lock(&cache->lock);
+    mutex_lock(&cache->lock);
     SessionSnapshot *session = map_get(cache->sessions, key_of(tenant, id, NULL, key));
     if (session != NULL && now_ns > session->fresh_until_ns) {
         session = NULL;
     }
     if (session != NULL) {
-        (void)__atomic_add_fetch(&session->reference_count, 1, __ATOMIC_RELAXED);
+        reference_count_add(&session->reference_count);
     }
-    (void)pthread_mutex_unlock(&cache->lock);
+    mutex_unlock(&cache->lock);
     return session;
 }
 
@@ -155,11 +156,11 @@ graph_cache_put_session(GraphCache *cache, SessionSnapshot *session)
 {
     unsigned char key[KEY_SIZE];
     const Slice slice = key_of(session->tenant, session->id, NULL, key);
-    (void)pthread_mutex_lock(&cache->lock);
+    mutex_lock(&cache->lock);
     sweep_sessions(cache, session->loaded_ns);
     SessionSnapshot *const previous = map_remove(cache->sessions, slice);
     const bool is_kept = map_put(cache->sessions, slice, session);
-    (void)pthread_mutex_unlock(&cache->lock);
+    mutex_unlock(&cache->lock);
     session_snapshot_unref(previous);
     if (!is_kept) {
         session_snapshot_unref(session);
@@ -169,9 +170,9 @@ graph_cache_put_session(GraphCache *cache, SessionSnapshot *session)
 size_t
 graph_cache_session_count(GraphCache *cache)
 {
-    (void)pthread_mutex_lock(&cache->lock);
+    mutex_lock(&cache->lock);
     const size_t count = map_count(cache->sessions);
-    (void)pthread_mutex_unlock(&cache->lock);
+    mutex_unlock(&cache->lock);
     return count;
 }
 
@@ -179,13 +180,13 @@ GraphSnapshot *
 graph_cache_graph(GraphCache *cache, TenantId tenant, SessionId session, GraphId id)
 {
     unsigned char key[KEY_SIZE];
-    (void)pthread_mutex_lock(&cache->lock);
+    mutex_lock(&cache->lock);
     GraphSnapshot *const graph = map_get(cache->graphs, key_of(tenant, session, &id, key));
     if (graph != NULL) {
         graph->used_ns = clock_monotonic_ns();
-        (void)__atomic_add_fetch(&graph->reference_count, 1, __ATOMIC_RELAXED);
+        reference_count_add(&graph->reference_count);
     }
-    (void)pthread_mutex_unlock(&cache->lock);
+    mutex_unlock(&cache->lock);
     return graph;
 }
 
@@ -193,9 +194,9 @@ void
 graph_cache_drop(GraphCache *cache, TenantId tenant, SessionId session)
 {
     unsigned char key[KEY_SIZE];
-    (void)pthread_mutex_lock(&cache->lock);
+    mutex_lock(&cache->lock);
     SessionSnapshot *const dropped = map_remove(cache->sessions, key_of(tenant, session, NULL, key));
-    (void)pthread_mutex_unlock(&cache->lock);
+    mutex_unlock(&cache->lock);
     session_snapshot_unref(dropped);
 }
 
@@ -214,31 +215,31 @@ void
 graph_cache_drop_graph(GraphCache *cache, TenantId tenant, SessionId session, GraphId id)
 {
     unsigned char key[KEY_SIZE];
-    (void)pthread_mutex_lock(&cache->lock);
+    mutex_lock(&cache->lock);
     GraphSnapshot *const dropped = take_out(cache, key_of(tenant, session, &id, key));
-    (void)pthread_mutex_unlock(&cache->lock);
+    mutex_unlock(&cache->lock);
     graph_snapshot_unref(dropped);
 }
 
 void
 graph_cache_on_evict(GraphCache *cache, GraphEvicted evicted, void *context)
 {
-    (void)pthread_mutex_lock(&cache->lock);
+    mutex_lock(&cache->lock);
     cache->evicted = evicted;
     cache->context = context;
-    (void)pthread_mutex_unlock(&cache->lock);
+    mutex_unlock(&cache->lock);
 }
 
 GraphCacheStats
 graph_cache_stats(GraphCache *cache)
 {
-    (void)pthread_mutex_lock(&cache->lock);
+    mutex_lock(&cache->lock);
     const GraphCacheStats stats = {
         .byte_size = cache->costs.byte_size,
         .graph_count = map_count(cache->graphs),
         .eviction_count = cache->eviction_count,
     };
-    (void)pthread_mutex_unlock(&cache->lock);
+    mutex_unlock(&cache->lock);
     return stats;
 }
 
@@ -294,15 +295,15 @@ graph_keep(GraphCache *cache, GraphSnapshot *graph)
     unsigned char key[KEY_SIZE];
     const Slice slice = key_of(graph->tenant, graph->session, &graph->id, key);
     const bool fits = graph_cost(graph->graph) <= cache->byte_size_max;
-    (void)pthread_mutex_lock(&cache->lock);
+    mutex_lock(&cache->lock);
     if (!fits && cache->evicted != NULL) {
         cache->evicted(cache->context, graph);
     }
     if (fits && map_get(cache->graphs, slice) == NULL && insert(cache, slice, graph)) {
-        (void)__atomic_add_fetch(&graph->reference_count, 1, __ATOMIC_RELAXED);
+        reference_count_add(&graph->reference_count);
         make_room(cache, graph);
     }
-    (void)pthread_mutex_unlock(&cache->lock);
+    mutex_unlock(&cache->lock);
 }
 
 static GraphSnapshot *
@@ -386,16 +387,16 @@ graph_cache_stale_session(GraphCache *cache, TenantId tenant, SessionId id)
 {
     unsigned char key[KEY_SIZE];
     const uint64_t now_ns = clock_monotonic_ns();
-    (void)pthread_mutex_lock(&cache->lock);
+    mutex_lock(&cache->lock);
     SessionSnapshot *session = map_get(cache->sessions, key_of(tenant, id, NULL, key));
     if (session != NULL && now_ns - session->loaded_ns > SESSION_STALE_MS * CLOCK_NS_PER_MS) {
         session = NULL;
     }
     if (session != NULL) {
         session->fresh_until_ns = now_ns + SESSION_RETRY_MS * CLOCK_NS_PER_MS;
-        (void)__atomic_add_fetch(&session->reference_count, 1, __ATOMIC_RELAXED);
+        reference_count_add(&session->reference_count);
     }
-    (void)pthread_mutex_unlock(&cache->lock);
+    mutex_unlock(&cache->lock);
     return session;
 }
 

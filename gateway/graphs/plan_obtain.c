@@ -1,17 +1,17 @@
 #include "gateway/graphs/plan_obtain.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <time.h>
 
 #include "shared/base/clock.h"
+#include "shared/base/mutex.h"
 
 /* A job thread that waits for another's compilation. */
 typedef struct Wait {
     PlanWaiter waiter;
-    pthread_mutex_t lock;
-    pthread_cond_t ready;
+    Mutex lock;
+    Condition ready;
     bool is_ready;
     PlanOutcome outcome;
     char message[ERROR_MESSAGE_SIZE];
@@ -21,51 +21,43 @@ static void
 wait_end(PlanWaiter *waiter, const PlanOutcome *outcome)
 {
     Wait *const wait = (Wait *)(void *)waiter;
-    (void)pthread_mutex_lock(&wait->lock);
+    mutex_lock(&wait->lock);
     wait->outcome = *outcome;
     (void)snprintf(
         wait->message, sizeof wait->message, "%s", outcome->message == NULL ? "" : outcome->message);
     wait->is_ready = true;
-    (void)pthread_cond_signal(&wait->ready);
-    (void)pthread_mutex_unlock(&wait->lock);
+    condition_signal(&wait->ready);
+    mutex_unlock(&wait->lock);
 }
 
 static void
 wait_begin(Wait *wait)
 {
-    pthread_condattr_t attributes;
     *wait = (Wait){.waiter = {.on_ready = wait_end}};
-    (void)pthread_mutex_init(&wait->lock, NULL);
-    (void)pthread_condattr_init(&attributes);
-    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&wait->ready, &attributes);
-    (void)pthread_condattr_destroy(&attributes);
+    mutex_init(&wait->lock);
+    condition_init(&wait->ready);
     list_init(&wait->waiter.link);
 }
 
 static void
 wait_done(Wait *wait)
 {
-    (void)pthread_cond_destroy(&wait->ready);
-    (void)pthread_mutex_destroy(&wait->lock);
+    condition_done(&wait->ready);
+    mutex_done(&wait->lock);
 }
 
 /* False when `deadline_ns` came first. */
 static bool
 wait_until(Wait *wait, uint64_t deadline_ns)
 {
-    const struct timespec until = {
-        .tv_sec = (time_t)(deadline_ns / CLOCK_NS_PER_S),
-        .tv_nsec = (long)(deadline_ns % CLOCK_NS_PER_S),
-    };
-    (void)pthread_mutex_lock(&wait->lock);
-    int code = 0;
-    while (!wait->is_ready && code != ETIMEDOUT) {
-        code = deadline_ns == 0 ? pthread_cond_wait(&wait->ready, &wait->lock)
-                                : pthread_cond_timedwait(&wait->ready, &wait->lock, &until);
+    mutex_lock(&wait->lock);
+    bool has_time = true;
+    while (!wait->is_ready && has_time) {
+        has_time = condition_wait_until(
+            &wait->ready, &wait->lock, deadline_ns == 0 ? CONDITION_FOREVER : deadline_ns);
     }
     const bool is_ready = wait->is_ready;
-    (void)pthread_mutex_unlock(&wait->lock);
+    mutex_unlock(&wait->lock);
     return is_ready;
 }
 

@@ -8,6 +8,7 @@
 #include "gateway/resources/resource_json.h"
 #include "gateway/sessions/session_places.h"
 #include "gateway/steps/step_call.h"
+#include "shared/base/atomic.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
 
@@ -76,7 +77,7 @@ tell_other_loops(const StepCall *step, const StepReport *report)
     const Gateway *const gateway = step->loop->gateway;
     for (int index = 0; index < gateway->loop_count; index++) {
         GatewayLoop *const loop = gateway->loops[index];
-        const bool is_other = loop != step->loop && !__atomic_load_n(&gateway->is_draining, __ATOMIC_ACQUIRE);
+        const bool is_other = loop != step->loop && !atomic_load_acquire(&gateway->is_draining);
         News *const news = is_other ? memory_new(1, sizeof *news) : NULL;
         if (news != NULL) {
             *news = (News){.task = {.run = news_heard},

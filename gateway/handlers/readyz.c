@@ -1,13 +1,14 @@
 /* readyz: ready for work: not draining, PostgreSQL answers, at least one worker serves. One line a check. */
 #include "gateway/app/gateway.h"
 #include "gateway/store/migrate.h"
+#include "shared/base/atomic.h"
 
 static Status
 run(Call *call, const Request *request, Response *response)
 {
     Gateway *const gateway = request_gateway(request);
     Store *store = NULL;
-    const bool is_serving = !__atomic_load_n(&gateway->is_draining, __ATOMIC_ACQUIRE);
+    const bool is_serving = !atomic_load_acquire(&gateway->is_draining);
     const bool has_database =
         request_store(call, request, &store) == STATUS_OK && migrate_check(call, store) == STATUS_OK;
     const bool has_workers = gateway_has_worker(gateway);

@@ -1,14 +1,13 @@
 #include "gateway/jobs/batcher.h"
 
-#include <pthread.h>
-
 #include "shared/base/memory.h"
+#include "shared/base/mutex.h"
 
 struct Batcher {
     Job job; /* first; nobody waits for it: it may be submitted again as soon as is_running is false */
     JobPool *jobs;
     BatchRun run;
-    pthread_mutex_t lock; /* guards what follows */
+    Mutex lock; /* guards what follows */
     BatchItem *first;
     BatchItem **last;
     bool is_running;
@@ -37,7 +36,7 @@ static size_t
 take(Batcher *batcher, BatchItem **ret_items)
 {
     size_t count = 0;
-    (void)pthread_mutex_lock(&batcher->lock);
+    mutex_lock(&batcher->lock);
     const BatchItem *const chosen = choose(batcher);
     batcher->is_running = chosen != NULL;
     if (chosen != NULL) {
@@ -57,7 +56,7 @@ take(Batcher *batcher, BatchItem **ret_items)
     if (*place == NULL) {
         batcher->last = place;
     }
-    (void)pthread_mutex_unlock(&batcher->lock);
+    mutex_unlock(&batcher->lock);
     return count;
 }
 
@@ -93,7 +92,7 @@ batcher_new(JobPool *jobs, BatchRun run)
     batcher->jobs = jobs;
     batcher->run = run;
     batcher->last = &batcher->first;
-    (void)pthread_mutex_init(&batcher->lock, NULL);
+    mutex_init(&batcher->lock);
     return batcher;
 }
 
@@ -101,7 +100,7 @@ void
 batcher_free(Batcher *batcher)
 {
     if (batcher != NULL) {
-        (void)pthread_mutex_destroy(&batcher->lock);
+        mutex_done(&batcher->lock);
         memory_free(batcher);
     }
 }
@@ -110,13 +109,13 @@ bool
 batcher_put(Batcher *batcher, BatchItem *item)
 {
     item->next = NULL;
-    (void)pthread_mutex_lock(&batcher->lock);
+    mutex_lock(&batcher->lock);
     const bool is_taken = batcher->is_running || job_submit(batcher->jobs, &batcher->job);
     if (is_taken) {
         batcher->is_running = true;
         *batcher->last = item;
         batcher->last = &item->next;
     }
-    (void)pthread_mutex_unlock(&batcher->lock);
+    mutex_unlock(&batcher->lock);
     return is_taken;
 }

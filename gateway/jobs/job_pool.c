@@ -5,14 +5,15 @@
 #include <string.h>
 
 #include "shared/base/memory.h"
+#include "shared/base/mutex.h"
 
 enum { THREADS_DEFAULT = 4, QUEUE_DEFAULT = 1024 };
 
 struct JobPool {
     JobPoolOptions options;
-    pthread_mutex_t mutex; /* guards what stands below */
-    pthread_cond_t has_job;
-    pthread_cond_t has_started;
+    Mutex mutex; /* guards what stands below */
+    Condition has_job;
+    Condition has_started;
     Job *first;
     Job **last;
     int waiting;
@@ -29,9 +30,9 @@ struct JobPool {
 static Job *
 job_take(JobPool *pool)
 {
-    pthread_mutex_lock(&pool->mutex);
+    mutex_lock(&pool->mutex);
     while (pool->first == NULL && !pool->is_closing) {
-        pthread_cond_wait(&pool->has_job, &pool->mutex);
+        condition_wait(&pool->has_job, &pool->mutex);
     }
     Job *const job = pool->first;
     if (job != NULL) {
@@ -39,7 +40,7 @@ job_take(JobPool *pool)
         pool->last = pool->first == NULL ? &pool->first : pool->last;
         pool->waiting--;
     }
-    pthread_mutex_unlock(&pool->mutex);
+    mutex_unlock(&pool->mutex);
     return job;
 }
 
@@ -66,14 +67,14 @@ job_run(Job *job, void *context)
 static bool
 context_make(JobPool *pool, void **ret_context)
 {
-    pthread_mutex_lock(&pool->mutex);
+    mutex_lock(&pool->mutex);
     if (pool->start_status == STATUS_OK && pool->options.context_new != NULL) {
         pool->start_status = pool->options.context_new(pool->start_call, pool->options.owner, ret_context);
     }
     const bool is_ready = pool->start_status == STATUS_OK;
     pool->started_count++;
-    pthread_cond_signal(&pool->has_started);
-    pthread_mutex_unlock(&pool->mutex);
+    condition_signal(&pool->has_started);
+    mutex_unlock(&pool->mutex);
     return is_ready;
 }
 
@@ -102,13 +103,13 @@ threads_start(Call *call, JobPool *pool)
         error = pthread_create(&pool->threads[pool->thread_count], NULL, thread_run, pool);
         pool->thread_count += error == 0;
     }
-    pthread_mutex_lock(&pool->mutex);
+    mutex_lock(&pool->mutex);
     while (pool->started_count < pool->thread_count) {
-        pthread_cond_wait(&pool->has_started, &pool->mutex);
+        condition_wait(&pool->has_started, &pool->mutex);
     }
     const Status status = pool->start_status;
     pool->start_call = NULL;
-    pthread_mutex_unlock(&pool->mutex);
+    mutex_unlock(&pool->mutex);
     if (error != 0) {
         return call_fail(call, STATUS_UNAVAILABLE, "cannot start job thread %d of %d: %s",
             pool->thread_count + 1, pool->options.thread_count, strerror(error));
@@ -129,9 +130,9 @@ job_pool_new(Call *call, const JobPoolOptions *options, JobPool **ret_pool)
     pool->options.queue_max = options->queue_max > 0 ? options->queue_max : QUEUE_DEFAULT;
     pool->last = &pool->first;
     pool->start_call = call;
-    pthread_mutex_init(&pool->mutex, NULL);
-    pthread_cond_init(&pool->has_job, NULL);
-    pthread_cond_init(&pool->has_started, NULL);
+    mutex_init(&pool->mutex);
+    condition_init(&pool->has_job);
+    condition_init(&pool->has_started);
     const Status status = threads_start(call, pool);
     if (status != STATUS_OK) {
         job_pool_free(pool);
@@ -147,16 +148,16 @@ job_pool_free(JobPool *pool)
     if (pool == NULL) {
         return;
     }
-    pthread_mutex_lock(&pool->mutex);
+    mutex_lock(&pool->mutex);
     pool->is_closing = true;
-    pthread_cond_broadcast(&pool->has_job);
-    pthread_mutex_unlock(&pool->mutex);
+    condition_broadcast(&pool->has_job);
+    mutex_unlock(&pool->mutex);
     for (int index = 0; index < pool->thread_count; index++) {
         pthread_join(pool->threads[index], NULL);
     }
-    pthread_cond_destroy(&pool->has_started);
-    pthread_cond_destroy(&pool->has_job);
-    pthread_mutex_destroy(&pool->mutex);
+    condition_done(&pool->has_started);
+    condition_done(&pool->has_job);
+    mutex_done(&pool->mutex);
     memory_free(pool);
 }
 
@@ -166,23 +167,23 @@ job_submit(JobPool *pool, Job *job)
     assert(job->run != NULL && (job->done == NULL || job->loop != NULL));
 
     job->next = NULL;
-    pthread_mutex_lock(&pool->mutex);
+    mutex_lock(&pool->mutex);
     const bool is_taken = pool->waiting < pool->options.queue_max && !pool->is_closing;
     if (is_taken) {
         *pool->last = job;
         pool->last = &job->next;
         pool->waiting++;
-        pthread_cond_signal(&pool->has_job);
+        condition_signal(&pool->has_job);
     }
-    pthread_mutex_unlock(&pool->mutex);
+    mutex_unlock(&pool->mutex);
     return is_taken;
 }
 
 size_t
 job_pool_waiting(JobPool *pool)
 {
-    pthread_mutex_lock(&pool->mutex);
+    mutex_lock(&pool->mutex);
     const int waiting = pool->waiting;
-    pthread_mutex_unlock(&pool->mutex);
+    mutex_unlock(&pool->mutex);
     return (size_t)waiting;
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "gateway/partials/partial_visit.h"
+#include "shared/base/atomic.h"
 #include "shared/base/buffer.h"
 #include "shared/base/clock.h"
 #include "shared/base/text.h"
@@ -128,7 +129,7 @@ partial_run_settle(PartialRun *run)
     if (!list_is_empty(&run->visits)) {
         return;
     }
-    if (!run->has_ended && __atomic_load_n(&loop->gateway->is_draining, __ATOMIC_ACQUIRE)) {
+    if (!run->has_ended && atomic_load_acquire(&loop->gateway->is_draining)) {
         partial_run_fail(run, STATUS_UNAVAILABLE, "the partial run has ended: the gateway is shutting down");
     }
     if (run->run != NULL) {

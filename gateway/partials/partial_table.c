@@ -1,17 +1,17 @@
 #include "gateway/partials/partial_table.h"
 
-#include <pthread.h>
 #include <string.h>
 
 #include "gateway/partials/partial_run.h"
 #include "shared/base/map.h"
 #include "shared/base/memory.h"
+#include "shared/base/mutex.h"
 
 /* Of the bytes of an id that are random otherwise; the last one names the loop (running_steps.h). */
 enum { MARK_AT = 10 };
 
 struct PartialTable {
-    pthread_mutex_t lock;
+    Mutex lock;
     Map *runs; /* PartialKey → PartialRun */
     bool is_closed;
 };
@@ -26,7 +26,7 @@ partial_table_new(void)
         map_free(runs);
         return NULL;
     }
-    (void)pthread_mutex_init(&table->lock, NULL);
+    mutex_init(&table->lock);
     table->runs = runs;
     return table;
 }
@@ -36,7 +36,7 @@ partial_table_free(PartialTable *table)
 {
     if (table != NULL) {
         map_free(table->runs);
-        (void)pthread_mutex_destroy(&table->lock);
+        mutex_done(&table->lock);
         memory_free(table);
     }
 }
@@ -89,9 +89,9 @@ add(Call *call, PartialTable *table, PartialRun *run)
 Status
 partial_table_add(Call *call, PartialTable *table, PartialRun *run)
 {
-    (void)pthread_mutex_lock(&table->lock);
+    mutex_lock(&table->lock);
     const Status status = add(call, table, run);
-    (void)pthread_mutex_unlock(&table->lock);
+    mutex_unlock(&table->lock);
     return status;
 }
 
@@ -99,11 +99,11 @@ void
 partial_table_remove(PartialTable *table, const PartialRun *run)
 {
     const PartialKey key = partial_run_key(run);
-    (void)pthread_mutex_lock(&table->lock);
+    mutex_lock(&table->lock);
     if (map_get(table->runs, key_slice(&key)) == run) {
         (void)map_remove(table->runs, key_slice(&key));
     }
-    (void)pthread_mutex_unlock(&table->lock);
+    mutex_unlock(&table->lock);
 }
 
 /* --- Finding -------------------------------------------------------------------------------------------- */
@@ -111,7 +111,7 @@ partial_table_remove(PartialTable *table, const PartialRun *run)
 static bool
 look(PartialTable *table, const PartialKey *key, PartialFacts *ret_facts)
 {
-    (void)pthread_mutex_lock(&table->lock);
+    mutex_lock(&table->lock);
     const PartialRun *const run = table->is_closed ? NULL : map_get(table->runs, key_slice(key));
     if (run != NULL) {
         *ret_facts = (PartialFacts){
@@ -121,7 +121,7 @@ look(PartialTable *table, const PartialKey *key, PartialFacts *ret_facts)
             .expires_ns = run->expires_ns,
         };
     }
-    (void)pthread_mutex_unlock(&table->lock);
+    mutex_unlock(&table->lock);
     return run != NULL;
 }
 
@@ -146,9 +146,9 @@ partial_table_look(Call *call, const Gateway *gateway, const PartialKey *key, Pa
 PartialRun *
 partial_table_find(PartialTable *table, const PartialKey *key)
 {
-    (void)pthread_mutex_lock(&table->lock);
+    mutex_lock(&table->lock);
     PartialRun *const run = map_get(table->runs, key_slice(key));
-    (void)pthread_mutex_unlock(&table->lock);
+    mutex_unlock(&table->lock);
     return run;
 }
 
@@ -156,26 +156,26 @@ void
 partial_table_close(PartialTable *table)
 {
     if (table != NULL) {
-        (void)pthread_mutex_lock(&table->lock);
+        mutex_lock(&table->lock);
         table->is_closed = true;
-        (void)pthread_mutex_unlock(&table->lock);
+        mutex_unlock(&table->lock);
     }
 }
 
 bool
 partial_table_is_closed(PartialTable *table)
 {
-    (void)pthread_mutex_lock(&table->lock);
+    mutex_lock(&table->lock);
     const bool is_closed = table->is_closed;
-    (void)pthread_mutex_unlock(&table->lock);
+    mutex_unlock(&table->lock);
     return is_closed;
 }
 
 size_t
 partial_table_count(PartialTable *table)
 {
-    (void)pthread_mutex_lock(&table->lock);
+    mutex_lock(&table->lock);
     const size_t count = map_count(table->runs);
-    (void)pthread_mutex_unlock(&table->lock);
+    mutex_unlock(&table->lock);
     return count;
 }

@@ -1,6 +1,7 @@
 #include "gateway/partials/partial_visit.h"
 
 #include "gateway/resources/resource_json.h"
+#include "shared/base/atomic.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
 
@@ -187,7 +188,7 @@ partial_visit_begin(Exchange *exchange, PartialVisit **ret_visit)
     visit->step = step;
     visit->asked = facts.loop;
     visit->expires_ns = facts.expires_ns;
-    visit->number = __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
+    visit->number = atomic_add_relaxed(&count, 1);
     list_init(&visit->link);
     *ret_visit = visit;
     return STATUS_OK;

@@ -2,18 +2,20 @@
 
 #include <assert.h>
 
+#include "shared/base/atomic.h"
+
 Plan *
 plan_ref(Plan *plan)
 {
     assert(plan->reference_count > 0);
-    (void)__atomic_add_fetch(&plan->reference_count, 1, __ATOMIC_RELAXED);
+    reference_count_add(&plan->reference_count);
     return plan;
 }
 
 void
 plan_unref(Plan *plan)
 {
-    if (plan != NULL && __atomic_sub_fetch(&plan->reference_count, 1, __ATOMIC_ACQ_REL) == 0) {
+    if (plan != NULL && reference_count_drop(&plan->reference_count)) {
         arena_free(plan->arena);
     }
 }

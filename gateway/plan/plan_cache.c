@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "shared/base/memory.h"
+#include "shared/base/mutex.h"
 
 typedef struct Entry {
     ListLink link; /* in cache->used */
@@ -19,7 +20,7 @@ typedef struct Flight {
 } Flight;
 
 struct PlanCache {
-    pthread_mutex_t mutex;
+    Mutex mutex;
     Map *entries;  /* key → Entry */
     Map *flights;  /* key → Flight */
     ListLink used; /* entries, the least recently used first */
@@ -97,7 +98,7 @@ plan_cache_free(PlanCache *cache)
     }
     map_free(cache->entries);
     map_free(cache->flights);
-    (void)pthread_mutex_destroy(&cache->mutex);
+    mutex_done(&cache->mutex);
     memory_free(cache);
 }
 
@@ -119,7 +120,7 @@ Plan *
 plan_cache_find(PlanCache *cache, Slice key)
 {
     Plan *plan = NULL;
-    (void)pthread_mutex_lock(&cache->mutex);
+    mutex_lock(&cache->mutex);
     Entry *const entry = map_get(cache->entries, key);
     if (entry != NULL) {
         list_remove(&entry->link);
@@ -127,7 +128,7 @@ plan_cache_find(PlanCache *cache, Slice key)
         cache->stats.hit_count++;
         plan = plan_ref(entry->plan);
     }
-    (void)pthread_mutex_unlock(&cache->mutex);
+    mutex_unlock(&cache->mutex);
     return plan;
 }
 
@@ -135,7 +136,7 @@ PlanLookup
 plan_cache_get(PlanCache *cache, Slice key, PlanWaiter *waiter, Plan **ret_plan)
 {
     PlanLookup lookup = PLAN_COMPILE;
-    (void)pthread_mutex_lock(&cache->mutex);
+    mutex_lock(&cache->mutex);
     Entry *const entry = map_get(cache->entries, key);
     Flight *const flight = map_get(cache->flights, key);
     if (entry != NULL) {
@@ -153,7 +154,7 @@ plan_cache_get(PlanCache *cache, Slice key, PlanWaiter *waiter, Plan **ret_plan)
     } else {
         flight_begin(cache, key);
     }
-    (void)pthread_mutex_unlock(&cache->mutex);
+    mutex_unlock(&cache->mutex);
     return lookup;
 }
 
@@ -194,10 +195,10 @@ plan_cache_put(PlanCache *cache, Slice key, Plan *plan)
 {
     ListLink waiters;
     assert(plan != NULL);
-    (void)pthread_mutex_lock(&cache->mutex);
+    mutex_lock(&cache->mutex);
     entry_add(cache, key, plan);
     take_waiters(cache, key, &waiters);
-    (void)pthread_mutex_unlock(&cache->mutex);
+    mutex_unlock(&cache->mutex);
     const PlanOutcome outcome = {.lookup = PLAN_FOUND, .plan = plan};
     tell_waiters(&waiters, &outcome);
 }
@@ -227,13 +228,13 @@ plan_cache_fail(PlanCache *cache, Slice key, const Error *error)
     assert(error->code != STATUS_OK);
     ListLink waiters;
     list_init(&waiters);
-    (void)pthread_mutex_lock(&cache->mutex);
+    mutex_lock(&cache->mutex);
     if (is_given_up) {
         heir = next_in_line(cache, key);
     } else {
         take_waiters(cache, key, &waiters);
     }
-    (void)pthread_mutex_unlock(&cache->mutex);
+    mutex_unlock(&cache->mutex);
     if (heir != NULL) {
         heir->on_ready(heir, &(PlanOutcome){.lookup = PLAN_COMPILE});
     }
@@ -244,20 +245,20 @@ plan_cache_fail(PlanCache *cache, Slice key, const Error *error)
 bool
 plan_cache_leave(PlanCache *cache, PlanWaiter *waiter)
 {
-    (void)pthread_mutex_lock(&cache->mutex);
+    mutex_lock(&cache->mutex);
     const bool was_waiting = waiter->is_waiting;
     if (was_waiting) {
         list_remove(&waiter->link);
         waiter->is_waiting = false;
     }
-    (void)pthread_mutex_unlock(&cache->mutex);
+    mutex_unlock(&cache->mutex);
     return was_waiting;
 }
 
 void
 plan_cache_forget_graph(PlanCache *cache, Slice graph)
 {
-    (void)pthread_mutex_lock(&cache->mutex);
+    mutex_lock(&cache->mutex);
     LIST_EACH(&cache->used, link)
     {
         Entry *const entry = LIST_ITEM(link, Entry, link);
@@ -265,14 +266,14 @@ plan_cache_forget_graph(PlanCache *cache, Slice graph)
             entry_drop(cache, entry);
         }
     }
-    (void)pthread_mutex_unlock(&cache->mutex);
+    mutex_unlock(&cache->mutex);
 }
 
 PlanCacheStats
 plan_cache_stats(PlanCache *cache)
 {
-    (void)pthread_mutex_lock(&cache->mutex);
+    mutex_lock(&cache->mutex);
     const PlanCacheStats stats = cache->stats;
-    (void)pthread_mutex_unlock(&cache->mutex);
+    mutex_unlock(&cache->mutex);
     return stats;
 }

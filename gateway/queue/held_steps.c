@@ -4,19 +4,20 @@
 
 #include "gateway/queue/metrics.h"
 #include "shared/base/memory.h"
+#include "shared/base/mutex.h"
 
 void
 held_steps_init(HeldSteps *steps)
 {
     *steps = (HeldSteps){0};
-    (void)pthread_mutex_init(&steps->lock, NULL);
+    mutex_init(&steps->lock);
 }
 
 void
 held_steps_done(HeldSteps *steps)
 {
     memory_free(steps->items);
-    (void)pthread_mutex_destroy(&steps->lock);
+    mutex_done(&steps->lock);
 }
 
 static bool
@@ -40,14 +41,14 @@ has_room(HeldSteps *steps)
 bool
 held_steps_add(HeldSteps *steps, const HeldStep *step)
 {
-    (void)pthread_mutex_lock(&steps->lock);
+    mutex_lock(&steps->lock);
     const bool is_added = has_room(steps);
     if (is_added) {
         steps->items[steps->count++] = *step;
         steps->claimed_count += step->is_claimed;
         metric_set(&metric_queue_active, 0, (int64_t)steps->claimed_count);
     }
-    (void)pthread_mutex_unlock(&steps->lock);
+    mutex_unlock(&steps->lock);
     return is_added;
 }
 
@@ -67,46 +68,46 @@ find_held(HeldSteps *steps, const StepHold *hold)
 void
 held_steps_remove(HeldSteps *steps, const StepHold *hold)
 {
-    (void)pthread_mutex_lock(&steps->lock);
+    mutex_lock(&steps->lock);
     HeldStep *const step = find_held(steps, hold);
     if (step != NULL) {
         steps->claimed_count -= step->is_claimed;
         *step = steps->items[--steps->count];
         metric_set(&metric_queue_active, 0, (int64_t)steps->claimed_count);
     }
-    (void)pthread_mutex_unlock(&steps->lock);
+    mutex_unlock(&steps->lock);
 }
 
 void
 held_steps_note(HeldSteps *steps, const StepHold *hold, int loop_index, bool may_repeat)
 {
-    (void)pthread_mutex_lock(&steps->lock);
+    mutex_lock(&steps->lock);
     HeldStep *const step = find_held(steps, hold);
     if (step != NULL) {
         step->loop_index = loop_index;
         step->may_repeat = may_repeat;
     }
-    (void)pthread_mutex_unlock(&steps->lock);
+    mutex_unlock(&steps->lock);
 }
 
 size_t
 held_steps_claimed(HeldSteps *steps)
 {
-    (void)pthread_mutex_lock(&steps->lock);
+    mutex_lock(&steps->lock);
     const size_t count = steps->claimed_count;
-    (void)pthread_mutex_unlock(&steps->lock);
+    mutex_unlock(&steps->lock);
     return count;
 }
 
 HeldStep *
 held_steps_copy(HeldSteps *steps, Arena *arena, size_t *ret_count)
 {
-    (void)pthread_mutex_lock(&steps->lock);
+    mutex_lock(&steps->lock);
     HeldStep *const copy = arena_alloc(arena, (steps->count + 1) * sizeof *copy);
     if (copy != NULL && steps->count > 0) {
         memcpy(copy, steps->items, steps->count * sizeof *copy);
     }
     *ret_count = steps->count;
-    (void)pthread_mutex_unlock(&steps->lock);
+    mutex_unlock(&steps->lock);
     return copy;
 }

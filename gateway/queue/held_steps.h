@@ -3,9 +3,8 @@
  * Threads: any; one lock. */
 #pragma once
 
-#include <pthread.h>
-
 #include "gateway/store/queue.h"
+#include "shared/base/mutex.h"
 
 enum { HELD_STEPS_MAX = 16384 };
 
@@ -17,7 +16,7 @@ typedef struct HeldStep {
 } HeldStep;
 
 typedef struct HeldSteps {
-    pthread_mutex_t lock;
+    Mutex lock;
     HeldStep *items;
     size_t count;
     size_t capacity;

@@ -15,8 +15,10 @@
 
 #include "gateway/queue/metrics.h"
 #include "gateway/store/history.h"
+#include "shared/base/atomic.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
+#include "shared/base/mutex.h"
 #include "shared/base/utf8.h"
 #include "shared/telemetry/log.h"
 
@@ -53,8 +55,8 @@ struct Recorder {
     pthread_t thread;
     sem_t wake;
     uint64_t stop_ns; /* atomic: when to give up; 0: go on */
-    pthread_mutex_t lock;
-    pthread_cond_t is_flushed;
+    Mutex lock;
+    Condition is_flushed;
     uint64_t flush_wanted; /* under the lock, as the next */
     uint64_t flush_done;
 };
@@ -119,13 +121,13 @@ recorder_note_lost(void)
 static bool
 ring_put(RecordRing *ring, StepRecord *record)
 {
-    const size_t put = __atomic_load_n(&ring->put, __ATOMIC_RELAXED);
-    const size_t used = put - __atomic_load_n(&ring->taken, __ATOMIC_SEQ_CST);
+    const size_t put = atomic_load_relaxed(&ring->put);
+    const size_t used = put - atomic_load_seq_cst(&ring->taken);
     if (used == ring->size) {
         return false;
     }
     ring->items[put & (ring->size - 1)] = record;
-    __atomic_store_n(&ring->put, put + 1, __ATOMIC_RELEASE);
+    atomic_store_release(&ring->put, put + 1);
     if (used + 1 == ring->size / 2) {
         (void)sem_post(&ring->recorder->wake);
     }
@@ -140,7 +142,7 @@ ring_put_or_wait(RecordRing *ring, StepRecord *record)
     if (ring_put(ring, record)) {
         return true;
     }
-    __atomic_store_n(&ring->has_waits, true, __ATOMIC_SEQ_CST);
+    atomic_store_seq_cst(&ring->has_waits, true);
     return ring_put(ring, record);
 }
 
@@ -169,7 +171,7 @@ static void
 ring_has_room(Task *task)
 {
     RecordRing *const ring = (RecordRing *)(void *)task;
-    __atomic_store_n(&ring->is_posted, false, __ATOMIC_SEQ_CST);
+    atomic_store_seq_cst(&ring->is_posted, false);
     while (!list_is_empty(&ring->waits)) {
         RecordWait *const wait = LIST_ITEM(list_first(&ring->waits), RecordWait, link);
         if (!ring_put_or_wait(ring, wait->record)) {
@@ -179,7 +181,7 @@ ring_has_room(Task *task)
         wait->record = NULL;
         wait->taken(wait);
     }
-    __atomic_store_n(&ring->has_waits, false, __ATOMIC_SEQ_CST);
+    atomic_store_seq_cst(&ring->has_waits, false);
 }
 
 RecordRing *
@@ -202,7 +204,7 @@ recorder_ring(Recorder *recorder, Loop *loop)
     };
     list_init(&ring->waits);
     recorder->rings[recorder->ring_count] = ring;
-    __atomic_store_n(&recorder->ring_count, recorder->ring_count + 1, __ATOMIC_RELEASE);
+    atomic_store_release(&recorder->ring_count, recorder->ring_count + 1);
     return ring;
 }
 
@@ -211,15 +213,15 @@ recorder_ring(Recorder *recorder, Loop *loop)
 static size_t
 ring_take(RecordRing *ring, StepRecord **ret_records, size_t count_max)
 {
-    const size_t taken = __atomic_load_n(&ring->taken, __ATOMIC_RELAXED);
-    const size_t there = __atomic_load_n(&ring->put, __ATOMIC_ACQUIRE) - taken;
+    const size_t taken = atomic_load_relaxed(&ring->taken);
+    const size_t there = atomic_load_acquire(&ring->put) - taken;
     const size_t count = there < count_max ? there : count_max;
     for (size_t index = 0; index < count; index++) {
         ret_records[index] = ring->items[(taken + index) & (ring->size - 1)];
     }
-    __atomic_store_n(&ring->taken, taken + count, __ATOMIC_SEQ_CST);
-    if (count > 0 && __atomic_load_n(&ring->has_waits, __ATOMIC_SEQ_CST) &&
-        !__atomic_exchange_n(&ring->is_posted, true, __ATOMIC_SEQ_CST)) {
+    atomic_store_seq_cst(&ring->taken, taken + count);
+    if (count > 0 && atomic_load_seq_cst(&ring->has_waits) &&
+        !atomic_exchange_seq_cst(&ring->is_posted, true)) {
         loop_post(ring->loop, &ring->room);
     }
     return count;
@@ -228,7 +230,7 @@ ring_take(RecordRing *ring, StepRecord **ret_records, size_t count_max)
 static size_t
 take_batch(Recorder *recorder)
 {
-    const size_t ring_count = __atomic_load_n(&recorder->ring_count, __ATOMIC_ACQUIRE);
+    const size_t ring_count = atomic_load_acquire(&recorder->ring_count);
     size_t count = 0;
     for (size_t index = 0; index < ring_count; index++) {
         count += ring_take(recorder->rings[index], recorder->owned + count, HISTORY_RECORDS_MAX - count);
@@ -258,7 +260,7 @@ wait_for_wake(Recorder *recorder, uint64_t time_ms)
 static bool
 is_overdue(const Recorder *recorder)
 {
-    const uint64_t stop_ns = __atomic_load_n(&recorder->stop_ns, __ATOMIC_ACQUIRE);
+    const uint64_t stop_ns = atomic_load_acquire(&recorder->stop_ns);
     return stop_ns != 0 && clock_monotonic_ns() >= stop_ns;
 }
 
@@ -339,19 +341,19 @@ write_all(Recorder *recorder)
 static uint64_t
 flush_asked(Recorder *recorder)
 {
-    (void)pthread_mutex_lock(&recorder->lock);
+    mutex_lock(&recorder->lock);
     const uint64_t wanted = recorder->flush_wanted;
-    (void)pthread_mutex_unlock(&recorder->lock);
+    mutex_unlock(&recorder->lock);
     return wanted;
 }
 
 static void
 flush_answer(Recorder *recorder, uint64_t wanted)
 {
-    (void)pthread_mutex_lock(&recorder->lock);
+    mutex_lock(&recorder->lock);
     recorder->flush_done = wanted;
-    (void)pthread_cond_broadcast(&recorder->is_flushed);
-    (void)pthread_mutex_unlock(&recorder->lock);
+    condition_broadcast(&recorder->is_flushed);
+    mutex_unlock(&recorder->lock);
 }
 
 Status
@@ -361,19 +363,15 @@ recorder_flush(Call *call, Recorder *recorder)
     const uint64_t left_ns = call_time_left_ns(call, now_ns);
     const uint64_t flush_ns = FLUSH_MAX_MS * CLOCK_NS_PER_MS;
     const uint64_t end_ns = now_ns + (left_ns < flush_ns ? left_ns : flush_ns);
-    const struct timespec end = {
-        .tv_sec = (time_t)(end_ns / CLOCK_NS_PER_S),
-        .tv_nsec = (long)(end_ns % CLOCK_NS_PER_S),
-    };
-    int code = 0;
-    (void)pthread_mutex_lock(&recorder->lock);
+    bool has_time = true;
+    mutex_lock(&recorder->lock);
     const uint64_t wanted = ++recorder->flush_wanted;
     (void)sem_post(&recorder->wake);
-    while (recorder->flush_done < wanted && code != ETIMEDOUT) {
-        code = pthread_cond_timedwait(&recorder->is_flushed, &recorder->lock, &end);
+    while (recorder->flush_done < wanted && has_time) {
+        has_time = condition_wait_until(&recorder->is_flushed, &recorder->lock, end_ns);
     }
     const bool is_flushed = recorder->flush_done >= wanted;
-    (void)pthread_mutex_unlock(&recorder->lock);
+    mutex_unlock(&recorder->lock);
     return is_flushed ? STATUS_OK
                       : call_fail(call, STATUS_DEADLINE_EXCEEDED,
                             "the records of the last steps could not be written in time");
@@ -389,7 +387,7 @@ run_recorder(void *context)
     while (!is_last) {
         wait_for_wake(recorder, RECORD_DELAY_MS);
         /* Read before the rings: what was put before the stop is taken below. */
-        is_last = __atomic_load_n(&recorder->stop_ns, __ATOMIC_ACQUIRE) != 0;
+        is_last = atomic_load_acquire(&recorder->stop_ns) != 0;
         const uint64_t wanted = flush_asked(recorder);
         write_all(recorder);
         flush_answer(recorder, wanted);
@@ -410,7 +408,6 @@ power_of_two(size_t size)
 Status
 recorder_new(Call *call, const RecorderOptions *options, Recorder **ret_recorder)
 {
-    pthread_condattr_t attributes;
     Recorder *const recorder = memory_new(1, sizeof *recorder);
     if (recorder == NULL) {
         return call_fail_memory(call, "the writer of step records");
@@ -418,11 +415,8 @@ recorder_new(Call *call, const RecorderOptions *options, Recorder **ret_recorder
     recorder->conninfo = options->conninfo;
     recorder->ring_size = power_of_two(options->ring_size);
     (void)sem_init(&recorder->wake, 0, 0);
-    (void)pthread_mutex_init(&recorder->lock, NULL);
-    (void)pthread_condattr_init(&attributes);
-    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&recorder->is_flushed, &attributes);
-    (void)pthread_condattr_destroy(&attributes);
+    mutex_init(&recorder->lock);
+    condition_init(&recorder->is_flushed);
     if (pthread_create(&recorder->thread, NULL, run_recorder, recorder) != 0) {
         memory_free(recorder);
         return call_fail(call, STATUS_UNAVAILABLE, "no thread could be started");
@@ -446,7 +440,7 @@ recorder_stop(Recorder *recorder, uint64_t time_ms)
         return;
     }
     const uint64_t stop_ns = clock_monotonic_ns() + time_ms * CLOCK_NS_PER_MS;
-    __atomic_store_n(&recorder->stop_ns, stop_ns, __ATOMIC_RELEASE);
+    atomic_store_release(&recorder->stop_ns, stop_ns);
     (void)sem_post(&recorder->wake);
     (void)pthread_join(recorder->thread, NULL);
 }
@@ -461,8 +455,8 @@ recorder_free(Recorder *recorder)
         ring_free(recorder->rings[index]);
     }
     store_close(recorder->store);
-    (void)pthread_cond_destroy(&recorder->is_flushed);
-    (void)pthread_mutex_destroy(&recorder->lock);
+    condition_done(&recorder->is_flushed);
+    mutex_done(&recorder->lock);
     (void)sem_destroy(&recorder->wake);
     memory_free(recorder);
 }

@@ -13,6 +13,7 @@
 #include "gateway/queue/held_steps.h"
 #include "gateway/queue/metrics.h"
 #include "gateway/store/listener.h"
+#include "shared/base/atomic.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
 #include "shared/telemetry/log.h"
@@ -60,7 +61,7 @@ listen_once(QueueRunner *runner, Call *call)
     const MailBox box = {.receive = runner->options.mail, .context = runner->options.context};
     TRY(listener_wait(call, runner->listener, LISTEN_MS, box.receive == NULL ? NULL : &box, &is_woken));
     if (is_woken) {
-        __atomic_store_n(&runner->is_hinted, true, __ATOMIC_RELEASE);
+        atomic_store_release(&runner->is_hinted, true);
         queue_runner_wake(runner);
     }
     return STATUS_OK;
@@ -69,7 +70,7 @@ listen_once(QueueRunner *runner, Call *call)
 static bool
 is_stopping(const QueueRunner *runner)
 {
-    return __atomic_load_n(&runner->is_stopping, __ATOMIC_ACQUIRE);
+    return atomic_load_acquire(&runner->is_stopping);
 }
 
 static void
@@ -114,7 +115,7 @@ heed_beats(QueueRunner *runner, const HeldStep *step, const StepBeat *beat)
 {
     if (step->loop_index == QUEUE_NO_LOOP) {
         if (beat->is_cancel_requested) {
-            __atomic_store_n(&runner->is_hinted, true, __ATOMIC_RELEASE);
+            atomic_store_release(&runner->is_hinted, true);
         }
     } else if (!beat->is_held) {
         drop_step(runner, step);
@@ -151,10 +152,10 @@ send_heartbeat(QueueRunner *runner, Call *call)
 static bool
 is_beat_due(QueueRunner *runner, uint64_t now_ns)
 {
-    if (__atomic_exchange_n(&runner->is_beat_wanted, false, __ATOMIC_ACQ_REL) || now_ns >= runner->beat_ns) {
+    if (atomic_exchange_acq_rel(&runner->is_beat_wanted, false) || now_ns >= runner->beat_ns) {
         return true;
     }
-    return now_ns >= runner->hint_ns && __atomic_exchange_n(&runner->is_hinted, false, __ATOMIC_ACQ_REL);
+    return now_ns >= runner->hint_ns && atomic_exchange_acq_rel(&runner->is_hinted, false);
 }
 
 static Status
@@ -208,7 +209,7 @@ static Status
 claim_steps(QueueRunner *runner, Call *call, bool *ret_is_more)
 {
     /* Before it is counted: who is forgotten from now on wakes this thread. */
-    __atomic_store_n(&runner->is_full, true, __ATOMIC_SEQ_CST);
+    atomic_store_seq_cst(&runner->is_full, true);
     const size_t active = held_steps_claimed(&runner->held);
     const size_t room = active < runner->options.slot_count ? runner->options.slot_count - active : 0;
     const size_t wanted = room < CLAIM_BATCH_MAX ? room : CLAIM_BATCH_MAX;
@@ -222,7 +223,7 @@ claim_steps(QueueRunner *runner, Call *call, bool *ret_is_more)
         hand_on(runner, call, &steps.items[index]);
     }
     if (steps.count < wanted) {
-        __atomic_store_n(&runner->is_full, false, __ATOMIC_SEQ_CST);
+        atomic_store_seq_cst(&runner->is_full, false);
     }
     runner->claim_ns = clock_monotonic_ns() + CLAIM_PAUSE_MS * CLOCK_NS_PER_MS;
     *ret_is_more = steps.count == CLAIM_BATCH_MAX;
@@ -307,7 +308,7 @@ void
 queue_runner_wake_beat(QueueRunner *runner)
 {
     if (runner != NULL) {
-        __atomic_store_n(&runner->is_beat_wanted, true, __ATOMIC_RELEASE);
+        atomic_store_release(&runner->is_beat_wanted, true);
         (void)sem_post(&runner->wake);
     }
 }
@@ -331,7 +332,7 @@ void
 queue_runner_forget(QueueRunner *runner, const StepHold *hold)
 {
     held_steps_remove(&runner->held, hold);
-    if (__atomic_load_n(&runner->is_full, __ATOMIC_SEQ_CST)) {
+    if (atomic_load_seq_cst(&runner->is_full)) {
         queue_runner_wake(runner);
     }
 }
@@ -351,7 +352,7 @@ start_threads(Call *call, QueueRunner *runner)
         return call_fail(call, STATUS_UNAVAILABLE, "no thread could be started");
     }
     if (pthread_create(&runner->listening, NULL, run_listener, runner) != 0) {
-        __atomic_store_n(&runner->is_stopping, true, __ATOMIC_RELEASE);
+        atomic_store_release(&runner->is_stopping, true);
         queue_runner_wake(runner);
         (void)pthread_join(runner->thread, NULL);
         return call_fail(call, STATUS_UNAVAILABLE, "no thread could be started");
@@ -398,7 +399,7 @@ queue_runner_stop(QueueRunner *runner)
     if (runner == NULL) {
         return;
     }
-    __atomic_store_n(&runner->is_stopping, true, __ATOMIC_RELEASE);
+    atomic_store_release(&runner->is_stopping, true);
     queue_runner_wake(runner);
     (void)pthread_join(runner->thread, NULL);
     (void)pthread_join(runner->listening, NULL);

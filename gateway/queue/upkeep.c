@@ -15,6 +15,7 @@
 #include "gateway/store/idempotency.h"
 #include "gateway/store/leases.h"
 #include "gateway/store/tenants.h"
+#include "shared/base/atomic.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
 #include "shared/telemetry/log.h"
@@ -134,7 +135,7 @@ take_turn(Call *call, Upkeep *upkeep, uint64_t now_ns, bool *ret_is_more)
 static bool
 is_stopping(const Upkeep *upkeep)
 {
-    return __atomic_load_n(&upkeep->is_stopping, __ATOMIC_ACQUIRE);
+    return atomic_load_acquire(&upkeep->is_stopping);
 }
 
 static void
@@ -193,7 +194,7 @@ upkeep_free(Upkeep *upkeep)
     if (upkeep == NULL) {
         return;
     }
-    __atomic_store_n(&upkeep->is_stopping, true, __ATOMIC_RELEASE);
+    atomic_store_release(&upkeep->is_stopping, true);
     (void)sem_post(&upkeep->wake);
     (void)pthread_join(upkeep->thread, NULL);
     store_close(upkeep->queue);

@@ -6,7 +6,6 @@
 #include "gateway/replicas/step_mail.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -21,6 +20,7 @@
 #include "gateway/traces/trace_form.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
+#include "shared/base/mutex.h"
 
 enum {
     WORD_SIZE = 72,
@@ -42,8 +42,8 @@ typedef struct Asker {
 
 struct StepMail {
     Gateway *gateway;
-    pthread_mutex_t lock;
-    pthread_cond_t answered;
+    Mutex lock;
+    Condition answered;
     ListLink askers;
     uint64_t last_number;
     SilentSteps silent;
@@ -62,18 +62,14 @@ typedef struct Question {
 StepMail *
 step_mail_new(Gateway *gateway)
 {
-    pthread_condattr_t attributes;
     StepMail *const mail = memory_new(1, sizeof *mail);
     if (mail == NULL) {
         return NULL;
     }
     mail->gateway = gateway;
     list_init(&mail->askers);
-    (void)pthread_mutex_init(&mail->lock, NULL);
-    (void)pthread_condattr_init(&attributes);
-    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&mail->answered, &attributes);
-    (void)pthread_condattr_destroy(&attributes);
+    mutex_init(&mail->lock);
+    condition_init(&mail->answered);
     return mail;
 }
 
@@ -81,8 +77,8 @@ void
 step_mail_free(StepMail *mail)
 {
     if (mail != NULL) {
-        (void)pthread_cond_destroy(&mail->answered);
-        (void)pthread_mutex_destroy(&mail->lock);
+        condition_done(&mail->answered);
+        mutex_done(&mail->lock);
         memory_free(mail);
     }
 }
@@ -121,13 +117,9 @@ await_answer(const Call *call, StepMail *mail, const Asker *asker, uint64_t wait
 {
     uint64_t until_ns = clock_monotonic_ns() + wait_ms * CLOCK_NS_PER_MS;
     until_ns = call->deadline_ns != 0 && call->deadline_ns < until_ns ? call->deadline_ns : until_ns;
-    const struct timespec until = {
-        .tv_sec = (time_t)(until_ns / CLOCK_NS_PER_S),
-        .tv_nsec = (long)(until_ns % CLOCK_NS_PER_S),
-    };
-    int code = 0;
-    while (!asker->is_answered && code != ETIMEDOUT) {
-        code = pthread_cond_timedwait(&mail->answered, &mail->lock, &until);
+    bool has_time = true;
+    while (!asker->is_answered && has_time) {
+        has_time = condition_wait_until(&mail->answered, &mail->lock, until_ns);
     }
 }
 
@@ -135,12 +127,12 @@ await_answer(const Call *call, StepMail *mail, const Asker *asker, uint64_t wait
 static Status
 ask(Call *call, StepMail *mail, Store *store, const StepInquiry *inquiry, const char *verb, Asker *asker)
 {
-    (void)pthread_mutex_lock(&mail->lock);
+    mutex_lock(&mail->lock);
     asker->number = ++mail->last_number;
     list_append(&mail->askers, &asker->link);
-    (void)pthread_mutex_unlock(&mail->lock);
+    mutex_unlock(&mail->lock);
     const Status status = send_question(call, mail, store, inquiry, verb, asker->number);
-    (void)pthread_mutex_lock(&mail->lock);
+    mutex_lock(&mail->lock);
     if (status == STATUS_OK) {
         await_answer(call, mail, asker, STEP_MAIL_WAIT_MS);
     }
@@ -149,25 +141,25 @@ ask(Call *call, StepMail *mail, Store *store, const StepInquiry *inquiry, const 
         await_answer(call, mail, asker, TRACE_WAIT_MS);
     }
     list_remove(&asker->link);
-    (void)pthread_mutex_unlock(&mail->lock);
+    mutex_unlock(&mail->lock);
     return status;
 }
 
 static bool
 was_silent(StepMail *mail, const StepInquiry *inquiry)
 {
-    (void)pthread_mutex_lock(&mail->lock);
+    mutex_lock(&mail->lock);
     const bool was_asked = silent_steps_has(&mail->silent, inquiry, clock_monotonic_ns());
-    (void)pthread_mutex_unlock(&mail->lock);
+    mutex_unlock(&mail->lock);
     return was_asked;
 }
 
 static void
 note_silence(StepMail *mail, const StepInquiry *inquiry)
 {
-    (void)pthread_mutex_lock(&mail->lock);
+    mutex_lock(&mail->lock);
     silent_steps_note(&mail->silent, inquiry, clock_monotonic_ns());
-    (void)pthread_mutex_unlock(&mail->lock);
+    mutex_unlock(&mail->lock);
 }
 
 Status
@@ -221,7 +213,7 @@ take_answer(StepMail *mail, const Slice *words)
         !slice_to_uint64(words[4], &second)) {
         return;
     }
-    (void)pthread_mutex_lock(&mail->lock);
+    mutex_lock(&mail->lock);
     LIST_EACH(&mail->askers, link)
     {
         Asker *const asker = LIST_ITEM(link, Asker, link);
@@ -231,8 +223,8 @@ take_answer(StepMail *mail, const Slice *words)
             asker->second = second;
         }
     }
-    (void)pthread_cond_broadcast(&mail->answered);
-    (void)pthread_mutex_unlock(&mail->lock);
+    condition_broadcast(&mail->answered);
+    mutex_unlock(&mail->lock);
 }
 
 /* --- Answering ------------------------------------------------------------------------------------------ */

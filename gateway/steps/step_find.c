@@ -4,6 +4,7 @@
 #include "gateway/http/headers.h"
 #include "gateway/resources/resource_json.h"
 #include "gateway/steps/step_json.h"
+#include "shared/base/atomic.h"
 #include "shared/base/clock.h"
 
 enum {
@@ -72,8 +73,7 @@ static bool
 may_wait(const StepLookup *lookup)
 {
     const Gateway *const gateway = lookup->inquiry.home->gateway;
-    return clock_monotonic_ns() < lookup->until_ns &&
-           !__atomic_load_n(&gateway->is_draining, __ATOMIC_ACQUIRE);
+    return clock_monotonic_ns() < lookup->until_ns && !atomic_load_acquire(&gateway->is_draining);
 }
 
 /* In memory of its own: a request may look many times. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "gateway/traces/trace_cache.h"
+#include "shared/base/atomic.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
 
@@ -62,14 +63,14 @@ step_trace_new(const StepCall *step, const StepReport *report)
 StepTrace *
 step_trace_ref(StepTrace *trace)
 {
-    (void)__atomic_add_fetch(&trace->reference_count, 1, __ATOMIC_RELAXED);
+    reference_count_add(&trace->reference_count);
     return trace;
 }
 
 void
 step_trace_unref(StepTrace *trace)
 {
-    if (trace != NULL && __atomic_sub_fetch(&trace->reference_count, 1, __ATOMIC_ACQ_REL) == 0) {
+    if (trace != NULL && reference_count_drop(&trace->reference_count)) {
         memory_free(trace);
     }
 }

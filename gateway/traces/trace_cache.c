@@ -1,10 +1,9 @@
 #include "gateway/traces/trace_cache.h"
 
-#include <pthread.h>
-
 #include "shared/base/list.h"
 #include "shared/base/map.h"
 #include "shared/base/memory.h"
+#include "shared/base/mutex.h"
 
 typedef struct Kept {
     ListLink link; /* in cache->recent */
@@ -12,9 +11,9 @@ typedef struct Kept {
 } Kept;
 
 struct TraceCache {
-    pthread_mutex_t lock; /* guards what follows */
-    Map *traces;          /* step id → Kept */
-    ListLink recent;      /* the last one used last */
+    Mutex lock;      /* guards what follows */
+    Map *traces;     /* step id → Kept */
+    ListLink recent; /* the last one used last */
     size_t size;
     size_t size_max;
 };
@@ -35,7 +34,7 @@ trace_cache_new(size_t size_max)
         map_free(traces);
         return NULL;
     }
-    (void)pthread_mutex_init(&cache->lock, NULL);
+    mutex_init(&cache->lock);
     cache->traces = traces;
     cache->size_max = size_max;
     list_init(&cache->recent);
@@ -72,7 +71,7 @@ trace_cache_free(TraceCache *cache)
         drop(cache, LIST_ITEM(link, Kept, link));
     }
     map_free(cache->traces);
-    (void)pthread_mutex_destroy(&cache->lock);
+    mutex_done(&cache->lock);
     memory_free(cache);
 }
 
@@ -100,9 +99,9 @@ trace_cache_put(TraceCache *cache, StepTrace *trace)
     if (kept == NULL) {
         return;
     }
-    (void)pthread_mutex_lock(&cache->lock);
+    mutex_lock(&cache->lock);
     const bool is_inserted = insert(cache, kept, trace);
-    (void)pthread_mutex_unlock(&cache->lock);
+    mutex_unlock(&cache->lock);
     if (!is_inserted) {
         memory_free(kept);
     }
@@ -118,14 +117,14 @@ StepTrace *
 trace_cache_get(TraceCache *cache, TenantId tenant, SessionId session, StepId id)
 {
     StepTrace *trace = NULL;
-    (void)pthread_mutex_lock(&cache->lock);
+    mutex_lock(&cache->lock);
     Kept *const kept = map_get(cache->traces, key_of(&id));
     if (kept != NULL && is_owned(kept->trace, tenant, session)) {
         list_remove(&kept->link);
         list_append(&cache->recent, &kept->link);
         trace = step_trace_ref(kept->trace);
     }
-    (void)pthread_mutex_unlock(&cache->lock);
+    mutex_unlock(&cache->lock);
     return trace;
 }
 
@@ -133,7 +132,7 @@ size_t
 trace_cache_newest(TraceCache *cache, TenantId tenant, StepTrace **ret_traces, size_t count_max)
 {
     size_t count = 0;
-    (void)pthread_mutex_lock(&cache->lock);
+    mutex_lock(&cache->lock);
     for (ListLink *link = cache->recent.previous; link != &cache->recent && count < count_max;
          link = link->previous) {
         StepTrace *const trace = LIST_ITEM(link, Kept, link)->trace;
@@ -141,6 +140,6 @@ trace_cache_newest(TraceCache *cache, TenantId tenant, StepTrace **ret_traces, s
             ret_traces[count++] = step_trace_ref(trace);
         }
     }
-    (void)pthread_mutex_unlock(&cache->lock);
+    mutex_unlock(&cache->lock);
     return count;
 }

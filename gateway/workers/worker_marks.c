@@ -4,6 +4,7 @@
 
 #include "gateway/app/gateway.h"
 #include "gateway/store/workers.h"
+#include "shared/base/atomic.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
 #include "shared/telemetry/log.h"
@@ -87,7 +88,7 @@ static void
 look_now(Task *task)
 {
     WorkerMarks *const marks = (WorkerMarks *)(void *)((char *)task - offsetof(WorkerMarks, look));
-    __atomic_store_n(&marks->is_posted, false, __ATOMIC_RELEASE);
+    atomic_store_release(&marks->is_posted, false);
     marks_look(marks);
 }
 
@@ -113,7 +114,7 @@ worker_marks_start(Call *call, Gateway *gateway, WorkerMarks **ret_marks)
 void
 worker_marks_look(WorkerMarks *marks)
 {
-    if (!__atomic_exchange_n(&marks->is_posted, true, __ATOMIC_ACQ_REL)) {
+    if (!atomic_exchange_acq_rel(&marks->is_posted, true)) {
         loop_post(marks->loop, &marks->look);
     }
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "shared/base/atomic.h"
 #include "shared/base/text.h"
 
 Status
@@ -69,13 +70,13 @@ call_note(Call *call, const char *pointer, const char *format, ...)
 void
 call_cancel(Call *call)
 {
-    __atomic_store_n(&call->is_cancelled, true, __ATOMIC_RELEASE);
+    atomic_store_release(&call->is_cancelled, true);
 }
 
 Status
 call_check(Call *call, uint64_t now_ns)
 {
-    if (__atomic_load_n(&call->is_cancelled, __ATOMIC_ACQUIRE)) {
+    if (atomic_load_acquire(&call->is_cancelled)) {
         return call_fail(call, STATUS_CANCELLED, "the caller gave up");
     }
     if (call_time_left_ns(call, now_ns) == 0) {

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "shared/base/atomic.h"
 #include "shared/base/memory.h"
 #include "shared/base/random.h"
 
@@ -28,10 +29,10 @@ map_hash(Slice key)
 {
     static uint64_t seed;
     uint64_t expected = 0;
-    uint64_t hash = __atomic_load_n(&seed, __ATOMIC_RELAXED);
+    uint64_t hash = atomic_load_relaxed(&seed);
     if (hash == 0) {
         hash = random_nonzero_uint64();
-        if (!__atomic_compare_exchange_n(&seed, &expected, hash, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+        if (!atomic_compare_exchange_acq_rel(&seed, &expected, hash)) {
             hash = expected;
         }
     }

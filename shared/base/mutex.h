@@ -38,5 +38,6 @@ void condition_signal(Condition *condition);    /* wakes one waiter */
 void condition_broadcast(Condition *condition); /* wakes all */
 void condition_wait(Condition *condition, Mutex *mutex);
 
-/* Returns false when `end_ns` of the monotonic clock has come. */
+/* Returns false when `end_ns` of the monotonic clock has come (CONDITION_FOREVER: never). */
+#define CONDITION_FOREVER ((uint64_t)INT64_MAX)
 bool condition_wait_until(Condition *condition, Mutex *mutex, uint64_t end_ns);

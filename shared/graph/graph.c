@@ -2,17 +2,19 @@
 
 #include <assert.h>
 
+#include "shared/base/atomic.h"
+
 Graph *
 graph_ref(Graph *graph)
 {
-    (void)__atomic_add_fetch(&graph->reference_count, 1, __ATOMIC_RELAXED);
+    reference_count_add(&graph->reference_count);
     return graph;
 }
 
 void
 graph_unref(Graph *graph)
 {
-    if (graph == NULL || __atomic_sub_fetch(&graph->reference_count, 1, __ATOMIC_ACQ_REL) > 0) {
+    if (graph == NULL || !reference_count_drop(&graph->reference_count)) {
         return;
     }
     map_free(graph->by_name);

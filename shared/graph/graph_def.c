@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "shared/base/atomic.h"
+
 GraphDef *
 graph_def_new(size_t size_max)
 {
@@ -18,14 +20,14 @@ graph_def_new(size_t size_max)
 GraphDef *
 graph_def_ref(GraphDef *def)
 {
-    (void)__atomic_add_fetch(&def->reference_count, 1, __ATOMIC_RELAXED);
+    reference_count_add(&def->reference_count);
     return def;
 }
 
 void
 graph_def_unref(GraphDef *def)
 {
-    if (def == NULL || __atomic_sub_fetch(&def->reference_count, 1, __ATOMIC_ACQ_REL) > 0) {
+    if (def == NULL || !reference_count_drop(&def->reference_count)) {
         return;
     }
     TensorBuffer *const source = def->source;

@@ -14,6 +14,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "shared/base/atomic.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
 
@@ -51,7 +52,7 @@ wakeup_ready(Watch *watch, uint32_t events)
 static void
 loop_wake(Loop *loop)
 {
-    if (!__atomic_exchange_n(&loop->is_waiting, false, __ATOMIC_SEQ_CST)) {
+    if (!atomic_exchange_seq_cst(&loop->is_waiting, false)) {
         return;
     }
     const uint64_t one = 1;
@@ -99,7 +100,7 @@ loop_free(Loop *loop)
         return;
     }
     /* A task that has run may have been posted by a thread that is still on its way out of loop_post(). */
-    while (__atomic_load_n(&loop->waking, __ATOMIC_ACQUIRE) != 0) {
+    while (atomic_load_acquire(&loop->waking) != 0) {
         (void)sched_yield();
     }
     close_descriptor(loop->wakeup.fd);
@@ -119,20 +120,19 @@ loop_now_ns(const Loop *loop)
 void
 loop_post(Loop *loop, Task *task)
 {
-    (void)__atomic_add_fetch(&loop->waking, 1, __ATOMIC_RELAXED);
-    Task *newest = __atomic_load_n(&loop->mailbox, __ATOMIC_RELAXED);
+    (void)atomic_add_relaxed(&loop->waking, 1);
+    Task *newest = atomic_load_relaxed(&loop->mailbox);
     do {
         task->next = newest;
-    } while (!__atomic_compare_exchange_n(
-        &loop->mailbox, &newest, task, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
+    } while (!atomic_compare_exchange_weak_seq_cst(&loop->mailbox, &newest, task));
     loop_wake(loop);
-    (void)__atomic_sub_fetch(&loop->waking, 1, __ATOMIC_RELEASE);
+    (void)atomic_sub_acq_rel(&loop->waking, 1);
 }
 
 static void
 run_mailbox(Loop *loop)
 {
-    Task *newest = __atomic_exchange_n(&loop->mailbox, NULL, __ATOMIC_ACQUIRE);
+    Task *newest = atomic_exchange_acq_rel(&loop->mailbox, NULL);
     Task *oldest = NULL;
     while (newest != NULL) {
         Task *const next = newest->next;
@@ -363,9 +363,8 @@ run_watches(Loop *loop)
 static bool
 has_work(Loop *loop)
 {
-    return loop->deferred.next != &loop->deferred ||
-           __atomic_load_n(&loop->mailbox, __ATOMIC_SEQ_CST) != NULL ||
-           __atomic_load_n(&loop->is_stopping, __ATOMIC_SEQ_CST);
+    return loop->deferred.next != &loop->deferred || atomic_load_seq_cst(&loop->mailbox) != NULL ||
+           atomic_load_seq_cst(&loop->is_stopping);
 }
 
 /* Rounded up to whole milliseconds: never early, so that the timer is due when the wait ends. */
@@ -387,12 +386,12 @@ wait_for_events(Loop *loop, int timeout_ms)
 {
     int wait_ms = timeout_ms == 0 ? 0 : wait_time_ms(loop, timeout_ms);
     if (wait_ms != 0) {
-        __atomic_store_n(&loop->is_waiting, true, __ATOMIC_SEQ_CST);
+        atomic_store_seq_cst(&loop->is_waiting, true);
         wait_ms = has_work(loop) ? 0 : wait_ms;
     }
     const int count = epoll_wait(loop->epoll_fd, loop->events, EVENTS_PER_TURN, wait_ms);
     assert(count >= 0 || errno == EINTR); /* a signal ends the wait, and the turn goes on without events */
-    __atomic_store_n(&loop->is_waiting, false, __ATOMIC_SEQ_CST);
+    atomic_store_seq_cst(&loop->is_waiting, false);
     loop->event_next = 0;
     loop->event_count = count < 0 ? 0 : count;
     loop->now_ns = clock_monotonic_ns();
@@ -411,17 +410,17 @@ loop_turn(Loop *loop, int timeout_ms)
 void
 loop_run(Loop *loop)
 {
-    while (!__atomic_load_n(&loop->is_stopping, __ATOMIC_SEQ_CST)) {
+    while (!atomic_load_seq_cst(&loop->is_stopping)) {
         loop_turn(loop, -1);
     }
-    __atomic_store_n(&loop->is_stopping, false, __ATOMIC_SEQ_CST);
+    atomic_store_seq_cst(&loop->is_stopping, false);
 }
 
 void
 loop_stop(Loop *loop)
 {
-    (void)__atomic_add_fetch(&loop->waking, 1, __ATOMIC_RELAXED);
-    __atomic_store_n(&loop->is_stopping, true, __ATOMIC_SEQ_CST);
+    (void)atomic_add_relaxed(&loop->waking, 1);
+    atomic_store_seq_cst(&loop->is_stopping, true);
     loop_wake(loop);
-    (void)__atomic_sub_fetch(&loop->waking, 1, __ATOMIC_RELEASE);
+    (void)atomic_sub_acq_rel(&loop->waking, 1);
 }

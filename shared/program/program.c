@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "shared/base/clock.h"
+#include "shared/base/mutex.h"
 #include "shared/telemetry/log.h"
 
 enum { ARENA_SIZE_MAX = 16 << 20 };
@@ -18,10 +19,10 @@ enum { ARENA_SIZE_MAX = 16 << 20 };
 typedef struct Stopper {
     ProgramServer server;
     sigset_t signals;
-    pthread_mutex_t lock; /* held while the server is told */
+    Mutex lock; /* held while the server is told */
 } Stopper;
 
-static Stopper stopper = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static Stopper stopper = {.lock = MUTEX_INITIALIZER};
 
 static void
 block_signals(void)
@@ -58,9 +59,9 @@ wait_for_signals(void *context)
     int number = 0;
     (void)context;
     (void)sigwait(&stopper.signals, &number);
-    (void)pthread_mutex_lock(&stopper.lock);
+    mutex_lock(&stopper.lock);
     stopper.server.stop(stopper.server.context, stopper.server.grace_ms);
-    (void)pthread_mutex_unlock(&stopper.lock);
+    mutex_unlock(&stopper.lock);
     number = wait_for_second_signal();
     if (number == 0) {
         log_event(LOG_ERROR, "ended before all had closed", log_integer("grace_ms", stopper.server.grace_ms));
@@ -81,8 +82,8 @@ program_serve(Call *call, const ProgramServer *server)
     (void)fflush(stdout);
     server->run(server->context);
     /* run() may return before stop() has. */
-    (void)pthread_mutex_lock(&stopper.lock);
-    (void)pthread_mutex_unlock(&stopper.lock);
+    mutex_lock(&stopper.lock);
+    mutex_unlock(&stopper.lock);
     return STATUS_OK;
 }
 

@@ -1,10 +1,11 @@
 #include "shared/telemetry/log.h"
 
 #include <poll.h>
-#include <pthread.h>
 #include <unistd.h>
 
+#include "shared/base/atomic.h"
 #include "shared/base/clock.h"
+#include "shared/base/mutex.h"
 #include "shared/telemetry/line.h"
 
 static const char *const level_names[] = {
@@ -16,14 +17,14 @@ static int log_descriptor = STDERR_FILENO;
 static uint64_t dropped_count;
 
 /* Between poll() and write() nobody else of this process may take the room that poll() saw. */
-static pthread_mutex_t write_mutex = PTHREAD_MUTEX_INITIALIZER;
+static Mutex write_mutex = MUTEX_INITIALIZER;
 
 void
 log_init(const char *program, LogLevel level, int descriptor)
 {
     log_program = program;
     log_descriptor = descriptor;
-    __atomic_store_n(&log_level, level, __ATOMIC_RELEASE);
+    atomic_store_release(&log_level, level);
 }
 
 bool
@@ -51,12 +52,12 @@ static void
 lines_send(const char *bytes, size_t size, size_t line_count)
 {
     struct pollfd target = {.fd = log_descriptor, .events = POLLOUT};
-    (void)pthread_mutex_lock(&write_mutex);
+    mutex_lock(&write_mutex);
     const bool is_sent = poll(&target, 1, 0) == 1 && (target.revents & POLLOUT) != 0 &&
                          write(log_descriptor, bytes, size) == (ssize_t)size;
-    (void)pthread_mutex_unlock(&write_mutex);
+    mutex_unlock(&write_mutex);
     if (!is_sent) {
-        (void)__atomic_add_fetch(&dropped_count, line_count, __ATOMIC_RELAXED);
+        (void)atomic_add_relaxed(&dropped_count, line_count);
     }
 }
 
@@ -101,7 +102,7 @@ log_flush(void)
 void
 log_write(LogLevel level, const char *message, const LogField *fields, size_t field_count)
 {
-    if (level < __atomic_load_n(&log_level, __ATOMIC_ACQUIRE)) {
+    if (level < atomic_load_acquire(&log_level)) {
         return;
     }
     char stamp[CLOCK_STAMP_SIZE];
@@ -139,5 +140,5 @@ log_failure(LogLevel level, const char *message, const Call *call)
 uint64_t
 log_dropped_count(void)
 {
-    return __atomic_load_n(&dropped_count, __ATOMIC_RELAXED);
+    return atomic_load_relaxed(&dropped_count);
 }

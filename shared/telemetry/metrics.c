@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "shared/base/atomic.h"
+
 /* Threads take rows in turn, so that as many as there are rows never share one. */
 static int64_t *
 own_row(const Metric *metric)
@@ -10,7 +12,7 @@ own_row(const Metric *metric)
     static unsigned thread_count;
     static _Thread_local unsigned own; /* 0: not yet chosen */
     if (own == 0) {
-        own = __atomic_fetch_add(&thread_count, 1, __ATOMIC_RELAXED) % METRIC_SHARDS + 1;
+        own = atomic_fetch_add_relaxed(&thread_count, 1) % METRIC_SHARDS + 1;
     }
     return metric->cells + (own - 1) * metric->stride;
 }
@@ -19,14 +21,14 @@ void
 metric_add(const Metric *metric, size_t series, int64_t amount)
 {
     assert(series < metric->stride);
-    (void)__atomic_fetch_add(&own_row(metric)[series], amount, __ATOMIC_RELAXED);
+    (void)atomic_fetch_add_relaxed(&own_row(metric)[series], amount);
 }
 
 void
 metric_set(const Metric *metric, size_t series, int64_t value)
 {
     assert(series < metric->stride && metric->kind == METRIC_GAUGE);
-    __atomic_store_n(&metric->cells[series], value, __ATOMIC_RELAXED);
+    atomic_store_relaxed(&metric->cells[series], value);
 }
 
 void
@@ -40,8 +42,8 @@ metric_observe(const Metric *metric, size_t series, int64_t value)
         bucket++;
     }
     int64_t *const cells = own_row(metric) + series * width;
-    (void)__atomic_fetch_add(&cells[bucket], 1, __ATOMIC_RELAXED);
-    (void)__atomic_fetch_add(&cells[metric->bound_count + 1], value, __ATOMIC_RELAXED);
+    (void)atomic_fetch_add_relaxed(&cells[bucket], 1);
+    (void)atomic_fetch_add_relaxed(&cells[metric->bound_count + 1], value);
 }
 
 static int64_t
@@ -49,7 +51,7 @@ cell_sum(const Metric *metric, size_t cell)
 {
     int64_t sum = 0;
     for (size_t row = 0; row < METRIC_SHARDS; row++) {
-        sum += __atomic_load_n(&metric->cells[row * metric->stride + cell], __ATOMIC_RELAXED);
+        sum += atomic_load_relaxed(&metric->cells[row * metric->stride + cell]);
     }
     return sum;
 }

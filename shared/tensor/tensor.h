@@ -9,6 +9,7 @@
 
 #include <assert.h>
 
+#include "shared/base/atomic.h"
 #include "shared/base/call.h"
 #include "shared/tensor/shape.h"
 
@@ -45,7 +46,7 @@ static inline TensorBuffer *
 tensor_buffer_ref(TensorBuffer *buffer)
 {
     if (buffer != NULL) {
-        const int32_t before = __atomic_fetch_add(&buffer->reference_count, 1, __ATOMIC_RELAXED);
+        const int32_t before = atomic_fetch_add_relaxed(&buffer->reference_count, 1);
         assert(before > 0 && before < INT32_MAX);
         (void)before;
     }
@@ -60,10 +61,10 @@ tensor_buffer_unref(TensorBuffer *buffer)
         return;
     }
     int32_t left = 0;
-    if (__atomic_load_n(&buffer->reference_count, __ATOMIC_ACQUIRE) == 1) {
-        __atomic_store_n(&buffer->reference_count, 0, __ATOMIC_RELEASE);
+    if (atomic_load_acquire(&buffer->reference_count) == 1) {
+        atomic_store_release(&buffer->reference_count, 0);
     } else {
-        left = __atomic_sub_fetch(&buffer->reference_count, 1, __ATOMIC_ACQ_REL);
+        left = atomic_sub_acq_rel(&buffer->reference_count, 1);
     }
     assert(left >= 0);
     if (left == 0) {
@@ -105,8 +106,7 @@ static inline bool
 tensor_is_unique(const Tensor *tensor)
 {
     const TensorBuffer *const buffer = tensor->buffer;
-    return buffer != NULL && !buffer->is_view &&
-           __atomic_load_n(&buffer->reference_count, __ATOMIC_ACQUIRE) == 1;
+    return buffer != NULL && !buffer->is_view && atomic_load_acquire(&buffer->reference_count) == 1;
 }
 
 int64_t tensor_element_count(const Tensor *tensor);

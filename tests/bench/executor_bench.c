@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "shared/base/atomic.h"
 #include "shared/base/buffer.h"
 #include "shared/base/clock.h"
 #include "shared/graph/graph_def.h"
@@ -48,7 +49,7 @@ on_done(void *context, const RunResult *result)
         fprintf(stderr, "executor_bench: %s\n", result->message);
         exit(1);
     }
-    __atomic_store_n(&bench->done, 1, __ATOMIC_RELEASE);
+    atomic_store_release(&bench->done, 1);
 }
 
 static void
@@ -61,9 +62,9 @@ run_once(Bench *bench, Partition *partition)
         .args = &arg,
         .arg_count = 1,
         .callbacks = {.context = bench, .on_output = on_output, .on_done = on_done}};
-    __atomic_store_n(&bench->done, 0, __ATOMIC_RELAXED);
+    atomic_store_relaxed(&bench->done, 0);
     must(bench, run_start(&bench->call, &request, NULL));
-    while (__atomic_load_n(&bench->done, __ATOMIC_ACQUIRE) == 0) {}
+    while (atomic_load_acquire(&bench->done) == 0) {}
 }
 
 /* Returns the nanoseconds of one run. Fused nodes would count as one node: `passes_off` keeps them apart. */

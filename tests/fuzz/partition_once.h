@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "shared/base/atomic.h"
 #include "worker/cpu/device.h"
 #include "worker/runtime/resource.h"
 #include "worker/runtime/run/run.h"
@@ -47,7 +48,7 @@ once_done(void *context, const RunResult *result)
 {
     OnceRun *const once = context;
     assert(result->code == STATUS_OK || result->message[0] != '\0');
-    (void)__atomic_add_fetch(&once->done_count, 1, __ATOMIC_RELEASE);
+    (void)atomic_add_acq_rel(&once->done_count, 1);
 }
 
 /* A loop may be endless and a queue may stay empty: after a while the run is cancelled. */
@@ -55,13 +56,13 @@ static inline void
 once_wait(OnceRun *once, Run *run)
 {
     const struct timespec millisecond = {.tv_nsec = 1000 * 1000};
-    for (int waited_ms = 0; __atomic_load_n(&once->done_count, __ATOMIC_ACQUIRE) == 0; waited_ms++) {
+    for (int waited_ms = 0; atomic_load_acquire(&once->done_count) == 0; waited_ms++) {
         if (waited_ms == ONCE_PATIENCE_MS) {
             run_cancel(run, STATUS_CANCELLED, "it takes too long");
         }
         (void)nanosleep(&millisecond, NULL);
     }
-    assert(__atomic_load_n(&once->done_count, __ATOMIC_ACQUIRE) == 1);
+    assert(atomic_load_acquire(&once->done_count) == 1);
 }
 
 /* A run that has told its end may still be giving its memory back, on its own thread. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "shared/base/atomic.h"
 #include "tests/support/await.h"
 #include "tests/support/cluster.h"
 
@@ -84,7 +85,7 @@ typedef struct Client {
 static void
 count_up(int *counter)
 {
-    (void)__atomic_add_fetch(counter, 1, __ATOMIC_RELAXED);
+    (void)atomic_add_relaxed(counter, 1);
 }
 
 static void
@@ -158,7 +159,7 @@ static void *
 client_run(void *context)
 {
     Client *const client = context;
-    while (!__atomic_load_n(&client->chaos->is_over, __ATOMIC_RELAXED)) {
+    while (!atomic_load_relaxed(&client->chaos->is_over)) {
         client_step(client);
     }
     return NULL;
@@ -176,13 +177,13 @@ clients_start(Chaos *chaos, Client *clients, unsigned seed)
 static int
 succeeded_count(const Chaos *chaos)
 {
-    return __atomic_load_n(&chaos->succeeded, __ATOMIC_RELAXED);
+    return atomic_load_relaxed(&chaos->succeeded);
 }
 
 static void
 clients_join(Chaos *chaos, Client *clients)
 {
-    __atomic_store_n(&chaos->is_over, true, __ATOMIC_RELAXED);
+    atomic_store_relaxed(&chaos->is_over, true);
     for (size_t index = 0; index < CLIENT_COUNT; index++) {
         (void)pthread_join(clients[index].thread, NULL);
     }

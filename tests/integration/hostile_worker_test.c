@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/epoll.h>
 
+#include "shared/base/atomic.h"
 #include "shared/base/memory.h"
 #include "shared/h2/connection.h"
 #include "shared/wire/frame.h"
@@ -188,7 +189,7 @@ on_headers(H2Stream *stream, const H2Header *headers, size_t count, bool is_last
             return;
         }
     }
-    __atomic_load_n(&hostile.answer, __ATOMIC_ACQUIRE)(stream);
+    atomic_load_acquire (&hostile.answer)(stream);
 }
 
 static void
@@ -305,7 +306,7 @@ whatever_a_worker_answers_the_step_ends_in_time_with_a_reason(void **state)
         "{\"feeds\":{\"x\":1},\"fetches\":[\"y\"],\"options\":{\"timeout_ms\":%d}}", STEP_TIMEOUT_MS);
     for (size_t index = 0; index < COUNT_OF(cases); index++) {
         AUTO_REST response = {0};
-        __atomic_store_n(&hostile.answer, cases[index].answer, __ATOMIC_RELEASE);
+        atomic_store_release(&hostile.answer, cases[index].answer);
         const uint64_t started_ns = clock_monotonic_ns();
         cluster_step(cluster, body, &response);
         const uint64_t elapsed_ms = (clock_monotonic_ns() - started_ns) / CLOCK_NS_PER_MS;

@@ -1,6 +1,7 @@
 /* Bodies in both directions: chunked, compressed, in pieces, lent, streamed. */
 #include <unistd.h>
 
+#include "shared/base/atomic.h"
 #include "shared/base/memory.h"
 #include "shared/gzip/gzip.h"
 #include "tests/support/await.h"
@@ -87,13 +88,13 @@ a_stream_is_chunked_and_waits_for_its_reader(void **state)
 {
     (void)state;
     enum { SIZE = 32 * 1024 * 1024 };
-    const uint64_t closed = __atomic_load_n(&http_site_seen.stream_closed, __ATOMIC_SEQ_CST);
-    __atomic_store_n(&http_site_seen.stream_queued_max, 0, __ATOMIC_SEQ_CST);
-    __atomic_store_n(&http_site_seen.stream_released, 0, __ATOMIC_SEQ_CST);
+    const uint64_t closed = atomic_load_seq_cst(&http_site_seen.stream_closed);
+    atomic_store_seq_cst(&http_site_seen.stream_queued_max, 0);
+    atomic_store_seq_cst(&http_site_seen.stream_released, 0);
     const int fd = raw_open(http_site_usual());
     raw_send_text(fd, "GET /stream?size=33554432 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-    AWAIT(__atomic_load_n(&http_site_seen.stream_queued_max, __ATOMIC_SEQ_CST) >= HTTP_SITE_QUEUED_MAX);
-    const uint64_t released = __atomic_load_n(&http_site_seen.stream_released, __ATOMIC_SEQ_CST);
+    AWAIT(atomic_load_seq_cst(&http_site_seen.stream_queued_max) >= HTTP_SITE_QUEUED_MAX);
+    const uint64_t released = atomic_load_seq_cst(&http_site_seen.stream_released);
     assert_true(released < SIZE / HTTP_SITE_PIECE_SIZE);
     char *const all = memory_new(1, SIZE + SIZE / 8);
     const long size = raw_drain(fd, all, SIZE + SIZE / 8, HTTP_SITE_TIMEOUT_MS);
@@ -113,7 +114,7 @@ a_lent_body_is_sent_whole_and_given_back(void **state)
     for (size_t index = 0; index < sizeof http_site_lent; index++) {
         http_site_lent[index] = (char)(index * index >> 5);
     }
-    const uint64_t before = __atomic_load_n(&http_site_seen.lent, __ATOMIC_SEQ_CST);
+    const uint64_t before = atomic_load_seq_cst(&http_site_seen.lent);
     const int fd = raw_open(http_site_usual());
     raw_send_text(fd, "GET /lend HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     char *const all = memory_new(1, sizeof http_site_lent + 1024);

@@ -2,6 +2,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "shared/base/atomic.h"
 #include "shared/base/clock.h"
 #include "tests/support/cmocka_all.h"
 #include "tests/support/http_site.h"
@@ -9,8 +10,8 @@
 static void
 assert_hang_up_is_seen(const char *request)
 {
-    const uint64_t before = __atomic_load_n(&http_site_seen.waiting, __ATOMIC_SEQ_CST);
-    __atomic_store_n(&http_site_seen.cancelled_at_ns, 0, __ATOMIC_SEQ_CST);
+    const uint64_t before = atomic_load_seq_cst(&http_site_seen.waiting);
+    atomic_store_seq_cst(&http_site_seen.cancelled_at_ns, 0);
     const int fd = raw_open(http_site_usual());
     raw_send_text(fd, request);
     http_servers_wait(&http_site_seen.waiting, before);
@@ -31,7 +32,7 @@ static void
 a_client_that_half_closes_is_taken_as_gone(void **state)
 {
     (void)state;
-    __atomic_store_n(&http_site_seen.cancelled_at_ns, 0, __ATOMIC_SEQ_CST);
+    atomic_store_seq_cst(&http_site_seen.cancelled_at_ns, 0);
     const int fd = raw_open(http_site_usual());
     raw_send_text(fd, "GET /wait HTTP/1.1\r\nHost: x\r\n\r\n");
     shutdown(fd, SHUT_WR);
@@ -200,9 +201,9 @@ freeing_a_server_cancels_what_is_in_flight(void **state)
     }
     turn(&alone);
     assert_int_equal(http_server_active(alone.server), 3);
-    const uint64_t closed = __atomic_load_n(&http_site_seen.stream_closed, __ATOMIC_SEQ_CST);
+    const uint64_t closed = atomic_load_seq_cst(&http_site_seen.stream_closed);
     http_server_free(alone.server);
-    assert_int_equal(__atomic_load_n(&http_site_seen.stream_closed, __ATOMIC_SEQ_CST), closed + 1);
+    assert_int_equal(atomic_load_seq_cst(&http_site_seen.stream_closed), closed + 1);
     for (size_t index = 0; index < COUNT_OF(requests); index++) {
         assert_true(
             raw_drain(fds[index], http_site_reply, sizeof http_site_reply, HTTP_SITE_TIMEOUT_MS) >= 0);

@@ -1,6 +1,7 @@
 /* Requests in good order: replies, errors, credentials, the log. Clients send raw bytes. */
 #include <unistd.h>
 
+#include "shared/base/atomic.h"
 #include "tests/support/cmocka_all.h"
 #include "tests/support/http_site.h"
 
@@ -166,11 +167,11 @@ static void
 every_request_is_logged_once(void **state)
 {
     (void)state;
-    const uint64_t before = __atomic_load_n(&http_site_seen.logged, __ATOMIC_SEQ_CST);
+    const uint64_t before = atomic_load_seq_cst(&http_site_seen.logged);
     assert_int_equal(http_site_ask("GET /fail HTTP/1.1\r\nHost: x\r\n\r\n"), 400);
     http_servers_wait(&http_site_seen.logged, before);
-    assert_int_equal(__atomic_load_n(&http_site_seen.log_status, __ATOMIC_SEQ_CST), 400);
-    assert_int_equal(__atomic_load_n(&http_site_seen.logged, __ATOMIC_SEQ_CST), before + 1);
+    assert_int_equal(atomic_load_seq_cst(&http_site_seen.log_status), 400);
+    assert_int_equal(atomic_load_seq_cst(&http_site_seen.logged), before + 1);
 }
 
 int

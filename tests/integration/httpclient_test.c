@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "gateway/http/server.h"
+#include "shared/base/atomic.h"
 #include "shared/base/memory.h"
 #include "shared/base/text.h"
 #include "shared/httpclient/http_client.h"
@@ -53,7 +54,7 @@ static void
 wait_cancelled(Exchange *exchange, void *owner)
 {
     (void)owner;
-    __atomic_add_fetch(&gone_count, 1, __ATOMIC_SEQ_CST);
+    atomic_add_acq_rel(&gone_count, 1);
     exchange_fail(exchange, call_fail(exchange_call(exchange), STATUS_CANCELLED, "the client went"));
 }
 
@@ -61,7 +62,7 @@ static void
 wait_start(Exchange *exchange)
 {
     exchange_on_cancel(exchange, wait_cancelled, NULL);
-    __atomic_add_fetch(&waiting_count, 1, __ATOMIC_SEQ_CST);
+    atomic_add_acq_rel(&waiting_count, 1);
 }
 static const Handler wait_handler = {
     .operation_id = "wait", .method = "GET", .path = "/wait", .start = wait_start};
@@ -197,7 +198,7 @@ static const HttpClientEvents progress_events = {.on_progress = progress_note};
 static void *
 cancel_soon(void *context)
 {
-    AWAIT(__atomic_load_n(&waiting_count, __ATOMIC_SEQ_CST) > 0);
+    AWAIT(atomic_load_seq_cst(&waiting_count) > 0);
     call_cancel(context);
     return NULL;
 }
@@ -336,8 +337,8 @@ a_cancelled_request_hangs_up_at_once(void **state)
     Fixture *const fixture = *state;
     pthread_t canceller;
     const HttpClientRequest request = {.events = &progress_events, .context = fixture};
-    __atomic_store_n(&waiting_count, 0, __ATOMIC_SEQ_CST);
-    __atomic_store_n(&gone_count, 0, __ATOMIC_SEQ_CST);
+    atomic_store_seq_cst(&waiting_count, 0);
+    atomic_store_seq_cst(&gone_count, 0);
     assert_int_equal(pthread_create(&canceller, NULL, cancel_soon, &fixture->call), 0);
     const uint64_t begin_ns = clock_monotonic_ns();
     assert_status(
@@ -345,7 +346,7 @@ a_cancelled_request_hangs_up_at_once(void **state)
     assert_true(clock_monotonic_ns() - begin_ns < AWAIT_MS * CLOCK_NS_PER_MS);
     assert_int_equal(pthread_join(canceller, NULL), 0);
     assert_true(fixture->told > 0);
-    AWAIT(__atomic_load_n(&gone_count, __ATOMIC_SEQ_CST) > 0);
+    AWAIT(atomic_load_seq_cst(&gone_count) > 0);
 }
 
 static void

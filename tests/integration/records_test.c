@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdio.h>
 
+#include "shared/base/atomic.h"
 #include "tests/support/await.h"
 #include "tests/support/cluster.h"
 #include "tests/support/step_graphs.h"
@@ -111,7 +112,7 @@ run_client(void *context)
     Client *const client = context;
     AUTO_REST response = {0};
     cluster_step(client->cluster, client->body, &response);
-    __atomic_store_n(&client->status, response.status, __ATOMIC_RELEASE);
+    atomic_store_release(&client->status, response.status);
     return NULL;
 }
 
@@ -134,7 +135,7 @@ count_answered(const Client *clients, int count)
 {
     int answered = 0;
     for (int index = 0; index < count; index++) {
-        answered += __atomic_load_n(&clients[index].status, __ATOMIC_ACQUIRE) != 0;
+        answered += atomic_load_acquire(&clients[index].status) != 0;
     }
     return answered;
 }

@@ -1,5 +1,6 @@
 #include "tests/support/fail_alloc.h"
 
+#include "shared/base/atomic.h"
 #include "tests/support/cmocka_all.h"
 
 size_t fail_alloc_at;
@@ -15,8 +16,8 @@ void *__wrap_aligned_alloc(size_t alignment, size_t size);
 static bool
 fails_now(void)
 {
-    const size_t at = __atomic_load_n(&fail_alloc_at, __ATOMIC_RELAXED);
-    return __atomic_add_fetch(&fail_alloc_count, 1, __ATOMIC_RELAXED) == at;
+    const size_t at = atomic_load_relaxed(&fail_alloc_at);
+    return atomic_add_relaxed(&fail_alloc_count, 1) == at;
 }
 
 void *
@@ -61,10 +62,10 @@ assert_lack_of_memory_is_told(Status (*attempt)(void *context), void *context)
     size_t at = 0;
     Status status = STATUS_UNKNOWN;
     while (status != STATUS_OK) {
-        __atomic_store_n(&fail_alloc_count, 0, __ATOMIC_RELAXED);
-        __atomic_store_n(&fail_alloc_at, ++at, __ATOMIC_RELAXED);
+        atomic_store_relaxed(&fail_alloc_count, 0);
+        atomic_store_relaxed(&fail_alloc_at, ++at);
         status = attempt(context);
-        __atomic_store_n(&fail_alloc_at, 0, __ATOMIC_RELAXED);
+        atomic_store_relaxed(&fail_alloc_at, 0);
         assert_true(status == STATUS_OK || status == STATUS_RESOURCE_EXHAUSTED);
     }
     assert_true(at > 1);

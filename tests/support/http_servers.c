@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include "shared/base/atomic.h"
 #include "tests/support/await.h"
 
 enum { SERVERS_MAX = 4 };
@@ -84,5 +85,5 @@ http_servers_address(size_t index)
 void
 http_servers_wait(const uint64_t *counter, uint64_t before)
 {
-    AWAIT(__atomic_load_n(counter, __ATOMIC_SEQ_CST) > before);
+    AWAIT(atomic_load_seq_cst(counter) > before);
 }

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "shared/base/atomic.h"
 #include "shared/base/clock.h"
 #include "shared/json/writer.h"
 #include "tests/support/cmocka_all.h"
@@ -81,7 +82,7 @@ static void
 lent_release(void *resource)
 {
     (void)resource;
-    __atomic_add_fetch(&http_site_seen.lent, 1, __ATOMIC_SEQ_CST);
+    atomic_add_acq_rel(&http_site_seen.lent, 1);
 }
 
 char http_site_lent[HTTP_SITE_LENT_SIZE];
@@ -100,7 +101,7 @@ static void
 wait_cancelled(Exchange *exchange, void *owner)
 {
     (void)owner;
-    __atomic_store_n(&http_site_seen.cancelled_at_ns, clock_monotonic_ns(), __ATOMIC_SEQ_CST);
+    atomic_store_seq_cst(&http_site_seen.cancelled_at_ns, clock_monotonic_ns());
     exchange_fail(exchange, call_fail(exchange_call(exchange), STATUS_CANCELLED, "the step was cancelled"));
 }
 
@@ -108,7 +109,7 @@ static void
 wait_start(Exchange *exchange)
 {
     exchange_on_cancel(exchange, wait_cancelled, NULL);
-    __atomic_add_fetch(&http_site_seen.waiting, 1, __ATOMIC_SEQ_CST);
+    atomic_add_acq_rel(&http_site_seen.waiting, 1);
 }
 static const Handler wait_handler = {
     .operation_id = "wait", .method = "GET", .path = "/wait", .start = wait_start};
@@ -118,13 +119,13 @@ wait_on_job_thread(Call *call, const Request *request, Response *response)
 {
     (void)request;
     (void)response;
-    __atomic_add_fetch(&http_site_seen.waiting, 1, __ATOMIC_SEQ_CST);
+    atomic_add_acq_rel(&http_site_seen.waiting, 1);
     Status status = STATUS_OK;
     while (status == STATUS_OK) {
         usleep(1000);
         status = call_check(call, clock_monotonic_ns());
     }
-    __atomic_store_n(&http_site_seen.cancelled_at_ns, clock_monotonic_ns(), __ATOMIC_SEQ_CST);
+    atomic_store_seq_cst(&http_site_seen.cancelled_at_ns, clock_monotonic_ns());
     return status;
 }
 static const Handler wait_job_handler = {
@@ -145,7 +146,7 @@ static void
 piece_released(void *resource)
 {
     (void)resource;
-    __atomic_add_fetch(&http_site_seen.stream_released, 1, __ATOMIC_SEQ_CST);
+    atomic_add_acq_rel(&http_site_seen.stream_released, 1);
 }
 
 static void
@@ -157,7 +158,7 @@ source_write(HttpStream *stream, void *owner)
         source->left -= size;
         assert_true(http_stream_write(stream, slice_of(stream_piece, size), piece_released, source));
         if (http_stream_queued(stream) > http_site_seen.stream_queued_max) {
-            __atomic_store_n(&http_site_seen.stream_queued_max, http_stream_queued(stream), __ATOMIC_SEQ_CST);
+            atomic_store_seq_cst(&http_site_seen.stream_queued_max, http_stream_queued(stream));
         }
     }
     if (source->left == 0 && source->aborts) {
@@ -172,8 +173,8 @@ source_closed(void *owner, bool is_complete)
 {
     Source *const source = owner;
     assert_int_equal(is_complete, !source->aborts && source->left == 0 && !source->stays_open);
-    __atomic_store_n(&http_site_seen.cancelled_at_ns, clock_monotonic_ns(), __ATOMIC_SEQ_CST);
-    __atomic_add_fetch(&http_site_seen.stream_closed, 1, __ATOMIC_SEQ_CST);
+    atomic_store_seq_cst(&http_site_seen.cancelled_at_ns, clock_monotonic_ns());
+    atomic_add_acq_rel(&http_site_seen.stream_closed, 1);
 }
 
 static const HttpStreamEvents source_events = {.drained = source_write, .closed = source_closed};
@@ -198,7 +199,7 @@ stream_start(Exchange *exchange)
     HttpStream *const stream = exchange_stream(exchange, "application/octet-stream", &source_events, source);
     source_write(stream, source);
     exchange_finish(exchange);
-    __atomic_add_fetch(&http_site_seen.waiting, 1, __ATOMIC_SEQ_CST);
+    atomic_add_acq_rel(&http_site_seen.waiting, 1);
 }
 static const Handler stream_handler = {
     .operation_id = "stream", .method = "GET", .path = "/stream", .start = stream_start};
@@ -279,8 +280,8 @@ static void
 log_record(void *services, const RequestRecord *record)
 {
     (void)services;
-    __atomic_store_n(&http_site_seen.log_status, record->http_status, __ATOMIC_SEQ_CST);
-    __atomic_add_fetch(&http_site_seen.logged, 1, __ATOMIC_SEQ_CST);
+    atomic_store_seq_cst(&http_site_seen.log_status, record->http_status);
+    atomic_add_acq_rel(&http_site_seen.logged, 1);
 }
 
 /* --- The servers ---------------------------------------------------------------------------------------- */

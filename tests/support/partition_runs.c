@@ -2,6 +2,7 @@
 
 #include <sched.h>
 
+#include "shared/base/atomic.h"
 #include "tests/support/cmocka_all.h"
 #include "tests/support/graph_literals.h"
 #include "tests/support/reference_run.h"
@@ -75,7 +76,7 @@ outcome_output(void *context, uint32_t index, Tensor *tensor, bool is_dead)
     outcome->outputs[index] = *tensor;
     outcome->is_dead[index] = is_dead;
     *tensor = (Tensor){0};
-    __atomic_add_fetch(&outcome->output_count, 1, __ATOMIC_RELEASE);
+    atomic_add_acq_rel(&outcome->output_count, 1);
 }
 
 static void
@@ -86,7 +87,7 @@ outcome_done(void *context, const RunResult *result)
     outcome->stats = result->stats;
     snprintf(outcome->message, sizeof outcome->message, "%s", result->message);
     snprintf(outcome->node, sizeof outcome->node, "%.*s", SLICE_PRINT(result->node));
-    __atomic_add_fetch(&outcome->done_count, 1, __ATOMIC_RELEASE);
+    atomic_add_acq_rel(&outcome->done_count, 1);
 }
 
 typedef struct Mark {
@@ -98,7 +99,7 @@ static void
 mark_met(DeviceWork *work)
 {
     Mark *const mark = (Mark *)(void *)work;
-    __atomic_store_n(&mark->was_met, true, __ATOMIC_RELEASE);
+    atomic_store_release(&mark->was_met, true);
 }
 
 /* A thread does what it is given in order. A node that it hands over comes behind the mark: as many marks as
@@ -111,7 +112,7 @@ fixture_await_thread(const RunFixture *fixture)
     for (int index = 0; index < MARKS; index++) {
         Mark mark = {.work.run = mark_met};
         fixture->device->schedule(fixture->device, &mark.work);
-        while (!__atomic_load_n(&mark.was_met, __ATOMIC_ACQUIRE)) {
+        while (!atomic_load_acquire(&mark.was_met)) {
             (void)sched_yield();
         }
     }
@@ -126,7 +127,7 @@ outcome_callbacks(RunOutcome *outcome)
 void
 outcome_wait(const RunOutcome *outcome)
 {
-    while (__atomic_load_n(&outcome->done_count, __ATOMIC_ACQUIRE) == 0) {
+    while (atomic_load_acquire(&outcome->done_count) == 0) {
         sched_yield();
     }
 }

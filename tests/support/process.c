@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "shared/base/atomic.h"
+
 static void
 program_path(const char *program, char *path, size_t size)
 {
@@ -161,9 +163,9 @@ process_capture(const char *program, const char *const *arguments, const Process
     int output = -1;
     const int error = memfd_create("stderr", MFD_CLOEXEC);
     const pid_t pid = start(program, arguments, error, &output);
-    __atomic_store_n(&process_captured, pid, __ATOMIC_SEQ_CST);
+    atomic_store_seq_cst(&process_captured, pid);
     read_text(output, ret_output->out, ret_output->out_size);
-    __atomic_store_n(&process_captured, 0, __ATOMIC_SEQ_CST);
+    atomic_store_seq_cst(&process_captured, 0);
     (void)close(output);
     const int code = pid > 0 ? wait_for(pid) : -1;
     (void)lseek(error, 0, SEEK_SET);

@@ -4,7 +4,7 @@ LINKED := $(PROGRAMS) $(TEST_PROGRAMS) $(FUZZ_PROGRAMS) $(BENCH_PROGRAMS) $(RIVA
 LINKED_SOURCES := $(PROGRAM_SOURCES) $(patsubst $(OUT)/%,%.c,$(filter-out $(PROGRAMS),$(LINKED)))
 comma = $(subst $() ,$(),$(foreach i,$(1),$(i),))
 MODULE_RULES := $(foreach m,$(MODULES),$(m):$(call comma,$(USES_$(m))):$(call comma,$(FURTHER_$(m))))
-WITHOUT_LINKS := run test clean clean-all help fresh format check-layers check-sizes check-banned
+WITHOUT_LINKS := run test clean clean-all help fresh format check-layers check-sizes check-banned check-dialect
 ifneq (,$(filter-out $(WITHOUT_LINKS),$(or $(MAKECMDGOALS),all)))
 LINKS := $(shell mkdir -p $(OUT) && printf '%s\n' $(join $(LINKED:=:),$(LINKED_SOURCES)) | \
     tools/write_links '$$(OUT)' $(TABLES) $(MODULE_RULES) > $(OUT)/links.mk.$$$$ && mv $(OUT)/links.mk.$$$$ $(OUT)/links.mk && echo written)

@@ -1,7 +1,7 @@
 C_FILES = $(sort $(foreach m,$(MODULES),$(SOURCES_$(m))) $(PROGRAM_SOURCES))
 ALL_C = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h')
 
-lint: check-layers check-sizes check-headers check-banned check-symbols
+lint: check-layers check-sizes check-headers check-banned check-dialect check-symbols
 	@clang-format --dry-run --Werror $(ALL_C)
 	@cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 	    --suppress=missingIncludeSystem -U__clang__ -I. $(C_FILES)
@@ -18,6 +18,7 @@ $(OUT)/lint/%.tidy: $(OUT)/%.o .clang-tidy
 check-layers: ; @tools/check_layers $(foreach m,$(MODULES),$(m):$(call comma,$(USES_$(m))):$(call comma,$(PACKAGES_$(m))):$(call comma,$(FURTHER_$(m))))
 check-sizes: ; @tools/check_sizes $(C_FILES)
 check-banned: ; @tools/check_banned $(C_FILES)
+check-dialect: ; @tools/check_dialect $(ALL_C)
 check-symbols: $(ARCHIVES) $(patsubst %,$(OUT)/%.o,$(wildcard tests/support/*.c)) ; @tools/check_symbols $^
 check-headers:
 	@for h in $$(git ls-files --cached --others --exclude-standard 'shared/*.h' 'gateway/*.h' 'worker/*.h'); do \
@@ -38,4 +39,4 @@ check:
 compile_commands.json: FORCE
 	@printf '%s\n' $(C_FILES) $(shell find tests -name '*.c') | \
 	    tools/write_compile_commands $(CC) $(CPPFLAGS) $(call pkg_config,$(sort $(PACKAGES)),--cflags) $(CFLAGS) > $@
-.PHONY: lint tidy check-layers check-sizes check-banned check-symbols check-headers format check
+.PHONY: lint tidy check-layers check-sizes check-banned check-dialect check-symbols check-headers format check

@@ -10,8 +10,10 @@
 #include <assert.h>
 #include <pthread.h>
 
+#include "shared/base/atomic.h"
 #include "shared/base/list.h"
 #include "shared/base/memory.h"
+#include "shared/base/mutex.h"
 #include "worker/cpu/size_class.h"
 #include "worker/runtime/memory_account.h"
 
@@ -56,7 +58,7 @@ struct Allocator {
     uint64_t limit;
     uint64_t cache_max;
     pthread_key_t key; /* ThreadCache of the calling thread */
-    pthread_mutex_t lock;
+    Mutex lock;
     uint64_t footprint;
     uint64_t cached; /* in `lists` */
     BlockList lists[SIZE_CLASS_COUNT];
@@ -167,10 +169,9 @@ system_take(Allocator *allocator, ThreadCache *cache, uint32_t size_class)
 static void
 count_in_use(Allocator *allocator, int64_t change)
 {
-    const int64_t now = __atomic_add_fetch(&allocator->in_use, change, __ATOMIC_RELAXED);
-    int64_t peak = __atomic_load_n(&allocator->peak, __ATOMIC_RELAXED);
-    while (now > peak && !__atomic_compare_exchange_n(
-                             &allocator->peak, &peak, now, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
+    const int64_t now = atomic_add_relaxed(&allocator->in_use, change);
+    int64_t peak = atomic_load_relaxed(&allocator->peak);
+    while (now > peak && !atomic_compare_exchange_weak_relaxed(&allocator->peak, &peak, now)) {}
 }
 
 static void
@@ -182,7 +183,7 @@ count_drift(Allocator *allocator, ThreadCache *cache, int64_t change)
     }
     const int64_t drift = cache->drift + change;
     const bool is_large = drift > DRIFT_MAX || drift < -DRIFT_MAX;
-    __atomic_store_n(&cache->drift, is_large ? 0 : drift, __ATOMIC_RELAXED);
+    atomic_store_relaxed(&cache->drift, is_large ? 0 : drift);
     if (is_large) {
         count_in_use(allocator, drift);
     }
@@ -251,11 +252,11 @@ thread_cache_end(void *value)
     ThreadCache *cache = value;
     Allocator *allocator = cache->allocator;
     tell_account(cache);
-    pthread_mutex_lock(&allocator->lock);
+    mutex_lock(&allocator->lock);
     thread_flush(cache);
     list_remove(&cache->link);
     allocator->allocation_count += cache->allocation_count;
-    pthread_mutex_unlock(&allocator->lock);
+    mutex_unlock(&allocator->lock);
     count_in_use(allocator, cache->drift);
     memory_free(cache);
 }
@@ -272,9 +273,9 @@ thread_cache_new(Allocator *allocator)
         return NULL;
     }
     cache->allocator = allocator;
-    pthread_mutex_lock(&allocator->lock);
+    mutex_lock(&allocator->lock);
     list_append(&allocator->threads, &cache->link);
-    pthread_mutex_unlock(&allocator->lock);
+    mutex_unlock(&allocator->lock);
     return cache;
 }
 
@@ -291,7 +292,7 @@ thread_cache(Allocator *allocator)
 static Block *
 refill(Allocator *allocator, ThreadCache *cache, uint32_t size_class)
 {
-    pthread_mutex_lock(&allocator->lock);
+    mutex_lock(&allocator->lock);
     Block *block = shared_take(allocator, size_class);
     if (block == NULL) {
         block = system_take(allocator, cache, size_class);
@@ -305,14 +306,14 @@ refill(Allocator *allocator, ThreadCache *cache, uint32_t size_class)
     if (cache == NULL) {
         allocator->allocation_count += block != NULL;
     }
-    pthread_mutex_unlock(&allocator->lock);
+    mutex_unlock(&allocator->lock);
     return block;
 }
 
 static void
 spill(Allocator *allocator, ThreadCache *cache, Block *block)
 {
-    pthread_mutex_lock(&allocator->lock);
+    mutex_lock(&allocator->lock);
     if (cache != NULL && block->size_class < THREAD_CLASS_COUNT) {
         BlockList *list = &cache->lists[block->size_class];
         for (uint32_t i = list->count / 2; i > 0; i--) {
@@ -320,7 +321,7 @@ spill(Allocator *allocator, ThreadCache *cache, Block *block)
         }
     }
     shared_put(allocator, block);
-    pthread_mutex_unlock(&allocator->lock);
+    mutex_unlock(&allocator->lock);
 }
 
 static void
@@ -361,7 +362,7 @@ allocator_allocate(Allocator *allocator, size_t size)
         return NULL;
     }
     if (cache != NULL) {
-        __atomic_store_n(&cache->allocation_count, cache->allocation_count + 1, __ATOMIC_RELAXED);
+        atomic_store_relaxed(&cache->allocation_count, cache->allocation_count + 1);
     }
     count_drift(allocator, cache, (int64_t)size_class_bytes(size_class));
     block->buffer = (TensorBuffer){
@@ -401,7 +402,7 @@ allocator_adopt(Allocator *allocator, TensorBuffer *buffer)
     Block *block = (Block *)(void *)buffer;
     const bool is_ours = buffer->release == block_release && buffer->owner == allocator;
     const bool may_be = is_ours && cache != NULL && cache->account != NULL && block->account == NULL &&
-                        __atomic_load_n(&buffer->reference_count, __ATOMIC_ACQUIRE) == 1;
+                        atomic_load_acquire(&buffer->reference_count) == 1;
     if (may_be) {
         charge_block(cache, block);
     }
@@ -422,7 +423,7 @@ allocator_new(uint64_t limit, uint64_t cache_max)
     assert(size_class_bytes(THREAD_CLASS_COUNT - 1) == THREAD_SIZE_MAX);
     allocator->limit = limit;
     allocator->cache_max = cache_max;
-    pthread_mutex_init(&allocator->lock, NULL);
+    mutex_init(&allocator->lock);
     list_init(&allocator->threads);
     return allocator;
 }
@@ -440,24 +441,24 @@ allocator_free(Allocator *allocator)
     }
     assert(allocator->in_use == 0);
     shared_trim(allocator, 0);
-    pthread_mutex_destroy(&allocator->lock);
+    mutex_done(&allocator->lock);
     memory_free(allocator);
 }
 
 void
 allocator_memory(Allocator *allocator, DeviceMemory *ret_memory)
 {
-    pthread_mutex_lock(&allocator->lock);
-    int64_t in_use = __atomic_load_n(&allocator->in_use, __ATOMIC_RELAXED);
+    mutex_lock(&allocator->lock);
+    int64_t in_use = atomic_load_relaxed(&allocator->in_use);
     uint64_t allocation_count = allocator->allocation_count;
     LIST_EACH(&allocator->threads, link)
     {
         const ThreadCache *cache = LIST_ITEM(link, ThreadCache, link);
-        in_use += __atomic_load_n(&cache->drift, __ATOMIC_RELAXED);
-        allocation_count += __atomic_load_n(&cache->allocation_count, __ATOMIC_RELAXED);
+        in_use += atomic_load_relaxed(&cache->drift);
+        allocation_count += atomic_load_relaxed(&cache->allocation_count);
     }
-    pthread_mutex_unlock(&allocator->lock);
-    const int64_t peak = __atomic_load_n(&allocator->peak, __ATOMIC_RELAXED);
+    mutex_unlock(&allocator->lock);
+    const int64_t peak = atomic_load_relaxed(&allocator->peak);
     ret_memory->limit = allocator->limit;
     ret_memory->in_use = in_use < 0 ? 0 : (uint64_t)in_use;
     ret_memory->peak = (uint64_t)(peak < in_use ? in_use : peak);
@@ -468,10 +469,10 @@ void
 allocator_trim(Allocator *allocator, uint64_t keep)
 {
     ThreadCache *cache = pthread_getspecific(allocator->key);
-    pthread_mutex_lock(&allocator->lock);
+    mutex_lock(&allocator->lock);
     if (cache != NULL) {
         thread_flush(cache);
     }
     shared_trim(allocator, keep);
-    pthread_mutex_unlock(&allocator->lock);
+    mutex_unlock(&allocator->lock);
 }

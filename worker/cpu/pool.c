@@ -11,8 +11,10 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include "shared/base/atomic.h"
 #include "shared/base/list.h"
 #include "shared/base/memory.h"
+#include "shared/base/mutex.h"
 
 enum { SPIN_COUNT = 2000 }; /* some microseconds */
 
@@ -26,8 +28,8 @@ typedef struct Loop {
 } Loop;
 
 struct Pool {
-    pthread_mutex_t lock;
-    pthread_cond_t has_work;
+    Mutex lock;
+    Condition has_work;
     DeviceWork *first;
     DeviceWork *last;
     ListLink loops;
@@ -49,17 +51,17 @@ spin_pause(void)
 static void
 loop_take_part(Loop *loop)
 {
-    int64_t index = __atomic_fetch_add(&loop->next, 1, __ATOMIC_RELAXED);
+    int64_t index = atomic_fetch_add_relaxed(&loop->next, 1);
     while (index < loop->count) {
         loop->body(loop->context, index);
-        index = __atomic_fetch_add(&loop->next, 1, __ATOMIC_RELAXED);
+        index = atomic_fetch_add_relaxed(&loop->next, 1);
     }
 }
 
 static bool
 loop_has_more(Loop *loop)
 {
-    return __atomic_load_n(&loop->next, __ATOMIC_RELAXED) < loop->count;
+    return atomic_load_relaxed(&loop->next) < loop->count;
 }
 
 /* Under the lock. An open loop without iterations left is passed over: its caller closes it soon. */
@@ -70,7 +72,7 @@ pool_join_loop(Pool *pool)
     {
         Loop *loop = LIST_ITEM(link, Loop, link);
         if (loop_has_more(loop)) {
-            __atomic_add_fetch(&loop->inside, 1, __ATOMIC_RELAXED);
+            atomic_add_relaxed(&loop->inside, 1);
             return loop;
         }
     }
@@ -81,30 +83,30 @@ static void
 loop_leave(Loop *loop)
 {
     /* The last touch: the caller's frame may be gone behind it. */
-    __atomic_sub_fetch(&loop->inside, 1, __ATOMIC_RELEASE);
+    atomic_sub_acq_rel(&loop->inside, 1);
 }
 
 static void
 pool_open_loop(Pool *pool, Loop *loop)
 {
-    pthread_mutex_lock(&pool->lock);
+    mutex_lock(&pool->lock);
     list_append(&pool->loops, &loop->link);
-    __atomic_add_fetch(&pool->pending, 1, __ATOMIC_RELAXED);
+    atomic_add_relaxed(&pool->pending, 1);
     const int64_t wanted = loop->count - 1 < pool->sleeping ? loop->count - 1 : pool->sleeping;
-    pthread_mutex_unlock(&pool->lock);
+    mutex_unlock(&pool->lock);
     for (int64_t i = 0; i < wanted; i++) {
-        pthread_cond_signal(&pool->has_work);
+        condition_signal(&pool->has_work);
     }
 }
 
 static void
 pool_close_loop(Pool *pool, Loop *loop)
 {
-    pthread_mutex_lock(&pool->lock);
+    mutex_lock(&pool->lock);
     list_remove(&loop->link);
-    __atomic_sub_fetch(&pool->pending, 1, __ATOMIC_RELAXED);
-    pthread_mutex_unlock(&pool->lock);
-    for (int spins = 0; __atomic_load_n(&loop->inside, __ATOMIC_ACQUIRE) > 0; spins++) {
+    atomic_sub_relaxed(&pool->pending, 1);
+    mutex_unlock(&pool->lock);
+    for (int spins = 0; atomic_load_acquire(&loop->inside) > 0; spins++) {
         spins < SPIN_COUNT ? spin_pause() : (void)sched_yield();
     }
 }
@@ -126,18 +128,18 @@ void
 pool_schedule(Pool *pool, DeviceWork *work)
 {
     work->next = NULL;
-    pthread_mutex_lock(&pool->lock);
+    mutex_lock(&pool->lock);
     if (pool->last == NULL) {
         pool->first = work;
     } else {
         pool->last->next = work;
     }
     pool->last = work;
-    __atomic_add_fetch(&pool->pending, 1, __ATOMIC_RELAXED);
+    atomic_add_relaxed(&pool->pending, 1);
     const bool has_sleeper = pool->sleeping > 0;
-    pthread_mutex_unlock(&pool->lock);
+    mutex_unlock(&pool->lock);
     if (has_sleeper) {
-        pthread_cond_signal(&pool->has_work);
+        condition_signal(&pool->has_work);
     }
 }
 
@@ -150,7 +152,7 @@ pool_take(Pool *pool)
         if (pool->first == NULL) {
             pool->last = NULL;
         }
-        __atomic_sub_fetch(&pool->pending, 1, __ATOMIC_RELAXED);
+        atomic_sub_relaxed(&pool->pending, 1);
     }
     return work;
 }
@@ -159,7 +161,7 @@ static void
 pool_spin(Pool *pool)
 {
     for (int spins = 0; spins < SPIN_COUNT; spins++) {
-        if (__atomic_load_n(&pool->pending, __ATOMIC_RELAXED) > 0) {
+        if (atomic_load_relaxed(&pool->pending) > 0) {
             return;
         }
         spin_pause();
@@ -170,10 +172,10 @@ pool_spin(Pool *pool)
 static bool
 pool_work_once(Pool *pool)
 {
-    pthread_mutex_lock(&pool->lock);
+    mutex_lock(&pool->lock);
     Loop *loop = pool_join_loop(pool);
     DeviceWork *work = loop == NULL ? pool_take(pool) : NULL;
-    pthread_mutex_unlock(&pool->lock);
+    mutex_unlock(&pool->lock);
     if (loop != NULL) {
         loop_take_part(loop);
         loop_leave(loop);
@@ -199,14 +201,14 @@ pool_has_work(Pool *pool)
 static bool
 pool_sleep(Pool *pool)
 {
-    pthread_mutex_lock(&pool->lock);
+    mutex_lock(&pool->lock);
     while (!pool_has_work(pool) && !pool->is_ending) {
         pool->sleeping++;
-        pthread_cond_wait(&pool->has_work, &pool->lock);
+        condition_wait(&pool->has_work, &pool->lock);
         pool->sleeping--;
     }
     const bool is_ending = pool->is_ending && !pool_has_work(pool);
-    pthread_mutex_unlock(&pool->lock);
+    mutex_unlock(&pool->lock);
     return !is_ending;
 }
 
@@ -224,15 +226,15 @@ pool_thread(void *argument)
 static void
 pool_end(Pool *pool)
 {
-    pthread_mutex_lock(&pool->lock);
+    mutex_lock(&pool->lock);
     pool->is_ending = true;
-    pthread_mutex_unlock(&pool->lock);
-    pthread_cond_broadcast(&pool->has_work);
+    mutex_unlock(&pool->lock);
+    condition_broadcast(&pool->has_work);
     for (int i = 0; i < pool->thread_count; i++) {
         pthread_join(pool->threads[i], NULL);
     }
-    pthread_cond_destroy(&pool->has_work);
-    pthread_mutex_destroy(&pool->lock);
+    condition_done(&pool->has_work);
+    mutex_done(&pool->lock);
     memory_free(pool);
 }
 
@@ -244,8 +246,8 @@ pool_new(int thread_count)
     if (pool == NULL) {
         return NULL;
     }
-    pthread_mutex_init(&pool->lock, NULL);
-    pthread_cond_init(&pool->has_work, NULL);
+    mutex_init(&pool->lock);
+    condition_init(&pool->has_work);
     list_init(&pool->loops);
     while (pool->thread_count < thread_count) {
         if (pthread_create(&pool->threads[pool->thread_count], NULL, pool_thread, pool) != 0) {

@@ -1,12 +1,13 @@
-#include <pthread.h>
 
+#include "shared/base/atomic.h"
 #include "shared/base/map.h"
 #include "shared/base/memory.h"
+#include "shared/base/mutex.h"
 #include "worker/runtime/resource.h"
 
 struct ResourceContainer {
     int32_t reference_count; /* atomic */
-    pthread_mutex_t lock;
+    Mutex lock;
     Map *resources; /* name → Resource */
     Map *removed;   /* names that have stood for something */
     bool is_lost;   /* all names count as such */
@@ -24,7 +25,7 @@ container_new(void)
         map_free(removed);
         return NULL;
     }
-    (void)pthread_mutex_init(&container->lock, NULL);
+    mutex_init(&container->lock);
     container->reference_count = 1;
     container->resources = resources;
     container->removed = removed;
@@ -34,7 +35,7 @@ container_new(void)
 ResourceContainer *
 container_ref(ResourceContainer *container)
 {
-    __atomic_add_fetch(&container->reference_count, 1, __ATOMIC_RELAXED);
+    reference_count_add(&container->reference_count);
     return container;
 }
 
@@ -42,7 +43,7 @@ void
 container_unref(ResourceContainer *container)
 {
     size_t cursor = 0;
-    if (container == NULL || __atomic_sub_fetch(&container->reference_count, 1, __ATOMIC_ACQ_REL) > 0) {
+    if (container == NULL || !reference_count_drop(&container->reference_count)) {
         return;
     }
     for (const MapEntry *entry = map_next(container->resources, &cursor); entry != NULL;
@@ -51,16 +52,16 @@ container_unref(ResourceContainer *container)
     }
     map_free(container->resources);
     map_free(container->removed);
-    (void)pthread_mutex_destroy(&container->lock);
+    mutex_done(&container->lock);
     memory_free(container);
 }
 
 void
 container_mark_lost(ResourceContainer *container)
 {
-    (void)pthread_mutex_lock(&container->lock);
+    mutex_lock(&container->lock);
     container->is_lost = true;
-    (void)pthread_mutex_unlock(&container->lock);
+    mutex_unlock(&container->lock);
 }
 
 /* Takes the name out and remembers it. Without memory for that, all names count as removed: better none
@@ -75,9 +76,9 @@ take_out(ResourceContainer *container, Slice name)
 size_t
 container_count(ResourceContainer *container)
 {
-    (void)pthread_mutex_lock(&container->lock);
+    mutex_lock(&container->lock);
     const size_t count = map_count(container->resources);
-    (void)pthread_mutex_unlock(&container->lock);
+    mutex_unlock(&container->lock);
     return count;
 }
 
@@ -130,9 +131,9 @@ container_obtain(
         return call_fail(call, STATUS_FAILED_PRECONDITION, "'%.*s' needs a session that keeps it",
             SLICE_PRINT(entry->name));
     }
-    (void)pthread_mutex_lock(&container->lock);
+    mutex_lock(&container->lock);
     const Status status = obtain(call, container, entry, ret_resource);
-    (void)pthread_mutex_unlock(&container->lock);
+    mutex_unlock(&container->lock);
     return status;
 }
 
@@ -157,7 +158,7 @@ container_reset(ResourceContainer *container, const Slice *names, size_t count)
 {
     size_t cursor = 0;
     size_t removed = 0;
-    (void)pthread_mutex_lock(&container->lock);
+    mutex_lock(&container->lock);
     for (const MapEntry *entry = map_next(container->resources, &cursor); entry != NULL;
          entry = map_next(container->resources, &cursor)) {
         Resource *const resource = entry->value;
@@ -167,17 +168,17 @@ container_reset(ResourceContainer *container, const Slice *names, size_t count)
             removed++;
         }
     }
-    (void)pthread_mutex_unlock(&container->lock);
+    mutex_unlock(&container->lock);
     return removed;
 }
 
 bool
 container_remove(ResourceContainer *container, Slice name, const Resource *resource)
 {
-    (void)pthread_mutex_lock(&container->lock);
+    mutex_lock(&container->lock);
     const bool is_there = map_get(container->resources, name) == resource;
     Resource *const removed = is_there ? take_out(container, name) : NULL;
-    (void)pthread_mutex_unlock(&container->lock);
+    mutex_unlock(&container->lock);
     resource_unref(removed);
     return removed != NULL;
 }

@@ -1,5 +1,6 @@
 #include "worker/runtime/memory_account.h"
 
+#include "shared/base/atomic.h"
 #include "shared/base/memory.h"
 
 /* Counted for the owner: far above all bytes, so that the sum is zero only when owner and buffers are gone.
@@ -19,7 +20,7 @@ memory_account_new(void)
 void
 memory_account_end(MemoryAccount *account)
 {
-    if (account != NULL && __atomic_sub_fetch(&account->counted, OWNER, __ATOMIC_ACQ_REL) == 0) {
+    if (account != NULL && atomic_sub_acq_rel(&account->counted, OWNER) == 0) {
         memory_free(account);
     }
 }
@@ -28,15 +29,14 @@ memory_account_end(MemoryAccount *account)
 static void
 raise_peak(MemoryAccount *account, int64_t bytes)
 {
-    int64_t peak = __atomic_load_n(&account->peak, __ATOMIC_RELAXED);
-    while (bytes > peak && !__atomic_compare_exchange_n(
-                               &account->peak, &peak, bytes, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
+    int64_t peak = atomic_load_relaxed(&account->peak);
+    while (bytes > peak && !atomic_compare_exchange_weak_relaxed(&account->peak, &peak, bytes)) {}
 }
 
 void
 memory_account_count(MemoryAccount *account, int64_t change, int64_t highest)
 {
-    const int64_t now = __atomic_add_fetch(&account->counted, change, __ATOMIC_ACQ_REL);
+    const int64_t now = atomic_add_acq_rel(&account->counted, change);
     if (now == 0) {
         memory_free(account);
     } else if (highest > 0) {
@@ -47,10 +47,10 @@ memory_account_count(MemoryAccount *account, int64_t change, int64_t highest)
 bool
 memory_account_admits(MemoryAccount *account, int64_t more)
 {
-    const int64_t then = __atomic_load_n(&account->counted, __ATOMIC_RELAXED) - OWNER + more;
+    const int64_t then = atomic_load_relaxed(&account->counted) - OWNER + more;
     const bool fits = account->limit == 0 || then <= 0 || (uint64_t)then <= account->limit;
     if (!fits) {
-        __atomic_add_fetch(&account->refusals, 1, __ATOMIC_RELAXED);
+        atomic_add_relaxed(&account->refusals, 1);
     }
     return fits;
 }
@@ -58,26 +58,26 @@ memory_account_admits(MemoryAccount *account, int64_t more)
 uint64_t
 memory_account_in_use(const MemoryAccount *account)
 {
-    const int64_t bytes = __atomic_load_n(&account->counted, __ATOMIC_RELAXED) - OWNER;
+    const int64_t bytes = atomic_load_relaxed(&account->counted) - OWNER;
     return bytes < 0 ? 0 : (uint64_t)bytes;
 }
 
 uint64_t
 memory_account_peak(const MemoryAccount *account)
 {
-    return (uint64_t)__atomic_load_n(&account->peak, __ATOMIC_RELAXED);
+    return (uint64_t)atomic_load_relaxed(&account->peak);
 }
 
 bool
 memory_account_has_refused(const MemoryAccount *account)
 {
-    return __atomic_load_n(&account->refusals, __ATOMIC_RELAXED) > 0;
+    return atomic_load_relaxed(&account->refusals) > 0;
 }
 
 bool
 memory_account_reset(MemoryAccount *account)
 {
-    if (__atomic_load_n(&account->counted, __ATOMIC_ACQUIRE) != OWNER) {
+    if (atomic_load_acquire(&account->counted) != OWNER) {
         return false;
     }
     account->peak = 0;

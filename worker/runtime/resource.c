@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 
+#include "shared/base/atomic.h"
 #include "shared/base/memory.h"
 
 void
@@ -14,14 +15,14 @@ resource_init(Resource *resource, const ResourceType *type)
 Resource *
 resource_ref(Resource *resource)
 {
-    __atomic_add_fetch(&resource->reference_count, 1, __ATOMIC_RELAXED);
+    reference_count_add(&resource->reference_count);
     return resource;
 }
 
 void
 resource_unref(Resource *resource)
 {
-    if (resource != NULL && __atomic_sub_fetch(&resource->reference_count, 1, __ATOMIC_ACQ_REL) == 0) {
+    if (resource != NULL && reference_count_drop(&resource->reference_count)) {
         resource->type->free(resource);
     }
 }
@@ -29,7 +30,7 @@ resource_unref(Resource *resource)
 bool
 resource_is_unique(const Resource *resource)
 {
-    return __atomic_load_n(&resource->reference_count, __ATOMIC_ACQUIRE) == 1;
+    return atomic_load_acquire(&resource->reference_count) == 1;
 }
 
 /* --- Handles -------------------------------------------------------------------------------------------- */

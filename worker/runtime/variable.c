@@ -1,13 +1,13 @@
 #include "worker/runtime/variable.h"
 
 #include <assert.h>
-#include <pthread.h>
 
 #include "shared/base/memory.h"
+#include "shared/base/mutex.h"
 
 struct Variable {
     Resource resource;
-    pthread_mutex_t lock; /* guards the value */
+    Mutex lock; /* guards the value */
     Tensor value;
     Dtype dtype;
     Shape shape;
@@ -20,7 +20,7 @@ variable_free(Resource *resource)
 {
     Variable *const variable = (Variable *)(void *)resource;
     tensor_unref(&variable->value);
-    (void)pthread_mutex_destroy(&variable->lock);
+    mutex_done(&variable->lock);
     memory_free(variable);
 }
 
@@ -35,7 +35,7 @@ variable_new(Call *call, const VariableDeclaration *declaration, Variable **ret_
         return call_fail_memory(call, "a variable");
     }
     resource_init(&variable->resource, &variable_type);
-    (void)pthread_mutex_init(&variable->lock, NULL);
+    mutex_init(&variable->lock);
     variable->dtype = declaration->dtype;
     variable->shape = declaration->shape;
     variable->name_size = name.size;
@@ -124,21 +124,21 @@ check_initialized(Call *call, const Variable *variable)
 bool
 variable_is_initialized(Variable *variable)
 {
-    (void)pthread_mutex_lock(&variable->lock);
+    mutex_lock(&variable->lock);
     const bool is_initialized = variable->value.dtype != DTYPE_INVALID;
-    (void)pthread_mutex_unlock(&variable->lock);
+    mutex_unlock(&variable->lock);
     return is_initialized;
 }
 
 Status
 variable_read(Call *call, Variable *variable, Tensor *ret_value)
 {
-    (void)pthread_mutex_lock(&variable->lock);
+    mutex_lock(&variable->lock);
     const Status status = check_initialized(call, variable);
     if (status == STATUS_OK) {
         *ret_value = tensor_ref(&variable->value);
     }
-    (void)pthread_mutex_unlock(&variable->lock);
+    mutex_unlock(&variable->lock);
     return status;
 }
 
@@ -171,7 +171,7 @@ variables_lock(Variable *const *variables, size_t count)
     assert(count <= VARIABLES_LOCKED_MAX);
     const size_t distinct = sort_variables(variables, count, sorted);
     for (size_t index = 0; index < distinct; index++) {
-        (void)pthread_mutex_lock(&sorted[index]->lock);
+        mutex_lock(&sorted[index]->lock);
     }
 }
 
@@ -180,7 +180,7 @@ variables_unlock(Variable *const *variables, size_t count)
 {
     Variable *sorted[VARIABLES_LOCKED_MAX + 1];
     for (size_t index = sort_variables(variables, count, sorted); index-- > 0;) {
-        (void)pthread_mutex_unlock(&sorted[index]->lock);
+        mutex_unlock(&sorted[index]->lock);
     }
 }
 

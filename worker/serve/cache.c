@@ -1,11 +1,11 @@
 #include "worker/serve/cache.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 
 #include "shared/base/list.h"
 #include "shared/base/map.h"
 #include "shared/base/memory.h"
+#include "shared/base/mutex.h"
 
 typedef struct CacheEntry {
     ListLink link; /* in order of use, the latest last */
@@ -17,7 +17,7 @@ typedef struct CacheEntry {
 
 struct Cache {
     const CacheType *type;
-    pthread_mutex_t lock;
+    Mutex lock;
     Map *entries; /* key → CacheEntry */
     ListLink uses;
     CacheStats stats;
@@ -37,7 +37,7 @@ cache_new(const CacheType *type, uint64_t bytes_max)
     cache->entries = entries;
     cache->stats.bytes_max = bytes_max;
     list_init(&cache->uses);
-    pthread_mutex_init(&cache->lock, NULL);
+    mutex_init(&cache->lock);
     return cache;
 }
 
@@ -81,7 +81,7 @@ cache_free(Cache *cache)
     }
     entries_free(cache, &cache->uses);
     map_free(cache->entries);
-    pthread_mutex_destroy(&cache->lock);
+    mutex_done(&cache->lock);
     memory_free(cache);
 }
 
@@ -89,7 +89,7 @@ void *
 cache_get(Cache *cache, Slice key)
 {
     void *value = NULL;
-    pthread_mutex_lock(&cache->lock);
+    mutex_lock(&cache->lock);
     CacheEntry *entry = map_get(cache->entries, key);
     if (entry != NULL) {
         list_remove(&entry->link);
@@ -100,16 +100,16 @@ cache_get(Cache *cache, Slice key)
     } else {
         cache->stats.misses++;
     }
-    pthread_mutex_unlock(&cache->lock);
+    mutex_unlock(&cache->lock);
     return value;
 }
 
 bool
 cache_has(Cache *cache, Slice key)
 {
-    pthread_mutex_lock(&cache->lock);
+    mutex_lock(&cache->lock);
     const bool is_there = map_get(cache->entries, key) != NULL;
-    pthread_mutex_unlock(&cache->lock);
+    mutex_unlock(&cache->lock);
     return is_there;
 }
 
@@ -152,7 +152,7 @@ cache_put(Call *call, Cache *cache, Slice key, void *value, uint64_t bytes)
     }
     ListLink gone;
     list_init(&gone);
-    pthread_mutex_lock(&cache->lock);
+    mutex_lock(&cache->lock);
     const bool is_new = map_get(cache->entries, key) == NULL;
     bool is_kept = false;
     if (is_new) {
@@ -163,7 +163,7 @@ cache_put(Call *call, Cache *cache, Slice key, void *value, uint64_t bytes)
         list_append(&cache->uses, &entry->link);
         cache->stats.bytes += bytes;
     }
-    pthread_mutex_unlock(&cache->lock);
+    mutex_unlock(&cache->lock);
     entries_free(cache, &gone);
     if (!is_kept) {
         entry_free(cache, entry);
@@ -176,12 +176,12 @@ cache_remove(Cache *cache, Slice key)
 {
     ListLink gone;
     list_init(&gone);
-    pthread_mutex_lock(&cache->lock);
+    mutex_lock(&cache->lock);
     CacheEntry *entry = map_get(cache->entries, key);
     if (entry != NULL) {
         entry_remove(cache, entry, &gone);
     }
-    pthread_mutex_unlock(&cache->lock);
+    mutex_unlock(&cache->lock);
     entries_free(cache, &gone);
     return entry != NULL;
 }
@@ -189,21 +189,21 @@ cache_remove(Cache *cache, Slice key)
 void
 cache_stats(Cache *cache, CacheStats *ret_stats)
 {
-    pthread_mutex_lock(&cache->lock);
+    mutex_lock(&cache->lock);
     *ret_stats = cache->stats;
     ret_stats->count = map_count(cache->entries);
-    pthread_mutex_unlock(&cache->lock);
+    mutex_unlock(&cache->lock);
 }
 
 void
 cache_each(Cache *cache, Slice prefix, void (*visit)(void *context, Slice key), void *context)
 {
-    pthread_mutex_lock(&cache->lock);
+    mutex_lock(&cache->lock);
     for (ListLink *link = cache->uses.previous; link != &cache->uses; link = link->previous) {
         const CacheEntry *entry = LIST_ITEM(link, CacheEntry, link);
         if (slice_starts_with(entry_key(entry), prefix)) {
             visit(context, entry_key(entry));
         }
     }
-    pthread_mutex_unlock(&cache->lock);
+    mutex_unlock(&cache->lock);
 }

@@ -1,5 +1,6 @@
 #include "worker/serve/metrics.h"
 
+#include "shared/base/atomic.h"
 #include "shared/telemetry/metrics.h"
 
 static const Worker *watched; /* atomic */
@@ -7,13 +8,13 @@ static const Worker *watched; /* atomic */
 static const Worker *
 watched_worker(void)
 {
-    return __atomic_load_n(&watched, __ATOMIC_ACQUIRE);
+    return atomic_load_acquire(&watched);
 }
 
 void
 worker_metrics_watch(const Worker *worker)
 {
-    __atomic_store_n(&watched, worker, __ATOMIC_RELEASE);
+    atomic_store_release(&watched, worker);
 }
 
 /* --- Runs and tensors ----------------------------------------------------------------------------------- */
@@ -88,7 +89,7 @@ read_running(size_t series)
 {
     (void)series;
     const Worker *const worker = watched_worker();
-    return worker == NULL ? 0 : __atomic_load_n(&worker->running_count, __ATOMIC_RELAXED);
+    return worker == NULL ? 0 : atomic_load_relaxed(&worker->running_count);
 }
 
 static int64_t

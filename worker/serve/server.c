@@ -3,6 +3,7 @@
 
 #include <sys/epoll.h>
 
+#include "shared/base/atomic.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
 #include "worker/serve/request.h"
@@ -86,8 +87,7 @@ close_begin(WorkerLoop *loop)
 static bool
 is_worker_idle(const Worker *worker)
 {
-    return __atomic_load_n(&worker->running_count, __ATOMIC_RELAXED) == 0 &&
-           step_table_live_count(worker->steps) == 0;
+    return atomic_load_relaxed(&worker->running_count) == 0 && step_table_live_count(worker->steps) == 0;
 }
 
 static void

@@ -1,17 +1,16 @@
 #include "worker/serve/session_table.h"
 
-#include <pthread.h>
-
 #include "shared/base/clock.h"
 #include "shared/base/map.h"
 #include "shared/base/memory.h"
+#include "shared/base/mutex.h"
 
 typedef struct Lease {
     uint64_t expires_ns;
 } Lease;
 
 struct SessionTable {
-    pthread_mutex_t lock;
+    Mutex lock;
     Map *leases; /* session → Lease */
 };
 
@@ -22,7 +21,7 @@ session_table_new(void)
     if (table == NULL) {
         return NULL;
     }
-    (void)pthread_mutex_init(&table->lock, NULL);
+    mutex_init(&table->lock);
     table->leases = map_new();
     if (table->leases == NULL) {
         memory_free(table);
@@ -52,7 +51,7 @@ session_table_free(SessionTable *table)
     if (table != NULL) {
         leases_drop(table->leases, UINT64_MAX);
         map_free(table->leases);
-        (void)pthread_mutex_destroy(&table->lock);
+        mutex_done(&table->lock);
         memory_free(table);
     }
 }
@@ -82,29 +81,29 @@ lease_put(Call *call, Map *leases, Slice session, uint64_t now_ns)
 Status
 session_table_put(Call *call, SessionTable *table, Slice session, uint64_t now_ns)
 {
-    (void)pthread_mutex_lock(&table->lock);
+    mutex_lock(&table->lock);
     const Status status = lease_put(call, table->leases, session, now_ns);
-    (void)pthread_mutex_unlock(&table->lock);
+    mutex_unlock(&table->lock);
     return status;
 }
 
 void
 session_table_remove(SessionTable *table, Slice session)
 {
-    (void)pthread_mutex_lock(&table->lock);
+    mutex_lock(&table->lock);
     memory_free(map_remove(table->leases, session));
-    (void)pthread_mutex_unlock(&table->lock);
+    mutex_unlock(&table->lock);
 }
 
 bool
 session_table_renew(SessionTable *table, Slice session, uint64_t now_ns)
 {
-    (void)pthread_mutex_lock(&table->lock);
+    mutex_lock(&table->lock);
     Lease *const lease = map_get(table->leases, session);
     const bool stands = lease != NULL && lease->expires_ns > now_ns;
     if (stands) {
         lease->expires_ns = now_ns + SESSION_LEASE_S * CLOCK_NS_PER_S;
     }
-    (void)pthread_mutex_unlock(&table->lock);
+    mutex_unlock(&table->lock);
     return stands;
 }

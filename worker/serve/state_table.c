@@ -1,11 +1,11 @@
 #include "worker/serve/state_table.h"
 
-#include <pthread.h>
 #include <stdio.h>
 
 #include "shared/base/clock.h"
 #include "shared/base/map.h"
 #include "shared/base/memory.h"
+#include "shared/base/mutex.h"
 
 enum { KEY_SIZE = 192 };
 
@@ -18,7 +18,7 @@ typedef struct State {
 } State;
 
 struct StateTable {
-    pthread_mutex_t lock;
+    Mutex lock;
     Map *states; /* "tenant/session/place" → State */
     uint64_t sweep_due_ns;
 };
@@ -33,7 +33,7 @@ state_table_new(void)
         map_free(states);
         return NULL;
     }
-    (void)pthread_mutex_init(&table->lock, NULL);
+    mutex_init(&table->lock);
     table->states = states;
     return table;
 }
@@ -78,9 +78,9 @@ states_forget(Map *states, uint64_t since_ns)
 void
 state_table_clear(StateTable *table)
 {
-    (void)pthread_mutex_lock(&table->lock);
+    mutex_lock(&table->lock);
     states_drop(table->states, SLICE(""), false);
-    (void)pthread_mutex_unlock(&table->lock);
+    mutex_unlock(&table->lock);
 }
 
 void
@@ -89,7 +89,7 @@ state_table_free(StateTable *table)
     if (table != NULL) {
         state_table_clear(table);
         map_free(table->states);
-        (void)pthread_mutex_destroy(&table->lock);
+        mutex_done(&table->lock);
         memory_free(table);
     }
 }
@@ -172,14 +172,14 @@ state_table_obtain(
         return call_fail(
             call, STATUS_INVALID_ARGUMENT, "tenant, session or epoch of what is kept is out of range");
     }
-    (void)pthread_mutex_lock(&table->lock);
+    mutex_lock(&table->lock);
     sweep(table, now_ns);
     const Status status = obtain(call, table->states, slice_of(text, (size_t)size), place, &state);
     if (status == STATUS_OK) {
         state->used_ns = now_ns;
         *ret_state = container_ref(state->container);
     }
-    (void)pthread_mutex_unlock(&table->lock);
+    mutex_unlock(&table->lock);
     return status;
 }
 
@@ -189,9 +189,9 @@ state_table_remove(StateTable *table, Slice tenant, Slice session)
     char text[KEY_SIZE];
     const int size = snprintf(text, sizeof text, "%.*s/%.*s/", SLICE_PRINT(tenant), SLICE_PRINT(session));
     if (size > 0 && size < KEY_SIZE) {
-        (void)pthread_mutex_lock(&table->lock);
+        mutex_lock(&table->lock);
         states_drop(table->states, slice_of(text, (size_t)size), false);
-        (void)pthread_mutex_unlock(&table->lock);
+        mutex_unlock(&table->lock);
     }
 }
 
@@ -206,7 +206,7 @@ state_table_reset(StateTable *table, const StateReset *reset)
     if (size <= 0 || size >= KEY_SIZE) {
         return 0;
     }
-    (void)pthread_mutex_lock(&table->lock);
+    mutex_lock(&table->lock);
     for (const MapEntry *entry = map_next(table->states, &cursor); entry != NULL;
          entry = map_next(table->states, &cursor)) {
         const State *const state = entry->value;
@@ -214,7 +214,7 @@ state_table_reset(StateTable *table, const StateReset *reset)
             count += container_reset(state->container, reset->containers, reset->container_count);
         }
     }
-    (void)pthread_mutex_unlock(&table->lock);
+    mutex_unlock(&table->lock);
     return count;
 }
 
@@ -223,11 +223,11 @@ state_table_count(StateTable *table)
 {
     size_t count = 0;
     size_t cursor = 0;
-    (void)pthread_mutex_lock(&table->lock);
+    mutex_lock(&table->lock);
     for (const MapEntry *entry = map_next(table->states, &cursor); entry != NULL;
          entry = map_next(table->states, &cursor)) {
         count += ((const State *)entry->value)->container != NULL ? 1 : 0;
     }
-    (void)pthread_mutex_unlock(&table->lock);
+    mutex_unlock(&table->lock);
     return count;
 }

@@ -3,19 +3,20 @@
 #include "worker/serve/step_table.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "shared/base/atomic.h"
 #include "shared/base/clock.h"
 #include "shared/base/map.h"
 #include "shared/base/memory.h"
+#include "shared/base/mutex.h"
 #include "shared/crypto/digest.h"
 
 enum { UNCLAIMED_MS = 60000, TOMBSTONE_MS = 60000, SWEEP_INTERVAL_MS = 5000 };
 
 struct StepTable {
-    pthread_mutex_t lock;
+    Mutex lock;
     Map *entries;  /* key → StepEntry */
     ListLink over; /* the tombstones among them, oldest first */
     size_t over_count;
@@ -29,7 +30,7 @@ struct StepTable {
 static RendezvousRemote
 entry_remote(const StepEntry *entry)
 {
-    return transport_step_remote(__atomic_load_n(&entry->transport, __ATOMIC_ACQUIRE));
+    return transport_step_remote(atomic_load_acquire(&entry->transport));
 }
 
 static Status
@@ -43,7 +44,7 @@ static void
 entry_pull(void *context, Slice key)
 {
     const StepEntry *const entry = context;
-    if (__atomic_load_n(&entry->transport, __ATOMIC_ACQUIRE) != NULL) {
+    if (atomic_load_acquire(&entry->transport) != NULL) {
         const RendezvousRemote remote = entry_remote(entry);
         remote.pull(remote.context, key);
     }
@@ -73,7 +74,7 @@ entry_new(const StepClaim *claim, const char *key)
 static StepEntry *
 entry_ref(StepEntry *entry)
 {
-    (void)__atomic_add_fetch(&entry->reference_count, 1, __ATOMIC_RELAXED);
+    reference_count_add(&entry->reference_count);
     return entry;
 }
 
@@ -82,14 +83,13 @@ step_entry_attach(StepEntry *entry, TransportStep *transport)
 {
     TransportStep *none = NULL;
     transport_step_attach(transport, entry->rendezvous);
-    return __atomic_compare_exchange_n(
-        &entry->transport, &none, transport, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+    return atomic_compare_exchange_acq_rel(&entry->transport, &none, transport);
 }
 
 void
 step_entry_unref(StepEntry *entry)
 {
-    if (entry != NULL && __atomic_sub_fetch(&entry->reference_count, 1, __ATOMIC_ACQ_REL) == 0) {
+    if (entry != NULL && reference_count_drop(&entry->reference_count)) {
         if (entry->transport != NULL) {
             transport_step_detach(entry->transport);
             transport_step_unref(entry->transport);
@@ -108,7 +108,7 @@ step_table_new(void)
     if (table == NULL) {
         return NULL;
     }
-    (void)pthread_mutex_init(&table->lock, NULL);
+    mutex_init(&table->lock);
     list_init(&table->over);
     table->entries = map_new();
     if (table->entries == NULL) {
@@ -160,12 +160,12 @@ void
 step_table_sweep(StepTable *table, uint64_t now_ns)
 {
     StepEntry *reaped = NULL;
-    (void)pthread_mutex_lock(&table->lock);
+    mutex_lock(&table->lock);
     if (now_ns >= table->sweep_due_ns) {
         table->sweep_due_ns = now_ns + SWEEP_INTERVAL_MS * CLOCK_NS_PER_MS;
         drop_expired(table, now_ns, &reaped);
     }
-    (void)pthread_mutex_unlock(&table->lock);
+    mutex_unlock(&table->lock);
     abort_reaped(reaped, "nobody has run the step, or its deadline is long past");
 }
 
@@ -173,9 +173,9 @@ void
 step_table_clear(StepTable *table)
 {
     StepEntry *reaped = NULL;
-    (void)pthread_mutex_lock(&table->lock);
+    mutex_lock(&table->lock);
     drop_expired(table, UINT64_MAX, &reaped);
-    (void)pthread_mutex_unlock(&table->lock);
+    mutex_unlock(&table->lock);
     abort_reaped(reaped, "every step of this worker was ended");
 }
 
@@ -185,7 +185,7 @@ step_table_free(StepTable *table)
     if (table != NULL) {
         step_table_clear(table);
         map_free(table->entries);
-        (void)pthread_mutex_destroy(&table->lock);
+        mutex_done(&table->lock);
         memory_free(table);
     }
 }
@@ -262,9 +262,9 @@ Status
 step_table_enter(Call *call, StepTable *table, const StepClaim *claim, StepEntry **ret_entry)
 {
     StepEntry *reaped = NULL;
-    (void)pthread_mutex_lock(&table->lock);
+    mutex_lock(&table->lock);
     const Status status = table_enter(call, table, claim, &reaped, ret_entry);
-    (void)pthread_mutex_unlock(&table->lock);
+    mutex_unlock(&table->lock);
     abort_reaped(reaped, "a later attempt of the step has begun");
     return status;
 }
@@ -274,12 +274,12 @@ step_table_find(StepTable *table, const StepClaim *claim)
 {
     char key[STEP_KEY_SIZE];
     Call checking = {0};
-    (void)pthread_mutex_lock(&table->lock);
+    mutex_lock(&table->lock);
     StepEntry *entry = map_get(table->entries, claim_key(claim, key));
     const bool is_this = entry != NULL && claim->attempt == entry->attempt &&
                          entry_check(&checking, entry, claim) == STATUS_OK;
     entry = is_this ? entry_ref(entry) : NULL;
-    (void)pthread_mutex_unlock(&table->lock);
+    mutex_unlock(&table->lock);
     return entry;
 }
 
@@ -302,7 +302,7 @@ step_table_cleanup(StepTable *table, Slice step, int64_t attempt)
     StepEntry *reaped = NULL;
     StepEntry *over[SLOT_COUNT_MAX];
     size_t over_count = 0;
-    (void)pthread_mutex_lock(&table->lock);
+    mutex_lock(&table->lock);
     for (int64_t slot = 0; slot < SLOT_COUNT_MAX; slot++) {
         char key[STEP_KEY_SIZE];
         const StepClaim claim = {.step = step, .slot = slot};
@@ -312,7 +312,7 @@ step_table_cleanup(StepTable *table, Slice step, int64_t attempt)
             bury(table, entry, &reaped);
         }
     }
-    (void)pthread_mutex_unlock(&table->lock);
+    mutex_unlock(&table->lock);
     for (size_t index = 0; index < over_count; index++) {
         rendezvous_abort(over[index]->rendezvous, STATUS_ABORTED, "the step was cleaned up");
         step_entry_unref(over[index]);
@@ -323,18 +323,18 @@ step_table_cleanup(StepTable *table, Slice step, int64_t attempt)
 size_t
 step_table_count(StepTable *table)
 {
-    (void)pthread_mutex_lock(&table->lock);
+    mutex_lock(&table->lock);
     const size_t count = map_count(table->entries);
-    (void)pthread_mutex_unlock(&table->lock);
+    mutex_unlock(&table->lock);
     return count;
 }
 
 size_t
 step_table_live_count(StepTable *table)
 {
-    (void)pthread_mutex_lock(&table->lock);
+    mutex_lock(&table->lock);
     const size_t count = map_count(table->entries) - table->over_count;
-    (void)pthread_mutex_unlock(&table->lock);
+    mutex_unlock(&table->lock);
     return count;
 }
 
@@ -343,12 +343,12 @@ step_table_parked_bytes(StepTable *table)
 {
     uint64_t bytes = 0;
     size_t cursor = 0;
-    (void)pthread_mutex_lock(&table->lock);
+    mutex_lock(&table->lock);
     for (const MapEntry *item = map_next(table->entries, &cursor); item != NULL;
          item = map_next(table->entries, &cursor)) {
         const StepEntry *const entry = item->value;
         bytes += entry->rendezvous == NULL ? 0 : rendezvous_parked_bytes(entry->rendezvous);
     }
-    (void)pthread_mutex_unlock(&table->lock);
+    mutex_unlock(&table->lock);
     return bytes;
 }

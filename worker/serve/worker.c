@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
+#include "shared/base/atomic.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
 #include "shared/base/random.h"
@@ -156,7 +157,7 @@ worker_run(Worker *worker)
 void
 worker_stop(Worker *worker, uint32_t grace_ms)
 {
-    __atomic_store_n(&worker->is_draining, true, __ATOMIC_RELEASE);
+    atomic_store_release(&worker->is_draining, true);
     for (int index = 0; index < worker->loop_count; index++) {
         worker_loop_drain(worker->loops[index], grace_ms);
     }
@@ -176,8 +177,8 @@ worker_settle(Worker *worker)
     }
     int64_t running = 1;
     for (int turn = 0; turn < TURNS && running > 0; turn++) {
-        running = __atomic_load_n(&worker->running_count, __ATOMIC_RELAXED) +
-                  __atomic_load_n(&worker->registering_count, __ATOMIC_RELAXED);
+        running =
+            atomic_load_relaxed(&worker->running_count) + atomic_load_relaxed(&worker->registering_count);
         for (int index = 0; index < worker->loop_count; index++) {
             loop_turn(worker->loops[index]->loop, running > 0 ? TURN_MS : 0);
         }

@@ -2,9 +2,8 @@
  * (message.c), which carry it. */
 #pragma once
 
-#include <pthread.h>
-
 #include "shared/base/list.h"
+#include "shared/base/mutex.h"
 #include "worker/transport/transport.h"
 
 enum { STEP_ID_SIZE = 48, NUMBER_SIZE = 24 };
@@ -13,9 +12,9 @@ struct Transport {
     Loop *loop;
     TransportOptions options;
     Upstream *upstream;
-    pthread_mutex_t lock; /* guards `queue` */
-    ListLink queue;       /* Messages */
-    bool is_posted;       /* guarded by lock */
+    Mutex lock;     /* guards `queue` */
+    ListLink queue; /* Messages */
+    bool is_posted; /* guarded by lock */
     Task task;
 };
 
@@ -35,7 +34,7 @@ struct TransportStep {
     Transport *transport;
     char id[STEP_ID_SIZE];
     int64_t attempt;
-    pthread_mutex_t lock;   /* guards `rendezvous` */
+    Mutex lock;             /* guards `rendezvous` */
     Rendezvous *rendezvous; /* NULL once detached */
     size_t peer_count;
     Peer peers[SLOT_COUNT_MAX];

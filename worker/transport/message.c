@@ -8,6 +8,7 @@
 
 #include "shared/base/buffer.h"
 #include "shared/base/memory.h"
+#include "shared/base/mutex.h"
 #include "worker/transport/internal.h"
 
 enum { PATH_SIZE = 128, DELIVER_ARENA_SIZE_MAX = 1 << 16 };
@@ -46,11 +47,11 @@ void
 message_post(Message *message)
 {
     Transport *const transport = message->step->transport;
-    (void)pthread_mutex_lock(&transport->lock);
+    mutex_lock(&transport->lock);
     list_append(&transport->queue, &message->link);
     const bool was_posted = transport->is_posted;
     transport->is_posted = true;
-    (void)pthread_mutex_unlock(&transport->lock);
+    mutex_unlock(&transport->lock);
     if (!was_posted) {
         loop_post(transport->loop, &transport->task);
     }
@@ -218,14 +219,14 @@ messages_send(Task *task)
     Transport *const transport = (Transport *)(void *)((char *)task - offsetof(Transport, task));
     ListLink messages;
     list_init(&messages);
-    (void)pthread_mutex_lock(&transport->lock);
+    mutex_lock(&transport->lock);
     while (!list_is_empty(&transport->queue)) {
         ListLink *const link = list_first(&transport->queue);
         list_remove(link);
         list_append(&messages, link);
     }
     transport->is_posted = false;
-    (void)pthread_mutex_unlock(&transport->lock);
+    mutex_unlock(&transport->lock);
     while (!list_is_empty(&messages)) {
         Message *const message = LIST_ITEM(list_first(&messages), Message, link);
         list_remove(&message->link);

@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "shared/base/atomic.h"
 #include "shared/base/memory.h"
+#include "shared/base/mutex.h"
 #include "worker/transport/internal.h"
 
 /* --- Steps ---------------------------------------------------------------------------------------------- */
@@ -25,7 +27,7 @@ transport_step_new(Transport *transport, Slice id, const WireRun *run)
     step->transport = transport;
     step->attempt = run->attempt;
     copy_text(step->id, sizeof step->id, id);
-    (void)pthread_mutex_init(&step->lock, NULL);
+    mutex_init(&step->lock);
     step->peer_count = run->peer_count;
     for (size_t index = 0; index < run->peer_count; index++) {
         Peer *const peer = &step->peers[index];
@@ -42,15 +44,15 @@ transport_step_new(Transport *transport, Slice id, const WireRun *run)
 TransportStep *
 transport_step_ref(TransportStep *step)
 {
-    (void)__atomic_add_fetch(&step->reference_count, 1, __ATOMIC_RELAXED);
+    reference_count_add(&step->reference_count);
     return step;
 }
 
 void
 transport_step_unref(TransportStep *step)
 {
-    if (step != NULL && __atomic_sub_fetch(&step->reference_count, 1, __ATOMIC_ACQ_REL) == 0) {
-        (void)pthread_mutex_destroy(&step->lock);
+    if (step != NULL && reference_count_drop(&step->reference_count)) {
+        mutex_done(&step->lock);
         memory_free(step);
     }
 }
@@ -58,9 +60,9 @@ transport_step_unref(TransportStep *step)
 void
 transport_step_attach(TransportStep *step, Rendezvous *rendezvous)
 {
-    (void)pthread_mutex_lock(&step->lock);
+    mutex_lock(&step->lock);
     step->rendezvous = rendezvous;
-    (void)pthread_mutex_unlock(&step->lock);
+    mutex_unlock(&step->lock);
 }
 
 void
@@ -72,9 +74,9 @@ transport_step_detach(TransportStep *step)
 Rendezvous *
 transport_step_rendezvous(TransportStep *step)
 {
-    (void)pthread_mutex_lock(&step->lock);
+    mutex_lock(&step->lock);
     Rendezvous *const rendezvous = step->rendezvous == NULL ? NULL : rendezvous_ref(step->rendezvous);
-    (void)pthread_mutex_unlock(&step->lock);
+    mutex_unlock(&step->lock);
     return rendezvous;
 }
 
@@ -167,7 +169,7 @@ may_push(const TransportStep *step, Peer *peer, uint64_t size)
     if (size > PUSH_SIZE_MAX) {
         return false;
     }
-    const uint64_t pushed_size = __atomic_add_fetch(&peer->pushed_size, size, __ATOMIC_RELAXED);
+    const uint64_t pushed_size = atomic_add_relaxed(&peer->pushed_size, size);
     return pushed_size <= PARKED_SIZE_MAX / step->peer_count;
 }
 
@@ -230,7 +232,7 @@ transport_new(Loop *loop, const TransportOptions *options)
     transport->options = *options;
     transport->task.run = messages_send;
     list_init(&transport->queue);
-    (void)pthread_mutex_init(&transport->lock, NULL);
+    mutex_init(&transport->lock);
     transport->upstream = upstream_new(loop, &options->upstream);
     if (transport->upstream == NULL) {
         transport_free(transport);
@@ -251,6 +253,6 @@ transport_free(Transport *transport)
         message_free(message);
     }
     upstream_free(transport->upstream);
-    (void)pthread_mutex_destroy(&transport->lock);
+    mutex_done(&transport->lock);
     memory_free(transport);
 }

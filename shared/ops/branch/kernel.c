@@ -5,9 +5,10 @@
  * that is cancelled on the way ends as its run does, or where the run would begin. A call within a call
  * begins on a thread's own stack, however deep it is. */
 #include <inttypes.h>
-#include <pthread.h>
 
+#include "shared/base/atomic.h"
 #include "shared/base/memory.h"
+#include "shared/base/mutex.h"
 #include "worker/runtime/memory_account.h"
 #include "worker/runtime/partition/library.h"
 #include "worker/runtime/resource.h"
@@ -18,7 +19,7 @@ typedef struct Invocation {
     KernelPromise *promise;
     Slice function;
     DeviceWork compiling;
-    pthread_mutex_t lock;
+    Mutex lock;
     bool is_cancelled;
     bool is_done;
     Run *run; /* while it can be cancelled */
@@ -28,8 +29,8 @@ static void
 invocation_unref(void *context)
 {
     Invocation *const invocation = context;
-    if (__atomic_sub_fetch(&invocation->reference_count, 1, __ATOMIC_ACQ_REL) == 0) {
-        (void)pthread_mutex_destroy(&invocation->lock);
+    if (reference_count_drop(&invocation->reference_count)) {
+        mutex_done(&invocation->lock);
         memory_free(invocation);
     }
 }
@@ -42,7 +43,7 @@ invocation_new(KernelPromise *promise)
     if (invocation == NULL) {
         return NULL;
     }
-    (void)pthread_mutex_init(&invocation->lock, NULL);
+    mutex_init(&invocation->lock);
     invocation->promise = promise;
     invocation->reference_count = 2;
     if (arena_defer(promise->context.call->arena, invocation_unref, invocation) == NULL) {
@@ -77,10 +78,10 @@ run_done(void *context, const RunResult *result)
 {
     Invocation *const invocation = context;
     KernelPromise *const promise = invocation->promise;
-    (void)pthread_mutex_lock(&invocation->lock);
+    mutex_lock(&invocation->lock);
     Run *const run = TAKE(invocation->run);
     invocation->is_done = true;
-    (void)pthread_mutex_unlock(&invocation->lock);
+    mutex_unlock(&invocation->lock);
     run_unref(run);
     promise->culprit = result->node;
     end(invocation, result->code == STATUS_OK
@@ -92,12 +93,12 @@ run_done(void *context, const RunResult *result)
 static void
 keep_run(Invocation *invocation, Run *run)
 {
-    (void)pthread_mutex_lock(&invocation->lock);
+    mutex_lock(&invocation->lock);
     const bool is_cancelled = invocation->is_cancelled && !invocation->is_done;
     if (!invocation->is_done) {
         invocation->run = run_ref(run);
     }
-    (void)pthread_mutex_unlock(&invocation->lock);
+    mutex_unlock(&invocation->lock);
     if (is_cancelled) {
         run_cancel(run, STATUS_CANCELLED, "the caller has ended");
     }
@@ -245,8 +246,7 @@ start(KernelPromise *promise)
     }
     invocation->function = function;
     void *before = NULL;
-    if (!__atomic_compare_exchange_n(
-            &promise->waiting, &before, invocation, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    if (!atomic_compare_exchange_acq_rel(&promise->waiting, &before, invocation)) {
         invocation->is_cancelled =
             true; /* nobody else knows it: else branch_cancel() says so, under the lock */
     }
@@ -268,15 +268,14 @@ static void
 branch_cancel(KernelPromise *promise)
 {
     void *waiting = NULL;
-    if (__atomic_compare_exchange_n(
-            &promise->waiting, &waiting, &cancelled_early, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    if (atomic_compare_exchange_acq_rel(&promise->waiting, &waiting, &cancelled_early)) {
         return;
     }
     Invocation *const invocation = waiting;
-    (void)pthread_mutex_lock(&invocation->lock);
+    mutex_lock(&invocation->lock);
     invocation->is_cancelled = true;
     Run *const run = invocation->run == NULL ? NULL : run_ref(invocation->run);
-    (void)pthread_mutex_unlock(&invocation->lock);
+    mutex_unlock(&invocation->lock);
     if (run != NULL) {
         run_cancel(run, STATUS_CANCELLED, "the caller has ended");
         run_unref(run);

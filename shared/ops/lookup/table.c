@@ -1,9 +1,8 @@
 #include "shared/ops/lookup/table.h"
 
-#include <pthread.h>
-
 #include "shared/base/map.h"
 #include "shared/base/memory.h"
+#include "shared/base/mutex.h"
 #include "worker/reference/texts.h"
 
 /* A value's elements, or its string, at the beginning of a buffer of the device's memory, behind which there
@@ -15,7 +14,7 @@ typedef struct Row {
 
 struct Table {
     Resource resource;
-    pthread_mutex_t lock;
+    Mutex lock;
     Dtype key_dtype;
     Dtype value_dtype;
     Shape value_shape;
@@ -56,7 +55,7 @@ table_free(Resource *resource)
     Table *const table = as_table(resource);
     rows_free_all(table->rows);
     tensor_unref(&table->source);
-    (void)pthread_mutex_destroy(&table->lock);
+    mutex_done(&table->lock);
     memory_free(table);
 }
 
@@ -74,7 +73,7 @@ make(Call *call, const void *context, Resource **ret_resource)
         return call_fail_memory(call, "a table");
     }
     resource_init(&table->resource, &table_type);
-    (void)pthread_mutex_init(&table->lock, NULL);
+    mutex_init(&table->lock);
     table->key_dtype = declaration->key_dtype;
     table->value_dtype = declaration->value_dtype;
     table->value_shape = declaration->value_shape;
@@ -292,30 +291,30 @@ Status
 table_put(KernelContext *context, Table *table, const Tensor *keys, const Tensor *values, TableChange change)
 {
     TRY(check_rows(context, table, keys, values));
-    (void)pthread_mutex_lock(&table->lock);
+    mutex_lock(&table->lock);
     const Status status = put(context, table, keys, values, change);
-    (void)pthread_mutex_unlock(&table->lock);
+    mutex_unlock(&table->lock);
     return status;
 }
 
 bool
 table_was_filled_from(Table *table, const Tensor *source)
 {
-    (void)pthread_mutex_lock(&table->lock);
+    mutex_lock(&table->lock);
     const bool is_same = table->is_fixed && source->buffer != NULL &&
                          table->source.buffer == source->buffer && table->source.data == source->data &&
                          shape_equal(&table->source.shape, &source->shape);
-    (void)pthread_mutex_unlock(&table->lock);
+    mutex_unlock(&table->lock);
     return is_same;
 }
 
 void
 table_remember(Table *table, const Tensor *source)
 {
-    (void)pthread_mutex_lock(&table->lock);
+    mutex_lock(&table->lock);
     Tensor old = table->source;
     table->source = table->is_fixed ? tensor_ref(source) : (Tensor){.dtype = DTYPE_INVALID};
-    (void)pthread_mutex_unlock(&table->lock);
+    mutex_unlock(&table->lock);
     tensor_unref(&old);
 }
 
@@ -327,11 +326,11 @@ table_remove(KernelContext *context, Table *table, const Tensor *keys)
         return call_fail(context->call, STATUS_UNIMPLEMENTED, "table '%.*s' is fixed: nothing is removed",
             SLICE_PRINT(table_name(table)));
     }
-    (void)pthread_mutex_lock(&table->lock);
+    mutex_lock(&table->lock);
     for (int64_t n = 0; n < tensor_element_count(keys); n++) {
         tensor_buffer_unref(map_remove(table->rows, elements_at(keys, n, 1)));
     }
-    (void)pthread_mutex_unlock(&table->lock);
+    mutex_unlock(&table->lock);
     return STATUS_OK;
 }
 
@@ -357,9 +356,9 @@ size_locked(KernelContext *context, const Table *table, int64_t *ret_size)
 Status
 table_size(KernelContext *context, Table *table, int64_t *ret_size)
 {
-    (void)pthread_mutex_lock(&table->lock);
+    mutex_lock(&table->lock);
     const Status status = size_locked(context, table, ret_size);
-    (void)pthread_mutex_unlock(&table->lock);
+    mutex_unlock(&table->lock);
     return status;
 }
 
@@ -430,9 +429,9 @@ table_find(KernelContext *context, Table *table, const Tensor *keys, const Tenso
     if (!is_one_for_all) {
         TRY(check_rows(context, table, keys, otherwise));
     }
-    (void)pthread_mutex_lock(&table->lock);
+    mutex_lock(&table->lock);
     const Status status = find_locked(context, table, keys, otherwise, is_one_for_all);
-    (void)pthread_mutex_unlock(&table->lock);
+    mutex_unlock(&table->lock);
     return status;
 }
 
@@ -460,8 +459,8 @@ export_locked(KernelContext *context, const Table *table)
 Status
 table_export(KernelContext *context, Table *table)
 {
-    (void)pthread_mutex_lock(&table->lock);
+    mutex_lock(&table->lock);
     const Status status = export_locked(context, table);
-    (void)pthread_mutex_unlock(&table->lock);
+    mutex_unlock(&table->lock);
     return status;
 }

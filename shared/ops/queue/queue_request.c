@@ -1,5 +1,6 @@
 #include "shared/ops/queue/queue_request.h"
 
+#include "shared/base/atomic.h"
 #include "shared/base/memory.h"
 #include "worker/reference/fill.h"
 #include "worker/reference/rows.h"
@@ -9,7 +10,7 @@
 void
 queue_request_unref(Request *request)
 {
-    if (__atomic_sub_fetch(&request->reference_count, 1, __ATOMIC_ACQ_REL) > 0) {
+    if (!reference_count_drop(&request->reference_count)) {
         return;
     }
     tuples_done(&request->tuples);

@@ -3,15 +3,15 @@
  */
 #include "shared/ops/queue/tensor_queue.h"
 
-#include <pthread.h>
-
+#include "shared/base/atomic.h"
 #include "shared/base/memory.h"
+#include "shared/base/mutex.h"
 #include "shared/ops/queue/queue_request.h"
 #include "worker/reference/philox.h"
 
 struct TensorQueue {
     Resource resource;
-    pthread_mutex_t lock; /* guards what follows */
+    Mutex lock; /* guards what follows */
     QueueDeclaration declaration;
     PhiloxStream random;
     Tuples tuples;
@@ -37,7 +37,7 @@ queue_free(Resource *resource)
 {
     TensorQueue *const queue = as_queue(resource);
     tuples_done(&queue->tuples);
-    (void)pthread_mutex_destroy(&queue->lock);
+    mutex_done(&queue->lock);
     memory_free(queue);
 }
 
@@ -52,7 +52,7 @@ make(Call *call, const void *context, Resource **ret_resource)
         return call_fail_memory(call, "a queue");
     }
     resource_init(&queue->resource, &tensor_queue_type);
-    (void)pthread_mutex_init(&queue->lock, NULL);
+    mutex_init(&queue->lock);
     memcpy(queue->name, declaration->name.data, declaration->name.size);
     queue->declaration = *declaration;
     queue->declaration.name = slice_of(queue->name, declaration->name.size);
@@ -103,18 +103,18 @@ kernel_tensor_queue(KernelContext *context, TensorQueue **ret_queue)
 int64_t
 tensor_queue_size(TensorQueue *queue)
 {
-    (void)pthread_mutex_lock(&queue->lock);
+    mutex_lock(&queue->lock);
     const int64_t size = queue->tuples.size;
-    (void)pthread_mutex_unlock(&queue->lock);
+    mutex_unlock(&queue->lock);
     return size;
 }
 
 bool
 tensor_queue_is_closed(TensorQueue *queue)
 {
-    (void)pthread_mutex_lock(&queue->lock);
+    mutex_lock(&queue->lock);
     const bool is_closed = queue->is_closed;
-    (void)pthread_mutex_unlock(&queue->lock);
+    mutex_unlock(&queue->lock);
     return is_closed;
 }
 
@@ -125,7 +125,7 @@ static void
 queue_request_complete(Request *request)
 {
     KernelPromise *const promise = request->promise;
-    void *const waiting = __atomic_exchange_n(&promise->waiting, &settled, __ATOMIC_ACQ_REL);
+    void *const waiting = atomic_exchange_acq_rel(&promise->waiting, &settled);
     Status status = request->status;
     if (status == STATUS_OK && queue_request_takes(request)) {
         status = queue_request_output(request);
@@ -278,7 +278,7 @@ tensor_queue_close(TensorQueue *queue, bool cancels_puts)
 {
     ListLink done;
     list_init(&done);
-    (void)pthread_mutex_lock(&queue->lock);
+    mutex_lock(&queue->lock);
     queue->is_closed = true;
     LIST_EACH(&queue->puts, link)
     {
@@ -289,7 +289,7 @@ tensor_queue_close(TensorQueue *queue, bool cancels_puts)
         }
     }
     serve(queue, &done);
-    (void)pthread_mutex_unlock(&queue->lock);
+    mutex_unlock(&queue->lock);
     complete_all(&done);
 }
 
@@ -300,8 +300,7 @@ static bool
 begin_waiting(Request *request)
 {
     void *nothing = NULL;
-    return __atomic_compare_exchange_n(
-        &request->promise->waiting, &nothing, request, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    return atomic_compare_exchange_acq_rel(&request->promise->waiting, &nothing, request);
 }
 
 static void
@@ -337,9 +336,9 @@ tensor_queue_start(KernelPromise *promise, QueueRequest kind)
     }
     Resource *const kept = resource_ref(&queue->resource);
     list_init(&done);
-    (void)pthread_mutex_lock(&queue->lock);
+    mutex_lock(&queue->lock);
     enter(queue, request, &done);
-    (void)pthread_mutex_unlock(&queue->lock);
+    mutex_unlock(&queue->lock);
     complete_all(&done);
     resource_unref(kept);
 }
@@ -348,7 +347,7 @@ tensor_queue_start(KernelPromise *promise, QueueRequest kind)
 void
 tensor_queue_cancel(KernelPromise *promise)
 {
-    Request *const request = __atomic_exchange_n(&promise->waiting, &settled, __ATOMIC_ACQ_REL);
+    Request *const request = atomic_exchange_acq_rel(&promise->waiting, &settled);
     ListLink done;
     if (request == NULL || (void *)request == &settled) {
         return;
@@ -356,7 +355,7 @@ tensor_queue_cancel(KernelPromise *promise)
     TensorQueue *const queue = as_queue(request->queue);
     Resource *const kept = resource_ref(&queue->resource);
     list_init(&done);
-    (void)pthread_mutex_lock(&queue->lock);
+    mutex_lock(&queue->lock);
     if (request->is_waiting) {
         request->status = queue_request_fail(request, STATUS_CANCELLED, "is not waited for any more");
         leave(request, &done);
@@ -365,7 +364,7 @@ tensor_queue_cancel(KernelPromise *promise)
         }
         serve(queue, &done);
     }
-    (void)pthread_mutex_unlock(&queue->lock);
+    mutex_unlock(&queue->lock);
     queue_request_unref(request);
     complete_all(&done);
     resource_unref(kept);

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "shared/base/atomic.h"
 #include "shared/base/memory.h"
 #include "shared/base/random.h"
 #include "worker/runtime/resource.h"
@@ -118,7 +119,7 @@ random_sequence_reserve(KernelContext *context, uint64_t counters, Philox *ret_s
     Sequence *sequence = NULL;
     TRY(sequence_of(context, &sequence));
     *ret_start = sequence->start;
-    philox_skip(ret_start, __atomic_fetch_add(&sequence->used, counters, __ATOMIC_RELAXED));
+    philox_skip(ret_start, atomic_fetch_add_relaxed(&sequence->used, counters));
     resource_unref(&sequence->resource);
     return STATUS_OK;
 }

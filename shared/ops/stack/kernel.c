@@ -1,8 +1,8 @@
 /* Stacks: what a loop pushes, its gradient pops. An element is a reference to the tensor that was pushed. It
  * may be a handle, but of no stack: one that held itself would never go. */
-#include <pthread.h>
 
 #include "shared/base/memory.h"
+#include "shared/base/mutex.h"
 #include "worker/reference/room.h"
 #include "worker/runtime/resource.h"
 
@@ -10,8 +10,8 @@ enum { STACK_SIZE_MAX = 1 << 20, STACK_BYTES_FIRST = 16 * sizeof(Tensor) };
 
 typedef struct Stack {
     Resource resource;
-    pthread_mutex_t lock; /* guards what follows */
-    Device *device;       /* whose memory the elements' places take */
+    Mutex lock;     /* guards what follows */
+    Device *device; /* whose memory the elements' places take */
     Dtype dtype;
     int64_t size_max;
     Room room;
@@ -35,7 +35,7 @@ stack_free(Resource *resource)
 {
     Stack *const stack = (Stack *)(void *)resource;
     stack_clear(stack);
-    (void)pthread_mutex_destroy(&stack->lock);
+    mutex_done(&stack->lock);
     memory_free(stack);
 }
 
@@ -52,7 +52,7 @@ new_compute(KernelContext *context)
         return call_fail_memory(context->call, "a stack");
     }
     resource_init(&stack->resource, &stack_type);
-    (void)pthread_mutex_init(&stack->lock, NULL);
+    mutex_init(&stack->lock);
     stack->device = context->device;
     stack->dtype = node_attr_type(context->node, "elem_type");
     stack->size_max = count == 0 || size_max < 0 ? STACK_SIZE_MAX : size_max;
@@ -115,9 +115,9 @@ push_compute(KernelContext *context)
 {
     Stack *stack = NULL;
     TRY(find_stack(context, &stack));
-    (void)pthread_mutex_lock(&stack->lock);
+    mutex_lock(&stack->lock);
     const Status status = push(context->call, stack, &context->inputs[1]);
-    (void)pthread_mutex_unlock(&stack->lock);
+    mutex_unlock(&stack->lock);
     TRY(status);
     kernel_alias(context, 1, 0, &context->inputs[1].shape);
     return STATUS_OK;
@@ -139,9 +139,9 @@ pop_compute(KernelContext *context)
 {
     Stack *stack = NULL;
     TRY(find_stack(context, &stack));
-    (void)pthread_mutex_lock(&stack->lock);
+    mutex_lock(&stack->lock);
     const Status status = pop(context->call, stack, &context->outputs[0]);
-    (void)pthread_mutex_unlock(&stack->lock);
+    mutex_unlock(&stack->lock);
     return status;
 }
 
@@ -150,10 +150,10 @@ close_compute(KernelContext *context)
 {
     Stack *stack = NULL;
     TRY(find_stack(context, &stack));
-    (void)pthread_mutex_lock(&stack->lock);
+    mutex_lock(&stack->lock);
     stack_clear(stack);
     stack->is_closed = true;
-    (void)pthread_mutex_unlock(&stack->lock);
+    mutex_unlock(&stack->lock);
     return STATUS_OK;
 }
 

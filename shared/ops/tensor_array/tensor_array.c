@@ -1,9 +1,9 @@
 #include "shared/ops/tensor_array/tensor_array.h"
 
-#include <pthread.h>
 #include <string.h>
 
 #include "shared/base/memory.h"
+#include "shared/base/mutex.h"
 #include "worker/reference/combine.h"
 #include "worker/reference/fill.h"
 #include "worker/reference/room.h"
@@ -26,7 +26,7 @@ typedef struct Gradient {
 
 struct TensorArray {
     Resource resource;
-    pthread_mutex_t lock; /* guards what follows */
+    Mutex lock; /* guards what follows */
     TensorArrayOptions options;
     bool is_closed;
     Room room;
@@ -59,7 +59,7 @@ array_free(Resource *resource)
         resource_unref(tensor_array_resource(gradient->array));
         memory_free(gradient);
     }
-    (void)pthread_mutex_destroy(&array->lock);
+    mutex_done(&array->lock);
     memory_free(array);
 }
 
@@ -107,7 +107,7 @@ tensor_array_new(Call *call, const TensorArrayOptions *options, int64_t size, Te
         return call_fail_memory(call, "a tensor array");
     }
     resource_init(&array->resource, &tensor_array_type);
-    (void)pthread_mutex_init(&array->lock, NULL);
+    mutex_init(&array->lock);
     array->options = *options;
     const Status status = size < 0    ? call_fail(call, STATUS_INVALID_ARGUMENT,
                                             "the size of a tensor array is %lld", (long long)size)
@@ -133,10 +133,10 @@ kernel_tensor_array(KernelContext *context, TensorArray **ret_array)
 void
 tensor_array_close(TensorArray *array)
 {
-    (void)pthread_mutex_lock(&array->lock);
+    mutex_lock(&array->lock);
     elements_clear(array);
     array->is_closed = true;
-    (void)pthread_mutex_unlock(&array->lock);
+    mutex_unlock(&array->lock);
 }
 
 /* --- Questions ------------------------------------------------------------------------------------------ */
@@ -151,10 +151,10 @@ check_open(Call *call, const TensorArray *array)
 Status
 tensor_array_size(Call *call, TensorArray *array, int64_t *ret_size)
 {
-    (void)pthread_mutex_lock(&array->lock);
+    mutex_lock(&array->lock);
     const Status status = check_open(call, array);
     *ret_size = array->size;
-    (void)pthread_mutex_unlock(&array->lock);
+    mutex_unlock(&array->lock);
     return status;
 }
 
@@ -167,9 +167,9 @@ tensor_array_dtype(const TensorArray *array)
 Shape
 tensor_array_element_shape(TensorArray *array)
 {
-    (void)pthread_mutex_lock(&array->lock);
+    mutex_lock(&array->lock);
     const Shape shape = array->options.element_shape;
-    (void)pthread_mutex_unlock(&array->lock);
+    mutex_unlock(&array->lock);
     return shape;
 }
 
@@ -260,9 +260,9 @@ put(KernelContext *context, TensorArray *array, int64_t index, const Tensor *val
 Status
 tensor_array_write(KernelContext *context, TensorArray *array, int64_t index, const Tensor *value)
 {
-    (void)pthread_mutex_lock(&array->lock);
+    mutex_lock(&array->lock);
     const Status status = put(context, array, index, value);
-    (void)pthread_mutex_unlock(&array->lock);
+    mutex_unlock(&array->lock);
     return status;
 }
 
@@ -315,9 +315,9 @@ take(KernelContext *context, TensorArray *array, int64_t index, Tensor *ret_valu
 Status
 tensor_array_read(KernelContext *context, TensorArray *array, int64_t index, Tensor *ret_value)
 {
-    (void)pthread_mutex_lock(&array->lock);
+    mutex_lock(&array->lock);
     const Status status = take(context, array, index, ret_value);
-    (void)pthread_mutex_unlock(&array->lock);
+    mutex_unlock(&array->lock);
     return status;
 }
 
@@ -403,13 +403,13 @@ Status
 tensor_array_gradient(
     Call *call, TensorArray *array, Slice source, const Shape *prefix, TensorArray **ret_gradient)
 {
-    (void)pthread_mutex_lock(&array->lock);
+    mutex_lock(&array->lock);
     TensorArray *gradient = NULL;
     const Status status = gradient_find(call, array, source, prefix, &gradient);
     if (status == STATUS_OK) {
         (void)resource_ref(tensor_array_resource(gradient));
         *ret_gradient = gradient;
     }
-    (void)pthread_mutex_unlock(&array->lock);
+    mutex_unlock(&array->lock);
     return status;
 }

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "shared/base/atomic.h"
 #include "tests/support/await.h"
 #include "tests/support/sluice_command.h"
 
@@ -73,7 +74,7 @@ interrupt_run(void *context)
 {
     SluiceFixture *const fixture = context;
     AWAIT(cluster_metric(&fixture->cluster, "sluice_steps_running") == 1);
-    const pid_t pid = __atomic_load_n(&process_captured, __ATOMIC_SEQ_CST);
+    const pid_t pid = atomic_load_seq_cst(&process_captured);
     return pid > 0 && kill(pid, SIGINT) == 0 ? NULL : context;
 }
 

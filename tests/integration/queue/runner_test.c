@@ -1,5 +1,6 @@
 /* A cancellation reaches a step that is held, however early it comes. */
 #include "gateway/queue/runner.h"
+#include "shared/base/atomic.h"
 
 #include "gateway/domain/tenant.h"
 #include "gateway/store/steps.h"
@@ -29,7 +30,7 @@ run(void *context, const StepRecord *step)
 {
     Heard *const heard = context;
     heard->hold = (StepHold){.tenant = step->tenant, .id = step->id, .fence = step->fence};
-    (void)__atomic_add_fetch(&heard->claimed_count, 1, __ATOMIC_RELEASE);
+    (void)atomic_add_acq_rel(&heard->claimed_count, 1);
     return true;
 }
 
@@ -39,13 +40,13 @@ cancel(void *context, int loop_index, const StepHold *hold)
     Heard *const heard = context;
     (void)hold;
     heard->cancelled_loop = loop_index;
-    (void)__atomic_add_fetch(&heard->cancelled_count, 1, __ATOMIC_RELEASE);
+    (void)atomic_add_acq_rel(&heard->cancelled_count, 1);
 }
 
 static int
 count(const int *number)
 {
-    return __atomic_load_n(number, __ATOMIC_ACQUIRE);
+    return atomic_load_acquire(number);
 }
 
 static QueueRunner *

@@ -1,8 +1,8 @@
 #include "worker/cpu/onednn/convolve.h"
 
-#include <pthread.h>
-
+#include "shared/base/atomic.h"
 #include "shared/base/memory.h"
+#include "shared/base/mutex.h"
 #include "worker/cpu/onednn/convolve_plan.h"
 #include "worker/cpu/onednn/transpose.h"
 
@@ -15,7 +15,7 @@ typedef struct PackedFilter {
 
 struct Convolve {
     const float *filter; /* NULL: any */
-    pthread_mutex_t lock;
+    Mutex lock;
     ConvolvePlan *plans;   /* under the lock; a plan in the list is immutable once it has its filter */
     PackedFilter *filters; /* under the lock; shared by plans whose layouts agree */
     int plan_count;
@@ -28,7 +28,7 @@ convolve_new(Call *call, Convolve **ret_convolve)
     if (convolve == NULL) {
         return call_fail_memory(call, "a convolution");
     }
-    pthread_mutex_init(&convolve->lock, NULL);
+    mutex_init(&convolve->lock);
     *ret_convolve = convolve;
     return STATUS_OK;
 }
@@ -54,7 +54,7 @@ convolve_free(Convolve *convolve)
         packed_free(filter->packed);
         memory_free(filter);
     }
-    pthread_mutex_destroy(&convolve->lock);
+    mutex_done(&convolve->lock);
     memory_free(convolve);
 }
 
@@ -119,12 +119,12 @@ static Status
 plan_get_packed(
     Call *call, Convolve *convolve, Device *device, const ConvolveShape *shape, ConvolvePlan **ret_plan)
 {
-    pthread_mutex_lock(&convolve->lock);
+    mutex_lock(&convolve->lock);
     Status status = plan_get(call, convolve, shape, ret_plan);
     if (status == STATUS_OK && convolve->filter != NULL && (*ret_plan)->filter == NULL) {
         status = plan_pack(call, convolve, device, *ret_plan);
     }
-    pthread_mutex_unlock(&convolve->lock);
+    mutex_unlock(&convolve->lock);
     return status;
 }
 
@@ -207,7 +207,7 @@ run_tile(void *context, int64_t index)
     const dnnl_status_t status =
         shape->is_channels_last ? tile_compute_rows(run, tile, image) : tile_compute_turned(run, tile, image);
     if (status != dnnl_success) {
-        __atomic_store_n(&run->status, (int)status, __ATOMIC_RELAXED);
+        atomic_store_relaxed(&run->status, (int)status);
     }
 }
 
@@ -293,9 +293,9 @@ uint64_t
 convolve_scratch(Call *call, Convolve *convolve, const Device *device, const ConvolveShape *shape)
 {
     ConvolvePlan *plan = NULL;
-    pthread_mutex_lock(&convolve->lock);
+    mutex_lock(&convolve->lock);
     const Status status = plan_get(call, convolve, shape, &plan);
-    pthread_mutex_unlock(&convolve->lock);
+    mutex_unlock(&convolve->lock);
     if (status != STATUS_OK) {
         return 0;
     }

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "shared/base/memory.h"
+#include "shared/base/mutex.h"
 
 /* An execution's own objects. */
 typedef struct Lane {
@@ -17,7 +18,7 @@ struct Primitive {
     int arguments[PRIMITIVE_ARGUMENTS_MAX];
     int argument_count;
     size_t scratch_size;
-    pthread_mutex_t lock;
+    Mutex lock;
     dnnl_primitive_t primitive; /* made under the lock, before the first lane; NULL: it has not run */
     Lane *idle;                 /* under the lock */
 };
@@ -132,14 +133,14 @@ static dnnl_status_t
 lane_take(Primitive *primitive, Lane **ret_lane)
 {
     dnnl_status_t status = dnnl_success;
-    pthread_mutex_lock(&primitive->lock);
+    mutex_lock(&primitive->lock);
     Lane *const lane = primitive->idle;
     if (lane != NULL) {
         primitive->idle = lane->next;
     } else if (primitive->primitive == NULL) {
         status = dnnl_primitive_create(&primitive->primitive, primitive->description);
     }
-    pthread_mutex_unlock(&primitive->lock);
+    mutex_unlock(&primitive->lock);
     *ret_lane = lane;
     return lane != NULL || status != dnnl_success ? status : lane_new(primitive, ret_lane);
 }
@@ -147,10 +148,10 @@ lane_take(Primitive *primitive, Lane **ret_lane)
 static void
 lane_put(Primitive *primitive, Lane *lane)
 {
-    pthread_mutex_lock(&primitive->lock);
+    mutex_lock(&primitive->lock);
     lane->next = primitive->idle;
     primitive->idle = lane;
-    pthread_mutex_unlock(&primitive->lock);
+    mutex_unlock(&primitive->lock);
 }
 
 static Status
@@ -178,7 +179,7 @@ primitive_new(Call *call, const PrimitiveOptions *options, Primitive **ret_primi
     if (primitive == NULL) {
         return call_fail_memory(call, "a oneDNN primitive");
     }
-    pthread_mutex_init(&primitive->lock, NULL);
+    mutex_init(&primitive->lock);
     primitive->argument_count = options->argument_count;
     memcpy(primitive->arguments, options->arguments, sizeof primitive->arguments);
     const Status status = primitive_describe(call, options, primitive);
@@ -204,7 +205,7 @@ primitive_free(Primitive *primitive)
     }
     dnnl_primitive_destroy(primitive->primitive);
     dnnl_primitive_desc_destroy(primitive->description);
-    pthread_mutex_destroy(&primitive->lock);
+    mutex_done(&primitive->lock);
     memory_free(primitive);
 }
 

@@ -1,8 +1,8 @@
 #include "worker/cpu/onednn/product.h"
 
-#include <pthread.h>
-
+#include "shared/base/atomic.h"
 #include "shared/base/memory.h"
+#include "shared/base/mutex.h"
 #include "shared/tensor/half.h"
 
 enum {
@@ -38,7 +38,7 @@ typedef struct PackedTile {
 
 struct Product {
     const float *weights; /* NULL: any */
-    pthread_mutex_t lock;
+    Mutex lock;
     Plan *plans;        /* under the lock; a plan in the list is immutable once it has its weights */
     PackedTile *packed; /* under the lock; shared by plans whose layouts agree */
     int plan_count;
@@ -51,7 +51,7 @@ product_new(Call *call, Product **ret_product)
     if (product == NULL) {
         return call_fail_memory(call, "a matrix product");
     }
-    pthread_mutex_init(&product->lock, NULL);
+    mutex_init(&product->lock);
     *ret_product = product;
     return STATUS_OK;
 }
@@ -87,7 +87,7 @@ product_free(Product *product)
         packed_free(tile->packed);
         memory_free(tile);
     }
-    pthread_mutex_destroy(&product->lock);
+    mutex_done(&product->lock);
     memory_free(product);
 }
 
@@ -328,12 +328,12 @@ plan_put(Plan *plan)
 static Status
 plan_get_packed(Call *call, Product *product, Device *device, const ProductShape *shape, Plan **ret_plan)
 {
-    pthread_mutex_lock(&product->lock);
+    mutex_lock(&product->lock);
     Status status = plan_get(call, product, shape, ret_plan);
     if (status == STATUS_OK && product->weights != NULL && (*ret_plan)->packed == NULL) {
         status = plan_pack(call, product, device, *ret_plan);
     }
-    pthread_mutex_unlock(&product->lock);
+    mutex_unlock(&product->lock);
     return status;
 }
 
@@ -407,7 +407,7 @@ run_group(void *context, int64_t index)
     for (int64_t tile = index * run->group; tile < end; tile++) {
         const dnnl_status_t status = run_tile(run, tile);
         if (status != dnnl_success) {
-            __atomic_store_n(&run->status, (int)status, __ATOMIC_RELAXED);
+            atomic_store_relaxed(&run->status, (int)status);
         }
     }
 }
@@ -462,9 +462,9 @@ uint64_t
 product_scratch(Call *call, Product *product, const Device *device, const ProductShape *shape, int64_t batch)
 {
     Plan *plan = NULL;
-    pthread_mutex_lock(&product->lock);
+    mutex_lock(&product->lock);
     const Status status = plan_get(call, product, shape, &plan);
-    pthread_mutex_unlock(&product->lock);
+    mutex_unlock(&product->lock);
     if (status != STATUS_OK) {
         return 0;
     }

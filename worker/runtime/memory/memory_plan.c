@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "shared/base/atomic.h"
 #include "shared/base/memory.h"
 #include "worker/runtime/memory/arena_layout.h"
 #include "worker/runtime/memory/memory_scratch.h"
@@ -381,14 +382,14 @@ memory_plan_new(const Partition *partition, const Tensor *feeds, int64_t open_si
 MemoryPlan *
 memory_plan_ref(MemoryPlan *plan)
 {
-    __atomic_add_fetch(&plan->reference_count, 1, __ATOMIC_RELAXED);
+    reference_count_add(&plan->reference_count);
     return plan;
 }
 
 void
 memory_plan_unref(MemoryPlan *plan)
 {
-    if (plan != NULL && __atomic_sub_fetch(&plan->reference_count, 1, __ATOMIC_ACQ_REL) == 0) {
+    if (plan != NULL && reference_count_drop(&plan->reference_count)) {
         arena_free(plan->arena);
     }
 }
@@ -415,13 +416,13 @@ memory_plan_learn(MemoryPlan *plan, uint64_t peak)
 {
     const uint64_t base = plan->fed_bytes + plan->arena_bytes + plan->loose_bytes;
     const uint64_t seen = peak > base ? peak - base : 0;
-    const uint64_t before = __atomic_load_n(&plan->learnt_bytes, __ATOMIC_RELAXED);
-    const uint32_t runs = __atomic_load_n(&plan->learnt_runs, __ATOMIC_RELAXED);
+    const uint64_t before = atomic_load_relaxed(&plan->learnt_bytes);
+    const uint32_t runs = atomic_load_relaxed(&plan->learnt_runs);
     if (runs <= 1) {
-        __atomic_store_n(&plan->learnt_runs, runs + 1, __ATOMIC_RELAXED);
+        atomic_store_relaxed(&plan->learnt_runs, runs + 1);
     }
     if (runs <= 1 || seen != before) {
         const uint64_t next = runs <= 1 || seen > before ? seen : (seen + before) / 2;
-        __atomic_store_n(&plan->learnt_bytes, next, __ATOMIC_RELAXED);
+        atomic_store_relaxed(&plan->learnt_bytes, next);
     }
 }

@@ -16,6 +16,7 @@
  * Errors:    NULL without memory. Shapes that cannot be told make an estimate, no failure. */
 #pragma once
 
+#include "shared/base/atomic.h"
 #include "worker/runtime/partition/partition.h"
 
 typedef struct PlannedBuffer {
@@ -68,7 +69,7 @@ bool memory_plan_fits(const MemoryPlan *plan, const Tensor *feeds, int64_t open_
 static inline uint64_t
 memory_plan_allocated(const MemoryPlan *plan)
 {
-    return plan->arena_bytes + plan->loose_bytes + __atomic_load_n(&plan->learnt_bytes, __ATOMIC_RELAXED);
+    return plan->arena_bytes + plan->loose_bytes + atomic_load_relaxed(&plan->learnt_bytes);
 }
 
 /* … and to hold. */

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "shared/base/atomic.h"
 #include "shared/base/memory.h"
 
 /* A planned buffer in this run. The node that makes the tensor writes `is_used`, nodes behind it read it. */
@@ -31,7 +32,7 @@ is_free(const RunMemory *memory, const PlannedBuffer *planned)
 {
     for (uint32_t i = 0; i < planned->former_count; i++) {
         const RunBuffer *const former = &memory->buffers[planned->former[i]];
-        if (!former->is_used || __atomic_load_n(&former->buffer.reference_count, __ATOMIC_ACQUIRE) > 0) {
+        if (!former->is_used || atomic_load_acquire(&former->buffer.reference_count) > 0) {
             return false;
         }
     }
@@ -53,7 +54,7 @@ take_buffer(PlannedMemory *planned_memory, const Node *node, uint32_t port, size
     if (size > planned->size || own->is_used || !is_free(memory, planned)) {
         return NULL;
     }
-    __atomic_add_fetch(&memory->reference_count, 1, __ATOMIC_RELAXED);
+    reference_count_add(&memory->reference_count);
     own->is_used = true;
     own->buffer = (TensorBuffer){
         .reference_count = 1,
@@ -91,7 +92,7 @@ run_memory_new(MemoryPlan *plan)
 void
 run_memory_unref(RunMemory *memory)
 {
-    if (memory == NULL || __atomic_sub_fetch(&memory->reference_count, 1, __ATOMIC_ACQ_REL) > 0) {
+    if (memory == NULL || !reference_count_drop(&memory->reference_count)) {
         return;
     }
     tensor_buffer_unref(memory->block);
@@ -119,7 +120,7 @@ run_memory_begin(RunMemory *memory, Device *device)
 bool
 run_memory_end(RunMemory *memory)
 {
-    const bool is_alone = __atomic_load_n(&memory->reference_count, __ATOMIC_ACQUIRE) == 1;
+    const bool is_alone = atomic_load_acquire(&memory->reference_count) == 1;
     if (is_alone) {
         tensor_buffer_unref(TAKE(memory->block));
     } else {

@@ -2,6 +2,7 @@
 
 #include <stdalign.h>
 
+#include "shared/base/atomic.h"
 #include "shared/base/memory.h"
 #include "shared/graph/fusion.h"
 #include "worker/runtime/partition/fused_plan.h"
@@ -230,7 +231,7 @@ compute_tiles(void *context, int64_t index)
     for (int64_t start = first; start < end; start += plan->tile) {
         const int64_t count = end - start < plan->tile ? end - start : plan->tile;
         if (!compute_tile(run, start, count, &registers)) {
-            __atomic_store_n(&run->has_refused, true, __ATOMIC_RELAXED);
+            atomic_store_relaxed(&run->has_refused, true);
             return;
         }
     }

@@ -1,5 +1,6 @@
 #include "worker/runtime/partition/fused_plan.h"
 
+#include "shared/base/atomic.h"
 #include "shared/graph/fusion.h"
 
 static const size_t PLAN_SIZE_MAX = (size_t)1 << 20;
@@ -354,8 +355,7 @@ plan_keep(const Fused *fused, const FusedPlan *plan)
 {
     for (int place = 0; place < FUSED_PLAN_COUNT; place++) {
         const FusedPlan *none = NULL;
-        if (__atomic_compare_exchange_n(
-                &fused->plans[place], &none, plan, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+        if (atomic_compare_exchange_acq_rel(&fused->plans[place], &none, plan)) {
             return true;
         }
     }
@@ -367,7 +367,7 @@ fused_plan_get(
     Call *call, const Fused *fused, const Tensor *inputs, const FusedPlan **ret_plan, bool *ret_is_kept)
 {
     for (int place = 0; place < FUSED_PLAN_COUNT; place++) {
-        const FusedPlan *const plan = __atomic_load_n(&fused->plans[place], __ATOMIC_ACQUIRE);
+        const FusedPlan *const plan = atomic_load_acquire(&fused->plans[place]);
         if (plan == NULL) {
             break;
         }

@@ -2,15 +2,15 @@
  * a lock of its own each. */
 #include "worker/runtime/partition/library.h"
 
-#include <pthread.h>
-
+#include "shared/base/atomic.h"
 #include "shared/base/memory.h"
+#include "shared/base/mutex.h"
 
 enum { BODY_DEF_SIZE_MAX = 1 << 20 };
 
 typedef struct LibraryFunction {
     const FunctionDef *def;
-    pthread_mutex_t lock;
+    Mutex lock;
     Partition *partition; /* atomic; set once, under the lock */
 } LibraryFunction;
 
@@ -33,7 +33,7 @@ library_free(Library *library)
     }
     for (size_t index = 0; index < library->function_count; index++) {
         partition_unref(library->functions[index].partition);
-        (void)pthread_mutex_destroy(&library->functions[index].lock);
+        mutex_done(&library->functions[index].lock);
     }
     size_t cursor = 0;
     for (const MapEntry *entry = map_next(library->blobs, &cursor); entry != NULL;
@@ -184,7 +184,7 @@ library_alloc(GraphDef *def, const LibraryOptions *options)
     library->function_count = def->function_count;
     for (size_t index = 0; index < def->function_count; index++) {
         library->functions[index].def = &def->functions[index];
-        (void)pthread_mutex_init(&library->functions[index].lock, NULL);
+        mutex_init(&library->functions[index].lock);
     }
     return library;
 }
@@ -212,7 +212,7 @@ library_new(
 Status
 library_begin_call(Call *call, Library *library)
 {
-    if (__atomic_add_fetch(&library->call_count, 1, __ATOMIC_RELAXED) <= CALLS_UNDER_WAY_MAX) {
+    if (atomic_add_relaxed(&library->call_count, 1) <= CALLS_UNDER_WAY_MAX) {
         return STATUS_OK;
     }
     library_end_call(library);
@@ -223,7 +223,7 @@ library_begin_call(Call *call, Library *library)
 void
 library_end_call(Library *library)
 {
-    __atomic_sub_fetch(&library->call_count, 1, __ATOMIC_RELAXED);
+    atomic_sub_relaxed(&library->call_count, 1);
 }
 
 /* --- Compiling ------------------------------------------------------------------------------------------ */
@@ -232,7 +232,7 @@ Partition *
 library_find(Library *library, Slice function)
 {
     LibraryFunction *const found = map_get(library->by_name, function);
-    return found == NULL ? NULL : __atomic_load_n(&found->partition, __ATOMIC_ACQUIRE);
+    return found == NULL ? NULL : atomic_load_acquire(&found->partition);
 }
 
 /* The body's nodes are the library's; only what is made of them is new. */
@@ -263,13 +263,13 @@ library_obtain(Call *call, Library *library, Slice function, Partition **ret_par
             call, STATUS_INVALID_ARGUMENT, "function '%.*s' does not exist", SLICE_PRINT(function));
     }
     Status status = STATUS_OK;
-    (void)pthread_mutex_lock(&found->lock);
+    mutex_lock(&found->lock);
     if (found->partition == NULL) {
         Partition *made = NULL;
         status = compile_function(call, library, found->def, &made);
-        __atomic_store_n(&found->partition, made, __ATOMIC_RELEASE);
+        atomic_store_release(&found->partition, made);
     }
     *ret_partition = found->partition;
-    (void)pthread_mutex_unlock(&found->lock);
+    mutex_unlock(&found->lock);
     return status;
 }

@@ -2,7 +2,9 @@
 
 #include <assert.h>
 
+#include "shared/base/atomic.h"
 #include "shared/base/memory.h"
+#include "shared/base/mutex.h"
 #include "shared/base/text.h"
 #include "worker/runtime/partition/schedule.h"
 
@@ -16,7 +18,7 @@ partition_new(Call *call, Device *device, Partition **ret_partition)
     if (partition == NULL) {
         return call_fail_memory(call, "a partition");
     }
-    pthread_mutex_init(&partition->pool.lock, NULL);
+    mutex_init(&partition->pool.lock);
     partition->reference_count = 1;
     partition->device = device;
     partition->loop_bytes_max = LOOP_BYTES_MAX;
@@ -32,14 +34,14 @@ Partition *
 partition_ref(Partition *partition)
 {
     assert(partition != NULL);
-    __atomic_add_fetch(&partition->reference_count, 1, __ATOMIC_RELAXED);
+    reference_count_add(&partition->reference_count);
     return partition;
 }
 
 void
 partition_unref(Partition *partition)
 {
-    if (partition == NULL || __atomic_sub_fetch(&partition->reference_count, 1, __ATOMIC_ACQ_REL) > 0) {
+    if (partition == NULL || !reference_count_drop(&partition->reference_count)) {
         return;
     }
     if (partition->pool.empty != NULL) {
@@ -53,7 +55,7 @@ partition_unref(Partition *partition)
     }
     arena_free(partition->arena);
     graph_unref(partition->graph);
-    pthread_mutex_destroy(&partition->pool.lock);
+    mutex_done(&partition->pool.lock);
     memory_free(partition);
 }
 
@@ -138,5 +140,5 @@ partition_size(const Partition *partition)
 uint64_t
 partition_cost_ns(const Partition *partition)
 {
-    return __atomic_load_n(&partition->total_cost, __ATOMIC_RELAXED);
+    return atomic_load_relaxed(&partition->total_cost);
 }

@@ -9,8 +9,7 @@
  * slots when those run. */
 #pragma once
 
-#include <pthread.h>
-
+#include "shared/base/mutex.h"
 #include "shared/graph/frames.h"
 #include "worker/runtime/kernel.h"
 
@@ -111,7 +110,7 @@ enum { PARTITION_PLANS_MAX = 8 };
 /* What runs leave at their partition for the next ones. The runs make, use and free all of it
  * (run/run_state.c, run/run_admission.c). */
 typedef struct RunPool {
-    pthread_mutex_t lock; /* guards the rest */
+    Mutex lock; /* guards the rest */
     Run *idle;
     uint32_t idle_count;
     MemoryPlan *plans[PARTITION_PLANS_MAX]; /* for feeds of different shapes */

@@ -7,6 +7,7 @@
 
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
+#include "shared/base/mutex.h"
 
 enum { NAMED_MAX = 4 };
 
@@ -52,7 +53,7 @@ await_feed(Ticket *ticket, Activation *activation, const ScheduleNode *node)
 {
     Run *run = ticket->run;
     LateArg *late = &run->late_args[node->index];
-    pthread_mutex_lock(&run->lock);
+    mutex_lock(&run->lock);
     const bool is_absent = run->args[node->index].dtype == DTYPE_INVALID;
     if (is_absent && !run->has_failed) {
         late->resumption.activation = activation;
@@ -60,7 +61,7 @@ await_feed(Ticket *ticket, Activation *activation, const ScheduleNode *node)
         late->is_awaited = true;
         ticket_wait(ticket);
     }
-    pthread_mutex_unlock(&run->lock);
+    mutex_unlock(&run->lock);
     return is_absent;
 }
 
@@ -110,9 +111,9 @@ late_args_take(Call *call, Run *run, uint32_t index, Tensor *tensor)
 {
     bool is_awaited = false;
     TRY(check_feed(call, run, index, tensor));
-    pthread_mutex_lock(&run->lock);
+    mutex_lock(&run->lock);
     const Status status = take_feed(call, run, index, tensor, &is_awaited);
-    pthread_mutex_unlock(&run->lock);
+    mutex_unlock(&run->lock);
     if (is_awaited) {
         run_go_on(run, &run->late_args[index].resumption);
     }
@@ -124,10 +125,10 @@ late_args_give_up(Run *run)
 {
     const uint32_t count = run->late_args == NULL ? 0 : run->partition->arg_count;
     for (uint32_t i = 0; i < count; i++) {
-        pthread_mutex_lock(&run->lock);
+        mutex_lock(&run->lock);
         const bool was_awaited = run->late_args[i].is_awaited;
         run->late_args[i].is_awaited = false;
-        pthread_mutex_unlock(&run->lock);
+        mutex_unlock(&run->lock);
         if (was_awaited) {
             ticket_drop(run);
         }
@@ -139,7 +140,7 @@ late_args_describe(Run *run, Buffer *text)
 {
     uint32_t count = 0;
     const uint32_t arg_count = run->late_args == NULL ? 0 : run->partition->arg_count;
-    pthread_mutex_lock(&run->lock);
+    mutex_lock(&run->lock);
     for (uint32_t i = 0; i < arg_count; i++) {
         if (run->late_args[i].is_awaited && count++ < NAMED_MAX) {
             const Slice name = run->partition->nodes[run->partition->args[i]].node->name;
@@ -147,7 +148,7 @@ late_args_describe(Run *run, Buffer *text)
                 text, "%s'%.*s'", count == 1 ? "; waiting for feeds: " : ", ", SLICE_PRINT(name));
         }
     }
-    pthread_mutex_unlock(&run->lock);
+    mutex_unlock(&run->lock);
     if (count > NAMED_MAX) {
         buffer_append_format(text, " and %" PRIu32 " more", count - NAMED_MAX);
     }

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "shared/base/atomic.h"
 #include "worker/runtime/run/frame.h"
 #include "worker/runtime/run/node_tensors.h"
 #include "worker/runtime/run/run_failure.h"
@@ -65,7 +66,7 @@ void
 merge_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead)
 {
     (void)is_dead;
-    const uint32_t winner = (uint32_t)(__atomic_load_n(&activation->word, __ATOMIC_RELAXED) >> 48);
+    const uint32_t winner = (uint32_t)(atomic_load_relaxed(&activation->word) >> 48);
     if (winner == 0) {
         ticket_propagate(ticket, activation->iteration, node, NULL, true);
         return;

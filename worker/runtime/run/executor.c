@@ -1,5 +1,6 @@
 #include "worker/runtime/run/executor.h"
 
+#include "shared/base/atomic.h"
 #include "shared/base/clock.h"
 #include "worker/runtime/run/frame.h"
 #include "worker/runtime/run/nodes.h"
@@ -80,9 +81,9 @@ executor_run(Ticket *ticket)
     Arena *arena = ticket->call.arena;
     Device *const device = ticket->partition->device;
     (void)device->charge(device, ticket->charged);
-    __atomic_add_fetch(&run->node_count, ticket->node_count, __ATOMIC_RELAXED);
+    atomic_add_relaxed(&run->node_count, ticket->node_count);
     if (ticket->loop_node_count > 0) {
-        __atomic_add_fetch(&run->loop_node_count, ticket->loop_node_count, __ATOMIC_RELAXED);
+        atomic_add_relaxed(&run->loop_node_count, ticket->loop_node_count);
     }
     ticket_drop(run);
     return arena;

@@ -7,6 +7,8 @@
  * end meanwhile: the one that a NextIteration feeds, and the one around, into which a live Exit leads. */
 #include "worker/runtime/run/frame.h"
 
+#include "shared/base/atomic.h"
+#include "shared/base/mutex.h"
 #include "worker/runtime/run/run_failure.h"
 
 static const ScheduleNode *
@@ -107,7 +109,7 @@ frame_end(Ticket *ticket, Frame *frame)
 {
     const ScheduleFrame *schedule = frame->schedule;
     for (uint32_t i = 0; i < schedule->exit_count; i++) {
-        if (!__atomic_load_n(&frame->has_left[i], __ATOMIC_RELAXED)) {
+        if (!atomic_load_relaxed(&frame->has_left[i])) {
             ticket_propagate(ticket, frame->parent, node_at(ticket->run, schedule->exits[i]), NULL, true);
         }
     }
@@ -120,8 +122,8 @@ static bool
 oldest_is_done(const Frame *frame)
 {
     const Iteration *oldest = frame->oldest;
-    return oldest != NULL && __atomic_load_n(&oldest->outstanding, __ATOMIC_ACQUIRE) == 0 &&
-           oldest->child_count == 0 && (oldest->number > 0 || frame->enters_left == 0);
+    return oldest != NULL && atomic_load_acquire(&oldest->outstanding) == 0 && oldest->child_count == 0 &&
+           (oldest->number > 0 || frame->enters_left == 0);
 }
 
 /* False without memory. */
@@ -184,7 +186,7 @@ frame_enter(Ticket *ticket, Activation *activation, const ScheduleNode *enter, T
 {
     Run *run = ticket->run;
     Iteration *parent = activation->iteration;
-    pthread_mutex_lock(&run->frames_lock);
+    mutex_lock(&run->frames_lock);
     Frame *frame = parent->children[run->partition->frames[enter->child].child_index];
     if (frame == NULL) {
         frame = frame_open(ticket, parent, enter->child);
@@ -201,7 +203,7 @@ frame_enter(Ticket *ticket, Activation *activation, const ScheduleNode *enter, T
         frame->enters_left--;
         is_ok = frame_sweep(ticket, frame);
     }
-    pthread_mutex_unlock(&run->frames_lock);
+    mutex_unlock(&run->frames_lock);
     if (!is_ok) {
         fail_without_memory(ticket);
     }
@@ -214,7 +216,7 @@ frame_exit(Ticket *ticket, Activation *activation, const ScheduleNode *leave, Te
     if (is_dead) {
         return; /* frame_end() tells, unless a later iteration leaves alive */
     }
-    if (__atomic_exchange_n(&frame->has_left[leave->index], true, __ATOMIC_RELAXED)) {
+    if (atomic_exchange_relaxed(&frame->has_left[leave->index], true)) {
         tensor_unref(output);
         run_fail(ticket->run, STATUS_INVALID_ARGUMENT, "the loop is left a second time, in a later iteration",
             leave->node->name);
@@ -241,7 +243,7 @@ frame_next(Ticket *ticket, Activation *activation, const ScheduleNode *next, Ten
     Iteration *iteration = activation->iteration;
     Frame *frame = iteration->frame;
     bool is_ok = true;
-    pthread_mutex_lock(&run->frames_lock);
+    mutex_lock(&run->frames_lock);
     const bool waits = iteration->newer == NULL && is_full(run, frame);
     if (waits) {
         tensor_copy(&frame->waiting[next->index], output);
@@ -250,7 +252,7 @@ frame_next(Ticket *ticket, Activation *activation, const ScheduleNode *next, Ten
         is_ok = frame_start_iteration(ticket, frame);
     }
     Iteration *newer = iteration->newer;
-    pthread_mutex_unlock(&run->frames_lock);
+    mutex_unlock(&run->frames_lock);
     if (!is_ok) {
         tensor_unref(output);
         fail_without_memory(ticket);
@@ -262,9 +264,9 @@ frame_next(Ticket *ticket, Activation *activation, const ScheduleNode *next, Ten
 void
 frame_settle(Ticket *ticket, Frame *frame)
 {
-    pthread_mutex_lock(&ticket->run->frames_lock);
+    mutex_lock(&ticket->run->frames_lock);
     const bool is_ok = frame_sweep(ticket, frame);
-    pthread_mutex_unlock(&ticket->run->frames_lock);
+    mutex_unlock(&ticket->run->frames_lock);
     if (!is_ok) {
         fail_without_memory(ticket);
     }

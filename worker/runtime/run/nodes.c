@@ -1,5 +1,6 @@
 #include "worker/runtime/run/nodes.h"
 
+#include "shared/base/atomic.h"
 #include "shared/base/clock.h"
 #include "worker/runtime/run/args.h"
 #include "worker/runtime/run/control_flow.h"
@@ -18,7 +19,7 @@ static bool
 is_measured(const Ticket *ticket, uint32_t id)
 {
     const ScheduleNode *node = &ticket->partition->nodes[id];
-    const uint32_t cost = __atomic_load_n(&ticket->partition->costs[id], __ATOMIC_RELAXED);
+    const uint32_t cost = atomic_load_relaxed(&ticket->partition->costs[id]);
     return !node->is_cheap && (cost == COST_UNKNOWN || cost > CLOCK_NS_PER_US || ticket->run->measures_all);
 }
 
@@ -27,12 +28,12 @@ static void
 note_cost(const Ticket *ticket, uint32_t id, uint64_t elapsed_ns)
 {
     Partition *partition = ticket->run->partition;
-    const uint32_t old = __atomic_load_n(&partition->costs[id], __ATOMIC_RELAXED);
+    const uint32_t old = atomic_load_relaxed(&partition->costs[id]);
     const int64_t now = elapsed_ns < COST_UNKNOWN ? (int64_t)elapsed_ns : COST_UNKNOWN - 1;
     const int64_t next = old == COST_UNKNOWN ? now : old + (now - old) / AVERAGE_WEIGHT;
     const int64_t change = next - (old == COST_UNKNOWN ? COST_GUESS : (int64_t)old);
-    __atomic_store_n(&partition->costs[id], (uint32_t)next, __ATOMIC_RELAXED);
-    __atomic_add_fetch(&partition->total_cost, (uint64_t)change, __ATOMIC_RELAXED);
+    atomic_store_relaxed(&partition->costs[id], (uint32_t)next);
+    atomic_add_relaxed(&partition->total_cost, (uint64_t)change);
 }
 
 static KernelContext
@@ -187,7 +188,7 @@ void
 node_run(Ticket *ticket, Activation *activation)
 {
     const ScheduleNode *node = &ticket->partition->nodes[activation->node];
-    const uint64_t word = __atomic_load_n(&activation->word, __ATOMIC_RELAXED);
+    const uint64_t word = atomic_load_relaxed(&activation->word);
     const bool is_dead = word >> 32 != 0 && node->kind != SCHEDULE_TRIGGER;
     const bool is_reading = !is_dead || node->kind == SCHEDULE_MERGE;
     if (node->reference_count > 0 && is_reading &&

@@ -7,7 +7,9 @@
 
 #include <inttypes.h>
 
+#include "shared/base/atomic.h"
 #include "shared/base/memory.h"
+#include "shared/base/mutex.h"
 #include "worker/runtime/run/node_tensors.h"
 #include "worker/runtime/run/run_failure.h"
 
@@ -27,7 +29,7 @@ typedef struct Promise {
 static void
 promise_unref(Promise *promise)
 {
-    if (__atomic_sub_fetch(&promise->reference_count, 1, __ATOMIC_ACQ_REL) == 0) {
+    if (reference_count_drop(&promise->reference_count)) {
         arena_free(promise->call.arena);
         memory_free(promise);
     }
@@ -61,9 +63,9 @@ promise_complete(KernelPromise *kernel, Status status)
 {
     Promise *promise = (Promise *)(void *)kernel;
     Run *run = promise->resumption.activation->iteration->run;
-    pthread_mutex_lock(&run->lock);
+    mutex_lock(&run->lock);
     list_remove(&promise->link);
-    pthread_mutex_unlock(&run->lock);
+    mutex_unlock(&run->lock);
     promise->status = status;
     run_go_on(run, &promise->resumption);
 }
@@ -109,17 +111,17 @@ static Promise *
 take_untold(Run *run)
 {
     Promise *found = NULL;
-    pthread_mutex_lock(&run->lock);
+    mutex_lock(&run->lock);
     LIST_EACH(&run->promises, link)
     {
         Promise *promise = LIST_ITEM(link, Promise, link);
         if (!promise->is_told && found == NULL) {
             promise->is_told = true;
-            __atomic_add_fetch(&promise->reference_count, 1, __ATOMIC_RELAXED);
+            reference_count_add(&promise->reference_count);
             found = promise;
         }
     }
-    pthread_mutex_unlock(&run->lock);
+    mutex_unlock(&run->lock);
     return found;
 }
 
@@ -139,7 +141,7 @@ void
 promises_describe(Run *run, Buffer *text)
 {
     uint32_t count = 0;
-    pthread_mutex_lock(&run->lock);
+    mutex_lock(&run->lock);
     LIST_EACH(&run->promises, link)
     {
         const Promise *promise = LIST_ITEM(link, Promise, link);
@@ -148,7 +150,7 @@ promises_describe(Run *run, Buffer *text)
                 SLICE_PRINT(promise->kernel.context.node->name));
         }
     }
-    pthread_mutex_unlock(&run->lock);
+    mutex_unlock(&run->lock);
     if (count > NAMED_MAX) {
         buffer_append_format(text, " and %" PRIu32 " more", count - NAMED_MAX);
     }
@@ -174,9 +176,9 @@ promise_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bo
         return;
     }
     ticket_wait(ticket);
-    pthread_mutex_lock(&run->lock);
+    mutex_lock(&run->lock);
     list_append(&run->promises, &promise->link);
-    pthread_mutex_unlock(&run->lock);
+    mutex_unlock(&run->lock);
     node->kernel->start(&promise->kernel);
     if (run_has_failed(run)) {
         promises_cancel(run);

@@ -1,10 +1,11 @@
 #include "worker/runtime/run/rendezvous.h"
 
 #include <assert.h>
-#include <pthread.h>
 
+#include "shared/base/atomic.h"
 #include "shared/base/map.h"
 #include "shared/base/memory.h"
+#include "shared/base/mutex.h"
 
 enum { BUCKETS_MIN = 16, BUCKETS_MAX = 1 << 20 };
 
@@ -22,7 +23,7 @@ struct Rendezvous {
     int32_t reference_count; /* atomic */
     uint32_t slot;
     RendezvousRemote remote;
-    pthread_mutex_t lock;
+    Mutex lock;
     RendezvousItem **buckets; /* first_buckets until it has to grow */
     size_t bucket_count;      /* a power of two */
     size_t item_count;
@@ -46,14 +47,14 @@ rendezvous_new(uint32_t slot, const RendezvousRemote *remote)
     }
     rendezvous->buckets = rendezvous->first_buckets;
     rendezvous->bucket_count = BUCKETS_MIN;
-    pthread_mutex_init(&rendezvous->lock, NULL);
+    mutex_init(&rendezvous->lock);
     return rendezvous;
 }
 
 Rendezvous *
 rendezvous_ref(Rendezvous *rendezvous)
 {
-    __atomic_add_fetch(&rendezvous->reference_count, 1, __ATOMIC_RELAXED);
+    reference_count_add(&rendezvous->reference_count);
     return rendezvous;
 }
 
@@ -196,14 +197,14 @@ items_end(Rendezvous *rendezvous, RendezvousItem *items)
 void
 rendezvous_unref(Rendezvous *rendezvous)
 {
-    if (rendezvous == NULL || __atomic_sub_fetch(&rendezvous->reference_count, 1, __ATOMIC_ACQ_REL) > 0) {
+    if (rendezvous == NULL || !reference_count_drop(&rendezvous->reference_count)) {
         return;
     }
     items_end(rendezvous, table_clear(rendezvous));
     if (rendezvous->buckets != rendezvous->first_buckets) {
         memory_free(rendezvous->buckets);
     }
-    pthread_mutex_destroy(&rendezvous->lock);
+    mutex_done(&rendezvous->lock);
     memory_free(rendezvous);
 }
 
@@ -271,9 +272,9 @@ rendezvous_deliver(Call *call, Rendezvous *rendezvous, Slice key, Tensor *tensor
     if (parked == NULL) {
         return call_fail_memory(call, "a sent tensor");
     }
-    pthread_mutex_lock(&rendezvous->lock);
+    mutex_lock(&rendezvous->lock);
     if (rendezvous->code != STATUS_OK) {
-        pthread_mutex_unlock(&rendezvous->lock);
+        mutex_unlock(&rendezvous->lock);
         parked_free(parked);
         return aborted(call, rendezvous);
     }
@@ -281,7 +282,7 @@ rendezvous_deliver(Call *call, Rendezvous *rendezvous, Slice key, Tensor *tensor
         move_tensor(tensor, &parked->tensor);
     }
     RendezvousItem *waiter = table_match(rendezvous, parked);
-    pthread_mutex_unlock(&rendezvous->lock);
+    mutex_unlock(&rendezvous->lock);
     if (waiter != NULL) {
         RendezvousMessage message = {.is_dead = is_dead};
         move_tensor(&parked->tensor, &message.tensor);
@@ -302,7 +303,7 @@ rendezvous_announce(Call *call, Rendezvous *rendezvous, Slice key)
     if (parked == NULL) {
         return call_fail_memory(call, "an announced tensor");
     }
-    pthread_mutex_lock(&rendezvous->lock);
+    mutex_lock(&rendezvous->lock);
     const Status code = rendezvous->code;
     RendezvousItem **place = table_find(rendezvous, key, parked->item.hash);
     const bool is_awaited = code == STATUS_OK && *place != NULL && (*place)->kind == ITEM_WAITER;
@@ -314,7 +315,7 @@ rendezvous_announce(Call *call, Rendezvous *rendezvous, Slice key)
         table_insert(rendezvous, &parked->item);
         parked = NULL;
     }
-    pthread_mutex_unlock(&rendezvous->lock);
+    mutex_unlock(&rendezvous->lock);
     if (parked != NULL) {
         parked_free(parked);
     }
@@ -351,10 +352,10 @@ rendezvous_receive(
     Rendezvous *rendezvous, Slice key, RendezvousWaiter *waiter, RendezvousMessage *ret_message)
 {
     waiter->item = (RendezvousItem){.hash = map_hash(key), .key = key, .kind = ITEM_WAITER};
-    pthread_mutex_lock(&rendezvous->lock);
+    mutex_lock(&rendezvous->lock);
     const Status code = rendezvous->code;
     Parked *parked = code == STATUS_OK ? table_take(rendezvous, waiter) : NULL;
-    pthread_mutex_unlock(&rendezvous->lock);
+    mutex_unlock(&rendezvous->lock);
     if (code != STATUS_OK) {
         *ret_message = (RendezvousMessage){.code = code, .error = rendezvous->error};
         return true;
@@ -377,7 +378,7 @@ rendezvous_receive(
 bool
 rendezvous_forget(Rendezvous *rendezvous, RendezvousWaiter *waiter)
 {
-    pthread_mutex_lock(&rendezvous->lock);
+    mutex_lock(&rendezvous->lock);
     RendezvousItem **place = &rendezvous->buckets[waiter->item.hash & (rendezvous->bucket_count - 1)];
     while (*place != NULL && *place != &waiter->item) {
         place = &(*place)->next;
@@ -386,7 +387,7 @@ rendezvous_forget(Rendezvous *rendezvous, RendezvousWaiter *waiter)
     if (is_found) {
         table_remove(rendezvous, place);
     }
-    pthread_mutex_unlock(&rendezvous->lock);
+    mutex_unlock(&rendezvous->lock);
     return is_found;
 }
 
@@ -396,24 +397,24 @@ void
 rendezvous_abort(Rendezvous *rendezvous, Status code, const char *message)
 {
     assert(code != STATUS_OK);
-    pthread_mutex_lock(&rendezvous->lock);
+    mutex_lock(&rendezvous->lock);
     if (rendezvous->code != STATUS_OK) {
-        pthread_mutex_unlock(&rendezvous->lock);
+        mutex_unlock(&rendezvous->lock);
         return;
     }
     const Slice text = slice_part(slice_from_string(message), 0, sizeof rendezvous->error - 1);
     memcpy(rendezvous->error, text.data, text.size);
     rendezvous->code = code;
     RendezvousItem *items = table_clear(rendezvous);
-    pthread_mutex_unlock(&rendezvous->lock);
+    mutex_unlock(&rendezvous->lock);
     items_end(rendezvous, items);
 }
 
 uint64_t
 rendezvous_parked_bytes(Rendezvous *rendezvous)
 {
-    pthread_mutex_lock(&rendezvous->lock);
+    mutex_lock(&rendezvous->lock);
     const uint64_t bytes = rendezvous->parked_bytes;
-    pthread_mutex_unlock(&rendezvous->lock);
+    mutex_unlock(&rendezvous->lock);
     return bytes;
 }

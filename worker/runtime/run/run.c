@@ -4,7 +4,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "shared/base/atomic.h"
 #include "shared/base/clock.h"
+#include "shared/base/mutex.h"
 #include "worker/runtime/run/args.h"
 #include "worker/runtime/run/executor.h"
 #include "worker/runtime/run/promise.h"
@@ -21,14 +23,14 @@ enum {
 Run *
 run_ref(Run *run)
 {
-    __atomic_add_fetch(&run->reference_count, 1, __ATOMIC_RELAXED);
+    reference_count_add(&run->reference_count);
     return run;
 }
 
 void
 run_unref(Run *run)
 {
-    if (run == NULL || __atomic_sub_fetch(&run->reference_count, 1, __ATOMIC_ACQ_REL) > 0) {
+    if (run == NULL || !reference_count_drop(&run->reference_count)) {
         return;
     }
     Partition *partition = run->partition;
@@ -41,11 +43,11 @@ run_unref(Run *run)
 Status
 run_failure(Run *run, char *ret_message, size_t size, Slice *ret_node)
 {
-    pthread_mutex_lock(&run->lock);
+    mutex_lock(&run->lock);
     const Status code = run->code;
     snprintf(ret_message, size, "%s", run->message);
     *ret_node = run->error_node;
-    pthread_mutex_unlock(&run->lock);
+    mutex_unlock(&run->lock);
     return code;
 }
 
@@ -97,11 +99,11 @@ run_check_all_ran(Run *run, uint64_t node_count)
 static void
 finish_run(Run *run)
 {
-    const uint64_t node_count = __atomic_load_n(&run->node_count, __ATOMIC_RELAXED);
+    const uint64_t node_count = atomic_load_relaxed(&run->node_count);
     run_check_all_ran(run, node_count);
-    pthread_mutex_lock(&run->lock);
+    mutex_lock(&run->lock);
     run->is_done = true;
-    pthread_mutex_unlock(&run->lock);
+    mutex_unlock(&run->lock);
     if (run->has_failed || !list_is_empty(&run->live_frames)) {
         run_release_tensors(run);
     }

@@ -2,7 +2,9 @@
 
 #include <inttypes.h>
 
+#include "shared/base/atomic.h"
 #include "shared/base/clock.h"
+#include "shared/base/mutex.h"
 
 enum {
     RESERVED_SIZE_MIN = 64 * 1024,       /* a run that is planned for less is not worth counting */
@@ -17,27 +19,27 @@ static MemoryPlan *
 find_plan(Partition *partition, const RunRequest *request)
 {
     MemoryPlan *found = NULL;
-    pthread_mutex_lock(&partition->pool.lock);
+    mutex_lock(&partition->pool.lock);
     for (uint32_t i = 0; i < PARTITION_PLANS_MAX && found == NULL; i++) {
         MemoryPlan *const plan = partition->pool.plans[i];
         found = plan != NULL && memory_plan_fits(plan, request->args, request->open_size)
                     ? memory_plan_ref(plan)
                     : NULL;
     }
-    pthread_mutex_unlock(&partition->pool.lock);
+    mutex_unlock(&partition->pool.lock);
     return found;
 }
 
 static void
 keep_plan(Partition *partition, MemoryPlan *plan, uint64_t elapsed_ns)
 {
-    pthread_mutex_lock(&partition->pool.lock);
+    mutex_lock(&partition->pool.lock);
     MemoryPlan **const place = &partition->pool.plans[partition->pool.next_plan];
     MemoryPlan *const dropped = *place;
     *place = memory_plan_ref(plan);
     partition->pool.next_plan = (partition->pool.next_plan + 1) % PARTITION_PLANS_MAX;
     partition->pool.planning_ns += elapsed_ns;
-    pthread_mutex_unlock(&partition->pool.lock);
+    mutex_unlock(&partition->pool.lock);
     memory_plan_unref(dropped);
 }
 
@@ -45,10 +47,10 @@ keep_plan(Partition *partition, MemoryPlan *plan, uint64_t elapsed_ns)
 static bool
 is_planning_worthwhile(Partition *partition)
 {
-    const uint64_t runs = __atomic_load_n(&partition->run_count, __ATOMIC_RELAXED);
-    pthread_mutex_lock(&partition->pool.lock);
+    const uint64_t runs = atomic_load_relaxed(&partition->run_count);
+    mutex_lock(&partition->pool.lock);
     const uint64_t planning_ns = partition->pool.planning_ns;
-    pthread_mutex_unlock(&partition->pool.lock);
+    mutex_unlock(&partition->pool.lock);
     return planning_ns < PLANNING_FREE_NS + runs * partition_cost_ns(partition) / PLANNING_SHARE;
 }
 
@@ -130,13 +132,13 @@ reserve(Call *call, Run *run, const RunRequest *request)
     }
     DeviceMemory memory;
     device->memory(device, &memory);
-    const uint64_t reserved = __atomic_add_fetch(&device->reserved, wanted, __ATOMIC_RELAXED);
+    const uint64_t reserved = atomic_add_relaxed(&device->reserved, wanted);
     const uint64_t taken = memory.in_use > reserved - wanted ? memory.in_use : reserved - wanted;
     if (wanted <= memory.limit && taken <= memory.limit - wanted) {
         run->reserved = wanted;
         return STATUS_OK;
     }
-    __atomic_sub_fetch(&device->reserved, wanted, __ATOMIC_RELAXED);
+    atomic_sub_relaxed(&device->reserved, wanted);
     note_crowd(request, wanted, memory.limit);
     AUTO_BUFFER text = {0};
     return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
@@ -186,7 +188,7 @@ static void
 release_reservation(Run *run)
 {
     if (run->reserved > 0) {
-        __atomic_sub_fetch(&run->partition->device->reserved, run->reserved, __ATOMIC_RELAXED);
+        atomic_sub_relaxed(&run->partition->device->reserved, run->reserved);
         run->reserved = 0;
     }
 }
@@ -217,7 +219,7 @@ run_admit(Call *call, Run *run, const RunRequest *request)
 void
 run_settle(Run *run, RunStats *ret_stats)
 {
-    const uint64_t fed = __atomic_load_n(&run->fed_bytes, __ATOMIC_RELAXED);
+    const uint64_t fed = atomic_load_relaxed(&run->fed_bytes);
     ret_stats->peak_bytes = memory_account_peak(run->account) + fed;
     ret_stats->planned_bytes = run->planned_bytes;
     ret_stats->is_plan_exact = run->plan != NULL && run->plan->is_exact;

@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <inttypes.h>
 
+#include "shared/base/atomic.h"
+#include "shared/base/mutex.h"
 #include "worker/runtime/run/args.h"
 #include "worker/runtime/run/promise.h"
 #include "worker/runtime/run/run_failure.h"
@@ -18,7 +20,7 @@ append_waiting(const Iteration *iteration, uint32_t *count, Buffer *text)
     for (uint32_t i = 0; i < schedule->receive_count; i++) {
         const ScheduleNode *node = &iteration->run->partition->nodes[schedule->receives[i]];
         const Transfer *transfer = &iteration->transfers[node->index];
-        if (!__atomic_load_n(&transfer->is_waiting, __ATOMIC_ACQUIRE)) {
+        if (!atomic_load_acquire(&transfer->is_waiting)) {
             continue;
         }
         if ((*count)++ < WAITING_NAMED_MAX) {
@@ -53,7 +55,7 @@ append_state(Run *run, Buffer *text)
     uint32_t count = 0;
     late_args_describe(run, text);
     append_waiting(run->root, &count, text);
-    pthread_mutex_lock(&run->frames_lock);
+    mutex_lock(&run->frames_lock);
     LIST_EACH(&run->live_frames, link)
     {
         const Frame *frame = LIST_ITEM(link, Frame, live);
@@ -65,7 +67,7 @@ append_state(Run *run, Buffer *text)
         buffer_append_format(text, " and %" PRIu32 " more", count - WAITING_NAMED_MAX);
     }
     append_loops(run, text);
-    pthread_mutex_unlock(&run->frames_lock);
+    mutex_unlock(&run->frames_lock);
     (void)running_describe(run, text);
     promises_describe(run, text);
 }

@@ -3,11 +3,14 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "shared/base/atomic.h"
+#include "shared/base/mutex.h"
+
 bool
 run_note_failure(Run *run, Status code, const char *message, Slice node)
 {
     assert(code != STATUS_OK);
-    pthread_mutex_lock(&run->lock);
+    mutex_lock(&run->lock);
     const bool is_first = !run->has_failed && !run->is_done;
     if (is_first) {
         const Slice text = slice_part(slice_from_string(message), 0, sizeof run->message - 1);
@@ -15,9 +18,9 @@ run_note_failure(Run *run, Status code, const char *message, Slice node)
         run->message[text.size] = '\0';
         run->code = code;
         run->error_node = node;
-        __atomic_store_n(&run->has_failed, true, __ATOMIC_RELEASE);
+        atomic_store_release(&run->has_failed, true);
     }
-    pthread_mutex_unlock(&run->lock);
+    mutex_unlock(&run->lock);
     return is_first;
 }
 

@@ -2,7 +2,9 @@
 
 #include <assert.h>
 
+#include "shared/base/atomic.h"
 #include "shared/base/memory.h"
+#include "shared/base/mutex.h"
 
 enum {
     IDLE_MAX = 8,
@@ -127,8 +129,8 @@ run_state_free(Run *run)
     iteration_free(run->root);
     arena_free(run->arena);
     run_trace_free(run->trace);
-    pthread_mutex_destroy(&run->lock);
-    pthread_mutex_destroy(&run->frames_lock);
+    mutex_done(&run->lock);
+    mutex_done(&run->frames_lock);
     memory_free(run);
 }
 
@@ -161,8 +163,8 @@ run_state_new(Partition *partition)
     run->partition = partition;
     list_init(&run->live_frames);
     list_init(&run->promises);
-    pthread_mutex_init(&run->lock, NULL);
-    pthread_mutex_init(&run->frames_lock, NULL);
+    mutex_init(&run->lock);
+    mutex_init(&run->frames_lock);
     run->root = iteration_new(run, partition, FRAME_ROOT);
     if (run->root == NULL) {
         run_state_free(run);
@@ -175,14 +177,14 @@ Run *
 run_state_get(Partition *partition)
 {
     RunPool *pool = &partition->pool;
-    pthread_mutex_lock(&pool->lock);
+    mutex_lock(&pool->lock);
     pool->empty = empty_pool;
     Run *run = pool->idle;
     if (run != NULL) {
         pool->idle = run->next_idle;
         pool->idle_count--;
     }
-    pthread_mutex_unlock(&pool->lock);
+    mutex_unlock(&pool->lock);
     if (run == NULL) {
         run = run_state_new(partition);
     }
@@ -190,7 +192,7 @@ run_state_get(Partition *partition)
         return NULL;
     }
     assert(list_is_empty(&run->promises) && list_is_empty(&run->live_frames));
-    const uint32_t count = __atomic_fetch_add(&partition->run_count, 1, __ATOMIC_RELAXED);
+    const uint32_t count = atomic_fetch_add_relaxed(&partition->run_count, 1);
     iteration_reset(run->root);
     run->reference_count = 1;
     run->ticket_count = 1;
@@ -214,14 +216,14 @@ run_state_put(Run *run)
     run_trace_free(TAKE(run->trace));
     run->root->trace = NULL;
     trim_stocks(run, IDLE_ITERATIONS_MAX);
-    pthread_mutex_lock(&pool->lock);
+    mutex_lock(&pool->lock);
     const bool is_kept = pool->idle_count < IDLE_MAX;
     if (is_kept) {
         run->next_idle = pool->idle;
         pool->idle = run;
         pool->idle_count++;
     }
-    pthread_mutex_unlock(&pool->lock);
+    mutex_unlock(&pool->lock);
     if (!is_kept) {
         run_state_free(run);
     }

@@ -5,7 +5,9 @@
  * run ends with the last one (ticket.h). */
 #pragma once
 
+#include "shared/base/atomic.h"
 #include "shared/base/list.h"
+#include "shared/base/mutex.h"
 #include "worker/runtime/memory/run_memory.h"
 #include "worker/runtime/memory_account.h"
 #include "worker/runtime/run/iteration.h"
@@ -59,13 +61,13 @@ struct Run {
     LateArg *late_args; /* by arg; NULL: all are there from the start */
     RunTrace *trace;    /* NULL: not asked for */
 
-    pthread_mutex_t frames_lock; /* guards loops (iteration.h) and the following */
+    Mutex frames_lock; /* guards loops (iteration.h) and the following */
     ListLink live_frames;
     size_t loop_bytes;  /* of live iterations */
     FrameStock *stocks; /* by frame */
 
-    pthread_mutex_t lock; /* guards the following, and the args when they may come late */
-    ListLink promises;    /* kernels that have not completed */
+    Mutex lock;        /* guards the following, and the args when they may come late */
+    ListLink promises; /* kernels that have not completed */
     bool is_done;
     Status code; /* the first failure's */
     Slice error_node;
@@ -95,5 +97,5 @@ void run_clear_frames(Run *run);
 static inline bool
 run_has_failed(const Run *run)
 {
-    return __atomic_load_n(&run->has_failed, __ATOMIC_RELAXED);
+    return atomic_load_relaxed(&run->has_failed);
 }

@@ -3,8 +3,10 @@
 #include <inttypes.h>
 #include <pthread.h>
 
+#include "shared/base/atomic.h"
 #include "shared/base/clock.h"
 #include "shared/base/list.h"
+#include "shared/base/mutex.h"
 
 enum { NAMED_MAX = 4 };
 
@@ -21,15 +23,15 @@ static _Thread_local Running mine;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key; /* its destructor takes a thread that ends out of the list */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static Mutex lock = MUTEX_INITIALIZER;
 static ListLink threads;
 
 static void
 thread_ends(void *running)
 {
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     list_remove(&((Running *)running)->link);
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
 }
 
 static void
@@ -46,9 +48,9 @@ thread_begins(void)
     (void)pthread_once(&once, threads_init);
     mine.is_listed = true;
     if (pthread_setspecific(key, &mine) == 0) {
-        pthread_mutex_lock(&lock);
+        mutex_lock(&lock);
         list_append(&threads, &mine.link);
-        pthread_mutex_unlock(&lock);
+        mutex_unlock(&lock);
     }
 }
 
@@ -58,15 +60,15 @@ running_begin(const Run *run, uint32_t node, uint64_t start_ns)
     if (!mine.is_listed) {
         thread_begins();
     }
-    __atomic_store_n(&mine.node, node, __ATOMIC_RELAXED);
-    __atomic_store_n(&mine.start_ns, start_ns, __ATOMIC_RELAXED);
-    __atomic_store_n(&mine.run, run, __ATOMIC_RELEASE);
+    atomic_store_relaxed(&mine.node, node);
+    atomic_store_relaxed(&mine.start_ns, start_ns);
+    atomic_store_release(&mine.run, run);
 }
 
 void
 running_end(void)
 {
-    __atomic_store_n(&mine.run, NULL, __ATOMIC_RELEASE);
+    atomic_store_release(&mine.run, NULL);
 }
 
 /* --- The report ----------------------------------------------------------------------------------------- */
@@ -74,12 +76,12 @@ running_end(void)
 static bool
 read_one(const Running *running, const Run *run, uint32_t *ret_node, uint64_t *ret_start_ns)
 {
-    if (__atomic_load_n(&running->run, __ATOMIC_ACQUIRE) != run) {
+    if (atomic_load_acquire(&running->run) != run) {
         return false;
     }
-    *ret_node = __atomic_load_n(&running->node, __ATOMIC_RELAXED);
-    *ret_start_ns = __atomic_load_n(&running->start_ns, __ATOMIC_ACQUIRE);
-    return __atomic_load_n(&running->run, __ATOMIC_RELAXED) == run && *ret_node < run->partition->node_count;
+    *ret_node = atomic_load_relaxed(&running->node);
+    *ret_start_ns = atomic_load_acquire(&running->start_ns);
+    return atomic_load_relaxed(&running->run) == run && *ret_node < run->partition->node_count;
 }
 
 static void
@@ -98,7 +100,7 @@ running_describe(const Run *run, Buffer *text)
 {
     uint32_t count = 0;
     (void)pthread_once(&once, threads_init);
-    pthread_mutex_lock(&lock);
+    mutex_lock(&lock);
     LIST_EACH(&threads, link)
     {
         uint32_t node = 0;
@@ -108,7 +110,7 @@ running_describe(const Run *run, Buffer *text)
             append_node(run, node, start_ns, text);
         }
     }
-    pthread_mutex_unlock(&lock);
+    mutex_unlock(&lock);
     if (count > NAMED_MAX) {
         buffer_append_format(text, " and %" PRIu32 " more", count - NAMED_MAX);
     }

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 
+#include "shared/base/atomic.h"
 #include "shared/base/clock.h"
 #include "worker/runtime/run/run_failure.h"
 
@@ -17,7 +18,7 @@ ticket_hand_over(Ticket *ticket, Activation *activation)
 {
     Device *device = ticket->partition->device;
     activation->work.run = ticket->run->hooks->run_node;
-    __atomic_add_fetch(&ticket->run->ticket_count, 1, __ATOMIC_RELAXED);
+    atomic_add_relaxed(&ticket->run->ticket_count, 1);
     device->schedule(device, &activation->work);
 }
 
@@ -34,7 +35,7 @@ run_go_on(Run *run, Resumption *resumption)
 static bool
 is_expensive(const Partition *partition, uint32_t node)
 {
-    return __atomic_load_n(&partition->costs[node], __ATOMIC_RELAXED) > EXPENSIVE_NS;
+    return atomic_load_relaxed(&partition->costs[node]) > EXPENSIVE_NS;
 }
 
 /* What stays with this ticket can wait until the running node settles; what another thread may finish before
@@ -71,10 +72,10 @@ static uint64_t
 add_to_word(const Ticket *ticket, Activation *activation, uint64_t change)
 {
     if (!ticket_is_alone(ticket)) {
-        return __atomic_add_fetch(&activation->word, change, __ATOMIC_ACQ_REL);
+        return atomic_add_acq_rel(&activation->word, change);
     }
-    const uint64_t after = __atomic_load_n(&activation->word, __ATOMIC_RELAXED) + change;
-    __atomic_store_n(&activation->word, after, __ATOMIC_RELAXED);
+    const uint64_t after = atomic_load_relaxed(&activation->word) + change;
+    atomic_store_relaxed(&activation->word, after);
     return after;
 }
 
@@ -123,12 +124,12 @@ fire_merge_edge(Ticket *ticket, Iteration *iteration, const ScheduleEdge *edge, 
     Activation *activation = &iteration->activations[edge->cell];
     const ScheduleNode *merge = &ticket->partition->nodes[activation->node];
     uint64_t *word = &activation->word;
-    uint64_t before = __atomic_load_n(word, __ATOMIC_RELAXED);
+    uint64_t before = atomic_load_relaxed(word);
     uint64_t after = merge_word(merge, edge, before, is_dead);
     if (ticket_is_alone(ticket)) {
-        __atomic_store_n(word, after, __ATOMIC_RELAXED);
+        atomic_store_relaxed(word, after);
     } else {
-        while (!__atomic_compare_exchange_n(word, &before, after, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+        while (!atomic_compare_exchange_weak_acq_rel(word, &before, after)) {
             after = merge_word(merge, edge, before, is_dead);
         }
     }
@@ -210,7 +211,7 @@ ticket_begin(Ticket *ticket, Run *run, Arena *arena)
 void
 ticket_drop(Run *run)
 {
-    if (__atomic_sub_fetch(&run->ticket_count, 1, __ATOMIC_ACQ_REL) == 0) {
+    if (atomic_sub_acq_rel(&run->ticket_count, 1) == 0) {
         run->hooks->finish(run);
     }
 }

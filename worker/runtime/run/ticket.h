@@ -9,6 +9,7 @@
  * Threads: a Ticket belongs to one thread; everything it shares with other tickets of the run is atomic. */
 #pragma once
 
+#include "shared/base/atomic.h"
 #include "worker/runtime/run/run_state.h"
 
 struct Ticket {
@@ -52,7 +53,7 @@ void ticket_propagate(
 static inline void
 ticket_wait(Ticket *ticket)
 {
-    __atomic_add_fetch(&ticket->run->ticket_count, 1, __ATOMIC_RELAXED);
+    atomic_add_relaxed(&ticket->run->ticket_count, 1);
     ticket->readied++;
 }
 
@@ -60,7 +61,7 @@ ticket_wait(Ticket *ticket)
 static inline void
 ticket_wait_not(Ticket *ticket)
 {
-    __atomic_sub_fetch(&ticket->run->ticket_count, 1, __ATOMIC_RELAXED);
+    atomic_sub_relaxed(&ticket->run->ticket_count, 1);
     ticket->readied--;
 }
 
@@ -101,7 +102,7 @@ ticket_next(Ticket *ticket)
 static inline bool
 ticket_is_alone(const Ticket *ticket)
 {
-    return __atomic_load_n(&ticket->run->ticket_count, __ATOMIC_ACQUIRE) == 1;
+    return atomic_load_acquire(&ticket->run->ticket_count) == 1;
 }
 
 /* Changes how many nodes of the iteration are ready or running; returns how many are then. */
@@ -109,10 +110,10 @@ static inline int32_t
 ticket_count_outstanding(const Ticket *ticket, Iteration *iteration, int32_t change)
 {
     if (!ticket_is_alone(ticket)) {
-        return __atomic_add_fetch(&iteration->outstanding, change, __ATOMIC_ACQ_REL);
+        return atomic_add_acq_rel(&iteration->outstanding, change);
     }
-    const int32_t after = __atomic_load_n(&iteration->outstanding, __ATOMIC_RELAXED) + change;
-    __atomic_store_n(&iteration->outstanding, after, __ATOMIC_RELAXED);
+    const int32_t after = atomic_load_relaxed(&iteration->outstanding) + change;
+    atomic_store_relaxed(&iteration->outstanding, after);
     return after;
 }
 

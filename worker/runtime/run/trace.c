@@ -1,5 +1,6 @@
 #include "worker/runtime/run/trace.h"
 
+#include "shared/base/atomic.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
 
@@ -73,7 +74,7 @@ thread_number(void)
     static uint32_t count;
     static _Thread_local uint32_t number;
     if (number == 0) {
-        number = __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
+        number = atomic_add_relaxed(&count, 1);
     }
     return number;
 }

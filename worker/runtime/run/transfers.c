@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "shared/base/atomic.h"
 #include "worker/runtime/run/node_tensors.h"
 #include "worker/runtime/run/run_failure.h"
 
@@ -53,7 +54,7 @@ count_received(Run *run, const Tensor *value)
 {
     Device *const device = run->partition->device;
     if (value->buffer != NULL && !device->adopt(device, value->buffer)) {
-        __atomic_add_fetch(&run->fed_bytes, value->buffer->size, __ATOMIC_RELAXED);
+        atomic_add_relaxed(&run->fed_bytes, value->buffer->size);
     }
 }
 
@@ -91,7 +92,7 @@ receive_done(RendezvousWaiter *waiter, RendezvousMessage *message)
     Transfer *transfer = (Transfer *)(void *)waiter;
     const Activation *activation = transfer->resumption.activation;
     Run *run = activation->iteration->run;
-    __atomic_store_n(&transfer->is_waiting, false, __ATOMIC_RELAXED);
+    atomic_store_relaxed(&transfer->is_waiting, false);
     if (message->code != STATUS_OK) {
         const ScheduleNode *node = &run->partition->nodes[activation->node];
         run_fail(run, message->code, message->error, node->node->name);
@@ -116,10 +117,10 @@ receive_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bo
     RendezvousMessage message;
     const Slice key = key_of(activation, node);
     transfer->waiter.done = receive_done;
-    __atomic_store_n(&transfer->is_waiting, true, __ATOMIC_RELEASE);
+    atomic_store_release(&transfer->is_waiting, true);
     ticket_wait(ticket);
     if (rendezvous_receive(ticket->run->rendezvous, key, &transfer->waiter, &message)) {
-        __atomic_store_n(&transfer->is_waiting, false, __ATOMIC_RELAXED);
+        atomic_store_relaxed(&transfer->is_waiting, false);
         ticket_wait_not(ticket);
         transfer->message = message;
         receive_finish(ticket, &transfer->resumption);

@@ -1,4 +1,5 @@
 /* GetStatus: who this worker is, its devices, and how busy they are. What discovery polls. */
+#include "shared/base/atomic.h"
 #include "worker/serve/worker.h"
 
 static Status
@@ -10,12 +11,12 @@ finish(WorkerRequest *request)
     CacheStats partitions;
     device->memory(device, &memory);
     partition_cache_stats(worker->partitions, &partitions);
-    const bool is_draining = __atomic_load_n(&worker->is_draining, __ATOMIC_ACQUIRE);
+    const bool is_draining = atomic_load_acquire(&worker->is_draining);
     const WireWorker status = {
         .name = slice_from_string(worker->name),
         .incarnation = slice_from_string(worker->incarnation),
         .state = is_draining ? SLICE("draining") : SLICE("serving"),
-        .running_count = __atomic_load_n(&worker->running_count, __ATOMIC_RELAXED),
+        .running_count = atomic_load_relaxed(&worker->running_count),
         .partition_count = (int64_t)partitions.count,
         .devices = {{
             .type = slice_from_string(device->type),

@@ -1,4 +1,5 @@
 /* Push: values that another slot of the step has produced for this one, or announcements of large ones. */
+#include "shared/base/atomic.h"
 #include "worker/serve/metrics.h"
 #include "worker/serve/server.h"
 
@@ -32,7 +33,7 @@ frame(WorkerRequest *request, Frame *frame)
     }
     /* All that was ever pushed, for so the senders count: what of it is parked still they cannot know. */
     const uint64_t size = tensor_byte_size(&tensor);
-    if (__atomic_add_fetch(&entry->pushed_size, size, __ATOMIC_RELAXED) > PARKED_SIZE_MAX) {
+    if (atomic_add_relaxed(&entry->pushed_size, size) > PARKED_SIZE_MAX) {
         return call_fail(&request->call, STATUS_RESOURCE_EXHAUSTED,
             "more than %d bytes were pushed to this slot: announce instead", PARKED_SIZE_MAX);
     }

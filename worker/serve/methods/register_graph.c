@@ -3,6 +3,7 @@
  *
  * Happy path: finish() moves what the request brought into a Registration → a compute thread reads, compiles
  * and keeps it → the loop answers. When the caller has gone meanwhile, the partition is kept all the same. */
+#include "shared/base/atomic.h"
 #include "shared/base/memory.h"
 #include "shared/base/text.h"
 #include "shared/crypto/digest.h"
@@ -148,7 +149,7 @@ answer_on_loop(Task *task)
         registration->request->context = NULL;
         answer(registration->request, registration);
     }
-    (void)__atomic_sub_fetch(&registration->worker->registering_count, 1, __ATOMIC_RELAXED);
+    (void)atomic_sub_relaxed(&registration->worker->registering_count, 1);
     registration_free(registration);
 }
 
@@ -172,7 +173,7 @@ finish(WorkerRequest *request)
     request->context = registration;
     registration->work.run = run;
     registration->task.run = answer_on_loop;
-    (void)__atomic_add_fetch(&worker->registering_count, 1, __ATOMIC_RELAXED);
+    (void)atomic_add_relaxed(&worker->registering_count, 1);
     worker->device->schedule(worker->device, &registration->work);
     return STATUS_OK;
 }

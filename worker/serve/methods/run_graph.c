@@ -14,11 +14,12 @@
  *
  * The run's callbacks come on any thread: they queue what happened and post one task to the stream's loop.
  * What happens inside run_start() itself is written when that returns. */
-#include <pthread.h>
 #include <stdio.h>
 
+#include "shared/base/atomic.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
+#include "shared/base/mutex.h"
 #include "shared/base/text.h"
 #include "worker/runtime/run/run.h"
 #include "worker/serve/metrics.h"
@@ -55,7 +56,7 @@ typedef struct GraphRun {
     Timer deadline;
     Task task;
 
-    pthread_mutex_t lock; /* guards what follows */
+    Mutex lock; /* guards what follows */
     Output *outputs;
     Output **outputs_end;
     bool is_posted;
@@ -95,7 +96,7 @@ graph_run_free(GraphRun *graph_run)
     container_unref(graph_run->state);
     run_unref(graph_run->run);
     partition_unref(graph_run->partition);
-    (void)pthread_mutex_destroy(&graph_run->lock);
+    mutex_done(&graph_run->lock);
     memory_free(graph_run);
 }
 
@@ -103,7 +104,7 @@ static void
 graph_run_end(GraphRun *graph_run)
 {
     WorkerRequest *const request = graph_run->request;
-    (void)__atomic_sub_fetch(&graph_run->worker->running_count, 1, __ATOMIC_RELAXED);
+    (void)atomic_sub_relaxed(&graph_run->worker->running_count, 1);
     if (graph_run->has_lost_output && graph_run->code == STATUS_OK) {
         graph_run->code = STATUS_RESOURCE_EXHAUSTED;
         (void)snprintf(graph_run->message, sizeof graph_run->message, "no memory left for an output");
@@ -130,13 +131,13 @@ graph_run_end(GraphRun *graph_run)
 static void
 graph_run_flush(GraphRun *graph_run)
 {
-    (void)pthread_mutex_lock(&graph_run->lock);
+    mutex_lock(&graph_run->lock);
     Output *const outputs = graph_run->outputs;
     graph_run->outputs = NULL;
     graph_run->outputs_end = &graph_run->outputs;
     graph_run->is_posted = false;
     const bool is_done = graph_run->is_done;
-    (void)pthread_mutex_unlock(&graph_run->lock);
+    mutex_unlock(&graph_run->lock);
     for (const Output *output = outputs; output != NULL && graph_run->request != NULL;
          output = output->next) {
         run_answer_output(graph_run->request, output->index, output->is_dead ? NULL : &output->tensor);
@@ -170,21 +171,21 @@ run_output(void *context, uint32_t index, Tensor *tensor, bool is_dead)
     GraphRun *const graph_run = context;
     Output *const output = memory_new(1, sizeof *output);
     if (output == NULL) {
-        (void)pthread_mutex_lock(&graph_run->lock);
+        mutex_lock(&graph_run->lock);
         graph_run->has_lost_output = true;
-        (void)pthread_mutex_unlock(&graph_run->lock);
+        mutex_unlock(&graph_run->lock);
         return;
     }
     output->index = index;
     output->is_dead = is_dead;
     output->tensor = *tensor;
     *tensor = (Tensor){0};
-    (void)pthread_mutex_lock(&graph_run->lock);
+    mutex_lock(&graph_run->lock);
     *graph_run->outputs_end = output;
     graph_run->outputs_end = &output->next;
     graph_run->stats.bytes_out += is_dead ? 0 : (int64_t)tensor_byte_size(&output->tensor);
     const bool must_post = claim_post(graph_run);
-    (void)pthread_mutex_unlock(&graph_run->lock);
+    mutex_unlock(&graph_run->lock);
     if (must_post) {
         loop_post(graph_run->loop, &graph_run->task);
     }
@@ -195,7 +196,7 @@ run_done(void *context, const RunResult *result)
 {
     GraphRun *const graph_run = context;
     run_trace_write(&graph_run->trace, graph_run->partition, &result->stats);
-    (void)pthread_mutex_lock(&graph_run->lock);
+    mutex_lock(&graph_run->lock);
     graph_run->is_done = true;
     graph_run->code = result->code;
     (void)snprintf(graph_run->message, sizeof graph_run->message, "%s", result->message);
@@ -205,7 +206,7 @@ run_done(void *context, const RunResult *result)
     graph_run->stats.planned_bytes = (int64_t)result->stats.planned_bytes;
     graph_run->stats.peak_bytes = (int64_t)result->stats.peak_bytes;
     const bool must_post = claim_post(graph_run);
-    (void)pthread_mutex_unlock(&graph_run->lock);
+    mutex_unlock(&graph_run->lock);
     if (must_post) {
         loop_post(graph_run->loop, &graph_run->task);
     }
@@ -321,7 +322,7 @@ start_run(GraphRun *graph_run)
     if (status != STATUS_OK) {
         return is_crowded && wait_for_room(graph_run) ? STATUS_OK : status;
     }
-    (void)__atomic_add_fetch(&graph_run->worker->running_count, 1, __ATOMIC_RELAXED);
+    (void)atomic_add_relaxed(&graph_run->worker->running_count, 1);
     if (call->deadline_ns != 0) {
         graph_run->deadline.fire = deadline_passed;
         timer_set(graph_run->loop, &graph_run->deadline, call->deadline_ns);
@@ -345,7 +346,7 @@ take_header(WorkerRequest *request, const Frame *frame)
 {
     Call *const call = &request->call;
     WireRun header;
-    if (__atomic_load_n(&request->worker->is_draining, __ATOMIC_ACQUIRE)) {
+    if (atomic_load_acquire(&request->worker->is_draining)) {
         return call_fail(call, STATUS_UNAVAILABLE, "worker '%s' is draining", request->worker->name);
     }
     /* The frame goes with the next read; the header's texts must stay. */
@@ -379,7 +380,7 @@ take_header(WorkerRequest *request, const Frame *frame)
     };
     graph_run->outputs_end = &graph_run->outputs;
     graph_run->task.run = flush_on_loop;
-    (void)pthread_mutex_init(&graph_run->lock, NULL);
+    mutex_init(&graph_run->lock);
     request->context = graph_run;
     return header.is_partial ? launch(request, graph_run) : STATUS_OK;
 }

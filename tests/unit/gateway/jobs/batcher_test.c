@@ -1,4 +1,5 @@
 #include "gateway/jobs/batcher.h"
+#include "shared/base/atomic.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -17,7 +18,7 @@ static void
 run(JobContext *context, BatchItem *const *items, size_t count)
 {
     (void)context;
-    while (__atomic_load_n(&gate, __ATOMIC_SEQ_CST) == 0) {
+    while (atomic_load_seq_cst(&gate) == 0) {
         usleep(100);
     }
     for (size_t index = 1; index < count; index++) {
@@ -79,7 +80,7 @@ put(const Fixture *fixture, BatchItem *item, int priority)
 static void
 open_gate_and_wait(const Fixture *fixture, size_t count)
 {
-    __atomic_store_n(&gate, 1, __ATOMIC_SEQ_CST);
+    atomic_store_seq_cst(&gate, 1);
     while (done_count < count) {
         loop_turn(fixture->loop, 1000);
     }

@@ -1,4 +1,5 @@
 #include "gateway/jobs/job_pool.h"
+#include "shared/base/atomic.h"
 #include "tests/support/cmocka_all.h"
 
 #include <unistd.h>
@@ -16,11 +17,11 @@ static Status
 context_new(Call *call, void *owner, void **ret_context)
 {
     const int limit = *(const int *)owner;
-    if (__atomic_load_n(&contexts_alive, __ATOMIC_SEQ_CST) == limit) {
+    if (atomic_load_seq_cst(&contexts_alive) == limit) {
         return call_fail(call, STATUS_UNAVAILABLE, "only %d connections", limit);
     }
     *ret_context = &contexts_alive;
-    __atomic_add_fetch(&contexts_alive, 1, __ATOMIC_SEQ_CST);
+    atomic_add_acq_rel(&contexts_alive, 1);
     return STATUS_OK;
 }
 
@@ -28,13 +29,13 @@ static void
 context_free(void *context)
 {
     assert_ptr_equal(context, &contexts_alive);
-    __atomic_sub_fetch(&contexts_alive, 1, __ATOMIC_SEQ_CST);
+    atomic_sub_acq_rel(&contexts_alive, 1);
 }
 
 static void
 work_run(Job *job, void *context)
 {
-    while (__atomic_load_n(&gate, __ATOMIC_SEQ_CST) == 0) {
+    while (atomic_load_seq_cst(&gate) == 0) {
         usleep(100);
     }
     ((Work *)job)->context = context;
@@ -62,7 +63,7 @@ jobs_run_on_a_thread_and_come_back_to_their_loop(void **state)
     assert_status(&call, STATUS_OK, loop_new(&call, &loop));
     assert_status(&call, STATUS_OK, job_pool_new(&call, &options, &pool));
     assert_int_equal(contexts_alive, 2);
-    __atomic_store_n(&gate, 1, __ATOMIC_SEQ_CST);
+    atomic_store_seq_cst(&gate, 1);
     Work works[50] = {0};
     for (size_t index = 0; index < COUNT_OF(works); index++) {
         works[index].job = (Job){.loop = loop, .run = work_run, .done = work_done};
@@ -89,7 +90,7 @@ a_full_queue_refuses_and_closing_runs_what_waits(void **state)
     assert_status(&call, STATUS_OK, loop_new(&call, &loop));
     assert_status(
         &call, STATUS_OK, job_pool_new(&call, &(JobPoolOptions){.thread_count = 1, .queue_max = 2}, &pool));
-    __atomic_store_n(&gate, 0, __ATOMIC_SEQ_CST);
+    atomic_store_seq_cst(&gate, 0);
     Work works[4] = {0};
     for (size_t index = 0; index < COUNT_OF(works); index++) {
         works[index].job = (Job){.loop = loop, .run = work_run, .done = work_done};
@@ -102,7 +103,7 @@ a_full_queue_refuses_and_closing_runs_what_waits(void **state)
     assert_true(job_submit(pool, &works[2].job));
     assert_false(job_submit(pool, &works[3].job));
     assert_int_equal(job_pool_waiting(pool), 2);
-    __atomic_store_n(&gate, 1, __ATOMIC_SEQ_CST);
+    atomic_store_seq_cst(&gate, 1);
     job_pool_free(pool);
     loop_turn(loop, 0);
     assert_true(works[0].is_done && works[1].is_done && works[2].is_done);

@@ -1,6 +1,7 @@
 #include <pthread.h>
 
 #include "gateway/plan/plan_cache.h"
+#include "shared/base/mutex.h"
 #include "tests/support/call_fixture.h"
 #include "tests/support/fail_alloc.h"
 
@@ -215,8 +216,8 @@ enum { THREADS = 4, ROUNDS = 400, KEYS = 7 };
 typedef struct Racer {
     PlanWaiter waiter;
     PlanCache *cache;
-    pthread_mutex_t mutex;
-    pthread_cond_t called;
+    Mutex mutex;
+    Condition called;
     PlanOutcome outcome;
     bool is_called;
 } Racer;
@@ -225,23 +226,23 @@ static void
 racer_called(PlanWaiter *waiter, const PlanOutcome *outcome)
 {
     Racer *const racer = LIST_ITEM(waiter, Racer, waiter);
-    (void)pthread_mutex_lock(&racer->mutex);
+    mutex_lock(&racer->mutex);
     racer->outcome = *outcome;
     racer->is_called = true;
-    (void)pthread_cond_signal(&racer->called);
-    (void)pthread_mutex_unlock(&racer->mutex);
+    condition_signal(&racer->called);
+    mutex_unlock(&racer->mutex);
 }
 
 static PlanOutcome
 racer_await(Racer *racer)
 {
-    (void)pthread_mutex_lock(&racer->mutex);
+    mutex_lock(&racer->mutex);
     while (!racer->is_called) {
-        (void)pthread_cond_wait(&racer->called, &racer->mutex);
+        condition_wait(&racer->called, &racer->mutex);
     }
     racer->is_called = false;
     const PlanOutcome outcome = racer->outcome;
-    (void)pthread_mutex_unlock(&racer->mutex);
+    mutex_unlock(&racer->mutex);
     return outcome;
 }
 
@@ -279,14 +280,14 @@ threads_share_a_small_cache(void **state)
     for (int index = 0; index < THREADS; index++) {
         racers[index].cache = cache;
         racers[index].waiter.on_ready = racer_called;
-        assert_int_equal(pthread_mutex_init(&racers[index].mutex, NULL), 0);
-        assert_int_equal(pthread_cond_init(&racers[index].called, NULL), 0);
+        mutex_init(&racers[index].mutex);
+        condition_init(&racers[index].called);
         assert_int_equal(pthread_create(&threads[index], NULL, race, &racers[index]), 0);
     }
     for (int index = 0; index < THREADS; index++) {
         assert_int_equal(pthread_join(threads[index], NULL), 0);
-        (void)pthread_mutex_destroy(&racers[index].mutex);
-        (void)pthread_cond_destroy(&racers[index].called);
+        mutex_done(&racers[index].mutex);
+        condition_done(&racers[index].called);
     }
     const PlanCacheStats stats = plan_cache_stats(cache);
     assert_true(stats.plan_count <= 3);

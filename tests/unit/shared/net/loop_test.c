@@ -4,6 +4,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "shared/base/atomic.h"
 #include "shared/base/clock.h"
 #include "shared/base/random.h"
 #include "shared/net/loop.h"
@@ -340,8 +341,8 @@ static void
 poster_runs(Task *task)
 {
     Poster *const poster = (Poster *)(void *)task;
-    __atomic_add_fetch(&poster->runs, 1, __ATOMIC_RELEASE);
-    if (__atomic_sub_fetch(poster->left, 1, __ATOMIC_RELAXED) == 0) {
+    atomic_add_acq_rel(&poster->runs, 1);
+    if (atomic_sub_relaxed(poster->left, 1) == 0) {
         loop_stop(poster->loop);
     }
 }
@@ -351,7 +352,7 @@ post_many(void *argument)
 {
     Poster *const poster = argument;
     for (int count = 0; count < POSTS_PER_THREAD; count++) {
-        while (__atomic_load_n(&poster->runs, __ATOMIC_ACQUIRE) < count) {}
+        while (atomic_load_acquire(&poster->runs) < count) {}
         loop_post(poster->loop, &poster->task);
     }
     return NULL;

@@ -1,3 +1,4 @@
+#include "shared/base/atomic.h"
 #include "tests/support/cmocka_all.h"
 
 #include <pthread.h>
@@ -146,7 +147,7 @@ allocate_and_hand_on(void *argument)
         const size_t size = (size_t)(i * 7919U) % 100000U;
         TensorBuffer *made = allocator_allocate(exchange->allocator, size);
         memset(made->data, (int)i, size);
-        tensor_buffer_unref(__atomic_exchange_n(&exchange->handed[i % HELD], made, __ATOMIC_ACQ_REL));
+        tensor_buffer_unref(atomic_exchange_acq_rel(&exchange->handed[i % HELD], made));
     }
     return NULL;
 }

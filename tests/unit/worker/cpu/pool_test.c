@@ -1,3 +1,4 @@
+#include "shared/base/atomic.h"
 #include "tests/support/cmocka_all.h"
 
 #include <sched.h>
@@ -12,13 +13,13 @@ typedef struct CountedWork {
 static void
 count_work(DeviceWork *work)
 {
-    __atomic_add_fetch(((CountedWork *)(void *)work)->count, 1, __ATOMIC_RELEASE);
+    atomic_add_acq_rel(((CountedWork *)(void *)work)->count, 1);
 }
 
 static void
 wait_for(const int *count, int wanted)
 {
-    while (__atomic_load_n(count, __ATOMIC_ACQUIRE) < wanted) {
+    while (atomic_load_acquire(count) < wanted) {
         sched_yield();
     }
 }
@@ -46,7 +47,7 @@ static void
 add_one(void *context, int64_t index)
 {
     int *counts = context;
-    __atomic_add_fetch(&counts[index], 1, __ATOMIC_RELAXED);
+    atomic_add_relaxed(&counts[index], 1);
 }
 
 static void
@@ -88,7 +89,7 @@ outer_loop(DeviceWork *work)
 {
     NestWork *nest_work = (NestWork *)(void *)work;
     pool_parallel_for(nest_work->nest.pool, 8, inner_loop, &nest_work->nest);
-    __atomic_add_fetch(nest_work->done, 1, __ATOMIC_RELEASE);
+    atomic_add_acq_rel(nest_work->done, 1);
 }
 
 static void

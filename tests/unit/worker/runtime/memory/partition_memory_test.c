@@ -1,5 +1,6 @@
 /* Partitions of every kind are compiled and run again and again, each time with another allocation
  * failing: the failure is told or survived, nothing leaks, and runs that succeed give the right values. */
+#include "shared/base/atomic.h"
 #include "tests/support/cmocka_all.h"
 
 #include "tests/support/fail_alloc.h"
@@ -145,14 +146,14 @@ run(RunFixture *fixture, const Subject *subject, Partition *partition)
     request.rendezvous = rendezvous_new(0, NULL);
     request.container = container_new();
     assert_true(request.rendezvous != NULL && request.container != NULL);
-    __atomic_store_n(&fail_alloc_count, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&fail_alloc_at, at, __ATOMIC_RELAXED);
+    atomic_store_relaxed(&fail_alloc_count, 0);
+    atomic_store_relaxed(&fail_alloc_at, at);
     Status status = run_start(&fixture->call, &request, NULL);
     if (status == STATUS_OK) {
         outcome_wait(&outcome);
         status = outcome.code;
     }
-    __atomic_store_n(&fail_alloc_at, 0, __ATOMIC_RELAXED);
+    atomic_store_relaxed(&fail_alloc_at, 0);
     if (status == STATUS_OK && !tensor_equal(&outcome.outputs[0], &expected)) {
         fail_msg("%s: another result", subject->name);
     }
@@ -221,7 +222,7 @@ run_failing(const Subject *subject, GraphDef *def, size_t at)
     assert_status(&fixture.call, STATUS_OK, compile(&fixture, def, &partition));
     fail_alloc_at = at;
     check_told(subject, "a run", at, run(&fixture, subject, partition));
-    const bool is_past = __atomic_load_n(&fail_alloc_count, __ATOMIC_RELAXED) < at;
+    const bool is_past = atomic_load_relaxed(&fail_alloc_count) < at;
     for (int count = 0; count < RUNS; count++) {
         assert_int_equal(run(&fixture, subject, partition), STATUS_OK);
     }

@@ -1,5 +1,6 @@
 /* Loops cut by the planner, whose partitions run side by side in this process: a tensor sent to another
  * slot is delivered there at once. */
+#include "shared/base/atomic.h"
 #include "tests/support/cmocka_all.h"
 
 #include <time.h>
@@ -249,8 +250,8 @@ a_slot_that_fails_in_a_later_turn_leaves_nothing_behind(void **state)
         slots_open(&slots);
         slots_start(&slots, 0, 9);
         slots_start(&slots, 1, 9);
-        while (__atomic_load_n(&slots.outcomes[0].done_count, __ATOMIC_ACQUIRE) == 0 &&
-               __atomic_load_n(&slots.outcomes[1].done_count, __ATOMIC_ACQUIRE) == 0) {
+        while (atomic_load_acquire(&slots.outcomes[0].done_count) == 0 &&
+               atomic_load_acquire(&slots.outcomes[1].done_count) == 0) {
             (void)nanosleep(&(struct timespec){.tv_nsec = 1000}, NULL);
         }
         run_cancel(slots.runs[0], STATUS_ABORTED, "the other failed");

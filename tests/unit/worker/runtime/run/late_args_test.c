@@ -1,4 +1,5 @@
 /* Feeds that come while their run goes on. */
+#include "shared/base/atomic.h"
 #include "tests/support/cmocka_all.h"
 
 #include <pthread.h>
@@ -68,7 +69,7 @@ feed(LateRun *late, uint32_t index, float value)
 static void
 await_outputs(const LateRun *late, int count)
 {
-    while (__atomic_load_n(&late->outcome.output_count, __ATOMIC_ACQUIRE) < count) {
+    while (atomic_load_acquire(&late->outcome.output_count) < count) {
         (void)sched_yield();
     }
 }
@@ -83,7 +84,7 @@ each_feed_lets_what_needs_it_go_on(void **state)
     feed(&late, 0, 3);
     await_outputs(&late, 1);
     assert_float_equal(tensor_float(&late.outcome.outputs[0], 0), -3, 0);
-    assert_int_equal(__atomic_load_n(&late.outcome.done_count, __ATOMIC_ACQUIRE), 0);
+    assert_int_equal(atomic_load_acquire(&late.outcome.done_count), 0);
     feed(&late, 1, 5);
     outcome_wait(&late.outcome);
     assert_string_equal(late.outcome.message, "");

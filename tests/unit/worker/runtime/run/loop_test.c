@@ -1,3 +1,4 @@
+#include "shared/base/atomic.h"
 #include "tests/support/cmocka_all.h"
 
 #include <time.h>
@@ -401,7 +402,7 @@ each_failing_allocation_in_a_loop_is_told(void **state)
         Tensor args[] = {integer(&fixture, 4), fixture_vector(&fixture, 3, 1)};
         const RunRequest request = {
             .partition = partition, .args = args, .arg_count = 2, .callbacks = outcome_callbacks(&outcome)};
-        __atomic_store_n(&fail_alloc_count, 0, __ATOMIC_RELAXED);
+        atomic_store_relaxed(&fail_alloc_count, 0);
         fail_alloc_at = at;
         const Status status = run_start(&fixture.call, &request, NULL);
         if (status == STATUS_OK) {

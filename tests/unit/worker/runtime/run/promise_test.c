@@ -1,5 +1,6 @@
 /* Kernels that complete later, as those of queues do: nodes of a compiled partition are given a kernel
  * that completes when the test says so. */
+#include "shared/base/atomic.h"
 #include "tests/support/cmocka_all.h"
 
 #include <sched.h>
@@ -14,14 +15,14 @@ static int cancelled;             /* atomic */
 static void
 later_start(KernelPromise *promise)
 {
-    const int number = __atomic_fetch_add(&started, 1, __ATOMIC_RELAXED);
-    __atomic_store_n(&pending[number % 4], promise, __ATOMIC_RELEASE);
+    const int number = atomic_fetch_add_relaxed(&started, 1);
+    atomic_store_release(&pending[number % 4], promise);
 }
 
 static void
 later_cancel(KernelPromise *promise)
 {
-    __atomic_add_fetch(&cancelled, 1, __ATOMIC_RELAXED);
+    atomic_add_relaxed(&cancelled, 1);
     kernel_complete(promise, STATUS_CANCELLED);
 }
 
@@ -44,7 +45,7 @@ static const Kernel later = {.op = "Identity", .start = later_start, .cancel = l
 static void
 fulfil_at_once(KernelPromise *promise)
 {
-    (void)__atomic_fetch_add(&started, 1, __ATOMIC_RELAXED);
+    (void)atomic_fetch_add_relaxed(&started, 1);
     fulfil(promise);
 }
 
@@ -82,8 +83,8 @@ promise_start(PromiseRun *promise)
         .arg_count = 1,
         .callbacks = outcome_callbacks(&promise->outcome)};
     memset(pending, 0, sizeof pending);
-    __atomic_store_n(&started, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&cancelled, 0, __ATOMIC_RELAXED);
+    atomic_store_relaxed(&started, 0);
+    atomic_store_relaxed(&cancelled, 0);
     assert_status(
         &promise->fixture.call, STATUS_OK, run_start(&promise->fixture.call, &request, &promise->run));
 }
@@ -107,10 +108,10 @@ promise_end(PromiseRun *promise)
 static KernelPromise *
 wait_for(int number)
 {
-    while (__atomic_load_n(&pending[number], __ATOMIC_ACQUIRE) == NULL) {
+    while (atomic_load_acquire(&pending[number]) == NULL) {
         (void)sched_yield();
     }
-    return __atomic_exchange_n(&pending[number], NULL, __ATOMIC_ACQ_REL);
+    return atomic_exchange_acq_rel(&pending[number], NULL);
 }
 
 static const char *const TWO = "x = _Arg() T=float32 index=0\n"
@@ -128,7 +129,7 @@ a_run_waits_for_kernels_that_complete_later(void **state)
     promise_start(&promise);
     KernelPromise *const first = wait_for(0);
     KernelPromise *const second = wait_for(1);
-    assert_int_equal(__atomic_load_n(&promise.outcome.done_count, __ATOMIC_ACQUIRE), 0);
+    assert_int_equal(atomic_load_acquire(&promise.outcome.done_count), 0);
     fulfil(second);
     fulfil(first);
     outcome_wait(&promise.outcome);
@@ -148,7 +149,7 @@ expect_at_once(const char *text, int rounds, float expected)
         promise_start(&promise);
         outcome_wait(&promise.outcome);
         assert_string_equal(promise.outcome.message, "");
-        assert_true(__atomic_load_n(&started, __ATOMIC_RELAXED) >= 2);
+        assert_true(atomic_load_relaxed(&started) >= 2);
         assert_float_equal(tensor_float(&promise.outcome.outputs[0], 0), expected, 0);
         promise_clear(&promise);
     }
@@ -176,7 +177,7 @@ a_failure_is_the_runs_and_cancels_the_others(void **state)
     outcome_wait(&promise.outcome);
     assert_int_equal(promise.outcome.code, STATUS_OUT_OF_RANGE);
     assert_string_equal(promise.outcome.message, "the barrier was closed");
-    assert_int_equal(__atomic_load_n(&cancelled, __ATOMIC_RELAXED), 1);
+    assert_int_equal(atomic_load_relaxed(&cancelled), 1);
     promise_end(&promise);
 }
 
@@ -193,7 +194,7 @@ a_cancelled_run_tells_its_kernels_and_who_was_late(void **state)
     outcome_wait(&promise.outcome);
     assert_int_equal(promise.outcome.code, STATUS_DEADLINE_EXCEEDED);
     assert_string_equal(promise.outcome.message, "the step's deadline has passed; begun: 'later1', 'later2'");
-    assert_int_equal(__atomic_load_n(&cancelled, __ATOMIC_RELAXED), 2);
+    assert_int_equal(atomic_load_relaxed(&cancelled), 2);
     promise_end(&promise);
 }
 
@@ -233,7 +234,7 @@ count_started(size_t loop_bytes_max)
     promise.partition->loop_bytes_max = loop_bytes_max;
     promise_start(&promise);
     fixture_await_thread(&promise.fixture);
-    const int count = __atomic_load_n(&started, __ATOMIC_RELAXED);
+    const int count = atomic_load_relaxed(&started);
     run_cancel(promise.run, STATUS_CANCELLED, "enough was seen");
     outcome_wait(&promise.outcome);
     promise_end(&promise);

@@ -1,3 +1,4 @@
+#include "shared/base/atomic.h"
 #include "tests/support/cmocka_all.h"
 
 #include <pthread.h>
@@ -17,7 +18,7 @@ receive_done(RendezvousWaiter *waiter, RendezvousMessage *message)
     Receiver *receiver = (Receiver *)(void *)waiter;
     receiver->message = *message;
     message->tensor = (Tensor){0};
-    __atomic_add_fetch(&receiver->calls, 1, __ATOMIC_RELEASE);
+    atomic_add_acq_rel(&receiver->calls, 1);
 }
 
 static const Slice LOCAL = {"/slot:1/device:CPU:0;/slot:0/device:CPU:0;edge_1_x;0:0", 54};
