@@ -37,12 +37,13 @@ plan_cache_new(size_t byte_size_max)
     }
     cache->entries = map_new();
     cache->flights = map_new();
-    if (cache->entries == NULL || cache->flights == NULL || pthread_mutex_init(&cache->mutex, NULL) != 0) {
+    if (cache->entries == NULL || cache->flights == NULL) {
         map_free(cache->entries);
         map_free(cache->flights);
         memory_free(cache);
         return NULL;
     }
+    mutex_init(&cache->mutex);
     list_init(&cache->used);
     cache->byte_size_max = byte_size_max;
     return cache;
