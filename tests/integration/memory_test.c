@@ -160,30 +160,31 @@ are_all_served(Cluster *cluster)
     return is_served;
 }
 
-/* Each wants 32 MiB of 48: they run one after the other. A run waits for room for a second: where all
- * together took longer, one may have been refused rightly, and they are sent again. */
+/* Each wants 8 MiB of 12: they run one after the other. A run waits at most a second for room, so that in a
+ * round that took longer one may have been refused rightly. */
 static void
 steps_that_find_no_room_wait_for_each_other(void **state)
 {
-    enum { TRIES_MAX = 5 };
-    static const char *const arguments[] = {"--memory=48MiB", NULL};
+    enum { ROUNDS = 5 };
+    static const char *const arguments[] = {"--memory=12MiB", NULL};
     const ClusterOptions options = {.worker_count = 1, .worker_arguments = arguments};
     Cluster cluster = {0};
-    bool is_served = false;
+    int served_rounds = 0;
     (void)state;
     assert_true(cluster_start(&cluster, &options));
     cluster_session(&cluster, "{}");
     cluster_graph_literal(&cluster, "x = Placeholder() dtype=float32 shape=<>\n"
-                                    "dims = Const() dtype=int32 value=int32<1>(8388608)\n"
+                                    "dims = Const() dtype=int32 value=int32<1>(2097152)\n"
                                     "axis = Const() dtype=int32 value=int32<1>(0)\n"
                                     "y = Fill(dims, x) T=float32\n"
                                     "sum = Sum(y, axis) T=float32\n");
-    for (int tries = 0; !is_served && tries < TRIES_MAX; tries++) {
+    for (int round = 0; round < ROUNDS; round++) {
         const uint64_t begin_ns = clock_monotonic_ns();
-        is_served = are_all_served(&cluster);
+        const bool is_served = are_all_served(&cluster);
         assert_true(is_served || clock_monotonic_ns() - begin_ns > CLOCK_NS_PER_S);
+        served_rounds += is_served;
     }
-    assert_true(is_served);
+    assert_true(served_rounds > 0);
     cluster_stop(&cluster);
 }
 
