@@ -9,12 +9,23 @@ assert_refused(Call *call, const PlanLiteral *literal, const char *message)
     assert_string_equal(call->error.message, message);
 }
 
-static void
-assert_placed(Call *call, const Plan *plan, const char *node, const char *expected)
+/* Plans the graph and compares where nodes are placed, and why: `expected` has a line "a: 0 next to its input
+ * 'x'" for each node that matters. */
+static Plan *
+plan_placed(Call *call, const PlanLiteral *literal, const char *expected)
 {
-    const char *const text = plan_decision_text(call, plan, node);
-    assert_non_null(text);
-    assert_string_equal(text, expected);
+    AUTO_BUFFER placed = {0};
+    Plan *plan = NULL;
+    Slice rest = slice_from_string(expected);
+    Slice line;
+    assert_status(call, STATUS_OK, plan_literal(call, literal, &plan));
+    while (slice_split(&rest, '\n', &line) && line.size > 0) {
+        char node[32];
+        (void)snprintf(node, sizeof node, "%.*s", (int)slice_find(line, ':'), line.data);
+        buffer_append_format(&placed, "%s: %s\n", node, plan_decision_text(call, plan, node));
+    }
+    assert_string_equal(buffer_string(&placed), expected);
+    return plan;
 }
 
 #define CHAIN                                                                                                \
@@ -29,32 +40,28 @@ assert_placed(Call *call, const Plan *plan, const char *node, const char *expect
 static void
 local_keeps_everything_on_one_slot(void **state)
 {
-    Call *const call = *state;
-    AUTO_PLAN plan = NULL;
     const PlanLiteral literal = {.graph = CHAIN, .feeds = "x", .fetches = "d", .slot_count = 4};
-    assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
+    AUTO_PLAN plan = plan_placed(*state, &literal,
+        "a: 0 nothing asks for another place\n"
+        "d: 0 next to its input 'c'\n"
+        "w: 0 a constant is copied to its readers\n"
+        "x: 0 a feed goes to where it is read\n");
     assert_int_equal(plan->slot_count, 1);
     assert_int_equal(plan->slots[0].task, PLAN_TASK_NONE);
     assert_int_equal(plan->transfer_count, 0);
-    assert_placed(call, plan, "a", "0 nothing asks for another place");
-    assert_placed(call, plan, "d", "0 next to its input 'c'");
-    assert_placed(call, plan, "w", "0 a constant is copied to its readers");
-    assert_placed(call, plan, "x", "0 a feed goes to where it is read");
 }
 
 static void
 spread_gives_compute_nodes_to_the_slots_in_turn(void **state)
 {
-    Call *const call = *state;
-    AUTO_PLAN plan = NULL;
     const PlanLiteral literal = {
         .graph = CHAIN, .feeds = "x", .fetches = "d", .placement = PLACEMENT_SPREAD, .slot_count = 2};
-    assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
-    assert_placed(call, plan, "a", "0 next in turn");
-    assert_placed(call, plan, "i", "0 next to its input 'a'");
-    assert_placed(call, plan, "b", "1 next in turn");
-    assert_placed(call, plan, "c", "0 next in turn");
-    assert_placed(call, plan, "d", "1 next in turn");
+    AUTO_PLAN plan = plan_placed(*state, &literal,
+        "a: 0 next in turn\n"
+        "i: 0 next to its input 'a'\n"
+        "b: 1 next in turn\n"
+        "c: 0 next in turn\n"
+        "d: 1 next in turn\n");
     assert_int_equal(plan->transfer_count, 3);
 }
 
@@ -73,8 +80,6 @@ a_slot_that_nobody_uses_does_not_exist(void **state)
 static void
 a_requested_task_is_honoured_and_what_follows_stays_there(void **state)
 {
-    Call *const call = *state;
-    AUTO_PLAN plan = NULL;
     const PlanLiteral literal = {
         .graph = "x = Placeholder() dtype=float32 shape=<8,8>\n"
                  "a = Neg(x) T=float32 @/job:worker/task:10\n"
@@ -85,23 +90,21 @@ a_requested_task_is_honoured_and_what_follows_stays_there(void **state)
         .feeds = "x",
         .fetches = "c d",
     };
-    assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
+    AUTO_PLAN plan = plan_placed(*state, &literal,
+        "a: 1 asks for '/job:worker/task:10'\n"
+        "b: 0 asks for '/task:2/device:CPU:0'\n"
+        "s: 1 next to its input 'a'\n"
+        "c: 0 next to its input 'b'\n"
+        "d: 1 next to its input 'a'\n");
     assert_int_equal(plan->slot_count, 2);
     assert_int_equal(plan->slots[0].task, 2);
     assert_int_equal(plan->slots[1].task, 10);
-    assert_placed(call, plan, "a", "1 asks for '/job:worker/task:10'");
-    assert_placed(call, plan, "b", "0 asks for '/task:2/device:CPU:0'");
-    assert_placed(call, plan, "s", "1 next to its input 'a'");
-    assert_placed(call, plan, "c", "0 next to its input 'b'");
-    assert_placed(call, plan, "d", "1 next to its input 'a'");
     assert_int_equal(plan->transfer_count, 0);
 }
 
 static void
 most_bytes_decide_which_input_is_nearest(void **state)
 {
-    Call *const call = *state;
-    AUTO_PLAN plan = NULL;
     const PlanLiteral literal = {
         .graph = "x = Placeholder() dtype=float32 shape=<1>\n"
                  "y = Placeholder() dtype=float32 shape=<100,1>\n"
@@ -111,8 +114,7 @@ most_bytes_decide_which_input_is_nearest(void **state)
         .feeds = "x y",
         .fetches = "c",
     };
-    assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
-    assert_placed(call, plan, "c", "1 next to its input 'b'");
+    AUTO_PLAN plan = plan_placed(*state, &literal, "c: 1 next to its input 'b'\n");
     assert_int_equal(plan->transfer_count, 1);
     assert_int_equal(plan->transfers[0].bytes, 4);
 }
@@ -120,8 +122,6 @@ most_bytes_decide_which_input_is_nearest(void **state)
 static void
 a_light_node_on_a_feed_goes_to_its_reader(void **state)
 {
-    Call *const call = *state;
-    AUTO_PLAN plan = NULL;
     const PlanLiteral literal = {
         .graph = "x = Placeholder() dtype=float32 shape=<4>\n"
                  "i = Identity(x) T=float32\n"
@@ -130,8 +130,7 @@ a_light_node_on_a_feed_goes_to_its_reader(void **state)
         .feeds = "x",
         .fetches = "a b",
     };
-    assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
-    assert_placed(call, plan, "i", "1 next to its reader 'b'");
+    AUTO_PLAN plan = plan_placed(*state, &literal, "i: 1 next to its reader 'b'\n");
     assert_int_equal(plan->transfer_count, 0);
     assert_int_equal(plan->partitions[0].feed_count, 1);
     assert_int_equal(plan->partitions[1].feed_count, 1);
@@ -172,31 +171,26 @@ a_request_nobody_can_honour_is_refused_with_the_reason(void **state)
 static void
 colocated_nodes_share_a_slot_also_when_their_anchor_is_pruned(void **state)
 {
-    Call *const call = *state;
-    AUTO_PLAN plan = NULL;
     const PlanLiteral literal = {.graph = TOGETHER(""),
         .feeds = "x",
         .fetches = "c d",
         .placement = PLACEMENT_SPREAD,
         .slot_count = 2};
-    assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
-    assert_placed(call, plan, "b", "0 together with 'a'");
-    assert_placed(call, plan, "c", "0 next in turn");
-    assert_placed(call, plan, "d", "0 together with 'c'");
+    plan_unref(plan_placed(*state, &literal,
+        "b: 0 together with 'a'\n"
+        "c: 0 next in turn\n"
+        "d: 0 together with 'c'\n"));
 }
 
 static void
 a_node_is_with_one_that_nobody_needs(void **state)
 {
-    Call *const call = *state;
-    AUTO_PLAN plan = NULL;
     const PlanLiteral literal = {.graph = "x = Placeholder() dtype=float32\n"
                                           "a = Neg(x) T=float32 @/task:1\n"
                                           "b = Neg(x) T=float32 _class=['loc:@a']\n",
         .feeds = "x",
         .fetches = "b"};
-    assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
-    assert_placed(call, plan, "b", "0 together with 'a'");
+    AUTO_PLAN plan = plan_placed(*state, &literal, "b: 0 together with 'a'\n");
     assert_int_equal(plan->slots[0].task, 1);
 }
 
@@ -244,8 +238,6 @@ an_edge_that_carries_a_variable_and_two_tasks_are_refused(void **state)
 static void
 several_classes_make_one_group_and_other_words_none(void **state)
 {
-    Call *const call = *state;
-    AUTO_PLAN plan = NULL;
     const PlanLiteral literal = {
         .graph = "x = Placeholder() dtype=float32 shape=<8,8>\n"
                  "a = Neg(x) T=float32 @/task:1\n"
@@ -255,48 +247,44 @@ several_classes_make_one_group_and_other_words_none(void **state)
         .feeds = "x",
         .fetches = "a b c d",
     };
-    assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
-    assert_placed(call, plan, "a", "0 asks for '/task:1'");
-    assert_placed(call, plan, "b", "0 together with 'a'");
-    assert_placed(call, plan, "c", "0 together with 'a'");
-    assert_placed(call, plan, "d", "1 asks for '/task:2'");
+    plan_unref(plan_placed(*state, &literal,
+        "a: 0 asks for '/task:1'\n"
+        "b: 0 together with 'a'\n"
+        "c: 0 together with 'a'\n"
+        "d: 1 asks for '/task:2'\n"));
 }
 
 static void
 a_loop_stays_on_one_slot_unless_its_nodes_ask_for_several(void **state)
 {
-    Call *const call = *state;
-    AUTO_PLAN plan = NULL;
     const PlanLiteral literal = {
         .graph = LOOP("@/task:7"), .feeds = "x", .fetches = "after", .slot_count = 3};
-    assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
-    assert_placed(call, plan, "v", "0 asks for '/task:7'");
-    assert_placed(call, plan, "e", "0 together with 'v'");
-    assert_placed(call, plan, "n", "0 together with 'v'");
-    assert_placed(call, plan, "q", "0 together with 'v'");
-    assert_placed(call, plan, "after", "0 next to its input 'q'");
+    plan_unref(plan_placed(*state, &literal,
+        "v: 0 asks for '/task:7'\n"
+        "e: 0 together with 'v'\n"
+        "n: 0 together with 'v'\n"
+        "q: 0 together with 'v'\n"
+        "after: 0 next to its input 'q'\n"));
 }
 
 static void
 a_loop_that_is_spread_keeps_what_comes_round_together(void **state)
 {
-    Call *const call = *state;
-    AUTO_PLAN plan = NULL;
     const PlanLiteral literal = {.graph = LOOP("@/task:7"),
         .feeds = "x",
         .fetches = "after",
         .placement = PLACEMENT_SPREAD,
         .slot_count = 3};
-    assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
-    assert_placed(call, plan, "v", "0 asks for '/task:7'");
-    assert_placed(call, plan, "k", "0 together with 'v'");
-    assert_placed(call, plan, "p", "0 together with 'v'");
-    assert_placed(call, plan, "l", "0 next to its input 'p'");
-    assert_placed(call, plan, "e", "1 next in turn");
-    assert_placed(call, plan, "m", "1 together with 'e'");
-    assert_placed(call, plan, "n", "1 together with 'e'");
-    assert_placed(call, plan, "q", "1 next to its input 's'");
-    assert_placed(call, plan, "after", "2 next in turn");
+    plan_unref(plan_placed(*state, &literal,
+        "v: 0 asks for '/task:7'\n"
+        "k: 0 together with 'v'\n"
+        "p: 0 together with 'v'\n"
+        "l: 0 next to its input 'p'\n"
+        "e: 1 next in turn\n"
+        "m: 1 together with 'e'\n"
+        "n: 1 together with 'e'\n"
+        "q: 1 next to its input 's'\n"
+        "after: 2 next in turn\n"));
 }
 
 static void
@@ -363,8 +351,6 @@ a_seeded_random_node_stays_where_its_sequence_is_kept_and_others_do_not(void **s
 static void
 a_variable_may_ask_for_a_task_and_the_others_get_a_slot_of_their_own(void **state)
 {
-    Call *const call = *state;
-    AUTO_PLAN plan = NULL;
     const PlanLiteral literal = {
         .graph = "v = VariableV2() dtype=float32 shape=<2> @/task:3\n"
                  "w = VariableV2() dtype=float32 shape=<2>\n"
@@ -372,13 +358,13 @@ a_variable_may_ask_for_a_task_and_the_others_get_a_slot_of_their_own(void **stat
                  "b = Identity(w) T=float32\n",
         .fetches = "a b",
     };
-    assert_status(call, STATUS_OK, plan_literal(call, &literal, &plan));
+    AUTO_PLAN plan = plan_placed(*state, &literal,
+        "a: 0 together with 'v'\n"
+        "w: 1 with all that the session keeps\n");
     assert_int_equal(plan->slot_count, 2);
     assert_true(plan->slots[0].keeps_state && plan->slots[1].keeps_state);
     assert_int_equal(plan->slots[0].task, 3);
     assert_int_equal(plan->slots[1].task, PLAN_TASK_NONE);
-    assert_placed(call, plan, "a", "0 together with 'v'");
-    assert_placed(call, plan, "w", "1 with all that the session keeps");
 }
 
 static void
