@@ -23,6 +23,15 @@ form_end(Buffer *form)
     buffer_append_string(form, "--" BOUNDARY "--\r\n");
 }
 
+/* Ends the form and sends it; the answer is the one fetch as .npy where `accept` says so. */
+static void
+form_send(Cluster *cluster, Buffer *form, const char *accept, RestResponse *ret_response)
+{
+    form_end(form);
+    forms_send(cluster, &(FormSend){.bytes = buffer_slice(form), .content_type = FORM, .accept = accept},
+        ret_response);
+}
+
 static void
 feeds_come_as_parts_of_a_form(void **state)
 {
@@ -45,10 +54,7 @@ feeds_come_as_parts_of_a_form(void **state)
         if (order == 1) {
             form_part(&form, "request", "application/octet-stream", request);
         }
-        form_end(&form);
-        forms_send(cluster,
-            &(FormSend){.bytes = buffer_slice(&form), .content_type = FORM, .accept = "application/x-npy"},
-            &response);
+        form_send(cluster, &form, "application/x-npy", &response);
         cluster_expect(&response, 200, NULL);
         assert_npy(buffer_slice(&response.body), forms_product, 3);
     }
@@ -65,10 +71,7 @@ json_and_parts_feed_one_step(void **state)
     forms_begin(cluster);
     form_part(&form, "x", NULL, buffer_slice(&x));
     form_part(&form, "request", NULL, SLICE("{\"feeds\":{\"y\":[10,20,0.25]},\"fetches\":[\"sum\"]}"));
-    form_end(&form);
-    forms_send(cluster,
-        &(FormSend){.bytes = buffer_slice(&form), .content_type = FORM, .accept = "application/x-npy"},
-        &response);
+    form_send(cluster, &form, "application/x-npy", &response);
     cluster_expect(&response, 200, NULL);
     assert_npy(buffer_slice(&response.body), forms_sum, 3);
 }
@@ -89,10 +92,7 @@ a_large_feed_goes_through_a_form_and_back(void **state)
     forms_begin(cluster);
     form_part(&form, "request", NULL, SLICE("{\"feeds\":{\"y\":0},\"fetches\":[\"sum\"]}"));
     form_part(&form, "x", NULL, buffer_slice(&x));
-    form_end(&form);
-    forms_send(cluster,
-        &(FormSend){.bytes = buffer_slice(&form), .content_type = FORM, .accept = "application/x-npy"},
-        &response);
+    form_send(cluster, &form, "application/x-npy", &response);
     cluster_expect(&response, 200, NULL);
     assert_true(slice_equal(buffer_slice(&response.body), buffer_slice(&x)));
     test_free(values);
@@ -145,8 +145,7 @@ a_feed_of_another_dtype_is_refused(void **state)
     forms_begin(cluster);
     form_part(&form, "request", NULL, SLICE("{\"feeds\":{\"j\":[1]},\"fetches\":[\"first\"]}"));
     form_part(&form, "i", NULL, buffer_slice(&x));
-    form_end(&form);
-    forms_send(cluster, &(FormSend){.bytes = buffer_slice(&form), .content_type = FORM}, &response);
+    form_send(cluster, &form, NULL, &response);
     cluster_expect(&response, 400, "feed 'i': the graph takes int32 here, not float32");
 }
 
@@ -163,8 +162,7 @@ send_feeds(Cluster *cluster, size_t count, RestResponse *ret_response)
         (void)snprintf(name, sizeof name, "n%zu", index);
         form_part(&form, name, NULL, buffer_slice(&x));
     }
-    form_end(&form);
-    forms_send(cluster, &(FormSend){.bytes = buffer_slice(&form), .content_type = FORM}, ret_response);
+    form_send(cluster, &form, NULL, ret_response);
 }
 
 static void

@@ -16,8 +16,8 @@ one_that_nobody_completes_expires_and_leaves_nothing(void **state)
 {
     Cluster *const cluster = *state;
     char path[PARTIAL_RUN_PATH_SIZE];
-    partial_run_ready(cluster, "{\"slots\":2,\"placement\":\"spread\"}");
-    partial_run_begun(cluster, "{\"feeds\":[\"x\",\"y\",\"z\"],\"fetches\":[\"a\",\"d\"]," SHORT "}", path);
+    partial_run_start(cluster, "{\"slots\":2,\"placement\":\"spread\"}",
+        "{\"feeds\":[\"x\",\"y\",\"z\"],\"fetches\":[\"a\",\"d\"]," SHORT "}", path);
     partial_run_expect(cluster, path, "{\"feeds\":{\"x\":1}}", 200, NULL);
     partial_run_await_slots(cluster, 2);
     partial_run_await_slots(cluster, 0);
@@ -195,8 +195,7 @@ with_its_session_it_ends(void **state)
     char path[PARTIAL_RUN_PATH_SIZE];
     char session[PARTIAL_RUN_PATH_SIZE];
     AUTO_REST response = {0};
-    partial_run_ready(cluster, "{}");
-    partial_run_begun(cluster, TWO_STAGES, path);
+    partial_run_start(cluster, "{}", TWO_STAGES, path);
     partial_run_await_slots(cluster, 1);
     (void)snprintf(session, sizeof session, "/api/v1/sessions/%s", cluster->session);
     cluster_send(cluster, "DELETE", session, NULL, &response);
@@ -210,8 +209,7 @@ a_failing_node_ends_it_and_is_told_once(void **state)
 {
     Cluster *const cluster = *state;
     char path[PARTIAL_RUN_PATH_SIZE];
-    partial_run_ready(cluster, "{}");
-    partial_run_begun(cluster, "{\"feeds\":[\"x\",\"k\"],\"fetches\":[\"a\",\"quotient\"]}", path);
+    partial_run_start(cluster, "{}", "{\"feeds\":[\"x\",\"k\"],\"fetches\":[\"a\",\"quotient\"]}", path);
     partial_run_expect(
         cluster, path, "{\"feeds\":{\"k\":0},\"fetches\":[\"quotient\"]}", 400, "node 'quotient'");
     partial_run_expect_view(cluster, path, 404, NULL);
@@ -244,8 +242,7 @@ a_fetch_on_a_branch_not_taken_hurts_only_who_asks_for_it(void **state)
     static const char body[] = "{\"feeds\":[\"x\",\"p\"],\"fetches\":[\"side:0\",\"side:1\"]}";
     Cluster *const cluster = *state;
     char path[PARTIAL_RUN_PATH_SIZE];
-    partial_run_ready(cluster, "{}");
-    partial_run_begun(cluster, body, path);
+    partial_run_start(cluster, "{}", body, path);
     partial_run_expect(
         cluster, path, "{\"feeds\":{\"x\":7,\"p\":true},\"fetches\":[\"side:1\"]}", 200, "\"data\":[7]");
     partial_run_expect(cluster, path, "{\"fetches\":[\"side:0\"]}", 400,
@@ -258,8 +255,8 @@ with_its_worker_it_ends_and_is_not_repeated(void **state)
 {
     Cluster *const cluster = *state;
     char path[PARTIAL_RUN_PATH_SIZE];
-    partial_run_ready(cluster, "{\"slots\":2,\"placement\":\"spread\"}");
-    partial_run_begun(cluster, "{\"feeds\":[\"x\",\"y\",\"z\"],\"fetches\":[\"a\",\"b\",\"c\",\"d\"]}", path);
+    partial_run_start(cluster, "{\"slots\":2,\"placement\":\"spread\"}",
+        "{\"feeds\":[\"x\",\"y\",\"z\"],\"fetches\":[\"a\",\"b\",\"c\",\"d\"]}", path);
     partial_run_await_slots(cluster, 2);
     partial_run_expect(cluster, path, "{\"feeds\":{\"x\":5},\"fetches\":[\"a\"]}", 200, "\"data\":[-5]");
     (void)process_stop(&cluster->workers[0], SIGKILL);
@@ -273,8 +270,7 @@ a_gateway_that_ends_takes_its_runs_with_it(void **state)
 {
     Cluster *const cluster = *state;
     char path[PARTIAL_RUN_PATH_SIZE];
-    partial_run_ready(cluster, "{}");
-    partial_run_begun(cluster, TWO_STAGES, path);
+    partial_run_start(cluster, "{}", TWO_STAGES, path);
     partial_run_await_slots(cluster, 1);
     const uint64_t since_ns = clock_monotonic_ns();
     assert_int_equal(process_stop(&cluster->gateway, SIGTERM), 0);

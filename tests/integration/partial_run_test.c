@@ -7,8 +7,7 @@ each_request_gives_feeds_and_gets_fetches(void **state)
 {
     Cluster *const cluster = *state;
     char path[PARTIAL_RUN_PATH_SIZE];
-    partial_run_ready(cluster, "{}");
-    partial_run_begun(cluster, TWO_STAGES, path);
+    partial_run_start(cluster, "{}", TWO_STAGES, path);
     partial_run_expect_view(cluster, path, 200, "\"state\":\"open\"");
     partial_run_expect_view(cluster, path, 200, "\"feeds\":[\"x\",\"y\"],\"fetches\":[\"a\",\"c\"]");
     partial_run_expect(cluster, path, "{\"feeds\":{\"x\":[1,2]},\"fetches\":[\"a:0\"]}", 200,
@@ -25,8 +24,7 @@ feeds_and_fetches_need_not_come_together(void **state)
 {
     Cluster *const cluster = *state;
     char path[PARTIAL_RUN_PATH_SIZE];
-    partial_run_ready(cluster, "{}");
-    partial_run_begun(cluster, TWO_STAGES, path);
+    partial_run_start(cluster, "{}", TWO_STAGES, path);
     partial_run_expect(cluster, path, "{\"feeds\":{\"y\":[3]}}", 200, "\"outputs\":{}");
     partial_run_expect(cluster, path, "{\"feeds\":{\"x\":[2]}}", 200, "\"state\":\"open\"");
     partial_run_await_slots(cluster, 0);
@@ -40,8 +38,7 @@ one_output_under_two_names_is_asked_for_by_each(void **state)
 {
     Cluster *const cluster = *state;
     char path[PARTIAL_RUN_PATH_SIZE];
-    partial_run_ready(cluster, "{}");
-    partial_run_begun(cluster, "{\"feeds\":[\"x\",\"y\"],\"fetches\":[\"a\",\"a:0\",\"c\"]}", path);
+    partial_run_start(cluster, "{}", "{\"feeds\":[\"x\",\"y\"],\"fetches\":[\"a\",\"a:0\",\"c\"]}", path);
     partial_run_expect(
         cluster, path, "{\"feeds\":{\"x:0\":1},\"fetches\":[\"a:0\"]}", 200, "\"outputs\":{\"a:0\":");
     partial_run_expect(cluster, path, "{\"fetches\":[\"a\"]}", 200, "\"fetches\":[\"c\"]");
@@ -54,8 +51,8 @@ stages_on_two_slots_meet(void **state)
 {
     Cluster *const cluster = *state;
     char path[PARTIAL_RUN_PATH_SIZE];
-    partial_run_ready(cluster, "{\"slots\":2,\"placement\":\"spread\"}");
-    partial_run_begun(cluster, "{\"feeds\":[\"x\",\"y\",\"z\"],\"fetches\":[\"a\",\"b\",\"c\",\"d\"]}", path);
+    partial_run_start(cluster, "{\"slots\":2,\"placement\":\"spread\"}",
+        "{\"feeds\":[\"x\",\"y\",\"z\"],\"fetches\":[\"a\",\"b\",\"c\",\"d\"]}", path);
     partial_run_await_slots(cluster, 2);
     partial_run_expect(cluster, path, "{\"feeds\":{\"x\":5},\"fetches\":[\"a\"]}", 200, "\"data\":[-5]");
     partial_run_expect(
@@ -123,8 +120,7 @@ a_request_that_is_refused_changes_nothing(void **state)
     };
     Cluster *const cluster = *state;
     char path[PARTIAL_RUN_PATH_SIZE];
-    partial_run_ready(cluster, "{}");
-    partial_run_begun(cluster, TWO_STAGES, path);
+    partial_run_start(cluster, "{}", TWO_STAGES, path);
     for (size_t index = 0; index < sizeof cases / sizeof cases[0]; index++) {
         partial_run_expect(cluster, path, cases[index].body, 400, cases[index].message);
     }
@@ -170,8 +166,7 @@ ids_of_other_gateways_and_of_nobody_are_told_apart(void **state)
 {
     Cluster *const cluster = *state;
     char path[PARTIAL_RUN_PATH_SIZE];
-    partial_run_ready(cluster, "{}");
-    partial_run_begun(cluster, TWO_STAGES, path);
+    partial_run_start(cluster, "{}", TWO_STAGES, path);
     char *const id = strstr(path, "prt_") + 4;
     char *const time = &id[11];
     *time = *time == '0' ? '1' : '0';

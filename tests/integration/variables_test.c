@@ -71,6 +71,24 @@ keeper(Cluster *cluster)
     return -1;
 }
 
+/* Makes a session with the model, and sets its variable to 0. */
+static void
+begin_model(Cluster *cluster, const char *options)
+{
+    cluster_session(cluster, options);
+    cluster_graph(cluster, model);
+    cluster_expect_step(cluster, init_step, 200, NULL);
+}
+
+/* Trains until w is 3. */
+static void
+train(Cluster *cluster)
+{
+    for (int step = 0; step < 40; step++) {
+        cluster_expect_step(cluster, train_step, 200, "train");
+    }
+}
+
 static void
 a_model_is_trained_over_many_steps(void **state)
 {
@@ -85,9 +103,7 @@ a_model_is_trained_over_many_steps(void **state)
     cluster_expect_step(cluster, read_step, 400, "variable 'w' is not initialised");
     cluster_expect_step(cluster, init_step, 200, NULL);
     cluster_expect_step(cluster, read_step, 200, "\"data\":[0]");
-    for (int step = 0; step < 40; step++) {
-        cluster_expect_step(cluster, train_step, 200, "train");
-    }
+    train(cluster);
     cluster_expect_step(cluster, read_step, 200, "\"data\":[3]");
     (void)keeper(cluster);
 }
@@ -96,12 +112,8 @@ static void
 variables_stay_on_one_worker_whatever_else_is_spread(void **state)
 {
     Cluster *const cluster = *state;
-    cluster_session(cluster, "{\"slots\":2,\"placement\":\"spread\"}");
-    cluster_graph(cluster, model);
-    cluster_expect_step(cluster, init_step, 200, NULL);
-    for (int step = 0; step < 40; step++) {
-        cluster_expect_step(cluster, train_step, 200, "train");
-    }
+    begin_model(cluster, "{\"slots\":2,\"placement\":\"spread\"}");
+    train(cluster);
     cluster_expect_step(cluster, read_step, 200, "\"data\":[3]");
 }
 
@@ -109,9 +121,7 @@ static void
 what_is_lost_with_its_worker_is_said_and_can_be_made_again(void **state)
 {
     Cluster *const cluster = *state;
-    cluster_session(cluster, "{}");
-    cluster_graph(cluster, model);
-    cluster_expect_step(cluster, init_step, 200, NULL);
+    begin_model(cluster, "{}");
     cluster_expect_step(cluster, train_step, 200, NULL);
     const int index = keeper(cluster);
     (void)process_stop(&cluster->workers[index], SIGKILL);
@@ -126,9 +136,7 @@ static void
 a_restarted_worker_has_lost_what_it_kept(void **state)
 {
     Cluster *const cluster = *state;
-    cluster_session(cluster, "{}");
-    cluster_graph(cluster, model);
-    cluster_expect_step(cluster, init_step, 200, NULL);
+    begin_model(cluster, "{}");
     const int index = keeper(cluster);
     (void)process_stop(&cluster->workers[index], SIGKILL);
     assert_true(cluster_restart_worker(cluster, index));
@@ -141,12 +149,8 @@ static void
 a_gateway_that_restarts_finds_the_variables_again(void **state)
 {
     Cluster *const cluster = *state;
-    cluster_session(cluster, "{}");
-    cluster_graph(cluster, model);
-    cluster_expect_step(cluster, init_step, 200, NULL);
-    for (int step = 0; step < 40; step++) {
-        cluster_expect_step(cluster, train_step, 200, NULL);
-    }
+    begin_model(cluster, "{}");
+    train(cluster);
     (void)process_stop(&cluster->gateway, SIGTERM);
     assert_true(cluster_restart_gateway(cluster));
     cluster_expect_step(cluster, read_step, 200, "\"data\":[3]");
@@ -156,9 +160,7 @@ static void
 a_deleted_session_gives_its_memory_back(void **state)
 {
     Cluster *const cluster = *state;
-    cluster_session(cluster, "{}");
-    cluster_graph(cluster, model);
-    cluster_expect_step(cluster, init_step, 200, NULL);
+    begin_model(cluster, "{}");
     cluster_expect_step(cluster, train_step, 200, NULL);
     const int index = keeper(cluster);
     assert_true(cluster_worker_use(cluster, index).memory_in_use > 0);

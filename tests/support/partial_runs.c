@@ -67,6 +67,14 @@ partial_run_ready(Cluster *cluster, const char *options)
     cluster_graph(cluster, stages);
 }
 
+void
+partial_run_start(
+    Cluster *cluster, const char *options, const char *body, char ret_path[PARTIAL_RUN_PATH_SIZE])
+{
+    partial_run_ready(cluster, options);
+    partial_run_begun(cluster, body, ret_path);
+}
+
 static bool
 is_gone(Cluster *cluster, const char *path)
 {

@@ -17,6 +17,8 @@ void partial_run_ready(Cluster *cluster, const char *options);
 
 void partial_run_create(Cluster *cluster, const char *body, RestResponse *ret_response);
 /* One that is made; its path. */
+void partial_run_start(Cluster *cluster, const char *options, const char *body,
+    char ret_path[PARTIAL_RUN_PATH_SIZE]); /* in a session of its own, as partial_run_ready() makes it */
 void partial_run_begun(Cluster *cluster, const char *body, char ret_path[PARTIAL_RUN_PATH_SIZE]);
 
 void partial_run_go_on(Cluster *cluster, const char *path, const char *body, RestResponse *ret_response);

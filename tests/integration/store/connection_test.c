@@ -34,6 +34,18 @@ kill_backends(Database *database, const char *role)
     assert_string_equal(database_ask(database, sql), "1");
 }
 
+/* Begins a transaction that has created a session, which it returns. */
+static Session
+begin_with_session(Database *database)
+{
+    Call *const call = &database->call;
+    const Session session = example();
+    Session stored;
+    assert_status(call, STATUS_OK, store_begin(call, database->app, TENANT_DEFAULT));
+    assert_status(call, STATUS_OK, sessions_create(call, database->app, TENANT_DEFAULT, &session, &stored));
+    return session;
+}
+
 static void
 a_transaction_that_is_not_committed_leaves_nothing(void **state)
 {
@@ -57,10 +69,8 @@ a_committed_transaction_stays(void **state)
 {
     Database *const database = *state;
     Call *const call = &database->call;
-    const Session session = example();
+    const Session session = begin_with_session(database);
     Session stored;
-    assert_status(call, STATUS_OK, store_begin(call, database->app, TENANT_DEFAULT));
-    assert_status(call, STATUS_OK, sessions_create(call, database->app, TENANT_DEFAULT, &session, &stored));
     assert_status(call, STATUS_OK, store_commit(call, database->app));
     assert_status(call, STATUS_OK, sessions_find(call, database->app, TENANT_DEFAULT, session.id, &stored));
 }
@@ -149,10 +159,8 @@ a_connection_lost_in_a_transaction_is_unavailable_until_its_end(void **state)
 {
     Database *const database = *state;
     Call *const call = &database->call;
-    const Session session = example();
+    const Session session = begin_with_session(database);
     Session stored;
-    assert_status(call, STATUS_OK, store_begin(call, database->app, TENANT_DEFAULT));
-    assert_status(call, STATUS_OK, sessions_create(call, database->app, TENANT_DEFAULT, &session, &stored));
     kill_backends(database, "sluice_app");
     assert_status(
         call, STATUS_UNAVAILABLE, sessions_find(call, database->app, TENANT_DEFAULT, session.id, &stored));
@@ -168,10 +176,8 @@ a_commit_whose_reply_is_lost_is_unknown(void **state)
 {
     Database *const database = *state;
     Call *const call = &database->call;
-    const Session session = example();
+    const Session session = begin_with_session(database);
     Session stored;
-    assert_status(call, STATUS_OK, store_begin(call, database->app, TENANT_DEFAULT));
-    assert_status(call, STATUS_OK, sessions_create(call, database->app, TENANT_DEFAULT, &session, &stored));
     kill_backends(database, "sluice_app");
     assert_status(call, STATUS_UNKNOWN, store_commit(call, database->app));
     assert_status(
