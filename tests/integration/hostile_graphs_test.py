@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Graphs of one tenant that would take all of a worker's memory, or its stack, are refused, and the worker goes on."""
+"""Graphs that would take all of a worker's memory, or its stack, are refused, and the worker goes on."""
 
 import os
 import sys
@@ -75,7 +75,7 @@ def _harmless(graph):
 
 
 def _outcome(client, build):
-    """The code of the refusal, or None."""
+    """Returns the code of the refusal, None when the step succeeded."""
     session = client.session(slots=1, placement="local")
     try:
         graph = GraphBuilder()

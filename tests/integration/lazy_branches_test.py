@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Heavy branches are called when they are taken, with the same bits as where they are lowered to Switch and Merge."""
+"""A heavy branch is called when it is taken, and gives the same bits as when it is lowered to Switch and Merge."""
 
 import os
 import sys
@@ -10,14 +10,14 @@ import sluice  # noqa: E402
 from graph_builder import Function, GraphBuilder, Shape, Type  # noqa: E402
 
 FLOAT, INT, BOOL = "float32", "int32", "bool"
-NODE_COUNT = 300  # over what counts as heavy
+NODE_COUNT = 300  # makes a branch heavy
 CALLED = {"slots": 1, "placement": "local"}
 LOWERED = {"slots": 1, "placement": "local", "passes_off": ["lazy_branches"]}
 TWO_SLOTS = {"slots": 2, "placement": "local"}
 
 
 def _chain(graph, name, ops, count=NODE_COUNT):
-    """A function that does so many things to its argument, one after the other."""
+    """Adds a function that applies `count` ops to its argument, one after the other."""
     body = GraphBuilder()
     source = "x"
     for index in range(count):

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""What a graph gives does not depend on where and how it runs. Random graphs give the bits of the graph as it is written, run
-on one worker, also
-- with all exact optimising passes, on one, two and three workers of different numbers of threads, however the nodes are spread;
+"""The outputs of a graph do not depend on where and how it runs. A random graph, run on one worker without any pass, has the same
+bits
+- with all exact optimising passes, on one, two and three workers of different numbers of threads, however its nodes are spread;
 - with branches that are called, and with branches that are lowered.
-With the inexact passes, the bits of one worker are those of any number of workers, and those of random networks are close to
-those of the network as it is written.
+With inexact passes, one worker gives the same bits as any number of workers, and random networks give outputs close to those
+without passes.
 
-RANDOM_GRAPHS=first:count runs these seeds instead of the usual few. A failure names its seed and the file that its graph was
-written to."""
+RANDOM_GRAPHS=first:count runs these seeds instead of the usual few. A failure names its seed and the file with its graph."""
 
 import json
 import os
@@ -30,7 +29,7 @@ LOWERED = {"slots": 1, "placement": "local", "passes_off": ["lazy_branches"]}
 CUTS = [{"slots": 2, "placement": "spread"}, {"slots": 3, "placement": "spread"}]
 PASSES = Path(os.path.abspath(__file__)).parent.parent.parent / "gateway/optimise/passes"
 INEXACT = {name for file in PASSES.glob("*.c") for name in re.findall(r"^PASS\((\w+), \w+, false\);$", file.read_text(), re.M)}
-TOLERANCE = 1e-4  # some dozen layers, each of which rounds a few times by 6e-8 of numbers near 1 and doubles what came before
+TOLERANCE = 1e-4  # some dozen layers, each of which rounds a few times by 6e-8 of numbers near 1 and doubles the error so far
 
 
 def _exactly(options):
@@ -38,8 +37,8 @@ def _exactly(options):
 
 
 def _fetch(client, session, graph, fetches):
-    """The outputs, as texts (a float's is the shortest that reads back as the same bits); of a step that fails, its
-    code: which of several reasons it says may depend on what came first."""
+    """Returns the outputs, in which a float is the shortest decimal that reads back as the same bits; for a step that fails, the
+    code alone: which of several reasons it gives may depend on which came first."""
     try:
         return client.step(session, {"feeds": graph.feeds, "fetches": fetches})["outputs"]
     except sluice.Refused as refused:
@@ -118,6 +117,7 @@ def _expect_close(seed, how, outputs, expected):
 
 
 def inexact_passes_round_otherwise_but_alike_everywhere():
+    assert INEXACT, f"no inexact pass in {PASSES}"
     with sluice.Cluster(threads=WORKER_THREADS) as cluster:
         client = cluster.client()
         applied, touched, changed = set(), 0, 0
@@ -148,7 +148,7 @@ def _plan(client, graph, options):
 
 
 def the_graphs_have_what_they_are_for():
-    """Calls, and loops that really lie on several slots, by policy and by request."""
+    """There are calls, and loops that really lie on several slots, by policy and by request."""
     with sluice.Cluster(threads=WORKER_THREADS) as cluster:
         client = cluster.client()
         called, spread, asked = 0, 0, 0

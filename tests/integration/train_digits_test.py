@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""A convolutional network learns 1,797 handwritten digits over REST: over 97 % of the 360 that it has not seen, by the same
-losses to the last bit on one worker and two, with one thread and two.
+"""A convolutional network learns handwritten digits over REST: it recognises over 97 % of the 360 digits of 1,797 that it has not
+seen. Its losses are the same to the last bit on one worker and two, with one thread and two.
 
-DIGITS_EPOCHS=number   how often it sees the others (7)
+DIGITS_EPOCHS=number   how often it sees the other digits (7)
 DIGITS_STEPS=number    how many losses are compared (30)
 """
 
@@ -31,7 +31,7 @@ TWO = {"slots": 2, "placement": "spread"}
 
 
 def _read_images():
-    """[(64 shares of ink, digit)], in an order of chance: neighbours in the file are by one hand."""
+    """Returns [(64 shares of ink, digit)], shuffled: neighbours in the file were written by one hand."""
     with gzip.open(DATA, "rt", encoding="ascii") as file:
         rows = [[int(text) for text in line.split(",")] for line in file]
     random.Random(1).shuffle(rows)
@@ -48,7 +48,7 @@ def _feeds(images):
 
 
 def _batches(epochs, rate):
-    """The feeds of one step after the other."""
+    """Yields the feeds of each step."""
     chance = random.Random(7)
     order = list(range(TRAINED_ON))
     for _ in range(epochs):
