@@ -72,7 +72,7 @@ the_first_step_needs_neither_plan_nor_registration(void **state)
     expect_compiled(cluster, STEP_BODY_AFFINE, "\"was_planned\":true", "\"was_registered\":true");
 }
 
-/* In y = x·w, w is large enough to become a blob. */
+/* The matrix w of y = x·w is large enough to become a blob. */
 static void
 constants_go_ahead_too(void **state)
 {

@@ -97,7 +97,7 @@ read_of_first_worker(Cluster *cluster)
                                                                                : "{\"fetches\":[\"get_u\"]}";
 }
 
-/* In TensorFlow, one worker that cannot be reset takes the master down (docs/tensorflow_defects.md). */
+/* TensorFlow's master goes down with one worker that cannot be reset (docs/tensorflow_defects.md). */
 static void
 a_worker_that_fails_is_told_of_and_the_others_are_reset(void **state)
 {

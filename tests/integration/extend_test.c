@@ -150,7 +150,7 @@ a_fault_of_the_whole_points_into_what_was_added(void **state)
     cluster_expect(&response, 400, "\"pointer\":\"/node/1/input/0\"");
 }
 
-/* Its base has been deleted, and the gateway's caches are empty. */
+/* The base has been deleted, and the gateway's caches are empty. */
 static void
 a_version_stands_for_itself(void **state)
 {

@@ -1,5 +1,4 @@
-/* What happens to a step, and to the others, when its worker dies, its client leaves or its deadline
- * passes. */
+/* The fate of a step, and of the others, when its worker dies, its client leaves or its deadline passes. */
 #include <signal.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-/* What an operator does on the command line of sluice-gateway, and what tenants notice of it. */
+/* The commands of an operator, given to sluice-gateway, and their effects on tenants. */
 #include <stdio.h>
 #include <string.h>
 

@@ -51,8 +51,8 @@ expect_answer(int fd, int status, const char *part)
     }
 }
 
-/* When x has come, y waits for a value that a step puts into `queue`, and half for one in `early`; t needs
- * u only. */
+/* A graph in which, once x has come, y waits for a value that a step puts into `queue`, and half for one
+ * in `early`; t needs u only. */
 static const char queued[] = "x = Placeholder() dtype=float32\n"
                              "u = Placeholder() dtype=float32\n"
                              "t = Neg(u) T=float32\n"
@@ -235,7 +235,7 @@ a_failure_that_nobody_asks_for_goes_when_its_time_is_over(void **state)
     assert_true(clock_monotonic_ns() - since_ns >= SHORT_MS * CLOCK_NS_PER_MS);
 }
 
-/* As in TensorFlow, only the request that asks for the fetch is told that it has no value. */
+/* Only the request that asks for the fetch is told that it has no value, as in TensorFlow. */
 static void
 a_fetch_on_a_branch_not_taken_hurts_only_who_asks_for_it(void **state)
 {

@@ -53,7 +53,7 @@ variables_begin_with_the_checkpoint_and_keep_what_steps_make_of_them(void **stat
     cluster_expect_step(cluster, count_step, 200, "\"data\":[39]");
 }
 
-/* Such a step binds nothing of the session to a worker. */
+/* The step binds nothing of the session to a worker. */
 static void
 what_is_only_read_is_a_constant_also_when_it_is_read_in_part(void **state)
 {

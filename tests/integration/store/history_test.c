@@ -74,7 +74,7 @@ a_step_says_when_it_was_created_by_its_id(void **state)
     assert_true(found.created_us + 1000 > before_us && found.created_us <= clock_wall_us());
 }
 
-/* Of ten partitions the plan removes nine before it runs. */
+/* The plan removes nine of ten partitions before it runs. */
 static void
 one_find_looks_into_one_partition(void **state)
 {

@@ -1,5 +1,5 @@
-/* Which worker a slot is bound to. The step, its plan and the dispatcher are put together by hand: binding
- * reads nothing else of them. */
+/* The choice of a worker for a slot. The step, its plan and the dispatcher are put together by hand:
+ * binding reads nothing else of them. */
 #include "gateway/dispatch/internals.h"
 #include "gateway/dispatch/step.h"
 #include "shared/base/memory.h"

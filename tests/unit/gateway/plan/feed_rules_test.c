@@ -1,4 +1,4 @@
-/* Which tensors may be fed and fetched, and which nodes run then: TensorFlow's rules, row by row
+/* The tensors that may be fed and fetched, and the nodes that run then: TensorFlow's rules, row by row
  * (RewriteGraphForExecution, tried with TensorFlow 2.21). */
 #include "tests/support/call_fixture.h"
 #include "tests/support/plan_literals.h"
@@ -122,8 +122,8 @@ no_tensor_of_a_loop_is_fed_or_fetched_whatever_its_node(void **state)
     }
 }
 
-/* When the value that leaves a loop is fed, nothing of the loop is left. The value that enters it is like
- * any tensor. */
+/* Nothing of a loop is left when the value that leaves it is fed. The value that enters it is like any
+ * tensor. */
 static void
 the_borders_of_a_loop_are_open(void **state)
 {

@@ -1,4 +1,4 @@
-/* Which feeds a fetch of a partial run still needs. */
+/* The feeds that a fetch of a partial run still needs. */
 #include "shared/ops/registry.h"
 #include "tests/support/call_fixture.h"
 #include "tests/support/graph_literals.h"

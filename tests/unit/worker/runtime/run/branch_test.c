@@ -128,7 +128,7 @@ variables_are_the_sessions(void **state)
     graph_cases_run(cases, COUNT_OF(cases));
 }
 
-/* Of 600,000 bytes the feed takes 400,000; the positions that are found would need 800,000. */
+/* The feed takes 400,000 of 600,000 bytes; the positions that are found would need 800,000. */
 static void
 a_branch_takes_what_its_caller_may_still_take(void **state)
 {

@@ -238,7 +238,7 @@ a_slot_that_fails_in_a_later_turn_leaves_nothing_behind(void **state)
     (void)state;
     RunFixture fixture;
     fixture_begin(&fixture, 2);
-    /* In the second turn v has 600 elements instead of 300, which cannot be added. */
+    /* The second turn cannot add: v has 600 elements then instead of 300. */
     Slots slots = slots_compile(&fixture,
         LOOP_FEEDS LOOP_COUNTER("i", "loop", "zero", "n", "") LOOP_VARIABLE(
             "v", "i", "loop", "x", "") "axis = Const(^v_body) dtype=int32 value=int32(0)\n"

@@ -297,7 +297,7 @@ run_until(RunFixture *fixture, Partition *partition, uint64_t duration_ms, RunOu
     outcome_wait(outcome);
 }
 
-/* On a busy machine the deadline may pass before the loop begins. */
+/* The deadline may pass before the loop begins, on a busy machine. */
 static void
 a_loop_without_end_stops_at_its_deadline(void **state)
 {

@@ -263,7 +263,7 @@ the_deadline_report_names_who_waits_for_what(void **state)
     Slots slots = {0};
     RunOutcome outcome = {0};
     slots_begin(&slots);
-    /* By its second run the partition is known to be cheap and is run on this thread: it waits before
+    /* The partition's second run is known to be cheap and is run on this thread: it waits before
      * run_start() returns. */
     for (int round = 0; round < 2; round++) {
         outcome_clear(&outcome);
