@@ -11,7 +11,7 @@
 # make bench              measure and print the table of tests/bench; writes build/bench.json
 # make bench-rivals       the same graphs on TensorFlow and ONNX Runtime beside; writes build/bench-rivals.json
 # make fuzz               every fuzz target for FUZZ_SECONDS (20) each
-# make docs               write the tables of docs/ (settings, limits, packages) from the programs' own
+# make docs               write the tables of docs/ (settings, limits, packages, operations) from the programs' own
 # make fresh              prove `make run` and `make test` in a pristine Debian made by debootstrap
 # make format             clang-format over the tree; `make lint` checks it
 # make install            programs, contract, licence, example: DESTDIR= PREFIX=/usr/local

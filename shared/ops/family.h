@@ -30,6 +30,7 @@ typedef struct OpDefinition {
 typedef struct OpFamily {
     const OpDefinition *definitions;
     size_t definition_count;
+    const char *file; /* the source file that defines them; its folder is the family */
 } OpFamily;
 
 /* One row of a family's table. */
@@ -43,4 +44,5 @@ extern const size_t op_family_table_count;
 
 #define OP_FAMILY(name, table)                                                                               \
     extern const OpFamily op_family_##name;                                                                  \
-    const OpFamily op_family_##name = {.definitions = (table), .definition_count = COUNT_OF(table)}
+    const OpFamily op_family_##name = {                                                                      \
+        .definitions = (table), .definition_count = COUNT_OF(table), .file = __FILE__}

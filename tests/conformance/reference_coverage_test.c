@@ -1,22 +1,74 @@
-/* Ops and reference kernels belong together. */
+/* An op is whole: defined, computed, tested and documented, and all of that in its family's room. Each test
+ * says in words what is missing and which file it belongs in. */
+#include <stdlib.h>
+
+#include "shared/base/buffer.h"
+#include "shared/ops/family.h"
 #include "shared/ops/registry.h"
 #include "tests/support/cmocka_all.h"
+#include "tests/support/files.h"
 #include "worker/runtime/kernel.h"
 
-static const Kernel *
-find_kernel(Slice name)
+#define DOCUMENT "docs/ops.md"
+
+/* Ops that no conformance test runs by name. A new op is not added here: it gets a case. The list only
+ * shrinks. */
+static const struct {
+    const char *op;
+    const char *reason;
+} without_case[] = {
+    {"PlaceholderV2", "a placeholder is fed, never computed"},
+    {"TensorArrayGradWithShape", "TensorArrayGradV3 whose elements have more dimensions in front"},
+    {"GetSessionHandle", "needs a session: tests/integration"},
+    {"GetSessionTensor", "needs a session: tests/integration"},
+    {"DeleteSessionTensor", "needs a session: tests/integration"},
+};
+
+/* The folder of a source file: the family. */
+static Slice
+family_of(const char *file)
 {
-    for (size_t family = 0; family < reference_table_count; family++) {
-        for (size_t index = 0; index < reference_table[family]->kernel_count; index++) {
-            if (slice_equals_string(name, reference_table[family]->kernels[index].op)) {
-                return &reference_table[family]->kernels[index];
+    const char *const name = strrchr(file, '/');
+    const Slice folder = {.data = file, .size = (size_t)(name - file)};
+    return folder;
+}
+
+static Slice
+definition_name(const OpDefinition *definition)
+{
+    const Slice text = slice_from_string(definition->signature);
+    return slice_part(text, 0, strcspn(definition->signature, "!("));
+}
+
+/* The file that defines the op. */
+static const char *
+definition_file(Slice op)
+{
+    for (size_t family = 0; family < op_family_table_count; family++) {
+        for (size_t index = 0; index < op_family_table[family]->definition_count; index++) {
+            if (slice_equal(definition_name(&op_family_table[family]->definitions[index]), op)) {
+                return op_family_table[family]->file;
             }
         }
     }
+    fail_msg("'%.*s' has no definition", SLICE_PRINT(op));
     return NULL;
 }
 
-/* What the runtime itself does: edges of a partition and control flow. */
+static bool
+has_kernel(const KernelFamily *const *table, size_t family_count, Slice op)
+{
+    for (size_t family = 0; family < family_count; family++) {
+        for (size_t index = 0; index < table[family]->kernel_count; index++) {
+            if (slice_equals_string(op, table[family]->kernels[index].op)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Edges of a partition and control flow have no kernels: the runtime itself executes them. */
 static bool
 is_done_by_the_runtime(const Op *op)
 {
@@ -30,9 +82,11 @@ every_op_has_a_reference_kernel(void **state)
     (void)state;
     size_t lacking = 0;
     for (size_t index = 0; index < op_count(); index++) {
-        const Op *op = op_at(index);
-        if (!is_done_by_the_runtime(op) && find_kernel(op->name) == NULL) {
-            print_error("'%.*s' has no reference kernel\n", SLICE_PRINT(op->name));
+        const Op *const op = op_at(index);
+        if (!is_done_by_the_runtime(op) && !has_kernel(reference_table, reference_table_count, op->name)) {
+            const char *const file = definition_file(op->name);
+            print_error("'%.*s' (%s) has no reference kernel: add a row to %.*s/kernel.c\n",
+                SLICE_PRINT(op->name), file, SLICE_PRINT(family_of(file)));
             lacking++;
         }
     }
@@ -40,15 +94,22 @@ every_op_has_a_reference_kernel(void **state)
 }
 
 static void
-every_reference_kernel_has_an_op(void **state)
+every_reference_kernel_stands_beside_the_definition_of_its_op(void **state)
 {
     (void)state;
     size_t lacking = 0;
     for (size_t family = 0; family < reference_table_count; family++) {
-        for (size_t index = 0; index < reference_table[family]->kernel_count; index++) {
-            const char *name = reference_table[family]->kernels[index].op;
-            if (op_find(slice_from_string(name)) == NULL) {
-                print_error("'%s' has a kernel, but is no op\n", name);
+        const KernelFamily *const kernels = reference_table[family];
+        for (size_t index = 0; index < kernels->kernel_count; index++) {
+            const Slice op = slice_from_string(kernels->kernels[index].op);
+            const Slice folder = family_of(kernels->file);
+            if (op_find(op) == NULL) {
+                print_error("'%.*s' has a kernel in %s, but is no op: add a row to %.*s/definition.c\n",
+                    SLICE_PRINT(op), kernels->file, SLICE_PRINT(folder));
+                lacking++;
+            } else if (!slice_equal(family_of(definition_file(op)), folder)) {
+                print_error("'%.*s' is defined in %s and computed in %s: move one of them\n", SLICE_PRINT(op),
+                    definition_file(op), kernels->file);
                 lacking++;
             }
         }
@@ -56,12 +117,146 @@ every_reference_kernel_has_an_op(void **state)
     assert_int_equal(lacking, 0);
 }
 
+static void
+append_file(const char *path, void *context)
+{
+    TensorBuffer *const file = file_read(path);
+    assert_non_null(file);
+    if (strstr(path, "reference_coverage_test.c") == NULL) {
+        buffer_append(context, file->data, file->size);
+    }
+    tensor_buffer_unref(file);
+}
+
+/* Whether a case names the op: as "Relu" in a table of cases, or as `x = Relu(…)` in the text of a graph. */
+static bool
+is_named(const char *cases, Slice op)
+{
+    char quoted[128];
+    char called[128];
+    (void)snprintf(quoted, sizeof quoted, "\"%.*s\"", SLICE_PRINT(op));
+    (void)snprintf(called, sizeof called, " = %.*s(", SLICE_PRINT(op));
+    return strstr(cases, quoted) != NULL || strstr(cases, called) != NULL;
+}
+
+/* The tests of variables name what is done, and run it in each of its forms: Adam stands for ApplyAdam,
+ * ResourceApplyAdam, …, ScatterAdd for ResourceScatterAdd too. */
+static bool
+is_form_of_named(const char *cases, Slice op)
+{
+    static const char *const prefixes[] = {
+        "ResourceSparseApply", "ResourceApply", "SparseApply", "Apply", "Resource"};
+    for (size_t index = 0; index < COUNT_OF(prefixes); index++) {
+        const Slice prefix = slice_from_string(prefixes[index]);
+        if (slice_starts_with(op, prefix) && is_named(cases, slice_part(op, prefix.size, SIZE_MAX))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+is_without_case(Slice op)
+{
+    for (size_t index = 0; index < COUNT_OF(without_case); index++) {
+        if (slice_equals_string(op, without_case[index].op)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void
+every_op_has_a_test_case(void **state)
+{
+    (void)state;
+    AUTO_BUFFER text = {0};
+    size_t lacking = 0;
+    (void)files_each("tests/conformance", "_test.c", append_file, &text);
+    const char *const cases = buffer_string(&text);
+    assert_non_null(cases);
+    for (size_t index = 0; index < op_count(); index++) {
+        const Op *const op = op_at(index);
+        const bool is_tested = is_named(cases, op->name) || is_form_of_named(cases, op->name);
+        if (is_tested && is_without_case(op->name)) {
+            print_error("'%.*s' has a case: take it off the list in %s\n", SLICE_PRINT(op->name), __FILE__);
+            lacking++;
+        } else if (!is_tested && !is_done_by_the_runtime(op) && !is_without_case(op->name)) {
+            const Slice folder = family_of(definition_file(op->name));
+            const Slice family = slice_part(folder, strlen("shared/ops/"), SIZE_MAX);
+            print_error("'%.*s' has no test case: add one to tests/conformance/reference_%.*s_test.c\n",
+                SLICE_PRINT(op->name), SLICE_PRINT(family));
+            lacking++;
+        }
+    }
+    assert_int_equal(lacking, 0);
+}
+
+static void
+append_op(Buffer *document, Slice family, const OpDefinition *definition)
+{
+    const Slice name = definition_name(definition);
+    const bool has_reference = has_kernel(reference_table, reference_table_count, name);
+    const bool is_fast = has_kernel(cpu_kernels_table, cpu_kernels_table_count, name);
+    buffer_append_format(document, "| `%.*s` | %.*s | `%s` | %s |\n", SLICE_PRINT(name), SLICE_PRINT(family),
+        definition->signature + name.size,
+        is_fast         ? "CPU, fast"
+        : has_reference ? "CPU"
+                        : "the runtime");
+}
+
+/* Families are in the order of their names, ops in that of their tables. */
+static void
+write_document(Buffer *document)
+{
+    buffer_append_string(document, "# Operations\n\n"
+                                   "Every operation that a graph may hold, by family (a folder of "
+                                   "`shared/ops`). The signature is TensorFlow's: inputs,\n"
+                                   "outputs, attributes with their defaults; `shared/ops/family.h` explains "
+                                   "it. \"fast\": a kernel of `worker/cpu/kernels` takes\n"
+                                   "the common dtypes and shapes, the reference kernel the others. What "
+                                   "\"the runtime\" runs has no kernel. `make docs` writes this page.\n\n"
+                                   "| op | family | signature | device |\n|---|---|---|---|\n");
+    for (size_t index = 0; index < op_family_table_count; index++) {
+        const OpFamily *const family = op_family_table[index];
+        const Slice name = slice_part(family_of(family->file), strlen("shared/ops/"), SIZE_MAX);
+        for (size_t row = 0; row < family->definition_count; row++) {
+            append_op(document, name, &family->definitions[row]);
+        }
+    }
+}
+
+/* `make docs` runs this with WRITE_DOCS=1, which writes the page instead of comparing it. */
+static void
+every_op_is_documented(void **state)
+{
+    (void)state;
+    AUTO_BUFFER document = {0};
+    write_document(&document);
+    if (getenv("WRITE_DOCS") != NULL) {
+        FILE *const file = fopen(DOCUMENT, "w");
+        assert_non_null(file);
+        assert_int_equal(fwrite(document.data, 1, document.size, file), document.size);
+        assert_int_equal(fclose(file), 0);
+        return;
+    }
+    TensorBuffer *const page = file_read(DOCUMENT);
+    assert_non_null(page);
+    const bool is_same = page->size == document.size && memcmp(page->data, document.data, document.size) == 0;
+    tensor_buffer_unref(page);
+    if (!is_same) {
+        fail_msg(DOCUMENT " does not show the ops as they are: 'make docs' writes it anew");
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_op_has_a_reference_kernel),
-        cmocka_unit_test(every_reference_kernel_has_an_op),
+        cmocka_unit_test(every_reference_kernel_stands_beside_the_definition_of_its_op),
+        cmocka_unit_test(every_op_has_a_test_case),
+        cmocka_unit_test(every_op_is_documented),
     };
     return cmocka_run_group_tests_name("reference/coverage", tests, NULL, NULL);
 }

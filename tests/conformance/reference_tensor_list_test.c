@@ -147,6 +147,12 @@ rows_are_scattered_gathered_split_and_joined(void **state)
                             "o0 = _Retval(g) T=float32 index=0\no1 = _Retval(t) T=float32 index=1\n",
             .feeds = {"float32[2,1] 5 6", "int32[2] 2 0"},
             .fetches = {"float32[2,1] 5 6", "float32[3,1] 6 0 5"}},
+        {.graph = NUMBERS X "i = _Arg() T=int32 index=1\n"
+                            "l = TensorListScatter(x, i, any) element_dtype=float32 shape_type=int32\n"
+                            "t = TensorListStack(l, any) element_dtype=float32\n"
+                            "o = _Retval(t) T=float32 index=0\n",
+            .feeds = {"float32[2,1] 5 6", "int32[2] 1 0"},
+            .fetches = {"float32[2,1] 6 5"}},
         {.graph = NUMBERS X "n = _Arg() T=int64 index=1\n"
                             "l = TensorListSplit(x, any, n) element_dtype=float32 shape_type=int32\n"
                             "c = TensorListConcat(l) element_dtype=float32\n"

@@ -1,4 +1,7 @@
 /* Variables: what steps write, later steps read; what was read stays as it was. */
+#include <stdio.h>
+#include <string.h>
+
 #include "tests/support/cmocka_all.h"
 #include "tests/support/graph_case.h"
 
@@ -23,6 +26,10 @@ an_assigned_variable_is_read_in_a_later_step(void **state)
             .fetches = {"float32[2] 1 2"}},
         {.graph = V "r = Identity(v) T=float32\no = _Retval(r) T=float32 index=0\n",
             .fetches = {"float32[2] 1 2"}},
+        {.graph = "w = Variable() dtype=float32 shape=<2>\n" X "a = Assign(w, x) T=float32\n"
+                  "r = RefIdentity(a) T=float32\no = _Retval(r) T=float32 index=0\n",
+            .feeds = {"float32[2] 5 6"},
+            .fetches = {"float32[2] 5 6"}},
         {.graph = V "i = IsVariableInitialized(v) dtype=float32\no = _Retval(i) T=bool index=0\n",
             .fetches = {"bool[] 1"}},
         {.graph = V X "a = AssignAdd(v, x) T=float32\nb = AssignSub(v, x, ^a) T=float32\n"
@@ -180,6 +187,60 @@ parts_are_written_in_the_order_of_the_indices_or_not_at_all(void **state)
     RUN(cases);
 }
 
+typedef struct ScatterCase {
+    const char *op; /* also with "Resource" in front */
+    const char *indices;
+    const char *after; /* the variable, which holds 8, -6 and 4 before; the updates are 2 and -4 */
+} ScatterCase;
+
+static const ScatterCase scatter_cases[] = {
+    {"ScatterUpdate", "int32[2] 0 2", "float32[3] 2 -6 -4"},
+    {"ScatterAdd", "int32[2] 0 2", "float32[3] 10 -6 0"},
+    {"ScatterSub", "int32[2] 0 2", "float32[3] 6 -6 8"},
+    {"ScatterMul", "int32[2] 0 2", "float32[3] 16 -6 -16"},
+    {"ScatterDiv", "int32[2] 0 2", "float32[3] 4 -6 -1"},
+    {"ScatterMin", "int32[2] 0 2", "float32[3] 2 -6 -4"},
+    {"ScatterMax", "int32[2] 0 2", "float32[3] 8 -6 4"},
+    {"ScatterNdUpdate", "int32[2,1] 0 2", "float32[3] 2 -6 -4"},
+    {"ScatterNdAdd", "int32[2,1] 0 2", "float32[3] 10 -6 0"},
+    {"ScatterNdSub", "int32[2,1] 0 2", "float32[3] 6 -6 8"},
+};
+
+static void
+scatters_change_a_variable_by_reference_and_by_handle(void **state)
+{
+    (void)state;
+#define SCATTER_ARGS X "i = _Arg() T=int32 index=1\nu = _Arg() T=float32 index=2\n"
+    for (size_t index = 0; index < COUNT_OF(scatter_cases); index++) {
+        const ScatterCase *const scatter = &scatter_cases[index];
+        const char *const type = strstr(scatter->op, "Nd") != NULL ? "T" : "dtype";
+        char by_reference[512];
+        char by_handle[512];
+        (void)snprintf(by_reference, sizeof by_reference,
+            SCATTER_ARGS "v = VariableV2() dtype=float32 shape=<3>\n"
+                         "a = Assign(v, x) T=float32\n"
+                         "s = %s(a, i, u) T=float32 Tindices=int32\n"
+                         "o = _Retval(s) T=float32 index=0\n",
+            scatter->op);
+        (void)snprintf(by_handle, sizeof by_handle,
+            SCATTER_ARGS "h = VarHandleOp() dtype=float32 shape=<3>\n"
+                         "a = AssignVariableOp(h, x) dtype=float32\n"
+                         "s = Resource%s(h, i, u, ^a) %s=float32 Tindices=int32\n"
+                         "r = ReadVariableOp(h, ^s) dtype=float32\n"
+                         "o = _Retval(r) T=float32 index=0\n",
+            scatter->op, type);
+        const GraphCase cases[] = {
+            {.graph = by_reference,
+                .feeds = {"float32[3] 8 -6 4", scatter->indices, "float32[2] 2 -4"},
+                .fetches = {scatter->after}},
+            {.graph = by_handle,
+                .feeds = {"float32[3] 8 -6 4", scatter->indices, "float32[2] 2 -4"},
+                .fetches = {scatter->after}},
+        };
+        RUN(cases);
+    }
+}
+
 static void
 integers_are_not_divided_by_zero(void **state)
 {
@@ -240,6 +301,7 @@ main(void)
         cmocka_unit_test(a_reference_is_read_after_the_control_inputs_of_its_reader),
         cmocka_unit_test(a_frozen_variable_can_be_assigned_within_the_step),
         cmocka_unit_test(parts_are_written_in_the_order_of_the_indices_or_not_at_all),
+        cmocka_unit_test(scatters_change_a_variable_by_reference_and_by_handle),
         cmocka_unit_test(integers_are_not_divided_by_zero),
         cmocka_unit_test(a_counter_counts_up_to_its_limit),
         cmocka_unit_test(a_temporary_variable_lives_in_its_step),

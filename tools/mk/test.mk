@@ -78,7 +78,8 @@ train-digits:
 	@OUT=$(OUT) DIGITS_STEPS=308 tools/with_postgres tests/integration/train_digits_test.py
 
 # The tables of docs/ are written from the programs' own.
-docs: $(OUT)/tests/unit/docs_test ; @WRITE_DOCS=1 $<
+docs: $(OUT)/tests/unit/docs_test $(OUT)/tests/conformance/reference_coverage_test
+	@for test in $^; do WRITE_DOCS=1 $$test || exit 1; done
 
 fuzz: ; @$(MAKE) --no-print-directory CC=clang VARIANT=fuzz run-fuzzers
 run-fuzzers: $(FUZZ_PROGRAMS)

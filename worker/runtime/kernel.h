@@ -139,6 +139,7 @@ typedef struct Kernel {
 typedef struct KernelFamily {
     const Kernel *kernels;
     size_t kernel_count;
+    const char *file; /* the source file that defines them */
 } KernelFamily;
 
 /* Ends what start() began. When it failed, the reason is in the context's call (call_fail). */
@@ -182,11 +183,12 @@ const Kernel *kernel_find_reference(const Node *node);
     extern "C" {                                                                                             \
     extern const KernelFamily prefix##_##name;                                                               \
     }                                                                                                        \
-    const KernelFamily prefix##_##name = {(table), COUNT_OF(table)}
+    const KernelFamily prefix##_##name = {(table), COUNT_OF(table), __FILE__}
 #else
 #define KERNEL_FAMILY(prefix, name, table)                                                                   \
     extern const KernelFamily prefix##_##name;                                                               \
-    const KernelFamily prefix##_##name = {.kernels = (table), .kernel_count = COUNT_OF(table)}
+    const KernelFamily prefix##_##name = {                                                                   \
+        .kernels = (table), .kernel_count = COUNT_OF(table), .file = __FILE__}
 
 extern const KernelFamily *const reference_table[];
 extern const size_t reference_table_count;
