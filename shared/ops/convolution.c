@@ -7,8 +7,6 @@ multiply_known(int64_t left, int64_t right)
     return left < 0 || right < 0 || __builtin_mul_overflow(left, right, &product) ? -1 : product;
 }
 
-/* --- TensorFlow ----------------------------------------------------------------------------------------- */
-
 /* Groups are what the filter's input channels leave over; a depthwise filter has one group a channel. */
 static Status
 divide_channels(Call *call, const Shape *filter, int64_t channels, Convolution *convolution)
@@ -67,8 +65,6 @@ convolution_tensorflow(Call *call, const InferContext *context, int rank, Convol
     *ret_convolution = convolution;
     return STATUS_OK;
 }
-
-/* --- Gradients ------------------------------------------------------------------------------------------ */
 
 /* The shape that input `input` holds; unknown dimensions when its value is not known. */
 static Status
@@ -152,8 +148,6 @@ convolution_backprop_filter(
     *ret_filter = shapes[1];
     return read_forward(call, context, shapes, rank, ret_convolution);
 }
-
-/* --- ONNX ----------------------------------------------------------------------------------------------- */
 
 /* kernel_shape may be left out: the filter tells. */
 static Status

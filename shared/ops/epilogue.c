@@ -1,7 +1,5 @@
 #include "shared/ops/epilogue.h"
 
-/* --- Reading -------------------------------------------------------------------------------------------- */
-
 /* Steps come in the order of their ranks, one of each at most. */
 typedef enum StepRank {
     RANK_NONE,
@@ -118,8 +116,6 @@ epilogue_read(Call *call, const Node *node, Epilogue *ret_epilogue)
     *ret_epilogue = epilogue;
     return STATUS_OK;
 }
-
-/* --- Checking ------------------------------------------------------------------------------------------- */
 
 static Status
 check_channels(Call *call, const InferContext *context, uint32_t input, int64_t channels)

@@ -1,7 +1,5 @@
 #include "shared/ops/infer.h"
 
-/* --- Whole rules ---------------------------------------------------------------------------------------- */
-
 Status
 infer_unknown(Call *call, InferContext *context)
 {
@@ -49,8 +47,6 @@ infer_broadcast(Call *call, InferContext *context)
     context->outputs[0] = result;
     return STATUS_OK;
 }
-
-/* --- Parts ---------------------------------------------------------------------------------------------- */
 
 bool
 infer_knows(const InferContext *context, uint32_t input)

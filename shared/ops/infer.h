@@ -10,14 +10,10 @@
 
 #include "shared/graph/graph.h"
 
-/* --- Whole rules ---------------------------------------------------------------------------------------- */
-
 Status infer_unknown(Call *call, InferContext *context);   /* nothing can be said */
 Status infer_unchanged(Call *call, InferContext *context); /* each output is as the input of its index */
 Status infer_scalar(Call *call, InferContext *context);    /* every output */
 Status infer_broadcast(Call *call, InferContext *context); /* all inputs together, NumPy's rules */
-
-/* --- Parts ---------------------------------------------------------------------------------------------- */
 
 /* Whether the input's value is known: a constant, or any when a kernel asks. */
 bool infer_knows(const InferContext *context, uint32_t input);

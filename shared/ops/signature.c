@@ -15,8 +15,6 @@ refuse(Parser *parser, Slice part)
     return false;
 }
 
-/* --- Splitting ------------------------------------------------------------------------------------------ */
-
 /* What stands in brackets at the start of *rest, which moves behind them; both may be one variable. */
 static bool
 take_group(Slice *rest, char open, char close, Slice *ret_inside)
@@ -75,8 +73,6 @@ count_items(Slice list)
     }
     return count;
 }
-
-/* --- Attributes ----------------------------------------------------------------------------------------- */
 
 typedef struct KindName {
     const char *name;
@@ -288,8 +284,6 @@ parse_attributes(Parser *parser, Slice list, Op *op)
     return true;
 }
 
-/* --- Arguments ------------------------------------------------------------------------------------------ */
-
 static const OpAttribute *
 find_attribute(const Op *op, Slice name)
 {
@@ -372,8 +366,6 @@ parse_arguments(Parser *parser, const Op *op, Slice list, const OpArgument **ret
     *ret_count = count;
     return true;
 }
-
-/* --- The whole ------------------------------------------------------------------------------------------ */
 
 static bool
 parse(Parser *parser, Slice text, Op *op)

@@ -2,8 +2,6 @@
 
 typedef enum Padding { PADDING_EXPLICIT, PADDING_VALID, PADDING_SAME, PADDING_SAME_LOWER } Padding;
 
-/* --- Attributes ----------------------------------------------------------------------------------------- */
-
 /* A list attribute that may be undeclared or empty; then `count` is 0. */
 static Status
 read_list(Call *call, const Node *node, const char *name, size_t expected, int64_t *values, size_t *ret_count)
@@ -35,8 +33,6 @@ check_positive(Call *call, const Window *window)
     }
     return STATUS_OK;
 }
-
-/* --- Placing along a dimension -------------------------------------------------------------------------- */
 
 static Status
 place_same(int64_t input, int64_t extent, bool is_lower, int index, Window *window)
@@ -103,8 +99,6 @@ place(Call *call, const Shape *input, Padding padding, bool rounds_up, Window *w
     return STATUS_OK;
 }
 
-/* --- TensorFlow ----------------------------------------------------------------------------------------- */
-
 static Status
 read_tensorflow_padding(Call *call, const Node *node, Window *window, Padding *ret_padding)
 {
@@ -170,8 +164,6 @@ window_tensorflow(
     return STATUS_OK;
 }
 
-/* --- ONNX ----------------------------------------------------------------------------------------------- */
-
 static Status
 read_onnx_padding(Call *call, const Node *node, Window *window, Padding *ret_padding)
 {
@@ -218,8 +210,6 @@ window_onnx(
     *ret_window = window;
     return STATUS_OK;
 }
-
-/* -------------------------------------------------------------------------------------------------------- */
 
 Shape
 window_output(const Window *window, const Shape *input, int64_t channels)

@@ -14,8 +14,6 @@ typedef union Values {
     double complex complexes[RUN_ELEMENTS];
 } Values;
 
-/* --- Reading -------------------------------------------------------------------------------------------- */
-
 #define READ_LOOP(name, member, wide, upper, lower, storage, compute, read, write)                           \
     static void name##_##lower(const void *input, int64_t count, Values *values)                             \
     {                                                                                                        \
@@ -40,8 +38,6 @@ typedef struct Reader {
 static const Reader readers[DTYPE_COUNT] = {SIGNED_ELEMENTS(READER, load, CLASS_SIGNED)
         UNSIGNED_ELEMENTS(READER, load, CLASS_UNSIGNED) BOOL_ELEMENTS(READER, load, CLASS_UNSIGNED)
             FLOATING_ELEMENTS(READER, load, CLASS_REAL) COMPLEX_ELEMENTS(READER, load, CLASS_COMPLEX)};
-
-/* --- Writing -------------------------------------------------------------------------------------------- */
 
 static int64_t
 truncate_signed(double value)
@@ -103,8 +99,6 @@ static const Store stores[][DTYPE_COUNT] = {
     [CLASS_REAL] = STORES(store_real),
     [CLASS_COMPLEX] = STORES(store_complex),
 };
-
-/* -------------------------------------------------------------------------------------------------------- */
 
 bool
 cast_supports(Dtype from, Dtype to)

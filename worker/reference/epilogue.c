@@ -6,8 +6,6 @@
 #include "worker/reference/cast.h"
 #include "worker/reference/scratch.h"
 
-/* --- Activations ---------------------------------------------------------------------------------------- */
-
 typedef double (*Activate)(double x, double alpha);
 
 #define ACTIVATE(name, expression)                                                                           \
@@ -48,8 +46,6 @@ static const Activate activate_table[] = {
     [EPILOGUE_SIGMOID] = sigmoid,
     [EPILOGUE_TANH] = hyperbolic_tangent,
 };
-
-/* --- All steps ------------------------------------------------------------------------------------------ */
 
 /* Operands in double, from the first behind the op's own two inputs. */
 typedef struct Operands {

@@ -57,8 +57,6 @@ philox_next(Philox *philox, uint32_t ret_words[PHILOX_WORDS])
     memcpy(ret_words, words, sizeof words);
 }
 
-/* --- Numbers from words --------------------------------------------------------------------------------- */
-
 /* The bits become the mantissa of a number in [1, 2). */
 float
 philox_to_float(uint32_t word)
@@ -102,8 +100,6 @@ philox_to_double_normals(const uint32_t words[4], double ret_normals[2])
     ret_normals[0] = sin(angle) * radius;
     ret_normals[1] = cos(angle) * radius;
 }
-
-/* --- Words one by one ----------------------------------------------------------------------------------- */
 
 PhiloxStream
 philox_stream(Philox philox)

@@ -24,8 +24,6 @@ void philox_next(Philox *philox, uint32_t ret_words[PHILOX_WORDS]);
 /* Moves on by `count` times four words. */
 void philox_skip(Philox *philox, uint64_t count);
 
-/* --- Numbers from words --------------------------------------------------------------------------------- */
-
 /* In [0, 1), from as many bits as fit the mantissa. */
 float philox_to_float(uint32_t word);
 double philox_to_double(uint32_t low, uint32_t high);
@@ -33,8 +31,6 @@ double philox_to_double(uint32_t low, uint32_t high);
 /* Two of the standard normal distribution, by Box and Muller. */
 void philox_to_normals(const uint32_t words[2], float ret_normals[2]);
 void philox_to_double_normals(const uint32_t words[4], double ret_normals[2]);
-
-/* --- Words one by one ----------------------------------------------------------------------------------- */
 
 typedef struct PhiloxStream {
     Philox philox;

@@ -5,8 +5,6 @@
 #include "worker/reference/elements.h"
 #include "worker/reference/fill.h"
 
-/* --- Dtypes --------------------------------------------------------------------------------------------- */
-
 /* The widest dtype, and its largest and lowest finite numbers as an element of that. */
 typedef struct Range {
     Dtype wide;
@@ -41,8 +39,6 @@ wide_dtype(Dtype dtype)
 {
     return ranges[dtype].wide;
 }
-
-/* --- Loops ---------------------------------------------------------------------------------------------- */
 
 typedef void (*CombineLoop)(void *into, const void *from, int64_t count);
 
@@ -101,8 +97,6 @@ wide_combine(WideCombination combination, Dtype wide, void *into, const void *fr
 {
     combine_loops[combination][wide](into, from, count);
 }
-
-/* --- Neutral numbers, division -------------------------------------------------------------------------- */
 
 void
 wide_fill_neutral(WideCombination combination, Dtype dtype, Tensor *wide)

@@ -6,8 +6,6 @@
 
 #include "worker/reference/elements.h"
 
-/* --- Elements ------------------------------------------------------------------------------------------- */
-
 enum { NUMBER_SIZE = 40 };
 
 /* The shorter of two precisions that reads back as the same number. */
@@ -84,8 +82,6 @@ UNSIGNED_ELEMENTS(APPEND_ELEMENT, append_element, buffer_append_uint64)
 BOOL_ELEMENTS(APPEND_ELEMENT, append_element, buffer_append_uint64)
 static const AppendElement append_loops[DTYPE_COUNT] = {
     REAL_LOOPS(append_element) BOOL_LOOPS(append_element)[DTYPE_STRING] = append_element_string};
-
-/* --- Tensors -------------------------------------------------------------------------------------------- */
 
 typedef struct Summary {
     Buffer *buffer;

@@ -61,8 +61,6 @@ end(const Invocation *invocation, Status status)
     kernel_complete(invocation->promise, status);
 }
 
-/* --- The run -------------------------------------------------------------------------------------------- */
-
 static void
 take_output(void *context, uint32_t index, Tensor *tensor, bool is_dead)
 {
@@ -170,8 +168,6 @@ compile(DeviceWork *work)
         invocation_unref(invocation);
     }
 }
-
-/* --- The kernel ----------------------------------------------------------------------------------------- */
 
 /* In promise->waiting before there is an invocation. */
 static char cancelled_early;

@@ -2,8 +2,6 @@
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
-/* --- Joining -------------------------------------------------------------------------------------------- */
-
 /* Inputs first…first + count - 1 along `axis`: all other dimensions agree. */
 static Status
 join(Call *call, InferContext *context, uint32_t first, uint32_t count, int64_t axis)
@@ -115,8 +113,6 @@ infer_pack(Call *call, InferContext *context)
     context->outputs[0] = result;
     return infer_check_size(call, &result);
 }
-
-/* --- Cutting -------------------------------------------------------------------------------------------- */
 
 static Status
 infer_unpack(Call *call, InferContext *context)
@@ -277,8 +273,6 @@ infer_onnx_split(Call *call, InferContext *context)
     }
     return STATUS_OK;
 }
-
-/* --- Repeating ------------------------------------------------------------------------------------------ */
 
 static Status
 infer_tile(Call *call, InferContext *context)

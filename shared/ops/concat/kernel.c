@@ -34,8 +34,6 @@ normal_axis(int64_t axis, int rank)
     return (int)(axis < 0 ? axis + rank : axis);
 }
 
-/* --- Joining -------------------------------------------------------------------------------------------- */
-
 static Status
 join(KernelContext *context, uint32_t first, uint32_t count, int64_t axis)
 {
@@ -108,8 +106,6 @@ pack_compute(KernelContext *context)
     return STATUS_OK;
 }
 
-/* --- Cutting -------------------------------------------------------------------------------------------- */
-
 static Status
 unpack_compute(KernelContext *context)
 {
@@ -173,8 +169,6 @@ onnx_split_compute(KernelContext *context)
 {
     return cut(context, &context->inputs[0], node_attr_int(context->node, "axis"));
 }
-
-/* --- Repeating ------------------------------------------------------------------------------------------ */
 
 /* Each dimension is two: which repetition, and where in it. */
 static Status

@@ -59,8 +59,6 @@ infer_fused_onnx_conv(Call *call, InferContext *context)
     return epilogue_check(call, context, &convolution.output, convolution.window.channel);
 }
 
-/* --- Gradients ------------------------------------------------------------------------------------------ */
-
 static int
 spatial_rank(const Node *node)
 {

@@ -142,8 +142,6 @@ onnx_conv_compute(KernelContext *context)
     return run(context, &convolution, context->input_count > 2 ? context->inputs[2].data : NULL);
 }
 
-/* --- With what follows ---------------------------------------------------------------------------------- */
-
 static bool
 fused_supports(const Node *node)
 {

@@ -9,8 +9,6 @@
 #include "worker/reference/scratch.h"
 #include "worker/reference/wide.h"
 
-/* --- Bins ----------------------------------------------------------------------------------------------- */
-
 static bool
 bincount_supports(const Node *node)
 {
@@ -153,8 +151,6 @@ bucketize_compute(KernelContext *context)
     }
     return STATUS_OK;
 }
-
-/* --- Ranks ---------------------------------------------------------------------------------------------- */
 
 #define NTH_LOOP(name, unused, upper, lower, storage, compute, read, write)                                  \
     static int name##_compare_##lower(const void *left, const void *right)                                   \

@@ -6,8 +6,6 @@
 #include "worker/reference/scratch.h"
 #include "worker/reference/texts.h"
 
-/* --- Elements ------------------------------------------------------------------------------------------- */
-
 typedef struct ElementKind {
     uint64_t (*hash)(const void *element);
     bool (*equal)(const void *left, const void *right);
@@ -67,8 +65,6 @@ supports(const Node *node)
            (node->output_dtypes[1] == DTYPE_INT32 || node->output_dtypes[1] == DTYPE_INT64);
 }
 
-/* --- Slices --------------------------------------------------------------------------------------------- */
-
 typedef struct Unique {
     ElementKind kind;
     const char *data;
@@ -126,8 +122,6 @@ add_slice(Unique *unique, int64_t slice)
     unique->indices[slice] = unique->table[slot] - 1;
     unique->counts[unique->table[slot] - 1]++;
 }
-
-/* --- Outputs -------------------------------------------------------------------------------------------- */
 
 static void
 store_slices(const Unique *unique, Tensor *output)
@@ -187,8 +181,6 @@ store(KernelContext *context, const Unique *unique, int axis)
     TRY(store_numbers(context, 1, unique->indices, unique->lines.size));
     return context->output_count > 2 ? store_numbers(context, 2, unique->counts, unique->found) : STATUS_OK;
 }
-
-/* --- Kernels -------------------------------------------------------------------------------------------- */
 
 static Status
 read_axis(KernelContext *context, int *ret_axis)

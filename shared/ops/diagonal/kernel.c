@@ -125,8 +125,6 @@ set_diag_compute(KernelContext *context)
     return STATUS_OK;
 }
 
-/* --- Bands ---------------------------------------------------------------------------------------------- */
-
 static Status
 read_width(KernelContext *context, uint32_t input, int64_t size, int64_t *ret_width)
 {
@@ -165,8 +163,6 @@ band_part_compute(KernelContext *context)
     }
     return STATUS_OK;
 }
-
-/* --- Diagonals of higher rank --------------------------------------------------------------------------- */
 
 static Status
 diag_square_compute(KernelContext *context)

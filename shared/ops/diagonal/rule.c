@@ -81,8 +81,6 @@ packed_shape(const Diagonals *diagonals)
     return shape;
 }
 
-/* --- Matrices that are there ---------------------------------------------------------------------------- */
-
 static Status
 check_within(Call *call, Diagonals *diagonals)
 {
@@ -130,8 +128,6 @@ diagonals_of_matrix(Call *call, const InferContext *context, Diagonals *ret_diag
     *ret_diagonals = diagonals;
     return STATUS_OK;
 }
-
-/* --- Matrices that are made ----------------------------------------------------------------------------- */
 
 /* What is not given (-1) is as small as the diagonals allow; without both, the matrix is square. */
 static Status

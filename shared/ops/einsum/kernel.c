@@ -30,8 +30,6 @@ products_done(Products *products)
 }
 #define AUTO_PRODUCTS CLEANUP(products_done) Products
 
-/* --- Indices -------------------------------------------------------------------------------------------- */
-
 /* Which place among the indices each label has; -1: none yet. */
 static void
 add_labels(Products *products, const Einsum *einsum, const EinsumTerm *term, int *places)
@@ -73,8 +71,6 @@ find_indices(Products *products, const Einsum *einsum)
     }
     add_strides(products, &einsum->output, &products->tensors[last].shape, places, last);
 }
-
-/* --- Products ------------------------------------------------------------------------------------------- */
 
 typedef void (*ProductLoop)(const Products *products, const int64_t *steps, int64_t count);
 

@@ -73,8 +73,6 @@ read_term(const Reader *reader, Slice text, int ellipsis_rank, EinsumTerm *term)
     return STATUS_OK;
 }
 
-/* --- Operands ------------------------------------------------------------------------------------------- */
-
 static Status
 merge_size(Reader *reader, int label, int64_t size)
 {
@@ -135,8 +133,6 @@ read_operands(Reader *reader, Slice list, const InferContext *context)
                ? STATUS_OK
                : fail_equation(reader, "has fewer terms than operands");
 }
-
-/* --- The output ----------------------------------------------------------------------------------------- */
 
 /* An equation without "->": what occurs once, in the order of the alphabet, capitals first. */
 static Status

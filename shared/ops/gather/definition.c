@@ -109,8 +109,6 @@ infer_gather_elements(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
-/* --- One-hot -------------------------------------------------------------------------------------------- */
-
 static Status
 insert_depth(Call *call, InferContext *context, int64_t depth)
 {

@@ -31,8 +31,6 @@ read_index(KernelContext *context, const Tensor *indices, int64_t element, int64
     return STATUS_OK;
 }
 
-/* --- Along one dimension -------------------------------------------------------------------------------- */
-
 /* Rows of `inner` elements are copied. Of the indices, each batch has its own `count`. */
 static Status
 take_rows(KernelContext *context, Lines lines, int64_t batches, int64_t count, Tensor *output)
@@ -124,8 +122,6 @@ gather_elements_compute(KernelContext *context)
     return STATUS_OK;
 }
 
-/* --- By coordinates ------------------------------------------------------------------------------------- */
-
 /* Where the slice with these coordinates begins, in slices. */
 static Status
 read_coordinates(KernelContext *context, int64_t tuple, int batch, int64_t depth, int64_t *ret_slice)
@@ -174,8 +170,6 @@ gather_nd_compute(KernelContext *context)
     }
     return STATUS_OK;
 }
-
-/* --- One-hot -------------------------------------------------------------------------------------------- */
 
 static bool
 one_hot_supports(const Node *node)

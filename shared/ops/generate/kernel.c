@@ -4,8 +4,6 @@
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
 
-/* --- One value ------------------------------------------------------------------------------------------ */
-
 static bool
 fill_supports(const Node *node)
 {
@@ -37,8 +35,6 @@ constant_of_shape_compute(KernelContext *context)
 {
     return fill_with(context, node_attr_tensor(context->node, "value"));
 }
-
-/* --- Ranges --------------------------------------------------------------------------------------------- */
 
 /* start + n × delta, not a running sum: each element is as exact as the dtype allows. */
 #define RANGE_LOOP(name, unused, upper, lower, storage, compute, read, write)                                \

@@ -8,8 +8,6 @@
 #include "worker/reference/scratch.h"
 #include "worker/reference/wide.h"
 
-/* --- Places along a dimension --------------------------------------------------------------------------- */
-
 typedef struct Scale {
     int64_t input; /* sizes */
     int64_t output;
@@ -56,8 +54,6 @@ nearest_at(const Scale *scale, int64_t position)
     const int64_t nearest = (int64_t)(scale->aligns_corners ? roundf(place) : floorf(place));
     return nearest < 0 ? 0 : nearest > scale->input - 1 ? scale->input - 1 : nearest;
 }
-
-/* --- Bilinear ------------------------------------------------------------------------------------------- */
 
 /* The four pixels that a resized one lies between, as offsets into images, with their weights. */
 typedef struct Corners {
@@ -158,8 +154,6 @@ bilinear_gradient_compute(KernelContext *context)
     return doubles_finish(context, &doubles);
 }
 
-/* --- Nearest -------------------------------------------------------------------------------------------- */
-
 /* The offset of the pixel of `images` that a pixel of `resized` is nearest to. */
 static int64_t
 nearest_offset(const Scale scales[2], const Shape *images, int64_t pixel)
@@ -218,8 +212,6 @@ nearest_gradient_compute(KernelContext *context)
     }
     return scratch_finish(context, 0, &sums);
 }
-
-/* --- Crops ---------------------------------------------------------------------------------------------- */
 
 /* Where place n of `count` between two ends lies, the ends being parts of the image's size. */
 static float

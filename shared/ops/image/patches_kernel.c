@@ -6,8 +6,6 @@
 #include "worker/reference/outputs.h"
 #include "worker/reference/sliding.h"
 
-/* --- Patches -------------------------------------------------------------------------------------------- */
-
 static bool
 patches_supports(const Node *node)
 {
@@ -56,8 +54,6 @@ patches_compute(KernelContext *context)
     }
     return STATUS_OK;
 }
-
-/* --- Dilation ------------------------------------------------------------------------------------------- */
 
 static bool
 dilation_supports(const Node *node)

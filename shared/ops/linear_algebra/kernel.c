@@ -78,8 +78,6 @@ fail_singular(KernelContext *context, int64_t n)
     return call_fail(context->call, STATUS_INVALID_ARGUMENT, "matrix %lld is not invertible", (long long)n);
 }
 
-/* --- Kernels -------------------------------------------------------------------------------------------- */
-
 static Status
 cholesky_compute(KernelContext *context)
 {

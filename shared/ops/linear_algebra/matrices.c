@@ -3,8 +3,6 @@
 #include <math.h>
 #include <stddef.h>
 
-/* --- Cholesky ------------------------------------------------------------------------------------------- */
-
 bool
 matrices_cholesky(double *a, int64_t size)
 {
@@ -25,8 +23,6 @@ matrices_cholesky(double *a, int64_t size)
     }
     return true;
 }
-
-/* --- Elimination ---------------------------------------------------------------------------------------- */
 
 static void
 swap_rows(double *a, int64_t *rows, int64_t size, int64_t first, int64_t second)
@@ -124,8 +120,6 @@ matrices_solve_triangular(const double *a, bool is_lower, int64_t size, double *
     }
 }
 
-/* --- Rotations ------------------------------------------------------------------------------------------ */
-
 enum { SWEEPS_MAX = 60 };
 
 /* Turns columns p and q of a[rows × columns] by an angle. */
@@ -166,8 +160,6 @@ fill_identity(double *a, int64_t size)
         a[n] = n % (size + 1) == 0 ? 1 : 0;
     }
 }
-
-/* --- Singular values ------------------------------------------------------------------------------------ */
 
 /* False when the two columns are orthogonal already. */
 static bool
@@ -241,8 +233,6 @@ matrices_svd(double *a, int64_t rows, int64_t columns, double *values, double *v
     }
 }
 
-/* --- Bases ---------------------------------------------------------------------------------------------- */
-
 /* The unit vector along `axis` less its parts along the columns before; gives what is left of its length. */
 static double
 project_axis(double *q, int64_t size, int64_t column, int64_t axis)
@@ -278,8 +268,6 @@ matrices_complete(double *q, int64_t size, int64_t count)
         }
     }
 }
-
-/* --- Eigenvalues ---------------------------------------------------------------------------------------- */
 
 /* Turns rows as rotate_columns() turns columns. */
 static void

@@ -140,8 +140,6 @@ table_value_dtype(const Table *table)
     return table->value_dtype;
 }
 
-/* --- Elements ------------------------------------------------------------------------------------------- */
-
 /* The bytes of `count` elements, or of the one string. */
 static Slice
 elements_at(const Tensor *tensor, int64_t index, int64_t count)
@@ -206,8 +204,6 @@ check_rows(KernelContext *context, const Table *table, const Tensor *keys, const
     }
     return STATUS_OK;
 }
-
-/* --- Changing ------------------------------------------------------------------------------------------- */
 
 static Status
 put_row(KernelContext *context, Map *rows, Slice key, Slice value)
@@ -333,8 +329,6 @@ table_remove(KernelContext *context, Table *table, const Tensor *keys)
     mutex_unlock(&table->lock);
     return STATUS_OK;
 }
-
-/* --- Reading -------------------------------------------------------------------------------------------- */
 
 static Status
 check_readable(KernelContext *context, const Table *table)

@@ -27,8 +27,6 @@ center(double *features, int64_t classes)
     return classes > 0 ? log(sum) : 0;
 }
 
-/* --- Labels that are distributions ---------------------------------------------------------------------- */
-
 /* Where row n of a tensor begins that may be broadcast, and how its elements follow. */
 typedef struct Rows {
     const double *data;
@@ -79,8 +77,6 @@ cross_entropy_compute(KernelContext *context)
     return doubles_finish(context, &doubles);
 }
 
-/* --- Labels that are classes ---------------------------------------------------------------------------- */
-
 static Status
 read_label(KernelContext *context, int64_t n, int64_t classes, int64_t *ret_label)
 {
@@ -113,8 +109,6 @@ sparse_cross_entropy_compute(KernelContext *context)
     }
     return doubles_finish(context, &doubles);
 }
-
-/* --- Being right ---------------------------------------------------------------------------------------- */
 
 /* Fewer than k predictions are larger than the target's. Where one is not finite nothing can be said. */
 static bool

@@ -39,9 +39,6 @@ batch_matmul_compute(KernelContext *context)
     return STATUS_OK;
 }
 
-/* --- With what follows: the columns are the channels ------------------------------------------------------
- */
-
 static bool
 fused_matmul_supports(const Node *node)
 {
@@ -61,8 +58,6 @@ fused_batch_matmul_compute(KernelContext *context)
     TRY(batch_matmul_compute(context));
     return epilogue_finish(context, context->outputs[0].shape.rank - 1);
 }
-
-/* --- ONNX ----------------------------------------------------------------------------------------------- */
 
 /* The same elements as at least a matrix: a vector is a row on the left, a column on the right. */
 static Tensor

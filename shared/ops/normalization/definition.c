@@ -2,8 +2,6 @@
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
-/* --- TensorFlow ----------------------------------------------------------------------------------------- */
-
 static bool
 is_channels_first(const Node *node)
 {
@@ -43,8 +41,6 @@ infer_fused_batch_norm(Call *call, InferContext *context)
     }
     return STATUS_OK;
 }
-
-/* --- ONNX ----------------------------------------------------------------------------------------------- */
 
 /* Scale, bias and statistics hold one number a channel, the second dimension. */
 static Status

@@ -15,8 +15,6 @@ supports(const Node *node)
     return dtype_is_floating(node->input_dtypes[0]);
 }
 
-/* --- Batch normalisation -------------------------------------------------------------------------------- */
-
 typedef struct Channel {
     Lines lines;
     int64_t index;
@@ -88,8 +86,6 @@ batch_norm_compute(KernelContext *context)
     }
     return doubles_finish(context, &doubles);
 }
-
-/* --- Local response normalisation ----------------------------------------------------------------------- */
 
 typedef struct Response {
     int64_t depth;

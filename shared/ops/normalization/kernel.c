@@ -85,8 +85,6 @@ at(const Tensor *doubles, int64_t index)
     return ((const double *)doubles->data)[index];
 }
 
-/* --- TensorFlow's batch normalisation ------------------------------------------------------------------- */
-
 /* What the other outputs are: mean and variance twice, in training the second variance unbiased. */
 static void
 store_moments(Tensor *statistics, int64_t channel, Moments moments, double unbiased)
@@ -157,8 +155,6 @@ fused_batch_norm_compute(KernelContext *context)
     return status;
 }
 
-/* --- ONNX ----------------------------------------------------------------------------------------------- */
-
 static bool
 batch_normalization_supports(const Node *node)
 {
@@ -224,8 +220,6 @@ instance_normalization_compute(KernelContext *context)
     release(inputs, COUNT_OF(inputs));
     return status;
 }
-
-/* --- Biases --------------------------------------------------------------------------------------------- */
 
 static bool
 bias_grad_supports(const Node *node)

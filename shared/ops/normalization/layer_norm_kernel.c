@@ -12,8 +12,6 @@ supports(const Node *node)
     return dtype_is_floating(node->input_dtypes[0]);
 }
 
-/* --- Layer normalisation -------------------------------------------------------------------------------- */
-
 typedef struct LayerNorm {
     Tensor x;
     Tensor mean;
@@ -103,8 +101,6 @@ layer_norm_compute(KernelContext *context)
     tensor_unref(&norm.bias);
     return status;
 }
-
-/* --- Local response ------------------------------------------------------------------------------------- */
 
 /* x / (bias + alpha × Σ x²)^beta over the channels from `before` in front to `after` behind. */
 typedef struct Response {

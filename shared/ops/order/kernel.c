@@ -11,8 +11,6 @@ supports(const Node *node)
     return is_beyond_of(node->input_dtypes[0]) != NULL && (indices == DTYPE_INT32 || indices == DTYPE_INT64);
 }
 
-/* --- One extreme ---------------------------------------------------------------------------------------- */
-
 static int64_t
 find_extreme(IsBeyond is_beyond, const void *line, const Lines *lines, bool largest, bool last)
 {
@@ -72,8 +70,6 @@ onnx_arg_compute(KernelContext *context)
     return arg(context, node_attr_int(node, "axis"), slice_equal(node->op->name, SLICE("onnx::ArgMax")),
         node_attr_int(node, "select_last_index") != 0);
 }
-
-/* --- Non-zero elements ---------------------------------------------------------------------------------- */
 
 typedef bool (*IsZero)(const void *data, int64_t element);
 

@@ -20,8 +20,6 @@ slice_size(const Tensor *tensor, int skipped)
     return size;
 }
 
-/* --- Dealing out ---------------------------------------------------------------------------------------- */
-
 static Status
 count_parts(KernelContext *context, const Tensor *partitions, int64_t *counts)
 {
@@ -68,8 +66,6 @@ partition_compute(KernelContext *context)
     TRY(output_rule(context, shapes));
     return deal_out(context, shapes, counts);
 }
-
-/* --- Putting together ----------------------------------------------------------------------------------- */
 
 static Status
 stitch_one(KernelContext *context, const Tensor *indices, const Tensor *data, Tensor *output)

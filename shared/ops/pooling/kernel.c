@@ -40,8 +40,6 @@ typedef void (*PoolLoop)(const Pool *pool);
         }                                                                                                    \
     }
 
-/* --- The largest ---------------------------------------------------------------------------------------- */
-
 /* Where an input element stands in its plane, as ONNX counts. */
 static int64_t
 plane_index(const Pool *pool, int64_t offset)
@@ -92,8 +90,6 @@ UNSIGNED_ELEMENTS(MAX_ONE, largest, 0)
 REAL_ELEMENTS(POOL_LOOP, largest, )
 static const PoolLoop largest_loops[DTYPE_COUNT] = {REAL_LOOPS(largest)};
 
-/* --- The mean ------------------------------------------------------------------------------------------- */
-
 #define MEAN_ONE(name, unused, upper, lower, storage, compute, read, write)                                  \
     static void name##_one_##lower(                                                                          \
         const Pool *pool, const storage *x, const Walk *output, Walk *place, int64_t target, int64_t plane)  \
@@ -115,8 +111,6 @@ static const PoolLoop largest_loops[DTYPE_COUNT] = {REAL_LOOPS(largest)};
 FLOATING_ELEMENTS(MEAN_ONE, mean, )
 FLOATING_ELEMENTS(POOL_LOOP, mean, )
 static const PoolLoop mean_loops[DTYPE_COUNT] = {FLOATING_LOOPS(mean)};
-
-/* --- Kernels -------------------------------------------------------------------------------------------- */
 
 typedef Status (*ReadPooling)(Call *call, const InferContext *context, Pooling *ret_pooling);
 

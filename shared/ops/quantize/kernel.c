@@ -7,8 +7,6 @@
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
 
-/* --- Scales --------------------------------------------------------------------------------------------- */
-
 /* One scale and zero point for all elements, or one for each place along an axis. */
 typedef struct Scaling {
     Tensor scales;      /* float64 */
@@ -117,8 +115,6 @@ dequantize_all(const Scaling *scaling, Tensor *values)
     }
 }
 
-/* --- Elements ------------------------------------------------------------------------------------------- */
-
 /* A block of elements to a scale, and other ways to keep the result, are not offered. */
 static bool
 is_plain(const Node *node)
@@ -193,8 +189,6 @@ dynamic_compute(KernelContext *context)
     }
     return STATUS_OK;
 }
-
-/* --- Products ------------------------------------------------------------------------------------------- */
 
 static bool
 integer_supports(const Node *node)

@@ -81,8 +81,6 @@ padding_compute(KernelContext *context)
     return declare(context, (QueueKind){.pads = true});
 }
 
-/* --- Requests ------------------------------------------------------------------------------------------- */
-
 #define REQUEST(name, request)                                                                               \
     static void name##_start(KernelPromise *promise)                                                         \
     {                                                                                                        \

@@ -25,8 +25,6 @@ queue_request_fail(const Request *request, Status status, const char *what)
         SLICE_PRINT(request->declaration->name), what);
 }
 
-/* --- What is asked for ---------------------------------------------------------------------------------- */
-
 static Status
 check_component(const Request *request, uint32_t component, const Tensor *value, bool is_row)
 {
@@ -151,8 +149,6 @@ queue_request_new(KernelPromise *promise, QueueRequest kind, Resource *queue,
     *ret_request = request;
     return STATUS_OK;
 }
-
-/* --- Results -------------------------------------------------------------------------------------------- */
 
 /* The smallest shape that all parts fit into. */
 static Shape

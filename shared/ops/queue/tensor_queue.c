@@ -30,8 +30,6 @@ as_queue(Resource *resource)
     return (TensorQueue *)(void *)resource;
 }
 
-/* --- The queue ------------------------------------------------------------------------------------------ */
-
 static void
 queue_free(Resource *resource)
 {
@@ -118,8 +116,6 @@ tensor_queue_is_closed(TensorQueue *queue)
     return is_closed;
 }
 
-/* --- Completing ----------------------------------------------------------------------------------------- */
-
 /* What left its list. Without the queue's lock: completing may begin another request. */
 static void
 queue_request_complete(Request *request)
@@ -154,8 +150,6 @@ complete_all(ListLink *done)
         queue_request_complete(LIST_ITEM(link, Request, link));
     }
 }
-
-/* --- Serving -------------------------------------------------------------------------------------------- */
 
 typedef enum Progress { STUCK, MOVED, DONE } Progress;
 
@@ -292,8 +286,6 @@ tensor_queue_close(TensorQueue *queue, bool cancels_puts)
     mutex_unlock(&queue->lock);
     complete_all(&done);
 }
-
-/* --- Requests come and go ------------------------------------------------------------------------------- */
 
 /* False when it was cancelled before it began to wait. */
 static bool

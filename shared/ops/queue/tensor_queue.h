@@ -35,9 +35,6 @@ typedef struct QueueDeclaration {
 /* Output 0 becomes a handle of the session's queue of this name, made when it is new. */
 MUST_USE Status tensor_queue_output(KernelContext *context, const QueueDeclaration *declaration);
 
-/* --- Kernels that wait: start() and cancel() --------------------------------------------------------------
- */
-
 typedef enum QueueRequest {
     QUEUE_PUT,        /* the inputs behind the handle are one tuple */
     QUEUE_PUT_MANY,   /* … are cut along their first dimension */
@@ -49,9 +46,6 @@ typedef enum QueueRequest {
 /* Completes the promise, at once or when the queue allows it. */
 void tensor_queue_start(KernelPromise *promise, QueueRequest kind);
 void tensor_queue_cancel(KernelPromise *promise);
-
-/* --- Kernels that do not ----------------------------------------------------------------------------------
- */
 
 MUST_USE Status kernel_tensor_queue(KernelContext *context, TensorQueue **ret_queue);
 int64_t tensor_queue_size(TensorQueue *queue);

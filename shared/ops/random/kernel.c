@@ -7,8 +7,6 @@
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
 
-/* --- What is reserved ----------------------------------------------------------------------------------- */
-
 /* TensorFlow keeps this many words for an output, so that distributions may draw again, and begins the next
  * run as many counters, of four words each, further on. */
 enum { WORDS_PER_OUTPUT = 256, COUNTERS_PER_OUTPUT = 256 };
@@ -18,8 +16,6 @@ reserve_outputs(KernelContext *context, int64_t outputs, Philox *ret_start)
 {
     return random_sequence_reserve(context, (uint64_t)outputs * COUNTERS_PER_OUTPUT, ret_start);
 }
-
-/* --- Distributions -------------------------------------------------------------------------------------- */
 
 enum { GROUP_MAX = 4 };
 
@@ -212,8 +208,6 @@ random_compute(KernelContext *context)
     return fill(context, start, &shape);
 }
 
-/* --- Without state -------------------------------------------------------------------------------------- */
-
 static Status
 read_seed(KernelContext *context, Philox *ret_philox)
 {
@@ -233,8 +227,6 @@ stateless_compute(KernelContext *context)
     TRY(read_seed(context, &philox));
     return fill(context, philox, &shape);
 }
-
-/* --- Integers ------------------------------------------------------------------------------------------- */
 
 static bool
 integer_supports(const Node *node)
@@ -305,8 +297,6 @@ stateless_int_compute(KernelContext *context)
     return STATUS_OK;
 }
 
-/* --- Shuffling ------------------------------------------------------------------------------------------ */
-
 static bool
 shuffle_supports(const Node *node)
 {
@@ -353,8 +343,6 @@ shuffle_compute(KernelContext *context)
     }
     return STATUS_OK;
 }
-
-/* --- Choosing by weight --------------------------------------------------------------------------------- */
 
 static bool
 multinomial_supports(const Node *node)

@@ -42,8 +42,6 @@ linear_row(const Linear *linear, const double *x, const double *h, double *ret_r
     }
 }
 
-/* --- LSTM ----------------------------------------------------------------------------------------------- */
-
 enum { GATE_I, GATE_CS, GATE_F, GATE_O, GATE_CI, GATE_CO, GATE_H, GATES };
 
 typedef struct Lstm {
@@ -169,8 +167,6 @@ lstm_compute(KernelContext *context)
     TRY(lstm_run(context, &doubles, 2, length));
     return doubles_finish(context, &doubles);
 }
-
-/* --- GRU ------------------------------------------------------------------------------------------------ */
 
 enum { GRU_R, GRU_U, GRU_C, GRU_H };
 

@@ -69,8 +69,6 @@ multiply(const double *matrix, const double *vector, const double *bias, int64_t
     }
 }
 
-/* --- Cells ---------------------------------------------------------------------------------------------- */
-
 static void
 rnn_step(const Recurrence *run)
 {
@@ -131,8 +129,6 @@ lstm_step(const Recurrence *run)
 static const Cell rnn_cell = {1, 1, {"Tanh"}, rnn_step};
 static const Cell gru_cell = {3, 2, {"Sigmoid", "Tanh"}, gru_step};
 static const Cell lstm_cell = {4, 3, {"Sigmoid", "Tanh", "Tanh"}, lstm_step};
-
-/* --- One direction -------------------------------------------------------------------------------------- */
 
 /* The tensors of a run, and how they are laid out. */
 typedef struct Layout {
@@ -275,8 +271,6 @@ run_direction(const Layout *layout, Recurrence *run, int64_t direction)
     }
     return STATUS_OK;
 }
-
-/* --- The kernels ---------------------------------------------------------------------------------------- */
 
 static Status
 recurrent_compute(KernelContext *context, const Cell *cell, const char *flag)

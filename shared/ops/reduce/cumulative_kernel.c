@@ -90,8 +90,6 @@ onnx_sum_compute(KernelContext *context)
         node_attr_int(node, "reverse") != 0);
 }
 
-/* --- Σ x² / 2 ------------------------------------------------------------------------------------------- */
-
 static bool
 l2_loss_supports(const Node *node)
 {

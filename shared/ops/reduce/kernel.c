@@ -43,8 +43,6 @@ typedef void (*ReduceLoop)(Reduce *reduce);
         }                                                                                                    \
     }
 
-/* --- Loops ---------------------------------------------------------------------------------------------- */
-
 #define SIGNED_LOWEST ((int64_t)(UINT64_MAX << (8 * sizeof(Storage) - 1)))
 #define SIGNED_HIGHEST (~SIGNED_LOWEST)
 #define REAL(a) ((double)(a))
@@ -118,8 +116,6 @@ exponentials_logarithm(const Exponentials *exponentials)
 #define NO_EXPONENTIALS ((Exponentials){.largest = -ENDLESS})
 FLOATS(logarithm_of_exponentials, Exponentials, NO_EXPONENTIALS, exponentials_add(&sum, REAL(a)),
     exponentials_logarithm(&sum))
-
-/* --- Kernels -------------------------------------------------------------------------------------------- */
 
 static void
 add_dimension(Walk *walk, int64_t size, int64_t stride)

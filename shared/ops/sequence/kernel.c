@@ -57,8 +57,6 @@ reverse_sequence_compute(KernelContext *context)
     return STATUS_OK;
 }
 
-/* --- Rolling -------------------------------------------------------------------------------------------- */
-
 enum { ROLLS_MAX = 64 };
 
 /* Adds up how far each dimension moves, made less than its size. */
@@ -116,8 +114,6 @@ roll_compute(KernelContext *context)
     }
     return STATUS_OK;
 }
-
-/* --- Products ------------------------------------------------------------------------------------------- */
 
 typedef void (*CrossLoop)(const void *a, const void *b, void *product, int64_t count);
 

@@ -97,8 +97,6 @@ gradient_args_compute(KernelContext *context)
     return STATUS_OK;
 }
 
-/* --- Joining -------------------------------------------------------------------------------------------- */
-
 static Status
 check_joins(KernelContext *context, uint32_t input, const int64_t *first, const int64_t *shape, size_t axis)
 {

@@ -1,7 +1,5 @@
 #include "shared/ops/shape/rule.h"
 
-/* --- To a given shape ----------------------------------------------------------------------------------- */
-
 static Status
 read_target(Call *call, const InferContext *context, bool copies_zero, Shape *target, bool *ret_is_known)
 {
@@ -102,8 +100,6 @@ reshape_to(Call *call, InferContext *context, bool copies_zero)
     return STATUS_OK;
 }
 
-/* --- Dimensions of one ---------------------------------------------------------------------------------- */
-
 static Status
 mark_axes(Call *call, const int64_t *axes, size_t count, int rank, bool *ret_marks)
 {
@@ -166,8 +162,6 @@ reshape_unsqueeze(Call *call, InferContext *context, const int64_t *axes, size_t
     context->outputs[0] = output;
     return STATUS_OK;
 }
-
-/* --- Two dimensions ------------------------------------------------------------------------------------- */
 
 Status
 reshape_flatten(Call *call, InferContext *context, int64_t axis)

@@ -28,8 +28,6 @@ step_count(int64_t begin, int64_t end, int64_t step)
     return distance / step + (distance % step != 0 ? 1 : 0);
 }
 
-/* --- TensorFlow's Slice --------------------------------------------------------------------------------- */
-
 static Status
 take_plain(Call *call, const Shape *input, int dimension, int64_t size, Slicing *slicing)
 {
@@ -83,8 +81,6 @@ slicing_plain(Call *call, const InferContext *context, Slicing *ret_slicing)
     *ret_slicing = slicing;
     return STATUS_OK;
 }
-
-/* --- TensorFlow's StridedSlice -------------------------------------------------------------------------- */
 
 typedef struct StridedSpec {
     int64_t begin[SPEC_ENTRIES_MAX];
@@ -249,8 +245,6 @@ slicing_strided(Call *call, const InferContext *context, Slicing *ret_slicing)
     *ret_slicing = slicing;
     return STATUS_OK;
 }
-
-/* --- ONNX's Slice --------------------------------------------------------------------------------------- */
 
 typedef struct OnnxSpec {
     int64_t starts[SHAPE_RANK_MAX];

@@ -112,8 +112,6 @@ to_dense_compute(KernelContext *context)
     return STATUS_OK;
 }
 
-/* --- Products ------------------------------------------------------------------------------------------- */
-
 static bool
 matmul_supports(const Node *node)
 {

@@ -20,8 +20,6 @@ reorder_compute(KernelContext *context)
     return sparse_finish(context, 0, &result);
 }
 
-/* --- Reshaping ------------------------------------------------------------------------------------------ */
-
 /* One dimension of the new shape may be -1: what the others leave. */
 static Status
 read_new_shape(KernelContext *context, const Shape *old, Shape *ret_shape)
@@ -95,8 +93,6 @@ reshape_compute(KernelContext *context)
     }
     return sparse_shape_output(context, 1, &to);
 }
-
-/* --- Slices and joints ---------------------------------------------------------------------------------- */
 
 /* Where the slice begins, and its shape: what of the size there is behind the start. */
 static Status
@@ -204,8 +200,6 @@ concat_compute(KernelContext *context)
     TRY(sparse_finish(context, 0, &result));
     return sparse_shape_output(context, 2, &shape);
 }
-
-/* --- Rows without elements ------------------------------------------------------------------------------ */
 
 /* The elements row by row; an empty row gets the default value in its first place. */
 static Status

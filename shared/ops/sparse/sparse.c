@@ -10,8 +10,6 @@ typedef struct Element {
     int64_t index;
 } Element;
 
-/* --- Reading -------------------------------------------------------------------------------------------- */
-
 static Status
 check_places(KernelContext *context, const Sparse *sparse)
 {
@@ -49,8 +47,6 @@ sparse_read(KernelContext *context, uint32_t indices, uint32_t values, uint32_t 
     *ret_sparse = sparse;
     return STATUS_OK;
 }
-
-/* --- Results -------------------------------------------------------------------------------------------- */
 
 SparseResult
 sparse_result(const KernelContext *context, int rank)

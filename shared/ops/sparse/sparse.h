@@ -26,8 +26,6 @@ sparse_place(const Sparse *sparse, int64_t n)
     return sparse->places + n * sparse->shape.rank;
 }
 
-/* --- Results -------------------------------------------------------------------------------------------- */
-
 /* Elements of other tensors at new places, in the order they are added. */
 typedef struct SparseResult {
     int rank;

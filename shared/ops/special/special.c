@@ -8,8 +8,6 @@
 
 static const double pi = 3.14159265358979323846;
 
-/* --- Gamma's derivatives -------------------------------------------------------------------------------- */
-
 /* log x - 1/2x - Σ B2k / 2k x^2k, good from 10 on. */
 static double
 digamma_asymptotic(double x)
@@ -108,8 +106,6 @@ special_polygamma(double n, double x)
     return (fmod(n, 2) == 0 ? -1 : 1) * tgamma(n + 1) * special_zeta(n + 1, x);
 }
 
-/* --- Incomplete gamma ----------------------------------------------------------------------------------- */
-
 enum { TERMS_MAX = 5000 };
 
 /* x^a e^-x / Γ(a) */
@@ -181,8 +177,6 @@ special_igammac(double a, double x)
     }
     return x < 1 || x < a ? 1 - igamma_series(a, x) : igammac_fraction(a, x);
 }
-
-/* --- Incomplete beta ------------------------------------------------------------------------------------ */
 
 static double
 betainc_fraction(double a, double b, double x)

@@ -24,8 +24,6 @@ rotate_right(uint64_t word, int bits)
     return word >> bits | word << (64 - bits);
 }
 
-/* --- FarmHash (farmhashna::Hash64) ---------------------------------------------------------------------- */
-
 static const uint64_t farm_k0 = 0xc3a5c85c97cb3127;
 static const uint64_t farm_k1 = 0xb492b66fbe98f273;
 static const uint64_t farm_k2 = 0x9ae16a3b2f90404f;
@@ -172,8 +170,6 @@ hash_farm(Slice bytes)
     return bytes.size <= 64 ? farm_to_64(bytes.data, bytes.size) : farm_long(bytes.data, bytes.size);
 }
 
-/* --- MurmurHash64A -------------------------------------------------------------------------------------- */
-
 uint64_t
 hash_murmur(Slice bytes, uint64_t seed)
 {
@@ -190,8 +186,6 @@ hash_murmur(Slice bytes, uint64_t seed)
     }
     return shift_mix(shift_mix(hash) * multiplier);
 }
-
-/* --- SipHash-2-4 (Aumasson and Bernstein, 2012) --------------------------------------------------------- */
 
 static void
 sip_rounds(uint64_t v[4], int count)

@@ -8,8 +8,6 @@
 #include "worker/reference/scratch.h"
 #include "worker/reference/texts.h"
 
-/* --- Making strings ------------------------------------------------------------------------------------- */
-
 /* Appends element n of the output to `text`. */
 typedef Status (*WriteString)(KernelContext *context, int64_t n, Buffer *text);
 
@@ -83,8 +81,6 @@ write_stripped(KernelContext *context, int64_t n, Buffer *text)
     buffer_append_slice(text, stripped(string_at(&context->inputs[0], n)));
     return STATUS_OK;
 }
-
-/* --- Numbers as strings --------------------------------------------------------------------------------- */
 
 enum { NUMBER_SIZE = 512, PRECISION_MAX = 100, WIDTH_MAX = 1000 };
 
@@ -160,8 +156,6 @@ as_string_supports(const Node *node)
            dtype == DTYPE_FLOAT32 || dtype == DTYPE_FLOAT64;
 }
 
-/* --- Strings as numbers --------------------------------------------------------------------------------- */
-
 static Status
 fail_number(KernelContext *context, Slice string)
 {
@@ -220,8 +214,6 @@ to_number_supports(const Node *node)
     const Dtype dtype = node->output_dtypes[0];
     return dtype == DTYPE_FLOAT32 || dtype == DTYPE_FLOAT64 || dtype == DTYPE_INT32 || dtype == DTYPE_INT64;
 }
-
-/* --- Others --------------------------------------------------------------------------------------------- */
 
 /* Characters are bytes, or what begins one in UTF-8. */
 static Status

@@ -7,8 +7,6 @@
 #include "worker/reference/texts.h"
 #include "worker/reference/walk.h"
 
-/* --- Splitting ------------------------------------------------------------------------------------------ */
-
 /* The parts of all strings, row by row, as a sparse matrix. */
 typedef struct Parts {
     Buffer strings; /* Slice */
@@ -173,8 +171,6 @@ split_compute(KernelContext *context)
     return finish_parts(context, &parts);
 }
 
-/* --- Cutting out ---------------------------------------------------------------------------------------- */
-
 static bool
 starts_character(char byte)
 {
@@ -267,8 +263,6 @@ substr_compute(KernelContext *context)
     }
     return texts_finish(context, 0, &texts);
 }
-
-/* --- Joining -------------------------------------------------------------------------------------------- */
 
 typedef struct Joining {
     Walk kept;   /* over the results */

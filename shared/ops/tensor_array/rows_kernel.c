@@ -9,8 +9,6 @@ flow_output(KernelContext *context, uint32_t input)
     kernel_alias(context, input, 0, &context->inputs[input].shape);
 }
 
-/* --- A tensor's rows into the array --------------------------------------------------------------------- */
-
 static Status
 write_part(KernelContext *context, TensorArray *array, int64_t index, Tensor *part)
 {
@@ -90,8 +88,6 @@ split_compute(KernelContext *context)
     flow_output(context, 3);
     return STATUS_OK;
 }
-
-/* --- The array's elements as one tensor ----------------------------------------------------------------- */
 
 static Status
 read_parts(KernelContext *context, TensorArray *array, const int64_t *indices, int64_t count, Tensor *parts)

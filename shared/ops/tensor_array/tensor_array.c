@@ -35,8 +35,6 @@ struct TensorArray {
     Gradient *gradients;
 };
 
-/* --- Life ----------------------------------------------------------------------------------------------- */
-
 static void
 elements_clear(TensorArray *array)
 {
@@ -139,8 +137,6 @@ tensor_array_close(TensorArray *array)
     mutex_unlock(&array->lock);
 }
 
-/* --- Questions ------------------------------------------------------------------------------------------ */
-
 static Status
 check_open(Call *call, const TensorArray *array)
 {
@@ -172,8 +168,6 @@ tensor_array_element_shape(TensorArray *array)
     mutex_unlock(&array->lock);
     return shape;
 }
-
-/* --- Writing -------------------------------------------------------------------------------------------- */
 
 static Status
 check_value(Call *call, TensorArray *array, const Tensor *value)
@@ -266,8 +260,6 @@ tensor_array_write(KernelContext *context, TensorArray *array, int64_t index, co
     return status;
 }
 
-/* --- Reading -------------------------------------------------------------------------------------------- */
-
 static Status
 zeros(KernelContext *context, const TensorArray *array, int64_t index, Tensor *ret_value)
 {
@@ -320,8 +312,6 @@ tensor_array_read(KernelContext *context, TensorArray *array, int64_t index, Ten
     mutex_unlock(&array->lock);
     return status;
 }
-
-/* --- Gradients ------------------------------------------------------------------------------------------ */
 
 static Status
 join_shapes(Call *call, const Shape *prefix, const Shape *shape, Shape *ret_shape)

@@ -2,8 +2,6 @@
 #include "shared/ops/tensor_list/tensor_list.h"
 #include "worker/reference/rows.h"
 
-/* --- A tensor's rows into a list ------------------------------------------------------------------------ */
-
 static Status
 check_rows(KernelContext *context, const Tensor *tensor, int64_t count)
 {
@@ -139,8 +137,6 @@ split_compute(KernelContext *context)
     TRY(new_list(context, 1, count, &list));
     return finish_list(context, list, split_parts(context, list, tensor, lengths));
 }
-
-/* --- A list's elements as one tensor -------------------------------------------------------------------- */
 
 typedef Status (*Join)(KernelContext *context, const Shape *element, const Tensor *parts, int64_t count);
 

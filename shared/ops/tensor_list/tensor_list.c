@@ -117,8 +117,6 @@ tensor_list_resize(Call *call, TensorList *list, int64_t size)
     return STATUS_OK;
 }
 
-/* --- Elements ------------------------------------------------------------------------------------------- */
-
 static Status
 check_index(Call *call, const TensorList *list, int64_t index)
 {

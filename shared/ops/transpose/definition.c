@@ -79,8 +79,6 @@ infer_reverse(Call *call, InferContext *context)
     return infer_unchanged(call, context);
 }
 
-/* --- Blocks of space and channels ----------------------------------------------------------------------- */
-
 typedef struct BlockPlace {
     int height; /* dimensions */
     int width;

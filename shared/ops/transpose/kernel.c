@@ -79,8 +79,6 @@ reverse_compute(KernelContext *context)
     return STATUS_OK;
 }
 
-/* --- Blocks of space and channels ----------------------------------------------------------------------- */
-
 /* The channels of the deep side are split into block row, block column and the flat side's channels; the
  * blocks come first, but in ONNX's mode CRD last. */
 typedef struct Blocks {

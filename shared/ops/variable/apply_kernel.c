@@ -18,8 +18,6 @@ typedef struct Apply {
     bool has_flag;
 } Apply;
 
-/* --- Reading the op ------------------------------------------------------------------------------------- */
-
 /* "ResourceSparseApplyAdam" → the rule "Adam". */
 static const OptimizeRule *
 find_rule(Slice name)
@@ -88,8 +86,6 @@ create(Call *call, const Node *node, void **ret_state)
     return STATUS_OK;
 }
 
-/* --- Checking ------------------------------------------------------------------------------------------- */
-
 static Status
 take_scalars(KernelContext *context, const Apply *apply, OptimizeRun *run)
 {
@@ -140,8 +136,6 @@ take_variables(KernelContext *context, const Apply *apply, Variable *const *vari
     }
     return STATUS_OK;
 }
-
-/* --- Changing ------------------------------------------------------------------------------------------- */
 
 static Status
 apply_all(KernelContext *context, const Apply *apply, OptimizeRun *run, const Shape *shape)

@@ -87,8 +87,6 @@ pass_compute(KernelContext *context)
     return STATUS_OK;
 }
 
-/* --- Reading -------------------------------------------------------------------------------------------- */
-
 static Status
 read_compute(KernelContext *context)
 {
@@ -139,8 +137,6 @@ shape_compute(KernelContext *context)
     }
     return STATUS_OK;
 }
-
-/* --- Assigning ------------------------------------------------------------------------------------------ */
 
 static Status
 check_dtype(KernelContext *context, const Variable *variable)
@@ -244,8 +240,6 @@ assign_sub_compute(KernelContext *context)
 {
     return assign_combined(context, COMBINE_SUB);
 }
-
-/* --- Counting ------------------------------------------------------------------------------------------- */
 
 static bool
 count_supports(const Node *node)

@@ -130,8 +130,6 @@ nd_compute(KernelContext *context)
     return scatter_any(context, true);
 }
 
-/* --- Reading by index ----------------------------------------------------------------------------------- */
-
 static bool
 gather_supports(const Node *node)
 {
