@@ -135,12 +135,12 @@ best_class(const char *response, double *ret_score)
 
 /* Finds the name of a class by its index in the configuration's "target_labels_space":["3gp","ace",…]. */
 static void
-class_label(const char *configuration, size_t place, char ret_label[LABEL_SIZE])
+class_label(const char *configuration, size_t number, char ret_label[LABEL_SIZE])
 {
     const char *label = strstr(configuration, "\"target_labels_space\":[");
     assert_non_null(label);
     label = strchr(label, '[') + 2;
-    for (size_t index = 0; index < place; index++) {
+    for (size_t index = 0; index < number; index++) {
         label = strstr(label, "\",\"");
         assert_non_null(label);
         label += 3;

@@ -192,7 +192,7 @@ expect_refused(Call *call, size_t place, const char *message)
 
 /* Returns the offset at which this file begins in the archive. */
 static size_t
-place_of(Call *call, const char *name)
+offset_of_file(Call *call, const char *name)
 {
     TensorBuffer *const source = read_archive(affine);
     TarReader reader = {.rest = slice_of(source->data, source->size)};
@@ -201,16 +201,16 @@ place_of(Call *call, const char *name)
     while (is_found && !slice_equals_string(file.name, name)) {
         assert_status(call, STATUS_OK, tar_next(call, &reader, &file, &is_found));
     }
-    const size_t place = (size_t)(file.content.data - (const char *)source->data);
+    const size_t offset = (size_t)(file.content.data - (const char *)source->data);
     tensor_buffer_unref(source);
-    return place;
+    return offset;
 }
 
 static void
 damaged_archives_are_refused(void **state)
 {
     expect_refused(*state, 0, "the archive is damaged: a header is none");
-    expect_refused(*state, place_of(*state, "variables/variables.index"),
+    expect_refused(*state, offset_of_file(*state, "variables/variables.index"),
         "the checkpoint's index is damaged: a block's checksum does not fit");
 }
 

@@ -17,7 +17,7 @@ typedef struct Change {
     const char *name; /* NULL: no file is changed */
     bool is_left_out;
     size_t size_less;
-    size_t place; /* offset of the byte whose bits are flipped */
+    size_t offset; /* of the byte whose bits are flipped */
     char bits;
 } Change;
 
@@ -36,7 +36,7 @@ append_file(Buffer *archive, const TarFile *file, const Change *change)
     const size_t start = archive->size;
     buffer_append(archive, file->content.data, size);
     if (is_changed) {
-        archive->data[start + change->place] ^= change->bits;
+        archive->data[start + change->offset] ^= change->bits;
     }
     buffer_append(archive, zeros, (TAR_BLOCK_SIZE - size % TAR_BLOCK_SIZE) % TAR_BLOCK_SIZE);
 }
@@ -152,9 +152,9 @@ static void
 a_tensor_whose_bytes_changed_is_named(void **state)
 {
     static const char shard[] = "variables/variables.data-00000-of-00002";
-    expect_refused(*state, slices, (Change){.name = shard, .place = 3, .bits = 1},
+    expect_refused(*state, slices, (Change){.name = shard, .offset = 3, .bits = 1},
         "tensor 'r/w 0,2:0,2' of the checkpoint is damaged: its checksum does not fit");
-    expect_refused(*state, slices, (Change){.name = shard, .place = 16, .bits = 64},
+    expect_refused(*state, slices, (Change){.name = shard, .offset = 16, .bits = 64},
         "tensor 'r/w 2,2:0,2' of the checkpoint is damaged: its checksum does not fit");
 }
 
@@ -163,10 +163,10 @@ static void
 strings_have_checksums_too(void **state)
 {
     static const char shard[] = "variables/variables.data-00000-of-00001";
-    for (size_t place = 0; place < 40; place++) {
+    for (size_t offset = 0; offset < 40; offset++) {
         AUTO_GRAPH_DEF def = NULL;
         Call *const call = *state;
-        const Change change = {.name = shard, .place = place, .bits = 1};
+        const Change change = {.name = shard, .offset = offset, .bits = 1};
         assert_status(call, STATUS_INVALID_ARGUMENT, read_changed(call, training, change, &def));
         assert_non_null(strstr(call->error.message, "' of the checkpoint is damaged: "));
     }
@@ -186,15 +186,15 @@ static void
 every_byte_of_the_index_counts(void **state)
 {
     enum { INDEX_SIZE = 222, FOOTER_SIZE = 48 };
-    for (size_t place = 0; place < INDEX_SIZE - FOOTER_SIZE; place++) {
+    for (size_t offset = 0; offset < INDEX_SIZE - FOOTER_SIZE; offset++) {
         AUTO_GRAPH_DEF def = NULL;
-        const Change change = {.name = "variables/variables.index", .place = place, .bits = 1};
+        const Change change = {.name = "variables/variables.index", .offset = offset, .bits = 1};
         const Status status = read_changed(*state, slices, change, &def);
         assert_true(
             status == STATUS_INVALID_ARGUMENT || status == STATUS_UNIMPLEMENTED || status == STATUS_OK);
         if (status == STATUS_OK) {
             /* Nobody reads the block of metadata, which is empty. */
-            assert_in_range(place, 0x8d, 0x99);
+            assert_in_range(offset, 0x8d, 0x99);
         }
     }
 }
