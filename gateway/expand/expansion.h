@@ -93,8 +93,26 @@ struct Scope {
     Map *by_name;
 };
 
-/* Return zeroed memory in the arena of the new graph, or of the call; NULL without memory. `count` may be 0.
- */
+/* One use of a function by a member, and what comes of it. */
+typedef struct Use {
+    const Member *member; /* the node that uses the function */
+    Slice function;
+    const Attr *attrs; /* bound to the function's attributes */
+    size_t attr_count;
+    const char *part; /* "then": the members are called <member>/then/…; "": <member>/… */
+    Slice pivot;
+    const Endpoints *arguments;
+    bool only_asked; /* effects happen only where the function's control outputs name them (expand.h) */
+} Use;
+
+typedef struct Used {
+    Endpoints outputs; /* have values once the effects have happened */
+    Dtype *dtypes;     /* by output; DTYPE_INVALID when the function does not say it */
+    Endpoints effects; /* control inputs that wait for the effects */
+} Used;
+
+/* Return zeroed memory in the arena of the new graph, or of the call; NULL without memory. `count` may
+ * be 0. */
 void *expand_alloc(const Expansion *expansion, size_t count, size_t size);
 void *expand_scratch(const Expansion *expansion, size_t count, size_t size);
 MUST_USE Status endpoints_new(const Expansion *expansion, size_t count, Endpoints *ret_endpoints);

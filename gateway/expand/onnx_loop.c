@@ -428,8 +428,8 @@ onnx_scan_count_outputs(const Scope *scope, const Member *member, size_t *ret_co
     return STATUS_OK;
 }
 
-/* Returns the `index`-th number of an attribute; 0, ONNX's default for all of them, when the list is shorter.
- */
+/* Returns the `index`-th number of an attribute; 0, ONNX's default for all of them, when the list is
+ * shorter. */
 static int64_t
 list_attr_int(const OnnxLoop *self, const char *attr, size_t index)
 {

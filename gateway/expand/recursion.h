@@ -8,7 +8,7 @@
  *     f:      _Arg → if … then 1 else … _Branch(f) → _Retval */
 #pragma once
 
-#include "gateway/expand/scope.h"
+#include "gateway/expand/expansion.h"
 
 /* A function that is called. */
 typedef struct Recursion {

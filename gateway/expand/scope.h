@@ -4,23 +4,6 @@
 
 #include "gateway/expand/expansion.h"
 
-typedef struct Use {
-    const Member *member; /* the node that uses the function */
-    Slice function;
-    const Attr *attrs; /* bound to the function's attributes */
-    size_t attr_count;
-    const char *part; /* "then": the members are called <member>/then/…; "": <member>/… */
-    Slice pivot;
-    const Endpoints *arguments;
-    bool only_asked; /* effects happen only where the function's control outputs name them (expand.h) */
-} Use;
-
-typedef struct Used {
-    Endpoints outputs; /* have values once the effects have happened */
-    Dtype *dtypes;     /* by output; DTYPE_INVALID when the function does not say it */
-    Endpoints effects; /* control inputs that wait for the effects */
-} Used;
-
 /* Writes the nodes of the function, or a call of it where it would contain itself. */
 MUST_USE Status expand_use(const Scope *scope, const Use *use, Used *ret_used);
 
