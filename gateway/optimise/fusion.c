@@ -7,19 +7,18 @@
 #include "shared/ops/epilogue.h"
 #include "shared/ops/registry.h"
 
-/* --- Steps ---------------------------------------------------------------------------------------------- */
-
 static const char bias_add[] = "BiasAdd";
 
-/* What a node does to the sums, read from it. */
+/* What a node does to the result of the op in front of it. */
 typedef struct FusionStep {
-    const char *name; /* as fused_ops says it */
-    Endpoint operand; /* NODE_NONE: none */
+    const char *name; /* its name in the attribute fused_ops */
+    Endpoint operand; /* NODE_NONE for none */
     bool has_alpha;
     float alpha;
 } FusionStep;
 
-/* An activation that takes one input; false when its attributes ask for another function. */
+/* An activation that takes one input. `fits` returns false when the node's attributes ask for another
+ * function. */
 typedef struct ActivationRule {
     const char *op;
     EpilogueActivation activation;
@@ -89,7 +88,7 @@ find_activation(const Rewrite *rewrite, uint32_t id, FusionStep *ret_step)
     return false;
 }
 
-/* Of the sum `id`, whose input `index` is not the op in front. */
+/* Reads the sum `id`, whose input `index` is not the op in front, as a step behind that op. */
 static bool
 find_addition(const Rewrite *rewrite, uint32_t id, uint32_t linear, uint32_t index, FusionStep *ret_step)
 {
@@ -107,27 +106,25 @@ find_addition(const Rewrite *rewrite, uint32_t id, uint32_t linear, uint32_t ind
     return ret_step->name != NULL;
 }
 
-/* --- Fused nodes ---------------------------------------------------------------------------------------- */
-
 enum {
     INPUTS_MAX = EPILOGUE_FIRST_OPERAND + EPILOGUE_OPERANDS_MAX,
     ATTRS_MAX = 24,
 };
 
-/* A node to be. */
+/* The fused node while it is put together. */
 typedef struct Fusion {
     uint32_t linear;
     const LinearOp *op;
     Endpoint inputs[INPUTS_MAX];
     uint32_t input_count;
-    AttrValue *steps; /* EPILOGUE_STEPS_MAX of them */
+    AttrValue *steps; /* room for EPILOGUE_STEPS_MAX */
     size_t step_count;
-    float alpha; /* of a LeakyRelu that is added; NaN: none is */
+    float alpha; /* of a LeakyRelu that is added; NaN when none is */
 } Fusion;
 
-/* Gemm's factors are 1, and what it adds is a bias. */
+/* A Gemm must have factors of 1, and add a bias. */
 static bool
-is_plain(const Rewrite *rewrite, uint32_t id)
+has_plain_factors(const Rewrite *rewrite, uint32_t id)
 {
     const Node *const node = rewrite_node(rewrite, id);
     const Endpoint bias = rewrite_input(rewrite, id, LINEAR_BIAS);
@@ -140,7 +137,7 @@ is_plain(const Rewrite *rewrite, uint32_t id)
            (bias.node == NODE_NONE || linear_fits_channels(rewrite, id, rewrite_shape(rewrite, bias)));
 }
 
-/* Kernels have no fused sum of nothing. */
+/* Kernels have no fused form of a product with empty weights. */
 static bool
 has_weights(const Rewrite *rewrite, uint32_t id)
 {
@@ -149,7 +146,7 @@ has_weights(const Rewrite *rewrite, uint32_t id)
     return shape_is_known(weights) && shape_element_count(weights, &count) && count > 0;
 }
 
-/* A bias behind a bias is one with it: the worker adds them once. */
+/* Adds a second bias to the first, so that the kernel adds their sum once. */
 static Status
 join_biases(Rewrite *rewrite, uint32_t id, Endpoint added, Endpoint *bias)
 {
@@ -191,9 +188,9 @@ add_step(Rewrite *rewrite, const FusionStep *step, Fusion *fusion)
     return STATUS_OK;
 }
 
-/* What the node in front is by itself: a fused one has steps already, others perhaps a bias. */
+/* Begins with the op in front: one that is fused has steps already, another one perhaps a bias. */
 static Status
-begin(Rewrite *rewrite, uint32_t id, const LinearOp *op, Fusion *fusion)
+begin_fusion(Rewrite *rewrite, uint32_t id, const LinearOp *op, Fusion *fusion)
 {
     const Node *const node = rewrite_node(rewrite, id);
     const bool is_fused = linear_is_fused(op);
@@ -226,8 +223,6 @@ last_step(const Rewrite *rewrite, uint32_t id, const LinearOp *op)
     return count == 0 ? SLICE("") : names->value.list.items[count - 1].value.s;
 }
 
-/* --- Attributes ----------------------------------------------------------------------------------------- */
-
 static const AttrValue *
 find_attr(const Node *node, Slice name)
 {
@@ -239,9 +234,9 @@ find_attr(const Node *node, Slice name)
     return NULL;
 }
 
-/* As the node has it, or under the name that Gemm gives it, or the fused op's default. */
+/* Returns the node's own value, or Gemm's under its name for it, or the default of the fused op. */
 static AttrValue
-inherited(const Node *node, const OpAttribute *declared)
+inherited_value(const Node *node, const OpAttribute *declared)
 {
     static const char *const renamed[][2] = {{"transpose_a", "transA"}, {"transpose_b", "transB"}};
     const AttrValue *const value = find_attr(node, declared->name);
@@ -268,12 +263,12 @@ attr_value(const Fusion *fusion, const Node *node, const OpAttribute *declared)
     if (slice_equals_string(declared->name, "leakyrelu_alpha") && !isnan(fusion->alpha)) {
         return (AttrValue){.kind = ATTR_FLOAT, .value.f = fusion->alpha};
     }
-    return inherited(node, declared);
+    return inherited_value(node, declared);
 }
 
-/* The step's node becomes the fused one. */
+/* Makes the step's node the fused one. */
 static Status
-become(Rewrite *rewrite, uint32_t id, const Fusion *fusion)
+replace_by_fused(Rewrite *rewrite, uint32_t id, const Fusion *fusion)
 {
     const Op *const op = op_find(slice_from_string(fusion->op->fused));
     Attr attrs[ATTRS_MAX];
@@ -294,8 +289,6 @@ become(Rewrite *rewrite, uint32_t id, const Fusion *fusion)
     return rewrite_replace(rewrite, id, &fused);
 }
 
-/* --- The pass ------------------------------------------------------------------------------------------- */
-
 static bool
 may_follow(const Rewrite *rewrite, uint32_t id, const LinearOp *op, const FusionStep *step)
 {
@@ -313,7 +306,7 @@ is_vector(const Rewrite *rewrite, uint32_t id, Endpoint bias)
     return bias.node == NODE_NONE || shape_equal(rewrite_shape(rewrite, bias), &vector);
 }
 
-/* Without a bias that is to be reshaped, or added to another one. */
+/* Returns false when a bias would have to be reshaped, or added to another one. */
 static bool
 adds_no_nodes(const Rewrite *rewrite, uint32_t id, const LinearOp *op, const FusionStep *step)
 {
@@ -324,7 +317,7 @@ adds_no_nodes(const Rewrite *rewrite, uint32_t id, const LinearOp *op, const Fus
            !(is_bias && slice_equals_string(last_step(rewrite, id, op), bias_add));
 }
 
-/* Whether the node behind input `index` can do what node `id` does to its result. */
+/* Returns true when the node behind input `index` can do what node `id` does to its result. */
 static bool
 find_step(const Rewrite *rewrite, uint32_t *const *counts, uint32_t id, uint32_t index, LinearKind kind,
     FusionStep *ret_step)
@@ -336,7 +329,7 @@ find_step(const Rewrite *rewrite, uint32_t *const *counts, uint32_t id, uint32_t
     }
     const bool is_found = (index == 0 && find_activation(rewrite, id, ret_step)) ||
                           find_addition(rewrite, id, front, 1 - index, ret_step);
-    return is_found && is_plain(rewrite, front) && has_weights(rewrite, front) &&
+    return is_found && has_plain_factors(rewrite, front) && has_weights(rewrite, front) &&
            may_follow(rewrite, front, op, ret_step) &&
            (!rewrite_is_in_loop(rewrite, id) || adds_no_nodes(rewrite, front, op, ret_step));
 }
@@ -346,8 +339,8 @@ fusion_run(Rewrite *rewrite, LinearKind kind)
 {
     uint32_t **counts = NULL;
     TRY(rewrite_count_readers(rewrite, &counts));
-    for (uint32_t place = 0; place < rewrite->graph->node_count; place++) {
-        const uint32_t id = rewrite->graph->order[place];
+    for (uint32_t position = 0; position < rewrite->graph->node_count; position++) {
+        const uint32_t id = rewrite->graph->order[position];
         FusionStep step;
         uint32_t index = 0;
         while (index < 2 && !find_step(rewrite, counts, id, index, kind, &step)) {
@@ -356,9 +349,9 @@ fusion_run(Rewrite *rewrite, LinearKind kind)
         if (index < 2) {
             const uint32_t front = rewrite_input(rewrite, id, index).node;
             Fusion fusion;
-            TRY(begin(rewrite, front, linear_find(rewrite, front), &fusion));
+            TRY(begin_fusion(rewrite, front, linear_find(rewrite, front), &fusion));
             TRY(add_step(rewrite, &step, &fusion));
-            TRY(become(rewrite, id, &fusion));
+            TRY(replace_by_fused(rewrite, id, &fusion));
         }
     }
     return STATUS_OK;

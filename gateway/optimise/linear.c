@@ -1,9 +1,9 @@
 #include "gateway/optimise/linear.h"
 
-/* --- Where the channels are ----------------------------------------------------------------------------- */
+#include <assert.h>
 
 static bool
-flag(const Node *node, const char *name)
+has_flag(const Node *node, const char *name)
 {
     const AttrValue *const value = node_attr(node, name);
     return value != NULL && (value->kind == ATTR_INT ? value->value.i != 0 : value->value.b);
@@ -17,7 +17,8 @@ last_dimension(const Rewrite *rewrite, uint32_t id, int64_t channels)
     return shape_vector(channels);
 }
 
-/* HWCM: the output's channels are all M of the first C, then of the second one, … */
+/* Filters are [height, width, C, M]: the output has the M channels of the first input channel, then those
+ * of the second, … */
 static Shape
 last_two_dimensions(const Rewrite *rewrite, uint32_t id, int64_t channels)
 {
@@ -26,7 +27,7 @@ last_two_dimensions(const Rewrite *rewrite, uint32_t id, int64_t channels)
     return (Shape){.rank = 2, .dims = {channels / multiplier, multiplier}};
 }
 
-/* ONNX's filters: output channels first. */
+/* In ONNX's filters the output channels come first. */
 static Shape
 first_dimension(const Rewrite *rewrite, uint32_t id, int64_t channels)
 {
@@ -38,14 +39,13 @@ first_dimension(const Rewrite *rewrite, uint32_t id, int64_t channels)
 }
 
 static Shape
-columns(const Rewrite *rewrite, uint32_t id, int64_t channels)
+weight_columns(const Rewrite *rewrite, uint32_t id, int64_t channels)
 {
     const Node *const node = rewrite_node(rewrite, id);
-    const bool is_transposed = flag(node, "transpose_b") || flag(node, "adj_y") || flag(node, "transB");
+    const bool is_transposed =
+        has_flag(node, "transpose_b") || has_flag(node, "adj_y") || has_flag(node, "transB");
     return is_transposed ? (Shape){.rank = 2, .dims = {channels, 1}} : shape_vector(channels);
 }
-
-/* --- The ops -------------------------------------------------------------------------------------------- */
 
 static const char fused_batch_matmul[] = "_FusedBatchMatMulV2";
 static const char fused_conv2d[] = "_FusedConv2D";
@@ -54,22 +54,22 @@ static const char fused_matmul[] = "_FusedMatMul";
 static const char fused_onnx_conv[] = "_FusedOnnxConv";
 
 static const LinearOp linear_ops[] = {
-    {"BatchMatMul", fused_batch_matmul, LINEAR_PRODUCT, false, columns},
-    {"BatchMatMulV2", fused_batch_matmul, LINEAR_PRODUCT, false, columns},
+    {"BatchMatMul", fused_batch_matmul, LINEAR_PRODUCT, false, weight_columns},
+    {"BatchMatMulV2", fused_batch_matmul, LINEAR_PRODUCT, false, weight_columns},
     {"Conv2D", fused_conv2d, LINEAR_CONVOLUTION, false, last_dimension},
     {"DepthwiseConv2dNative", fused_depthwise, LINEAR_CONVOLUTION, false, last_two_dimensions},
-    {"MatMul", fused_matmul, LINEAR_PRODUCT, false, columns},
+    {"MatMul", fused_matmul, LINEAR_PRODUCT, false, weight_columns},
     {"onnx::Conv", fused_onnx_conv, LINEAR_CONVOLUTION, true, first_dimension},
-    {"onnx::Gemm", fused_matmul, LINEAR_PRODUCT, true, columns},
-    {"onnx::MatMul", fused_batch_matmul, LINEAR_PRODUCT, false, columns},
-    {fused_batch_matmul, fused_batch_matmul, LINEAR_PRODUCT, false, columns},
+    {"onnx::Gemm", fused_matmul, LINEAR_PRODUCT, true, weight_columns},
+    {"onnx::MatMul", fused_batch_matmul, LINEAR_PRODUCT, false, weight_columns},
+    {fused_batch_matmul, fused_batch_matmul, LINEAR_PRODUCT, false, weight_columns},
     {fused_conv2d, fused_conv2d, LINEAR_CONVOLUTION, false, last_dimension},
     {fused_depthwise, fused_depthwise, LINEAR_CONVOLUTION, false, last_two_dimensions},
-    {fused_matmul, fused_matmul, LINEAR_PRODUCT, false, columns},
+    {fused_matmul, fused_matmul, LINEAR_PRODUCT, false, weight_columns},
     {fused_onnx_conv, fused_onnx_conv, LINEAR_CONVOLUTION, false, first_dimension},
 };
 
-/* ONNX's vectors are no matrices: what they give has no columns. */
+/* ONNX multiplies vectors too; their results have no columns. */
 static bool
 has_matrices(const Rewrite *rewrite, uint32_t id)
 {
@@ -108,8 +108,6 @@ linear_channels(const Rewrite *rewrite, uint32_t id)
     return rewrite_shape(rewrite, (Endpoint){.node = id})->dims[linear_channel_axis(rewrite, id)];
 }
 
-/* --- Values of channels --------------------------------------------------------------------------------- */
-
 bool
 linear_fits_channels(const Rewrite *rewrite, uint32_t id, const Shape *shape)
 {
@@ -122,10 +120,11 @@ linear_fits_channels(const Rewrite *rewrite, uint32_t id, const Shape *shape)
     return fits;
 }
 
-/* BiasAdd's own format must mean the same dimension. */
+/* A BiasAdd must add along the same dimension, whatever its own data_format says. */
 bool
 linear_is_bias(const Rewrite *rewrite, uint32_t id, uint32_t sum, uint32_t index)
 {
+    assert(id != NODE_NONE && sum != NODE_NONE);
     static const char *const sums[] = {"Add", "AddV2", "onnx::Add"};
     const Endpoint bias = rewrite_input(rewrite, sum, index);
     if (rewrite_is(rewrite, sum, "BiasAdd")) {

@@ -1,7 +1,8 @@
-/* Convolutions and matrix products seen alike: an input times weights, channel by channel. What multiplies a
- * channel may be multiplied into its weights; what is done to the sums may be done by a fused form of the op.
+/* One view of convolutions and matrix products: an input times weights, channel by channel. A factor of a
+ * channel can be multiplied into its weights, and a fused form of the op can work on its sums.
  *
- * Threads: one. Errors: RESOURCE_EXHAUSTED. */
+ * Threads: one.
+ * Errors:  RESOURCE_EXHAUSTED. */
 #pragma once
 
 #include "gateway/optimise/rewrite.h"
@@ -11,18 +12,19 @@ typedef enum LinearKind {
     LINEAR_PRODUCT,
 } LinearKind;
 
-enum { LINEAR_WEIGHTS = 1, LINEAR_BIAS = 2 }; /* inputs */
+enum { LINEAR_WEIGHTS = 1, LINEAR_BIAS = 2 }; /* positions of the inputs */
 
 typedef struct LinearOp {
     const char *op;
-    const char *fused; /* the same with an epilogue (shared/ops/epilogue.h); itself when it has one */
+    const char *fused; /* the op with an epilogue (shared/ops/epilogue.h); the same string as `op` when it
+                        * is that */
     LinearKind kind;
-    bool has_bias; /* its third input, when it is there */
-    /* The shape under which one number a channel multiplies the weights. */
+    bool has_bias; /* the third input, which may be absent */
+    /* Returns the shape in which one number a channel multiplies the weights. */
     Shape (*factor)(const Rewrite *rewrite, uint32_t id, int64_t channels);
 } LinearOp;
 
-/* A float32 node whose output's rank and number of channels are known; NULL for another. */
+/* Returns NULL unless the node gives float32 of known rank and number of channels. */
 const LinearOp *linear_find(const Rewrite *rewrite, uint32_t id);
 
 /* The table names both by one string. */
@@ -32,17 +34,17 @@ linear_is_fused(const LinearOp *op)
     return op->op == op->fused;
 }
 
-/* Which dimension of the output the channels are, and how many. */
+/* Return the position and the size of the output's dimension that counts channels. */
 int linear_channel_axis(const Rewrite *rewrite, uint32_t id);
 int64_t linear_channels(const Rewrite *rewrite, uint32_t id);
 
-/* Whether a value of this shape has one number for each channel of the node's output, and broadcasts to it.
- */
+/* Returns true when a value of this shape has one number for each channel of the node's output, and
+ * broadcasts to it. */
 bool linear_fits_channels(const Rewrite *rewrite, uint32_t id, const Shape *shape);
 
-/* Whether input `index` of a sum adds one number a channel to what the node gives. */
+/* Returns true when input `index` of a sum adds one number a channel to what the node gives. */
 bool linear_is_bias(const Rewrite *rewrite, uint32_t id, uint32_t sum, uint32_t index);
 
-/* `value` under another shape of as many elements; itself when that is its shape. */
+/* Gives `value` another shape with as many elements; returns it as it is when it has that shape. */
 MUST_USE Status linear_reshape(
     Rewrite *rewrite, uint32_t beside, Endpoint value, const Shape *shape, Endpoint *ret_reshaped);

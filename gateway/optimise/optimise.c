@@ -1,10 +1,12 @@
 #include "gateway/optimise/optimise.h"
 
+#include <assert.h>
+
 #include "gateway/optimise/pass.h"
 
 enum {
     DEF_SIZE_MAX = 1 << 30,
-    ROUND_COUNT_MAX = 4, /* each round sees what the last one freed; more were never needed by a real graph */
+    ROUND_COUNT_MAX = 4, /* each round sees what the last one freed; no real graph has needed more */
 };
 
 bool
@@ -31,6 +33,7 @@ size_t
 pass_set_of_worker(PassSet set, Slice *ret_names)
 {
     size_t count = 0;
+    assert(pass_table_count <= PASS_COUNT_MAX);
     for (size_t index = 0; index < pass_table_count; index++) {
         if (pass_table[index]->stage == PASS_WORKER && (set & (PassSet)1 << index) != 0) {
             ret_names[count++] = slice_from_string(pass_table[index]->name);
@@ -82,6 +85,7 @@ optimise(Call *call, const Graph *graph, const Shape *const *shapes, const bool 
 {
     Rewrite rewrite;
     Optimised optimised = {0};
+    assert(shapes != NULL && is_kept != NULL);
     TRY(rewrite_begin(call, graph, shapes, is_kept, &rewrite));
     TRY(run_rounds(&rewrite, without));
     if (rewrite.note_count > 0) {

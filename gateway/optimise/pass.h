@@ -1,25 +1,25 @@
-/* One rewriting pass; a file in passes/ is one. Passes run in the order of their stages, then of their names,
- * until a whole round changes nothing.
+/* One optimising pass, which is a file of passes/. Passes run in the order of their stages, then of their
+ * names, until a whole round changes nothing.
  *
- * Exact passes keep every bit of every fetch. Others change how results are rounded, so they run here, before
- * the graph is cut, where the number of workers cannot matter. */
+ * Exact passes keep every bit of every fetch. The others change how results are rounded; they run before
+ * the graph is cut, so that the number of workers does not change results. */
 #pragma once
 
 #include "gateway/optimise/rewrite.h"
 
 typedef enum PassStage {
-    PASS_CLEAN,    /* removes what does nothing, so that the others see through it */
-    PASS_SIMPLIFY, /* replaces by something cheaper */
-    PASS_FUSE,     /* puts several nodes into one */
-    PASS_PLAN,     /* the planner's own, behind all others: no `run` */
-    PASS_WORKER,   /* done by workers to their partitions, which name those that are off */
+    PASS_CLEAN,    /* removes nodes that do nothing, so that later passes see through them */
+    PASS_SIMPLIFY, /* replaces nodes by something cheaper */
+    PASS_FUSE,     /* makes one node of several */
+    PASS_PLAN,     /* done by the planner after all others; has no `run` */
+    PASS_WORKER,   /* done by workers to their partitions, which name the passes that are off */
 } PassStage;
 
 typedef struct Pass {
-    const char *name; /* as sessions switch it off: "identity" */
+    const char *name; /* the name by which sessions switch it off: "identity" */
     PassStage stage;
     bool is_exact;
-    Status (*run)(Rewrite *rewrite); /* NULL: not done here */
+    Status (*run)(Rewrite *rewrite); /* NULL for PASS_PLAN and PASS_WORKER */
 } Pass;
 
 extern const Pass *const pass_table[];

@@ -21,10 +21,8 @@ rewrite_alloc(const Rewrite *rewrite, size_t count, size_t size)
     return __builtin_mul_overflow(count, size, &total) ? NULL : arena_alloc(rewrite->call->arena, total);
 }
 
-/* --- Beginning ------------------------------------------------------------------------------------------ */
-
-Status
-rewrite_begin_node(const Rewrite *rewrite, uint32_t id, RewriteNode *node)
+static Status
+begin_node(const Rewrite *rewrite, uint32_t id, RewriteNode *node)
 {
     const uint32_t output_count = node->node.output_count;
     node->readings = rewrite_alloc(rewrite, output_count, sizeof *node->readings);
@@ -51,13 +49,13 @@ is_effect_or_needs_one(const Rewrite *rewrite, const Node *node)
     return has_effects;
 }
 
-/* What the edges tell of each node. In topological order: an effect is known before its readers come, but for
- * what goes round a loop. */
+/* Visits nodes in topological order: an effect is known before the nodes that read it are visited, but for
+ * what comes back in a loop. */
 static void
 mark_nodes(Rewrite *rewrite)
 {
-    for (uint32_t place = 0; place < rewrite->node_count; place++) {
-        const Node *const node = rewrite_node(rewrite, rewrite->graph->order[place]);
+    for (uint32_t position = 0; position < rewrite->node_count; position++) {
+        const Node *const node = rewrite_node(rewrite, rewrite->graph->order[position]);
         rewrite->nodes[node->id]->has_effects = is_effect_or_needs_one(rewrite, node);
         for (uint32_t index = 0; index < node->control_count; index++) {
             rewrite->nodes[node->controls[index]]->has_control_readers = true;
@@ -70,7 +68,8 @@ mark_nodes(Rewrite *rewrite)
     }
 }
 
-/* Whoever contradicts himself about loops is told so when the graph is placed. */
+/* A graph whose loops contradict each other has no frames here; find_loops() refuses it
+ * (gateway/plan/loops.c). */
 static Status
 find_frames(Rewrite *rewrite)
 {
@@ -106,7 +105,7 @@ rewrite_begin(
             .origin = id,
             .is_kept = is_kept[id] || slice_equals_string(node->def->op, "_Retval"),
         };
-        TRY(rewrite_begin_node(&rewrite, id, &nodes[id]));
+        TRY(begin_node(&rewrite, id, &nodes[id]));
         rewrite.nodes[id] = &nodes[id];
         rewrite.has_control_flow |= (node->op->flags & OP_CONTROL_FLOW) != 0;
     }
@@ -115,8 +114,6 @@ rewrite_begin(
     *ret_rewrite = rewrite;
     return STATUS_OK;
 }
-
-/* --- Asking --------------------------------------------------------------------------------------------- */
 
 bool
 rewrite_is(const Rewrite *rewrite, uint32_t id, const char *op)
@@ -138,6 +135,7 @@ rewrite_is_any_of(const Rewrite *rewrite, uint32_t id, const char *const *ops, s
 Endpoint
 rewrite_resolve(const Rewrite *rewrite, Endpoint endpoint)
 {
+    assert(endpoint.node < rewrite->node_count);
     for (;;) {
         const Endpoint next = rewrite->nodes[endpoint.node]->readings[endpoint.port];
         if (next.node == endpoint.node && next.port == endpoint.port) {
@@ -197,8 +195,8 @@ rewrite_is_fixed(const Rewrite *rewrite, Endpoint endpoint)
     return endpoint.node != NODE_NONE && rewrite->nodes[endpoint.node]->is_fixed;
 }
 
-void
-rewrite_tell_fixed(const Rewrite *rewrite, RewriteNode *node)
+static void
+mark_fixed(const Rewrite *rewrite, RewriteNode *node)
 {
     const uint32_t id = node->node.id;
     const bool is_constant = rewrite_constant(rewrite, (Endpoint){.node = id}) != NULL;
@@ -211,13 +209,15 @@ rewrite_tell_fixed(const Rewrite *rewrite, RewriteNode *node)
     node->is_fixed = is_fixed;
 }
 
-/* In topological order; those that were added are read by others, and knew it when they were made. */
+/* Visits nodes in topological order. Added nodes need no visit: what they are was found when they were
+ * added. */
 void
 rewrite_begin_pass(Rewrite *rewrite, const char *pass)
 {
+    assert(pass != NULL);
     rewrite->pass = pass;
-    for (uint32_t place = 0; place < rewrite->graph->node_count; place++) {
-        rewrite_tell_fixed(rewrite, rewrite->nodes[rewrite->graph->order[place]]);
+    for (uint32_t position = 0; position < rewrite->graph->node_count; position++) {
+        mark_fixed(rewrite, rewrite->nodes[rewrite->graph->order[position]]);
     }
 }
 
@@ -257,8 +257,6 @@ rewrite_may_give_way(const Rewrite *rewrite, uint32_t id, Endpoint instead)
            (node->node.op->flags & (OP_STATEFUL | OP_CONTROL_FLOW)) == 0 && !is_variable(rewrite, instead);
 }
 
-/* --- What is needed ------------------------------------------------------------------------------------- */
-
 typedef struct Walk {
     const Rewrite *rewrite;
     bool *needed;
@@ -290,7 +288,7 @@ walk_inputs(Walk *walk, uint32_t id)
     }
 }
 
-/* From what is kept back to all it reads and waits for. */
+/* Walks from what is kept back to all that it reads or waits for. */
 static Status
 mark_needed(const Rewrite *rewrite, bool **ret_needed)
 {
@@ -353,7 +351,244 @@ rewrite_is_private(const Rewrite *rewrite, uint32_t *const *counts, uint32_t id,
            rewrite_may_give_way(rewrite, id, (Endpoint){.node = reader});
 }
 
-/* --- Writing -------------------------------------------------------------------------------------------- */
+static void
+note_change(Rewrite *rewrite, uint32_t id)
+{
+    enum { FIRST_CAPACITY = 32 };
+    if (rewrite->note_count == rewrite->note_capacity) {
+        const uint32_t capacity = rewrite->note_capacity == 0 ? FIRST_CAPACITY : rewrite->note_capacity * 2;
+        RewriteNote *const notes = rewrite_alloc(rewrite, capacity, sizeof *notes);
+        if (notes == NULL) {
+            rewrite->has_no_memory = true;
+            return;
+        }
+        if (rewrite->note_count > 0) {
+            memcpy(notes, rewrite->notes, rewrite->note_count * sizeof *notes);
+        }
+        rewrite->notes = notes;
+        rewrite->note_capacity = capacity;
+    }
+    rewrite->notes[rewrite->note_count++] =
+        (RewriteNote){.pass = rewrite->pass, .node = rewrite_node(rewrite, id)->name};
+}
+
+void
+rewrite_redirect(Rewrite *rewrite, Endpoint from, Endpoint to)
+{
+    const Endpoint target = rewrite_resolve(rewrite, to);
+    assert(target.node != from.node);
+    rewrite->nodes[from.node]->readings[from.port] = target;
+    note_change(rewrite, from.node);
+}
+
+Status
+rewrite_reread(Rewrite *rewrite, uint32_t id, const Endpoint *inputs, uint32_t input_count)
+{
+    Node *const node = &rewrite->nodes[id]->node;
+    assert(rewrite->pass != NULL && id < rewrite->node_count);
+    Endpoint *const copy = rewrite_alloc(rewrite, input_count, sizeof *copy);
+    if (copy == NULL && input_count > 0) {
+        return rewrite_no_memory(rewrite);
+    }
+    for (uint32_t index = 0; index < input_count; index++) {
+        copy[index] = inputs[index];
+    }
+    node->inputs = copy;
+    node->input_count = input_count;
+    note_change(rewrite, id);
+    return STATUS_OK;
+}
+
+static uint32_t
+smaller_of(uint32_t left, uint32_t right)
+{
+    return left < right ? left : right;
+}
+
+Status
+rewrite_replace(Rewrite *rewrite, uint32_t id, const RewriteOp *becomes)
+{
+    Node *const node = &rewrite->nodes[id]->node;
+    Attr *const attrs = rewrite_alloc(rewrite, becomes->attr_count, sizeof *attrs);
+    NodeDef *const def = rewrite_alloc(rewrite, 1, sizeof *def);
+    if ((attrs == NULL && becomes->attr_count > 0) || def == NULL) {
+        return rewrite_no_memory(rewrite);
+    }
+    for (uint32_t index = 0; index < becomes->attr_count; index++) {
+        attrs[index] = becomes->attrs[index];
+    }
+    *def = *node->def;
+    def->op = slice_from_string(becomes->op);
+    node->def = def;
+    node->op = op_find(def->op);
+    assert(node->op != NULL);
+    node->output_count = smaller_of(node->output_count, (uint32_t)node->op->output_count);
+    node->attrs = attrs;
+    node->attr_count = becomes->attr_count;
+    return rewrite_reread(rewrite, id, becomes->inputs, becomes->input_count);
+}
+
+static void
+release_buffer(void *buffer)
+{
+    tensor_buffer_unref(buffer);
+}
+
+/* Fills dtype and value; a reference to the value is kept as long as the call's arena. */
+static Status
+constant_attrs(const Rewrite *rewrite, const Tensor *value, Attr ret_attrs[2])
+{
+    Tensor kept = tensor_ref(value);
+    if (kept.buffer != NULL && arena_defer(rewrite->call->arena, release_buffer, kept.buffer) == NULL) {
+        tensor_unref(&kept);
+        return rewrite_no_memory(rewrite);
+    }
+    ret_attrs[0] = (Attr){.name = SLICE("dtype"), .value = {.kind = ATTR_TYPE, .value.type = value->dtype}};
+    ret_attrs[1] = (Attr){.name = SLICE("value"), .value = {.kind = ATTR_TENSOR, .value.tensor = kept}};
+    return STATUS_OK;
+}
+
+Status
+rewrite_to_constant(Rewrite *rewrite, uint32_t id, const Tensor *value)
+{
+    Attr attrs[2];
+    TRY(constant_attrs(rewrite, value, attrs));
+    const RewriteOp constant = {.op = "Const", .attrs = attrs, .attr_count = COUNT_OF(attrs)};
+    return rewrite_replace(rewrite, id, &constant);
+}
+
+static Status
+reserve_node(Rewrite *rewrite)
+{
+    if (rewrite->node_count < rewrite->node_capacity) {
+        return STATUS_OK;
+    }
+    const uint32_t capacity = rewrite->node_capacity * 2;
+    RewriteNode **const nodes = rewrite_alloc(rewrite, capacity, sizeof(RewriteNode *));
+    if (nodes == NULL) {
+        return rewrite_no_memory(rewrite);
+    }
+    for (uint32_t id = 0; id < rewrite->node_count; id++) {
+        nodes[id] = rewrite->nodes[id];
+    }
+    rewrite->nodes = nodes;
+    rewrite->node_capacity = capacity;
+    return STATUS_OK;
+}
+
+/* Returns "_filter7_conv1": no author's name begins with '_', and no other node has this number. */
+static Slice
+added_name(const Rewrite *rewrite, uint32_t beside, const char *role)
+{
+    return slice_from_string(text_format(rewrite->call->arena, "_%s%u_%.*s", role, rewrite->node_count,
+        SLICE_PRINT(rewrite_node(rewrite, beside)->name)));
+}
+
+/* Makes what all added nodes have, with room for one output. Returns NULL without memory. */
+static RewriteNode *
+added_node(const Rewrite *rewrite, uint32_t beside, const char *role, const RewriteOp *op)
+{
+    RewriteNode *const added = rewrite_alloc(rewrite, 1, sizeof *added);
+    NodeDef *const def = rewrite_alloc(rewrite, 1, sizeof *def);
+    Attr *const attrs = rewrite_alloc(rewrite, op->attr_count, sizeof *attrs);
+    const Slice name = added_name(rewrite, beside, role);
+    if (added == NULL || def == NULL || attrs == NULL || name.data == NULL) {
+        return NULL;
+    }
+    for (uint32_t index = 0; index < op->attr_count; index++) {
+        attrs[index] = op->attrs[index];
+    }
+    const NodeDef *const neighbour = rewrite_node(rewrite, beside)->def;
+    *def = (NodeDef){
+        .name = name,
+        .op = slice_from_string(op->op),
+        .device = neighbour->device,
+        .pointer = neighbour->pointer,
+    };
+    added->node = (Node){
+        .id = rewrite->node_count,
+        .name = name,
+        .op = op_find(def->op),
+        .def = def,
+        .attrs = attrs,
+        .attr_count = op->attr_count,
+        .output_count = 1,
+    };
+    added->origin = rewrite->nodes[beside]->origin;
+    assert(added->node.op != NULL);
+    return added;
+}
+
+static Status
+finish_added(
+    Rewrite *rewrite, RewriteNode *added, Dtype output_dtype, const Shape *shape, Endpoint *ret_endpoint)
+{
+    Shape *const shapes = rewrite_alloc(rewrite, 1, sizeof *shapes);
+    Dtype *const dtype = rewrite_alloc(rewrite, 1, sizeof *dtype);
+    if (shapes == NULL || dtype == NULL) {
+        return rewrite_no_memory(rewrite);
+    }
+    *shapes = *shape;
+    *dtype = output_dtype;
+    added->shapes = shapes;
+    added->node.output_dtypes = dtype;
+    TRY(reserve_node(rewrite));
+    TRY(begin_node(rewrite, added->node.id, added));
+    rewrite->nodes[rewrite->node_count++] = added;
+    mark_fixed(rewrite, added);
+    *ret_endpoint = (Endpoint){.node = added->node.id};
+    return STATUS_OK;
+}
+
+Status
+rewrite_add_constant(
+    Rewrite *rewrite, uint32_t beside, const char *role, const Tensor *value, Endpoint *ret_endpoint)
+{
+    Attr attrs[2];
+    TRY(constant_attrs(rewrite, value, attrs));
+    const RewriteOp op = {.op = "Const", .attrs = attrs, .attr_count = COUNT_OF(attrs)};
+    RewriteNode *const added = added_node(rewrite, beside, role, &op);
+    if (added == NULL) {
+        return rewrite_no_memory(rewrite);
+    }
+    return finish_added(rewrite, added, value->dtype, &value->shape, ret_endpoint);
+}
+
+/* Asks the op's own rule, with the values of constant inputs. */
+static Status
+added_shape(const Rewrite *rewrite, const Node *node, Shape *ret_shape)
+{
+    Shape *const shapes = rewrite_alloc(rewrite, node->input_count, sizeof *shapes);
+    const Tensor **const values = rewrite_alloc(rewrite, node->input_count, sizeof(const Tensor *));
+    if (shapes == NULL || values == NULL) {
+        return rewrite_no_memory(rewrite);
+    }
+    for (uint32_t index = 0; index < node->input_count; index++) {
+        shapes[index] = *rewrite_shape(rewrite, node->inputs[index]);
+        values[index] = rewrite_constant(rewrite, node->inputs[index]);
+    }
+    *ret_shape = shape_unknown();
+    InferContext context = {.node = node, .inputs = shapes, .values = values, .outputs = ret_shape};
+    return node->op->infer_shapes(rewrite->call, &context);
+}
+
+Status
+rewrite_add(Rewrite *rewrite, uint32_t beside, const char *role, const RewriteOp *op, Endpoint *ret_endpoint)
+{
+    RewriteNode *const added = added_node(rewrite, beside, role, op);
+    Endpoint *const inputs = rewrite_alloc(rewrite, op->input_count, sizeof *inputs);
+    if (added == NULL || inputs == NULL) {
+        return rewrite_no_memory(rewrite);
+    }
+    for (uint32_t index = 0; index < op->input_count; index++) {
+        inputs[index] = rewrite_resolve(rewrite, op->inputs[index]);
+    }
+    added->node.inputs = inputs;
+    added->node.input_count = op->input_count;
+    Shape shape;
+    TRY(added_shape(rewrite, &added->node, &shape));
+    return finish_added(rewrite, added, rewrite_dtype(rewrite, inputs[0]), &shape, ret_endpoint);
+}
 
 static Slice
 endpoint_text(const Rewrite *rewrite, Arena *arena, Endpoint endpoint)
@@ -368,7 +603,7 @@ endpoint_text(const Rewrite *rewrite, Arena *arena, Endpoint endpoint)
 }
 
 static Status
-write_node(const Rewrite *rewrite, uint32_t id, Arena *arena, NodeDef *ret_def)
+write_node_def(const Rewrite *rewrite, uint32_t id, Arena *arena, NodeDef *ret_def)
 {
     const Node *const node = rewrite_node(rewrite, id);
     const size_t count = (size_t)node->input_count + node->control_count;
@@ -405,6 +640,7 @@ Status
 rewrite_finish(Rewrite *rewrite, GraphDef *def, Rewritten *ret_rewritten)
 {
     bool *needed = NULL;
+    assert(def->node_count == 0);
     TRY(mark_needed(rewrite, &needed));
     NodeDef *const nodes = arena_alloc(def->arena, rewrite->node_count * sizeof *nodes);
     uint32_t *const origins = rewrite_alloc(rewrite, rewrite->node_count, sizeof *origins);
@@ -415,7 +651,7 @@ rewrite_finish(Rewrite *rewrite, GraphDef *def, Rewritten *ret_rewritten)
     size_t count = 0;
     for (uint32_t id = 0; id < rewrite->node_count; id++) {
         if (needed[id]) {
-            TRY(write_node(rewrite, id, def->arena, &nodes[count]));
+            TRY(write_node_def(rewrite, id, def->arena, &nodes[count]));
             origins[count] = rewrite->nodes[id]->origin;
             shapes[count++] = rewrite->nodes[id]->shapes;
         }

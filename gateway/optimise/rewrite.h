@@ -1,29 +1,31 @@
-/* A graph while passes change it: nodes may be replaced, new ones added, and what reads one output made to
- * read another. What nobody needs any more is left out when the graph is written again.
+/* A graph while passes change it: they replace nodes, add new ones, and make readers of one output read
+ * another. Nodes that nothing needs any more are left out when the graph is written again.
  *
- * Nodes have the ids of the graph that came in; added ones follow. Inputs must be asked for by
- * rewrite_input(), which knows what was redirected.
+ * Nodes keep their ids, and added ones follow. Passes must ask for inputs by rewrite_input(), which knows
+ * of redirections.
  *
- * Ownership: everything lives in the arena of `call`, but what ends up in the written graph: in its GraphDef.
+ * Ownership: everything lives in the arena of `call`; what the written graph needs lives in its GraphDef.
  * Threads:   one.
- * Errors:    RESOURCE_EXHAUSTED without memory; passes decide what is right, nothing is checked here. */
+ * Errors:    RESOURCE_EXHAUSTED without memory. Nothing here checks whether a change is right: the passes
+ *            decide. */
 #pragma once
 
 #include "shared/graph/graph.h"
 
 typedef struct RewriteNode {
-    Node node;           /* inputs as written, dtypes, attributes: node_attr_…() work on it */
-    const Shape *shapes; /* of its outputs */
-    Endpoint *readings;  /* of each output: what is read instead; itself when nothing else */
-    uint32_t origin;     /* the node of the graph that came in */
-    bool is_kept;        /* a target or a _Retval: stays whatever happens */
+    Node node;           /* inputs as first written, dtypes, attributes; the functions node_attr_…() take
+                          * it */
+    const Shape *shapes; /* by output */
+    Endpoint *readings;  /* by output: the endpoint to read instead, or the output itself */
+    uint32_t origin;     /* the node of the first graph that it was, or was added beside */
+    bool is_kept;        /* a target or a _Retval, never left out */
     bool has_control_readers;
-    bool has_effects; /* it is stateful, or something it needs is: left out, somebody may miss it */
-    bool is_fixed;    /* a Const, or computed from such alone; known anew when a pass begins */
+    bool has_effects; /* it, or a node that it needs, is stateful: without it an effect might not happen */
+    bool is_fixed;    /* a Const, or computed from constants alone; found anew when a pass begins */
     bool is_assigned; /* its output is changed through a reference: a constant that stands for a variable */
 } RewriteNode;
 
-/* One node that a pass changed or took out. */
+/* A node that a pass changed or took out. */
 typedef struct RewriteNote {
     const char *pass;
     Slice node;
@@ -31,24 +33,23 @@ typedef struct RewriteNote {
 
 typedef struct Rewrite {
     Call *call;
-    const Graph *graph; /* as it came in */
+    const Graph *graph; /* the first graph */
     RewriteNode **nodes;
     uint32_t node_count;
     uint32_t node_capacity;
-    bool has_control_flow;  /* any Switch, Merge, Enter, …: values may be dead or belong to a frame */
-    const uint32_t *frames; /* of each node that came in: its loop; NULL: there are none */
-    const char *pass;       /* at work, for notes */
+    bool has_control_flow;  /* has a Switch, Merge, Enter, …: values may be dead or belong to a frame */
+    const uint32_t *frames; /* by node of the first graph: its loop; NULL when there are no loops */
+    const char *pass;       /* the name of the pass at work, for notes */
     RewriteNote *notes;
     uint32_t note_count;
     uint32_t note_capacity;
-    bool has_no_memory; /* for a note: what was changed would not be known */
+    bool has_no_memory; /* a note was lost */
 } Rewrite;
 
-/* `shapes` as graph_infer_shapes() gives them; `is_kept` of each node. */
+/* Begins with a graph, the shapes of its outputs (graph_infer_shapes()) and the nodes that must keep their
+ * names. */
 MUST_USE Status rewrite_begin(
     Call *call, const Graph *graph, const Shape *const *shapes, const bool *is_kept, Rewrite *ret_rewrite);
-
-/* --- Asking --------------------------------------------------------------------------------------------- */
 
 static inline const Node *
 rewrite_node(const Rewrite *rewrite, uint32_t id)
@@ -59,56 +60,53 @@ rewrite_node(const Rewrite *rewrite, uint32_t id)
 bool rewrite_is(const Rewrite *rewrite, uint32_t id, const char *op);
 bool rewrite_is_any_of(const Rewrite *rewrite, uint32_t id, const char *const *ops, size_t op_count);
 
-/* What is read instead of this output now. */
+/* Returns the endpoint that is read instead of this one now. */
 Endpoint rewrite_resolve(const Rewrite *rewrite, Endpoint endpoint);
 
-/* Of a data input; NODE_NONE for an absent one or one behind the last. */
+/* Returns a data input; NODE_NONE for an absent one, or one behind the last. */
 Endpoint rewrite_input(const Rewrite *rewrite, uint32_t id, uint32_t index);
 
 const Shape *rewrite_shape(const Rewrite *rewrite, Endpoint endpoint);
 Dtype rewrite_dtype(const Rewrite *rewrite, Endpoint endpoint);
 
-/* The value when the endpoint is a Const, else NULL. One that waits for something may be dead all the same.
- */
+/* Returns the value of a Const, else NULL. A Const with control inputs may be dead all the same. */
 const Tensor *rewrite_constant(const Rewrite *rewrite, Endpoint endpoint);
 
-/* Whether it is a float32 constant of one element, this one but for rounding, and is there whenever it is
- * read. */
+/* Returns true for a float32 constant of one element that is this number, up to rounding, and never dead. */
 bool rewrite_is_number(const Rewrite *rewrite, Endpoint endpoint, double number);
 
-/* Whether the endpoint is a Const or computed from such alone, so that workers fold it. As it was when the
- * pass began, or the node was made. */
+/* Returns true when the endpoint is a Const or computed from constants alone, so that workers fold it; as
+ * of when the pass began, or the node was added. */
 bool rewrite_is_fixed(const Rewrite *rewrite, Endpoint endpoint);
 
-/* Whether nobody misses the node's other data inputs, when its readers read what this one gives: they are
- * fixed, or neither dead nor of any effect. Else the node may be dead while this input is not. */
+/* Returns true when readers of the node may read its input `index` instead, as far as the other data
+ * inputs are concerned: they are fixed, or have no effects and are never dead. Otherwise the node may be
+ * dead while this input is not. */
 bool rewrite_rests_on(const Rewrite *rewrite, uint32_t id, uint32_t index);
 
-/* Whether a node that is computed of constants alone must not be added beside this one: it would run outside
- * of the loop. */
+/* Returns true when no node that is computed from constants alone may be added beside this one: it would
+ * run outside of the loop. */
 bool rewrite_is_in_loop(const Rewrite *rewrite, uint32_t id);
 
-/* Whether readers of the node's outputs may read `instead`: the node is no target, has no effect and no part
- * in control flow, there is no control edge from or to it, and it asked for no other device; and `instead` is
- * no variable, which may change while its value is still to be read. */
+/* Returns true when readers of the node's outputs may read `instead`: the node is no target, has no
+ * effects and no part in control flow, no control edges, and no device request of its own; and `instead`
+ * is no variable, which could change before its value is read. */
 bool rewrite_may_give_way(const Rewrite *rewrite, uint32_t id, Endpoint instead);
 
-/* How many data inputs of needed nodes read each output: counts[node][port]. Costs a walk of the graph. */
+/* Counts the data inputs of needed nodes that read each output: counts[node][port]. Walks the whole graph. */
 MUST_USE Status rewrite_count_readers(const Rewrite *rewrite, uint32_t ***ret_counts);
 
-/* Whether `reader`, which is needed, alone reads the first output of the node, and no other output is read:
- * if it may do the node's work as well, nobody sees the difference. */
+/* Returns true when `reader`, which is needed, is the only reader of the node's first output, and no other
+ * output is read: then `reader` may do the node's work as well. */
 bool rewrite_is_private(const Rewrite *rewrite, uint32_t *const *counts, uint32_t id, uint32_t reader);
 
-/* --- Changing ------------------------------------------------------------------------------------------- */
-
-/* Readers of `from` read `to` from now on. */
+/* Makes readers of `from` read `to`. */
 void rewrite_redirect(Rewrite *rewrite, Endpoint from, Endpoint to);
 
-/* The node reads these inputs instead, as many as before. */
+/* Makes the node read other inputs, as many as before. */
 MUST_USE Status rewrite_reread(Rewrite *rewrite, uint32_t id, const Endpoint *inputs, uint32_t input_count);
 
-/* What a node becomes. `attrs` are all that the op needs. */
+/* What a node becomes. `attrs` has every attribute that the op needs. */
 typedef struct RewriteOp {
     const char *op;
     const Endpoint *inputs;
@@ -117,44 +115,35 @@ typedef struct RewriteOp {
     uint32_t attr_count;
 } RewriteOp;
 
-/* The node becomes another op over other inputs, which are copied as the attributes are; its name, outputs,
- * device and control inputs stay. Outputs that the new op does not have must not be read. */
+/* Makes the node another op over other inputs; inputs and attributes are copied. Its name, outputs, device
+ * and control inputs stay. Outputs that the new op does not have must not be read. */
 MUST_USE Status rewrite_replace(Rewrite *rewrite, uint32_t id, const RewriteOp *becomes);
 
-/* The node becomes a constant; takes a reference to the value. */
+/* Makes the node a constant; takes a reference to the value. */
 MUST_USE Status rewrite_to_constant(Rewrite *rewrite, uint32_t id, const Tensor *value);
 
-/* A new node of one output, of its first input's dtype; in the place of the node `beside` (its device, its
- * origin) and named after it. */
+/* Adds a node of one output, of its first input's dtype. It has the device and origin of the node
+ * `beside`, and a name derived from that node's. */
 MUST_USE Status rewrite_add(
     Rewrite *rewrite, uint32_t beside, const char *role, const RewriteOp *op, Endpoint *ret_endpoint);
 
-/* A new constant, as rewrite_add(). */
+/* Adds a constant in the same way. */
 MUST_USE Status rewrite_add_constant(
     Rewrite *rewrite, uint32_t beside, const char *role, const Tensor *value, Endpoint *ret_endpoint);
 
-/* What one pass did, the next one sees. */
+/* Begins a pass, which sees the changes of the passes before it. */
 void rewrite_begin_pass(Rewrite *rewrite, const char *pass);
 
-/* --- Its parts ------------------------------------------------------------------------------------------ */
-
-/* Zeroed, in the arena of the call; NULL without memory. */
+/* Returns zeroed memory in the arena of the call; NULL without memory. */
 void *rewrite_alloc(const Rewrite *rewrite, size_t count, size_t size);
 MUST_USE Status rewrite_no_memory(const Rewrite *rewrite);
-
-void rewrite_tell_fixed(const Rewrite *rewrite, RewriteNode *node);
-
-/* Its outputs are read as they are. */
-MUST_USE Status rewrite_begin_node(const Rewrite *rewrite, uint32_t id, RewriteNode *node);
-
-/* --- Writing -------------------------------------------------------------------------------------------- */
 
 typedef struct Rewritten {
     GraphDef *def;
     Graph *graph;
-    const uint32_t *origins;    /* of each node of `graph`: the node it was in the graph that came in */
-    const Shape *const *shapes; /* of each node of `graph` */
+    const uint32_t *origins;    /* by node of `graph`: the node of the first graph that it was */
+    const Shape *const *shapes; /* by node of `graph` */
 } Rewritten;
 
-/* The needed nodes, in the old order, linked. The caller owns def and graph. */
+/* Writes the needed nodes in the old order, and links them. The caller owns def and graph. */
 MUST_USE Status rewrite_finish(Rewrite *rewrite, GraphDef *def, Rewritten *ret_rewritten);

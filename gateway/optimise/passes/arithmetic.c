@@ -1,16 +1,13 @@
-/* Arithmetic that changes no bit of its operand: x·1, x/1, x-0, a negation of a negation.
- *
- * Not x+0 of floating-point numbers, which turns -0 into 0. */
+/* Removes arithmetic that changes no bit of its operand: x·1, x/1, x-0, a negation of a negation; but not
+ * x+0 of floating-point numbers, which turns -0 into 0. */
 #include <math.h>
 
 #include "gateway/optimise/pass.h"
 
-/* --- With a constant that changes nothing --------------------------------------------------------------- */
-
 typedef struct NeutralRule {
     const char *op;
-    double neutral;      /* as the second operand */
-    bool is_commutative; /* … or the first */
+    double neutral;      /* the second operand … */
+    bool is_commutative; /* … or the first one */
     bool is_integer_only;
 } NeutralRule;
 
@@ -51,7 +48,7 @@ static const ElementReader readers[] = {
     {DTYPE_INT64, read_int64},
 };
 
-/* Every element is +`value`: 0 and -0 differ here. */
+/* Returns true when every element is the value with a positive sign: -0 is not 0 here. */
 static bool
 is_all(const Tensor *tensor, double value)
 {
@@ -106,8 +103,6 @@ find_unchanged_operand(const Rewrite *rewrite, uint32_t id, Endpoint *ret_operan
     return false;
 }
 
-/* --- Done twice ----------------------------------------------------------------------------------------- */
-
 static const char *const involutions[] = {
     "Conj",
     "Invert",
@@ -117,7 +112,7 @@ static const char *const involutions[] = {
     "onnx::Not",
 };
 
-/* f(f(x)) is x, for an f that only flips bits, unless the inner one waits for something. */
+/* Finds f(f(x)), which is x for an f that only flips bits; but not when the inner one has control inputs. */
 static bool
 find_twice_inverted(const Rewrite *rewrite, uint32_t id, Endpoint *ret_operand)
 {
@@ -136,8 +131,8 @@ find_twice_inverted(const Rewrite *rewrite, uint32_t id, Endpoint *ret_operand)
 static Status
 arithmetic(Rewrite *rewrite)
 {
-    for (uint32_t place = 0; place < rewrite->graph->node_count; place++) {
-        const uint32_t id = rewrite->graph->order[place];
+    for (uint32_t position = 0; position < rewrite->graph->node_count; position++) {
+        const uint32_t id = rewrite->graph->order[position];
         const Endpoint output = {.node = id};
         Endpoint operand;
         if (rewrite_node(rewrite, id)->output_count != 1 || rewrite_resolve(rewrite, output).node != id) {

@@ -1,8 +1,9 @@
-/* Batch normalisation with fixed statistics is a product and a sum a channel, whose factors the worker folds:
+/* Replaces batch normalisation with fixed statistics by a product and a sum for each channel, whose
+ * factors a worker folds:
  *
  *     factor = scale / √(variance + ε)        y = x·factor + (offset - mean·factor)
  *
- * Behind a convolution, scale_folding takes the product away, convolution_epilogue the sum.
+ * Behind a convolution, scale_folding removes the product, and convolution_epilogue the sum.
  *
  * Inexact: the mean is not subtracted first. */
 #include "gateway/optimise/linear.h"
@@ -40,7 +41,7 @@ is_training(const Node *node, const NormOp *op)
     return value->kind == ATTR_INT ? value->value.i != 0 : value->value.b;
 }
 
-/* In float32 throughout, with statistics that never change, of which nobody reads a copy. */
+/* All inputs must be float32, the statistics fixed, and no copy of them read. */
 static bool
 is_foldable(const Rewrite *rewrite, uint32_t *const *counts, uint32_t id)
 {
@@ -58,8 +59,6 @@ is_foldable(const Rewrite *rewrite, uint32_t *const *counts, uint32_t id)
     }
     return is_fit;
 }
-
-/* --- Arithmetic of constants ---------------------------------------------------------------------------- */
 
 static const Attr float_attr = {
     .name = {.data = "T", .size = 1}, .value = {.kind = ATTR_TYPE, .value.type = DTYPE_FLOAT32}};
@@ -90,7 +89,7 @@ add_epsilon(Rewrite *rewrite, uint32_t id, Endpoint *ret_constant)
     return rewrite_add_constant(rewrite, id, "epsilon", &value, ret_constant);
 }
 
-/* scale / √(variance + ε) and offset - mean × that. */
+/* Adds scale / √(variance + ε), and offset - mean · that. */
 static Status
 add_factors(Rewrite *rewrite, uint32_t id, Endpoint *ret_factor, Endpoint *ret_addend)
 {
@@ -104,7 +103,7 @@ add_factors(Rewrite *rewrite, uint32_t id, Endpoint *ret_factor, Endpoint *ret_a
     return add_op(rewrite, id, "Sub", rewrite_input(rewrite, id, NORM_OFFSET), value, ret_addend);
 }
 
-/* One number a channel, as it broadcasts to x. */
+/* Returns the shape in which one number a channel broadcasts to x. */
 static Shape
 channels_shape(const Rewrite *rewrite, uint32_t id, Endpoint vector)
 {
@@ -119,7 +118,7 @@ channels_shape(const Rewrite *rewrite, uint32_t id, Endpoint vector)
 }
 
 static Status
-fold(Rewrite *rewrite, uint32_t id)
+fold_norm(Rewrite *rewrite, uint32_t id)
 {
     Endpoint factor = {.node = NODE_NONE};
     Endpoint addend = {.node = NODE_NONE};
@@ -141,7 +140,7 @@ batch_norm_folding(Rewrite *rewrite)
     TRY(rewrite_count_readers(rewrite, &counts));
     for (uint32_t id = 0; id < rewrite->graph->node_count; id++) {
         if (is_foldable(rewrite, counts, id)) {
-            TRY(fold(rewrite, id));
+            TRY(fold_norm(rewrite, id));
         }
     }
     return STATUS_OK;

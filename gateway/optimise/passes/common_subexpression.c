@@ -1,8 +1,8 @@
-/* Nodes that compute the same of the same inputs: one of them is enough (TensorFlow's OptimizerCSE). */
+/* Keeps one of several nodes that compute the same from the same inputs (TensorFlow's OptimizerCSE). */
 #include "gateway/optimise/pass.h"
 #include "shared/base/buffer.h"
 
-/* Nodes under one key, which says all but their attributes. */
+/* Nodes with the same key, which holds everything but their attributes. */
 typedef struct Candidate {
     struct Candidate *next;
     uint32_t node;
@@ -16,7 +16,7 @@ is_comparable(const RewriteNode *candidate)
            node->output_count > 0 && node->op->name.data[0] != '_' && !candidate->is_assigned;
 }
 
-/* Enough of a constant that different ones seldom share a key. */
+/* The key has so much of a constant that different ones seldom share it. */
 static void
 write_constant_key(Buffer *key, const Tensor *value)
 {
@@ -33,7 +33,7 @@ endpoint_is_before(Endpoint left, Endpoint right)
     return left.node != right.node ? left.node < right.node : left.port < right.port;
 }
 
-/* Strings are added one behind the other. */
+/* Addition of strings appends them, so that their order counts. */
 static bool
 is_commutative(const Node *node)
 {
@@ -90,7 +90,8 @@ has_equal_attrs(const Node *left, const Node *right)
     return true;
 }
 
-/* Only so many are looked at: a graph of constants that begin alike must not take a time of its square. */
+/* Compares with a limited number of candidates, so that a graph of constants that begin alike does not
+ * take quadratic time. */
 static const Candidate *
 find_equal(const Rewrite *rewrite, const Candidate *first, uint32_t id)
 {
@@ -141,8 +142,8 @@ common_subexpression(Rewrite *rewrite)
     if (candidates == NULL) {
         return rewrite_no_memory(rewrite);
     }
-    for (uint32_t place = 0; place < rewrite->graph->node_count; place++) {
-        const uint32_t id = rewrite->graph->order[place];
+    for (uint32_t position = 0; position < rewrite->graph->node_count; position++) {
+        const uint32_t id = rewrite->graph->order[position];
         if (!is_comparable(rewrite->nodes[id]) ||
             rewrite_resolve(rewrite, (Endpoint){.node = id}).node != id) {
             continue;

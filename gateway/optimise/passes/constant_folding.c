@@ -1,6 +1,5 @@
-/* What follows from constants alone is computed when a worker compiles its partition
- * (worker/runtime/partition/fold.h).
- */
+/* Names the pass by which a worker computes what follows from constants alone, when it compiles its
+ * partition (worker/runtime/partition/fold.h). */
 #include "gateway/optimise/pass.h"
 
 extern const Pass pass_constant_folding;

@@ -1,4 +1,4 @@
-/* Element-wise nodes are computed together, tile by tile, by the worker that has them
+/* Names the pass by which a worker computes element-wise nodes together, tile by tile
  * (worker/runtime/partition/fuse.h). */
 #include "gateway/optimise/pass.h"
 

@@ -1,11 +1,11 @@
-/* The Gaussian error linear unit as graphs write it out is one node, which a matrix product in front can
- * take:
+/* Replaces the Gaussian error linear unit, as graphs spell it out, by one node, which a matrix product in
+ * front can take in:
  *
  *     x · ½ · (1 + erf(x / √2))        x · ½ · (1 + tanh(√(2/π) · (x + 0.044715 · x³)))
  *
- * with the factors and terms in any order (BERT, Keras, PyTorch's exports).
+ * Factors and terms may come in any order (BERT, Keras, PyTorch's exports).
  *
- * Inexact: fewer roundings. */
+ * Inexact: there are fewer roundings. */
 #include <math.h>
 
 #include "gateway/optimise/pass.h"
@@ -18,14 +18,14 @@ static const char *const error_functions[] = {"Erf", "onnx::Erf"};
 static const char *const roots[] = {"Sqrt"};
 static const char *const tangents[] = {"Tanh", "onnx::Tanh"};
 
-/* What is matched against. */
+/* The state of matching one node. */
 typedef struct Match {
     const Rewrite *rewrite;
     uint32_t *const *counts;
     Endpoint x;
 } Match;
 
-/* What waits for something besides its inputs stays. */
+/* Returns false for a node with control inputs, which must stay. */
 static bool
 is_any_of(const Match *match, Endpoint endpoint, const char *const *ops, size_t op_count)
 {
@@ -41,7 +41,7 @@ is_x(const Match *match, Endpoint endpoint)
 }
 
 static Endpoint
-input(const Match *match, Endpoint endpoint, uint32_t index)
+operand_input(const Match *match, Endpoint endpoint, uint32_t index)
 {
     return rewrite_input(match->rewrite, endpoint.node, index);
 }
@@ -52,27 +52,25 @@ is_private(const Match *match, Endpoint endpoint, uint32_t reader)
     return rewrite_is_private(match->rewrite, match->counts, endpoint.node, reader);
 }
 
-/* Splits what has a number as one of its two operands into that and the other. */
+/* Finds the operand beside one that is this number. */
 static bool
 take_number(const Match *match, Endpoint endpoint, double number, Endpoint *ret_other)
 {
     for (uint32_t index = 0; index < 2; index++) {
-        if (rewrite_is_number(match->rewrite, input(match, endpoint, index), number)) {
-            *ret_other = input(match, endpoint, 1 - index);
+        if (rewrite_is_number(match->rewrite, operand_input(match, endpoint, index), number)) {
+            *ret_other = operand_input(match, endpoint, 1 - index);
             return ret_other->node != NODE_NONE;
         }
     }
     return false;
 }
 
-/* --- Inside the functions ------------------------------------------------------------------------------- */
-
 static bool
 is_root_of_two(const Match *match, Endpoint endpoint)
 {
     return rewrite_is_number(match->rewrite, endpoint, M_SQRT2) ||
            (IS_ANY_OF(match, endpoint, roots) &&
-               rewrite_is_number(match->rewrite, input(match, endpoint, 0), 2));
+               rewrite_is_number(match->rewrite, operand_input(match, endpoint, 0), 2));
 }
 
 static bool
@@ -80,20 +78,21 @@ is_x_by_root_of_two(const Match *match, Endpoint endpoint)
 {
     Endpoint other;
     if (IS_ANY_OF(match, endpoint, quotients)) {
-        return is_x(match, input(match, endpoint, 0)) && is_root_of_two(match, input(match, endpoint, 1));
+        return is_x(match, operand_input(match, endpoint, 0)) &&
+               is_root_of_two(match, operand_input(match, endpoint, 1));
     }
     return IS_ANY_OF(match, endpoint, products) && take_number(match, endpoint, M_SQRT1_2, &other) &&
            is_x(match, other);
 }
 
-/* 0.044715 · x³ */
+/* Matches 0.044715 · x³. */
 static bool
 is_cubic_term(const Match *match, Endpoint endpoint)
 {
     Endpoint cube;
     return IS_ANY_OF(match, endpoint, products) && take_number(match, endpoint, 0.044715, &cube) &&
-           IS_ANY_OF(match, cube, powers) && is_x(match, input(match, cube, 0)) &&
-           rewrite_is_number(match->rewrite, input(match, cube, 1), 3);
+           IS_ANY_OF(match, cube, powers) && is_x(match, operand_input(match, cube, 0)) &&
+           rewrite_is_number(match->rewrite, operand_input(match, cube, 1), 3);
 }
 
 static bool
@@ -104,16 +103,14 @@ is_tangents_operand(const Match *match, Endpoint endpoint)
         !take_number(match, endpoint, M_2_SQRTPI * M_SQRT1_2, &sum) || !IS_ANY_OF(match, sum, sums)) {
         return false;
     }
-    const Endpoint left = input(match, sum, 0);
-    const Endpoint right = input(match, sum, 1);
+    const Endpoint left = operand_input(match, sum, 0);
+    const Endpoint right = operand_input(match, sum, 1);
     return (is_x(match, left) && is_cubic_term(match, right)) ||
            (is_x(match, right) && is_cubic_term(match, left));
 }
 
-/* --- The product ---------------------------------------------------------------------------------------- */
-
-/* 1 + erf(…) or 1 + tanh(…) as an attribute says it; NULL for neither. Not when anybody else (a gradient)
- * reads what is inside: it would be computed all the same. */
+/* Returns the attribute "approximate" for 1 + erf(…) or 1 + tanh(…), NULL for neither. The inner nodes
+ * must have no other readers, such as a gradient, since they would be computed all the same. */
 static const char *
 find_form(const Match *match, Endpoint endpoint)
 {
@@ -122,7 +119,7 @@ find_form(const Match *match, Endpoint endpoint)
         !is_private(match, function, endpoint.node)) {
         return NULL;
     }
-    const Endpoint operand = input(match, function, 0);
+    const Endpoint operand = operand_input(match, function, 0);
     if (operand.node == NODE_NONE || !is_private(match, operand, function.node)) {
         return NULL;
     }
@@ -134,7 +131,7 @@ find_form(const Match *match, Endpoint endpoint)
 
 enum { FACTORS = 3 };
 
-/* a·b·c, however it is bracketed: the factors. */
+/* Finds the factors of a·b·c, however it is bracketed. */
 static bool
 find_factors(const Match *match, uint32_t id, Endpoint ret_factors[FACTORS])
 {
@@ -142,15 +139,15 @@ find_factors(const Match *match, uint32_t id, Endpoint ret_factors[FACTORS])
         const Endpoint inner = rewrite_input(match->rewrite, id, index);
         if (IS_ANY_OF(match, inner, products) && is_private(match, inner, id)) {
             ret_factors[0] = rewrite_input(match->rewrite, id, 1 - index);
-            ret_factors[1] = input(match, inner, 0);
-            ret_factors[2] = input(match, inner, 1);
+            ret_factors[1] = operand_input(match, inner, 0);
+            ret_factors[2] = operand_input(match, inner, 1);
             return true;
         }
     }
     return false;
 }
 
-/* Whether the factors are ½, x and the rest, in this order of places. */
+/* Tests whether the factors at these three positions are ½, x and the rest. */
 static const char *
 match_factors(Match *match, const Endpoint *factors, int half, int x, int rest)
 {

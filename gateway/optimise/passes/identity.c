@@ -1,12 +1,12 @@
-/* Nodes that hand on what they read: their readers read it themselves.
+/* Makes readers of nodes that pass on their input read that input.
  *
- * Not behind a node with state: there an Identity is what takes the value at its time. */
+ * An Identity behind a stateful node stays: it takes the value at its time. */
 #include "gateway/optimise/pass.h"
 
 static const char *const copies[] = {
     "Identity",
     "IdentityN",
-    "PlaceholderWithDefault", /* fed ones are no longer in the graph */
+    "PlaceholderWithDefault", /* one that is fed is no longer in the graph */
     "PreventGradient",
     "Snapshot",
     "StopGradient",
@@ -22,8 +22,8 @@ reads_state(const Rewrite *rewrite, Endpoint input)
 static Status
 identity(Rewrite *rewrite)
 {
-    for (uint32_t place = 0; place < rewrite->graph->node_count; place++) {
-        const uint32_t id = rewrite->graph->order[place];
+    for (uint32_t position = 0; position < rewrite->graph->node_count; position++) {
+        const uint32_t id = rewrite->graph->order[position];
         if (!rewrite_is_any_of(rewrite, id, copies, COUNT_OF(copies))) {
             continue;
         }

@@ -1,5 +1,4 @@
-/* Heavy branches are called when they are taken: what gateway/plan/outline.c does to the graph that all
- * passes have left. */
+/* Names the pass by which the planner makes calls of heavy branches (gateway/plan/outline.h). */
 #include "gateway/optimise/pass.h"
 
 extern const Pass pass_lazy_branches;

@@ -1,5 +1,5 @@
-/* A matrix product does what follows it while its results are still in the cache. Inexact: activations and
- * sums may be rounded otherwise. */
+/* Makes a matrix product do what follows it while its results are still in the cache. Inexact: activations
+ * and sums may be rounded differently. */
 #include "gateway/optimise/fusion.h"
 #include "gateway/optimise/pass.h"
 

@@ -1,4 +1,4 @@
-/* Tensors of a run whose lives do not overlap share memory of one arena
+/* Names the pass by which tensors of a run whose lives do not overlap share memory
  * (worker/runtime/memory/memory_plan.h). */
 #include "gateway/optimise/pass.h"
 

@@ -1,7 +1,5 @@
-/* Nodes that, with the shapes and values of this graph, give back just what they read. */
+/* Removes nodes that, with the shapes and values of this graph, return their input unchanged. */
 #include "gateway/optimise/pass.h"
-
-/* --- What makes an op do nothing ------------------------------------------------------------------------ */
 
 static bool
 keeps_shape(const Rewrite *rewrite, uint32_t id)
@@ -24,7 +22,7 @@ has_one_input(const Rewrite *rewrite, uint32_t id)
     return rewrite_node(rewrite, id)->input_count == 1;
 }
 
-/* ConcatV2(values…, axis) */
+/* ConcatV2 takes (values…, axis). */
 static bool
 has_one_input_and_axis(const Rewrite *rewrite, uint32_t id)
 {
@@ -36,7 +34,7 @@ typedef struct NoOpRule {
     bool (*does_nothing)(const Rewrite *rewrite, uint32_t id);
 } NoOpRule;
 
-/* Of the ops that take parts or repeat, only those that cannot reorder elements. */
+/* Ops that take parts or repeat are here only if they cannot reorder elements. */
 static const NoOpRule rules[] = {
     {"AddN", has_one_input},
     {"BroadcastTo", keeps_shape},

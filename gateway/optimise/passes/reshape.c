@@ -1,7 +1,7 @@
-/* A reshape of a reshape reads what the first one read: only the last shape counts.
+/* Makes a reshape of a reshape read what the first one reads, since only the last shape counts.
  *
- * Not an ONNX Reshape whose shape holds a 0, which copies a dimension of what it reads, nor an Unsqueeze or
- * Squeeze at the end, whose axes count in its input. */
+ * An ONNX Reshape whose shape has a 0 copies a dimension of its input, and the axes of an Unsqueeze or
+ * Squeeze count in theirs: these stay at the end of a chain. */
 #include "gateway/optimise/pass.h"
 
 static const char *const inner_ops[] = {
@@ -46,8 +46,8 @@ sets_whole_shape(const Rewrite *rewrite, uint32_t id)
 static Status
 reshape(Rewrite *rewrite)
 {
-    for (uint32_t place = 0; place < rewrite->graph->node_count; place++) {
-        const uint32_t id = rewrite->graph->order[place];
+    for (uint32_t position = 0; position < rewrite->graph->node_count; position++) {
+        const uint32_t id = rewrite->graph->order[position];
         const Endpoint input = rewrite_input(rewrite, id, 0);
         if (input.node == NODE_NONE || !sets_whole_shape(rewrite, id) ||
             !only_reshapes(rewrite, input.node)) {

@@ -1,6 +1,6 @@
-/* What multiplies the channels of a convolution or a product is multiplied into its constant weights, and
- * into the bias between them: (x∗w + b)·m = x∗(w·m) + b·m. The products of constants are nodes of their own,
- * which the worker folds.
+/* Multiplies a factor of the channels of a convolution or product into its constant weights, and into the
+ * bias between: (x∗w + b)·m = x∗(w·m) + b·m. The products of constants are nodes of their own, which a
+ * worker folds.
  *
  * Inexact: each product of an element is rounded elsewhere. */
 #include "gateway/optimise/linear.h"
@@ -8,12 +8,12 @@
 
 static const char *const products[] = {"Mul", "onnx::Mul"};
 
-/* A sum that a multiplier may be moved in front of. */
+/* A product, and the convolution or matrix product that its multiplier can move into. */
 typedef struct Scaled {
     uint32_t product;
     Endpoint multiplier;
-    uint32_t sum;      /* NODE_NONE: there is none */
-    uint32_t sum_bias; /* its input */
+    uint32_t sum;      /* the addition of a bias between them; NODE_NONE for none */
+    uint32_t sum_bias; /* its input that is the bias */
     uint32_t linear;
     const LinearOp *op;
 } Scaled;
@@ -29,7 +29,7 @@ is_scalable(const Rewrite *rewrite, const Scaled *scaled)
            linear_fits_channels(rewrite, id, rewrite_shape(rewrite, scaled->multiplier));
 }
 
-/* The convolution or product itself. */
+/* Finds the convolution or matrix product itself. */
 static bool
 find_linear(const Rewrite *rewrite, uint32_t *const *counts, uint32_t id, uint32_t reader, Scaled *scaled)
 {
@@ -40,7 +40,7 @@ find_linear(const Rewrite *rewrite, uint32_t *const *counts, uint32_t id, uint32
            is_scalable(rewrite, scaled);
 }
 
-/* … or with a bias behind it. */
+/* Finds it directly in front of the product, or with the addition of a bias between. */
 static bool
 find_sum(const Rewrite *rewrite, uint32_t *const *counts, Scaled *scaled, uint32_t id)
 {
@@ -75,7 +75,7 @@ find_scaled(const Rewrite *rewrite, uint32_t *const *counts, uint32_t id, Scaled
     return false;
 }
 
-/* Input `index` of a node is multiplied by the multiplier under another shape. */
+/* Multiplies input `index` of a node by the multiplier in another shape. */
 static Status
 scale_input(Rewrite *rewrite, uint32_t id, uint32_t index, Endpoint multiplier, const Shape *shape)
 {
@@ -94,7 +94,7 @@ scale_input(Rewrite *rewrite, uint32_t id, uint32_t index, Endpoint multiplier, 
 }
 
 static Status
-scale(Rewrite *rewrite, uint32_t *const *counts, const Scaled *scaled)
+fold_scale(Rewrite *rewrite, uint32_t *const *counts, const Scaled *scaled)
 {
     const uint32_t id = scaled->linear;
     const int64_t channels = linear_channels(rewrite, id);
@@ -127,7 +127,7 @@ scale_folding(Rewrite *rewrite)
         if (rewrite_is_any_of(rewrite, id, products, COUNT_OF(products)) &&
             !rewrite_is_in_loop(rewrite, id) && rewrite_resolve(rewrite, (Endpoint){.node = id}).node == id &&
             find_scaled(rewrite, counts, id, &scaled)) {
-            TRY(scale(rewrite, counts, &scaled));
+            TRY(fold_scale(rewrite, counts, &scaled));
         }
     }
     return STATUS_OK;

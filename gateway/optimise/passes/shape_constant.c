@@ -1,7 +1,7 @@
-/* Shape, Size and Rank of what has a known shape are constants.
+/* Makes Shape, Size and Rank of a known shape constants.
  *
- * Only in a graph without control flow: a constant is never dead and belongs to no frame. And only of what
- * has no effects, which would not happen if nobody else needs them. */
+ * Only a graph without control flow is changed, since a constant is never dead and belongs to no frame;
+ * and only nodes without effects, which might not happen otherwise. */
 #include "gateway/optimise/pass.h"
 
 typedef struct Question {
@@ -50,7 +50,7 @@ answer_size(Rewrite *rewrite, const Shape *shape, Dtype dtype, Tensor *ret_value
     return make_integers(rewrite, &scalar, dtype, &count, ret_value);
 }
 
-/* onnx::Shape has a start and an end, which are rarely given: left alone. */
+/* onnx::Shape may have a start and an end, and is left alone. */
 static const Question questions[] = {
     {"Rank", answer_rank},
     {"Shape", answer_shape},
@@ -69,9 +69,9 @@ find_question(const Rewrite *rewrite, uint32_t id)
     return NULL;
 }
 
-/* What an int32 answer cannot hold is left to fail where it always did. */
+/* An answer that int32 cannot hold is left to fail in the kernel. */
 static bool
-fits(const Shape *shape, Dtype dtype)
+fits_dtype(const Shape *shape, Dtype dtype)
 {
     int64_t count = 0;
     return shape_is_known(shape) && shape_element_count(shape, &count) &&
@@ -89,7 +89,7 @@ shape_constant(Rewrite *rewrite)
         }
         const Shape *const shape = rewrite_shape(rewrite, rewrite_input(rewrite, id, 0));
         const Dtype dtype = rewrite_dtype(rewrite, (Endpoint){.node = id});
-        if (fits(shape, dtype)) {
+        if (fits_dtype(shape, dtype)) {
             AUTO_TENSOR value = {0};
             TRY(question->answer(rewrite, shape, dtype, &value));
             TRY(rewrite_to_constant(rewrite, id, &value));

@@ -1,8 +1,8 @@
-/* Transposes that undo each other, or do nothing. */
+/* Removes transposes that undo each other, or do nothing. */
 #include "gateway/optimise/pass.h"
 
 typedef struct Permutation {
-    int rank; /* -1: not known */
+    int rank; /* -1 when it is not known */
     int64_t axes[SHAPE_RANK_MAX];
 } Permutation;
 
@@ -27,7 +27,7 @@ read_values(const Tensor *values, Permutation *ret_permutation)
     return true;
 }
 
-/* Without the attribute, ONNX reverses the axes of whatever comes: not followed here. */
+/* Without the attribute, ONNX reverses all axes; such a node is left alone. */
 static bool
 read_attribute(const Node *node, Permutation *ret_permutation)
 {
@@ -56,9 +56,10 @@ is_identity(const Permutation *permutation)
     return true;
 }
 
-/* Output axis i of the outer one is axis outer[i] of the inner one's output, which is inner[outer[i]]. */
+/* Axis i of the outer output is axis outer[i] of the inner output, which is axis inner[outer[i]] of the
+ * input. */
 static Permutation
-compose(const Permutation *inner, const Permutation *outer)
+compose_permutations(const Permutation *inner, const Permutation *outer)
 {
     Permutation result = {.rank = outer->rank};
     for (int index = 0; index < outer->rank; index++) {
@@ -67,7 +68,7 @@ compose(const Permutation *inner, const Permutation *outer)
     return result;
 }
 
-/* What has the same axes as the node's output. False when it really transposes. */
+/* Finds an endpoint with the axes of the node's output. Returns false when the node really transposes. */
 static bool
 find_untransposed(const Rewrite *rewrite, uint32_t id, Endpoint *ret_endpoint)
 {
@@ -85,7 +86,7 @@ find_untransposed(const Rewrite *rewrite, uint32_t id, Endpoint *ret_endpoint)
         rewrite_node(rewrite, input.node)->control_count > 0 || !rewrite_rests_on(rewrite, input.node, 0)) {
         return false;
     }
-    const Permutation both = compose(&inner, &outer);
+    const Permutation both = compose_permutations(&inner, &outer);
     *ret_endpoint = rewrite_input(rewrite, input.node, 0);
     return is_identity(&both);
 }
@@ -93,8 +94,8 @@ find_untransposed(const Rewrite *rewrite, uint32_t id, Endpoint *ret_endpoint)
 static Status
 transpose(Rewrite *rewrite)
 {
-    for (uint32_t place = 0; place < rewrite->graph->node_count; place++) {
-        const uint32_t id = rewrite->graph->order[place];
+    for (uint32_t position = 0; position < rewrite->graph->node_count; position++) {
+        const uint32_t id = rewrite->graph->order[position];
         const Endpoint output = {.node = id};
         Endpoint untransposed;
         if (find_untransposed(rewrite, id, &untransposed) && rewrite_resolve(rewrite, output).node == id &&
