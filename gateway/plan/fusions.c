@@ -67,6 +67,6 @@ find_fusions(Compile *compile)
     Known known;
     assert(compile->slots != NULL);
     TRY(find_known(compile, &known));
-    const FusionRule rule = {.context = &known, .may_join = may_join, .places = compile->slots};
+    const FusionRule rule = {.context = &known, .may_join = may_join, .slots = compile->slots};
     return graph_find_fusions(compile->call, compile->graph, &rule, &compile->fusions);
 }

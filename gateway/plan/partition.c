@@ -12,8 +12,8 @@ typedef struct Function {
     uint32_t slot; /* SLOT_NONE while no caller of it is known */
 } Function;
 
-/* Assigns the slot of a caller to the functions that its attributes name. Returns true when one was without.
- */
+/* Assigns the slot of a caller to the functions that its attributes name. Returns true when one was
+ * without. */
 static bool
 assign_called(const Map *by_name, const Attr *attrs, size_t attr_count, uint32_t slot)
 {
@@ -32,8 +32,8 @@ assign_called(const Map *by_name, const Attr *attrs, size_t attr_count, uint32_t
     return has_assigned;
 }
 
-/* Writes the function into its slot's partition; its large constants become blobs, as those of the graph do.
- */
+/* Writes the function into its slot's partition; its large constants become blobs, as those of the
+ * graph do. */
 static void
 emit_function(Partitioning *partitioning, const Function *function)
 {

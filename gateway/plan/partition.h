@@ -7,9 +7,7 @@
  *     seal.c            the plan, in memory of its own
  *
  * Ownership: lists are freed by partitioning_done(), everything else lives in the call's arena.
- * Errors:    most functions return no Status: they note missing memory, and partition() asks once at its
- *            end.
- */
+ * Errors:    most functions only note missing memory; partition() looks for that once, at its end. */
 #pragma once
 
 #include "gateway/plan/compile.h"

@@ -1,5 +1,7 @@
 #include "shared/graph/attribute.h"
 
+#include <assert.h>
+
 #include "shared/tensor/half.h"
 
 static bool
@@ -18,7 +20,7 @@ function_ref_equal(const FunctionRef *left, const FunctionRef *right)
 }
 
 static bool
-list_equal(const AttrValue *left, const AttrValue *right)
+attr_list_equal(const AttrValue *left, const AttrValue *right)
 {
     if (left->value.list.count != right->value.list.count) {
         return false;
@@ -38,7 +40,7 @@ attr_value_equal(const AttrValue *left, const AttrValue *right)
         return false;
     }
     if (left->is_list) {
-        return list_equal(left, right);
+        return attr_list_equal(left, right);
     }
     switch (left->kind) {
     case ATTR_NONE:
@@ -79,5 +81,6 @@ attr_kind_name(AttrKind kind)
         [ATTR_FUNCTION] = "function",
         [ATTR_PLACEHOLDER] = "placeholder",
     };
+    assert((size_t)kind < COUNT_OF(names));
     return names[kind];
 }

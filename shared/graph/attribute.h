@@ -1,14 +1,14 @@
-/* Attribute values of nodes: TensorFlow's AttrValue (reference: GraphDef family, AttrValue).
+/* Attribute values of nodes (TensorFlow's AttrValue; reference: GraphDef family, AttrValue).
  *
- * Ownership: everything lives in the arena of the GraphDef that holds it; tensors hold references that the
- *            arena gives back (arena_defer).
+ * Ownership: everything lives in the arena of the GraphDef that holds it; tensors are references that the
+ *            arena drops (arena_defer).
  * Threads:   immutable once the GraphDef is built. */
 #pragma once
 
 #include "shared/tensor/tensor.h"
 
 typedef enum AttrKind {
-    ATTR_NONE, /* an empty list without a declared kind */
+    ATTR_NONE, /* an empty list of no declared kind */
     ATTR_STRING,
     ATTR_INT,
     ATTR_FLOAT,
@@ -17,7 +17,7 @@ typedef enum AttrKind {
     ATTR_SHAPE,
     ATTR_TENSOR,
     ATTR_FUNCTION,    /* name and bound attributes */
-    ATTR_PLACEHOLDER, /* inside function bodies: the name of the function's attribute */
+    ATTR_PLACEHOLDER, /* in the body of a function: the name of one of the function's attributes */
 } AttrKind;
 
 typedef struct AttrValue AttrValue;
@@ -33,7 +33,7 @@ struct AttrValue {
     AttrKind kind;
     bool is_list;
     union {
-        Slice s; /* STRING (any bytes), PLACEHOLDER */
+        Slice s; /* ATTR_STRING (any bytes), ATTR_PLACEHOLDER */
         int64_t i;
         float f;
         bool b;
@@ -51,11 +51,12 @@ struct AttrValue {
 struct Attr {
     Slice name;
     AttrValue value;
-    bool is_default; /* whoever wrote the graph knows it as the default: an op that lacks it means the same */
+    bool is_default; /* the writer of the graph knew it as the default: an op that lacks the attribute
+                      * means the same */
 };
 
-/* Equal in every bit, tensors by content. */
+/* Compares every bit; tensors by content. */
 bool attr_value_equal(const AttrValue *left, const AttrValue *right);
 
-/* "int", "type", …: as messages name a kind. */
+/* Returns "int", "type", … for messages. */
 const char *attr_kind_name(AttrKind kind);

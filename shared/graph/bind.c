@@ -1,33 +1,33 @@
-/* Attributes and arity: what the author gave against what the op declares. */
+/* Attributes and number of inputs: what the author gave, against what the op declares. */
 #include <stdio.h>
 
-#include "shared/graph/link.h"
+#include "shared/graph/linker.h"
 
-enum { PLACE_SIZE = 160 };
+enum { SUFFIX_SIZE = 160 };
 
-/* "/attr/<name>", escaped as RFC 6901 wants it. */
+/* Returns "/attr/<name>", escaped as RFC 6901 demands. */
 static const char *
-attr_place(Slice name, char ret_place[PLACE_SIZE])
+attr_suffix(Slice name, char ret_suffix[SUFFIX_SIZE])
 {
-    size_t size = (size_t)snprintf(ret_place, PLACE_SIZE, "/attr/");
-    for (size_t index = 0; index < name.size && size + 3 < PLACE_SIZE; index++) {
+    size_t size = (size_t)snprintf(ret_suffix, SUFFIX_SIZE, "/attr/");
+    for (size_t index = 0; index < name.size && size + 3 < SUFFIX_SIZE; index++) {
         const char byte = name.data[index];
         const bool is_special = byte == '~' || byte == '/';
-        ret_place[size++] = is_special ? '~' : byte;
+        ret_suffix[size++] = is_special ? '~' : byte;
         if (is_special) {
-            ret_place[size++] = byte == '~' ? '0' : '1';
+            ret_suffix[size++] = byte == '~' ? '0' : '1';
         }
     }
-    ret_place[size] = '\0';
-    return ret_place;
+    ret_suffix[size] = '\0';
+    return ret_suffix;
 }
 
 static void
 attr_fault(Linker *linker, const Node *node, Slice name, const char *reason)
 {
-    char place[PLACE_SIZE];
+    char suffix[SUFFIX_SIZE];
     const Slice shown = slice_part(name, 0, 64);
-    link_fault(linker, node, attr_place(name, place), "attribute '%.*s' %s", SLICE_PRINT(shown), reason);
+    link_fault(linker, node, attr_suffix(name, suffix), "attribute '%.*s' %s", SLICE_PRINT(shown), reason);
 }
 
 static bool
@@ -43,8 +43,8 @@ check_kind(Linker *linker, const Node *node, const OpAttribute *declared, const 
     if (kind_fits(declared, given)) {
         return;
     }
-    char place[PLACE_SIZE];
-    link_fault(linker, node, attr_place(declared->name, place), "attribute '%.*s' is %s%s, expected %s%s",
+    char suffix[SUFFIX_SIZE];
+    link_fault(linker, node, attr_suffix(declared->name, suffix), "attribute '%.*s' is %s%s, expected %s%s",
         SLICE_PRINT(declared->name), given->is_list ? "a list of " : "", attr_kind_name(given->kind),
         declared->is_list ? "a list of " : "", attr_kind_name(declared->kind));
 }
@@ -64,8 +64,8 @@ check_minimum(Linker *linker, const Node *node, const OpAttribute *declared, con
 {
     const bool is_number = given->kind == ATTR_INT && !given->is_list;
     if (declared->has_minimum && is_number && given->value.i < declared->minimum) {
-        char place[PLACE_SIZE];
-        link_fault(linker, node, attr_place(declared->name, place),
+        char suffix[SUFFIX_SIZE];
+        link_fault(linker, node, attr_suffix(declared->name, suffix),
             "attribute '%.*s' is %lld, not at least %lld", SLICE_PRINT(declared->name),
             (long long)given->value.i, (long long)declared->minimum);
     }
@@ -119,8 +119,8 @@ check_colocation(Linker *linker, const Node *node, const AttrValue *value)
     }
 }
 
-/* Those the op does not declare: free-form ones stay, newer ones that say nothing are left out, others are
- * faults. */
+/* Keeps attributes whose names begin with '_', leaves out undeclared ones that have their default value,
+ * and notes the others as faults. */
 static size_t
 bind_undeclared(Linker *linker, const Node *node, Attr *attrs, size_t count)
 {
@@ -144,25 +144,7 @@ bind_undeclared(Linker *linker, const Node *node, Attr *attrs, size_t count)
     return count;
 }
 
-/* --- Arity ---------------------------------------------------------------------------------------------- */
-
-size_t
-argument_count(const Node *node, const OpArgument *argument)
-{
-    const Slice name = argument->number_attr.size > 0 ? argument->number_attr : argument->type_list_attr;
-    if (name.size == 0) {
-        return 1;
-    }
-    for (size_t index = 0; index < node->attr_count; index++) {
-        const AttrValue *const value = &node->attrs[index].value;
-        if (slice_equal(node->attrs[index].name, name)) {
-            return value->is_list ? value->value.list.count : (size_t)value->value.i;
-        }
-    }
-    return 0;
-}
-
-/* Whether all counts among the attributes are usable, so that the arguments can be counted. */
+/* Returns false when an attribute is no usable count of tensors. */
 static bool
 check_counts(Linker *linker, const Node *node, const OpArgument *arguments, size_t argument_total)
 {
@@ -209,7 +191,7 @@ check_absent_inputs(Linker *linker, const Node *node)
     }
 }
 
-/* ONNX leaves optional inputs at the end out; a linked node has all that its op declares. */
+/* ONNX may leave out optional inputs at the end; a linked node has all that its op declares. */
 static Status
 add_absent_inputs(Linker *linker, Node *node, size_t expected)
 {
@@ -251,7 +233,7 @@ link_arity(Linker *linker, Node *node)
     return add_absent_inputs(linker, node, expected);
 }
 
-/* A constant whose value is not of the dtype it claims would be read as something else by whoever uses it. */
+/* A constant with a value of another dtype than it claims would be misread by the nodes behind it. */
 static void
 check_constant(Linker *linker, const Node *node)
 {

@@ -1,9 +1,10 @@
 #include "shared/graph/frames.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "shared/graph/link.h"
+#include "shared/base/map.h"
 
 typedef enum FrameStep { STEP_NONE, STEP_ENTER, STEP_EXIT, STEP_NEXT, STEP_CONDITION } FrameStep;
 
@@ -33,7 +34,7 @@ typedef struct Finder {
 } Finder;
 
 static FrameStep
-step_of(const Node *node)
+node_step(const Node *node)
 {
     if (node->op == NULL || (node->op->flags & OP_CONTROL_FLOW) == 0) {
         return STEP_NONE;
@@ -52,8 +53,6 @@ node_is_loose_constant(const Node *node)
     return node->control_count == 0 && node->input_count == 0 &&
            (slice_equals_string(node->def->op, "Const") || slice_equals_string(node->def->op, "_BlobConst"));
 }
-
-/* --- Where a node runs ---------------------------------------------------------------------------------- */
 
 static const char *
 frame_text(const Finder *finder, uint32_t frame, char text[ERROR_MESSAGE_SIZE])
@@ -74,9 +73,9 @@ refuse_mixture(const Finder *finder, const Node *node, uint32_t one, uint32_t ot
         frame_text(finder, one, texts[0]), frame_text(finder, other, texts[1]));
 }
 
-/* *frame is NODE_NONE until an input told it. */
+/* Compares an input's frame with *frame, which is NODE_NONE before the first. */
 static Status
-take_input(const Finder *finder, const Node *node, uint32_t source_id, uint32_t *frame)
+merge_input_frame(const Finder *finder, const Node *node, uint32_t source_id, uint32_t *frame)
 {
     if (source_id == NODE_NONE) {
         return STATUS_OK;
@@ -98,16 +97,14 @@ find_input_frame(const Finder *finder, const Node *node, uint32_t *ret_frame)
 {
     uint32_t frame = NODE_NONE;
     for (uint32_t i = 0; i < node->input_count; i++) {
-        TRY(take_input(finder, node, node->inputs[i].node, &frame));
+        TRY(merge_input_frame(finder, node, node->inputs[i].node, &frame));
     }
     for (uint32_t i = 0; i < node->control_count; i++) {
-        TRY(take_input(finder, node, node->controls[i], &frame));
+        TRY(merge_input_frame(finder, node, node->controls[i], &frame));
     }
     *ret_frame = frame == NODE_NONE ? FRAME_ROOT : frame;
     return STATUS_OK;
 }
-
-/* --- Where its outputs go ------------------------------------------------------------------------------- */
 
 static Status
 open_frame(Finder *finder, const Node *enter, uint32_t parent, uint32_t *ret_frame)
@@ -142,7 +139,7 @@ open_frame(Finder *finder, const Node *enter, uint32_t parent, uint32_t *ret_fra
             "node '%.*s' enters loop '%.*s' %s, others %s", SLICE_PRINT(enter->name), SLICE_PRINT(name),
             frame_text(finder, parent, texts[0]), frame_text(finder, frame->parent, texts[1]));
     }
-    if (enter->id < frame->enter) { /* NODE_NONE is above all */
+    if (enter->id < frame->enter) { /* NODE_NONE is greater than all ids */
         frame->enter = enter->id;
         frame->parallel_iterations = parallel < UINT32_MAX ? (uint32_t)parallel : UINT32_MAX;
     }
@@ -161,7 +158,7 @@ refuse_outside(const Finder *finder, const Node *node)
 static Status
 find_output_frame(Finder *finder, const Node *node, uint32_t input, uint32_t *ret_frame)
 {
-    const FrameStep step = step_of(node);
+    const FrameStep step = node_step(node);
     *ret_frame = input;
     if ((step == STEP_EXIT || step == STEP_NEXT) && input == FRAME_ROOT) {
         return refuse_outside(finder, node);
@@ -178,7 +175,8 @@ find_output_frame(Finder *finder, const Node *node, uint32_t input, uint32_t *re
     return STATUS_OK;
 }
 
-/* What comes round must come from the same loop; only now are both ends known. */
+/* The value of a NextIteration must return to the loop it comes from; both ends are known only when all
+ * frames are. */
 static Status
 check_back_edges(const Finder *finder, const Node *node)
 {
@@ -193,7 +191,7 @@ check_back_edges(const Finder *finder, const Node *node)
 }
 
 static Status
-find_all(Finder *finder)
+find_all_frames(Finder *finder)
 {
     const Graph *const graph = finder->graph;
     for (uint32_t i = 0; i < graph->node_count; i++) {
@@ -212,7 +210,7 @@ count_enters(const Graph *graph)
 {
     size_t count = 0;
     for (uint32_t id = 0; id < graph->node_count; id++) {
-        count += step_of(&graph->nodes[id]) == STEP_ENTER;
+        count += node_step(&graph->nodes[id]) == STEP_ENTER;
     }
     return count;
 }
@@ -220,6 +218,7 @@ count_enters(const Graph *graph)
 Status
 graph_find_frames(Call *call, Arena *arena, const Graph *graph, GraphFrames *ret_frames)
 {
+    assert(graph->order != NULL);
     AUTO_MAP by_name = map_new();
     Finder finder = {
         .call = call,
@@ -234,7 +233,7 @@ graph_find_frames(Call *call, Arena *arena, const Graph *graph, GraphFrames *ret
         return call_fail_memory(call, "a graph's loops");
     }
     finder.frames[FRAME_ROOT] = (GraphFrame){.name = SLICE(""), .enter = NODE_NONE, .loop_cond = NODE_NONE};
-    TRY(find_all(&finder));
+    TRY(find_all_frames(&finder));
     *ret_frames = (GraphFrames){
         .frames = finder.frames,
         .frame_count = finder.frame_count,

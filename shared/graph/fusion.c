@@ -1,22 +1,26 @@
-/* From the last node to the first, so that the readers of a node are in their groups when it comes. */
+/* Visits nodes from the last to the first, so that the readers of a node are in their groups before it. */
 #include "shared/graph/fusion.h"
 
-#define READ_OUTSIDE (NODE_NONE - 1) /* by several groups, by what joins none, or by a control edge */
+#include <assert.h>
+
+#define READ_OUTSIDE                                                                                         \
+    (NODE_NONE - 1) /* read by several groups, by a node that joins none, or by a control                    \
+                     * edge */
 
 typedef struct Fusion {
     const FusionRule *rule;
     uint32_t *roots;
-    uint32_t *readers; /* by node: the root of the one group that reads it; NODE_NONE: none so far */
-    uint32_t *sizes;   /* by root: the inputs of its group's nodes */
+    uint32_t *readers; /* by node: the root of the one group that reads it; NODE_NONE for none so far */
+    uint32_t *sizes;   /* by root: the number of inputs of its group's nodes */
 } Fusion;
 
 static bool
 joins_reader(const Fusion *fusion, const Node *node)
 {
     const uint32_t reader = fusion->readers[node->id];
-    const uint32_t *const places = fusion->rule->places;
+    const uint32_t *const slots = fusion->rule->slots;
     return reader < READ_OUTSIDE && node->control_count == 0 &&
-           (places == NULL || places[node->id] == places[reader]) &&
+           (slots == NULL || slots[node->id] == slots[reader]) &&
            fusion->sizes[reader] + node->input_count <= FUSION_INPUTS_MAX;
 }
 
@@ -28,7 +32,7 @@ note_reader(Fusion *fusion, uint32_t node, uint32_t reader)
 }
 
 static void
-place(Fusion *fusion, const Node *node)
+visit_node(Fusion *fusion, const Node *node)
 {
     const bool may_join = fusion->rule->may_join(fusion->rule->context, node);
     const uint32_t root = may_join && joins_reader(fusion, node) ? fusion->readers[node->id] : node->id;
@@ -47,6 +51,7 @@ place(Fusion *fusion, const Node *node)
 Status
 graph_find_fusions(Call *call, const Graph *graph, const FusionRule *rule, uint32_t **ret_roots)
 {
+    assert(rule->may_join != NULL);
     const size_t size = (graph->node_count + 1) * sizeof(uint32_t);
     Fusion fusion = {
         .rule = rule,
@@ -59,7 +64,7 @@ graph_find_fusions(Call *call, const Graph *graph, const FusionRule *rule, uint3
     }
     memset(fusion.readers, 0xff, size);
     for (uint32_t left = graph->node_count; left > 0; left--) {
-        place(&fusion, &graph->nodes[graph->order[left - 1]]);
+        visit_node(&fusion, &graph->nodes[graph->order[left - 1]]);
     }
     *ret_roots = fusion.roots;
     return STATUS_OK;

@@ -39,7 +39,7 @@ find_port(const GraphPort *ports, size_t count, Slice name)
     return NULL;
 }
 
-/* What the model declares under this name, else the text itself. */
+/* Returns the tensor of a port that the model declares, else the text itself. */
 static Slice
 resolve_declared(const GraphDef *def, Slice text)
 {
@@ -50,7 +50,7 @@ resolve_declared(const GraphDef *def, Slice text)
     return port == NULL ? text : port->tensor;
 }
 
-/* Where the output is now, of a node that was expanded; the input itself else. */
+/* Replaces an output of a node that was expanded by the endpoint that gives it now. */
 static void
 resolve_expanded(const Graph *graph, NodeInput *input)
 {
@@ -89,8 +89,6 @@ graph_endpoint(Call *call, const Graph *graph, Slice text, Endpoint *ret_endpoin
     *ret_endpoint = (Endpoint){.node = node->id, .port = input.port};
     return STATUS_OK;
 }
-
-/* --- Attributes ----------------------------------------------------------------------------------------- */
 
 const AttrValue *
 node_attr(const Node *node, const char *name)
@@ -165,8 +163,22 @@ node_attr_ints(const Node *node, const char *name, int64_t *ret_values, size_t c
 bool
 node_keeps_state(const Node *node)
 {
+    assert(node->op != NULL);
     const unsigned flags = node->op->flags;
     return (flags & OP_KEEPS_STATE) != 0 ||
            ((flags & OP_RANDOM) != 0 &&
                (node_attr_int(node, "seed") != 0 || node_attr_int(node, "seed2") != 0));
+}
+
+bool
+node_is_merge(const Node *node)
+{
+    return slice_equal(node->def->op, SLICE("Merge")) || slice_equal(node->def->op, SLICE("RefMerge"));
+}
+
+bool
+edge_is_back(const Node *source, const Node *node)
+{
+    return node_is_merge(node) && (slice_equal(source->def->op, SLICE("NextIteration")) ||
+                                      slice_equal(source->def->op, SLICE("RefNextIteration")));
 }

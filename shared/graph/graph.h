@@ -1,12 +1,13 @@
-/* A linked and validated graph: the form that planning and execution work on. Every attribute an op declares
- * is present (defaults filled in), every input resolved to a node and port, every dtype known.
+/* A linked and validated graph: the form that planning and execution work on. Every attribute that an op
+ * declares is present, defaults filled in; every input is resolved to a node and port; every dtype is
+ * known.
  *
- * Rules (TensorFlow's import; reference: NodeDef rules, ValidateGraphDef): names by grammar and unique, data
- * inputs before control inputs, ports in range, dtypes agree with signatures, attributes of the declared
- * kind, no cycle but through NextIteration → Merge. An op that does not exist is no error here: its node has
- * op == NULL and unknown outputs; who needs the node fails (UNIMPLEMENTED).
- * For ONNX ops and those of control flow, type attributes that are missing are bound from the inputs' dtypes;
- * so are those of a node whose attribute "_type_of" names an endpoint, from that.
+ * Rules (TensorFlow's import; reference: NodeDef rules, ValidateGraphDef): names are valid and unique,
+ * data inputs come before control inputs, ports exist, dtypes agree with signatures, attributes are of the
+ * declared kind, and the only cycles are NextIteration → Merge. An unknown op is no error here: its node
+ * has op == NULL and unknown outputs, and whoever needs the node fails (UNIMPLEMENTED). Type attributes
+ * that are missing are bound from the inputs' dtypes in ONNX ops and ops of control flow; in a node with
+ * the attribute "_type_of", from the endpoint that it names.
  *
  * Ownership: refcounted; holds a reference to its GraphDef and all else in one arena.
  * Threads:   immutable once linked. */
@@ -21,14 +22,14 @@ typedef struct Endpoint {
     uint32_t port;
 } Endpoint;
 
-#define NODE_NONE UINT32_MAX /* Endpoint.node of an absent optional input */
+#define NODE_NONE UINT32_MAX /* node of an absent optional input */
 
 struct Node {
     uint32_t id; /* index in graph->nodes, in the author's order */
     Slice name;
-    const Op *op; /* NULL: unknown op */
+    const Op *op; /* NULL for an unknown op */
     const NodeDef *def;
-    const Attr *attrs; /* declared ones first, in the op's order, defaults filled in; then "_…" ones */
+    const Attr *attrs; /* those that the op declares, in its order; then those whose names begin with '_' */
     size_t attr_count;
     const Endpoint *inputs; /* data inputs, flattened */
     const Dtype *input_dtypes;
@@ -45,12 +46,12 @@ typedef struct Graph {
     GraphDef *def;
     Node *nodes;
     uint32_t node_count;
-    const uint32_t *order; /* all node ids in topological order, ties by id (Kahn, ascending) */
+    const uint32_t *order; /* all node ids in topological order, the lower of equals first (Kahn) */
     Map *by_name;          /* name → Node */
 } Graph;
 
-/* INVALID_ARGUMENT (with up to 20 details, JSON pointers) when the graph breaks a rule;
- * RESOURCE_EXHAUSTED above node_count_max. */
+/* Limits of graph_link(), which fails with INVALID_ARGUMENT when the graph breaks a rule (with up to 20
+ * details, which have JSON pointers), and with RESOURCE_EXHAUSTED above node_count_max. */
 typedef struct GraphLimits {
     size_t node_count_max; /* 0: GRAPH_NODE_COUNT_MAX */
     bool allows_internal;  /* names that begin with '_', as in partitions */
@@ -69,42 +70,50 @@ graph_unrefp(Graph **graph)
 
 const Node *graph_find(const Graph *graph, Slice name); /* NULL when there is none */
 
-/* "name" or "name:port" → node and port; of a NoOp with a list of strings "_outputs", what that lists: there
- * an expanded node left its outputs. NOT_FOUND or INVALID_ARGUMENT with a sentence. */
+/* Resolves "name" or "name:port". A node that was expanded has left a NoOp, whose attribute "_outputs"
+ * lists the endpoints that give its outputs now. Fails with NOT_FOUND or INVALID_ARGUMENT. */
 MUST_USE Status graph_endpoint(Call *call, const Graph *graph, Slice text, Endpoint *ret_endpoint);
 
-/* --- Attributes of a linked node: declared ones are there, of their kind; asking for another is a bug. -- */
-
 const AttrValue *node_attr(const Node *node, const char *name); /* NULL when neither declared nor given */
+
+/* Return the value of an attribute that the op declares, of this kind; asking for any other ends the
+ * process. */
 int64_t node_attr_int(const Node *node, const char *name);
 float node_attr_float(const Node *node, const char *name);
 bool node_attr_bool(const Node *node, const char *name);
 Slice node_attr_string(const Node *node, const char *name);
 Dtype node_attr_type(const Node *node, const char *name);
 const Tensor *node_attr_tensor(const Node *node, const char *name);
-/* Copies at most `capacity` ints; the list's count. A missing optional list counts 0. */
+/* Copies at most `capacity` numbers and returns the length of the list; 0 for an optional list that is
+ * missing. */
 size_t node_attr_ints(const Node *node, const char *name, int64_t *ret_values, size_t capacity);
 
-/* Whether the argument is a reference to a variable (TensorFlow's Ref(T)) rather than a value. */
+/* Return true when the tensor is a reference to a variable (TensorFlow's Ref(T)), not a value. */
 bool node_input_is_reference(const Node *node, uint32_t index);
 bool node_output_is_reference(const Node *node, uint32_t port);
 
-/* Whether the session keeps something under its name (OP_KEEPS_STATE, OP_RANDOM with seeds). */
+bool node_is_merge(const Node *node);
+
+/* Returns true for the edge NextIteration → Merge, which closes a loop. */
+bool edge_is_back(const Node *source, const Node *node);
+
+/* Returns true when the session keeps state under the node's name (OP_KEEPS_STATE, or OP_RANDOM with
+ * seeds). */
 bool node_keeps_state(const Node *node);
 
-/* --- Traversal ------------------------------------------------------------------------------------------ */
-
-/* Marks in needed[node_count] what `roots` depend on, data and control, without going through endpoints for
- * which `stops_at` says true (fed tensors; may be NULL). */
+/* Marks in needed[node_count] all nodes that `roots` depend on, by data or control. The walk ends at
+ * endpoints for which `stops_at` returns true, such as fed tensors; it may be NULL. */
 void graph_mark_needed(const Graph *graph, const uint32_t *roots, size_t root_count,
     bool (*stops_at)(void *context, Endpoint endpoint), void *context, bool *needed);
 
-/* Shapes of all outputs, in topological order, from the ops' rules and constants; `seeds` may fix some
- * (placeholders fed with known shapes). ret_shapes[node][port]. Merges of loops get their entry's rank. */
+/* The known shape of an output, such as that of a fed placeholder. */
 typedef struct ShapeSeed {
     Endpoint endpoint;
     Shape shape;
-    const Tensor *value; /* when it is known, else NULL */
+    const Tensor *value; /* NULL when it is not known */
 } ShapeSeed;
+
+/* Infers the shapes of all outputs, ret_shapes[node][port], from the ops' rules, constants and seeds. The
+ * Merge of a loop keeps the rank of the value that enters the loop. */
 MUST_USE Status graph_infer_shapes(Call *call, const Graph *graph, const ShapeSeed *seeds, size_t seed_count,
     const Shape *const **ret_shapes);

@@ -1,10 +1,9 @@
-/* A graph as its author wrote it: names, not links; nothing checked but the grammar. What the formats read
- * and write; what a partition is on its way to a worker. graph.h links and validates it.
+/* A graph as its author wrote it: names, not links, and only the grammar checked. The formats read and
+ * write it, and partitions travel to workers in this form. graph.h links and validates it.
  *
- * Ownership: a GraphDef owns an arena that holds all it points to; refcounted, because graphs outlive the
- *            calls that made them. Strings may point into `source`, the bytes it was read from, which it
- *            keeps.
- * Threads:   built by one, then immutable and shared. */
+ * Ownership: refcounted, because graphs outlive the calls that made them; the arena holds all it points to.
+ *            Strings may point into `source`, the bytes that it was read from, which it keeps.
+ * Threads:   one thread builds it; then it is immutable and shared. */
 #pragma once
 
 #include "shared/graph/attribute.h"
@@ -12,32 +11,32 @@
 typedef struct NodeDef {
     Slice name;
     Slice op;
-    Slice device;        /* "" when nothing was asked for */
-    const Slice *inputs; /* "node", "node:port", "^node"; "" is an absent optional input (onnx:: ops only) */
+    Slice device;        /* "" when none is asked for */
+    const Slice *inputs; /* "node", "node:port", "^node"; "" for an absent optional input (onnx:: ops only) */
     size_t input_count;
     const Attr *attrs;
     size_t attr_count;
-    const char *pointer; /* where it stands in its document, for errors: "/node/3"; NULL: by index */
+    const char *pointer; /* JSON pointer in its document, for errors: "/node/3"; NULL: by index */
 } NodeDef;
 
 typedef struct FunctionArgument {
     Slice name;
-    Dtype dtype;       /* DTYPE_INVALID when given by an attribute */
-    Slice type_attr;   /* the function's attribute that names the dtype */
-    Slice number_attr; /* … or how many of them */
+    Dtype dtype;       /* DTYPE_INVALID when an attribute gives it */
+    Slice type_attr;   /* the function's attribute that names the dtype … */
+    Slice number_attr; /* … or the number of tensors */
     Slice type_list_attr;
     bool is_reference;
 } FunctionArgument;
 
-/* An attribute that callers bind; its bodies say it as a placeholder. */
+/* An attribute that callers bind, and whose name placeholders in the body have. */
 typedef struct FunctionAttribute {
-    Attr attr;  /* the name, and the default; ATTR_NONE and no list: it has none */
-    Slice type; /* "type", "list(int)", as OpDef writes it */
+    Attr attr;  /* name and default; ATTR_NONE and no list when there is no default */
+    Slice type; /* "type", "list(int)", as in an OpDef */
 } FunctionAttribute;
 
 typedef struct FunctionReturn {
     Slice name;  /* of the output or control output */
-    Slice value; /* "node:out:0", or the node's name for a control output */
+    Slice value; /* "node:out:0", or the name of a node for a control output */
 } FunctionReturn;
 
 typedef struct FunctionDef {
@@ -59,15 +58,16 @@ typedef struct FunctionDef {
     size_t attr_count;
 } FunctionDef;
 
-/* Named feeds or fetches that a model declares (ONNX graph inputs and outputs, SavedModel signatures). */
+/* A feed or fetch that the model declares (inputs and outputs of an ONNX graph, signatures of a
+ * SavedModel). */
 typedef struct GraphPort {
-    Slice name;   /* what the user says */
+    Slice name;   /* the name that clients use */
     Slice tensor; /* "node:port" */
     Dtype dtype;
     Shape shape;
 } GraphPort;
 
-/* A value that comes with the model: a variable's, as its checkpoint has it. */
+/* A value that came with the model, from its checkpoint. */
 typedef struct GraphTensor {
     Slice name; /* in the checkpoint */
     Tensor tensor;
@@ -77,8 +77,8 @@ typedef struct GraphDef {
     int32_t reference_count; /* atomic */
     Arena *arena;
     TensorBuffer *source;          /* the bytes read, or NULL */
-    struct GraphDef *origin;       /* the author's, when this one was made of it; or NULL */
-    struct GraphDef *const *parts; /* what it was put together of, in order; it points into them */
+    struct GraphDef *origin;       /* the author's graph that this one was made of, or NULL */
+    struct GraphDef *const *parts; /* the graphs that this one was joined of, in order; it points into them */
     size_t part_count;
     const NodeDef *nodes;
     size_t node_count;
@@ -92,19 +92,19 @@ typedef struct GraphDef {
     size_t output_count;
     const GraphTensor *checkpoint;
     size_t checkpoint_count;
-    const Slice *passes_off; /* of a partition: the worker's passes that are not wanted */
+    const Slice *passes_off; /* of a partition: passes that the worker must not run */
     size_t passes_off_count;
     const char **warnings; /* what was left out or changed on import */
     size_t warning_count;
 } GraphDef;
 
-/* Begins a string constant that was the path of a model's asset file: the file's content follows. A worker
- * reads no files. */
+/* Begins a string constant that was the path of a model's asset file; the file's content follows, since
+ * workers read no files. */
 #define GRAPH_ASSET_MARK "\001asset:"
 
 enum { GRAPH_NODE_COUNT_MAX = 65536 };
 
-/* An empty one whose arena may grow to `size_max` bytes. NULL without memory. */
+/* Returns an empty definition whose arena may grow to `size_max` bytes; NULL without memory. */
 MUST_USE GraphDef *graph_def_new(size_t size_max);
 GraphDef *graph_def_ref(GraphDef *def);
 void graph_def_unref(GraphDef *def); /* NULL is allowed */
@@ -116,23 +116,22 @@ graph_def_unrefp(GraphDef **def)
 }
 #define AUTO_GRAPH_DEF CLEANUP(graph_def_unrefp) GraphDef *
 
-/* The author's, however often it was rewritten. */
+/* Returns the author's definition, however often it was rewritten. */
 GraphDef *graph_def_author(GraphDef *def);
 
-const AttrValue *node_def_attr(const NodeDef *node, Slice name); /* NULL when it has none */
+const AttrValue *node_def_attr(const NodeDef *node, Slice name); /* NULL when there is none */
 
-/* --- Grammar -------------------------------------------------------------------------------------------- */
-
-/* A letter, digit or '.', then also '-' '/' '_'; parts of that form may be joined by '>'. `allows_internal`
- * lets a leading '_' pass, as in partitions. */
+/* Returns true for names of letters, digits, '.', '-', '/' and '_', of which the last three may not come
+ * first; several such names may be joined by '>'. `allows_internal` admits a leading '_', as in
+ * partitions. */
 bool node_name_is_valid(Slice name, bool allows_internal);
 
-/* "node", "node:port" or "^node", taken apart. */
+/* The parts of "node", "node:port" or "^node". */
 typedef struct NodeInput {
     Slice node;
     uint32_t port;
     bool is_control;
 } NodeInput;
 
-/* False when `text` has none of the three forms; whether the node exists is not looked at. */
+/* Returns false when the text has none of the three forms. Does not check whether the node exists. */
 MUST_USE bool node_input_parse(Slice text, NodeInput *ret_input);

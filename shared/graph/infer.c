@@ -1,16 +1,18 @@
-/* Shapes of all outputs: one walk in topological order, each node asking its op's rule. Constants are known
- * by value, also behind Identity; a seeded output is only what its seed says. */
-#include "shared/graph/link.h"
+/* Infers the shapes of all outputs in one walk in topological order, by the ops' rules. Values of
+ * constants are known, also behind an Identity; a seed overrides what is inferred for its output. */
+#include <assert.h>
+
+#include "shared/graph/graph.h"
 
 typedef struct Inference {
     Call *call;
     const Graph *graph;
-    Shape **shapes;          /* of each node's outputs */
-    const Tensor **values;   /* of each node's output 0, NULL when it is no constant */
-    const ShapeSeed **seeds; /* of each node, the first; others of the node follow in the list */
+    Shape **shapes;          /* [node][port] */
+    const Tensor **values;   /* by node: the value of output 0, NULL when it is no constant */
+    const ShapeSeed **seeds; /* by node: its first seed; its other seeds follow in the list */
     const ShapeSeed *seed_list;
     size_t seed_count;
-    Shape *input_shapes; /* scratch for the node with the most inputs */
+    Shape *input_shapes; /* scratch memory for the node with the most inputs */
     const Tensor **input_values;
 } Inference;
 
@@ -35,7 +37,7 @@ gather_inputs(Inference *inference, const Node *node)
 {
     for (uint32_t index = 0; index < node->input_count; index++) {
         const Endpoint endpoint = node->inputs[index];
-        /* Not yet: what comes over a loop's back edge. */
+        /* A value that comes back in a loop is not known yet. */
         const bool is_known = endpoint.node != NODE_NONE && inference->shapes[endpoint.node] != NULL &&
                               endpoint.port < inference->graph->nodes[endpoint.node].output_count;
         inference->input_shapes[index] =
@@ -45,7 +47,8 @@ gather_inputs(Inference *inference, const Node *node)
     }
 }
 
-/* A loop's Merge: the entry's rank holds in every iteration, its dimensions need not. */
+/* The values of a loop's Merge have the rank of the first one; their dimensions may change in every
+ * iteration. */
 static bool
 infer_loop_merge(const Inference *inference, const Node *node, Shape *outputs)
 {
@@ -152,6 +155,7 @@ graph_infer_shapes(Call *call, const Graph *graph, const ShapeSeed *seeds, size_
         return call_fail_memory(call, "shapes");
     }
     for (size_t index = seed_count; index-- > 0;) {
+        assert(seeds[index].endpoint.node < graph->node_count);
         inference.seeds[seeds[index].endpoint.node] = &seeds[index];
     }
     for (uint32_t index = 0; index < graph->node_count; index++) {

@@ -1,93 +1,9 @@
-/* Names, inputs and the frame of linking; see link.h for the steps. */
-#include "shared/graph/link.h"
+/* Links a graph in the steps of linker.h; names and inputs are linked here. */
+#include "shared/graph/linker.h"
 
 #include <assert.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include "shared/base/text.h"
-
-void
-link_fault(Linker *linker, const Node *node, const char *place, const char *format, ...)
-{
-    char reason[ERROR_MESSAGE_SIZE];
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(reason, sizeof reason, format, arguments);
-    va_end(arguments);
-
-    char message[ERROR_MESSAGE_SIZE];
-    const Slice name = slice_part(node->name, 0, 128);
-    const int used = snprintf(message, sizeof message, "node '%.*s': ", SLICE_PRINT(name));
-    (void)snprintf(message + used, sizeof message - (size_t)used, "%.*s", (int)sizeof message - used, reason);
-
-    char pointer[ERROR_MESSAGE_SIZE];
-    if (node->def->pointer != NULL) {
-        (void)snprintf(pointer, sizeof pointer, "%s%s", node->def->pointer, place);
-    } else {
-        (void)snprintf(pointer, sizeof pointer, "/node/%u%s", node->id, place);
-    }
-    call_note(linker->call, pointer, "%s", message);
-    if (linker->fault_count++ == 0) {
-        memcpy(linker->first_fault, message, sizeof message);
-    }
-}
-
-Status
-link_verdict(const Linker *linker)
-{
-    if (linker->fault_count == 0) {
-        return STATUS_OK;
-    }
-    if (linker->fault_count == 1) {
-        return call_fail(linker->call, STATUS_INVALID_ARGUMENT, "%s", linker->first_fault);
-    }
-    return call_fail(linker->call, STATUS_INVALID_ARGUMENT, "%.400s, and %zu more", linker->first_fault,
-        linker->fault_count - 1);
-}
-
-void *
-link_alloc(const Linker *linker, size_t count, size_t size)
-{
-    size_t total = 0;
-    return __builtin_mul_overflow(count, size, &total) ? NULL : arena_alloc(linker->graph->arena, total);
-}
-
-bool
-node_is_merge(const Node *node)
-{
-    return slice_equal(node->def->op, SLICE("Merge")) || slice_equal(node->def->op, SLICE("RefMerge"));
-}
-
-bool
-edge_is_back(const Node *source, const Node *node)
-{
-    return node_is_merge(node) && (slice_equal(source->def->op, SLICE("NextIteration")) ||
-                                      slice_equal(source->def->op, SLICE("RefNextIteration")));
-}
-
-bool
-node_is_onnx(const Node *node)
-{
-    return slice_starts_with(node->def->op, SLICE("onnx::"));
-}
-
-Slice
-node_type_source(const Node *node)
-{
-    const AttrValue *const source = node_def_attr(node->def, SLICE("_type_of"));
-    return source != NULL && source->kind == ATTR_STRING && !source->is_list ? source->value.s : SLICE("");
-}
-
-bool
-node_binds_types(const Node *node)
-{
-    return node_is_onnx(node) || (node->op != NULL && (node->op->flags & OP_CONTROL_FLOW) != 0) ||
-           node_type_source(node).size > 0;
-}
-
-/* --- Names ---------------------------------------------------------------------------------------------- */
 
 Status
 link_names(Linker *linker)
@@ -114,20 +30,18 @@ link_names(Linker *linker)
     return STATUS_OK;
 }
 
-/* --- Inputs --------------------------------------------------------------------------------------------- */
-
 static void
 input_fault(Linker *linker, const Node *node, size_t index, const char *reason)
 {
-    char place[40];
-    (void)snprintf(place, sizeof place, "/input/%zu", index);
+    char suffix[40];
+    (void)snprintf(suffix, sizeof suffix, "/input/%zu", index);
     const Slice text = slice_part(node->def->inputs[index], 0, 128);
-    link_fault(linker, node, place, "input %zu '%.*s' %s", index, SLICE_PRINT(text), reason);
+    link_fault(linker, node, suffix, "input %zu '%.*s' %s", index, SLICE_PRINT(text), reason);
 }
 
-/* NULL when all is well, else what is wrong with the input. */
+/* Returns NULL, or what is wrong with the input. */
 static const char *
-input_resolve(const Graph *graph, const Node *node, Slice text, NodeInput *ret_parsed, Endpoint *ret_endpoint)
+resolve_input(const Graph *graph, const Node *node, Slice text, NodeInput *ret_parsed, Endpoint *ret_endpoint)
 {
     if (text.size == 0 && node_is_onnx(node)) {
         *ret_parsed = (NodeInput){.is_control = false};
@@ -154,7 +68,7 @@ compare_ids(const void *left, const void *right)
 }
 
 static uint32_t
-sort_unique(uint32_t *ids, uint32_t count)
+sort_unique_ids(uint32_t *ids, uint32_t count)
 {
     if (count < 2) {
         return count;
@@ -169,7 +83,7 @@ sort_unique(uint32_t *ids, uint32_t count)
     return kept;
 }
 
-/* Leaves node->inputs NULL when one of them is at fault, so that nobody counts them. */
+/* Leaves node->inputs NULL when one of them is at fault, so that later steps do not count them. */
 static Status
 link_node_inputs(Linker *linker, Node *node)
 {
@@ -183,7 +97,7 @@ link_node_inputs(Linker *linker, Node *node)
     for (size_t index = 0; index < def->input_count; index++) {
         NodeInput parsed;
         Endpoint endpoint;
-        const char *const reason = input_resolve(linker->graph, node, def->inputs[index], &parsed, &endpoint);
+        const char *const reason = resolve_input(linker->graph, node, def->inputs[index], &parsed, &endpoint);
         if (reason != NULL) {
             input_fault(linker, node, index, reason);
         } else if (parsed.is_control) {
@@ -194,7 +108,7 @@ link_node_inputs(Linker *linker, Node *node)
             inputs[node->input_count++] = endpoint;
         }
     }
-    node->control_count = sort_unique(controls, node->control_count);
+    node->control_count = sort_unique_ids(controls, node->control_count);
     node->inputs = linker->fault_count == faults ? inputs : NULL;
     node->controls = controls;
     return STATUS_OK;
@@ -208,8 +122,6 @@ link_inputs(Linker *linker)
     }
     return STATUS_OK;
 }
-
-/* --- The frame ------------------------------------------------------------------------------------------ */
 
 static Status
 check_limits(Call *call, const GraphDef *def, const GraphLimits *limits)
@@ -253,7 +165,7 @@ graph_new(GraphDef *def)
 }
 
 static Status
-link_all(Linker *linker)
+run_steps(Linker *linker)
 {
     TRY(link_names(linker));
     TRY(link_inputs(linker));
@@ -267,6 +179,7 @@ link_all(Linker *linker)
 Status
 graph_link(Call *call, GraphDef *def, OpFind find, GraphLimits limits, Graph **ret_graph)
 {
+    assert(find != NULL);
     TRY(check_limits(call, def, &limits));
     AUTO_GRAPH graph = graph_new(def);
     AUTO_MEMORY Attr **attrs = memory_new(def->node_count + 1, sizeof(Attr *));
@@ -274,7 +187,7 @@ graph_link(Call *call, GraphDef *def, OpFind find, GraphLimits limits, Graph **r
         return call_fail_memory(call, "the graph");
     }
     Linker linker = {.call = call, .graph = graph, .find = find, .limits = limits, .attrs = attrs};
-    TRY(link_all(&linker));
+    TRY(run_steps(&linker));
     *ret_graph = TAKE(graph);
     return STATUS_OK;
 }

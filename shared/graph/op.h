@@ -1,5 +1,5 @@
-/* What an operation is, to the planner and to the worker alike: its signature and its shape rule. Which
- * operations exist is shared/ops' business; how one is computed is the worker's (worker/runtime/kernel.h). */
+/* An operation as planner and worker know it: its signature and its shape rule. shared/ops has the
+ * operations; the worker has the kernels that compute them (worker/runtime/kernel.h). */
 #pragma once
 
 #include "shared/base/call.h"
@@ -9,10 +9,10 @@ typedef struct Node Node;
 
 typedef struct OpArgument {
     Slice name;
-    Dtype dtype;          /* when the signature fixes it, else DTYPE_INVALID */
-    Slice type_attr;      /* "T": the dtype is this attribute's */
-    Slice number_attr;    /* "N": this many tensors, 1 when empty */
-    Slice type_list_attr; /* "Tin": one tensor for each type in the list */
+    Dtype dtype;          /* DTYPE_INVALID unless the signature fixes it */
+    Slice type_attr;      /* "T": the attribute that gives the dtype */
+    Slice number_attr;    /* "N": the attribute that gives the number of tensors; "": 1 */
+    Slice type_list_attr; /* "Tin": the attribute that lists the dtype of each tensor */
     bool is_reference;    /* TensorFlow's Ref(T) */
     bool is_optional;     /* may be absent (onnx:: ops) */
 } OpArgument;
@@ -22,33 +22,34 @@ typedef struct OpAttribute {
     AttrKind kind;
     bool is_list;
     bool has_default;
-    bool is_fixed;    /* a later version's: of its values only the default is understood */
-    bool has_minimum; /* of an int … */
+    bool is_fixed;    /* it came with a later version: only its default is understood */
+    bool has_minimum; /* of an int */
     int64_t minimum;
     AttrValue default_value;
 } OpAttribute;
 
 enum {
     OP_STATEFUL = 1 << 0,     /* never folded, merged or repeated */
-    OP_COMMUTATIVE = 1 << 1,  /* of numbers, to the bit: not a maximum, which of 0 and -0 may take either */
+    OP_COMMUTATIVE = 1 << 1,  /* the same bits in either order; not a maximum, which may take either of 0
+                               * and -0 */
     OP_CONTROL_FLOW = 1 << 2, /* Switch, Merge, Enter, Exit, NextIteration, LoopCond, ControlTrigger */
-    OP_SOURCE = 1 << 3,       /* Const, Placeholder: no work */
-    OP_STEP_LOCAL = 1 << 4,  /* its state is made by the step and goes with it: the step may be tried again */
-    OP_KEEPS_STATE = 1 << 5, /* names what the session keeps on a worker: its slot stays where it is */
-    OP_RANDOM = 1 << 6,      /* with "seed" or "seed2", the session keeps how far its sequence has come */
-    OP_ELEMENTWISE = 1 << 7, /* an element of its output depends on the elements at its place alone */
+    OP_SOURCE = 1 << 3,       /* Const, Placeholder: costs nothing */
+    OP_STEP_LOCAL = 1 << 4,   /* its state begins and ends with the step, which may therefore run again */
+    OP_KEEPS_STATE = 1 << 5,  /* names state that the session keeps on a worker: its slot stays there */
+    OP_RANDOM = 1 << 6,       /* with "seed" or "seed2", the session keeps the position in its sequence */
+    OP_ELEMENTWISE = 1 << 7,  /* an element of its output depends only on the elements at the same position */
 };
 
-/* What a shape rule may ask and must answer. Shapes may be partly known; a rule leaves unknown what it
- * cannot tell and fails only when the inputs can never fit. */
+/* What a shape rule may ask and must answer. Shapes may be partly known: a rule leaves unknown what it
+ * cannot tell, and fails only when the inputs can never fit. */
 typedef struct InferContext {
     const Node *node;
-    const Shape *inputs;         /* one a data input; rank -1 for an absent optional one */
-    const Tensor *const *values; /* the input's value when it is a constant, else NULL */
-    Shape *outputs;              /* to be filled; unknown beforehand */
+    const Shape *inputs;         /* by data input; rank -1 for an absent optional one */
+    const Tensor *const *values; /* by data input: the value of a constant, else NULL */
+    Shape *outputs;              /* unknown before the rule fills them */
 } InferContext;
 
-/* INVALID_ARGUMENT with the reason the inputs do not fit. */
+/* Fails with INVALID_ARGUMENT and the reason when the inputs do not fit. */
 typedef Status (*InferShapes)(Call *call, InferContext *context);
 
 typedef struct Op {

@@ -1,14 +1,16 @@
-/* Topological order by Kahn's walk, the lowest ready id first: the order in which TensorFlow imports a graph,
- * and the one that makes every later pass deterministic. Edges NextIteration → Merge are left out: they
- * close loops. */
-#include "shared/graph/link.h"
+/* Sorts topologically by Kahn's algorithm, the lowest ready id first: TensorFlow imports graphs in this
+ * order, and it makes every later stage deterministic. Edges NextIteration → Merge are left out, since
+ * they close loops. */
+#include <assert.h>
 
-/* The outgoing edges of node n are targets[starts[n]] … targets[starts[n + 1] - 1]. */
+#include "shared/graph/linker.h"
+
+/* The edges out of node n lead to targets[starts[n]] … targets[starts[n + 1] - 1]. */
 typedef struct Walk {
     const Graph *graph;
     uint32_t *starts;
     uint32_t *targets;
-    uint32_t *pending; /* unseen in-edges of each node */
+    uint32_t *pending; /* by node: edges in that have not been visited */
     uint32_t *heap;    /* ready nodes, the lowest id on top */
     uint32_t heap_count;
 } Walk;
@@ -45,7 +47,7 @@ heap_pop(Walk *walk)
     return top;
 }
 
-/* The source of the node's `index`-th in-edge (data, then control), or NULL for one that does not count. */
+/* Returns the source of the node's `index`-th edge in, data before control; NULL for one that is left out. */
 static const Node *
 edge_source(const Graph *graph, const Node *node, uint32_t index)
 {
@@ -84,7 +86,7 @@ count_edges(Walk *walk)
     }
 }
 
-/* Fills each node's targets from the back, so that starts[] ends where it began. */
+/* Fills the targets of each node from the back, which moves starts[] to where it has to be. */
 static void
 fill_edges(Walk *walk)
 {
@@ -98,7 +100,7 @@ fill_edges(Walk *walk)
             }
         }
     }
-    /* starts[n + 1] is now where n's targets begin. */
+    /* The targets of n begin at starts[n + 1] now. */
     for (uint32_t id = 0; id < graph->node_count; id++) {
         walk->starts[id] = walk->starts[id + 1];
     }
@@ -146,6 +148,7 @@ Status
 link_order(Linker *linker)
 {
     Graph *const graph = linker->graph;
+    assert(linker->fault_count == 0);
     const size_t node_count = graph->node_count;
     size_t edge_total = 0;
     for (uint32_t id = 0; id < graph->node_count; id++) {

@@ -1,6 +1,9 @@
-#include "shared/graph/link.h"
+#include <assert.h>
 
-/* Marks the direct sources of one node; whether one was marked through a loop's back edge. */
+#include "shared/graph/graph.h"
+
+/* Marks the direct sources of one node. Returns true when one was marked through the edge that closes a
+ * loop. */
 static bool
 mark_sources(const Graph *graph, const Node *node, bool (*stops_at)(void *context, Endpoint endpoint),
     void *context, bool *needed)
@@ -26,10 +29,11 @@ graph_mark_needed(const Graph *graph, const uint32_t *roots, size_t root_count,
     bool (*stops_at)(void *context, Endpoint endpoint), void *context, bool *needed)
 {
     for (size_t index = 0; index < root_count; index++) {
+        assert(roots[index] < graph->node_count);
         needed[roots[index]] = true;
     }
-    /* Against the topological order one walk finds all, but for what a loop's back edge reaches: its source
-     * stands behind the Merge, so that each such edge asks for another walk. */
+    /* One walk against the topological order finds everything but the sources of edges that close loops,
+     * which stand behind their Merge: each such edge demands another walk. */
     bool went_back = true;
     while (went_back) {
         went_back = false;

@@ -1,7 +1,8 @@
-/* Dtypes: what each output has, what each input expects, and whether the two agree. */
+/* Finds the dtypes of outputs, and checks that each input gets the dtype it expects. */
+#include <assert.h>
 #include <stdio.h>
 
-#include "shared/graph/link.h"
+#include "shared/graph/linker.h"
 
 static Attr *
 find_attr(const Linker *linker, const Node *node, Slice name)
@@ -16,7 +17,7 @@ find_attr(const Linker *linker, const Node *node, Slice name)
 }
 
 static const AttrValue *
-attr_of(const Node *node, Slice name)
+attr_value(const Node *node, Slice name)
 {
     for (size_t index = 0; index < node->attr_count; index++) {
         if (slice_equal(node->attrs[index].name, name)) {
@@ -26,21 +27,21 @@ attr_of(const Node *node, Slice name)
     return NULL;
 }
 
-Dtype
+static Dtype
 argument_dtype(const Node *node, const OpArgument *argument, size_t index)
 {
     if (argument->type_list_attr.size > 0) {
-        const AttrValue *const types = attr_of(node, argument->type_list_attr);
+        const AttrValue *const types = attr_value(node, argument->type_list_attr);
         return types == NULL ? DTYPE_INVALID : types->value.list.items[index].value.type;
     }
     if (argument->type_attr.size > 0) {
-        const AttrValue *const type = attr_of(node, argument->type_attr);
+        const AttrValue *const type = attr_value(node, argument->type_attr);
         return type == NULL ? DTYPE_INVALID : type->value.type;
     }
     return argument->dtype;
 }
 
-/* DTYPE_INVALID when the input is absent or its producer is unknown or has no such port. */
+/* Returns DTYPE_INVALID for an absent input, an unknown op, or a port that does not exist. */
 static Dtype
 endpoint_dtype(const Graph *graph, Endpoint endpoint)
 {
@@ -74,7 +75,7 @@ flatten_dtypes(Linker *linker, const Node *node, const OpArgument *arguments, si
     return dtypes;
 }
 
-/* Missing type attributes take the dtype of the first present input that has it. */
+/* Binds each missing type attribute to the dtype of the first input that has it. */
 static void
 bind_types(Linker *linker, const Node *node)
 {
@@ -92,7 +93,8 @@ bind_types(Linker *linker, const Node *node)
     }
 }
 
-/* … of what "_type_of" names, which may come later in the order: round a loop. */
+/* Binds them to the dtype of the endpoint that "_type_of" names, which may come later in the order, in a
+ * loop. */
 static void
 bind_type_source(Linker *linker, const Node *node)
 {
@@ -110,7 +112,7 @@ bind_type_source(Linker *linker, const Node *node)
     }
 }
 
-/* Whether nothing is left to be bound; what an unknown op gives stays unknown. */
+/* Returns true when nothing is left to bind. The outputs of an unknown op stay unknown. */
 static bool
 is_typed(const Node *node)
 {
@@ -155,11 +157,11 @@ link_node_types(Linker *linker, Node *node)
     return STATUS_OK;
 }
 
-/* Turn by turn, as long as a turn binds more: once through, but for graphs with "_type_of". What that names
- * may wait for another loop's, inside of it or behind it; a graph whose author writes it himself may not take
- * a turn for each of its nodes. */
+/* Repeats as long as a turn binds more: one turn is enough but for graphs with "_type_of", where a loop
+ * may wait for one inside of it or behind it. The number of turns is limited, so that a graph written by
+ * hand cannot take one for each of its nodes. */
 static Status
-bind_all(Linker *linker)
+bind_all_types(Linker *linker)
 {
     enum { TURNS_MAX = 32 };
     const Graph *const graph = linker->graph;
@@ -186,8 +188,6 @@ check_outputs(Linker *linker, const Node *node)
         }
     }
 }
-
-/* --- Edges ---------------------------------------------------------------------------------------------- */
 
 static const OpArgument *
 argument_at(const Node *node, const OpArgument *arguments, size_t argument_total, size_t position)
@@ -218,7 +218,7 @@ node_output_is_reference(const Node *node, uint32_t port)
     return argument != NULL && argument->is_reference;
 }
 
-/* A constant in place of a variable is what freezing a graph leaves: its value is a variable of the step. */
+/* Freezing leaves a constant in place of a variable; it acts as a variable of the step. */
 static bool
 may_be_referenced(const Node *source, uint32_t port)
 {
@@ -231,10 +231,10 @@ static void
 edge_fault(Linker *linker, const Node *node, uint32_t index, const char *reason)
 {
     const Node *const source = &linker->graph->nodes[node->inputs[index].node];
-    char place[40];
-    (void)snprintf(place, sizeof place, "/input/%u", index);
+    char suffix[40];
+    (void)snprintf(suffix, sizeof suffix, "/input/%u", index);
     const Slice name = slice_part(source->name, 0, 128);
-    link_fault(linker, node, place, "input %u '%.*s:%u' %s", index, SLICE_PRINT(name),
+    link_fault(linker, node, suffix, "input %u '%.*s:%u' %s", index, SLICE_PRINT(name),
         node->inputs[index].port, reason);
 }
 
@@ -290,7 +290,8 @@ Status
 link_types(Linker *linker)
 {
     Graph *const graph = linker->graph;
-    TRY(bind_all(linker));
+    assert(graph->order != NULL && linker->fault_count == 0);
+    TRY(bind_all_types(linker));
     for (uint32_t id = 0; id < graph->node_count; id++) {
         const Node *const node = &graph->nodes[id];
         check_outputs(linker, node);
