@@ -259,25 +259,24 @@ bind_slots(Call *call, StepRun *step)
     return STATUS_OK;
 }
 
-Status
-bind_explain(const SlotRun *slot, Status status, const char *message, char *ret_text)
+void
+bind_explain(const SlotRun *slot, Failure *failure)
 {
     const StepPin *const pin = slot_pin(slot);
-    if (pin != NULL && slot->has_restarted) {
-        (void)snprintf(ret_text, ERROR_MESSAGE_SIZE,
+    if (pin == NULL) {
+        return;
+    }
+    const Slice node = slice_from_string(failure->node);
+    if (slot->has_restarted) {
+        *failure = failure_of(STATUS_FAILED_PRECONDITION, node,
             "the variables that worker '%s' kept for this session were lost with it: initialise them again",
             pin->worker);
-        return STATUS_FAILED_PRECONDITION;
+    } else if (failure->code == STATUS_UNAVAILABLE) {
+        *failure = failure_of(failure->code, node, "%.300s; worker '%s' keeps variables of this session",
+            failure->message, pin->worker);
+    } else if (failure->code == STATUS_FAILED_PRECONDITION && pin->lost_worker[0] != '\0') {
+        *failure = failure_of(failure->code, node,
+            "%.300s; the session's variables were lost with worker '%s': initialise them again",
+            failure->message, pin->lost_worker);
     }
-    if (pin != NULL && status == STATUS_UNAVAILABLE) {
-        (void)snprintf(ret_text, ERROR_MESSAGE_SIZE, "%.300s; worker '%s' keeps variables of this session",
-            message, pin->worker);
-    } else if (pin != NULL && status == STATUS_FAILED_PRECONDITION && pin->lost_worker[0] != '\0') {
-        (void)snprintf(ret_text, ERROR_MESSAGE_SIZE,
-            "%.300s; the session's variables were lost with worker '%s': initialise them again", message,
-            pin->lost_worker);
-    } else {
-        (void)snprintf(ret_text, ERROR_MESSAGE_SIZE, "%s", message);
-    }
-    return status;
 }

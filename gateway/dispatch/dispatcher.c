@@ -57,7 +57,8 @@ dispatcher_free(Dispatcher *dispatcher)
     }
     while (!list_is_empty(&dispatcher->steps)) {
         StepRun *const step = LIST_ITEM(list_first(&dispatcher->steps), StepRun, link);
-        step_end(step, STATUS_UNAVAILABLE, "the gateway is stopping");
+        const Failure failure = failure_of(STATUS_UNAVAILABLE, (Slice){0}, "the gateway is stopping");
+        step_end(step, &failure);
         step_finish(step);
     }
     upstream_free(dispatcher->upstream);
@@ -115,7 +116,7 @@ read_answer(Call *reading, UpstreamCall *call, int64_t *ret_count)
         return call_fail_memory(reading, "a worker's answer");
     }
     if (answer_read_status(call, reading, &refusal) != STATUS_OK) {
-        return call_fail(reading, refusal.code, "%.*s", SLICE_PRINT(refusal.message));
+        return failure_raise(reading, &refusal.failure);
     }
     return wire_reset_answer_read(reading, upstream_body(call), ret_count);
 }

@@ -26,13 +26,13 @@ typedef struct StepRun StepRun;
 typedef struct SlotEvents {
     /* The slot has failed: the step's next attempt begins, or the step ends, once this turn's callbacks have
      * returned. */
-    void (*failed)(SlotRun *slot, Status status, const char *message);
+    void (*failed)(SlotRun *slot, Failure failure);
     /* The slot has ended as a consequence of what happened on another one, whose error is the step's cause.
      */
-    void (*aborted)(SlotRun *slot, const char *message);
+    void (*aborted)(SlotRun *slot, const Failure *failure);
     /* The deadline ended the slot's run. False when the deadline was not the step's, or no other slot's word
      * is waited for: the slot fails then. */
-    bool (*late)(SlotRun *slot, Slice message);
+    bool (*late)(SlotRun *slot, const Failure *failure);
     void (*done)(SlotRun *slot);
 } SlotEvents;
 
@@ -92,10 +92,8 @@ struct StepRun {
     Timer cause;          /* set while slots have been aborted and the cause may still come */
     Task start;           /* the start, a further attempt, or the end: deferred to the end of this turn */
     char avoided[WORKER_NAME_SIZE]; /* the worker that failed the attempt before */
-    Status status;
-    char message[ERROR_MESSAGE_SIZE];
-    char consequence[ERROR_MESSAGE_SIZE]; /* message of the first slot that was aborted */
-    char node[128];
+    Failure failure;                /* how it ends; STATUS_OK: well */
+    Failure consequence;            /* of the first slot that was aborted */
     size_t slot_count;
     SlotRun slots[SLOT_COUNT_MAX];
     StepPin *pins;      /* by the plan's slot; NULL: no slot keeps variables */
@@ -142,9 +140,8 @@ void bind_load(Dispatcher *dispatcher, const WorkerInfo *worker, int change);
 void bind_note_failure(Dispatcher *dispatcher, const WorkerInfo *worker);
 void bind_note_success(Dispatcher *dispatcher, const WorkerInfo *worker);
 
-/* Writes a slot's failure, and what it means for the variables that the session keeps there, to
- * ret_text[ERROR_MESSAGE_SIZE]. Returns the status that the client gets. */
-Status bind_explain(const SlotRun *slot, Status status, const char *message, char *ret_text);
+/* Adds to a slot's failure what it means for the variables that the session keeps there. */
+void bind_explain(const SlotRun *slot, Failure *failure);
 
 /* answer.c */
 
@@ -154,7 +151,7 @@ Status answer_read_status(UpstreamCall *call, Call *reading, WireStatus *ret_sta
 
 /* register.c */
 
-typedef void (*SlotRegistered)(SlotRun *slot, Status status, const char *message);
+typedef void (*SlotRegistered)(SlotRun *slot, const Failure *failure); /* STATUS_OK: it is there */
 
 /* Registers the slot's partition on its worker, once however many slots wait for it, and calls `registered`
  * for each of them. */
@@ -171,8 +168,8 @@ void slot_feed(SlotRun *slot, size_t feed);
 
 /* step.c */
 
-/* Ends the step once this turn's callbacks have returned; the first call decides status and message. */
-void step_end(StepRun *step, Status status, const char *message);
+/* Ends the step once this turn's callbacks have returned; the first call decides how. NULL: well. */
+void step_end(StepRun *step, const Failure *failure);
 
 /* Ends it now: tells the caller, then the workers, and frees it. */
 void step_finish(StepRun *step);

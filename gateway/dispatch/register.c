@@ -31,16 +31,15 @@ typedef struct Registration {
     int blobs_in_flight;
     bool is_known;           /* the worker had the partition */
     uint64_t uploaded_bytes; /* document and blobs */
-    Status status;           /* of the blobs */
-    char message[ERROR_MESSAGE_SIZE];
+    Failure blob_failure;    /* of the first blob that could not be put; STATUS_OK: none */
 } Registration;
 
 static void
-registration_end(Registration *registration, Status status, const char *message)
+registration_end(Registration *registration, const Failure *failure)
 {
     (void)map_remove(registration->dispatcher->registrations, slice_from_string(registration->key));
-    metrics_registration(status, registration->uploaded_bytes);
-    if (status == STATUS_OK) {
+    metrics_registration(failure->code, registration->uploaded_bytes);
+    if (failure->code == STATUS_OK) {
         bind_note_holder(registration->dispatcher, &registration->worker, registration->partition);
     }
     while (!list_is_empty(&registration->waiting)) {
@@ -48,10 +47,17 @@ registration_end(Registration *registration, Status status, const char *message)
         list_remove(&slot->waiting);
         slot->is_known = registration->is_known;
         slot->uploaded_bytes = registration->uploaded_bytes;
-        registration->registered(slot, status, message);
+        registration->registered(slot, failure);
     }
     plan_unref(registration->plan);
     memory_free(registration);
+}
+
+static void
+fail_registration(Registration *registration, Status code, const char *message)
+{
+    const Failure failure = failure_of(code, (Slice){0}, "%s", message);
+    registration_end(registration, &failure);
 }
 
 static UpstreamCall *
@@ -68,7 +74,7 @@ begin_put(Registration *registration, const char *path, const UpstreamEvents *ev
     UpstreamCall *const call =
         upstream_begin(registration->dispatcher->upstream, &head, events, registration);
     if (call == NULL) {
-        registration_end(registration, STATUS_RESOURCE_EXHAUSTED, "no memory left for a registration");
+        fail_registration(registration, STATUS_RESOURCE_EXHAUSTED, "no memory left for a registration");
     }
     return call;
 }
@@ -81,20 +87,20 @@ blob_put_done(UpstreamCall *call, Status status, const char *message)
     Registration *const registration = upstream_context(call);
     AUTO_ARENA arena = arena_new(ANSWER_ARENA_SIZE_MAX);
     Call reading = {.arena = arena};
-    WireStatus answer = {.code = status, .message = slice_from_string(message)};
-    if (status == STATUS_OK && arena != NULL) {
+    WireStatus answer = {.failure.code = STATUS_OK};
+    if (status != STATUS_OK) {
+        answer.failure = failure_of(status, (Slice){0}, "%s", message);
+    } else if (arena != NULL) {
         (void)answer_read_status(call, &reading, &answer);
     }
-    if (answer.code != STATUS_OK && registration->status == STATUS_OK) {
-        registration->status = answer.code;
-        (void)snprintf(
-            registration->message, sizeof registration->message, "%.*s", SLICE_PRINT(answer.message));
+    if (registration->blob_failure.code == STATUS_OK) {
+        registration->blob_failure = answer.failure;
     }
     if (--registration->blobs_in_flight > 0) {
         return;
     }
-    if (registration->status != STATUS_OK) {
-        registration_end(registration, registration->status, registration->message);
+    if (registration->blob_failure.code != STATUS_OK) {
+        registration_end(registration, &registration->blob_failure);
     } else {
         put_partition(registration);
     }
@@ -116,7 +122,7 @@ blob_find(const PlanPartition *partition, Slice digest)
 static void
 put_blobs(Registration *registration, const WireStatus *answer)
 {
-    registration->status = STATUS_OK;
+    registration->blob_failure = (Failure){.code = STATUS_OK};
     registration->blobs_in_flight = 1; /* this function's own, given back at its end */
     for (size_t index = 0; index < answer->missing_blob_count; index++) {
         const PlanBlob *const blob = blob_find(registration->partition, answer->missing_blobs[index]);
@@ -134,9 +140,8 @@ put_blobs(Registration *registration, const WireStatus *answer)
                                                 : upstream_begin(registration->dispatcher->upstream, &head,
                                                       &blob_events, registration);
         if (call == NULL) {
-            registration->status = STATUS_INTERNAL;
-            (void)snprintf(registration->message, sizeof registration->message,
-                "the worker asks for a blob the plan does not have");
+            registration->blob_failure =
+                failure_of(STATUS_INTERNAL, (Slice){0}, "the worker asks for a blob the plan does not have");
             break;
         }
         const size_t size = tensor_byte_size(&blob->tensor);
@@ -146,7 +151,7 @@ put_blobs(Registration *registration, const WireStatus *answer)
         upstream_end(call);
     }
     if (--registration->blobs_in_flight == 0) {
-        registration_end(registration, STATUS_INTERNAL, "the worker misses blobs but names none");
+        fail_registration(registration, STATUS_INTERNAL, "the worker misses blobs but names none");
     }
 }
 
@@ -156,7 +161,7 @@ partition_put_done(UpstreamCall *call, Status status, const char *message)
     Registration *const registration = upstream_context(call);
     AUTO_ARENA arena = arena_new(ANSWER_ARENA_SIZE_MAX);
     if (status != STATUS_OK || arena == NULL) {
-        registration_end(registration, status != STATUS_OK ? status : STATUS_RESOURCE_EXHAUSTED, message);
+        fail_registration(registration, status != STATUS_OK ? status : STATUS_RESOURCE_EXHAUSTED, message);
         return;
     }
     Call reading = {.arena = arena};
@@ -166,12 +171,12 @@ partition_put_done(UpstreamCall *call, Status status, const char *message)
         put_blobs(registration, &answer);
         return;
     }
-    char text[ERROR_MESSAGE_SIZE];
-    (void)snprintf(text, sizeof text, "%.*s", SLICE_PRINT(answer.message));
-    /* Constants that do not stay are no fault of the client's. */
     registration->is_known = registration->round == 1 && upstream_http_status(call) == 200;
-    const bool is_thrashing = slice_equals_string(answer.reason, "missing_blobs");
-    registration_end(registration, is_thrashing ? STATUS_UNAVAILABLE : answer.code, text);
+    /* Constants that the worker has dropped again are no fault of the client's. */
+    if (slice_equals_string(answer.reason, "missing_blobs")) {
+        answer.failure.code = STATUS_UNAVAILABLE;
+    }
+    registration_end(registration, &answer.failure);
 }
 
 static const UpstreamEvents partition_events = {.on_done = partition_put_done};
@@ -196,9 +201,9 @@ session_put_done(UpstreamCall *call, Status status, const char *message)
 {
     Registration *const registration = upstream_context(call);
     if (status != STATUS_OK) {
-        registration_end(registration, status, message);
+        fail_registration(registration, status, message);
     } else if (upstream_http_status(call) / 100 != 2) {
-        registration_end(registration, STATUS_UNAVAILABLE, "the worker refuses the session");
+        fail_registration(registration, STATUS_UNAVAILABLE, "the worker refuses the session");
     } else {
         put_partition(registration);
     }
@@ -240,7 +245,9 @@ registration_await(SlotRun *slot, SlotRegistered registered)
     }
     registration = registration_new(slot, key, registered);
     if (registration == NULL) {
-        registered(slot, STATUS_RESOURCE_EXHAUSTED, "no memory left for a registration");
+        const Failure failure =
+            failure_of(STATUS_RESOURCE_EXHAUSTED, (Slice){0}, "no memory left for a registration");
+        registered(slot, &failure);
         return;
     }
     list_append(&registration->waiting, &slot->waiting);

@@ -17,9 +17,9 @@
 enum { PATH_SIZE = 128, STATUS_ARENA_SIZE_MAX = 1 << 20 };
 
 static void
-fail_slot(SlotRun *slot, Status status, const char *message)
+fail_slot(SlotRun *slot, Failure failure)
 {
-    slot->step->slot_events->failed(slot, status, message);
+    slot->step->slot_events->failed(slot, failure);
 }
 
 static void
@@ -35,17 +35,15 @@ slot_output(SlotRun *slot, const Frame *frame)
 {
     uint64_t index = 0;
     if (!slice_to_uint64(frame->name, &index) || index >= slot->partition->fetch_count) {
-        fail_slot(slot, STATUS_INTERNAL, "a worker sent an output nobody asked for");
+        fail_slot(slot, failure_of(STATUS_INTERNAL, (Slice){0}, "a worker sent an output nobody asked for"));
         return;
     }
     StepRun *const step = slot->step;
     const uint32_t fetch = slot->partition->fetches[index];
     if (frame->kind == FRAME_DEAD && !step->is_partial) {
-        char message[ERROR_MESSAGE_SIZE];
-        (void)snprintf(message, sizeof message,
-            "fetch '%.*s' has no value: it lies on a branch that was not taken",
-            SLICE_PRINT(step->plan->fetches[fetch]));
-        fail_slot(slot, STATUS_INVALID_ARGUMENT, message);
+        fail_slot(slot, failure_of(STATUS_INVALID_ARGUMENT, (Slice){0},
+                            "fetch '%.*s' has no value: it lies on a branch that was not taken",
+                            SLICE_PRINT(step->plan->fetches[fetch])));
     } else if (!step->is_delivered[fetch]) {
         step->is_delivered[fetch] = true;
         step->events->on_output(step->context, fetch, &frame->tensor);
@@ -57,21 +55,19 @@ static void
 slot_unsuccessful(SlotRun *slot, const WireStatus *status)
 {
     StepRun *const step = slot->step;
-    char message[ERROR_MESSAGE_SIZE];
-    (void)snprintf(message, sizeof message, "%.*s", SLICE_PRINT(status->message));
-    if (status->code == STATUS_ABORTED || status->code == STATUS_CANCELLED) {
-        step->slot_events->aborted(slot, message);
+    Failure failure = status->failure;
+    if (failure.code == STATUS_ABORTED || failure.code == STATUS_CANCELLED) {
+        step->slot_events->aborted(slot, &failure);
         return;
     }
-    if (status->code == STATUS_DEADLINE_EXCEEDED && step->slot_events->late(slot, status->message)) {
+    if (failure.code == STATUS_DEADLINE_EXCEEDED && step->slot_events->late(slot, &failure)) {
         return;
-    }
-    if (!step->is_ending && !step->is_restarting) {
-        (void)snprintf(step->node, sizeof step->node, "%.*s", SLICE_PRINT(status->node));
     }
     /* Forgotten again right after it was registered: other workers may have more room. */
-    const bool is_forgotten = slice_equals_string(status->reason, "unknown_partition");
-    fail_slot(slot, is_forgotten ? STATUS_UNAVAILABLE : status->code, message);
+    if (slice_equals_string(status->reason, "unknown_partition")) {
+        failure.code = STATUS_UNAVAILABLE;
+    }
+    fail_slot(slot, failure);
 }
 
 static void
@@ -81,7 +77,7 @@ slot_status(SlotRun *slot, Slice json)
     Call reading = {.arena = arena};
     WireStatus status;
     if (arena == NULL || wire_status_read(&reading, json, &status) != STATUS_OK) {
-        fail_slot(slot, STATUS_INTERNAL, "a worker's status cannot be read");
+        fail_slot(slot, failure_of(STATUS_INTERNAL, (Slice){0}, "a worker's status cannot be read"));
         return;
     }
     slot->has_status = true;
@@ -89,7 +85,7 @@ slot_status(SlotRun *slot, Slice json)
         slot->registration_count++;
         slot->state = SLOT_REGISTERING;
         slot->may_have_begun = false;
-    } else if (status.code != STATUS_OK) {
+    } else if (status.failure.code != STATUS_OK) {
         slot_unsuccessful(slot, &status);
     }
 }
@@ -140,22 +136,23 @@ slot_refused(SlotRun *slot, UpstreamCall *call)
     AUTO_ARENA arena = arena_new(STATUS_ARENA_SIZE_MAX);
     Call reading = {.arena = arena};
     WireStatus status;
-    char message[ERROR_MESSAGE_SIZE];
     if (arena == NULL || wire_status_read(&reading, upstream_body(call), &status) != STATUS_OK) {
-        fail_slot(slot, STATUS_INTERNAL, "a worker's answer has no status");
+        fail_slot(slot, failure_of(STATUS_INTERNAL, (Slice){0}, "a worker's answer has no status"));
         return;
     }
-    (void)snprintf(message, sizeof message, "%.*s", SLICE_PRINT(status.message));
     slot->has_restarted = status.incarnation.size > 0 &&
                           !slice_equals_string(status.incarnation, slot_worker(slot)->incarnation);
     if (slot->has_restarted) {
         bind_note_restart(slot->step->dispatcher, slot_worker(slot), status.incarnation);
     }
-    slot->may_have_begun = !slot->has_restarted && status.code != STATUS_UNAVAILABLE;
-    fail_slot(slot, status.code == STATUS_OK ? STATUS_INTERNAL : status.code, message);
+    slot->may_have_begun = !slot->has_restarted && status.failure.code != STATUS_UNAVAILABLE;
+    if (status.failure.code == STATUS_OK) {
+        status.failure.code = STATUS_INTERNAL; /* a success is no refusal */
+    }
+    fail_slot(slot, status.failure);
 }
 
-static void slot_registered(SlotRun *slot, Status status, const char *message);
+static void slot_registered(SlotRun *slot, const Failure *failure);
 
 static void
 run_on_done(UpstreamCall *call, Status status, const char *message)
@@ -168,7 +165,7 @@ run_on_done(UpstreamCall *call, Status status, const char *message)
         return;
     }
     if (status != STATUS_OK) {
-        fail_slot(slot, status, message);
+        fail_slot(slot, failure_of(status, (Slice){0}, "%s", message));
     } else if (slot->state == SLOT_REGISTERING) {
         registration_await(slot, slot_registered);
     } else if (!slot->has_status) {
@@ -301,7 +298,8 @@ slot_run(SlotRun *slot)
     slot->state = SLOT_RUNNING;
     slot->call = upstream_begin(step->dispatcher->upstream, &head, &run_events, slot);
     if (slot->call == NULL) {
-        fail_slot(slot, STATUS_RESOURCE_EXHAUSTED, "no memory left for a run request");
+        fail_slot(
+            slot, failure_of(STATUS_RESOURCE_EXHAUSTED, (Slice){0}, "no memory left for a run request"));
         return;
     }
     if (step->is_paused) {
@@ -312,10 +310,10 @@ slot_run(SlotRun *slot)
 }
 
 static void
-slot_registered(SlotRun *slot, Status status, const char *message)
+slot_registered(SlotRun *slot, const Failure *failure)
 {
-    if (status != STATUS_OK) {
-        fail_slot(slot, status, message);
+    if (failure->code != STATUS_OK) {
+        fail_slot(slot, *failure);
     } else if (slot->step->only_registers) {
         slot->answered_ns = clock_monotonic_ns();
         finish_slot(slot);

@@ -104,9 +104,7 @@ static void
 report_fill(const StepRun *step, StepReport *report)
 {
     *report = (StepReport){
-        .status = step->status,
-        .message = step->message,
-        .node = step->node,
+        .failure = step->failure,
         .attempt = step->attempt,
         .started_ns = step->started_ns,
         .elapsed_us = (clock_monotonic_ns() - step->started_ns) / CLOCK_NS_PER_US,
@@ -132,7 +130,7 @@ step_finish(StepRun *step)
 {
     Dispatcher *const dispatcher = step->dispatcher;
     slots_stop(step);
-    if (!step->only_registers && (step->slot_count > 1 || step->status != STATUS_OK)) {
+    if (!step->only_registers && (step->slot_count > 1 || step->failure.code != STATUS_OK)) {
         cleanup_send(step);
     }
     timer_clear(dispatcher->loop, &step->timer);
@@ -142,7 +140,7 @@ step_finish(StepRun *step)
     StepReport report;
     report_fill(step, &report);
     if (!step->only_registers) {
-        metrics_step_end(report.status, report.elapsed_us);
+        metrics_step_end(report.failure.code, report.elapsed_us);
     }
     step->events->on_done(step->context, &report);
     step_free(step);
@@ -155,14 +153,15 @@ finish_deferred(Task *task)
 }
 
 void
-step_end(StepRun *step, Status status, const char *message)
+step_end(StepRun *step, const Failure *failure)
 {
     if (step->is_ending) {
         return;
     }
     step->is_ending = true;
-    step->status = status;
-    (void)snprintf(step->message, sizeof step->message, "%s", message);
+    if (failure != NULL) {
+        step->failure = *failure;
+    }
     step->start.run = finish_deferred; /* instead of a start or a further attempt not yet begun */
     loop_defer(step->dispatcher->loop, &step->start);
 }
@@ -188,7 +187,7 @@ without_preamble(Slice message)
 }
 
 static bool
-slot_late(SlotRun *slot, Slice message)
+slot_late(SlotRun *slot, const Failure *failure)
 {
     StepRun *const step = slot->step;
     if (step->slot_count == 1 || step->is_ending || step->is_restarting ||
@@ -196,7 +195,7 @@ slot_late(SlotRun *slot, Slice message)
         return false;
     }
     buffer_clear(&slot->last_words);
-    buffer_append_slice(&slot->last_words, without_preamble(message));
+    buffer_append_slice(&slot->last_words, without_preamble(slice_from_string(failure->message)));
     slot->has_aborted = true;
     step->is_late = true;
     return true;
@@ -221,7 +220,9 @@ end_late(StepRun *step)
         }
     }
     const char *const whole = buffer_string(&message);
-    step_end(step, STATUS_DEADLINE_EXCEEDED, whole == NULL ? late_summary : whole);
+    const Failure failure =
+        failure_of(STATUS_DEADLINE_EXCEEDED, (Slice){0}, "%s", whole == NULL ? late_summary : whole);
+    step_end(step, &failure);
 }
 
 static void
@@ -249,14 +250,14 @@ may_repeat(const StepRun *step)
 }
 
 static void
-attempt_failed(StepRun *step, Status status, const char *message)
+attempt_failed(StepRun *step, const Failure *failure)
 {
-    const bool is_transient = status == STATUS_UNAVAILABLE || status == STATUS_ABORTED;
+    const bool is_transient = failure->code == STATUS_UNAVAILABLE || failure->code == STATUS_ABORTED;
     if (step->is_ending || step->is_restarting) {
         return;
     }
     if (!is_transient || !may_repeat(step)) {
-        step_end(step, status, message);
+        step_end(step, failure);
         return;
     }
     step->is_restarting = true;
@@ -265,18 +266,17 @@ attempt_failed(StepRun *step, Status status, const char *message)
 }
 
 static void
-slot_failed(SlotRun *slot, Status status, const char *message)
+slot_failed(SlotRun *slot, Failure failure)
 {
     StepRun *const step = slot->step;
-    if (status == STATUS_UNAVAILABLE && !step->is_ending && !step->is_restarting) {
+    if (failure.code == STATUS_UNAVAILABLE && !step->is_ending && !step->is_restarting) {
         (void)snprintf(step->avoided, sizeof step->avoided, "%s", slot_worker(slot)->name);
         bind_note_failure(step->dispatcher, slot_worker(slot));
     }
     /* Nobody here has cancelled: the worker has lost sight of us. */
-    char explained[ERROR_MESSAGE_SIZE];
-    const Status meant =
-        bind_explain(slot, status == STATUS_CANCELLED ? STATUS_ABORTED : status, message, explained);
-    attempt_failed(step, meant, explained);
+    failure.code = failure.code == STATUS_CANCELLED ? STATUS_ABORTED : failure.code;
+    bind_explain(slot, &failure);
+    attempt_failed(step, &failure);
 }
 
 /* Once the deadline has passed, that is the cause: who has not said yet what it was at may still do so. */
@@ -285,7 +285,7 @@ cause_unknown(Timer *timer)
 {
     StepRun *const step = (StepRun *)(void *)((char *)timer - offsetof(StepRun, cause));
     if (clock_monotonic_ns() < step->deadline_ns) {
-        attempt_failed(step, STATUS_ABORTED, step->consequence);
+        attempt_failed(step, &step->consequence);
     }
 }
 
@@ -302,7 +302,7 @@ have_all_ended(const StepRun *step)
 }
 
 static void
-slot_aborted(SlotRun *slot, const char *message)
+slot_aborted(SlotRun *slot, const Failure *failure)
 {
     StepRun *const step = slot->step;
     if (step->is_ending || step->is_restarting) {
@@ -310,13 +310,13 @@ slot_aborted(SlotRun *slot, const char *message)
     }
     slot->has_aborted = true;
     if (step->cause.due_ns == 0) {
-        (void)snprintf(step->consequence, sizeof step->consequence, "%s", message);
+        step->consequence = failure_of(STATUS_ABORTED, (Slice){0}, "%s", failure->message);
         step->cause.fire = cause_unknown;
         timer_set(step->dispatcher->loop, &step->cause,
             loop_now_ns(step->dispatcher->loop) + CAUSE_WAIT_MS * CLOCK_NS_PER_MS);
     }
     if (have_all_ended(step) && !step->is_late) {
-        attempt_failed(step, STATUS_ABORTED, step->consequence);
+        attempt_failed(step, &step->consequence);
     }
 }
 
@@ -341,11 +341,13 @@ slot_done(SlotRun *slot)
     if (step->is_late) {
         end_late(step);
     } else if (step->cause.due_ns != 0) {
-        attempt_failed(step, STATUS_ABORTED, step->consequence);
+        attempt_failed(step, &step->consequence);
     } else if (!step->only_registers && !has_all_outputs(step)) {
-        step_end(step, STATUS_INTERNAL, "the workers said they are done, but an output is missing");
+        const Failure failure = failure_of(
+            STATUS_INTERNAL, (Slice){0}, "the workers said they are done, but an output is missing");
+        step_end(step, &failure);
     } else {
-        step_end(step, STATUS_OK, "");
+        step_end(step, NULL);
     }
 }
 
@@ -374,7 +376,8 @@ attempt_begin(StepRun *step)
         slot_reset(&step->slots[index], step, &step->plan->partitions[index]);
     }
     if (bind_slots(&binding, step) != STATUS_OK) {
-        step_end(step, binding.error.code, binding.error.message);
+        const Failure failure = failure_of_call(&binding, (Slice){0});
+        step_end(step, &failure);
         return;
     }
     for (size_t index = 0; index < step->slot_count && !step->is_ending && !step->is_restarting; index++) {
@@ -497,5 +500,6 @@ step_resume(StepRun *step)
 void
 step_cancel(StepRun *step, const char *why)
 {
-    step_end(step, STATUS_CANCELLED, why);
+    const Failure failure = failure_of(STATUS_CANCELLED, (Slice){0}, "%s", why);
+    step_end(step, &failure);
 }

@@ -92,9 +92,7 @@ typedef struct SlotReport {
 } SlotReport;
 
 typedef struct StepReport {
-    Status status;
-    const char *message; /* "" when OK */
-    const char *node;    /* where it failed; "" when not known */
+    Failure failure;     /* STATUS_OK: none */
     int64_t attempt;     /* the last one's number */
     uint64_t started_ns; /* monotonic */
     uint64_t elapsed_us;

@@ -96,8 +96,8 @@ registered(void *context, const StepReport *report)
 {
     StepCall *const step = context;
     step->running.run = NULL;
-    if (report->status != STATUS_OK) {
-        exchange_fail(step->exchange, call_fail(step->call, report->status, "%s", report->message));
+    if (report->failure.code != STATUS_OK) {
+        exchange_fail(step->exchange, failure_raise(step->call, &report->failure));
         return;
     }
     tell_other_loops(step, report);

@@ -263,7 +263,7 @@ write_lacking(const PartialRun *run, Buffer *text)
 static void
 explain(const PartialRun *run, const StepReport *report, Buffer *text)
 {
-    const bool has_expired = report->status == STATUS_DEADLINE_EXCEEDED;
+    const bool has_expired = report->failure.code == STATUS_DEADLINE_EXCEEDED;
     if (has_expired && run->fed_count < run->step.plan->feed_count) {
         buffer_append_string(text, "the partial run has expired; feeds that were not given: ");
         write_lacking(run, text);
@@ -271,13 +271,12 @@ explain(const PartialRun *run, const StepReport *report, Buffer *text)
     }
     if (has_expired) {
         buffer_append_string(text, "the partial run has expired: ");
-    } else if (status_is_retryable(report->status)) {
+    } else if (status_is_retryable(report->failure.code)) {
         buffer_append_string(text, "the partial run has ended and cannot be repeated, begin a new one: ");
     }
-    if (report->node[0] != '\0') {
-        buffer_append_format(text, "node '%s': ", report->node);
-    }
-    buffer_append_string(text, report->message);
+    char cause[ERROR_MESSAGE_SIZE];
+    failure_text(&report->failure, cause);
+    buffer_append_string(text, cause);
 }
 
 static void
@@ -290,8 +289,9 @@ step_done(void *context, const StepReport *report)
     if (!run->has_ended) {
         explain(run, report, &text);
         const char *const message = buffer_string(&text);
-        note_end(run, report->status, message == NULL ? "" : message);
-        run->is_told = run->is_told || report->status == STATUS_DEADLINE_EXCEEDED; /* its time is over */
+        note_end(run, report->failure.code, message == NULL ? "" : message);
+        run->is_told =
+            run->is_told || report->failure.code == STATUS_DEADLINE_EXCEEDED; /* its time is over */
     }
     partial_run_settle(run);
 }

@@ -188,14 +188,16 @@ is_passing(Status status)
 
 /* What failed is kept in the arena: the call's error is used again while it is being written down. */
 static void
-end_with(QueuedStep *queued, Status status, const char *message, const char *node)
+end_with(QueuedStep *queued, const Failure *failure)
 {
+    const Status status = failure->code;
     queued->status = status;
     queued->end.state = step_state_of(status);
     queued->end.error_code = status == STATUS_OK ? NULL : status_name(status);
     queued->end.error_message =
-        status == STATUS_OK ? NULL : text_copy(queued->call.arena, slice_from_string(message));
-    queued->end.error_node = node[0] == '\0' ? NULL : text_copy(queued->call.arena, slice_from_string(node));
+        status == STATUS_OK ? NULL : text_copy(queued->call.arena, slice_from_string(failure->message));
+    queued->end.error_node =
+        failure->node[0] == '\0' ? NULL : text_copy(queued->call.arena, slice_from_string(failure->node));
 }
 
 static Status
@@ -232,8 +234,9 @@ end_alone(QueuedStep *queued, void *context)
     Status status = write_end(queued, context);
     if (status != STATUS_OK && status != STATUS_ABORTED && !is_out_of_reach(status) &&
         queued->status == STATUS_OK) {
-        end_with(queued, status == STATUS_RESOURCE_EXHAUSTED ? STATUS_FAILED_PRECONDITION : status,
-            call->error.message, "");
+        Failure failure = failure_of_call(call, (Slice){0});
+        failure.code = status == STATUS_RESOURCE_EXHAUSTED ? STATUS_FAILED_PRECONDITION : status;
+        end_with(queued, &failure);
         status = write_end(queued, context);
     }
     if (status != STATUS_OK) {
@@ -389,7 +392,7 @@ run_done(void *context, const StepReport *report)
         return; /* the runner has given it back; queued_steps_free() follows */
     }
     step_trace_keep(&queued->step, report);
-    end_with(queued, report->status, report->message, report->node);
+    end_with(queued, &report->failure);
     step_write_stats(&stats, report);
     queued->end.stats = buffer_is_ok(&stats) ? text_copy(queued->call.arena, buffer_slice(&stats)) : NULL;
     queued->end.device_seconds = step_device_seconds(report);
@@ -421,7 +424,9 @@ dispatch(QueuedStep *queued)
         .run = step_start(step->loop->dispatcher, &request, &events, queued),
     };
     if (step->running.run == NULL) {
-        end_with(queued, STATUS_RESOURCE_EXHAUSTED, "no memory is left for a step", "");
+        const Failure failure =
+            failure_of(STATUS_RESOURCE_EXHAUSTED, (Slice){0}, "no memory is left for a step");
+        end_with(queued, &failure);
         finish(queued);
         return;
     }
@@ -488,7 +493,9 @@ prepared(Job *job)
     } else if (queued->status == STATUS_ABORTED) {
         forget(queued); /* cancelled, or another's, before it began */
     } else {
-        end_with(queued, queued->status, queued->call.error.message, "");
+        Failure failure = failure_of_call(&queued->call, (Slice){0});
+        failure.code = queued->status;
+        end_with(queued, &failure);
         finish(queued);
     }
 }

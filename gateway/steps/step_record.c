@@ -22,8 +22,6 @@ keep_report(StepCall *step, const StepReport *report)
 {
     StepReport *const kept = &step->reply.report;
     *kept = *report;
-    kept->message = keep_text(step, slice_from_string(report->message));
-    kept->node = keep_text(step, slice_from_string(report->node));
     for (size_t index = 0; index < report->slot_count; index++) {
         kept->slots[index].last_words = slice_from_string(keep_text(step, report->slots[index].last_words));
         kept->slots[index].stats.trace = (Slice){0};
@@ -76,14 +74,14 @@ make_record(StepCall *step, const StepReport *report)
         .id = step->id,
         .session = step->session_id,
         .graph = step->graph->id,
-        .state = step_state_of(report->status),
+        .state = step_state_of(report->failure.code),
         .request = scratch->data,
         .attempts = report->attempt,
         .started_us = step->received_us,
         .ended_us = clock_wall_us(),
-        .error_code = report->status == STATUS_OK ? "" : status_name(report->status),
-        .error_message = report->message,
-        .error_node = report->node,
+        .error_code = report->failure.code == STATUS_OK ? "" : status_name(report->failure.code),
+        .error_message = report->failure.message,
+        .error_node = report->failure.node,
         .stats = scratch->data + stats,
     };
     return record_copy(&record);
@@ -125,9 +123,9 @@ kept_on_job(Exchange *exchange, Status status, void *owner)
     (void)exchange;
     memory_free(TAKE(step->record_wait.record));
     queue_runner_forget(step->loop->gateway->queue, &step->promise.hold);
-    if (status != STATUS_OK && report->status == STATUS_OK) {
-        report->status = status;
-        report->message = keep_text(step, slice_from_string(step->call->error.message));
+    if (status != STATUS_OK && report->failure.code == STATUS_OK) {
+        report->failure = failure_of_call(step->call, (Slice){0});
+        report->failure.code = status;
     }
     reply(step);
 }

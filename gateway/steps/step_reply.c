@@ -36,16 +36,16 @@ step_reply_write_outputs(JsonWriter *writer, const StepCall *step)
 }
 
 static void
-write_error(JsonWriter *writer, const StepReport *report)
+write_error(JsonWriter *writer, const Failure *failure)
 {
     json_write_name(writer, "error");
     json_write_object_begin(writer);
-    json_member_string(writer, "code", status_name(report->status));
-    json_member_string(writer, "message", report->message);
-    if (report->node[0] != '\0') {
-        json_member_string(writer, "node", report->node);
+    json_member_string(writer, "code", status_name(failure->code));
+    json_member_string(writer, "message", failure->message);
+    if (failure->node[0] != '\0') {
+        json_member_string(writer, "node", failure->node);
     }
-    json_member_boolean(writer, "retryable", status_is_retryable(report->status));
+    json_member_boolean(writer, "retryable", status_is_retryable(failure->code));
     json_write_object_end(writer);
 }
 
@@ -61,11 +61,11 @@ step_reply_write_step(Buffer *buffer, const StepCall *step, const StepReport *re
     json_member_string(&writer, "id", id);
     json_member_string(&writer, "session", session);
     json_member_string(&writer, "graph", step->graph->id_text);
-    json_member_string(&writer, "state", step_state_name(step_state_of(report->status)));
+    json_member_string(&writer, "state", step_state_name(step_state_of(report->failure.code)));
     json_member_int64(&writer, "attempts", report->attempt);
     step_write_report(&writer, report);
-    if (report->status != STATUS_OK) {
-        write_error(&writer, report);
+    if (report->failure.code != STATUS_OK) {
+        write_error(&writer, &report->failure);
     }
     if (has_outputs) {
         step_reply_write_outputs(&writer, step);
@@ -296,9 +296,9 @@ static Status
 report_fail(Call *call, const StepReport *report)
 {
     note_slots(call, report);
-    return report->node[0] == '\0'
-               ? call_fail(call, report->status, "%s", report->message)
-               : call_fail(call, report->status, "node '%s': %s", report->node, report->message);
+    char text[ERROR_MESSAGE_SIZE];
+    failure_text(&report->failure, text);
+    return call_fail(call, report->failure.code, "%s", text);
 }
 
 void
@@ -309,7 +309,7 @@ step_reply_end(StepCall *step, const StepReport *report)
         exchange_unref(step->exchange); /* the client has gone */
         return;
     }
-    if (!reply->has_begun && report->status != STATUS_OK) {
+    if (!reply->has_begun && report->failure.code != STATUS_OK) {
         exchange_fail(step->exchange, report_fail(step->call, report));
         return;
     }

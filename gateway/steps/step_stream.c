@@ -16,7 +16,7 @@ stream_finish(StepCall *step, const StepReport *report, Buffer *last)
 {
     if (!http_stream_copy(step->reply.stream, buffer_slice(last)) || !buffer_is_ok(last)) {
         http_stream_abort(step->reply.stream);
-    } else if (report->status == STATUS_OK) {
+    } else if (report->failure.code == STATUS_OK) {
         http_stream_end(step->reply.stream);
     } else {
         http_stream_cut(step->reply.stream);
@@ -147,9 +147,7 @@ frames_end(StepCall *step, const StepReport *report)
     AUTO_BUFFER json = {0};
     AUTO_BUFFER last = {0};
     const WireStatus status = {
-        .code = report->status,
-        .message = slice_from_string(report->message),
-        .node = slice_from_string(report->node),
+        .failure = report->failure,
     };
     if (!step_reply_begin(step, WIRE_CONTENT_TYPE_FRAMES, 0)) {
         return;

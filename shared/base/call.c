@@ -17,6 +17,7 @@ call_fail_at(Call *call, Status code, const char *file, int line, const char *fo
     call->error.code = code;
     call->error.file = file;
     call->error.line = line;
+    call->error.node[0] = '\0';
 
     va_list arguments;
     va_start(arguments, format);
@@ -43,6 +44,15 @@ call_wrap_with(Call *call, const char *format, ...)
         (void)snprintf(call->error.message + written, (size_t)room, ": %.*s", room, cause);
     }
     return call->error.code;
+}
+
+void
+call_blame(Call *call, Slice node)
+{
+    assert(call != NULL);
+    assert(call->error.code != STATUS_OK);
+
+    (void)snprintf(call->error.node, sizeof call->error.node, "%.*s", SLICE_PRINT(node));
 }
 
 void

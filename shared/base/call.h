@@ -16,7 +16,7 @@
 #include "shared/base/arena.h"
 #include "shared/base/status.h"
 
-enum { ERROR_MESSAGE_SIZE = 512, ERROR_DETAILS_MAX = 20, REQUEST_ID_SIZE = 33 };
+enum { ERROR_MESSAGE_SIZE = 512, ERROR_NODE_SIZE = 128, ERROR_DETAILS_MAX = 20, REQUEST_ID_SIZE = 33 };
 
 /* One of several faults of one document. `pointer` is a JSON pointer (RFC 6901) into it. */
 typedef struct ErrorDetail {
@@ -29,6 +29,7 @@ typedef struct Error {
     const char *file;
     int line;
     char message[ERROR_MESSAGE_SIZE];
+    char node[ERROR_NODE_SIZE]; /* the graph's node that failed; "": the caller knows which */
     ErrorDetail details[ERROR_DETAILS_MAX];
     int detail_count;
 } Error;
@@ -64,6 +65,10 @@ call_failure(Status status)
     }
     return status;
 }
+
+/* Says of a call that has failed which node of a graph did, when it is not the one that the caller thinks of.
+ * A longer name is cut; an empty one takes the blame back. */
+void call_blame(Call *call, Slice node);
 
 /* Adds one fault to a list that a later call_fail() sums up. The first ERROR_DETAILS_MAX are kept. */
 void call_note(Call *call, const char *pointer, const char *format, ...) PRINTF_LIKE(3, 4);

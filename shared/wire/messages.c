@@ -141,13 +141,20 @@ static const JsonList digests = {
     .too_many = "too many strings",
 };
 
+/* A status as its document has it: texts of any length. */
+typedef struct StatusDocument {
+    WireStatus status;
+    Slice message;
+    Slice node;
+} StatusDocument;
+
 static const JsonMember status_members[] = {
-    {"code", .offset = offsetof(WireStatus, code), .read = read_code},
-    {"message", JSON_SLICE, .offset = offsetof(WireStatus, message)},
-    {"node", JSON_SLICE, .offset = offsetof(WireStatus, node)},
-    {"reason", JSON_SLICE, .offset = offsetof(WireStatus, reason)},
-    {"incarnation", JSON_SLICE, .offset = offsetof(WireStatus, incarnation)},
-    {"missing_blobs", JSON_LIST, .offset = offsetof(WireStatus, missing_blobs), .list = &digests},
+    {"code", .offset = offsetof(StatusDocument, status.failure.code), .read = read_code},
+    {"message", JSON_SLICE, .offset = offsetof(StatusDocument, message)},
+    {"node", JSON_SLICE, .offset = offsetof(StatusDocument, node)},
+    {"reason", JSON_SLICE, .offset = offsetof(StatusDocument, status.reason)},
+    {"incarnation", JSON_SLICE, .offset = offsetof(StatusDocument, status.incarnation)},
+    {"missing_blobs", JSON_LIST, .offset = offsetof(StatusDocument, status.missing_blobs), .list = &digests},
 };
 static const JsonTable status_table = JSON_TABLE("a status", status_members);
 
@@ -164,9 +171,9 @@ wire_status_write(Buffer *buffer, const WireStatus *status)
 {
     JsonWriter writer = json_writer(buffer);
     json_write_object_begin(&writer);
-    json_member_string(&writer, "code", status_name(status->code));
-    write_present(&writer, "message", status->message);
-    write_present(&writer, "node", status->node);
+    json_member_string(&writer, "code", status_name(status->failure.code));
+    write_present(&writer, "message", slice_from_string(status->failure.message));
+    write_present(&writer, "node", slice_from_string(status->failure.node));
     write_present(&writer, "reason", status->reason);
     write_present(&writer, "incarnation", status->incarnation);
     if (status->missing_blob_count > 0) {
@@ -178,9 +185,13 @@ wire_status_write(Buffer *buffer, const WireStatus *status)
 Status
 wire_status_read(Call *call, Slice json, WireStatus *ret_status)
 {
-    WireStatus status = {.code = STATUS_UNKNOWN};
-    TRY(json_stream_read(call, json, &dialect, &status_table, &status));
-    *ret_status = status;
+    StatusDocument document = {.status.failure.code = STATUS_UNKNOWN};
+    TRY(json_stream_read(call, json, &dialect, &status_table, &document));
+    *ret_status = document.status;
+    if (document.status.failure.code != STATUS_OK) {
+        ret_status->failure =
+            failure_of(document.status.failure.code, document.node, "%.*s", SLICE_PRINT(document.message));
+    }
     return STATUS_OK;
 }
 

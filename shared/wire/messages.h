@@ -9,6 +9,7 @@
 
 #include "shared/base/buffer.h"
 #include "shared/base/call.h"
+#include "shared/base/failure.h"
 #include "shared/base/slice.h"
 
 enum {
@@ -86,9 +87,7 @@ MUST_USE Status wire_reset_answer_read(Call *call, Slice json, int64_t *ret_reso
 
 /* How an answer ended. `reason` is a word for machines: "unknown_partition", "missing_blobs", … */
 typedef struct WireStatus {
-    Status code;
-    Slice message;
-    Slice node;
+    Failure failure; /* STATUS_OK: none */
     Slice reason;
     Slice incarnation;          /* of the worker that answers, when it is not the one that was asked */
     const Slice *missing_blobs; /* digests */

@@ -45,8 +45,8 @@ static void
 on_done(void *context, const RunResult *result)
 {
     Bench *bench = context;
-    if (result->code != STATUS_OK) {
-        fprintf(stderr, "executor_bench: %s\n", result->message);
+    if (result->failure->code != STATUS_OK) {
+        fprintf(stderr, "executor_bench: %s\n", result->failure->message);
         exit(1);
     }
     atomic_store_release(&bench->done, 1);

@@ -99,8 +99,8 @@ static void
 on_done(void *context, const RunResult *result)
 {
     Bench *bench = context;
-    if (result->code != STATUS_OK) {
-        fprintf(stderr, "kernels_bench: %s\n", result->message);
+    if (result->failure->code != STATUS_OK) {
+        fprintf(stderr, "kernels_bench: %s\n", result->failure->message);
         exit(1);
     }
     sem_post(&bench->done);

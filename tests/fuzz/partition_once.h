@@ -47,7 +47,7 @@ static inline void
 once_done(void *context, const RunResult *result)
 {
     OnceRun *const once = context;
-    assert(result->code == STATUS_OK || result->message[0] != '\0');
+    assert(result->failure->code == STATUS_OK || result->failure->message[0] != '\0');
     (void)atomic_add_acq_rel(&once->done_count, 1);
 }
 

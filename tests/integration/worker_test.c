@@ -54,7 +54,7 @@ take_frame(UpstreamCall *call, Frame *frame)
         assert_non_null(json);
         assert_status(
             &reading, STATUS_OK, wire_status_read(&reading, slice_of(json, frame->json.size), &answer->wire));
-        (void)snprintf(answer->message, sizeof answer->message, "%.*s", SLICE_PRINT(answer->wire.message));
+        (void)snprintf(answer->message, sizeof answer->message, "%s", answer->wire.failure.message);
     }
 }
 
@@ -235,7 +235,7 @@ a_registered_partition_computes_x_times_w_plus_b(void **state)
     put_partition(fixture);
     run_partition(fixture, 1, &answer);
     assert_int_equal(answer.status, STATUS_OK);
-    assert_string_equal(status_name(answer.wire.code), "OK");
+    assert_string_equal(status_name(answer.wire.failure.code), "OK");
     assert_int_equal(answer.output.dtype, DTYPE_FLOAT32);
     assert_int_equal(tensor_element_count(&answer.output), 2);
     assert_true(((float *)answer.output.data)[0] == 17 && ((float *)answer.output.data)[1] == 30);
@@ -248,7 +248,7 @@ an_unknown_partition_is_told_by_its_reason(void **state)
     Fixture *const fixture = *state;
     Answer answer;
     run_partition(fixture, 1, &answer);
-    assert_string_equal(status_name(answer.wire.code), "NOT_FOUND");
+    assert_string_equal(status_name(answer.wire.failure.code), "NOT_FOUND");
     assert_true(slice_equals_string(answer.wire.reason, "unknown_partition"));
 }
 
@@ -294,7 +294,7 @@ a_partial_run_waits_for_its_feed_as_long_as_the_stream_is_open(void **state)
     await_running(fixture, 1);
     write_feed(call, DTYPE_FLOAT32);
     finish(fixture, call, &answer);
-    assert_string_equal(status_name(answer.wire.code), "OK");
+    assert_string_equal(status_name(answer.wire.failure.code), "OK");
     assert_true(((float *)answer.output.data)[0] == 17 && ((float *)answer.output.data)[1] == 30);
     tensor_unref(&answer.output);
     UpstreamCall *const abandoned = begin_run(fixture, true, &answer);
@@ -312,7 +312,7 @@ a_wrong_body_of_a_partial_run_ends_it(void **state)
     put_partition(fixture);
     UpstreamCall *call = begin_run(fixture, true, &answer);
     finish(fixture, call, &answer);
-    assert_string_equal(status_name(answer.wire.code), "INVALID_ARGUMENT");
+    assert_string_equal(status_name(answer.wire.failure.code), "INVALID_ARGUMENT");
     assert_string_equal(answer.message, "0 of 1 announced feeds have come");
     call = begin_run(fixture, true, &answer);
     write_feed(call, DTYPE_INT32);

@@ -88,14 +88,14 @@ answer_status(UpstreamCall *call, const WireStatus *status)
 static void
 run_aborted(UpstreamCall *call)
 {
-    answer_status(call, &(WireStatus){.code = STATUS_ABORTED, .message = SLICE("another slot has ended")});
+    answer_status(
+        call, &(WireStatus){.failure = failure_of(STATUS_ABORTED, (Slice){0}, "another slot has ended")});
 }
 
 static void
 run_failed(UpstreamCall *call)
 {
-    answer_status(
-        call, &(WireStatus){.code = STATUS_INVALID_ARGUMENT, .message = SLICE("bad"), .node = SLICE("n")});
+    answer_status(call, &(WireStatus){.failure = failure_of(STATUS_INVALID_ARGUMENT, SLICE("n"), "bad")});
 }
 
 /* The other slots of a run hear of its end, before or after the gateway does. */
@@ -128,14 +128,14 @@ run_ended(UpstreamCall *call)
     assert_true(tensor_new(DTYPE_FLOAT32, &(Shape){0}, &tensor));
     Frame frame = {.kind = FRAME_TENSOR, .name = SLICE("0"), .tensor = tensor_ref(&tensor)};
     call->events->on_frame(call, &frame);
-    answer_status(call, &(WireStatus){.code = STATUS_OK});
+    answer_status(call, &(WireStatus){.failure.code = STATUS_OK});
 }
 
 static void
 run_late(UpstreamCall *call)
 {
-    answer_status(call, &(WireStatus){.code = STATUS_DEADLINE_EXCEEDED,
-                            .message = SLICE("the deadline has passed; waiting: node 'n' for a tensor")});
+    answer_status(call, &(WireStatus){.failure = failure_of(STATUS_DEADLINE_EXCEEDED, (Slice){0},
+                                          "the deadline has passed; waiting: node 'n' for a tensor")});
 }
 
 /* At its deadline: slot 0 says what it waited for, slot 1 that, or that it was ended from elsewhere. */
@@ -156,7 +156,8 @@ run_arrived(UpstreamCall *call)
         worker->knows[call->partition] = false;
     }
     if (!worker->knows[call->partition]) {
-        answer_status(call, &(WireStatus){.code = STATUS_NOT_FOUND, .reason = SLICE("unknown_partition")});
+        answer_status(
+            call, &(WireStatus){.failure.code = STATUS_NOT_FOUND, .reason = SLICE("unknown_partition")});
         return;
     }
     call->has_begun = true;
@@ -181,8 +182,7 @@ call_arrived(UpstreamCall *call)
         call_lost(call);
     } else if (call->incarnation[0] != '\0' && strcmp(call->incarnation, incarnation) != 0) {
         answer_document(call, 409,
-            &(WireStatus){.code = STATUS_ABORTED,
-                .message = SLICE("it has restarted"),
+            &(WireStatus){.failure = failure_of(STATUS_ABORTED, (Slice){0}, "it has restarted"),
                 .incarnation = slice_from_string(incarnation)});
     } else if (call->step != NULL) {
         run_arrived(call);

@@ -106,7 +106,7 @@ on_done(void *context, const StepReport *report)
     FakeStep *const step = context;
     step->done_count++;
     step->end_ns = simulated_ns;
-    step->status = report->status;
+    step->status = report->failure.code;
     step->attempt = report->attempt;
     step->run = NULL;
 }

@@ -83,10 +83,11 @@ static void
 outcome_done(void *context, const RunResult *result)
 {
     RunOutcome *outcome = context;
-    outcome->code = result->code;
+    outcome->code = result->failure->code;
     outcome->stats = result->stats;
-    snprintf(outcome->message, sizeof outcome->message, "%s", result->message);
-    snprintf(outcome->node, sizeof outcome->node, "%.*s", SLICE_PRINT(result->node));
+    snprintf(outcome->message, sizeof outcome->message, "%s", result->failure->message);
+    snprintf(
+        outcome->node, sizeof outcome->node, "%.*s", SLICE_PRINT(slice_from_string(result->failure->node)));
     atomic_add_acq_rel(&outcome->done_count, 1);
 }
 

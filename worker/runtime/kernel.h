@@ -6,7 +6,8 @@
  * once an iteration), on any thread, several at the same time → destroy(). State made by create() is
  * immutable while runs use it.
  *
- * Errors: compute() explains itself with call_fail(context->call, …); the runtime adds the node's name. */
+ * Errors: compute() explains itself with call_fail(context->call, …); the runtime adds the node's name,
+ * unless the kernel blames another node (call_blame()). */
 #pragma once
 
 #include "shared/base/call.h"
@@ -50,8 +51,6 @@ typedef struct KernelContext {
      * DTYPE_INVALID is a dead output, legal for Switch alone. */
     Tensor *outputs;
     uint32_t output_count;
-
-    const Node *failed; /* whom a failure is about; NULL: `node` */
 } KernelContext;
 
 /* What a kernel that completes later holds on to. It lives until kernel_complete(). */
@@ -60,8 +59,6 @@ struct KernelPromise {
     KernelContext context;
     void (*complete)(KernelPromise *promise, Status status); /* the runtime's; see kernel_complete() */
     void *waiting;                                           /* the kernel's own */
-    Slice
-        culprit; /* of a call that failed: the node inside, while the library lives; empty: the node itself */
 };
 
 /* Whose memory a kernel's outputs are, for the memory plan (memory_values.h). A kernel that says it wrongly

@@ -37,11 +37,11 @@ worker_answer_status(WorkerRequest *request, const WireStatus *status)
 {
     AUTO_BUFFER json = {0};
     wire_status_write(&json, status);
-    worker_answer_json(request, status_http_code(status->code), buffer_slice(&json));
+    worker_answer_json(request, status_http_code(status->failure.code), buffer_slice(&json));
 }
 
 void
-worker_refuse(WorkerRequest *request, Status status, const char *message)
+worker_refuse(WorkerRequest *request, const Call *call)
 {
     if (request->is_over || request->stream == NULL) {
         return;
@@ -51,8 +51,7 @@ worker_refuse(WorkerRequest *request, Status status, const char *message)
         return;
     }
     const WireStatus refusal = {
-        .code = status,
-        .message = slice_from_string(message),
+        .failure = failure_of_call(call, (Slice){0}),
         .incarnation = slice_from_string(request->worker->incarnation),
     };
     worker_answer_status(request, &refusal);

@@ -83,8 +83,8 @@ void worker_answer_text(WorkerRequest *request, Slice text);
 /* A refusal in one document: {"code","message","reason", …} under the code's HTTP status. */
 void worker_answer_status(WorkerRequest *request, const WireStatus *status);
 
-/* The refusal that this status and message make, with our incarnation, unless an answer has begun. */
-void worker_refuse(WorkerRequest *request, Status status, const char *message);
+/* Refuses with what `call` failed with and our incarnation; resets the stream when an answer has begun. */
+void worker_refuse(WorkerRequest *request, const Call *call);
 
 /* 200 and a stream of frames: once begun, frames follow, and worker_frames_end() closes. */
 void worker_frames_begin(WorkerRequest *request);

@@ -19,12 +19,6 @@ enum { SPARE_REQUESTS_MAX = 256 };
 /* --- Requests ------------------------------------------------------------------------------------------- */
 
 static void
-request_refuse(WorkerRequest *request, Status status)
-{
-    worker_refuse(request, status, request->call.error.message);
-}
-
-static void
 request_free(WorkerRequest *request)
 {
     frame_reader_free(request->reader);
@@ -311,9 +305,8 @@ request_on_headers(WorkerLoop *loop, H2Stream *stream, const H2Header *headers, 
         h2_stream_reset(stream, STATUS_UNAVAILABLE);
         return;
     }
-    const Status status = request_begin(request, headers, count);
-    if (status != STATUS_OK) {
-        request_refuse(request, status);
+    if (request_begin(request, headers, count) != STATUS_OK) {
+        worker_refuse(request, &request->call);
     }
 }
 
@@ -322,9 +315,8 @@ request_on_data(H2Stream *stream, Slice data)
 {
     WorkerRequest *const request = stream->context;
     if (request != NULL && !request->is_over) {
-        const Status status = request_read_body(request, data);
-        if (status != STATUS_OK) {
-            request_refuse(request, status);
+        if (request_read_body(request, data) != STATUS_OK) {
+            worker_refuse(request, &request->call);
         }
     }
     h2_stream_consume(stream, data.size);
@@ -335,9 +327,8 @@ request_on_end(H2Stream *stream)
 {
     WorkerRequest *const request = stream->context;
     if (request != NULL && !request->is_over) {
-        const Status status = request_finish(request);
-        if (status != STATUS_OK) {
-            request_refuse(request, status);
+        if (request_finish(request) != STATUS_OK) {
+            worker_refuse(request, &request->call);
         }
     }
 }

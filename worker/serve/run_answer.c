@@ -41,12 +41,9 @@ run_answer_output(WorkerRequest *request, uint32_t index, const Tensor *tensor)
 void
 run_answer_unknown(WorkerRequest *request, Slice digest)
 {
-    char message[160];
-    const int size =
-        snprintf(message, sizeof message, "partition %.*s is not registered here", SLICE_PRINT(digest));
     const WireStatus status = {
-        .code = STATUS_NOT_FOUND,
-        .message = slice_of(message, (size_t)size),
+        .failure = failure_of(
+            STATUS_NOT_FOUND, (Slice){0}, "partition %.*s is not registered here", SLICE_PRINT(digest)),
         .reason = SLICE("unknown_partition"),
     };
     run_answer_status(request, &status);

@@ -111,12 +111,14 @@ delivery_done(UpstreamCall *call, Status status, const char *message)
     } else if (http_status / 100 != 2) {
         AUTO_ARENA arena = arena_new(DELIVER_ARENA_SIZE_MAX);
         Call reading = {.arena = arena};
-        WireStatus answer = {.code = STATUS_UNAVAILABLE, .message = SLICE("refused")};
+        WireStatus answer = {.failure = failure_of(STATUS_UNAVAILABLE, (Slice){0}, "refused")};
         if (arena != NULL) {
             (void)!wire_status_read(&reading, upstream_body(call), &answer);
         }
-        answer.code = answer.code == STATUS_OK ? STATUS_INTERNAL : answer.code;
-        transport_step_abort(delivery->step, delivery->peer, answer.code, answer.message);
+        const Failure *const failure = &answer.failure;
+        transport_step_abort(delivery->step, delivery->peer,
+            failure->code == STATUS_OK ? STATUS_INTERNAL : failure->code,
+            slice_from_string(failure->message));
     } else if (was_pull && !delivery->is_delivered) {
         transport_step_abort(
             delivery->step, delivery->peer, STATUS_INTERNAL, SLICE("an answer without a tensor"));

@@ -81,10 +81,7 @@ run_done(void *context, const RunResult *result)
     invocation->is_done = true;
     mutex_unlock(&invocation->lock);
     run_unref(run);
-    promise->culprit = result->node;
-    end(invocation, result->code == STATUS_OK
-                        ? STATUS_OK
-                        : call_fail(promise->context.call, result->code, "%s", result->message));
+    end(invocation, failure_raise(promise->context.call, result->failure));
 }
 
 /* Keeps the run for a cancellation, or cancels it at once. */

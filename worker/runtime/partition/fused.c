@@ -49,7 +49,9 @@ compute_whole(const FusedRun *run, uint32_t index)
     for (uint32_t input = 0; input < step->node->input_count; input++) {
         tensor_unref(&inputs[input]);
     }
-    run->context->failed = status == STATUS_OK ? NULL : step->node;
+    if (status != STATUS_OK) {
+        call_blame(run->context->call, step->node->name);
+    }
     return status;
 }
 
@@ -341,7 +343,6 @@ fused_compute_dead(KernelContext *context)
     Status status = STATUS_OK;
     run.results = memory_new(run.fused->step_count, sizeof *run.results);
     if (run.results == NULL) {
-        context->failed = context->node;
         return call_fail_memory(context->call, "what lies between fused nodes");
     }
     for (uint32_t step = 0; step + 1 < run.fused->step_count && status == STATUS_OK; step++) {

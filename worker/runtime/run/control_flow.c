@@ -1,7 +1,5 @@
 #include "worker/runtime/run/control_flow.h"
 
-#include <stdio.h>
-
 #include "shared/base/atomic.h"
 #include "worker/runtime/run/frame.h"
 #include "worker/runtime/run/node_tensors.h"
@@ -20,10 +18,9 @@ switch_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, boo
     const Tensor *predicate = &inputs[1];
     if (tensor_element_count(predicate) != 1) {
         char text[SHAPE_TEXT_SIZE];
-        char message[ERROR_MESSAGE_SIZE];
-        snprintf(message, sizeof message, "the predicate must be a scalar, not of shape %s",
-            shape_text(&predicate->shape, text));
-        run_fail(ticket->run, STATUS_INVALID_ARGUMENT, message, node->node->name);
+        run_fail(ticket->run,
+            failure_of(STATUS_INVALID_ARGUMENT, node->node->name,
+                "the predicate must be a scalar, not of shape %s", shape_text(&predicate->shape, text)));
         return;
     }
     Tensor *outputs = outputs_begin(ticket, activation, node);
@@ -73,7 +70,7 @@ merge_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool
     }
     Tensor *outputs = outputs_begin(ticket, activation, node);
     if (has_index_reader(node) && make_index(ticket, node, outputs, winner - 1) != STATUS_OK) {
-        run_fail(ticket->run, ticket->call.error.code, ticket->call.error.message, node->node->name);
+        run_fail(ticket->run, failure_of_call(&ticket->call, node->node->name));
         return;
     }
     Tensor *input = &inputs_of(activation, node)[winner - 1];

@@ -25,8 +25,8 @@ renew_arena(Ticket *ticket)
     arena_free(ticket->call.arena);
     ticket->call.arena = arena_new(SCRATCH_MAX);
     if (ticket->call.arena == NULL) {
-        run_fail(ticket->run, STATUS_RESOURCE_EXHAUSTED, "out of memory for the kernels' scratch memory",
-            (Slice){0});
+        run_fail(ticket->run, failure_of(STATUS_RESOURCE_EXHAUSTED, (Slice){0},
+                                  "out of memory for the kernels' scratch memory"));
     }
 }
 

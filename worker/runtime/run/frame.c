@@ -166,7 +166,8 @@ frame_sweep(Ticket *ticket, Frame *frame)
 static void
 fail_without_memory(const Ticket *ticket)
 {
-    run_fail(ticket->run, STATUS_RESOURCE_EXHAUSTED, "out of memory for a loop's iteration", (Slice){0});
+    run_fail(ticket->run,
+        failure_of(STATUS_RESOURCE_EXHAUSTED, (Slice){0}, "out of memory for a loop's iteration"));
 }
 
 static void
@@ -218,8 +219,8 @@ frame_exit(Ticket *ticket, Activation *activation, const ScheduleNode *leave, Te
     }
     if (atomic_exchange_relaxed(&frame->has_left[leave->index], true)) {
         tensor_unref(output);
-        run_fail(ticket->run, STATUS_INVALID_ARGUMENT, "the loop is left a second time, in a later iteration",
-            leave->node->name);
+        run_fail(ticket->run, failure_of(STATUS_INVALID_ARGUMENT, leave->node->name,
+                                  "the loop is left a second time, in a later iteration"));
         return;
     }
     ticket_propagate(ticket, frame->parent, leave, output, false);

@@ -54,10 +54,8 @@ context_of(Ticket *ticket, const ScheduleNode *node, Tensor *inputs, Tensor *out
     };
 }
 
-/* *ret_failed: whom a failure is about. */
 static bool
-kernel_compute(Ticket *ticket, Activation *activation, const ScheduleNode *node, Tensor *outputs,
-    const Node **ret_failed)
+kernel_compute(Ticket *ticket, Activation *activation, const ScheduleNode *node, Tensor *outputs)
 {
     const uint32_t id = activation->node;
     Tensor *inputs = inputs_take(activation, node);
@@ -72,7 +70,6 @@ kernel_compute(Ticket *ticket, Activation *activation, const ScheduleNode *node,
     }
     trace_kernel(trace_of(ticket, activation), &context);
     tensors_release(inputs, node->node->input_count);
-    *ret_failed = context.failed == NULL ? node->node : context.failed;
     return status == STATUS_OK && outputs_are_right(&ticket->call, node, outputs);
 }
 
@@ -83,7 +80,7 @@ kernel_compute_dead(Ticket *ticket, Activation *activation, const ScheduleNode *
     KernelContext context = context_of(ticket, node, inputs_take(activation, node), NULL);
     const Status status = node->kernel->compute_dead(&context);
     if (status != STATUS_OK) {
-        run_fail(ticket->run, status, ticket->call.error.message, context.failed->name);
+        run_fail(ticket->run, failure_of_call(&ticket->call, node->node->name));
     }
     return status == STATUS_OK;
 }
@@ -106,13 +103,11 @@ kernel_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, boo
         return;
     }
     Tensor *outputs = outputs_begin(ticket, activation, node);
-    const Node *failed = NULL;
-    if (kernel_compute(ticket, activation, node, outputs, &failed)) {
+    if (kernel_compute(ticket, activation, node, outputs)) {
         ticket_propagate(ticket, activation->iteration, node, outputs, false);
     } else {
-        const Error *error = &ticket->call.error;
         tensors_release(outputs, node->node->output_count);
-        run_fail(ticket->run, error->code, error->message, failed->name);
+        run_fail(ticket->run, failure_of_call(&ticket->call, node->node->name));
     }
 }
 
@@ -154,7 +149,7 @@ references_read(Ticket *ticket, const ScheduleNode *node, Tensor *inputs)
 {
     for (uint32_t i = 0; i < node->reference_count; i++) {
         if (variable_dereference(&ticket->call, &inputs[node->references[i]]) != STATUS_OK) {
-            run_fail(ticket->run, ticket->call.error.code, ticket->call.error.message, node->node->name);
+            run_fail(ticket->run, failure_of_call(&ticket->call, node->node->name));
             return false;
         }
     }

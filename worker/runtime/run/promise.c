@@ -47,11 +47,10 @@ promise_finish(Ticket *ticket, Resumption *resumption)
     if (promise->status == STATUS_OK && outputs_are_right(context->call, node, context->outputs)) {
         ticket_propagate(ticket, activation->iteration, node, context->outputs, false);
     } else {
-        const Error *error = &promise->call.error;
-        const Slice culprit = promise->kernel.culprit;
+        Failure failure = failure_of_call(&promise->call, node->node->name);
+        failure.code = promise->status == STATUS_OK ? failure.code : promise->status;
         tensors_release(context->outputs, context->output_count);
-        run_fail(ticket->run, promise->status == STATUS_OK ? error->code : promise->status, error->message,
-            culprit.size > 0 ? culprit : node->node->name);
+        run_fail(ticket->run, failure);
     }
     promise_unref(promise);
 }
@@ -171,8 +170,8 @@ promise_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bo
     }
     Promise *promise = promise_new(ticket, activation, node);
     if (promise == NULL) {
-        run_fail(run, STATUS_RESOURCE_EXHAUSTED, "out of memory for a kernel that completes later",
-            node->node->name);
+        run_fail(run, failure_of(STATUS_RESOURCE_EXHAUSTED, node->node->name,
+                          "out of memory for a kernel that completes later"));
         return;
     }
     ticket_wait(ticket);

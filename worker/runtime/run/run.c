@@ -2,7 +2,6 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "shared/base/atomic.h"
 #include "shared/base/clock.h"
@@ -40,15 +39,13 @@ run_unref(Run *run)
     partition_unref(partition);
 }
 
-Status
-run_failure(Run *run, char *ret_message, size_t size, Slice *ret_node)
+Failure
+run_failure(Run *run)
 {
     mutex_lock(&run->lock);
-    const Status code = run->code;
-    snprintf(ret_message, size, "%s", run->message);
-    *ret_node = run->error_node;
+    const Failure failure = run->failure;
     mutex_unlock(&run->lock);
-    return code;
+    return failure;
 }
 
 Status
@@ -91,8 +88,9 @@ run_check_all_ran(Run *run, uint64_t node_count)
     while (cell + 1 < root->cell_count && (uint32_t)run->root->activations[cell].word == 0) {
         cell++;
     }
-    (void)run_note_failure(run, STATUS_INTERNAL, "the run ended, but the node never got all its inputs",
-        run->partition->nodes[root->nodes[cell]].node->name);
+    const Failure failure = failure_of(STATUS_INTERNAL, run->partition->nodes[root->nodes[cell]].node->name,
+        "the run ended, but the node never got all its inputs");
+    (void)run_note_failure(run, &failure);
 }
 
 /* The last ticket is back. */
@@ -108,9 +106,7 @@ finish_run(Run *run)
         run_release_tensors(run);
     }
     RunResult result = {
-        .code = run->code,
-        .message = run->message,
-        .node = run->error_node,
+        .failure = &run->failure,
         .stats = {.start_ns = run->start_ns,
             .elapsed_ns = clock_monotonic_ns() - run->start_ns,
             .node_count = node_count,

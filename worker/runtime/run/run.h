@@ -28,9 +28,8 @@ MUST_USE Status run_start(Call *call, const RunRequest *request, Run **ret_run);
  */
 MUST_USE Status run_feed(Call *call, Run *run, uint32_t index, Tensor *tensor);
 
-/* Why a run that has not ended yet will fail: its message and its node, which may be empty. OK: it has not
- * failed so far. */
-Status run_failure(Run *run, char *ret_message, size_t size, Slice *ret_node);
+/* Why a run that has not ended yet will fail; STATUS_OK: it has not failed so far. */
+Failure run_failure(Run *run);
 
 Run *run_ref(Run *run);
 void run_unref(Run *run); /* NULL is allowed */

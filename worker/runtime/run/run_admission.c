@@ -223,7 +223,7 @@ run_settle(Run *run, RunStats *ret_stats)
     ret_stats->peak_bytes = memory_account_peak(run->account) + fed;
     ret_stats->planned_bytes = run->planned_bytes;
     ret_stats->is_plan_exact = run->plan != NULL && run->plan->is_exact;
-    if (run->plan != NULL && run->code == STATUS_OK) {
+    if (run->plan != NULL && run->failure.code == STATUS_OK) {
         memory_plan_learn(run->plan, ret_stats->peak_bytes);
     }
     if (run->memory != NULL && !run_memory_end(run->memory)) {

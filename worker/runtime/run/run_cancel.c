@@ -83,7 +83,8 @@ run_cancel(Run *run, Status code, const char *message)
     }
     const char *whole = buffer_string(&text);
     const char *told = whole == NULL ? message : whole;
-    if (run_note_failure(run, code, told, (Slice){0})) {
+    const Failure failure = failure_of(code, (Slice){0}, "%s", told);
+    if (run_note_failure(run, &failure)) {
         run->hooks->wake(run, code, told);
     }
 }

@@ -7,17 +7,13 @@
 #include "shared/base/mutex.h"
 
 bool
-run_note_failure(Run *run, Status code, const char *message, Slice node)
+run_note_failure(Run *run, const Failure *failure)
 {
-    assert(code != STATUS_OK);
+    assert(failure->code != STATUS_OK);
     mutex_lock(&run->lock);
     const bool is_first = !run->has_failed && !run->is_done;
     if (is_first) {
-        const Slice text = slice_part(slice_from_string(message), 0, sizeof run->message - 1);
-        memcpy(run->message, text.data, text.size);
-        run->message[text.size] = '\0';
-        run->code = code;
-        run->error_node = node;
+        run->failure = *failure;
         atomic_store_release(&run->has_failed, true);
     }
     mutex_unlock(&run->lock);
@@ -26,11 +22,12 @@ run_note_failure(Run *run, Status code, const char *message, Slice node)
 
 /* Other slots hear ABORTED with the cause: their failures are consequences, not causes. */
 void
-run_fail(Run *run, Status code, const char *message, Slice node)
+run_fail(Run *run, Failure failure)
 {
-    if (run_note_failure(run, code, message, node)) {
+    if (run_note_failure(run, &failure)) {
         char text[ERROR_MESSAGE_SIZE];
-        snprintf(text, sizeof text, "node '%.*s' failed: %s", SLICE_PRINT(node), message);
+        snprintf(text, sizeof text, "node '%s' failed: %.*s", failure.node,
+            SLICE_PRINT(slice_from_string(failure.message)));
         run->hooks->wake(run, STATUS_ABORTED, text);
     }
 }

@@ -5,6 +5,7 @@
  * once, also inside run_start(), run_cancel() and rendezvous_abort(); on_done() last and once. */
 #pragma once
 
+#include "shared/base/failure.h"
 #include "worker/runtime/partition/partition.h"
 #include "worker/runtime/resource.h"
 #include "worker/runtime/run/rendezvous.h"
@@ -22,9 +23,7 @@ typedef struct RunStats {
 } RunStats;
 
 typedef struct RunResult {
-    Status code;
-    const char *message; /* "" when OK */
-    Slice node;          /* that failed; empty when none did */
+    const Failure *failure; /* STATUS_OK: none */
     RunStats stats;
 } RunResult;
 

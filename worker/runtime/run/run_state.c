@@ -202,9 +202,9 @@ run_state_get(Partition *partition)
     run->loop_node_count = 0;
     run->loop_bytes = 0;
     run->is_done = false;
-    run->code = STATUS_OK;
-    run->error_node = (Slice){0};
-    run->message[0] = '\0';
+    run->failure.code = STATUS_OK; /* member by member: zeroing the texts would cost more than a small run */
+    run->failure.message[0] = '\0';
+    run->failure.node[0] = '\0';
     return run;
 }
 

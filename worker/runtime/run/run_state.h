@@ -69,9 +69,7 @@ struct Run {
     Mutex lock;        /* guards the following, and the args when they may come late */
     ListLink promises; /* kernels that have not completed */
     bool is_done;
-    Status code; /* the first failure's */
-    Slice error_node;
-    char message[2 * ERROR_MESSAGE_SIZE];
+    Failure failure; /* the first one; STATUS_OK: none */
 };
 
 /* An idle state or a new one, its words and flags reset. NULL without memory. */

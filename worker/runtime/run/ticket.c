@@ -202,9 +202,11 @@ ticket_begin(Ticket *ticket, Run *run, Arena *arena)
     ticket->call.is_cancelled = false;
     ticket->call.error.code = STATUS_OK;
     ticket->call.error.message[0] = '\0';
+    ticket->call.error.node[0] = '\0';
     ticket->call.error.detail_count = 0;
     if (arena == NULL) {
-        run_fail(run, STATUS_RESOURCE_EXHAUSTED, "out of memory for the kernels' scratch memory", (Slice){0});
+        run_fail(run, failure_of(STATUS_RESOURCE_EXHAUSTED, (Slice){0},
+                          "out of memory for the kernels' scratch memory"));
     }
 }
 

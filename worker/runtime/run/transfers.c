@@ -1,7 +1,5 @@
 #include "worker/runtime/run/transfers.h"
 
-#include <stdio.h>
-
 #include "shared/base/atomic.h"
 #include "worker/runtime/run/node_tensors.h"
 #include "worker/runtime/run/run_failure.h"
@@ -33,7 +31,7 @@ send_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool 
     if (status == STATUS_OK) {
         ticket_propagate(ticket, activation->iteration, node, NULL, is_dead);
     } else {
-        run_fail(ticket->run, status, ticket->call.error.message, node->node->name);
+        run_fail(ticket->run, failure_of_call(&ticket->call, node->node->name));
     }
 }
 
@@ -68,13 +66,12 @@ receive_finish(Ticket *ticket, Resumption *resumption)
     const Dtype wanted = node->node->output_dtypes[0];
     const Dtype came = message->tensor.dtype;
     if (message->code != STATUS_OK) {
-        run_fail(ticket->run, message->code, message->error, node->node->name);
+        run_fail(ticket->run, failure_of(message->code, node->node->name, "%s", message->error));
     } else if (!message->is_dead && came != wanted) {
-        char text[ERROR_MESSAGE_SIZE];
-        snprintf(text, sizeof text, "a tensor of type %s came instead of %s", dtype_name(came),
-            dtype_name(wanted));
         tensor_unref(&message->tensor);
-        run_fail(ticket->run, STATUS_INTERNAL, text, node->node->name);
+        run_fail(
+            ticket->run, failure_of(STATUS_INTERNAL, node->node->name,
+                             "a tensor of type %s came instead of %s", dtype_name(came), dtype_name(wanted)));
     } else {
         Tensor value = message->tensor;
         message->tensor = (Tensor){0};
@@ -95,7 +92,7 @@ receive_done(RendezvousWaiter *waiter, RendezvousMessage *message)
     atomic_store_relaxed(&transfer->is_waiting, false);
     if (message->code != STATUS_OK) {
         const ScheduleNode *node = &run->partition->nodes[activation->node];
-        run_fail(run, message->code, message->error, node->node->name);
+        run_fail(run, failure_of(message->code, node->node->name, "%s", message->error));
         ticket_drop(run);
         return;
     }

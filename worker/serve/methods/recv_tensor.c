@@ -41,7 +41,7 @@ static void
 answer(WorkerRequest *request, const Wait *wait)
 {
     if (wait->code != STATUS_OK) {
-        const WireStatus refusal = {.code = wait->code, .message = slice_from_string(wait->error)};
+        const WireStatus refusal = {.failure = failure_of(wait->code, (Slice){0}, "%s", wait->error)};
         worker_answer_status(request, &refusal);
         return;
     }

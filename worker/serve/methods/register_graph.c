@@ -117,8 +117,8 @@ answer_missing(WorkerRequest *request, Call *call, const MissingBlobs *missing)
         digests[index] = slice_from_string(missing->sha256[index]);
     }
     const WireStatus status = {
-        .code = STATUS_FAILED_PRECONDITION,
-        .message = SLICE("constants of this partition are not here yet"),
+        .failure = failure_of(
+            STATUS_FAILED_PRECONDITION, (Slice){0}, "constants of this partition are not here yet"),
         .reason = SLICE("missing_blobs"),
         .missing_blobs = digests,
         .missing_blob_count = missing->count,
@@ -137,7 +137,7 @@ answer(WorkerRequest *request, Registration *registration)
         worker_answer_json(request, 201, SLICE("{}"));
     }
     if (status != STATUS_OK) {
-        worker_refuse(request, status, registration->call.error.message);
+        worker_refuse(request, &registration->call);
     }
 }
 

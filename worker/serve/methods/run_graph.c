@@ -62,9 +62,7 @@ typedef struct GraphRun {
     bool is_posted;
     bool is_done;
     bool has_lost_output; /* no memory to queue one */
-    Status code;
-    char message[ERROR_MESSAGE_SIZE];
-    char node[128];
+    Failure failure;      /* STATUS_OK: none */
     WireStats stats;
     Buffer trace; /* JSON, when one is wanted */
 } GraphRun;
@@ -105,16 +103,12 @@ graph_run_end(GraphRun *graph_run)
 {
     WorkerRequest *const request = graph_run->request;
     (void)atomic_sub_relaxed(&graph_run->worker->running_count, 1);
-    if (graph_run->has_lost_output && graph_run->code == STATUS_OK) {
-        graph_run->code = STATUS_RESOURCE_EXHAUSTED;
-        (void)snprintf(graph_run->message, sizeof graph_run->message, "no memory left for an output");
+    if (graph_run->has_lost_output && graph_run->failure.code == STATUS_OK) {
+        graph_run->failure =
+            failure_of(STATUS_RESOURCE_EXHAUSTED, (Slice){0}, "no memory left for an output");
     }
     if (request != NULL) {
-        const WireStatus status = {
-            .code = graph_run->code,
-            .message = slice_from_string(graph_run->message),
-            .node = slice_from_string(graph_run->node),
-        };
+        const WireStatus status = {.failure = graph_run->failure};
         request->context = NULL;
         metrics_count_tensor(TENSOR_FETCHED, (size_t)graph_run->stats.bytes_out);
         run_answer_status(request, &status);
@@ -123,7 +117,7 @@ graph_run_end(GraphRun *graph_run)
         run_answer_stats(request, &graph_run->stats);
         worker_frames_end(request);
     }
-    metrics_count_run(graph_run->code, graph_run->stats.elapsed_us);
+    metrics_count_run(graph_run->failure.code, graph_run->stats.elapsed_us);
     graph_run_free(graph_run);
 }
 
@@ -198,9 +192,7 @@ run_done(void *context, const RunResult *result)
     run_trace_write(&graph_run->trace, graph_run->partition, &result->stats);
     mutex_lock(&graph_run->lock);
     graph_run->is_done = true;
-    graph_run->code = result->code;
-    (void)snprintf(graph_run->message, sizeof graph_run->message, "%s", result->message);
-    (void)snprintf(graph_run->node, sizeof graph_run->node, "%.*s", SLICE_PRINT(result->node));
+    graph_run->failure = *result->failure;
     graph_run->stats.elapsed_us = (int64_t)(result->stats.elapsed_ns / CLOCK_NS_PER_US);
     graph_run->stats.node_count = (int64_t)result->stats.node_count;
     graph_run->stats.planned_bytes = (int64_t)result->stats.planned_bytes;
@@ -220,14 +212,11 @@ answer_unfinished(Timer *timer)
 {
     GraphRun *const graph_run = (GraphRun *)(void *)((char *)timer - offsetof(GraphRun, deadline));
     WorkerRequest *const request = graph_run->request;
-    char message[ERROR_MESSAGE_SIZE];
-    WireStatus status = {0};
     if (request == NULL) {
         return;
     }
-    status.code = run_failure(graph_run->run, message, sizeof message, &status.node);
-    status.message = slice_from_string(message);
-    if (status.code == STATUS_OK) {
+    const WireStatus status = {.failure = run_failure(graph_run->run)};
+    if (status.failure.code == STATUS_OK) {
         return; /* it has ended just now, and is about to say so */
     }
     graph_run->request = NULL;
@@ -273,9 +262,8 @@ start_again(Timer *timer)
 {
     GraphRun *const graph_run = (GraphRun *)(void *)((char *)timer - offsetof(GraphRun, deadline));
     WorkerRequest *const request = graph_run->request;
-    const Status status = start_run(graph_run);
-    if (status != STATUS_OK) {
-        worker_refuse(request, status, request->call.error.message);
+    if (start_run(graph_run) != STATUS_OK) {
+        worker_refuse(request, &request->call);
     }
 }
 

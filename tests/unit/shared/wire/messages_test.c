@@ -165,9 +165,8 @@ a_status_comes_back_as_it_was_written(void **state)
 {
     const Slice digests[] = {SLICE(DIGEST), SLICE("two")};
     const WireStatus status = {
-        .code = STATUS_FAILED_PRECONDITION,
-        .message = SLICE("a \"quoted\" line\nand more \xc3\xa9"),
-        .node = SLICE("layer/MatMul"),
+        .failure = failure_of(
+            STATUS_FAILED_PRECONDITION, SLICE("layer/MatMul"), "a \"quoted\" line\nand more \xc3\xa9"),
         .reason = SLICE("missing_blobs"),
         .incarnation = SLICE("00ff"),
         .missing_blobs = digests,
@@ -177,9 +176,9 @@ a_status_comes_back_as_it_was_written(void **state)
     WireStatus read;
     wire_status_write(&json, &status);
     assert_int_equal(wire_status_read(*state, buffer_slice(&json), &read), STATUS_OK);
-    assert_int_equal(read.code, STATUS_FAILED_PRECONDITION);
-    assert_slice(read.message, "a \"quoted\" line\nand more \xc3\xa9");
-    assert_slice(read.node, "layer/MatMul");
+    assert_int_equal(read.failure.code, STATUS_FAILED_PRECONDITION);
+    assert_string_equal(read.failure.message, "a \"quoted\" line\nand more \xc3\xa9");
+    assert_string_equal(read.failure.node, "layer/MatMul");
     assert_slice(read.reason, "missing_blobs");
     assert_slice(read.incarnation, "00ff");
     assert_int_equal(read.missing_blob_count, 2);
@@ -193,9 +192,9 @@ every_code_has_a_name_on_the_wire(void **state)
     for (int code = STATUS_OK; code <= (int)STATUS_UNAUTHENTICATED; code++) {
         AUTO_BUFFER json = {0};
         WireStatus read;
-        wire_status_write(&json, &(WireStatus){.code = (Status)code});
+        wire_status_write(&json, &(WireStatus){.failure.code = (Status)code});
         assert_int_equal(wire_status_read(*state, buffer_slice(&json), &read), STATUS_OK);
-        assert_int_equal(read.code, code);
+        assert_int_equal(read.failure.code, code);
     }
 }
 
@@ -204,7 +203,7 @@ a_status_without_a_known_code_is_not_ok(void **state)
 {
     WireStatus status;
     assert_int_equal(wire_status_read(*state, SLICE("{}"), &status), STATUS_OK);
-    assert_int_equal(status.code, STATUS_UNKNOWN);
+    assert_int_equal(status.failure.code, STATUS_UNKNOWN);
     assert_int_equal(
         wire_status_read(*state, SLICE("{\"code\":\"FINE\"}"), &status), STATUS_INVALID_ARGUMENT);
     assert_int_equal(wire_status_read(*state, SLICE("{\"code\":0}"), &status), STATUS_INVALID_ARGUMENT);
@@ -341,13 +340,13 @@ reading_survives_the_loss_of_any_allocation(void **state)
     for (size_t at = 1; at < 20; at++) {
         AUTO_ARENA arena = arena_new(1 << 20);
         Call call = {.arena = arena};
-        WireStatus status = {.code = STATUS_INTERNAL};
+        WireStatus status = {.failure.code = STATUS_INTERNAL};
         assert_non_null(arena);
         fail_alloc_count = 0;
         fail_alloc_at = at;
         const Status read = wire_status_read(&call, json, &status);
         fail_alloc_at = 0;
-        assert_int_equal(status.code, read == STATUS_OK ? STATUS_ABORTED : STATUS_INTERNAL);
+        assert_int_equal(status.failure.code, read == STATUS_OK ? STATUS_ABORTED : STATUS_INTERNAL);
     }
 }
 

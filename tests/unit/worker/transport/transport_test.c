@@ -68,7 +68,8 @@ peer_refuse(H2Stream *stream)
 {
     AUTO_BUFFER json = {0};
     wire_status_write(&json, peer.refusal);
-    peer_answer(stream, status_http_code(peer.refusal->code), "application/json", buffer_slice(&json));
+    peer_answer(
+        stream, status_http_code(peer.refusal->failure.code), "application/json", buffer_slice(&json));
 }
 
 static void
@@ -369,7 +370,7 @@ a_pull_that_is_refused_ends_the_step(void **state)
 {
     (void)state;
     Awaited value;
-    peer.refusal = &(WireStatus){.code = STATUS_ABORTED, .message = SLICE("this step is over")};
+    peer.refusal = &(WireStatus){.failure = failure_of(STATUS_ABORTED, (Slice){0}, "this step is over")};
     assert_status(&near.call, STATUS_OK, rendezvous_announce(&near.call, near.rendezvous, SLICE(FROM_PEER)));
     await_key(near.rendezvous, FROM_PEER, &value);
     PAIR_UNTIL(value.has_come);
@@ -383,7 +384,8 @@ a_peer_that_refuses_ends_the_step_with_its_reason(void **state)
     (void)state;
     Awaited value;
     char expected[ERROR_MESSAGE_SIZE];
-    peer.refusal = &(WireStatus){.code = STATUS_PERMISSION_DENIED, .message = SLICE("wrong push token")};
+    peer.refusal =
+        &(WireStatus){.failure = failure_of(STATUS_PERMISSION_DENIED, (Slice){0}, "wrong push token")};
     await_key(near.rendezvous, FROM_PEER, &value);
     send_floats(TO_PEER, 1);
     PAIR_UNTIL(value.has_come);
@@ -449,7 +451,7 @@ static void
 a_step_that_ended_sends_nothing_more_and_hears_nothing(void **state)
 {
     (void)state;
-    peer.refusal = &(WireStatus){.code = STATUS_ABORTED, .message = SLICE("over")};
+    peer.refusal = &(WireStatus){.failure = failure_of(STATUS_ABORTED, (Slice){0}, "over")};
     send_floats(TO_PEER, 1);
     transport_step_detach(near.step);
     PAIR_UNTIL(peer.request_count == 1);
