@@ -201,7 +201,7 @@ fetch_append(Call *call, const Fetch *fetch, Slice tensor, Buffer *text)
 }
 
 static Status
-deliver(Call *call, const Fetch *fetch, Slice outputs, Buffer *text)
+deliver_fetch(Call *call, const Fetch *fetch, Slice outputs, Buffer *text)
 {
     const char *const name = text_copy(call->arena, fetch->name);
     Slice tensor = {0};
@@ -223,7 +223,7 @@ Status
 fetches_deliver(Call *call, const Fetch *fetches, size_t count, Slice outputs, Buffer *text)
 {
     for (size_t index = 0; index < count; index++) {
-        TRY(deliver(call, &fetches[index], outputs, text));
+        TRY(deliver_fetch(call, &fetches[index], outputs, text));
     }
     return STATUS_OK;
 }

@@ -16,7 +16,7 @@ read_byte(Slice *rest, unsigned char *ret_byte)
     return true;
 }
 
-/* No name of a tensor has bytes that would have to be escaped. */
+/* Takes the tensor's name up to its end mark; names of tensors have no bytes that ordered code escapes. */
 static bool
 read_name(Slice *rest, Slice *ret_name)
 {
@@ -27,7 +27,8 @@ read_name(Slice *rest, Slice *ret_name)
     return read_byte(rest, &mark) && mark == 1;
 }
 
-/* Its size in bytes, then its bytes, the highest first. */
+/* Takes the number of dimensions, which is written as its size in bytes and then the bytes, the highest
+ * first. */
 static bool
 read_rank(Slice *rest, int *ret_rank)
 {
@@ -38,7 +39,8 @@ read_rank(Slice *rest, int *ret_rank)
     return is_read && rank <= SHAPE_RANK_MAX;
 }
 
-/* As many ones as the number has bytes, a zero, then the number, the highest bits first; -1 is 0x7f. */
+/* Takes a signed number of ordered code: as many ones as it has bytes, a zero, then the number, the
+ * highest bits first. -1 is 0x7f. */
 static bool
 read_signed(Slice *rest, int64_t *ret_number)
 {
@@ -99,12 +101,12 @@ typedef struct Reading {
     const Checkpoint *checkpoint;
 } Reading;
 
-/* A tensor on its way: its name, and its bytes in a shard. */
+/* A tensor of the checkpoint while it is read. */
 typedef struct Stored {
     Slice name;
     Shape shape;
     Slice bytes;
-    uint32_t checksum; /* as it is stored, of the bytes */
+    uint32_t checksum; /* the masked checksum that the index has for `bytes` */
 } Stored;
 
 static Status
@@ -122,7 +124,7 @@ check_sum(const Reading *reading, const Stored *stored, uint32_t checksum)
                : fail_tensor(reading, stored, "is damaged: its checksum does not fit");
 }
 
-/* A length goes into the checksum with 32 bits, or with 64 when it needs them. */
+/* Adds a string's length to the checksum, as 32 bits, or as 64 when it needs them. */
 static uint32_t
 add_length(uint32_t checksum, uint64_t length)
 {
@@ -130,7 +132,7 @@ add_length(uint32_t checksum, uint64_t length)
     return crc32c_extend(checksum, slice_of(&length, size));
 }
 
-/* Moves *bytes behind the lengths. */
+/* Reads the lengths of all strings and moves *bytes behind them. */
 static Status
 read_lengths(const Reading *reading, const Stored *stored, Slice *bytes, Slice *strings, int64_t count,
     uint32_t *checksum)
@@ -161,7 +163,7 @@ cut_strings(const Reading *reading, const Stored *stored, Slice bytes, Slice *st
     return STATUS_OK;
 }
 
-/* Lengths as varints, their checksum, then all strings. */
+/* Reads strings: their lengths as varints, the checksum of these, then all bytes. */
 static Status
 read_strings(const Reading *reading, const Stored *stored, Tensor *ret_tensor)
 {
@@ -262,7 +264,7 @@ read_tensor(const Reading *reading, Slice name, const EntryView *view)
     return builder_push(builder, &tensor, sizeof tensor);
 }
 
-/* The entry without a name is about all files. */
+/* Checks the entry without a name, which describes all files. */
 static Status
 check_header(const Reading *reading, Slice bytes)
 {
@@ -291,7 +293,8 @@ read_slice(const Reading *reading, Slice key, const EntryView *view)
                                : call_fail_memory(reading->import->call, "a slice's name");
 }
 
-/* A tensor that was saved in slices has an entry without bytes, and one for each of them. */
+/* Visits one entry of the index. A tensor that was saved in slices has an entry without bytes, and one for
+ * each slice. */
 static Status
 visit_entry(void *context, Slice key, Slice value)
 {

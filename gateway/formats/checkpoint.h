@@ -11,13 +11,13 @@ enum { CHECKPOINT_SHARDS_MAX = 256 };
 
 typedef struct Checkpoint {
     Slice index;
-    Slice shards[CHECKPOINT_SHARDS_MAX]; /* no data where the archive has none */
+    Slice shards[CHECKPOINT_SHARDS_MAX]; /* without data where the archive has no such shard */
 } Checkpoint;
 
-/* All tensors, by their names in the checkpoint. A slice of one that was saved in parts is named as RestoreV2
- * asks for it: "<tensor> <start>,<length>:-", of each dimension, '-' for all of it. */
+/* Reads all tensors, by their names in the checkpoint. A slice of a tensor that was saved in parts is
+ * named as RestoreV2 asks for it: "<tensor> <start>,<length>:-", with '-' for the whole of a dimension. */
 MUST_USE Status checkpoint_read(
     ProtoImport *import, const Checkpoint *checkpoint, const GraphTensor **ret_tensors, size_t *ret_count);
 
-/* The name of a slice, from its key in the index; false when the key is none of a slice. */
+/* Appends the name of a slice, from its key in the index; returns false when the key is none of a slice. */
 MUST_USE bool checkpoint_slice_name(Slice key, Buffer *name);

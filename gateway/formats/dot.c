@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-/* Within quotes DOT knows two escapes; control characters would break the line. */
+/* Appends text in quotes. DOT has two escapes there; control characters would break the line. */
 static void
 append_quoted(Buffer *buffer, Slice text)
 {
@@ -15,7 +15,7 @@ append_quoted(Buffer *buffer, Slice text)
     }
 }
 
-/* A node's identity. `prefix` parts nodes of one name in several graphs. */
+/* Appends a node's identity; `prefix` tells apart nodes of one name in several graphs. */
 static void
 append_node(Buffer *buffer, const char *prefix, Slice name)
 {
@@ -88,7 +88,8 @@ text_attr(const NodeDef *node, const char *name)
     return value != NULL && value->kind == ATTR_STRING && !value->is_list ? value->value.s : SLICE("");
 }
 
-/* What Send and Recv meet by; no node is called so, for none has a ';' in its name. */
+/* Appends the identity of a tensor that _Send and _Recv exchange. The ';' in it keeps it apart from nodes,
+ * whose names have none. */
 static void
 append_tensor(Buffer *buffer, const NodeDef *node)
 {
@@ -124,7 +125,8 @@ write_receive(Buffer *buffer, const char *prefix, const NodeDef *node)
     buffer_append_string(buffer, ";\n");
 }
 
-/* Both ends name the tensor, so that nobody looks for the other one. */
+/* Writes an edge from each _Send to its tensor and from the tensor to each _Recv, so that nobody has to
+ * look for the other end. */
 static void
 write_transfers(Buffer *buffer, const char *prefix, const GraphDef *def)
 {

@@ -1,7 +1,8 @@
-/* A graph as Graphviz draws it: a node a box, data edges solid with their port, control edges dashed.
+/* Draws a graph for Graphviz: a node is a box, data edges are solid and have their port, control edges
+ * dashed.
  *
  * Threads: any.
- * Errors:  without memory the Buffer has failed. */
+ * Errors:  the Buffer has failed when memory was short. */
 #pragma once
 
 #include "shared/base/buffer.h"
@@ -9,8 +10,8 @@
 
 void dot_write(Buffer *buffer, const GraphDef *def);
 
-/* Partitions that run together, as one drawing: each in a frame of its own. A tensor that goes from one to
- * another is an ellipse between its _Send and its _Recv. */
+/* One of several partitions that run together, drawn in a frame. A tensor that goes from one to another is
+ * an ellipse between its _Send and its _Recv. */
 typedef struct DotPartition {
     const char *title;
     const GraphDef *def;

@@ -3,7 +3,8 @@
 #include "gateway/formats/protobuf_graph.h"
 #include "gateway/formats/saved_model.h"
 
-/* Its first field is the schema's version, a number; a GraphDef's is a node. */
+/* Returns true for a SavedModel: its first field is a number, the schema's version. A GraphDef's is a
+ * node. */
 static bool
 is_saved_model(Slice bytes)
 {

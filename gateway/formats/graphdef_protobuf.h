@@ -1,7 +1,7 @@
-/* TensorFlow's binary forms in: GraphDef (a frozen model, a .pb file), or a SavedModel's saved_model.pb, told
- * apart by their first field. Of a SavedModel the first meta graph counts; its signature 'serving_default',
- * or else the first by name, becomes GraphDef.inputs and outputs. Variables' values are not in it. Tensors by
- * TensorFlow's rules, dtypes that we have not as DTYPE_INVALID: see graphdef_json.h.
+/* Reads TensorFlow's binary forms: a GraphDef (a frozen model, a .pb file) or a SavedModel's
+ * saved_model.pb, told apart by their first field. A SavedModel's first meta graph is read; its signature
+ * 'serving_default', or else the first by name, becomes GraphDef.inputs and outputs, and the values of its
+ * variables are absent. Tensors follow TensorFlow's rules, as in graphdef_json.h.
  *
  * Ownership: the GraphDef keeps a reference to `source`: its texts and large, aligned constants lie there.
  * Threads:   any.

@@ -1,6 +1,6 @@
-/* Messages as views: a table says which fields are kept and where they go; all else is passed over. Lists are
- * counted in a first walk and filled in a second, so that fields may come in any order.
- * Private to gateway/formats. */
+/* Reads protobuf messages by tables: a row says which field is kept, and where it goes in a struct; all
+ * others are skipped. Lists are counted in a first walk and filled in a second, so that fields may come in
+ * any order. Private to gateway/formats. */
 #pragma once
 
 #include "shared/base/call.h"
@@ -12,7 +12,7 @@ typedef struct SliceList {
 } SliceList;
 
 typedef enum KeepAs {
-    KEEP_SLICE, /* Slice: strings, messages; the last one wins */
+    KEEP_SLICE, /* Slice: a string or a message; the last one counts */
     KEEP_LIST,  /* SliceList */
     KEEP_INT,   /* int64_t */
     KEEP_FLOAT, /* float */
@@ -22,7 +22,7 @@ typedef enum KeepAs {
 typedef struct KeptField {
     uint32_t number;
     KeepAs as;
-    size_t offset; /* in the struct that is filled */
+    size_t offset; /* of the member in the struct that is filled */
 } KeptField;
 
 typedef struct MessageView {
@@ -36,7 +36,7 @@ typedef struct MessageView {
         .name = (message_name), .kept = (table), .kept_count = COUNT_OF(table)                               \
     }
 
-/* Fills what the message has of `target`, which keeps the rest; lists are made in `arena`.
- * INVALID_ARGUMENT "<name> is damaged: …". */
+/* Fills `target` with the fields that the message has; the others keep their values. Lists are made in
+ * `arena`. INVALID_ARGUMENT "<name> is damaged: …". */
 MUST_USE Status message_collect(
     Call *call, Arena *arena, Slice bytes, const MessageView *message, void *target);

@@ -1,14 +1,15 @@
 /* The import in order:
- *   1. views of the model, its graph, opsets and functions
+ *   1. the model, its graph, opsets and functions are read as views
  *   2. graph inputs take their names; initializers and nodes take theirs, and define their values
- *   3. Placeholder and Const nodes, then each node, its inputs resolved and brought to the newest version
- *   4. the model's outputs as ports
+ *   3. Placeholder and Const nodes are emitted, then each node, its inputs resolved and its operator brought
+ *      to the newest version
+ *   4. the model's outputs become ports
  * A node may use values of later nodes: ONNX forbids it, but the linker orders nodes anyway. */
 #include "gateway/formats/onnx.h"
 
 #include "gateway/formats/onnx_import.h"
 
-/* A model whose functions alone have opsets may leave its own out. */
+/* Reads the model's opset. A model all of whose nodes are calls of its functions may leave its own out. */
 static Status
 read_opset(OnnxImport *import, const OnnxModelProto *model)
 {

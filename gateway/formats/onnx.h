@@ -1,16 +1,19 @@
-/* ONNX models in: a ModelProto becomes a GraphDef of `onnx::` nodes in one internal form.
+/* Reads ONNX models: a ModelProto becomes a GraphDef of `onnx::` nodes.
  *
  * Opsets 7 to ONNX_OPSET_MAX of the default domain are brought to the newest operator versions: attributes
- * that became inputs are constants, renamed modes are renamed, the flattening Softmax of old is spelled out.
- * Initializers and Constant become Const, graph inputs Placeholder. A node of another domain is
- * "<domain>::<type>", which the linker takes for an unknown op unless somebody registers it.
- * Names are made to fit the grammar; GraphDef.inputs and outputs hold those of the model.
- * Not yet: If, Loop, Scan and other subgraphs, model-local functions, external data, sparse tensors.
+ * that became inputs are constants, renamed modes are renamed, the old Softmax, which flattened, is
+ * spelled out. Initializers and Constant become Const, graph inputs Placeholder, subgraphs functions;
+ * calls of the model's own functions are written out. A node of another domain is "<domain>::<type>",
+ * which the linker takes for an unknown op unless somebody registers it. Names are made to fit the
+ * grammar; GraphDef.inputs and outputs hold those of the model. External data and sparse tensors are not
+ * read.
  *
- * Ownership: the GraphDef keeps a reference to `source`: its texts and large, aligned initializers lie there.
+ * Ownership: the GraphDef keeps a reference to `source`: its texts and large, aligned initializers lie
+ * there.
  * Threads:   any.
- * Errors:    INVALID_ARGUMENT: no ONNX model, or one that breaks a rule. UNIMPLEMENTED, naming the node: what
- *            we cannot do yet. RESOURCE_EXHAUSTED as for every format. */
+ * Errors:    INVALID_ARGUMENT for what is no ONNX model or breaks a rule. UNIMPLEMENTED, naming the node,
+ * for
+ *            what is not supported. RESOURCE_EXHAUSTED as for every format. */
 #pragma once
 
 #include "shared/graph/graph_def.h"

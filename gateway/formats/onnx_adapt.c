@@ -1,12 +1,13 @@
-/* What changed between opset 7 and the newest one, operator by operator (ONNX's Changelog.md): a table of
- * steps, each for models below some opset. All steps that fit are taken, in the table's order. */
+/* Brings nodes from opset 7 and later to the newest one, by what changed for each operator (ONNX's
+ * Changelog.md): a table of steps, each for models below some opset. A node takes all steps that apply, in
+ * the table's order. */
 #include <assert.h>
 
 #include "gateway/formats/onnx_import.h"
 
 typedef struct Step {
     const char *type;
-    int64_t below; /* models that import an older opset than this; 0: all */
+    int64_t below; /* applies to models that import an older opset; 0: to all */
     Status (*adapt)(OnnxImport *import, OnnxNode *node, const char *argument, size_t position);
     const char *argument;
     size_t position;
@@ -54,7 +55,8 @@ const_input(OnnxImport *import, OnnxNode *node, const char *argument, size_t pos
     return set_input(import, node, position, name);
 }
 
-/* A float of the first input's dtype: float32 unless the model holds others; then it follows at run time. */
+/* Adds a float as an input, of the first input's dtype: float32, or, when the model holds other floats,
+ * cast when the graph runs. */
 static Status
 float_input(OnnxImport *import, OnnxNode *node, const char *argument, size_t position, float number)
 {
@@ -77,7 +79,7 @@ float_input(OnnxImport *import, OnnxNode *node, const char *argument, size_t pos
     return set_input(import, node, position, cast.name);
 }
 
-/* The attribute, an int or a list of ints, becomes a vector of int64. */
+/* Turns an attribute, an int or a list of ints, into an input, a vector of int64. */
 static Status
 ints_to_input(OnnxImport *import, OnnxNode *node, const char *argument, size_t position)
 {
@@ -101,7 +103,7 @@ ints_to_input(OnnxImport *import, OnnxNode *node, const char *argument, size_t p
     return const_input(import, node, argument, position, &tensor);
 }
 
-/* The attribute, a list of floats, becomes a vector of float32. */
+/* Turns an attribute, a list of floats, into an input, a vector of float32. */
 static Status
 floats_to_input(OnnxImport *import, OnnxNode *node, const char *argument, size_t position)
 {
@@ -123,7 +125,7 @@ floats_to_input(OnnxImport *import, OnnxNode *node, const char *argument, size_t
     return const_input(import, node, argument, position, &tensor);
 }
 
-/* The attribute, a float, becomes a scalar of the first input's dtype. */
+/* Turns an attribute, a float, into an input, a scalar of the first input's dtype. */
 static Status
 float_to_input(OnnxImport *import, OnnxNode *node, const char *argument, size_t position)
 {
@@ -157,7 +159,7 @@ count_outputs(OnnxImport *import, OnnxNode *node, const char *argument, size_t p
     return STATUS_OK;
 }
 
-/* What fills a ConstantOfShape tells its dtype; without a value it is a float32 zero. */
+/* Adds the dtype of a ConstantOfShape, which is that of its value; without a value it is a float32 zero. */
 static Status
 complete_fill(OnnxImport *import, OnnxNode *node, const char *argument, size_t position)
 {
@@ -177,7 +179,8 @@ complete_fill(OnnxImport *import, OnnxNode *node, const char *argument, size_t p
     return STATUS_OK;
 }
 
-/* Without a zero point, the attribute output_dtype tells what comes out; without that, too, it is uint8. */
+/* Adds the dtype of a quantized output: that of the zero point, else of the attribute output_dtype, else
+ * uint8. */
 static Status
 complete_quantized(OnnxImport *import, OnnxNode *node, const char *argument, size_t position)
 {
@@ -191,7 +194,8 @@ complete_quantized(OnnxImport *import, OnnxNode *node, const char *argument, siz
     return STATUS_OK;
 }
 
-/* Resize-10 and Upsample: (X, scales) with the oldest way to tell coordinates. */
+/* Completes Resize-10 and Upsample, which have the inputs X and scales and map coordinates in the oldest
+ * way. */
 static Status
 resize_from_upsample(OnnxImport *import, OnnxNode *node, const char *argument, size_t position)
 {
@@ -215,7 +219,7 @@ resize_from_upsample(OnnxImport *import, OnnxNode *node, const char *argument, s
     return STATUS_OK;
 }
 
-/* Only inference: the statistics of training are no outputs. */
+/* Refuses the outputs that are statistics of training: only inference is supported. */
 static Status
 check_batch_normalization(OnnxImport *import, OnnxNode *node, const char *argument, size_t position)
 {
@@ -275,8 +279,9 @@ emit_part(OnnxImport *import, const OnnxNode *whole, const char *part, const Onn
     return onnx_emit_node(import, &node);
 }
 
-/* It flattened its input to two dimensions at `axis` and normalised the second. At the last axis that is what
- * it does today; elsewhere it is spelled out: Reshape(Softmax(Flatten(X, axis)), Shape(X)). */
+/* Spells out the Softmax of old, which flattened its input to two dimensions at `axis` and normalised the
+ * second. At the last axis that is the same as today; elsewhere it becomes Reshape(Softmax(Flatten(X,
+ * axis)), Shape(X)). */
 static Status
 flatten_softmax(OnnxImport *import, OnnxNode *node, const char *argument, size_t position)
 {

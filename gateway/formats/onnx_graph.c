@@ -1,6 +1,5 @@
-/* A graph of the model: what it takes and gives, its constants, its nodes. Nodes have graphs inside again:
- * subgraphs, each of which becomes a function, and calls of the model's own functions, whose nodes are
- * written out. */
+/* Reads graphs: inputs and outputs, initializers, nodes. Nodes hold graphs again: subgraphs, each of which
+ * becomes a function, and calls of the model's own functions, whose nodes are written out. */
 #include "gateway/formats/onnx.h"
 #include "gateway/formats/onnx_import.h"
 #include "shared/base/text.h"
@@ -60,7 +59,8 @@ emit_placeholder(OnnxImport *import, Slice name, const GraphPort *port)
     return onnx_emit(import, &def);
 }
 
-/* What an initializer shares its name with is no input but has a value (IR 3 lists them all as inputs). */
+/* Reads the graph's inputs, except for those that have the name of an initializer: they are constants (IR
+ * version 3 lists all of them as inputs). */
 static Status
 import_inputs(OnnxImport *import, const OnnxGraphProto *graph, Map *initialized)
 {
@@ -108,7 +108,7 @@ import_initializers(OnnxImport *import, const OnnxGraphProto *graph, Map *ret_na
         return call_fail_memory(import->call, "initializers");
     }
     TRY(name_initializers(import, graph, ret_names, tensors, names));
-    /* Inputs take their names first: they are what a user says. */
+    /* Inputs take their names before initializers do: users name them in feeds. */
     TRY(ret_names == NULL ? STATUS_OK : import_inputs(import, graph, ret_names));
     for (size_t index = 0; index < graph->initializers.count; index++) {
         Slice name;
@@ -206,7 +206,8 @@ import_return(OnnxImport *import, Slice bytes, size_t index, FunctionArgument *o
     return STATUS_OK;
 }
 
-/* Shapes as far as they are declared: "_output_shapes", as TensorFlow calls it. */
+/* Reads the subgraph's outputs; declared shapes go into the attribute "_output_shapes", as TensorFlow has
+ * it. */
 static Status
 import_returns(OnnxImport *import, const SliceList *list, FunctionDef *function)
 {
@@ -321,7 +322,8 @@ add_arguments(OnnxImport *import, const OnnxNode *node, FunctionDef *function)
     return STATUS_OK;
 }
 
-/* A Loop always has its two inputs, absent or not, so that the others can be counted. */
+/* Returns how many inputs the node has without captures. A Loop always has its first two, absent or not,
+ * so that the others can be counted. */
 static size_t
 own_input_count(const OnnxNode *node)
 {
@@ -378,13 +380,13 @@ onnx_opset(OnnxImport *import, const SliceList *opsets, int64_t *ret_opset)
 
 struct OnnxLocal {
     OnnxFunctionProto proto;
-    int64_t opset; /* 0: the model's */
-    bool is_open;  /* being written out */
+    int64_t opset; /* 0: that of the model */
+    bool is_open;  /* its nodes are being written out */
     const OnnxLocal *outer;
-    OnnxNode bound; /* its attributes: what the caller and the defaults say */
+    OnnxNode bound; /* its attributes: those of the caller, then the defaults */
 };
 
-/* "" and "ai.onnx" are one domain. */
+/* Makes the key of a function; "" and "ai.onnx" are the same domain. */
 static Status
 local_key(OnnxImport *import, Slice domain, Slice name, Slice overload, Slice *ret_key)
 {
@@ -437,7 +439,8 @@ find_bound(const OnnxImport *import, Slice attribute)
     return NULL;
 }
 
-/* What the caller of the function bound; an attribute that nobody bound is left out. */
+/* Takes over the value that the caller bound to the function's attribute; without one the attribute is
+ * left out. */
 static Status
 read_reference(OnnxImport *import, const OnnxAttributeProto *proto, OnnxNode *node)
 {
@@ -496,7 +499,7 @@ resolve_inputs(OnnxImport *import, const OnnxNodeProto *proto, OnnxNode *node)
     return STATUS_OK;
 }
 
-/* "" and "ai.onnx" are one domain. */
+/* Returns true for the default domain, which has two names. */
 static bool
 is_default(Slice domain)
 {
@@ -542,7 +545,7 @@ define_call(OnnxImport *import, const OnnxNodeProto *proto, Slice name)
     return STATUS_OK;
 }
 
-/* Inputs that the caller leaves out are absent inside, too. */
+/* Defines the function's inputs; those that the caller leaves out are absent inside too. */
 static Status
 define_arguments(OnnxImport *import, const OnnxLocal *local, const OnnxNode *node)
 {
@@ -571,7 +574,7 @@ bind_defaults(OnnxImport *import, const OnnxLocal *local, OnnxNode *bound)
     }
     bound->attrs = attrs;
     for (size_t index = 0; index < defaults->count; index++) {
-        /* The first of a name counts: the caller's. */
+        /* The first attribute of a name counts, which is the caller's. */
         TRY(read_attr(import, defaults->items[index], bound));
     }
     return STATUS_OK;
@@ -597,7 +600,8 @@ emit_output(OnnxImport *import, const OnnxLocal *local, const OnnxNode *node, Sl
     return onnx_emit_node(import, &identity);
 }
 
-/* `names` are where the caller expects the outputs; "" for those it does not want. */
+/* Writes out the nodes of a call. `names` are those that the caller expects the outputs at, "" for the
+ * ones that it does not want. */
 static Status
 write_out(OnnxImport *import, OnnxLocal *local, const OnnxNode *node, const Slice *names)
 {
@@ -723,7 +727,7 @@ define_outputs(OnnxImport *import, const OnnxNodeProto *proto, Slice name)
     return STATUS_OK;
 }
 
-/* Below the call's name when a function's nodes are written out. */
+/* Names a node, below the call's name when a function's nodes are written out, and defines its outputs. */
 static Status
 name_node(OnnxImport *import, const OnnxNodeProto *proto, Slice prefix, Slice *ret_name)
 {
@@ -755,11 +759,12 @@ read_nodes(OnnxImport *import, const SliceList *nodes, Slice prefix, const char 
         TRY(name_node(import, &protos[index], prefix, &names[index]));
     }
     for (size_t index = 0; index < count; index++) {
-        const char *const place = text_format(import->builder->def->arena, "%s/node/%zu", pointer, index);
-        if (place == NULL) {
+        const char *const node_pointer =
+            text_format(import->builder->def->arena, "%s/node/%zu", pointer, index);
+        if (node_pointer == NULL) {
             return call_fail_memory(import->call, "nodes");
         }
-        TRY(read_node(import, &protos[index], names[index], place));
+        TRY(read_node(import, &protos[index], names[index], node_pointer));
     }
     return STATUS_OK;
 }

@@ -19,14 +19,14 @@ typedef struct OnnxLocal OnnxLocal;
 
 typedef struct OnnxImport {
     Call *call;
-    GraphBuilder *builder; /* its stack holds the NodeDefs made so far */
-    Arena *scratch;        /* gone when the import ends */
+    GraphBuilder *builder; /* its stack holds the NodeDefs emitted so far */
+    Arena *scratch;        /* freed when the import ends */
     TensorBuffer *source;
     Map *names; /* node names in use → NameUse */
     OnnxScope *scope;
-    Buffer functions;       /* FunctionDef[]: the subgraphs so far */
+    Buffer functions;       /* FunctionDef[]: of the subgraphs so far */
     Map *locals;            /* the model's own functions → OnnxLocal */
-    const OnnxLocal *local; /* the one whose nodes are being read; NULL: none */
+    const OnnxLocal *local; /* the one whose nodes are being read, or NULL */
     int64_t opset;
     bool
         has_other_floats; /* some tensor is float16, bfloat16 or float64: constants must follow their input */
@@ -36,16 +36,16 @@ typedef struct OnnxValue {
     Slice tensor; /* "node" or "node:port" */
 } OnnxValue;
 
-/* A name that fits the grammar, is not taken yet and is as near to `wanted` as can be; it is taken now. */
+/* Takes a free name that fits the grammar and is as near to `wanted` as possible. */
 MUST_USE Status onnx_name(OnnxImport *import, Slice wanted, Slice *ret_name);
-/* "<name>/<part>", made unique. */
+/* Takes a free name like "<name>/<part>". */
 MUST_USE Status onnx_part_name(OnnxImport *import, Slice name, const char *part, Slice *ret_name);
-enum { ONNX_DEPTH_MAX = 32 }; /* of subgraphs and functions in one another */
+enum { ONNX_DEPTH_MAX = 32 }; /* of subgraphs and functions inside one another */
 
-/* A value that a node's subgraphs take from around them. */
+/* A value that a node's subgraphs use from around them. */
 typedef struct OnnxCapture {
-    Slice argument; /* of the functions that they become */
-    Slice tensor;   /* outside */
+    Slice argument; /* the functions' argument that stands for it */
+    Slice tensor;   /* the value's endpoint outside */
 } OnnxCapture;
 
 typedef struct OnnxCaptures {
@@ -54,21 +54,22 @@ typedef struct OnnxCaptures {
 } OnnxCaptures;
 
 struct OnnxScope {
-    OnnxScope *outer; /* whose values it may use, too; NULL: nobody's */
-    Map *values;      /* the graph's values → OnnxValue */
+    OnnxScope *outer; /* whose values it may use too, or NULL */
+    Map *values;      /* names of the graph's values → OnnxValue */
     OnnxCaptures *captures;
     size_t depth;
 };
 
-/* Values are looked up and defined in a new scope, until onnx_scope_close(). RESOURCE_EXHAUSTED past the
- * depth. */
+/* Opens a scope, in which values are looked up and defined until onnx_scope_close(). RESOURCE_EXHAUSTED
+ * past the depth. */
 MUST_USE Status onnx_scope_open(
     OnnxImport *import, OnnxScope *scope, OnnxScope *outer, OnnxCaptures *captures);
 void onnx_scope_close(OnnxImport *import, OnnxScope *scope, OnnxScope *before);
 
-/* The graph's value is now this port of this node. INVALID_ARGUMENT when it was defined before. */
+/* Defines a value of the graph as this port of this node. INVALID_ARGUMENT when it is defined already. */
 MUST_USE Status onnx_define(OnnxImport *import, Slice value, Slice node, size_t port);
-/* NULL when there is no such value; one from around a subgraph is captured. */
+/* Finds a value, which is captured when it comes from around a subgraph. NULL when there is none of this
+ * name. */
 MUST_USE Status onnx_find(OnnxImport *import, Slice value, const OnnxValue **ret_value);
 
 /* Reads the model's graph: its inputs, initializers, nodes and outputs. */
@@ -77,23 +78,23 @@ MUST_USE Status onnx_graph(OnnxImport *import, Slice bytes);
 /* Notes the model's own functions, which nodes may call. */
 MUST_USE Status onnx_read_locals(OnnxImport *import, const SliceList *functions);
 
-/* The opset of the default domain, 0 when the list names none. UNIMPLEMENTED when it is too old or too new.
- */
+/* Finds the opset of the default domain, 0 when the list names none. UNIMPLEMENTED when it is too old or
+ * too new. */
 MUST_USE Status onnx_opset(OnnxImport *import, const SliceList *opsets, int64_t *ret_opset);
 
-/* Also gives the tensor's name in the model; `ret_name` may be NULL. */
+/* Reads a TensorProto; `ret_name`, the tensor's name in the model, may be NULL. */
 MUST_USE Status onnx_tensor(OnnxImport *import, Slice bytes, Tensor *ret_tensor, Slice *ret_name);
-/* A known dtype of ours for ONNX's number. UNIMPLEMENTED otherwise, naming `what`. */
+/* Finds the Dtype of ONNX's number. UNIMPLEMENTED, naming `what`, when there is none. */
 MUST_USE Status onnx_dtype(OnnxImport *import, int64_t number, Slice what, Dtype *ret_dtype);
 
 enum {
-    ONNX_NODE_ROOM = 4,  /* inputs and attributes that adapters may add */
+    ONNX_NODE_ROOM = 4,  /* inputs and attributes that adapters may add to a node */
     ONNX_BODIES_MAX = 4, /* subgraphs of one node */
 };
 
-/* A node on its way: what adapters change. */
+/* A node on its way into the graph, as adapters change it. */
 typedef struct OnnxNode {
-    Slice name; /* ours */
+    Slice name; /* in the graph */
     Slice type; /* "Conv"; "com.microsoft::Gelu" */
     bool is_default_domain;
     Slice *inputs; /* endpoints, "" for absent ones; room for ONNX_NODE_ROOM more */
@@ -101,31 +102,33 @@ typedef struct OnnxNode {
     size_t output_count;
     Attr *attrs; /* room for ONNX_NODE_ROOM more */
     size_t attr_count;
-    const char *pointer;            /* in the model, for errors */
-    OnnxCaptures *captures;         /* of its subgraphs; NULL: it has none */
-    size_t bodies[ONNX_BODIES_MAX]; /* places of their functions in import->functions */
+    const char *pointer;            /* JSON pointer into the model, for errors */
+    OnnxCaptures *captures;         /* of its subgraphs; NULL: it has no subgraph */
+    size_t bodies[ONNX_BODIES_MAX]; /* indices of their functions in import->functions */
     size_t body_count;
 } OnnxNode;
 
-/* The node's attribute; NULL when it has none of this name. */
+/* Returns the node's attribute of this name, or NULL. */
 AttrValue *onnx_attr(const OnnxNode *node, const char *name);
 void onnx_attr_remove(OnnxNode *node, const char *name);
 /* Replaces the attribute, or adds it, for which there must be room. */
 void onnx_attr_set(OnnxNode *node, const char *name, AttrValue value);
 
-/* The type of an attribute; files of IR version 1 do not say it, but it follows from what is there. */
+/* Returns the type of an attribute; files of IR version 1 do not have it, but it follows from the fields
+ * that are set. */
 int64_t onnx_attribute_type(const OnnxAttributeProto *proto);
-/* Whether the integer of this attribute is an element type, which is a DataType in our graph. */
+/* Returns true when the integer of this attribute is an element type: it becomes a DataType in the graph. */
 bool onnx_names_dtype(Slice name);
 /* Reads the value of an attribute that is not a graph. `bytes` is its message. */
 MUST_USE Status onnx_read_value(
     OnnxImport *import, Slice bytes, const OnnxAttributeProto *proto, AttrValue *ret_value);
 
-/* Add a finished node to the graph: as it is, a Const of this value, of the OnnxNode, of a Constant. */
+/* Add a finished node to the graph: a NodeDef as it is, a Const of this value, an OnnxNode, the value of a
+ * Constant. */
 MUST_USE Status onnx_emit(OnnxImport *import, const NodeDef *def);
 MUST_USE Status onnx_emit_const(OnnxImport *import, Slice name, const Tensor *value);
 MUST_USE Status onnx_emit_node(OnnxImport *import, const OnnxNode *node);
 MUST_USE Status onnx_emit_constant(OnnxImport *import, const OnnxNode *node);
 
-/* Emits the node in the newest version of its operator: itself, or several that do the same. */
+/* Emits the node in the newest version of its operator: as one node, or as several that do the same. */
 MUST_USE Status onnx_adapt(OnnxImport *import, OnnxNode *node);

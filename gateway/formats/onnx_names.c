@@ -3,7 +3,7 @@
 #include "shared/base/text.h"
 
 typedef struct NameUse {
-    uint32_t next; /* the number to try for the next one that wants this name */
+    uint32_t next; /* number to try for the next node that wants this name */
 } NameUse;
 
 static bool
@@ -13,9 +13,10 @@ may_stand(char byte)
            byte == '.' || byte == '-' || byte == '/' || byte == '_';
 }
 
-/* Without what may not lead ("/conv1/Conv" is how PyTorch writes), with '_' for what may not stand. */
+/* Drops characters that may not lead a name (PyTorch writes "/conv1/Conv") and puts '_' for those that may
+ * not stand in it. */
 static Status
-sanitize(OnnxImport *import, Slice wanted, Slice *ret_name)
+sanitize_name(OnnxImport *import, Slice wanted, Slice *ret_name)
 {
     while (wanted.size > 0 && (!may_stand(wanted.data[0]) || wanted.data[0] == '-' || wanted.data[0] == '/' ||
                                   wanted.data[0] == '_')) {
@@ -54,7 +55,7 @@ Status
 onnx_name(OnnxImport *import, Slice wanted, Slice *ret_name)
 {
     Slice name;
-    TRY(sanitize(import, wanted, &name));
+    TRY(sanitize_name(import, wanted, &name));
     const Slice base = name;
     NameUse *const use = map_get(import->names, base);
     while (map_get(import->names, name) != NULL) {

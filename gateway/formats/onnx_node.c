@@ -36,7 +36,7 @@ onnx_attr_set(OnnxNode *node, const char *name, AttrValue value)
     node->attrs[node->attr_count++] = (Attr){.name = slice_from_string(name), .value = value};
 }
 
-/* The numbers of `floats` (7) or `ints` (8), as attribute values. */
+/* Reads the numbers of `floats` (field 7) or `ints` (field 8) as attribute values. */
 static Status
 read_numbers(OnnxImport *import, Slice bytes, AttrKind kind, AttrValue *ret_value)
 {
@@ -201,7 +201,7 @@ onnx_emit_node(OnnxImport *import, const OnnxNode *node)
     return onnx_emit(import, &def);
 }
 
-/* value_int, value_floats, …: a scalar or a vector of what the attribute holds. */
+/* Makes the tensor of value_int, value_floats and the like: a scalar, or a vector of the list's items. */
 static Status
 tensor_of_value(OnnxImport *import, const AttrValue *value, Tensor *ret_tensor)
 {

@@ -1,5 +1,5 @@
-/* ONNX's messages as views: which bytes hold what. Nothing is interpreted but the wire format.
- * Private to gateway/formats. Field numbers: onnx.proto of ONNX 1.22. */
+/* ONNX's messages as views into their bytes, of which only the wire format has been read. Private to
+ * gateway/formats. Field numbers: onnx.proto of ONNX 1.22. */
 #pragma once
 
 #include "gateway/formats/message_view.h"
@@ -34,7 +34,7 @@ typedef struct OnnxFunctionProto {
     Slice overload;
     SliceList inputs;
     SliceList outputs;
-    SliceList defaults; /* of attributes that have one */
+    SliceList defaults; /* attributes that have a default value */
     SliceList nodes;
     SliceList opsets;
 } OnnxFunctionProto;
@@ -70,11 +70,10 @@ typedef struct OnnxAttributeProto {
     SliceList strings;
     SliceList tensors;
     Slice graph;
-    Slice reference; /* the function's attribute whose value it takes; "" for one with a value of its own */
+    Slice reference; /* the function's attribute whose value it takes; "": it has a value of its own */
 } OnnxAttributeProto;
 
-/* Each collects from the message's bytes; lists are made in `arena`. INVALID_ARGUMENT when they are damaged.
- */
+/* Read the message's fields; lists are made in `arena`. INVALID_ARGUMENT when the bytes are damaged. */
 MUST_USE Status onnx_parse_model(Call *call, Arena *arena, Slice bytes, OnnxModelProto *ret_model);
 MUST_USE Status onnx_parse_graph(Call *call, Arena *arena, Slice bytes, OnnxGraphProto *ret_graph);
 MUST_USE Status onnx_parse_node(Call *call, Arena *arena, Slice bytes, OnnxNodeProto *ret_node);
@@ -82,5 +81,5 @@ MUST_USE Status onnx_parse_value(Call *call, Arena *arena, Slice bytes, OnnxValu
 MUST_USE Status onnx_parse_function(Call *call, Arena *arena, Slice bytes, OnnxFunctionProto *ret_function);
 MUST_USE Status onnx_parse_attribute(
     Call *call, Arena *arena, Slice bytes, OnnxAttributeProto *ret_attribute);
-/* The version of an OperatorSetIdProto, and its domain. */
+/* Reads the domain and version of an OperatorSetIdProto. */
 MUST_USE Status onnx_parse_opset(Call *call, Slice bytes, Slice *ret_domain, int64_t *ret_version);

@@ -74,7 +74,7 @@ read_field(const ProtobufField *field, TensorView *view)
 }
 
 static Status
-parse(OnnxImport *import, Slice bytes, TensorView *ret_view)
+parse_tensor(OnnxImport *import, Slice bytes, TensorView *ret_view)
 {
     *ret_view = (TensorView){.bytes = bytes, .name = SLICE("")};
     ProtobufReader reader = protobuf_reader(bytes);
@@ -96,7 +96,7 @@ parse(OnnxImport *import, Slice bytes, TensorView *ret_view)
     return STATUS_OK;
 }
 
-/* Which repeated field holds the elements when raw_data does not. */
+/* Returns the repeated field that holds the elements when raw_data does not. */
 static uint32_t
 element_field(Dtype dtype)
 {
@@ -113,7 +113,7 @@ element_field(Dtype dtype)
     case 13: /* UINT64 */
         return 11;
     default:
-        return 5; /* int32_data: the small ones, bool and half floats */
+        return 5; /* int32_data: integers up to 32 bits, bool and half floats */
     }
 }
 
@@ -190,7 +190,7 @@ onnx_tensor(OnnxImport *import, Slice bytes, Tensor *ret_tensor, Slice *ret_name
 {
     TensorView view;
     Dtype dtype = DTYPE_INVALID;
-    TRY(parse(import, bytes, &view));
+    TRY(parse_tensor(import, bytes, &view));
     TRY(onnx_dtype(import, view.data_type, view.name, &dtype));
     if (ret_name != NULL) {
         *ret_name = view.name;

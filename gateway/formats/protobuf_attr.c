@@ -127,7 +127,7 @@ read_tensor(ProtoImport *import, Slice bytes, Tensor *ret_tensor)
     view.dtype = dtype_from_tensorflow_number(view.dtype_number);
     const TensorField *const field = tensor_field(view.dtype);
     if (field == NULL) {
-        /* Of a dtype we cannot hold; whoever needs it finds it invalid. */
+        /* A dtype without elements here: only whoever needs the tensor finds it invalid. */
         *ret_tensor = (Tensor){.shape = view.shape};
         return STATUS_OK;
     }
@@ -159,7 +159,7 @@ read_function_ref(ProtoImport *import, Slice bytes, int depth, FunctionRef *ret_
     return STATUS_OK;
 }
 
-/* One value of this kind out of a field's number or bytes. */
+/* Reads one value of this kind from a field's number or bytes. */
 static Status
 read_scalar(ProtoImport *import, AttrKind kind, uint64_t number, Slice bytes, int depth, AttrValue *ret_value)
 {
@@ -193,7 +193,7 @@ read_scalar(ProtoImport *import, AttrKind kind, uint64_t number, Slice bytes, in
     return fail_damaged(import, "an attribute");
 }
 
-/* The fields of AttrValue's oneof and of its ListValue; a list has number 1 of the former alone. */
+/* The fields of AttrValue's oneof and of its ListValue; only AttrValue has number 1, the list. */
 typedef struct AttrField {
     uint32_t number;
     AttrKind kind;
@@ -217,7 +217,7 @@ find_field(uint32_t number, bool is_in_list)
         {10, ATTR_FUNCTION, PROTOBUF_BYTES, false},
     };
     for (size_t index = 0; index < COUNT_OF(fields); index++) {
-        /* 2 to 8 are the same in both. */
+        /* Numbers 2 to 8 are the same in both messages. */
         if (fields[index].number == number && (number < 9 || fields[index].is_in_list == is_in_list)) {
             return &fields[index];
         }
@@ -233,7 +233,7 @@ push_scalar(ProtoImport *import, AttrKind kind, uint64_t number, Slice bytes, in
     return builder_push(import->builder, &item, sizeof item);
 }
 
-/* One field of a list: one item, or a packed run of them. */
+/* Pushes the items of a list that one field holds: one, or a packed run of them. */
 static Status
 push_items(ProtoImport *import, const AttrField *row, const ProtobufField *field, int depth)
 {
@@ -298,7 +298,7 @@ read_value(ProtoImport *import, Slice bytes, int depth, AttrValue *ret_value)
     return reader.fault == NULL ? STATUS_OK : fail_damaged(import, "an attribute");
 }
 
-/* By name; of equal names the later one first. */
+/* Orders by name; of equal names the later one comes first. */
 static int
 compare_attrs(const void *left, const void *right)
 {

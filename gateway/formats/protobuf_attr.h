@@ -1,5 +1,5 @@
-/* AttrValue and what it is made of, from protobuf. Private to gateway/formats. Field numbers: TensorFlow's
- * attr_value.proto, tensor.proto, tensor_shape.proto. */
+/* Reads AttrValue and the messages in it from protobuf. Private to gateway/formats. Field numbers:
+ * TensorFlow's attr_value.proto, tensor.proto, tensor_shape.proto. */
 #pragma once
 
 #include "gateway/formats/message_view.h"
@@ -9,23 +9,24 @@
 typedef struct ProtoImport {
     Call *call;
     GraphBuilder *builder;
-    Arena *scratch; /* gone when the import ends */
+    Arena *scratch; /* freed when the import ends */
     TensorBuffer *source;
-    const Map *producer_ops; /* op → FunctionDef: what whoever wrote the graph took its ops for; or NULL */
+    const Map *producer_ops; /* name of an op → FunctionDef: the op's definition where the graph was
+                              * written; or NULL */
 } ProtoImport;
 
-/* An entry of a map: field 1 is the key, 2 the value. */
+/* An entry of a map: its fields 1 and 2. */
 typedef struct MapEntryView {
     Slice key;
     Slice value;
 } MapEntryView;
 MUST_USE Status proto_map_entry(ProtoImport *import, Slice bytes, MapEntryView *ret_entry);
 
-/* A map of AttrValues: sorted by name; of equal names the last one counts. `depth` starts at 0. */
+/* Reads a map of AttrValues, sorted by name; of equal names the last one counts. `depth` starts at 0. */
 MUST_USE Status proto_attrs(
     ProtoImport *import, const SliceList *entries, int depth, Attr **ret_attrs, size_t *ret_count);
 
-/* One AttrValue. */
+/* Reads one AttrValue. */
 MUST_USE Status proto_value(ProtoImport *import, Slice bytes, AttrValue *ret_value);
 
 MUST_USE Status proto_shape(ProtoImport *import, Slice bytes, Shape *ret_shape);

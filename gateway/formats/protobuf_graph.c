@@ -10,7 +10,7 @@ typedef struct NodeView {
     SliceList attrs;
 } NodeView;
 
-/* Attributes that the op's definition at the producer gives this very value by default. */
+/* Marks attributes whose value is the default in the op's definition where the graph was written. */
 static void
 mark_defaults(const ProtoImport *import, Slice op, Attr *attrs, size_t count)
 {

@@ -28,9 +28,10 @@ elements_of(const Tensor *tensor)
         .wire = wire};
 }
 
-/* Numbers wider than the dtype are cut: the low bytes, as hosts and formats are little-endian. */
+/* Stores a number. One that is wider than the dtype is cut to its low bytes, which come first: hosts and
+ * formats are little-endian. */
 static void
-store(Elements *elements, uint64_t value)
+store_number(Elements *elements, uint64_t value)
 {
     if (elements->done < elements->room) {
         const uint64_t stored = elements->is_bool ? value != 0 : value;
@@ -39,7 +40,7 @@ store(Elements *elements, uint64_t value)
     elements->done++;
 }
 
-/* A packed run of fixed-size numbers lies in the bytes as it does in memory. */
+/* Stores a packed run of fixed-size numbers, which has the same form in the bytes as in memory. */
 static bool
 store_run(Elements *elements, Slice bytes)
 {
@@ -69,7 +70,7 @@ store_field(Elements *elements, const ProtobufField *field)
     }
     uint64_t value = 0;
     while (protobuf_numbers_next(&numbers, &value)) {
-        store(elements, value);
+        store_number(elements, value);
     }
     return numbers.reader.fault == NULL;
 }

@@ -1,9 +1,9 @@
-/* TensorFlow's SavedModel: the meta graph of the tag "serve", else the first; its signatures as names for
- * feeds and fetches; the variables' values out of its checkpoint. It comes as saved_model.pb alone or, with
- * the checkpoint, as a tar of the model's directory.
+/* Reads TensorFlow's SavedModel: the meta graph with the tag "serve", else the first one; its signatures
+ * as names for feeds and fetches; the values of its variables from its checkpoint. It comes as
+ * saved_model.pb alone or, with the checkpoint, as a tar of the model's directory.
  *
- * The inputs and outputs of one signature, "serving_default" or the first by name, are called as it calls
- * them. Those of every other are "<name>@<signature>". */
+ * The inputs and outputs of one signature, "serving_default" or the first by name, keep their names. Those
+ * of every other are "<name>@<signature>". */
 #include "gateway/formats/saved_model.h"
 
 #include <stddef.h>
@@ -43,7 +43,7 @@ read_port(ProtoImport *import, Slice bytes, GraphPort *ret_port)
     return view.shape.data == NULL ? STATUS_OK : proto_shape(import, view.shape, &ret_port->shape);
 }
 
-/* "" for the signature whose names stand alone. */
+/* Pushes a signature's inputs or outputs; `signature` is "" for the one whose names stand alone. */
 static Status
 push_ports(ProtoImport *import, const SliceList *list, Slice signature)
 {
@@ -63,7 +63,7 @@ push_ports(ProtoImport *import, const SliceList *list, Slice signature)
     return STATUS_OK;
 }
 
-/* 'serving_default', else the first by name: a map has no order of its own. */
+/* Returns 'serving_default', else the first signature by name: a map has no order of its own. */
 static Slice
 main_signature(const MapEntryView *entries, size_t count)
 {
@@ -79,7 +79,7 @@ main_signature(const MapEntryView *entries, size_t count)
     return chosen;
 }
 
-/* What starts a model up is none that a user calls. */
+/* Returns true for signatures that initialize a model, which users do not call. */
 static bool
 is_internal(Slice signature)
 {
@@ -103,7 +103,7 @@ read_entries(ProtoImport *import, const SliceList *signatures, MapEntryView **re
     return STATUS_OK;
 }
 
-/* The main signature's first. */
+/* Pushes the ports of all signatures, those of the main one first. */
 static Status
 push_all(ProtoImport *import, const MapEntryView *entries, const SignatureView *views, size_t count,
     bool is_outputs)
@@ -188,7 +188,7 @@ read_meta_graph(ProtoImport *import, Slice bytes, MetaGraphView *ret_view, bool 
     return STATUS_OK;
 }
 
-/* The definitions of the ops that the graph uses, as the program that wrote it had them. */
+/* Reads the definitions of the graph's ops, as the program that wrote the graph had them. */
 static Status
 read_producer_ops(ProtoImport *import, Slice bytes, Map *ops)
 {
@@ -256,7 +256,7 @@ typedef struct Directory {
     Checkpoint checkpoint;
 } Directory;
 
-/* "variables.data-00001-of-00002" → 1 */
+/* Reads the number of a shard's name: 1 for "variables.data-00001-of-00002". */
 static bool
 shard_number(Slice name, size_t *ret_number)
 {
@@ -270,7 +270,7 @@ shard_number(Slice name, size_t *ret_number)
     return true;
 }
 
-/* The directory itself may stand in front of the names. */
+/* Notes a file of the model. The name of the model's directory may stand in front of the file's. */
 static void
 keep_file(Directory *directory, const TarFile *file)
 {

@@ -1,13 +1,12 @@
-/* What makes a SavedModel's lookup tables ready: the model names a node that fills them, and TensorFlow runs
- * it once, when it loads the model. Here whoever asks a table depends on that node: a table is filled by the
+/* Makes a SavedModel's lookup tables ready. The model names a node that fills them, which TensorFlow runs
+ * once, when it loads the model. Here readers of a table depend on that node: a table is filled by the
  * first step that needs it, and filling it again changes nothing.
  *
- * In order:
- *   1. which nodes the filling node needs
- *   2. behind every table an Identity that waits for the filling node
- *   3. all other readers of a table read that instead
+ *   1. the nodes that the filling node needs are marked
+ *   2. behind every table stands an Identity that waits for the filling node
+ *   3. all other readers of a table read that Identity
  *
- * Files of assets/ that fill them travel inside the constants that named them. */
+ * The files of assets/ that fill tables travel inside the constants that named them. */
 #include "gateway/formats/saved_model.h"
 
 #include <stddef.h>
@@ -18,9 +17,9 @@
 typedef struct Tables {
     ProtoImport *import;
     GraphDef *def;
-    NodeDef *nodes; /* the graph's, then the Identities */
+    NodeDef *nodes; /* the graph's nodes, then the Identities */
     size_t node_count;
-    bool *is_filler; /* of each node: the filling node needs it */
+    bool *is_filler; /* by node: the filling node needs it */
     Map *by_name;    /* name → NodeDef */
     Map *filled;     /* table → its Identity's NodeDef */
 } Tables;
@@ -48,7 +47,7 @@ count_tables(const GraphDef *def)
     return count;
 }
 
-/* The node an input names, or NULL. */
+/* Returns the node that an input names, or NULL. */
 static NodeDef *
 find_node(const Tables *tables, Slice input)
 {
@@ -108,7 +107,7 @@ add_identity(Tables *tables, const NodeDef *table, Slice filling)
     return STATUS_OK;
 }
 
-/* What the reader of a table reads instead, or NULL. */
+/* Returns the Identity that readers of a table read instead, or NULL. */
 static const NodeDef *
 find_filled(const Tables *tables, Slice input)
 {
@@ -137,7 +136,7 @@ read_filled(Tables *tables, NodeDef *node)
 }
 
 static Status
-rewrite(Tables *tables, Slice filling)
+rewrite_tables(Tables *tables, Slice filling)
 {
     const size_t count = tables->node_count;
     for (size_t index = 0; index < count; index++) {
@@ -155,7 +154,7 @@ rewrite(Tables *tables, Slice filling)
     return STATUS_OK;
 }
 
-/* A copy of the graph's nodes, with room for the Identities, and an index of it. */
+/* Copies the graph's nodes, with room for the Identities, and indexes them by name. */
 static Status
 copy_nodes(Tables *tables)
 {
@@ -194,10 +193,10 @@ fill_tables(ProtoImport *import, Slice filling, GraphDef *def)
         return STATUS_OK;
     }
     TRY(mark_fillers(&tables, node));
-    return rewrite(&tables, parsed.node);
+    return rewrite_tables(&tables, parsed.node);
 }
 
-/* The first text of field 1 of the message in `bytes`. */
+/* Reads the first text of field 1 of the message in `bytes`. */
 static Status
 first_text(ProtoImport *import, Slice bytes, Slice *ret_text)
 {
@@ -209,7 +208,7 @@ first_text(ProtoImport *import, Slice bytes, Slice *ret_text)
     return STATUS_OK;
 }
 
-/* Of TensorFlow 2: the output of a signature of this name. */
+/* Reads the filling node of a TensorFlow 2 model: the output of a signature. */
 static Status
 read_signature(ProtoImport *import, Slice bytes, Slice *ret_node)
 {
@@ -225,7 +224,7 @@ read_signature(ProtoImport *import, Slice bytes, Slice *ret_node)
     return first_text(import, output.value, ret_node);
 }
 
-/* Of TensorFlow 1: a collection of one node. */
+/* Reads the filling node of a TensorFlow 1 model: a collection of one node. */
 static Status
 read_collection(ProtoImport *import, Slice bytes, Slice *ret_node)
 {
@@ -249,7 +248,7 @@ find_filling(ProtoImport *import, const SliceList *map, const char *key, ReadFil
     return STATUS_OK;
 }
 
-/* An AssetFileDef and its file. */
+/* An AssetFileDef. */
 typedef struct Asset {
     Slice tensor;
     Slice file; /* its name in the folder assets/ */
@@ -289,9 +288,9 @@ find_file(ProtoImport *import, Slice archive, Slice file, Slice *ret_content)
         import->call, STATUS_INVALID_ARGUMENT, "the model's asset '%s' is not in the archive", wanted);
 }
 
-/* A constant, which the node perhaps was (TensorFlow 1) or else a placeholder. */
+/* Makes the node a constant with the content; in TensorFlow 1 it was one already, later a placeholder. */
 static Status
-place_content(ProtoImport *import, Slice content, NodeDef *node)
+set_content(ProtoImport *import, Slice content, NodeDef *node)
 {
     const Shape scalar = shape_scalar();
     AUTO_BUFFER text = {0};
@@ -314,21 +313,21 @@ place_content(ProtoImport *import, Slice content, NodeDef *node)
 }
 
 static Status
-place_asset(ProtoImport *import, const Asset *asset, Slice archive, NodeDef *nodes, size_t node_count)
+set_asset(ProtoImport *import, const Asset *asset, Slice archive, NodeDef *nodes, size_t node_count)
 {
     Slice content = SLICE("");
     NodeInput named;
     TRY(find_file(import, archive, asset->file, &content));
     for (size_t index = 0; node_input_parse(asset->tensor, &named) && index < node_count; index++) {
         if (slice_equal(named.node, nodes[index].name) && nodes[index].input_count == 0) {
-            TRY(place_content(import, content, &nodes[index]));
+            TRY(set_content(import, content, &nodes[index]));
         }
     }
     return STATUS_OK;
 }
 
 static Status
-place_assets(ProtoImport *import, const SavedModelSetup *setup, GraphDef *def)
+set_assets(ProtoImport *import, const SavedModelSetup *setup, GraphDef *def)
 {
     void *nodes = NULL;
     if (setup->assets->count == 0 || setup->archive.size == 0) {
@@ -339,7 +338,7 @@ place_assets(ProtoImport *import, const SavedModelSetup *setup, GraphDef *def)
     for (size_t index = 0; index < setup->assets->count; index++) {
         Asset asset;
         TRY(read_asset(import, setup->assets->items[index], &asset));
-        TRY(place_asset(import, &asset, setup->archive, nodes, def->node_count));
+        TRY(set_asset(import, &asset, setup->archive, nodes, def->node_count));
     }
     def->nodes = nodes;
     return STATUS_OK;
@@ -349,7 +348,7 @@ Status
 saved_model_set_up(ProtoImport *import, const SavedModelSetup *setup, GraphDef *def)
 {
     Slice filling = SLICE("");
-    TRY(place_assets(import, setup, def));
+    TRY(set_assets(import, setup, def));
     TRY(find_filling(import, setup->signatures, "__saved_model_init_op", read_signature, &filling));
     TRY(find_filling(import, setup->collections, "saved_model_main_op", read_collection, &filling));
     TRY(find_filling(import, setup->collections, "legacy_init_op", read_collection, &filling));

@@ -8,7 +8,7 @@ enum { FOOTER_SIZE = 48, TRAILER_SIZE = 5, KEY_SIZE_MAX = 4096 };
 static const uint64_t TABLE_MAGIC = 0xdb4775248b80fb57;
 
 static uint32_t
-fixed32(const char *bytes)
+read_fixed32(const char *bytes)
 {
     uint32_t number = 0;
     memcpy(&number, bytes, sizeof number);
@@ -26,7 +26,7 @@ fail_damaged(Call *call, const char *what)
     return call_fail(call, STATUS_INVALID_ARGUMENT, "the checkpoint's index is damaged: %s", what);
 }
 
-/* Two varints. */
+/* Reads a block's position and size, two varints. */
 static bool
 read_handle(Slice bytes, Block *ret_block)
 {
@@ -35,7 +35,7 @@ read_handle(Slice bytes, Block *ret_block)
            protobuf_number(&reader, PROTOBUF_VARINT, &ret_block->size);
 }
 
-/* The block's entries, without its list of restarts. */
+/* Finds a block's entries, which its list of restarts follows. */
 static Status
 read_block(Call *call, Slice table, Block block, Slice *ret_entries)
 {
@@ -48,10 +48,10 @@ read_block(Call *call, Slice table, Block block, Slice *ret_entries)
     if (trailer[0] != 0) {
         return call_fail(call, STATUS_UNIMPLEMENTED, "compressed checkpoint indexes cannot be read");
     }
-    if (crc32c_mask(crc32c(slice_of(bytes.data, bytes.size + 1))) != fixed32(trailer + 1)) {
+    if (crc32c_mask(crc32c(slice_of(bytes.data, bytes.size + 1))) != read_fixed32(trailer + 1)) {
         return fail_damaged(call, "a block's checksum does not fit");
     }
-    const uint64_t restarts = fixed32(bytes.data + bytes.size - 4);
+    const uint64_t restarts = read_fixed32(bytes.data + bytes.size - 4);
     if (restarts * 4 + 4 > bytes.size) {
         return fail_damaged(call, "a block has more restarts than bytes");
     }
@@ -59,7 +59,7 @@ read_block(Call *call, Slice table, Block block, Slice *ret_entries)
     return STATUS_OK;
 }
 
-/* Entries one after the other; each shares the beginning of its key with the one before. */
+/* Walks over a block's entries; each shares the beginning of its key with the one before. */
 typedef struct Entries {
     Slice rest;
     char key[KEY_SIZE_MAX];
@@ -108,7 +108,7 @@ walk_block(Call *call, Slice table, Block block, SortedTableVisit visit, void *c
     return STATUS_OK;
 }
 
-/* The footer names a list that nobody needs here, then the block whose entries name all others. */
+/* Reads the footer: a list that is not needed here, then the block whose entries name all others. */
 static Status
 read_footer(Call *call, Slice table, Block *ret_index)
 {

@@ -4,7 +4,7 @@
 
 #include "shared/base/text.h"
 
-/* Where the fields of a header stand. */
+/* Offsets of a header's fields. */
 enum {
     NAME_SIZE = 100,
     MODE = 100,
@@ -19,17 +19,17 @@ enum {
 };
 
 static Slice
-text_field(Slice header, size_t place, size_t size)
+text_field(Slice header, size_t offset, size_t size)
 {
-    const Slice field = slice_part(header, place, size);
+    const Slice field = slice_part(header, offset, size);
     return slice_part(field, 0, slice_find(field, '\0'));
 }
 
-/* Octal digits, with blanks or zeros around them. */
+/* Reads a field of octal digits, which may have blanks around them. */
 static bool
-number_field(Slice header, size_t place, size_t size, uint64_t *ret_number)
+number_field(Slice header, size_t offset, size_t size, uint64_t *ret_number)
 {
-    const Slice text = slice_trim(text_field(header, place, size));
+    const Slice text = slice_trim(text_field(header, offset, size));
     uint64_t number = 0;
     for (size_t index = 0; index < text.size; index++) {
         if (text.data[index] < '0' || text.data[index] > '7' || number >> 60 != 0) {
@@ -41,7 +41,7 @@ number_field(Slice header, size_t place, size_t size, uint64_t *ret_number)
     return true;
 }
 
-/* The sum of all bytes, those of the sum itself counted as blanks. */
+/* Returns the sum of all bytes, in which those of the sum itself count as blanks. */
 static uint64_t
 header_sum(Slice header)
 {
@@ -78,7 +78,8 @@ is_end(Slice header)
     return true;
 }
 
-/* "path" of pax's records "<size> <key>=<value>\n"; unchanged when there is none. */
+/* Takes "path" from pax's records "<size> <key>=<value>
+ * "; without one *name is unchanged. */
 static void
 pax_path(Slice records, Slice *name)
 {
@@ -171,7 +172,7 @@ tar_header(Slice name, uint64_t size, char ret_header[TAR_BLOCK_SIZE])
     }
     memset(ret_header, 0, TAR_BLOCK_SIZE);
     memcpy(ret_header, name.data, name.size); /* a name of full length has no NUL */
-    /* Mode, owner, group; then size and time. */
+    /* The fields are mode, owner and group; then size and time. */
     (void)snprintf(ret_header + MODE, 25, "0000644%c0000000%c0000000", '\0', '\0');
     (void)snprintf(ret_header + SIZE, 25, "%011llo%c00000000000", (unsigned long long)size, '\0');
     ret_header[TYPE] = '0';

@@ -5,7 +5,7 @@
 
 enum {
     ARENA_SIZE_MIN = 16 << 20,
-    ARENA_FACTOR = 24, /* what one byte read may take in structures */
+    ARENA_FACTOR = 24, /* bytes of structures that one byte of the source may become */
     TENSOR_BYTES_MIN = 256 << 20,
 };
 
@@ -87,7 +87,7 @@ builder_copy(GraphBuilder *builder, Slice text, Slice *ret_copy)
 }
 
 static Status
-charge(GraphBuilder *builder, size_t size)
+charge_bytes(GraphBuilder *builder, size_t size)
 {
     if (size > builder->tensor_bytes_left) {
         return call_fail(builder->call, STATUS_RESOURCE_EXHAUSTED,
@@ -104,7 +104,7 @@ release_buffer(void *buffer)
 }
 
 static Status
-keep(GraphBuilder *builder, Tensor *tensor)
+keep_tensor(GraphBuilder *builder, Tensor *tensor)
 {
     if (tensor->buffer != NULL && arena_defer(builder->def->arena, release_buffer, tensor->buffer) == NULL) {
         tensor_unref(tensor);
@@ -136,12 +136,12 @@ builder_tensor(GraphBuilder *builder, Dtype dtype, const Shape *shape, Tensor *r
     if (!shape_byte_size(shape, dtype, &size)) {
         return call_fail(builder->call, STATUS_INVALID_ARGUMENT, "a tensor is too large");
     }
-    TRY(charge(builder, size));
+    TRY(charge_bytes(builder, size));
     Tensor tensor;
     if (!tensor_new(dtype, shape, &tensor)) {
         return call_fail_memory(builder->call, "the graph's constants");
     }
-    TRY(keep(builder, &tensor));
+    TRY(keep_tensor(builder, &tensor));
     *ret_tensor = tensor;
     return STATUS_OK;
 }
@@ -157,20 +157,20 @@ builder_string_tensor(
     if (__builtin_mul_overflow(total, sizeof(Slice), &size)) {
         size = SIZE_MAX;
     }
-    TRY(charge(builder, size));
+    TRY(charge_bytes(builder, size));
     AUTO_MEMORY Slice *all = memory_new(total + 1, sizeof *all);
     if (all == NULL) {
         return call_fail_memory(builder->call, "the graph's constants");
     }
     for (size_t index = 0; index < total; index++) {
         all[index] = given == 0 ? SLICE("") : elements[index < given ? index : given - 1];
-        TRY(charge(builder, all[index].size));
+        TRY(charge_bytes(builder, all[index].size));
     }
     Tensor tensor;
     if (!tensor_new_strings(shape, all, &tensor)) {
         return call_fail_memory(builder->call, "the graph's constants");
     }
-    TRY(keep(builder, &tensor));
+    TRY(keep_tensor(builder, &tensor));
     *ret_tensor = tensor;
     return STATUS_OK;
 }
@@ -193,13 +193,16 @@ bool
 builder_view(GraphBuilder *builder, Dtype dtype, const Shape *shape, Slice bytes, TensorBuffer *source,
     Tensor *ret_tensor)
 {
-    enum { VIEW_SIZE_MIN = 65536 }; /* smaller ones are better copied than kept with all the source */
+    enum {
+        VIEW_SIZE_MIN = 65536
+    }; /* a smaller constant is copied, so that it does not keep the whole
+        * source */
     const size_t offset = source == NULL ? 0 : (size_t)(bytes.data - (const char *)source->data);
     const uintptr_t address = (uintptr_t)bytes.data;
     Tensor tensor;
     if (source == NULL || bytes.size < VIEW_SIZE_MIN || address % dtype_size(dtype) != 0 ||
         !tensor_view(dtype, shape, source, (char *)source->data + offset, &tensor) ||
-        keep(builder, &tensor) != STATUS_OK) {
+        keep_tensor(builder, &tensor) != STATUS_OK) {
         return false;
     }
     *ret_tensor = tensor;

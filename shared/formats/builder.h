@@ -1,5 +1,6 @@
-/* What every reader of a graph does: collect lists whose length shows only at their end, copy texts, make
- * tensors, all within bounds. For shared/formats and gateway/formats.
+/* Collects a graph while one of the formats is read: lists whose length shows only at their end, texts,
+ * tensors, all within bounds that follow from the size of the source. For shared/formats and
+ * gateway/formats.
  *
  *     size_t mark = builder_mark(builder);
  *     … builder_push(builder, &item, sizeof item); …          lists may nest
@@ -16,11 +17,12 @@
 typedef struct GraphBuilder {
     Call *call;
     GraphDef *def;
-    Buffer stack;             /* the items of lists that are not complete yet */
-    size_t tensor_bytes_left; /* how much tensors may still take, so that few bytes cannot ask for many */
+    Buffer stack;             /* the items of lists that are not complete */
+    size_t tensor_bytes_left; /* what tensors may still take: a repeated value lets a few bytes ask for
+                               * many */
 } GraphBuilder;
 
-/* Bounds follow from the size of what is read. */
+/* Begins a graph; its bounds follow from the size of the source. */
 MUST_USE Status builder_begin(GraphBuilder *builder, Call *call, size_t source_size);
 void builder_done(GraphBuilder *builder);
 GraphDef *builder_finish(GraphBuilder *builder);
@@ -33,13 +35,13 @@ builder_mark(const GraphBuilder *builder)
 }
 
 MUST_USE Status builder_push(GraphBuilder *builder, const void *item, size_t size);
-/* The items pushed since `mark`, in the graph's memory. */
+/* Moves the items pushed since `mark` into the graph's memory. */
 MUST_USE Status builder_take(
     GraphBuilder *builder, size_t mark, size_t item_size, const void **ret_items, size_t *ret_count);
 MUST_USE Status builder_alloc(GraphBuilder *builder, size_t count, size_t size, void **ret_memory);
 MUST_USE Status builder_copy(GraphBuilder *builder, Slice text, Slice *ret_copy);
 
-/* builder_take() into a pointer of any item type. */
+/* Calls builder_take() with a pointer to any item type. */
 #define BUILDER_TAKE(builder, mark, ret_items, ret_count)                                                    \
     __extension__({                                                                                          \
         const void *taken_items_ = NULL;                                                                     \
@@ -48,33 +50,36 @@ MUST_USE Status builder_copy(GraphBuilder *builder, Slice text, Slice *ret_copy)
         taken_;                                                                                              \
     })
 
-/* Uninitialised elements of a copyable dtype, charged and kept by the graph. INVALID_ARGUMENT when the shape
- * is not fully known or too large. */
+/* Makes a tensor of a copyable dtype with uninitialised elements, counted against the bounds and kept by
+ * the graph. INVALID_ARGUMENT when the shape is not fully known or too large. */
 MUST_USE Status builder_tensor(
     GraphBuilder *builder, Dtype dtype, const Shape *shape, Tensor *ret_tensor, int64_t *ret_count);
 
-/* A string tensor: `given` elements, the last one repeated as often as the shape asks. */
+/* Makes a string tensor of `given` elements; the last one repeats as often as the shape asks. */
 MUST_USE Status builder_string_tensor(
     GraphBuilder *builder, const Shape *shape, const Slice *elements, size_t given, Tensor *ret_tensor);
 
-/* Zeros, or empty strings: what a tensor without values holds. */
+/* Makes a tensor of zeros, or of empty strings. */
 MUST_USE Status builder_zeros(GraphBuilder *builder, Dtype dtype, const Shape *shape, Tensor *ret_tensor);
 
-/* A tensor over bytes inside `source`, without a copy; false when its start is not aligned for its dtype. */
+/* Makes a tensor over bytes inside `source`, without a copy. Returns false when they are too few to be
+ * worth it, or not aligned for the dtype. */
 MUST_USE bool builder_view(GraphBuilder *builder, Dtype dtype, const Shape *shape, Slice bytes,
     TensorBuffer *source, Tensor *ret_tensor);
 
-/* TensorFlow's rule for values that are fewer than the elements: none gives zeros, else the last repeats. */
+/* Completes a tensor of which `given` elements are set, by TensorFlow's rule: none gives zeros, else the
+ * last one repeats. */
 void tensor_repeat_last(const Tensor *tensor, int64_t given);
 
-/* Where TensorProto keeps the values of a dtype when it does not keep raw bytes: which of its repeated
- * fields, by number and name. NULL: nowhere we read (resources, variants). */
+/* The repeated field in which TensorProto keeps the values of a dtype when it does not keep raw bytes.
+ * NULL for dtypes whose values are not read (resources, variants). */
 typedef struct TensorField {
     int number;
-    const char *name; /* in JSON */
+    const char *name; /* the field's name in JSON */
 } TensorField;
 const TensorField *tensor_field(Dtype dtype);
 
-/* TensorProto's content of a string tensor: as many varint lengths as elements, then their bytes. */
+/* Makes a string tensor from TensorProto's tensor_content: the lengths of all elements as varints, then
+ * their bytes. */
 MUST_USE Status builder_string_content(
     GraphBuilder *builder, const Shape *shape, Slice content, Tensor *ret_tensor);

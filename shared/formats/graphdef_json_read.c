@@ -1,12 +1,11 @@
-/* GraphDef's messages as tables. Most rows are plain; functions stand where a message has defaults, is named
- * in its errors, or, as AttrValue, is one of several forms. */
-#include <assert.h>
+/* GraphDef's messages as tables. Functions stand where a message has defaults, where errors name it, and
+ * for AttrValue, which takes one of several forms. */
 #include <stddef.h>
 
 #include "shared/formats/graphdef_json.h"
 #include "shared/formats/graphdef_json_value.h"
 
-/* Lists in the graph's structs are a pointer to items and behind it their count. */
+/* Lists in the graph's structs are a pointer to items and after it their count. */
 #define ASSERT_LIST(type, items, item_count)                                                                 \
     _Static_assert(offsetof(type, item_count) == offsetof(type, items) + sizeof(void *), #items)
 ASSERT_LIST(FunctionRef, attrs, attr_count);
@@ -38,7 +37,8 @@ static const JsonMember function_ref_members[] = {
 };
 static const JsonTable function_ref_table = JSON_TABLE("NameAttrList", function_ref_members);
 
-/* The forms that AttrValue and the items of its ListValue take: member, kind, and how its value is read. */
+/* The forms of an AttrValue and of the items of a ListValue: the member, the kind, and how the value is
+ * read. */
 #define ATTR_FORMS(X)                                                                                        \
     X("s", ATTR_STRING, .read = graph_read_bytes)                                                            \
     X("i", ATTR_INT, .type = JSON_INT64)                                                                     \
@@ -50,7 +50,7 @@ static const JsonTable function_ref_table = JSON_TABLE("NameAttrList", function_
     X("func", ATTR_FUNCTION, .type = JSON_STRUCT, .table = &function_ref_table)                              \
     X("placeholder", ATTR_PLACEHOLDER, .read = graph_read_text)
 
-enum { LIST_FORM_COUNT = 8 }; /* a placeholder is none of a list's */
+enum { LIST_FORM_COUNT = 8 }; /* the placeholder, the last form, is none of a list's */
 
 typedef struct AttrForm {
     AttrKind kind;
@@ -97,7 +97,7 @@ read_list_form(JsonReader *reader, const JsonMember *member, void *target)
     return STATUS_OK;
 }
 
-/* An AttrValue while it is read: it has one value at most. */
+/* An AttrValue while it is read, to refuse a second value. */
 typedef struct AttrReading {
     AttrValue *value;
     bool has_value;
@@ -236,7 +236,7 @@ static const JsonMember signature_members[] = {
     {"isStateful", JSON_BOOLEAN, .offset = offsetof(FunctionDef, is_stateful)},
     {"isCommutative", JSON_IGNORED, .offset = 0},
     {"allowsUninitializedInput", JSON_IGNORED, .offset = 0},
-    {"controlOutput", JSON_IGNORED, .offset = 0}, /* the names of controlRet again */
+    {"controlOutput", JSON_IGNORED, .offset = 0}, /* repeats the names of controlRet */
     {"isDistributedCommunication", JSON_IGNORED, .offset = 0},
 };
 static const JsonTable signature_table = JSON_TABLE("OpDef", signature_members);

@@ -44,7 +44,7 @@ graph_read_bytes(JsonReader *reader, const JsonMember *member, void *target)
 static Status
 read_dtype_number(JsonReader *reader, Dtype *ret_dtype)
 {
-    enum { TENSORFLOW_NUMBER_MAX = 199 }; /* with the references, base + 100 */
+    enum { TENSORFLOW_NUMBER_MAX = 199 }; /* references included, whose numbers are 100 higher */
     int64_t number = 0;
     if (!json_int64(reader->scanner, &number)) {
         return json_reader_fault(reader);
@@ -180,8 +180,8 @@ enum { VALUE_FIELD_COUNT = 18 };
 typedef struct TensorMessage {
     Dtype dtype;
     Shape shape;
-    Slice content;                   /* the JSON string, quotes included */
-    Slice values[VALUE_FIELD_COUNT]; /* by field number: the JSON array */
+    Slice content;                   /* the JSON string with its quotes */
+    Slice values[VALUE_FIELD_COUNT]; /* the JSON array, by field number */
 } TensorMessage;
 
 #define VALUES(name, number)                                                                                 \
@@ -210,31 +210,31 @@ static const JsonMember tensor_members[] = {
 };
 static const JsonTable tensor_table = JSON_TABLE("TensorProto", tensor_members);
 
-/* Reads one number of a tensor's values to `place`. The numbers of int fields are cut to the dtype's size. */
+/* Reads one number of a tensor's values into `element`. Numbers of int fields are cut to the dtype's size. */
 static bool
-read_scalar(JsonScanner *scanner, Dtype dtype, void *place)
+read_scalar(JsonScanner *scanner, Dtype dtype, void *element)
 {
     if (dtype == DTYPE_FLOAT32 || dtype == DTYPE_COMPLEX64) {
-        return json_float(scanner, place);
+        return json_float(scanner, element);
     }
     if (dtype == DTYPE_FLOAT64 || dtype == DTYPE_COMPLEX128) {
-        return json_double(scanner, place);
+        return json_double(scanner, element);
     }
     if (dtype == DTYPE_BOOL) {
-        return json_boolean(scanner, place);
+        return json_boolean(scanner, element);
     }
     if (dtype == DTYPE_UINT64) {
-        return json_uint64(scanner, place);
+        return json_uint64(scanner, element);
     }
     int64_t number = 0;
     if (!json_int64(scanner, &number)) {
         return false;
     }
-    memcpy(place, &number, dtype_size(dtype)); /* the low bytes: little-endian hosts only, as the formats */
+    memcpy(element, &number, dtype_size(dtype)); /* the low bytes come first: all hosts are little-endian */
     return true;
 }
 
-/* Those of the values that the tensor has room for, then the last one again and again. */
+/* Reads as many values as the tensor has room for; the last one fills the rest. */
 static Status
 read_numbers(JsonReader *values, const Tensor *tensor)
 {
@@ -337,7 +337,7 @@ graph_read_tensor(JsonReader *reader, const JsonMember *member, void *target)
     TRY(json_read_object(reader, &tensor_table, &message));
     const TensorField *const field = tensor_field(message.dtype);
     if (field == NULL) {
-        /* Of a dtype we cannot hold; whoever needs it finds it invalid. */
+        /* A dtype without elements here: only whoever needs the tensor finds it invalid. */
         *(Tensor *)target = (Tensor){.shape = message.shape};
         return STATUS_OK;
     }

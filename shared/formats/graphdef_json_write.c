@@ -167,7 +167,7 @@ write_function_ref(JsonWriter *writer, const FunctionRef *function)
     json_write_object_end(writer);
 }
 
-/* The value without its member's name. */
+/* Writes a value without its member's name. */
 static void
 write_scalar(JsonWriter *writer, const AttrValue *value)
 {

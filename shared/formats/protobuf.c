@@ -1,7 +1,7 @@
 #include "shared/formats/protobuf.h"
 
 static bool
-stop(ProtobufReader *reader, const char *fault)
+stop_reader(ProtobufReader *reader, const char *fault)
 {
     reader->fault = fault;
     reader->position = reader->end;
@@ -14,7 +14,7 @@ read_varint(ProtobufReader *reader, uint64_t *ret_value)
     uint64_t value = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
         if (reader->position == reader->end) {
-            return stop(reader, "a number is cut short");
+            return stop_reader(reader, "a number is cut short");
         }
         const unsigned char byte = (unsigned char)*reader->position++;
         value |= (uint64_t)(byte & 0x7f) << shift;
@@ -23,14 +23,14 @@ read_varint(ProtobufReader *reader, uint64_t *ret_value)
             return true;
         }
     }
-    return stop(reader, "a number has more than 10 bytes");
+    return stop_reader(reader, "a number has more than 10 bytes");
 }
 
 static bool
 read_fixed(ProtobufReader *reader, size_t size, uint64_t *ret_value)
 {
     if ((size_t)(reader->end - reader->position) < size) {
-        return stop(reader, "a number is cut short");
+        return stop_reader(reader, "a number is cut short");
     }
     uint64_t value = 0;
     memcpy(&value, reader->position, size);
@@ -59,7 +59,7 @@ read_bytes(ProtobufReader *reader, Slice *ret_bytes)
         return false;
     }
     if (size > (size_t)(reader->end - reader->position)) {
-        return stop(reader, "a length reaches past the end of its message");
+        return stop_reader(reader, "a length reaches past the end of its message");
     }
     *ret_bytes = slice_of(reader->position, (size_t)size);
     reader->position += size;
@@ -77,7 +77,7 @@ protobuf_next(ProtobufReader *reader, ProtobufField *ret_field)
         return false;
     }
     if (key >> 3 == 0 || key >> 3 > 0x1fffffff) {
-        return stop(reader, "a field has a number that cannot be");
+        return stop_reader(reader, "a field has a number that cannot be");
     }
     *ret_field = (ProtobufField){.number = (uint32_t)(key >> 3), .wire = (ProtobufWire)(key & 7)};
     switch (ret_field->wire) {
@@ -90,7 +90,7 @@ protobuf_next(ProtobufReader *reader, ProtobufField *ret_field)
     case PROTOBUF_BYTES:
         return read_bytes(reader, &ret_field->bytes);
     }
-    return stop(reader, "a field has a wire type that cannot be");
+    return stop_reader(reader, "a field has a wire type that cannot be");
 }
 
 bool

@@ -1,17 +1,19 @@
-/* Protocol Buffers' wire format (encoding: protobuf.dev), read from bytes in memory, field by field. There is
- * no schema and no allocation: a message is a Slice, and its reader asks for one field after the other.
+/* Reads Protocol Buffers' wire format (protobuf.dev, "Encoding") from bytes in memory, field by field,
+ * without schema and allocation: a message is a Slice, whose reader is asked for one field after the
+ * other.
  *
  *     ProtobufReader reader = protobuf_reader(bytes);
  *     ProtobufField field;
  *     while (protobuf_next(&reader, &field)) { switch on field.number … }
  *     if (reader.fault != NULL) …
  *
- * Nesting is the caller's: PROTOBUF_DEPTH_MAX is what all decoders here allow, counted where they recurse.
+ * The caller counts nesting where it recurses; PROTOBUF_DEPTH_MAX is what all decoders allow.
  *
  * Ownership: Slices point into the bytes.
  * Threads:   any.
- * Errors:    every length is checked against the bytes around it before it is used; the first fault stops
- *            the reader and says what it was. Groups (wire types 3 and 4) are faults. */
+ * Errors:    every length is checked against the bytes around it before it is used. The first fault stops
+ * the
+ *            reader and says what it was. Groups (wire types 3 and 4) are faults. */
 #pragma once
 
 #include "shared/base/slice.h"
@@ -28,14 +30,14 @@ typedef enum ProtobufWire {
 typedef struct ProtobufField {
     uint32_t number;
     ProtobufWire wire;
-    uint64_t value; /* VARINT and FIXED ones */
-    Slice bytes;    /* BYTES */
+    uint64_t value; /* of VARINT and FIXED fields */
+    Slice bytes;    /* of BYTES fields */
 } ProtobufField;
 
 typedef struct ProtobufReader {
     const char *position;
     const char *end;
-    const char *fault; /* NULL while all is well */
+    const char *fault; /* NULL while there is no fault */
 } ProtobufReader;
 
 static inline ProtobufReader
@@ -45,20 +47,21 @@ protobuf_reader(Slice bytes)
     return (ProtobufReader){.position = start, .end = start + bytes.size};
 }
 
-/* The next field; false at the end and at a fault. */
+/* Reads the next field; returns false at the end and at a fault. */
 bool protobuf_next(ProtobufReader *reader, ProtobufField *ret_field);
 
-/* Reads one number of a repeated field of a packed run, of the given wire type; false at the end. */
+/* Reads one number of a packed run of this wire type; returns false at the end. */
 bool protobuf_number(ProtobufReader *reader, ProtobufWire wire, uint64_t *ret_value);
 
-/* The numbers of a repeated field, packed or not: a reader over the field's own numbers. */
+/* A reader over the numbers of a repeated field, packed or not. */
 typedef struct ProtobufNumbers {
     ProtobufReader reader;
     ProtobufWire wire;
-    bool is_single; /* not packed: one value */
+    bool is_single; /* the field is not packed and holds `single` */
     uint64_t single;
 } ProtobufNumbers;
-/* False (and no numbers) when the field's wire type is neither `wire` nor PROTOBUF_BYTES. */
+/* Begins to read a field's numbers. Returns false, and sets no numbers, when its wire type is neither
+ * `wire` nor PROTOBUF_BYTES. */
 bool protobuf_numbers(const ProtobufField *field, ProtobufWire wire, ProtobufNumbers *ret_numbers);
 bool protobuf_numbers_next(ProtobufNumbers *numbers, uint64_t *ret_value);
 

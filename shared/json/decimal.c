@@ -7,7 +7,7 @@
 const double decimal_powers[DECIMAL_EXPONENT_MAX + 1] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9,
     1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-/* The first `digits` digits of the value, rounded. False when the scale is out of reach. */
+/* Finds the first `digits` digits of the value, rounded. Returns false when the scale is out of reach. */
 static bool
 float_digits(double value, int magnitude, int digits, Decimal *ret_decimal)
 {
@@ -22,12 +22,13 @@ float_digits(double value, int magnitude, int digits, Decimal *ret_decimal)
 
 #if LDBL_MANT_DIG == 64
 
-/* 10^27 = 5^27 × 2^27 and 5^27 < 2^64: exact. */
+/* Powers of ten that a long double holds exactly: 10^27 = 5^27 × 2^27, and 5^27 < 2^64. */
 static const long double wide_powers[DECIMAL_WIDE_EXPONENT_MAX + 1] = {1e0L, 1e1L, 1e2L, 1e3L, 1e4L, 1e5L,
     1e6L, 1e7L, 1e8L, 1e9L, 1e10L, 1e11L, 1e12L, 1e13L, 1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L, 1e20L,
     1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L};
 
-/* False when the number is out of reach, or half-way where only `kept_bits` of the mantissa are kept. */
+/* Scales in long double. Returns false when the number is out of reach, or lies half-way between two
+ * numbers whose mantissas have `kept_bits`. */
 static bool
 wide_scale(uint64_t mantissa, int exponent, int kept_bits, long double *ret_value)
 {
@@ -102,14 +103,14 @@ double_digits(double value, int magnitude, int digits, Decimal *ret_decimal)
 
 #endif
 
-/* floor(log10(value)) of a normal number, perhaps off by one, which reading back makes good. */
+/* Returns floor(log10(value)) of a normal number. It may be off by one; the callers read back and notice. */
 static int
 magnitude_of(double value)
 {
     uint64_t bits = 0;
     memcpy(&bits, &value, sizeof bits);
     const int binary = (int)(bits >> 52) - 1023;
-    /* log10(2) is 78913.2 / 2^18: near enough for every exponent of a double. */
+    /* 78913 / 2^18 is log10(2), near enough for every exponent of a double. */
     const int next = ((binary * 78913) >> 18) + 1;
     if (next < -DECIMAL_EXPONENT_MAX || next > DECIMAL_EXPONENT_MAX) {
         return next - 1;
@@ -127,7 +128,8 @@ zeros_strip(Decimal *decimal)
     }
 }
 
-/* Reading back decides: a digit that the scaling rounded wrongly is found out, and one more is tried. */
+/* Tries 15 digits, then more, until reading back gives the value: that also finds a digit that scaling
+ * rounded wrongly. */
 bool
 decimal_from_double(double value, Decimal *ret_decimal)
 {

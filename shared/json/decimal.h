@@ -1,9 +1,9 @@
-/* Decimal to binary numbers and back without the C library, where that is provably exact.
+/* Conversion between decimal and binary numbers without the C library, where that is provably exact.
  *
- * m × 10^e with m at most 2^53 and |e| at most 22 takes two doubles that are exact and one operation that
- * rounds once (W. D. Clinger, 1990). x87's 64-bit mantissa stretches this to every m and |e| up to 27. A
- * second rounding, to a narrower type, is right too unless the first result lies exactly half-way between
- * two of its numbers: then these functions answer false, and the caller asks strtod() or strtof(). */
+ * m × 10^e with m at most 2^53 and |e| at most 22 takes two doubles that are exact and one operation
+ * that rounds once (W. D. Clinger, 1990). x87's 64-bit mantissa stretches this to every m and |e| up to
+ * 27. A second rounding, to a narrower type, is right too unless the first result lies exactly half-way
+ * between two of its numbers: then these functions return false, and the caller asks strtod() or strtof(). */
 #pragma once
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@ enum { DECIMAL_EXPONENT_MAX = 22, DECIMAL_WIDE_EXPONENT_MAX = 27 };
 
 extern const double decimal_powers[DECIMAL_EXPONENT_MAX + 1];
 
-/* The slower, wider half of the functions below. */
+/* Convert what the inline functions below cannot: larger mantissas and exponents, at a lower speed. */
 bool decimal_to_double_wide(uint64_t mantissa, int exponent, double *ret_value);
 bool decimal_to_float_wide(uint64_t mantissa, int exponent, float *ret_value);
 
@@ -51,7 +51,7 @@ decimal_to_float(uint64_t mantissa, int exponent, float *ret_value)
         return decimal_to_float_wide(mantissa, exponent, ret_value);
     }
     const double value = decimal_scale(mantissa, exponent);
-    const uint64_t lost_mask = (UINT64_C(1) << 29) - 1; /* of 53 bits a float keeps 24 */
+    const uint64_t lost_mask = (UINT64_C(1) << 29) - 1; /* a float keeps 24 of the 53 bits */
     const uint64_t half_way = UINT64_C(1) << 28;
     uint64_t bits = 0;
     memcpy(&bits, &value, sizeof bits);
@@ -62,12 +62,13 @@ decimal_to_float(uint64_t mantissa, int exponent, float *ret_value)
     return true;
 }
 
-/* A number's shortest decimal form: digits × 10^exponent reads back as the number. */
+/* The shortest decimal form of a number: digits × 10^exponent reads back as the number. */
 typedef struct Decimal {
-    uint64_t mantissa; /* no trailing zeros unless it is 0 */
+    uint64_t mantissa; /* without trailing zeros, unless it is 0 */
     int exponent;
 } Decimal;
 
-/* `value` is finite and above 0. False when the number is too large or too small for exact arithmetic. */
+/* Find the shortest form. `value` is finite and above 0; false when it is too large or too small for exact
+ * arithmetic. */
 bool decimal_from_double(double value, Decimal *ret_decimal);
 bool decimal_from_float(float value, Decimal *ret_decimal);

@@ -1,6 +1,7 @@
-/* Which names the open objects have had. The books are a stack: an object's names lie behind those of the
- * objects around it, and are forgotten when it closes. A name is kept as its place in the text and a hash;
- * a filter of 64 bits an object answers most questions without a comparison. */
+/* Records the names of open objects, to find one that comes twice. The record is a stack: an object's
+ * names lie behind those of the objects around it, and are dropped when it closes. A name is kept as its
+ * offset in the text and a hash; a filter of 64 bits for each object answers most questions without a
+ * comparison. */
 #include "shared/base/text.h"
 #include "shared/json/scan.h"
 
@@ -22,7 +23,7 @@ json_names_begin(JsonScanner *scanner, bool is_object)
     };
 }
 
-/* At most 8 bytes as a number; short ones by loads that overlap. */
+/* Returns up to 8 bytes as a number; 4 to 7 of them with two loads that overlap. */
 static inline uint64_t
 word_of(const char *bytes, size_t size)
 {
@@ -55,7 +56,8 @@ hash_of(Slice name)
     return hash;
 }
 
-/* Reads the noted name again from the text, for it may have escapes where `name` has none. */
+/* Compares with a recorded name, which is read again from the text: it may have escapes where `name` has
+ * none. */
 static bool
 is_same_name(const JsonScanner *scanner, const JsonName *noted, Slice name)
 {
@@ -84,7 +86,7 @@ is_known(const JsonScanner *scanner, const JsonLevel *level, uint32_t hash, Slic
     return false;
 }
 
-/* A name with escapes is decoded where the object's previous one stood. */
+/* Decodes a name with escapes to where the object's previous one lay. */
 static bool
 name_decode(JsonScanner *scanner, Slice raw, Slice *ret_name)
 {

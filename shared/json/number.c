@@ -4,17 +4,17 @@
 #include "shared/json/decimal.h"
 #include "shared/json/scan.h"
 
-/* Longer numbers are valid, but nobody needs their value: 800 digits tell any two doubles apart. */
+/* Longer numbers are valid, but their value cannot be read: 800 digits tell any two doubles apart. */
 enum { NUMBER_SIZE_MAX = 1024, MANTISSA_DIGITS_MAX = 19, EXPONENT_MAX = 100000 };
 
 typedef struct Number {
     const char *start;
     const char *end;
-    uint64_t mantissa; /* digits without the point; wrapped when there are more than 19 */
+    uint64_t mantissa; /* the digits without the point; wraps when there are more than 19 */
     int exponent;
-    int digit_count; /* zeros in front included */
+    int digit_count; /* leading zeros included */
     bool is_negative;
-    bool is_integer; /* neither fraction nor exponent */
+    bool is_integer; /* has neither fraction nor exponent */
 } Number;
 
 static inline bool
@@ -35,7 +35,8 @@ digits_read(const char *position, const char *end, uint64_t *mantissa)
     return position;
 }
 
-/* Eight digits in eight bytes, the first in the lowest: pairs, then fours, then all. */
+/* Returns the number that eight digits, the first in the lowest byte, stand for: joins them to pairs, then
+ * fours, then all eight. */
 static inline uint64_t
 eight_digits(uint64_t digits)
 {
@@ -46,7 +47,7 @@ eight_digits(uint64_t digits)
            32;
 }
 
-/* As digits_read(), for long runs: up to eight digits at a time, without a branch a digit. */
+/* Reads digits like digits_read(), for long runs: up to eight at a time, without a branch for each digit. */
 static inline const char *
 long_digits_read(const char *position, const char *end, uint64_t *mantissa)
 {
@@ -56,7 +57,7 @@ long_digits_read(const char *position, const char *end, uint64_t *mantissa)
         uint64_t word = 0;
         memcpy(&word, position, sizeof word);
         const uint64_t digits = word ^ (ones * '0');
-        /* The lowest mark is sure; a byte above 9 may carry into those behind it. */
+        /* Only the lowest mark is exact: a byte above 9 may carry into those behind it. */
         const uint64_t marks = ((digits + ones * (0x7f - 9)) | digits) & (ones * 0x80);
         const int count = marks == 0 ? 8 : __builtin_ctzll(marks) >> 3;
         if (count == 0) {
@@ -71,7 +72,7 @@ long_digits_read(const char *position, const char *end, uint64_t *mantissa)
     return digits_read(position, end, mantissa);
 }
 
-/* "e+12", "E-3"; NULL when no digit follows. */
+/* Reads an exponent such as "e+12" or "E-3". Returns its end; NULL when it has no digit. */
 static const char *
 exponent_read(const char *position, const char *end, int *exponent)
 {
@@ -89,7 +90,7 @@ exponent_read(const char *position, const char *end, int *exponent)
     return position == first ? NULL : position;
 }
 
-/* RFC 8259, section 6. NULL when it is no number. */
+/* Parses a number by the grammar of RFC 8259, section 6. Returns its end; NULL when it is not a number. */
 static inline const char *
 number_parse(const char *position, const char *end, Number *number)
 {
@@ -125,7 +126,7 @@ number_parse(const char *position, const char *end, Number *number)
     return position;
 }
 
-/* The scanner stays in front of the number. */
+/* Parses the next number without moving the scanner behind it. */
 static inline bool
 number_read(JsonScanner *scanner, Number *ret_number)
 {
@@ -176,7 +177,7 @@ number_copy(const Number *number, char ret_text[NUMBER_SIZE_MAX + 1])
     return true;
 }
 
-/* Every digit is in the mantissa: leading zeros do not count. */
+/* Returns true when the mantissa holds every digit, those that are leading zeros not counted. */
 static inline bool
 has_whole_mantissa(const Number *number)
 {
@@ -202,7 +203,7 @@ typedef struct NamedDouble {
 static const NamedDouble named_doubles[] = {
     {"NaN", (double)NAN}, {"Infinity", (double)INFINITY}, {"-Infinity", -(double)INFINITY}};
 
-/* The three that JSON's numbers cannot say. */
+/* Reads one of the three values that JSON's numbers cannot express, as a string. */
 static bool
 named_double_read(JsonScanner *scanner, double *ret_value)
 {
@@ -303,7 +304,7 @@ json_float(JsonScanner *scanner, float *ret_value)
     return true;
 }
 
-/* The digits of an integer: a number without fraction and exponent, or a string of decimal digits. */
+/* Reads the digits of an integer: a number without fraction and exponent, or a string of decimal digits. */
 static bool
 integer_text(JsonScanner *scanner, Slice *ret_text)
 {

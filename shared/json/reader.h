@@ -1,12 +1,12 @@
-/* Reads JSON objects into structs by tables: a row says what a member is called, what it holds and where it
+/* Reads JSON objects into structs by tables: a row says how a member is called, what it holds and where it
  * goes. Every object whose members are known is read with this, from one of two sources:
  *
  *   - a stream, for what is large or hot: members are read as the scanner meets them, and the first fault
  *     ends it. json_read_object() is its one loop; json_stream_read() reads a whole text.
  *   - a document, for small bodies that people write: json_document_read() notes every fault with its
  *     pointer, in the order of the table. cJSON decodes the values one at a time, so that what is large (a
- *     member read as JSON_TEXT) never becomes a tree; integers are read from the source, as cJSON's are
- * doubles.
+ *     member read as JSON_TEXT) never becomes a tree. Integers are read from the source, as cJSON's numbers
+ *     are doubles.
  *
  *     static const JsonMember peer_members[] = {
  *         {"slot", JSON_INT64, .offset = offsetof(Peer, slot)},
@@ -16,8 +16,8 @@
  *
  * Ownership: strings and lists lie in the text or in call->arena.
  * Threads:   one at a time; tables may be shared.
- * Errors:    INVALID_ARGUMENT with line and column, or naming the member; RESOURCE_EXHAUSTED without memory.
- */
+ * Errors:    INVALID_ARGUMENT with line and column, or naming the member; RESOURCE_EXHAUSTED without
+ * memory. */
 #pragma once
 
 #include "shared/base/call.h"
@@ -35,8 +35,8 @@ typedef enum JsonType {
     JSON_TEXT,        /* Slice: the value's own text, of any kind */
     JSON_IGNORED,     /* nothing: the value is validated and dropped */
     JSON_STRUCT,      /* a struct, by the row's `table` */
-    JSON_LIST,        /* a pointer to items in call->arena and behind it their size_t count, by `list` */
-    JSON_ROOM,        /* room for list->count_max items and behind it their size_t count */
+    JSON_LIST,        /* a pointer to items in call->arena and after it their count, a size_t; by `list` */
+    JSON_ROOM,        /* room for list->count_max items and after it their count, a size_t */
 } JsonType;
 
 typedef struct JsonReader JsonReader;
@@ -44,15 +44,16 @@ typedef struct JsonMember JsonMember;
 typedef struct JsonTable JsonTable;
 typedef struct JsonList JsonList;
 
-/* Reads one value to `target`: the member's offset is added. A failure may be the scanner's or the call's. */
+/* Reads one value to `target`, to which the member's offset has been added. */
 typedef Status (*JsonRead)(JsonReader *reader, const JsonMember *member, void *target);
 
 struct JsonMember {
     const char *name;
     JsonType type;
     size_t offset;
-    bool is_required; /* of documents: the reader of a stream looks for the defaults that it set */
-    int64_t minimum;  /* bounds of integers, and of the bytes of strings; both 0: none */
+    bool is_required; /* checked in documents; the reader of a stream compares with the defaults that it
+                       * set */
+    int64_t minimum;  /* bounds of an integer, or of a string's bytes; both 0: none */
     int64_t maximum;
     JsonRead read;
     const JsonTable *table;
@@ -71,7 +72,8 @@ struct JsonTable {
         .name = (table_name), .members = (rows), .member_count = COUNT_OF(rows)                              \
     }
 
-/* Items of one kind: an array, or an object whose members' names go into the Slice at each item's start. */
+/* Items of one kind, in an array or a map. A map is an object whose members' names go into the Slice at
+ * the start of each item. */
 struct JsonList {
     JsonMember item; /* its name is not read; its offset is within the item */
     size_t item_size;

@@ -1,4 +1,4 @@
-/* The state of a scanner: where it begins, how it stops, and what is said of that. */
+/* The state of a scanner: how it begins, how it stops at a fault, and the message that the fault becomes. */
 #include <assert.h>
 #include <stdio.h>
 
@@ -31,7 +31,7 @@ json_fault(JsonScanner *scanner, const char *message)
     (void)json_stop(scanner, scanner->position, message);
 }
 
-/* Lines and columns count from 1; a column is a character, whatever its bytes. */
+/* Finds line and column of the fault. Both count from 1; a column is a character, whatever its bytes. */
 static void
 place_of(const JsonScanner *scanner, size_t *ret_line, size_t *ret_column)
 {
@@ -78,7 +78,7 @@ const unsigned char json_kinds[256] = {
 
 enum { FOUND_SIZE = 32 };
 
-/* What stands where something else was expected. */
+/* Describes the text at the fault, for messages that say what was expected there. */
 static void
 found_describe(const JsonScanner *scanner, char ret_found[FOUND_SIZE])
 {
@@ -120,7 +120,7 @@ scan_begin(JsonScanner *scanner, const char *start, Slice text, int depth_max)
 {
     assert(depth_max >= 0 && depth_max <= JSON_DEPTH_MAX);
 
-    /* The books on names are written before they are read. */
+    /* `levels`, `names` and `name_bytes` stay as they are: they are written before they are read. */
     scanner->start = start;
     scanner->position = text.data;
     scanner->end = text.data + text.size;

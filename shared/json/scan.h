@@ -1,4 +1,4 @@
-/* What the scanner's own files share; nobody else includes this. */
+/* The state and the small steps that the scanner's files share. Private to shared/json. */
 #pragma once
 
 #include "shared/json/scanner.h"
@@ -9,27 +9,29 @@ extern const unsigned char json_kinds[256];
 /* Stops the scanner: nothing is left to read, and the first fault stays. Returns false. */
 bool json_stop(JsonScanner *scanner, const char *position, const char *message);
 
-/* The same when memory ends, which is not the sender's fault: RESOURCE_EXHAUSTED. */
+/* Stops the scanner like json_stop(), with RESOURCE_EXHAUSTED: that memory ends is not the sender's fault. */
 bool json_stop_memory(JsonScanner *scanner, const char *message);
 
-/* `position` stands behind the opening quote. The raw characters up to the closing one, checked for UTF-8,
- * control characters and escapes; the scanner moves behind it. */
+/* Reads a string whose opening quote stands before `position`: returns its raw characters, checked for
+ * UTF-8, control characters and escapes, and moves the scanner behind the closing quote. */
 bool json_string_scan(JsonScanner *scanner, const char *position, Slice *ret_raw, bool *ret_has_escapes);
 
-/* Decodes what json_string_scan() found valid; writes at most raw.size bytes and returns how many. */
+/* Decodes a raw string that json_string_scan() found valid. Writes at most raw.size bytes and returns how
+ * many. */
 size_t json_string_decode(Slice raw, char *ret_bytes);
 
-/* Opens the books on the names of the object or array just entered. */
+/* Begins the record of the names of the object or array that has just been entered. */
 void json_names_begin(JsonScanner *scanner, bool is_object);
 
-/* Decodes a name and notes it; false when the object has it already. */
+/* Decodes and records a name; returns false when the object has it already. */
 bool json_name_add(JsonScanner *scanner, Slice raw, bool has_escapes, Slice *ret_name);
 
 /* Passes over a number. */
 bool json_number_skip(JsonScanner *scanner);
 
-/* Eight bytes at a time: a mark in the high bit of each byte that ends the plain run (a quote, a backslash,
- * a control character, anything beyond ASCII). Only the lowest mark is sure; it is the one that counts. */
+/* Looks at eight bytes at a time: returns a mark in the high bit of each byte that ends the plain run (a
+ * quote, a backslash, a control character, anything beyond ASCII). Only the lowest mark is exact, as
+ * borrows may set those above it; callers use no other. */
 static inline uint64_t
 json_special_marks(uint64_t word)
 {
@@ -41,8 +43,8 @@ json_special_marks(uint64_t word)
     return marks & (ones * 0x80);
 }
 
-/* The end of the characters that need no care: the first quote, backslash, control character or byte beyond
- * ASCII, or `end`. */
+/* Returns the end of the characters that can be copied as they are: the first quote, backslash, control
+ * character or byte beyond ASCII, or `end`. */
 static inline const char *
 json_plain_run_end(const char *position, const char *end)
 {
@@ -71,7 +73,7 @@ json_skip_space(const char *position, const char *end)
     return position;
 }
 
-/* Where the next value starts; the scanner's end when there is none. */
+/* Returns the start of the next value, or the scanner's end when there is none. */
 static inline const char *
 json_value_start(JsonScanner *scanner)
 {
@@ -79,7 +81,7 @@ json_value_start(JsonScanner *scanner)
     return scanner->position;
 }
 
-/* A value has been read up to here. */
+/* Notes that a value ends here: a comma or the container's end must follow. */
 static inline void
 json_value_end(JsonScanner *scanner, const char *position)
 {

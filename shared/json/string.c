@@ -1,7 +1,7 @@
 #include "shared/base/utf8.h"
 #include "shared/json/scan.h"
 
-/* One row a letter that may follow a backslash; 'u' has its own rule. */
+/* The character that a letter behind a backslash stands for; "\u" has a rule of its own. */
 static const char escaped_characters[128] = {
     ['"'] = '"',
     ['\\'] = '\\',
@@ -13,7 +13,7 @@ static const char escaped_characters[128] = {
     ['t'] = '\t',
 };
 
-/* Four hex digits behind "\u"; -1 when they are none. */
+/* Returns the value of the four hex digits at `position`, or -1 when they are none. */
 static int32_t
 unit_read(const char *position, const char *end)
 {
@@ -35,8 +35,8 @@ unit_read(const char *position, const char *end)
     return unit;
 }
 
-/* The character of a "\u" escape, of two when the first is a high surrogate. `position` stands on the
- * backslash. Returns where the escape ends; NULL when it is none. */
+/* Reads a "\u" escape whose backslash is at `position`, and the second one when the first is a high
+ * surrogate. Returns the end of the escape; NULL when it is not valid. */
 static const char *
 unicode_escape_read(const char *position, const char *end, uint32_t *ret_character)
 {
@@ -57,7 +57,7 @@ unicode_escape_read(const char *position, const char *end, uint32_t *ret_charact
     return position + 12;
 }
 
-/* As above, of any escape. */
+/* Reads any escape, with the same result. */
 static const char *
 escape_read(const char *position, const char *end, uint32_t *ret_character)
 {

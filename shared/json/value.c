@@ -1,4 +1,5 @@
-/* Values one by one: their kinds, arrays and objects, the three words, and passing over a whole value. */
+/* Values one by one: their kinds, arrays and objects, `true`, `false` and `null`, and passing over a whole
+ * value. */
 #include "shared/json/scan.h"
 
 JsonKind
@@ -37,7 +38,8 @@ container_end(JsonScanner *scanner, const char *position)
     json_value_end(scanner, position + 1);
 }
 
-/* The next member or element follows; false when the container closes or something else stands there. */
+/* Returns true when another member or element follows; false when the container closes here or the scanner
+ * stops. */
 static inline bool
 container_next(JsonScanner *scanner, char closer, const char *message)
 {
@@ -167,7 +169,7 @@ skip_step(JsonScanner *scanner)
     return false;
 }
 
-/* The innermost open container has a value left. */
+/* Returns true when the innermost open container has a value left. */
 static inline bool
 skip_next(JsonScanner *scanner)
 {

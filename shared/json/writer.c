@@ -17,7 +17,7 @@ json_writer(Buffer *buffer)
     return (JsonWriter){.buffer = buffer};
 }
 
-/* What stands between this value and the one before. */
+/* Writes the comma that belongs between the previous value and this one. */
 static void
 value_begin(JsonWriter *writer)
 {
@@ -40,7 +40,7 @@ container_begin(JsonWriter *writer, char opener)
     } else {
         writer->has_member[writer->depth + 1] = false;
     }
-    /* The depth counts on, so that the ends still match; nothing is written any more. */
+    /* Past the maximum the Buffer has failed; the depth still counts, so that the matching ends are found. */
     writer->depth += buffer_is_ok(writer->buffer) ? 1 : 0;
     buffer_append_byte(writer->buffer, opener);
 }
@@ -77,8 +77,8 @@ json_write_array_end(JsonWriter *writer)
     container_end(writer, ']');
 }
 
-/* C1 controls (C2 80 to C2 9F), U+2028 and U+2029 (E2 80 A8, E2 80 A9): invisible line ends to some readers.
- */
+/* Returns true for C1 controls (C2 80 to C2 9F), U+2028 and U+2029 (E2 80 A8, E2 80 A9): some readers take
+ * them for line ends without showing them. */
 static bool
 is_hidden_character(const char *position, size_t size)
 {
@@ -102,7 +102,7 @@ beyond_ascii_write(Buffer *buffer, const char **position, const char *end)
     *position += size == 0 ? 1 : size;
 }
 
-/* Short escapes where JSON has them; 0 stands for "\u00xx". */
+/* The letter of JSON's short escapes; 0 stands for the long form, "\u00xx". */
 static const char short_escapes[128] = {
     ['"'] = '"',
     ['\\'] = '\\',
@@ -193,7 +193,8 @@ json_write_base64(JsonWriter *writer, Slice bytes)
     buffer_append_byte(writer->buffer, '"');
 }
 
-/* Numbers with their point this far from the first digit are written plainly, others with an exponent. */
+/* Numbers whose decimal point is within these bounds of the first digit are written plainly, others with
+ * an exponent. */
 enum { PLAIN_POINT_MIN = -5, PLAIN_POINT_MAX = 16, DIGITS_MAX = 20, NUMBER_TEXT_SIZE = 40 };
 
 static size_t
@@ -203,7 +204,7 @@ literal_write(Slice literal, char *ret_text)
     return literal.size;
 }
 
-/* Fills the end of `digits`; what it returns points there. */
+/* Writes decimal digits to the end of `digits` and returns the part that they fill. */
 static Slice
 digits_write(uint64_t value, char digits[DIGITS_MAX])
 {
@@ -215,7 +216,7 @@ digits_write(uint64_t value, char digits[DIGITS_MAX])
     return slice_of(digits + start, DIGITS_MAX - start);
 }
 
-/* "d.ddde-7" */
+/* Writes the form "d.ddde-7". */
 static size_t
 scientific_write(const char *digits, int count, int point, char *ret_text)
 {
@@ -237,7 +238,7 @@ scientific_write(const char *digits, int count, int point, char *ret_text)
     return (size_t)(text - ret_text) + magnitude.size;
 }
 
-/* "0.00ddd", "dd.dd" or "dddd000": `point` digits stand in front of the point. */
+/* Writes the form "0.00ddd", "dd.dd" or "dddd000"; `point` digits stand before the decimal point. */
 static size_t
 plain_write(const char *digits, int count, int point, char *ret_text)
 {
@@ -273,7 +274,7 @@ decimal_write(Decimal decimal, char *ret_text)
                : scientific_write(digits.data, count, point, ret_text);
 }
 
-/* Writes what no decimal of ours can: false for ordinary numbers. */
+/* Writes NaN, the infinities and zeros, which have no Decimal. Returns false for other numbers. */
 static bool
 write_special_number(double value, char *ret_text, size_t *ret_size)
 {
@@ -290,7 +291,7 @@ write_special_number(double value, char *ret_text, size_t *ret_size)
 }
 
 /* Writes the shortest decimal that reads back as the same number, or one of "NaN", "Infinity", "-Infinity"
- * with its quotes. Returns the number of characters; there is no NUL behind them. */
+ * with its quotes. Returns the number of characters; no NUL follows them. */
 static size_t
 write_double_text(double value, char ret_text[NUMBER_TEXT_SIZE])
 {
@@ -304,7 +305,8 @@ write_double_text(double value, char ret_text[NUMBER_TEXT_SIZE])
         const size_t sign_size = value < 0 ? 1 : 0;
         return sign_size + decimal_write(decimal, ret_text + sign_size);
     }
-    /* %g strips zeros, so that only subnormal numbers have fewer digits than are sure to be kept. */
+    /* Fewer digits than DBL_DIG are only needed for subnormal numbers: %g strips trailing zeros of the
+     * others. */
     for (int digits = isnormal(value) ? DBL_DIG : 1; digits <= DBL_DECIMAL_DIG; digits++) {
         size = (size_t)snprintf(ret_text, NUMBER_TEXT_SIZE, "%.*g", digits, value);
         if (strtod(ret_text, NULL) == value) {

@@ -284,7 +284,7 @@ leaves_read(Elements *elements)
 
 /* Goes down into arrays until elements have been read, or an empty array. */
 static bool
-descend(Elements *elements)
+enter_array(Elements *elements)
 {
     while (json_peek(elements->scanner) == JSON_ARRAY) {
         if (!array_open(elements)) {
@@ -299,7 +299,7 @@ descend(Elements *elements)
 
 /* Goes up out of arrays that have closed, until one of them has a value left or all are closed. */
 static bool
-ascend(Elements *elements)
+leave_array(Elements *elements)
 {
     do {
         if (!array_close(elements)) {
@@ -316,10 +316,10 @@ static bool
 nested_read(Elements *elements)
 {
     do {
-        if (!descend(elements)) {
+        if (!enter_array(elements)) {
             return false;
         }
-    } while (elements->depth > 0 && ascend(elements) && elements->depth > 0);
+    } while (elements->depth > 0 && leave_array(elements) && elements->depth > 0);
     return elements->scanner->fault == NULL && elements->status == STATUS_OK;
 }
 

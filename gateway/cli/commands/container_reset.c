@@ -29,7 +29,7 @@ write_request(Buffer *body, Cli *cli, const char *session)
 }
 
 static Status
-show(Cli *cli, Slice json)
+show_outcome(Cli *cli, Slice json)
 {
     static const JsonMember members[] = {
         {"resources", JSON_INT64, .offset = offsetof(Outcome, resources)},
@@ -48,7 +48,7 @@ show(Cli *cli, Slice json)
 }
 
 static Status
-run(Cli *cli)
+reset_container(Cli *cli)
 {
     char session[ID_TEXT_SIZE];
     AUTO_BUFFER body = {0};
@@ -59,7 +59,7 @@ run(Cli *cli)
         .method = "POST", .path = "/api/v1/containers:reset", .body = buffer_slice(&body)};
     TRY(api_send(cli, &request, &reply));
     const Slice json = buffer_slice(&reply.body);
-    return cli->is_json ? screen_write_json(cli, json) : show(cli, json);
+    return cli->is_json ? screen_write_json(cli, json) : show_outcome(cli, json);
 }
 
 COMMAND(container_reset) = {
@@ -69,5 +69,5 @@ COMMAND(container_reset) = {
     .details = "Without a container it is the default one, where variables are that name none.\n",
     .argument_min = 1,
     .argument_max = 1 + CONTAINERS_MAX,
-    .run = run,
+    .run = reset_container,
 };

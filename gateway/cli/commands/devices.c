@@ -38,7 +38,7 @@ device_row(Call *call, void *context, Slice json)
 }
 
 static Status
-run(Cli *cli)
+list_devices(Cli *cli)
 {
     static const char *const titles[] = {"DEVICE", "TYPE", "ISA", "WORKER", "THREADS", "IN USE", "MEMORY"};
     const List list = {.path = "/api/v1/devices",
@@ -53,5 +53,5 @@ COMMAND(devices) = {
     .name = "devices",
     .arguments = "",
     .summary = "list the devices of the pool",
-    .run = run,
+    .run = list_devices,
 };

@@ -4,7 +4,7 @@
 #include "gateway/cli/plan.h"
 
 static Status
-run(Cli *cli)
+compile_graph(Cli *cli)
 {
     const PlanQuestion question = {.suffix = ":compile", .accept = "application/json"};
     AUTO_REPLY reply = {0};
@@ -25,5 +25,5 @@ COMMAND(graph_compile) = {
     .settings = settings,
     .argument_min = 1,
     .argument_max = 1,
-    .run = run,
+    .run = compile_graph,
 };

@@ -28,7 +28,7 @@ graph_row(Call *call, void *context, Slice json)
 }
 
 static Status
-run(Cli *cli)
+list_graphs(Cli *cli)
 {
     static const char *const titles[] = {"GRAPH", "CREATED", "FORMAT"};
     char session[ID_TEXT_SIZE];
@@ -53,5 +53,5 @@ COMMAND(graph_list) = {
     .arguments = "",
     .summary = "list the graphs of a session, newest first",
     .settings = settings,
-    .run = run,
+    .run = list_graphs,
 };

@@ -5,7 +5,7 @@
 #include "gateway/cli/screen.h"
 
 static Status
-run(Cli *cli)
+plan_graph(Cli *cli)
 {
     const bool is_dot = config_boolean(cli->config, "dot");
     const PlanQuestion question = {
@@ -33,5 +33,5 @@ COMMAND(graph_plan) = {
     .settings = settings,
     .argument_min = 1,
     .argument_max = 1,
-    .run = run,
+    .run = plan_graph,
 };

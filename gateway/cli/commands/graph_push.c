@@ -49,7 +49,7 @@ format_find(const Cli *cli, const char *path)
 }
 
 static Status
-push(Cli *cli, const char *session, const char *path, const char *media_type, HttpClientResponse *ret_reply)
+send_graph(Cli *cli, const char *session, const char *path, const char *media_type, HttpClientResponse *ret_reply)
 {
     AUTO_PACKED_FILE packed = NULL;
     if (path_is_directory(path)) {
@@ -70,7 +70,7 @@ push(Cli *cli, const char *session, const char *path, const char *media_type, Ht
 }
 
 static Status
-run(Cli *cli)
+push_graph(Cli *cli)
 {
     const char *const path = cli_argument(cli, 0);
     const GraphFormat *const format = format_find(cli, path);
@@ -82,7 +82,7 @@ run(Cli *cli)
             path);
     }
     TRY(session_resolve(cli, true, session));
-    TRY(push(cli, session, path, format->media_type, &reply));
+    TRY(send_graph(cli, session, path, format->media_type, &reply));
     return graph_show(cli, buffer_slice(&reply.body));
 }
 
@@ -98,5 +98,5 @@ COMMAND(graph_push) = {
     .settings = settings,
     .argument_min = 1,
     .argument_max = 1,
-    .run = run,
+    .run = push_graph,
 };

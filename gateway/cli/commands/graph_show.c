@@ -4,7 +4,7 @@
 #include "gateway/cli/graph.h"
 
 static Status
-run(Cli *cli)
+show_graph(Cli *cli)
 {
     const char *path = NULL;
     AUTO_REPLY reply = {0};
@@ -22,5 +22,5 @@ COMMAND(graph_show) = {
     .settings = settings,
     .argument_min = 1,
     .argument_max = 1,
-    .run = run,
+    .run = show_graph,
 };

@@ -101,7 +101,7 @@ is_download(const Cli *cli, const Fetch *fetches, size_t count)
 }
 
 static Status
-send(
+send_step(
     Cli *cli, const char *session, const StepForm *form, const char *save_path, HttpClientResponse *ret_reply)
 {
     static const char *const async_headers[] = {"Prefer: respond-async", NULL};
@@ -176,7 +176,7 @@ show_saved(Cli *cli, const Fetch *fetch, const HttpClientResponse *reply)
 }
 
 static Status
-check(Cli *cli, const Fetch *fetches, size_t fetch_count)
+check_signature(Cli *cli, const Fetch *fetches, size_t fetch_count)
 {
     for (size_t index = 0; index < fetch_count; index++) {
         if (fetches[index].path != NULL && config_boolean(cli->config, "async")) {
@@ -188,7 +188,7 @@ check(Cli *cli, const Fetch *fetches, size_t fetch_count)
 }
 
 static Status
-run(Cli *cli)
+run_step(Cli *cli)
 {
     Fetch *fetches = NULL;
     size_t fetch_count = 0;
@@ -196,14 +196,14 @@ run(Cli *cli)
     CLEANUP(form_done) StepForm form = {0};
     AUTO_REPLY reply = {0};
     TRY(fetches_parse(cli, &fetches, &fetch_count));
-    TRY(check(cli, fetches, fetch_count));
+    TRY(check_signature(cli, fetches, fetch_count));
     const Status status = write_body(cli, fetches, fetch_count, &form);
     if (status != STATUS_OK) {
         return cli_fail(cli, EXIT_USAGE, status);
     }
     const bool is_saved = is_download(cli, fetches, fetch_count);
     TRY(session_resolve(cli, true, session));
-    TRY(send(cli, session, &form, is_saved ? fetches[0].path : NULL, &reply));
+    TRY(send_step(cli, session, &form, is_saved ? fetches[0].path : NULL, &reply));
     const Slice json = buffer_slice(&reply.body);
     if (is_saved) {
         return show_saved(cli, &fetches[0], &reply);
@@ -229,5 +229,5 @@ COMMAND(run) = {
                "  --fetch y                            to the screen\n"
                "  --fetch y=result.npy                 into a NumPy file\n",
     .settings = settings,
-    .run = run,
+    .run = run_step,
 };

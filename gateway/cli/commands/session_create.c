@@ -19,7 +19,7 @@ options_check(Cli *cli, const char *options)
 }
 
 static Status
-run(Cli *cli)
+create_session(Cli *cli)
 {
     const char *const options = config_string(cli->config, "options");
     AUTO_REPLY reply = {0};
@@ -46,5 +46,5 @@ COMMAND(session_create) = {
     .settings = settings,
     .argument_min = 1,
     .argument_max = 1,
-    .run = run,
+    .run = create_session,
 };

@@ -5,7 +5,7 @@
 #include "shared/base/text.h"
 
 static Status
-run(Cli *cli)
+delete_session(Cli *cli)
 {
     char id[ID_TEXT_SIZE];
     AUTO_REPLY reply = {0};
@@ -23,5 +23,5 @@ COMMAND(session_delete) = {
     .summary = "delete a session (name or id), its graphs, and what it has queued",
     .argument_min = 1,
     .argument_max = 1,
-    .run = run,
+    .run = delete_session,
 };

@@ -27,7 +27,7 @@ session_row(Call *call, void *context, Slice json)
 }
 
 static Status
-run(Cli *cli)
+list_sessions(Cli *cli)
 {
     static const char *const titles[] = {"SESSION", "CREATED", "NAME"};
     const List list = {.path = sessions_path,
@@ -43,5 +43,5 @@ COMMAND(session_list) = {
     .arguments = "",
     .summary = "list the sessions, newest first",
     .details = "As JSON, every page of the list is printed as the gateway sends it.\n",
-    .run = run,
+    .run = list_sessions,
 };

@@ -4,7 +4,7 @@
 #include "gateway/cli/step.h"
 
 static Status
-run(Cli *cli)
+cancel_step(Cli *cli)
 {
     const char *path = NULL;
     Step step;
@@ -23,5 +23,5 @@ COMMAND(step_cancel) = {
     .settings = settings,
     .argument_min = 1,
     .argument_max = 1,
-    .run = run,
+    .run = cancel_step,
 };

@@ -43,7 +43,7 @@ output_get(Cli *cli, const char *step, const Fetch *fetch)
 }
 
 static Status
-run(Cli *cli)
+get_step(Cli *cli)
 {
     const char *path = NULL;
     Fetch *fetches = NULL;
@@ -71,5 +71,5 @@ COMMAND(step_get) = {
     .settings = settings,
     .argument_min = 1,
     .argument_max = 1,
-    .run = run,
+    .run = get_step,
 };

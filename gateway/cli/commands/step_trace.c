@@ -5,7 +5,7 @@
 #include "gateway/cli/step.h"
 
 static Status
-run(Cli *cli)
+trace_step(Cli *cli)
 {
     const char *path = NULL;
     AUTO_REPLY reply = {0};
@@ -23,5 +23,5 @@ COMMAND(step_trace) = {
     .settings = settings,
     .argument_min = 1,
     .argument_max = 1,
-    .run = run,
+    .run = trace_step,
 };

@@ -64,7 +64,7 @@ await_end(Cli *cli, const char *path, Progress *progress, HttpClientResponse *re
 }
 
 static Status
-run(Cli *cli)
+watch_step(Cli *cli)
 {
     const char *path = NULL;
     Step step;
@@ -96,5 +96,5 @@ COMMAND(step_watch) = {
     .settings = settings,
     .argument_min = 1,
     .argument_max = 1,
-    .run = run,
+    .run = watch_step,
 };

@@ -32,7 +32,7 @@ worker_row(Call *call, void *context, Slice json)
 }
 
 static Status
-run(Cli *cli)
+list_workers(Cli *cli)
 {
     static const char *const titles[] = {"TASK", "NAME", "ADDRESS", "STATE", "RUNNING"};
     const List list = {.path = "/api/v1/workers",
@@ -47,5 +47,5 @@ COMMAND(workers) = {
     .name = "workers",
     .arguments = "",
     .summary = "list the workers of the pool",
-    .run = run,
+    .run = list_workers,
 };
