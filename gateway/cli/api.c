@@ -43,7 +43,7 @@ is_problem(const HttpClientResponse *reply)
     return slice_starts_with(http_client_header(reply, "Content-Type"), SLICE("application/problem+json"));
 }
 
-/* What stands in the gateway's place: a proxy, another server. */
+/* Fails for an answer that is not the gateway's: a proxy's or another server's. */
 static Status
 foreign_fail(Cli *cli, const HttpClientResponse *reply)
 {
@@ -54,7 +54,7 @@ foreign_fail(Cli *cli, const HttpClientResponse *reply)
     return cli_fail(cli, is_gone ? EXIT_UNREACHABLE : EXIT_REFUSED, status);
 }
 
-/* A step that was taken has a place, even when it failed. */
+/* Returns the exit code of a refusal. A step that was accepted has a Location, even when it failed. */
 static ExitCode
 refusal_exit_code(const HttpClientResponse *reply)
 {
@@ -93,7 +93,7 @@ refusal_fail(Cli *cli, const HttpClientResponse *reply)
     return cli_fail(cli, refusal_exit_code(reply), status);
 }
 
-/* What kept the request from an answer. */
+/* Fails for a request that got no answer. */
 static Status
 transport_fail(Cli *cli, Status status)
 {
@@ -128,7 +128,7 @@ url_of(const Cli *cli, const char *path)
     return text_format(cli->call->arena, "%.*s%s", SLICE_PRINT(base), path);
 }
 
-/* The caller's headers behind the credentials; NULL without memory. */
+/* Returns the credentials' header and the caller's, NULL-terminated; NULL without memory. */
 static const char **
 headers_of(const Cli *cli, const char *const *more)
 {
@@ -145,10 +145,10 @@ headers_of(const Cli *cli, const char *const *more)
     return headers;
 }
 
-/* What goes on while a request is under way. */
+/* The context of a request's events. */
 typedef struct Exchange {
     Progress own;
-    Progress *progress; /* its own or the caller's */
+    Progress *progress; /* `own` or the caller's */
     LocalFile file;
 } Exchange;
 

@@ -1,7 +1,9 @@
-/* Requests to the gateway. A refusal becomes the Call's error, as the gateway explained it, and an exit code.
+/* Sends requests to the gateway. A refusal becomes the Call's error, as the gateway explained it, and an
+ * exit code.
  *
  * Ownership: the caller frees the reply with http_client_response_done().
- * Errors:    the code of the problem document; of what is in the way of the gateway see http_client.h. */
+ * Errors:    the code of the problem document; http_client.h says which when the gateway cannot be
+ * reached. */
 #pragma once
 
 #include "gateway/cli/command.h"
@@ -14,23 +16,24 @@ typedef struct ApiRequest {
     const char *path;         /* "/api/v1/…" */
     const char *content_type; /* NULL with a body: application/json */
     Slice body;
-    const char *body_path;       /* a file in place of `body` */
-    const HttpClientPart *parts; /* a form in place of either; NULL: none */
+    const char *body_path;       /* a file instead of `body` */
+    const HttpClientPart *parts; /* a form instead of either; NULL: none */
     size_t part_count;
-    const char *const *headers; /* more, NULL-terminated; NULL: none */
+    const char *const *headers; /* further headers, NULL-terminated; NULL: none */
     uint64_t timeout_ms;        /* 0: as long as bytes move */
     const char *save_path;      /* a 2xx answer's body goes into this file; NULL: into the reply */
-    const char *label;          /* of the progress shown on a terminal; NULL: none is shown */
-    Progress *progress;         /* instead of `label`: the caller's, which goes on; NULL: none */
+    const char *label;          /* shown on a terminal while the request runs; NULL: nothing is shown */
+    Progress *progress;         /* the caller's, which is shown instead and goes on; NULL: none */
 } ApiRequest;
 
-/* OK means a 2xx answer. Another is printed as it came when JSON is asked for. */
+/* Sends a request and returns OK for a 2xx answer. Another one is printed as it came when the command was
+ * asked for JSON. */
 MUST_USE Status api_send(Cli *cli, const ApiRequest *request, HttpClientResponse *ret_reply);
 
-/* GET. */
+/* Sends a GET. */
 MUST_USE Status api_get(Cli *cli, const char *path, HttpClientResponse *ret_reply);
 
-/* "session=" and such: appends the text with everything but letters, digits and "-._~" as %XX. */
+/* Appends a text to a path, with everything but letters, digits and "-._~" as %XX. */
 void api_append_escaped(Buffer *path, Slice text);
 
 #define AUTO_REPLY AUTO_HTTP_CLIENT_RESPONSE

@@ -1,5 +1,5 @@
-/* From arguments to an exit code: settings are loaded, the command is found, what it does not take is
- * refused, it runs; one line says what went wrong. */
+/* From arguments to an exit code: settings are loaded, the command is found, arguments and settings that
+ * it does not take are refused, it runs, and one line says what went wrong. */
 #include "gateway/cli/cli.h"
 
 #include <stdio.h>
@@ -94,7 +94,8 @@ unknown_command(Cli *cli, size_t first_word)
         second == NULL ? "" : " ", second == NULL ? "" : second);
 }
 
-/* A setting of another command is harmless in the environment, on the command line it is a mistake. */
+/* Refuses flags of other commands. Such a setting is harmless in the environment, on the command line it
+ * is a mistake. */
 static Status
 flags_check(Cli *cli)
 {

@@ -12,7 +12,7 @@
 #include "shared/config/config.h"
 #include "shared/httpclient/http_client.h"
 
-/* What scripts rely on. The text is what --help prints. */
+/* The exit codes, which scripts rely on; --help prints the texts. */
 #define EXIT_CODES(X)                                                                                        \
     X(DONE, 0, "done")                                                                                       \
     X(REFUSED, 1, "the gateway refused the request")                                                         \
@@ -33,7 +33,7 @@ typedef struct Cli {
     const Config *config;
     const Command *command;
     HttpClient *client;
-    ExitCode exit_code; /* of the failure, when it is not REFUSED */
+    ExitCode exit_code; /* of a failure, when it is not EXIT_REFUSED */
     bool is_json;       /* standard output carries the API's JSON */
 } Cli;
 
@@ -42,7 +42,7 @@ struct Command {
     const char *arguments;       /* as help shows them: "FILE"; "" for none */
     const char *summary;         /* one line */
     const char *details;         /* whole lines; NULL: nothing to add */
-    const char *const *settings; /* that it takes beside the global ones, NULL-terminated; NULL: none */
+    const char *const *settings; /* those that it takes beside the global ones, NULL-terminated; NULL: none */
     size_t argument_min;
     size_t argument_max;
     MUST_USE Status (*run)(Cli *cli);
@@ -55,14 +55,14 @@ struct Command {
 extern const Command *const command_table[];
 extern const size_t command_table_count;
 
-/* The command whose words these arguments begin with; NULL when there is none. */
+/* Returns the command whose words these arguments begin with, or NULL. */
 const Command *command_find(const Config *config, size_t first_word);
 size_t command_word_count(const Command *command);
 
-/* The command's own arguments, from 0; NULL behind the last. */
+/* Returns an argument of the command's own, from 0; NULL behind the last. */
 const char *cli_argument(const Cli *cli, size_t index);
 
-/* Fails with EXIT_USAGE. */
+/* Fails with EXIT_USAGE and a message. */
 #define cli_usage(cli, ...)                                                                                  \
     cli_fail(cli, EXIT_USAGE, call_fail((cli)->call, STATUS_INVALID_ARGUMENT, __VA_ARGS__))
 MUST_USE Status cli_fail(Cli *cli, ExitCode exit_code, Status status);

@@ -28,7 +28,7 @@ json_check(Call *call, const Feed *feed)
         is_bare_word ? " (a string needs quotes of its own: '\"text\"')" : "");
 }
 
-/* "1x2", "1,2" or "[1,2]"; nothing or "[]" is a scalar. */
+/* Parses "1x2", "1,2" or "[1,2]"; an empty text and "[]" are a scalar. */
 static bool
 shape_parse(Slice text, Shape *ret_shape)
 {
@@ -49,7 +49,7 @@ shape_parse(Slice text, Shape *ret_shape)
     return true;
 }
 
-/* "input.raw:float32:1x2". False when there is no dtype and no shape behind the path. */
+/* Splits "input.raw:float32:1x2". Returns false when no dtype and shape follow the path. */
 static bool
 raw_split(Slice text, Slice *ret_path, Slice *ret_dtype, Slice *ret_shape)
 {

@@ -8,12 +8,12 @@
 #include "shared/tensor/shape.h"
 #include "shared/tensor/tensor_json.h"
 
-/* More elements than this are shown by the first and last of each axis. */
+/* A tensor of more elements is shown by the first and last of each axis. */
 enum { SHOWN_MAX = 1000, EDGE = 3 };
 
 typedef struct Printer {
     Buffer *text;
-    JsonScanner scanner; /* within the array of elements, which lie in row-major order */
+    JsonScanner scanner; /* inside the array of elements, which are in row-major order */
     Shape shape;
     bool is_cut;
     bool lacks_elements;
@@ -80,7 +80,7 @@ separator_print(const Printer *printer, int axis)
     }
 }
 
-/* What stands before the element or row at `index`. */
+/* Prints what separates the element or row at `index` from the one before. */
 static void
 lead_print(const Printer *printer, int axis, int64_t index, bool is_left_out)
 {
@@ -92,7 +92,8 @@ lead_print(const Printer *printer, int axis, int64_t index, bool is_left_out)
     }
 }
 
-/* The part of the tensor below one index of each axis before `axis`; as deep as the rank. */
+/* Prints the part of the tensor below one index of each axis before `axis`. It recurses as deep as the
+ * rank. */
 static void
 axis_print(Printer *printer, int axis, bool is_shown)
 {

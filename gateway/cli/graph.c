@@ -18,7 +18,7 @@ typedef struct GraphPort {
     Slice shape; /* JSON */
 } GraphPort;
 
-/* Where a list of the summary goes; its title stands before the first item. */
+/* The context of a summary's list; the title stands before each item. */
 typedef struct Section {
     Buffer *text;
     const char *title;

@@ -23,7 +23,7 @@ list_page(Cli *cli, const char *path, Buffer *token, HttpClientResponse *ret_rep
     return buffer_is_ok(token) ? STATUS_OK : call_fail_memory(cli->call, "a list");
 }
 
-/* A page's rows outlive the page: cells are copied. */
+/* Shows one page. Its rows are kept in the table, which copies cells, after the page is freed. */
 static Status
 page_show(Cli *cli, const List *list, Buffer *token, ScreenTable *table)
 {

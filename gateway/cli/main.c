@@ -1,4 +1,4 @@
-/* sluice: one command, its exit code. */
+/* The program sluice: runs one command and returns its exit code. */
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -9,11 +9,11 @@ enum { ARENA_SIZE_MAX = 256 << 20 };
 
 static Call program_call;
 
-/* Asks once; a second Ctrl-C ends the program where it stands. */
+/* Cancels the command; a second Ctrl-C ends the program at once. */
 static void
 on_interrupt(int number)
 {
-    call_cancel(&program_call); /* one atomic store */ // NOLINT(bugprone-signal-handler)
+    call_cancel(&program_call); /* a single atomic store */ // NOLINT(bugprone-signal-handler)
     (void)signal(number, SIG_DFL);
 }
 

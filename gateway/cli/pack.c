@@ -47,7 +47,7 @@ fail_write(const Packing *packing)
         packing->call, STATUS_UNAVAILABLE, "a temporary file cannot be written: %s", strerror(errno));
 }
 
-/* Exactly `size` bytes: that many the header has promised. */
+/* Copies exactly `size` bytes, as many as the header says. */
 static Status
 copy_bytes(const Packing *packing, const char *name, FILE *file, uint64_t size)
 {
@@ -109,7 +109,8 @@ folder_close(DIR **folder)
     }
 }
 
-/* Sorted, so that a model gives the same bytes each time; none when there is no such folder. */
+/* Lists the files sorted, so that a model gives the same bytes each time; there are none without such a
+ * folder. */
 static Status
 list_variables(const Packing *packing, const char *names[VARIABLES_MAX], size_t *ret_count)
 {

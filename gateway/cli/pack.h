@@ -1,7 +1,7 @@
-/* A SavedModel's directory as a tar in a temporary file, as createGraph takes it: saved_model.pb and what
- * lies in variables/. Assets stay behind: no op reads files.
+/* Packs a SavedModel's directory as a tar in a temporary file, as createGraph takes it: saved_model.pb and
+ * the files of variables/. Files of assets/ are left out.
  *
- * Ownership: the file is the caller's to remove (packed_file_remove()).
+ * Ownership: the caller removes the file (packed_file_remove()).
  * Errors:    NOT_FOUND without a saved_model.pb; UNAVAILABLE when a file cannot be read or written. */
 #pragma once
 
@@ -9,7 +9,7 @@
 
 bool path_is_directory(const char *path);
 
-/* `ret_path` lives in the call's arena. */
+/* Packs the directory; `ret_path` lives in the call's arena. */
 MUST_USE Status pack_saved_model(Call *call, const char *directory, const char **ret_path);
 void packed_file_remove(const char **path); /* NULL is allowed */
 #define AUTO_PACKED_FILE CLEANUP(packed_file_remove) const char *

@@ -13,7 +13,7 @@ typedef enum SheetKind {
     SHEET_BYTES,
     SHEET_MICROSECONDS,
     SHEET_NANOSECONDS,
-    SHEET_JSON, /* as it stands there */
+    SHEET_JSON, /* the value's own text */
 } SheetKind;
 
 typedef struct SheetColumn {
@@ -23,17 +23,17 @@ typedef struct SheetColumn {
 } SheetColumn;
 
 typedef struct Sheet {
-    const char *member; /* of the document: the array */
+    const char *member; /* the array of the document */
     const SheetColumn *columns;
     size_t column_count; /* at most SCREEN_COLUMN_MAX */
 } Sheet;
 
 typedef struct SheetCell {
     Slice text;
-    int64_t number; /* -1: not said */
+    int64_t number; /* -1: absent */
 } SheetCell;
 
-/* What is being filled. */
+/* A table while it is filled. */
 typedef struct SheetRows {
     const Sheet *sheet;
     JsonMember members[SCREEN_COLUMN_MAX];
@@ -93,8 +93,8 @@ row_append(Call *call, void *context, Slice json)
     return STATUS_OK;
 }
 
-/* Appends the table, and an empty line in front of it when there is text already; nothing when the array is
- * absent or empty. What an item does not say is "-". */
+/* Appends the table, after an empty line when there is text already, or nothing when the array is absent
+ * or empty. A member that an item lacks is "-". */
 static Status
 append_sheet(Call *call, const Sheet *sheet, Slice json, Buffer *text)
 {
@@ -254,7 +254,7 @@ static const Sheet compiled_sheet = SHEET("partitions", compiled_columns);
 
 typedef struct Compilation {
     Slice graph;
-    int64_t plan_us; /* 0: it was planned already */
+    int64_t plan_us; /* 0: it had been planned before */
     int64_t register_us;
 } Compilation;
 

@@ -1,4 +1,4 @@
-/* Reading the API's JSON: the members that are asked for, whatever else an object holds, for a newer gateway
+/* Reads the API's JSON: the members that are asked for, whatever else an object holds, as a newer gateway
  * may say more.
  *
  * Ownership: slices point into the JSON or live in call->arena.
@@ -7,11 +7,11 @@
 
 #include "shared/json/reader.h"
 
-/* Members that are absent, null or of another kind leave what `ret_struct` held. */
+/* Reads an object. Members that are absent, null or of another kind leave `ret_struct` as it was. */
 MUST_USE Status reply_read(
     Call *call, Slice json, const JsonMember *members, size_t member_count, void *ret_struct);
 
-/* One string member of an object; empty when there is none. */
+/* Reads one string member of an object; empty when it is absent. */
 MUST_USE Status reply_text(Call *call, Slice json, const char *name, Slice *ret_text);
 
 /* Calls `each` with every item of the array that is the member `name`, or, when `name` is NULL, the whole

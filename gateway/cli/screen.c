@@ -71,7 +71,8 @@ typedef struct Unit {
     const char *name;
 } Unit;
 
-/* In the largest unit that leaves at least one; a decimal when it is not the smallest. */
+/* Appends the value in the largest unit of which there is at least one, with a decimal unless that is the
+ * smallest unit. */
 static void
 append_in_units(Buffer *text, uint64_t value, const Unit *units, size_t count)
 {

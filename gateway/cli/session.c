@@ -10,7 +10,7 @@ const char sessions_path[] = "/api/v1/sessions?page_size=1000";
 
 typedef struct Search {
     const char *name;
-    char id[ID_TEXT_SIZE]; /* empty until it is found */
+    char id[ID_TEXT_SIZE]; /* empty until the session is found */
 } Search;
 
 static Status
@@ -54,7 +54,7 @@ search_run(Cli *cli, Search *search)
     return STATUS_OK;
 }
 
-/* An empty id when there is none. */
+/* Searches the list for a session of this name; the id is empty when there is none. */
 static Status
 session_search(Cli *cli, const char *session, char ret_id[ID_TEXT_SIZE])
 {

@@ -51,7 +51,7 @@ static const StepEnd ends[] = {
     {"expired", STATUS_DEADLINE_EXCEEDED, EXIT_TIMED_OUT},
 };
 
-/* NULL while it goes on. */
+/* Returns how the step ended, or NULL while it goes on. */
 static const StepEnd *
 step_end(const Step *step)
 {

@@ -11,7 +11,7 @@ typedef struct Step {
     Slice graph;
     Slice state; /* "queued", "running", "succeeded", … */
     int64_t attempts;
-    int64_t elapsed_us; /* -1: not told */
+    int64_t elapsed_us; /* -1: unknown */
     Slice partitions;   /* JSON */
     Slice outputs;      /* JSON */
     Slice error;        /* JSON: a text, or an object with "detail" */
@@ -19,16 +19,17 @@ typedef struct Step {
 
 MUST_USE Status cli_step_read(Call *call, Slice json, Step *ret_step);
 
-/* "/api/v1/sessions/…/steps/…" and `suffix`, of the id that is the command's first argument. */
+/* Makes the path "/api/v1/sessions/…/steps/…" and `suffix`, of the id that is the command's first
+ * argument. */
 MUST_USE Status cli_step_path(Cli *cli, const char *suffix, const char **ret_path);
 
 bool step_has_ended(const Step *step);
 
-/* "stp_… succeeded in 1.2 ms" and which task ran how much. */
+/* Appends "stp_… succeeded in 1.2 ms" and what each task ran. */
 MUST_USE Status step_append_line(Call *call, const Step *step, Buffer *text);
 
-/* Reads the document and prints it: that line, or the JSON as it came. */
+/* Reads the document and prints it: as that line, or as the JSON that came. */
 MUST_USE Status step_show(Cli *cli, Slice json, Step *ret_step);
 
-/* OK when it has succeeded or goes on; otherwise the failure that it ended with. */
+/* Returns OK when the step has succeeded or goes on, otherwise the failure that it ended with. */
 MUST_USE Status step_check(Cli *cli, const Step *step);

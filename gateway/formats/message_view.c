@@ -25,17 +25,17 @@ find_kept(const KeptField *kept, size_t kept_count, const ProtobufField *field)
 static void
 keep_field(const KeptField *kept, const ProtobufField *field, void *target)
 {
-    void *const place = (char *)target + kept->offset;
+    void *const member = (char *)target + kept->offset;
     if (kept->as == KEEP_SLICE) {
-        *(Slice *)place = field->bytes;
+        *(Slice *)member = field->bytes;
     } else if (kept->as == KEEP_INT) {
-        *(int64_t *)place = (int64_t)field->value;
+        *(int64_t *)member = (int64_t)field->value;
     } else if (kept->as == KEEP_FLOAT) {
-        *(float *)place = protobuf_float(field->value);
+        *(float *)member = protobuf_float(field->value);
     } else if (kept->as == KEEP_BITS) {
-        *(uint32_t *)place = (uint32_t)field->value;
+        *(uint32_t *)member = (uint32_t)field->value;
     } else {
-        SliceList *const list = place;
+        SliceList *const list = member;
         if (list->items != NULL) {
             list->items[list->count] = field->bytes;
         }

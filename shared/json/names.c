@@ -119,11 +119,11 @@ json_name_add(JsonScanner *scanner, Slice raw, bool has_escapes, Slice *ret_name
         return json_stop(scanner, raw.data, "an object has this name twice");
     }
     if (level->name_count < JSON_NAMES_COMPARED_MAX) {
-        const int place = level->first_name + level->name_count;
-        if (place >= JSON_OPEN_NAMES_MAX) {
+        const int index = level->first_name + level->name_count;
+        if (index >= JSON_OPEN_NAMES_MAX) {
             return json_stop(scanner, raw.data, "objects inside each other have too many names");
         }
-        scanner->names[place] =
+        scanner->names[index] =
             (JsonName){.offset = (uint32_t)(raw.data - scanner->start), .hash = kept_hash};
         level->name_count++;
         level->filter |= filter_bit;

@@ -33,7 +33,7 @@ json_fault(JsonScanner *scanner, const char *message)
 
 /* Finds line and column of the fault. Both count from 1; a column is a character, whatever its bytes. */
 static void
-place_of(const JsonScanner *scanner, size_t *ret_line, size_t *ret_column)
+find_line_and_column(const JsonScanner *scanner, size_t *ret_line, size_t *ret_column)
 {
     size_t line = 1;
     size_t column = 1;
@@ -105,7 +105,7 @@ json_scan_check(Call *call, const JsonScanner *scanner)
     }
     size_t line = 0;
     size_t column = 0;
-    place_of(scanner, &line, &column);
+    find_line_and_column(scanner, &line, &column);
     char found[FOUND_SIZE] = "";
     const bool names_found = strncmp(scanner->fault, "expected ", strlen("expected ")) == 0;
     if (names_found) {

@@ -1,4 +1,4 @@
-/* Element types: one enum of ours, mapped to TensorFlow's DataType and ONNX's TensorProto.DataType, which
+/* Element types: one enum, mapped to TensorFlow's DataType and ONNX's TensorProto.DataType, which
  * disagree. Sources: types.proto of TensorFlow 1.15; onnx.proto of ONNX 1.22; NumPy's format (NEP 1). */
 #pragma once
 
@@ -47,6 +47,6 @@ Dtype dtype_from_onnx_number(int64_t number);
 Dtype dtype_from_npy(Slice descr);
 
 bool dtype_is_floating(Dtype dtype); /* float16, bfloat16, float32, float64 */
-bool dtype_is_integer(Dtype dtype);  /* signed or not; bool is none */
+bool dtype_is_integer(Dtype dtype);  /* signed or not; not bool */
 bool dtype_is_complex(Dtype dtype);
-bool dtype_is_copyable(Dtype dtype); /* elements are plain bytes */
+bool dtype_is_copyable(Dtype dtype); /* an element is its bytes, with no pointers in it */

@@ -38,7 +38,7 @@ bfloat16_from_float(float value)
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-/* A subnormal one is its mantissa × 2^-24. */
+/* A subnormal number is its mantissa × 2^-24. */
 static inline float
 half_to_float(uint16_t half)
 {
@@ -53,7 +53,7 @@ half_to_float(uint16_t half)
     return float_from_bits(sign | wide_exponent << 23 | mantissa << 13);
 }
 
-/* Subnormal results come out of the rounding of a float addition: 0.5 has its last bit at 2^-24. */
+/* A subnormal result comes out of the rounding of a float addition: the last bit of 0.5 counts 2^-24. */
 static inline uint16_t
 half_from_float(float value)
 {
@@ -73,8 +73,8 @@ half_from_float(float value)
     return (uint16_t)(sign | (rebiased + 0xfff + (rebiased >> 13 & 1)) >> 13);
 }
 
-/* A float32 that rounds on to any narrower type as `value` itself would: cut off, with the last bit set when
- * anything was lost (rounding to odd: S. Boldo and G. Melquiond, 2005). */
+/* Narrows to a float32 that rounds on to any narrower type as `value` itself would: the value is cut off,
+ * and the last bit is set when anything was lost (rounding to odd: S. Boldo and G. Melquiond, 2005). */
 static inline float
 float_round_to_odd(double value)
 {

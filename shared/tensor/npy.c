@@ -1,6 +1,7 @@
 #include "shared/tensor/npy.h"
 
-/* magic, version (major, minor), header size (u16, or u32 from version 2 on), header, elements */
+/* The parts of a file: magic, version (major, minor), header size (u16, or u32 from version 2 on), header,
+ * elements. */
 enum { MAGIC_SIZE = 6, VERSION_SIZE = 2, PREAMBLE_SIZE = 10, HEADER_ALIGNMENT = 64, HEADER_SIZE_MAX = 65535 };
 static const char magic[MAGIC_SIZE] = {'\x93', 'N', 'U', 'M', 'P', 'Y'};
 
@@ -49,7 +50,7 @@ quoted_take(Slice *text, Slice *ret_content)
     return true;
 }
 
-/* "3", or "3L" as Python 2 wrote it. */
+/* Takes a dimension: "3", or "3L" as Python 2 wrote it. */
 static bool
 dim_take(Slice *text, int64_t *ret_dim)
 {
@@ -66,7 +67,7 @@ dim_take(Slice *text, int64_t *ret_dim)
     return true;
 }
 
-/* "()", "(3,)", "(3, 4)" */
+/* Takes a shape: "()", "(3,)", "(3, 4)". */
 static bool
 shape_take(Slice *text, Shape *ret_shape)
 {
@@ -168,7 +169,7 @@ header_parse(Call *call, Slice text, Header *ret_header)
     return STATUS_OK;
 }
 
-/* The sizes of the preamble and of the dictionary behind it, of which `bytes` has the first at least. */
+/* Finds the sizes of the preamble and of the dictionary behind it; `bytes` has at least the preamble. */
 static Status
 header_measure(Call *call, Slice bytes, size_t *ret_start, size_t *ret_size)
 {
@@ -223,7 +224,7 @@ file_split(Call *call, Slice bytes, Slice *ret_header, Slice *ret_elements)
     return STATUS_OK;
 }
 
-/* Elements in Fortran order: the first index runs fastest. Walks the target in its own order. */
+/* Copies elements in Fortran order, where the first index runs fastest, in the order of the target. */
 static void
 fortran_turn(const Shape *shape, size_t element_size, const char *source, char *target, size_t size)
 {
@@ -248,7 +249,7 @@ fortran_turn(const Shape *shape, size_t element_size, const char *source, char *
     }
 }
 
-/* What the dictionary says of the elements. */
+/* The elements as the header's dictionary describes them. */
 typedef struct Elements {
     Dtype dtype;
     const Shape *shape;
@@ -274,7 +275,7 @@ elements_measure(Call *call, const Header *header, size_t byte_size_max, Element
     return STATUS_OK;
 }
 
-/* Elements that end too early or too late. */
+/* Refuses elements that are fewer or more than the shape has. */
 static Status
 fail_size(Call *call, const Elements *elements, size_t available, const char *more)
 {
@@ -327,7 +328,7 @@ npy_reader_done(NpyReader *reader)
     *reader = (NpyReader){0};
 }
 
-/* Bytes that the header lacks, as far as is known yet; 0: it is whole. */
+/* Finds how many bytes the header lacks, as far as is known yet; 0 when it is complete. */
 static Status
 header_missing(Call *call, Slice bytes, size_t *ret_missing)
 {
@@ -453,7 +454,7 @@ npy_write_header(Call *call, const Tensor *tensor, Buffer *buffer)
     for (int axis = 0; axis < tensor->shape.rank; axis++) {
         buffer_append_format(buffer, axis == 0 ? "%ld," : " %ld,", (long)tensor->shape.dims[axis]);
     }
-    /* One dimension keeps its comma, which makes it a tuple; more lose the last one. */
+    /* A tuple of one dimension keeps its comma; a longer one loses the last. */
     buffer->size -= tensor->shape.rank > 1 && buffer_is_ok(buffer) ? 1 : 0;
     buffer_append_string(buffer, "), }");
     while (buffer_is_ok(buffer) && (buffer->size - start) % HEADER_ALIGNMENT != HEADER_ALIGNMENT - 1) {

@@ -96,7 +96,8 @@ dim_broadcast(int64_t left, int64_t right, int64_t *ret_dim)
     return left == right;
 }
 
-/* The dimension `from_last` places before the last one; what a short shape lacks in front counts as 1. */
+/* Returns the dimension that is `from_last` before the last one; dimensions that a shorter shape lacks in
+ * front count as 1. */
 static int64_t
 dim_from_last(const Shape *shape, int from_last)
 {
@@ -121,7 +122,7 @@ shape_broadcast(const Shape *left, const Shape *right, Shape *ret_result)
     return true;
 }
 
-/* Zero dimensions are left out of the product that must not overflow: a 0 must not hide 2^62 siblings. */
+/* Multiplies the dimensions that are not 0: a 0 must not hide that the others overflow. */
 static bool
 count_nonzero(const Shape *shape, int64_t *ret_product, bool *ret_is_empty)
 {

@@ -5,7 +5,7 @@
 
 #include "shared/base/memory.h"
 
-/* One allocation: the struct fills the first cache line, the bytes follow. */
+/* One allocation holds both: the struct fills the first cache line, the bytes follow. */
 _Static_assert(sizeof(TensorBuffer) <= MEMORY_CACHE_LINE, "a tensor's bytes start on the second line");
 
 static void
@@ -103,7 +103,7 @@ tensor_view(Dtype dtype, const Shape *shape, TensorBuffer *buffer, void *data, T
     return true;
 }
 
-/* The element table, and the elements behind it. */
+/* The size is that of the table of elements and of the bytes behind it. */
 bool
 tensor_strings_size(const Shape *shape, const Slice *elements, size_t *ret_size)
 {
@@ -235,7 +235,7 @@ tensor_is_valid(const Tensor *tensor)
     return seen <= 1;
 }
 
-/* The element's bits in the low bytes, as unsigned. A view's elements may lie at any address. */
+/* Returns the element's bits in the low bytes, as unsigned. A view's elements may lie at any address. */
 static uint64_t
 element_bits(const Tensor *tensor, int64_t index, size_t size)
 {

@@ -19,29 +19,30 @@ struct TensorBuffer {
     int32_t reference_count;               /* atomic */
     size_t size;                           /* bytes usable at data */
     void *data;                            /* aligned to 64 bytes unless it is a view */
-    void (*release)(TensorBuffer *buffer); /* called with the last reference gone */
+    void (*release)(TensorBuffer *buffer); /* called when the last reference goes */
     void *owner;                           /* the allocator's, or the parent of a view */
-    bool is_view;                          /* the bytes belong to somebody else: never written in place */
+    bool is_view;                          /* the bytes belong to somebody else and are never written in
+                                            * place */
 };
 
-/* A small tensor's is one cache line. */
+/* Fits one cache line while its rank is small. */
 typedef struct Tensor {
-    Dtype dtype; /* DTYPE_INVALID: no tensor (absent, or a dead one) */
-    void *data;  /* NULL when there are no elements; string tensors: Slice elements[] */
+    Dtype dtype; /* DTYPE_INVALID: no tensor (absent, or dead) */
+    void *data;  /* NULL when there are no elements; of strings: Slice elements[] */
     TensorBuffer *buffer;
     Shape shape; /* fully known */
 } Tensor;
 
-/* From the system's heap, 64-byte aligned, contents unspecified. The worker's devices have allocators of
- * their own (worker/runtime/device.h) that make TensorBuffers too. */
+/* Makes a buffer on the system's heap, 64-byte aligned, with unspecified contents. The worker's devices
+ * have allocators of their own (worker/runtime/device.h), which make TensorBuffers too. */
 MUST_USE TensorBuffer *tensor_buffer_new(size_t size);
 
-/* A view of bytes that `release` will give back: it is called once, with the buffer, whose struct it leaves
- * alone. NULL when memory is short; the bytes are the caller's still. */
+/* Makes a view of bytes that `release` gives back: it is called once, with the buffer, and must not free
+ * the struct. NULL when memory is short; the bytes are still the caller's then. */
 MUST_USE TensorBuffer *tensor_buffer_wrap(
     void *data, size_t size, void (*release)(TensorBuffer *), void *owner);
 
-/* NULL is allowed. */
+/* `buffer` may be NULL. */
 static inline TensorBuffer *
 tensor_buffer_ref(TensorBuffer *buffer)
 {
@@ -53,7 +54,8 @@ tensor_buffer_ref(TensorBuffer *buffer)
     return buffer;
 }
 
-/* NULL is allowed. The holder of the only reference shares it with nobody: a locked instruction less. */
+/* `buffer` may be NULL. The holder of the only reference needs no locked instruction: nobody else can take
+ * one. */
 static inline void
 tensor_buffer_unref(TensorBuffer *buffer)
 {
@@ -72,26 +74,26 @@ tensor_buffer_unref(TensorBuffer *buffer)
     }
 }
 
-/* Uninitialised elements of a copyable dtype. No elements: no buffer. */
+/* Makes a tensor of a copyable dtype with uninitialised elements; one without elements has no buffer. */
 MUST_USE bool tensor_new(Dtype dtype, const Shape *shape, Tensor *ret_tensor);
 
-/* A tensor over bytes of an existing buffer, of which it takes a new reference. False when `data` and the
- * size of the shape do not lie inside it. */
+/* Makes a tensor over bytes of an existing buffer, of which it takes a new reference. Returns false when
+ * they do not lie inside it. */
 MUST_USE bool tensor_view(
     Dtype dtype, const Shape *shape, TensorBuffer *buffer, void *data, Tensor *ret_tensor);
 
-/* A string tensor whose element bytes are copied behind the element table, in one buffer. */
+/* Makes a string tensor; the bytes of the elements are copied behind their table, in one buffer. */
 MUST_USE bool tensor_new_strings(const Shape *shape, const Slice *elements, Tensor *ret_tensor);
 
-/* The same in a buffer of the caller's, whose reference moves to the tensor: of as many bytes as
- * tensor_strings_size() tells, which is false when the size overflows. */
+/* Makes the same in a buffer of the caller's, whose reference moves to the tensor. It has as many bytes as
+ * tensor_strings_size() says, which returns false when the size overflows. */
 MUST_USE bool tensor_strings_size(const Shape *shape, const Slice *elements, size_t *ret_size);
 Tensor tensor_fill_strings(const Shape *shape, const Slice *elements, TensorBuffer *buffer);
 
 Tensor tensor_ref(const Tensor *tensor);
 void tensor_unref(Tensor *tensor);
 
-/* The struct alone: the reference is `from`'s or `to`'s from then on. */
+/* Copies the struct alone: the reference belongs to one of the two from then on. */
 static inline void
 tensor_copy(Tensor *to, const Tensor *from)
 {
@@ -101,7 +103,7 @@ tensor_copy(Tensor *to, const Tensor *from)
     shape_copy(&to->shape, &from->shape);
 }
 
-/* One reference to the buffer, which is no view. */
+/* Returns true when the buffer has one reference and is no view. */
 static inline bool
 tensor_is_unique(const Tensor *tensor)
 {
@@ -110,14 +112,16 @@ tensor_is_unique(const Tensor *tensor)
 }
 
 int64_t tensor_element_count(const Tensor *tensor);
-size_t tensor_byte_size(const Tensor *tensor); /* elements; for strings lengths (8 bytes each) and bytes */
-bool tensor_equal(const Tensor *left, const Tensor *right); /* dtype, shape, bits */
+size_t tensor_byte_size(const Tensor *tensor); /* of the elements; of strings their lengths (8 bytes each)
+                                                * and bytes */
+bool tensor_equal(const Tensor *left, const Tensor *right); /* compares dtype, shape and bits */
 
-/* Of bytes from outside: false when a bool element is neither 0 nor 1, which C may not read as bool. */
+/* Checks bytes from outside: returns false when a bool element is neither 0 nor 1, which C must not read
+ * as bool. */
 bool tensor_is_valid(const Tensor *tensor);
 
-/* The element at `index` of a tensor of any integer dtype, as axes and sizes come. False when the dtype is no
- * integer, `index` is outside, or a uint64 passes int64. */
+/* Reads one element of a tensor of any integer dtype, in which axes and sizes come. Returns false when the
+ * dtype is no integer, `index` is outside, or a uint64 passes int64. */
 MUST_USE bool tensor_to_int64(const Tensor *tensor, int64_t index, int64_t *ret_value);
 
 static inline void

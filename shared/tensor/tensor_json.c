@@ -1,6 +1,6 @@
-/* The members of a tensor's object may come in any order: `data` is read at once when its dtype is known by
- * then, else passed over and read behind the last member. What the members say of dtype and shape is
- * compared at the end. */
+/* The members of a tensor's object may come in any order: `data` is read at once when its dtype is known
+ * by then, else its text is kept and read after the last member. At the end the tensor is compared with
+ * the dtype and shape that the members gave. */
 #include "shared/tensor/tensor_json.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ enum { DEPTH_MAX = SHAPE_RANK_MAX + 1, STORAGE_SIZE_MIN = 1024 };
 
 typedef struct Elements Elements;
 
-/* Reads one number, boolean or string into `target`. False: the scanner or the call has the reason. */
+/* Reads one number, boolean or string into `target`. After false, the scanner or the call has the fault. */
 typedef bool (*ElementRead)(Elements *elements, void *target);
 
 struct Elements {
@@ -25,13 +25,13 @@ struct Elements {
     Dtype dtype;
     size_t byte_size_max;
     ElementRead read;
-    size_t size;  /* of what `read` writes */
-    size_t count; /* how often it has */
+    size_t size;  /* bytes that one call of `read` writes */
+    size_t count; /* calls of `read` so far */
     size_t storage_size_max;
     TensorBuffer *storage;
-    Status status; /* of a refusal that the scanner does not know of */
+    Status status; /* a refusal that is not the scanner's */
 
-    /* The nesting. A depth of d means inside d arrays. */
+    /* The arrays that are open. At depth d, d of them are. */
     int depth;
     int leaf_depth; /* -1 until the first element */
     int64_t dims[DEPTH_MAX + 1];
@@ -183,7 +183,7 @@ static const struct {
     [DTYPE_STRING] = {string_read, sizeof(Slice)},
 };
 
-/* Twice the room, or what is left up to the limit. */
+/* Doubles the room, or takes what is left up to the limit. */
 static bool
 storage_grow(Elements *elements, size_t size_wanted)
 {
@@ -224,7 +224,7 @@ element_read(Elements *elements)
     return true;
 }
 
-/* Arrays of one depth must have one size. */
+/* Checks that arrays of one depth have one size. */
 static bool
 array_close(Elements *elements)
 {
@@ -252,7 +252,7 @@ array_open(Elements *elements)
     return true;
 }
 
-/* Elements are at one depth: that of the first one, or of the first empty array. */
+/* Checks that all elements are at one depth: that of the first one, or of the first empty array. */
 static bool
 leaf_check(Elements *elements)
 {
@@ -282,7 +282,7 @@ leaves_read(Elements *elements)
     return elements->scanner->fault == NULL;
 }
 
-/* Goes down into arrays until elements have been read, or an empty array. */
+/* Enters arrays until elements have been read, or an empty array. */
 static bool
 enter_array(Elements *elements)
 {
@@ -297,7 +297,7 @@ enter_array(Elements *elements)
     return leaf_check(elements) && leaves_read(elements);
 }
 
-/* Goes up out of arrays that have closed, until one of them has a value left or all are closed. */
+/* Leaves arrays that have closed, until one of them has a value left or all are closed. */
 static bool
 leave_array(Elements *elements)
 {
@@ -390,7 +390,7 @@ read_data_elements(Call *call, JsonScanner *scanner, Dtype dtype, int64_t expect
     if (readers[dtype].read == NULL) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "JSON cannot hold %s elements", dtype_name(dtype));
     }
-    /* A string's Slice is twice the length that byte sizes count. */
+    /* A string counts with its length of 8 bytes, but its Slice takes twice that. */
     const bool is_doubled = dtype == DTYPE_STRING && byte_size_max <= SIZE_MAX / 2;
     Elements elements = {
         .call = call,
@@ -416,20 +416,20 @@ read_data_elements(Call *call, JsonScanner *scanner, Dtype dtype, int64_t expect
     return elements.status;
 }
 
-/* Bytes of a .npy file before its elements, at most. */
+/* bytes of a .npy file before its elements, at most */
 enum { NPY_HEADER_SIZE_MAX = 65536 };
 
 typedef struct Reading {
     Call *call;
     JsonScanner *scanner;
     TensorJsonOptions options;
-    Dtype dtype; /* what 'dtype' says */
+    Dtype dtype; /* of the member 'dtype' */
     bool has_shape;
-    Shape shape;   /* what 'shape' says */
-    Slice data;    /* passed over: its dtype came later */
-    bool has_data; /* passed over or read */
-    Slice b64;     /* as text; data NULL without */
-    Slice npy;     /* as text */
+    Shape shape;   /* of the member 'shape' */
+    Slice data;    /* text that is kept until its dtype is known */
+    bool has_data; /* its text is kept, or it has been read */
+    Slice b64;     /* base64; data NULL: absent */
+    Slice npy;     /* base64; data NULL: absent */
     Slice reference;
     Tensor tensor;
 } Reading;
@@ -440,7 +440,7 @@ reading_donep(Reading *reading)
     tensor_unref(&reading->tensor);
 }
 
-/* A scanner's fault as a Status: for calls that have just failed. */
+/* Returns the scanner's fault as a Status, OK when there is none. */
 static Status
 scan_failure(Reading *reading)
 {
@@ -497,7 +497,7 @@ read_shape(JsonReader *reader, const JsonMember *member, void *target)
     return STATUS_OK;
 }
 
-/* The dtype as far as it is known by now. */
+/* Returns the dtype as far as it is known. */
 static Dtype
 known_dtype(const Reading *reading)
 {
@@ -567,7 +567,7 @@ data_finish(Reading *reading)
     return elements_read(reading, &scanner);
 }
 
-/* A string scalar: the bytes are its one element. */
+/* Decodes a string scalar, whose one element the bytes are. */
 static Status
 b64_string_finish(Reading *reading)
 {
@@ -662,7 +662,7 @@ npy_finish(Reading *reading)
     return npy_read(call, slice_of(file, size), byte_size_max, &reading->tensor);
 }
 
-/* What the members say must be what was read. Flat data takes its shape from 'shape'. */
+/* Compares the tensor with what the members said. Flat data takes its shape from 'shape'. */
 static Status
 agreement_check(Reading *reading)
 {

@@ -20,13 +20,13 @@
 #include "shared/tensor/tensor.h"
 
 typedef struct TensorJsonOptions {
-    Dtype expected;       /* DTYPE_INVALID when the graph does not fix it */
+    Dtype expected;       /* DTYPE_INVALID: the graph does not fix it */
     size_t byte_size_max; /* of one tensor */
 } TensorJsonOptions;
 
-/* Reads one value. Either the tensor is set, or its dtype is DTYPE_INVALID and *ret_ref is set. */
+/* Reads one value. It sets the tensor, or only *ret_ref: the tensor's dtype is DTYPE_INVALID then. */
 MUST_USE Status tensor_json_read(
     Call *call, JsonScanner *scanner, TensorJsonOptions options, Tensor *ret_tensor, Slice *ret_ref);
 
-/* Resources and variants have no elements in JSON. Fails as the writer's Buffer does. */
+/* Writes a tensor; resources and variants have no elements in JSON. The writer's Buffer may fail. */
 void tensor_json_write(JsonWriter *writer, const Tensor *tensor);

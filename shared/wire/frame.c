@@ -1,6 +1,6 @@
-/* Frames are written and read here, so that their layout stands once. A frame arrives in four parts: the
- * fixed header, the rest of the head, the payload and its padding. Each part has a target and a size; when it
- * is full, the part's function checks it and sets up the next one. */
+/* Writes frames and reads them. A frame arrives in four parts: the fixed header, the rest of the head, the
+ * payload and its padding. Each part has a target and a size; when it is full, the part's function checks
+ * it and sets up the next one. */
 #include "shared/wire/frame.h"
 
 #include <string.h>
@@ -50,7 +50,7 @@ zeros_append(Buffer *buffer, size_t size)
     buffer_append(buffer, zeros, size);
 }
 
-/* Everything in front of the payload. */
+/* Writes the head: all that comes before the payload. */
 static void
 head_write(Buffer *buffer, FrameFixed fixed, const int64_t *dims, Slice name)
 {
@@ -112,7 +112,7 @@ frame_tensor_size(Slice name, const Tensor *tensor)
            frame_padding(payload_size);
 }
 
-/* A frame without dimensions, payload included. */
+/* Writes a frame without dimensions, payload included. */
 static void
 plain_write(Buffer *buffer, FrameKind kind, Slice name, Slice payload)
 {
@@ -147,7 +147,7 @@ frame_write_heartbeat(Buffer *buffer)
 }
 
 enum { HEAD_SIZE_MAX = FRAME_FIXED_SIZE + SHAPE_RANK_MAX * 8 + FRAME_NAME_SIZE_MAX + FRAME_ALIGNMENT };
-/* Twice this is still a size of memory: strings need it. */
+/* Twice this is still a size of memory, which strings need. */
 #define PAYLOAD_SIZE_MAX ((uint64_t)PTRDIFF_MAX / 4)
 
 typedef struct KindRow KindRow;
@@ -167,7 +167,7 @@ struct FrameReader {
     FrameFixed fixed;
     const KindRow *kind;
     Shape shape;
-    TensorBuffer *buffer; /* of a tensor's payload */
+    TensorBuffer *buffer; /* for a tensor's payload */
     Buffer json;
     uint64_t announced_size;
     char padding[FRAME_PAYLOAD_ALIGNMENT];
@@ -226,9 +226,9 @@ frame_reader_is_between(const FrameReader *reader)
 struct KindRow {
     const char *name; /* NULL: there is no such kind */
     bool has_name;
-    bool has_elements; /* dtype and shape */
+    bool has_elements; /* has dtype and shape */
     bool is_json;
-    size_t payload_size; /* of kinds without elements and JSON */
+    size_t payload_size; /* of kinds that have neither elements nor JSON */
 };
 
 static const KindRow kinds[] = {
@@ -354,8 +354,9 @@ shape_read(Call *call, FrameReader *reader)
     return STATUS_OK;
 }
 
-/* The table of strings, 16 bytes an element, needs 8 bytes more than the sizes that arrive: they are read
- * behind its first half, and the bytes land where they stay. */
+/* Returns how far behind the buffer's start the sizes of strings are read. Their table takes 16 bytes an
+ * element, 8 more than the sizes that arrive: these go behind its first half, so that the bytes land where
+ * they stay. */
 static size_t
 strings_shift(const FrameReader *reader)
 {
@@ -413,8 +414,8 @@ head_finish(Call *call, FrameReader *reader)
     return STATUS_OK;
 }
 
-/* Turns sizes into slices, in place and forwards: a size is read before its slice is written, and a slice
- * ends where the next size begins or earlier. */
+/* Turns sizes into Slices in place, forwards: a size is read before its Slice is written over it, and no
+ * Slice ends behind the next size. */
 static Status
 strings_finish(Call *call, FrameReader *reader)
 {

@@ -48,17 +48,17 @@ typedef struct Frame {
     uint64_t announced_size;
 } Frame;
 
-/* Appends everything of a tensor's frame but its payload; the payload is then sent from tensor->data itself
- * (frame_tensor_payload), without a copy, and followed by frame_padding() zero bytes. For string tensors the
- * payload and its padding are appended too, and frame_tensor_payload is empty. */
+/* Appends a tensor's frame without its payload, which is then sent from tensor->data itself
+ * (frame_tensor_payload), without a copy, and followed by frame_padding() zero bytes. The payload and
+ * padding of a string tensor are appended too, and frame_tensor_payload is empty. */
 void frame_write_tensor_head(Buffer *buffer, Slice name, const Tensor *tensor);
 Slice frame_tensor_payload(const Tensor *tensor);
 size_t frame_padding(size_t payload_size);
 
-/* Bytes of the whole frame, for a Content-Length. */
+/* Returns the bytes of the whole frame, for a Content-Length. */
 size_t frame_tensor_size(Slice name, const Tensor *tensor);
 
-/* A HEADER, STATUS or STATS frame. */
+/* Appends a HEADER, STATUS or STATS frame. */
 void frame_write_json(Buffer *buffer, FrameKind kind, Slice json);
 void frame_write_dead(Buffer *buffer, Slice name);
 void frame_write_announce(Buffer *buffer, Slice name, uint64_t byte_size);
@@ -71,8 +71,8 @@ typedef struct FrameReader FrameReader;
 typedef struct FrameLimits {
     size_t tensor_size_max; /* bytes of one payload */
     size_t total_size_max;  /* bytes of all payloads of one reader; 0: no limit */
-    /* Where payload bytes are to live; NULL: the heap (tensor_buffer_new). Strings always live there, for
-     * their table is made on the host; it takes up to as many bytes again as their payload. */
+    /* Allocates the buffers of payloads; NULL: the heap (tensor_buffer_new). Strings always live on the
+     * heap, as their table is made on the host; it takes up to as many bytes again as their payload. */
     TensorBuffer *(*allocate)(void *context, size_t size);
     void *allocate_context;
 } FrameLimits;
@@ -80,14 +80,14 @@ typedef struct FrameLimits {
 MUST_USE FrameReader *frame_reader_new(const FrameLimits *limits);
 void frame_reader_free(FrameReader *reader); /* NULL is allowed */
 
-/* As new, for another body. */
+/* Makes the reader as new, for another body. */
 void frame_reader_reset(FrameReader *reader, const FrameLimits *limits);
 
-/* Takes bytes from *data (advancing it) until one frame is complete: OK with *ret_is_complete true, and the
- * caller handles the frame (its json and name live until the next call; its tensor is the caller's now) and
- * calls again while data is left. *ret_is_complete false: all of *data was taken. */
+/* Takes bytes from *data, and advances it, until a frame is complete: *ret_is_complete is true then, and
+ * the caller handles the frame and calls again while data is left. The frame's json and name stay until
+ * the next call; its tensor is the caller's. With *ret_is_complete false all of *data was taken. */
 MUST_USE Status frame_read(
     Call *call, FrameReader *reader, Slice *data, Frame *ret_frame, bool *ret_is_complete);
 
-/* True when no frame is half read: the body may end here. */
+/* Returns true when no frame is half read: the body may end here. */
 bool frame_reader_is_between(const FrameReader *reader);

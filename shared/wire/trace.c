@@ -7,7 +7,7 @@
 #include "shared/json/reader.h"
 #include "shared/json/writer.h"
 
-/* The numbers of a row behind its node and its iteration, in their order. */
+/* The numbers of a row in their order; its node and its iteration come first. */
 static const size_t row_numbers[] = {
     offsetof(WireTraceRow, scheduled_ns),
     offsetof(WireTraceRow, start_ns),
@@ -26,8 +26,8 @@ row_number(WireTraceRow *row, size_t index)
     return (uint64_t *)(void *)((char *)row + row_numbers[index]);
 }
 
-/* What a row may take at most: every byte of a text as six, its numbers, quotes and commas; and the end of
- * the document behind it. */
+/* Returns the most bytes that a row may take: six for every byte of a text, its numbers, quotes and
+ * commas, and the end of the document. */
 static size_t
 row_size_max(const WireTraceNode *node)
 {
@@ -62,7 +62,7 @@ write_row(JsonWriter *writer, WireTraceRow *row, WireTraceNode *node, uint32_t *
     json_write_array_end(writer);
 }
 
-/* Returns how many it wrote: all that `size_max` bytes hold. */
+/* Writes as many rows as `size_max` bytes hold and returns how many those are. */
 static size_t
 write_rows(JsonWriter *writer, WireTrace *trace, size_t size_max)
 {
@@ -105,7 +105,7 @@ write_iterations(JsonWriter *writer, const WireTrace *trace)
     json_write_array_end(writer);
 }
 
-/* Loops whose names alone fill the frame leave no room for anything. */
+/* Loops whose names alone fill half the frame leave no trace at all. */
 void
 wire_trace_write(Buffer *buffer, WireTrace *trace)
 {
@@ -124,7 +124,7 @@ wire_trace_write(Buffer *buffer, WireTrace *trace)
     json_write_object_end(&writer);
 }
 
-/* The loops around come first. No graph nests them deeper. */
+/* The outer loops come first. No graph nests loops deeper than JSON_DEPTH_MAX. */
 void
 wire_trace_path(const WireTrace *trace, uint32_t iteration, Buffer *ret_path)
 {
@@ -141,7 +141,7 @@ wire_trace_path(const WireTrace *trace, uint32_t iteration, Buffer *ret_path)
     }
 }
 
-/* What the Send or Recv meets the other by. False without memory. */
+/* Makes the key that this Send or Recv meets the other by. Returns false without memory. */
 static bool
 row_name_key(Arena *arena, const WireTrace *trace, WireTraceRow *row)
 {
@@ -199,7 +199,7 @@ take_new_node(JsonReader *reader, WireTrace *trace)
     return is_taken;
 }
 
-/* Takes a row's node: a list the first time that it is told of, later its number. */
+/* Takes a row's node: an array at its first row, later its index. */
 static bool
 take_node(JsonReader *reader, WireTrace *trace, uint32_t *ret_node)
 {
@@ -232,7 +232,7 @@ read_row(JsonReader *reader, const JsonMember *member, void *target)
                      "outputs, new ones, scratch and device, pulled");
 }
 
-/* The iteration that is being read counts already: an earlier one is below its own index. */
+/* The iteration that is being read is counted already, so that `around` names an earlier one. */
 static Status
 read_iteration(JsonReader *reader, const JsonMember *member, void *target)
 {

@@ -1,13 +1,13 @@
-/* When each node of a run ran: what a worker puts into its STATS frame (WireStats.trace), as JSON.
+/* When each node of a run ran, as a worker puts it into its STATS frame (WireStats.trace), in JSON.
  *
  *     {"elapsed_ns":n,"frames":["loop",…],"iterations":[[frame,around,number],…],"rows":[row,…],
  *      "left_out":n,"left_out_iterations":n}
  *
- * Iterations count from 1, 0 is what lies in no loop; `around` is the iteration that the loop was entered
- * from, an earlier one. A row begins with its node: ["name","Op","key"] the first time, later the number of
- * that time; the iteration and the numbers of WireTraceRow follow, in their order. Times count in nanoseconds
- * from the run's start on the worker. A frame holds so much and no more: the first rows go in, the others are
- * counted.
+ * Iterations count from 1; 0 stands for nodes outside of loops. `around` is the iteration, an earlier one,
+ * that the loop was entered from. A row begins with its node: ["name","Op","key"] the first time, later
+ * the node's index; the iteration and the numbers of WireTraceRow follow, in their order. Times are
+ * nanoseconds from the run's start on the worker. A frame has a limited size: the first rows go in, the
+ * others are counted.
  *
  * Ownership: what is read lives in call->arena or points into the text.
  * Threads:   pure functions.
@@ -22,8 +22,8 @@ enum { WIRE_TRACE_SIZE_MAX = FRAME_JSON_SIZE_MAX - 4096 }; /* leaves room for th
 typedef struct WireTraceNode {
     Slice name;
     Slice op;
-    Slice key; /* of a transfer: what Send and Recv meet by, but for the iteration; empty for other nodes */
-    uint32_t told; /* the writer's: how manieth it was told of, from 1 */
+    Slice key;     /* of a _Send or _Recv: the rendezvous key without the iteration; empty for other nodes */
+    uint32_t told; /* 1 + its index among the nodes that have been written; 0: not written yet */
 } WireTraceNode;
 
 typedef struct WireTraceIteration {
@@ -40,17 +40,17 @@ typedef struct WireTraceRow {
     uint64_t end_ns;
     uint64_t thread; /* a small number */
     uint64_t output_bytes;
-    uint64_t allocated_bytes; /* of the outputs, those that were nobody's before */
+    uint64_t allocated_bytes; /* of output_bytes, those in newly allocated buffers */
     uint64_t scratch_bytes;
     uint64_t device_bytes; /* in use on the device when the node ended; 0: not known */
     uint64_t was_pulled;   /* 1 for a Recv that had to ask for its value */
-    Slice key; /* of a transfer: what Send and Recv meet by, wholly; reading makes it, writing does without */
+    Slice key;             /* of a _Send or _Recv: the whole rendezvous key, which reading makes */
 } WireTraceRow;
 
 typedef struct WireTrace {
     uint64_t elapsed_ns;
-    uint64_t left_out_count;           /* nodes that ran, but have no row */
-    uint64_t left_out_iteration_count; /* of loops, of which nothing is told */
+    uint64_t left_out_count;           /* nodes that ran and have no row */
+    uint64_t left_out_iteration_count; /* iterations that have no row */
     WireTraceNode *nodes;
     size_t node_count;
     Slice *frames; /* names of loops */
@@ -61,9 +61,9 @@ typedef struct WireTrace {
     size_t row_count;
 } WireTrace;
 
-/* As many rows as WIRE_TRACE_SIZE_MAX bytes hold: put those first that matter. */
+/* the first one has the number 1 */
 void wire_trace_write(Buffer *buffer, WireTrace *trace);
 MUST_USE Status wire_trace_read(Call *call, Slice json, WireTrace *ret_trace);
 
-/* "outer:3/inner:17", "" for what lies in no loop. */
+/* Appends "outer:3/inner:17", or nothing for a node outside of loops. */
 void wire_trace_path(const WireTrace *trace, uint32_t iteration, Buffer *ret_path);

@@ -1,4 +1,4 @@
-/* sluice devices: what the pool can compute on. */
+/* sluice devices: the devices of the workers. */
 #include "gateway/cli/command.h"
 #include "gateway/cli/list.h"
 

@@ -1,4 +1,4 @@
-/* sluice graph plan: what a step would do, and where, without running it. */
+/* sluice graph plan: the plan of a step, without running it. */
 #include "gateway/cli/api.h"
 #include "gateway/cli/command.h"
 #include "gateway/cli/plan.h"

@@ -1,4 +1,4 @@
-/* sluice graph push: sends a graph's file, as it is, while it is read. */
+/* sluice graph push: sends a graph's file as it is, reading while it sends. */
 #include <stdio.h>
 
 #include "gateway/cli/api.h"
@@ -33,7 +33,7 @@ has_extension(const GraphFormat *format, Slice path)
     return false;
 }
 
-/* NULL when neither --format nor the name tells. */
+/* Returns the format of --format or of the file's name; NULL when neither says one. */
 static const GraphFormat *
 format_find(const Cli *cli, const char *path)
 {
@@ -49,7 +49,8 @@ format_find(const Cli *cli, const char *path)
 }
 
 static Status
-send_graph(Cli *cli, const char *session, const char *path, const char *media_type, HttpClientResponse *ret_reply)
+send_graph(
+    Cli *cli, const char *session, const char *path, const char *media_type, HttpClientResponse *ret_reply)
 {
     AUTO_PACKED_FILE packed = NULL;
     if (path_is_directory(path)) {

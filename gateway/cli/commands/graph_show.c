@@ -1,4 +1,4 @@
-/* sluice graph show: what the gateway knows of a graph. */
+/* sluice graph show: a graph as the gateway knows it. */
 #include "gateway/cli/api.h"
 #include "gateway/cli/command.h"
 #include "gateway/cli/graph.h"

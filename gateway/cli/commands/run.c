@@ -1,4 +1,4 @@
-/* sluice run: feeds in, fetches out. */
+/* sluice run: sends feeds, prints or saves fetches. */
 #include <stdio.h>
 
 #include "gateway/cli/api.h"
@@ -14,11 +14,11 @@
 
 enum { HTTP_ACCEPTED = 202 };
 
-/* A step may take a day; the reply has a moment to come after it. */
+/* A step may take a day; its reply gets this much more time to arrive. */
 static const uint64_t timeout_grace_ms = 10000;
 static const uint64_t timeout_max_ms = UINT64_C(24) * 3600 * 1000;
 
-/* What is sent: the JSON alone, or a form whose first part it is. */
+/* A request's body: JSON alone, or a form whose first part is the JSON. */
 typedef struct StepForm {
     Buffer json;
     HttpClientPart *parts;
@@ -93,7 +93,7 @@ write_body(Cli *cli, const Fetch *fetches, size_t fetch_count, StepForm *form)
     return STATUS_OK;
 }
 
-/* Of a single fetch into a file, the file's bytes are what the gateway sends. */
+/* Returns true for a single fetch into a file: then the gateway sends the file's bytes. */
 static bool
 is_download(const Cli *cli, const Fetch *fetches, size_t count)
 {
@@ -159,7 +159,7 @@ show_result(Cli *cli, const Fetch *fetches, size_t fetch_count, Slice json)
     return screen_write(cli, &text);
 }
 
-/* The step's id stands at the end of its place. */
+/* Shows a step whose reply went into a file; its id is the end of the Location. */
 static Status
 show_saved(Cli *cli, const Fetch *fetch, const HttpClientResponse *reply)
 {

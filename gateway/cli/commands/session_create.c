@@ -1,4 +1,4 @@
-/* sluice session create: a scope for graphs and runs. */
+/* sluice session create: makes a session, the scope of graphs and steps. */
 #include "gateway/cli/api.h"
 #include "gateway/cli/command.h"
 #include "gateway/cli/reply.h"

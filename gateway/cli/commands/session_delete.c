@@ -1,4 +1,4 @@
-/* sluice session delete: the session with its graphs. */
+/* sluice session delete: removes a session and its graphs. */
 #include "gateway/cli/api.h"
 #include "gateway/cli/command.h"
 #include "gateway/cli/session.h"

@@ -1,4 +1,4 @@
-/* sluice session list: newest first. */
+/* sluice session list: the sessions, newest first. */
 #include "gateway/cli/command.h"
 #include "gateway/cli/list.h"
 #include "gateway/cli/session.h"

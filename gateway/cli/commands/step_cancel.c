@@ -1,4 +1,4 @@
-/* sluice step cancel: asks once; cancelling again, or what has ended, is no error. */
+/* sluice step cancel: asks for a step's end. It is no error when the step has been cancelled or has ended. */
 #include "gateway/cli/api.h"
 #include "gateway/cli/command.h"
 #include "gateway/cli/step.h"

@@ -1,4 +1,4 @@
-/* sluice step get: a step as it is now, and what it has left. */
+/* sluice step get: the step's state and its stored outputs. */
 #include "gateway/cli/api.h"
 #include "gateway/cli/command.h"
 #include "gateway/cli/fetch.h"
@@ -13,7 +13,7 @@ output_path(Cli *cli, const char *step, Slice name, Buffer *path)
     return buffer_string(path) == NULL ? call_fail_memory(cli->call, "a request") : STATUS_OK;
 }
 
-/* An output of a step that was queued: into its file, or to the screen. */
+/* Gets an output of a queued step, into its file or to the screen. */
 static Status
 output_get(Cli *cli, const char *step, const Fetch *fetch)
 {

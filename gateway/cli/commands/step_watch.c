@@ -12,7 +12,7 @@ static const uint64_t pause_first_ms = 50;
 static const uint64_t pause_max_ms = 1000;
 static const uint64_t tick_ms = 50;
 
-/* What ended the waiting, in words that say what becomes of the step. */
+/* Fails with words that say what becomes of the step, by the reason why the waiting ended. */
 static Status
 watch_fail(Cli *cli, Status status)
 {
@@ -43,8 +43,8 @@ pause_ms(Call *call, Progress *progress, uint64_t duration_ms)
     return STATUS_OK;
 }
 
-/* Each answer waits for the step's end at the gateway; one that does not know how is asked ever less often.
- * The last answer is left in the reply. */
+/* Asks until the step has ended. Each answer waits for that at the gateway; one that does not wait is
+ * asked less and less often. The last answer is left in the reply. */
 static Status
 await_end(Cli *cli, const char *path, Progress *progress, HttpClientResponse *reply, Step *step)
 {

@@ -1,4 +1,4 @@
-/* sluice workers: who computes, and how they are. */
+/* sluice workers: the workers and their states. */
 #include "gateway/cli/command.h"
 #include "gateway/cli/list.h"
 
