@@ -1,5 +1,6 @@
 #include "gateway/cli/api.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "gateway/cli/local_file.h"
@@ -204,6 +205,7 @@ exchange_run(Cli *cli, const ApiRequest *request, Exchange *exchange, HttpClient
 Status
 api_send(Cli *cli, const ApiRequest *request, HttpClientResponse *ret_reply)
 {
+    assert(cli->client != NULL && request->path != NULL);
     enum { CLASS = 100 };
     AUTO_EXCHANGE exchange = {.own = progress_begin(request->label)};
     exchange.progress = request->progress == NULL ? &exchange.own : request->progress;

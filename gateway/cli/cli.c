@@ -2,6 +2,7 @@
  * it does not take are refused, it runs, and one line says what went wrong. */
 #include "gateway/cli/cli.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -128,6 +129,7 @@ arguments_check(Cli *cli)
 static Status
 run_command(Cli *cli)
 {
+    assert(cli->config != NULL && cli->command != NULL && cli->client == NULL);
     const HttpClientOptions options = {
         .user_agent = user_agent,
         .certificates = config_string(cli->config, "certificates"),
@@ -175,6 +177,7 @@ run_program(Cli *cli, const ConfigInput *input)
 ExitCode
 cli_run(Call *call, const ConfigInput *input)
 {
+    assert(call != NULL && input != NULL);
     Cli cli = {.call = call, .exit_code = EXIT_REFUSED};
     if (run_program(&cli, input) == STATUS_OK) {
         return EXIT_DONE;

@@ -6,6 +6,7 @@
 size_t
 command_word_count(const Command *command)
 {
+    assert(command != NULL);
     return strchr(command->name, ' ') == NULL ? 1 : 2;
 }
 
@@ -26,6 +27,7 @@ is_named(const Command *command, const Config *config, size_t first_word)
 const Command *
 command_find(const Config *config, size_t first_word)
 {
+    assert(config != NULL);
     for (size_t index = 0; index < command_table_count; index++) {
         if (is_named(command_table[index], config, first_word)) {
             return command_table[index];
@@ -37,6 +39,7 @@ command_find(const Config *config, size_t first_word)
 Status
 cli_fail(Cli *cli, ExitCode exit_code, Status status)
 {
+    assert(status != STATUS_OK && exit_code != EXIT_DONE);
     cli->exit_code = exit_code;
     return status;
 }

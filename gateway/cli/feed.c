@@ -1,5 +1,6 @@
 #include "gateway/cli/feed.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "gateway/cli/local_file.h"
@@ -198,6 +199,7 @@ part_head(Call *call, const Feed *feed, Slice *ret_head)
 Status
 feed_part(Call *call, const Feed *feed, bool *ret_is_part, HttpClientPart *ret_part)
 {
+    assert(feed != NULL && ret_part != NULL);
     uint64_t size = 0;
     const bool is_npy = feed->kind == FEED_NPY;
     const bool is_raw =
@@ -232,6 +234,7 @@ feed_part(Call *call, const Feed *feed, bool *ret_is_part, HttpClientPart *ret_p
 Status
 feed_write(Call *call, const Feed *feed, JsonWriter *writer)
 {
+    assert(feed != NULL && writer != NULL);
     if (feed->path == NULL) {
         json_write_raw(writer, feed->json);
         return STATUS_OK;

@@ -1,5 +1,7 @@
 #include "gateway/cli/fetch.h"
 
+#include <assert.h>
+
 #include "gateway/cli/local_file.h"
 #include "gateway/cli/reply.h"
 #include "gateway/cli/screen.h"
@@ -175,6 +177,7 @@ tensor_save(Call *call, const char *path, const Tensor *tensor)
 Status
 fetch_save(Call *call, const Fetch *fetch, Slice json)
 {
+    assert(fetch->path != NULL);
     JsonScanner scanner;
     AUTO_TENSOR tensor = {0};
     Slice ref = {0};
@@ -223,6 +226,7 @@ deliver_fetch(Call *call, const Fetch *fetch, Slice outputs, Buffer *text)
 Status
 fetches_deliver(Call *call, const Fetch *fetches, size_t count, Slice outputs, Buffer *text)
 {
+    assert(fetches != NULL || count == 0);
     for (size_t index = 0; index < count; index++) {
         TRY(deliver_fetch(call, &fetches[index], outputs, text));
     }

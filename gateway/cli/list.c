@@ -1,10 +1,13 @@
 #include "gateway/cli/list.h"
 
+#include <assert.h>
+
 #include "gateway/cli/api.h"
 
 Status
 list_page(Cli *cli, const char *path, Buffer *token, HttpClientResponse *ret_reply)
 {
+    assert(path != NULL && token != NULL);
     AUTO_BUFFER target = {0};
     Slice next = {0};
     buffer_append_string(&target, path);
@@ -37,6 +40,7 @@ page_show(Cli *cli, const List *list, Buffer *token, ScreenTable *table)
 Status
 list_show(Cli *cli, const List *list)
 {
+    assert(list->row != NULL && list->column_count <= SCREEN_COLUMN_MAX);
     AUTO_BUFFER token = {0};
     AUTO_BUFFER text = {0};
     ScreenTable table;

@@ -1,5 +1,6 @@
 #include "gateway/cli/local_file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -69,6 +70,7 @@ local_file_begin(Call *call, const char *path, LocalFile *ret_file)
 Status
 local_file_append(Call *call, LocalFile *file, Slice bytes)
 {
+    assert(file->stream != NULL);
     file->size += bytes.size;
     return fwrite(bytes.data, 1, bytes.size, file->stream) == bytes.size
                ? STATUS_OK
@@ -78,6 +80,7 @@ local_file_append(Call *call, LocalFile *file, Slice bytes)
 Status
 local_file_keep(Call *call, LocalFile *file)
 {
+    assert(file->stream != NULL);
     if (fclose(TAKE(file->stream)) != 0 || rename(file->part_path, file->path) != 0) {
         const Status status = local_file_fail(call, file->path, "written");
         (void)unlink(file->part_path);

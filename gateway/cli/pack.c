@@ -1,5 +1,6 @@
 #include "gateway/cli/pack.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -150,6 +151,7 @@ pack_variables(const Packing *packing)
 Status
 pack_saved_model(Call *call, const char *directory, const char **ret_path)
 {
+    assert(directory != NULL && ret_path != NULL);
     const char *const folder = getenv("TMPDIR");
     char *const path = text_format(call->arena, "%s/sluice-XXXXXX", folder == NULL ? "/tmp" : folder);
     if (path == NULL) {

@@ -1,5 +1,7 @@
 #include "gateway/cli/plan.h"
 
+#include <assert.h>
+
 #include "gateway/cli/api.h"
 #include "gateway/cli/graph.h"
 #include "gateway/cli/reply.h"
@@ -98,6 +100,7 @@ row_append(Call *call, void *context, Slice json)
 static Status
 append_sheet(Call *call, const Sheet *sheet, Slice json, Buffer *text)
 {
+    assert(sheet->column_count <= SCREEN_COLUMN_MAX);
     const char *titles[SCREEN_COLUMN_MAX];
     SheetRows rows = {.sheet = sheet};
     for (size_t index = 0; index < sheet->column_count; index++) {
@@ -129,6 +132,7 @@ write_body(Cli *cli, bool wants_costs, Buffer *body)
 Status
 plan_request(Cli *cli, const PlanQuestion *question, HttpClientResponse *ret_reply)
 {
+    assert(question->suffix != NULL);
     AUTO_BUFFER body = {0};
     const char *path = NULL;
     const char *const accept = text_format(cli->call->arena, "Accept: %s", question->accept);

@@ -1,5 +1,6 @@
 #include "gateway/cli/progress.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +63,7 @@ progress_write(const Progress *progress, const HttpClientProgress *transferred, 
 void
 progress_show(void *context, const HttpClientProgress *transferred)
 {
+    assert(context != NULL);
     Progress *const progress = context;
     const uint64_t now_ns = clock_monotonic_ns();
     const uint64_t due_ns = progress->drawn_ns == 0 ? progress->begin_ns + first_ms * CLOCK_NS_PER_MS

@@ -1,5 +1,7 @@
 #include "gateway/cli/reply.h"
 
+#include <assert.h>
+
 static Status
 refuse_answer(Call *call)
 {
@@ -10,6 +12,7 @@ refuse_answer(Call *call)
 Status
 reply_read(Call *call, Slice json, const JsonMember *members, size_t member_count, void *ret_struct)
 {
+    assert(members != NULL && member_count > 0 && ret_struct != NULL);
     static const JsonDialect dialect = {
         .unknown = JSON_UNKNOWN_IS_SKIPPED, .null_is_absent = true, .skips_other_kinds = true};
     const JsonTable table = {.name = "an answer", .members = members, .member_count = member_count};
@@ -28,6 +31,7 @@ reply_text(Call *call, Slice json, const char *name, Slice *ret_text)
 Status
 reply_each(Call *call, Slice json, const char *name, ReplyEach each, void *context)
 {
+    assert(each != NULL);
     Slice array = name == NULL ? json : (Slice){0};
     if (name != NULL) {
         const JsonMember member = {.name = name, .type = JSON_TEXT};

@@ -1,5 +1,6 @@
 #include "gateway/cli/screen.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 
@@ -108,6 +109,7 @@ screen_append_duration_ns(Buffer *text, uint64_t duration_ns)
 void
 screen_table_begin(ScreenTable *table, Arena *arena, const char *const *titles, size_t column_count)
 {
+    assert(arena != NULL && column_count > 0 && column_count <= SCREEN_COLUMN_MAX);
     *table = (ScreenTable){.arena = arena, .column_count = column_count};
     for (size_t column = 0; column < column_count; column++) {
         screen_table_cell(table, slice_from_string(titles[column]));

@@ -1,5 +1,6 @@
 #include "gateway/cli/session.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "gateway/cli/api.h"
@@ -79,6 +80,7 @@ missing_fail(const Cli *cli, const char *session)
 Status
 session_find(Cli *cli, const char *session, char ret_id[ID_TEXT_SIZE])
 {
+    assert(session != NULL);
     TRY(session_search(cli, session, ret_id));
     return ret_id[0] == '\0' ? missing_fail(cli, session) : STATUS_OK;
 }
@@ -114,6 +116,7 @@ make_default(Cli *cli, const char *name, char ret_id[ID_TEXT_SIZE])
 Status
 session_resolve(Cli *cli, bool may_make, char ret_id[ID_TEXT_SIZE])
 {
+    assert(cli->config != NULL);
     const char *const name = config_string(cli->config, "session");
     TRY(session_search(cli, name, ret_id));
     if (ret_id[0] != '\0') {

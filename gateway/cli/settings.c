@@ -1,5 +1,7 @@
 #include "gateway/cli/settings.h"
 
+#include <assert.h>
+
 static const int64_t step_timeout_max_ms = INT64_C(24) * 3600 * 1000;
 
 static const SettingDefinition definitions[] = {
@@ -70,6 +72,7 @@ cli_settings_contain(const char *const *names, const char *name)
 bool
 cli_settings_select(Arena *arena, const char *const *names, ConfigTable *ret_table)
 {
+    assert(names != NULL && ret_table != NULL);
     SettingDefinition *const chosen = arena_alloc(arena, sizeof definitions);
     size_t count = 0;
     for (size_t index = 0; chosen != NULL && index < COUNT_OF(definitions); index++) {

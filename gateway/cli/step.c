@@ -1,5 +1,7 @@
 #include "gateway/cli/step.h"
 
+#include <assert.h>
+
 #include "gateway/cli/reply.h"
 #include "gateway/cli/screen.h"
 #include "gateway/cli/session.h"
@@ -26,6 +28,7 @@ cli_step_read(Call *call, Slice json, Step *ret_step)
 Status
 cli_step_path(Cli *cli, const char *suffix, const char **ret_path)
 {
+    assert(suffix != NULL && ret_path != NULL);
     const char *const id = cli_argument(cli, 0);
     char session[ID_TEXT_SIZE];
     Uuid uuid;

@@ -1,5 +1,6 @@
 #include "gateway/formats/checkpoint.h"
 
+#include <assert.h>
 #include <stddef.h>
 
 #include "gateway/formats/sorted_table.h"
@@ -314,6 +315,7 @@ Status
 checkpoint_read(
     ProtoImport *import, const Checkpoint *checkpoint, const GraphTensor **ret_tensors, size_t *ret_count)
 {
+    assert(checkpoint != NULL && ret_tensors != NULL);
     Reading reading = {.import = import, .checkpoint = checkpoint};
     const size_t mark = builder_mark(import->builder);
     TRY(sorted_table_walk(import->call, checkpoint->index, visit_entry, &reading));

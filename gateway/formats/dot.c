@@ -1,5 +1,6 @@
 #include "gateway/formats/dot.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 /* Appends text in quotes. DOT has two escapes there; control characters would break the line. */
@@ -19,6 +20,7 @@ append_quoted(Buffer *buffer, Slice text)
 static void
 append_node(Buffer *buffer, const char *prefix, Slice name)
 {
+    assert(prefix != NULL);
     buffer_append_format(buffer, "\"%s", prefix);
     append_quoted(buffer, name);
     buffer_append_byte(buffer, '"');

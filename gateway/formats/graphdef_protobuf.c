@@ -1,5 +1,7 @@
 #include "gateway/formats/graphdef_protobuf.h"
 
+#include <assert.h>
+
 #include "gateway/formats/protobuf_graph.h"
 #include "gateway/formats/saved_model.h"
 
@@ -16,6 +18,7 @@ is_saved_model(Slice bytes)
 Status
 graphdef_protobuf_read(Call *call, TensorBuffer *source, GraphDef **ret_def)
 {
+    assert(source != NULL && ret_def != NULL);
     enum { SCRATCH_SIZE_MIN = 16 << 20, SCRATCH_FACTOR = 16 };
     AUTO_GRAPH_BUILDER builder;
     TRY(builder_begin(&builder, call, source->size));

@@ -1,5 +1,7 @@
 #include "gateway/formats/message_view.h"
 
+#include <assert.h>
+
 static Status
 fail_damaged(Call *call, const char *message, const char *fault)
 {
@@ -63,6 +65,7 @@ alloc_lists(Call *call, Arena *arena, const KeptField *kept, size_t kept_count, 
 Status
 message_collect(Call *call, Arena *arena, Slice bytes, const MessageView *message, void *target)
 {
+    assert(arena != NULL && message->kept_count > 0 && target != NULL);
     for (int turn = 0; turn < 2; turn++) {
         ProtobufReader reader = protobuf_reader(bytes);
         ProtobufField field;

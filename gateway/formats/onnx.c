@@ -7,6 +7,8 @@
  * A node may use values of later nodes: ONNX forbids it, but the linker orders nodes anyway. */
 #include "gateway/formats/onnx.h"
 
+#include <assert.h>
+
 #include "gateway/formats/onnx_import.h"
 
 /* Reads the model's opset. A model all of whose nodes are calls of its functions may leave its own out. */
@@ -49,6 +51,7 @@ import_done(OnnxImport *import)
 Status
 onnx_read(Call *call, TensorBuffer *source, GraphDef **ret_def)
 {
+    assert(source != NULL && ret_def != NULL);
     enum { SCRATCH_SIZE_MIN = 16 << 20, SCRATCH_FACTOR = 16 };
     AUTO_GRAPH_BUILDER builder;
     TRY(builder_begin(&builder, call, source->size));

@@ -1,5 +1,7 @@
 /* Reads graphs: inputs and outputs, initializers, nodes. Nodes hold graphs again: subgraphs, each of which
  * becomes a function, and calls of the model's own functions, whose nodes are written out. */
+#include <assert.h>
+
 #include "gateway/formats/onnx.h"
 #include "gateway/formats/onnx_import.h"
 #include "shared/base/text.h"
@@ -334,6 +336,7 @@ own_input_count(const OnnxNode *node)
 static Status
 add_captures(OnnxImport *import, OnnxNode *node)
 {
+    assert(node->captures != NULL);
     const size_t own = own_input_count(node);
     const size_t count = capture_count(node);
     Slice *const inputs = arena_alloc(import->scratch, (own + count + ONNX_NODE_ROOM) * sizeof *inputs);
@@ -430,6 +433,7 @@ find_local(OnnxImport *import, const OnnxNodeProto *proto)
 static const AttrValue *
 find_bound(const OnnxImport *import, Slice attribute)
 {
+    assert(import->local != NULL);
     const OnnxNode *const bound = &import->local->bound;
     for (size_t index = 0; index < bound->attr_count; index++) {
         if (slice_equal(bound->attrs[index].name, attribute)) {
@@ -772,6 +776,7 @@ read_nodes(OnnxImport *import, const SliceList *nodes, Slice prefix, const char 
 Status
 onnx_graph(OnnxImport *import, Slice bytes)
 {
+    assert(import->scope != NULL);
     OnnxGraphProto graph;
     AUTO_MAP initialized = map_new();
     if (initialized == NULL) {

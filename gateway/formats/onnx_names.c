@@ -1,3 +1,5 @@
+#include <assert.h>
+
 #include "gateway/formats/onnx_import.h"
 
 #include "shared/base/text.h"
@@ -111,6 +113,7 @@ onnx_scope_open(OnnxImport *import, OnnxScope *scope, OnnxScope *outer, OnnxCapt
 void
 onnx_scope_close(OnnxImport *import, OnnxScope *scope, OnnxScope *before)
 {
+    assert(import->scope == scope);
     scope->values = NULL;
     import->scope = before;
 }
@@ -129,6 +132,7 @@ define_in(OnnxImport *import, OnnxScope *scope, Slice value, Slice tensor)
 Status
 onnx_define(OnnxImport *import, Slice value, Slice node, size_t port)
 {
+    assert(import->scope != NULL);
     if (map_get(import->scope->values, value) != NULL) {
         return call_fail(import->call, STATUS_INVALID_ARGUMENT, "the value '%.*s' is defined twice",
             SLICE_PRINT(slice_part(value, 0, 128)));
@@ -186,5 +190,6 @@ find_in(OnnxImport *import, OnnxScope *scope, Slice value, const OnnxValue **ret
 Status
 onnx_find(OnnxImport *import, Slice value, const OnnxValue **ret_value)
 {
+    assert(import->scope != NULL);
     return find_in(import, import->scope, value, ret_value);
 }

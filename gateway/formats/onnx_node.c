@@ -1,3 +1,5 @@
+#include <assert.h>
+
 #include "gateway/formats/onnx_import.h"
 
 #include "shared/base/text.h"
@@ -152,6 +154,7 @@ onnx_emit(OnnxImport *import, const NodeDef *def)
 Status
 onnx_emit_const(OnnxImport *import, Slice name, const Tensor *value)
 {
+    assert(value->dtype != DTYPE_INVALID);
     void *memory = NULL;
     TRY(builder_alloc(import->builder, 2, sizeof(Attr), &memory));
     Attr *const attrs = memory;

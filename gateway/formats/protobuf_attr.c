@@ -1,5 +1,6 @@
 #include "gateway/formats/protobuf_attr.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -327,6 +328,7 @@ sort_unique(Attr *attrs, size_t count)
 Status
 proto_attrs(ProtoImport *import, const SliceList *entries, int depth, Attr **ret_attrs, size_t *ret_count)
 {
+    assert(depth >= 0 && ret_attrs != NULL);
     void *memory = NULL;
     if (depth > PROTOBUF_DEPTH_MAX) {
         return call_fail(

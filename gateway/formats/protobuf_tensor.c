@@ -1,5 +1,7 @@
 #include "gateway/formats/protobuf_tensor.h"
 
+#include <assert.h>
+
 typedef struct Elements {
     char *data;
     size_t size; /* bytes of one number */
@@ -78,6 +80,7 @@ store_field(Elements *elements, const ProtobufField *field)
 bool
 protobuf_read_elements(Slice message, uint32_t field_number, const Tensor *tensor, int64_t *ret_given)
 {
+    assert(tensor->dtype != DTYPE_INVALID && tensor->dtype != DTYPE_STRING);
     Elements elements = elements_of(tensor);
     ProtobufReader reader = protobuf_reader(message);
     ProtobufField field;

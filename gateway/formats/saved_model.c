@@ -6,6 +6,7 @@
  * of every other are "<name>@<signature>". */
 #include "gateway/formats/saved_model.h"
 
+#include <assert.h>
 #include <stddef.h>
 
 #include "gateway/formats/checkpoint.h"
@@ -307,6 +308,7 @@ read_directory(ProtoImport *import, Slice bytes, Directory *directory)
 Status
 saved_model_read(Call *call, TensorBuffer *source, GraphDef **ret_def)
 {
+    assert(source != NULL && ret_def != NULL);
     enum { SCRATCH_SIZE_MIN = 16 << 20, SCRATCH_FACTOR = 16 };
     AUTO_GRAPH_BUILDER builder;
     TRY(builder_begin(&builder, call, source->size));

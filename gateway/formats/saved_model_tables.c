@@ -9,6 +9,7 @@
  * The files of assets/ that fill tables travel inside the constants that named them. */
 #include "gateway/formats/saved_model.h"
 
+#include <assert.h>
 #include <stddef.h>
 
 #include "gateway/formats/tar.h"
@@ -347,6 +348,7 @@ set_assets(ProtoImport *import, const SavedModelSetup *setup, GraphDef *def)
 Status
 saved_model_set_up(ProtoImport *import, const SavedModelSetup *setup, GraphDef *def)
 {
+    assert(setup->collections != NULL && setup->signatures != NULL && setup->assets != NULL);
     Slice filling = SLICE("");
     TRY(set_assets(import, setup, def));
     TRY(find_filling(import, setup->signatures, "__saved_model_init_op", read_signature, &filling));

@@ -1,5 +1,7 @@
 #include "gateway/formats/sorted_table.h"
 
+#include <assert.h>
+
 #include "shared/base/crc32c.h"
 #include "shared/formats/protobuf.h"
 
@@ -145,6 +147,7 @@ walk_named_block(void *context, Slice key, Slice handle)
 Status
 sorted_table_walk(Call *call, Slice table, SortedTableVisit visit, void *context)
 {
+    assert(visit != NULL);
     Walk walk = {.call = call, .table = table, .visit = visit, .context = context};
     Block index;
     TRY(read_footer(call, table, &index));

@@ -1,5 +1,6 @@
 #include "gateway/formats/tar.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "shared/base/text.h"
@@ -140,6 +141,7 @@ without_dot(Slice name)
 Status
 tar_next(Call *call, TarReader *reader, TarFile *ret_file, bool *ret_found)
 {
+    assert(reader != NULL && ret_file != NULL && ret_found != NULL);
     Slice long_name = {.size = 0};
     *ret_found = false;
     while (!is_end(slice_part(reader->rest, 0, TAR_BLOCK_SIZE))) {

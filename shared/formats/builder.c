@@ -1,5 +1,7 @@
 #include "shared/formats/builder.h"
 
+#include <assert.h>
+
 #include "shared/base/memory.h"
 #include "shared/formats/protobuf.h"
 
@@ -12,6 +14,7 @@ enum {
 Status
 builder_begin(GraphBuilder *builder, Call *call, size_t source_size)
 {
+    assert(builder != NULL && call != NULL);
     size_t arena_size = 0;
     if (__builtin_mul_overflow(source_size, ARENA_FACTOR, &arena_size) ||
         __builtin_add_overflow(arena_size, ARENA_SIZE_MIN, &arena_size)) {
@@ -34,6 +37,7 @@ builder_done(GraphBuilder *builder)
 GraphDef *
 builder_finish(GraphBuilder *builder)
 {
+    assert(builder->def != NULL);
     return TAKE(builder->def);
 }
 
@@ -60,6 +64,7 @@ builder_alloc(GraphBuilder *builder, size_t count, size_t size, void **ret_memor
 Status
 builder_take(GraphBuilder *builder, size_t mark, size_t item_size, const void **ret_items, size_t *ret_count)
 {
+    assert(item_size > 0 && mark <= builder->stack.size);
     const size_t size = builder->stack.size - mark;
     void *items = NULL;
     if (size > 0) {
@@ -150,6 +155,7 @@ Status
 builder_string_tensor(
     GraphBuilder *builder, const Shape *shape, const Slice *elements, size_t given, Tensor *ret_tensor)
 {
+    assert(elements != NULL || given == 0);
     int64_t count = 0;
     TRY(check_shape(builder, shape, &count));
     size_t size = 0;
@@ -193,6 +199,7 @@ bool
 builder_view(GraphBuilder *builder, Dtype dtype, const Shape *shape, Slice bytes, TensorBuffer *source,
     Tensor *ret_tensor)
 {
+    assert(bytes.data != NULL || bytes.size == 0);
     enum {
         VIEW_SIZE_MIN = 65536
     }; /* a smaller constant is copied, so that it does not keep the whole
@@ -212,6 +219,7 @@ builder_view(GraphBuilder *builder, Dtype dtype, const Shape *shape, Slice bytes
 void
 tensor_repeat_last(const Tensor *tensor, int64_t given)
 {
+    assert(given >= 0);
     const size_t size = dtype_size(tensor->dtype);
     const size_t total = (size_t)tensor_element_count(tensor) * size;
     size_t done = (size_t)given * size;
@@ -231,6 +239,7 @@ tensor_repeat_last(const Tensor *tensor, int64_t given)
 const TensorField *
 tensor_field(Dtype dtype)
 {
+    assert(dtype < DTYPE_COUNT);
     static const TensorField fields[DTYPE_COUNT] = {
         [DTYPE_FLOAT32] = {5, "floatVal"},
         [DTYPE_FLOAT64] = {6, "doubleVal"},

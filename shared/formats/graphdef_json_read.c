@@ -1,5 +1,6 @@
 /* GraphDef's messages as tables. Functions stand where a message has defaults, where errors name it, and
  * for AttrValue, which takes one of several forms. */
+#include <assert.h>
 #include <stddef.h>
 
 #include "shared/formats/graphdef_json.h"
@@ -302,6 +303,7 @@ _Static_assert(sizeof(FunctionDef) <= GRAPH_ITEM_SIZE_MAX, "the largest item of 
 Status
 graphdef_json_read(Call *call, Slice text, GraphDef **ret_def)
 {
+    assert(ret_def != NULL);
     static const JsonDialect dialect = {
         .unknown = JSON_UNKNOWN_IS_REFUSED, .null_is_absent = true, .has_snake_case = true};
     AUTO_GRAPH_BUILDER builder;

@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <stdlib.h>
 
 #include "shared/base/memory.h"
@@ -431,6 +432,7 @@ write_passes_off(JsonWriter *writer, const GraphDef *def)
 void
 graphdef_json_write(Buffer *buffer, const GraphDef *def)
 {
+    assert(buffer != NULL && def != NULL);
     JsonWriter writer = json_writer(buffer);
     json_write_object_begin(&writer);
     write_nodes(&writer, "node", def->nodes, def->node_count);

@@ -1,5 +1,6 @@
 #include "shared/json/decimal.h"
 
+#include <assert.h>
 #include <float.h>
 
 #include "shared/base/compiler.h"
@@ -133,6 +134,7 @@ zeros_strip(Decimal *decimal)
 bool
 decimal_from_double(double value, Decimal *ret_decimal)
 {
+    assert(value > 0);
     const int magnitude = magnitude_of(value);
     for (int digits = DBL_DIG; digits <= DBL_DECIMAL_DIG; digits++) {
         Decimal decimal;
@@ -153,6 +155,7 @@ decimal_from_double(double value, Decimal *ret_decimal)
 bool
 decimal_from_float(float value, Decimal *ret_decimal)
 {
+    assert(value > 0);
     const int magnitude = magnitude_of((double)value);
     for (int digits = FLT_DIG; digits <= FLT_DECIMAL_DIG; digits++) {
         Decimal decimal;

@@ -2,6 +2,8 @@
  * names lie behind those of the objects around it, and are dropped when it closes. A name is kept as its
  * offset in the text and a hash; a filter of 64 bits for each object answers most questions without a
  * comparison. */
+#include <assert.h>
+
 #include "shared/base/text.h"
 #include "shared/json/scan.h"
 
@@ -135,6 +137,7 @@ json_name_add(JsonScanner *scanner, Slice raw, bool has_escapes, Slice *ret_name
 bool
 json_name_keep(JsonScanner *scanner, Arena *arena, Slice *name)
 {
+    assert(arena != NULL && name != NULL);
     const bool is_in_text = name->data >= scanner->start && name->data < scanner->end;
     const char *const kept = is_in_text ? name->data : text_copy(arena, *name);
     if (kept == NULL) {

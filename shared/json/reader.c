@@ -61,6 +61,7 @@ json_reader_fault(JsonReader *reader)
 Status
 json_reader_refuse(JsonReader *reader, const char *message)
 {
+    assert(message != NULL);
     json_fault(reader->scanner, message);
     return json_reader_fault(reader);
 }
@@ -478,6 +479,7 @@ json_read_object(JsonReader *reader, const JsonTable *table, void *target)
 void *
 json_list_grow(JsonReader *reader, const void *items, size_t count, size_t item_size)
 {
+    assert(item_size > 0 && (items != NULL || count == 0));
     enum { CAPACITY_FIRST = 4 };
     const bool is_full = count == 0 || (count >= CAPACITY_FIRST && (count & (count - 1)) == 0);
     char *grown = without_const(items);
@@ -545,6 +547,7 @@ json_read_list(JsonReader *reader, const JsonList *list, void *target)
 Status
 json_stream_read(Call *call, Slice text, const JsonDialect *dialect, const JsonTable *table, void *ret_struct)
 {
+    assert(dialect != NULL && table->members != NULL && ret_struct != NULL);
     JsonScanner scanner;
     JsonReader reader = {.call = call, .scanner = &scanner, .dialect = dialect};
     json_scan_begin(&scanner, text, JSON_DEPTH_MAX);
@@ -597,6 +600,7 @@ holds_zero(Slice text)
 static Status
 read_document_value(JsonReader *reader, const JsonMember *member, Slice text, void *target)
 {
+    assert(member->type != JSON_BY_FUNCTION && member->type < JSON_STRUCT);
     JsonValue value = {.text = text};
     CLEANUP(cjson_deletep) cJSON *item = NULL;
     const bool is_scalar = text.data[0] != '{' && text.data[0] != '[';
@@ -652,6 +656,7 @@ sum_up_notes(Call *call)
 Status
 json_document_read(Call *call, Slice text, const JsonTable *table, void *ret_struct)
 {
+    assert(table->member_count > 0 && ret_struct != NULL);
     static pthread_once_t hooks_once = PTHREAD_ONCE_INIT;
     static const JsonDialect dialect = {.unknown = JSON_UNKNOWN_IS_NOTED, .null_is_absent = true};
     JsonScanner scanner;

@@ -7,6 +7,7 @@
 bool
 json_stop(JsonScanner *scanner, const char *position, const char *message)
 {
+    assert(message != NULL && position >= scanner->start);
     if (scanner->fault == NULL) {
         scanner->fault = message;
         scanner->fault_position = position;
@@ -28,6 +29,7 @@ json_stop_memory(JsonScanner *scanner, const char *message)
 void
 json_fault(JsonScanner *scanner, const char *message)
 {
+    assert(message != NULL);
     (void)json_stop(scanner, scanner->position, message);
 }
 
@@ -100,6 +102,7 @@ found_describe(const JsonScanner *scanner, char ret_found[FOUND_SIZE])
 Status
 json_scan_check(Call *call, const JsonScanner *scanner)
 {
+    assert(call != NULL && scanner != NULL);
     if (scanner->fault == NULL) {
         return STATUS_OK;
     }
@@ -145,6 +148,7 @@ json_scan_begin(JsonScanner *scanner, Slice text, int depth_max)
 void
 json_scan_within(JsonScanner *scanner, const JsonScanner *outer, Slice text)
 {
+    assert(outer->depth <= outer->depth_max && text.data >= outer->start);
     scan_begin(scanner, outer->start, text, outer->depth_max - outer->depth);
 }
 

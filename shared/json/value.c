@@ -1,5 +1,7 @@
 /* Values one by one: their kinds, arrays and objects, `true`, `false` and `null`, and passing over a whole
  * value. */
+#include <assert.h>
+
 #include "shared/json/scan.h"
 
 JsonKind
@@ -201,6 +203,7 @@ bool
 json_strings(
     JsonScanner *scanner, Arena *arena, size_t count_max, const Slice **ret_values, size_t *ret_count)
 {
+    assert(arena != NULL && count_max > 0);
     size_t count = 0;
     Slice *const values = arena_alloc(arena, count_max * sizeof *values);
     if (values == NULL) {

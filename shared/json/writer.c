@@ -14,6 +14,7 @@
 JsonWriter
 json_writer(Buffer *buffer)
 {
+    assert(buffer != NULL);
     return (JsonWriter){.buffer = buffer};
 }
 
@@ -402,6 +403,7 @@ json_member_slice(JsonWriter *writer, const char *name, Slice value)
 void
 json_member_slices(JsonWriter *writer, const char *name, const Slice *values, size_t count)
 {
+    assert(values != NULL || count == 0);
     json_write_name(writer, name);
     json_write_array_begin(writer);
     for (size_t index = 0; index < count; index++) {

@@ -1,5 +1,7 @@
 #include "shared/tensor/npy.h"
 
+#include <assert.h>
+
 /* The parts of a file: magic, version (major, minor), header size (u16, or u32 from version 2 on), header,
  * elements. */
 enum { MAGIC_SIZE = 6, VERSION_SIZE = 2, PREAMBLE_SIZE = 10, HEADER_ALIGNMENT = 64, HEADER_SIZE_MAX = 65535 };
@@ -296,6 +298,7 @@ elements_check(Call *call, const Tensor *tensor)
 Status
 npy_read(Call *call, Slice bytes, size_t byte_size_max, Tensor *ret_tensor)
 {
+    assert(ret_tensor != NULL);
     Slice header_text = {0};
     Slice data = {0};
     Header header = {0};
@@ -389,6 +392,7 @@ elements_of(const Tensor *tensor)
 Status
 npy_reader_write(Call *call, NpyReader *reader, Slice piece, size_t byte_size_max)
 {
+    assert(reader != NULL);
     if (reader->tensor.dtype == DTYPE_INVALID) {
         TRY(header_take(call, reader, &piece, byte_size_max));
     }
@@ -442,6 +446,7 @@ npy_reader_end(Call *call, NpyReader *reader, Tensor *ret_tensor)
 Status
 npy_write_header(Call *call, const Tensor *tensor, Buffer *buffer)
 {
+    assert(tensor->shape.rank >= 0 && tensor->shape.rank <= SHAPE_RANK_MAX);
     const char *const descr = dtype_npy(tensor->dtype);
     if (*descr == '\0') {
         return call_fail(

@@ -61,6 +61,7 @@ shape_equal(const Shape *left, const Shape *right)
 bool
 shape_merge(const Shape *left, const Shape *right, Shape *ret_merged)
 {
+    assert(left != NULL && right != NULL && ret_merged != NULL);
     if (left->rank < 0 || right->rank < 0) {
         *ret_merged = left->rank < 0 ? *right : *left;
         return true;
@@ -107,6 +108,7 @@ dim_from_last(const Shape *shape, int from_last)
 bool
 shape_broadcast(const Shape *left, const Shape *right, Shape *ret_result)
 {
+    assert(left != NULL && right != NULL && ret_result != NULL);
     if (left->rank < 0 || right->rank < 0) {
         *ret_result = shape_unknown();
         return true;
@@ -169,6 +171,7 @@ shape_byte_size(const Shape *shape, Dtype dtype, size_t *ret_size)
 const char *
 shape_text(const Shape *shape, char ret_text[SHAPE_TEXT_SIZE])
 {
+    assert(shape->rank <= SHAPE_RANK_MAX);
     if (shape->rank < 0) {
         (void)snprintf(ret_text, SHAPE_TEXT_SIZE, "?");
         return ret_text;

@@ -85,6 +85,7 @@ tensor_new(Dtype dtype, const Shape *shape, Tensor *ret_tensor)
 bool
 tensor_view(Dtype dtype, const Shape *shape, TensorBuffer *buffer, void *data, Tensor *ret_tensor)
 {
+    assert(shape != NULL && ret_tensor != NULL);
     size_t size = 0;
     if (!shape_byte_size(shape, dtype, &size)) {
         return false;
@@ -124,6 +125,7 @@ tensor_strings_size(const Shape *shape, const Slice *elements, size_t *ret_size)
 Tensor
 tensor_fill_strings(const Shape *shape, const Slice *elements, TensorBuffer *buffer)
 {
+    assert(buffer != NULL);
     Tensor tensor = {.dtype = DTYPE_STRING, .shape = *shape, .data = buffer->data, .buffer = buffer};
     const int64_t count = tensor_element_count(&tensor);
     Slice *const table = buffer->data;

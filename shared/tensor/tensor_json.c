@@ -3,6 +3,7 @@
  * the dtype and shape that the members gave. */
 #include "shared/tensor/tensor_json.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "shared/base/base64.h"
@@ -731,6 +732,7 @@ Status
 tensor_json_read(
     Call *call, JsonScanner *scanner, TensorJsonOptions options, Tensor *ret_tensor, Slice *ret_ref)
 {
+    assert(scanner != NULL && ret_tensor != NULL && ret_ref != NULL);
     CLEANUP(reading_donep) Reading reading = {.call = call, .scanner = scanner, .options = options};
     const bool is_object = json_peek(scanner) == JSON_OBJECT;
     const Status status = is_object ? object_read(&reading) : bare_value_read(&reading);

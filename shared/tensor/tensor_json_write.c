@@ -1,3 +1,5 @@
+#include <assert.h>
+
 #include "shared/base/utf8.h"
 #include "shared/tensor/half.h"
 #include "shared/tensor/tensor_json.h"
@@ -85,6 +87,7 @@ static const struct {
 void
 tensor_json_write(JsonWriter *writer, const Tensor *tensor)
 {
+    assert(tensor->dtype < DTYPE_COUNT);
     json_write_object_begin(writer);
     json_member_string(writer, "dtype", dtype_name(tensor->dtype));
     json_write_name(writer, "shape");

@@ -3,6 +3,7 @@
  * it and sets up the next one. */
 #include "shared/wire/frame.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "shared/base/memory.h"
@@ -85,6 +86,7 @@ strings_write(Buffer *buffer, const Tensor *tensor)
 void
 frame_write_tensor_head(Buffer *buffer, Slice name, const Tensor *tensor)
 {
+    assert(tensor->shape.rank >= 0 && tensor->shape.rank <= SHAPE_RANK_MAX);
     const FrameFixed fixed = {
         .kind = FRAME_TENSOR,
         .dtype = (uint8_t)tensor->dtype,
@@ -107,6 +109,7 @@ frame_tensor_payload(const Tensor *tensor)
 size_t
 frame_tensor_size(Slice name, const Tensor *tensor)
 {
+    assert(tensor->shape.rank >= 0 && tensor->shape.rank <= SHAPE_RANK_MAX);
     const size_t payload_size = tensor_byte_size(tensor);
     return frame_head_size((size_t)tensor->shape.rank, name.size) + payload_size +
            frame_padding(payload_size);
@@ -125,6 +128,7 @@ plain_write(Buffer *buffer, FrameKind kind, Slice name, Slice payload)
 void
 frame_write_json(Buffer *buffer, FrameKind kind, Slice json)
 {
+    assert(kind == FRAME_HEADER || kind == FRAME_STATUS || kind == FRAME_STATS);
     plain_write(buffer, kind, slice_of(NULL, 0), json);
 }
 
@@ -196,6 +200,7 @@ frame_reader_new(const FrameLimits *limits)
 void
 frame_reader_reset(FrameReader *reader, const FrameLimits *limits)
 {
+    assert(reader != NULL && limits != NULL);
     enum { JSON_KEPT_MAX = 64 * 1024 };
     tensor_buffer_unref(TAKE(reader->buffer));
     if (reader->json.capacity > JSON_KEPT_MAX) {
@@ -519,6 +524,7 @@ bytes_take(FrameReader *reader, Slice *data)
 Status
 frame_read(Call *call, FrameReader *reader, Slice *data, Frame *ret_frame, bool *ret_is_complete)
 {
+    assert(data != NULL && ret_frame != NULL && ret_is_complete != NULL);
     if (reader->is_broken) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "nothing can follow a broken frame");
     }

@@ -1,5 +1,6 @@
 #include "shared/wire/messages.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "shared/base/text.h"
@@ -59,6 +60,7 @@ static const JsonTable run_table = JSON_TABLE("a run", run_members);
 void
 wire_run_write(Buffer *buffer, const WireRun *run)
 {
+    assert(run->peer_count <= SLOT_COUNT_MAX);
     JsonWriter writer = json_writer(buffer);
     json_write_object_begin(&writer);
     json_member_slice(&writer, "partition", run->partition);
@@ -169,6 +171,7 @@ write_present(JsonWriter *writer, const char *name, Slice value)
 void
 wire_status_write(Buffer *buffer, const WireStatus *status)
 {
+    assert(status->missing_blobs != NULL || status->missing_blob_count == 0);
     JsonWriter writer = json_writer(buffer);
     json_write_object_begin(&writer);
     json_member_string(&writer, "code", status_name(status->failure.code));
@@ -211,6 +214,7 @@ static const JsonTable reset_table = JSON_TABLE("a reset", reset_members);
 void
 wire_reset_write(Buffer *buffer, const WireReset *reset)
 {
+    assert(reset->containers != NULL || reset->container_count == 0);
     JsonWriter writer = json_writer(buffer);
     json_write_object_begin(&writer);
     write_present(&writer, "session", reset->session);
@@ -321,6 +325,7 @@ static const JsonTable worker_table = JSON_TABLE("a worker", worker_members);
 void
 wire_worker_write(Buffer *buffer, const WireWorker *worker)
 {
+    assert(worker->device_count <= WIRE_DEVICE_COUNT_MAX);
     JsonWriter writer = json_writer(buffer);
     json_write_object_begin(&writer);
     json_member_slice(&writer, "name", worker->name);
@@ -388,6 +393,7 @@ hex_digit(char digit)
 bool
 wire_key_decode(Arena *arena, Slice text, Slice *ret_key)
 {
+    assert(arena != NULL && ret_key != NULL);
     char *const key = text_copy(arena, text);
     size_t size = 0;
     for (size_t index = 0; key != NULL && index < text.size; index++) {

@@ -1,5 +1,6 @@
 #include "shared/wire/trace.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -109,6 +110,7 @@ write_iterations(JsonWriter *writer, const WireTrace *trace)
 void
 wire_trace_write(Buffer *buffer, WireTrace *trace)
 {
+    assert(trace->rows != NULL || trace->row_count == 0);
     const size_t before = buffer->size;
     JsonWriter writer = json_writer(buffer);
     json_write_object_begin(&writer);
@@ -128,6 +130,7 @@ wire_trace_write(Buffer *buffer, WireTrace *trace)
 void
 wire_trace_path(const WireTrace *trace, uint32_t iteration, Buffer *ret_path)
 {
+    assert(iteration <= trace->iteration_count);
     const WireTraceIteration *path[JSON_DEPTH_MAX];
     size_t depth = 0;
     while (iteration > 0 && depth < COUNT_OF(path)) {
@@ -145,6 +148,7 @@ wire_trace_path(const WireTrace *trace, uint32_t iteration, Buffer *ret_path)
 static bool
 row_name_key(Arena *arena, const WireTrace *trace, WireTraceRow *row)
 {
+    assert(row->node < trace->node_count);
     AUTO_BUFFER text = {0};
     row->key = trace->nodes[row->node].key;
     if (row->key.size == 0 || row->iteration == 0) {
