@@ -143,3 +143,16 @@ database_add_session(Database *database, TenantId tenant)
         sessions_create(&database->call, database->app, tenant, &session, &stored));
     return stored.id;
 }
+
+StepNew
+database_step(SessionId session)
+{
+    return (StepNew){.id = {uuid_new()},
+        .session = session,
+        .graph = {uuid_new()},
+        .priority = STEP_PRIORITY_NORMAL,
+        .cost = 1,
+        .request = "{\"fetches\": [\"y:0\"]}",
+        .attempts_max = 2,
+        .timeout_ms = 60000};
+}

@@ -5,6 +5,7 @@
 #include <libpq-fe.h>
 
 #include "gateway/store/connection.h"
+#include "gateway/store/queue.h"
 
 typedef struct Database {
     char name[64];
@@ -40,3 +41,6 @@ SessionId database_add_session(Database *database, TenantId tenant);
 #define DATABASE_TEST(test) cmocka_unit_test_setup_teardown(test, database_setup, database_teardown)
 #define EMPTY_DATABASE_TEST(test)                                                                            \
     cmocka_unit_test_setup_teardown(test, database_setup_empty, database_teardown)
+
+/* A step for queue_enqueue(), of no particular graph; may be attempted twice, within a minute. */
+StepNew database_step(SessionId session);

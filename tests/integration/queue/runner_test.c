@@ -70,14 +70,7 @@ runner_of(Database *database, Heard *heard)
 static void
 enqueue(Database *database)
 {
-    const StepNew step = {.id = {uuid_new()},
-        .session = database_add_session(database, TENANT_DEFAULT),
-        .graph = {uuid_new()},
-        .priority = STEP_PRIORITY_NORMAL,
-        .cost = 1,
-        .request = "{}",
-        .attempts_max = 2,
-        .timeout_ms = 60000};
+    const StepNew step = database_step(database_add_session(database, TENANT_DEFAULT));
     assert_status(
         &database->call, STATUS_OK, queue_enqueue(&database->call, database->app, TENANT_DEFAULT, &step));
 }

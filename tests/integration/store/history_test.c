@@ -95,13 +95,8 @@ an_ended_step_moves_out_of_the_hot_table(void **state)
 {
     Database *const database = *state;
     Call *const call = &database->call;
-    const StepNew step = {.id = {uuid_new()},
-        .session = database_add_session(database, TENANT_DEFAULT),
-        .graph = {uuid_new()},
-        .cost = 1,
-        .request = "{\"a\": 1}",
-        .attempts_max = 3,
-        .timeout_ms = 1000};
+    StepNew step = database_step(database_add_session(database, TENANT_DEFAULT));
+    step.request = "{\"a\": 1}";
     StepHold hold;
     StepRecord found;
     uint64_t moved = 0;

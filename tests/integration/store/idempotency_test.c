@@ -114,13 +114,7 @@ a_step_and_its_key_are_accepted_together(void **state)
     Database *const database = *state;
     Call *const call = &database->call;
     const IdempotencyRequest made = request("k", SLICE("body"));
-    const StepNew step = {.id = {uuid_new()},
-        .session = database_add_session(database, TENANT_DEFAULT),
-        .graph = {uuid_new()},
-        .cost = 1,
-        .request = "{}",
-        .attempts_max = 3,
-        .timeout_ms = 1000};
+    const StepNew step = database_step(database_add_session(database, TENANT_DEFAULT));
     Idempotency begun;
     for (int turn = 0; turn < 2; turn++) {
         assert_status(call, STATUS_OK, store_begin(call, database->app, TENANT_DEFAULT));

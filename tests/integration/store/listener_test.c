@@ -6,25 +6,13 @@
 #include "tests/support/cmocka_all.h"
 #include "tests/support/database.h"
 
-static StepNew
-example(Database *database)
-{
-    return (StepNew){.id = {uuid_new()},
-        .session = database_add_session(database, TENANT_DEFAULT),
-        .graph = {uuid_new()},
-        .cost = 1,
-        .request = "{}",
-        .attempts_max = 1,
-        .timeout_ms = 1000};
-}
-
 static void
 a_queued_step_wakes_who_listens(void **state)
 {
     Database *const database = *state;
     Call *const call = &database->call;
-    const StepNew first = example(database);
-    const StepNew second = example(database);
+    const StepNew first = database_step(database_add_session(database, TENANT_DEFAULT));
+    const StepNew second = database_step(database_add_session(database, TENANT_DEFAULT));
     bool is_woken = true;
     assert_status(call, STATUS_OK, listener_begin(call, database->queue));
     assert_status(call, STATUS_OK, listener_wait(call, database->queue, 20, NULL, &is_woken));
@@ -42,7 +30,7 @@ a_step_that_was_rolled_back_wakes_nobody(void **state)
 {
     Database *const database = *state;
     Call *const call = &database->call;
-    const StepNew step = example(database);
+    const StepNew step = database_step(database_add_session(database, TENANT_DEFAULT));
     bool is_woken = true;
     assert_status(call, STATUS_OK, listener_begin(call, database->queue));
     assert_status(call, STATUS_OK, store_begin(call, database->app, TENANT_DEFAULT));
@@ -83,7 +71,7 @@ a_lost_listener_says_so_and_can_begin_again(void **state)
 {
     Database *const database = *state;
     Call *const call = &database->call;
-    const StepNew step = example(database);
+    const StepNew step = database_step(database_add_session(database, TENANT_DEFAULT));
     bool is_woken = false;
     assert_status(call, STATUS_OK, listener_begin(call, database->queue));
     (void)database_ask(database,

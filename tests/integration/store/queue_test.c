@@ -10,22 +10,9 @@
 enum { LEASE_MS = 30000 };
 
 static StepNew
-example(SessionId session)
-{
-    return (StepNew){.id = {uuid_new()},
-        .session = session,
-        .graph = {uuid_new()},
-        .priority = STEP_PRIORITY_NORMAL,
-        .cost = 1,
-        .request = "{\"fetches\": [\"y:0\"]}",
-        .attempts_max = 2,
-        .timeout_ms = 60000};
-}
-
-static StepNew
 enqueue(Database *database, TenantId tenant)
 {
-    const StepNew step = example(database_add_session(database, tenant));
+    const StepNew step = database_step(database_add_session(database, tenant));
     assert_status(&database->call, STATUS_OK, queue_enqueue(&database->call, database->app, tenant, &step));
     return step;
 }
@@ -96,7 +83,7 @@ a_step_goes_from_the_queue_to_its_end(void **state)
     StepTensor output = {.name = "y:0", .dtype = "int64", .rank = 0};
     feed.sha256 = put_blob(database, SLICE("feed"));
     output.sha256 = put_blob(database, SLICE("output"));
-    StepNew step = example(database_add_session(database, TENANT_DEFAULT));
+    StepNew step = database_step(database_add_session(database, TENANT_DEFAULT));
     step.feeds = (StepTensors){.items = &feed, .count = 1};
     assert_status(call, STATUS_OK, queue_enqueue(call, database->app, TENANT_DEFAULT, &step));
     assert_depth(database, TENANT_DEFAULT, 1, 0);
@@ -178,9 +165,9 @@ static void
 steps_are_queued_together_or_not_at_all(void **state)
 {
     Database *const database = *state;
-    const StepNew first = example(database_add_session(database, TENANT_DEFAULT));
-    const StepNew second = example(first.session);
-    const StepNew stray = example((SessionId){uuid_new()});
+    const StepNew first = database_step(database_add_session(database, TENANT_DEFAULT));
+    const StepNew second = database_step(first.session);
+    const StepNew stray = database_step((SessionId){uuid_new()});
     const StepNew *const steps[] = {&first, &second, &stray};
     assert_status(&database->call, STATUS_NOT_FOUND, enqueue_all(database, steps, 3));
     assert_string_equal(database_ask(database, "select count(*) from steps"), "0");
@@ -349,8 +336,8 @@ a_sweep_ends_what_nobody_holds(void **state)
     uint64_t swept = 0;
     StepHold hold;
     const SessionId session = database_add_session(database, TENANT_DEFAULT);
-    const StepNew synchronous = example(session);
-    StepNew late = example(session);
+    const StepNew synchronous = database_step(session);
+    StepNew late = database_step(session);
     late.timeout_ms = 0;
     assert_status(
         call, STATUS_OK, queue_begin(call, database->app, TENANT_DEFAULT, &synchronous, "gateway-1", &hold));
@@ -456,7 +443,7 @@ another_tenant_can_neither_see_nor_touch_a_step(void **state)
     hold.tenant = other;
     const StepEnd end = {.state = STEP_SUCCEEDED};
     assert_status(call, STATUS_NOT_FOUND, queue_end(call, database->app, &hold, &end));
-    StepNew stolen = example(step.session);
+    StepNew stolen = database_step(step.session);
     assert_status(call, STATUS_NOT_FOUND, queue_enqueue(call, database->app, other, &stolen));
     assert_int_equal(find(database, TENANT_DEFAULT, step.id).state, STEP_RUNNING);
 }
@@ -472,128 +459,13 @@ the_quota_of_queued_steps_is_kept(void **state)
     assert_status(call, STATUS_OK, quotas_update(call, database->app, TENANT_DEFAULT, &quota));
     (void)enqueue(database, TENANT_DEFAULT);
     (void)enqueue(database, TENANT_DEFAULT);
-    const StepNew third = example(database_add_session(database, TENANT_DEFAULT));
+    const StepNew third = database_step(database_add_session(database, TENANT_DEFAULT));
     StepRecord found;
     assert_status(
         call, STATUS_RESOURCE_EXHAUSTED, queue_enqueue(call, database->app, TENANT_DEFAULT, &third));
     assert_string_equal(call->error.message, "the quota 'queued_steps_max' is used up");
     assert_status(call, STATUS_NOT_FOUND, steps_find(call, database->app, TENANT_DEFAULT, third.id, &found));
     assert_depth(database, TENANT_DEFAULT, 2, 0);
-}
-
-static void
-the_quota_of_running_steps_holds_claims_back(void **state)
-{
-    Database *const database = *state;
-    Call *const call = &database->call;
-    Quota quota;
-    StepList steps;
-    assert_status(call, STATUS_OK, quotas_find(call, database->app, TENANT_DEFAULT, &quota));
-    quota.running_steps_max = 1;
-    assert_status(call, STATUS_OK, quotas_update(call, database->app, TENANT_DEFAULT, &quota));
-    (void)enqueue(database, TENANT_DEFAULT);
-    (void)enqueue(database, TENANT_DEFAULT);
-    assert_status(call, STATUS_OK, queue_claim(call, database->queue, "gateway-1", 10, LEASE_MS, &steps));
-    assert_int_equal(steps.count, 1);
-}
-
-static void
-enqueue_many(Database *database, TenantId tenant, int priority, int count)
-{
-    const SessionId session = database_add_session(database, tenant);
-    for (int index = 0; index < count; index++) {
-        StepNew step = example(session);
-        step.priority = priority;
-        assert_status(
-            &database->call, STATUS_OK, queue_enqueue(&database->call, database->app, tenant, &step));
-    }
-}
-
-/* Three tenants have the weights 1, 1 and 2; the first has queued most. 40 claims are shared 10, 10 and
- * 20. */
-static void
-tenants_share_by_weight_whatever_they_queue(void **state)
-{
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const TenantId second = database_add_tenant(database, "second");
-    const TenantId heavy = database_add_tenant(database, "heavy");
-    Quota quota;
-    StepList steps;
-    int counts[3] = {0};
-    assert_status(call, STATUS_OK, quotas_find(call, database->app, heavy, &quota));
-    quota.weight = 2;
-    assert_status(call, STATUS_OK, quotas_update(call, database->app, heavy, &quota));
-    enqueue_many(database, TENANT_DEFAULT, STEP_PRIORITY_NORMAL, 100);
-    enqueue_many(database, second, STEP_PRIORITY_NORMAL, 30);
-    enqueue_many(database, heavy, STEP_PRIORITY_NORMAL, 30);
-    for (int turn = 0; turn < 2; turn++) {
-        assert_status(call, STATUS_OK, queue_claim(call, database->queue, "gateway-1", 20, LEASE_MS, &steps));
-        assert_int_equal(steps.count, 20);
-        for (size_t index = 0; index < steps.count; index++) {
-            const Uuid tenant = steps.items[index].tenant.value;
-            counts[0] += uuid_equal(tenant, TENANT_DEFAULT.value);
-            counts[1] += uuid_equal(tenant, second.value);
-            counts[2] += uuid_equal(tenant, heavy.value);
-        }
-    }
-    assert_in_range(counts[0], 9, 11);
-    assert_in_range(counts[1], 9, 11);
-    assert_in_range(counts[2], 19, 21);
-}
-
-/* Classes have the weights 1, 3 and 6: the low one is served too. */
-static void
-priorities_share_and_nothing_starves(void **state)
-{
-    Database *const database = *state;
-    Call *const call = &database->call;
-    StepList steps;
-    int counts[3] = {0};
-    for (int priority = STEP_PRIORITY_LOW; priority <= STEP_PRIORITY_HIGH; priority++) {
-        enqueue_many(database, TENANT_DEFAULT, priority, 30);
-    }
-    assert_status(call, STATUS_OK, queue_claim(call, database->queue, "gateway-1", 40, LEASE_MS, &steps));
-    assert_int_equal(steps.count, 40);
-    for (size_t index = 0; index < steps.count; index++) {
-        counts[steps.items[index].priority]++;
-    }
-    assert_in_range(counts[STEP_PRIORITY_LOW], 3, 5);
-    assert_in_range(counts[STEP_PRIORITY_NORMAL], 11, 13);
-    assert_in_range(counts[STEP_PRIORITY_HIGH], 23, 25);
-}
-
-/* A tenant that was idle shares from now on; it gets no burst for the time it did not use. */
-static void
-idleness_saves_no_credit(void **state)
-{
-    Database *const database = *state;
-    Call *const call = &database->call;
-    const TenantId idle = database_add_tenant(database, "idle");
-    StepList steps;
-    int of_idle = 0;
-    enqueue_many(database, TENANT_DEFAULT, STEP_PRIORITY_NORMAL, 60);
-    assert_status(call, STATUS_OK, queue_claim(call, database->queue, "gateway-1", 40, LEASE_MS, &steps));
-    enqueue_many(database, idle, STEP_PRIORITY_NORMAL, 20);
-    assert_status(call, STATUS_OK, queue_claim(call, database->queue, "gateway-1", 10, LEASE_MS, &steps));
-    for (size_t index = 0; index < steps.count; index++) {
-        of_idle += uuid_equal(steps.items[index].tenant.value, idle.value);
-    }
-    assert_in_range(of_idle, 4, 6);
-}
-
-static void
-inside_a_tenant_the_oldest_goes_first(void **state)
-{
-    Database *const database = *state;
-    Call *const call = &database->call;
-    StepList steps;
-    enqueue_many(database, TENANT_DEFAULT, STEP_PRIORITY_NORMAL, 10);
-    assert_status(call, STATUS_OK, queue_claim(call, database->queue, "gateway-1", 10, LEASE_MS, &steps));
-    assert_int_equal(steps.count, 10);
-    for (size_t index = 1; index < steps.count; index++) {
-        assert_true(steps.items[index - 1].created_us <= steps.items[index].created_us);
-    }
 }
 
 static void
@@ -648,11 +520,6 @@ main(void)
         DATABASE_TEST(a_gateway_that_drains_cancels_what_was_to_be),
         DATABASE_TEST(another_tenant_can_neither_see_nor_touch_a_step),
         DATABASE_TEST(the_quota_of_queued_steps_is_kept),
-        DATABASE_TEST(the_quota_of_running_steps_holds_claims_back),
-        DATABASE_TEST(tenants_share_by_weight_whatever_they_queue),
-        DATABASE_TEST(priorities_share_and_nothing_starves),
-        DATABASE_TEST(idleness_saves_no_credit),
-        DATABASE_TEST(inside_a_tenant_the_oldest_goes_first),
         DATABASE_TEST(lists_filter_by_session_and_state),
         DATABASE_TEST(deleting_a_session_cancels_its_steps),
     };

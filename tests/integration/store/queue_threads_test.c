@@ -74,14 +74,9 @@ enqueue_all(Database *database)
     for (size_t tenant = 0; tenant < TENANTS; tenant++) {
         const SessionId session = database_add_session(database, tenants[tenant]);
         for (int index = 0; index < STEPS_EACH; index++) {
-            const StepNew step = {.id = {uuid_new()},
-                .session = session,
-                .graph = {uuid_new()},
-                .priority = index % 3,
-                .cost = 1,
-                .request = "{}",
-                .attempts_max = 3,
-                .timeout_ms = 600000};
+            StepNew step = database_step(session);
+            step.priority = index % 3;
+            step.timeout_ms = 600000;
             assert_status(&database->call, STATUS_OK,
                 queue_enqueue(&database->call, database->app, tenants[tenant], &step));
         }
