@@ -8,6 +8,7 @@
 #include "tests/support/cluster.h"
 #include "tests/support/files.h"
 #include "tests/support/json_schema.h"
+#include "tests/support/step_graphs.h"
 
 enum { HEADERS_MAX = 4, FAULT_SIZE = 256 };
 
@@ -175,18 +176,6 @@ typedef struct Try {
     int status;
 } Try;
 
-/* xw = x·w, y = xw + b. */
-static const char affine[] =
-    "{\"node\":["
-    "{\"name\":\"x\",\"op\":\"Placeholder\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"}}},"
-    "{\"name\":\"w\",\"op\":\"Const\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"},\"value\":{\"tensor\":"
-    "{\"dtype\":\"DT_FLOAT\",\"tensorShape\":{\"dim\":[{\"size\":\"2\"},{\"size\":\"2\"}]},"
-    "\"floatVal\":[1,2,3,4]}}}},"
-    "{\"name\":\"b\",\"op\":\"Const\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"},\"value\":{\"tensor\":"
-    "{\"dtype\":\"DT_FLOAT\",\"tensorShape\":{\"dim\":[{\"size\":\"2\"}]},\"floatVal\":[10,20]}}}},"
-    "{\"name\":\"xw\",\"op\":\"MatMul\",\"input\":[\"x\",\"w\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}}},"
-    "{\"name\":\"y\",\"op\":\"Add\",\"input\":[\"xw\",\"b\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}}}]}";
-
 /* Queues a step of the session and waits until it has succeeded; returns its id. */
 static void
 queued_step(Cluster *cluster, char *ret_id, size_t size)
@@ -212,7 +201,7 @@ parameter_value(Cluster *cluster, Slice name, const char *example, char *ret_val
     char made[ID_TEXT_SIZE];
     if (slice_equals_string(name, "session")) {
         cluster_session(cluster, "{\"slots\":2,\"placement\":\"spread\"}");
-        cluster_graph(cluster, affine);
+        cluster_graph(cluster, STEP_GRAPH_AFFINE);
         value = cluster->session;
     } else if (slice_equals_string(name, "graph")) {
         value = cluster->graph;

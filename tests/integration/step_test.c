@@ -3,18 +3,7 @@
 
 #include "tests/support/cluster.h"
 #include "tests/support/cmocka_all.h"
-
-/* y = x·w + b, for x of shape [1,2]. */
-static const char affine[] =
-    "{\"node\":["
-    "{\"name\":\"x\",\"op\":\"Placeholder\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"}}},"
-    "{\"name\":\"w\",\"op\":\"Const\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"},\"value\":{\"tensor\":"
-    "{\"dtype\":\"DT_FLOAT\",\"tensorShape\":{\"dim\":[{\"size\":\"2\"},{\"size\":\"2\"}]},"
-    "\"floatVal\":[1,2,3,4]}}}},"
-    "{\"name\":\"b\",\"op\":\"Const\",\"attr\":{\"dtype\":{\"type\":\"DT_FLOAT\"},\"value\":{\"tensor\":"
-    "{\"dtype\":\"DT_FLOAT\",\"tensorShape\":{\"dim\":[{\"size\":\"2\"}]},\"floatVal\":[10,20]}}}},"
-    "{\"name\":\"xw\",\"op\":\"MatMul\",\"input\":[\"x\",\"w\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}}},"
-    "{\"name\":\"y\",\"op\":\"Add\",\"input\":[\"xw\",\"b\"],\"attr\":{\"T\":{\"type\":\"DT_FLOAT\"}}}]}";
+#include "tests/support/step_graphs.h"
 
 static const char spread[] = "{\"slots\":2,\"placement\":\"spread\"}";
 
@@ -24,7 +13,7 @@ a_graph_cut_across_two_workers_gives_its_result(void **state)
     Cluster *const cluster = *state;
     AUTO_REST response = {0};
     cluster_session(cluster, spread);
-    cluster_graph(cluster, affine);
+    cluster_graph(cluster, STEP_GRAPH_AFFINE);
     cluster_step(cluster, "{\"feeds\":{\"x\":[[1,2]]},\"fetches\":[\"y\",\"xw:0\"]}", &response);
     cluster_expect(&response, 200, NULL);
     assert_non_null(strstr(rest_text(&response),
@@ -42,10 +31,10 @@ one_slot_and_two_slots_give_the_same_bits(void **state)
     AUTO_REST local = {0};
     AUTO_REST cut = {0};
     cluster_session(cluster, "{}");
-    cluster_graph(cluster, affine);
+    cluster_graph(cluster, STEP_GRAPH_AFFINE);
     cluster_step(cluster, body, &local);
     cluster_session(cluster, spread);
-    cluster_graph(cluster, affine);
+    cluster_graph(cluster, STEP_GRAPH_AFFINE);
     cluster_step(cluster, body, &cut);
     cluster_expect(&local, 200, NULL);
     cluster_expect(&cut, 200, NULL);
@@ -58,7 +47,7 @@ a_restarted_worker_is_invisible(void **state)
     Cluster *const cluster = *state;
     static const char body[] = "{\"feeds\":{\"x\":[[1,2]]},\"fetches\":[\"y\"]}";
     cluster_session(cluster, spread);
-    cluster_graph(cluster, affine);
+    cluster_graph(cluster, STEP_GRAPH_AFFINE);
     for (int round = 0; round < 2; round++) {
         AUTO_REST response = {0};
         cluster_step(cluster, body, &response);
@@ -91,7 +80,7 @@ what_is_wrong_with_a_step_is_said(void **state)
         {"{\"graph\":\"grf_00000000000070008000000000000009\",\"fetches\":[\"y\"]}", 404, "does not exist"},
     };
     cluster_session(cluster, "{}");
-    cluster_graph(cluster, affine);
+    cluster_graph(cluster, STEP_GRAPH_AFFINE);
     for (size_t index = 0; index < COUNT_OF(cases); index++) {
         AUTO_REST response = {0};
         cluster_step(cluster, cases[index].body, &response);
