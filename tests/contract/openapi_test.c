@@ -4,8 +4,8 @@
 
 #include "gateway/app/documents.h"
 #include "gateway/http/handler.h"
-#include "tests/support/await.h"
 #include "tests/support/cluster.h"
+#include "tests/support/cmocka_all.h"
 #include "tests/support/files.h"
 #include "tests/support/json_schema.h"
 #include "tests/support/step_graphs.h"
@@ -176,29 +176,12 @@ typedef struct Try {
     int status;
 } Try;
 
-/* Queues a step of the session and waits until it has succeeded; returns its id. */
-static void
-queued_step(Cluster *cluster, char *ret_id, size_t size)
-{
-    static const char *const later[] = {"Prefer: respond-async", NULL};
-    char path[CLUSTER_URL_SIZE];
-    AUTO_REST accepted = {0};
-    (void)snprintf(path, sizeof path, "/api/v1/sessions/%s/steps", cluster->session);
-    cluster_send_with(cluster, "POST", path, later,
-        "{\"feeds\":{\"x\":[[1,2]]},\"fetches\":[\"y\"],\"options\":{\"trace\":\"node\"}}", &accepted);
-    cluster_expect(&accepted, 202, NULL);
-    assert_true(rest_member(&accepted, "id", ret_id, size));
-    (void)snprintf(path, sizeof path, "%s", rest_header(&accepted, "Location"));
-    AWAIT(cluster_is_step_in(cluster, path, "succeeded"));
-}
-
 /* Returns the value for {name} of a path: a thing made for this one request, so that no request disturbs
  * another. */
 static void
 parameter_value(Cluster *cluster, Slice name, const char *example, char *ret_value, size_t size)
 {
     const char *value = example;
-    char made[ID_TEXT_SIZE];
     if (slice_equals_string(name, "session")) {
         cluster_session(cluster, "{\"slots\":2,\"placement\":\"spread\"}");
         cluster_graph(cluster, STEP_GRAPH_AFFINE);
@@ -206,8 +189,9 @@ parameter_value(Cluster *cluster, Slice name, const char *example, char *ret_val
     } else if (slice_equals_string(name, "graph")) {
         value = cluster->graph;
     } else if (slice_equals_string(name, "step")) {
-        queued_step(cluster, made, sizeof made);
-        value = made;
+        cluster_queued_step(
+            cluster, "{\"feeds\":{\"x\":[[1,2]]},\"fetches\":[\"y\"],\"options\":{\"trace\":\"node\"}}");
+        value = cluster->step;
     } else if (slice_equals_string(name, "run")) {
         cluster_partial_run(cluster, "{\"feeds\":[\"x\"],\"fetches\":[\"xw\",\"y\"]}");
         value = cluster->partial_run;
