@@ -8,9 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gateway/app/commands.h"
 #include "gateway/app/gateway.h"
-#include "gateway/app/key_command.h"
-#include "gateway/app/quota_command.h"
 #include "gateway/app/settings.h"
 #include "gateway/store/migrate.h"
 #include "shared/program/program.h"

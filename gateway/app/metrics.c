@@ -1,27 +1,24 @@
 #include "gateway/app/metrics.h"
 
 #include "gateway/dispatch/metrics.h"
-#include "gateway/partials/partial_table.h"
 #include "gateway/queue/metrics.h"
 #include "shared/base/atomic.h"
 #include "shared/base/clock.h"
 #include "shared/telemetry/metrics.h"
 
-static const Gateway *watched; /* atomic */
+static const MetricSources *watched; /* atomic */
 
-static const Gateway *
-watched_gateway(void)
+static const MetricSources *
+watched_sources(void)
 {
     return atomic_load_acquire(&watched);
 }
 
 void
-metrics_watch(const Gateway *gateway)
+metrics_watch(const MetricSources *sources)
 {
-    atomic_store_release(&watched, gateway);
+    atomic_store_release(&watched, sources);
 }
-
-/* --- Requests ------------------------------------------------------------------------------------------- */
 
 /* Operations are the handlers linked in; the last value stands for requests without a route. */
 enum { OPERATIONS_MAX = 96, OPERATION_NONE = OPERATIONS_MAX - 1, CLASS_COUNT = 6 };
@@ -67,17 +64,15 @@ metrics_count_request(const RequestRecord *record)
     metric_observe(&metric_request_seconds, 0, (int64_t)(record->duration_ns / CLOCK_NS_PER_US));
 }
 
-/* --- Workers and caches --------------------------------------------------------------------------------- */
-
 static const char *const worker_states[] = {"serving", "draining", "lost"};
 
 static int64_t
 read_workers(size_t state)
 {
-    const Gateway *const gateway = watched_gateway();
+    const MetricSources *const sources = watched_sources();
     int64_t count = 0;
-    if (gateway != NULL) {
-        Roster *const roster = directory_take(gateway->directory);
+    if (sources != NULL) {
+        Roster *const roster = directory_take(sources->directory);
         for (size_t index = 0; index < roster->count; index++) {
             count += (size_t)roster->workers[index].state == state;
         }
@@ -91,10 +86,10 @@ static const char *const lookups[] = {"hit", "miss", "wait"};
 static PlanCacheStats
 plan_stats(void)
 {
-    const Gateway *const gateway = watched_gateway();
+    const MetricSources *const sources = watched_sources();
     PlanCacheStats stats = {0};
-    if (gateway != NULL) {
-        stats = plan_cache_stats(gateway->plans);
+    if (sources != NULL) {
+        stats = plan_cache_stats(sources->plans);
     }
     return stats;
 }
@@ -117,10 +112,10 @@ read_plan_bytes(size_t series)
 static GraphCacheStats
 graph_stats(void)
 {
-    const Gateway *const gateway = watched_gateway();
+    const MetricSources *const sources = watched_sources();
     GraphCacheStats stats = {0};
-    if (gateway != NULL) {
-        stats = graph_cache_stats(gateway->graphs);
+    if (sources != NULL) {
+        stats = graph_cache_stats(sources->graphs);
     }
     return stats;
 }
@@ -146,16 +141,16 @@ static int64_t
 read_jobs_waiting(size_t series)
 {
     (void)series;
-    const Gateway *const gateway = watched_gateway();
-    return gateway == NULL ? 0 : (int64_t)job_pool_waiting(gateway->jobs);
+    const MetricSources *const sources = watched_sources();
+    return sources == NULL ? 0 : (int64_t)job_pool_waiting(sources->jobs);
 }
 
 static int64_t
 read_partial_runs(size_t series)
 {
     (void)series;
-    const Gateway *const gateway = watched_gateway();
-    return gateway == NULL ? 0 : (int64_t)partial_table_count(gateway->partials);
+    const MetricSources *const sources = watched_sources();
+    return sources == NULL ? 0 : (int64_t)partial_table_count(sources->partials);
 }
 
 METRIC_DEFINE(metric_workers, COUNT_OF(worker_states), .name = "sluice_workers", .kind = METRIC_READ,
@@ -187,13 +182,13 @@ static const Metric *const gateway_metrics[] = {
     &metric_partial_runs,
 };
 
-void
-metrics_write_all(Buffer *buffer)
+const MetricTable *
+metrics_all(size_t *ret_count)
 {
-    const MetricTable tables[] = {
-        {.metrics = gateway_metrics, .count = COUNT_OF(gateway_metrics)},
-        dispatch_metrics,
-        queue_metrics,
-    };
-    metrics_write(tables, COUNT_OF(tables), buffer);
+    static MetricTable tables[3];
+    tables[0] = (MetricTable){.metrics = gateway_metrics, .count = COUNT_OF(gateway_metrics)};
+    tables[1] = dispatch_metrics;
+    tables[2] = queue_metrics;
+    *ret_count = COUNT_OF(tables);
+    return tables;
 }

@@ -1,14 +1,28 @@
-/* The gateway's numbers, as GET /metrics shows them (shared/telemetry/metrics.h). */
+/* The gateway's numbers, as GET /metrics shows them (shared/telemetry/metrics.h).
+ *
+ * Threads: any; metrics_watch() main's. */
 #pragma once
 
+#include "gateway/dispatch/directory.h"
+#include "gateway/graphs/graph_cache.h"
 #include "gateway/http/server.h"
+#include "gateway/partials/partial_table.h"
+#include "gateway/plan/plan_cache.h"
+#include "shared/telemetry/metrics.h"
 
-typedef struct Gateway Gateway;
+/* The parts that metrics are read from. */
+typedef struct MetricSources {
+    Directory *directory;
+    PlanCache *plans;
+    GraphCache *graphs;
+    JobPool *jobs;
+    PartialTable *partials;
+} MetricSources;
 
-/* Whose pools and caches the read metrics tell of; NULL for none. */
-void metrics_watch(const Gateway *gateway);
+/* Reads these from now on; NULL: none. They outlive the reading. */
+void metrics_watch(const MetricSources *sources);
 
 void metrics_count_request(const RequestRecord *record);
 
-/* All of them, in the text format. */
-void metrics_write_all(Buffer *buffer);
+/* All tables, for GET /metrics. */
+const MetricTable *metrics_all(size_t *ret_count);

@@ -1,1 +1,1 @@
-$(call module,gateway/app,shared/base shared/config shared/telemetry gateway/domain gateway/store gateway/jobs gateway/http gateway/plan gateway/dispatch gateway/queue gateway/auth gateway/graphs gateway/traces gateway/workers gateway/steps gateway/partials gateway/replicas)
+$(call module,gateway/app,shared/base shared/net shared/config shared/telemetry gateway/domain gateway/store gateway/jobs gateway/http gateway/plan gateway/dispatch gateway/queue gateway/auth gateway/graphs gateway/workers gateway/steps gateway/partials gateway/replicas gateway/handlers)

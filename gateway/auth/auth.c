@@ -1,11 +1,12 @@
 #include "gateway/auth/auth.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "gateway/app/gateway.h"
 #include "gateway/domain/api_key.h"
 #include "gateway/domain/request_rate.h"
+#include "gateway/domain/tenant.h"
 #include "gateway/store/keys.h"
 #include "shared/base/atomic.h"
 #include "shared/base/clock.h"
@@ -19,11 +20,11 @@ typedef struct KnownKey {
     uint64_t verified_ns;
 } KnownKey;
 
-struct AuthCache {
+struct Auth {
     Mutex lock;
     Map *keys;  /* key id → KnownKey */
     Map *rates; /* tenant → RequestRate; they stay, as principals point to them */
-    Slice pepper;
+    AuthOptions options;
 };
 
 static void
@@ -46,32 +47,32 @@ values_free(Map *map)
     }
 }
 
-AuthCache *
-auth_cache_new(Slice pepper)
+Auth *
+auth_new(const AuthOptions *options)
 {
-    AuthCache *const cache = memory_new(1, sizeof *cache);
-    if (cache == NULL) {
+    Auth *const auth = memory_new(1, sizeof *auth);
+    if (auth == NULL) {
         return NULL;
     }
-    mutex_init(&cache->lock);
-    cache->pepper = pepper;
-    cache->keys = map_new();
-    cache->rates = map_new();
-    if (cache->keys == NULL || cache->rates == NULL) {
-        auth_cache_free(cache);
+    mutex_init(&auth->lock);
+    auth->options = *options;
+    auth->keys = map_new();
+    auth->rates = map_new();
+    if (auth->keys == NULL || auth->rates == NULL) {
+        auth_free(auth);
         return NULL;
     }
-    return cache;
+    return auth;
 }
 
 void
-auth_cache_free(AuthCache *cache)
+auth_free(Auth *auth)
 {
-    if (cache != NULL) {
-        values_free(cache->keys);
-        values_free(cache->rates);
-        mutex_done(&cache->lock);
-        memory_free(cache);
+    if (auth != NULL) {
+        values_free(auth->keys);
+        values_free(auth->rates);
+        mutex_done(&auth->lock);
+        memory_free(auth);
     }
 }
 
@@ -98,41 +99,41 @@ principal_open(Principal *ret_principal)
 }
 
 static bool
-cache_find(AuthCache *cache, const ApiKey *key, uint64_t age_max_ms, Principal *ret_principal)
+cache_find(Auth *auth, const ApiKey *key, uint64_t age_max_ms, Principal *ret_principal)
 {
-    const Sha256 hash = key_hash(key, cache->pepper);
-    mutex_lock(&cache->lock);
-    const KnownKey *const known = map_get(cache->keys, slice_from_string(key->id));
+    const Sha256 hash = key_hash(key, auth->options.pepper);
+    mutex_lock(&auth->lock);
+    const KnownKey *const known = map_get(auth->keys, slice_from_string(key->id));
     const bool is_fresh =
         known != NULL && clock_monotonic_ns() - known->verified_ns < age_max_ms * CLOCK_NS_PER_MS;
     const bool is_known = is_fresh && sha256_equal(&known->hash, &hash);
     if (is_known) {
         *ret_principal = known->principal;
     }
-    mutex_unlock(&cache->lock);
+    mutex_unlock(&auth->lock);
     return is_known;
 }
 
 static void
-cache_put(AuthCache *cache, const ApiKey *key, const Principal *principal)
+cache_put(Auth *auth, const ApiKey *key, const Principal *principal)
 {
     KnownKey *const known = memory_new(1, sizeof *known);
     if (known == NULL) {
         return; /* the next request asks the database again */
     }
     *known = (KnownKey){
-        .hash = key_hash(key, cache->pepper),
+        .hash = key_hash(key, auth->options.pepper),
         .principal = *principal,
         .verified_ns = clock_monotonic_ns(),
     };
     const Slice id = slice_from_string(key->id);
-    mutex_lock(&cache->lock);
-    if (map_count(cache->keys) >= AUTH_CACHE_MAX) {
-        values_clear(cache->keys);
+    mutex_lock(&auth->lock);
+    if (map_count(auth->keys) >= AUTH_KEYS_MAX) {
+        values_clear(auth->keys);
     }
-    KnownKey *const previous = map_remove(cache->keys, id);
-    const bool is_kept = map_put(cache->keys, id, known);
-    mutex_unlock(&cache->lock);
+    KnownKey *const previous = map_remove(auth->keys, id);
+    const bool is_kept = map_put(auth->keys, id, known);
+    mutex_unlock(&auth->lock);
     memory_free(previous);
     if (!is_kept) {
         memory_free(known);
@@ -140,36 +141,33 @@ cache_put(AuthCache *cache, const ApiKey *key, const Principal *principal)
 }
 
 AuthorizeAnswer
-auth_look_up(void *services, const Request *request, const Credentials *credentials, Principal *ret_principal)
+auth_look_up(Auth *auth, const Credentials *credentials, Principal *ret_principal)
 {
-    (void)request;
-    const Gateway *const gateway = ((const GatewayLoop *)services)->gateway;
     ApiKey key;
-    if (gateway->is_open) {
+    if (auth->options.is_open) {
         principal_open(ret_principal);
         return AUTHORIZE_ALLOWED;
     }
     if (!credentials_key(credentials, &key)) {
         return AUTHORIZE_DENIED;
     }
-    return cache_find(gateway->auth, &key, AUTH_FRESH_MS, ret_principal) ? AUTHORIZE_ALLOWED
-                                                                         : AUTHORIZE_UNKNOWN;
+    return cache_find(auth, &key, AUTH_FRESH_MS, ret_principal) ? AUTHORIZE_ALLOWED : AUTHORIZE_UNKNOWN;
 }
 
 /* NULL without memory: nothing is counted then. */
 static RequestRate *
-rate_of(AuthCache *cache, const KeyRecord *record)
+rate_of(Auth *auth, const KeyRecord *record)
 {
     const Slice tenant = slice_of(record->tenant.value.bytes, sizeof record->tenant.value.bytes);
-    mutex_lock(&cache->lock);
-    RequestRate *rate = map_get(cache->rates, tenant);
+    mutex_lock(&auth->lock);
+    RequestRate *rate = map_get(auth->rates, tenant);
     if (rate == NULL) {
         rate = memory_new(1, sizeof *rate);
-        if (rate != NULL && !map_put(cache->rates, tenant, rate)) {
+        if (rate != NULL && !map_put(auth->rates, tenant, rate)) {
             memory_free(TAKE(rate));
         }
     }
-    mutex_unlock(&cache->lock);
+    mutex_unlock(&auth->lock);
     if (rate != NULL) {
         request_rate_set(rate, (uint64_t)record->requests_per_second);
     }
@@ -190,7 +188,7 @@ has_scope(const char *scopes, const char *wanted)
 }
 
 static Status
-verify(Call *call, JobContext *context, const ApiKey *key, Slice pepper, KeyRecord *ret_record)
+ask_database(Call *call, JobContext *context, const ApiKey *key, Slice pepper, KeyRecord *ret_record)
 {
     Store *store = NULL;
     TRY(job_store(call, context, STORE_ROLE_AUTH, &store));
@@ -198,34 +196,33 @@ verify(Call *call, JobContext *context, const ApiKey *key, Slice pepper, KeyReco
 }
 
 Status
-auth_verify(Call *call, void *job_context, const Request *request, const Credentials *credentials,
-    Principal *ret_principal)
+auth_verify(
+    Call *call, Auth *auth, JobContext *context, const Credentials *credentials, Principal *ret_principal)
 {
-    AuthCache *const cache = request_gateway(request)->auth;
     ApiKey key;
     KeyRecord record;
     if (!credentials_key(credentials, &key)) {
         return call_fail(call, STATUS_UNAUTHENTICATED, "the credentials are not valid");
     }
-    const Status status = verify(call, job_context, &key, cache->pepper, &record);
-    if (status == STATUS_UNAVAILABLE && cache_find(cache, &key, AUTH_STALE_MS, ret_principal)) {
+    const Status status = ask_database(call, context, &key, auth->options.pepper, &record);
+    if (status == STATUS_UNAVAILABLE && cache_find(auth, &key, AUTH_STALE_MS, ret_principal)) {
         return STATUS_OK;
     }
     TRY(status);
     Principal principal = {.tenant = record.tenant, .is_operator = has_scope(record.scopes, "operator")};
     (void)snprintf(principal.tenant_name, sizeof principal.tenant_name, "%s", record.tenant_name);
     (void)snprintf(principal.key_id, sizeof principal.key_id, "%s", key.id);
-    principal.rate = rate_of(cache, &record);
-    cache_put(cache, &key, &principal);
+    principal.rate = rate_of(auth, &record);
+    cache_put(auth, &key, &principal);
     *ret_principal = principal;
     return STATUS_OK;
 }
 
 /* RateLimit headers as draft-ietf-httpapi-ratelimit-headers-09 writes them. */
 Status
-auth_charge(Call *call, const Request *request, Response *response)
+auth_charge(Call *call, const Principal *principal, Response *response)
 {
-    RequestRate *const rate = request->principal.rate;
+    RequestRate *const rate = principal->rate;
     const uint64_t wait_ns = rate == NULL ? 0 : request_rate_take(rate, clock_monotonic_ns());
     if (wait_ns == 0) {
         return STATUS_OK;
@@ -237,5 +234,5 @@ auth_charge(Call *call, const Request *request, Response *response)
     response_header_format(response, "RateLimit", "\"requests\";r=0;t=%llu", wait_s);
     return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
         "the quota 'requests_per_second' is used up: the tenant '%s' may send %llu a second",
-        request->principal.tenant_name, per_second);
+        principal->tenant_name, per_second);
 }

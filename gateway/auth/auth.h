@@ -1,27 +1,40 @@
-/* What credentials are worth: API keys, checked against the database once and remembered for a few seconds,
- * so that a revoked key is refused everywhere within AUTH_FRESH_MS. While the database is gone, a key that
- * was good serves for AUTH_STALE_MS.
+/* Who sends a request: API keys are checked against the database once and remembered for a few seconds, so
+ * that a revoked key is refused everywhere within AUTH_FRESH_MS. While the database is gone, a key that was
+ * valid serves for AUTH_STALE_MS.
  *
  * A tenant's requests are counted here too: above its quota requests_per_second, which each gateway counts
  * for itself, they are answered with 429.
  *
  * With --auth=off, which is only possible on loopback, everybody is the tenant `default` and an operator.
  *
- * Threads: any; one lock, held for the look-up alone; none for counting. */
+ * Ownership: principals point to their tenant's rate, which lives as long as the Auth.
+ * Threads:   any; one lock, held for the look-up alone; none for counting.
+ * Errors:    UNAUTHENTICATED for credentials that are worth nothing; those of the store. */
 #pragma once
 
 #include "gateway/http/server.h"
+#include "gateway/jobs/job_context.h"
 
-enum { AUTH_FRESH_MS = 5000, AUTH_STALE_MS = 30000, AUTH_CACHE_MAX = 65536 };
+enum { AUTH_FRESH_MS = 5000, AUTH_STALE_MS = 30000, AUTH_KEYS_MAX = 65536 };
 
-typedef struct AuthCache AuthCache;
+typedef struct Auth Auth;
 
-MUST_USE AuthCache *auth_cache_new(Slice pepper);
-void auth_cache_free(AuthCache *cache); /* NULL is allowed */
+typedef struct AuthOptions {
+    Slice pepper; /* of the keys' hashes; outlives the Auth */
+    bool is_open; /* --auth=off */
+} AuthOptions;
 
-/* The hooks of HttpOptions; `services` is a GatewayLoop. */
-AuthorizeAnswer auth_look_up(
-    void *services, const Request *request, const Credentials *credentials, Principal *ret_principal);
-MUST_USE Status auth_verify(Call *call, void *job_context, const Request *request,
-    const Credentials *credentials, Principal *ret_principal);
-MUST_USE Status auth_charge(Call *call, const Request *request, Response *response);
+/* NULL without memory. */
+MUST_USE Auth *auth_new(const AuthOptions *options);
+void auth_free(Auth *auth); /* NULL is allowed */
+
+/* Says what is remembered of the credentials. */
+AuthorizeAnswer auth_look_up(Auth *auth, const Credentials *credentials, Principal *ret_principal);
+
+/* Asks the database, and remembers the answer. */
+MUST_USE Status auth_verify(
+    Call *call, Auth *auth, JobContext *context, const Credentials *credentials, Principal *ret_principal);
+
+/* Counts a request of this principal. RESOURCE_EXHAUSTED, with the headers that say when to come again, above
+ * its tenant's rate. */
+MUST_USE Status auth_charge(Call *call, const Principal *principal, Response *response);

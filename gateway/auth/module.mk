@@ -1,1 +1,1 @@
-$(call module,gateway/auth,shared/base gateway/domain gateway/store gateway/http gateway/app)
+$(call module,gateway/auth,shared/base gateway/domain gateway/store gateway/jobs gateway/http)

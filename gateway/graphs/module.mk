@@ -1,1 +1,1 @@
-$(call module,gateway/graphs,shared/base shared/crypto shared/json shared/graph shared/ops shared/formats gateway/formats gateway/store gateway/http gateway/expand gateway/plan gateway/resources gateway/sessions gateway/app)
+$(call module,gateway/graphs,shared/base shared/crypto shared/json shared/graph shared/ops shared/formats gateway/formats gateway/domain gateway/store gateway/http gateway/expand gateway/plan gateway/resources gateway/sessions)

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "gateway/app/gateway.h"
-#include "gateway/resources/resource_json.h"
+#include "gateway/graphs/graph_json.h"
+#include "gateway/resources/resource.h"
 #include "gateway/store/blobs.h"
 #include "shared/base/text.h"
 #include "shared/crypto/digest.h"
@@ -16,9 +16,9 @@ source_release(void *source)
 
 /* The source is kept as a blob. */
 static Status
-check_size(Call *call, const Request *request, Response *response)
+check_size(Call *call, const Request *request, const Limits *limits, Response *response)
 {
-    const uint64_t size_max = request_gateway(request)->limits.blob_bytes;
+    const uint64_t size_max = limits->blob_bytes;
     return request->body.size <= size_max
                ? STATUS_OK
                : response_fail(call, response, 413, "the graph has %zu bytes, the limit blob_bytes is %llu",
@@ -26,9 +26,10 @@ check_size(Call *call, const Request *request, Response *response)
 }
 
 Status
-new_graph_source(Call *call, const Request *request, Response *response, TensorBuffer **ret_source)
+new_graph_source(
+    Call *call, const Request *request, const Limits *limits, Response *response, TensorBuffer **ret_source)
 {
-    TRY(check_size(call, request, response));
+    TRY(check_size(call, request, limits, response));
     TensorBuffer *const source = tensor_buffer_new(request->body.size);
     if (source == NULL || arena_defer(call->arena, source_release, source) == NULL) {
         return call_fail_memory(call, "a graph's source");
@@ -37,8 +38,6 @@ new_graph_source(Call *call, const Request *request, Response *response, TensorB
     *ret_source = source;
     return STATUS_OK;
 }
-
-/* --- Storing -------------------------------------------------------------------------------------------- */
 
 typedef struct Kept {
     StoredGraph wanted;
@@ -108,14 +107,13 @@ store_graph(Call *call, const Request *request, Kept *kept)
 Status
 new_graph_keep(Call *call, const Request *request, Response *response, const NewGraph *made)
 {
-    GraphCache *const graphs = request_gateway(request)->graphs;
     const TenantId tenant = request->principal.tenant;
     Kept kept;
     TRY(describe(call, request, made, &kept.wanted));
     TRY(store_graph(call, request, &kept));
     const GraphSnapshot identity = {.tenant = tenant, .session = made->session, .id = kept.stored.id};
-    graph_cache_put(graphs, &identity, made->graph, made->source_size);
-    graph_cache_drop(graphs, tenant, made->session);
+    graph_cache_put(made->graphs, &identity, made->graph, made->source_size);
+    session_cache_drop(made->sessions, tenant, made->session); /* its newest graph is another one */
     response_status(response, kept.is_new ? 201 : 200);
     graph_write(response, &kept.stored);
     graph_write_location(response, &kept.stored);

@@ -1,16 +1,18 @@
 /* cancelStep: a queued step never runs then; one that runs is stopped on its workers; one that has ended
  * stays as it is. The answer is the step as it is then. */
-#include "gateway/steps/step_find.h"
+#include "gateway/handlers/parts.h"
+#include "gateway/http/exchange.h"
+#include "gateway/replicas/step_lookup.h"
 #include "gateway/steps/step_json.h"
 
 static Status
 answer(Call *call, Store *store, const StepLookup *lookup)
 {
     StepRecord step;
-    TRY(step_find_stored(call, store, lookup, &step));
+    TRY(step_lookup_stored(call, store, lookup, &step));
     if (!step_state_is_ended(step.state) && !running_step_is_unrecorded(&step)) {
         TRY(steps_cancel(call, store, step.tenant, step.id, &step));
-        queue_runner_wake_beat(lookup->inquiry.home->gateway->queue);
+        queue_runner_wake_beat(lookup->inquiry.home->steps->queue);
     }
     step_write_document(exchange_response(lookup->exchange), &step, NULL);
     return STATUS_OK;
@@ -19,7 +21,8 @@ answer(Call *call, Store *store, const StepLookup *lookup)
 static void
 start(Exchange *exchange)
 {
-    step_look_up(exchange, true, answer);
+    const Parts *const parts = exchange_request(exchange)->parts;
+    step_look_up(exchange, parts->mail, parts->steps, true, answer);
 }
 
 HANDLER(cancel_step) = {

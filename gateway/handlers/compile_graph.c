@@ -5,16 +5,13 @@
  * plan's slots and registers what the workers lack → the times are told.
  *
  * Failures: as a step's; a client that hangs up ends it, and what is registered by then stays. */
-#include "gateway/resources/resource_json.h"
-#include "gateway/sessions/session_places.h"
+#include "gateway/handlers/parts.h"
+#include "gateway/http/exchange.h"
+#include "gateway/resources/resource.h"
 #include "gateway/steps/step_call.h"
-#include "shared/base/atomic.h"
 #include "shared/base/clock.h"
-#include "shared/base/memory.h"
 
 enum { BODY_SIZE_MAX = 16 << 20, REPORT_GRACE_MS = 1000 };
-
-/* --- The answer ----------------------------------------------------------------------------------------- */
 
 static void
 write_partition(JsonWriter *writer, const Plan *plan, size_t slot, const SlotReport *report)
@@ -50,47 +47,6 @@ write_answer(const StepCall *step, const StepReport *report)
     json_write_object_end(&writer);
 }
 
-/* --- The other loops -------------------------------------------------------------------------------------
- */
-
-/* The first step may come to any of them: it is to be bound to the same workers. */
-typedef struct News {
-    Task task; /* first */
-    Dispatcher *dispatcher;
-    Plan *plan;
-    StepReport report;
-} News;
-
-static void
-news_heard(Task *task)
-{
-    News *const news = (News *)(void *)task;
-    dispatcher_note_registered(news->dispatcher, news->plan, &news->report);
-    plan_unref(news->plan);
-    memory_free(news);
-}
-
-/* Only a hint: without memory, or at the end, nobody hears. */
-static void
-tell_other_loops(const StepCall *step, const StepReport *report)
-{
-    const Gateway *const gateway = step->loop->gateway;
-    for (int index = 0; index < gateway->loop_count; index++) {
-        GatewayLoop *const loop = gateway->loops[index];
-        const bool is_other = loop != step->loop && !atomic_load_acquire(&gateway->is_draining);
-        News *const news = is_other ? memory_new(1, sizeof *news) : NULL;
-        if (news != NULL) {
-            *news = (News){.task = {.run = news_heard},
-                .dispatcher = loop->dispatcher,
-                .plan = plan_ref(step->plan),
-                .report = *report};
-            loop_post(loop->loop, &news->task);
-        }
-    }
-}
-
-/* --- Registering ---------------------------------------------------------------------------------------- */
-
 static void
 registered(void *context, const StepReport *report)
 {
@@ -100,7 +56,7 @@ registered(void *context, const StepReport *report)
         exchange_fail(step->exchange, failure_raise(step->call, &report->failure));
         return;
     }
-    tell_other_loops(step, report);
+    step_loop_share_registration(step->loop, step->plan, report);
     write_answer(step, report);
     exchange_finish(step->exchange);
 }
@@ -140,23 +96,21 @@ prepared(Exchange *exchange, Status status, void *owner)
     exchange_on_cancel(exchange, client_gone, step);
 }
 
-/* --- Preparing ------------------------------------------------------------------------------------------ */
-
 static Status
-prepare(Call *call, void *job_context, void *owner)
+prepare(Call *call, JobContext *job_context, void *owner)
 {
     StepCall *const step = owner;
     bool needs_job = false;
     (void)call;
     TRY(step_call_plan(step, exchange_request(step->exchange)));
-    return session_places_take(step, job_context, &needs_job);
+    return step_call_take_places(step, job_context, &needs_job);
 }
 
 static void
 start(Exchange *exchange)
 {
     Call *const call = exchange_call(exchange);
-    StepCall *const step = step_call_new(exchange);
+    StepCall *const step = step_call_new(exchange, exchange_request(exchange)->parts->steps);
     if (step == NULL) {
         exchange_fail(exchange, call_fail_memory(call, "a plan"));
         return;

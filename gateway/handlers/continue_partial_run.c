@@ -3,6 +3,8 @@
  * Happy path: the run's graph is looked up → the body is read, its tensors by the graph's dtypes (on a job
  * thread when they are large, or kept in the store) → the visit goes to the run's loop and comes back when
  * the fetches are there (partial_visit.h). */
+#include "gateway/handlers/parts.h"
+#include "gateway/http/exchange.h"
 #include "gateway/partials/partial_visit.h"
 #include "gateway/steps/step_feeds.h"
 
@@ -18,7 +20,7 @@ read(const PartialVisit *visit, JobContext *context, bool *ret_needs_job)
 }
 
 static Status
-read_on_job(Call *call, void *job_context, void *owner)
+read_on_job(Call *call, JobContext *job_context, void *owner)
 {
     (void)call;
     bool needs_job = false;
@@ -39,7 +41,7 @@ static Status
 begin(Exchange *exchange, PartialVisit **ret_visit, bool *ret_needs_job)
 {
     PartialVisit *visit = NULL;
-    TRY(partial_visit_begin(exchange, &visit));
+    TRY(partial_visit_begin(exchange, exchange_request(exchange)->parts->partials, &visit));
     StepCall *const step = visit->step;
     visit->act = partial_visit_continue;
     visit->write = partial_visit_write;
@@ -68,10 +70,22 @@ start(Exchange *exchange)
 
 static const char *const body_types[] = {"application/json", "multipart/form-data", NULL};
 
-static const BodySink *
-sink(const Request *request)
+static Status
+begin_form(Call *call, const Request *request, void **ret_form)
 {
-    return slice_equals_string(request->media_type, body_types[1]) ? &step_upload_sink : NULL;
+    return step_upload_begin(call, request, request->parts->limits, ret_form);
+}
+
+static const BodySink form_sink = {
+    .size_max = STEP_UPLOAD_SIZE_MAX,
+    .begin = begin_form,
+    .write = step_upload_write,
+};
+
+static const BodySink *
+choose_sink(const Request *request)
+{
+    return slice_equals_string(request->media_type, body_types[1]) ? &form_sink : NULL;
 }
 
 HANDLER(continue_partial_run) = {
@@ -82,5 +96,5 @@ HANDLER(continue_partial_run) = {
     .body_size_max = BODY_SIZE_MAX,
     .body_types = body_types,
     .start = start,
-    .sink = sink,
+    .sink = choose_sink,
 };

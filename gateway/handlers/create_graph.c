@@ -1,14 +1,20 @@
 /* createGraph: reads, validates and keeps a graph. The same bytes sent again are the same graph. */
-#include "gateway/app/gateway.h"
+#include "gateway/domain/limits.h"
 #include "gateway/graphs/new_graph.h"
+#include "gateway/handlers/parts.h"
+#include "gateway/http/handler.h"
 #include "gateway/resources/idempotent.h"
-#include "gateway/resources/resource_json.h"
+#include "gateway/resources/resource.h"
 #include "gateway/store/blobs.h"
 
 static Status
 create(Call *call, const Request *request, Response *response)
 {
-    NewGraph made = {.source_size = request->body.size};
+    NewGraph made = {
+        .graphs = request->parts->graphs,
+        .sessions = request->parts->sessions,
+        .source_size = request->body.size,
+    };
     AUTO_GRAPH graph = NULL;
     TRY(session_id_read(call, request, &made.session));
     made.source.format = graph_format_find(request->media_type, request_query(request, "format"));
@@ -18,9 +24,9 @@ create(Call *call, const Request *request, Response *response)
             "application/x-tar, or add ?format=json, ?format=graphdef, ?format=onnx or ?format=saved_model",
             SLICE_PRINT(request->media_type));
     }
-    TRY(new_graph_source(call, request, response, &made.source.bytes));
+    TRY(new_graph_source(call, request, request->parts->limits, response, &made.source.bytes));
     TRY(graph_import(
-        call, made.source.format, made.source.bytes, request_gateway(request)->limits.graph_nodes, &graph));
+        call, made.source.format, made.source.bytes, request->parts->limits->graph_nodes, &graph));
     made.graph = graph;
     return new_graph_keep(call, request, response, &made);
 }

@@ -2,9 +2,12 @@
  *
  * Happy path: prepare on the loop from the caches, or on a job thread → the run begins on this loop → 201.
  * With an Idempotency-Key, the key is taken before that and the answer kept behind it, on job threads. */
+#include "gateway/handlers/parts.h"
+#include "gateway/http/exchange.h"
+#include "gateway/jobs/job_context.h"
 #include "gateway/partials/partial_view.h"
 #include "gateway/resources/idempotent.h"
-#include "gateway/resources/resource_json.h"
+#include "gateway/resources/resource.h"
 #include "shared/base/clock.h"
 
 enum { KEY_HELD_MS = 60000 };
@@ -22,8 +25,8 @@ typedef struct Creation {
 static void
 end_untold(const Creation *creation, Status status)
 {
-    const Gateway *const gateway = request_gateway(exchange_request(creation->exchange));
-    PartialRun *const run = partial_table_find(gateway->partials, &creation->key);
+    const Parts *const parts = exchange_request(creation->exchange)->parts;
+    PartialRun *const run = partial_run_find(parts->partials->table, &creation->key);
     if (run != NULL) {
         partial_run_fail(run, status, "nobody could be told of the partial run");
         run->is_told = true;
@@ -41,8 +44,6 @@ fail(Creation *creation, Status status)
     }
     exchange_fail(creation->exchange, status);
 }
-
-/* --- Beginning ------------------------------------------------------------------------------------------ */
 
 static Status
 begin_run(Creation *creation)
@@ -65,8 +66,6 @@ begin_run(Creation *creation)
     return STATUS_OK;
 }
 
-/* --- The idempotency key -------------------------------------------------------------------------------- */
-
 static Status
 keep_answer(const Creation *creation, Call *call, Store *store)
 {
@@ -80,7 +79,7 @@ keep_answer(const Creation *creation, Call *call, Store *store)
 }
 
 static Status
-settle_key_on_job(Call *call, void *job_context, void *owner)
+settle_key_on_job(Call *call, JobContext *job_context, void *owner)
 {
     const Creation *const creation = owner;
     Store *store = NULL;
@@ -114,8 +113,6 @@ finish(Creation *creation)
         fail(creation, exchange_note_overload(creation->exchange));
     }
 }
-
-/* --- Preparing ------------------------------------------------------------------------------------------ */
 
 /* The details' texts lie in the run's arena, which goes before the reply is written. */
 static void
@@ -158,7 +155,7 @@ prepare_with_key(Creation *creation, Call *call, JobContext *context)
 }
 
 static Status
-prepare_on_job(Call *call, void *job_context, void *owner)
+prepare_on_job(Call *call, JobContext *job_context, void *owner)
 {
     Creation *const creation = owner;
     bool needs_job = false;
@@ -185,7 +182,7 @@ make(Creation *creation, bool *ret_needs_job)
 {
     const Request *const request = exchange_request(creation->exchange);
     Call *const call = exchange_call(creation->exchange);
-    GatewayLoop *const loop = request->services;
+    PartialLoop *const loop = request->parts->partials;
     creation->key.tenant = request->principal.tenant;
     creation->key.id = partial_run_id_new(loop);
     TRY(session_id_read(call, request, &creation->key.session));

@@ -1,8 +1,10 @@
 /* createSession: a new scope for graphs and runs. */
-#include "gateway/app/gateway.h"
+#include "gateway/handlers/parts.h"
+#include "gateway/http/handler.h"
 #include "gateway/resources/idempotent.h"
-#include "gateway/resources/resource_json.h"
-#include "gateway/sessions/session_body.h"
+#include "gateway/resources/resource.h"
+#include "gateway/sessions/session_json.h"
+#include "gateway/sessions/session_options.h"
 #include "gateway/store/sessions.h"
 
 static Status
@@ -11,7 +13,7 @@ create(Call *call, const Request *request, Response *response)
     SessionBody body;
     Session session;
     Store *store = NULL;
-    TRY(session_body_read(call, request->body, &request_gateway(request)->limits, &body));
+    TRY(session_body_read(call, request->body, request->parts->limits, &body));
     const Session wanted = {
         .id = {uuid_new()},
         .name = body.name == NULL ? "" : body.name,

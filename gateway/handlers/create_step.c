@@ -7,16 +7,16 @@
  *
  * Failures: whatever stage fails ends the exchange with its Status; a client that hangs up cancels the step
  * on every worker. */
+#include "gateway/handlers/parts.h"
+#include "gateway/http/exchange.h"
+#include "gateway/replicas/step_lookup.h"
 #include "gateway/steps/step_call.h"
 #include "gateway/steps/step_enqueue.h"
-#include "gateway/steps/step_find.h"
 #include "gateway/steps/step_json.h"
 #include "gateway/steps/step_record.h"
 #include "shared/base/clock.h"
 
 enum { LOOP_BODY_SIZE_MAX = 256 * 1024, BODY_SIZE_MAX = 64 << 20 };
-
-/* --- Running -------------------------------------------------------------------------------------------- */
 
 static void
 step_output(void *context, uint32_t fetch, const Tensor *tensor)
@@ -66,7 +66,7 @@ run(StepCall *step)
         .run = step_start(step->loop->dispatcher, &request, &events, step),
     };
     if (step->running.run == NULL) {
-        queue_runner_forget(step->loop->gateway->queue, &step->running.hold);
+        queue_runner_forget(step->loop->steps->queue, &step->running.hold);
         exchange_fail(step->exchange, call_fail_memory(step->call, "a step"));
         return;
     }
@@ -85,10 +85,8 @@ dispatch(StepCall *step)
     }
 }
 
-/* --- Preparing ------------------------------------------------------------------------------------------ */
-
 static Status
-prepare_on_job(Call *call, void *job_context, void *owner)
+prepare_on_job(Call *call, JobContext *job_context, void *owner)
 {
     (void)call;
     StepCall *const step = owner;
@@ -110,7 +108,8 @@ promised(StepCall *step, Status status)
     if (status != STATUS_OK) {
         exchange_fail(exchange, status);
     } else if (step->promise.wait_ms > 0 && step->promise.is_queued) {
-        step_await(exchange, step->session_id, step->id, step->promise.wait_ms);
+        const Parts *const parts = exchange_request(exchange)->parts;
+        step_await(exchange, parts->mail, parts->steps, step->session_id, step->id, step->promise.wait_ms);
     } else if (step->promise.is_answered) {
         exchange_finish(exchange);
     } else {
@@ -177,7 +176,7 @@ static void
 start(Exchange *exchange)
 {
     Call *const call = exchange_call(exchange);
-    StepCall *const step = step_call_new(exchange);
+    StepCall *const step = step_call_new(exchange, exchange_request(exchange)->parts->steps);
     bool needs_job = false;
     if (step == NULL) {
         exchange_fail(exchange, call_fail_memory(call, "a step"));
@@ -197,10 +196,22 @@ start(Exchange *exchange)
 
 static const char *const body_types[] = {"application/json", "multipart/form-data", NULL};
 
-static const BodySink *
-sink(const Request *request)
+static Status
+begin_form(Call *call, const Request *request, void **ret_form)
 {
-    return slice_equals_string(request->media_type, body_types[1]) ? &step_upload_sink : NULL;
+    return step_upload_begin(call, request, request->parts->limits, ret_form);
+}
+
+static const BodySink form_sink = {
+    .size_max = STEP_UPLOAD_SIZE_MAX,
+    .begin = begin_form,
+    .write = step_upload_write,
+};
+
+static const BodySink *
+choose_sink(const Request *request)
+{
+    return slice_equals_string(request->media_type, body_types[1]) ? &form_sink : NULL;
 }
 
 HANDLER(create_step) = {
@@ -211,5 +222,5 @@ HANDLER(create_step) = {
     .body_size_max = BODY_SIZE_MAX,
     .body_types = body_types,
     .start = start,
-    .sink = sink,
+    .sink = choose_sink,
 };

@@ -1,8 +1,10 @@
 /* deleteGraph: forgets a graph, in the caches of all gateways, too; steps that run it now end as they would.
  */
-#include "gateway/app/gateway.h"
+#include "gateway/handlers/parts.h"
+#include "gateway/http/handler.h"
 #include "gateway/http/headers.h"
-#include "gateway/resources/resource_json.h"
+#include "gateway/replicas/replica_mail.h"
+#include "gateway/resources/resource.h"
 #include "gateway/store/graphs.h"
 
 static Status
@@ -22,7 +24,7 @@ run(Call *call, const Request *request, Response *response)
     TRY(request_match(call, request, response, tag, false));
     TRY(graphs_delete(call, store, tenant, session, id));
     const GraphName name = {.tenant = tenant, .session = session, .id = id};
-    step_mail_forget_graph(call, request_gateway(request)->mail, store, &name);
+    replica_mail_graph_deleted(call, request->parts->mail, store, &name);
     response_status(response, 204);
     return STATUS_OK;
 }

@@ -1,5 +1,7 @@
 /* deletePartialRun: a partial run that nobody will complete ends now instead of when its time is over; who
  * waits for its fetches is told. */
+#include "gateway/handlers/parts.h"
+#include "gateway/http/exchange.h"
 #include "gateway/partials/partial_visit.h"
 
 static Status
@@ -20,7 +22,7 @@ write(PartialVisit *visit)
 static void
 start(Exchange *exchange)
 {
-    partial_visit_simply(exchange, end, write);
+    partial_visit_simply(exchange, exchange_request(exchange)->parts->partials, end, write);
 }
 
 HANDLER(delete_partial_run) = {

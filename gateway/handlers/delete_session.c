@@ -1,13 +1,15 @@
 /* deleteSession: removes a session with its graphs; what it has queued, and what runs in it, is cancelled. */
-#include "gateway/app/gateway.h"
-#include "gateway/replicas/step_mail.h"
-#include "gateway/resources/resource_json.h"
-#include "gateway/sessions/session_release.h"
+#include "gateway/handlers/parts.h"
+#include "gateway/http/handler.h"
+#include "gateway/replicas/replica_mail.h"
+#include "gateway/resources/resource.h"
+#include "gateway/sessions/session_places.h"
 #include "gateway/store/sessions.h"
 
 static Status
 run(Call *call, const Request *request, Response *response)
 {
+    const Parts *const parts = request->parts;
     Store *store = NULL;
     SessionId id;
     Session session;
@@ -20,8 +22,9 @@ run(Call *call, const Request *request, Response *response)
     /* Without If-Match any version will do. */
     const int64_t version = request_header(request, "If-Match").data == NULL ? 0 : session.version;
     TRY(version_lost(response, sessions_delete(call, store, request->principal.tenant, id, version)));
-    step_mail_end_session(call, request_gateway(request)->mail, store, request->principal.tenant, id);
-    session_release(request->services, request->principal.tenant, id, &places);
+    replica_mail_session_deleted(call, parts->mail, store, request->principal.tenant, id);
+    session_places_release(
+        parts->loop, parts->dispatcher, parts->directory, request->principal.tenant, id, &places);
     response_status(response, 204);
     return STATUS_OK;
 }

@@ -1,8 +1,12 @@
 /* drainWorker: no new steps go to this worker, whichever gateway dispatches them; {"draining": false} takes
  * the mark back. Running steps end where they are. The mark lies in the database: it outlives us all. */
-#include "gateway/app/gateway.h"
+#include "gateway/dispatch/directory.h"
+#include "gateway/handlers/parts.h"
+#include "gateway/http/handler.h"
+#include "gateway/resources/resource.h"
 #include "gateway/store/workers.h"
 #include "gateway/workers/worker_json.h"
+#include "gateway/workers/worker_pool.h"
 #include "shared/base/text.h"
 #include "shared/json/reader.h"
 
@@ -14,7 +18,7 @@ static Status
 write_worker(Call *call, const Request *request, Response *response, bool is_draining)
 {
     const Slice name = request_parameter(request, "worker");
-    Roster *const roster = directory_take(request_gateway(request)->directory);
+    Roster *const roster = directory_take(request->parts->directory);
     const WorkerInfo *const found = roster_find_name(roster, name);
     if (found == NULL) {
         roster_unref(roster);
@@ -49,7 +53,7 @@ run(Call *call, const Request *request, Response *response)
     }
     TRY(request_store(call, request, &store));
     TRY(workers_set_draining(call, store, name, body.is_draining));
-    worker_marks_look(request_gateway(request)->marks);
+    worker_pool_look(request->parts->workers);
     return write_worker(call, request, response, body.is_draining);
 }
 

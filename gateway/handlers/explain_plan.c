@@ -3,9 +3,12 @@
  * in steps that were traced. By Accept also the partitions' graphs alone, as Graphviz draws them. */
 #include <stdio.h>
 
+#include "gateway/dispatch/directory.h"
 #include "gateway/graphs/plan_graphs.h"
+#include "gateway/handlers/parts.h"
+#include "gateway/http/handler.h"
 #include "gateway/http/headers.h"
-#include "gateway/resources/resource_json.h"
+#include "gateway/resources/resource.h"
 #include "gateway/steps/step_call.h"
 #include "gateway/traces/plan_costs.h"
 
@@ -27,24 +30,21 @@ write_workers(JsonWriter *writer, Directory *directory)
     roster_unref(roster);
 }
 
-/* --- Forms ---------------------------------------------------------------------------------------------- */
-
 static Status
 write_json(Call *call, const Request *request, const StepCall *step, Buffer *json)
 {
-    const Gateway *const gateway = request_gateway(request);
     JsonWriter writer = json_writer(json);
     json_write_object_begin(&writer);
     json_member_string(&writer, "graph", step->graph->id_text);
     json_member_boolean(&writer, "is_pure", step->plan->is_pure);
     plan_write_json(&writer, step->plan);
-    write_workers(&writer, gateway->directory);
+    write_workers(&writer, request->parts->directory);
     if (step->body.wants_partition_graphs) {
         TRY(plan_graphs_write(call, &writer, step->plan));
     }
     if (step->body.wants_costs) {
         const PlanCostsRequest costs = {.tenant = step->tenant, .plan = step->plan};
-        TRY(plan_costs_write(call, &writer, gateway->traces, &costs));
+        TRY(plan_costs_write(call, &writer, request->parts->traces, &costs));
     }
     json_write_object_end(&writer);
     return STATUS_OK;
@@ -74,15 +74,13 @@ choose(Call *call, const Request *request, Response *response, size_t *ret_form)
     return STATUS_OK;
 }
 
-/* --- The request ---------------------------------------------------------------------------------------- */
-
 static Status
 run(Call *call, const Request *request, Response *response)
 {
     StepCall *const step = arena_alloc(call->arena, sizeof *step);
     size_t form = 0;
     TRY(choose(call, request, response, &form));
-    if (step == NULL || !step_call_init(step, request->services, call)) {
+    if (step == NULL || !step_call_init(step, request->parts->steps, call)) {
         return call_fail_memory(call, "a plan");
     }
     step->kind = STEP_BODY_PLAN;

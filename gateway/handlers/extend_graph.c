@@ -1,10 +1,12 @@
 /* extendGraph: a new version of a graph, with nodes and functions added (TensorFlow's ExtendSession). The
  * graph that is extended stays; of two that extend it at once, one is refused. */
-#include "gateway/app/gateway.h"
+#include "gateway/domain/limits.h"
 #include "gateway/graphs/new_graph.h"
+#include "gateway/handlers/parts.h"
+#include "gateway/http/handler.h"
 #include "gateway/http/headers.h"
 #include "gateway/resources/idempotent.h"
-#include "gateway/resources/resource_json.h"
+#include "gateway/resources/resource.h"
 #include "gateway/store/blobs.h"
 
 static Status
@@ -25,7 +27,7 @@ static Status
 find_parent(
     Call *call, const Request *request, Response *response, SessionId session, StoredGraph *ret_parent)
 {
-    const uint64_t version_max = request_gateway(request)->limits.graph_versions;
+    const uint64_t version_max = request->parts->limits->graph_versions;
     char tag[SHA256_HEX_SIZE];
     Store *store = NULL;
     GraphId id;
@@ -49,7 +51,7 @@ obtain_parent(Call *call, const Request *request, const StoredGraph *parent, Gra
         .tenant = request->principal.tenant, .session = parent->session, .id = parent->id};
     Store *store = NULL;
     TRY(request_store(call, request, &store));
-    return graph_cache_obtain_graph(call, request_gateway(request)->graphs, store, &wanted, ret_graph);
+    return graph_cache_obtain(call, request->parts->graphs, store, &wanted, ret_graph);
 }
 
 /* The largest graph there is can be extended, by as much as it has itself: what a gateway must hold stays
@@ -57,7 +59,7 @@ obtain_parent(Call *call, const Request *request, const StoredGraph *parent, Gra
 static Status
 check_whole(Call *call, const Request *request, Response *response, size_t source_size)
 {
-    const uint64_t size_max = 2 * request_gateway(request)->limits.graph_body_bytes;
+    const uint64_t size_max = 2 * request->parts->limits->graph_body_bytes;
     return source_size <= size_max ? STATUS_OK
                                    : response_fail(call, response, 413,
                                          "the versions of the graph have %zu bytes together, twice the limit "
@@ -69,17 +71,21 @@ static Status
 extend(Call *call, const Request *request, Response *response)
 {
     StoredGraph parent;
-    NewGraph made = {.parent = &parent};
+    NewGraph made = {
+        .graphs = request->parts->graphs,
+        .sessions = request->parts->sessions,
+        .parent = &parent,
+    };
     GraphSnapshot *base = NULL;
     AUTO_GRAPH graph = NULL;
     TRY(session_id_read(call, request, &made.session));
     TRY(find_parent(call, request, response, made.session, &parent));
     TRY(read_format(call, request, response, &made.source.format));
-    TRY(new_graph_source(call, request, response, &made.source.bytes));
+    TRY(new_graph_source(call, request, request->parts->limits, response, &made.source.bytes));
     TRY(obtain_parent(call, request, &parent, &base));
     made.source_size = base->source_size + request->body.size;
     TRY(check_whole(call, request, response, made.source_size));
-    TRY(graph_extend(call, base->graph, &made.source, request_gateway(request)->limits.graph_nodes, &graph));
+    TRY(graph_extend(call, base->graph, &made.source, request->parts->limits->graph_nodes, &graph));
     made.graph = graph;
     return version_lost(response, new_graph_keep(call, request, response, &made));
 }

@@ -1,6 +1,7 @@
 /* getGraph: what is in a graph. */
-#include "gateway/app/gateway.h"
-#include "gateway/resources/resource_json.h"
+#include "gateway/graphs/graph_json.h"
+#include "gateway/http/handler.h"
+#include "gateway/resources/resource.h"
 #include "gateway/store/graphs.h"
 
 static Status

@@ -2,10 +2,12 @@
  * extended graph came in parts: of it there are only those. */
 #include <string.h>
 
-#include "gateway/app/gateway.h"
 #include "gateway/formats/dot.h"
+#include "gateway/graphs/graph_cache.h"
+#include "gateway/handlers/parts.h"
+#include "gateway/http/handler.h"
 #include "gateway/http/headers.h"
-#include "gateway/resources/resource_json.h"
+#include "gateway/resources/resource.h"
 #include "gateway/store/blobs.h"
 #include "gateway/store/graphs.h"
 #include "shared/formats/graphdef_json.h"
@@ -54,7 +56,7 @@ write_form(
     Store *store = NULL;
     GraphSnapshot *graph = NULL;
     TRY(request_store(call, request, &store));
-    TRY(graph_cache_obtain_graph(call, request_gateway(request)->graphs, store, &wanted, &graph));
+    TRY(graph_cache_obtain(call, request->parts->graphs, store, &wanted, &graph));
     form->write(response_body(response, form->media_type), graph_def_author(graph->graph->def));
     return STATUS_OK;
 }

@@ -1,12 +1,13 @@
 /* getLimits: every limit by name, with its value, unit and meaning. */
-#include "gateway/app/gateway.h"
+#include "gateway/domain/limits.h"
+#include "gateway/handlers/parts.h"
 #include "gateway/http/exchange.h"
 #include "shared/json/writer.h"
 
 static void
 start(Exchange *exchange)
 {
-    const Limits *const limits = &request_gateway(exchange_request(exchange))->limits;
+    const Limits *const limits = exchange_request(exchange)->parts->limits;
     JsonWriter writer = json_writer(response_json(exchange_response(exchange)));
     json_write_object_begin(&writer);
     json_write_name(&writer, "limits");

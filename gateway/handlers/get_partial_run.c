@@ -1,4 +1,6 @@
 /* getPartialRun: what a partial run still lacks, and how it stands. */
+#include "gateway/handlers/parts.h"
+#include "gateway/http/exchange.h"
 #include "gateway/partials/partial_visit.h"
 
 static Status
@@ -12,7 +14,7 @@ look(PartialVisit *visit, PartialRun *run)
 static void
 start(Exchange *exchange)
 {
-    partial_visit_simply(exchange, look, partial_visit_write);
+    partial_visit_simply(exchange, exchange_request(exchange)->parts->partials, look, partial_visit_write);
 }
 
 HANDLER(get_partial_run) = {

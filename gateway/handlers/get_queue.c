@@ -1,6 +1,6 @@
 /* getQueue: how much of the tenant's waits and runs, and since when the oldest waits. */
-#include "gateway/app/gateway.h"
-#include "gateway/resources/resource_json.h"
+#include "gateway/http/handler.h"
+#include "gateway/resources/resource.h"
 #include "gateway/store/queue.h"
 #include "gateway/store/tenants.h"
 

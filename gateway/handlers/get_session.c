@@ -1,6 +1,7 @@
 /* getSession: one session. */
-#include "gateway/app/gateway.h"
-#include "gateway/resources/resource_json.h"
+#include "gateway/http/handler.h"
+#include "gateway/resources/resource.h"
+#include "gateway/sessions/session_json.h"
 #include "gateway/store/sessions.h"
 
 static Status

@@ -1,11 +1,14 @@
 /* getStep: a step's state, times, attempts and error; of a queued one that succeeded, where its outputs are.
  * With `Prefer: wait=N` the answer waits for the step's end. */
-#include "gateway/steps/step_find.h"
+#include "gateway/handlers/parts.h"
+#include "gateway/http/exchange.h"
+#include "gateway/replicas/step_lookup.h"
 
 static void
 start(Exchange *exchange)
 {
-    step_look_up_end(exchange, step_answer_stored);
+    const Parts *const parts = exchange_request(exchange)->parts;
+    step_look_up_end(exchange, parts->mail, parts->steps, step_answer_stored);
 }
 
 HANDLER(get_step) = {

@@ -1,8 +1,11 @@
 /* getStepOutput: one tensor that a queued step has left, as JSON or, by Accept, as .npy. */
 #include <stdio.h>
 
+#include "gateway/handlers/parts.h"
+#include "gateway/http/handler.h"
 #include "gateway/http/headers.h"
-#include "gateway/steps/step_find.h"
+#include "gateway/replicas/step_lookup.h"
+#include "gateway/resources/resource.h"
 #include "gateway/steps/step_json.h"
 #include "gateway/tensors/tensor_store.h"
 #include "shared/tensor/npy.h"
@@ -77,9 +80,9 @@ run(Call *call, const Request *request, Response *response)
         return response_fail(
             call, response, 406, "expected to accept %s or %s", offers[OFFER_JSON], offers[OFFER_NPY]);
     }
-    TRY(step_lookup_read(call, request, &lookup));
+    TRY(step_lookup_read(call, request, request->parts->mail, request->parts->steps, &lookup));
     TRY(request_store(call, request, &store));
-    TRY(step_find_stored(call, store, &lookup, &step));
+    TRY(step_lookup_stored(call, store, &lookup, &step));
     TRY(steps_outputs(call, store, step.tenant, step.id, &outputs));
     TRY(find_output(call, &step, &outputs, request_parameter(request, "name"), &output));
     TRY(tensor_get(call, store, step.tenant, output, &tensor));

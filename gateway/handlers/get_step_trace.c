@@ -1,6 +1,9 @@
 /* getStepTrace: when a step's slots and nodes ran, as Chrome's trace events or as TensorFlow's StepStats. */
-#include "gateway/replicas/step_mail.h"
-#include "gateway/steps/step_find.h"
+#include "gateway/handlers/parts.h"
+#include "gateway/http/handler.h"
+#include "gateway/replicas/replica_mail.h"
+#include "gateway/replicas/step_lookup.h"
+#include "gateway/resources/resource.h"
 #include "gateway/store/blobs.h"
 #include "gateway/traces/trace_cache.h"
 #include "gateway/traces/trace_form.h"
@@ -18,7 +21,8 @@ fail_without_trace(Call *call, StepId id)
 
 /* The gateway that ran the step has its trace. */
 static Status
-ask_others(Call *call, const Request *request, const StepLookup *lookup, Response *response)
+ask_others(
+    Call *call, const Request *request, const StepLookup *lookup, const TraceForm *form, Response *response)
 {
     const StepInquiry *const inquiry = &lookup->inquiry;
     Store *store = NULL;
@@ -26,11 +30,11 @@ ask_others(Call *call, const Request *request, const StepLookup *lookup, Respons
     bool is_found = false;
     Sha256 digest;
     TRY(request_store(call, request, &store));
-    TRY(step_find_stored(call, store, lookup, &step));
+    TRY(step_lookup_stored(call, store, lookup, &step));
     if (!step_state_is_ended(step.state)) {
         return fail_without_trace(call, inquiry->id);
     }
-    TRY(step_mail_ask_trace(call, request_gateway(request)->mail, store, inquiry, &is_found, &digest));
+    TRY(replica_mail_ask_trace(call, lookup->mail, store, inquiry, form, &is_found, &digest));
     return is_found ? blobs_read(call, store, inquiry->tenant, &digest, (BlobRange){.size = SIZE_MAX},
                           response_json(response))
                     : fail_without_trace(call, inquiry->id);
@@ -52,14 +56,15 @@ read_form(Call *call, const Request *request, const TraceForm **ret_form)
 static Status
 run(Call *call, const Request *request, Response *response)
 {
-    TraceCache *const traces = request_gateway(request)->traces;
+    TraceCache *const traces = request->parts->traces;
+    const TraceForm *form = NULL;
     StepLookup lookup;
-    TRY(step_lookup_read(call, request, &lookup));
-    TRY(read_form(call, request, &lookup.inquiry.trace));
+    TRY(step_lookup_read(call, request, request->parts->mail, request->parts->steps, &lookup));
+    TRY(read_form(call, request, &form));
     const StepInquiry *const inquiry = &lookup.inquiry;
     AUTO_STEP_TRACE trace = trace_cache_get(traces, inquiry->tenant, inquiry->session, inquiry->id);
-    return trace == NULL ? ask_others(call, request, &lookup, response)
-                         : inquiry->trace->write(call, trace, response_json(response));
+    return trace == NULL ? ask_others(call, request, &lookup, form, response)
+                         : form->write(call, trace, response_json(response));
 }
 
 HANDLER(get_step_trace) = {

@@ -1,5 +1,6 @@
 /* getTensor: a .npy file as it was sent. */
-#include "gateway/app/gateway.h"
+#include "gateway/http/handler.h"
+#include "gateway/resources/resource.h"
 #include "gateway/tensors/tensor_blob.h"
 
 static Status

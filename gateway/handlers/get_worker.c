@@ -1,5 +1,6 @@
 /* getWorker: one worker as discovery last heard of it. */
-#include "gateway/app/gateway.h"
+#include "gateway/dispatch/directory.h"
+#include "gateway/handlers/parts.h"
 #include "gateway/http/exchange.h"
 #include "gateway/workers/worker_json.h"
 
@@ -8,7 +9,7 @@ start(Exchange *exchange)
 {
     const Request *const request = exchange_request(exchange);
     const Slice name = request_parameter(request, "worker");
-    Roster *const roster = directory_take(request_gateway(request)->directory);
+    Roster *const roster = directory_take(request->parts->directory);
     const WorkerInfo *const worker = roster_find_name(roster, name);
     if (worker == NULL) {
         exchange_fail(exchange, worker_not_found(exchange_call(exchange), name));

@@ -1,12 +1,13 @@
 /* listDevices: the pool as discovery last heard of it. */
-#include "gateway/app/gateway.h"
+#include "gateway/dispatch/directory.h"
+#include "gateway/handlers/parts.h"
 #include "gateway/http/exchange.h"
 #include "gateway/workers/worker_json.h"
 
 static void
 start(Exchange *exchange)
 {
-    Roster *const roster = directory_take(request_gateway(exchange_request(exchange))->directory);
+    Roster *const roster = directory_take(exchange_request(exchange)->parts->directory);
     JsonWriter writer = json_writer(response_json(exchange_response(exchange)));
     json_write_object_begin(&writer);
     json_write_name(&writer, "devices");

@@ -1,8 +1,11 @@
 /* listGraphs: the session's graphs, newest first. */
-#include "gateway/app/gateway.h"
+#include "gateway/graphs/graph_json.h"
+#include "gateway/handlers/parts.h"
+#include "gateway/http/handler.h"
 #include "gateway/resources/paging.h"
-#include "gateway/resources/resource_json.h"
+#include "gateway/resources/resource.h"
 #include "gateway/store/graphs.h"
+#include "gateway/store/sessions.h"
 
 static Status
 run(Call *call, const Request *request, Response *response)
@@ -14,7 +17,7 @@ run(Call *call, const Request *request, Response *response)
     Page page;
     GraphPage graphs;
     TRY(session_id_read(call, request, &id));
-    TRY(paging_read(call, request, &page));
+    TRY(paging_read(call, request, request->parts->limits, &page));
     TRY(request_store(call, request, &store));
     TRY(sessions_find(call, store, tenant, id, &session));
     TRY(graphs_list(call, store, tenant, id, &page, &graphs));

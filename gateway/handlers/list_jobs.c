@@ -1,4 +1,6 @@
 /* listJobs: the tenant's steps of all sessions, newest first; also those of sessions that are gone. */
+#include "gateway/handlers/parts.h"
+#include "gateway/http/handler.h"
 #include "gateway/steps/step_page.h"
 
 static Status
@@ -12,7 +14,7 @@ run(Call *call, const Request *request, Response *response)
         return call_fail(call, STATUS_INVALID_ARGUMENT, "session '%.*s' is no id of a session",
             SLICE_PRINT(slice_part(text, 0, 64)));
     }
-    return step_page_answer(call, request, response, session);
+    return step_page_answer(call, request, request->parts->limits, response, session);
 }
 
 HANDLER(list_jobs) = {

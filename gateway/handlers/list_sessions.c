@@ -1,7 +1,9 @@
 /* listSessions: the tenant's sessions, newest first. */
-#include "gateway/app/gateway.h"
+#include "gateway/handlers/parts.h"
+#include "gateway/http/handler.h"
 #include "gateway/resources/paging.h"
-#include "gateway/resources/resource_json.h"
+#include "gateway/resources/resource.h"
+#include "gateway/sessions/session_json.h"
 #include "gateway/store/sessions.h"
 
 static Status
@@ -10,7 +12,7 @@ run(Call *call, const Request *request, Response *response)
     Store *store = NULL;
     Page page;
     SessionPage sessions;
-    TRY(paging_read(call, request, &page));
+    TRY(paging_read(call, request, request->parts->limits, &page));
     TRY(request_store(call, request, &store));
     TRY(sessions_list(call, store, request->principal.tenant, &page, &sessions));
     JsonWriter writer = json_writer(response_json(response));

@@ -1,6 +1,9 @@
 /* listSteps: the steps of one session, newest first. */
-#include "gateway/resources/resource_json.h"
+#include "gateway/handlers/parts.h"
+#include "gateway/http/handler.h"
+#include "gateway/resources/resource.h"
 #include "gateway/steps/step_page.h"
+#include "gateway/store/sessions.h"
 
 static Status
 run(Call *call, const Request *request, Response *response)
@@ -13,7 +16,7 @@ run(Call *call, const Request *request, Response *response)
     TRY(request_query_allow(call, request, names));
     TRY(request_store(call, request, &store));
     TRY(sessions_find(call, store, request->principal.tenant, session, &found));
-    return step_page_answer(call, request, response, session);
+    return step_page_answer(call, request, request->parts->limits, response, session);
 }
 
 HANDLER(list_steps) = {

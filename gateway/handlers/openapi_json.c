@@ -1,5 +1,5 @@
 /* openapiJson: the contract of this API for tools that read no YAML. */
-#include "gateway/app/documents.h"
+#include "gateway/handlers/documents.h"
 #include "gateway/http/exchange.h"
 
 static void

@@ -1,5 +1,5 @@
 /* openapiYaml: the contract of this API, as it was built in. */
-#include "gateway/app/documents.h"
+#include "gateway/handlers/documents.h"
 #include "gateway/http/exchange.h"
 
 static void

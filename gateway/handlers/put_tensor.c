@@ -2,7 +2,8 @@
  * once; what no step refers to is collected some time after it was last sent. */
 #include <stdio.h>
 
-#include "gateway/app/gateway.h"
+#include "gateway/http/handler.h"
+#include "gateway/resources/resource.h"
 #include "gateway/tensors/tensor_blob.h"
 #include "shared/json/writer.h"
 #include "shared/tensor/npy.h"

@@ -1,17 +1,19 @@
 /* readyz: ready for work: not draining, PostgreSQL answers, at least one worker serves. One line a check. */
-#include "gateway/app/gateway.h"
+#include "gateway/domain/replica.h"
+#include "gateway/handlers/parts.h"
+#include "gateway/http/handler.h"
+#include "gateway/resources/resource.h"
 #include "gateway/store/migrate.h"
-#include "shared/base/atomic.h"
+#include "gateway/workers/worker_pool.h"
 
 static Status
 run(Call *call, const Request *request, Response *response)
 {
-    Gateway *const gateway = request_gateway(request);
     Store *store = NULL;
-    const bool is_serving = !atomic_load_acquire(&gateway->is_draining);
+    const bool is_serving = !replica_is_draining(request->parts->replica);
     const bool has_database =
         request_store(call, request, &store) == STATUS_OK && migrate_check(call, store) == STATUS_OK;
-    const bool has_workers = gateway_has_worker(gateway);
+    const bool has_workers = worker_pool_serves(request->parts->directory);
     Buffer *const body = response_body(response, "text/plain");
     buffer_append_format(body, "[%c]serving %s\n", is_serving ? '+' : '-', is_serving ? "ok" : "draining");
     buffer_append_format(

@@ -6,12 +6,18 @@
  * last has answered, the sum is. */
 #include <string.h>
 
-#include "gateway/app/gateway.h"
+#include "gateway/dispatch/directory.h"
+#include "gateway/dispatch/step.h"
+#include "gateway/handlers/parts.h"
 #include "gateway/http/exchange.h"
-#include "gateway/resources/resource_json.h"
+#include "gateway/jobs/job_context.h"
+#include "gateway/resources/resource.h"
+#include "gateway/store/places.h"
+#include "gateway/store/sessions.h"
 #include "shared/base/text.h"
 #include "shared/json/reader.h"
 #include "shared/json/scanner.h"
+#include "shared/wire/messages.h"
 
 typedef struct Wanted {
     Slice containers; /* JSON */
@@ -37,8 +43,6 @@ struct ResetCall {
     size_t worker_count;
     size_t pending;
 };
-
-/* --- The answer ----------------------------------------------------------------------------------------- */
 
 static void
 write_worker(JsonWriter *writer, const PlaceWorker *place, const ContainerResetEnd *end)
@@ -78,8 +82,6 @@ answer(const ResetCall *reset)
     exchange_finish(reset->exchange);
 }
 
-/* --- The workers ---------------------------------------------------------------------------------------- */
-
 static void
 worker_is_done(void *context, const ContainerResetEnd *end)
 {
@@ -108,7 +110,7 @@ static void
 ask_worker(ResetCall *reset, const Roster *roster, size_t index)
 {
     const Request *const request = exchange_request(reset->exchange);
-    Dispatcher *const dispatcher = ((GatewayLoop *)request->services)->dispatcher;
+    Dispatcher *const dispatcher = request->parts->dispatcher;
     const WorkerInfo *const worker = find_alive(roster, &reset->places[index]);
     char tenant[UUID_TEXT_SIZE];
     uuid_to_text(request->principal.tenant.value, tenant);
@@ -133,8 +135,7 @@ ask_worker(ResetCall *reset, const Roster *roster, size_t index)
 static void
 ask_workers(ResetCall *reset)
 {
-    const Gateway *const gateway = request_gateway(exchange_request(reset->exchange));
-    Roster *const roster = directory_take(gateway->directory);
+    Roster *const roster = directory_take(exchange_request(reset->exchange)->parts->directory);
     for (size_t index = 0; index < reset->worker_count; index++) {
         ask_worker(reset, roster, index);
     }
@@ -144,10 +145,8 @@ ask_workers(ResetCall *reset)
     }
 }
 
-/* --- The request ---------------------------------------------------------------------------------------- */
-
 static Status
-find_workers(Call *call, void *job_context, void *owner)
+find_workers(Call *call, JobContext *job_context, void *owner)
 {
     ResetCall *const reset = owner;
     const TenantId tenant = exchange_request(reset->exchange)->principal.tenant;

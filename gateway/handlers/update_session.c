@@ -1,8 +1,11 @@
 /* updateSession: another name, other options, of the session that the client has read: If-Match is required.
  * A member that is absent stays; options are replaced as a whole. */
-#include "gateway/app/gateway.h"
-#include "gateway/resources/resource_json.h"
-#include "gateway/sessions/session_body.h"
+#include "gateway/handlers/parts.h"
+#include "gateway/http/handler.h"
+#include "gateway/resources/resource.h"
+#include "gateway/sessions/session_cache.h"
+#include "gateway/sessions/session_json.h"
+#include "gateway/sessions/session_options.h"
 #include "gateway/store/sessions.h"
 
 static Status
@@ -15,13 +18,13 @@ run(Call *call, const Request *request, Response *response)
     Session session;
     SessionPlaces places;
     TRY(session_id_read(call, request, &id));
-    TRY(session_body_read(call, request->body, &request_gateway(request)->limits, &body));
+    TRY(session_body_read(call, request->body, request->parts->limits, &body));
     TRY(request_store(call, request, &store));
     TRY(sessions_find(call, store, tenant, id, &session));
     const Session wanted = {.id = id, .name = body.name, .options = body.options, .version = session.version};
     TRY(version_match(call, request, response, session.version, true));
     TRY(version_lost(response, sessions_update(call, store, tenant, &wanted, &session)));
-    graph_cache_drop(request_gateway(request)->graphs, tenant, id);
+    session_cache_drop(request->parts->sessions, tenant, id);
     TRY(places_list(call, store, tenant, id, &places));
     session_write(response, &session, &places);
     return STATUS_OK;

@@ -212,7 +212,7 @@ find_body_size_max(const Exchange *exchange)
     const size_t own = has_own ? exchange->sink->size_max : exchange->request.handler->body_size_max;
     const size_t set = options->body_size_max == NULL
                            ? SIZE_MAX
-                           : options->body_size_max(options->services, &exchange->request);
+                           : options->body_size_max(options->parts, &exchange->request);
     return set < own ? set : own;
 }
 

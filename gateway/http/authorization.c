@@ -49,7 +49,7 @@ authorization_begin(Exchange *exchange)
     }
     AuthorizeAnswer answer = AUTHORIZE_DENIED;
     if (options->authorize != NULL) {
-        answer = options->authorize(options->services, request, &exchange->credentials, &request->principal);
+        answer = options->authorize(options->parts, request, &exchange->credentials, &request->principal);
     }
     if (answer == AUTHORIZE_UNKNOWN && options->authorize_blocking != NULL) {
         exchange->needs_authorization = true;
@@ -59,7 +59,7 @@ authorization_begin(Exchange *exchange)
 }
 
 static Status
-look_up_principal(Call *call, void *job_context, void *owner)
+look_up_principal(Call *call, JobContext *job_context, void *owner)
 {
     Exchange *const exchange = owner;
     const HttpOptions *const options = &exchange->server->options;

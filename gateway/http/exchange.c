@@ -64,7 +64,7 @@ exchange_take(HttpServer *server, Connection *connection)
         .connection = connection,
         .call = {.arena = exchange->call.arena,
             .deadline_ns = deadline_after_ms(server->loop, server->options.deadline_ms)},
-        .request = {.services = server->options.services},
+        .request = {.parts = server->options.parts},
         .response = {.buffer = exchange->response.buffer},
         .body = exchange->body,
         .started_ns = loop_now_ns(server->loop),
@@ -114,7 +114,7 @@ exchange_log(const Exchange *exchange)
         .duration_ns = loop_now_ns(exchange->server->loop) - exchange->started_ns,
         .is_hang_up = exchange->is_hang_up,
     };
-    options->log(options->services, &record);
+    options->log(options->parts, &record);
 }
 
 void
@@ -168,7 +168,7 @@ exchange_free(HttpServer *server)
 }
 
 bool
-exchange_submit(Exchange *exchange, void (*run)(Job *job, void *context), void (*done)(Job *job))
+exchange_submit(Exchange *exchange, void (*run)(Job *job, JobContext *context), void (*done)(Job *job))
 {
     assert(run != NULL && done != NULL);
 
@@ -294,7 +294,7 @@ exchange_deadline(Exchange *exchange, uint64_t deadline_ns)
 }
 
 static void
-work_on_job_thread(Job *job, void *context)
+work_on_job_thread(Job *job, JobContext *context)
 {
     Exchange *const exchange = LIST_ITEM(job, Exchange, job);
     exchange->request.job_context = context;

@@ -35,7 +35,7 @@ void exchange_deadline(Exchange *exchange, uint64_t deadline_ns);
 
 /* Runs `work` on a job thread and then `done` on the loop, with the work's Status. Until `done`, the
  * exchange and its call belong to the job thread. False when the queue is full: nothing will be called. */
-typedef Status (*ExchangeWork)(Call *call, void *job_context, void *owner);
+typedef Status (*ExchangeWork)(Call *call, JobContext *job_context, void *owner);
 typedef void (*ExchangeWorked)(Exchange *exchange, Status status, void *owner);
 MUST_USE bool exchange_offload(Exchange *exchange, ExchangeWork work, ExchangeWorked done, void *owner);
 

@@ -36,7 +36,7 @@ run_handler(Exchange *exchange)
 }
 
 static void
-run_on_job_thread(Job *job, void *context)
+run_on_job_thread(Job *job, JobContext *context)
 {
     Exchange *const exchange = LIST_ITEM(job, Exchange, job);
     exchange->request.job_context = context;
@@ -61,7 +61,7 @@ begin_run(Exchange *exchange)
 }
 
 static Status
-inflate_on_job_thread(Call *call, void *job_context, void *owner)
+inflate_on_job_thread(Call *call, JobContext *job_context, void *owner)
 {
     (void)call;
     (void)job_context;

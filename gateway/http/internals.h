@@ -94,7 +94,7 @@ struct Exchange {
     void *cancel_owner;
 
     Job job; /* the one that is on a job thread now */
-    Status (*work)(Call *call, void *job_context, void *owner);
+    Status (*work)(Call *call, JobContext *job_context, void *owner);
     void (*worked)(Exchange *exchange, Status status, void *owner);
     void *work_owner;
     Status work_status;
@@ -146,7 +146,7 @@ void exchange_release(Exchange *exchange); /* ends the exchange: logs it, and gi
                                             * handler keeps it */
 void exchange_free(HttpServer *server);    /* frees the first exchange of the pool */
 MUST_USE bool exchange_submit(
-    Exchange *exchange, void (*run)(Job *job, void *context), void (*done)(Job *job));
+    Exchange *exchange, void (*run)(Job *job, JobContext *context), void (*done)(Job *job));
 void exchange_end(Exchange *exchange, Status status); /* ends the handler's work */
 void exchange_cancel(Exchange *exchange);             /* the peer is gone, or the server closes */
 void exchange_overdue(Exchange *exchange);            /* the deadline has passed */

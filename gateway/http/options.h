@@ -33,21 +33,21 @@ typedef struct RequestRecord {
 
 typedef struct HttpOptions {
     const Handler *const *handlers; /* NULL-terminated: handler_table */
-    void *services;                 /* for the handlers: request->services */
+    Parts *parts;                   /* for the handlers: request->parts */
     JobPool *jobs;                  /* NULL: only `start` handlers and cached keys can be served */
 
     AuthorizeAnswer (*authorize)(
-        void *services, const Request *request, const Credentials *credentials, Principal *ret_principal);
-    MUST_USE Status (*authorize_blocking)(Call *call, void *job_context, const Request *request,
+        const Parts *parts, const Request *request, const Credentials *credentials, Principal *ret_principal);
+    MUST_USE Status (*authorize_blocking)(Call *call, JobContext *job_context, const Request *request,
         const Credentials *credentials, Principal *ret_principal);
     /* Counts a request whose principal is known, before its body is read; a failure refuses the request.
      * NULL: none is refused. */
     Status (*charge)(Call *call, const Request *request, Response *response);
-    void (*log)(void *services, const RequestRecord *record);
+    void (*log)(Parts *parts, const RequestRecord *record);
 
     /* Returns how many bytes the settings allow this request's body; the handler's body_size_max holds too.
      * Asked once, when the head is known. NULL: the settings have no limit. */
-    size_t (*body_size_max)(void *services, const Request *request);
+    size_t (*body_size_max)(const Parts *parts, const Request *request);
 
     const char *const *origins; /* browsers' origins that CORS admits, NULL-terminated; "*" admits all */
 

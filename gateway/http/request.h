@@ -19,6 +19,8 @@ enum {
 };
 
 typedef struct Handler Handler;
+typedef struct JobContext JobContext; /* gateway/jobs */
+typedef struct Parts Parts;           /* what handlers work with: gateway/handlers/parts.h */
 
 typedef struct Field {
     Slice name;
@@ -44,8 +46,8 @@ typedef struct Request {
     Slice traceparent; /* valid by W3C Trace Context, or empty */
     Principal principal;
 
-    void *services;    /* HttpOptions.services */
-    void *job_context; /* of the job thread, in Handler.run; NULL on a loop thread */
+    const Parts *parts;      /* HttpOptions.parts */
+    JobContext *job_context; /* the job thread's, in Handler.run; NULL on a loop thread */
 } Request;
 
 /* Return a slice whose data are NULL when the request has no such header, parameter or query. Header names

@@ -68,7 +68,7 @@ tell_done(Task *task)
 }
 
 static void
-run_batches(Job *job, void *context)
+run_batches(Job *job, JobContext *context)
 {
     Batcher *const batcher = (Batcher *)(void *)job;
     BatchItem *items[BATCH_ITEMS_MAX];

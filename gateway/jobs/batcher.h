@@ -15,7 +15,6 @@
 enum { BATCH_ITEMS_MAX = 100 };
 
 typedef struct Batcher Batcher;
-typedef struct JobContext JobContext;
 
 typedef struct BatchItem {
     Task task; /* first: how `done` gets back to the loop */

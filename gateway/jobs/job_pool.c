@@ -52,7 +52,7 @@ job_done(Task *task)
 }
 
 static void
-job_run(Job *job, void *context)
+job_run(Job *job, JobContext *context)
 {
     const bool has_owner = job->done != NULL; /* a job without one may be gone after its run */
     Loop *const loop = job->loop;
@@ -65,7 +65,7 @@ job_run(Job *job, void *context)
 
 /* Contexts are made one after the other, so that the call is used by one thread at a time. */
 static bool
-context_make(JobPool *pool, void **ret_context)
+context_make(JobPool *pool, JobContext **ret_context)
 {
     mutex_lock(&pool->mutex);
     if (pool->start_status == STATUS_OK && pool->options.context_new != NULL) {
@@ -82,7 +82,7 @@ static void *
 thread_run(void *argument)
 {
     JobPool *const pool = argument;
-    void *context = NULL;
+    JobContext *context = NULL;
     if (!context_make(pool, &context)) {
         return NULL;
     }

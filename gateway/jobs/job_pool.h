@@ -15,22 +15,23 @@
 #include "shared/net/loop.h"
 
 typedef struct JobPool JobPool;
+typedef struct JobContext JobContext; /* job_context.h; a test may have its own */
 typedef struct Job Job;
 
 struct Job {
     Task task; /* first: how `done` gets back to the loop */
     Job *next;
     Loop *loop;
-    void (*run)(Job *job, void *context);
+    void (*run)(Job *job, JobContext *context);
     void (*done)(Job *job); /* NULL when nobody waits; the job is its own owner then */
 };
 
 typedef struct JobPoolOptions {
-    int thread_count;                                                   /* 0: 4 */
-    int queue_max;                                                      /* jobs waiting; 0: 1024 */
-    Status (*context_new)(Call *call, void *owner, void **ret_context); /* NULL: no context */
-    void (*context_free)(void *context);
-    void *owner;
+    int thread_count; /* 0: 4 */
+    int queue_max;    /* jobs waiting; 0: 1024 */
+    Status (*context_new)(Call *call, const void *owner, JobContext **ret_context); /* NULL: no context */
+    void (*context_free)(JobContext *context);
+    const void *owner;
 } JobPoolOptions;
 
 /* Returns when every thread has its context, or the first failure. */

@@ -1,1 +1,1 @@
-$(call module,gateway/jobs,shared/base shared/net gateway/domain)
+$(call module,gateway/jobs,shared/base shared/net gateway/domain gateway/store)

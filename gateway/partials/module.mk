@@ -1,1 +1,1 @@
-$(call module,gateway/partials,shared/base gateway/resources gateway/steps gateway/app)
+$(call module,gateway/partials,shared/base gateway/resources gateway/steps)

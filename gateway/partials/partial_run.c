@@ -1,19 +1,17 @@
 #include "gateway/partials/partial_run.h"
 
+#include <assert.h>
 #include <stdio.h>
 
-#include "gateway/partials/partial_visit.h"
-#include "shared/base/atomic.h"
 #include "shared/base/buffer.h"
 #include "shared/base/clock.h"
+#include "shared/base/memory.h"
 #include "shared/base/text.h"
 
 enum { ARENA_SIZE_MAX = 256 << 20, PREPARE_MS = 60000 };
 
-/* --- Life ----------------------------------------------------------------------------------------------- */
-
 PartialRun *
-partial_run_new(GatewayLoop *loop, const PartialKey *key, const Call *call, Slice body)
+partial_run_new(PartialLoop *loop, const PartialKey *key, const Call *call, Slice body)
 {
     Arena *const arena = arena_new(ARENA_SIZE_MAX);
     PartialRun *const run = arena == NULL ? NULL : arena_alloc(arena, sizeof *run);
@@ -23,12 +21,13 @@ partial_run_new(GatewayLoop *loop, const PartialKey *key, const Call *call, Slic
         return NULL;
     }
     list_init(&run->link);
-    list_init(&run->visits);
+    list_init(&run->waiters);
+    run->facts = (PartialFacts){.key = *key, .loop = loop};
     run->request = slice_of(request, body.size);
     run->call.arena = arena;
     run->call.deadline_ns = clock_monotonic_ns() + PREPARE_MS * CLOCK_NS_PER_MS;
     (void)snprintf(run->call.request_id, sizeof run->call.request_id, "%s", call->request_id);
-    if (!step_call_init(&run->step, loop, &run->call)) {
+    if (!step_call_init(&run->step, loop->steps, &run->call)) {
         arena_free(arena);
         return NULL;
     }
@@ -42,17 +41,17 @@ partial_run_new(GatewayLoop *loop, const PartialKey *key, const Call *call, Slic
 void
 partial_run_free(PartialRun *run)
 {
-    GatewayLoop *const loop = run->step.loop;
-    timer_clear(loop->loop, &run->expiry);
-    partial_table_remove(loop->gateway->partials, run);
+    timer_clear(run->step.loop->loop, &run->expiry);
+    partial_table_remove(run->facts.loop->table, &run->facts);
     list_remove(&run->link);
     arena_free(run->call.arena); /* holds the run itself */
 }
 
-PartialKey
-partial_run_key(const PartialRun *run)
+PartialRun *
+partial_run_find(PartialTable *table, const PartialKey *key)
 {
-    return (PartialKey){.tenant = run->step.tenant, .session = run->step.session_id, .id = run->step.id};
+    PartialFacts *const facts = partial_table_find(table, key);
+    return facts == NULL ? NULL : LIST_ITEM(facts, PartialRun, facts);
 }
 
 Status
@@ -60,8 +59,6 @@ partial_run_prepare(PartialRun *run, JobContext *context, bool *ret_needs_job)
 {
     return step_call_prepare(&run->step, run->request, context, ret_needs_job);
 }
-
-/* --- The end -------------------------------------------------------------------------------------------- */
 
 static void
 drop_outputs(PartialRun *run)
@@ -109,14 +106,14 @@ partial_run_is_complete(const PartialRun *run)
 }
 
 static void
-serve(PartialRun *run)
+serve_waiters(PartialRun *run)
 {
-    LIST_EACH(&run->visits, link)
+    LIST_EACH(&run->waiters, link)
     {
-        PartialVisit *const visit = LIST_ITEM(link, PartialVisit, link);
-        if (partial_visit_is_ready(visit, run)) {
-            list_remove(&visit->link);
-            partial_visit_serve(visit, run);
+        PartialWaiter *const waiter = LIST_ITEM(link, PartialWaiter, link);
+        if (waiter->is_ready(waiter, run)) {
+            list_remove(&waiter->link);
+            waiter->serve(waiter, run);
         }
     }
 }
@@ -124,12 +121,12 @@ serve(PartialRun *run)
 void
 partial_run_settle(PartialRun *run)
 {
-    GatewayLoop *const loop = run->step.loop;
-    serve(run);
-    if (!list_is_empty(&run->visits)) {
+    const StepLoop *const loop = run->step.loop;
+    serve_waiters(run);
+    if (!list_is_empty(&run->waiters)) {
         return;
     }
-    if (!run->has_ended && atomic_load_acquire(&loop->gateway->is_draining)) {
+    if (!run->has_ended && replica_is_draining(loop->steps->replica)) {
         partial_run_fail(run, STATUS_UNAVAILABLE, "the partial run has ended: the gateway is shutting down");
     }
     if (run->run != NULL) {
@@ -138,7 +135,7 @@ partial_run_settle(PartialRun *run)
     if (partial_run_is_complete(run) || (run->status != STATUS_OK && run->is_told) || loop->is_closing) {
         partial_run_free(run);
     } else {
-        timer_set(loop->loop, &run->expiry, run->expires_ns);
+        timer_set(loop->loop, &run->expiry, run->facts.expires_ns);
     }
 }
 
@@ -148,13 +145,11 @@ expire(Timer *timer)
     partial_run_free(LIST_ITEM(timer, PartialRun, expiry));
 }
 
-/* --- What it keeps -------------------------------------------------------------------------------------- */
-
 /* Feeds, and outputs that nobody asked for. */
 static bool
 is_within_limit(const PartialRun *run, uint64_t fed_bytes)
 {
-    return fed_bytes + run->output_bytes <= run->step.loop->gateway->limits.partial_run_bytes;
+    return fed_bytes + run->output_bytes <= run->step.loop->steps->limits->partial_run_bytes;
 }
 
 static void
@@ -167,7 +162,7 @@ end_above_limit(PartialRun *run)
     (void)snprintf(message, sizeof message,
         "the partial run has ended: feeds, and outputs that nobody asked for, pass the limit "
         "partial_run_bytes, %llu bytes",
-        (unsigned long long)run->step.loop->gateway->limits.partial_run_bytes);
+        (unsigned long long)run->step.loop->steps->limits->partial_run_bytes);
     partial_run_fail(run, STATUS_RESOURCE_EXHAUSTED, message);
 }
 
@@ -210,7 +205,7 @@ partial_run_give(Call *call, PartialRun *run, const Tensor *feeds)
     }
     if (!is_within_limit(run, bytes)) {
         return call_fail(call, STATUS_OUT_OF_RANGE, "the limit partial_run_bytes is %llu bytes",
-            (unsigned long long)run->step.loop->gateway->limits.partial_run_bytes);
+            (unsigned long long)run->step.loop->steps->limits->partial_run_bytes);
     }
     for (size_t feed = 0; feed < count; feed++) {
         if (feeds[feed].dtype == DTYPE_INVALID) {
@@ -225,8 +220,6 @@ partial_run_give(Call *call, PartialRun *run, const Tensor *feeds)
     run->fed_bytes = bytes;
     return STATUS_OK;
 }
-
-/* --- The step's events ---------------------------------------------------------------------------------- */
 
 static void
 step_output(void *context, uint32_t fetch, const Tensor *tensor)
@@ -296,27 +289,24 @@ step_done(void *context, const StepReport *report)
     partial_run_settle(run);
 }
 
-/* --- Beginning ------------------------------------------------------------------------------------------ */
-
 static Status
 begin_step(Call *call, PartialRun *run)
 {
     static const StepEvents events = {.on_output = step_output, .on_done = step_done};
-    GatewayLoop *const loop = run->step.loop;
     char tenant[UUID_TEXT_SIZE];
     char session[ID_TEXT_SIZE];
     StepRequest request;
     step_call_describe(&run->step, tenant, session, &request);
-    request.deadline_ns = run->expires_ns;
+    request.deadline_ns = run->facts.expires_ns;
     request.is_partial = true;
-    run->run = step_start(loop->dispatcher, &request, &events, run);
+    run->run = step_start(run->step.loop->dispatcher, &request, &events, run);
     return run->run != NULL ? STATUS_OK : call_fail_memory(call, "a partial run");
 }
 
 Status
 partial_run_begin(Call *call, PartialRun *run)
 {
-    GatewayLoop *const loop = run->step.loop;
+    PartialLoop *const loop = run->facts.loop;
     const Plan *const plan = run->step.plan;
     const uint64_t time_ms = run->step.body.timeout_ms;
     run->is_fed = arena_alloc(run->call.arena, (plan->feed_count + 1) * sizeof *run->is_fed);
@@ -324,30 +314,30 @@ partial_run_begin(Call *call, PartialRun *run)
     if (run->is_fed == NULL || run->fetches == NULL) {
         return call_fail_memory(call, "a partial run");
     }
-    run->expires_ns = clock_monotonic_ns() + time_ms * CLOCK_NS_PER_MS;
+    run->facts.graph = run->step.graph;
+    run->facts.plan = run->step.plan;
+    run->facts.expires_ns = clock_monotonic_ns() + time_ms * CLOCK_NS_PER_MS;
     run->expires_us = clock_wall_us() + time_ms * 1000;
     run->expiry.fire = expire;
-    TRY(partial_table_add(call, loop->gateway->partials, run));
+    TRY(partial_table_add(call, loop->table, &run->facts));
     TRY(begin_step(call, run));
-    list_append(&loop->partials, &run->link);
+    list_append(&loop->runs, &run->link);
     return STATUS_OK;
 }
 
-/* --- All of a loop's ------------------------------------------------------------------------------------ */
-
 void
-partial_runs_drain(GatewayLoop *loop)
+partials_drain(PartialLoop *loop)
 {
-    LIST_EACH(&loop->partials, link)
+    LIST_EACH(&loop->runs, link)
     {
         partial_run_settle(LIST_ITEM(link, PartialRun, link));
     }
 }
 
 void
-partial_runs_close(GatewayLoop *loop)
+partials_close(PartialLoop *loop)
 {
-    LIST_EACH(&loop->partials, link)
+    LIST_EACH(&loop->runs, link)
     {
         PartialRun *const run = LIST_ITEM(link, PartialRun, link);
         partial_run_fail(run, STATUS_UNAVAILABLE, "the partial run has ended: the gateway is shutting down");
@@ -356,17 +346,42 @@ partial_runs_close(GatewayLoop *loop)
     }
 }
 
-void
-partial_runs_end_session(GatewayLoop *loop, TenantId tenant, SessionId session)
+typedef struct SessionEnd {
+    Task task; /* first */
+    PartialLoop *loop;
+    TenantId tenant;
+    SessionId session;
+} SessionEnd;
+
+static void
+end_session_there(Task *task)
 {
-    LIST_EACH(&loop->partials, link)
+    SessionEnd *const end = (SessionEnd *)(void *)task;
+    LIST_EACH(&end->loop->runs, link)
     {
         PartialRun *const run = LIST_ITEM(link, PartialRun, link);
-        if (uuid_equal(run->step.session_id.value, session.value) &&
-            uuid_equal(run->step.tenant.value, tenant.value)) {
+        if (uuid_equal(run->step.session_id.value, end->session.value) &&
+            uuid_equal(run->step.tenant.value, end->tenant.value)) {
             partial_run_fail(run, STATUS_CANCELLED, "its session has been deleted");
             run->is_told = true;
             partial_run_settle(run);
         }
+    }
+    memory_free(end);
+}
+
+void
+partials_end_session(const PartialTable *table, TenantId tenant, SessionId session)
+{
+    size_t count = 0;
+    PartialLoop *const *const loops = partial_table_loops(table, &count);
+    for (size_t index = 0; index < count; index++) {
+        SessionEnd *const end = memory_new(1, sizeof *end);
+        if (end == NULL) {
+            return;
+        }
+        *end = (SessionEnd){
+            .task.run = end_session_there, .loop = loops[index], .tenant = tenant, .session = session};
+        loop_post(loops[index]->steps->loop, &end->task);
     }
 }

@@ -17,7 +17,15 @@
 #include "gateway/partials/partial_table.h"
 #include "gateway/steps/step_call.h"
 
-typedef struct PartialVisit PartialVisit;
+typedef struct PartialRun PartialRun;
+typedef struct PartialWaiter PartialWaiter;
+
+/* Somebody who waits on the run's loop for its fetches or its end. */
+struct PartialWaiter {
+    ListLink link; /* in run->waiters */
+    bool (*is_ready)(PartialWaiter *waiter, const PartialRun *run);
+    void (*serve)(PartialWaiter *waiter, PartialRun *run); /* ends the waiting */
+};
 
 typedef struct PartialFetch {
     bool is_taken; /* somebody has asked for it */
@@ -26,13 +34,13 @@ typedef struct PartialFetch {
 } PartialFetch;
 
 struct PartialRun {
-    ListLink link; /* in GatewayLoop.partials */
+    PartialFacts facts;
+    ListLink link; /* in PartialLoop.runs */
     Call call;
-    StepCall step; /* without exchange; prepared */
-    Slice request; /* its body */
-    StepRun *run;  /* NULL before it begins, and when it has ended */
-    uint64_t expires_ns;
-    uint64_t expires_us; /* wall clock */
+    StepCall step;       /* without exchange; prepared */
+    Slice request;       /* its body */
+    StepRun *run;        /* NULL before it begins, and when it has ended */
+    uint64_t expires_us; /* wall clock; facts.expires_ns says the same */
     Timer expiry;        /* of one that has ended, and that somebody may still ask */
     bool *is_fed;        /* by the plan's feed */
     size_t fed_count;
@@ -40,7 +48,7 @@ struct PartialRun {
     size_t taken_count;
     uint64_t fed_bytes;    /* the feeds, while it runs */
     uint64_t output_bytes; /* that have come and that nobody has asked for */
-    ListLink visits;       /* PartialVisits that wait */
+    ListLink waiters;      /* PartialWaiters */
     bool has_ended;        /* as follows */
     bool is_told;
     Status status;
@@ -48,7 +56,7 @@ struct PartialRun {
 };
 
 /* For a request of this body, which is copied. NULL without memory. */
-MUST_USE PartialRun *partial_run_new(GatewayLoop *loop, const PartialKey *key, const Call *call, Slice body);
+MUST_USE PartialRun *partial_run_new(PartialLoop *loop, const PartialKey *key, const Call *call, Slice body);
 
 /* Of one that has not begun. */
 void partial_run_free(PartialRun *run);
@@ -59,7 +67,8 @@ MUST_USE Status partial_run_prepare(PartialRun *run, JobContext *context, bool *
 /* From now on it can be found, and frees itself. RESOURCE_EXHAUSTED above the limit partial_runs. */
 MUST_USE Status partial_run_begin(Call *call, PartialRun *run);
 
-PartialKey partial_run_key(const PartialRun *run);
+/* Returns the run of this key, on its loop; NULL when it is gone. */
+PartialRun *partial_run_find(PartialTable *table, const PartialKey *key);
 
 /* What a continue brings, by the plan's feed: tensors without a dtype are none of it. OUT_OF_RANGE above the
  * limit partial_run_bytes: nothing has been given then. */
@@ -84,10 +93,11 @@ bool partial_run_is_complete(const PartialRun *run);
 void partial_run_settle(PartialRun *run);
 
 /* The loop's runs: those that nobody waits for end now, the others when they have been served. */
-void partial_runs_drain(GatewayLoop *loop);
+void partials_drain(PartialLoop *loop);
 
 /* All of them end now: the loop has stopped. */
-void partial_runs_close(GatewayLoop *loop);
+void partials_close(PartialLoop *loop);
 
-/* Those of a session that has been deleted end now. */
-void partial_runs_end_session(GatewayLoop *loop, TenantId tenant, SessionId session);
+/* Ends those of a session that has been deleted, on all loops. Any thread. Without memory, runs end when
+ * their time is over. */
+void partials_end_session(const PartialTable *table, TenantId tenant, SessionId session);

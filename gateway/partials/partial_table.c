@@ -1,23 +1,26 @@
 #include "gateway/partials/partial_table.h"
 
+#include <assert.h>
 #include <string.h>
 
-#include "gateway/partials/partial_run.h"
 #include "shared/base/map.h"
 #include "shared/base/memory.h"
 #include "shared/base/mutex.h"
 
-/* Of the bytes of an id that are random otherwise; the last one names the loop (running_steps.h). */
-enum { MARK_AT = 10 };
+enum { MARK_AT = 10 }; /* first of the id's bytes that name the gateway; the last one names the loop */
 
 struct PartialTable {
-    Mutex lock;
-    Map *runs; /* PartialKey → PartialRun */
+    const Limits *limits;
+    const Replica *replica;
+    PartialLoop *loops[STEP_LOOPS_MAX];
+    size_t loop_count;
+    Mutex lock; /* guards what follows */
+    Map *runs;  /* PartialKey → PartialFacts */
     bool is_closed;
 };
 
 PartialTable *
-partial_table_new(void)
+partial_table_new(const Limits *limits, const Replica *replica)
 {
     PartialTable *const table = memory_new(1, sizeof *table);
     Map *const runs = map_new();
@@ -28,6 +31,8 @@ partial_table_new(void)
     }
     mutex_init(&table->lock);
     table->runs = runs;
+    table->limits = limits;
+    table->replica = replica;
     return table;
 }
 
@@ -41,11 +46,38 @@ partial_table_free(PartialTable *table)
     }
 }
 
-StepId
-partial_run_id_new(const GatewayLoop *loop)
+void
+partial_loop_init(PartialLoop *loop, PartialTable *table, StepLoop *steps)
 {
-    StepId id = step_id_new(loop->index);
-    memcpy(&id.value.bytes[MARK_AT], loop->gateway->mark, sizeof loop->gateway->mark);
+    assert(table->loop_count < STEP_LOOPS_MAX);
+
+    *loop = (PartialLoop){.table = table, .steps = steps};
+    list_init(&loop->runs);
+    table->loops[table->loop_count++] = loop;
+}
+
+void
+partial_loop_done(PartialLoop *loop)
+{
+    if (loop->table != NULL) {
+        assert(list_is_empty(&loop->runs) && loop->table->loops[loop->table->loop_count - 1] == loop);
+        loop->table->loop_count--;
+    }
+}
+
+PartialLoop *const *
+partial_table_loops(const PartialTable *table, size_t *ret_count)
+{
+    *ret_count = table->loop_count;
+    return table->loops;
+}
+
+StepId
+partial_run_id_new(const PartialLoop *loop)
+{
+    const Replica *const replica = loop->table->replica;
+    StepId id = step_id_new(loop->steps);
+    memcpy(&id.value.bytes[MARK_AT], replica->mark, sizeof replica->mark);
     return id;
 }
 
@@ -55,8 +87,6 @@ key_slice(const PartialKey *key)
     return slice_of(key, sizeof *key);
 }
 
-/* --- Adding and removing -------------------------------------------------------------------------------- */
-
 /* All of them are looked at: they are few, and made rarely. */
 static size_t
 count_of_tenant(const Map *runs, TenantId tenant)
@@ -64,92 +94,87 @@ count_of_tenant(const Map *runs, TenantId tenant)
     size_t cursor = 0;
     size_t count = 0;
     for (const MapEntry *entry = map_next(runs, &cursor); entry != NULL; entry = map_next(runs, &cursor)) {
-        const PartialRun *const run = entry->value;
-        count += uuid_equal(run->step.tenant.value, tenant.value);
+        const PartialFacts *const facts = entry->value;
+        count += uuid_equal(facts->key.tenant.value, tenant.value);
     }
     return count;
 }
 
 static Status
-add(Call *call, PartialTable *table, PartialRun *run)
+add_facts(Call *call, PartialTable *table, PartialFacts *facts)
 {
-    const PartialKey key = partial_run_key(run);
-    const uint64_t count_max = run->step.loop->gateway->limits.partial_runs;
+    const uint64_t count_max = table->limits->partial_runs;
     if (table->is_closed) {
         return call_fail(call, STATUS_UNAVAILABLE, "the gateway is shutting down");
     }
-    if (count_of_tenant(table->runs, key.tenant) >= count_max) {
+    if (count_of_tenant(table->runs, facts->key.tenant) >= count_max) {
         return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
             "the limit partial_runs is %llu runs: complete, delete or let expire some that are open",
             (unsigned long long)count_max);
     }
-    return map_put(table->runs, key_slice(&key), run) ? STATUS_OK : call_fail_memory(call, "a partial run");
+    return map_put(table->runs, key_slice(&facts->key), facts) ? STATUS_OK
+                                                               : call_fail_memory(call, "a partial run");
 }
 
 Status
-partial_table_add(Call *call, PartialTable *table, PartialRun *run)
+partial_table_add(Call *call, PartialTable *table, PartialFacts *facts)
 {
     mutex_lock(&table->lock);
-    const Status status = add(call, table, run);
+    const Status status = add_facts(call, table, facts);
     mutex_unlock(&table->lock);
     return status;
 }
 
 void
-partial_table_remove(PartialTable *table, const PartialRun *run)
+partial_table_remove(PartialTable *table, const PartialFacts *facts)
 {
-    const PartialKey key = partial_run_key(run);
     mutex_lock(&table->lock);
-    if (map_get(table->runs, key_slice(&key)) == run) {
-        (void)map_remove(table->runs, key_slice(&key));
+    if (map_get(table->runs, key_slice(&facts->key)) == facts) {
+        (void)map_remove(table->runs, key_slice(&facts->key));
     }
     mutex_unlock(&table->lock);
 }
 
-/* --- Finding -------------------------------------------------------------------------------------------- */
-
 static bool
-look(PartialTable *table, const PartialKey *key, PartialFacts *ret_facts)
+copy_facts(PartialTable *table, const PartialKey *key, PartialFacts *ret_facts)
 {
     mutex_lock(&table->lock);
-    const PartialRun *const run = table->is_closed ? NULL : map_get(table->runs, key_slice(key));
-    if (run != NULL) {
-        *ret_facts = (PartialFacts){
-            .graph = graph_snapshot_ref(run->step.graph),
-            .plan = plan_ref(run->step.plan),
-            .loop = run->step.loop,
-            .expires_ns = run->expires_ns,
-        };
+    const PartialFacts *const facts = table->is_closed ? NULL : map_get(table->runs, key_slice(key));
+    if (facts != NULL) {
+        *ret_facts = *facts;
+        (void)graph_snapshot_ref(facts->graph);
+        (void)plan_ref(facts->plan);
     }
     mutex_unlock(&table->lock);
-    return run != NULL;
+    return facts != NULL;
 }
 
 Status
-partial_table_look(Call *call, const Gateway *gateway, const PartialKey *key, PartialFacts *ret_facts)
+partial_table_look(Call *call, PartialTable *table, const PartialKey *key, PartialFacts *ret_facts)
 {
+    const Replica *const replica = table->replica;
     char text[ID_TEXT_SIZE];
     id_to_text("prt", key->id.value, text);
-    if (memcmp(&key->id.value.bytes[MARK_AT], gateway->mark, sizeof gateway->mark) != 0) {
+    if (memcmp(&key->id.value.bytes[MARK_AT], replica->mark, sizeof replica->mark) != 0) {
         return call_fail(call, STATUS_ABORTED,
             "partial run '%s' was made by another gateway, or before this one was restarted: its requests "
             "must reach the gateway that made it",
             text);
     }
-    return look(gateway->partials, key, ret_facts)
+    return copy_facts(table, key, ret_facts)
                ? STATUS_OK
                : call_fail(call, STATUS_NOT_FOUND,
                      "partial run '%s' does not exist: it may be complete, have failed, or have expired",
                      text);
 }
 
-PartialRun *
+PartialFacts *
 partial_table_find(PartialTable *table, const PartialKey *key)
 {
     mutex_lock(&table->lock);
-    PartialRun *const run = map_get(table->runs, key_slice(key));
+    PartialFacts *const facts = map_get(table->runs, key_slice(key));
     mutex_unlock(&table->lock);
-    return run;
+    return facts;
 }
 
 void

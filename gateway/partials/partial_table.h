@@ -3,46 +3,63 @@
  *
  * The id of a run names its gateway and its loop: requests that come to another gateway are told so.
  *
- * Ownership: a run is its loop's; the table only points to it.
- * Threads:   any; one lock. The run behind the pointer belongs to its loop. */
+ * Ownership: a run is its loop's; the table only points to its facts.
+ * Threads:   any; one lock. The run behind the facts belongs to its loop. */
 #pragma once
 
-#include "gateway/app/gateway.h"
+#include "gateway/steps/step_loop.h"
 
-typedef struct PartialRun PartialRun;
 typedef struct PartialTable PartialTable;
+
+/* What one loop has of partial runs. */
+typedef struct PartialLoop {
+    PartialTable *table;
+    StepLoop *steps; /* the same loop's */
+    ListLink runs;   /* PartialRuns that it holds */
+} PartialLoop;
 
 typedef struct PartialKey {
     TenantId tenant;
     SessionId session;
-    StepId id; /* its step's, too */
+    StepId id; /* of its step, too */
 } PartialKey;
 
-/* What does not change while the run lives. */
+/* The part of a run that does not change while it can be found. */
 typedef struct PartialFacts {
-    GraphSnapshot *graph; /* a new reference, and of the next, too */
+    PartialKey key;
+    PartialLoop *loop;
+    GraphSnapshot *graph;
     Plan *plan;
-    GatewayLoop *loop;
     uint64_t expires_ns;
 } PartialFacts;
 
-MUST_USE PartialTable *partial_table_new(void);
+/* NULL without memory. Both outlive the table. */
+MUST_USE PartialTable *partial_table_new(const Limits *limits, const Replica *replica);
 void partial_table_free(PartialTable *table); /* NULL is allowed */
 
-StepId partial_run_id_new(const GatewayLoop *loop);
+/* Makes the part of a loop that does not run yet. */
+void partial_loop_init(PartialLoop *loop, PartialTable *table, StepLoop *steps);
+void partial_loop_done(PartialLoop *loop); /* the last one made first */
+
+/* All that were made; `ret_count` says how many. */
+PartialLoop *const *partial_table_loops(const PartialTable *table, size_t *ret_count);
+
+/* Returns a new id for a run of this loop. */
+StepId partial_run_id_new(const PartialLoop *loop);
 
 /* RESOURCE_EXHAUSTED when the tenant has as many as it may; UNAVAILABLE once the gateway is closing. */
-MUST_USE Status partial_table_add(Call *call, PartialTable *table, PartialRun *run);
-void partial_table_remove(PartialTable *table, const PartialRun *run);
+MUST_USE Status partial_table_add(Call *call, PartialTable *table, PartialFacts *facts);
+void partial_table_remove(PartialTable *table, const PartialFacts *facts);
 
-/* NOT_FOUND when there is no such run (any more); ABORTED when another gateway has made it. */
+/* Copies the facts, with new references to graph and plan. NOT_FOUND when there is no such run (any more);
+ * ABORTED when another gateway has made it. */
 MUST_USE Status partial_table_look(
-    Call *call, const Gateway *gateway, const PartialKey *key, PartialFacts *ret_facts);
+    Call *call, PartialTable *table, const PartialKey *key, PartialFacts *ret_facts);
 
-/* On the run's loop; NULL when it is gone. */
-PartialRun *partial_table_find(PartialTable *table, const PartialKey *key);
+/* Returns the facts of a run, on the run's loop; NULL when it is gone. */
+PartialFacts *partial_table_find(PartialTable *table, const PartialKey *key);
 
-/* NULL is allowed. No run is added, and none is found by partial_table_look(), from now on. */
+/* From now on no run is added, and partial_table_look() finds none. NULL is allowed. */
 void partial_table_close(PartialTable *table);
 bool partial_table_is_closed(PartialTable *table);
 size_t partial_table_count(PartialTable *table);

@@ -2,10 +2,8 @@
 
 #include <stdio.h>
 
-#include "gateway/resources/resource_json.h"
+#include "gateway/resources/resource.h"
 #include "shared/base/text.h"
-
-/* --- Taking --------------------------------------------------------------------------------------------- */
 
 static const char *
 state_name(const PartialRun *run)
@@ -24,7 +22,7 @@ partial_run_view(Call *call, const PartialRun *run, PartialView *ret_view)
     Slice *const fetches = arena_alloc(call->arena, (plan->fetch_count + 1) * sizeof *fetches);
     const char *const message = text_copy(call->arena, slice_from_string(run->message));
     PartialView view = {
-        .key = partial_run_key(run),
+        .key = run->facts.key,
         .graph = run->step.graph->id_text,
         .state = state_name(run),
         .expires_us = run->expires_us,
@@ -49,8 +47,6 @@ partial_run_view(Call *call, const PartialRun *run, PartialView *ret_view)
     *ret_view = view;
     return STATUS_OK;
 }
-
-/* --- Writing -------------------------------------------------------------------------------------------- */
 
 static void
 write_error(JsonWriter *writer, const PartialView *view)

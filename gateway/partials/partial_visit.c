@@ -1,16 +1,14 @@
 #include "gateway/partials/partial_visit.h"
 
-#include "gateway/resources/resource_json.h"
+#include "gateway/resources/resource.h"
 #include "shared/base/atomic.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
 
 enum { REPLY_GRACE_MS = 1000, LOOP_OUTPUT_SIZE_MAX = 64 * 1024 };
 
-/* --- At home: the answer -------------------------------------------------------------------------------- */
-
 static Status
-write_on_job(Call *call, void *job_context, void *owner)
+write_on_job(Call *call, JobContext *job_context, void *owner)
 {
     PartialVisit *const visit = owner;
     (void)call;
@@ -59,14 +57,12 @@ come_home(Task *task)
     end_at_home((PartialVisit *)(void *)task);
 }
 
-/* --- On the run's loop ---------------------------------------------------------------------------------- */
-
 /* The visit is home's from here on, and perhaps gone. */
 static void
 send_home(PartialVisit *visit, Status status)
 {
     visit->status = status;
-    if (visit->asked == visit->step->loop) {
+    if (visit->asked == visit->home) {
         end_at_home(visit);
     } else {
         visit->task.run = come_home;
@@ -83,14 +79,14 @@ answer(PartialVisit *visit, const PartialRun *run, Status status)
 static void
 visit_run(PartialVisit *visit)
 {
-    PartialRun *const run = partial_table_find(visit->asked->gateway->partials, &visit->key);
+    PartialRun *const run = partial_run_find(visit->asked->table, &visit->key);
     if (run == NULL) {
         send_home(visit, call_fail(visit->step->call, STATUS_NOT_FOUND, "the partial run has just ended"));
         return;
     }
     const Status status = visit->act(visit, run);
     if (status == STATUS_OK && visit->waits) {
-        list_append(&run->visits, &visit->link);
+        list_append(&run->waiters, &visit->waiter.link);
     } else {
         answer(visit, run, status);
     }
@@ -103,12 +99,10 @@ arrive(Task *task)
     visit_run((PartialVisit *)(void *)task);
 }
 
-/* --- A client that hangs up ----------------------------------------------------------------------------- */
-
 /* Names the visit instead of pointing to it: it may be on its way home, or gone. */
 typedef struct Withdrawal {
     Task task; /* first */
-    GatewayLoop *asked;
+    PartialLoop *asked;
     PartialKey key;
     uint64_t number;
 } Withdrawal;
@@ -117,7 +111,7 @@ static void
 take_back(PartialVisit *visit, PartialRun *run)
 {
     const StepCall *const step = visit->step;
-    list_remove(&visit->link);
+    list_remove(&visit->waiter.link);
     partial_run_put_back(run, step->reply.fetches, step->body.fetch_count);
     answer(visit, run, call_fail(step->call, STATUS_CANCELLED, "nobody waits any more"));
 }
@@ -126,11 +120,11 @@ static void
 withdraw(Task *task)
 {
     Withdrawal *const withdrawal = (Withdrawal *)(void *)task;
-    PartialRun *const run = partial_table_find(withdrawal->asked->gateway->partials, &withdrawal->key);
+    PartialRun *const run = partial_run_find(withdrawal->asked->table, &withdrawal->key);
     if (run != NULL) {
-        LIST_EACH(&run->visits, link)
+        LIST_EACH(&run->waiters, link)
         {
-            PartialVisit *const visit = LIST_ITEM(link, PartialVisit, link);
+            PartialVisit *const visit = LIST_ITEM(link, PartialVisit, waiter.link);
             if (visit->number == withdrawal->number) {
                 take_back(visit, run);
             }
@@ -151,86 +145,8 @@ client_gone(Exchange *exchange, void *owner)
     }
     *withdrawal = (Withdrawal){.asked = visit->asked, .key = visit->key, .number = visit->number};
     withdrawal->task.run = withdraw;
-    loop_post(visit->asked->loop, &withdrawal->task);
+    loop_post(visit->asked->steps->loop, &withdrawal->task);
 }
-
-/* --- At home: the way there ----------------------------------------------------------------------------- */
-
-static Status
-read_key(Call *call, const Request *request, PartialKey *ret_key)
-{
-    const Slice text = request_parameter(request, "run");
-    ret_key->tenant = request->principal.tenant;
-    TRY(session_id_read(call, request, &ret_key->session));
-    return id_from_text("prt", text, &ret_key->id.value)
-               ? STATUS_OK
-               : call_fail(call, STATUS_NOT_FOUND, "partial run '%.*s' does not exist",
-                     SLICE_PRINT(slice_part(text, 0, 64)));
-}
-
-Status
-partial_visit_begin(Exchange *exchange, PartialVisit **ret_visit)
-{
-    static uint64_t count;
-    Call *const call = exchange_call(exchange);
-    PartialFacts facts;
-    PartialVisit *const visit = arena_alloc(call->arena, sizeof *visit);
-    StepCall *const step = visit == NULL ? NULL : step_call_new(exchange);
-    if (step == NULL) {
-        return call_fail_memory(call, "a request about a partial run");
-    }
-    TRY(read_key(call, exchange_request(exchange), &visit->key));
-    TRY(partial_table_look(call, step->loop->gateway, &visit->key, &facts));
-    step->kind = STEP_BODY_CONTINUE;
-    step->graph = facts.graph;
-    step->plan = facts.plan;
-    step->session_id = visit->key.session;
-    visit->step = step;
-    visit->asked = facts.loop;
-    visit->expires_ns = facts.expires_ns;
-    visit->number = atomic_add_relaxed(&count, 1);
-    list_init(&visit->link);
-    *ret_visit = visit;
-    return STATUS_OK;
-}
-
-void
-partial_visit_send(PartialVisit *visit)
-{
-    StepCall *const step = visit->step;
-    Status status = call_check(step->call, clock_monotonic_ns());
-    if (status == STATUS_OK && partial_table_is_closed(step->loop->gateway->partials)) {
-        status = call_fail(step->call, STATUS_UNAVAILABLE, "the gateway is shutting down");
-    }
-    if (status != STATUS_OK) {
-        exchange_fail(step->exchange, status);
-        return;
-    }
-    exchange_deadline(step->exchange, visit->expires_ns + REPLY_GRACE_MS * CLOCK_NS_PER_MS);
-    exchange_on_cancel(step->exchange, client_gone, visit);
-    if (visit->asked == step->loop) {
-        visit_run(visit);
-    } else {
-        visit->task.run = arrive;
-        loop_post(visit->asked->loop, &visit->task);
-    }
-}
-
-void
-partial_visit_simply(Exchange *exchange, PartialAct act, PartialWrite write)
-{
-    PartialVisit *visit = NULL;
-    const Status status = partial_visit_begin(exchange, &visit);
-    if (status != STATUS_OK) {
-        exchange_fail(exchange, status);
-        return;
-    }
-    visit->act = act;
-    visit->write = write;
-    partial_visit_send(visit);
-}
-
-/* --- For the run ---------------------------------------------------------------------------------------- */
 
 static bool
 have_come(const PartialVisit *visit, const PartialRun *run)
@@ -244,9 +160,10 @@ have_come(const PartialVisit *visit, const PartialRun *run)
     return true;
 }
 
-bool
-partial_visit_is_ready(const PartialVisit *visit, const PartialRun *run)
+static bool
+visit_is_ready(PartialWaiter *waiter, const PartialRun *run)
 {
+    const PartialVisit *const visit = LIST_ITEM(waiter, PartialVisit, waiter);
     return run->has_ended || (have_come(visit, run) && !visit->awaits_end);
 }
 
@@ -280,12 +197,90 @@ hand_out(const PartialVisit *visit, PartialRun *run)
     return STATUS_OK;
 }
 
-void
-partial_visit_serve(PartialVisit *visit, PartialRun *run)
+static void
+serve_visit(PartialWaiter *waiter, PartialRun *run)
 {
+    PartialVisit *const visit = LIST_ITEM(waiter, PartialVisit, waiter);
     const bool has_failed = run->has_ended && run->status != STATUS_OK;
     const Status status =
         has_failed ? call_fail(visit->step->call, run->status, "%s", run->message) : hand_out(visit, run);
     run->is_told = run->is_told || status != STATUS_OK;
     answer(visit, run, status);
+}
+
+static Status
+read_key(Call *call, const Request *request, PartialKey *ret_key)
+{
+    const Slice text = request_parameter(request, "run");
+    ret_key->tenant = request->principal.tenant;
+    TRY(session_id_read(call, request, &ret_key->session));
+    return id_from_text("prt", text, &ret_key->id.value)
+               ? STATUS_OK
+               : call_fail(call, STATUS_NOT_FOUND, "partial run '%.*s' does not exist",
+                     SLICE_PRINT(slice_part(text, 0, 64)));
+}
+
+Status
+partial_visit_begin(Exchange *exchange, PartialLoop *home, PartialVisit **ret_visit)
+{
+    static uint64_t count;
+    Call *const call = exchange_call(exchange);
+    PartialFacts facts;
+    PartialVisit *const visit = arena_alloc(call->arena, sizeof *visit);
+    StepCall *const step = visit == NULL ? NULL : step_call_new(exchange, home->steps);
+    if (step == NULL) {
+        return call_fail_memory(call, "a request about a partial run");
+    }
+    TRY(read_key(call, exchange_request(exchange), &visit->key));
+    TRY(partial_table_look(call, home->table, &visit->key, &facts));
+    step->kind = STEP_BODY_CONTINUE;
+    step->graph = facts.graph;
+    step->plan = facts.plan;
+    step->session_id = visit->key.session;
+    visit->step = step;
+    visit->home = home;
+    visit->asked = facts.loop;
+    visit->expires_ns = facts.expires_ns;
+    visit->number = atomic_add_relaxed(&count, 1);
+    visit->waiter.is_ready = visit_is_ready;
+    visit->waiter.serve = serve_visit;
+    list_init(&visit->waiter.link);
+    *ret_visit = visit;
+    return STATUS_OK;
+}
+
+void
+partial_visit_send(PartialVisit *visit)
+{
+    StepCall *const step = visit->step;
+    Status status = call_check(step->call, clock_monotonic_ns());
+    if (status == STATUS_OK && partial_table_is_closed(visit->home->table)) {
+        status = call_fail(step->call, STATUS_UNAVAILABLE, "the gateway is shutting down");
+    }
+    if (status != STATUS_OK) {
+        exchange_fail(step->exchange, status);
+        return;
+    }
+    exchange_deadline(step->exchange, visit->expires_ns + REPLY_GRACE_MS * CLOCK_NS_PER_MS);
+    exchange_on_cancel(step->exchange, client_gone, visit);
+    if (visit->asked == visit->home) {
+        visit_run(visit);
+    } else {
+        visit->task.run = arrive;
+        loop_post(visit->asked->steps->loop, &visit->task);
+    }
+}
+
+void
+partial_visit_simply(Exchange *exchange, PartialLoop *home, PartialAct act, PartialWrite write)
+{
+    PartialVisit *visit = NULL;
+    const Status status = partial_visit_begin(exchange, home, &visit);
+    if (status != STATUS_OK) {
+        exchange_fail(exchange, status);
+        return;
+    }
+    visit->act = act;
+    visit->write = write;
+    partial_visit_send(visit);
 }

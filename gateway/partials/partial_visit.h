@@ -13,6 +13,8 @@
 
 #include "gateway/partials/partial_view.h"
 
+typedef struct PartialVisit PartialVisit;
+
 /* What a request wants of the run. With visit->waits set it is answered when its fetches have come. */
 typedef Status (*PartialAct)(PartialVisit *visit, PartialRun *run);
 
@@ -20,10 +22,11 @@ typedef Status (*PartialAct)(PartialVisit *visit, PartialRun *run);
 typedef void (*PartialWrite)(PartialVisit *visit);
 
 struct PartialVisit {
-    Task task;      /* first */
-    ListLink link;  /* in run->visits while it waits */
+    Task task; /* first */
+    PartialWaiter waiter;
+    PartialLoop *home;
     StepCall *step; /* the request's; its graph and plan are the run's */
-    GatewayLoop *asked;
+    PartialLoop *asked;
     PartialKey key;
     uint64_t expires_ns;
     uint64_t number;
@@ -36,27 +39,19 @@ struct PartialVisit {
 };
 
 /* NOT_FOUND and ABORTED as partial_table_look() has them. */
-MUST_USE Status partial_visit_begin(Exchange *exchange, PartialVisit **ret_visit);
+MUST_USE Status partial_visit_begin(Exchange *exchange, PartialLoop *home, PartialVisit **ret_visit);
 
 /* Its answer ends the exchange, perhaps at once. */
 void partial_visit_send(PartialVisit *visit);
 
 /* Both of them, for a request without a body. */
-void partial_visit_simply(Exchange *exchange, PartialAct act, PartialWrite write);
+void partial_visit_simply(Exchange *exchange, PartialLoop *home, PartialAct act, PartialWrite write);
 
 /* Of the names in the request's body, before their tensors are read. INVALID_ARGUMENT. */
 MUST_USE Status partial_visit_check_feeds(const PartialVisit *visit);
 
 /* The run as the whole response, "outputs" among its members when there are some. */
 void partial_visit_write(PartialVisit *visit);
-
-/* --- For the run ---------------------------------------------------------------------------------------- */
-
-/* Whether the run has what the visit waits for. */
-bool partial_visit_is_ready(const PartialVisit *visit, const PartialRun *run);
-
-/* Hands out what it waited for, or the run's error; it is not to be touched any more. */
-void partial_visit_serve(PartialVisit *visit, PartialRun *run);
 
 /* Gives, and asks for, what the request's body says. */
 MUST_USE Status partial_visit_continue(PartialVisit *visit, PartialRun *run);

@@ -1,1 +1,1 @@
-$(call module,gateway/replicas,shared/base gateway/store gateway/graphs gateway/sessions gateway/traces gateway/steps gateway/app)
+$(call module,gateway/replicas,shared/base gateway/store gateway/jobs gateway/http gateway/resources gateway/traces gateway/steps gateway/partials)

@@ -4,7 +4,7 @@
  * Threads: one at a time. */
 #pragma once
 
-#include "gateway/steps/running_steps.h"
+#include "gateway/steps/step_inquiry.h"
 
 enum { SILENT_STEPS_MAX = 256, SILENT_STEPS_MS = 2000 };
 

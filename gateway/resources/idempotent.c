@@ -1,7 +1,7 @@
 #include "gateway/resources/idempotent.h"
 
-#include "gateway/app/gateway.h"
 #include "gateway/http/headers.h"
+#include "gateway/resources/resource.h"
 #include "shared/base/text.h"
 
 enum { RUN_HELD_MS = 60000 };

@@ -1,1 +1,1 @@
-$(call module,gateway/resources,shared/base shared/json gateway/store gateway/http gateway/app)
+$(call module,gateway/resources,shared/base shared/json gateway/domain gateway/store gateway/jobs gateway/http)

@@ -2,21 +2,20 @@
 
 #include <string.h>
 
-#include "gateway/app/gateway.h"
 #include "gateway/http/page.h"
 
 Status
-paging_read(Call *call, const Request *request, Page *ret_page)
+paging_read(Call *call, const Request *request, const Limits *limits, Page *ret_page)
 {
     static const char *const parameters[] = {"page_size", "page_token", NULL};
     TRY(request_query_allow(call, request, parameters));
-    return paging_read_filtered(call, request, ret_page);
+    return paging_read_filtered(call, request, limits, ret_page);
 }
 
 Status
-paging_read_filtered(Call *call, const Request *request, Page *ret_page)
+paging_read_filtered(Call *call, const Request *request, const Limits *limits, Page *ret_page)
 {
-    const uint64_t size_max = request_gateway(request)->limits.page_size;
+    const uint64_t size_max = limits->page_size;
     PageQuery query;
     TRY(page_parse(call, request, &query));
     Page page = {.size = query.size < size_max ? query.size : (size_t)size_max};

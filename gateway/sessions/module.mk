@@ -1,1 +1,1 @@
-$(call module,gateway/sessions,shared/base shared/json gateway/domain gateway/optimise gateway/plan gateway/steps gateway/partials gateway/app)
+$(call module,gateway/sessions,shared/base shared/json gateway/domain gateway/store gateway/jobs gateway/http gateway/optimise gateway/plan gateway/dispatch gateway/resources)

@@ -1,6 +1,9 @@
 #include "gateway/sessions/session_options.h"
 
+#include <string.h>
+
 #include "gateway/optimise/optimise.h"
+#include "shared/base/text.h"
 #include "shared/json/reader.h"
 #include "shared/json/scanner.h"
 
@@ -74,5 +77,50 @@ session_options_read(Call *call, Slice json, SessionOptions *ret_options)
     options.plan.has_soft_placement = document.has_soft_placement;
     options.step_memory_bytes = (uint64_t)document.step_memory_bytes;
     *ret_options = options;
+    return STATUS_OK;
+}
+
+typedef struct BodyDocument {
+    const char *name;
+    Slice options;
+} BodyDocument;
+
+static Status
+check_options(Call *call, Slice json, const Limits *limits)
+{
+    SessionOptions options;
+    TRY(session_options_read(call, json, &options));
+    if (options.plan.slot_count > limits->session_slots) {
+        return call_fail(call, STATUS_OUT_OF_RANGE, "'slots' is %u, the limit session_slots is %llu",
+            options.plan.slot_count, (unsigned long long)limits->session_slots);
+    }
+    return STATUS_OK;
+}
+
+Status
+session_body_read(Call *call, Slice json, const Limits *limits, SessionBody *ret_body)
+{
+    static const JsonMember members[] = {
+        {"name", JSON_STRING_COPY, .offset = offsetof(BodyDocument, name)},
+        {"options", JSON_TEXT, .offset = offsetof(BodyDocument, options)},
+    };
+    static const JsonTable table = JSON_TABLE("a session", members);
+    BodyDocument document = {0};
+    if (json.size > 0) {
+        TRY(json_document_read(call, json, &table, &document));
+    }
+    SessionBody body = {.name = document.name};
+    if (body.name != NULL && strlen(body.name) > limits->name_bytes) {
+        return call_fail(call, STATUS_OUT_OF_RANGE, "'name' has %zu bytes, the limit name_bytes is %llu",
+            strlen(body.name), (unsigned long long)limits->name_bytes);
+    }
+    if (document.options.data != NULL) {
+        TRY(check_options(call, document.options, limits));
+        body.options = text_copy(call->arena, document.options);
+        if (body.options == NULL) {
+            return call_fail_memory(call, "a session's options");
+        }
+    }
+    *ret_body = body;
     return STATUS_OK;
 }

@@ -1,14 +1,26 @@
 #include "gateway/sessions/session_places.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "shared/base/clock.h"
+#include "shared/base/memory.h"
 
 enum { SETTLING_MS = 15000 }; /* a gateway that has just started does not know all workers yet */
 
-static bool
-keeps_state(const Plan *plan)
+/* One step's look at its session's places. */
+typedef struct Seeker {
+    Call *call;
+    const PlaceBinder *binder;
+    const Plan *plan;
+    SessionSnapshot **session;
+    JobContext *context; /* NULL on a loop */
+    const Roster *roster;
+} Seeker;
+
+bool
+session_places_are_needed(const Plan *plan)
 {
     for (size_t slot = 0; slot < plan->slot_count; slot++) {
         if (plan->slots[slot].keeps_state) {
@@ -30,23 +42,24 @@ find_place(const SessionSnapshot *session, int32_t task)
 }
 
 static bool
-is_lost(const Gateway *gateway, const Roster *roster, const SessionPlace *place)
+is_lost(const Seeker *seeker, const SessionPlace *place)
 {
-    const WorkerInfo *const worker = roster_find_name(roster, slice_from_string(place->worker));
+    const WorkerInfo *const worker = roster_find_name(seeker->roster, slice_from_string(place->worker));
     if (worker != NULL) {
         return worker->state == WORKER_LOST || strcmp(worker->incarnation, place->incarnation) != 0;
     }
-    return clock_monotonic_ns() - gateway->started_ns > SETTLING_MS * CLOCK_NS_PER_MS;
+    const uint64_t age_ns = clock_monotonic_ns() - seeker->binder->replica->started_ns;
+    return age_ns > SETTLING_MS * CLOCK_NS_PER_MS;
 }
 
-/* --- Binding -------------------------------------------------------------------------------------------- */
-
-/* A task's own worker; else the one with the least to do, beginning with another one for each session. */
+/* Returns the task's own worker when there is a task, else the one with the least to do. The search begins at
+ * another worker for each session, so that idle workers share the sessions. */
 static const WorkerInfo *
-choose_worker(const Roster *roster, const StepCall *step, int32_t task)
+choose_worker(const Seeker *seeker, int32_t task)
 {
+    const Roster *const roster = seeker->roster;
     const WorkerInfo *best = NULL;
-    const size_t first = step->session_id.value.bytes[sizeof(Uuid) - 1];
+    const size_t first = (*seeker->session)->id.value.bytes[sizeof(Uuid) - 1];
     for (size_t index = 0; index < roster->count; index++) {
         const WorkerInfo *const worker = &roster->workers[(first + index) % roster->count];
         const bool fits = worker->state == WORKER_SERVING && (task < 0 || worker->task == task);
@@ -59,39 +72,39 @@ choose_worker(const Roster *roster, const StepCall *step, int32_t task)
 
 static Status
 write_binding(
-    StepCall *step, Store *store, const WorkerInfo *worker, int32_t task, const SessionPlace *previous)
+    const Seeker *seeker, Store *store, const WorkerInfo *worker, int32_t task, const SessionPlace *previous)
 {
+    const SessionSnapshot *const session = *seeker->session;
     SessionPlace place = {.task = task};
     (void)snprintf(place.worker, sizeof place.worker, "%s", worker->name);
     (void)snprintf(place.incarnation, sizeof place.incarnation, "%s", worker->incarnation);
     return previous == NULL
-               ? places_bind(step->call, store, step->tenant, step->session_id, &place)
-               : places_rebind(step->call, store, step->tenant, step->session_id, &place, previous->epoch);
+               ? places_bind(seeker->call, store, session->tenant, session->id, &place)
+               : places_rebind(seeker->call, store, session->tenant, session->id, &place, previous->epoch);
 }
 
 static Status
-bind(StepCall *step, JobContext *context, const Roster *roster, int32_t task, const SessionPlace *previous)
+bind_place(const Seeker *seeker, int32_t task, const SessionPlace *previous)
 {
+    Call *const call = seeker->call;
+    const SessionSnapshot *const session = *seeker->session;
     Store *store = NULL;
-    SessionSnapshot *session = NULL;
-    const WorkerInfo *const worker = choose_worker(roster, step, task);
+    SessionSnapshot *newer = NULL;
+    const WorkerInfo *const worker = choose_worker(seeker, task);
     if (worker == NULL && task >= 0) {
-        return call_fail(step->call, STATUS_UNAVAILABLE,
+        return call_fail(call, STATUS_UNAVAILABLE,
             "variables of this session are to be kept by task %d, and no serving worker has it", task);
     }
     if (worker == NULL) {
-        return call_fail(step->call, STATUS_UNAVAILABLE, "no worker is serving (%zu known)", roster->count);
+        return call_fail(call, STATUS_UNAVAILABLE, "no worker is serving (%zu known)", seeker->roster->count);
     }
-    TRY(job_store(step->call, context, STORE_ROLE_APP, &store));
-    TRY(write_binding(step, store, worker, task, previous));
-    TRY(graph_cache_load_session(
-        step->call, step->loop->gateway->graphs, store, step->tenant, step->session_id, &session));
-    session_snapshot_unref(step->session);
-    step->session = session;
+    TRY(job_store(call, seeker->context, STORE_ROLE_APP, &store));
+    TRY(write_binding(seeker, store, worker, task, previous));
+    TRY(session_cache_load(call, seeker->binder->sessions, store, session->tenant, session->id, &newer));
+    session_snapshot_unref(*seeker->session);
+    *seeker->session = newer;
     return STATUS_OK;
 }
-
-/* --- Pins ----------------------------------------------------------------------------------------------- */
 
 static void
 pin_fill(const SessionPlace *place, StepPin *ret_pin)
@@ -102,55 +115,104 @@ pin_fill(const SessionPlace *place, StepPin *ret_pin)
     (void)snprintf(ret_pin->lost_worker, sizeof ret_pin->lost_worker, "%s", place->lost_worker);
 }
 
+/* Leaves the pin's epoch 0 when a place must be bound and this is a loop. */
 static Status
-take_pin(StepCall *step, JobContext *context, const Roster *roster, int32_t task, StepPin *ret_pin)
+take_pin(const Seeker *seeker, int32_t task, StepPin *ret_pin)
 {
-    const SessionPlace *place = find_place(step->session, task);
-    const bool is_missing = place == NULL || is_lost(step->loop->gateway, roster, place);
-    if (is_missing && context == NULL) {
-        return STATUS_OK; /* epoch 0 tells it */
+    const SessionPlace *place = find_place(*seeker->session, task);
+    const bool is_missing = place == NULL || is_lost(seeker, place);
+    if (is_missing && seeker->context == NULL) {
+        return STATUS_OK;
     }
     if (is_missing) {
-        TRY(bind(step, context, roster, task, place));
-        place = find_place(step->session, task);
+        TRY(bind_place(seeker, task, place));
+        place = find_place(*seeker->session, task);
     }
     if (place == NULL) {
-        return call_fail(step->call, STATUS_ABORTED, "the session was deleted meanwhile");
+        return call_fail(seeker->call, STATUS_ABORTED, "the session was deleted meanwhile");
     }
     pin_fill(place, ret_pin);
     return STATUS_OK;
 }
 
 static Status
-take_pins(StepCall *step, JobContext *context, const Roster *roster, bool *ret_needs_job)
+take_pins(const Seeker *seeker, const StepPin **ret_pins, bool *ret_needs_job)
 {
-    const Plan *const plan = step->plan;
-    StepPin *const pins = arena_alloc(step->call->arena, plan->slot_count * sizeof *pins);
+    const Plan *const plan = seeker->plan;
+    StepPin *const pins = arena_alloc(seeker->call->arena, plan->slot_count * sizeof *pins);
     if (pins == NULL) {
-        return call_fail_memory(step->call, "the places of a session");
+        return call_fail_memory(seeker->call, "the places of a session");
     }
     for (size_t slot = 0; slot < plan->slot_count; slot++) {
         if (!plan->slots[slot].keeps_state) {
             continue;
         }
-        TRY(take_pin(step, context, roster, plan->slots[slot].task, &pins[slot]));
+        TRY(take_pin(seeker, plan->slots[slot].task, &pins[slot]));
         if (pins[slot].epoch == 0) {
             *ret_needs_job = true;
             return STATUS_OK;
         }
     }
-    step->pins = pins;
+    *ret_pins = pins;
     return STATUS_OK;
 }
 
 Status
-session_places_take(StepCall *step, JobContext *context, bool *ret_needs_job)
+session_places_take(Call *call, const PlaceBinder *binder, const Plan *plan, SessionSnapshot **session,
+    JobContext *context, const StepPin **ret_pins, bool *ret_needs_job)
 {
-    if (step->pins != NULL || !keeps_state(step->plan)) {
-        return STATUS_OK;
-    }
-    Roster *const roster = directory_take(step->loop->gateway->directory);
-    const Status status = take_pins(step, context, roster, ret_needs_job);
+    assert(*session != NULL && session_places_are_needed(plan));
+
+    Roster *const roster = directory_take(binder->directory);
+    const Seeker seeker = {.call = call,
+        .binder = binder,
+        .plan = plan,
+        .session = session,
+        .context = context,
+        .roster = roster};
+    const Status status = take_pins(&seeker, ret_pins, ret_needs_job);
     roster_unref(roster);
     return status;
+}
+
+/* The news of a deleted session on its way to the loop that tells the workers. */
+typedef struct Release {
+    Task task; /* first */
+    Dispatcher *dispatcher;
+    Directory *directory;
+    char tenant[UUID_TEXT_SIZE];
+    char session[ID_TEXT_SIZE];
+    SessionPlaces places;
+} Release;
+
+static void
+release_on_loop(Task *task)
+{
+    Release *const release = (Release *)(void *)task;
+    Roster *const roster = directory_take(release->directory);
+    for (size_t index = 0; index < release->places.count; index++) {
+        const WorkerInfo *const worker =
+            roster_find_name(roster, slice_from_string(release->places.items[index].worker));
+        if (worker != NULL && worker->state != WORKER_LOST) {
+            dispatcher_release_session(
+                release->dispatcher, release->tenant, release->session, worker->address);
+        }
+    }
+    roster_unref(roster);
+    memory_free(release);
+}
+
+void
+session_places_release(Loop *loop, Dispatcher *dispatcher, Directory *directory, TenantId tenant,
+    SessionId session, const SessionPlaces *places)
+{
+    Release *const release = places->count == 0 ? NULL : memory_new(1, sizeof *release);
+    if (release == NULL) {
+        return;
+    }
+    *release = (Release){
+        .task.run = release_on_loop, .dispatcher = dispatcher, .directory = directory, .places = *places};
+    uuid_to_text(tenant.value, release->tenant);
+    id_to_text("ses", session.value, release->session);
+    loop_post(loop, &release->task);
 }

@@ -1,12 +1,33 @@
-/* Which worker keeps each part of a session's state. What a plan's slot keeps is bound to one life of one
- * worker, in the database, so that all gateways agree; a binding whose worker is lost is replaced by one that
- * begins with nothing.
+/* Where a session's variables live: each slot of a plan that keeps some is bound to one life of one worker,
+ * in the database (table session_places), so that all gateways agree. A binding whose worker is lost is
+ * replaced by one that begins with nothing.
  *
- * Errors: UNAVAILABLE when no worker can take a place. */
+ * Threads:   any; binding waits for the database: job threads only.
+ * Errors:    UNAVAILABLE when no worker can take a place; ABORTED when the session was deleted meanwhile. */
 #pragma once
 
-#include "gateway/steps/step_call.h"
+#include "gateway/dispatch/step.h"
+#include "gateway/domain/replica.h"
+#include "gateway/jobs/job_context.h"
+#include "gateway/sessions/session_cache.h"
 
-/* Fills step->pins if the step's plan keeps state. Without a job context (on the loop) *ret_needs_job says
- * that a place must be bound first. */
-MUST_USE Status session_places_take(StepCall *step, JobContext *context, bool *ret_needs_job);
+/* What binding works with; borrowed. */
+typedef struct PlaceBinder {
+    SessionCache *sessions;
+    Directory *directory;
+    const Replica *replica;
+} PlaceBinder;
+
+/* Returns whether some slot of the plan keeps variables. */
+bool session_places_are_needed(const Plan *plan);
+
+/* Makes the plan's pins, one a slot, in call->arena. *session is replaced by a newer snapshot when a place
+ * had to be bound. Without a job context (on the loop) *ret_needs_job says that one must be, and *ret_pins
+ * stays. */
+MUST_USE Status session_places_take(Call *call, const PlaceBinder *binder, const Plan *plan,
+    SessionSnapshot **session, JobContext *context, const StepPin **ret_pins, bool *ret_needs_job);
+
+/* Tells the workers that keep something of a deleted session, from this loop. Any thread. Without memory
+ * nobody is told: workers forget by themselves what is not used. */
+void session_places_release(Loop *loop, Dispatcher *dispatcher, Directory *directory, TenantId tenant,
+    SessionId session, const SessionPlaces *places);

@@ -1,1 +1,1 @@
-$(call module,gateway/steps,shared/base shared/crypto shared/json shared/tensor shared/wire shared/telemetry gateway/domain gateway/store gateway/jobs gateway/http gateway/dispatch gateway/queue gateway/resources gateway/tensors gateway/graphs gateway/sessions gateway/traces gateway/app)
+$(call module,gateway/steps,shared/base shared/crypto shared/json shared/tensor shared/wire shared/telemetry gateway/domain gateway/store gateway/jobs gateway/http gateway/plan gateway/dispatch gateway/queue gateway/resources gateway/tensors gateway/graphs gateway/sessions gateway/traces)

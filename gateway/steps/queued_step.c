@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gateway/jobs/job_context.h"
 #include "gateway/steps/step_call.h"
 #include "gateway/steps/step_json.h"
 #include "gateway/tensors/tensor_store.h"
-#include "gateway/traces/step_trace.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
 #include "shared/base/text.h"
@@ -24,7 +24,7 @@ enum {
 typedef struct QueuedStep {
     Job job;        /* first */
     BatchItem item; /* instead of the job, for an end that is written together with others */
-    ListLink link;  /* in GatewayLoop.queued */
+    ListLink link;  /* in StepLoop.queued */
     Call call;
     StepHold hold;
     int priority;
@@ -39,10 +39,8 @@ typedef struct QueuedStep {
     StepEnd end;
 } QueuedStep;
 
-static void prepare_on_job(Job *job, void *context);
+static void prepare_on_job(Job *job, JobContext *context);
 static void prepared(Job *job);
-
-/* --- Life ----------------------------------------------------------------------------------------------- */
 
 static void
 queued_step_free(QueuedStep *queued)
@@ -55,14 +53,14 @@ queued_step_free(QueuedStep *queued)
 static void
 forget(QueuedStep *queued)
 {
-    GatewayLoop *const loop = queued->step.loop;
+    StepLoop *const loop = queued->step.loop;
     timer_clear(loop->loop, &queued->again);
-    queue_runner_forget(loop->gateway->queue, &queued->hold);
+    queue_runner_forget(loop->steps->queue, &queued->hold);
     queued_step_free(queued);
 }
 
 void
-queued_steps_free(GatewayLoop *loop)
+queued_steps_free(StepLoop *loop)
 {
     LIST_EACH(&loop->queued, link)
     {
@@ -71,19 +69,20 @@ queued_steps_free(GatewayLoop *loop)
 }
 
 static bool
-submit(QueuedStep *queued, void (*run)(Job *job, void *context), void (*done)(Job *job), uint64_t time_ms)
+submit(
+    QueuedStep *queued, void (*run)(Job *job, JobContext *context), void (*done)(Job *job), uint64_t time_ms)
 {
-    GatewayLoop *const loop = queued->step.loop;
+    StepLoop *const loop = queued->step.loop;
     queued->call.deadline_ns = clock_monotonic_ns() + time_ms * CLOCK_NS_PER_MS;
     queued->job = (Job){.loop = loop->loop, .run = run, .done = done};
-    return job_submit(loop->gateway->jobs, &queued->job);
+    return job_submit(loop->steps->jobs, &queued->job);
 }
 
 /* In turn, so that all loops share the work. */
-static GatewayLoop *
-choose_loop(Gateway *gateway)
+static StepLoop *
+choose_loop(Steps *steps)
 {
-    return gateway->loops[gateway->queue_turn++ % (unsigned)gateway->loop_count];
+    return steps->loops[steps->queue_turn++ % (unsigned)steps->loop_count];
 }
 
 /* The digits of the step's id: what the logs of gateway and workers have in common. */
@@ -96,7 +95,7 @@ write_request_id(Call *call, StepId id)
 }
 
 static QueuedStep *
-queued_step_new(Gateway *gateway, const StepRecord *record)
+queued_step_new(Steps *steps, const StepRecord *record)
 {
     Arena *const arena = arena_new(ARENA_SIZE_MAX);
     QueuedStep *const queued = arena == NULL ? NULL : arena_alloc(arena, sizeof *queued);
@@ -112,7 +111,7 @@ queued_step_new(Gateway *gateway, const StepRecord *record)
     queued->deadline_us = record->deadline_us;
     queued->request = slice_from_string(request);
     write_request_id(&queued->call, record->id);
-    if (!step_call_init(&queued->step, choose_loop(gateway), &queued->call)) {
+    if (!step_call_init(&queued->step, choose_loop(steps), &queued->call)) {
         arena_free(arena);
         return NULL;
     }
@@ -135,8 +134,6 @@ queued_step_run(void *context, const StepRecord *record)
     }
     return true;
 }
-
-/* --- Ending --------------------------------------------------------------------------------------------- */
 
 static size_t
 output_count(const QueuedStep *queued)
@@ -201,7 +198,7 @@ end_with(QueuedStep *queued, const Failure *failure)
 }
 
 static Status
-put_back(QueuedStep *queued, void *context)
+put_back(QueuedStep *queued, JobContext *context)
 {
     Store *store = NULL;
     StepState state;
@@ -210,7 +207,7 @@ put_back(QueuedStep *queued, void *context)
 }
 
 static Status
-write_end(QueuedStep *queued, void *context)
+write_end(QueuedStep *queued, JobContext *context)
 {
     Store *store = NULL;
     if (is_passing(queued->status)) {
@@ -228,7 +225,7 @@ is_out_of_reach(Status status)
 
 /* Outputs that cannot be kept (too large, over the quota) are what the step fails with. */
 static void
-end_alone(QueuedStep *queued, void *context)
+end_alone(QueuedStep *queued, JobContext *context)
 {
     Call *const call = &queued->call;
     Status status = write_end(queued, context);
@@ -247,7 +244,7 @@ end_alone(QueuedStep *queued, void *context)
 }
 
 static void
-finish_on_job(Job *job, void *context)
+finish_on_job(Job *job, JobContext *context)
 {
     end_alone((QueuedStep *)(void *)job, context);
 }
@@ -257,7 +254,7 @@ static void finish_again(Timer *timer);
 static void
 finish_is_over(QueuedStep *queued)
 {
-    GatewayLoop *const loop = queued->step.loop;
+    StepLoop *const loop = queued->step.loop;
     if (!is_out_of_reach(queued->written)) {
         forget(queued); /* written, or somebody else's */
         return;
@@ -340,9 +337,9 @@ queued_steps_end(JobContext *context, BatchItem *const *items, size_t count)
 static bool
 finish_together(QueuedStep *queued)
 {
-    const GatewayLoop *const loop = queued->step.loop;
+    const StepLoop *const loop = queued->step.loop;
     /* From now on a heartbeat may find that it has ended: nothing is to be cancelled then. */
-    queue_runner_note(loop->gateway->queue, &queued->hold, QUEUE_NO_LOOP, queued->may_repeat);
+    queue_runner_note(loop->steps->queue, &queued->hold, QUEUE_NO_LOOP, queued->may_repeat);
     queued->call.deadline_ns = clock_monotonic_ns() + FINISH_MS * CLOCK_NS_PER_MS;
     queued->item = (BatchItem){
         .loop = loop->loop,
@@ -350,14 +347,14 @@ finish_together(QueuedStep *queued)
         .priority = queued->priority,
         .done = finished_together,
     };
-    return batcher_put(loop->gateway->ender, &queued->item);
+    return batcher_put(loop->steps->ender, &queued->item);
 }
 
 /* A step that goes back into the queue does so by itself. */
 static void
 finish(QueuedStep *queued)
 {
-    GatewayLoop *const loop = queued->step.loop;
+    StepLoop *const loop = queued->step.loop;
     const bool is_taken = is_passing(queued->status) ? submit(queued, finish_on_job, finished, FINISH_MS)
                                                      : finish_together(queued);
     if (!is_taken) {
@@ -371,8 +368,6 @@ finish_again(Timer *timer)
 {
     finish(LIST_ITEM(timer, QueuedStep, again));
 }
-
-/* --- Running -------------------------------------------------------------------------------------------- */
 
 static void
 run_output(void *context, uint32_t fetch, const Tensor *tensor)
@@ -391,7 +386,7 @@ run_done(void *context, const StepReport *report)
     if (queued->step.loop->is_closing) {
         return; /* the runner has given it back; queued_steps_free() follows */
     }
-    step_trace_keep(&queued->step, report);
+    step_call_keep_trace(&queued->step, report);
     end_with(queued, &report->failure);
     step_write_stats(&stats, report);
     queued->end.stats = buffer_is_ok(&stats) ? text_copy(queued->call.arena, buffer_slice(&stats)) : NULL;
@@ -415,7 +410,7 @@ dispatch(QueuedStep *queued)
     request.attempt_base = (queued->hold.fence - 1) * STEP_ATTEMPT_MAX;
     queued->has_run = true;
     queued->may_repeat = request.is_pure;
-    queue_runner_note(step->loop->gateway->queue, &queued->hold, step->loop->index, queued->may_repeat);
+    queue_runner_note(step->loop->steps->queue, &queued->hold, step->loop->index, queued->may_repeat);
     step->running = (RunningStep){
         .hold = queued->hold,
         .session = step->session_id,
@@ -432,8 +427,6 @@ dispatch(QueuedStep *queued)
     }
     running_steps_add(&step->loop->running, &step->running);
 }
-
-/* --- Preparing ------------------------------------------------------------------------------------------ */
 
 static Status
 load_feeds(QueuedStep *queued, Store *store)
@@ -459,7 +452,7 @@ load_feeds(QueuedStep *queued, Store *store)
 }
 
 static Status
-prepare(QueuedStep *queued, void *context)
+prepare(QueuedStep *queued, JobContext *context)
 {
     Call *const call = &queued->call;
     Store *app = NULL;
@@ -474,7 +467,7 @@ prepare(QueuedStep *queued, void *context)
 }
 
 static void
-prepare_on_job(Job *job, void *context)
+prepare_on_job(Job *job, JobContext *context)
 {
     QueuedStep *const queued = (QueuedStep *)(void *)job;
     queued->status = prepare(queued, context);

@@ -10,8 +10,8 @@
  * Threads: queued_step_run() the runner's; the rest its loop's and job threads. */
 #pragma once
 
-#include "gateway/app/gateway.h"
 #include "gateway/jobs/batcher.h"
+#include "gateway/steps/step_loop.h"
 
 /* For QueueRunnerOptions.run; `context` is the Gateway. */
 bool queued_step_run(void *context, const StepRecord *record);
@@ -20,4 +20,4 @@ bool queued_step_run(void *context, const StepRecord *record);
 void queued_steps_end(JobContext *context, BatchItem *const *items, size_t count);
 
 /* Frees what a loop still has, once it has stopped. */
-void queued_steps_free(GatewayLoop *loop);
+void queued_steps_free(StepLoop *loop);

@@ -1,7 +1,8 @@
 #include "gateway/steps/step_call.h"
 
 #include "gateway/graphs/plan_obtain.h"
-#include "gateway/resources/resource_json.h"
+#include "gateway/jobs/job_context.h"
+#include "gateway/resources/resource.h"
 #include "gateway/sessions/session_places.h"
 #include "gateway/steps/step_feeds.h"
 #include "shared/base/clock.h"
@@ -20,7 +21,7 @@ step_call_release(void *resource)
 }
 
 bool
-step_call_init(StepCall *step, GatewayLoop *loop, Call *call)
+step_call_init(StepCall *step, StepLoop *loop, Call *call)
 {
     step->loop = loop;
     step->call = call;
@@ -29,18 +30,18 @@ step_call_init(StepCall *step, GatewayLoop *loop, Call *call)
 }
 
 StepCall *
-step_call_new(Exchange *exchange)
+step_call_new(Exchange *exchange, StepLoop *loop)
 {
     const Request *const request = exchange_request(exchange);
     Call *const call = exchange_call(exchange);
     StepCall *const step = arena_alloc(call->arena, sizeof *step);
-    if (step == NULL || !step_call_init(step, request->services, call)) {
+    if (step == NULL || !step_call_init(step, loop, call)) {
         return NULL;
     }
     step->exchange = exchange;
     step->upload = request->sink_state;
     step->tenant = request->principal.tenant;
-    step->id = step_id_new(step->loop->index);
+    step->id = step_id_new(loop);
     return step;
 }
 
@@ -88,15 +89,13 @@ step_call_describe(const StepCall *step, char ret_tenant[UUID_TEXT_SIZE], char r
     };
 }
 
-/* --- The stages ----------------------------------------------------------------------------------------- */
-
 Status
 step_call_read(StepCall *step, Slice json)
 {
     if (step->has_body) {
         return STATUS_OK;
     }
-    TRY(step_body_read_as(step->call, step->kind, json, &step->loop->gateway->limits, &step->body));
+    TRY(step_body_read_as(step->call, step->kind, json, step->loop->steps->limits, &step->body));
     if (step->upload != NULL) {
         TRY(step_upload_add_feeds(step->call, step->upload, &step->body));
     }
@@ -107,15 +106,15 @@ step_call_read(StepCall *step, Slice json)
 static Status
 load_session(StepCall *step, JobContext *context)
 {
-    GraphCache *const graphs = step->loop->gateway->graphs;
+    SessionCache *const sessions = step->loop->steps->sessions;
     Store *store = NULL;
     Status status = job_store(step->call, context, STORE_ROLE_APP, &store);
     if (status == STATUS_OK) {
-        status = graph_cache_load_session(
-            step->call, graphs, store, step->tenant, step->session_id, &step->session);
+        status =
+            session_cache_load(step->call, sessions, store, step->tenant, step->session_id, &step->session);
     }
     if (status == STATUS_UNAVAILABLE) {
-        step->session = graph_cache_stale_session(graphs, step->tenant, step->session_id);
+        step->session = session_cache_find_stale(sessions, step->tenant, step->session_id);
         status = step->session == NULL ? status : STATUS_OK;
     }
     return status;
@@ -124,11 +123,11 @@ load_session(StepCall *step, JobContext *context)
 static Status
 take_session(StepCall *step, JobContext *context, bool *ret_needs_job)
 {
-    GraphCache *const graphs = step->loop->gateway->graphs;
+    SessionCache *const sessions = step->loop->steps->sessions;
     if (step->session != NULL) {
         return STATUS_OK;
     }
-    step->session = graph_cache_session(graphs, step->tenant, step->session_id, clock_monotonic_ns());
+    step->session = session_cache_find(sessions, step->tenant, step->session_id, clock_monotonic_ns());
     if (step->session != NULL) {
         return STATUS_OK;
     }
@@ -159,13 +158,13 @@ graph_wanted(const StepCall *step, GraphId *ret_id)
 static Status
 take_graph(StepCall *step, JobContext *context, bool *ret_needs_job)
 {
-    GraphCache *const graphs = step->loop->gateway->graphs;
+    GraphCache *const graphs = step->loop->steps->graphs;
     GraphSnapshot wanted = {.tenant = step->tenant, .session = step->session_id};
     if (step->graph != NULL) {
         return STATUS_OK;
     }
     TRY(graph_wanted(step, &wanted.id));
-    step->graph = graph_cache_graph(graphs, wanted.tenant, wanted.session, wanted.id);
+    step->graph = graph_cache_find(graphs, wanted.tenant, wanted.session, wanted.id);
     if (step->graph != NULL) {
         return STATUS_OK;
     }
@@ -175,7 +174,7 @@ take_graph(StepCall *step, JobContext *context, bool *ret_needs_job)
     }
     Store *store = NULL;
     TRY(job_store(step->call, context, STORE_ROLE_APP, &store));
-    return graph_cache_load_graph(step->call, graphs, store, &wanted, &step->graph);
+    return graph_cache_load(step->call, graphs, store, &wanted, &step->graph);
 }
 
 /* The signature, and the feeds in its order: without dtypes when they are still to come. */
@@ -233,7 +232,7 @@ take_feeds(StepCall *step, JobContext *context, bool *ret_needs_job)
 static Status
 take_plan(StepCall *step, const JobContext *context, bool *ret_needs_job)
 {
-    PlanCache *const plans = step->loop->gateway->plans;
+    PlanCache *const plans = step->loop->steps->plans;
     step->plan = step->plan != NULL ? step->plan : plan_cache_find(plans, step->signature.key);
     if (step->plan == NULL && context == NULL) {
         *ret_needs_job = true;
@@ -269,10 +268,26 @@ prepare_plan(StepCall *step, Slice json, JobContext *context, bool *ret_needs_jo
 }
 
 Status
+step_call_take_places(StepCall *step, JobContext *context, bool *ret_needs_job)
+{
+    const Steps *const steps = step->loop->steps;
+    const PlaceBinder binder = {
+        .sessions = steps->sessions,
+        .directory = steps->directory,
+        .replica = steps->replica,
+    };
+    if (step->pins != NULL || !session_places_are_needed(step->plan)) {
+        return STATUS_OK;
+    }
+    return session_places_take(
+        step->call, &binder, step->plan, &step->session, context, &step->pins, ret_needs_job);
+}
+
+Status
 step_call_prepare(StepCall *step, Slice json, JobContext *context, bool *ret_needs_job)
 {
     TRY(prepare_plan(step, json, context, ret_needs_job));
-    return *ret_needs_job ? STATUS_OK : session_places_take(step, context, ret_needs_job);
+    return *ret_needs_job ? STATUS_OK : step_call_take_places(step, context, ret_needs_job);
 }
 
 Status
@@ -285,4 +300,14 @@ step_call_plan(StepCall *step, const Request *request)
     TRY(step_call_read(step, request->body));
     step->body.graph = request_parameter(request, "graph");
     return prepare_plan(step, request->body, request->job_context, &needs_job);
+}
+
+void
+step_call_keep_trace(const StepCall *step, const StepReport *report)
+{
+    const TraceOrigin origin = {
+        .tenant = step->tenant, .session = step->session_id, .id = step->id, .plan = step->plan};
+    if (step->body.trace != STEP_TRACE_NONE) {
+        trace_cache_keep(step->loop->steps->traces, &origin, report);
+    }
 }

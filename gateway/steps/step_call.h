@@ -9,18 +9,17 @@
  * Threads:   the exchange's: the loop, or the job thread while offloaded. */
 #pragma once
 
-#include "gateway/app/gateway.h"
 #include "gateway/http/exchange.h"
 #include "gateway/queue/recorder.h"
-#include "gateway/steps/running_steps.h"
 #include "gateway/steps/step_body.h"
+#include "gateway/steps/step_loop.h"
 #include "gateway/steps/step_promise.h"
 #include "gateway/steps/step_reply.h"
 #include "gateway/steps/step_upload.h"
 
 typedef struct StepCall {
     Exchange *exchange; /* NULL for a queued step */
-    GatewayLoop *loop;
+    StepLoop *loop;
     Call *call;
     TenantId tenant;
     SessionId session_id;
@@ -49,10 +48,10 @@ typedef struct StepCall {
 } StepCall;
 
 /* NULL when memory ends. */
-MUST_USE StepCall *step_call_new(Exchange *exchange);
+MUST_USE StepCall *step_call_new(Exchange *exchange, StepLoop *loop);
 
 /* For a step without an exchange: `step` is zeroed memory of call->arena. False when memory ends. */
-MUST_USE bool step_call_init(StepCall *step, GatewayLoop *loop, Call *call);
+MUST_USE bool step_call_init(StepCall *step, StepLoop *loop, Call *call);
 
 /* The request's JSON: its body, or the part of a form. */
 Slice step_call_json(const StepCall *step);
@@ -74,3 +73,10 @@ MUST_USE Status step_call_plan(StepCall *step, const Request *request);
  * needs one. While the database is gone, what the caches hold goes on serving. Errors are those of each
  * stage. */
 MUST_USE Status step_call_prepare(StepCall *step, Slice json, JobContext *context, bool *ret_needs_job);
+
+/* Walks the last stage alone: fills step->pins when the plan keeps variables. */
+MUST_USE Status step_call_take_places(StepCall *step, JobContext *context, bool *ret_needs_job);
+
+/* Keeps the step's trace when its request asks for one. Before the step's end is known elsewhere: whoever
+ * sees the end finds the trace. */
+void step_call_keep_trace(const StepCall *step, const StepReport *report);

@@ -6,9 +6,9 @@
  * lost is read back, step by step. */
 #include "gateway/steps/step_enqueue.h"
 
+#include "gateway/jobs/job_context.h"
 #include "gateway/queue/runner.h"
 #include "gateway/steps/step_call.h"
-#include "gateway/steps/step_find.h"
 #include "gateway/steps/step_json.h"
 #include "gateway/tensors/tensor_store.h"
 #include "shared/base/clock.h"
@@ -110,8 +110,6 @@ step_enqueue(StepCall *step, Store *store, StepNew *wanted)
     return queue_enqueue(call, store, step->tenant, wanted);
 }
 
-/* --- Alone ---------------------------------------------------------------------------------------------- */
-
 static Status
 commit_alone(StepCall *step, JobContext *context)
 {
@@ -141,8 +139,6 @@ read_back(const StepCall *step, JobContext *context)
     TRY(job_store(step->call, context, STORE_ROLE_APP, &store));
     return step_read_back(step, store, &found);
 }
-
-/* --- Together ------------------------------------------------------------------------------------------- */
 
 static StepCall *
 step_of(BatchItem *item)
@@ -202,7 +198,7 @@ step_enqueue_batch(JobContext *context, BatchItem *const *items, size_t count)
         }
         step->promise.committed = status;
     }
-    queue_runner_wake(step_of(items[0])->loop->gateway->queue);
+    queue_runner_wake(step_of(items[0])->loop->steps->queue);
 }
 
 static void
@@ -225,5 +221,5 @@ step_enqueue_together(StepCall *step, void (*done)(StepCall *step, Status status
         .priority = (int)step->body.priority,
         .done = batch_done,
     };
-    return batcher_put(step->loop->gateway->enqueuer, &step->promise.item);
+    return batcher_put(step->loop->steps->enqueuer, &step->promise.item);
 }

@@ -1,5 +1,6 @@
 #include "gateway/steps/step_feeds.h"
 
+#include "gateway/jobs/job_context.h"
 #include "gateway/tensors/tensor_blob.h"
 #include "shared/json/reader.h"
 #include "shared/tensor/tensor_json.h"
@@ -26,10 +27,10 @@ static Status
 read_json(StepCall *step, Slice json, Dtype dtype, Tensor *ret_tensor, Slice *ret_ref)
 {
     JsonScanner scanner;
-    json_scan_begin(&scanner, json, (int)step->loop->gateway->limits.json_depth);
+    json_scan_begin(&scanner, json, (int)step->loop->steps->limits->json_depth);
     const TensorJsonOptions options = {
         .expected = dtype,
-        .byte_size_max = (size_t)step->loop->gateway->limits.json_body_bytes,
+        .byte_size_max = (size_t)step->loop->steps->limits->json_body_bytes,
     };
     return tensor_json_read(step->call, &scanner, options, ret_tensor, ret_ref);
 }
@@ -38,7 +39,7 @@ read_json(StepCall *step, Slice json, Dtype dtype, Tensor *ret_tensor, Slice *re
 static Status
 check(StepCall *step, Dtype expected, const Tensor *tensor)
 {
-    const uint64_t rank_max = step->loop->gateway->limits.tensor_rank;
+    const uint64_t rank_max = step->loop->steps->limits->tensor_rank;
     if (expected != DTYPE_INVALID && expected != tensor->dtype) {
         return call_fail(step->call, STATUS_INVALID_ARGUMENT, "the graph takes %s here, not %s",
             dtype_name(expected), dtype_name(tensor->dtype));
@@ -83,7 +84,7 @@ make_room(StepCall *step)
 static Status
 check_size(const StepCall *step, uint64_t size)
 {
-    const uint64_t size_max = step->loop->gateway->limits.step_body_bytes;
+    const uint64_t size_max = step->loop->steps->limits->step_body_bytes;
     return size <= size_max ? STATUS_OK
                             : call_fail(step->call, STATUS_OUT_OF_RANGE,
                                   "the limit step_body_bytes is %llu bytes: the step's feeds have more",
@@ -108,8 +109,6 @@ step_feeds_take(StepCall *step, JobContext *context, bool *ret_needs_job)
     }
     return STATUS_OK;
 }
-
-/* --- Descriptions --------------------------------------------------------------------------------------- */
 
 typedef struct Description {
     const char *dtype;

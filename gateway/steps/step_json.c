@@ -2,10 +2,8 @@
 
 #include <stdio.h>
 
-#include "gateway/resources/resource_json.h"
+#include "gateway/resources/resource.h"
 #include "shared/json/scanner.h"
-
-/* --- Requests ------------------------------------------------------------------------------------------- */
 
 void
 step_write_request(Buffer *buffer, const StepBody *body, const char *graph)
@@ -33,8 +31,6 @@ step_write_request(Buffer *buffer, const StepBody *body, const char *graph)
     json_write_object_end(&writer);
     json_write_object_end(&writer);
 }
-
-/* --- Reports -------------------------------------------------------------------------------------------- */
 
 void
 step_write_report(JsonWriter *writer, const StepReport *report)
@@ -73,8 +69,6 @@ step_device_seconds(const StepReport *report)
     }
     return (double)elapsed_us * 1e-6;
 }
-
-/* --- Documents ------------------------------------------------------------------------------------------ */
 
 static void
 member_id(JsonWriter *writer, const char *name, const char *prefix, Uuid id)

@@ -1,6 +1,7 @@
 #include "gateway/steps/step_page.h"
 
 #include "gateway/resources/paging.h"
+#include "gateway/resources/resource.h"
 #include "gateway/steps/step_json.h"
 
 static Status
@@ -23,13 +24,14 @@ read_state(Call *call, const Request *request, const char **ret_state)
 }
 
 Status
-step_page_answer(Call *call, const Request *request, Response *response, SessionId session)
+step_page_answer(
+    Call *call, const Request *request, const Limits *limits, Response *response, SessionId session)
 {
     Store *store = NULL;
     StepFilter filter = {.session = session};
     StepPage page;
     TRY(read_state(call, request, &filter.state));
-    TRY(paging_read_filtered(call, request, &filter.page));
+    TRY(paging_read_filtered(call, request, limits, &filter.page));
     TRY(request_store(call, request, &store));
     TRY(steps_list(call, store, request->principal.tenant, &filter, &page));
     JsonWriter writer = json_writer(response_json(response));

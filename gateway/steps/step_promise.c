@@ -1,19 +1,27 @@
 #include "gateway/steps/step_promise.h"
 
 #include "gateway/http/headers.h"
+#include "gateway/jobs/job_context.h"
 #include "gateway/queue/runner.h"
 #include "gateway/steps/step_call.h"
 #include "gateway/steps/step_enqueue.h"
-#include "gateway/steps/step_find.h"
 
 enum { KEY_GRACE_MS = 30000, COMMIT_TRIES = 3 };
+
+uint64_t
+step_wait_read(const Request *request, const Limits *limits)
+{
+    const Preferences preferences = preferences_parse(request_header(request, "Prefer"));
+    const uint64_t wait_ms = (uint64_t)preferences.wait_s * 1000;
+    return wait_ms < limits->step_wait_ms ? wait_ms : limits->step_wait_ms;
+}
 
 Status
 step_promise_read(StepCall *step)
 {
     const Request *const request = exchange_request(step->exchange);
     step->promise.is_async = preferences_parse(request_header(request, "Prefer")).responds_async;
-    step->promise.wait_ms = step->promise.is_async ? step_wait_read(request) : 0;
+    step->promise.wait_ms = step->promise.is_async ? step_wait_read(request, step->loop->steps->limits) : 0;
     return idempotent_key_read(step->call, request, &step->promise.key);
 }
 
@@ -22,8 +30,6 @@ step_promise_is_asked(const StepCall *step)
 {
     return step->promise.is_async || step->promise.key.text != NULL || step->body.is_durable;
 }
-
-/* --- Making --------------------------------------------------------------------------------------------- */
 
 bool
 step_promise_is_shared(const StepCall *step)
@@ -36,7 +42,7 @@ read_body(StepCall *step, Slice json)
 {
     TRY(step_call_read(step, json));
     if (step->promise.is_async && !step->body.has_timeout) {
-        step->body.timeout_ms = step->loop->gateway->limits.queued_timeout_default_ms;
+        step->body.timeout_ms = step->loop->steps->limits->queued_timeout_default_ms;
     }
     return STATUS_OK;
 }
@@ -63,7 +69,7 @@ enqueue(StepCall *step, Store *store, StepNew *wanted)
 static Status
 commit_new(StepCall *step, Store *store, StepNew *wanted, StepHold *ret_hold)
 {
-    const char *const owner = step->loop->gateway->id;
+    const char *const owner = step->loop->steps->replica->id;
     TRY(store_begin(step->call, store, step->tenant));
     AUTO_TRANSACTION transaction = store;
     TRY(step->promise.is_async ? enqueue(step, store, wanted)
@@ -74,7 +80,7 @@ commit_new(StepCall *step, Store *store, StepNew *wanted, StepHold *ret_hold)
 static Status
 prepare_and_commit(StepCall *step, Slice json, JobContext *context, Store *store)
 {
-    QueueRunner *const queue = step->loop->gateway->queue;
+    QueueRunner *const queue = step->loop->steps->queue;
     bool needs_job = false;
     StepNew wanted;
     StepHold hold = {0};
@@ -134,13 +140,11 @@ step_promise_make(StepCall *step, Slice json, JobContext *context)
     return status;
 }
 
-/* --- Keeping -------------------------------------------------------------------------------------------- */
-
 /* Without outputs when it is too large with them. */
 static void
 write_answer(Buffer *buffer, const StepCall *step)
 {
-    const uint64_t size_max = step->loop->gateway->limits.idempotency_answer_bytes;
+    const uint64_t size_max = step->loop->steps->limits->idempotency_answer_bytes;
     bool has_outputs = step_reply_outputs_size(step) <= size_max;
     if (has_outputs) {
         step_reply_write_step(buffer, step, &step->reply.report, true);

@@ -4,6 +4,7 @@
  * Threads: the step's loop for what reads; what makes and keeps, job threads. */
 #pragma once
 
+#include "gateway/domain/limits.h"
 #include "gateway/jobs/batcher.h"
 #include "gateway/resources/idempotent.h"
 #include "gateway/store/queue.h"
@@ -22,6 +23,9 @@ typedef struct StepPromise {
     Status committed;
     void (*told)(StepCall *step, Status status);
 } StepPromise;
+
+/* Returns the milliseconds of `Prefer: wait=N`, within the limit step_wait_ms; 0: none were asked for. */
+uint64_t step_wait_read(const Request *request, const Limits *limits);
 
 /* What the headers ask for. */
 MUST_USE Status step_promise_read(StepCall *step);

@@ -1,13 +1,11 @@
 #include "gateway/steps/step_record.h"
 
+#include "gateway/jobs/job_context.h"
 #include "gateway/steps/step_json.h"
 #include "gateway/steps/step_promise.h"
-#include "gateway/traces/step_trace.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
 #include "shared/base/text.h"
-
-/* --- A reply that waits --------------------------------------------------------------------------------- */
 
 static const char *
 keep_text(StepCall *step, Slice text)
@@ -34,8 +32,6 @@ reply(StepCall *step)
     const StepReport report = step->reply.report;
     step_reply_end(step, &report);
 }
-
-/* --- Behind the reply ----------------------------------------------------------------------------------- */
 
 static void
 record_taken(RecordWait *wait)
@@ -104,10 +100,8 @@ record_behind(StepCall *step, const StepReport *report)
     }
 }
 
-/* --- Before the reply ----------------------------------------------------------------------------------- */
-
 static Status
-keep_on_job(Call *call, void *job_context, void *owner)
+keep_on_job(Call *call, JobContext *job_context, void *owner)
 {
     Store *store = NULL;
     TRY(job_store(call, job_context, STORE_ROLE_APP, &store));
@@ -122,7 +116,7 @@ kept_on_job(Exchange *exchange, Status status, void *owner)
     StepReport *const report = &step->reply.report;
     (void)exchange;
     memory_free(TAKE(step->record_wait.record));
-    queue_runner_forget(step->loop->gateway->queue, &step->promise.hold);
+    queue_runner_forget(step->loop->steps->queue, &step->promise.hold);
     if (status != STATUS_OK && report->failure.code == STATUS_OK) {
         report->failure = failure_of_call(step->call, (Slice){0});
         report->failure.code = status;
@@ -145,7 +139,7 @@ record_before(StepCall *step, const StepReport *report)
 void
 step_record_end(StepCall *step, const StepReport *report)
 {
-    step_trace_keep(step, report);
+    step_call_keep_trace(step, report);
     if (step->promise.hold.fence == 0) {
         record_behind(step, report);
     } else {

@@ -21,8 +21,6 @@ enum {
     LOOP_OUTPUT_SIZE_MAX = 64 * 1024, /* more is written as text on a job thread */
 };
 
-/* --- The step as JSON ----------------------------------------------------------------------------------- */
-
 void
 step_reply_write_outputs(JsonWriter *writer, const StepCall *step)
 {
@@ -73,10 +71,8 @@ step_reply_write_step(Buffer *buffer, const StepCall *step, const StepReport *re
     json_write_object_end(&writer);
 }
 
-/* --- application/json ----------------------------------------------------------------------------------- */
-
 static Status
-json_write(Call *call, void *job_context, void *owner)
+json_write(Call *call, JobContext *job_context, void *owner)
 {
     (void)call;
     (void)job_context;
@@ -113,8 +109,6 @@ json_end(StepCall *step, const StepReport *report)
     }
 }
 
-/* --- application/x-npy ---------------------------------------------------------------------------------- */
-
 /* libmicrohttpd sends a body of known size slowly when it has many pieces: 0.1 GB/s, chunked 1.3 GB/s,
  * measured on 256 MiB over loopback. */
 static uint64_t
@@ -146,8 +140,6 @@ npy_end(StepCall *step, const StepReport *report)
         http_stream_end(step->reply.stream);
     }
 }
-
-/* --- Choosing ------------------------------------------------------------------------------------------- */
 
 static const StepForm form_json = {.media_type = "application/json", .end = json_end};
 static const StepForm form_npy = {.media_type = "application/x-npy", .end = npy_end};
@@ -194,8 +186,6 @@ step_reply_choose(StepCall *step)
     step->reply.form = step->promise.key.text == NULL ? forms[choice] : &form_json;
     return fetches_find(step);
 }
-
-/* --- Streaming ------------------------------------------------------------------------------------------ */
 
 static void
 stream_drained(HttpStream *stream, void *owner)
@@ -256,8 +246,6 @@ step_reply_send_elements(StepCall *step, const Tensor *tensor)
             step->reply.stream, elements, elements_release, tensor_buffer_ref(tensor->buffer));
     }
 }
-
-/* --- The step's events ---------------------------------------------------------------------------------- */
 
 void
 step_reply_output(StepCall *step, uint32_t fetch, const Tensor *tensor)

@@ -47,8 +47,6 @@ void step_reply_output(StepCall *step, uint32_t fetch, const Tensor *tensor);
 /* The end of the step and of its exchange; step->running.run is NULL by then. */
 void step_reply_end(StepCall *step, const StepReport *report);
 
-/* --- For the forms -------------------------------------------------------------------------------------- */
-
 extern const StepForm step_form_multipart;
 extern const StepForm step_form_frames;
 

@@ -31,8 +31,6 @@ head_send(StepCall *step, Buffer *head)
     }
 }
 
-/* --- multipart/mixed (RFC 2046 5.1) --------------------------------------------------------------------- */
-
 static bool
 parts_begin(StepCall *step)
 {
@@ -122,8 +120,6 @@ parts_end(StepCall *step, const StepReport *report)
 
 const StepForm step_form_multipart = {
     .media_type = "multipart/mixed", .output = parts_output, .end = parts_end};
-
-/* --- Frames (shared/wire/frame.h) ----------------------------------------------------------------------- */
 
 static void
 frames_output(StepCall *step, Slice name, const Tensor *tensor)

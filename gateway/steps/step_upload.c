@@ -1,6 +1,7 @@
 #include "gateway/steps/step_upload.h"
 
-#include "gateway/app/gateway.h"
+#include <assert.h>
+#include <string.h>
 
 static void
 upload_release(void *resource)
@@ -19,8 +20,6 @@ wrap_feed(Call *call, Slice name)
 {
     return call_wrap(call, "feed '%.*s'", SLICE_PRINT(slice_part(name, 0, 128)));
 }
-
-/* --- Parts ---------------------------------------------------------------------------------------------- */
 
 static Status
 request_begin(Call *call, StepUpload *upload)
@@ -136,10 +135,8 @@ part_end(Call *call, void *context)
     return status == STATUS_OK ? status : wrap_feed(call, feed->name);
 }
 
-/* --- The sink ------------------------------------------------------------------------------------------- */
-
-static Status
-upload_begin(Call *call, const Request *request, void **ret_state)
+Status
+step_upload_begin(Call *call, const Request *request, const Limits *limits, void **ret_upload)
 {
     static const MultipartEvents events = {
         .on_part = part_begin, .on_data = part_take, .on_part_end = part_end};
@@ -147,7 +144,7 @@ upload_begin(Call *call, const Request *request, void **ret_state)
     if (upload == NULL || arena_defer(call->arena, upload_release, upload) == NULL) {
         return call_fail_memory(call, "a form");
     }
-    upload->limits = &request_gateway(request)->limits;
+    upload->limits = limits;
     if (request_header(request, "Idempotency-Key").data != NULL) {
         upload->digesting = sha256_begin();
         if (upload->digesting == NULL) {
@@ -162,12 +159,12 @@ upload_begin(Call *call, const Request *request, void **ret_state)
     };
     TRY(multipart_boundary(call, request_header(request, "Content-Type"), &options.boundary));
     TRY(multipart_new(call, &options, &upload->multipart));
-    *ret_state = upload;
+    *ret_upload = upload;
     return STATUS_OK;
 }
 
-static Status
-upload_write(Call *call, void *state, Slice piece)
+Status
+step_upload_write(Call *call, void *state, Slice piece)
 {
     StepUpload *const upload = state;
     upload->size += piece.size;
@@ -177,12 +174,6 @@ upload_write(Call *call, void *state, Slice piece)
     }
     return multipart_write(call, upload->multipart, piece);
 }
-
-const BodySink step_upload_sink = {.size_max = (size_t)2 << 30, /* what step_body_bytes may be at most */
-    .begin = upload_begin,
-    .write = upload_write};
-
-/* --- Behind the body ------------------------------------------------------------------------------------ */
 
 Status
 step_upload_end(Call *call, StepUpload *upload)

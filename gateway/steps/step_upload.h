@@ -38,8 +38,12 @@ typedef struct StepUpload {
         digest; /* of names and contents, whatever the boundary: the same request sent again has the same */
 } StepUpload;
 
-/* For Handler.sink: its state is a StepUpload. */
-extern const BodySink step_upload_sink;
+#define STEP_UPLOAD_SIZE_MAX ((size_t)2 << 30) /* bytes; the largest that step_body_bytes may be */
+
+/* Begins and continues reading, as a BodySink does: the state is a StepUpload, and `limits` outlives it. */
+MUST_USE Status step_upload_begin(
+    Call *call, const Request *request, const Limits *limits, void **ret_upload);
+MUST_USE Status step_upload_write(Call *call, void *upload, Slice piece);
 
 /* The body has ended: it must be whole and have the part `request`. */
 MUST_USE Status step_upload_end(Call *call, StepUpload *upload);

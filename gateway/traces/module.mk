@@ -1,1 +1,1 @@
-$(call module,gateway/traces,shared/base shared/json shared/wire gateway/steps)
+$(call module,gateway/traces,shared/base shared/json shared/wire gateway/dispatch)

@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 
-#include "gateway/traces/trace_rows.h"
 #include "shared/base/clock.h"
 #include "shared/json/writer.h"
 
@@ -124,7 +123,7 @@ step_stats_write(Call *call, const StepTrace *trace, Buffer *json)
     if (arena == NULL) {
         return call_fail_memory(call, "the statistics of a step");
     }
-    TRY(trace_rows_read(call, arena, trace, slots));
+    TRY(step_trace_read_rows(call, arena, trace, slots));
     JsonWriter writer = json_writer(json);
     json_write_object_begin(&writer);
     json_write_name(&writer, "devStats");

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "gateway/traces/trace_cache.h"
 #include "shared/base/atomic.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
@@ -22,7 +21,7 @@ slot_of(const StepReport *report, const SlotReport *slot)
 }
 
 StepTrace *
-step_trace_new(const StepCall *step, const StepReport *report)
+step_trace_new(const TraceOrigin *origin, const StepReport *report)
 {
     size_t text_size = 0;
     for (size_t index = 0; index < report->slot_count; index++) {
@@ -33,9 +32,9 @@ step_trace_new(const StepCall *step, const StepReport *report)
         return NULL;
     }
     trace->reference_count = 1;
-    trace->tenant = step->tenant;
-    trace->session = step->session_id;
-    trace->id = step->id;
+    trace->tenant = origin->tenant;
+    trace->session = origin->session;
+    trace->id = origin->id;
     trace->attempt = report->attempt;
     trace->elapsed_ns = report->elapsed_us * CLOCK_NS_PER_US;
     trace->size = sizeof *trace + text_size;
@@ -49,7 +48,7 @@ step_trace_new(const StepCall *step, const StepReport *report)
         TraceSlot *const kept = &trace->slots[trace->slot_count++];
         *kept = slot_of(report, slot);
         kept->number = index;
-        memcpy(kept->digest, step->plan->partitions[index].digest, sizeof kept->digest);
+        memcpy(kept->digest, origin->plan->partitions[index].digest, sizeof kept->digest);
         trace->elapsed_ns = kept->answered_ns > trace->elapsed_ns ? kept->answered_ns : trace->elapsed_ns;
         if (nodes.size > 0) {
             memcpy(text, nodes.data, nodes.size);
@@ -75,14 +74,21 @@ step_trace_unref(StepTrace *trace)
     }
 }
 
-void
-step_trace_keep(const StepCall *step, const StepReport *report)
+Status
+step_trace_read_rows(Call *call, Arena *arena, const StepTrace *trace, SlotRows *ret_slots)
 {
-    if (step->body.trace == STEP_TRACE_NONE) {
-        return;
+    for (size_t index = 0; index < trace->slot_count; index++) {
+        const TraceSlot *const slot = &trace->slots[index];
+        Call reading = {.arena = arena};
+        ret_slots[index] =
+            (SlotRows){.room_ns = slot->answered_ns - slot->sent_ns, .offset_ns = slot->sent_ns};
+        if (slot->nodes.size > 0 &&
+            wire_trace_read(&reading, slot->nodes, &ret_slots[index].trace) != STATUS_OK) {
+            return call_fail(call, STATUS_INTERNAL, "the trace of slot %zu cannot be read: %s", slot->number,
+                reading.error.message);
+        }
     }
-    AUTO_STEP_TRACE trace = step_trace_new(step, report);
-    if (trace != NULL) {
-        trace_cache_put(step->loop->gateway->traces, trace);
-    }
+    return trace_clock_align(arena, ret_slots, trace->slot_count)
+               ? STATUS_OK
+               : call_fail_memory(call, "the clocks of a trace");
 }

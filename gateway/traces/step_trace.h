@@ -5,7 +5,8 @@
  * Threads:   immutable; any. */
 #pragma once
 
-#include "gateway/steps/step_call.h"
+#include "gateway/dispatch/step.h"
+#include "gateway/traces/trace_clock.h"
 
 typedef struct TraceSlot {
     size_t number;                 /* in the plan */
@@ -29,8 +30,16 @@ typedef struct StepTrace {
     char text[];
 } StepTrace;
 
-/* NULL without memory. */
-MUST_USE StepTrace *step_trace_new(const StepCall *step, const StepReport *report);
+/* Whose trace it is. */
+typedef struct TraceOrigin {
+    TenantId tenant;
+    SessionId session;
+    StepId id;
+    const Plan *plan; /* that the step has run */
+} TraceOrigin;
+
+/* Copies what the workers told in the report. NULL without memory. */
+MUST_USE StepTrace *step_trace_new(const TraceOrigin *origin, const StepReport *report);
 StepTrace *step_trace_ref(StepTrace *trace);
 void step_trace_unref(StepTrace *trace); /* NULL is allowed */
 
@@ -41,6 +50,9 @@ step_trace_unrefp(StepTrace **trace)
 }
 #define AUTO_STEP_TRACE CLEANUP(step_trace_unrefp) StepTrace *
 
-/* Keeps the step's trace in the gateway's cache when its request asks for one. Before the step's end is
- * known elsewhere: who sees the end finds the trace. */
-void step_trace_keep(const StepCall *step, const StepReport *report);
+enum { TRACE_ROWS_SIZE_MAX = 256 << 20 }; /* of an arena that holds a trace's rows */
+
+/* Reads the rows that each slot's worker told, all of them on one clock: ret_slots[i] is trace->slots[i]'s,
+ * and there is room for SLOT_COUNT_MAX. The rows live in the arena and point into the trace. INTERNAL when
+ * what a worker told cannot be read. */
+MUST_USE Status step_trace_read_rows(Call *call, Arena *arena, const StepTrace *trace, SlotRows *ret_slots);

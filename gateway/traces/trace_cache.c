@@ -107,6 +107,15 @@ trace_cache_put(TraceCache *cache, StepTrace *trace)
     }
 }
 
+void
+trace_cache_keep(TraceCache *cache, const TraceOrigin *origin, const StepReport *report)
+{
+    AUTO_STEP_TRACE trace = step_trace_new(origin, report);
+    if (trace != NULL) {
+        trace_cache_put(cache, trace);
+    }
+}
+
 static bool
 is_owned(const StepTrace *trace, TenantId tenant, SessionId session)
 {

@@ -13,6 +13,10 @@ typedef struct TraceCache TraceCache;
 MUST_USE TraceCache *trace_cache_new(size_t size_max);
 void trace_cache_free(TraceCache *cache); /* NULL is allowed */
 
+/* Keeps the trace of a step that has just ended: before its end is known elsewhere, so that whoever sees the
+ * end finds the trace. */
+void trace_cache_keep(TraceCache *cache, const TraceOrigin *origin, const StepReport *report);
+
 /* Takes a reference; a trace larger than the whole cache is not kept. */
 void trace_cache_put(TraceCache *cache, StepTrace *trace);
 

@@ -1,11 +1,9 @@
 #include "gateway/traces/trace_json.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "gateway/traces/trace_event.h"
-#include "gateway/traces/trace_flows.h"
-#include "gateway/traces/trace_rows.h"
 #include "shared/json/writer.h"
 
 enum {
@@ -14,7 +12,143 @@ enum {
     TRANSFER_THREAD_COUNT = 64,
 };
 
-/* --- Threads -------------------------------------------------------------------------------------------- */
+/* The row of the picture that an event is drawn in: a process for each slot, and a thread of it. */
+typedef struct TraceTrack {
+    size_t slot;
+    uint64_t thread;
+} TraceTrack;
+
+/* Writes what all events have, and leaves the object open for what is special to the phase: "X" a span, "C" a
+ * counter, "s" and "f" the ends of an arrow, "M" a name. `category` may be NULL. */
+static void
+trace_event_begin(JsonWriter *writer, const char *phase, Slice name, const char *category, TraceTrack track)
+{
+    json_write_object_begin(writer);
+    json_member_string(writer, "ph", phase);
+    json_member_slice(writer, "name", name);
+    if (category != NULL) {
+        json_member_string(writer, "cat", category);
+    }
+    json_member_uint64(writer, "pid", track.slot);
+    json_member_uint64(writer, "tid", track.thread);
+}
+
+/* Writes a member in microseconds, to the nanosecond. */
+static void
+trace_event_time(JsonWriter *writer, const char *name, uint64_t time_ns)
+{
+    char text[32];
+    const int size =
+        snprintf(text, sizeof text, "%" PRIu64 ".%03u", time_ns / 1000, (unsigned)(time_ns % 1000));
+    json_write_name(writer, name);
+    json_write_raw(writer, slice_of(text, (size_t)size));
+}
+
+typedef struct Flow {
+    const StepTrace *trace;
+    const SlotRows *slots;
+    const TraceSent *sent;
+    size_t receiver;
+    const WireTraceRow *received;
+    uint64_t id;
+} Flow;
+
+/* Slots on the same worker hand a tensor over as a pointer. */
+static const char *
+flow_way(const Flow *flow)
+{
+    const TraceSlot *const slots = flow->trace->slots;
+    if (slots[flow->sent->slot].task == slots[flow->receiver].task) {
+        return "handed over";
+    }
+    return flow->received->was_pulled ? "pulled" : "pushed";
+}
+
+static void
+flow_end(JsonWriter *writer, const Flow *flow, const char *phase, size_t slot, uint64_t time_ns)
+{
+    const bool is_start = slot == flow->sent->slot;
+    const WireTraceRow *const row = is_start ? flow->sent->row : flow->received;
+    const TraceTrack track = {.slot = flow->trace->slots[slot].number, .thread = row->thread};
+    trace_event_begin(writer, phase, SLICE("tensor"), "flow", track);
+    json_member_uint64(writer, "id", flow->id);
+    trace_event_time(writer, "ts", flow->slots[slot].offset_ns + time_ns);
+    if (!is_start) {
+        json_member_string(writer, "bp", "e");
+    }
+    json_write_name(writer, "args");
+    json_write_object_begin(writer);
+    json_member_slice(writer, "key", row->key);
+    json_member_uint64(writer, "bytes", flow->received->output_bytes);
+    json_member_string(writer, "way", flow_way(flow));
+    json_write_object_end(writer);
+    json_write_object_end(writer);
+}
+
+static void
+flow_write(JsonWriter *writer, const Flow *flow)
+{
+    flow_end(writer, flow, "s", flow->sent->slot, flow->sent->row->start_ns);
+    flow_end(writer, flow, "f", flow->receiver, flow->received->end_ns);
+}
+
+/* Writes an arrow for each Recv whose Send is known. The rows have their threads; slots[i] is
+ * trace->slots[i]'s. False without memory. */
+static bool
+trace_flows_write(JsonWriter *writer, Arena *arena, const StepTrace *trace, const SlotRows *slots)
+{
+    AUTO_MAP sends = map_new();
+    uint64_t count = 0;
+    if (sends == NULL || !trace_sends_find(arena, slots, trace->slot_count, sends)) {
+        return false;
+    }
+    for (size_t slot = 0; slot < trace->slot_count; slot++) {
+        const WireTrace *const rows = &slots[slot].trace;
+        for (size_t index = 0; index < rows->row_count; index++) {
+            const WireTraceRow *const row = &rows->rows[index];
+            const bool is_receive = trace_is_transfer(rows, row, "_Recv");
+            const TraceSent *const sent = is_receive ? map_get(sends, row->key) : NULL;
+            if (sent != NULL && sent->slot != slot) {
+                flow_write(writer, &(Flow){trace, slots, sent, slot, row, ++count});
+            }
+        }
+    }
+    return true;
+}
+
+static int
+by_end(const void *left, const void *right)
+{
+    const WireTraceRow *const a = left;
+    const WireTraceRow *const b = right;
+    return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
+}
+
+/* Writes a counter for each node at whose end the device's memory differs from the end before. Sorts the rows
+ * by their ends. */
+static void
+trace_memory_write(JsonWriter *writer, size_t slot, SlotRows *rows)
+{
+    const TraceTrack track = {.slot = slot};
+    uint64_t before = 0;
+    if (rows->trace.row_count > 1) {
+        qsort(rows->trace.rows, rows->trace.row_count, sizeof *rows->trace.rows, by_end);
+    }
+    for (size_t index = 0; index < rows->trace.row_count; index++) {
+        const WireTraceRow *const row = &rows->trace.rows[index];
+        if (row->device_bytes == before) {
+            continue;
+        }
+        before = row->device_bytes;
+        trace_event_begin(writer, "C", SLICE("device memory"), NULL, track);
+        trace_event_time(writer, "ts", rows->offset_ns + row->end_ns);
+        json_write_name(writer, "args");
+        json_write_object_begin(writer);
+        json_member_uint64(writer, "bytes", row->device_bytes);
+        json_write_object_end(writer);
+        json_write_object_end(writer);
+    }
+}
 
 static int
 by_start(const void *left, const void *right)
@@ -58,13 +192,11 @@ transfers_spread(WireTrace *rows)
     qsort(rows->rows, rows->row_count, sizeof *rows->rows, by_thread);
 }
 
-/* --- Events --------------------------------------------------------------------------------------------- */
-
 static void
 write_name(JsonWriter *writer, const char *what, size_t slot, uint64_t thread, const char *name)
 {
-    const TracePlace place = {.slot = slot, .thread = thread};
-    trace_event_begin(writer, "M", slice_from_string(what), NULL, place);
+    const TraceTrack track = {.slot = slot, .thread = thread};
+    trace_event_begin(writer, "M", slice_from_string(what), NULL, track);
     json_write_name(writer, "args");
     json_write_object_begin(writer);
     json_member_string(writer, "name", name);
@@ -103,8 +235,8 @@ write_node(JsonWriter *writer, size_t slot, const SlotRows *rows, const WireTrac
 {
     const WireTraceNode *const node = &rows->trace.nodes[row->node];
     const bool is_transfer = row->key.size > 0;
-    const TracePlace place = {.slot = slot, .thread = row->thread};
-    trace_event_begin(writer, "X", node->name, is_transfer ? "transfer" : "node", place);
+    const TraceTrack track = {.slot = slot, .thread = row->thread};
+    trace_event_begin(writer, "X", node->name, is_transfer ? "transfer" : "node", track);
     trace_event_time(writer, "ts", rows->offset_ns + row->start_ns);
     trace_event_time(writer, "dur", row->end_ns - row->start_ns);
     json_write_name(writer, "args");
@@ -127,8 +259,8 @@ write_node(JsonWriter *writer, size_t slot, const SlotRows *rows, const WireTrac
 static void
 write_run(JsonWriter *writer, const TraceSlot *slot, const WireTrace *trace)
 {
-    const TracePlace place = {.slot = slot->number, .thread = RUN_THREAD};
-    trace_event_begin(writer, "X", SLICE("run"), "slot", place);
+    const TraceTrack track = {.slot = slot->number, .thread = RUN_THREAD};
+    trace_event_begin(writer, "X", SLICE("run"), "slot", track);
     trace_event_time(writer, "ts", slot->sent_ns);
     trace_event_time(writer, "dur", slot->answered_ns - slot->sent_ns);
     json_write_name(writer, "args");
@@ -159,8 +291,6 @@ write_slot(JsonWriter *writer, const TraceSlot *slot, SlotRows *rows)
     }
 }
 
-/* --- The document --------------------------------------------------------------------------------------- */
-
 static void
 write_about(JsonWriter *writer, const StepTrace *trace)
 {
@@ -182,7 +312,7 @@ trace_json_write(Call *call, const StepTrace *trace, Buffer *json)
     if (arena == NULL) {
         return call_fail_memory(call, "a trace");
     }
-    TRY(trace_rows_read(call, arena, trace, slots));
+    TRY(step_trace_read_rows(call, arena, trace, slots));
     JsonWriter writer = json_writer(json);
     json_write_object_begin(&writer);
     json_member_string(&writer, "displayTimeUnit", "ns");

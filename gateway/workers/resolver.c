@@ -35,7 +35,7 @@ address_write(const struct addrinfo *info, const char *port, char ret_text[ADDRE
 }
 
 static void
-resolve(Job *job, void *context)
+resolve(Job *job, JobContext *context)
 {
     (void)context;
     Resolution *const resolution = (Resolution *)(void *)job;

@@ -2,7 +2,7 @@
  * marked x-try is sent to a running gateway. */
 #include <stdlib.h>
 
-#include "gateway/app/documents.h"
+#include "gateway/handlers/documents.h"
 #include "gateway/http/handler.h"
 #include "tests/support/cluster.h"
 #include "tests/support/cmocka_all.h"

@@ -2,7 +2,6 @@
  * that the planner reads again when it has them from the database. */
 #include <assert.h>
 
-#include "gateway/sessions/session_body.h"
 #include "gateway/sessions/session_options.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -2,10 +2,13 @@
  * pieces or whole it is the same request, or refused the same way. */
 #include <assert.h>
 
-#include "gateway/app/gateway.h"
+#include <string.h>
+
 #include "gateway/steps/step_upload.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static Limits limits;
 
 typedef struct Reading {
     Call call; /* with an arena of its own */
@@ -18,10 +21,10 @@ upload(Reading *reading, const Request *request, Slice body, size_t piece_size)
 {
     Call *const call = &reading->call;
     void *state = NULL;
-    TRY(step_upload_sink.begin(call, request, &state));
+    TRY(step_upload_begin(call, request, &limits, &state));
     reading->upload = state;
     for (size_t start = 0; start < body.size; start += piece_size) {
-        TRY(step_upload_sink.write(call, state, slice_part(body, start, piece_size)));
+        TRY(step_upload_write(call, state, slice_part(body, start, piece_size)));
     }
     return step_upload_end(call, state);
 }
@@ -52,17 +55,14 @@ compare(const Reading *left, const Reading *right)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static Gateway gateway;
-    static GatewayLoop loop = {.gateway = &gateway};
-    gateway.limits = limits_default();
-    gateway.limits.step_feeds = 3;
-    gateway.limits.step_body_bytes = 1 << 16;
-    gateway.limits.json_body_bytes = 64;
+    limits = limits_default();
+    limits.step_feeds = 3;
+    limits.step_body_bytes = 1 << 16;
+    limits.json_body_bytes = 64;
     const Request request = {
         .headers = {{SLICE("Content-Type"), SLICE("multipart/form-data; boundary=b")},
             {SLICE("Idempotency-Key"), SLICE("k")}},
         .header_count = 2,
-        .services = &loop,
     };
     const size_t piece_size = size == 0 ? 1 : (size_t)data[0] + 1;
     const Slice body = size == 0 ? SLICE("") : slice_of(data + 1, size - 1);

@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "gateway/replicas/step_mail.h"
+#include "gateway/replicas/replica_mail.h"
 #include "tests/support/await.h"
 #include "tests/support/cluster.h"
 #include "tests/support/cmocka_all.h"
@@ -295,8 +295,8 @@ who_polls_a_step_of_nobody_need_not_wait_each_time(void **state)
     cluster_step(cluster, body, &ended);
     (void)snprintf(path, sizeof path, "%s", rest_header(&ended, "Location"));
     name_another_step(path);
-    assert_true(milliseconds_of(replicas, path) >= STEP_MAIL_WAIT_MS);
-    AWAIT(milliseconds_of(replicas, path) < STEP_MAIL_WAIT_MS);
+    assert_true(milliseconds_of(replicas, path) >= REPLICA_MAIL_WAIT_MS);
+    AWAIT(milliseconds_of(replicas, path) < REPLICA_MAIL_WAIT_MS);
 }
 
 /* No gateway is asked: the step's id tells that it was made long ago. */

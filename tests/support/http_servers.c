@@ -14,11 +14,18 @@ static const HttpOptions *server_options;
 static size_t server_count;
 static char addresses[SERVERS_MAX][ADDRESS_TEXT_SIZE];
 
+struct JobContext {
+    int unused;
+};
+
+static JobContext job_context;
+
 static Status
-context_new(Call *call, void *owner, void **ret_context)
+context_new(Call *call, const void *owner, JobContext **ret_context)
 {
     (void)call;
-    *ret_context = owner;
+    (void)owner;
+    *ret_context = &job_context;
     return STATUS_OK;
 }
 
@@ -40,8 +47,7 @@ thread_run(void *argument)
     Call call = {.arena = arena};
     JobPool *jobs = NULL;
     HttpServer *servers[SERVERS_MAX];
-    static int owner;
-    const JobPoolOptions job_options = {.thread_count = 2, .context_new = context_new, .owner = &owner};
+    const JobPoolOptions job_options = {.thread_count = 2, .context_new = context_new};
     assert_status(&call, STATUS_OK, loop_new(&call, &loop));
     assert_status(&call, STATUS_OK, job_pool_new(&call, &job_options, &jobs));
     for (size_t index = 0; index < server_count; index++) {

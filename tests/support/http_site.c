@@ -253,9 +253,10 @@ const Handler *const http_site_handlers[] = {&hello_handler, &echo_handler, &sho
 
 /* "cached" is known at once, "stored" only to the blocking hook, all else to nobody. */
 static AuthorizeAnswer
-authorize(void *services, const Request *request, const Credentials *credentials, Principal *ret_principal)
+authorize(
+    const Parts *parts, const Request *request, const Credentials *credentials, Principal *ret_principal)
 {
-    (void)services;
+    (void)parts;
     (void)request;
     (void)ret_principal;
     if (slice_equals_string(credentials->secret, "cached")) {
@@ -265,8 +266,8 @@ authorize(void *services, const Request *request, const Credentials *credentials
 }
 
 static Status
-authorize_blocking(Call *call, void *job_context, const Request *request, const Credentials *credentials,
-    Principal *ret_principal)
+authorize_blocking(Call *call, JobContext *job_context, const Request *request,
+    const Credentials *credentials, Principal *ret_principal)
 {
     (void)request;
     (void)ret_principal;
@@ -277,9 +278,9 @@ authorize_blocking(Call *call, void *job_context, const Request *request, const 
 }
 
 static void
-log_record(void *services, const RequestRecord *record)
+log_record(Parts *parts, const RequestRecord *record)
 {
-    (void)services;
+    (void)parts;
     atomic_store_seq_cst(&http_site_seen.log_status, record->http_status);
     atomic_add_acq_rel(&http_site_seen.logged, 1);
 }

@@ -40,9 +40,9 @@ endif
 # openapi.yaml for tools that read no YAML: `make openapi` writes it anew, a test compares.
 OPENAPI := openapi/openapi.yaml openapi/openapi.json
 ifneq ($(wildcard openapi/openapi.yaml),)
-GENERATED_gateway/app += $(OUT)/gen/openapi/documents.c
+GENERATED_gateway/handlers += $(OUT)/gen/openapi/documents.c
 $(OUT)/gen/openapi/documents.c: $(OPENAPI) tools/embed_text
-	@mkdir -p $(@D); tools/embed_text gateway/app/documents.h $(OPENAPI) > $@
+	@mkdir -p $(@D); tools/embed_text gateway/handlers/documents.h $(OPENAPI) > $@
 $(OUT)/gen/openapi/openapi.json: openapi/openapi.yaml tools/yaml_to_json
 	@mkdir -p $(@D); tools/yaml_to_json $< > $@
 $(OUT)/tests/contract/openapi_test: | $(OUT)/gen/openapi/openapi.json

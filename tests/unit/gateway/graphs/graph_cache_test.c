@@ -6,8 +6,6 @@
 #include <pthread.h>
 #include <stdio.h>
 
-#include "shared/base/clock.h"
-#include "shared/base/memory.h"
 #include "shared/ops/registry.h"
 #include "tests/support/call_fixture.h"
 #include "tests/support/fail_alloc.h"
@@ -64,7 +62,7 @@ cost_of(const Graph *graph)
 static bool
 is_cached(GraphCache *cache, GraphSnapshot identity)
 {
-    GraphSnapshot *const found = graph_cache_graph(cache, identity.tenant, identity.session, identity.id);
+    GraphSnapshot *const found = graph_cache_find(cache, identity.tenant, identity.session, identity.id);
     graph_snapshot_unref(found);
     return found != NULL;
 }
@@ -76,7 +74,7 @@ a_graph_belongs_to_its_session_and_tenant(void **state)
     GraphCache *const cache = graph_cache_new(cost_of(graph));
     put(cache, identity_of(1, 1, 1), graph);
     GraphSnapshot *const found =
-        graph_cache_graph(cache, (TenantId){uuid_of(1)}, (SessionId){uuid_of(1)}, (GraphId){uuid_of(1)});
+        graph_cache_find(cache, (TenantId){uuid_of(1)}, (SessionId){uuid_of(1)}, (GraphId){uuid_of(1)});
     assert_non_null(found);
     assert_ptr_equal(found->graph, graph);
     assert_memory_equal(found->id_text, "grf_", 4);
@@ -189,8 +187,7 @@ what_versions_of_a_graph_share_counts_once(void **state)
     const size_t together = graph_cache_stats(cache).byte_size;
     assert_true(together <= alone - (VERSIONS - 1) * part_size);
     for (uint8_t count = 1; count <= VERSIONS; count++) {
-        graph_cache_drop_graph(
-            cache, (TenantId){uuid_of(1)}, (SessionId){uuid_of(1)}, (GraphId){uuid_of(count)});
+        graph_cache_drop(cache, (TenantId){uuid_of(1)}, (SessionId){uuid_of(1)}, (GraphId){uuid_of(count)});
         graph_def_unref(parts[count - 1]);
     }
     assert_int_equal(graph_cache_stats(cache).byte_size, 0);
@@ -206,7 +203,7 @@ a_snapshot_outlives_the_cache(void **state)
     put(cache, identity_of(1, 1, 1), graph); /* a second time */
     graph_unref(graph);
     GraphSnapshot *const found =
-        graph_cache_graph(cache, (TenantId){uuid_of(1)}, (SessionId){uuid_of(1)}, (GraphId){uuid_of(1)});
+        graph_cache_find(cache, (TenantId){uuid_of(1)}, (SessionId){uuid_of(1)}, (GraphId){uuid_of(1)});
     put_new(*state, cache, identity_of(1, 1, 2));
     assert_false(is_cached(cache, identity_of(1, 1, 1)));
     graph_cache_free(cache);
@@ -214,56 +211,7 @@ a_snapshot_outlives_the_cache(void **state)
     graph_snapshot_unref(found);
 }
 
-static void
-a_session_that_was_never_loaded_must_be(void **state)
-{
-    (void)state;
-    GraphCache *const cache = graph_cache_new(SOURCE_SIZE);
-    const TenantId tenant = {uuid_of(1)};
-    const SessionId session = {uuid_of(1)};
-    assert_null(graph_cache_session(cache, tenant, session, 0));
-    assert_null(graph_cache_stale_session(cache, tenant, session));
-    graph_cache_drop(cache, tenant, session);
-    graph_cache_free(cache);
-}
-
-static void
-put_session(GraphCache *cache, uint32_t number, uint64_t loaded_ns)
-{
-    SessionSnapshot *const session = memory_new(1, sizeof *session);
-    assert_non_null(session);
-    session->reference_count = 1;
-    session->tenant.value = uuid_of(1);
-    memcpy(session->id.value.bytes, &number, sizeof number);
-    session->loaded_ns = loaded_ns;
-    session->fresh_until_ns = loaded_ns + SESSION_FRESH_MS * CLOCK_NS_PER_MS;
-    graph_cache_put_session(cache, session);
-}
-
-static void
-sessions_too_old_for_any_use_leave(void **state)
-{
-    (void)state;
-    enum { MANY = 5000, FEW = 100 };
-    GraphCache *const cache = graph_cache_new(SOURCE_SIZE);
-    const uint64_t later_ns = 2 * SESSION_STALE_MS * CLOCK_NS_PER_MS;
-    for (uint32_t number = 0; number < MANY; number++) {
-        put_session(cache, number, 1);
-    }
-    assert_int_equal(graph_cache_session_count(cache), MANY);
-    for (uint32_t number = 0; number < 2 * MANY; number++) {
-        put_session(cache, MANY + number % FEW, later_ns);
-        put_session(cache, 2 * MANY + number, later_ns);
-    }
-    assert_in_range(graph_cache_session_count(cache), 2 * MANY, 2 * MANY + FEW);
-    uint32_t last = 2 * MANY;
-    SessionId id = {{{0}}};
-    memcpy(id.value.bytes, &last, sizeof last);
-    SessionSnapshot *const found = graph_cache_session(cache, (TenantId){uuid_of(1)}, id, later_ns);
-    assert_non_null(found);
-    session_snapshot_unref(found);
-    graph_cache_free(cache);
-}
+/* --- Several threads ------------------------------------------------------------------------------------ */
 
 enum { THREADS = 4, TURNS = 500, GRAPHS = 8 };
 
@@ -334,8 +282,6 @@ main(void)
         CALL_TEST(one_that_is_larger_than_the_cache_drives_nobody_out),
         CALL_TEST(what_versions_of_a_graph_share_counts_once),
         CALL_TEST(a_snapshot_outlives_the_cache),
-        CALL_TEST(a_session_that_was_never_loaded_must_be),
-        CALL_TEST(sessions_too_old_for_any_use_leave),
         CALL_TEST(threads_share_the_cache),
         CALL_TEST(without_memory_nothing_is_kept),
     };

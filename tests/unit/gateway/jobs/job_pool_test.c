@@ -6,34 +6,38 @@
 
 typedef struct Work {
     Job job;
-    void *context;
+    JobContext *context;
     bool is_done;
 } Work;
 
-static int contexts_alive;
-static int gate; /* holds jobs back until it is 1 */
+struct JobContext {
+    int count; /* threads that have it now */
+};
+
+static JobContext contexts;
+static int gate; /* jobs wait until it is opened */
 
 static Status
-context_new(Call *call, void *owner, void **ret_context)
+context_new(Call *call, const void *owner, JobContext **ret_context)
 {
     const int limit = *(const int *)owner;
-    if (atomic_load_seq_cst(&contexts_alive) == limit) {
+    if (atomic_load_seq_cst(&contexts.count) == limit) {
         return call_fail(call, STATUS_UNAVAILABLE, "only %d connections", limit);
     }
-    *ret_context = &contexts_alive;
-    atomic_add_acq_rel(&contexts_alive, 1);
+    *ret_context = &contexts;
+    atomic_add_acq_rel(&contexts.count, 1);
     return STATUS_OK;
 }
 
 static void
-context_free(void *context)
+context_free(JobContext *context)
 {
-    assert_ptr_equal(context, &contexts_alive);
-    atomic_sub_acq_rel(&contexts_alive, 1);
+    assert_ptr_equal(context, &contexts);
+    atomic_sub_acq_rel(&contexts.count, 1);
 }
 
 static void
-work_run(Job *job, void *context)
+work_run(Job *job, JobContext *context)
 {
     while (atomic_load_seq_cst(&gate) == 0) {
         usleep(100);
@@ -62,7 +66,7 @@ jobs_run_on_a_thread_and_come_back_to_their_loop(void **state)
         .owner = &limit};
     assert_status(&call, STATUS_OK, loop_new(&call, &loop));
     assert_status(&call, STATUS_OK, job_pool_new(&call, &options, &pool));
-    assert_int_equal(contexts_alive, 2);
+    assert_int_equal(contexts.count, 2);
     atomic_store_seq_cst(&gate, 1);
     Work works[50] = {0};
     for (size_t index = 0; index < COUNT_OF(works); index++) {
@@ -73,10 +77,10 @@ jobs_run_on_a_thread_and_come_back_to_their_loop(void **state)
         while (!works[index].is_done) {
             loop_turn(loop, 1000);
         }
-        assert_ptr_equal(works[index].context, &contexts_alive);
+        assert_ptr_equal(works[index].context, &contexts);
     }
     job_pool_free(pool);
-    assert_int_equal(contexts_alive, 0);
+    assert_int_equal(contexts.count, 0);
     loop_free(loop);
 }
 
@@ -123,7 +127,7 @@ a_context_that_cannot_be_made_fails_the_pool_and_frees_the_others(void **state)
     assert_status(&call, STATUS_UNAVAILABLE, job_pool_new(&call, &options, &pool));
     assert_string_equal(call.error.message, "only 1 connections");
     assert_null(pool);
-    assert_int_equal(contexts_alive, 0);
+    assert_int_equal(contexts.count, 0);
 }
 
 int

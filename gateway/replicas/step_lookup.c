@@ -1,10 +1,10 @@
-#include "gateway/steps/step_find.h"
+#include "gateway/replicas/step_lookup.h"
 
 #include "gateway/http/exchange.h"
-#include "gateway/http/headers.h"
-#include "gateway/resources/resource_json.h"
+#include "gateway/jobs/job_context.h"
+#include "gateway/resources/resource.h"
 #include "gateway/steps/step_json.h"
-#include "shared/base/atomic.h"
+#include "gateway/steps/step_promise.h"
 #include "shared/base/clock.h"
 
 enum {
@@ -30,27 +30,26 @@ find_in_session(Call *call, Store *store, const StepInquiry *inquiry, StepRecord
 
 /* Those of the call stay as they are when this is in vain. */
 static bool
-flush_records(const Call *call, const Gateway *gateway)
+flush_records(const Call *call, const Steps *steps)
 {
     Call flushing = {.arena = call->arena, .deadline_ns = call->deadline_ns};
-    return recorder_flush(&flushing, gateway->recorder) == STATUS_OK;
+    return recorder_flush(&flushing, steps->recorder) == STATUS_OK;
 }
 
 /* Before the others are asked, what this one has just ended; behind that, what they have. */
 Status
-step_find_stored(Call *call, Store *store, const StepLookup *lookup, StepRecord *ret_step)
+step_lookup_stored(Call *call, Store *store, const StepLookup *lookup, StepRecord *ret_step)
 {
     const StepInquiry *const inquiry = &lookup->inquiry;
-    const Gateway *const gateway = inquiry->home->gateway;
     bool is_found = false;
     Status status = find_in_session(call, store, inquiry, ret_step);
-    if (status == STATUS_NOT_FOUND && flush_records(call, gateway)) {
+    if (status == STATUS_NOT_FOUND && flush_records(call, inquiry->home->steps)) {
         status = find_in_session(call, store, inquiry, ret_step);
     }
     if (status != STATUS_NOT_FOUND) {
         return status;
     }
-    TRY(step_mail_ask(call, gateway->mail, store, inquiry, &is_found, ret_step));
+    TRY(replica_mail_ask_step(call, lookup->mail, store, inquiry, &is_found, ret_step));
     return is_found ? STATUS_OK : find_in_session(call, store, inquiry, ret_step);
 }
 
@@ -59,7 +58,7 @@ step_answer_stored(Call *call, Store *store, const StepLookup *lookup)
 {
     StepRecord step;
     StepTensors outputs = {0};
-    TRY(step_find_stored(call, store, lookup, &step));
+    TRY(step_lookup_stored(call, store, lookup, &step));
     if (step.is_async && step.state == STEP_SUCCEEDED) {
         TRY(steps_outputs(call, store, step.tenant, step.id, &outputs));
     }
@@ -67,13 +66,11 @@ step_answer_stored(Call *call, Store *store, const StepLookup *lookup)
     return STATUS_OK;
 }
 
-/* --- One look ------------------------------------------------------------------------------------------- */
-
 static bool
 may_wait(const StepLookup *lookup)
 {
-    const Gateway *const gateway = lookup->inquiry.home->gateway;
-    return clock_monotonic_ns() < lookup->until_ns && !atomic_load_acquire(&gateway->is_draining);
+    const Steps *const steps = lookup->inquiry.home->steps;
+    return clock_monotonic_ns() < lookup->until_ns && !replica_is_draining(steps->replica);
 }
 
 /* In memory of its own: a request may look many times. */
@@ -86,7 +83,7 @@ look_whether_ended(Call *call, Store *store, const StepLookup *lookup, bool *ret
     if (arena == NULL) {
         return call_fail_memory(call, "a look at a step");
     }
-    const Status status = step_find_stored(&look, store, lookup, &step);
+    const Status status = step_lookup_stored(&look, store, lookup, &step);
     if (status != STATUS_OK) {
         return call_fail(call, status, "%s", look.error.message);
     }
@@ -95,7 +92,7 @@ look_whether_ended(Call *call, Store *store, const StepLookup *lookup, bool *ret
 }
 
 static Status
-look_on_job(Call *call, void *job_context, void *owner)
+look_on_job(Call *call, JobContext *job_context, void *owner)
 {
     StepLookup *const lookup = owner;
     Store *store = NULL;
@@ -107,8 +104,6 @@ look_on_job(Call *call, void *job_context, void *owner)
     lookup->goes_on = !has_ended && may_wait(lookup);
     return lookup->goes_on ? STATUS_OK : lookup->stored(call, store, lookup);
 }
-
-/* --- Waiting -------------------------------------------------------------------------------------------- */
 
 static void
 look_again(Timer *timer)
@@ -198,36 +193,27 @@ wait_at_most(StepLookup *lookup, uint64_t wait_ms)
     exchange_on_cancel(lookup->exchange, client_gone, lookup);
 }
 
-uint64_t
-step_wait_read(const Request *request)
-{
-    const Preferences preferences = preferences_parse(request_header(request, "Prefer"));
-    const uint64_t wait_ms = (uint64_t)preferences.wait_s * 1000;
-    const uint64_t wait_max_ms = request_gateway(request)->limits.step_wait_ms;
-    return wait_ms < wait_max_ms ? wait_ms : wait_max_ms;
-}
-
-/* --- For handlers --------------------------------------------------------------------------------------- */
-
 Status
-step_lookup_read(Call *call, const Request *request, StepLookup *ret_lookup)
+step_lookup_read(
+    Call *call, const Request *request, ReplicaMail *mail, StepLoop *home, StepLookup *ret_lookup)
 {
-    StepInquiry inquiry = {.home = request->services, .tenant = request->principal.tenant};
+    StepInquiry inquiry = {.home = home, .tenant = request->principal.tenant};
     TRY(session_id_read(call, request, &inquiry.session));
     TRY(step_id_read(call, request, &inquiry.id));
-    *ret_lookup = (StepLookup){.inquiry = inquiry};
+    *ret_lookup = (StepLookup){.inquiry = inquiry, .mail = mail};
     return STATUS_OK;
 }
 
 static Status
-begin(Exchange *exchange, StepLookupStored stored, StepLookup **ret_lookup)
+begin_lookup(
+    Exchange *exchange, ReplicaMail *mail, StepLoop *home, StepLookupStored stored, StepLookup **ret_lookup)
 {
     Call *const call = exchange_call(exchange);
     StepLookup *const lookup = arena_alloc(call->arena, sizeof *lookup);
     if (lookup == NULL) {
         return call_fail_memory(call, "a look at a step");
     }
-    TRY(step_lookup_read(call, exchange_request(exchange), lookup));
+    TRY(step_lookup_read(call, exchange_request(exchange), mail, home, lookup));
     lookup->exchange = exchange;
     lookup->stored = stored;
     lookup->inquiry.answered = answered;
@@ -236,10 +222,10 @@ begin(Exchange *exchange, StepLookupStored stored, StepLookup **ret_lookup)
 }
 
 void
-step_look_up(Exchange *exchange, bool is_cancel, StepLookupStored stored)
+step_look_up(Exchange *exchange, ReplicaMail *mail, StepLoop *home, bool is_cancel, StepLookupStored stored)
 {
     StepLookup *lookup = NULL;
-    const Status status = begin(exchange, stored, &lookup);
+    const Status status = begin_lookup(exchange, mail, home, stored, &lookup);
     if (status != STATUS_OK) {
         exchange_fail(exchange, status);
         return;
@@ -249,11 +235,11 @@ step_look_up(Exchange *exchange, bool is_cancel, StepLookupStored stored)
 }
 
 void
-step_look_up_end(Exchange *exchange, StepLookupStored stored)
+step_look_up_end(Exchange *exchange, ReplicaMail *mail, StepLoop *home, StepLookupStored stored)
 {
     StepLookup *lookup = NULL;
-    const uint64_t wait_ms = step_wait_read(exchange_request(exchange));
-    const Status status = begin(exchange, stored, &lookup);
+    const uint64_t wait_ms = step_wait_read(exchange_request(exchange), home->steps->limits);
+    const Status status = begin_lookup(exchange, mail, home, stored, &lookup);
     if (status != STATUS_OK) {
         exchange_fail(exchange, status);
         return;
@@ -272,7 +258,7 @@ answer_end(Call *call, Store *store, const StepLookup *lookup)
 {
     StepRecord step;
     Response *const response = exchange_response(lookup->exchange);
-    TRY(step_find_stored(call, store, lookup, &step));
+    TRY(step_lookup_stored(call, store, lookup, &step));
     if (!step_state_is_ended(step.state)) {
         return STATUS_OK;
     }
@@ -282,7 +268,8 @@ answer_end(Call *call, Store *store, const StepLookup *lookup)
 }
 
 void
-step_await(Exchange *exchange, SessionId session, StepId id, uint64_t wait_ms)
+step_await(
+    Exchange *exchange, ReplicaMail *mail, StepLoop *home, SessionId session, StepId id, uint64_t wait_ms)
 {
     const Request *const request = exchange_request(exchange);
     StepLookup *const lookup = arena_alloc(exchange_call(exchange)->arena, sizeof *lookup);
@@ -291,11 +278,9 @@ step_await(Exchange *exchange, SessionId session, StepId id, uint64_t wait_ms)
         return;
     }
     *lookup = (StepLookup){
-        .inquiry = {.home = request->services,
-            .tenant = request->principal.tenant,
-            .session = session,
-            .id = id},
+        .inquiry = {.home = home, .tenant = request->principal.tenant, .session = session, .id = id},
         .exchange = exchange,
+        .mail = mail,
         .stored = answer_end,
     };
     lookup->inquiry.answered = answered;

@@ -3,21 +3,15 @@
  *
  * Answering: a question comes → its step's loop is asked (running_steps.h) → when it runs there, a job thread
  * sends the answer. */
-#include "gateway/replicas/step_mail.h"
+#include "gateway/replicas/replica_mail.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
-#include "gateway/app/gateway.h"
-#include "gateway/graphs/graph_forget.h"
+#include "gateway/jobs/job_context.h"
 #include "gateway/replicas/silent_steps.h"
-#include "gateway/sessions/session_end.h"
 #include "gateway/store/blobs.h"
 #include "gateway/store/listener.h"
-#include "gateway/traces/trace_cache.h"
-#include "gateway/traces/trace_form.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
 #include "shared/base/mutex.h"
@@ -40,8 +34,8 @@ typedef struct Asker {
     uint64_t second;
 } Asker;
 
-struct StepMail {
-    Gateway *gateway;
+struct ReplicaMail {
+    ReplicaMailOptions parts;
     Mutex lock;
     Condition answered;
     ListLink askers;
@@ -54,19 +48,21 @@ typedef struct Question {
     StepInquiry inquiry; /* first */
     Task begin;
     Job job;
-    StepTrace *trace; /* that was asked for; NULL: something else was */
+    ReplicaMail *mail;
+    const TraceForm *form; /* that a trace is asked for in; NULL: no trace is */
+    StepTrace *trace;      /* that was found */
     char from[UUID_TEXT_SIZE + 3];
     uint64_t number;
 } Question;
 
-StepMail *
-step_mail_new(Gateway *gateway)
+ReplicaMail *
+replica_mail_new(const ReplicaMailOptions *options)
 {
-    StepMail *const mail = memory_new(1, sizeof *mail);
+    ReplicaMail *const mail = memory_new(1, sizeof *mail);
     if (mail == NULL) {
         return NULL;
     }
-    mail->gateway = gateway;
+    mail->parts = *options;
     list_init(&mail->askers);
     mutex_init(&mail->lock);
     condition_init(&mail->answered);
@@ -74,7 +70,7 @@ step_mail_new(Gateway *gateway)
 }
 
 void
-step_mail_free(StepMail *mail)
+replica_mail_free(ReplicaMail *mail)
 {
     if (mail != NULL) {
         condition_done(&mail->answered);
@@ -83,20 +79,18 @@ step_mail_free(StepMail *mail)
     }
 }
 
-/* --- Asking --------------------------------------------------------------------------------------------- */
-
 /* The record of an older one is written, or never was. */
 static bool
-may_still_run(const StepMail *mail, StepId id)
+may_still_run(const ReplicaMail *mail, StepId id)
 {
     const uint64_t created_ms = uuid_time_ms(id.value);
     const uint64_t now_ms = clock_wall_us() / 1000;
-    const uint64_t most_ms = mail->gateway->limits.step_timeout_ms;
+    const uint64_t most_ms = mail->parts.limits->step_timeout_ms;
     return created_ms <= now_ms + most_ms && now_ms <= created_ms + most_ms;
 }
 
 static Status
-send_question(Call *call, const StepMail *mail, Store *store, const StepInquiry *inquiry, const char *verb,
+send_question(Call *call, const ReplicaMail *mail, Store *store, const StepInquiry *inquiry, const char *verb,
     uint64_t number)
 {
     char text[TEXT_SIZE];
@@ -106,14 +100,14 @@ send_question(Call *call, const StepMail *mail, Store *store, const StepInquiry 
     uuid_to_text(inquiry->tenant.value, tenant);
     uuid_to_text(inquiry->session.value, session);
     uuid_to_text(inquiry->id.value, step);
-    (void)snprintf(text, sizeof text, "question %s %llu %s %s %s %s", mail->gateway->id,
+    (void)snprintf(text, sizeof text, "question %s %llu %s %s %s %s", mail->parts.replica->id,
         (unsigned long long)number, verb, tenant, session, step);
     return mail_send(call, store, text);
 }
 
 /* No longer than the call has time. */
 static void
-await_answer(const Call *call, StepMail *mail, const Asker *asker, uint64_t wait_ms)
+await_answer(const Call *call, ReplicaMail *mail, const Asker *asker, uint64_t wait_ms)
 {
     uint64_t until_ns = clock_monotonic_ns() + wait_ms * CLOCK_NS_PER_MS;
     until_ns = call->deadline_ns != 0 && call->deadline_ns < until_ns ? call->deadline_ns : until_ns;
@@ -125,7 +119,7 @@ await_answer(const Call *call, StepMail *mail, const Asker *asker, uint64_t wait
 
 /* Whoever needs a while says so first. */
 static Status
-ask(Call *call, StepMail *mail, Store *store, const StepInquiry *inquiry, const char *verb, Asker *asker)
+ask(Call *call, ReplicaMail *mail, Store *store, const StepInquiry *inquiry, const char *verb, Asker *asker)
 {
     mutex_lock(&mail->lock);
     asker->number = ++mail->last_number;
@@ -134,7 +128,7 @@ ask(Call *call, StepMail *mail, Store *store, const StepInquiry *inquiry, const 
     const Status status = send_question(call, mail, store, inquiry, verb, asker->number);
     mutex_lock(&mail->lock);
     if (status == STATUS_OK) {
-        await_answer(call, mail, asker, STEP_MAIL_WAIT_MS);
+        await_answer(call, mail, asker, REPLICA_MAIL_WAIT_MS);
     }
     if (asker->is_answered && strcmp(asker->first, "soon") == 0) {
         asker->is_answered = false;
@@ -146,7 +140,7 @@ ask(Call *call, StepMail *mail, Store *store, const StepInquiry *inquiry, const 
 }
 
 static bool
-was_silent(StepMail *mail, const StepInquiry *inquiry)
+was_silent(ReplicaMail *mail, const StepInquiry *inquiry)
 {
     mutex_lock(&mail->lock);
     const bool was_asked = silent_steps_has(&mail->silent, inquiry, clock_monotonic_ns());
@@ -155,7 +149,7 @@ was_silent(StepMail *mail, const StepInquiry *inquiry)
 }
 
 static void
-note_silence(StepMail *mail, const StepInquiry *inquiry)
+note_silence(ReplicaMail *mail, const StepInquiry *inquiry)
 {
     mutex_lock(&mail->lock);
     silent_steps_note(&mail->silent, inquiry, clock_monotonic_ns());
@@ -163,8 +157,8 @@ note_silence(StepMail *mail, const StepInquiry *inquiry)
 }
 
 Status
-step_mail_ask(Call *call, StepMail *mail, Store *store, const StepInquiry *inquiry, bool *ret_is_found,
-    StepRecord *ret_step)
+replica_mail_ask_step(Call *call, ReplicaMail *mail, Store *store, const StepInquiry *inquiry,
+    bool *ret_is_found, StepRecord *ret_step)
 {
     Asker asker = {0};
     GraphId graph;
@@ -184,12 +178,12 @@ step_mail_ask(Call *call, StepMail *mail, Store *store, const StepInquiry *inqui
 }
 
 Status
-step_mail_ask_trace(Call *call, StepMail *mail, Store *store, const StepInquiry *inquiry, bool *ret_is_found,
-    Sha256 *ret_digest)
+replica_mail_ask_trace(Call *call, ReplicaMail *mail, Store *store, const StepInquiry *inquiry,
+    const TraceForm *form, bool *ret_is_found, Sha256 *ret_digest)
 {
     Asker asker = {0};
     *ret_is_found = false;
-    TRY(ask(call, mail, store, inquiry, inquiry->trace->name, &asker));
+    TRY(ask(call, mail, store, inquiry, form->name, &asker));
     *ret_is_found = asker.is_answered && sha256_from_hex(slice_from_string(asker.first), ret_digest);
     if (asker.is_answered && strcmp(asker.first, "failed") == 0) {
         return call_fail(call, STATUS_UNAVAILABLE, "the gateway that ran the step cannot hand its trace on%s",
@@ -205,11 +199,11 @@ step_mail_ask_trace(Call *call, StepMail *mail, Store *store, const StepInquiry 
 }
 
 static void
-take_answer(StepMail *mail, const Slice *words)
+take_answer(ReplicaMail *mail, const Slice *words)
 {
     uint64_t number = 0;
     uint64_t second = 0;
-    if (!slice_equals_string(words[1], mail->gateway->id) || !slice_to_uint64(words[2], &number) ||
+    if (!slice_equals_string(words[1], mail->parts.replica->id) || !slice_to_uint64(words[2], &number) ||
         !slice_to_uint64(words[4], &second)) {
         return;
     }
@@ -226,8 +220,6 @@ take_answer(StepMail *mail, const Slice *words)
     condition_broadcast(&mail->answered);
     mutex_unlock(&mail->lock);
 }
-
-/* --- Answering ------------------------------------------------------------------------------------------ */
 
 static uint64_t
 deadline_after(uint64_t time_ms)
@@ -249,7 +241,7 @@ static Status
 put_trace(Call *call, Store *store, const Question *question, Sha256 *ret_digest)
 {
     AUTO_BUFFER json = {0};
-    TRY(question->inquiry.trace->write(call, question->trace, &json));
+    TRY(question->form->write(call, question->trace, &json));
     if (!buffer_is_ok(&json)) {
         return call_fail_memory(call, "a trace");
     }
@@ -274,7 +266,7 @@ send_trace(Call *call, Store *store, const Question *question)
 }
 
 static void
-send_answer(Job *job, void *context)
+send_answer(Job *job, JobContext *context)
 {
     const Question *const question = LIST_ITEM(job, Question, job);
     const StepRecord *const step = &question->inquiry.record;
@@ -307,26 +299,26 @@ answer_sent(Job *job)
 }
 
 static void
-looked(StepInquiry *inquiry)
+answer_found(StepInquiry *inquiry)
 {
     Question *const question = (Question *)(void *)inquiry;
-    const GatewayLoop *const loop = inquiry->home;
+    const StepLoop *const loop = inquiry->home;
     question->job = (Job){.loop = loop->loop, .run = send_answer, .done = answer_sent};
-    if (!inquiry->is_found || loop->is_closing || !job_submit(loop->gateway->jobs, &question->job)) {
+    if (!inquiry->is_found || loop->is_closing || !job_submit(question->mail->parts.jobs, &question->job)) {
         question_free(question);
     }
 }
 
 static void
-look(Task *task)
+look_up_question(Task *task)
 {
     Question *const question = LIST_ITEM(task, Question, begin);
     StepInquiry *const inquiry = &question->inquiry;
-    if (inquiry->trace != NULL) {
-        TraceCache *const traces = inquiry->home->gateway->traces;
+    if (question->form != NULL) {
+        TraceCache *const traces = question->mail->parts.traces;
         question->trace = trace_cache_get(traces, inquiry->tenant, inquiry->session, inquiry->id);
         inquiry->is_found = question->trace != NULL;
-        looked(inquiry);
+        answer_found(inquiry);
     } else {
         step_inquire(inquiry);
     }
@@ -337,7 +329,7 @@ question_read(const Slice *words, Question *ret_question)
 {
     StepInquiry *const inquiry = &ret_question->inquiry;
     inquiry->is_cancel = slice_equals_string(words[3], "cancel");
-    inquiry->trace = trace_form_find(words[3]);
+    ret_question->form = trace_form_find(words[3]);
     (void)snprintf(ret_question->from, sizeof ret_question->from, "%.*s", SLICE_PRINT(words[1]));
     return slice_to_uint64(words[2], &ret_question->number) &&
            uuid_from_text(words[4], &inquiry->tenant.value) &&
@@ -345,21 +337,20 @@ question_read(const Slice *words, Question *ret_question)
 }
 
 static void
-take_question(StepMail *mail, const Slice *words)
+take_question(ReplicaMail *mail, const Slice *words)
 {
     Question *const question =
-        slice_equals_string(words[1], mail->gateway->id) ? NULL : memory_new(1, sizeof *question);
+        slice_equals_string(words[1], mail->parts.replica->id) ? NULL : memory_new(1, sizeof *question);
     if (question == NULL || !question_read(words, question)) {
         memory_free(question);
         return;
     }
-    question->inquiry.home = mail->gateway->loops[0];
-    question->inquiry.answered = looked;
-    question->begin.run = look;
+    question->mail = mail;
+    question->inquiry.home = mail->parts.steps->loops[0];
+    question->inquiry.answered = answer_found;
+    question->begin.run = look_up_question;
     loop_post(question->inquiry.home->loop, &question->begin);
 }
-
-/* --- What has been deleted ------------------------------------------------------------------------------ */
 
 /* This gateway does not wait for its own message. When the message is lost, others go on with what they have:
  * what they run of a session ends with its result, a graph stays in their caches. */
@@ -370,32 +361,53 @@ tell(const Call *call, Store *store, const char *text)
     (void)!mail_send(&telling, store, text);
 }
 
+/* Forgets a session that has been deleted, and ends what runs in it on the loops of this gateway. */
+static void
+end_session(const ReplicaMail *mail, TenantId tenant, SessionId session)
+{
+    session_cache_drop(mail->parts.steps->sessions, tenant, session);
+    steps_end_session(mail->parts.steps, tenant, session);
+    partials_end_session(mail->parts.partials, tenant, session);
+}
+
+/* Forgets a graph that has been deleted, and what was made of it; steps that run it now end as they would. */
+static void
+forget_graph(const ReplicaMail *mail, const GraphName *graph)
+{
+    const Steps *const steps = mail->parts.steps;
+    char text[ID_TEXT_SIZE];
+    id_to_text("grf", graph->id.value, text);
+    session_cache_drop(steps->sessions, graph->tenant, graph->session);
+    graph_cache_drop(steps->graphs, graph->tenant, graph->session, graph->id);
+    plan_cache_forget_graph(steps->plans, slice_from_string(text));
+}
+
 void
-step_mail_end_session(Call *call, StepMail *mail, Store *store, TenantId tenant, SessionId session)
+replica_mail_session_deleted(Call *call, ReplicaMail *mail, Store *store, TenantId tenant, SessionId session)
 {
     char text[TEXT_SIZE];
     char tenant_text[UUID_TEXT_SIZE];
     char session_text[UUID_TEXT_SIZE];
     uuid_to_text(tenant.value, tenant_text);
     uuid_to_text(session.value, session_text);
-    (void)snprintf(text, sizeof text, "deleted %s %s %s", mail->gateway->id, tenant_text, session_text);
-    session_end(mail->gateway, tenant, session);
+    (void)snprintf(text, sizeof text, "deleted %s %s %s", mail->parts.replica->id, tenant_text, session_text);
+    end_session(mail, tenant, session);
     tell(call, store, text);
 }
 
 static void
-take_deleted(StepMail *mail, const Slice *words)
+take_deleted(ReplicaMail *mail, const Slice *words)
 {
     TenantId tenant;
     SessionId session;
-    const bool is_own = slice_equals_string(words[1], mail->gateway->id);
+    const bool is_own = slice_equals_string(words[1], mail->parts.replica->id);
     if (!is_own && uuid_from_text(words[2], &tenant.value) && uuid_from_text(words[3], &session.value)) {
-        session_end(mail->gateway, tenant, session);
+        end_session(mail, tenant, session);
     }
 }
 
 void
-step_mail_forget_graph(Call *call, StepMail *mail, Store *store, const GraphName *graph)
+replica_mail_graph_deleted(Call *call, ReplicaMail *mail, Store *store, const GraphName *graph)
 {
     char text[TEXT_SIZE];
     char tenant[UUID_TEXT_SIZE];
@@ -404,31 +416,29 @@ step_mail_forget_graph(Call *call, StepMail *mail, Store *store, const GraphName
     uuid_to_text(graph->tenant.value, tenant);
     uuid_to_text(graph->session.value, session);
     uuid_to_text(graph->id.value, id);
-    (void)snprintf(text, sizeof text, "forgotten %s %s %s %s", mail->gateway->id, tenant, session, id);
-    graph_forget(mail->gateway, graph);
+    (void)snprintf(text, sizeof text, "forgotten %s %s %s %s", mail->parts.replica->id, tenant, session, id);
+    forget_graph(mail, graph);
     tell(call, store, text);
 }
 
 static void
-take_forgotten(StepMail *mail, const Slice *words)
+take_forgotten(ReplicaMail *mail, const Slice *words)
 {
     GraphName graph;
-    const bool is_own = slice_equals_string(words[1], mail->gateway->id);
+    const bool is_own = slice_equals_string(words[1], mail->parts.replica->id);
     if (!is_own && uuid_from_text(words[2], &graph.tenant.value) &&
         uuid_from_text(words[3], &graph.session.value) && uuid_from_text(words[4], &graph.id.value)) {
-        graph_forget(mail->gateway, &graph);
+        forget_graph(mail, &graph);
     }
 }
 
-/* --- Receiving ------------------------------------------------------------------------------------------ */
-
 void
-step_mail_receive(StepMail *mail, const char *text)
+replica_mail_receive(ReplicaMail *mail, const char *text)
 {
     static const struct {
         const char *word;
         size_t word_count;
-        void (*take)(StepMail *mail, const Slice *words);
+        void (*take)(ReplicaMail *mail, const Slice *words);
     } messages[] = {
         {"question", WORDS_MAX, take_question},
         {"answer", 5, take_answer},

@@ -1,0 +1,47 @@
+/* What handlers work with: pointers to the rooms' own objects. A handler names the parts that it uses
+ * (request->parts->graphs) and hands them, typed, to the rooms' functions, which never see a Parts.
+ *
+ * Ownership: app makes one for each loop and owns what it points to.
+ * Threads:   handlers on job threads may use any part but `steps`, `partials` and `dispatcher`, which belong
+ *            to the loop's thread; of those they hand on the pointers only. */
+#pragma once
+
+#include "gateway/http/request.h"
+
+typedef struct Auth Auth;
+typedef struct Directory Directory;
+typedef struct Dispatcher Dispatcher;
+typedef struct GraphCache GraphCache;
+typedef struct Limits Limits;
+typedef struct Loop Loop;
+typedef struct MetricTable MetricTable;
+typedef struct PartialLoop PartialLoop;
+typedef struct QueueRunner QueueRunner;
+typedef struct Replica Replica;
+typedef struct ReplicaMail ReplicaMail;
+typedef struct SessionCache SessionCache;
+typedef struct StepLoop StepLoop;
+typedef struct TraceCache TraceCache;
+typedef struct WorkerPool WorkerPool;
+
+struct Parts {
+    /* the gateway's */
+    const Limits *limits;       /* gateway/domain/limits.h */
+    const Replica *replica;     /* gateway/domain/replica.h */
+    Auth *auth;                 /* gateway/auth/auth.h */
+    SessionCache *sessions;     /* gateway/sessions/session_cache.h */
+    GraphCache *graphs;         /* gateway/graphs/graph_cache.h */
+    TraceCache *traces;         /* gateway/traces/trace_cache.h */
+    Directory *directory;       /* gateway/dispatch/directory.h */
+    WorkerPool *workers;        /* gateway/workers/worker_pool.h */
+    QueueRunner *queue;         /* gateway/queue/runner.h */
+    ReplicaMail *mail;          /* gateway/replicas/replica_mail.h */
+    const MetricTable *metrics; /* shared/telemetry/metrics.h */
+    size_t metric_table_count;
+
+    /* this loop's */
+    Loop *loop;             /* shared/net/loop.h */
+    Dispatcher *dispatcher; /* gateway/dispatch/step.h */
+    StepLoop *steps;        /* gateway/steps/step_loop.h */
+    PartialLoop *partials;  /* gateway/partials/partial_table.h */
+};

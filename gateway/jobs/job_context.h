@@ -1,0 +1,20 @@
+/* What a job thread has for itself: one connection to PostgreSQL for each role, opened when a job first asks
+ * for it and kept as long as the thread lives.
+ *
+ * Ownership: made and freed by the job pool, on the thread.
+ * Threads:   its own.
+ * Errors:    UNAVAILABLE when PostgreSQL cannot be reached. */
+#pragma once
+
+#include "gateway/store/connection.h"
+
+enum { JOB_CONNECTIONS_MAX = STORE_ROLE_AUTH + 1 }; /* that one job thread may open */
+
+typedef struct JobContext JobContext;
+
+/* For JobPoolOptions; `conninfo` is a const char * and outlives the context. */
+MUST_USE Status job_context_new(Call *call, const void *conninfo, JobContext **ret_context);
+void job_context_free(JobContext *context);
+
+/* The thread's connection under this role. */
+MUST_USE Status job_store(Call *call, JobContext *context, StoreRole role, Store **ret_store);

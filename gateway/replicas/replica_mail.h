@@ -1,0 +1,66 @@
+/* Messages between the gateways that share a database, through PostgreSQL's NOTIFY. Whoever is asked about a
+ * step that the database does not know yet, or about a trace, asks all gateways, and the one that has it
+ * answers. Whoever deletes a session or a graph tells them all.
+ *
+ *     question FROM NUMBER get|cancel|FORM TENANT SESSION STEP     a FORM of its trace (trace_form.h)
+ *     answer TO NUMBER GRAPH STARTED_US      to get and cancel
+ *     answer TO NUMBER soon 0                to a form, at once; then…
+ *     answer TO NUMBER SHA256 0              … when it lies among the tenant's blobs: it is too large to send
+ *     answer TO NUMBER failed STATUS         … when it could not be put there
+ *     deleted FROM TENANT SESSION
+ *     forgotten FROM TENANT SESSION GRAPH
+ *
+ * Nobody answers that it does not run a step: silence for REPLICA_MAIL_WAIT_MS is the answer. That is longer
+ * than the record of a step that has just ended is on its way (RECORD_DELAY_MS).
+ *
+ * Ownership: one for a gateway; the parts that it works with outlive it.
+ * Threads:   asking and telling: job threads; replica_mail_receive() the listening thread. */
+#pragma once
+
+#include "gateway/partials/partial_run.h"
+#include "gateway/steps/step_inquiry.h"
+#include "gateway/traces/trace_form.h"
+
+enum { REPLICA_MAIL_WAIT_MS = 300 };
+
+typedef struct ReplicaMail ReplicaMail;
+
+typedef struct ReplicaMailOptions {
+    const Replica *replica;
+    const Limits *limits;
+    JobPool *jobs;
+    TraceCache *traces;
+    Steps *steps; /* questions come in on its first loop */
+    PartialTable *partials;
+} ReplicaMailOptions;
+
+typedef struct GraphName {
+    TenantId tenant;
+    SessionId session;
+    GraphId id;
+} GraphName;
+
+/* NULL without memory. */
+MUST_USE ReplicaMail *replica_mail_new(const ReplicaMailOptions *options);
+void replica_mail_free(ReplicaMail *mail); /* NULL is allowed */
+
+/* Asks for the step that `inquiry` names; *ret_step is the running step when *ret_is_found. Nobody is asked
+ * about a step whose id is older than a step can be, or about which there was silence a moment ago
+ * (silent_steps.h). */
+MUST_USE Status replica_mail_ask_step(Call *call, ReplicaMail *mail, Store *store, const StepInquiry *inquiry,
+    bool *ret_is_found, StepRecord *ret_step);
+
+/* Asks for the trace of a step that has ended, in this form; *ret_digest is the blob it lies in when
+ * *ret_is_found. UNAVAILABLE when a gateway has it and cannot hand it on. */
+MUST_USE Status replica_mail_ask_trace(Call *call, ReplicaMail *mail, Store *store,
+    const StepInquiry *inquiry, const TraceForm *form, bool *ret_is_found, Sha256 *ret_digest);
+
+/* Has every gateway, this one too, end what it runs of a session that has been deleted. */
+void replica_mail_session_deleted(
+    Call *call, ReplicaMail *mail, Store *store, TenantId tenant, SessionId session);
+
+/* Has every gateway, this one too, forget a graph that has been deleted. */
+void replica_mail_graph_deleted(Call *call, ReplicaMail *mail, Store *store, const GraphName *graph);
+
+/* Takes a message from any gateway. */
+void replica_mail_receive(ReplicaMail *mail, const char *text);

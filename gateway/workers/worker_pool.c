@@ -1,0 +1,244 @@
+#include "gateway/workers/worker_pool.h"
+
+#include <assert.h>
+
+#include "gateway/jobs/job_context.h"
+#include "gateway/store/workers.h"
+#include "gateway/workers/resolver.h"
+#include "shared/base/atomic.h"
+#include "shared/base/clock.h"
+#include "shared/base/list.h"
+#include "shared/base/memory.h"
+#include "shared/telemetry/log.h"
+
+enum { TASK_ARENA_SIZE_MAX = 1 << 20, MARKS_ARENA_SIZE_MAX = 8 << 20, STORE_TIMEOUT_S = 10 };
+
+struct WorkerPool {
+    Job job; /* first: reads the drain marks */
+    Loop *loop;
+    JobPool *jobs;
+    Discovery *discovery; /* NULL before it has started and once it has stopped */
+    Timer timer;
+    Task look;      /* posted by worker_pool_look() */
+    bool is_posted; /* atomic: `look` is on its way */
+    bool is_looking;
+    bool looks_again; /* a mark was set while a look was under way */
+    bool has_stopped;
+    Arena *arena; /* holds `workers` */
+    WorkerList workers;
+};
+
+/* The look-up of a worker's task number. */
+typedef struct TaskJob {
+    Job job; /* first */
+    WorkerPool *pool;
+    WorkerInfo worker;
+    int32_t task; /* -1: not found */
+    bool is_draining;
+} TaskJob;
+
+static uint64_t
+store_deadline_ns(void)
+{
+    return clock_monotonic_ns() + STORE_TIMEOUT_S * CLOCK_NS_PER_S;
+}
+
+static void
+find_task(Job *job, JobContext *context)
+{
+    TaskJob *const task_job = (TaskJob *)(void *)job;
+    AUTO_ARENA arena = arena_new(TASK_ARENA_SIZE_MAX);
+    Call call = {.arena = arena, .deadline_ns = store_deadline_ns()};
+    Store *store = NULL;
+    WorkerRecord record;
+    const WorkerRecord seen = {
+        .name = task_job->worker.name,
+        .address = task_job->worker.address,
+        .incarnation = task_job->worker.incarnation,
+    };
+    const bool is_found = arena != NULL && job_store(&call, context, STORE_ROLE_QUEUE, &store) == STATUS_OK &&
+                          workers_upsert(&call, store, &seen, &record) == STATUS_OK;
+    if (is_found) {
+        task_job->task = (int32_t)record.task;
+        task_job->is_draining = record.is_draining;
+    } else {
+        log_failure(LOG_WARNING, "a worker's task number could not be looked up", &call);
+    }
+}
+
+static void
+tell_task(Job *job)
+{
+    TaskJob *const task_job = (TaskJob *)(void *)job;
+    Discovery *const discovery = task_job->pool->discovery;
+    if (task_job->task >= 0 && discovery != NULL) {
+        discovery_set_draining(discovery, task_job->worker.name, task_job->is_draining);
+        discovery_set_task(discovery, task_job->worker.name, task_job->task);
+    }
+    memory_free(task_job);
+}
+
+static void
+worker_seen(void *context, const WorkerInfo *worker)
+{
+    WorkerPool *const pool = context;
+    TaskJob *const task_job = memory_new(1, sizeof *task_job);
+    if (task_job == NULL) {
+        return;
+    }
+    log_event(LOG_INFO, "worker found", log_text("worker", worker->name),
+        log_text("address", worker->address), log_text("incarnation", worker->incarnation));
+    const Job job = {.loop = pool->loop, .run = find_task, .done = tell_task};
+    *task_job = (TaskJob){.job = job, .pool = pool, .worker = *worker, .task = -1};
+    if (!job_submit(pool->jobs, &task_job->job)) {
+        memory_free(task_job);
+    }
+}
+
+static void
+name_due(void *context, size_t entry, Slice name_and_port)
+{
+    WorkerPool *const pool = context;
+    const ResolverTarget target = {.jobs = pool->jobs, .loop = pool->loop, .discovery = &pool->discovery};
+    resolver_ask(&target, entry, name_and_port);
+}
+
+static void
+read_marks(Job *job, JobContext *context)
+{
+    WorkerPool *const pool = (WorkerPool *)(void *)job;
+    Call call = {.arena = pool->arena, .deadline_ns = store_deadline_ns()};
+    Store *store = NULL;
+    const bool is_read = job_store(&call, context, STORE_ROLE_QUEUE, &store) == STATUS_OK &&
+                         workers_list(&call, store, &pool->workers) == STATUS_OK;
+    if (!is_read) {
+        log_failure(LOG_WARNING, "the workers' drain marks could not be read", &call);
+    }
+}
+
+/* Reads the marks once more when one was set while they were being read; without a job thread or memory, the
+ * next round does. */
+static void
+look_at_marks(WorkerPool *pool)
+{
+    if (pool->has_stopped) {
+        return;
+    }
+    if (pool->is_looking) {
+        pool->looks_again = true;
+        return;
+    }
+    pool->workers = (WorkerList){0};
+    pool->arena = arena_new(MARKS_ARENA_SIZE_MAX);
+    pool->is_looking = pool->arena != NULL && job_submit(pool->jobs, &pool->job);
+    if (!pool->is_looking) {
+        arena_free(pool->arena);
+        pool->arena = NULL;
+    }
+}
+
+static void
+tell_marks(Job *job)
+{
+    WorkerPool *const pool = (WorkerPool *)(void *)job;
+    for (size_t index = 0; index < pool->workers.count && !pool->has_stopped; index++) {
+        const WorkerRecord *const worker = &pool->workers.items[index];
+        discovery_set_draining(pool->discovery, worker->name, worker->is_draining);
+    }
+    arena_free(pool->arena);
+    pool->arena = NULL;
+    pool->is_looking = false;
+    if (pool->looks_again) {
+        pool->looks_again = false;
+        look_at_marks(pool);
+    }
+}
+
+static void
+set_timer(WorkerPool *pool)
+{
+    timer_set(pool->loop, &pool->timer, loop_now_ns(pool->loop) + WORKER_MARKS_MS * CLOCK_NS_PER_MS);
+}
+
+static void
+look_when_due(Timer *timer)
+{
+    WorkerPool *const pool = LIST_ITEM(timer, WorkerPool, timer);
+    look_at_marks(pool);
+    set_timer(pool);
+}
+
+static void
+look_on_loop(Task *task)
+{
+    WorkerPool *const pool = LIST_ITEM(task, WorkerPool, look);
+    atomic_store_release(&pool->is_posted, false);
+    look_at_marks(pool);
+}
+
+Status
+worker_pool_start(Call *call, const WorkerPoolOptions *options, WorkerPool **ret_pool)
+{
+    assert(options->loop != NULL && options->jobs != NULL && options->directory != NULL);
+
+    WorkerPool *const pool = memory_new(1, sizeof *pool);
+    if (pool == NULL) {
+        return call_fail_memory(call, "the workers of a gateway");
+    }
+    pool->loop = options->loop;
+    pool->jobs = options->jobs;
+    pool->job = (Job){.loop = options->loop, .run = read_marks, .done = tell_marks};
+    pool->timer.fire = look_when_due;
+    pool->look.run = look_on_loop;
+    *ret_pool = pool; /* jobs may know it from now on: worker_pool_free() is to wait for them */
+    const DiscoveryOptions discovery = {
+        .addresses = options->addresses,
+        .address_count = options->address_count,
+        .upstream = options->upstream,
+        .on_seen = worker_seen,
+        .on_resolve = name_due,
+        .context = pool,
+    };
+    TRY(discovery_start(call, options->loop, options->directory, &discovery, &pool->discovery));
+    set_timer(pool);
+    return STATUS_OK;
+}
+
+void
+worker_pool_look(WorkerPool *pool)
+{
+    if (!atomic_exchange_acq_rel(&pool->is_posted, true)) {
+        loop_post(pool->loop, &pool->look);
+    }
+}
+
+void
+worker_pool_stop(WorkerPool *pool)
+{
+    if (pool != NULL) {
+        pool->has_stopped = true;
+        timer_clear(pool->loop, &pool->timer);
+        discovery_stop(pool->discovery);
+        pool->discovery = NULL;
+    }
+}
+
+void
+worker_pool_free(WorkerPool *pool)
+{
+    assert(pool == NULL || pool->discovery == NULL);
+
+    memory_free(pool);
+}
+
+bool
+worker_pool_serves(Directory *directory)
+{
+    Roster *const roster = directory_take(directory);
+    bool is_serving = false;
+    for (size_t index = 0; index < roster->count; index++) {
+        is_serving = is_serving || roster->workers[index].state == WORKER_SERVING;
+    }
+    roster_unref(roster);
+    return is_serving;
+}

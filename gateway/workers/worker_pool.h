@@ -1,0 +1,39 @@
+/* The workers of this gateway, as the database and the network know them: discovery polls them, and here it
+ * is told what it cannot find out itself. A worker's task number, which its name keeps for ever, and its
+ * drain mark come from the database; the addresses behind a "dns:" name come from the resolver.
+ *
+ * An operator sets a drain mark in the database through any gateway; every gateway looks there every
+ * WORKER_MARKS_MS.
+ *
+ * Ownership: owns the discovery. Stop it before its loop is turned for the last time, free it once the job
+ *            threads have ended.
+ * Threads:   its loop's; worker_pool_look() from any.
+ * Errors:    those of discovery_start(). */
+#pragma once
+
+#include "gateway/dispatch/discovery.h"
+#include "gateway/jobs/job_pool.h"
+
+enum { WORKER_MARKS_MS = 2000 };
+
+typedef struct WorkerPool WorkerPool;
+
+typedef struct WorkerPoolOptions {
+    Loop *loop;
+    JobPool *jobs;
+    Directory *directory; /* that discovery publishes into */
+    const Slice *addresses;
+    size_t address_count;
+    UpstreamOptions upstream;
+} WorkerPoolOptions;
+
+MUST_USE Status worker_pool_start(Call *call, const WorkerPoolOptions *options, WorkerPool **ret_pool);
+
+/* Looks for drain marks now, as one was just set. */
+void worker_pool_look(WorkerPool *pool);
+
+void worker_pool_stop(WorkerPool *pool); /* NULL is allowed */
+void worker_pool_free(WorkerPool *pool); /* NULL is allowed */
+
+/* Returns whether some worker serves, as discovery last heard. */
+bool worker_pool_serves(Directory *directory);
