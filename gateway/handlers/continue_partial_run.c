@@ -3,7 +3,7 @@
  * Happy path: the run's graph is looked up → the body is read, its tensors by the graph's dtypes (on a job
  * thread when they are large, or kept in the store) → the visit goes to the run's loop and comes back when
  * the fetches are there (partial_visit.h). */
-#include "gateway/handlers/parts.h"
+#include "gateway/handlers/step_form.h"
 #include "gateway/http/exchange.h"
 #include "gateway/partials/partial_visit.h"
 #include "gateway/steps/step_feeds.h"
@@ -68,33 +68,13 @@ start(Exchange *exchange)
     }
 }
 
-static const char *const body_types[] = {"application/json", "multipart/form-data", NULL};
-
-static Status
-begin_form(Call *call, const Request *request, void **ret_form)
-{
-    return step_upload_begin(call, request, request->parts->limits, ret_form);
-}
-
-static const BodySink form_sink = {
-    .size_max = STEP_UPLOAD_SIZE_MAX,
-    .begin = begin_form,
-    .write = step_upload_write,
-};
-
-static const BodySink *
-choose_sink(const Request *request)
-{
-    return slice_equals_string(request->media_type, body_types[1]) ? &form_sink : NULL;
-}
-
 HANDLER(continue_partial_run) = {
     .operation_id = "continuePartialRun",
     .method = "POST",
     .path = "/api/v1/sessions/{session}/partial-runs/{run}:continue",
     .access = ACCESS_TENANT,
     .body_size_max = BODY_SIZE_MAX,
-    .body_types = body_types,
+    .body_types = step_form_types,
     .start = start,
-    .sink = choose_sink,
+    .sink = step_form_sink,
 };

@@ -7,7 +7,7 @@
  *
  * Failures: whatever stage fails ends the exchange with its Status; a client that hangs up cancels the step
  * on every worker. */
-#include "gateway/handlers/parts.h"
+#include "gateway/handlers/step_form.h"
 #include "gateway/http/exchange.h"
 #include "gateway/replicas/step_lookup.h"
 #include "gateway/steps/step_call.h"
@@ -194,33 +194,13 @@ start(Exchange *exchange)
     }
 }
 
-static const char *const body_types[] = {"application/json", "multipart/form-data", NULL};
-
-static Status
-begin_form(Call *call, const Request *request, void **ret_form)
-{
-    return step_upload_begin(call, request, request->parts->limits, ret_form);
-}
-
-static const BodySink form_sink = {
-    .size_max = STEP_UPLOAD_SIZE_MAX,
-    .begin = begin_form,
-    .write = step_upload_write,
-};
-
-static const BodySink *
-choose_sink(const Request *request)
-{
-    return slice_equals_string(request->media_type, body_types[1]) ? &form_sink : NULL;
-}
-
 HANDLER(create_step) = {
     .operation_id = "createStep",
     .method = "POST",
     .path = "/api/v1/sessions/{session}/steps",
     .access = ACCESS_TENANT,
     .body_size_max = BODY_SIZE_MAX,
-    .body_types = body_types,
+    .body_types = step_form_types,
     .start = start,
-    .sink = choose_sink,
+    .sink = step_form_sink,
 };

@@ -2,6 +2,7 @@
 
 #include "gateway/resources/resource.h"
 #include "shared/base/atomic.h"
+#include "gateway/steps/step_forms.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
 
@@ -32,7 +33,7 @@ end_at_home(PartialVisit *visit)
     exchange_on_cancel(exchange, NULL, NULL);
     if (visit->status != STATUS_OK) {
         exchange_fail(exchange, visit->status);
-    } else if (step_reply_outputs_size(visit->step) <= LOOP_OUTPUT_SIZE_MAX ||
+    } else if (step_outputs_size(visit->step) <= LOOP_OUTPUT_SIZE_MAX ||
                !exchange_offload(exchange, write_on_job, written, visit)) {
         written(exchange, write_on_job(visit->step->call, NULL, visit), visit);
     }
@@ -46,7 +47,7 @@ partial_visit_write(PartialVisit *visit)
     json_write_object_begin(&writer);
     partial_view_write(&writer, &visit->view);
     if (step->reply.fetches != NULL) {
-        step_reply_write_outputs(&writer, step);
+        step_write_outputs(&writer, step);
     }
     json_write_object_end(&writer);
 }

@@ -141,23 +141,13 @@ output_count(const QueuedStep *queued)
     return queued->status == STATUS_OK ? queued->step.plan->fetch_count : 0;
 }
 
-/* The rows of the outputs into the step's end, what is to be stored of each into `ret_blobs`. */
+/* Describes the outputs in the step's end; ret_blobs gets what is to be stored of each. */
 static Status
 describe_outputs(QueuedStep *queued, BlobPut *ret_blobs)
 {
-    const StepCall *const step = &queued->step;
-    Call *const call = &queued->call;
-    StepTensors outputs = {.count = output_count(queued)};
-    outputs.items = arena_alloc(call->arena, (outputs.count + 1) * sizeof *outputs.items);
-    if (outputs.items == NULL) {
-        return call_fail_memory(call, "the outputs of a step");
-    }
-    for (size_t index = 0; index < outputs.count; index++) {
-        TRY(tensor_stored(call, step->plan->fetches[index], &step->outputs[index], &outputs.items[index],
-            &ret_blobs[index]));
-    }
-    queued->end.outputs = outputs;
-    return STATUS_OK;
+    const size_t count = output_count(queued);
+    const Slice *const names = count == 0 ? NULL : queued->step.plan->fetches;
+    return tensors_stored(&queued->call, names, queued->step.outputs, count, &queued->end.outputs, ret_blobs);
 }
 
 static Status

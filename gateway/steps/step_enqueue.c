@@ -78,22 +78,12 @@ step_accept(StepCall *step)
     }
 }
 
-/* The rows of the feeds into `wanted`, what is to be stored of each into `ret_blobs`. */
+/* Describes the feeds in `wanted`; ret_blobs gets what is to be stored of each. */
 static Status
 describe_feeds(StepCall *step, StepNew *wanted, BlobPut *ret_blobs)
 {
-    Call *const call = step->call;
-    StepTensors *const feeds = &wanted->feeds;
-    feeds->count = step->body.feed_count;
-    feeds->items = arena_alloc(call->arena, (feeds->count + 1) * sizeof *feeds->items);
-    if (feeds->items == NULL) {
-        return call_fail_memory(call, "the feeds of a step");
-    }
-    for (size_t index = 0; index < feeds->count; index++) {
-        TRY(tensor_stored(call, step->signature.feeds[index].name, &step->feeds[index], &feeds->items[index],
-            &ret_blobs[index]));
-    }
-    return STATUS_OK;
+    return tensors_stored(
+        step->call, step->plan->feeds, step->feeds, step->body.feed_count, &wanted->feeds, ret_blobs);
 }
 
 Status

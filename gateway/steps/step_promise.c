@@ -5,6 +5,7 @@
 #include "gateway/queue/runner.h"
 #include "gateway/steps/step_call.h"
 #include "gateway/steps/step_enqueue.h"
+#include "gateway/steps/step_forms.h"
 
 enum { KEY_GRACE_MS = 30000, COMMIT_TRIES = 3 };
 
@@ -145,14 +146,14 @@ static void
 write_answer(Buffer *buffer, const StepCall *step)
 {
     const uint64_t size_max = step->loop->steps->limits->idempotency_answer_bytes;
-    bool has_outputs = step_reply_outputs_size(step) <= size_max;
+    bool has_outputs = step_outputs_size(step) <= size_max;
     if (has_outputs) {
-        step_reply_write_step(buffer, step, &step->reply.report, true);
+        step_write_result(buffer, step, &step->reply.report, true);
         has_outputs = buffer->size <= size_max;
     }
     if (!has_outputs) {
         buffer_clear(buffer);
-        step_reply_write_step(buffer, step, &step->reply.report, false);
+        step_write_result(buffer, step, &step->reply.report, false);
     }
 }
 

@@ -46,20 +46,3 @@ void step_reply_output(StepCall *step, uint32_t fetch, const Tensor *tensor);
 
 /* The end of the step and of its exchange; step->running.run is NULL by then. */
 void step_reply_end(StepCall *step, const StepReport *report);
-
-extern const StepForm step_form_multipart;
-extern const StepForm step_form_frames;
-
-/* Sends the head of a streamed reply, once; `size` as a Content-Length, or 0 for a chunked one. False when
- * there is nobody to write to: the step is being cancelled then. */
-bool step_reply_begin(StepCall *step, const char *content_type, uint64_t size);
-
-/* The elements of a tensor, from where they are. */
-void step_reply_send_elements(StepCall *step, const Tensor *tensor);
-
-/* The member "outputs" of an object that is open: what the request asks for, by its names. */
-void step_reply_write_outputs(JsonWriter *writer, const StepCall *step);
-size_t step_reply_outputs_size(const StepCall *step); /* bytes; 0 before it has room for any */
-
-/* The step as JSON, with its outputs or without. */
-void step_reply_write_step(Buffer *buffer, const StepCall *step, const StepReport *report, bool has_outputs);

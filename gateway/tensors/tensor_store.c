@@ -6,8 +6,6 @@
 #include "shared/base/memory.h"
 #include "shared/base/text.h"
 
-/* --- Out ------------------------------------------------------------------------------------------------ */
-
 static void
 write_strings(const Slice *elements, size_t count, char *ret_bytes)
 {
@@ -23,7 +21,7 @@ write_strings(const Slice *elements, size_t count, char *ret_bytes)
 }
 
 static Status
-bytes_of(Call *call, const Tensor *tensor, Slice *ret_bytes)
+stored_bytes(Call *call, const Tensor *tensor, Slice *ret_bytes)
 {
     if (tensor->dtype != DTYPE_STRING) {
         *ret_bytes = slice_of(tensor->data == NULL ? "" : tensor->data, tensor_byte_size(tensor));
@@ -44,8 +42,8 @@ bytes_of(Call *call, const Tensor *tensor, Slice *ret_bytes)
     return STATUS_OK;
 }
 
-Status
-tensor_stored(Call *call, Slice name, const Tensor *tensor, StepTensor *ret_stored, BlobPut *ret_blob)
+static Status
+describe_tensor(Call *call, Slice name, const Tensor *tensor, StepTensor *ret_stored, BlobPut *ret_blob)
 {
     BlobPut blob = {0};
     StepTensor stored = {
@@ -56,7 +54,7 @@ tensor_stored(Call *call, Slice name, const Tensor *tensor, StepTensor *ret_stor
     if (stored.name == NULL) {
         return call_fail_memory(call, "a tensor to be stored");
     }
-    TRY(bytes_of(call, tensor, &blob.bytes));
+    TRY(stored_bytes(call, tensor, &blob.bytes));
     memcpy(stored.dims, tensor->shape.dims, stored.rank * sizeof *stored.dims);
     sha256(blob.bytes, &stored.sha256);
     blob.digest = stored.sha256;
@@ -66,18 +64,20 @@ tensor_stored(Call *call, Slice name, const Tensor *tensor, StepTensor *ret_stor
 }
 
 Status
-tensor_put(
-    Call *call, Store *store, TenantId tenant, Slice name, const Tensor *tensor, StepTensor *ret_stored)
+tensors_stored(Call *call, const Slice *names, const Tensor *tensors, size_t count, StepTensors *ret_rows,
+    BlobPut *ret_blobs)
 {
-    StepTensor stored;
-    BlobPut blob;
-    TRY(tensor_stored(call, name, tensor, &stored, &blob));
-    TRY(blobs_put(call, store, tenant, &blob.digest, blob.bytes));
-    *ret_stored = stored;
+    StepTensors rows = {.count = count};
+    rows.items = arena_alloc(call->arena, (count + 1) * sizeof *rows.items);
+    if (rows.items == NULL) {
+        return call_fail_memory(call, "tensors to be stored");
+    }
+    for (size_t index = 0; index < count; index++) {
+        TRY(describe_tensor(call, names[index], &tensors[index], &rows.items[index], &ret_blobs[index]));
+    }
+    *ret_rows = rows;
     return STATUS_OK;
 }
-
-/* --- In ------------------------------------------------------------------------------------------------- */
 
 static Status
 fail_lost(Call *call, const StepTensor *stored)

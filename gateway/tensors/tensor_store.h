@@ -1,23 +1,21 @@
-/* Tensors kept as blobs: the elements as they lie in memory (little-endian), strings as their sizes (u64
- * each) and then their bytes. Dtype, shape and digest stand beside them in a StepTensor.
+/* Tensors that queued steps take and leave, kept as blobs: the elements as they lie in memory
+ * (little-endian), strings as their sizes (u64 each) and then their bytes. Dtype, shape and digest stand
+ * beside them in a StepTensor.
  *
- * Threads: job threads. */
+ * Ownership: rows and bytes live in the call's arena, or are the tensor's.
+ * Threads:   job threads.
+ * Errors:    DATA_LOSS when stored bytes are not those of the dtype and shape. */
 #pragma once
 
 #include "gateway/store/blobs.h"
 #include "gateway/store/steps.h"
 #include "shared/tensor/tensor.h"
 
-/* What of a tensor is to be stored: its row, and its bytes for blobs_put_all(), which are the tensor's or the
- * call's. */
-MUST_USE Status tensor_stored(
-    Call *call, Slice name, const Tensor *tensor, StepTensor *ret_stored, BlobPut *ret_blob);
+/* Describes `count` tensors that are to be stored: their rows, and in ret_blobs, which has room for `count`,
+ * what blobs_put_all() is to store of each. */
+MUST_USE Status tensors_stored(Call *call, const Slice *names, const Tensor *tensors, size_t count,
+    StepTensors *ret_rows, BlobPut *ret_blobs);
 
-/* Stores the elements and describes them. RESOURCE_EXHAUSTED over the quota, OUT_OF_RANGE over the limit of
- * a blob. */
-MUST_USE Status tensor_put(
-    Call *call, Store *store, TenantId tenant, Slice name, const Tensor *tensor, StepTensor *ret_stored);
-
-/* DATA_LOSS when the bytes are not those of the dtype and shape. */
+/* Reads a stored tensor back. */
 MUST_USE Status tensor_get(
     Call *call, Store *store, TenantId tenant, const StepTensor *stored, Tensor *ret_tensor);
