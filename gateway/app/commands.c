@@ -36,7 +36,7 @@ find_tenant(Call *call, const char *conninfo, const char *name, TenantId *ret_te
     return STATUS_OK;
 }
 
-/* What every verb works with. */
+/* The arguments of a verb. */
 typedef struct KeyWork {
     const Config *config;
     const char *tenant_name;
@@ -154,7 +154,7 @@ key_command(Call *call, const Config *config)
 
 static const struct {
     const char *name;
-    size_t offset; /* of its int64_t in Quota */
+    size_t offset; /* offset of the int64_t in Quota */
 } counts[] = {
     {"sessions_max", offsetof(Quota, sessions_max)},
     {"graphs_max", offsetof(Quota, graphs_max)},
@@ -170,7 +170,7 @@ count_of(Quota *quota, size_t index)
     return (int64_t *)(void *)((char *)quota + counts[index].offset);
 }
 
-/* The weight is a whole number here: shares are ratios. */
+/* Sets one quota. The weight is a whole number here, which suffices, as shares are ratios. */
 static Status
 set_quota(Call *call, Slice setting, Quota *quota)
 {

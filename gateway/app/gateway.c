@@ -22,7 +22,7 @@
 
 enum { RECORDS_FLUSH_MS = 5000 };
 
-/* In the order in which the parts are opened. */
+/* Parts stand in the order in which they are opened. */
 struct Gateway {
     Limits limits;
     Replica replica;

@@ -136,6 +136,8 @@ begin_drain(Task *task)
 Status
 gateway_loop_open(Call *call, const GatewayLoopOptions *options, GatewayLoop **ret_loop)
 {
+    assert(options->jobs != NULL && options->steps != NULL && options->partials != NULL);
+
     Loop *on = NULL;
     TRY(loop_new(call, &on));
     GatewayLoop *const loop = memory_new(1, sizeof *loop);

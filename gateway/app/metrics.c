@@ -1,5 +1,7 @@
 #include "gateway/app/metrics.h"
 
+#include <assert.h>
+
 #include "gateway/dispatch/metrics.h"
 #include "gateway/queue/metrics.h"
 #include "shared/base/atomic.h"
@@ -20,13 +22,15 @@ metrics_watch(const MetricSources *sources)
     atomic_store_release(&watched, sources);
 }
 
-/* Operations are the handlers linked in; the last value stands for requests without a route. */
+/* An index is a handler's in handler_table; the last one stands for requests without a route. */
 enum { OPERATIONS_MAX = 96, OPERATION_NONE = OPERATIONS_MAX - 1, CLASS_COUNT = 6 };
 enum { REQUEST_SERIES = OPERATIONS_MAX * CLASS_COUNT };
 
 static const char *
 operation_name(size_t index)
 {
+    assert(index < OPERATIONS_MAX);
+
     if (index == OPERATION_NONE) {
         return "none";
     }
@@ -58,6 +62,8 @@ operation_index(const char *operation_id)
 void
 metrics_count_request(const RequestRecord *record)
 {
+    assert(record->http_status >= 0);
+
     const size_t class = record->is_hang_up ? 0 : (size_t)(record->http_status / 100) % CLASS_COUNT;
     metric_add(
         &metric_requests, metric_series(&metric_requests, operation_index(record->operation_id), class), 1);

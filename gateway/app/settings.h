@@ -1,4 +1,4 @@
-/* What can be set about a gateway (sluice-gateway --help). */
+/* The settings of sluice-gateway, as --help lists them. */
 #pragma once
 
 #include "shared/config/config.h"

@@ -23,7 +23,7 @@ typedef struct KnownKey {
 struct Auth {
     Mutex lock;
     Map *keys;  /* key id → KnownKey */
-    Map *rates; /* tenant → RequestRate; they stay, as principals point to them */
+    Map *rates; /* tenant → RequestRate; never removed, as principals point to them */
     AuthOptions options;
 };
 
@@ -76,7 +76,7 @@ auth_free(Auth *auth)
     }
 }
 
-/* The key that the credentials show; false when they are none of ours. */
+/* Reads the key of the credentials; false when it cannot be one of ours. */
 static bool
 credentials_key(const Credentials *credentials, ApiKey *ret_key)
 {
@@ -154,7 +154,7 @@ auth_look_up(Auth *auth, const Credentials *credentials, Principal *ret_principa
     return cache_find(auth, &key, AUTH_FRESH_MS, ret_principal) ? AUTHORIZE_ALLOWED : AUTHORIZE_UNKNOWN;
 }
 
-/* NULL without memory: nothing is counted then. */
+/* Returns the tenant's rate, or NULL without memory: then nothing is counted. */
 static RequestRate *
 rate_of(Auth *auth, const KeyRecord *record)
 {
@@ -199,6 +199,8 @@ Status
 auth_verify(
     Call *call, Auth *auth, JobContext *context, const Credentials *credentials, Principal *ret_principal)
 {
+    assert(context != NULL && !auth->options.is_open);
+
     ApiKey key;
     KeyRecord record;
     if (!credentials_key(credentials, &key)) {
@@ -218,7 +220,7 @@ auth_verify(
     return STATUS_OK;
 }
 
-/* RateLimit headers as draft-ietf-httpapi-ratelimit-headers-09 writes them. */
+/* Writes RateLimit headers as draft-ietf-httpapi-ratelimit-headers-09 defines them. */
 Status
 auth_charge(Call *call, const Principal *principal, Response *response)
 {

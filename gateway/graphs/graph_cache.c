@@ -18,10 +18,10 @@ enum { KEY_SIZE = 3 * sizeof(Uuid) };
 struct GraphCache {
     Mutex lock;
     Map *graphs;      /* tenant, session, graph → GraphSnapshot */
-    GraphCosts costs; /* of the graphs */
+    GraphCosts costs; /* of all graphs here */
     size_t byte_size_max;
     uint64_t eviction_count;
-    GraphEvicted evicted; /* NULL: nobody asks */
+    GraphEvicted evicted; /* NULL: there is no listener */
     void *context;
 };
 
@@ -99,9 +99,10 @@ graph_cache_find(GraphCache *cache, TenantId tenant, SessionId session, GraphId 
     return graph;
 }
 
-/* With the lock held; NULL when it is not there. */
+/* Removes a graph from the cache, whose lock is held; the caller gets the reference. NULL when it is not
+ * there. */
 static GraphSnapshot *
-take_out(GraphCache *cache, Slice key)
+take_out_graph(GraphCache *cache, Slice key)
 {
     GraphSnapshot *const graph = map_remove(cache->graphs, key);
     if (graph != NULL) {
@@ -115,7 +116,7 @@ graph_cache_drop(GraphCache *cache, TenantId tenant, SessionId session, GraphId 
 {
     unsigned char key[KEY_SIZE];
     mutex_lock(&cache->lock);
-    GraphSnapshot *const dropped = take_out(cache, key_of(tenant, session, id, key));
+    GraphSnapshot *const dropped = take_out_graph(cache, key_of(tenant, session, id, key));
     mutex_unlock(&cache->lock);
     graph_snapshot_unref(dropped);
 }
@@ -123,6 +124,8 @@ graph_cache_drop(GraphCache *cache, TenantId tenant, SessionId session, GraphId 
 void
 graph_cache_on_evict(GraphCache *cache, GraphEvicted evicted, void *context)
 {
+    assert(evicted == NULL || cache->evicted == NULL);
+
     mutex_lock(&cache->lock);
     cache->evicted = evicted;
     cache->context = context;
@@ -142,11 +145,11 @@ graph_cache_stats(GraphCache *cache)
     return stats;
 }
 
-/* With the lock held, as the following. */
+/* Removes a graph for lack of room and tells the listener. The lock is held. */
 static void
-evict(GraphCache *cache, Slice key)
+evict_graph(GraphCache *cache, Slice key)
 {
-    GraphSnapshot *const graph = take_out(cache, key);
+    GraphSnapshot *const graph = take_out_graph(cache, key);
     cache->eviction_count++;
     if (cache->evicted != NULL) {
         cache->evicted(cache->context, graph);
@@ -154,7 +157,8 @@ evict(GraphCache *cache, Slice key)
     graph_snapshot_unref(graph);
 }
 
-/* Takes out the least used graphs, but not this one, which fits alone, until all of them fit. */
+/* Evicts the least recently used graphs until the rest fits. `kept` stays: it fits alone. The lock is
+ * held. */
 static void
 make_room(GraphCache *cache, const GraphSnapshot *kept)
 {
@@ -170,12 +174,12 @@ make_room(GraphCache *cache, const GraphSnapshot *kept)
             }
         }
         assert(oldest != NULL);
-        evict(cache, oldest->key);
+        evict_graph(cache, oldest->key);
     }
 }
 
 static bool
-insert(GraphCache *cache, Slice key, GraphSnapshot *graph)
+insert_graph(GraphCache *cache, Slice key, GraphSnapshot *graph)
 {
     if (!graph_costs_add(&cache->costs, graph->graph)) {
         return false;
@@ -187,7 +191,7 @@ insert(GraphCache *cache, Slice key, GraphSnapshot *graph)
     return true;
 }
 
-/* One that does not fit even alone is not kept, nor are plans made of it before. */
+/* Keeps a graph unless it is too large even alone; then plans made of it before go too. */
 static void
 graph_keep(GraphCache *cache, GraphSnapshot *graph)
 {
@@ -198,7 +202,7 @@ graph_keep(GraphCache *cache, GraphSnapshot *graph)
     if (!fits && cache->evicted != NULL) {
         cache->evicted(cache->context, graph);
     }
-    if (fits && map_get(cache->graphs, slice) == NULL && insert(cache, slice, graph)) {
+    if (fits && map_get(cache->graphs, slice) == NULL && insert_graph(cache, slice, graph)) {
         reference_count_add(&graph->reference_count);
         make_room(cache, graph);
     }
@@ -227,6 +231,8 @@ graph_snapshot_new(const GraphSnapshot *identity, Graph *graph, size_t source_si
 void
 graph_cache_put(GraphCache *cache, const GraphSnapshot *identity, Graph *graph, size_t source_size)
 {
+    assert(graph != NULL);
+
     GraphSnapshot *const snapshot = graph_snapshot_new(identity, graph, source_size);
     if (snapshot != NULL) {
         graph_keep(cache, snapshot);
@@ -240,7 +246,7 @@ source_free(TensorBuffer *buffer)
     memory_free(buffer->data);
 }
 
-/* The bytes of a graph as its author sent them, in a buffer of their own. */
+/* Reads the bytes of a graph as its author sent them, into a buffer that the graph can hold on to. */
 static Status
 source_read(Call *call, Store *store, TenantId tenant, const Sha256 *digest, TensorBuffer **ret_source)
 {
@@ -255,7 +261,7 @@ source_read(Call *call, Store *store, TenantId tenant, const Sha256 *digest, Ten
     return STATUS_OK;
 }
 
-/* Reads every part; those that were read are the caller's, whatever comes of it. */
+/* Reads every part. The parts read so far are the caller's also when one fails. */
 static Status
 sources_read(Call *call, Store *store, TenantId tenant, const StoredGraph *stored, GraphSource *ret_sources)
 {
@@ -269,7 +275,8 @@ sources_read(Call *call, Store *store, TenantId tenant, const StoredGraph *store
     return STATUS_OK;
 }
 
-/* What was taken once can be run, whatever the limits have become. */
+/* Imports a stored graph without the limit of nodes: a graph that was accepted once can be run after the
+ * limit was lowered. */
 static Status
 import_stored(
     Call *call, Store *store, TenantId tenant, const StoredGraph *stored, size_t *ret_size, Graph **ret_graph)
@@ -294,6 +301,8 @@ Status
 graph_cache_load(
     Call *call, GraphCache *cache, Store *store, const GraphSnapshot *wanted, GraphSnapshot **ret_graph)
 {
+    assert(wanted != NULL);
+
     StoredGraph stored;
     size_t size = 0;
     AUTO_GRAPH graph = NULL;

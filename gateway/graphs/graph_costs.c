@@ -4,7 +4,7 @@
 
 #include "shared/base/memory.h"
 
-/* How many graphs, or definitions made of it, hold it here. What it holds itself is held once by it. */
+/* A definition in memory. The definitions that it holds itself are held once by it, however many hold it. */
 typedef struct HeldDef {
     size_t holder_count;
 } HeldDef;
@@ -30,15 +30,14 @@ graph_costs_done(GraphCosts *costs)
     map_free(costs->defs);
 }
 
-/* --- One definition ------------------------------------------------------------------------------------- */
-
 static size_t
 own_size(const GraphDef *def)
 {
     return arena_size(def->arena) + (def->source == NULL ? 0 : def->source->size);
 }
 
-/* What it holds: its parts, then the one that it was made of. NULL behind the last. */
+/* Returns the definitions that this one holds, one by one: its parts, then the one that it was made of;
+ * NULL after the last. */
 static const GraphDef *
 held_by(const GraphDef *def, size_t index)
 {
@@ -52,7 +51,7 @@ key_of(const GraphDef *const *def)
 }
 
 static void
-release(GraphCosts *costs, const GraphDef *def)
+release_def(GraphCosts *costs, const GraphDef *def)
 {
     HeldDef *const held = map_get(costs->defs, key_of(&def));
     assert(held != NULL);
@@ -62,12 +61,12 @@ release(GraphCosts *costs, const GraphDef *def)
     memory_free(map_remove(costs->defs, key_of(&def)));
     costs->byte_size -= own_size(def);
     for (size_t index = 0; held_by(def, index) != NULL; index++) {
-        release(costs, held_by(def, index));
+        release_def(costs, held_by(def, index));
     }
 }
 
 static bool
-note(GraphCosts *costs, const GraphDef *def)
+note_def(GraphCosts *costs, const GraphDef *def)
 {
     HeldDef *const held = memory_new(1, sizeof *held);
     if (held == NULL || !map_put(costs->defs, key_of(&def), held)) {
@@ -80,7 +79,7 @@ note(GraphCosts *costs, const GraphDef *def)
 }
 
 static bool
-hold(GraphCosts *costs, const GraphDef *def)
+hold_def(GraphCosts *costs, const GraphDef *def)
 {
     HeldDef *const held = map_get(costs->defs, key_of(&def));
     if (held != NULL) {
@@ -88,24 +87,24 @@ hold(GraphCosts *costs, const GraphDef *def)
         return true;
     }
     size_t count = 0;
-    while (held_by(def, count) != NULL && hold(costs, held_by(def, count))) {
+    while (held_by(def, count) != NULL && hold_def(costs, held_by(def, count))) {
         count++;
     }
-    if (held_by(def, count) == NULL && note(costs, def)) {
+    if (held_by(def, count) == NULL && note_def(costs, def)) {
         return true;
     }
     while (count > 0) {
-        release(costs, held_by(def, --count));
+        release_def(costs, held_by(def, --count));
     }
     return false;
 }
 
-/* --- Graphs --------------------------------------------------------------------------------------------- */
-
 bool
 graph_costs_add(GraphCosts *costs, const Graph *graph)
 {
-    if (!hold(costs, graph->def)) {
+    assert(graph->def != NULL && graph->arena != NULL);
+
+    if (!hold_def(costs, graph->def)) {
         return false;
     }
     costs->byte_size += arena_size(graph->arena);
@@ -115,8 +114,10 @@ graph_costs_add(GraphCosts *costs, const Graph *graph)
 void
 graph_costs_remove(GraphCosts *costs, const Graph *graph)
 {
+    assert(costs->byte_size >= arena_size(graph->arena));
+
     costs->byte_size -= arena_size(graph->arena);
-    release(costs, graph->def);
+    release_def(costs, graph->def);
 }
 
 static size_t

@@ -1,5 +1,5 @@
-/* What graphs take in memory, all together: a definition that several of them hold (a part of an extended
- * one, say) counts once.
+/* Memory that graphs take together: a definition that several of them hold, such as a part of an extended
+ * graph, counts once.
  *
  * Ownership: points to the definitions of graphs that were added and not removed yet.
  * Threads:   one at a time. */
@@ -21,5 +21,6 @@ void graph_costs_done(GraphCosts *costs);
 MUST_USE bool graph_costs_add(GraphCosts *costs, const Graph *graph);
 void graph_costs_remove(GraphCosts *costs, const Graph *graph);
 
-/* What it takes alone: its nodes and links, its definitions, and the bytes that they point into. */
+/* Returns the bytes of a graph alone: its nodes and links, its definitions, and the sources that they
+ * point into. */
 size_t graph_cost(const Graph *graph);

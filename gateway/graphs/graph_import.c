@@ -1,5 +1,7 @@
 #include "gateway/graphs/graph_import.h"
 
+#include <assert.h>
+
 #include "gateway/expand/expand.h"
 #include "gateway/expand/freeze.h"
 #include "gateway/formats/graphdef_protobuf.h"
@@ -73,7 +75,7 @@ count_nodes(const GraphDef *def)
     return count;
 }
 
-/* Validated as a whole, and as it will be planned. */
+/* Validates the graph as a whole, in the form in which it will be planned. */
 static Status
 make_graph(Call *call, GraphDef *def, uint64_t node_count_max, Graph **ret_graph)
 {
@@ -107,15 +109,16 @@ read_source(Call *call, const GraphSource *source, GraphDef **ret_def)
 Status
 graph_import(Call *call, GraphFormat format, TensorBuffer *source, uint64_t node_count_max, Graph **ret_graph)
 {
+    assert(source != NULL);
+
     const GraphSource only = {format, source};
     AUTO_GRAPH_DEF def = NULL;
     TRY(read_source(call, &only, &def));
     return make_graph(call, def, node_count_max, ret_graph);
 }
 
-/* --- Extended graphs ------------------------------------------------------------------------------------ */
-
-/* Reads `sources` behind the parts that are there, and lets go of what it has read at its end. */
+/* Reads `sources` into `parts` after the parts already there, joins all of them, and releases those that
+ * it has read. */
 static Status
 join_sources(Call *call, GraphDef **parts, size_t part_count, const GraphSource *sources, size_t source_count,
     GraphDef **ret_def)
@@ -135,7 +138,7 @@ join_sources(Call *call, GraphDef **parts, size_t part_count, const GraphSource 
     return status;
 }
 
-/* Room for `base_count` definitions that are there and `count` that are read. */
+/* Joins `base_count` definitions that exist with `count` sources that are read. */
 static Status
 join_graph(Call *call, GraphDef *const *base, size_t base_count, const GraphSource *sources, size_t count,
     GraphDef **ret_def)
@@ -154,6 +157,8 @@ Status
 graph_import_parts(
     Call *call, const GraphSource *sources, size_t count, uint64_t node_count_max, Graph **ret_graph)
 {
+    assert(count > 0);
+
     AUTO_GRAPH_DEF def = NULL;
     TRY(join_graph(call, NULL, 0, sources, count, &def));
     return make_graph(call, def, node_count_max, ret_graph);
@@ -163,6 +168,8 @@ Status
 graph_extend(
     Call *call, const Graph *base, const GraphSource *added, uint64_t node_count_max, Graph **ret_graph)
 {
+    assert(base != NULL && added->bytes != NULL);
+
     GraphDef *const author = graph_def_author(base->def);
     AUTO_GRAPH_DEF def = NULL;
     TRY(author->part_count > 0 ? join_graph(call, author->parts, author->part_count, added, 1, &def)
@@ -170,15 +177,13 @@ graph_extend(
     return make_graph(call, def, node_count_max, ret_graph);
 }
 
-/* --- The summary ---------------------------------------------------------------------------------------- */
-
-/* How often one op stands in the graph; the first node with it leads the others. */
+/* How often an op occurs in the graph. */
 typedef struct OpCount {
     Slice op;
     uint64_t count;
 } OpCount;
 
-/* `counts` has room for all nodes. */
+/* Counts in the order of first occurrence; `counts` has room for all nodes. */
 typedef struct OpCounts {
     OpCount *counts;
     size_t count;
@@ -204,7 +209,7 @@ counts_done(OpCounts *counts)
     memory_free(counts->counts);
 }
 
-/* Without memory they stay empty. */
+/* Makes empty counts. Without memory `counts` is NULL, and nothing is counted. */
 static OpCounts
 counts_new(size_t node_count)
 {
@@ -232,7 +237,7 @@ write_ops(JsonWriter *writer, const GraphDef *def)
     json_write_object_end(writer);
 }
 
-/* Those of functions, too, as far as the graph calls them. */
+/* Writes ops that are not supported, also those of functions that the graph calls. */
 static void
 write_unsupported_ops(JsonWriter *writer, const Graph *graph)
 {
@@ -276,7 +281,7 @@ is_placeholder(const Node *node)
            slice_equals_string(node->def->op, "PlaceholderWithDefault");
 }
 
-/* What the model declares; of a bare GraphDef, its placeholders. */
+/* Writes the inputs that the model declares, or the placeholders of a bare GraphDef. */
 static void
 write_inputs(JsonWriter *writer, const Graph *graph)
 {

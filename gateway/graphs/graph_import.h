@@ -1,4 +1,4 @@
-/* From the bytes a user sent to a validated graph, whatever the format.
+/* Import of graphs: bytes that a user sent become a validated graph, whatever the format.
  *
  * Errors: INVALID_ARGUMENT with up to 20 details; OUT_OF_RANGE above the limit of nodes. */
 #pragma once
@@ -13,12 +13,12 @@ typedef enum GraphFormat {
     GRAPH_FORMAT_SAVED_MODEL, /* application/x-tar: a SavedModel's directory */
 } GraphFormat;
 
-/* By media type, or by the query parameter `format` ("json", "graphdef", "onnx", "saved_model") when there is
- * one. */
+/* Finds the format by the query parameter `format` ("json", "graphdef", "onnx", "saved_model"), or without
+ * one by media type. */
 GraphFormat graph_format_find(Slice media_type, Slice format);
 const char *graph_format_media_type(GraphFormat format);
 
-/* `source` is kept as long as the graph lives. */
+/* Imports a graph from one source, which is kept as long as the graph lives. */
 MUST_USE Status graph_import(
     Call *call, GraphFormat format, TensorBuffer *source, uint64_t node_count_max, Graph **ret_graph);
 
@@ -27,13 +27,13 @@ typedef struct GraphSource {
     TensorBuffer *bytes;
 } GraphSource;
 
-/* A graph with what was added to it later, each part in its own bytes. */
+/* Imports a graph that was extended: each part from its own source. */
 MUST_USE Status graph_import_parts(
     Call *call, const GraphSource *sources, size_t count, uint64_t node_count_max, Graph **ret_graph);
 
-/* The same, of a graph that is there already and what is added now. */
+/* Imports a source and adds it to a graph that exists. */
 MUST_USE Status graph_extend(
     Call *call, const Graph *base, const GraphSource *added, uint64_t node_count_max, Graph **ret_graph);
 
-/* What GET …/graphs/{graph} tells about it: "nodes", "ops", "inputs", "outputs", "functions", "warnings". */
+/* Writes the summary that getGraph shows: "nodes", "ops", "inputs", "outputs", "functions", "warnings". */
 void graph_write_summary(Buffer *buffer, const Graph *graph);

@@ -1,5 +1,7 @@
 #include "gateway/graphs/graph_join.h"
 
+#include <assert.h>
+
 #include "shared/base/buffer.h"
 #include "shared/base/map.h"
 #include "shared/base/text.h"
@@ -10,8 +12,8 @@ enum { DEF_SIZE_MAX = 1 << 30 };
 typedef struct Join {
     Call *call;
     GraphDef *def;
-    bool is_last;   /* the part that is added now */
-    NodeDef *nodes; /* with room for those of all parts */
+    bool is_last;   /* adding the part that is new in this request */
+    NodeDef *nodes; /* with room for the nodes of all parts */
     size_t node_count;
     FunctionDef *functions;
     size_t function_count;
@@ -33,9 +35,8 @@ note_fault(Join *join, const char *pointer, const char *kind, Slice name, const 
     join->fault_count++;
 }
 
-/* --- Nodes ---------------------------------------------------------------------------------------------- */
-
-/* The whole graph's count is not what the author of a part knows: its nodes say where they stand in it. */
+/* Gives nodes JSON pointers into their own part: its author knows those positions, not those in the whole
+ * graph. */
 static Status
 point_nodes(const Join *join, const char *list, NodeDef *nodes, size_t count)
 {
@@ -48,7 +49,6 @@ point_nodes(const Join *join, const char *list, NodeDef *nodes, size_t count)
     return STATUS_OK;
 }
 
-/* A list of none may be NULL. */
 static void
 copy_nodes(NodeDef *nodes, const NodeDef *from, size_t count)
 {
@@ -76,9 +76,7 @@ add_nodes(Join *join, const GraphDef *part)
     return STATUS_OK;
 }
 
-/* --- Functions ------------------------------------------------------------------------------------------ */
-
-/* Equal functions have equal canonical texts. */
+/* Writes the canonical text of a function: equal functions have equal texts. */
 static void
 write_function(Buffer *buffer, const FunctionDef *function)
 {
@@ -147,8 +145,6 @@ add_functions(Join *join, const GraphDef *part)
     return STATUS_OK;
 }
 
-/* --- The whole ------------------------------------------------------------------------------------------ */
-
 static Status
 check_part(const Join *join, const GraphDef *part)
 {
@@ -175,7 +171,7 @@ add_part(Join *join, const GraphDef *part)
     return add_functions(join, part);
 }
 
-/* An empty definition with room for all, which holds the parts. */
+/* Makes an empty definition with room for all parts, to which it holds references. */
 static Status
 join_begin(Join *join, GraphDef *const *parts, size_t part_count)
 {
@@ -239,6 +235,8 @@ join_parts(Join *join, GraphDef *const *parts, size_t part_count)
 Status
 graph_join(Call *call, GraphDef *const *parts, size_t part_count, GraphDef **ret_def)
 {
+    assert(part_count > 0);
+
     if (part_count == 1) {
         *ret_def = graph_def_ref(parts[0]);
         return STATUS_OK;

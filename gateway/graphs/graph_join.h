@@ -10,6 +10,6 @@
 #include "shared/base/call.h"
 #include "shared/graph/graph_def.h"
 
-/* Nodes and functions in the order of the parts; what a model declares is the first part's. A new reference
- * to the only part when there is one. */
+/* Joins nodes and functions in the order of the parts; the ports of a model are the first part's. Returns
+ * a new reference to the only part when there is one. */
 MUST_USE Status graph_join(Call *call, GraphDef *const *parts, size_t part_count, GraphDef **ret_def);

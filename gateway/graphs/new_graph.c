@@ -1,5 +1,6 @@
 #include "gateway/graphs/new_graph.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "gateway/graphs/graph_json.h"
@@ -14,7 +15,7 @@ source_release(void *source)
     tensor_buffer_unref(source);
 }
 
-/* The source is kept as a blob. */
+/* Refuses a source that is too large for a blob, as it is kept as one. */
 static Status
 check_size(Call *call, const Request *request, const Limits *limits, Response *response)
 {
@@ -45,7 +46,7 @@ typedef struct Kept {
     bool is_new;
 } Kept;
 
-/* An extended graph is its parent and what was added to it. */
+/* Returns the digest of an extended graph: of its parent's digest and the added source's. */
 static Sha256
 digest_of(const StoredGraph *parent, const Sha256 *source)
 {
@@ -56,7 +57,7 @@ digest_of(const StoredGraph *parent, const Sha256 *source)
 }
 
 static Status
-describe(Call *call, const Request *request, const NewGraph *made, StoredGraph *ret_graph)
+describe_graph(Call *call, const Request *request, const NewGraph *made, StoredGraph *ret_graph)
 {
     AUTO_BUFFER summary = {0};
     graph_write_summary(&summary, made->graph);
@@ -107,13 +108,15 @@ store_graph(Call *call, const Request *request, Kept *kept)
 Status
 new_graph_keep(Call *call, const Request *request, Response *response, const NewGraph *made)
 {
+    assert(made->graph != NULL && made->graphs != NULL && made->sessions != NULL);
+
     const TenantId tenant = request->principal.tenant;
     Kept kept;
-    TRY(describe(call, request, made, &kept.wanted));
+    TRY(describe_graph(call, request, made, &kept.wanted));
     TRY(store_graph(call, request, &kept));
     const GraphSnapshot identity = {.tenant = tenant, .session = made->session, .id = kept.stored.id};
     graph_cache_put(made->graphs, &identity, made->graph, made->source_size);
-    session_cache_drop(made->sessions, tenant, made->session); /* its newest graph is another one */
+    session_cache_drop(made->sessions, tenant, made->session); /* the session's newest graph has changed */
     response_status(response, kept.is_new ? 201 : 200);
     graph_write(response, &kept.stored);
     graph_write_location(response, &kept.stored);

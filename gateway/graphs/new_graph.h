@@ -1,7 +1,7 @@
-/* The way of a body to a graph that is kept: what createGraph and extendGraph share.
+/* New graphs: what createGraph and extendGraph share between the request's body and the stored graph.
  *
- * Ownership: all is held by call->arena.
- * Threads:   job threads only: it waits for the database.
+ * Ownership: call->arena holds everything.
+ * Threads:   job threads only: storing waits for the database.
  * Errors:    413 above the limit blob_bytes; those of graphs_create(). */
 #pragma once
 
@@ -13,16 +13,16 @@
 #include "gateway/store/graphs.h"
 
 typedef struct NewGraph {
-    GraphCache *graphs; /* that it joins */
+    GraphCache *graphs; /* the cache that it joins */
     SessionCache *sessions;
     SessionId session;
-    const StoredGraph *parent; /* that it extends; NULL: none */
-    GraphSource source;        /* the body */
-    Graph *graph;              /* made of it */
-    size_t source_size;        /* of all its parts */
+    const StoredGraph *parent; /* the graph that it extends; NULL: none */
+    GraphSource source;        /* the request's body */
+    Graph *graph;              /* imported from `source`, and `parent` if any */
+    size_t source_size;        /* bytes of all parts */
 } NewGraph;
 
-/* The request's body in memory that outlives the request, as a graph does. */
+/* Copies the request's body into memory that a graph can hold on to after the request. */
 MUST_USE Status new_graph_source(
     Call *call, const Request *request, const Limits *limits, Response *response, TensorBuffer **ret_source);
 

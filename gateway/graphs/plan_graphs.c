@@ -41,7 +41,7 @@ release_def(void *def)
     graph_def_unref(def);
 }
 
-/* Lives as long as the call. */
+/* Reads a partition's graph for drawing; the arena of the call keeps it. */
 static Status
 read_partition(Call *call, const PlanPartition *partition, DotPartition *ret_partition)
 {

@@ -1,5 +1,6 @@
 #include "gateway/graphs/plan_obtain.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <time.h>
@@ -7,7 +8,7 @@
 #include "shared/base/clock.h"
 #include "shared/base/mutex.h"
 
-/* A job thread that waits for another's compilation. */
+/* The state of a job thread that waits while another compiles the plan. */
 typedef struct Wait {
     PlanWaiter waiter;
     Mutex lock;
@@ -46,7 +47,7 @@ wait_done(Wait *wait)
     mutex_done(&wait->lock);
 }
 
-/* False when `deadline_ns` came first. */
+/* Waits until the other has compiled; false when `deadline_ns` came first (0: never). */
 static bool
 wait_until(Wait *wait, uint64_t deadline_ns)
 {
@@ -62,7 +63,7 @@ wait_until(Wait *wait, uint64_t deadline_ns)
 }
 
 static Status
-compile(Call *call, PlanCache *cache, const PlanRequest *request, Plan **ret_plan)
+compile_plan(Call *call, PlanCache *cache, const PlanRequest *request, Plan **ret_plan)
 {
     const Status status = plan_compile(call, request, ret_plan);
     if (status == STATUS_OK) {
@@ -74,13 +75,13 @@ compile(Call *call, PlanCache *cache, const PlanRequest *request, Plan **ret_pla
 }
 
 static Status
-await(Call *call, PlanCache *cache, Wait *wait, PlanOutcome *ret_outcome)
+await_plan(Call *call, PlanCache *cache, Wait *wait, PlanOutcome *ret_outcome)
 {
     if (!wait_until(wait, call->deadline_ns)) {
         if (plan_cache_leave(cache, &wait->waiter)) {
             return call_fail(call, STATUS_DEADLINE_EXCEEDED, "the plan was not compiled before the deadline");
         }
-        (void)wait_until(wait, 0); /* it is being called this moment */
+        (void)wait_until(wait, 0); /* the waiter could not leave, as it is being called at this moment */
     }
     *ret_outcome = wait->outcome;
     return STATUS_OK;
@@ -89,16 +90,18 @@ await(Call *call, PlanCache *cache, Wait *wait, PlanOutcome *ret_outcome)
 Status
 plan_obtain(Call *call, PlanCache *cache, const PlanRequest *request, Plan **ret_plan)
 {
+    assert(request->graph != NULL && request->signature != NULL);
+
     Wait wait;
     wait_begin(&wait);
     PlanOutcome outcome = {0};
     Status status = STATUS_OK;
     outcome.lookup = plan_cache_get(cache, request->signature->key, &wait.waiter, &outcome.plan);
     if (outcome.lookup == PLAN_WAIT) {
-        status = await(call, cache, &wait, &outcome);
+        status = await_plan(call, cache, &wait, &outcome);
     }
     if (status == STATUS_OK && outcome.lookup == PLAN_COMPILE) {
-        status = compile(call, cache, request, &outcome.plan);
+        status = compile_plan(call, cache, request, &outcome.plan);
     } else if (status == STATUS_OK && outcome.lookup == PLAN_FAILED) {
         status = call_fail(call, outcome.code, "%s", wait.message);
     }

@@ -1,12 +1,12 @@
-/* cancelStep: a queued step never runs then; one that runs is stopped on its workers; one that has ended
- * stays as it is. The answer is the step as it is then. */
+/* cancelStep: keeps a queued step from running, or stops a running one on its workers; a step that has
+ * ended stays as it is. The answer shows the step afterwards. */
 #include "gateway/handlers/parts.h"
 #include "gateway/http/exchange.h"
 #include "gateway/replicas/step_lookup.h"
 #include "gateway/steps/step_json.h"
 
 static Status
-answer(Call *call, Store *store, const StepLookup *lookup)
+cancel_stored(Call *call, Store *store, const StepLookup *lookup)
 {
     StepRecord step;
     TRY(step_lookup_stored(call, store, lookup, &step));
@@ -19,10 +19,10 @@ answer(Call *call, Store *store, const StepLookup *lookup)
 }
 
 static void
-start(Exchange *exchange)
+start_cancel_step(Exchange *exchange)
 {
     const Parts *const parts = exchange_request(exchange)->parts;
-    step_look_up(exchange, parts->mail, parts->steps, true, answer);
+    step_look_up(exchange, parts->mail, parts->steps, true, cancel_stored);
 }
 
 HANDLER(cancel_step) = {
@@ -30,5 +30,5 @@ HANDLER(cancel_step) = {
     .method = "POST",
     .path = "/api/v1/sessions/{session}/steps/{step}:cancel",
     .access = ACCESS_TENANT,
-    .start = start,
+    .start = start_cancel_step,
 };

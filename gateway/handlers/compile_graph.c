@@ -1,10 +1,13 @@
-/* compileGraph: plans a signature and registers its partitions, so that the first step of it has nothing to
- * wait for.
+/* compileGraph: plans a signature and registers its partitions on workers, so that the first step of it
+ * has nothing to wait for.
  *
  * Happy path: a job thread prepares as for a step, from a description of the feeds → dispatch binds the
- * plan's slots and registers what the workers lack → the times are told.
+ * plan's slots and registers partitions that the workers lack → the answer tells how long each took.
  *
- * Failures: as a step's; a client that hangs up ends it, and what is registered by then stays. */
+ * Failures: the same as a step's. A client that hangs up ends the work; partitions registered by then
+ * stay. */
+#include <assert.h>
+
 #include "gateway/handlers/parts.h"
 #include "gateway/http/exchange.h"
 #include "gateway/resources/resource.h"
@@ -16,6 +19,8 @@ enum { BODY_SIZE_MAX = 16 << 20, REPORT_GRACE_MS = 1000 };
 static void
 write_partition(JsonWriter *writer, const Plan *plan, size_t slot, const SlotReport *report)
 {
+    assert(slot < plan->partition_count);
+
     const PlanPartition *const partition = &plan->partitions[slot];
     json_write_object_begin(writer);
     json_member_uint64(writer, "slot", partition->slot);
@@ -48,7 +53,7 @@ write_answer(const StepCall *step, const StepReport *report)
 }
 
 static void
-registered(void *context, const StepReport *report)
+answer_registered(void *context, const StepReport *report)
 {
     StepCall *const step = context;
     step->running.run = NULL;
@@ -72,9 +77,9 @@ client_gone(Exchange *exchange, void *owner)
 }
 
 static void
-prepared(Exchange *exchange, Status status, void *owner)
+register_prepared(Exchange *exchange, Status status, void *owner)
 {
-    static const StepEvents events = {.on_done = registered};
+    static const StepEvents events = {.on_done = answer_registered};
     StepCall *const step = owner;
     char tenant[UUID_TEXT_SIZE];
     char session[ID_TEXT_SIZE];
@@ -97,7 +102,7 @@ prepared(Exchange *exchange, Status status, void *owner)
 }
 
 static Status
-prepare(Call *call, JobContext *job_context, void *owner)
+prepare_on_job(Call *call, JobContext *job_context, void *owner)
 {
     StepCall *const step = owner;
     bool needs_job = false;
@@ -107,7 +112,7 @@ prepare(Call *call, JobContext *job_context, void *owner)
 }
 
 static void
-start(Exchange *exchange)
+start_compile_graph(Exchange *exchange)
 {
     Call *const call = exchange_call(exchange);
     StepCall *const step = step_call_new(exchange, exchange_request(exchange)->parts->steps);
@@ -116,7 +121,7 @@ start(Exchange *exchange)
         return;
     }
     step->is_rehearsal = true;
-    if (!exchange_offload(exchange, prepare, prepared, step)) {
+    if (!exchange_offload(exchange, prepare_on_job, register_prepared, step)) {
         exchange_fail(exchange, exchange_note_overload(exchange));
     }
 }
@@ -130,5 +135,5 @@ HANDLER(compile_graph) = {
     .access = ACCESS_TENANT,
     .body_size_max = BODY_SIZE_MAX,
     .body_types = body_types,
-    .start = start,
+    .start = start_compile_graph,
 };

@@ -11,7 +11,7 @@
 enum { LOOP_BODY_SIZE_MAX = 256 * 1024, BODY_SIZE_MAX = 64 << 20 };
 
 static Status
-read(const PartialVisit *visit, JobContext *context, bool *ret_needs_job)
+read_request(const PartialVisit *visit, JobContext *context, bool *ret_needs_job)
 {
     StepCall *const step = visit->step;
     TRY(step_call_read(step, step_call_json(step)));
@@ -24,7 +24,7 @@ read_on_job(Call *call, JobContext *job_context, void *owner)
 {
     (void)call;
     bool needs_job = false;
-    return read(owner, job_context, &needs_job);
+    return read_request(owner, job_context, &needs_job);
 }
 
 static void
@@ -38,7 +38,7 @@ read_is_done(Exchange *exchange, Status status, void *owner)
 }
 
 static Status
-begin(Exchange *exchange, PartialVisit **ret_visit, bool *ret_needs_job)
+begin_visit(Exchange *exchange, PartialVisit **ret_visit, bool *ret_needs_job)
 {
     PartialVisit *visit = NULL;
     TRY(partial_visit_begin(exchange, exchange_request(exchange)->parts->partials, &visit));
@@ -50,15 +50,15 @@ begin(Exchange *exchange, PartialVisit **ret_visit, bool *ret_needs_job)
         TRY(step_upload_end(step->call, step->upload));
     }
     *ret_needs_job = step_call_json(step).size > LOOP_BODY_SIZE_MAX;
-    return *ret_needs_job ? STATUS_OK : read(visit, NULL, ret_needs_job);
+    return *ret_needs_job ? STATUS_OK : read_request(visit, NULL, ret_needs_job);
 }
 
 static void
-start(Exchange *exchange)
+start_continue_partial_run(Exchange *exchange)
 {
     PartialVisit *visit = NULL;
     bool needs_job = false;
-    const Status status = begin(exchange, &visit, &needs_job);
+    const Status status = begin_visit(exchange, &visit, &needs_job);
     if (status != STATUS_OK) {
         exchange_fail(exchange, status);
     } else if (!needs_job) {
@@ -75,6 +75,6 @@ HANDLER(continue_partial_run) = {
     .access = ACCESS_TENANT,
     .body_size_max = BODY_SIZE_MAX,
     .body_types = step_form_types,
-    .start = start,
+    .start = start_continue_partial_run,
     .sink = step_form_sink,
 };

@@ -8,7 +8,7 @@
 #include "gateway/store/blobs.h"
 
 static Status
-create(Call *call, const Request *request, Response *response)
+make_graph(Call *call, const Request *request, Response *response)
 {
     NewGraph made = {
         .graphs = request->parts->graphs,
@@ -32,9 +32,9 @@ create(Call *call, const Request *request, Response *response)
 }
 
 static Status
-run(Call *call, const Request *request, Response *response)
+run_create_graph(Call *call, const Request *request, Response *response)
 {
-    return idempotent_run(call, request, response, create);
+    return idempotent_run(call, request, response, make_graph);
 }
 
 HANDLER(create_graph) = {
@@ -44,5 +44,5 @@ HANDLER(create_graph) = {
     .access = ACCESS_TENANT,
     .body_size_max = BLOB_SIZE_MAX,
     .body_limit = "graph_body_bytes",
-    .run = run,
+    .run = run_create_graph,
 };

@@ -1,7 +1,10 @@
-/* createPartialRun: sets a step up whose feeds come in several requests (partial_run.h).
+/* createPartialRun: sets up a step whose feeds come in several requests (partial_run.h).
  *
- * Happy path: prepare on the loop from the caches, or on a job thread → the run begins on this loop → 201.
- * With an Idempotency-Key, the key is taken before that and the answer kept behind it, on job threads. */
+ * Happy path: the run is prepared on the loop from the caches, or on a job thread → it begins on this loop
+ * → 201. An Idempotency-Key is taken before that on a job thread, and the answer is kept under it
+ * afterwards on another. */
+#include <assert.h>
+
 #include "gateway/handlers/parts.h"
 #include "gateway/http/exchange.h"
 #include "gateway/jobs/job_context.h"
@@ -14,14 +17,14 @@ enum { KEY_HELD_MS = 60000 };
 
 typedef struct Creation {
     Exchange *exchange;
-    PartialRun *run; /* until it has begun */
+    PartialRun *run; /* NULL once it has begun */
     PartialKey key;
     IdempotentKey idempotency;
     bool is_replayed;
     Status begun;
 } Creation;
 
-/* A run that has begun, but whose id nobody is told, is no use. */
+/* Ends a run that has begun but whose id no client will hear: nobody could ever use it. */
 static void
 end_untold(const Creation *creation, Status status)
 {
@@ -35,7 +38,7 @@ end_untold(const Creation *creation, Status status)
 }
 
 static void
-fail(Creation *creation, Status status)
+fail_creation(Creation *creation, Status status)
 {
     if (creation->run != NULL) {
         partial_run_free(TAKE(creation->run));
@@ -48,6 +51,8 @@ fail(Creation *creation, Status status)
 static Status
 begin_run(Creation *creation)
 {
+    assert(creation->run != NULL);
+
     Call *const call = exchange_call(creation->exchange);
     Response *const response = exchange_response(creation->exchange);
     PartialView view;
@@ -97,24 +102,25 @@ key_is_settled(Exchange *exchange, Status status, void *owner)
     if (status == STATUS_OK) {
         exchange_finish(exchange);
     } else {
-        fail(owner, status);
+        fail_creation(owner, status);
     }
 }
 
 static void
-finish(Creation *creation)
+finish_creation(Creation *creation)
 {
     creation->begun = begin_run(creation);
     if (creation->idempotency.text == NULL && creation->begun == STATUS_OK) {
         exchange_finish(creation->exchange);
     } else if (creation->idempotency.text == NULL) {
-        fail(creation, creation->begun);
+        fail_creation(creation, creation->begun);
     } else if (!exchange_offload(creation->exchange, settle_key_on_job, key_is_settled, creation)) {
-        fail(creation, exchange_note_overload(creation->exchange));
+        fail_creation(creation, exchange_note_overload(creation->exchange));
     }
 }
 
-/* The details' texts lie in the run's arena, which goes before the reply is written. */
+/* Copies the error with its details: their texts live in the run's arena, which is freed before the reply
+ * is written. */
 static void
 copy_error(const Error *error, Call *call)
 {
@@ -168,17 +174,17 @@ prepared_on_job(Exchange *exchange, Status status, void *owner)
 {
     Creation *const creation = owner;
     if (status != STATUS_OK) {
-        fail(creation, status);
+        fail_creation(creation, status);
     } else if (creation->is_replayed) {
         partial_run_free(TAKE(creation->run));
         exchange_finish(exchange);
     } else {
-        finish(creation);
+        finish_creation(creation);
     }
 }
 
 static Status
-make(Creation *creation, bool *ret_needs_job)
+make_run(Creation *creation, bool *ret_needs_job)
 {
     const Request *const request = exchange_request(creation->exchange);
     Call *const call = exchange_call(creation->exchange);
@@ -196,7 +202,7 @@ make(Creation *creation, bool *ret_needs_job)
 }
 
 static void
-start(Exchange *exchange)
+start_create_partial_run(Exchange *exchange)
 {
     Call *const call = exchange_call(exchange);
     bool needs_job = false;
@@ -206,13 +212,13 @@ start(Exchange *exchange)
         return;
     }
     creation->exchange = exchange;
-    const Status status = make(creation, &needs_job);
+    const Status status = make_run(creation, &needs_job);
     if (status != STATUS_OK) {
-        fail(creation, status);
+        fail_creation(creation, status);
     } else if (!needs_job) {
-        finish(creation);
+        finish_creation(creation);
     } else if (!exchange_offload(exchange, prepare_on_job, prepared_on_job, creation)) {
-        fail(creation, exchange_note_overload(creation->exchange));
+        fail_creation(creation, exchange_note_overload(creation->exchange));
     }
 }
 
@@ -225,5 +231,5 @@ HANDLER(create_partial_run) = {
     .access = ACCESS_TENANT,
     .body_size_max = (size_t)1 << 20,
     .body_types = body_types,
-    .start = start,
+    .start = start_create_partial_run,
 };

@@ -8,7 +8,7 @@
 #include "gateway/store/sessions.h"
 
 static Status
-create(Call *call, const Request *request, Response *response)
+make_session(Call *call, const Request *request, Response *response)
 {
     SessionBody body;
     Session session;
@@ -30,9 +30,9 @@ create(Call *call, const Request *request, Response *response)
 }
 
 static Status
-run(Call *call, const Request *request, Response *response)
+run_create_session(Call *call, const Request *request, Response *response)
 {
-    return idempotent_run(call, request, response, create);
+    return idempotent_run(call, request, response, make_session);
 }
 
 static const char *const body_types[] = {"application/json", NULL};
@@ -44,5 +44,5 @@ HANDLER(create_session) = {
     .access = ACCESS_TENANT,
     .body_size_max = (size_t)64 << 10,
     .body_types = body_types,
-    .run = run,
+    .run = run_create_session,
 };

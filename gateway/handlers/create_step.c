@@ -1,12 +1,14 @@
 /* createStep: runs a step and answers with its result.
  *
- * Happy path: start() prepares on the loop from the caches → step_start() dispatches → outputs are kept, or
- * sent as they come (step_reply.h) → step_done() puts the record into its ring (step_record.h) → the rest of
- * the reply is written. On a miss, or with a large body, preparing goes to a job thread first, as does all
- * that is to be committed before it runs (step_promise.h).
+ * Happy path: start_create_step() prepares on the loop from the caches → step_start() dispatches → outputs
+ * are kept, or sent as they come (step_reply.h) → end_step() puts the record into its ring (step_record.h)
+ * → the rest of the reply is written. On a cache miss, or with a large body, preparing goes to a job
+ * thread first; so does a step that must be committed before it runs (step_promise.h).
  *
- * Failures: whatever stage fails ends the exchange with its Status; a client that hangs up cancels the step
+ * Failures: a stage that fails ends the exchange with its Status; a client that hangs up cancels the step
  * on every worker. */
+#include <assert.h>
+
 #include "gateway/handlers/step_form.h"
 #include "gateway/http/exchange.h"
 #include "gateway/replicas/step_lookup.h"
@@ -19,13 +21,13 @@
 enum { LOOP_BODY_SIZE_MAX = 256 * 1024, BODY_SIZE_MAX = 64 << 20 };
 
 static void
-step_output(void *context, uint32_t fetch, const Tensor *tensor)
+hand_output(void *context, uint32_t fetch, const Tensor *tensor)
 {
     step_reply_output(context, fetch, tensor);
 }
 
 static void
-step_done(void *context, const StepReport *report)
+end_step(void *context, const StepReport *report)
 {
     StepCall *const step = context;
     step->running.run = NULL;
@@ -44,9 +46,11 @@ client_gone(Exchange *exchange, void *owner)
 }
 
 static void
-run(StepCall *step)
+run_step(StepCall *step)
 {
-    static const StepEvents events = {.on_output = step_output, .on_done = step_done};
+    assert(step->plan != NULL && step->reply.form != NULL);
+
+    static const StepEvents events = {.on_output = hand_output, .on_done = end_step};
     char tenant[UUID_TEXT_SIZE];
     char session[ID_TEXT_SIZE];
     char path[STEP_PATH_SIZE];
@@ -55,7 +59,8 @@ run(StepCall *step)
     request.deadline_ns = clock_monotonic_ns() + step->body.timeout_ms * CLOCK_NS_PER_MS;
     step_path(step->session_id, step->id, path);
     response_header(exchange_response(step->exchange), "Location", path);
-    /* The step's deadline is the request's, and its report must still be written. */
+    /* The request gets a little longer than the step, so that a step that passes its deadline can still
+     * report it. */
     enum { REPLY_GRACE_MS = 1000 };
     exchange_deadline(step->exchange, request.deadline_ns + REPLY_GRACE_MS * CLOCK_NS_PER_MS);
     step->running = (RunningStep){
@@ -75,13 +80,13 @@ run(StepCall *step)
 }
 
 static void
-dispatch(StepCall *step)
+dispatch_step(StepCall *step)
 {
     const Status status = step->reply.form == NULL ? step_reply_choose(step) : STATUS_OK;
     if (status != STATUS_OK) {
         exchange_fail(step->exchange, status);
     } else {
-        run(step);
+        run_step(step);
     }
 }
 
@@ -100,9 +105,9 @@ prepare_on_job(Call *call, JobContext *job_context, void *owner)
                                        : step_call_prepare(step, json, job_context, &needs_job);
 }
 
-/* The promise is kept: the step is in the queue, or has been answered before, or may run. */
+/* Goes on after the commit: the step is in the queue, or its key has an answer already, or it may run now. */
 static void
-promised(StepCall *step, Status status)
+go_on_promised(StepCall *step, Status status)
 {
     Exchange *const exchange = step->exchange;
     if (status != STATUS_OK) {
@@ -113,14 +118,14 @@ promised(StepCall *step, Status status)
     } else if (step->promise.is_answered) {
         exchange_finish(exchange);
     } else {
-        dispatch(step);
+        dispatch_step(step);
     }
 }
 
 static void
-enqueue(StepCall *step)
+enqueue_step(StepCall *step)
 {
-    if (!step_enqueue_together(step, promised)) {
+    if (!step_enqueue_together(step, go_on_promised)) {
         exchange_fail(step->exchange, exchange_note_overload(step->exchange));
     }
 }
@@ -131,14 +136,14 @@ prepared_on_job(Exchange *exchange, Status status, void *owner)
     StepCall *const step = owner;
     (void)exchange;
     if (status == STATUS_OK && step_promise_is_shared(step)) {
-        enqueue(step);
+        enqueue_step(step);
     } else {
-        promised(step, status);
+        go_on_promised(step, status);
     }
 }
 
 static Status
-prepare(StepCall *step, bool *ret_needs_job)
+prepare_step(StepCall *step, bool *ret_needs_job)
 {
     const Request *const request = exchange_request(step->exchange);
     const Slice session = request_parameter(request, "session");
@@ -173,7 +178,7 @@ prepare_elsewhere(StepCall *step)
 }
 
 static void
-start(Exchange *exchange)
+start_create_step(Exchange *exchange)
 {
     Call *const call = exchange_call(exchange);
     StepCall *const step = step_call_new(exchange, exchange_request(exchange)->parts->steps);
@@ -182,15 +187,15 @@ start(Exchange *exchange)
         exchange_fail(exchange, call_fail_memory(call, "a step"));
         return;
     }
-    const Status status = prepare(step, &needs_job);
+    const Status status = prepare_step(step, &needs_job);
     if (status != STATUS_OK) {
         exchange_fail(exchange, status);
     } else if (needs_job) {
         prepare_elsewhere(step);
     } else if (step_promise_is_shared(step)) {
-        enqueue(step);
+        enqueue_step(step);
     } else {
-        dispatch(step);
+        dispatch_step(step);
     }
 }
 
@@ -201,6 +206,6 @@ HANDLER(create_step) = {
     .access = ACCESS_TENANT,
     .body_size_max = BODY_SIZE_MAX,
     .body_types = step_form_types,
-    .start = start,
+    .start = start_create_step,
     .sink = step_form_sink,
 };

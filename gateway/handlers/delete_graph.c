@@ -1,5 +1,4 @@
-/* deleteGraph: forgets a graph, in the caches of all gateways, too; steps that run it now end as they would.
- */
+/* deleteGraph: removes a graph, from the caches of all gateways too; steps that run it now end normally. */
 #include "gateway/handlers/parts.h"
 #include "gateway/http/handler.h"
 #include "gateway/http/headers.h"
@@ -8,7 +7,7 @@
 #include "gateway/store/graphs.h"
 
 static Status
-run(Call *call, const Request *request, Response *response)
+run_delete_graph(Call *call, const Request *request, Response *response)
 {
     const TenantId tenant = request->principal.tenant;
     Store *store = NULL;
@@ -34,5 +33,5 @@ HANDLER(delete_graph) = {
     .method = "DELETE",
     .path = "/api/v1/sessions/{session}/graphs/{graph}",
     .access = ACCESS_TENANT,
-    .run = run,
+    .run = run_delete_graph,
 };

@@ -1,11 +1,11 @@
-/* deletePartialRun: a partial run that nobody will complete ends now instead of when its time is over; who
- * waits for its fetches is told. */
+/* deletePartialRun: ends a partial run before its time is over, when nobody will complete it; clients that
+ * wait for its fetches get an error. */
 #include "gateway/handlers/parts.h"
 #include "gateway/http/exchange.h"
 #include "gateway/partials/partial_visit.h"
 
 static Status
-end(PartialVisit *visit, PartialRun *run)
+end_run(PartialVisit *visit, PartialRun *run)
 {
     (void)visit;
     partial_run_fail(run, STATUS_CANCELLED, "the partial run was deleted");
@@ -14,15 +14,15 @@ end(PartialVisit *visit, PartialRun *run)
 }
 
 static void
-write(PartialVisit *visit)
+write_nothing(PartialVisit *visit)
 {
     response_status(exchange_response(visit->step->exchange), 204);
 }
 
 static void
-start(Exchange *exchange)
+start_delete_partial_run(Exchange *exchange)
 {
-    partial_visit_simply(exchange, exchange_request(exchange)->parts->partials, end, write);
+    partial_visit_simply(exchange, exchange_request(exchange)->parts->partials, end_run, write_nothing);
 }
 
 HANDLER(delete_partial_run) = {
@@ -30,5 +30,5 @@ HANDLER(delete_partial_run) = {
     .method = "DELETE",
     .path = "/api/v1/sessions/{session}/partial-runs/{run}",
     .access = ACCESS_TENANT,
-    .start = start,
+    .start = start_delete_partial_run,
 };

@@ -1,4 +1,4 @@
-/* deleteSession: removes a session with its graphs; what it has queued, and what runs in it, is cancelled. */
+/* deleteSession: removes a session with its graphs; its queued and running steps are cancelled. */
 #include "gateway/handlers/parts.h"
 #include "gateway/http/handler.h"
 #include "gateway/replicas/replica_mail.h"
@@ -7,7 +7,7 @@
 #include "gateway/store/sessions.h"
 
 static Status
-run(Call *call, const Request *request, Response *response)
+run_delete_session(Call *call, const Request *request, Response *response)
 {
     const Parts *const parts = request->parts;
     Store *store = NULL;
@@ -19,7 +19,7 @@ run(Call *call, const Request *request, Response *response)
     TRY(sessions_find(call, store, request->principal.tenant, id, &session));
     TRY(version_match(call, request, response, session.version, false));
     TRY(places_list(call, store, request->principal.tenant, id, &places));
-    /* Without If-Match any version will do. */
+    /* A request without If-Match deletes any version. */
     const int64_t version = request_header(request, "If-Match").data == NULL ? 0 : session.version;
     TRY(version_lost(response, sessions_delete(call, store, request->principal.tenant, id, version)));
     replica_mail_session_deleted(call, parts->mail, store, request->principal.tenant, id);
@@ -34,5 +34,5 @@ HANDLER(delete_session) = {
     .method = "DELETE",
     .path = "/api/v1/sessions/{session}",
     .access = ACCESS_TENANT,
-    .run = run,
+    .run = run_delete_session,
 };

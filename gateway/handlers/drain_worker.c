@@ -1,5 +1,6 @@
-/* drainWorker: no new steps go to this worker, whichever gateway dispatches them; {"draining": false} takes
- * the mark back. Running steps end where they are. The mark lies in the database: it outlives us all. */
+/* drainWorker: keeps new steps from a worker, whichever gateway dispatches them; {"draining": false} takes
+ * the mark back. Running steps end where they are. The mark is kept in the database, so that it outlives
+ * gateways and workers. */
 #include "gateway/dispatch/directory.h"
 #include "gateway/handlers/parts.h"
 #include "gateway/http/handler.h"
@@ -24,7 +25,8 @@ write_worker(Call *call, const Request *request, Response *response, bool is_dra
         roster_unref(roster);
         return worker_not_found(call, name);
     }
-    /* What discovery will say of it in a moment; a worker that drains by itself does so whatever the mark. */
+    /* The answer shows the state that discovery will publish in a moment; a worker that drains by itself
+     * does so whatever the mark. */
     WorkerInfo worker = *found;
     if (is_draining && worker.state == WORKER_SERVING) {
         worker.state = WORKER_DRAINING;
@@ -36,7 +38,7 @@ write_worker(Call *call, const Request *request, Response *response, bool is_dra
 }
 
 static Status
-run(Call *call, const Request *request, Response *response)
+run_drain_worker(Call *call, const Request *request, Response *response)
 {
     static const JsonMember members[] = {
         {"draining", JSON_BOOLEAN, .offset = offsetof(Body, is_draining)},
@@ -66,5 +68,5 @@ HANDLER(drain_worker) = {
     .access = ACCESS_OPERATOR,
     .body_size_max = 4096,
     .body_types = body_types,
-    .run = run,
+    .run = run_drain_worker,
 };

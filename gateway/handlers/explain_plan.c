@@ -1,6 +1,7 @@
-/* explainPlan: what a step of this signature would do: every node's slot and why, partitions, transfers, and
- * the workers its slots would be bound to now; when wanted, the partitions' graphs, and what their nodes cost
- * in steps that were traced. By Accept also the partitions' graphs alone, as Graphviz draws them. */
+/* explainPlan: shows how a step of this signature would run: every node's slot and why, partitions,
+ * transfers, and the workers its slots would be bound to now; on request also the partitions' graphs, and
+ * the costs of their nodes in steps that were traced. Accept chooses between JSON and a Graphviz drawing
+ * of the partitions' graphs. */
 #include <stdio.h>
 
 #include "gateway/dispatch/directory.h"
@@ -62,7 +63,7 @@ static Status (*const writers[])(Call *call, const Request *request, const StepC
     write_json, write_dot};
 
 static Status
-choose(Call *call, const Request *request, Response *response, size_t *ret_form)
+choose_form(Call *call, const Request *request, Response *response, size_t *ret_form)
 {
     const int best = accept_choose(request_header(request, "Accept"), offers, COUNT_OF(offers));
     response_vary(response, "Accept");
@@ -75,11 +76,11 @@ choose(Call *call, const Request *request, Response *response, size_t *ret_form)
 }
 
 static Status
-run(Call *call, const Request *request, Response *response)
+run_explain_plan(Call *call, const Request *request, Response *response)
 {
     StepCall *const step = arena_alloc(call->arena, sizeof *step);
     size_t form = 0;
-    TRY(choose(call, request, response, &form));
+    TRY(choose_form(call, request, response, &form));
     if (step == NULL || !step_call_init(step, request->parts->steps, call)) {
         return call_fail_memory(call, "a plan");
     }
@@ -99,5 +100,5 @@ HANDLER(explain_plan) = {
     .access = ACCESS_TENANT,
     .body_size_max = 16 << 20,
     .body_types = body_types,
-    .run = run,
+    .run = run_explain_plan,
 };

@@ -1,5 +1,6 @@
-/* extendGraph: a new version of a graph, with nodes and functions added (TensorFlow's ExtendSession). The
- * graph that is extended stays; of two that extend it at once, one is refused. */
+/* extendGraph: makes a new version of a graph, with nodes and functions added (TensorFlow's
+ * ExtendSession). The graph that is extended stays; of two requests that extend it at once, one is
+ * refused. */
 #include "gateway/domain/limits.h"
 #include "gateway/graphs/new_graph.h"
 #include "gateway/handlers/parts.h"
@@ -22,7 +23,7 @@ read_format(Call *call, const Request *request, Response *response, GraphFormat 
     return STATUS_OK;
 }
 
-/* The graph that the client has read, if it may have another version. */
+/* Finds the graph that the client has read, and checks that it may have another version. */
 static Status
 find_parent(
     Call *call, const Request *request, Response *response, SessionId session, StoredGraph *ret_parent)
@@ -54,8 +55,8 @@ obtain_parent(Call *call, const Request *request, const StoredGraph *parent, Gra
     return graph_cache_obtain(call, request->parts->graphs, store, &wanted, ret_graph);
 }
 
-/* The largest graph there is can be extended, by as much as it has itself: what a gateway must hold stays
- * bounded, however many the versions. */
+/* Bounds the sources of all versions together: twice the largest body, so that even the largest graph can
+ * be extended, and a gateway's memory stays bounded however many versions there are. */
 static Status
 check_whole(Call *call, const Request *request, Response *response, size_t source_size)
 {
@@ -68,7 +69,7 @@ check_whole(Call *call, const Request *request, Response *response, size_t sourc
 }
 
 static Status
-extend(Call *call, const Request *request, Response *response)
+make_version(Call *call, const Request *request, Response *response)
 {
     StoredGraph parent;
     NewGraph made = {
@@ -91,9 +92,9 @@ extend(Call *call, const Request *request, Response *response)
 }
 
 static Status
-run(Call *call, const Request *request, Response *response)
+run_extend_graph(Call *call, const Request *request, Response *response)
 {
-    return idempotent_run(call, request, response, extend);
+    return idempotent_run(call, request, response, make_version);
 }
 
 HANDLER(extend_graph) = {
@@ -103,5 +104,5 @@ HANDLER(extend_graph) = {
     .access = ACCESS_TENANT,
     .body_size_max = BLOB_SIZE_MAX,
     .body_limit = "graph_body_bytes",
-    .run = run,
+    .run = run_extend_graph,
 };

@@ -1,11 +1,11 @@
-/* getGraph: what is in a graph. */
+/* getGraph: shows a graph's summary. */
 #include "gateway/graphs/graph_json.h"
 #include "gateway/http/handler.h"
 #include "gateway/resources/resource.h"
 #include "gateway/store/graphs.h"
 
 static Status
-run(Call *call, const Request *request, Response *response)
+run_get_graph(Call *call, const Request *request, Response *response)
 {
     Store *store = NULL;
     SessionId session;
@@ -24,5 +24,5 @@ HANDLER(get_graph) = {
     .method = "GET",
     .path = "/api/v1/sessions/{session}/graphs/{graph}",
     .access = ACCESS_TENANT,
-    .run = run,
+    .run = run_get_graph,
 };

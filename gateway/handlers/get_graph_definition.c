@@ -1,5 +1,5 @@
-/* getGraphDefinition: the bytes that were sent; by Accept also as GraphDef JSON or as Graphviz' DOT. An
- * extended graph came in parts: of it there are only those. */
+/* getGraphDefinition: returns the bytes that were sent, or by Accept GraphDef JSON or Graphviz DOT. An
+ * extended graph was sent in parts, so it has only the two written forms. */
 #include <string.h>
 
 #include "gateway/formats/dot.h"
@@ -12,10 +12,10 @@
 #include "gateway/store/graphs.h"
 #include "shared/formats/graphdef_json.h"
 
-/* A form that a graph can be written in, whatever it was sent as. */
+/* A form that any graph can be written in, whatever format it was sent in. */
 typedef struct Form {
     const char *media_type;
-    const char *tag; /* parts the forms' ETags */
+    const char *tag; /* tells the forms' ETags apart */
     void (*write)(Buffer *buffer, const GraphDef *def);
 } Form;
 
@@ -24,10 +24,10 @@ static const Form forms[] = {
     {"text/vnd.graphviz", "dot", dot_write},
 };
 
-/* The form that is wanted most, NULL for the source as it is; 406 when there is none. The source of an
- * extended graph is not all of it. */
+/* Chooses the form that the client prefers; NULL is the source as it was sent. 406 when there is none. The
+ * source of an extended graph is not offered, as it is only the last part. */
 static Status
-choose(
+choose_form(
     Call *call, const Request *request, Response *response, const StoredGraph *graph, const Form **ret_form)
 {
     const bool is_whole = graph->version == 1;
@@ -83,7 +83,7 @@ set_tag(Response *response, const StoredGraph *graph, const Form *form)
 }
 
 static Status
-run(Call *call, const Request *request, Response *response)
+run_get_graph_definition(Call *call, const Request *request, Response *response)
 {
     const Form *form = NULL;
     Store *store = NULL;
@@ -94,7 +94,7 @@ run(Call *call, const Request *request, Response *response)
     TRY(graph_id_read(call, request, &id));
     TRY(request_store(call, request, &store));
     TRY(graphs_find(call, store, request->principal.tenant, session, id, &graph));
-    TRY(choose(call, request, response, &graph, &form));
+    TRY(choose_form(call, request, response, &graph, &form));
     set_tag(response, &graph, form);
     return form == NULL ? write_source(call, request, response, &graph)
                         : write_form(call, request, response, &graph, form);
@@ -105,5 +105,5 @@ HANDLER(get_graph_definition) = {
     .method = "GET",
     .path = "/api/v1/sessions/{session}/graphs/{graph}/definition",
     .access = ACCESS_TENANT,
-    .run = run,
+    .run = run_get_graph_definition,
 };

@@ -1,11 +1,11 @@
-/* getLimits: every limit by name, with its value, unit and meaning. */
+/* getLimits: lists every limit by name, with its value, unit and meaning. */
 #include "gateway/domain/limits.h"
 #include "gateway/handlers/parts.h"
 #include "gateway/http/exchange.h"
 #include "shared/json/writer.h"
 
 static void
-start(Exchange *exchange)
+start_get_limits(Exchange *exchange)
 {
     const Limits *const limits = exchange_request(exchange)->parts->limits;
     JsonWriter writer = json_writer(response_json(exchange_response(exchange)));
@@ -31,5 +31,5 @@ HANDLER(get_limits) = {
     .method = "GET",
     .path = "/api/v1/limits",
     .access = ACCESS_TENANT,
-    .start = start,
+    .start = start_get_limits,
 };

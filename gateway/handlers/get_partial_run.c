@@ -1,10 +1,10 @@
-/* getPartialRun: what a partial run still lacks, and how it stands. */
+/* getPartialRun: shows the state of a partial run, and which feeds and fetches are outstanding. */
 #include "gateway/handlers/parts.h"
 #include "gateway/http/exchange.h"
 #include "gateway/partials/partial_visit.h"
 
 static Status
-look(PartialVisit *visit, PartialRun *run)
+leave_run(PartialVisit *visit, PartialRun *run)
 {
     (void)visit;
     (void)run;
@@ -12,9 +12,10 @@ look(PartialVisit *visit, PartialRun *run)
 }
 
 static void
-start(Exchange *exchange)
+start_get_partial_run(Exchange *exchange)
 {
-    partial_visit_simply(exchange, exchange_request(exchange)->parts->partials, look, partial_visit_write);
+    partial_visit_simply(
+        exchange, exchange_request(exchange)->parts->partials, leave_run, partial_visit_write);
 }
 
 HANDLER(get_partial_run) = {
@@ -22,5 +23,5 @@ HANDLER(get_partial_run) = {
     .method = "GET",
     .path = "/api/v1/sessions/{session}/partial-runs/{run}",
     .access = ACCESS_TENANT,
-    .start = start,
+    .start = start_get_partial_run,
 };

@@ -1,11 +1,12 @@
-/* getProblem: what the `type` of a problem document points to, a page for each canonical code. */
+/* getProblem: serves the pages that the `type` of problem documents points to, one for each canonical
+ * code. */
 #include <string.h>
 
 #include "gateway/http/exchange.h"
 #include "gateway/http/problem.h"
 #include "shared/base/text.h"
 
-/* What the code means here, and what whoever gets it can do. */
+/* Texts for clients: the meaning of each code in this API, and the remedy. */
 static const char *const pages[] = {
     [STATUS_CANCELLED] = "The step was cancelled: by :cancel, by deleting its session, or because the client "
                          "that waited for it hung up. Nothing more will happen.",
@@ -37,7 +38,7 @@ static const char *const pages[] = {
 };
 
 static void
-start(Exchange *exchange)
+start_get_problem(Exchange *exchange)
 {
     const Slice wanted = request_parameter(exchange_request(exchange), "code");
     for (size_t code = 0; code < COUNT_OF(pages); code++) {
@@ -60,5 +61,5 @@ HANDLER(get_problem) = {
     .method = "GET",
     .path = "/problems/{code}",
     .access = ACCESS_PUBLIC,
-    .start = start,
+    .start = start_get_problem,
 };

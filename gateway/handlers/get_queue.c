@@ -1,11 +1,11 @@
-/* getQueue: how much of the tenant's waits and runs, and since when the oldest waits. */
+/* getQueue: shows how many of the tenant's steps wait and run, and since when the oldest waits. */
 #include "gateway/http/handler.h"
 #include "gateway/resources/resource.h"
 #include "gateway/store/queue.h"
 #include "gateway/store/tenants.h"
 
 static Status
-run(Call *call, const Request *request, Response *response)
+run_get_queue(Call *call, const Request *request, Response *response)
 {
     Store *store = NULL;
     QueueDepth depth;
@@ -32,5 +32,5 @@ HANDLER(get_queue) = {
     .method = "GET",
     .path = "/api/v1/queue",
     .access = ACCESS_TENANT,
-    .run = run,
+    .run = run_get_queue,
 };

@@ -1,11 +1,11 @@
-/* getSession: one session. */
+/* getSession: shows one session. */
 #include "gateway/http/handler.h"
 #include "gateway/resources/resource.h"
 #include "gateway/sessions/session_json.h"
 #include "gateway/store/sessions.h"
 
 static Status
-run(Call *call, const Request *request, Response *response)
+run_get_session(Call *call, const Request *request, Response *response)
 {
     Store *store = NULL;
     SessionId id;
@@ -24,5 +24,5 @@ HANDLER(get_session) = {
     .method = "GET",
     .path = "/api/v1/sessions/{session}",
     .access = ACCESS_TENANT,
-    .run = run,
+    .run = run_get_session,
 };

@@ -1,11 +1,11 @@
-/* getStep: a step's state, times, attempts and error; of a queued one that succeeded, where its outputs are.
- * With `Prefer: wait=N` the answer waits for the step's end. */
+/* getStep: shows a step's state, times, attempts and error, and the outputs of a queued step that
+ * succeeded. With `Prefer: wait=N` the answer waits for the step's end. */
 #include "gateway/handlers/parts.h"
 #include "gateway/http/exchange.h"
 #include "gateway/replicas/step_lookup.h"
 
 static void
-start(Exchange *exchange)
+start_get_step(Exchange *exchange)
 {
     const Parts *const parts = exchange_request(exchange)->parts;
     step_look_up_end(exchange, parts->mail, parts->steps, step_answer_stored);
@@ -16,5 +16,5 @@ HANDLER(get_step) = {
     .method = "GET",
     .path = "/api/v1/sessions/{session}/steps/{step}",
     .access = ACCESS_TENANT,
-    .start = start,
+    .start = start_get_step,
 };

@@ -1,4 +1,4 @@
-/* getStepOutput: one tensor that a queued step has left, as JSON or, by Accept, as .npy. */
+/* getStepOutput: returns one output of a queued step, as JSON or, by Accept, as .npy. */
 #include <stdio.h>
 
 #include "gateway/handlers/parts.h"
@@ -13,9 +13,9 @@
 
 enum { OFFER_JSON, OFFER_NPY };
 static const char *const offers[] = {"application/json", "application/x-npy"};
-static const char *const suffixes[] = {"-json", ""}; /* parts the forms' ETags */
+static const char *const suffixes[] = {"-json", ""}; /* tell the forms' ETags apart */
 
-/* "y" and "y:0" are one name. */
+/* Returns whether both name the same output: "y" and "y:0" do. */
 static bool
 is_named(const char *stored, Slice name)
 {
@@ -66,7 +66,7 @@ write_tensor(Call *call, Response *response, const Tensor *tensor, int offer)
 }
 
 static Status
-run(Call *call, const Request *request, Response *response)
+run_get_step_output(Call *call, const Request *request, Response *response)
 {
     const int offer = accept_choose(request_header(request, "Accept"), offers, COUNT_OF(offers));
     const StepTensor *output = NULL;
@@ -99,5 +99,5 @@ HANDLER(get_step_output) = {
     .method = "GET",
     .path = "/api/v1/sessions/{session}/steps/{step}/outputs/{name}",
     .access = ACCESS_TENANT,
-    .run = run,
+    .run = run_get_step_output,
 };

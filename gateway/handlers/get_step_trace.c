@@ -1,4 +1,5 @@
-/* getStepTrace: when a step's slots and nodes ran, as Chrome's trace events or as TensorFlow's StepStats. */
+/* getStepTrace: shows when a step's slots and nodes ran, as Chrome's trace events or as TensorFlow's
+ * StepStats. */
 #include "gateway/handlers/parts.h"
 #include "gateway/http/handler.h"
 #include "gateway/replicas/replica_mail.h"
@@ -19,7 +20,7 @@ fail_without_trace(Call *call, StepId id)
         text);
 }
 
-/* The gateway that ran the step has its trace. */
+/* Asks the other gateways: only the one that ran the step has its trace. */
 static Status
 ask_others(
     Call *call, const Request *request, const StepLookup *lookup, const TraceForm *form, Response *response)
@@ -54,7 +55,7 @@ read_form(Call *call, const Request *request, const TraceForm **ret_form)
 }
 
 static Status
-run(Call *call, const Request *request, Response *response)
+run_get_step_trace(Call *call, const Request *request, Response *response)
 {
     TraceCache *const traces = request->parts->traces;
     const TraceForm *form = NULL;
@@ -72,5 +73,5 @@ HANDLER(get_step_trace) = {
     .method = "GET",
     .path = "/api/v1/sessions/{session}/steps/{step}/trace",
     .access = ACCESS_TENANT,
-    .run = run,
+    .run = run_get_step_trace,
 };

@@ -1,4 +1,4 @@
-/* getTensor: a .npy file as it was sent. */
+/* getTensor: returns a .npy file as it was sent. */
 #include "gateway/http/handler.h"
 #include "gateway/resources/resource.h"
 #include "gateway/tensors/tensor_blob.h"
@@ -10,9 +10,9 @@ fail_missing(Call *call, Slice digest)
         call, STATUS_NOT_FOUND, "there is no tensor '%.*s'", SLICE_PRINT(slice_part(digest, 0, 80)));
 }
 
-/* Blobs of other kinds, a graph's source, are no tensors. */
+/* Blobs of other kinds, such as a graph's source, are not found here: the magic number tells. */
 static Status
-run(Call *call, const Request *request, Response *response)
+run_get_tensor(Call *call, const Request *request, Response *response)
 {
     static const char magic[] = "\x93NUMPY";
     char hex[SHA256_HEX_SIZE];
@@ -42,5 +42,5 @@ HANDLER(get_tensor) = {
     .method = "GET",
     .path = "/api/v1/tensors/{sha256}",
     .access = ACCESS_TENANT,
-    .run = run,
+    .run = run_get_tensor,
 };

@@ -1,11 +1,11 @@
-/* getWorker: one worker as discovery last heard of it. */
+/* getWorker: shows one worker as discovery last heard of it. */
 #include "gateway/dispatch/directory.h"
 #include "gateway/handlers/parts.h"
 #include "gateway/http/exchange.h"
 #include "gateway/workers/worker_json.h"
 
 static void
-start(Exchange *exchange)
+start_get_worker(Exchange *exchange)
 {
     const Request *const request = exchange_request(exchange);
     const Slice name = request_parameter(request, "worker");
@@ -26,5 +26,5 @@ HANDLER(get_worker) = {
     .method = "GET",
     .path = "/api/v1/workers/{worker}",
     .access = ACCESS_TENANT,
-    .start = start,
+    .start = start_get_worker,
 };

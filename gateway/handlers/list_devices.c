@@ -1,11 +1,11 @@
-/* listDevices: the pool as discovery last heard of it. */
+/* listDevices: lists the devices of all workers as discovery last heard of them. */
 #include "gateway/dispatch/directory.h"
 #include "gateway/handlers/parts.h"
 #include "gateway/http/exchange.h"
 #include "gateway/workers/worker_json.h"
 
 static void
-start(Exchange *exchange)
+start_list_devices(Exchange *exchange)
 {
     Roster *const roster = directory_take(exchange_request(exchange)->parts->directory);
     JsonWriter writer = json_writer(response_json(exchange_response(exchange)));
@@ -26,5 +26,5 @@ HANDLER(list_devices) = {
     .method = "GET",
     .path = "/api/v1/devices",
     .access = ACCESS_TENANT,
-    .start = start,
+    .start = start_list_devices,
 };

@@ -1,4 +1,4 @@
-/* listGraphs: the session's graphs, newest first. */
+/* listGraphs: lists the session's graphs, newest first. */
 #include "gateway/graphs/graph_json.h"
 #include "gateway/handlers/parts.h"
 #include "gateway/http/handler.h"
@@ -8,7 +8,7 @@
 #include "gateway/store/sessions.h"
 
 static Status
-run(Call *call, const Request *request, Response *response)
+run_list_graphs(Call *call, const Request *request, Response *response)
 {
     const TenantId tenant = request->principal.tenant;
     Store *store = NULL;
@@ -40,5 +40,5 @@ HANDLER(list_graphs) = {
     .method = "GET",
     .path = "/api/v1/sessions/{session}/graphs",
     .access = ACCESS_TENANT,
-    .run = run,
+    .run = run_list_graphs,
 };

@@ -1,10 +1,10 @@
-/* listJobs: the tenant's steps of all sessions, newest first; also those of sessions that are gone. */
+/* listJobs: lists the tenant's steps of all sessions, newest first, deleted sessions included. */
 #include "gateway/handlers/parts.h"
 #include "gateway/http/handler.h"
 #include "gateway/steps/step_page.h"
 
 static Status
-run(Call *call, const Request *request, Response *response)
+run_list_jobs(Call *call, const Request *request, Response *response)
 {
     static const char *const names[] = {"state", "session", "page_size", "page_token", NULL};
     SessionId session = {0};
@@ -22,5 +22,5 @@ HANDLER(list_jobs) = {
     .method = "GET",
     .path = "/api/v1/steps",
     .access = ACCESS_TENANT,
-    .run = run,
+    .run = run_list_jobs,
 };

@@ -1,4 +1,4 @@
-/* listSessions: the tenant's sessions, newest first. */
+/* listSessions: lists the tenant's sessions, newest first. */
 #include "gateway/handlers/parts.h"
 #include "gateway/http/handler.h"
 #include "gateway/resources/paging.h"
@@ -7,7 +7,7 @@
 #include "gateway/store/sessions.h"
 
 static Status
-run(Call *call, const Request *request, Response *response)
+run_list_sessions(Call *call, const Request *request, Response *response)
 {
     Store *store = NULL;
     Page page;
@@ -34,5 +34,5 @@ HANDLER(list_sessions) = {
     .method = "GET",
     .path = "/api/v1/sessions",
     .access = ACCESS_TENANT,
-    .run = run,
+    .run = run_list_sessions,
 };

@@ -1,4 +1,4 @@
-/* listSteps: the steps of one session, newest first. */
+/* listSteps: lists the steps of one session, newest first. */
 #include "gateway/handlers/parts.h"
 #include "gateway/http/handler.h"
 #include "gateway/resources/resource.h"
@@ -6,7 +6,7 @@
 #include "gateway/store/sessions.h"
 
 static Status
-run(Call *call, const Request *request, Response *response)
+run_list_steps(Call *call, const Request *request, Response *response)
 {
     static const char *const names[] = {"state", "page_size", "page_token", NULL};
     SessionId session;
@@ -24,5 +24,5 @@ HANDLER(list_steps) = {
     .method = "GET",
     .path = "/api/v1/sessions/{session}/steps",
     .access = ACCESS_TENANT,
-    .run = run,
+    .run = run_list_steps,
 };

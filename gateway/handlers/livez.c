@@ -1,9 +1,9 @@
-/* livez: the process and its loop are alive. Never touches the database. */
+/* livez: answers while the process and its loop are alive; never touches the database. */
 #include "gateway/http/exchange.h"
 #include "gateway/http/handler.h"
 
 static void
-start(Exchange *exchange)
+start_livez(Exchange *exchange)
 {
     buffer_append_string(response_body(exchange_response(exchange), "text/plain"), "ok\n");
     exchange_finish(exchange);
@@ -14,5 +14,5 @@ HANDLER(livez) = {
     .method = "GET",
     .path = "/livez",
     .access = ACCESS_PUBLIC,
-    .start = start,
+    .start = start_livez,
 };

@@ -1,10 +1,10 @@
-/* metrics: the gateway's numbers in Prometheus' text format. No tenant is named in them. */
+/* metrics: writes the gateway's numbers in Prometheus' text format. They name no tenant. */
 #include "shared/telemetry/metrics.h"
 #include "gateway/handlers/parts.h"
 #include "gateway/http/exchange.h"
 
 static void
-start(Exchange *exchange)
+start_metrics(Exchange *exchange)
 {
     const Parts *const parts = exchange_request(exchange)->parts;
     Buffer *const body =
@@ -18,5 +18,5 @@ HANDLER(metrics) = {
     .method = "GET",
     .path = "/metrics",
     .access = ACCESS_PUBLIC,
-    .start = start,
+    .start = start_metrics,
 };

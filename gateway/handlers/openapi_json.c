@@ -1,9 +1,9 @@
-/* openapiJson: the contract of this API for tools that read no YAML. */
+/* openapiJson: serves the contract of this API to tools that read no YAML. */
 #include "gateway/handlers/documents.h"
 #include "gateway/http/exchange.h"
 
 static void
-start(Exchange *exchange)
+start_openapi_json(Exchange *exchange)
 {
     response_borrow(
         exchange_response(exchange), "application/json", slice_from_string(openapi_json), NULL, NULL);
@@ -15,5 +15,5 @@ HANDLER(openapi_json) = {
     .method = "GET",
     .path = "/openapi.json",
     .access = ACCESS_PUBLIC,
-    .start = start,
+    .start = start_openapi_json,
 };

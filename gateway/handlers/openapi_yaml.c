@@ -1,9 +1,9 @@
-/* openapiYaml: the contract of this API, as it was built in. */
+/* openapiYaml: serves the contract of this API as it was built in. */
 #include "gateway/handlers/documents.h"
 #include "gateway/http/exchange.h"
 
 static void
-start(Exchange *exchange)
+start_openapi_yaml(Exchange *exchange)
 {
     response_borrow(
         exchange_response(exchange), "application/yaml", slice_from_string(openapi_yaml), NULL, NULL);
@@ -15,5 +15,5 @@ HANDLER(openapi_yaml) = {
     .method = "GET",
     .path = "/openapi.yaml",
     .access = ACCESS_PUBLIC,
-    .start = start,
+    .start = start_openapi_yaml,
 };

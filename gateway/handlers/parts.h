@@ -1,9 +1,9 @@
-/* What handlers work with: pointers to the rooms' own objects. A handler names the parts that it uses
- * (request->parts->graphs) and hands them, typed, to the rooms' functions, which never see a Parts.
+/* Parts are what handlers work with: pointers to the rooms' own objects. A handler names those that it
+ * uses (request->parts->graphs) and hands them, typed, to the rooms' functions, which never see a Parts.
  *
  * Ownership: app makes one for each loop and owns what it points to.
- * Threads:   handlers on job threads may use any part but `steps`, `partials` and `dispatcher`, which belong
- *            to the loop's thread; of those they hand on the pointers only. */
+ * Threads:   handlers on job threads may use any part but `dispatcher`, `steps` and `partials`, which
+ * belong to the loop's thread; of those they hand on the pointers only. */
 #pragma once
 
 #include "gateway/http/request.h"

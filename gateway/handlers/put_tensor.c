@@ -1,5 +1,5 @@
-/* putTensor: keeps a .npy file under the SHA-256 of its bytes, for feeds by reference. Sent twice it is kept
- * once; what no step refers to is collected some time after it was last sent. */
+/* putTensor: keeps a .npy file under the SHA-256 of its bytes, for feeds by reference. A file sent twice
+ * is kept once; one that no step refers to is collected some time after it was last sent. */
 #include <stdio.h>
 
 #include "gateway/http/handler.h"
@@ -51,7 +51,7 @@ write_tensor(Response *response, const Sha256 *digest, const Tensor *tensor, siz
 }
 
 static Status
-run(Call *call, const Request *request, Response *response)
+run_put_tensor(Call *call, const Request *request, Response *response)
 {
     Sha256 digest;
     uint64_t size = 0;
@@ -80,5 +80,5 @@ HANDLER(put_tensor) = {
     .access = ACCESS_TENANT,
     .body_size_max = BLOB_SIZE_MAX,
     .body_types = body_types,
-    .run = run,
+    .run = run_put_tensor,
 };

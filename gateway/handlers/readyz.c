@@ -1,4 +1,5 @@
-/* readyz: ready for work: not draining, PostgreSQL answers, at least one worker serves. One line a check. */
+/* readyz: tells whether the gateway is ready for work: it does not drain, PostgreSQL answers, at least one
+ * worker serves. The body has one line a check. */
 #include "gateway/domain/replica.h"
 #include "gateway/handlers/parts.h"
 #include "gateway/http/handler.h"
@@ -7,7 +8,7 @@
 #include "gateway/workers/worker_pool.h"
 
 static Status
-run(Call *call, const Request *request, Response *response)
+run_readyz(Call *call, const Request *request, Response *response)
 {
     Store *store = NULL;
     const bool is_serving = !replica_is_draining(request->parts->replica);
@@ -29,5 +30,5 @@ HANDLER(readyz) = {
     .method = "GET",
     .path = "/readyz",
     .access = ACCESS_PUBLIC,
-    .run = run,
+    .run = run_readyz,
 };

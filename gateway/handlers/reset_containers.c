@@ -1,9 +1,10 @@
-/* resetContainers: drops what the tenant's sessions keep in some containers, on all workers that keep any
- * (TensorFlow's Reset). Sessions stay, and what runs keeps what it holds; a worker that fails is told of, and
- * the others are reset all the same.
+/* resetContainers: drops variables and other state of the tenant's sessions in some containers, on all
+ * workers that keep any (TensorFlow's Reset). Sessions stay, and running steps keep the state they hold. A
+ * worker that fails is named in the answer, and the others are reset all the same.
  *
- * Happy path: the body → on a job thread, which workers that are → each is asked, from this loop → when the
- * last has answered, the sum is. */
+ * Happy path: the body is read → a job thread finds the workers in the database → this loop asks each of
+ * them → the last answer completes the sum. */
+#include <assert.h>
 #include <string.h>
 
 #include "gateway/dispatch/directory.h"
@@ -20,13 +21,13 @@
 #include "shared/wire/messages.h"
 
 typedef struct Wanted {
-    Slice containers; /* JSON */
+    Slice containers; /* a JSON array */
     const char *session;
 } Wanted;
 
 typedef struct ResetCall ResetCall;
 
-/* One life of a worker, and how it went there. */
+/* The reset on one life of a worker, and how it ended. */
 typedef struct WorkerReset {
     ResetCall *reset;
     ContainerResetEnd end;
@@ -34,12 +35,12 @@ typedef struct WorkerReset {
 
 struct ResetCall {
     Exchange *exchange;
-    SessionId session; /* zero: all */
+    SessionId session; /* zero: all sessions */
     char session_text[ID_TEXT_SIZE];
     const Slice *containers;
     size_t container_count;
     PlaceWorker *places;
-    WorkerReset *workers; /* by place */
+    WorkerReset *workers; /* one for each of `places` */
     size_t worker_count;
     size_t pending;
 };
@@ -61,7 +62,7 @@ write_worker(JsonWriter *writer, const PlaceWorker *place, const ContainerResetE
 }
 
 static void
-answer(const ResetCall *reset)
+write_answer(const ResetCall *reset)
 {
     int64_t resource_count = 0;
     uint64_t failed_count = 0;
@@ -85,6 +86,8 @@ answer(const ResetCall *reset)
 static void
 worker_is_done(void *context, const ContainerResetEnd *end)
 {
+    assert(((const WorkerReset *)context)->reset->pending > 0);
+
     WorkerReset *const worker = context;
     ResetCall *const reset = worker->reset;
     const char *const message =
@@ -92,11 +95,12 @@ worker_is_done(void *context, const ContainerResetEnd *end)
     worker->end = *end;
     worker->end.message = message == NULL ? "" : message;
     if (--reset->pending == 0) {
-        answer(reset);
+        write_answer(reset);
     }
 }
 
-/* A life of a worker that is over has taken along what it kept. */
+/* Returns the worker if it is still the life that keeps the place's state, or NULL: a life that is over
+ * has lost its state. */
 static const WorkerInfo *
 find_alive(const Roster *roster, const PlaceWorker *place)
 {
@@ -109,6 +113,8 @@ find_alive(const Roster *roster, const PlaceWorker *place)
 static void
 ask_worker(ResetCall *reset, const Roster *roster, size_t index)
 {
+    assert(index < reset->worker_count);
+
     const Request *const request = exchange_request(reset->exchange);
     Dispatcher *const dispatcher = request->parts->dispatcher;
     const WorkerInfo *const worker = find_alive(roster, &reset->places[index]);
@@ -141,7 +147,7 @@ ask_workers(ResetCall *reset)
     }
     roster_unref(roster);
     if (reset->pending == 0) {
-        answer(reset);
+        write_answer(reset);
     }
 }
 
@@ -171,7 +177,7 @@ workers_are_found(Exchange *exchange, Status status, void *owner)
     }
 }
 
-/* Names of containers as TensorFlow has them; empty or absent, the default one. */
+/* Reads names of containers, as TensorFlow has them; an empty or absent list means the default container. */
 static Status
 read_containers(Call *call, Slice json, ResetCall *reset)
 {
@@ -217,7 +223,7 @@ read_body(Call *call, Slice json, ResetCall *reset)
 }
 
 static void
-start(Exchange *exchange)
+start_reset_containers(Exchange *exchange)
 {
     Call *const call = exchange_call(exchange);
     ResetCall *const reset = arena_alloc(call->arena, sizeof *reset);
@@ -243,5 +249,5 @@ HANDLER(reset_containers) = {
     .access = ACCESS_TENANT,
     .body_size_max = (size_t)64 << 10,
     .body_types = body_types,
-    .start = start,
+    .start = start_reset_containers,
 };

@@ -1,5 +1,5 @@
-/* The bodies that createStep and continuePartialRun take: JSON, or a form whose parts are read as they arrive
- * (steps/step_upload.h). A header alone, since every .c file here is a handler. */
+/* Bodies that createStep and continuePartialRun take: JSON, or a form whose parts are read as they arrive
+ * (steps/step_upload.h). This is a header alone, since every .c file here is a handler. */
 #pragma once
 
 #include "gateway/handlers/parts.h"
@@ -14,7 +14,7 @@ step_form_begin(Call *call, const Request *request, void **ret_form)
     return step_upload_begin(call, request, request->parts->limits, ret_form);
 }
 
-/* For Handler.sink: NULL for JSON, which is buffered. */
+/* Returns the sink of a form, or NULL for JSON, which is buffered. For Handler.sink. */
 static inline const BodySink *
 step_form_sink(const Request *request)
 {

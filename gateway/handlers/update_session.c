@@ -1,5 +1,5 @@
-/* updateSession: another name, other options, of the session that the client has read: If-Match is required.
- * A member that is absent stays; options are replaced as a whole. */
+/* updateSession: changes the name and the options of the session version that the client has read:
+ * If-Match is required. A member that is absent stays; options are replaced as a whole. */
 #include "gateway/handlers/parts.h"
 #include "gateway/http/handler.h"
 #include "gateway/resources/resource.h"
@@ -9,7 +9,7 @@
 #include "gateway/store/sessions.h"
 
 static Status
-run(Call *call, const Request *request, Response *response)
+run_update_session(Call *call, const Request *request, Response *response)
 {
     const TenantId tenant = request->principal.tenant;
     Store *store = NULL;
@@ -39,5 +39,5 @@ HANDLER(update_session) = {
     .access = ACCESS_TENANT,
     .body_size_max = (size_t)64 << 10,
     .body_types = body_types,
-    .run = run,
+    .run = run_update_session,
 };

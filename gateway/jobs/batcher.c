@@ -1,17 +1,19 @@
 #include "gateway/jobs/batcher.h"
 
+#include <assert.h>
+
 #include "shared/base/memory.h"
 #include "shared/base/mutex.h"
 
 struct Batcher {
-    Job job; /* first; nobody waits for it: it may be submitted again as soon as is_running is false */
+    Job job; /* first; may be submitted again as soon as is_running is false, as nobody waits for it */
     JobPool *jobs;
     BatchRun run;
     Mutex lock; /* guards what follows */
     BatchItem *first;
     BatchItem **last;
     bool is_running;
-    TenantId tenant; /* of the batch before */
+    TenantId tenant; /* of the last batch */
     int priority;
 };
 
@@ -21,9 +23,10 @@ is_of(const BatchItem *item, TenantId tenant, int priority)
     return item->priority == priority && uuid_equal(item->tenant.value, tenant.value);
 }
 
-/* The next group: that of the oldest item which is not of the batch before, so that groups take turns. */
+/* Returns an item of the next group: the oldest whose group is not the last batch's, so that groups take
+ * turns. */
 static const BatchItem *
-choose(const Batcher *batcher)
+choose_group(const Batcher *batcher)
 {
     const BatchItem *item = batcher->first;
     while (item != NULL && is_of(item, batcher->tenant, batcher->priority)) {
@@ -33,28 +36,28 @@ choose(const Batcher *batcher)
 }
 
 static size_t
-take(Batcher *batcher, BatchItem **ret_items)
+take_batch(Batcher *batcher, BatchItem **ret_items)
 {
     size_t count = 0;
     mutex_lock(&batcher->lock);
-    const BatchItem *const chosen = choose(batcher);
+    const BatchItem *const chosen = choose_group(batcher);
     batcher->is_running = chosen != NULL;
     if (chosen != NULL) {
         batcher->tenant = chosen->tenant;
         batcher->priority = chosen->priority;
     }
-    BatchItem **place = &batcher->first;
-    while (*place != NULL && count < BATCH_ITEMS_MAX) {
-        BatchItem *const item = *place;
+    BatchItem **link = &batcher->first;
+    while (*link != NULL && count < BATCH_ITEMS_MAX) {
+        BatchItem *const item = *link;
         if (is_of(item, batcher->tenant, batcher->priority)) {
-            *place = item->next;
+            *link = item->next;
             ret_items[count++] = item;
         } else {
-            place = &item->next;
+            link = &item->next;
         }
     }
-    if (*place == NULL) {
-        batcher->last = place;
+    if (*link == NULL) {
+        batcher->last = link;
     }
     mutex_unlock(&batcher->lock);
     return count;
@@ -72,7 +75,7 @@ run_batches(Job *job, JobContext *context)
 {
     Batcher *const batcher = (Batcher *)(void *)job;
     BatchItem *items[BATCH_ITEMS_MAX];
-    for (size_t count = take(batcher, items); count > 0; count = take(batcher, items)) {
+    for (size_t count = take_batch(batcher, items); count > 0; count = take_batch(batcher, items)) {
         batcher->run(context, items, count);
         for (size_t index = 0; index < count; index++) {
             items[index]->task.run = tell_done;
@@ -84,6 +87,8 @@ run_batches(Job *job, JobContext *context)
 Batcher *
 batcher_new(JobPool *jobs, BatchRun run)
 {
+    assert(jobs != NULL && run != NULL);
+
     Batcher *const batcher = memory_new(1, sizeof *batcher);
     if (batcher == NULL) {
         return NULL;
@@ -108,6 +113,8 @@ batcher_free(Batcher *batcher)
 bool
 batcher_put(Batcher *batcher, BatchItem *item)
 {
+    assert(item->loop != NULL && item->done != NULL);
+
     item->next = NULL;
     mutex_lock(&batcher->lock);
     const bool is_taken = batcher->is_running || job_submit(batcher->jobs, &batcher->job);

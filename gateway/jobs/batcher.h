@@ -1,8 +1,7 @@
-/* Work on the database that is done for many at once: what comes while a batch is being written waits and
- * goes into the next one. So a commit, a wait for a row and a round trip are paid once a batch, and who comes
- * alone does not wait.
+/* Batches of work on the database: items that arrive while a batch is being written go into the next one.
+ * A commit, a lock on a row and a round trip are paid once a batch, and a lone item does not wait.
  *
- * One batch is under way at a time, on a job thread; the items of one tenant and priority make a batch, and
+ * One batch is under way at a time, on a job thread; items of one tenant and priority make a batch, and
  * groups take turns.
  *
  * Ownership: an item lives inside its owner's struct, from batcher_put() until `done` is called.
@@ -25,12 +24,13 @@ typedef struct BatchItem {
     void (*done)(struct BatchItem *item);
 } BatchItem;
 
-/* At most BATCH_ITEMS_MAX of one tenant and priority; the outcome is written down in each. */
+/* Does the work of at most BATCH_ITEMS_MAX items of one tenant and priority, and notes the outcome in
+ * each. */
 typedef void (*BatchRun)(JobContext *context, BatchItem *const *items, size_t count);
 
 /* NULL without memory. */
 MUST_USE Batcher *batcher_new(JobPool *jobs, BatchRun run);
-void batcher_free(Batcher *batcher); /* when the job threads have ended; NULL is allowed */
+void batcher_free(Batcher *batcher); /* after the job threads have ended; NULL is allowed */
 
-/* False when no job thread can be had: the item was not taken. */
+/* Takes an item. False when no job thread can be had: the item was not taken. */
 MUST_USE bool batcher_put(Batcher *batcher, BatchItem *item);

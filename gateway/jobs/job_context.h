@@ -1,4 +1,4 @@
-/* What a job thread has for itself: one connection to PostgreSQL for each role, opened when a job first asks
+/* The context of a job thread: one connection to PostgreSQL for each role, opened when a job first asks
  * for it and kept as long as the thread lives.
  *
  * Ownership: made and freed by the job pool, on the thread.
@@ -8,13 +8,13 @@
 
 #include "gateway/store/connection.h"
 
-enum { JOB_CONNECTIONS_MAX = STORE_ROLE_AUTH + 1 }; /* that one job thread may open */
+enum { JOB_CONNECTIONS_MAX = STORE_ROLE_AUTH + 1 }; /* connections that one job thread may open */
 
 typedef struct JobContext JobContext;
 
-/* For JobPoolOptions; `conninfo` is a const char * and outlives the context. */
+/* Makes a context, as JobPoolOptions has it; `conninfo` is a const char * and outlives the context. */
 MUST_USE Status job_context_new(Call *call, const void *conninfo, JobContext **ret_context);
 void job_context_free(JobContext *context);
 
-/* The thread's connection under this role. */
+/* Returns the thread's connection under this role. */
 MUST_USE Status job_store(Call *call, JobContext *context, StoreRole role, Store **ret_store);

@@ -11,7 +11,7 @@ enum { THREADS_DEFAULT = 4, QUEUE_DEFAULT = 1024 };
 
 struct JobPool {
     JobPoolOptions options;
-    Mutex mutex; /* guards what stands below */
+    Mutex mutex; /* guards the members below */
     Condition has_job;
     Condition has_started;
     Job *first;
@@ -21,12 +21,12 @@ struct JobPool {
 
     int started_count; /* threads that have made their context or failed to */
     int thread_count;
-    Call *start_call; /* where the first failure to start is told; NULL once job_pool_new() has returned */
+    Call *start_call; /* gets the first failure to start; NULL once job_pool_new() has returned */
     Status start_status;
     pthread_t threads[];
 };
 
-/* The oldest job, or NULL when the pool is closing and the queue is empty. */
+/* Takes the oldest job; NULL when the pool is closing and the queue is empty. */
 static Job *
 job_take(JobPool *pool)
 {
@@ -63,7 +63,7 @@ job_run(Job *job, JobContext *context)
     }
 }
 
-/* Contexts are made one after the other, so that the call is used by one thread at a time. */
+/* Makes contexts one after the other, so that one thread at a time uses the call. */
 static bool
 context_make(JobPool *pool, JobContext **ret_context)
 {
@@ -120,6 +120,8 @@ threads_start(Call *call, JobPool *pool)
 Status
 job_pool_new(Call *call, const JobPoolOptions *options, JobPool **ret_pool)
 {
+    assert(options->thread_count >= 0 && options->queue_max >= 0);
+
     const int thread_count = options->thread_count > 0 ? options->thread_count : THREADS_DEFAULT;
     JobPool *const pool = memory_new(1, sizeof *pool + (size_t)thread_count * sizeof(pthread_t));
     if (pool == NULL) {

@@ -1,11 +1,11 @@
-/* Threads for everything that waits or takes long, so that loop threads never do.
+/* Job threads do everything that waits or takes long, so that loop threads never do.
  *
- * Each thread makes a context of its own when it starts (a database connection) and hands it to every job.
- * The queue is bounded: a full one is an answer (503), not a wait.
+ * Each thread makes a context of its own when it starts and hands it to every job. The queue is bounded: a
+ * full queue is an answer (503), not a wait.
  *
  * Ownership: a Job lives inside its owner's struct, from job_submit() until `done` is called.
  * Threads:   job_submit() from any; `run` on a job thread; `done` on the job's loop.
- * Errors:    job_pool_new() says what the first context_new said, or UNAVAILABLE for threads. */
+ * Errors:    job_pool_new() fails as the first context_new does, or with UNAVAILABLE for threads. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,7 +19,7 @@ typedef struct JobContext JobContext; /* job_context.h; a test may have its own 
 typedef struct Job Job;
 
 struct Job {
-    Task task; /* first: how `done` gets back to the loop */
+    Task task; /* first: brings `done` back to the loop */
     Job *next;
     Loop *loop;
     void (*run)(Job *job, JobContext *context);
@@ -34,14 +34,14 @@ typedef struct JobPoolOptions {
     const void *owner;
 } JobPoolOptions;
 
-/* Returns when every thread has its context, or the first failure. */
+/* Starts the threads, and returns when each has its context, or with the first failure. */
 MUST_USE Status job_pool_new(Call *call, const JobPoolOptions *options, JobPool **ret_pool);
 
-/* Runs what is queued, then ends the threads. NULL is allowed. The loops must still run, or be turned, for
- * the jobs' `done` to be called. */
+/* Runs all queued jobs, then ends the threads. NULL is allowed. The loops must still run, or be turned,
+ * for the jobs' `done` to be called. */
 void job_pool_free(JobPool *pool);
 
-/* False when the queue is full; the job was not taken. */
+/* Takes a job. False when the queue is full: the job was not taken. */
 MUST_USE bool job_submit(JobPool *pool, Job *job);
 
 size_t job_pool_waiting(JobPool *pool);

@@ -1,10 +1,11 @@
-/* What a request that continues a partial run brings and asks for. Everything is checked before anything is
- * changed: a request that is refused leaves the run as it was. */
+/* Requests that continue a partial run. Everything is checked before anything is changed, so that a
+ * request that is refused leaves the run as it was. */
+#include <assert.h>
 #include <string.h>
 
 #include "gateway/partials/partial_visit.h"
 
-/* "x" for "x:0", and the other way round. */
+/* Returns "x" for "x:0", and the other way round. */
 static Status
 other_form(Call *call, Slice name, Slice *ret_name)
 {
@@ -23,7 +24,7 @@ other_form(Call *call, Slice name, Slice *ret_name)
     return STATUS_OK;
 }
 
-/* Among the names that the run was made with, written this way or the other. */
+/* Finds a name, in either form, among those that the run was made with. */
 static Status
 find_name(Call *call, const char *what, const Slice *names, size_t count, Slice name, size_t *ret_index)
 {
@@ -56,7 +57,7 @@ partial_visit_check_feeds(const PartialVisit *visit)
     return STATUS_OK;
 }
 
-/* By the plan's feed, borrowed from the request. */
+/* Sorts the request's feeds into the plan's order; the tensors stay the request's. */
 static Status
 find_feeds(Call *call, const StepCall *step, const PartialRun *run, Tensor **ret_feeds)
 {
@@ -79,7 +80,7 @@ find_feeds(Call *call, const StepCall *step, const PartialRun *run, Tensor **ret
     return STATUS_OK;
 }
 
-/* By the request's fetch, the plan's. */
+/* Finds for each of the request's fetches its index in the plan. */
 static Status
 find_fetches(Call *call, const StepCall *step, const PartialRun *run, uint32_t **ret_fetches)
 {
@@ -105,7 +106,7 @@ find_fetches(Call *call, const StepCall *step, const PartialRun *run, uint32_t *
     return STATUS_OK;
 }
 
-/* Nothing lacks what all feeds have been given for. */
+/* Checks that the feeds given so far, with these, suffice for the fetches. */
 static Status
 check_needs(
     Call *call, const StepCall *step, const PartialRun *run, const Tensor *feeds, const uint32_t *fetches)
@@ -138,6 +139,8 @@ check_running(Call *call, PartialRun *run)
 Status
 partial_visit_continue(PartialVisit *visit, PartialRun *run)
 {
+    assert(visit->step->plan == run->step.plan);
+
     StepCall *const step = visit->step;
     Call *const call = step->call;
     Tensor *feeds = NULL;

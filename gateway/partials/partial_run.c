@@ -41,6 +41,8 @@ partial_run_new(PartialLoop *loop, const PartialKey *key, const Call *call, Slic
 void
 partial_run_free(PartialRun *run)
 {
+    assert(run->run == NULL && list_is_empty(&run->waiters));
+
     timer_clear(run->step.loop->loop, &run->expiry);
     partial_table_remove(run->facts.loop->table, &run->facts);
     list_remove(&run->link);
@@ -83,6 +85,8 @@ note_end(PartialRun *run, Status status, const char *message)
 void
 partial_run_fail(PartialRun *run, Status status, const char *message)
 {
+    assert(status != STATUS_OK);
+
     if (run->has_ended && run->status != STATUS_OK) {
         return;
     }
@@ -130,7 +134,7 @@ partial_run_settle(PartialRun *run)
         partial_run_fail(run, STATUS_UNAVAILABLE, "the partial run has ended: the gateway is shutting down");
     }
     if (run->run != NULL) {
-        return; /* its end comes back here */
+        return; /* step_done() settles again */
     }
     if (partial_run_is_complete(run) || (run->status != STATUS_OK && run->is_told) || loop->is_closing) {
         partial_run_free(run);
@@ -140,12 +144,12 @@ partial_run_settle(PartialRun *run)
 }
 
 static void
-expire(Timer *timer)
+expire_run(Timer *timer)
 {
     partial_run_free(LIST_ITEM(timer, PartialRun, expiry));
 }
 
-/* Feeds, and outputs that nobody asked for. */
+/* Returns whether the run's feeds, and outputs that nobody has asked for, are within the limit. */
 static bool
 is_within_limit(const PartialRun *run, uint64_t fed_bytes)
 {
@@ -166,7 +170,7 @@ end_above_limit(PartialRun *run)
     partial_run_fail(run, STATUS_RESOURCE_EXHAUSTED, message);
 }
 
-/* Bytes of an output that is here. */
+/* Returns the bytes of an output that has arrived; 0 for one that has not. */
 static uint64_t
 output_size(const PartialRun *run, uint32_t fetch)
 {
@@ -177,6 +181,8 @@ output_size(const PartialRun *run, uint32_t fetch)
 void
 partial_run_take(PartialRun *run, const uint32_t *fetches, size_t count)
 {
+    assert(run->taken_count + count <= run->step.plan->fetch_count);
+
     for (size_t index = 0; index < count; index++) {
         run->fetches[fetches[index]].is_taken = true;
         run->output_bytes -= output_size(run, fetches[index]);
@@ -187,6 +193,8 @@ partial_run_take(PartialRun *run, const uint32_t *fetches, size_t count)
 void
 partial_run_put_back(PartialRun *run, const uint32_t *fetches, size_t count)
 {
+    assert(run->taken_count >= count);
+
     for (size_t index = 0; index < count; index++) {
         run->fetches[fetches[index]].is_taken = false;
         run->output_bytes += output_size(run, fetches[index]);
@@ -236,7 +244,7 @@ step_output(void *context, uint32_t fetch, const Tensor *tensor)
     partial_run_settle(run);
 }
 
-/* "'a', 'b' and 3 more" */
+/* Names the feeds that are missing: "'a', 'b' and 3 more". */
 static void
 write_lacking(const PartialRun *run, Buffer *text)
 {
@@ -254,7 +262,7 @@ write_lacking(const PartialRun *run, Buffer *text)
 }
 
 static void
-explain(const PartialRun *run, const StepReport *report, Buffer *text)
+explain_end(const PartialRun *run, const StepReport *report, Buffer *text)
 {
     const bool has_expired = report->failure.code == STATUS_DEADLINE_EXCEEDED;
     if (has_expired && run->fed_count < run->step.plan->feed_count) {
@@ -280,11 +288,11 @@ step_done(void *context, const StepReport *report)
     run->run = NULL;
     run->fed_bytes = 0;
     if (!run->has_ended) {
-        explain(run, report, &text);
+        explain_end(run, report, &text);
         const char *const message = buffer_string(&text);
         note_end(run, report->failure.code, message == NULL ? "" : message);
-        run->is_told =
-            run->is_told || report->failure.code == STATUS_DEADLINE_EXCEEDED; /* its time is over */
+        run->is_told = run->is_told ||
+                       report->failure.code == STATUS_DEADLINE_EXCEEDED; /* nobody may ask for it any more */
     }
     partial_run_settle(run);
 }
@@ -306,6 +314,8 @@ begin_step(Call *call, PartialRun *run)
 Status
 partial_run_begin(Call *call, PartialRun *run)
 {
+    assert(run->run == NULL && run->step.plan != NULL);
+
     PartialLoop *const loop = run->facts.loop;
     const Plan *const plan = run->step.plan;
     const uint64_t time_ms = run->step.body.timeout_ms;
@@ -318,7 +328,7 @@ partial_run_begin(Call *call, PartialRun *run)
     run->facts.plan = run->step.plan;
     run->facts.expires_ns = clock_monotonic_ns() + time_ms * CLOCK_NS_PER_MS;
     run->expires_us = clock_wall_us() + time_ms * 1000;
-    run->expiry.fire = expire;
+    run->expiry.fire = expire_run;
     TRY(partial_table_add(call, loop->table, &run->facts));
     TRY(begin_step(call, run));
     list_append(&loop->runs, &run->link);

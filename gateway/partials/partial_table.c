@@ -7,7 +7,10 @@
 #include "shared/base/memory.h"
 #include "shared/base/mutex.h"
 
-enum { MARK_AT = 10 }; /* first of the id's bytes that name the gateway; the last one names the loop */
+enum {
+    MARK_AT = 10
+}; /* the first of four bytes of an id that name the gateway; the last byte names the
+    * loop */
 
 struct PartialTable {
     const Limits *limits;
@@ -87,7 +90,7 @@ key_slice(const PartialKey *key)
     return slice_of(key, sizeof *key);
 }
 
-/* All of them are looked at: they are few, and made rarely. */
+/* Counts the tenant's runs by looking at all, as there are few and they are made rarely. */
 static size_t
 count_of_tenant(const Map *runs, TenantId tenant)
 {

@@ -1,5 +1,6 @@
-/* The partial runs that this gateway holds, by what requests name them with. A run lives on the loop that
- * made it; here any loop finds which one that is, and what it must know of the run before it asks there.
+/* The table finds the partial runs of this gateway by what requests name them with. A run lives on the
+ * loop that made it; any loop finds here which one that is, and the facts that it needs before it sends a
+ * request there.
  *
  * The id of a run names its gateway and its loop: requests that come to another gateway are told so.
  *
@@ -11,7 +12,7 @@
 
 typedef struct PartialTable PartialTable;
 
-/* What one loop has of partial runs. */
+/* One loop's part. */
 typedef struct PartialLoop {
     PartialTable *table;
     StepLoop *steps; /* the same loop's */
@@ -21,7 +22,7 @@ typedef struct PartialLoop {
 typedef struct PartialKey {
     TenantId tenant;
     SessionId session;
-    StepId id; /* of its step, too */
+    StepId id; /* the same as its step's */
 } PartialKey;
 
 /* The part of a run that does not change while it can be found. */
@@ -33,7 +34,7 @@ typedef struct PartialFacts {
     uint64_t expires_ns;
 } PartialFacts;
 
-/* NULL without memory. Both outlive the table. */
+/* Makes an empty table; limits and replica outlive it. NULL without memory. */
 MUST_USE PartialTable *partial_table_new(const Limits *limits, const Replica *replica);
 void partial_table_free(PartialTable *table); /* NULL is allowed */
 
@@ -41,13 +42,14 @@ void partial_table_free(PartialTable *table); /* NULL is allowed */
 void partial_loop_init(PartialLoop *loop, PartialTable *table, StepLoop *steps);
 void partial_loop_done(PartialLoop *loop); /* the last one made first */
 
-/* All that were made; `ret_count` says how many. */
+/* Returns the parts of all loops. */
 PartialLoop *const *partial_table_loops(const PartialTable *table, size_t *ret_count);
 
 /* Returns a new id for a run of this loop. */
 StepId partial_run_id_new(const PartialLoop *loop);
 
-/* RESOURCE_EXHAUSTED when the tenant has as many as it may; UNAVAILABLE once the gateway is closing. */
+/* Adds a run's facts. RESOURCE_EXHAUSTED when the tenant has as many runs as it may; UNAVAILABLE once the
+ * gateway is closing. */
 MUST_USE Status partial_table_add(Call *call, PartialTable *table, PartialFacts *facts);
 void partial_table_remove(PartialTable *table, const PartialFacts *facts);
 

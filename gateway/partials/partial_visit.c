@@ -1,8 +1,10 @@
 #include "gateway/partials/partial_visit.h"
 
+#include <assert.h>
+
 #include "gateway/resources/resource.h"
-#include "shared/base/atomic.h"
 #include "gateway/steps/step_forms.h"
+#include "shared/base/atomic.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
 
@@ -19,7 +21,7 @@ write_on_job(Call *call, JobContext *job_context, void *owner)
 }
 
 static void
-written(Exchange *exchange, Status status, void *owner)
+finish_written(Exchange *exchange, Status status, void *owner)
 {
     (void)status;
     (void)owner;
@@ -34,8 +36,8 @@ end_at_home(PartialVisit *visit)
     if (visit->status != STATUS_OK) {
         exchange_fail(exchange, visit->status);
     } else if (step_outputs_size(visit->step) <= LOOP_OUTPUT_SIZE_MAX ||
-               !exchange_offload(exchange, write_on_job, written, visit)) {
-        written(exchange, write_on_job(visit->step->call, NULL, visit), visit);
+               !exchange_offload(exchange, write_on_job, finish_written, visit)) {
+        finish_written(exchange, write_on_job(visit->step->call, NULL, visit), visit);
     }
 }
 
@@ -58,7 +60,7 @@ come_home(Task *task)
     end_at_home((PartialVisit *)(void *)task);
 }
 
-/* The visit is home's from here on, and perhaps gone. */
+/* Sends the visit home, where it may end at once: the caller must not touch it any more. */
 static void
 send_home(PartialVisit *visit, Status status)
 {
@@ -72,7 +74,7 @@ send_home(PartialVisit *visit, Status status)
 }
 
 static void
-answer(PartialVisit *visit, const PartialRun *run, Status status)
+answer_visit(PartialVisit *visit, const PartialRun *run, Status status)
 {
     send_home(visit, status != STATUS_OK ? status : partial_run_view(visit->step->call, run, &visit->view));
 }
@@ -89,18 +91,18 @@ visit_run(PartialVisit *visit)
     if (status == STATUS_OK && visit->waits) {
         list_append(&run->waiters, &visit->waiter.link);
     } else {
-        answer(visit, run, status);
+        answer_visit(visit, run, status);
     }
     partial_run_settle(run);
 }
 
 static void
-arrive(Task *task)
+arrive_at_run(Task *task)
 {
     visit_run((PartialVisit *)(void *)task);
 }
 
-/* Names the visit instead of pointing to it: it may be on its way home, or gone. */
+/* Names the visit instead of pointing to it, as the visit may be on its way home or gone. */
 typedef struct Withdrawal {
     Task task; /* first */
     PartialLoop *asked;
@@ -114,11 +116,11 @@ take_back(PartialVisit *visit, PartialRun *run)
     const StepCall *const step = visit->step;
     list_remove(&visit->waiter.link);
     partial_run_put_back(run, step->reply.fetches, step->body.fetch_count);
-    answer(visit, run, call_fail(step->call, STATUS_CANCELLED, "nobody waits any more"));
+    answer_visit(visit, run, call_fail(step->call, STATUS_CANCELLED, "nobody waits any more"));
 }
 
 static void
-withdraw(Task *task)
+withdraw_visit(Task *task)
 {
     Withdrawal *const withdrawal = (Withdrawal *)(void *)task;
     PartialRun *const run = partial_run_find(withdrawal->asked->table, &withdrawal->key);
@@ -142,10 +144,10 @@ client_gone(Exchange *exchange, void *owner)
     Withdrawal *const withdrawal = memory_new(1, sizeof *withdrawal);
     (void)exchange;
     if (withdrawal == NULL) {
-        return; /* the run's own time ends its waiting */
+        return; /* it waits until the run's own time is over */
     }
     *withdrawal = (Withdrawal){.asked = visit->asked, .key = visit->key, .number = visit->number};
-    withdrawal->task.run = withdraw;
+    withdrawal->task.run = withdraw_visit;
     loop_post(visit->asked->steps->loop, &withdrawal->task);
 }
 
@@ -168,7 +170,7 @@ visit_is_ready(PartialWaiter *waiter, const PartialRun *run)
     return run->has_ended || (have_come(visit, run) && !visit->awaits_end);
 }
 
-/* One on a branch that was not taken ends the run. */
+/* Ends the run when a fetch has no value, because it lies on a branch that was not taken. */
 static Status
 check_alive(const PartialVisit *visit, PartialRun *run)
 {
@@ -206,7 +208,7 @@ serve_visit(PartialWaiter *waiter, PartialRun *run)
     const Status status =
         has_failed ? call_fail(visit->step->call, run->status, "%s", run->message) : hand_out(visit, run);
     run->is_told = run->is_told || status != STATUS_OK;
-    answer(visit, run, status);
+    answer_visit(visit, run, status);
 }
 
 static Status
@@ -253,6 +255,8 @@ partial_visit_begin(Exchange *exchange, PartialLoop *home, PartialVisit **ret_vi
 void
 partial_visit_send(PartialVisit *visit)
 {
+    assert(visit->act != NULL && visit->write != NULL);
+
     StepCall *const step = visit->step;
     Status status = call_check(step->call, clock_monotonic_ns());
     if (status == STATUS_OK && partial_table_is_closed(visit->home->table)) {
@@ -267,7 +271,7 @@ partial_visit_send(PartialVisit *visit)
     if (visit->asked == visit->home) {
         visit_run(visit);
     } else {
-        visit->task.run = arrive;
+        visit->task.run = arrive_at_run;
         loop_post(visit->asked->steps->loop, &visit->task);
     }
 }

@@ -1,31 +1,31 @@
-/* A request about a partial run: it goes to the loop that holds the run, perhaps waits there, and comes back
- * with the answer.
+/* A visit is a request about a partial run: it goes to the loop that holds the run, may wait there, and
+ * comes back with the answer. "Home" is the loop of the request.
  *
- * Happy path: partial_visit_begin() at home finds the run's loop and graph → the handler reads what it brings
- * → partial_visit_send() → act() there, on the run → the answer, at once or when the run has what is wanted
- * (partial_run_settle()) → home again, where it is written.
+ * Happy path: partial_visit_begin() at home finds the run's loop and graph → the handler reads the
+ * request's tensors → partial_visit_send() → act() on the run's loop → the answer, at once or when the
+ * fetches have arrived (partial_run_settle()) → home again, where it is written.
  *
- * A client that hangs up takes its wishes back: what it asked for can be asked for again.
+ * When a client hangs up, its fetches can be asked for again by another request.
  *
  * Ownership: a visit lives in its request's arena.
- * Threads:   at home and there, one at a time; in between it is the other loop's, with the request's call. */
+ * Threads:   home's and the run's loop, one at a time; while it is there, the request's call is too. */
 #pragma once
 
 #include "gateway/partials/partial_view.h"
 
 typedef struct PartialVisit PartialVisit;
 
-/* What a request wants of the run. With visit->waits set it is answered when its fetches have come. */
+/* Does the request's work on the run. With visit->waits set, the answer waits for the fetches. */
 typedef Status (*PartialAct)(PartialVisit *visit, PartialRun *run);
 
-/* The response, at home. */
+/* Writes the response, at home. */
 typedef void (*PartialWrite)(PartialVisit *visit);
 
 struct PartialVisit {
     Task task; /* first */
     PartialWaiter waiter;
     PartialLoop *home;
-    StepCall *step; /* the request's; its graph and plan are the run's */
+    StepCall *step; /* the request's, with the run's graph and plan */
     PartialLoop *asked;
     PartialKey key;
     uint64_t expires_ns;
@@ -33,25 +33,25 @@ struct PartialVisit {
     PartialAct act;
     PartialWrite write;
     bool waits;
-    bool awaits_end; /* who brings the last feed, or asks for the last fetch, hears how the whole run ends */
+    bool awaits_end; /* waits for the whole run: the visit gives the last feed or asks for the last fetch */
     Status status;
     PartialView view;
 };
 
-/* NOT_FOUND and ABORTED as partial_table_look() has them. */
+/* Makes a visit and finds its run; fails as partial_table_look() does. */
 MUST_USE Status partial_visit_begin(Exchange *exchange, PartialLoop *home, PartialVisit **ret_visit);
 
-/* Its answer ends the exchange, perhaps at once. */
+/* Sends the visit to the run's loop; its answer ends the exchange, perhaps at once. */
 void partial_visit_send(PartialVisit *visit);
 
-/* Both of them, for a request without a body. */
+/* Makes and sends the visit of a request without a body. */
 void partial_visit_simply(Exchange *exchange, PartialLoop *home, PartialAct act, PartialWrite write);
 
-/* Of the names in the request's body, before their tensors are read. INVALID_ARGUMENT. */
+/* Checks the names of the feeds in the request's body, before their tensors are read. INVALID_ARGUMENT. */
 MUST_USE Status partial_visit_check_feeds(const PartialVisit *visit);
 
-/* The run as the whole response, "outputs" among its members when there are some. */
+/* Writes the run as the whole response, with "outputs" when there are some. */
 void partial_visit_write(PartialVisit *visit);
 
-/* Gives, and asks for, what the request's body says. */
+/* Gives the feeds and asks for the fetches of the request's body; a PartialAct. */
 MUST_USE Status partial_visit_continue(PartialVisit *visit, PartialRun *run);

@@ -1,10 +1,11 @@
-/* Asking: the question gets a number and goes out → the listening thread hears the answer of that number and
- * wakes the one who waits.
+/* Asking: the question gets a number and goes out → the listening thread hears the answer with that number
+ * and wakes the job thread that asked.
  *
- * Answering: a question comes → its step's loop is asked (running_steps.h) → when it runs there, a job thread
- * sends the answer. */
+ * Answering: a question comes → the loop that the step's id names is asked (step_inquiry.h) → when it runs
+ * the step, a job thread sends the answer. */
 #include "gateway/replicas/replica_mail.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,12 +26,12 @@ enum {
     ANSWER_MS = 2000
 };
 
-/* Somebody who waits for the answer of this number. */
+/* A job thread that waits for the answer with this number. */
 typedef struct Asker {
     ListLink link;
     uint64_t number;
     bool is_answered;
-    char first[WORD_SIZE]; /* of the answer's two words */
+    char first[WORD_SIZE]; /* the first of the answer's two words */
     uint64_t second;
 } Asker;
 
@@ -43,14 +44,14 @@ struct ReplicaMail {
     SilentSteps silent;
 };
 
-/* A question of another gateway on its way through ours. */
+/* A question of another gateway while this one looks for the answer. */
 typedef struct Question {
     StepInquiry inquiry; /* first */
     Task begin;
     Job job;
     ReplicaMail *mail;
-    const TraceForm *form; /* that a trace is asked for in; NULL: no trace is */
-    StepTrace *trace;      /* that was found */
+    const TraceForm *form; /* the form in which a trace is asked for; NULL: the question is about the step */
+    StepTrace *trace;      /* the trace asked for, when this gateway has it */
     char from[UUID_TEXT_SIZE + 3];
     uint64_t number;
 } Question;
@@ -58,6 +59,8 @@ typedef struct Question {
 ReplicaMail *
 replica_mail_new(const ReplicaMailOptions *options)
 {
+    assert(options->steps != NULL && options->partials != NULL && options->jobs != NULL);
+
     ReplicaMail *const mail = memory_new(1, sizeof *mail);
     if (mail == NULL) {
         return NULL;
@@ -79,7 +82,8 @@ replica_mail_free(ReplicaMail *mail)
     }
 }
 
-/* The record of an older one is written, or never was. */
+/* Returns whether the step can still run, by the time in its id: the record of an older one has been
+ * written, or will never be. */
 static bool
 may_still_run(const ReplicaMail *mail, StepId id)
 {
@@ -105,7 +109,7 @@ send_question(Call *call, const ReplicaMail *mail, Store *store, const StepInqui
     return mail_send(call, store, text);
 }
 
-/* No longer than the call has time. */
+/* Waits for an answer, at most until the call's deadline. The lock is held. */
 static void
 await_answer(const Call *call, ReplicaMail *mail, const Asker *asker, uint64_t wait_ms)
 {
@@ -117,9 +121,10 @@ await_answer(const Call *call, ReplicaMail *mail, const Asker *asker, uint64_t w
     }
 }
 
-/* Whoever needs a while says so first. */
+/* Asks all gateways and waits for an answer; one that needs longer says "soon" first. */
 static Status
-ask(Call *call, ReplicaMail *mail, Store *store, const StepInquiry *inquiry, const char *verb, Asker *asker)
+ask_all(
+    Call *call, ReplicaMail *mail, Store *store, const StepInquiry *inquiry, const char *verb, Asker *asker)
 {
     mutex_lock(&mail->lock);
     asker->number = ++mail->last_number;
@@ -166,13 +171,13 @@ replica_mail_ask_step(Call *call, ReplicaMail *mail, Store *store, const StepInq
     if (!may_still_run(mail, inquiry->id) || was_silent(mail, inquiry)) {
         return STATUS_OK;
     }
-    TRY(ask(call, mail, store, inquiry, inquiry->is_cancel ? "cancel" : "get", &asker));
+    TRY(ask_all(call, mail, store, inquiry, inquiry->is_cancel ? "cancel" : "get", &asker));
     if (asker.is_answered && uuid_from_text(slice_from_string(asker.first), &graph.value)) {
         *ret_is_found = true;
         running_step_describe(inquiry, graph, asker.second, ret_step);
         return STATUS_OK;
     }
-    TRY(call_check(call, clock_monotonic_ns())); /* a wait that was cut short says nothing */
+    TRY(call_check(call, clock_monotonic_ns())); /* a wait that the deadline cut short proves nothing */
     note_silence(mail, inquiry);
     return STATUS_OK;
 }
@@ -181,9 +186,11 @@ Status
 replica_mail_ask_trace(Call *call, ReplicaMail *mail, Store *store, const StepInquiry *inquiry,
     const TraceForm *form, bool *ret_is_found, Sha256 *ret_digest)
 {
+    assert(form != NULL);
+
     Asker asker = {0};
     *ret_is_found = false;
-    TRY(ask(call, mail, store, inquiry, form->name, &asker));
+    TRY(ask_all(call, mail, store, inquiry, form->name, &asker));
     *ret_is_found = asker.is_answered && sha256_from_hex(slice_from_string(asker.first), ret_digest);
     if (asker.is_answered && strcmp(asker.first, "failed") == 0) {
         return call_fail(call, STATUS_UNAVAILABLE, "the gateway that ran the step cannot hand its trace on%s",
@@ -227,7 +234,7 @@ deadline_after(uint64_t time_ms)
     return clock_monotonic_ns() + time_ms * CLOCK_NS_PER_MS;
 }
 
-/* Silence is an answer too. */
+/* Sends an answer. A failure is ignored, as the asker takes silence for "no". */
 static void
 send_words(Call *call, Store *store, const Question *question, const char *first, uint64_t second)
 {
@@ -352,10 +359,10 @@ take_question(ReplicaMail *mail, const Slice *words)
     loop_post(question->inquiry.home->loop, &question->begin);
 }
 
-/* This gateway does not wait for its own message. When the message is lost, others go on with what they have:
- * what they run of a session ends with its result, a graph stays in their caches. */
+/* Sends a message to the other gateways. If it is lost, their steps of the session end with their results,
+ * and the graph stays in their caches. */
 static void
-tell(const Call *call, Store *store, const char *text)
+tell_all(const Call *call, Store *store, const char *text)
 {
     Call telling = {.arena = call->arena, .deadline_ns = call->deadline_ns};
     (void)!mail_send(&telling, store, text);
@@ -370,7 +377,7 @@ end_session(const ReplicaMail *mail, TenantId tenant, SessionId session)
     partials_end_session(mail->parts.partials, tenant, session);
 }
 
-/* Forgets a graph that has been deleted, and what was made of it; steps that run it now end as they would. */
+/* Forgets a graph that has been deleted, with the plans made of it; steps that run it now end normally. */
 static void
 forget_graph(const ReplicaMail *mail, const GraphName *graph)
 {
@@ -392,7 +399,7 @@ replica_mail_session_deleted(Call *call, ReplicaMail *mail, Store *store, Tenant
     uuid_to_text(session.value, session_text);
     (void)snprintf(text, sizeof text, "deleted %s %s %s", mail->parts.replica->id, tenant_text, session_text);
     end_session(mail, tenant, session);
-    tell(call, store, text);
+    tell_all(call, store, text);
 }
 
 static void
@@ -418,7 +425,7 @@ replica_mail_graph_deleted(Call *call, ReplicaMail *mail, Store *store, const Gr
     uuid_to_text(graph->id.value, id);
     (void)snprintf(text, sizeof text, "forgotten %s %s %s %s", mail->parts.replica->id, tenant, session, id);
     forget_graph(mail, graph);
-    tell(call, store, text);
+    tell_all(call, store, text);
 }
 
 static void

@@ -1,5 +1,5 @@
-/* Steps for which no gateway has answered: for a moment nobody is asked about them again, so that whoever
- * polls a step that is gone does not keep a job thread waiting each time.
+/* Silent steps are those for which no gateway has answered: for a moment nobody is asked about them again,
+ * so that a client that polls a vanished step does not keep a job thread waiting each time.
  *
  * Threads: one at a time. */
 #pragma once
@@ -15,10 +15,10 @@ typedef struct SilentStep {
     uint64_t until_ns;
 } SilentStep;
 
-/* All zero: none. */
+/* An empty one is all zero. */
 typedef struct SilentSteps {
     SilentStep steps[SILENT_STEPS_MAX];
-    size_t next; /* takes the place of the oldest */
+    size_t next; /* replaces the oldest */
 } SilentSteps;
 
 void silent_steps_note(SilentSteps *steps, const StepInquiry *inquiry, uint64_t now_ns);

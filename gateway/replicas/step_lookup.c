@@ -1,5 +1,7 @@
 #include "gateway/replicas/step_lookup.h"
 
+#include <assert.h>
+
 #include "gateway/http/exchange.h"
 #include "gateway/jobs/job_context.h"
 #include "gateway/resources/resource.h"
@@ -11,7 +13,7 @@ enum {
     LOOK_PAUSE_MIN_MS = 10,
     LOOK_PAUSE_MAX_MS = 1000,
     LOOK_ARENA_SIZE_MAX = 4 << 20,
-    WAIT_GRACE_MS = 5000, /* for the last look */
+    WAIT_GRACE_MS = 5000, /* added to the request's deadline for the last look */
 };
 
 static Status
@@ -28,7 +30,7 @@ find_in_session(Call *call, Store *store, const StepInquiry *inquiry, StepRecord
     return STATUS_OK;
 }
 
-/* Those of the call stay as they are when this is in vain. */
+/* Writes the records that are under way. A failure does not touch the call's error. */
 static bool
 flush_records(const Call *call, const Steps *steps)
 {
@@ -36,7 +38,8 @@ flush_records(const Call *call, const Steps *steps)
     return recorder_flush(&flushing, steps->recorder) == STATUS_OK;
 }
 
-/* Before the others are asked, what this one has just ended; behind that, what they have. */
+/* Reads the database, then again after writing this gateway's own records, then asks the other gateways,
+ * then reads once more, as one of them may have written the record meanwhile. */
 Status
 step_lookup_stored(Call *call, Store *store, const StepLookup *lookup, StepRecord *ret_step)
 {
@@ -73,7 +76,7 @@ may_wait(const StepLookup *lookup)
     return clock_monotonic_ns() < lookup->until_ns && !replica_is_draining(steps->replica);
 }
 
-/* In memory of its own: a request may look many times. */
+/* Looks with an arena of its own, since one request may look many times. */
 static Status
 look_whether_ended(Call *call, Store *store, const StepLookup *lookup, bool *ret_has_ended)
 {
@@ -119,7 +122,7 @@ fail_gone(const StepLookup *lookup)
         call_fail(exchange_call(lookup->exchange), STATUS_CANCELLED, "nobody waits any more"));
 }
 
-/* Only between two looks is the exchange ours to end. */
+/* Ends the exchange if no look is under way; otherwise pause_look() will. */
 static void
 client_gone(Exchange *exchange, void *owner)
 {
@@ -132,7 +135,8 @@ client_gone(Exchange *exchange, void *owner)
     }
 }
 
-/* The longer it has taken, the longer until the next look: a step of a second is told 60 ms late at most. */
+/* Plans the next look: the pause grows with the time waited, so that the end of a step of one second is
+ * told at most 60 ms late. */
 static void
 pause_look(StepLookup *lookup)
 {
@@ -167,7 +171,7 @@ looked_on_job(Exchange *exchange, Status status, void *owner)
 }
 
 static void
-answered(StepInquiry *inquiry)
+go_on_answered(StepInquiry *inquiry)
 {
     StepLookup *const lookup = (StepLookup *)(void *)inquiry;
     Exchange *const exchange = lookup->exchange;
@@ -208,6 +212,8 @@ static Status
 begin_lookup(
     Exchange *exchange, ReplicaMail *mail, StepLoop *home, StepLookupStored stored, StepLookup **ret_lookup)
 {
+    assert(mail != NULL && home != NULL && stored != NULL);
+
     Call *const call = exchange_call(exchange);
     StepLookup *const lookup = arena_alloc(call->arena, sizeof *lookup);
     if (lookup == NULL) {
@@ -216,7 +222,7 @@ begin_lookup(
     TRY(step_lookup_read(call, exchange_request(exchange), mail, home, lookup));
     lookup->exchange = exchange;
     lookup->stored = stored;
-    lookup->inquiry.answered = answered;
+    lookup->inquiry.answered = go_on_answered;
     *ret_lookup = lookup;
     return STATUS_OK;
 }
@@ -252,7 +258,7 @@ step_look_up_end(Exchange *exchange, ReplicaMail *mail, StepLoop *home, StepLook
     step_inquire(&lookup->inquiry);
 }
 
-/* Its own answer stands in the response: the step's end replaces it. */
+/* Replaces the 202 in the response by the step's end, if it has come. */
 static Status
 answer_end(Call *call, Store *store, const StepLookup *lookup)
 {
@@ -283,7 +289,7 @@ step_await(
         .mail = mail,
         .stored = answer_end,
     };
-    lookup->inquiry.answered = answered;
+    lookup->inquiry.answered = go_on_answered;
     wait_at_most(lookup, wait_ms);
     step_inquire(&lookup->inquiry);
 }

@@ -1,9 +1,9 @@
-/* A step of the tenant that asks, wherever it is known: on the loop that runs it, in the queue, in history,
- * at another gateway; and waiting for its end.
+/* Looks a step up wherever it is known: on the loop that runs it, in the queue, in history, at another
+ * gateway; and waits for its end.
  *
  * Happy path: the loop that the id names is asked (step_inquiry.h) → when it does not run the step, a job
- * thread reads the database, then asks the other gateways (replica_mail.h) → the answer; one that waits for
- * the end begins anew after a pause that grows.
+ * thread reads the database, then asks the other gateways (replica_mail.h) → the answer. A look-up that
+ * waits for the end starts again after a pause that grows.
  *
  * Ownership: a lookup lives in its request's arena.
  * Threads:   the exchange's.
@@ -15,7 +15,7 @@
 
 typedef struct StepLookup StepLookup;
 
-/* Called on a job thread for a step that no loop runs; ends in the response. */
+/* Answers from the database, on a job thread, for a step that no loop runs. */
 typedef Status (*StepLookupStored)(Call *call, Store *store, const StepLookup *lookup);
 
 struct StepLookup {
@@ -24,11 +24,11 @@ struct StepLookup {
     ReplicaMail *mail;
     StepLookupStored stored;
 
-    uint64_t began_ns; /* of an answer that waits */
+    uint64_t began_ns; /* when an answer that waits began to wait */
     uint64_t until_ns; /* 0: the answer does not wait for the step's end */
     Timer again;
-    bool goes_on; /* the last look has answered nothing */
-    bool is_gone; /* the client, or its time */
+    bool goes_on; /* the last look found no end: another follows */
+    bool is_gone; /* the client hung up, or the deadline passed */
 };
 
 /* Does the whole work of a `start` handler: asks the loop that the step's id names, cancelling the step when

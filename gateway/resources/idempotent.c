@@ -1,5 +1,7 @@
 #include "gateway/resources/idempotent.h"
 
+#include <assert.h>
+
 #include "gateway/http/headers.h"
 #include "gateway/resources/resource.h"
 #include "shared/base/text.h"
@@ -19,7 +21,7 @@ idempotent_key_read(Call *call, const Request *request, IdempotentKey *ret_key)
     return STATUS_OK;
 }
 
-/* Lengths keep the parts apart. */
+/* Adds the length too, which keeps neighbouring parts apart. */
 static void
 update_part(Sha256State *state, Slice part)
 {
@@ -44,7 +46,7 @@ digest_request(Call *call, const Request *request, Sha256 *ret_digest)
 }
 
 static void
-replay(Response *response, const IdempotencyAnswer *answer)
+replay_answer(Response *response, const IdempotencyAnswer *answer)
 {
     response_status(response, (int)answer->http_status);
     response_header(response, "Idempotent-Replayed", "true");
@@ -60,10 +62,13 @@ Status
 idempotent_begin(Call *call, Store *store, const Request *request, Response *response, IdempotentKey *key,
     bool *ret_is_replayed)
 {
+    assert(key->text != NULL);
+
     IdempotencyRequest wanted = {.key = key->text, .held_ms = key->held_ms};
     Idempotency found;
     if (request->sink_state != NULL && request->body.size == 0) {
-        /* Two bodies that went by in pieces cannot be told apart afterwards: their sink must say. */
+        /* Two bodies that were read in pieces cannot be compared afterwards: a sink must hand in a digest
+         * as the body. */
         return call_fail(call, STATUS_INVALID_ARGUMENT,
             "an Idempotency-Key needs a body of application/json, not of %.*s",
             SLICE_PRINT(request->media_type));
@@ -76,7 +81,7 @@ idempotent_begin(Call *call, Store *store, const Request *request, Response *res
         *ret_is_replayed = false;
         return STATUS_OK;
     case IDEMPOTENCY_REPLAY:
-        replay(response, &found.answer);
+        replay_answer(response, &found.answer);
         *ret_is_replayed = true;
         return STATUS_OK;
     case IDEMPOTENCY_RUNNING:
@@ -94,6 +99,8 @@ Status
 idempotent_finish(
     Call *call, Store *store, TenantId tenant, const IdempotentKey *key, const Response *response, Slice body)
 {
+    assert(key->text != NULL);
+
     const char *const location = response_header_get(response, "Location");
     const char *const type = response_header_get(response, "Content-Type");
     const IdempotencyAnswer answer = {
@@ -108,8 +115,10 @@ idempotent_finish(
 void
 idempotent_abandon(Call *call, Store *store, TenantId tenant, const IdempotentKey *key)
 {
+    assert(key->text != NULL);
+
     Call cleanup = {.arena = call->arena, .deadline_ns = call->deadline_ns};
-    /* When it fails, the key comes free by itself when its time is over. */
+    /* A key that could not be given back becomes free when held_ms are over. */
     (void)!idempotency_abandon(&cleanup, store, tenant, key->text, key->owner);
 }
 

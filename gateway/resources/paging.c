@@ -1,5 +1,6 @@
 #include "gateway/resources/paging.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "gateway/http/page.h"
@@ -15,6 +16,8 @@ paging_read(Call *call, const Request *request, const Limits *limits, Page *ret_
 Status
 paging_read_filtered(Call *call, const Request *request, const Limits *limits, Page *ret_page)
 {
+    assert(limits->page_size > 0);
+
     const uint64_t size_max = limits->page_size;
     PageQuery query;
     TRY(page_parse(call, request, &query));

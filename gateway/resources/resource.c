@@ -1,5 +1,6 @@
 #include "gateway/resources/resource.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "gateway/http/headers.h"
@@ -9,6 +10,8 @@
 Status
 request_store(Call *call, const Request *request, Store **ret_store)
 {
+    assert(request->job_context != NULL);
+
     return job_store(call, request->job_context, STORE_ROLE_APP, ret_store);
 }
 

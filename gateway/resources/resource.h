@@ -1,5 +1,5 @@
-/* What all resources of the REST API have in common: ids in paths, versions for If-Match, the connection of a
- * request's job thread, and the members that are written everywhere.
+/* Resources of the REST API have this in common: ids in paths, versions for If-Match, the connection of a
+ * request's job thread, and members that are written everywhere.
  *
  * Errors: NOT_FOUND for a text that is no id; 412 and 428 (FAILED_PRECONDITION) for If-Match. */
 #pragma once
@@ -27,8 +27,8 @@ MUST_USE Status version_match(
 /* Turns the store's ABORTED, which says that somebody changed a version that had matched, into 412. */
 MUST_USE Status version_lost(Response *response, Status status);
 
-/* "2026-11-21T10:11:12.123456Z" */
+/* Writes a time such as "2026-11-21T10:11:12.123456Z". */
 void json_member_time(JsonWriter *writer, const char *name, uint64_t wall_us);
 
-/* "ses_…", for the prefix "ses" */
+/* Writes an id, such as "ses_…" for the prefix "ses". */
 void json_member_id(JsonWriter *writer, const char *name, const char *prefix, Uuid id);

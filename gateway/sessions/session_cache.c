@@ -16,7 +16,7 @@ enum { KEY_SIZE = 2 * sizeof(Uuid), SWEEP_COUNT_MIN = 1024 };
 struct SessionCache {
     Mutex lock;
     Map *sessions;      /* tenant, session → SessionSnapshot */
-    size_t sweep_count; /* with this many sessions, those that are too old are dropped */
+    size_t sweep_count; /* sessions that are too old are swept out when there are so many */
 };
 
 static Slice
@@ -84,7 +84,8 @@ session_cache_find(SessionCache *cache, TenantId tenant, SessionId id, uint64_t 
     return session;
 }
 
-/* At every doubling: a session costs O(1), and at most as many old ones stay as there are others. */
+/* Sweeps out sessions that are too old for any use, each time their number has doubled: the cost of one
+ * put is O(1) on average, and at most half of the cache is old. */
 static void
 sweep_sessions(SessionCache *cache, uint64_t now_ns)
 {
@@ -107,6 +108,8 @@ sweep_sessions(SessionCache *cache, uint64_t now_ns)
 void
 session_cache_put(SessionCache *cache, SessionSnapshot *session)
 {
+    assert(session->reference_count > 0);
+
     unsigned char key[KEY_SIZE];
     const Slice slice = key_of(session->tenant, session->id, key);
     mutex_lock(&cache->lock);
@@ -139,7 +142,7 @@ session_cache_drop(SessionCache *cache, TenantId tenant, SessionId session)
     session_snapshot_unref(dropped);
 }
 
-/* The id of the session's newest graph; zero when it has none yet. */
+/* Finds the session's newest graph; zero when it has none yet. */
 static Status
 find_newest(Call *call, Store *store, TenantId tenant, SessionId id, GraphId *ret_newest)
 {

@@ -2,7 +2,8 @@
 
 #include "gateway/resources/resource.h"
 
-/* Until state outlives a worker, its class is "checkpoint": lost with the worker, never silently. */
+/* Writes where the session's variables are kept. Their class is "checkpoint" as long as state does not
+ * outlive its worker: it may be lost with the worker, but never silently. */
 static void
 write_state(JsonWriter *writer, const SessionPlaces *places)
 {

@@ -206,6 +206,8 @@ void
 session_places_release(Loop *loop, Dispatcher *dispatcher, Directory *directory, TenantId tenant,
     SessionId session, const SessionPlaces *places)
 {
+    assert(loop != NULL && dispatcher != NULL && directory != NULL);
+
     Release *const release = places->count == 0 ? NULL : memory_new(1, sizeof *release);
     if (release == NULL) {
         return;

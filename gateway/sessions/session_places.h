@@ -1,6 +1,6 @@
-/* Where a session's variables live: each slot of a plan that keeps some is bound to one life of one worker,
- * in the database (table session_places), so that all gateways agree. A binding whose worker is lost is
- * replaced by one that begins with nothing.
+/* Places of a session: each slot of a plan that keeps variables is bound to one life of one worker, in the
+ * database (table session_places), so that all gateways agree. A binding whose worker is lost is replaced
+ * by one that begins with nothing.
  *
  * Threads:   any; binding waits for the database: job threads only.
  * Errors:    UNAVAILABLE when no worker can take a place; ABORTED when the session was deleted meanwhile. */
@@ -11,7 +11,7 @@
 #include "gateway/jobs/job_context.h"
 #include "gateway/sessions/session_cache.h"
 
-/* What binding works with; borrowed. */
+/* The parts that binding works with; borrowed. */
 typedef struct PlaceBinder {
     SessionCache *sessions;
     Directory *directory;

@@ -1,5 +1,6 @@
 #include "gateway/steps/queued_step.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,7 +24,7 @@ enum {
 
 typedef struct QueuedStep {
     Job job;        /* first */
-    BatchItem item; /* instead of the job, for an end that is written together with others */
+    BatchItem item; /* instead of the job, for an end that is written in a batch */
     ListLink link;  /* in StepLoop.queued */
     Call call;
     StepHold hold;
@@ -32,15 +33,15 @@ typedef struct QueuedStep {
     Slice request;
     StepCall step;
     Timer again;
-    Status status;   /* of the stage that was */
-    Status written;  /* of writing the end down */
-    bool has_run;    /* a worker may have seen it */
+    Status status;   /* of the last stage */
+    Status written;  /* of writing the end to the database */
+    bool has_run;    /* a worker may have begun it */
     bool may_repeat; /* another gateway may run it again */
     StepEnd end;
 } QueuedStep;
 
 static void prepare_on_job(Job *job, JobContext *context);
-static void prepared(Job *job);
+static void run_prepared_step(Job *job);
 
 static void
 queued_step_free(QueuedStep *queued)
@@ -51,7 +52,7 @@ queued_step_free(QueuedStep *queued)
 }
 
 static void
-forget(QueuedStep *queued)
+forget_step(QueuedStep *queued)
 {
     StepLoop *const loop = queued->step.loop;
     timer_clear(loop->loop, &queued->again);
@@ -69,7 +70,7 @@ queued_steps_free(StepLoop *loop)
 }
 
 static bool
-submit(
+submit_job(
     QueuedStep *queued, void (*run)(Job *job, JobContext *context), void (*done)(Job *job), uint64_t time_ms)
 {
     StepLoop *const loop = queued->step.loop;
@@ -78,14 +79,15 @@ submit(
     return job_submit(loop->steps->jobs, &queued->job);
 }
 
-/* In turn, so that all loops share the work. */
+/* Chooses the loops in turn, so that they share the work. */
 static StepLoop *
 choose_loop(Steps *steps)
 {
     return steps->loops[steps->queue_turn++ % (unsigned)steps->loop_count];
 }
 
-/* The digits of the step's id: what the logs of gateway and workers have in common. */
+/* Makes the request id from the digits of the step's id, by which the logs of gateway and workers can be
+ * matched. */
 static void
 write_request_id(Call *call, StepId id)
 {
@@ -122,13 +124,13 @@ queued_step_new(Steps *steps, const StepRecord *record)
 }
 
 bool
-queued_step_run(void *context, const StepRecord *record)
+queued_step_run(Steps *steps, const StepRecord *record)
 {
-    QueuedStep *const queued = queued_step_new(context, record);
+    QueuedStep *const queued = queued_step_new(steps, record);
     if (queued == NULL) {
         return false;
     }
-    if (!submit(queued, prepare_on_job, prepared, PREPARE_MS)) {
+    if (!submit_job(queued, prepare_on_job, run_prepared_step, PREPARE_MS)) {
         queued_step_free(queued);
         return false;
     }
@@ -141,7 +143,7 @@ output_count(const QueuedStep *queued)
     return queued->status == STATUS_OK ? queued->step.plan->fetch_count : 0;
 }
 
-/* Describes the outputs in the step's end; ret_blobs gets what is to be stored of each. */
+/* Describes the outputs in the step's end, and in ret_blobs what is to be stored of each. */
 static Status
 describe_outputs(QueuedStep *queued, BlobPut *ret_blobs)
 {
@@ -173,7 +175,8 @@ is_passing(Status status)
     return status == STATUS_UNAVAILABLE || status == STATUS_ABORTED || status == STATUS_RESOURCE_EXHAUSTED;
 }
 
-/* What failed is kept in the arena: the call's error is used again while it is being written down. */
+/* Notes how the step ended. The texts are copied into the arena, as writing the end uses the call's error
+ * again. */
 static void
 end_with(QueuedStep *queued, const Failure *failure)
 {
@@ -213,7 +216,8 @@ is_out_of_reach(Status status)
     return status == STATUS_UNAVAILABLE || status == STATUS_UNKNOWN || status == STATUS_DEADLINE_EXCEEDED;
 }
 
-/* Outputs that cannot be kept (too large, over the quota) are what the step fails with. */
+/* Writes the end of one step; a step whose outputs cannot be kept (too large, over the quota) fails with
+ * that reason. */
 static void
 end_alone(QueuedStep *queued, JobContext *context)
 {
@@ -242,11 +246,11 @@ finish_on_job(Job *job, JobContext *context)
 static void finish_again(Timer *timer);
 
 static void
-finish_is_over(QueuedStep *queued)
+settle_finish(QueuedStep *queued)
 {
     StepLoop *const loop = queued->step.loop;
     if (!is_out_of_reach(queued->written)) {
-        forget(queued); /* written, or somebody else's */
+        forget_step(queued); /* the end is written, or the step is another gateway's */
         return;
     }
     queued->again.fire = finish_again;
@@ -254,9 +258,9 @@ finish_is_over(QueuedStep *queued)
 }
 
 static void
-finished(Job *job)
+end_finished_step(Job *job)
 {
-    finish_is_over((QueuedStep *)(void *)job);
+    settle_finish((QueuedStep *)(void *)job);
 }
 
 static QueuedStep *
@@ -266,9 +270,9 @@ queued_step_of(BatchItem *item)
 }
 
 static void
-finished_together(BatchItem *item)
+end_finished_item(BatchItem *item)
 {
-    finish_is_over(queued_step_of(item));
+    settle_finish(queued_step_of(item));
 }
 
 static Status
@@ -306,8 +310,8 @@ end_together(Call *call, JobContext *context, BatchItem *const *items, size_t co
     return store_together(call, store, items, count, blobs, endings);
 }
 
-/* When a batch cannot be committed, each of its steps is ended by itself; also when the reply to the commit
- * was lost, for ending twice in the same way is one end. */
+/* Ends a batch of steps. When it cannot be committed, each step is ended alone; also when the reply to the
+ * commit was lost, since ending twice in the same way is one end. */
 void
 queued_steps_end(JobContext *context, BatchItem *const *items, size_t count)
 {
@@ -328,25 +332,26 @@ static bool
 finish_together(QueuedStep *queued)
 {
     const StepLoop *const loop = queued->step.loop;
-    /* From now on a heartbeat may find that it has ended: nothing is to be cancelled then. */
+    /* A heartbeat may find from now on that the step has ended: then there is nothing to cancel. */
     queue_runner_note(loop->steps->queue, &queued->hold, QUEUE_NO_LOOP, queued->may_repeat);
     queued->call.deadline_ns = clock_monotonic_ns() + FINISH_MS * CLOCK_NS_PER_MS;
     queued->item = (BatchItem){
         .loop = loop->loop,
         .tenant = queued->hold.tenant,
         .priority = queued->priority,
-        .done = finished_together,
+        .done = end_finished_item,
     };
     return batcher_put(loop->steps->ender, &queued->item);
 }
 
-/* A step that goes back into the queue does so by itself. */
+/* Writes the end in a batch, or puts a step that failed in passing back into the queue. */
 static void
-finish(QueuedStep *queued)
+finish_step(QueuedStep *queued)
 {
     StepLoop *const loop = queued->step.loop;
-    const bool is_taken = is_passing(queued->status) ? submit(queued, finish_on_job, finished, FINISH_MS)
-                                                     : finish_together(queued);
+    const bool is_taken = is_passing(queued->status)
+                              ? submit_job(queued, finish_on_job, end_finished_step, FINISH_MS)
+                              : finish_together(queued);
     if (!is_taken) {
         queued->again.fire = finish_again;
         timer_set(loop->loop, &queued->again, clock_monotonic_ns() + FINISH_RETRY_MS * CLOCK_NS_PER_MS);
@@ -356,12 +361,14 @@ finish(QueuedStep *queued)
 static void
 finish_again(Timer *timer)
 {
-    finish(LIST_ITEM(timer, QueuedStep, again));
+    finish_step(LIST_ITEM(timer, QueuedStep, again));
 }
 
 static void
 run_output(void *context, uint32_t fetch, const Tensor *tensor)
 {
+    assert(fetch < ((const QueuedStep *)context)->step.plan->fetch_count);
+
     QueuedStep *const queued = context;
     queued->step.outputs[fetch] = tensor_ref(tensor);
 }
@@ -381,12 +388,14 @@ run_done(void *context, const StepReport *report)
     step_write_stats(&stats, report);
     queued->end.stats = buffer_is_ok(&stats) ? text_copy(queued->call.arena, buffer_slice(&stats)) : NULL;
     queued->end.device_seconds = step_device_seconds(report);
-    finish(queued);
+    finish_step(queued);
 }
 
 static void
-dispatch(QueuedStep *queued)
+dispatch_step(QueuedStep *queued)
 {
+    assert(queued->status == STATUS_OK && queued->step.plan != NULL);
+
     static const StepEvents events = {.on_output = run_output, .on_done = run_done};
     StepCall *const step = &queued->step;
     const uint64_t now_us = clock_wall_us();
@@ -396,7 +405,7 @@ dispatch(QueuedStep *queued)
     char session[ID_TEXT_SIZE];
     step_call_describe(step, tenant, session, &request);
     request.deadline_ns = clock_monotonic_ns() + left_us * CLOCK_NS_PER_US;
-    /* Attempts of an earlier lease may still be on the workers: theirs are other numbers. */
+    /* Attempts of an earlier lease may still be on the workers: this lease's have other numbers. */
     request.attempt_base = (queued->hold.fence - 1) * STEP_ATTEMPT_MAX;
     queued->has_run = true;
     queued->may_repeat = request.is_pure;
@@ -412,7 +421,7 @@ dispatch(QueuedStep *queued)
         const Failure failure =
             failure_of(STATUS_RESOURCE_EXHAUSTED, (Slice){0}, "no memory is left for a step");
         end_with(queued, &failure);
-        finish(queued);
+        finish_step(queued);
         return;
     }
     running_steps_add(&step->loop->running, &step->running);
@@ -442,7 +451,7 @@ load_feeds(QueuedStep *queued, Store *store)
 }
 
 static Status
-prepare(QueuedStep *queued, JobContext *context)
+prepare_step(QueuedStep *queued, JobContext *context)
 {
     Call *const call = &queued->call;
     Store *app = NULL;
@@ -460,11 +469,11 @@ static void
 prepare_on_job(Job *job, JobContext *context)
 {
     QueuedStep *const queued = (QueuedStep *)(void *)job;
-    queued->status = prepare(queued, context);
+    queued->status = prepare_step(queued, context);
 }
 
 static void
-prepared(Job *job)
+run_prepared_step(Job *job)
 {
     QueuedStep *const queued = (QueuedStep *)(void *)job;
     list_append(&queued->step.loop->queued, &queued->link);
@@ -472,13 +481,13 @@ prepared(Job *job)
         return;
     }
     if (queued->status == STATUS_OK) {
-        dispatch(queued);
+        dispatch_step(queued);
     } else if (queued->status == STATUS_ABORTED) {
-        forget(queued); /* cancelled, or another's, before it began */
+        forget_step(queued); /* cancelled or another gateway's before it began */
     } else {
         Failure failure = failure_of_call(&queued->call, (Slice){0});
         failure.code = queued->status;
         end_with(queued, &failure);
-        finish(queued);
+        finish_step(queued);
     }
 }

@@ -4,13 +4,13 @@
 
 #include "shared/json/reader.h"
 
-/* The context of the reader. */
+/* The context of a JsonReader. */
 typedef struct BodyReading {
     const Limits *limits;
     const char *limit; /* the name of the limit that was passed */
 } BodyReading;
 
-/* A list or map of at most `count_max` items, which the limit of this name allows. */
+/* Reads a list or map of at most `count_max` items, and notes the limit's name when there are more. */
 static Status
 read_limited_list(JsonReader *reader, JsonList list, uint64_t count_max, const char *limit, void *target)
 {
@@ -30,7 +30,7 @@ _Static_assert(offsetof(StepBody, feed_count) == offsetof(StepBody, feeds) + siz
                    offsetof(StepBody, target_count) == offsetof(StepBody, targets) + sizeof(void *),
     "lists are a pointer and a count behind it");
 
-/* Feeds by name; their values stay text. */
+/* Reads feeds by name; their values stay text. */
 static Status
 read_feeds(JsonReader *reader, const JsonMember *member, void *target)
 {
@@ -82,7 +82,7 @@ read_timeout(JsonReader *reader, const JsonMember *member, void *target)
     return STATUS_OK;
 }
 
-/* Reads one of `words`; its index. */
+/* Reads one of `words` as its index. */
 static Status
 read_word(JsonReader *reader, const char *const *words, size_t count, size_t *ret_index)
 {
@@ -188,7 +188,7 @@ static const struct {
     [STEP_BODY_PLAN] = {JSON_TABLE("a step", plan_members), "the request is no step"},
 };
 
-/* What a failed reading is told as: the limit that was passed, or where the text is wrong. */
+/* Tells why reading failed: by the limit that was passed, or by where the text is wrong. */
 static Status
 explain_failure(Call *call, const BodyReading *reading, StepBodyKind kind)
 {

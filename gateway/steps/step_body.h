@@ -1,5 +1,5 @@
-/* The request of a step, as openapi's StepRequest has it, and its relatives, a partial run's: read without
- * copying; feeds stay text until their dtypes are known.
+/* The JSON request of a step (openapi's StepRequest), of a partial run and of an explained plan, read
+ * without copying; feeds stay text until their dtypes are known.
  *
  * Ownership: slices point into the body or live in call->arena.
  * Errors:    INVALID_ARGUMENT with line and column, or naming the member; OUT_OF_RANGE above a limit. */
@@ -27,7 +27,7 @@ typedef struct StepBody {
     const Slice *targets;
     size_t target_count;
     uint64_t timeout_ms;
-    bool has_timeout; /* it was asked for */
+    bool has_timeout; /* the request has timeout_ms */
     int64_t priority;
     StepTraceKind trace;
     bool is_durable;    /* the record is written before the step runs */
@@ -38,13 +38,13 @@ typedef struct StepBody {
 
 typedef enum StepBodyKind {
     STEP_BODY_STEP,
-    STEP_BODY_PARTIAL_RUN, /* feeds are names alone: their tensors come later */
+    STEP_BODY_PARTIAL_RUN, /* feeds are names alone; their tensors come later */
     STEP_BODY_CONTINUE,    /* feeds and fetches, and nothing else */
-    STEP_BODY_PLAN,        /* a step that is only explained, and how fully */
+    STEP_BODY_PLAN,        /* like a step, with the details of the answer that is wanted */
 } StepBodyKind;
 
 MUST_USE Status step_body_read_as(
     Call *call, StepBodyKind kind, Slice json, const Limits *limits, StepBody *ret_body);
 
-/* As STEP_BODY_STEP. */
+/* Reads a STEP_BODY_STEP. */
 MUST_USE Status step_body_read(Call *call, Slice json, const Limits *limits, StepBody *ret_body);

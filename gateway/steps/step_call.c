@@ -1,5 +1,7 @@
 #include "gateway/steps/step_call.h"
 
+#include <assert.h>
+
 #include "gateway/graphs/plan_obtain.h"
 #include "gateway/jobs/job_context.h"
 #include "gateway/resources/resource.h"
@@ -23,6 +25,8 @@ step_call_release(void *resource)
 bool
 step_call_init(StepCall *step, StepLoop *loop, Call *call)
 {
+    assert(loop != NULL && call->arena != NULL);
+
     step->loop = loop;
     step->call = call;
     step->received_us = clock_wall_us();
@@ -48,6 +52,8 @@ step_call_new(Exchange *exchange, StepLoop *loop)
 Slice
 step_call_json(const StepCall *step)
 {
+    assert(step->exchange != NULL);
+
     return step->upload == NULL ? exchange_request(step->exchange)->body
                                 : buffer_slice(&step->upload->request);
 }
@@ -72,6 +78,8 @@ void
 step_call_describe(const StepCall *step, char ret_tenant[UUID_TEXT_SIZE], char ret_session[ID_TEXT_SIZE],
     StepRequest *ret_request)
 {
+    assert(step->plan != NULL && step->session != NULL);
+
     uuid_to_text(step->tenant.value, ret_tenant);
     id_to_text("ses", step->session_id.value, ret_session);
     *ret_request = (StepRequest){
@@ -177,7 +185,7 @@ take_graph(StepCall *step, JobContext *context, bool *ret_needs_job)
     return graph_cache_load(step->call, graphs, store, &wanted, &step->graph);
 }
 
-/* The signature, and the feeds in its order: without dtypes when they are still to come. */
+/* Makes the signature and puts the feeds into its order; feeds that are still to come have no dtype. */
 static Status
 take_signature(StepCall *step)
 {
@@ -248,7 +256,7 @@ take_plan(StepCall *step, const JobContext *context, bool *ret_needs_job)
     return step->outputs == NULL ? call_fail_memory(step->call, "the outputs of a step") : STATUS_OK;
 }
 
-/* The line but for its last stage. */
+/* Walks all stages but the last. */
 static Status
 prepare_plan(StepCall *step, Slice json, JobContext *context, bool *ret_needs_job)
 {
@@ -270,6 +278,8 @@ prepare_plan(StepCall *step, Slice json, JobContext *context, bool *ret_needs_jo
 Status
 step_call_take_places(StepCall *step, JobContext *context, bool *ret_needs_job)
 {
+    assert(step->plan != NULL && step->session != NULL);
+
     const Steps *const steps = step->loop->steps;
     const PlaceBinder binder = {
         .sessions = steps->sessions,
@@ -293,6 +303,8 @@ step_call_prepare(StepCall *step, Slice json, JobContext *context, bool *ret_nee
 Status
 step_call_plan(StepCall *step, const Request *request)
 {
+    assert(step->is_rehearsal);
+
     bool needs_job = false;
     GraphId graph;
     TRY(session_id_read(step->call, request, &step->session_id));
@@ -305,6 +317,8 @@ step_call_plan(StepCall *step, const Request *request)
 void
 step_call_keep_trace(const StepCall *step, const StepReport *report)
 {
+    assert(step->plan != NULL);
+
     const TraceOrigin origin = {
         .tenant = step->tenant, .session = step->session_id, .id = step->id, .plan = step->plan};
     if (step->body.trace != STEP_TRACE_NONE) {

@@ -1,10 +1,12 @@
-/* Happy path: step_enqueue_together() puts the step into the gateway's batcher → step_enqueue_batch() stores
- * the feeds of all, then the steps, in one transaction → each gets its 202 and is told on its loop.
+/* Happy path: step_enqueue_together() puts the step into the gateway's batcher → step_enqueue_batch()
+ * stores the feeds of all, then the steps, in one transaction → each gets its 202, and its loop goes on.
  *
  * Failures: when a batch cannot be committed (one step's session is gone, the quota does not allow all of
- * them), each of its steps is committed by itself and fails for its own reason only. A commit whose reply was
- * lost is read back, step by step. */
+ * them), each of its steps is committed alone and fails for its own reason only. After a commit whose
+ * reply was lost, each step is read back. */
 #include "gateway/steps/step_enqueue.h"
+
+#include <assert.h>
 
 #include "gateway/jobs/job_context.h"
 #include "gateway/queue/runner.h"
@@ -16,7 +18,8 @@
 
 enum { ATTEMPTS_MAX = 3, BATCH_ARENA_SIZE_MAX = 16 << 20, BATCH_MS = 10000 };
 
-/* Device-seconds, as the queue charges them until it knows better: the plan counts operations. */
+/* Estimates the device-seconds that the queue charges until the step has run, from the plan's count of
+ * operations. */
 static double
 estimate_cost(const Plan *plan)
 {
@@ -31,6 +34,8 @@ estimate_cost(const Plan *plan)
 Status
 step_describe(StepCall *step, StepNew *ret_step)
 {
+    assert(step->plan != NULL && step->graph != NULL);
+
     AUTO_BUFFER request = {0};
     step_write_request(&request, &step->body, step->graph->id_text);
     const bool may_repeat = step->plan->is_pure || step->body.is_idempotent;
@@ -50,6 +55,8 @@ step_describe(StepCall *step, StepNew *ret_step)
 void
 step_accept(StepCall *step)
 {
+    assert(step->exchange != NULL && step->graph != NULL);
+
     Response *const response = exchange_response(step->exchange);
     char path[STEP_PATH_SIZE];
     const StepRecord record = {
@@ -78,7 +85,7 @@ step_accept(StepCall *step)
     }
 }
 
-/* Describes the feeds in `wanted`; ret_blobs gets what is to be stored of each. */
+/* Describes the feeds in `wanted`, and in ret_blobs what is to be stored of each. */
 static Status
 describe_feeds(StepCall *step, StepNew *wanted, BlobPut *ret_blobs)
 {
@@ -204,6 +211,8 @@ batch_done(BatchItem *item)
 bool
 step_enqueue_together(StepCall *step, void (*done)(StepCall *step, Status status))
 {
+    assert(step->promise.is_async && step->promise.wanted.request != NULL);
+
     step->promise.told = done;
     step->promise.item = (BatchItem){
         .loop = step->loop->loop,

@@ -1,5 +1,7 @@
 #include "gateway/steps/step_feeds.h"
 
+#include <assert.h>
+
 #include "gateway/jobs/job_context.h"
 #include "gateway/tensors/tensor_blob.h"
 #include "shared/json/reader.h"
@@ -35,9 +37,9 @@ read_json(StepCall *step, Slice json, Dtype dtype, Tensor *ret_tensor, Slice *re
     return tensor_json_read(step->call, &scanner, options, ret_tensor, ret_ref);
 }
 
-/* A tensor that says its own dtype must say the graph's. */
+/* Checks the dtype, which a tensor may say itself, against the graph's, and the rank against its limit. */
 static Status
-check(StepCall *step, Dtype expected, const Tensor *tensor)
+check_feed(StepCall *step, Dtype expected, const Tensor *tensor)
 {
     const uint64_t rank_max = step->loop->steps->limits->tensor_rank;
     if (expected != DTYPE_INVALID && expected != tensor->dtype) {
@@ -51,7 +53,7 @@ check(StepCall *step, Dtype expected, const Tensor *tensor)
     return STATUS_OK;
 }
 
-/* Sets *ret_tensor, or nothing when a job thread is needed for it. */
+/* Sets *ret_tensor, unless that needs a job thread. */
 static Status
 read_feed(StepCall *step, const StepFeedText *text, JobContext *context, Tensor *ret_tensor)
 {
@@ -67,10 +69,10 @@ read_feed(StepCall *step, const StepFeedText *text, JobContext *context, Tensor 
     if (ref.size > 0 && context != NULL) {
         TRY(read_reference(step, ref, context, ret_tensor));
     }
-    return ret_tensor->dtype == DTYPE_INVALID ? STATUS_OK : check(step, dtype, ret_tensor);
+    return ret_tensor->dtype == DTYPE_INVALID ? STATUS_OK : check_feed(step, dtype, ret_tensor);
 }
 
-/* Room for them, once. */
+/* Allocates room for the feeds, once. */
 static Status
 make_room(StepCall *step)
 {
@@ -80,7 +82,8 @@ make_room(StepCall *step)
     return step->given == NULL ? call_fail_memory(step->call, "the feeds of a step") : STATUS_OK;
 }
 
-/* References are short, whatever they refer to, and may be the same. */
+/* Checks the feeds' size in memory: the body's limit does not bound it, as references are short and may be
+ * repeated. */
 static Status
 check_size(const StepCall *step, uint64_t size)
 {
@@ -94,6 +97,8 @@ check_size(const StepCall *step, uint64_t size)
 Status
 step_feeds_take(StepCall *step, JobContext *context, bool *ret_needs_job)
 {
+    assert(step->graph != NULL);
+
     const size_t count = step->body.feed_count;
     uint64_t size = 0;
     TRY(make_room(step));
@@ -113,10 +118,10 @@ step_feeds_take(StepCall *step, JobContext *context, bool *ret_needs_job)
 typedef struct Description {
     const char *dtype;
     Slice shape;
-    Slice values; /* a step's own body will do, too */
+    Slice values; /* any form of values; they are not read */
 } Description;
 
-/* The dtype that an object says; a bare number, string or array has the graph's. */
+/* Reads the dtype that a JSON object says; a bare number, string or array has the graph's. */
 static Status
 read_dtype(StepCall *step, Slice json, Dtype *ret_dtype)
 {
@@ -152,7 +157,7 @@ describe_feed(StepCall *step, const StepFeedText *text, Tensor *ret_tensor)
     TRY(plan_describe_feed(step->call, step->graph->graph, text->name, &dtype, &shape));
     described.dtype = dtype;
     TRY(read_dtype(step, text->json, &described.dtype));
-    TRY(check(step, dtype, &described));
+    TRY(check_feed(step, dtype, &described));
     *ret_tensor = described;
     return STATUS_OK;
 }
@@ -160,6 +165,8 @@ describe_feed(StepCall *step, const StepFeedText *text, Tensor *ret_tensor)
 Status
 step_feeds_describe(StepCall *step)
 {
+    assert(step->graph != NULL);
+
     TRY(make_room(step));
     for (size_t index = 0; index < step->body.feed_count; index++) {
         const StepFeedText *const text = &step->body.feeds[index];

@@ -1,6 +1,6 @@
 /* A streamed reply ends its exchange with the first output, while the step still runs. From then until
- * step_reply_end() the exchange is kept by a reference, for its client may hang up in between: the stream
- * tells (closed), the step is cancelled, and its end comes as ever. */
+ * step_reply_end() a reference keeps the exchange, as its client may hang up in between: the stream's
+ * `closed` event then cancels the step, whose end comes as usual. */
 #include "gateway/steps/step_forms.h"
 
 #include <assert.h>
@@ -101,7 +101,7 @@ json_written(Exchange *exchange, Status status, void *owner)
 static void
 json_end(StepCall *step, const StepReport *report)
 {
-    step->reply.report = *report; /* of a success: nobody reads its texts */
+    step->reply.report = *report; /* a success has no texts that would have to be copied */
     if (step_outputs_size(step) <= LOOP_OUTPUT_SIZE_MAX ||
         !exchange_offload(step->exchange, json_write, json_written, step)) {
         json_written(step->exchange, json_write(step->call, NULL, step), step);
@@ -207,7 +207,8 @@ npy_end(StepCall *step, const StepReport *report)
 
 static const StepForm form_npy = {.media_type = "application/x-npy", .end = npy_end};
 
-/* A reply that failed ends without its last chunk: whole and cut ones can be told apart. */
+/* Ends the stream of a failed reply without its last chunk, so that clients can tell whole and cut replies
+ * apart. */
 static void
 stream_finish(StepCall *step, const StepReport *report, Buffer *last)
 {
@@ -249,7 +250,8 @@ part_begin(Buffer *head, StepReply *reply, const char *media_type)
     reply->has_parts = true;
 }
 
-/* A quoted-string (RFC 9110 5.6.4), which has no place for control characters. */
+/* Writes the name as a quoted-string (RFC 9110 5.6.4); control characters, which it cannot hold, become
+ * '_'. */
 static void
 disposition_write(Buffer *head, Slice name)
 {

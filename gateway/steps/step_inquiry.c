@@ -84,7 +84,7 @@ step_inquire(StepInquiry *inquiry)
     loop_post(inquiry->asked->loop, &inquiry->task);
 }
 
-/* Names the step instead of pointing to it: it may be gone when the loop comes to this. */
+/* Names the step instead of pointing to it, as the step may have ended when its loop reads this. */
 typedef struct Cancellation {
     Task task; /* first */
     StepLoop *loop;

@@ -102,7 +102,7 @@ write_error(JsonWriter *writer, const StepRecord *step)
     json_write_object_end(writer);
 }
 
-/* The members of what step_write_stats() wrote, and the database gave back. */
+/* Writes the members that step_write_stats() has stored in the database. */
 static void
 write_stats(JsonWriter *writer, const char *stats)
 {

@@ -1,10 +1,10 @@
-/* All that a step needs on its way: `Steps`, one a gateway, names the parts that all loops share; `StepLoop`,
- * one a loop, has what only that loop's thread touches.
+/* Steps, one a gateway, names the parts that the steps of all loops share; StepLoop, one a loop, has what
+ * only that loop's thread touches.
  *
- * Ownership: app makes both, and the parts that they borrow outlive them. A Steps owns its two batchers, a
- *            StepLoop its scratch memory and the queued steps that it runs.
- * Threads:   a Steps is shared: its parts lock inside or do not change. A StepLoop belongs to its loop; other
- *            threads read `steps`, `loop` and `index`. */
+ * Ownership: app makes both, and the parts that they borrow outlive them. A StepLoop owns its scratch
+ * memory and the queued steps that it runs.
+ * Threads:   a Steps is shared: its parts lock inside or do not change. A StepLoop belongs to its loop;
+ * other threads read `steps`, `loop` and `index`. */
 #pragma once
 
 #include "gateway/dispatch/step.h"

@@ -1,5 +1,7 @@
 #include "gateway/steps/step_promise.h"
 
+#include <assert.h>
+
 #include "gateway/http/headers.h"
 #include "gateway/jobs/job_context.h"
 #include "gateway/queue/runner.h"
@@ -20,6 +22,8 @@ step_wait_read(const Request *request, const Limits *limits)
 Status
 step_promise_read(StepCall *step)
 {
+    assert(step->exchange != NULL);
+
     const Request *const request = exchange_request(step->exchange);
     step->promise.is_async = preferences_parse(request_header(request, "Prefer")).responds_async;
     step->promise.wait_ms = step->promise.is_async ? step_wait_read(request, step->loop->steps->limits) : 0;
@@ -51,6 +55,8 @@ read_body(StepCall *step, Slice json)
 Status
 step_promise_prepare(StepCall *step, Slice json, JobContext *context, bool *ret_needs_job)
 {
+    assert(step_promise_is_shared(step));
+
     *ret_needs_job = false;
     TRY(read_body(step, json));
     TRY(step_call_prepare(step, json, context, ret_needs_job));
@@ -58,7 +64,7 @@ step_promise_prepare(StepCall *step, Slice json, JobContext *context, bool *ret_
 }
 
 static Status
-enqueue(StepCall *step, Store *store, StepNew *wanted)
+enqueue_with_answer(StepCall *step, Store *store, StepNew *wanted)
 {
     const Response *const response = exchange_response(step->exchange);
     TRY(step_enqueue(step, store, wanted));
@@ -73,7 +79,7 @@ commit_new(StepCall *step, Store *store, StepNew *wanted, StepHold *ret_hold)
     const char *const owner = step->loop->steps->replica->id;
     TRY(store_begin(step->call, store, step->tenant));
     AUTO_TRANSACTION transaction = store;
-    TRY(step->promise.is_async ? enqueue(step, store, wanted)
+    TRY(step->promise.is_async ? enqueue_with_answer(step, store, wanted)
                                : queue_begin(step->call, store, step->tenant, wanted, owner, ret_hold));
     return store_commit(step->call, TAKE(transaction));
 }
@@ -106,7 +112,7 @@ prepare_and_commit(StepCall *step, Slice json, JobContext *context, Store *store
     return queue_runner_hold(step->call, queue, &hold, step->loop->index);
 }
 
-/* What an idempotency key stands for: of a form, its digest. */
+/* Returns the request that an idempotency key stands for: a form is represented by its digest. */
 static Request
 request_identity(const StepCall *step)
 {
@@ -120,6 +126,8 @@ request_identity(const StepCall *step)
 Status
 step_promise_make(StepCall *step, Slice json, JobContext *context)
 {
+    assert(step_promise_is_asked(step) && !step_promise_is_shared(step));
+
     Store *store = NULL;
     IdempotentKey *const key = &step->promise.key;
     const Request request = request_identity(step);
@@ -141,7 +149,7 @@ step_promise_make(StepCall *step, Slice json, JobContext *context)
     return status;
 }
 
-/* Without outputs when it is too large with them. */
+/* Writes the answer without outputs when it would be too large with them. */
 static void
 write_answer(Buffer *buffer, const StepCall *step)
 {
@@ -185,10 +193,12 @@ text_or_null(const char *text)
     return text[0] == '\0' ? NULL : text;
 }
 
-/* A commit whose reply was lost is made again: ending twice in the same way is one end. */
+/* Commits again after a commit whose reply was lost, since ending twice in the same way is one end. */
 Status
 step_promise_keep(StepCall *step, Store *store)
 {
+    assert(step->record_wait.record != NULL && step->promise.hold.fence != 0);
+
     const StepRecord *const record = step->record_wait.record;
     const Error error = step->call->error;
     const StepEnd end = {
@@ -206,7 +216,7 @@ step_promise_keep(StepCall *step, Store *store)
         if (step->promise.key.text != NULL) {
             idempotent_abandon(step->call, store, step->tenant, &step->promise.key);
         }
-        step->call->error = error; /* the step's, not that of its record */
+        step->call->error = error; /* the client hears of the step's error, not of the record's */
     }
     return status;
 }

@@ -1,7 +1,8 @@
-/* What of a step is committed before it runs or before its client hears of it: steps for later (`Prefer:
- * respond-async`), steps with an Idempotency-Key, steps with "record": "durable".
+/* Promises about a step: what is committed before it runs, or before its client hears of its end. Steps
+ * for later (`Prefer: respond-async`), steps with an Idempotency-Key, and steps with "record": "durable"
+ * have one.
  *
- * Threads: the step's loop for what reads; what makes and keeps, job threads. */
+ * Threads: reading the step's loop; making and keeping job threads. */
 #pragma once
 
 #include "gateway/domain/limits.h"
@@ -13,12 +14,12 @@ typedef struct StepCall StepCall;
 
 typedef struct StepPromise {
     bool is_async;
-    uint64_t wait_ms; /* of a step for later: how long its end is waited for */
+    uint64_t wait_ms; /* how long the client waits for the end of a step for later */
     IdempotentKey key;
     StepHold hold;    /* of a synchronous step that the database knows of; its fence is 0 otherwise */
     bool is_queued;   /* by this request */
-    bool is_answered; /* the response is written: nothing is to be run now */
-    StepNew wanted;   /* of a step for later that is queued together with others, as what follows */
+    bool is_answered; /* the response is written: nothing runs now */
+    StepNew wanted;   /* of a step for later that is queued in a batch, as are the members below */
     BatchItem item;
     Status committed;
     void (*told)(StepCall *step, Status status);
@@ -27,20 +28,19 @@ typedef struct StepPromise {
 /* Returns the milliseconds of `Prefer: wait=N`, within the limit step_wait_ms; 0: none were asked for. */
 uint64_t step_wait_read(const Request *request, const Limits *limits);
 
-/* What the headers ask for. */
+/* Reads what the headers ask for. */
 MUST_USE Status step_promise_read(StepCall *step);
 bool step_promise_is_asked(const StepCall *step);
 
-/* Whether it is for later and no more than that: step_promise_prepare() instead of step_promise_make(), then
- * step_enqueue_together(). */
+/* Returns whether the step is for later and has no key: then step_promise_prepare() and
+ * step_enqueue_together() replace step_promise_make(). */
 bool step_promise_is_shared(const StepCall *step);
 
-/* As step_call_prepare(), for a step that is to be queued together with others; on its loop or a job thread.
- */
+/* Prepares, like step_call_prepare(), a step that is to be queued in a batch; on its loop or a job thread. */
 MUST_USE Status step_promise_prepare(StepCall *step, Slice json, JobContext *context, bool *ret_needs_job);
 
-/* Prepares the step and commits what was asked for: the step as queued, with its feeds and its answer; or as
- * running, held by this gateway. */
+/* Prepares the step and commits it: as queued, with its feeds and its answer, or as running, held by this
+ * gateway. */
 MUST_USE Status step_promise_make(StepCall *step, Slice json, JobContext *context);
 
 /* Commits the end of a held step (step->record_wait.record) and, when it succeeded, the answer to its key. */

@@ -1,5 +1,7 @@
 #include "gateway/steps/step_record.h"
 
+#include <assert.h>
+
 #include "gateway/jobs/job_context.h"
 #include "gateway/steps/step_json.h"
 #include "gateway/steps/step_promise.h"
@@ -14,7 +16,7 @@ keep_text(StepCall *step, Slice text)
     return copy == NULL ? "" : copy;
 }
 
-/* The report is dispatch's, and gone when its callback returns. */
+/* Copies the report, which is dispatch's and gone when its callback returns. */
 static void
 keep_report(StepCall *step, const StepReport *report)
 {
@@ -27,7 +29,7 @@ keep_report(StepCall *step, const StepReport *report)
 }
 
 static void
-reply(StepCall *step)
+send_reply(StepCall *step)
 {
     const StepReport report = step->reply.report;
     step_reply_end(step, &report);
@@ -40,17 +42,17 @@ record_taken(RecordWait *wait)
     if (!step->reply.has_begun) {
         exchange_on_cancel(step->exchange, NULL, NULL);
     }
-    reply(step);
+    send_reply(step);
 }
 
-/* The client does not wait any more, or may not. */
+/* Sends the reply without waiting any longer, as the client has gone or its time is over. */
 static void
 record_abandon(Exchange *exchange, void *owner)
 {
     (void)exchange;
     StepCall *const step = owner;
     recorder_abandon(step->loop->records, &step->record_wait);
-    reply(step);
+    send_reply(step);
 }
 
 static StepRecord *
@@ -108,7 +110,7 @@ keep_on_job(Call *call, JobContext *job_context, void *owner)
     return step_promise_keep(owner, store);
 }
 
-/* A step that succeeded but is not known to be recorded has not succeeded. */
+/* Fails a step that succeeded when its record, which was promised, is not known to be committed. */
 static void
 kept_on_job(Exchange *exchange, Status status, void *owner)
 {
@@ -121,7 +123,7 @@ kept_on_job(Exchange *exchange, Status status, void *owner)
         report->failure = failure_of_call(step->call, (Slice){0});
         report->failure.code = status;
     }
-    reply(step);
+    send_reply(step);
 }
 
 static void
@@ -139,6 +141,8 @@ record_before(StepCall *step, const StepReport *report)
 void
 step_record_end(StepCall *step, const StepReport *report)
 {
+    assert(step->exchange != NULL && step->plan != NULL && step->running.run == NULL);
+
     step_call_keep_trace(step, report);
     if (step->promise.hold.fence == 0) {
         record_behind(step, report);

@@ -1,10 +1,11 @@
-/* The record of a synchronous step that has ended, and then its reply: the record is on its way by then, or,
- * when that was promised, committed.
+/* Ends a synchronous step: first its record, which is on its way or, when that was promised, committed;
+ * then its reply.
  *
  * Threads: the step's loop. */
 #pragma once
 
 #include "gateway/steps/step_call.h"
 
-/* step_reply_end() follows: at once, when there is room for the record, or when it is committed. */
+/* Records the end and then calls step_reply_end(): at once, when there is room for the record, or when it
+ * is committed. */
 void step_record_end(StepCall *step, const StepReport *report);

@@ -29,6 +29,8 @@ fetches_find(StepCall *step)
 Status
 step_reply_choose(StepCall *step)
 {
+    assert(step->exchange != NULL && step->plan != NULL);
+
     const char *offers[STEP_FORM_COUNT];
     const bool is_single = step->body.fetch_count == 1;
     const int offer_count = is_single ? STEP_FORM_COUNT : STEP_FORM_NPY;
@@ -45,7 +47,7 @@ step_reply_choose(StepCall *step)
             "application/vnd.sluice.frames can, and application/x-npy of one fetch",
             SLICE_PRINT(slice_part(accept, 0, 128)));
     }
-    /* The answer to an idempotency key must be one that can be kept. */
+    /* An idempotency key needs an answer that can be kept: JSON. */
     step->reply.form = step->promise.key.text == NULL ? step_forms[choice] : step_forms[STEP_FORM_JSON];
     return fetches_find(step);
 }
@@ -53,6 +55,8 @@ step_reply_choose(StepCall *step)
 void
 step_reply_output(StepCall *step, uint32_t fetch, const Tensor *tensor)
 {
+    assert(step->reply.form != NULL && fetch < step->plan->fetch_count);
+
     StepReply *const reply = &step->reply;
     if (reply->form->output == NULL) {
         step->outputs[fetch] = tensor_ref(tensor);
@@ -69,7 +73,7 @@ step_reply_output(StepCall *step, uint32_t fetch, const Tensor *tensor)
     }
 }
 
-/* Of a late step: what each slot was at. */
+/* Notes for each slot of a late step the node that it was at. */
 static void
 note_slots(Call *call, const StepReport *report)
 {
@@ -95,6 +99,8 @@ report_fail(Call *call, const StepReport *report)
 void
 step_reply_end(StepCall *step, const StepReport *report)
 {
+    assert(step->exchange != NULL && step->running.run == NULL);
+
     StepReply *const reply = &step->reply;
     if (reply->has_begun && reply->stream == NULL) {
         exchange_unref(step->exchange); /* the client has gone */

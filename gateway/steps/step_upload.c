@@ -32,7 +32,7 @@ request_begin(Call *call, StepUpload *upload)
     return STATUS_OK;
 }
 
-/* Doubles the list in the arena when it is full. */
+/* Returns room for one more feed; doubles the list in the arena when it is full. */
 static UploadedFeed *
 feed_room(Call *call, StepUpload *upload)
 {
@@ -85,7 +85,7 @@ digest_update(const StepUpload *upload, Slice bytes)
     }
 }
 
-/* Sizes keep the parts and their names apart. */
+/* Adds a size to the digest, which keeps parts and their names apart. */
 static void
 digest_update_size(const StepUpload *upload, uint64_t size)
 {
@@ -178,6 +178,8 @@ step_upload_write(Call *call, void *state, Slice piece)
 Status
 step_upload_end(Call *call, StepUpload *upload)
 {
+    assert(upload->multipart != NULL);
+
     TRY(multipart_end(call, upload->multipart));
     if (upload->digesting != NULL) {
         sha256_end(TAKE(upload->digesting), &upload->digest);

@@ -1,13 +1,13 @@
-/* A step's request as multipart/form-data: the part `request` is the JSON, each further part is one feed as
- * .npy, named by the feed. The parts are read as they arrive, in any order; a feed's elements go straight
- * into its tensor.
+/* A step's request as multipart/form-data: the part `request` is the JSON, each further part is one feed
+ * as .npy, named by the feed. The parts are read as they arrive, in any order; a feed's elements go
+ * straight into its tensor.
  *
  *     curl -F request=@step.json -F 'x:0=@x.npy;type=application/x-npy' …
  *
  * Ownership: the call's arena gives it back.
  * Threads:   the loop thread while the body arrives, then the step's.
- * Errors:    INVALID_ARGUMENT naming the part or the feed; OUT_OF_RANGE above step_feeds, step_body_bytes or
- *            json_body_bytes. */
+ * Errors:    INVALID_ARGUMENT naming the part or the feed; OUT_OF_RANGE above step_feeds, step_body_bytes
+ * or json_body_bytes. */
 #pragma once
 
 #include "gateway/domain/limits.h"
@@ -28,14 +28,14 @@ typedef struct StepUpload {
     Multipart *multipart;
     Buffer request;
     bool has_request;
-    bool is_in_request; /* the present part is it */
+    bool is_in_request; /* the current part is `request` */
     UploadedFeed *feeds;
     size_t feed_count;
     NpyReader reader;       /* of the last feed */
     Sha256State *digesting; /* NULL unless the request has an Idempotency-Key */
     uint64_t part_size;
-    Sha256
-        digest; /* of names and contents, whatever the boundary: the same request sent again has the same */
+    Sha256 digest; /* of names and contents, whatever the boundary is: the same request sent again has the
+                    * same */
 } StepUpload;
 
 #define STEP_UPLOAD_SIZE_MAX ((size_t)2 << 30) /* bytes; the largest that step_body_bytes may be */
@@ -45,7 +45,7 @@ MUST_USE Status step_upload_begin(
     Call *call, const Request *request, const Limits *limits, void **ret_upload);
 MUST_USE Status step_upload_write(Call *call, void *upload, Slice piece);
 
-/* The body has ended: it must be whole and have the part `request`. */
+/* Checks, after the body has ended, that it was whole and had the part `request`. */
 MUST_USE Status step_upload_end(Call *call, StepUpload *upload);
 
 /* Adds the uploaded feeds to those of the JSON. */

@@ -9,9 +9,9 @@
 #include "gateway/store/blobs.h"
 #include "shared/tensor/tensor.h"
 
-/* INVALID_ARGUMENT unless `ref` is "sha256:" and 64 lower-case hex digits. */
+/* Parses "sha256:" and 64 lower-case hex digits; INVALID_ARGUMENT for anything else. */
 MUST_USE Status tensor_blob_parse(Call *call, Slice ref, Sha256 *ret_digest);
 
-/* Reads a chunk at a time into the tensor. */
+/* Reads the blob into a tensor, a chunk at a time. */
 MUST_USE Status tensor_blob_read(
     Call *call, Store *store, TenantId tenant, const Sha256 *digest, Tensor *ret_tensor);

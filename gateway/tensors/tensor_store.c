@@ -1,5 +1,6 @@
 #include "gateway/tensors/tensor_store.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "gateway/store/blobs.h"
@@ -67,6 +68,8 @@ Status
 tensors_stored(Call *call, const Slice *names, const Tensor *tensors, size_t count, StepTensors *ret_rows,
     BlobPut *ret_blobs)
 {
+    assert(count == 0 || (names != NULL && tensors != NULL));
+
     StepTensors rows = {.count = count};
     rows.items = arena_alloc(call->arena, (count + 1) * sizeof *rows.items);
     if (rows.items == NULL) {
@@ -144,6 +147,8 @@ read_strings(Call *call, const StepTensor *stored, const Shape *shape, Slice byt
 Status
 tensor_get(Call *call, Store *store, TenantId tenant, const StepTensor *stored, Tensor *ret_tensor)
 {
+    assert(stored->rank <= SHAPE_RANK_MAX);
+
     AUTO_BUFFER bytes = {0};
     Shape shape = shape_of_rank((int)stored->rank);
     const Dtype dtype = dtype_from_name(slice_from_string(stored->dtype));

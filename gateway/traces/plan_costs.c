@@ -1,5 +1,6 @@
 #include "gateway/traces/plan_costs.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@
 
 enum { ROWS_ARENA_SIZE_MAX = 256 << 20 };
 
-/* A node on a slot, over all steps. */
+/* The cost of a node on a slot, summed over all traced steps. */
 typedef struct NodeCost {
     Slice name;
     Slice op;
@@ -69,7 +70,7 @@ add_rows(const Costs *costs, uint32_t slot, const WireTrace *trace)
     return true;
 }
 
-/* The plan's partition that this slot of a step ran; NULL: it was another. */
+/* Returns the plan's partition if the step's slot ran this one, or NULL. */
 static const PlanPartition *
 partition_of(const Plan *plan, const TraceSlot *slot)
 {
@@ -78,7 +79,7 @@ partition_of(const Plan *plan, const TraceSlot *slot)
     return is_there && strcmp(partition->digest, slot->digest) == 0 ? partition : NULL;
 }
 
-/* What cannot be read adds nothing. */
+/* Adds a trace; slots whose trace cannot be read are left out. */
 static Status
 add_trace(Call *call, const Costs *costs, const Plan *plan, const StepTrace *trace, uint64_t *step_count)
 {
@@ -99,8 +100,6 @@ add_trace(Call *call, const Costs *costs, const Plan *plan, const StepTrace *tra
     *step_count += is_counted;
     return STATUS_OK;
 }
-
-/* --- Writing -------------------------------------------------------------------------------------------- */
 
 static int
 dearest_first(const void *left, const void *right)
@@ -156,6 +155,8 @@ write_costs(Call *call, JsonWriter *writer, const Costs *costs, uint64_t step_co
 Status
 plan_costs_write(Call *call, JsonWriter *writer, TraceCache *traces, const PlanCostsRequest *request)
 {
+    assert(request->plan != NULL);
+
     AUTO_MAP nodes = map_new();
     const Costs costs = {.arena = call->arena, .nodes = nodes};
     StepTrace *kept[PLAN_COSTS_TRACES_MAX];

@@ -1,20 +1,20 @@
-/* What the nodes of a plan have cost, as traced steps told: of every step of the same partitions whose trace
- * is still in this gateway's memory, merged (TensorFlow's cost model, made of step statistics).
+/* Costs of a plan's nodes, merged from the traces of steps with the same partitions that are still in this
+ * gateway's memory (TensorFlow's cost model, made of step statistics).
  *
- * Threads: job threads; reading traces takes its time. */
+ * Threads: job threads; reading traces takes long. */
 #pragma once
 
 #include "gateway/traces/trace_cache.h"
 #include "shared/json/writer.h"
 
-enum { PLAN_COSTS_TRACES_MAX = 16 }; /* the newest */
+enum { PLAN_COSTS_TRACES_MAX = 16 }; /* the newest traces are merged */
 
 typedef struct PlanCostsRequest {
     TenantId tenant;
     const Plan *plan;
 } PlanCostsRequest;
 
-/* A member "costs" of an open object: how many steps were merged, and of each node that ran in them, the
- * dearest first, how often it did and what a run cost on average. Transfers, which wait, are not told. */
+/* Writes the member "costs" of an open object: the number of steps, and for each node, the most expensive
+ * first, how often it ran and its average cost. Transfers are left out, as they mostly wait. */
 MUST_USE Status plan_costs_write(
     Call *call, JsonWriter *writer, TraceCache *traces, const PlanCostsRequest *request);

@@ -5,7 +5,8 @@
 #include "shared/base/clock.h"
 #include "shared/json/writer.h"
 
-/* As TensorFlow's timeline takes it apart: "name = Op(what it is about)". */
+/* Writes the label that TensorFlow's timeline parses: "name = Op(arguments)"; here the argument is a
+ * transfer's key. */
 static void
 write_label(JsonWriter *writer, const WireTraceNode *node, const WireTraceRow *row, Buffer *scratch)
 {
@@ -19,7 +20,7 @@ write_label(JsonWriter *writer, const WireTraceNode *node, const WireTraceRow *r
     json_member_slice(writer, "timelineLabel", buffer_slice(scratch));
 }
 
-/* TensorFlow has each time twice. */
+/* Writes the times; TensorFlow has each of them in two units. */
 static void
 write_times(JsonWriter *writer, uint64_t offset_ns, const WireTraceRow *row)
 {
@@ -93,7 +94,7 @@ write_node(JsonWriter *writer, const SlotRows *slot, const WireTraceRow *row, Bu
     json_write_object_end(writer);
 }
 
-/* False when a label found no memory. */
+/* Writes a slot's nodes; false when memory for a label was missing. */
 static bool
 write_slot(JsonWriter *writer, int32_t task, const SlotRows *slot)
 {

@@ -1,8 +1,8 @@
-/* A step's trace as TensorFlow's StepStats (step_stats.proto), in protobuf's JSON form: what its own timeline
- * and profiling tools read. Times count from the step's start. Of a node's outputs the bytes are told
- * together, as those of output 0.
+/* A step's trace as TensorFlow's StepStats (step_stats.proto) in protobuf's JSON form, which its own
+ * timeline and profiling tools read. Times count from the step's start. The bytes of all outputs of a node
+ * are told as output 0's.
  *
- * Errors: INTERNAL when what a worker told cannot be read. */
+ * Errors: INTERNAL when a worker's trace cannot be read. */
 #pragma once
 
 #include "gateway/traces/step_trace.h"

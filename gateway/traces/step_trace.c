@@ -1,12 +1,13 @@
 #include "gateway/traces/step_trace.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "shared/base/atomic.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
 
-/* An end that did not come is the step's. */
+/* Makes the slot's times relative to the step's start; a slot that was not answered ended with the step. */
 static TraceSlot
 slot_of(const StepReport *report, const SlotReport *slot)
 {
@@ -23,6 +24,8 @@ slot_of(const StepReport *report, const SlotReport *slot)
 StepTrace *
 step_trace_new(const TraceOrigin *origin, const StepReport *report)
 {
+    assert(origin->plan != NULL && report->slot_count <= SLOT_COUNT_MAX);
+
     size_t text_size = 0;
     for (size_t index = 0; index < report->slot_count; index++) {
         text_size += report->slots[index].stats.trace.size;
@@ -62,6 +65,8 @@ step_trace_new(const TraceOrigin *origin, const StepReport *report)
 StepTrace *
 step_trace_ref(StepTrace *trace)
 {
+    assert(trace->reference_count > 0);
+
     reference_count_add(&trace->reference_count);
     return trace;
 }
@@ -77,6 +82,8 @@ step_trace_unref(StepTrace *trace)
 Status
 step_trace_read_rows(Call *call, Arena *arena, const StepTrace *trace, SlotRows *ret_slots)
 {
+    assert(trace->slot_count <= SLOT_COUNT_MAX);
+
     for (size_t index = 0; index < trace->slot_count; index++) {
         const TraceSlot *const slot = &trace->slots[index];
         Call reading = {.arena = arena};

@@ -1,5 +1,7 @@
 #include "gateway/traces/trace_cache.h"
 
+#include <assert.h>
+
 #include "shared/base/list.h"
 #include "shared/base/map.h"
 #include "shared/base/memory.h"
@@ -13,7 +15,7 @@ typedef struct Kept {
 struct TraceCache {
     Mutex lock;      /* guards what follows */
     Map *traces;     /* step id → Kept */
-    ListLink recent; /* the last one used last */
+    ListLink recent; /* ordered by last use, the most recent last */
     size_t size;
     size_t size_max;
 };
@@ -41,9 +43,9 @@ trace_cache_new(size_t size_max)
     return cache;
 }
 
-/* With the lock held, as the following. */
+/* Removes a trace. The lock is held. */
 static void
-drop(TraceCache *cache, Kept *kept)
+drop_trace(TraceCache *cache, Kept *kept)
 {
     (void)map_remove(cache->traces, key_of(&kept->trace->id));
     list_remove(&kept->link);
@@ -56,7 +58,7 @@ static void
 make_room(TraceCache *cache, size_t size)
 {
     while (cache->size + size > cache->size_max && !list_is_empty(&cache->recent)) {
-        drop(cache, LIST_ITEM(list_first(&cache->recent), Kept, link));
+        drop_trace(cache, LIST_ITEM(list_first(&cache->recent), Kept, link));
     }
 }
 
@@ -68,7 +70,7 @@ trace_cache_free(TraceCache *cache)
     }
     LIST_EACH(&cache->recent, link)
     {
-        drop(cache, LIST_ITEM(link, Kept, link));
+        drop_trace(cache, LIST_ITEM(link, Kept, link));
     }
     map_free(cache->traces);
     mutex_done(&cache->lock);
@@ -76,11 +78,11 @@ trace_cache_free(TraceCache *cache)
 }
 
 static bool
-insert(TraceCache *cache, Kept *kept, StepTrace *trace)
+insert_trace(TraceCache *cache, Kept *kept, StepTrace *trace)
 {
     Kept *const before = map_get(cache->traces, key_of(&trace->id));
     if (before != NULL) {
-        drop(cache, before);
+        drop_trace(cache, before);
     }
     make_room(cache, trace->size);
     if (!map_put(cache->traces, key_of(&trace->id), kept)) {
@@ -95,12 +97,14 @@ insert(TraceCache *cache, Kept *kept, StepTrace *trace)
 void
 trace_cache_put(TraceCache *cache, StepTrace *trace)
 {
+    assert(trace->reference_count > 0 && trace->size > 0);
+
     Kept *const kept = trace->size > cache->size_max ? NULL : memory_new(1, sizeof *kept);
     if (kept == NULL) {
         return;
     }
     mutex_lock(&cache->lock);
-    const bool is_inserted = insert(cache, kept, trace);
+    const bool is_inserted = insert_trace(cache, kept, trace);
     mutex_unlock(&cache->lock);
     if (!is_inserted) {
         memory_free(kept);

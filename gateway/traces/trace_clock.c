@@ -1,16 +1,18 @@
 #include "gateway/traces/trace_clock.h"
 
+#include <assert.h>
+
 #include "shared/wire/messages.h"
 
 static const int64_t LAG_NONE = INT64_MIN;
 
-/* By [sender][receiver]: how much later than the sender's run the receiver's began, at least. */
+/* For [sender][receiver]: how much later than the sender's run the receiver's run began, at least. */
 typedef struct Lags {
     int64_t ns[SLOT_COUNT_MAX][SLOT_COUNT_MAX];
 } Lags;
 
 static uint64_t
-least(uint64_t left, uint64_t right)
+lesser_of(uint64_t left, uint64_t right)
 {
     return left < right ? left : right;
 }
@@ -18,16 +20,14 @@ least(uint64_t left, uint64_t right)
 static void
 rows_clamp(SlotRows *slot)
 {
-    slot->trace.elapsed_ns = least(slot->trace.elapsed_ns, slot->room_ns);
+    slot->trace.elapsed_ns = lesser_of(slot->trace.elapsed_ns, slot->room_ns);
     for (size_t index = 0; index < slot->trace.row_count; index++) {
         WireTraceRow *const row = &slot->trace.rows[index];
-        row->end_ns = least(row->end_ns, slot->trace.elapsed_ns);
-        row->start_ns = least(row->start_ns, row->end_ns);
-        row->scheduled_ns = least(row->scheduled_ns, row->start_ns);
+        row->end_ns = lesser_of(row->end_ns, slot->trace.elapsed_ns);
+        row->start_ns = lesser_of(row->start_ns, row->end_ns);
+        row->scheduled_ns = lesser_of(row->scheduled_ns, row->start_ns);
     }
 }
-
-/* --- What Sends and Recvs say --------------------------------------------------------------------------- */
 
 bool
 trace_is_transfer(const WireTrace *trace, const WireTraceRow *row, const char *op)
@@ -92,9 +92,7 @@ lags_note(Lags *lags, const Map *sends, const SlotRows *slots, size_t slot)
     }
 }
 
-/* --- Offsets -------------------------------------------------------------------------------------------- */
-
-/* True when it had to move. */
+/* Moves a receiver later if its sender requires it, within its own bounds. Returns whether it moved. */
 static bool
 receiver_move(const Lags *lags, SlotRows *slots, const uint64_t *latest_ns, size_t sender, size_t receiver)
 {
@@ -112,7 +110,8 @@ receiver_move(const Lags *lags, SlotRows *slots, const uint64_t *latest_ns, size
     return true;
 }
 
-/* Bellman and Ford: a chain of slots that push each other is no longer than there are slots. */
+/* Finds the least offsets by Bellman and Ford: no chain of slots that move each other is longer than their
+ * number. */
 static void
 offsets_find(const Lags *lags, SlotRows *slots, size_t slot_count)
 {
@@ -132,6 +131,8 @@ offsets_find(const Lags *lags, SlotRows *slots, size_t slot_count)
 bool
 trace_clock_align(Arena *arena, SlotRows *slots, size_t slot_count)
 {
+    assert(slot_count <= SLOT_COUNT_MAX);
+
     AUTO_MAP sends = map_new();
     Lags lags;
     lags_clear(&lags);

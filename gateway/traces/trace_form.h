@@ -1,4 +1,4 @@
-/* The forms that a step's trace is told in, by the names that requests and other gateways give them. */
+/* Forms of a step's trace, by the names that requests and other gateways use. */
 #pragma once
 
 #include "gateway/traces/step_trace.h"

@@ -8,7 +8,7 @@
 
 enum {
     RUN_THREAD = 0,                /* the slot as a whole; workers' threads count from 1 */
-    TRANSFER_THREAD = 1000 * 1000, /* the first of… */
+    TRANSFER_THREAD = 1000 * 1000, /* the first of TRANSFER_THREAD_COUNT */
     TRANSFER_THREAD_COUNT = 64,
 };
 
@@ -53,7 +53,7 @@ typedef struct Flow {
     uint64_t id;
 } Flow;
 
-/* Slots on the same worker hand a tensor over as a pointer. */
+/* Says how the tensor travelled; slots on the same worker hand it over as a pointer. */
 static const char *
 flow_way(const Flow *flow)
 {
@@ -167,14 +167,14 @@ by_thread(const void *left, const void *right)
     return order == 0 ? by_start(left, right) : order;
 }
 
-/* Events of one thread must not overlap: each transfer goes to the first of those threads that is free, when
- * all are taken to the last one. */
+/* Spreads transfers over threads of their own, since events of one thread must not overlap: each goes to
+ * the first that is free, or to the last when none is. */
 static void
 transfers_spread(WireTrace *rows)
 {
     uint64_t free_ns[TRANSFER_THREAD_COUNT] = {0};
     if (rows->row_count == 0) {
-        return; /* rows->rows may be NULL, which qsort() is never to be given */
+        return; /* qsort() must not be given NULL */
     }
     qsort(rows->rows, rows->row_count, sizeof *rows->rows, by_start);
     for (size_t index = 0; index < rows->row_count; index++) {
@@ -216,7 +216,7 @@ write_thread_name(JsonWriter *writer, size_t slot, uint64_t thread)
     write_name(writer, "thread_name", slot, thread, name);
 }
 
-/* Where a node in a loop is: the loop and the iteration, within other loops also theirs. */
+/* Writes a node's loop and iteration, and for nested loops the path of all. */
 static void
 write_iteration(JsonWriter *writer, const WireTrace *trace, uint32_t iteration)
 {

@@ -1,5 +1,6 @@
 #include "gateway/workers/resolver.h"
 
+#include <assert.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +22,7 @@ typedef struct Resolution {
     char addresses[WORKER_COUNT_MAX][ADDRESS_TEXT_SIZE];
 } Resolution;
 
-/* "10.0.0.7:8471", "[fd00::7]:8471". */
+/* Writes an address as "10.0.0.7:8471" or "[fd00::7]:8471". */
 static bool
 address_write(const struct addrinfo *info, const char *port, char ret_text[ADDRESS_TEXT_SIZE])
 {
@@ -35,7 +36,7 @@ address_write(const struct addrinfo *info, const char *port, char ret_text[ADDRE
 }
 
 static void
-resolve(Job *job, JobContext *context)
+resolve_name(Job *job, JobContext *context)
 {
     (void)context;
     Resolution *const resolution = (Resolution *)(void *)job;
@@ -55,7 +56,7 @@ resolve(Job *job, JobContext *context)
 }
 
 static void
-resolved(Job *job)
+tell_addresses(Job *job)
 {
     Resolution *const resolution = (Resolution *)(void *)job;
     Slice addresses[WORKER_COUNT_MAX];
@@ -75,13 +76,15 @@ resolved(Job *job)
 void
 resolver_ask(const ResolverTarget *target, size_t entry, Slice name_and_port)
 {
+    assert(target->loop != NULL && target->discovery != NULL);
+
     Resolution *const resolution = memory_new(1, sizeof *resolution);
     const size_t colon = slice_find_last(name_and_port, ':');
     if (resolution == NULL) {
-        return; /* asked again in a few seconds */
+        return; /* discovery asks again in a few seconds */
     }
     *resolution = (Resolution){
-        .job = {.loop = target->loop, .run = resolve, .done = resolved},
+        .job = {.loop = target->loop, .run = resolve_name, .done = tell_addresses},
         .discovery = target->discovery,
         .entry = entry,
     };

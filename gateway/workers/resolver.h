@@ -1,7 +1,8 @@
-/* Turns the name of a headless service into the addresses behind it, on a job thread: resolving waits.
+/* The resolver turns the name of a headless service into the addresses behind it, on a job thread, as
+ * resolving waits.
  *
  * Threads: resolver_ask() on the discovery's loop, which also gets the answer.
- * Errors:  a name that does not resolve keeps what was known of it; the log says why. */
+ * Errors:  a name that does not resolve keeps its former addresses; the log says why. */
 #pragma once
 
 #include "gateway/dispatch/discovery.h"
@@ -10,7 +11,7 @@
 typedef struct ResolverTarget {
     JobPool *jobs;
     Loop *loop;
-    Discovery **discovery; /* NULL behind it while there is none */
+    Discovery **discovery; /* points to NULL while there is no discovery */
 } ResolverTarget;
 
 void resolver_ask(const ResolverTarget *target, size_t entry, Slice name_and_port);

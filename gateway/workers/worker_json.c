@@ -1,10 +1,13 @@
 #include "gateway/workers/worker_json.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 static const char *
 state_name(WorkerState state)
 {
+    assert((size_t)state <= WORKER_LOST);
+
     static const char *const names[] = {"serving", "draining", "lost"};
     return names[state];
 }

@@ -190,7 +190,7 @@ worker_pool_start(Call *call, const WorkerPoolOptions *options, WorkerPool **ret
     pool->job = (Job){.loop = options->loop, .run = read_marks, .done = tell_marks};
     pool->timer.fire = look_when_due;
     pool->look.run = look_on_loop;
-    *ret_pool = pool; /* jobs may know it from now on: worker_pool_free() is to wait for them */
+    *ret_pool = pool; /* job threads and discovery point to it from here on */
     const DiscoveryOptions discovery = {
         .addresses = options->addresses,
         .address_count = options->address_count,
