@@ -1,10 +1,10 @@
-/* Two levels. A block freed goes to the freeing thread's cache; when the list of its class is full there,
- * half of it moves to the shared lists under the lock; from there it goes back to the system when the shared
- * cache is full. A block wanted takes the same way backwards. Blocks above THREAD_SIZE_MAX skip the first
- * level.
+/* Two levels. A freed block goes to the cache of the freeing thread; when the list of its class is full
+ * there, half of it moves to the shared lists, under the lock; from there it goes back to the system when
+ * the shared cache is full. An allocation takes the same way in the other direction. Blocks above
+ * THREAD_SIZE_MAX skip the first level.
  *
- * The limit binds the footprint: every byte taken from the system, handed out or cached. Only taking from the
- * system can hit it, and before it fails, the caller's and the shared caches are emptied. */
+ * The limit binds the footprint: every byte taken from the system, allocated or cached. Only taking from
+ * the system can hit it, and before that fails, the caller's and the shared caches are emptied. */
 #include "worker/cpu/allocator.h"
 
 #include <assert.h>
@@ -18,9 +18,9 @@
 #include "worker/runtime/memory_account.h"
 
 enum {
-    HEADER_SIZE = 64, /* keeps the data behind it aligned */
+    HEADER_SIZE = 64, /* keeps the data behind it aligned to cache lines */
     THREAD_SIZE_MAX = 32 * 1024,
-    THREAD_CLASS_COUNT = 32, /* classes of up to THREAD_SIZE_MAX */
+    THREAD_CLASS_COUNT = 32, /* the classes up to THREAD_SIZE_MAX */
     THREAD_BYTES_MAX = 64 * 1024,
     THREAD_BLOCKS_MAX = 64,
     DRIFT_MAX = 64 * 1024,
@@ -29,8 +29,8 @@ enum {
 typedef struct Block {
     TensorBuffer buffer;
     union {
-        struct Block *next;     /* of one that is kept */
-        MemoryAccount *account; /* of one handed out: whom it is counted to, or NULL */
+        struct Block *next;     /* of a cached block */
+        MemoryAccount *account; /* of an allocated block: the account that it is counted to, or NULL */
     };
     uint32_t size_class;
 } Block;
@@ -46,9 +46,9 @@ typedef struct BlockList {
 typedef struct ThreadCache {
     ListLink link;
     Allocator *allocator;
-    int64_t drift; /* bytes handed out less bytes taken back, not yet in allocator->in_use */
+    int64_t drift; /* bytes allocated less bytes freed, not yet in allocator->in_use */
     uint64_t allocation_count;
-    MemoryAccount *account; /* what this thread charges, and what it has not told it yet: */
+    MemoryAccount *account; /* the account that this thread charges, and what has not been added to it yet */
     int64_t charged;
     int64_t charged_highest;
     BlockList lists[THREAD_CLASS_COUNT];
@@ -57,10 +57,10 @@ typedef struct ThreadCache {
 struct Allocator {
     uint64_t limit;
     uint64_t cache_max;
-    pthread_key_t key; /* ThreadCache of the calling thread */
+    pthread_key_t key; /* the ThreadCache of the calling thread */
     Mutex lock;
     uint64_t footprint;
-    uint64_t cached; /* in `lists` */
+    uint64_t cached; /* bytes in `lists` */
     BlockList lists[SIZE_CLASS_COUNT];
     ListLink threads;
     uint64_t allocation_count; /* of threads that ended or had no cache */
@@ -117,7 +117,7 @@ shared_take(Allocator *allocator, uint32_t size_class)
     return block;
 }
 
-/* The largest first: they free the most with the fewest calls. */
+/* Frees large blocks first: they free the most with the fewest calls. */
 static void
 shared_trim(Allocator *allocator, uint64_t keep)
 {
@@ -165,7 +165,8 @@ system_take(Allocator *allocator, ThreadCache *cache, uint32_t size_class)
     return block;
 }
 
-/* The peak is looked at when a thread hands in its drift, so that the common path touches no shared line. */
+/* Updates the peak only when a thread hands in its drift, so that the common path touches no shared cache
+ * line. */
 static void
 count_in_use(Allocator *allocator, int64_t change)
 {
@@ -279,7 +280,7 @@ thread_cache_new(Allocator *allocator)
     return cache;
 }
 
-/* NULL without memory: the shared level serves alone then. */
+/* Returns the thread's cache; NULL without memory, when the shared level serves alone. */
 static ThreadCache *
 thread_cache(Allocator *allocator)
 {
@@ -287,10 +288,10 @@ thread_cache(Allocator *allocator)
     return cache != NULL ? cache : thread_cache_new(allocator);
 }
 
-/* Half a list at a time moves between the levels, so that a thread that only makes or only takes back does
- * not lock for each block. */
+/* Moves half a list from the shared level, so that a thread that only allocates or only frees does not
+ * lock for each block. */
 static Block *
-refill(Allocator *allocator, ThreadCache *cache, uint32_t size_class)
+refill_cache(Allocator *allocator, ThreadCache *cache, uint32_t size_class)
 {
     mutex_lock(&allocator->lock);
     Block *block = shared_take(allocator, size_class);
@@ -311,7 +312,7 @@ refill(Allocator *allocator, ThreadCache *cache, uint32_t size_class)
 }
 
 static void
-spill(Allocator *allocator, ThreadCache *cache, Block *block)
+spill_blocks(Allocator *allocator, ThreadCache *cache, Block *block)
 {
     mutex_lock(&allocator->lock);
     if (cache != NULL && block->size_class < THREAD_CLASS_COUNT) {
@@ -336,7 +337,7 @@ block_release(TensorBuffer *buffer)
         cache->lists[block->size_class].count < thread_list_max(block->size_class)) {
         block_push(&cache->lists[block->size_class], block);
     } else {
-        spill(allocator, cache, block);
+        spill_blocks(allocator, cache, block);
     }
 }
 
@@ -356,7 +357,7 @@ allocator_allocate(Allocator *allocator, size_t size)
         block = block_pop(&cache->lists[size_class]);
     }
     if (block == NULL) {
-        block = refill(allocator, cache, size_class);
+        block = refill_cache(allocator, cache, size_class);
     }
     if (block == NULL) {
         return NULL;

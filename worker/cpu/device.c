@@ -52,7 +52,7 @@ cpu_schedule(Device *device, DeviceWork *work)
 
 typedef struct ChargedLoop {
     Allocator *allocator;
-    MemoryAccount *account; /* the caller's */
+    MemoryAccount *account; /* of the run that calls */
     void (*body)(void *context, int64_t index);
     void *context;
 } ChargedLoop;
@@ -77,7 +77,7 @@ cpu_parallel_for(Device *device, int64_t count, void (*body)(void *context, int6
     pool_parallel_for(cpu->pool, count, charged_body, &loop);
 }
 
-/* The widest set the kernels and their library choose code by. */
+/* Returns the widest instruction set by which the kernels and their library choose code. */
 static const char *
 cpu_isa(void)
 {
@@ -143,7 +143,7 @@ cpu_device_new(Call *call, const CpuDeviceOptions *options, Device **ret_device)
     return STATUS_OK;
 }
 
-/* Threads first: they keep caches of the allocator. */
+/* The threads end first: they keep caches of the allocator. */
 void
 cpu_device_free(Device *device)
 {

@@ -1,8 +1,9 @@
-/* /device:CPU:0 as the runtime sees it (worker/runtime/device.h): a caching allocator and a pool of threads.
+/* /device:CPU:0 as the runtime sees it (worker/runtime/device.h): a caching allocator and a pool of
+ * threads.
  *
- * Ownership: all buffers must be back and all work done before cpu_device_free().
+ * Ownership: all buffers must be freed and all work done before cpu_device_free().
  * Threads:   the device's functions may be called from any thread.
- * Errors:    making one can fail without memory or threads; else as in worker/runtime/device.h. */
+ * Errors:    making one fails without memory or threads; others as in worker/runtime/device.h. */
 #pragma once
 
 #include "worker/runtime/device.h"
@@ -16,5 +17,5 @@ typedef struct CpuDeviceOptions {
 MUST_USE Status cpu_device_new(Call *call, const CpuDeviceOptions *options, Device **ret_device);
 void cpu_device_free(Device *device); /* NULL is allowed */
 
-/* Gives cached blocks back to the system until at most `keep` bytes are cached. */
+/* Returns cached blocks to the system until at most `keep` bytes are cached. */
 void cpu_device_trim(Device *device, uint64_t keep);

@@ -1,5 +1,6 @@
 #include "worker/cpu/host_memory.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,8 +11,8 @@
 enum { LINE_SIZE = 1024, PATH_SIZE = 2048 };
 
 typedef struct Hierarchy {
-    const char *controllers; /* in /proc/self/cgroup: "4:memory:/path", "0::/path" */
-    const char *folder;      /* under the root */
+    const char *controllers; /* as /proc/self/cgroup has it: "4:memory:/path", "0::/path" */
+    const char *folder;      /* below the root */
     const char *file;
 } Hierarchy;
 
@@ -21,12 +22,12 @@ static const Hierarchy hierarchies[] = {
 };
 
 static uint64_t
-least(uint64_t left, uint64_t right)
+smaller_of(uint64_t left, uint64_t right)
 {
     return left < right ? left : right;
 }
 
-/* "max", and a file that is not there, is no limit. */
+/* Reads a limit; "max" and a missing file mean none. */
 static uint64_t
 read_limit(const char *path)
 {
@@ -43,8 +44,8 @@ read_limit(const char *path)
     return limit;
 }
 
-/* The group's and those of all around it: "/a/b", "/a", "". In a container the groups above may not be seen,
- * and its own is the root. */
+/* Returns the smallest limit of the group and of all groups around it: "/a/b", "/a", "". In a container
+ * outer groups may not be visible, and its own is the root. */
 static uint64_t
 limit_of_group(const Hierarchy *hierarchy, const char *root, Slice group)
 {
@@ -53,7 +54,7 @@ limit_of_group(const Hierarchy *hierarchy, const char *root, Slice group)
         char path[PATH_SIZE];
         (void)snprintf(
             path, sizeof path, "%s%s%.*s/%s", root, hierarchy->folder, SLICE_PRINT(group), hierarchy->file);
-        limit = least(limit, read_limit(path));
+        limit = smaller_of(limit, read_limit(path));
         if (group.size == 0) {
             return limit;
         }
@@ -62,7 +63,7 @@ limit_of_group(const Hierarchy *hierarchy, const char *root, Slice group)
     }
 }
 
-/* A line is "number:controllers:/path". */
+/* Returns the limit of the group that a line "number:controllers:/path" names. */
 static uint64_t
 limit_of_line(Slice line, const char *root)
 {
@@ -74,7 +75,7 @@ limit_of_line(Slice line, const char *root)
     }
     for (size_t index = 0; index < COUNT_OF(hierarchies); index++) {
         if (slice_equals_string(controllers, hierarchies[index].controllers)) {
-            limit = least(limit, limit_of_group(&hierarchies[index], root, line));
+            limit = smaller_of(limit, limit_of_group(&hierarchies[index], root, line));
         }
     }
     return limit;
@@ -83,12 +84,13 @@ limit_of_line(Slice line, const char *root)
 uint64_t
 host_memory_cgroup_limit(const char *membership, const char *root)
 {
+    assert(membership != NULL && root != NULL);
     char line[LINE_SIZE];
     uint64_t limit = UINT64_MAX;
     FILE *const file = fopen(membership, "re");
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {
         line[strcspn(line, "\n")] = '\0';
-        limit = least(limit, limit_of_line(slice_from_string(line), root));
+        limit = smaller_of(limit, limit_of_line(slice_from_string(line), root));
     }
     if (file != NULL) {
         (void)fclose(file);
@@ -100,5 +102,5 @@ uint64_t
 host_memory(void)
 {
     const uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-    return least(machine, host_memory_cgroup_limit("/proc/self/cgroup", "/sys/fs/cgroup"));
+    return smaller_of(machine, host_memory_cgroup_limit("/proc/self/cgroup", "/sys/fs/cgroup"));
 }

@@ -1,10 +1,10 @@
-/* One lock guards a first-in-first-out queue and a list of open loops. A thread that finds neither spins for
- * a moment (a wake-up between cores costs more than most kernels), then sleeps; whoever hands work in wakes
- * one thread, and only when one sleeps.
+/* One lock guards a first-in-first-out queue and a list of open loops. A thread that finds neither spins
+ * for a moment (waking up takes longer than most kernels), then sleeps; whoever adds work wakes one
+ * thread, if any sleeps.
  *
- * A loop lives on its caller's stack. The caller takes iterations like everybody else; when none is left it
- * closes the loop, so that nobody new joins, and waits for those who are still inside. It cannot wait for
- * work that has not begun, so loops may nest. */
+ * A loop lives on its caller's stack. The caller takes iterations like the other threads; when none is
+ * left it closes the loop, so that no thread joins any more, and waits for those that are still inside. It
+ * never waits for work that has not begun, so loops may nest. */
 #include "worker/cpu/pool.h"
 
 #include <assert.h>
@@ -16,15 +16,15 @@
 #include "shared/base/memory.h"
 #include "shared/base/mutex.h"
 
-enum { SPIN_COUNT = 2000 }; /* some microseconds */
+enum { SPIN_COUNT = 2000 }; /* a few microseconds */
 
 typedef struct Loop {
     ListLink link;
     void (*body)(void *context, int64_t index);
     void *context;
     int64_t count;
-    int64_t next;   /* atomic: the next iteration nobody has taken */
-    int32_t inside; /* pool threads taking part; falls without the lock */
+    int64_t next;   /* atomic: the next iteration to be taken */
+    int32_t inside; /* pool threads that take part; decremented without the lock */
 } Loop;
 
 struct Pool {
@@ -33,7 +33,7 @@ struct Pool {
     DeviceWork *first;
     DeviceWork *last;
     ListLink loops;
-    int32_t pending; /* atomic: queued work and open loops; what spinning threads watch */
+    int32_t pending; /* atomic: queued work and open loops, which spinning threads watch */
     int sleeping;
     bool is_ending;
     int thread_count;
@@ -64,7 +64,7 @@ loop_has_more(Loop *loop)
     return atomic_load_relaxed(&loop->next) < loop->count;
 }
 
-/* Under the lock. An open loop without iterations left is passed over: its caller closes it soon. */
+/* Called under the lock. Skips an open loop without iterations left: its caller will close it. */
 static Loop *
 pool_join_loop(Pool *pool)
 {
@@ -82,7 +82,7 @@ pool_join_loop(Pool *pool)
 static void
 loop_leave(Loop *loop)
 {
-    /* The last touch: the caller's frame may be gone behind it. */
+    /* Nothing touches `loop` from here on: the caller's frame may be gone. */
     atomic_sub_acq_rel(&loop->inside, 1);
 }
 
@@ -168,7 +168,8 @@ pool_spin(Pool *pool)
     }
 }
 
-/* Open loops first: their callers hold a thread until they end. False when there was nothing to do. */
+/* Takes open loops first, as their callers hold a thread until they end. Returns false when there was
+ * nothing to do. */
 static bool
 pool_work_once(Pool *pool)
 {
@@ -197,7 +198,7 @@ pool_has_work(Pool *pool)
     return pool->first != NULL;
 }
 
-/* False when the pool ends. */
+/* Returns false when the pool ends. */
 static bool
 pool_sleep(Pool *pool)
 {

@@ -1,5 +1,5 @@
-/* The compute threads: a queue of work that may be handed in from anywhere, and loops whose iterations the
- * threads share with the caller.
+/* The compute threads: a queue of work that any thread may add to, and loops whose iterations the threads
+ * share with the caller.
  *
  * Ownership: work belongs to whoever queues it and must live until its run() begins; run() may free it.
  * Threads:   any; pool_free() is called when no work is queued, and not from a pool thread.
@@ -12,10 +12,10 @@ typedef struct Pool Pool;
 
 enum { POOL_THREADS_MAX = 1024 };
 
-/* NULL when the threads cannot be made. thread_count: 1…POOL_THREADS_MAX. */
+/* Returns NULL when the threads cannot be made. `thread_count` is 1 to POOL_THREADS_MAX. */
 MUST_USE Pool *pool_new(int thread_count);
 void pool_free(Pool *pool); /* NULL is allowed; ends and joins the threads */
 
-/* As Device.schedule and Device.parallel_for (worker/runtime/device.h). */
+/* Do as Device.schedule and Device.parallel_for (worker/runtime/device.h). */
 void pool_schedule(Pool *pool, DeviceWork *work);
 void pool_parallel_for(Pool *pool, int64_t count, void (*body)(void *context, int64_t index), void *context);

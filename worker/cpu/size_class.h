@@ -1,5 +1,5 @@
-/* Block sizes: 64, 128, 192 and 256 bytes, then four steps to each doubling, so that at most a quarter of a
- * block is wasted. Pure arithmetic. */
+/* Sizes of blocks: 64, 128, 192 and 256 bytes, then four steps to each doubling, so that at most a quarter
+ * of a block is wasted. */
 #pragma once
 
 #include <assert.h>
@@ -21,7 +21,7 @@ size_class_bytes(uint32_t size_class)
     return (size_t)SIZE_CLASS_UNIT * (size_class % 4 + 5) << doubling;
 }
 
-/* The smallest class that holds `size` bytes; false above the largest. */
+/* Finds the smallest class that holds `size` bytes; returns false above the largest. */
 static inline bool
 size_class_find(size_t size, uint32_t *ret_size_class)
 {

@@ -1,5 +1,5 @@
-/* float32 functions that need no library: four elements at a time, large tensors shared among the device's
- * threads. The same bits as the reference: one rounding an operation. */
+/* float32 functions without a library: four elements at a time, large tensors shared among the device's
+ * threads. The bits are the reference's: every operation rounds once. */
 #include "worker/reference/broadcast.h"
 #include "worker/reference/outputs.h"
 #include "worker/runtime/kernel.h"
@@ -7,13 +7,13 @@
 enum {
     FOUR = 4,
     EIGHT = 8,
-    CHUNK = 64 * 1024, /* elements a thread takes at once; less is not worth a hand-over */
+    CHUNK = 64 * 1024, /* elements that a thread takes at once; fewer are not worth handing over */
 };
 
 typedef float Four __attribute__((vector_size(16)));
 typedef int32_t FourInts __attribute__((vector_size(16)));
 
-/* Where a loop reads: broadcasting leaves strides of 0 and 1 on a line, and one number is read as four. */
+/* An operand along a line: broadcasting leaves strides of 0 and 1, and one number is read as four. */
 typedef struct Source {
     const float *values;
     int64_t step;
@@ -33,41 +33,41 @@ source_open(Source *source, const ElementRun *run, int input)
 }
 
 static Four
-load(const Source *source, int64_t place)
+load_four(const Source *source, int64_t index)
 {
     Four four;
-    memcpy(&four, source->values + place * source->step, sizeof four);
+    memcpy(&four, source->values + index * source->step, sizeof four);
     return four;
 }
 
-/* Behind the last four: up to three, one by one, which is faster than by way of memory. */
+/* Loads the up to three elements behind the last four, one by one, which is faster than through memory. */
 static Four
-load_rest(const Source *source, int64_t place, int64_t count)
+load_rest(const Source *source, int64_t index, int64_t count)
 {
-    const float *const rest = source->values + place * source->step;
+    const float *const rest = source->values + index * source->step;
     return (Four){rest[0], count > 1 ? rest[1] : 0, count > 2 ? rest[2] : 0, 0};
 }
 
 static void
-store(float *output, int64_t place, Four four)
+store_four(float *output, int64_t index, Four four)
 {
-    memcpy(output + place, &four, sizeof four);
+    memcpy(output + index, &four, sizeof four);
 }
 
 static void
-store_rest(float *output, int64_t place, int64_t count, Four four)
+store_rest(float *output, int64_t index, int64_t count, Four four)
 {
-    output[place] = four[0];
+    output[index] = four[0];
     if (count > 1) {
-        output[place + 1] = four[1];
+        output[index + 1] = four[1];
     }
     if (count > 2) {
-        output[place + 2] = four[2];
+        output[index + 2] = four[2];
     }
 }
 
 static Four
-choose(FourInts condition, Four a, Four b)
+select_lanes(FourInts condition, Four a, Four b)
 {
     return (Four)((condition & (FourInts)a) | (~condition & (FourInts)b));
 }
@@ -81,7 +81,7 @@ clear_sign(Four a)
 static const Four ZERO = {0};
 static const Four SIX = {6, 6, 6, 6};
 
-/* Eight at a time, then four, then the rest. */
+/* Computes eight elements at a time, then four, then the rest. */
 #define FOURS(name, expression, input_count)                                                                 \
     static inline Four name##_four(Four a, Four b)                                                           \
     {                                                                                                        \
@@ -97,13 +97,13 @@ static const Four SIX = {6, 6, 6, 6};
         float *const output = run->output;                                                                   \
         int64_t n = 0;                                                                                       \
         for (; n + EIGHT <= run->count; n += EIGHT) {                                                        \
-            const Four first = name##_four(load(&x, n), load(&y, n));                                        \
-            const Four second = name##_four(load(&x, n + FOUR), load(&y, n + FOUR));                         \
-            store(output, n, first);                                                                         \
-            store(output, n + FOUR, second);                                                                 \
+            const Four first = name##_four(load_four(&x, n), load_four(&y, n));                              \
+            const Four second = name##_four(load_four(&x, n + FOUR), load_four(&y, n + FOUR));               \
+            store_four(output, n, first);                                                                    \
+            store_four(output, n + FOUR, second);                                                            \
         }                                                                                                    \
         for (; n + FOUR <= run->count; n += FOUR) {                                                          \
-            store(output, n, name##_four(load(&x, n), load(&y, n)));                                         \
+            store_four(output, n, name##_four(load_four(&x, n), load_four(&y, n)));                          \
         }                                                                                                    \
         if (n < run->count) {                                                                                \
             const int64_t count = run->count - n;                                                            \
@@ -119,18 +119,18 @@ BINARY_FOURS(subtract, a - b)
 BINARY_FOURS(multiply, a *b)
 BINARY_FOURS(divide, a / b)
 BINARY_FOURS(squared_difference, (a - b) * (a - b))
-BINARY_FOURS(maximum, choose((a > b) | (a != a), a, b))
-BINARY_FOURS(minimum, choose((a < b) | (a != a), a, b))
-BINARY_FOURS(relu_gradient, choose(b > ZERO, a, ZERO))
+BINARY_FOURS(maximum, select_lanes((a > b) | (a != a), a, b))
+BINARY_FOURS(minimum, select_lanes((a < b) | (a != a), a, b))
+BINARY_FOURS(relu_gradient, select_lanes(b > ZERO, a, ZERO))
 UNARY_FOURS(negate, -a)
 UNARY_FOURS(absolute, clear_sign(a))
 UNARY_FOURS(square, a *a)
-UNARY_FOURS(relu, choose(a < ZERO, ZERO, a))
-UNARY_FOURS(relu6, choose(a < ZERO, ZERO, choose(a > SIX, SIX, a)))
+UNARY_FOURS(relu, select_lanes(a < ZERO, ZERO, a))
+UNARY_FOURS(relu6, select_lanes(a < ZERO, ZERO, select_lanes(a > SIX, SIX, a)))
 
-/* A bias along channels that are not the last dimension is the reference's. */
+/* A bias along channels that are not the last dimension is left to the reference. */
 static bool
-supports(const Node *node)
+supports_float(const Node *node)
 {
     const AttrValue *const format = node_attr(node, "data_format");
     bool is_supported = format == NULL || !slice_starts_with(format->value.s, SLICE("NC"));
@@ -168,7 +168,7 @@ output_of_broadcast(KernelContext *context, Tensor **ret_output)
     return output_forward(context, is_second_larger ? 1 : 0, ret_output);
 }
 
-/* In place of whichever input nobody else needs. */
+/* Uses the memory of an input that nobody else needs, if there is one. */
 static Status
 output_of_equal_shapes(KernelContext *context, Tensor **ret_output)
 {
@@ -204,7 +204,7 @@ fill_output(KernelContext *context, ElementLoop loop, bool is_equal, Tensor *out
 }
 
 static Status
-compute(KernelContext *context, ElementLoop loop)
+compute_loop(KernelContext *context, ElementLoop loop)
 {
     const Tensor *inputs = context->inputs;
     const bool is_equal = shape_equal(&inputs[0].shape, &inputs[context->input_count - 1].shape);
@@ -217,7 +217,7 @@ compute(KernelContext *context, ElementLoop loop)
 #define FUNCTIONS(name)                                                                                      \
     static Status name##_compute(KernelContext *context)                                                     \
     {                                                                                                        \
-        return compute(context, name);                                                                       \
+        return compute_loop(context, name);                                                                  \
     }                                                                                                        \
     static bool name##_element(const Node *node, ElementFunction *ret_function)                              \
     {                                                                                                        \
@@ -240,7 +240,7 @@ FUNCTIONS(square)
 FUNCTIONS(relu)
 FUNCTIONS(relu6)
 
-/* Through the shape rule, also where both shapes are equal: a bias is a vector along the value's channels. */
+/* Takes the shape rule even when both shapes are equal: a bias is a vector along the value's channels. */
 static Status
 bias_compute(KernelContext *context)
 {
@@ -252,8 +252,8 @@ bias_compute(KernelContext *context)
 
 #define ROW(name, compute_function, element_function)                                                        \
     {                                                                                                        \
-        .op = (name), .supports = supports, .compute = (compute_function), .element = (element_function),    \
-        .sharing = KERNEL_FORWARDS                                                                           \
+        .op = (name), .supports = supports_float, .compute = (compute_function),                             \
+        .element = (element_function), .sharing = KERNEL_FORWARDS                                            \
     }
 #define FAST_KERNEL(name, function) ROW(name, function##_compute, function##_element)
 

@@ -1,5 +1,5 @@
-/* float32 convolutions of TensorFlow and ONNX, alone or fused with what follows, all by
- * worker/cpu/onednn/convolve.h. The ops' own rules read the attributes and check the shapes. */
+/* float32 convolutions of TensorFlow and ONNX, alone or fused with what follows, computed by
+ * onednn/convolve.h. The ops' own rules read the attributes and check the shapes. */
 #include "shared/ops/convolution.h"
 #include "shared/base/memory.h"
 #include "worker/cpu/onednn/convolve.h"
@@ -7,25 +7,25 @@
 #include "worker/runtime/kernel.h"
 
 static bool
-supports(const Node *node)
+tensorflow_supports(const Node *node)
 {
     return node->input_dtypes[0] == DTYPE_FLOAT32;
 }
 
-/* Four spatial dimensions, which the op allows, are the reference's; where kernel_shape does not tell, the
- * inputs will. */
+/* Four spatial dimensions, which the op allows, are left to the reference. Without kernel_shape the filter
+ * tells the rank when it runs. */
 static bool
 onnx_supports(const Node *node)
 {
     int64_t sizes[WINDOW_RANK_MAX];
-    return supports(node) &&
+    return tensorflow_supports(node) &&
            node_attr_ints(node, "kernel_shape", sizes, COUNT_OF(sizes)) <= CONVOLVE_RANK_MAX;
 }
 
 static bool
 fused_supports(const Node *node)
 {
-    return supports(node) && finish_supports(node);
+    return tensorflow_supports(node) && finish_supports(node);
 }
 
 static bool
@@ -39,7 +39,7 @@ typedef struct ConvolutionState {
     Convolve *convolve;
 } ConvolutionState;
 
-/* A lone convolution's third input is its bias. */
+/* Reads the epilogue of a fused node; the third input of a single convolution is its bias. */
 static Status
 read_epilogue(Call *call, const Node *node, Epilogue *ret_epilogue)
 {
@@ -52,7 +52,7 @@ read_epilogue(Call *call, const Node *node, Epilogue *ret_epilogue)
 }
 
 static Status
-create(Call *call, const Node *node, void **ret_state)
+create_convolution(Call *call, const Node *node, void **ret_state)
 {
     ConvolutionState *state = memory_new(1, sizeof *state);
     if (state == NULL) {
@@ -71,7 +71,7 @@ create(Call *call, const Node *node, void **ret_state)
 }
 
 static void
-destroy(void *state)
+destroy_convolution(void *state)
 {
     ConvolutionState *convolution = state;
     convolve_free(convolution->convolve);
@@ -79,7 +79,7 @@ destroy(void *state)
 }
 
 static Status
-prepare(Call *call, Device *device, const Node *node, const Tensor *const *constants, void *state)
+prepare_filter(Call *call, Device *device, const Node *node, const Tensor *const *constants, void *state)
 {
     (void)call;
     (void)device;
@@ -101,7 +101,8 @@ step_of(const Shape *shape, int axis)
     return step;
 }
 
-/* A line is an image one row high, so that its positions stay together. */
+/* Fills in the spatial dimensions. A one-dimensional image is one row high, so that its positions stay
+ * together. */
 static void
 fill_space(const Convolution *convolution, const Shape *input, const Shape *filter, ConvolveShape *shape)
 {
@@ -153,7 +154,7 @@ shape_of(
 }
 
 static Status
-convolve(KernelContext *context, const Convolution *convolution)
+run_convolution(KernelContext *context, const Convolution *convolution)
 {
     const ConvolutionState *state = context->state;
     const Epilogue *epilogue = &state->epilogue;
@@ -185,7 +186,7 @@ tensorflow_compute(KernelContext *context, int rank)
     Convolution convolution;
     kernel_inference(context, NULL, &inference);
     TRY(convolution_tensorflow(context->call, &inference.context, rank, &convolution));
-    return convolve(context, &convolution);
+    return run_convolution(context, &convolution);
 }
 
 static Status
@@ -208,8 +209,9 @@ onnx_compute(KernelContext *context)
     kernel_inference(context, NULL, &inference);
     TRY(convolution_onnx(context->call, &inference.context, &convolution));
     return convolution.window.rank <= CONVOLVE_RANK_MAX
-               ? convolve(context, &convolution)
-               : kernel_find_reference(context->node)->compute(context); /* which has no state */
+               ? run_convolution(context, &convolution)
+               : kernel_find_reference(context->node)->compute(context); /* the reference kernel has no
+                                                                          * state */
 }
 
 static bool
@@ -220,7 +222,7 @@ is_empty(const Shape *shape)
 }
 
 static uint64_t
-forecast(const KernelForecast *told, const Convolution *convolution)
+forecast_scratch(const KernelForecast *told, const Convolution *convolution)
 {
     const ConvolutionState *state = told->state;
     const Shape *input = &told->shapes.inputs[0];
@@ -237,7 +239,7 @@ tensorflow_scratch(const KernelForecast *told, int rank)
 {
     Convolution convolution;
     const Status status = convolution_tensorflow(told->call, &told->shapes, rank, &convolution);
-    return status == STATUS_OK ? forecast(told, &convolution) : 0;
+    return status == STATUS_OK ? forecast_scratch(told, &convolution) : 0;
 }
 
 static uint64_t
@@ -258,19 +260,19 @@ onnx_scratch(const KernelForecast *told)
     Convolution convolution;
     const Status status = convolution_onnx(told->call, &told->shapes, &convolution);
     const bool is_ours = status == STATUS_OK && convolution.window.rank <= CONVOLVE_RANK_MAX;
-    return is_ours ? forecast(told, &convolution) : 0;
+    return is_ours ? forecast_scratch(told, &convolution) : 0;
 }
 
 #define CONVOLUTION_KERNEL(name, can, form)                                                                  \
     {                                                                                                        \
-        .op = (name), .supports = (can), .create = create, .destroy = destroy, .prepare = prepare,           \
-        .compute = form##_compute, .scratch = form##_scratch                                                 \
+        .op = (name), .supports = (can), .create = create_convolution, .destroy = destroy_convolution,       \
+        .prepare = prepare_filter, .compute = form##_compute, .scratch = form##_scratch                      \
     }
 
 static const Kernel convolution_kernels[] = {
-    CONVOLUTION_KERNEL("Conv2D", supports, conv2d),
-    CONVOLUTION_KERNEL("Conv3D", supports, conv3d),
-    CONVOLUTION_KERNEL("DepthwiseConv2dNative", supports, conv2d),
+    CONVOLUTION_KERNEL("Conv2D", tensorflow_supports, conv2d),
+    CONVOLUTION_KERNEL("Conv3D", tensorflow_supports, conv3d),
+    CONVOLUTION_KERNEL("DepthwiseConv2dNative", tensorflow_supports, conv2d),
     CONVOLUTION_KERNEL("_FusedConv2D", fused_supports, conv2d),
     CONVOLUTION_KERNEL("FusedDepthwiseConv2dNative", fused_supports, conv2d),
     CONVOLUTION_KERNEL("_FusedDepthwiseConv2dNative", fused_supports, conv2d),

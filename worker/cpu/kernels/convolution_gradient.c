@@ -2,10 +2,10 @@
  * (worker/cpu/onednn/product.h) of the output's gradient and of the image laid out in patches:
  *
  *     filter's gradient = patchesᵀ × output's gradient
- *     image's gradient  = (output's gradient × filterᵀ), every patch added back where it came from
+ *     image's gradient  = (output's gradient × filterᵀ), every patch added back to its pixels
  *
- * A few images are done at a time, as many as keep the patches small; that number follows from shapes only,
- * and one thread adds up what belongs to one image. */
+ * A few images are done at a time, as many as keep the patches small. That number follows from shapes
+ * only, and one thread adds up all patches of an image. */
 #include "shared/base/memory.h"
 #include "shared/ops/convolution.h"
 #include "worker/cpu/onednn/product.h"
@@ -13,17 +13,17 @@
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
 
-enum { PATCHES_MAX = 1 << 20 }; /* numbers laid out at a time, when one image has fewer */
+enum { PATCHES_MAX = 1 << 20 }; /* elements of patches at a time, when one image has fewer */
 
 static bool
-supports(const Node *node)
+supports_gradient(const Node *node)
 {
     return node->output_dtypes[0] == DTYPE_FLOAT32 &&
            slice_equal(node_attr_string(node, "data_format"), SLICE("NHWC"));
 }
 
 static Status
-create(Call *call, const Node *node, void **ret_state)
+create_gradient(Call *call, const Node *node, void **ret_state)
 {
     (void)node;
     Product *product = NULL;
@@ -33,35 +33,36 @@ create(Call *call, const Node *node, void **ret_state)
 }
 
 static void
-destroy(void *state)
+destroy_gradient(void *state)
 {
     product_free(state);
 }
 
-/* One group of channels of a convolution; sizes in elements. */
+/* One group of channels of a convolution; sizes are in elements. */
 typedef struct Patches {
     const Window *window;
     int64_t size[2];  /* of an image */
     int64_t channels; /* of an image */
-    int64_t inputs;   /* of the group */
-    int64_t outputs;  /* of the group */
+    int64_t inputs;   /* channels of the group */
+    int64_t outputs;  /* channels of the group */
     int64_t group;
-    int64_t patch;   /* numbers of one patch */
-    int64_t places;  /* patches of one image */
-    int64_t images;  /* done at a time */
-    float *image;    /* the first of them */
-    float *laid_out; /* [images × places, patch] */
+    int64_t patch;     /* elements of one patch */
+    int64_t positions; /* patches of one image, one for each position of the window */
+    int64_t images;    /* images done at a time */
+    float *image;      /* the first of them */
+    float *laid_out;   /* [images × positions, patch] */
 } Patches;
 
-/* The pixel that place (row, column) of the patch at `place` covers, or NULL outside of the image. */
+/* Returns the pixel that element (row, column) of the patch at `position` covers, or NULL outside of the
+ * image. */
 static float *
-pixel_of(const Patches *patches, float *image, int64_t place, int64_t row, int64_t column)
+pixel_of(const Patches *patches, float *image, int64_t position, int64_t row, int64_t column)
 {
     const Window *window = patches->window;
     const int64_t y =
-        place / window->output[1] * window->stride[0] - window->before[0] + row * window->dilation[0];
+        position / window->output[1] * window->stride[0] - window->before[0] + row * window->dilation[0];
     const int64_t x =
-        place % window->output[1] * window->stride[1] - window->before[1] + column * window->dilation[1];
+        position % window->output[1] * window->stride[1] - window->before[1] + column * window->dilation[1];
     if (y < 0 || x < 0 || y >= patches->size[0] || x >= patches->size[1]) {
         return NULL;
     }
@@ -73,11 +74,11 @@ lay_out_image(void *context, int64_t index)
 {
     const Patches *patches = context;
     float *image = patches->image + index * patches->size[0] * patches->size[1] * patches->channels;
-    float *to = patches->laid_out + index * patches->places * patches->patch;
-    for (int64_t place = 0; place < patches->places; place++) {
+    float *to = patches->laid_out + index * patches->positions * patches->patch;
+    for (int64_t position = 0; position < patches->positions; position++) {
         for (int64_t row = 0; row < patches->window->size[0]; row++) {
             for (int64_t column = 0; column < patches->window->size[1]; column++) {
-                const float *pixel = pixel_of(patches, image, place, row, column);
+                const float *pixel = pixel_of(patches, image, position, row, column);
                 const size_t bytes = (size_t)patches->inputs * sizeof *to;
                 if (pixel == NULL) {
                     memset(to, 0, bytes);
@@ -95,11 +96,11 @@ add_back_image(void *context, int64_t index)
 {
     const Patches *patches = context;
     float *image = patches->image + index * patches->size[0] * patches->size[1] * patches->channels;
-    const float *from = patches->laid_out + index * patches->places * patches->patch;
-    for (int64_t place = 0; place < patches->places; place++) {
+    const float *from = patches->laid_out + index * patches->positions * patches->patch;
+    for (int64_t position = 0; position < patches->positions; position++) {
         for (int64_t row = 0; row < patches->window->size[0]; row++) {
             for (int64_t column = 0; column < patches->window->size[1]; column++) {
-                float *pixel = pixel_of(patches, image, place, row, column);
+                float *pixel = pixel_of(patches, image, position, row, column);
                 for (int64_t k = 0; k < patches->inputs && pixel != NULL; k++) {
                     pixel[k] += from[k];
                 }
@@ -109,7 +110,7 @@ add_back_image(void *context, int64_t index)
     }
 }
 
-/* A matrix's columns taken out, or put back: of filters and of output gradients when there are groups. */
+/* Copies columns out of a matrix, or back: those of a group's filters and output gradients. */
 static void
 copy_columns(
     const float *from, int64_t from_width, float *to, int64_t to_width, int64_t rows, int64_t columns)
@@ -125,7 +126,7 @@ typedef struct Work {
     Patches patches;
     int64_t batch;
     const float *gradients; /* of the output */
-    const float *filter;    /* or NULL: it is what is computed */
+    const float *filter;    /* NULL when it is what is computed */
     Tensor laid_out;
     Tensor group_gradients; /* of one group, when there are several */
     Tensor group_filter;
@@ -150,15 +151,15 @@ patches_of(const Convolution *convolution, const Shape *image)
         .inputs = convolution->inputs,
         .outputs = convolution->outputs,
         .patch = window->size[0] * window->size[1] * convolution->inputs,
-        .places = window->output[0] * window->output[1]};
+        .positions = window->output[0] * window->output[1]};
     const int64_t batch = image->dims[0];
-    const int64_t fitting = PATCHES_MAX / (patches.patch * patches.places);
+    const int64_t fitting = PATCHES_MAX / (patches.patch * patches.positions);
     patches.images = fitting < 1 ? 1 : fitting > batch ? batch : fitting;
     return patches;
 }
 
 static Shape
-matrix(int64_t rows, int64_t columns)
+matrix_shape(int64_t rows, int64_t columns)
 {
     return (Shape){.rank = 2, .dims = {rows, columns}};
 }
@@ -169,30 +170,31 @@ work_open(Work *work, const Shape *image)
     Patches *patches = &work->patches;
     *patches = patches_of(work->convolution, image);
     work->batch = image->dims[0];
-    const int64_t rows = patches->images * patches->places;
-    const Shape laid_out = matrix(rows, patches->patch);
+    const int64_t rows = patches->images * patches->positions;
+    const Shape laid_out = matrix_shape(rows, patches->patch);
     TRY(scratch_new(work->context, DTYPE_FLOAT32, &laid_out, &work->laid_out));
     patches->laid_out = work->laid_out.data;
     if (work->convolution->groups == 1) {
         return STATUS_OK;
     }
-    const Shape gradients = matrix(rows, patches->outputs);
-    const Shape filter = matrix(patches->patch, patches->outputs);
+    const Shape gradients = matrix_shape(rows, patches->outputs);
+    const Shape filter = matrix_shape(patches->patch, patches->outputs);
     TRY(scratch_new(work->context, DTYPE_FLOAT32, &gradients, &work->group_gradients));
     return scratch_new(work->context, DTYPE_FLOAT32, &filter, &work->group_filter);
 }
 
-/* The output's gradient of this group for `images` images from `first` on. */
+/* Returns the output's gradient of this group for `images` images from `first` on. */
 static const float *
 group_gradients(Work *work, int64_t first, int64_t images)
 {
     const Patches *patches = &work->patches;
     const int64_t width = work->convolution->groups * patches->outputs;
-    const float *from = work->gradients + first * patches->places * width + patches->group * patches->outputs;
+    const float *from =
+        work->gradients + first * patches->positions * width + patches->group * patches->outputs;
     if (work->convolution->groups == 1) {
         return from;
     }
-    copy_columns(from, width, work->group_gradients.data, patches->outputs, images * patches->places,
+    copy_columns(from, width, work->group_gradients.data, patches->outputs, images * patches->positions,
         patches->outputs);
     return work->group_gradients.data;
 }
@@ -202,7 +204,7 @@ filter_product(const Patches *patches, int64_t images, bool accumulates)
 {
     return (ProductShape){.m = patches->patch,
         .n = patches->outputs,
-        .k = images * patches->places,
+        .k = images * patches->positions,
         .transposes_a = true,
         .accumulates = accumulates,
         .alpha = 1};
@@ -269,7 +271,7 @@ filter_compute(KernelContext *context)
 static ProductShape
 image_product(const Patches *patches, int64_t images)
 {
-    return (ProductShape){.m = images * patches->places,
+    return (ProductShape){.m = images * patches->positions,
         .n = patches->patch,
         .k = patches->outputs,
         .transposes_b = true,
@@ -333,12 +335,12 @@ image_compute(KernelContext *context)
     return image_groups(&work, output->data);
 }
 
-/* What work_open() and one product take. */
+/* Returns the bytes that work_open() and one product take. */
 static uint64_t
-forecast(const KernelForecast *told, const Convolution *convolution, const Patches *patches,
+forecast_scratch(const KernelForecast *told, const Convolution *convolution, const Patches *patches,
     const ProductShape *product)
 {
-    const int64_t rows = patches->images * patches->places;
+    const int64_t rows = patches->images * patches->positions;
     const int64_t of_group = convolution->groups == 1 ? 0 : (rows + patches->patch) * patches->outputs;
     return (uint64_t)(rows * patches->patch + of_group) * sizeof(float) +
            product_scratch(told->call, without_const(told->state), told->device, product, 1);
@@ -363,7 +365,7 @@ filter_scratch(const KernelForecast *told)
     }
     const Patches patches = patches_of(&convolution, image);
     const ProductShape product = filter_product(&patches, patches.images, false);
-    return forecast(told, &convolution, &patches, &product);
+    return forecast_scratch(told, &convolution, &patches, &product);
 }
 
 static uint64_t
@@ -378,21 +380,21 @@ image_scratch(const KernelForecast *told)
     }
     const Patches patches = patches_of(&convolution, &image);
     const ProductShape product = image_product(&patches, patches.images);
-    return forecast(told, &convolution, &patches, &product);
+    return forecast_scratch(told, &convolution, &patches, &product);
 }
 
 static const Kernel convolution_gradient_kernels[] = {
     {.op = "Conv2DBackpropFilter",
-        .supports = supports,
-        .create = create,
-        .destroy = destroy,
+        .supports = supports_gradient,
+        .create = create_gradient,
+        .destroy = destroy_gradient,
         .compute = filter_compute,
         .scratch = filter_scratch,
         .host_inputs = 1 << 1},
     {.op = "Conv2DBackpropInput",
-        .supports = supports,
-        .create = create,
-        .destroy = destroy,
+        .supports = supports_gradient,
+        .create = create_gradient,
+        .destroy = destroy_gradient,
         .compute = image_compute,
         .scratch = image_scratch,
         .host_inputs = 1},

@@ -1,12 +1,12 @@
-/* float32 matrix products of TensorFlow and ONNX, alone or fused with what follows, all by
- * worker/cpu/onednn/product.h. Shapes are checked and outputs sized by the ops' own rules. */
+/* float32 matrix products of TensorFlow and ONNX, alone or fused with what follows, computed by
+ * onednn/product.h. The ops' own rules check shapes and size outputs. */
 #include "worker/cpu/onednn/product.h"
 
 #include "shared/base/memory.h"
 #include "worker/reference/outputs.h"
 #include "worker/runtime/kernel.h"
 
-/* How the ops say what they want; NULL: they cannot. */
+/* The attributes of an op that ask for something; NULL: it has no such attribute. */
 typedef struct ProductOp {
     const char *op;
     const char *transposes_a;
@@ -36,7 +36,7 @@ typedef struct MatmulState {
 } MatmulState;
 
 static bool
-supports(const Node *node)
+supports_product(const Node *node)
 {
     return node->input_dtypes[0] == DTYPE_FLOAT32 && node->input_dtypes[1] == DTYPE_FLOAT32;
 }
@@ -44,18 +44,18 @@ supports(const Node *node)
 static bool
 fused_supports(const Node *node)
 {
-    return supports(node) && finish_supports(node);
+    return supports_product(node) && finish_supports(node);
 }
 
 static bool
-flag(const Node *node, const char *name)
+read_flag(const Node *node, const char *name)
 {
     const AttrValue *value = name == NULL ? NULL : node_attr(node, name);
     return value != NULL && (value->kind == ATTR_INT ? value->value.i != 0 : value->value.b);
 }
 
 static void
-destroy(void *state)
+destroy_state(void *state)
 {
     MatmulState *matmul = state;
     product_free(matmul->product);
@@ -65,8 +65,8 @@ destroy(void *state)
 static Status
 read_attributes(Call *call, const Node *node, const ProductOp *op, MatmulState *state)
 {
-    state->transposes_a = flag(node, op->transposes_a);
-    state->transposes_b = flag(node, op->transposes_b);
+    state->transposes_a = read_flag(node, op->transposes_a);
+    state->transposes_b = read_flag(node, op->transposes_b);
     state->is_gemm = op->is_gemm;
     state->alpha = op->is_gemm ? node_attr_float(node, "alpha") : 1;
     state->beta = op->is_gemm ? node_attr_float(node, "beta") : 0;
@@ -74,7 +74,7 @@ read_attributes(Call *call, const Node *node, const ProductOp *op, MatmulState *
 }
 
 static Status
-create(Call *call, const Node *node, void **ret_state)
+create_state(Call *call, const Node *node, void **ret_state)
 {
     MatmulState *state = memory_new(1, sizeof *state);
     if (state == NULL) {
@@ -97,9 +97,9 @@ create(Call *call, const Node *node, void **ret_state)
     return STATUS_OK;
 }
 
-/* A constant second matrix is packed; batches of them are rare and stay as they are. */
+/* Packs a constant second matrix; batches of them are rare and stay plain. */
 static Status
-prepare(Call *call, Device *device, const Node *node, const Tensor *const *constants, void *state)
+prepare_weights(Call *call, Device *device, const Node *node, const Tensor *const *constants, void *state)
 {
     (void)call;
     (void)device;
@@ -112,7 +112,7 @@ prepare(Call *call, Device *device, const Node *node, const Tensor *const *const
     return STATUS_OK;
 }
 
-/* The last two dimensions as they lie; a vector is one row (on the left) or one column (on the right). */
+/* Returns the last two dimensions; a vector is one row on the left, one column on the right. */
 static void
 matrix_of(const Shape *shape, bool is_left, int64_t *ret_rows, int64_t *ret_columns)
 {
@@ -131,7 +131,7 @@ batch_rank(const Shape *shape)
     return shape->rank > 2 ? shape->rank - 2 : 0;
 }
 
-/* In matrices; 0 where the input is broadcast. */
+/* Fills in strides, counted in matrices; 0 where the input is broadcast. */
 static void
 batch_strides(const Shape *shape, int rank, int64_t *ret_strides)
 {
@@ -146,7 +146,7 @@ batch_strides(const Shape *shape, int rank, int64_t *ret_strides)
 }
 
 static void
-batches(const Shape *a, const Shape *b, ProductOperands *operands)
+read_batches(const Shape *a, const Shape *b, ProductOperands *operands)
 {
     const int left = batch_rank(a);
     const int right = batch_rank(b);
@@ -162,7 +162,8 @@ batches(const Shape *a, const Shape *b, ProductOperands *operands)
     }
 }
 
-/* With one matrix on the right, all batches on the left are rows of one product. */
+/* Makes one product of a batch with a single matrix on the right: all matrices on the left become its
+ * rows. */
 static void
 merge_batches(const Shape *b, ProductShape *shape, ProductOperands *operands)
 {
@@ -201,19 +202,19 @@ has_c(const MatmulState *state, const Node *node)
     return state->is_gemm && node->input_count > 2 && node->inputs[2].node != NODE_NONE;
 }
 
-/* The product, with its batches in `operands`. */
+/* Returns the shape of the product and fills in its batches. */
 static ProductShape
 shape_of(
     const MatmulState *state, const Node *node, const Shape *a, const Shape *b, ProductOperands *operands)
 {
     ProductShape shape = matrix_shape(state, a, b);
-    batches(a, b, operands);
+    read_batches(a, b, operands);
     merge_batches(b, &shape, operands);
     shape.accumulates = has_c(state, node);
     return shape;
 }
 
-/* beta × c, broadcast to the output's rows and columns. */
+/* Fills the output with beta × c, broadcast to its rows and columns. */
 static void
 fill_with_c(const Tensor *c, float beta, Tensor *output)
 {
@@ -232,7 +233,7 @@ fill_with_c(const Tensor *c, float beta, Tensor *output)
     }
 }
 
-/* Sums of nothing: 0, or what Gemm adds. */
+/* Computes products with an inner dimension of 0: zeros, or what Gemm adds. */
 static Status
 without_terms(KernelContext *context, bool is_filled, Tensor *output)
 {
@@ -246,7 +247,7 @@ without_terms(KernelContext *context, bool is_filled, Tensor *output)
 }
 
 static Status
-compute(KernelContext *context)
+compute_product(KernelContext *context)
 {
     const MatmulState *state = context->state;
     const Tensor *a = &context->inputs[0];
@@ -272,7 +273,7 @@ compute(KernelContext *context)
 }
 
 static uint64_t
-scratch(const KernelForecast *told)
+product_scratch_bytes(const KernelForecast *told)
 {
     const MatmulState *state = told->state;
     ProductOperands operands = {0};
@@ -288,18 +289,18 @@ scratch(const KernelForecast *told)
 
 #define MATMUL_KERNEL(name, can)                                                                             \
     {                                                                                                        \
-        .op = (name), .supports = (can), .create = create, .destroy = destroy, .prepare = prepare,           \
-        .compute = compute, .scratch = scratch                                                               \
+        .op = (name), .supports = (can), .create = create_state, .destroy = destroy_state,                   \
+        .prepare = prepare_weights, .compute = compute_product, .scratch = product_scratch_bytes             \
     }
 
 static const Kernel matmul_kernels[] = {
-    MATMUL_KERNEL("MatMul", supports),
-    MATMUL_KERNEL("BatchMatMul", supports),
-    MATMUL_KERNEL("BatchMatMulV2", supports),
+    MATMUL_KERNEL("MatMul", supports_product),
+    MATMUL_KERNEL("BatchMatMul", supports_product),
+    MATMUL_KERNEL("BatchMatMulV2", supports_product),
     MATMUL_KERNEL("_FusedBatchMatMulV2", fused_supports),
     MATMUL_KERNEL("_FusedMatMul", fused_supports),
-    MATMUL_KERNEL("onnx::MatMul", supports),
-    MATMUL_KERNEL("onnx::Gemm", supports),
+    MATMUL_KERNEL("onnx::MatMul", supports_product),
+    MATMUL_KERNEL("onnx::Gemm", supports_product),
 };
 
 KERNEL_FAMILY(cpu_kernels, matmul, matmul_kernels);

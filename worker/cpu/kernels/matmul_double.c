@@ -1,8 +1,9 @@
 /* float64 matrix products, in blocks shared among the device's threads. Each element is the sum over the
- * inner dimension in ascending order, as the reference has it: the same bits, for any number of threads.
+ * inner dimension in ascending order, as in the reference, so that its bits are the same for any number of
+ * threads.
  *
- * A task is a block of the output. A part of the inner dimension at a time, it lays out what it reads of both
- * matrices in the order in which it reads it; the sums wait in the output for the next part. */
+ * A task is a block of the output. For one part of the inner dimension after the other, it packs both
+ * matrices in the order in which it reads them; the sums stay in the output until the next part. */
 #include <stdalign.h>
 
 #include "worker/reference/matrix.h"
@@ -10,7 +11,7 @@
 #include "worker/runtime/kernel.h"
 
 enum {
-    ROWS = 4, /* of a tile: what its sums take is about a core's vector registers */
+    ROWS = 4, /* of a tile: its sums fill about the vector registers of a core */
     COLUMNS = 8,
     BLOCK_ROWS = 64, /* of a task */
     BLOCK_COLUMNS = 64,
@@ -25,7 +26,7 @@ typedef struct Packed {
     alignas(64) double b[BLOCK_COLUMNS * PART]; /* COLUMNS columns side by side */
 } Packed;
 
-/* A row of a tile: two vectors, which stay in registers. */
+/* Loads a row of a tile: two vectors, which stay in registers. */
 #define LOAD_ROW(row)                                                                                        \
     Lanes left_##row;                                                                                        \
     Lanes right_##row;                                                                                       \
@@ -60,7 +61,7 @@ typedef void (*MultiplyTile)(const double *a, const double *b, int64_t depth, do
 MULTIPLY_TILE(multiply_tile, )
 
 #ifdef __x86_64__
-/* Wider registers, the same operations. */
+/* The same operations in wider registers. */
 MULTIPLY_TILE(multiply_tile_avx2, __attribute__((target("avx2"))))
 
 static MultiplyTile
@@ -77,7 +78,7 @@ choose_multiply_tile(void)
 #endif
 
 static int64_t
-smaller(int64_t a, int64_t b)
+smaller_of(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
@@ -86,16 +87,16 @@ smaller(int64_t a, int64_t b)
 typedef struct Lines {
     const double *first;
     int64_t line_step;
-    int64_t step; /* along the inner dimension */
+    int64_t step; /* distance of elements along the inner dimension */
     int64_t count;
 } Lines;
 
-/* `width` lines side by side; what is behind the last one is zero. */
+/* Packs `width` lines side by side, and zeros for those behind the last one. */
 static void
 pack_side_by_side(const Lines *lines, int64_t first, int width, int64_t depth, double *to)
 {
     const double *const from = lines->first + first * lines->line_step;
-    const int64_t count = smaller(width, lines->count - first);
+    const int64_t count = smaller_of(width, lines->count - first);
     for (int64_t k = 0; k < depth; k++) {
         for (int64_t line = 0; line < width; line++) {
             to[k * width + line] = line < count ? from[line * lines->line_step + k * lines->step] : 0;
@@ -104,7 +105,7 @@ pack_side_by_side(const Lines *lines, int64_t first, int width, int64_t depth, d
 }
 
 static void
-pack(const Lines *lines, int width, int64_t depth, double *to)
+pack_lines(const Lines *lines, int width, int64_t depth, double *to)
 {
     for (int64_t first = 0; first < lines->count; first += width) {
         pack_side_by_side(lines, first, width, depth, to + first * depth);
@@ -119,13 +120,13 @@ typedef struct Block {
     int64_t columns;
 } Block;
 
-/* Between the output and a tile's sums, of which those outside the block stay behind. */
+/* Copies sums between the output and a tile; those outside of the block are left out. */
 static void
 move_sums(const Block *block, int64_t row, int64_t column, double *sums, bool is_back)
 {
     double *const output = block->product->output;
-    const size_t size = (size_t)smaller(COLUMNS, block->columns - column) * sizeof *sums;
-    for (int64_t index = 0; index < smaller(ROWS, block->rows - row); index++) {
+    const size_t size = (size_t)smaller_of(COLUMNS, block->columns - column) * sizeof *sums;
+    for (int64_t index = 0; index < smaller_of(ROWS, block->rows - row); index++) {
         double *const line =
             output + (block->row + row + index) * block->product->columns + block->column + column;
         memcpy(is_back ? line : sums + index * COLUMNS, is_back ? sums + index * COLUMNS : line, size);
@@ -149,8 +150,8 @@ multiply_part(const Block *block, int64_t first, int64_t depth, MultiplyTile mul
         .step = b->row_step,
         .count = block->columns,
     };
-    pack(&rows, ROWS, depth, packed->a);
-    pack(&columns, COLUMNS, depth, packed->b);
+    pack_lines(&rows, ROWS, depth, packed->a);
+    pack_lines(&columns, COLUMNS, depth, packed->b);
     for (int64_t row = 0; row < block->rows; row += ROWS) {
         for (int64_t column = 0; column < block->columns; column += COLUMNS) {
             alignas(64) double sums[ROWS * COLUMNS] = {0};
@@ -165,7 +166,7 @@ multiply_part(const Block *block, int64_t first, int64_t depth, MultiplyTile mul
 
 typedef struct BlockedProduct {
     const MatrixProduct *product;
-    int64_t across; /* blocks side by side */
+    int64_t across; /* blocks in a row of blocks */
     MultiplyTile multiply;
 } BlockedProduct;
 
@@ -180,15 +181,15 @@ multiply_block(void *context, int64_t index)
         .row = index / blocked->across * BLOCK_ROWS,
         .column = index % blocked->across * BLOCK_COLUMNS,
     };
-    block.rows = smaller(BLOCK_ROWS, product->rows - block.row);
-    block.columns = smaller(BLOCK_COLUMNS, product->columns - block.column);
+    block.rows = smaller_of(BLOCK_ROWS, product->rows - block.row);
+    block.columns = smaller_of(BLOCK_COLUMNS, product->columns - block.column);
     for (int64_t first = 0; first < product->depth; first += PART) {
-        multiply_part(&block, first, smaller(PART, product->depth - first), blocked->multiply, &packed);
+        multiply_part(&block, first, smaller_of(PART, product->depth - first), blocked->multiply, &packed);
     }
 }
 
 static void
-multiply(const void *context, const MatrixProduct *product)
+multiply_matrices(const void *context, const MatrixProduct *product)
 {
     const KernelContext *const kernel = context;
     BlockedProduct blocked = {
@@ -207,7 +208,7 @@ multiply(const void *context, const MatrixProduct *product)
 }
 
 static bool
-supports(const Node *node)
+supports_double(const Node *node)
 {
     return node->input_dtypes[0] == DTYPE_FLOAT64 && node->input_dtypes[1] == DTYPE_FLOAT64 &&
            node->output_dtypes[0] == DTYPE_FLOAT64;
@@ -221,7 +222,7 @@ compute_product(KernelContext *context, const char *transposes_a, const char *tr
     const Tensor *const inputs[] = {&context->inputs[0], &context->inputs[1]};
     const bool transposes[] = {
         node_attr_bool(context->node, transposes_a), node_attr_bool(context->node, transposes_b)};
-    matrix_multiply_by(multiply, context, inputs, transposes, output);
+    matrix_multiply_by(multiply_matrices, context, inputs, transposes, output);
     return STATUS_OK;
 }
 
@@ -238,9 +239,9 @@ batch_matmul_compute(KernelContext *context)
 }
 
 static const Kernel matmul_double_kernels[] = {
-    {.op = "MatMul", .supports = supports, .compute = matmul_compute},
-    {.op = "BatchMatMul", .supports = supports, .compute = batch_matmul_compute},
-    {.op = "BatchMatMulV2", .supports = supports, .compute = batch_matmul_compute},
+    {.op = "MatMul", .supports = supports_double, .compute = matmul_compute},
+    {.op = "BatchMatMul", .supports = supports_double, .compute = batch_matmul_compute},
+    {.op = "BatchMatMulV2", .supports = supports_double, .compute = batch_matmul_compute},
 };
 
 KERNEL_FAMILY(cpu_kernels, matmul_double, matmul_double_kernels);

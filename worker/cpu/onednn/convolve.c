@@ -1,12 +1,13 @@
 #include "worker/cpu/onednn/convolve.h"
 
+#include <assert.h>
+
 #include "shared/base/atomic.h"
 #include "shared/base/memory.h"
 #include "shared/base/mutex.h"
-#include "worker/cpu/onednn/convolve_plan.h"
 #include "worker/cpu/onednn/transpose.h"
 
-enum { PLANS_MAX = 64 }; /* shapes remembered */
+enum { PLANS_MAX = 64 }; /* shapes whose plans are kept */
 
 typedef struct PackedFilter {
     struct PackedFilter *next;
@@ -14,10 +15,10 @@ typedef struct PackedFilter {
 } PackedFilter;
 
 struct Convolve {
-    const float *filter; /* NULL: any */
+    const float *filter; /* the constant filter; NULL: it differs between runs */
     Mutex lock;
-    ConvolvePlan *plans;   /* under the lock; a plan in the list is immutable once it has its filter */
-    PackedFilter *filters; /* under the lock; shared by plans whose layouts agree */
+    ConvolvePlan *plans;   /* guarded by `lock`; a plan in the list is immutable once it has its filter */
+    PackedFilter *filters; /* guarded by `lock`; shared by plans whose layouts agree */
     int plan_count;
 };
 
@@ -36,6 +37,7 @@ convolve_new(Call *call, Convolve **ret_convolve)
 void
 convolve_set_filter(Convolve *convolve, const float *filter)
 {
+    assert(convolve->plans == NULL);
     convolve->filter = filter;
 }
 
@@ -84,7 +86,7 @@ plan_pack(Call *call, Convolve *convolve, Device *device, ConvolvePlan *plan)
     return STATUS_OK;
 }
 
-/* Under the lock. Past PLANS_MAX shapes new plans are not kept. */
+/* Called under the lock. Plans of more than PLANS_MAX shapes are not kept. */
 static Status
 plan_get(Call *call, Convolve *convolve, const ConvolveShape *shape, ConvolvePlan **ret_plan)
 {
@@ -114,7 +116,7 @@ plan_put(ConvolvePlan *plan)
     }
 }
 
-/* With its filter, when that is constant. */
+/* Returns a plan that has the constant filter, if there is one. */
 static Status
 plan_get_packed(
     Call *call, Convolve *convolve, Device *device, const ConvolveShape *shape, ConvolvePlan **ret_plan)
@@ -132,13 +134,13 @@ typedef struct ConvolveRun {
     const ConvolvePlan *plan;
     const ConvolveOperands *operands;
     const Packed *filter;
-    const float *input; /* channels last */
+    const float *input; /* with the channels last */
     Device *device;
     int64_t input_channels;
     int64_t output_channels;
-    int64_t input_row; /* positions in one row: what is behind the first spatial dimension */
+    int64_t input_row; /* elements of one row: all dimensions behind the first spatial one */
     int64_t output_row;
-    int status; /* atomic dnnl_status_t: of a tile that failed */
+    int status; /* atomic dnnl_status_t of a tile that failed */
 } ConvolveRun;
 
 static dnnl_status_t
@@ -154,7 +156,7 @@ tile_compute(const ConvolveRun *run, const ConvolveTile *tile, int64_t image, Pr
     return primitive_run(tile->primitive, run->device, data);
 }
 
-/* Of `count` values `offset` behind the output's first. */
+/* Finishes `count` values of the output from `offset` on. */
 static void
 finish_values(const ConvolveRun *run, int64_t offset, int64_t count)
 {
@@ -163,7 +165,7 @@ finish_values(const ConvolveRun *run, int64_t offset, int64_t count)
         run->operands->output + offset, count);
 }
 
-/* Rows of the output as they lie. */
+/* Computes a tile straight into the rows of the output. */
 static dnnl_status_t
 tile_compute_rows(const ConvolveRun *run, const ConvolveTile *tile, int64_t image)
 {
@@ -175,13 +177,13 @@ tile_compute_rows(const ConvolveRun *run, const ConvolveTile *tile, int64_t imag
     return status;
 }
 
-/* Into scratch memory with the channels last, then turned into the output. */
+/* Computes a tile with the channels last into scratch memory and transposes it into the output. */
 static dnnl_status_t
-tile_compute_turned(const ConvolveRun *run, const ConvolveTile *tile, int64_t image)
+tile_compute_transposed(const ConvolveRun *run, const ConvolveTile *tile, int64_t image)
 {
     const int64_t positions = tile->output_rows * run->output_row;
     const int64_t image_positions = run->plan->shape.output[0] * run->output_row;
-    TensorBuffer *scratch = run->device->allocate(run->device, convolve_plan_turned(run->plan, tile));
+    TensorBuffer *scratch = run->device->allocate(run->device, convolve_plan_transposed(run->plan, tile));
     if (scratch == NULL) {
         return dnnl_out_of_memory;
     }
@@ -204,33 +206,33 @@ run_tile(void *context, int64_t index)
     const ConvolveShape *shape = &run->plan->shape;
     const ConvolveTile *tile = &run->plan->tiles[index % run->plan->tile_count];
     const int64_t image = index / run->plan->tile_count;
-    const dnnl_status_t status =
-        shape->is_channels_last ? tile_compute_rows(run, tile, image) : tile_compute_turned(run, tile, image);
+    const dnnl_status_t status = shape->is_channels_last ? tile_compute_rows(run, tile, image)
+                                                         : tile_compute_transposed(run, tile, image);
     if (status != dnnl_success) {
         atomic_store_relaxed(&run->status, (int)status);
     }
 }
 
-typedef struct TurnedInput {
+typedef struct TransposedInput {
     const ConvolveRun *run;
     float *output;
-} TurnedInput;
+} TransposedInput;
 
-/* One row of one image. */
+/* Transposes one row of one image. */
 static void
-turn_row(void *context, int64_t index)
+transpose_row(void *context, int64_t index)
 {
-    const TurnedInput *turned = context;
-    const ConvolveRun *run = turned->run;
+    const TransposedInput *transposed = context;
+    const ConvolveRun *run = transposed->run;
     const int64_t rows = run->plan->shape.input[0];
     const int64_t image = index / rows * rows * run->input_row * run->input_channels;
     const int64_t row = index % rows * run->input_row;
     transpose(run->operands->input + image + row, run->input_channels, run->input_row, rows * run->input_row,
-        turned->output + image + row * run->input_channels, run->input_channels);
+        transposed->output + image + row * run->input_channels, run->input_channels);
 }
 
 static size_t
-turned_input_size(const ConvolveShape *shape)
+transposed_input_size(const ConvolveShape *shape)
 {
     return shape->is_channels_last ? 0
                                    : (size_t)(shape->batch * shape->groups * shape->inputs *
@@ -243,21 +245,21 @@ run_plan(Call *call, ConvolveRun *run)
 {
     const ConvolveShape *shape = &run->plan->shape;
     Device *device = run->device;
-    TensorBuffer *turned = NULL;
+    TensorBuffer *transposed = NULL;
     run->input = run->operands->input;
     if (!shape->is_channels_last) {
-        const size_t size = turned_input_size(shape);
-        turned = device->allocate(device, size);
-        if (turned == NULL) {
+        const size_t size = transposed_input_size(shape);
+        transposed = device->allocate(device, size);
+        if (transposed == NULL) {
             return call_fail(
                 call, STATUS_RESOURCE_EXHAUSTED, "a convolution needs %zu bytes of scratch memory", size);
         }
-        TurnedInput context = {.run = run, .output = turned->data};
-        device->parallel_for(device, shape->batch * shape->input[0], turn_row, &context);
-        run->input = turned->data;
+        TransposedInput context = {.run = run, .output = transposed->data};
+        device->parallel_for(device, shape->batch * shape->input[0], transpose_row, &context);
+        run->input = transposed->data;
     }
     device->parallel_for(device, shape->batch * run->plan->tile_count, run_tile, run);
-    tensor_buffer_unref(turned);
+    tensor_buffer_unref(transposed);
     return onednn_status(call, (dnnl_status_t)run->status, "a convolution");
 }
 
@@ -265,6 +267,7 @@ Status
 convolve_run(Call *call, Convolve *convolve, Device *device, const ConvolveShape *shape,
     const ConvolveOperands *operands)
 {
+    assert(convolve != NULL && device != NULL && shape->rank > 0 && shape->rank <= CONVOLVE_RANK_MAX);
     ConvolvePlan *plan = NULL;
     Packed *own = NULL;
     Status status = plan_get_packed(call, convolve, device, shape, &plan);
@@ -303,7 +306,8 @@ convolve_scratch(Call *call, Convolve *convolve, const Device *device, const Con
     const uint64_t threads = (uint64_t)(tiles < device->thread_count ? tiles : device->thread_count);
     const uint64_t filter =
         convolve->filter == NULL ? dnnl_memory_desc_get_size(convolve_plan_filter(plan)) : 0;
-    const uint64_t size = filter + turned_input_size(shape) + threads * (uint64_t)convolve_plan_scratch(plan);
+    const uint64_t size =
+        filter + transposed_input_size(shape) + threads * (uint64_t)convolve_plan_scratch(plan);
     plan_put(plan);
     return size;
 }

@@ -1,8 +1,10 @@
 #include "worker/cpu/onednn/convolve_plan.h"
 
+#include <assert.h>
+
 #include "shared/base/memory.h"
 
-enum { TILE_WORK_MIN = 4 * 1024 * 1024 }; /* multiplications: some twenty microseconds */
+enum { TILE_WORK_MIN = 4 * 1024 * 1024 }; /* multiplications of a tile, which take some twenty microseconds */
 
 int64_t
 convolve_product(const int64_t *values, int64_t first, int64_t count)
@@ -14,7 +16,8 @@ convolve_product(const int64_t *values, int64_t first, int64_t count)
     return result;
 }
 
-/* Channels last: batch, channel, space… with the strides of batch, space…, channel. */
+/* Describes an image with the channels last: its dimensions are batch, channel, space…, its strides those
+ * of batch, space…, channel. */
 static dnnl_status_t
 image_layout(
     const ConvolveShape *shape, int64_t channels, const int64_t *space, int64_t rows, dnnl_memory_desc_t *ret)
@@ -32,7 +35,7 @@ image_layout(
     return dnnl_memory_desc_init_by_strides(ret, rank + 2, dims, dnnl_f32, strides);
 }
 
-/* [group,] output, input, space…; without strides oneDNN chooses. */
+/* Describes a filter as [group,] output, input, space…; when it is not plain, oneDNN chooses the layout. */
 static dnnl_status_t
 filter_layout(const ConvolveShape *shape, bool is_plain, dnnl_memory_desc_t *ret)
 {
@@ -49,43 +52,43 @@ filter_layout(const ConvolveShape *shape, bool is_plain, dnnl_memory_desc_t *ret
 }
 
 static int64_t
-larger(int64_t left, int64_t right)
+larger_of(int64_t left, int64_t right)
 {
     return left > right ? left : right;
 }
 
 static int64_t
-smaller(int64_t left, int64_t right)
+smaller_of(int64_t left, int64_t right)
 {
     return left < right ? left : right;
 }
 
-/* How far the windows of `output` positions reach, counted from the first one's start. */
+/* Returns how far the windows of `output` positions reach, from the start of the first one. */
 static int64_t
-reach(const ConvolveShape *shape, int axis, int64_t output)
+window_reach(const ConvolveShape *shape, int axis, int64_t output)
 {
     return (output - 1) * shape->stride[axis] + (shape->size[axis] - 1) * shape->dilation[axis] + 1;
 }
 
 static void
-tile_place(const ConvolveShape *shape, int64_t output_start, int64_t output_rows, ConvolveTile *ret_tile)
+tile_cut(const ConvolveShape *shape, int64_t output_start, int64_t output_rows, ConvolveTile *ret_tile)
 {
     const int64_t start = output_start * shape->stride[0] - shape->before[0];
-    const int64_t end = start + reach(shape, 0, output_rows);
+    const int64_t end = start + window_reach(shape, 0, output_rows);
     ret_tile->output_start = output_start;
     ret_tile->output_rows = output_rows;
-    ret_tile->input_start = smaller(larger(start, 0), shape->input[0]);
-    ret_tile->input_rows = smaller(end, shape->input[0]) - ret_tile->input_start;
-    ret_tile->before = larger(-start, 0);
+    ret_tile->input_start = smaller_of(larger_of(start, 0), shape->input[0]);
+    ret_tile->input_rows = smaller_of(end, shape->input[0]) - ret_tile->input_start;
+    ret_tile->before = larger_of(-start, 0);
 }
 
-/* False when a tile would see padding alone. */
+/* Finds the rows of all tiles. Returns false when a tile would read padding alone. */
 static bool
-tiles_place(const ConvolveShape *shape, int64_t rows, ConvolvePlan *plan)
+tiles_cut(const ConvolveShape *shape, int64_t rows, ConvolvePlan *plan)
 {
     for (int64_t i = 0; i < plan->tile_count; i++) {
         const bool is_last = i == plan->tile_count - 1;
-        tile_place(shape, i * rows, is_last ? shape->output[0] - i * rows : rows, &plan->tiles[i]);
+        tile_cut(shape, i * rows, is_last ? shape->output[0] - i * rows : rows, &plan->tiles[i]);
         if (plan->tiles[i].input_rows < 1) {
             return false;
         }
@@ -97,11 +100,11 @@ static void
 plan_uncut(ConvolvePlan *plan)
 {
     plan->tile_count = 1;
-    tile_place(&plan->shape, 0, plan->shape.output[0], &plan->tiles[0]);
+    tile_cut(&plan->shape, 0, plan->shape.output[0], &plan->tiles[0]);
 }
 
-/* What is left over belongs to the last tile: for a tile of a row or two oneDNN may have no fast primitive
- * that reads the filter as the others do. */
+/* Cuts the output into tiles. The last one takes the rows that are left over: oneDNN may have no fast
+ * primitive for a tile of a row or two that reads the filter in the same layout. */
 static Status
 plan_cut(Call *call, ConvolvePlan *plan)
 {
@@ -109,14 +112,14 @@ plan_cut(Call *call, ConvolvePlan *plan)
     const int64_t row_work = convolve_product(shape->output, 1, shape->rank) *
                              convolve_product(shape->size, 0, shape->rank) * shape->inputs * shape->outputs *
                              shape->groups;
-    const int64_t rows = smaller(shape->output[0], (TILE_WORK_MIN + row_work - 1) / row_work);
+    const int64_t rows = smaller_of(shape->output[0], (TILE_WORK_MIN + row_work - 1) / row_work);
     plan->tile_count = shape->output[0] / rows;
     plan->tiles = memory_new((size_t)plan->tile_count, sizeof *plan->tiles);
     if (plan->tiles == NULL) {
         plan->tile_count = 0;
         return call_fail_memory(call, "the tiles of a convolution");
     }
-    if (!tiles_place(shape, rows, plan)) {
+    if (!tiles_cut(shape, rows, plan)) {
         plan_uncut(plan);
     }
     return STATUS_OK;
@@ -141,7 +144,7 @@ tile_operation(const ConvolveShape *shape, const ConvolveTile *tile, const dnnl_
         strides[i] = shape->stride[i];
         dilates[i] = shape->dilation[i] - 1;
         before[i] = i == 0 ? tile->before : shape->before[i];
-        after[i] = larger(reach(shape, i, output_size) - before[i] - input_size, 0);
+        after[i] = larger_of(window_reach(shape, i, output_size) - before[i] - input_size, 0);
     }
     dnnl_status_t status =
         image_layout(shape, shape->groups * shape->inputs, shape->input, tile->input_rows, &input);
@@ -188,14 +191,15 @@ tile_is_like(const ConvolveTile *left, const ConvolveTile *right)
            left->before == right->before;
 }
 
-/* Inner tiles are alike; the first one chooses the filter's layout for all. */
+/* Makes the primitives. Inner tiles are alike; the first tile's primitive chooses the filter's layout for
+ * all. */
 static Status
 plan_tiles(Call *call, ConvolvePlan *plan)
 {
     const dnnl_memory_desc_t *chosen = NULL;
     for (int64_t i = 0; i < plan->tile_count; i++) {
         ConvolveTile *tile = &plan->tiles[i];
-        for (int64_t k = larger(i - 1, 0); k < i && tile->primitive == NULL; k++) {
+        for (int64_t k = larger_of(i - 1, 0); k < i && tile->primitive == NULL; k++) {
             tile->primitive = tile_is_like(&plan->tiles[k], tile) ? plan->tiles[k].primitive : NULL;
         }
         if (tile->primitive == NULL) {
@@ -231,6 +235,7 @@ tiles_free(ConvolvePlan *plan)
 Status
 convolve_plan_new(Call *call, const ConvolveShape *shape, ConvolvePlan **ret_plan)
 {
+    assert(shape->rank > 0 && shape->rank <= CONVOLVE_RANK_MAX);
     ConvolvePlan *plan = memory_new(1, sizeof *plan);
     if (plan == NULL) {
         return call_fail_memory(call, "a plan of a convolution");
@@ -264,6 +269,7 @@ convolve_plan_free(ConvolvePlan *plan)
 const dnnl_memory_desc_t *
 convolve_plan_filter(const ConvolvePlan *plan)
 {
+    assert(plan->tile_count > 0);
     return primitive_layout(plan->tiles[0].primitive, DNNL_ARG_WEIGHTS);
 }
 
@@ -277,7 +283,7 @@ convolve_plan_pack(Call *call, Device *device, const ConvolvePlan *plan, const f
 }
 
 size_t
-convolve_plan_turned(const ConvolvePlan *plan, const ConvolveTile *tile)
+convolve_plan_transposed(const ConvolvePlan *plan, const ConvolveTile *tile)
 {
     const ConvolveShape *shape = &plan->shape;
     return shape->is_channels_last != 0
@@ -293,7 +299,7 @@ convolve_plan_scratch(const ConvolvePlan *plan)
     size_t most = 0;
     for (int64_t i = 0; i < plan->tile_count; i++) {
         const ConvolveTile *tile = &plan->tiles[i];
-        const size_t size = primitive_scratch(tile->primitive) + convolve_plan_turned(plan, tile);
+        const size_t size = primitive_scratch(tile->primitive) + convolve_plan_transposed(plan, tile);
         most = size > most ? size : most;
     }
     return most;

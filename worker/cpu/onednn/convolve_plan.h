@@ -1,17 +1,44 @@
-/* How convolutions of one shape are computed: tiles of output rows, a primitive for each form of tile, and
- * the layout of the filter that all of them read. Threads: immutable once made, but for the filter. */
+/* The plan of convolutions of one shape: tiles of output rows, a primitive for each form of tile, and the
+ * layout of the filter that all of them read.
+ *
+ * Threads: immutable once made, except for the filter. */
 #pragma once
 
-#include "worker/cpu/onednn/convolve.h"
+#include "worker/cpu/onednn/finish.h"
+#include "worker/cpu/onednn/primitive.h"
 
-/* Rows of the output and the rows of the input they need. */
+enum { CONVOLVE_RANK_MAX = 3 };
+
+/* Zeroed before it is filled in, as it is compared byte by byte. */
+typedef struct ConvolveShape {
+    int64_t rank;
+    int64_t batch;
+    int64_t groups;
+    int64_t inputs;  /* channels of one group */
+    int64_t outputs; /* of one group */
+    int64_t input[CONVOLVE_RANK_MAX];
+    int64_t output[CONVOLVE_RANK_MAX];
+    int64_t size[CONVOLVE_RANK_MAX]; /* of the filter */
+    int64_t stride[CONVOLVE_RANK_MAX];
+    int64_t dilation[CONVOLVE_RANK_MAX];
+    int64_t before[CONVOLVE_RANK_MAX]; /* padding in front */
+    int64_t filter_group;              /* distances, in elements of the filter */
+    int64_t filter_output;
+    int64_t filter_input;
+    int64_t filter_space[CONVOLVE_RANK_MAX];
+    int64_t is_channels_last;
+    int64_t has_bias;
+    Finish finish;
+} ConvolveShape;
+
+/* Rows of the output and the rows of the input that they read. */
 typedef struct ConvolveTile {
     int64_t output_start;
     int64_t output_rows;
     int64_t input_start;
     int64_t input_rows;
-    int64_t before;       /* rows of padding in front */
-    Primitive *primitive; /* of the first tile of this form */
+    int64_t before;       /* rows of padding before the input's */
+    Primitive *primitive; /* shared by the tiles of one form; the first of them owns it */
     bool is_owner;
 } ConvolveTile;
 
@@ -20,29 +47,30 @@ typedef struct ConvolvePlan {
     ConvolveShape shape;
     ConvolveTile *tiles;
     int64_t tile_count;
-    const Packed *filter; /* NULL: it is any, packed in each run, or no run has been */
+    const Packed *filter; /* NULL: the filter is not constant, or there was no run yet */
     bool is_kept;
 } ConvolvePlan;
 
-/* Tiles and primitives for `shape`. */
+/* Makes the tiles and primitives for a shape. */
 MUST_USE Status convolve_plan_new(Call *call, const ConvolveShape *shape, ConvolvePlan **ret_plan);
 void convolve_plan_free(ConvolvePlan *plan);
 
-/* The layout the primitives want the filter in. */
+/* Returns the layout in which the primitives read the filter. */
 const dnnl_memory_desc_t *convolve_plan_filter(const ConvolvePlan *plan);
 
 typedef Status (*PackNew)(Call *call, Device *device, const dnnl_memory_desc_t *from, const void *data,
     const dnnl_memory_desc_t *to, Packed **ret_packed);
 
-/* `data` in that layout, by packed_new() or packed_new_shared(). */
+/* Packs a filter into that layout, with packed_new() or packed_new_shared(). */
 MUST_USE Status convolve_plan_pack(Call *call, Device *device, const ConvolvePlan *plan, const float *data,
     PackNew pack, Packed **ret_packed);
 
-/* Bytes that a tile is computed into before it is turned; 0: it is not. */
-size_t convolve_plan_turned(const ConvolvePlan *plan, const ConvolveTile *tile);
+/* Returns the bytes of the scratch memory that a tile is computed into before it is transposed; 0: it is
+ * not. */
+size_t convolve_plan_transposed(const ConvolvePlan *plan, const ConvolveTile *tile);
 
-/* Bytes that one tile takes from the device while it is computed, at most. */
+/* Returns the most bytes that a tile takes from the device while it is computed. */
 size_t convolve_plan_scratch(const ConvolvePlan *plan);
 
-/* The product of values[first…count-1]. */
+/* Multiplies values[first…count-1]. */
 int64_t convolve_product(const int64_t *values, int64_t first, int64_t count);

@@ -1,5 +1,6 @@
 #include "worker/cpu/onednn/finish.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -18,7 +19,7 @@ static const PostOp post_op_table[] = {
     [EPILOGUE_TANH] = {dnnl_eltwise_tanh, 0},
 };
 
-/* Below AVX2 oneDNN's logistic makes 0 of NaN, so it is computed here. */
+/* Below AVX2 oneDNN's logistic function makes 0 of NaN, so Sigmoid is computed here. */
 static bool
 is_done_by_onednn(EpilogueActivation activation)
 {
@@ -51,7 +52,7 @@ finish_operand(const KernelContext *context, uint32_t input)
 }
 
 static dnnl_status_t
-append(const Finish *finish, bool accumulates, dnnl_post_ops_t post_ops)
+append_steps(const Finish *finish, bool accumulates, dnnl_post_ops_t post_ops)
 {
     const EpilogueActivation activation = (EpilogueActivation)finish->activation;
     const PostOp *const post_op = &post_op_table[activation];
@@ -72,7 +73,7 @@ finish_attributes(const Finish *finish, bool accumulates, dnnl_primitive_attr_t 
         status = dnnl_post_ops_create(&post_ops);
     }
     if (status == dnnl_success) {
-        status = append(finish, accumulates, post_ops);
+        status = append_steps(finish, accumulates, post_ops);
     }
     if (status == dnnl_success) {
         status = dnnl_primitive_attr_set_post_ops(attributes, post_ops);
@@ -93,23 +94,23 @@ typedef int32_t FourBits __attribute__((vector_size(16)));
 typedef void (*FinishLoop)(const float *addend, float alpha, float *values, int64_t count);
 
 static Four
-choose(FourBits test, Four yes, Four no)
+select_lanes(FourBits test, Four yes, Four no)
 {
     return (Four)((test & (FourBits)yes) | (~test & (FourBits)no));
 }
 
 static Four
-every(float value)
+fill_lanes(float value)
 {
     return (Four){value, value, value, value};
 }
 
-/* NaN is neither smaller nor larger: it stays. */
+/* NaN is neither smaller nor larger, so it stays. */
 static Four
-clamp(Four a, float low, float high)
+clamp_lanes(Four a, float low, float high)
 {
-    const Four raised = choose(a < low, every(low), a);
-    return choose(raised > high, every(high), raised);
+    const Four raised = select_lanes(a < low, fill_lanes(low), a);
+    return select_lanes(raised > high, fill_lanes(high), raised);
 }
 
 static inline Four
@@ -125,7 +126,7 @@ load_sum(const float *addend, const float *values, int64_t n, size_t size)
     return a;
 }
 
-/* What is left behind the last four goes the same way, in part. */
+/* The last elements, fewer than four, go the same way in a vector that is filled in part. */
 #define FINISH_LOOP(name, expression)                                                                        \
     static inline void name##_at(const float *addend, float alpha, float *values, int64_t n, size_t size)    \
     {                                                                                                        \
@@ -144,13 +145,13 @@ load_sum(const float *addend, const float *values, int64_t n, size_t size)
     }
 
 FINISH_LOOP(add, a)
-FINISH_LOOP(hard_swish, a *clamp((a + 3) / 6, 0, 1))
-FINISH_LOOP(leaky_relu, choose(a < 0, alpha *a, a))
-FINISH_LOOP(relu, choose(a < 0, every(0), a))
-FINISH_LOOP(relu6, clamp(a, 0, 6))
+FINISH_LOOP(hard_swish, a *clamp_lanes((a + 3) / 6, 0, 1))
+FINISH_LOOP(leaky_relu, select_lanes(a < 0, alpha *a, a))
+FINISH_LOOP(relu, select_lanes(a < 0, fill_lanes(0), a))
+FINISH_LOOP(relu6, clamp_lanes(a, 0, 6))
 
 static void
-sigmoid(const float *addend, float alpha, float *values, int64_t count)
+finish_sigmoid(const float *addend, float alpha, float *values, int64_t count)
 {
     (void)alpha;
     for (int64_t n = 0; n < count; n++) {
@@ -164,13 +165,14 @@ static const FinishLoop finish_loops[] = {
     [EPILOGUE_LEAKY_RELU] = leaky_relu,
     [EPILOGUE_RELU] = relu,
     [EPILOGUE_RELU6] = relu6,
-    [EPILOGUE_SIGMOID] = sigmoid,
+    [EPILOGUE_SIGMOID] = finish_sigmoid,
     [EPILOGUE_TANH] = NULL,
 };
 
 void
 finish_run(const Finish *finish, const float *addend, float *values, int64_t count)
 {
+    assert(values != NULL || count == 0);
     const EpilogueActivation activation = (EpilogueActivation)finish->activation;
     const FinishLoop loop = is_done_by_onednn(activation) ? NULL : finish_loops[activation];
     if (loop != NULL) {

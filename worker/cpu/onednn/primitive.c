@@ -1,11 +1,12 @@
 #include "worker/cpu/onednn/primitive.h"
 
+#include <assert.h>
 #include <pthread.h>
 
 #include "shared/base/memory.h"
 #include "shared/base/mutex.h"
 
-/* An execution's own objects. */
+/* The objects that one execution uses alone. */
 typedef struct Lane {
     struct Lane *next;
     dnnl_stream_t stream;
@@ -19,8 +20,8 @@ struct Primitive {
     int argument_count;
     size_t scratch_size;
     Mutex lock;
-    dnnl_primitive_t primitive; /* made under the lock, before the first lane; NULL: it has not run */
-    Lane *idle;                 /* under the lock */
+    dnnl_primitive_t primitive; /* made under the lock before the first lane; NULL: it has not run yet */
+    Lane *idle;                 /* guarded by `lock` */
 };
 
 struct Packed {
@@ -29,7 +30,7 @@ struct Packed {
     dnnl_memory_desc_t layout;
 };
 
-/* From the OpenMP runtime that oneDNN is linked with; clang has no <omp.h> of its own. */
+/* Declared here for the OpenMP runtime that oneDNN is linked with: clang has no <omp.h> of its own. */
 void omp_set_num_threads(int count);
 
 void
@@ -227,6 +228,7 @@ primitive_scratch(const Primitive *primitive)
 const dnnl_memory_desc_t *
 primitive_layout(const Primitive *primitive, int argument)
 {
+    assert(primitive != NULL);
     return dnnl_primitive_desc_query_md(primitive->description, dnnl_query_exec_arg_md, argument);
 }
 
@@ -257,6 +259,7 @@ lane_run(const Primitive *primitive, Lane *lane, const PrimitiveData *data, void
 dnnl_status_t
 primitive_run(Primitive *primitive, Device *device, const PrimitiveData *data)
 {
+    assert(primitive != NULL && device != NULL && data != NULL);
     TensorBuffer *scratch = NULL;
     onednn_single_thread();
     if (primitive->scratch_size > 0) {
@@ -276,7 +279,7 @@ primitive_run(Primitive *primitive, Device *device, const PrimitiveData *data)
 }
 
 static dnnl_status_t
-reorder(const dnnl_memory_desc_t *from, dnnl_memory_t source, const dnnl_memory_desc_t *to,
+reorder_bytes(const dnnl_memory_desc_t *from, dnnl_memory_t source, const dnnl_memory_desc_t *to,
     dnnl_memory_t destination)
 {
     const dnnl_engine_t engine = onednn_engine();
@@ -313,7 +316,7 @@ packed_fill(Packed *packed, const dnnl_memory_desc_t *from, const void *data)
         status = dnnl_memory_create(&packed->memory, &packed->layout, engine, packed->buffer->data);
     }
     if (status == dnnl_success) {
-        status = reorder(from, source, &packed->layout, packed->memory);
+        status = reorder_bytes(from, source, &packed->layout, packed->memory);
     }
     dnnl_memory_destroy(source);
     return status;
@@ -323,6 +326,7 @@ Status
 packed_new(Call *call, Device *device, const dnnl_memory_desc_t *from, const void *data,
     const dnnl_memory_desc_t *to, Packed **ret_packed)
 {
+    assert(from != NULL && to != NULL && data != NULL);
     const size_t size = dnnl_memory_desc_get_size(to);
     Packed *packed = memory_new(1, sizeof *packed);
     if (packed == NULL) {

@@ -1,5 +1,7 @@
 #include "worker/cpu/onednn/product.h"
 
+#include <assert.h>
+
 #include "shared/base/atomic.h"
 #include "shared/base/memory.h"
 #include "shared/base/mutex.h"
@@ -8,26 +10,26 @@
 enum {
     TILE_ROWS = 128,
     TILE_COLUMNS = 512,
-    TILE_WORK_MIN = 2 * 1024 * 1024, /* multiplications: some ten microseconds */
-    PLANS_MAX = 64,                  /* shapes remembered */
+    TILE_WORK_MIN = 2 * 1024 * 1024, /* multiplications of a tile, which take some ten microseconds */
+    PLANS_MAX = 64,                  /* shapes whose plans are kept */
 };
 
-/* Tiles of one dimension: `count`, all of `size` but the last. */
+/* The tiles of one dimension: `count`, all of `size` but the last one. */
 typedef struct Cut {
     int64_t size;
     int64_t count;
     int64_t last;
 } Cut;
 
-/* How products of one shape are computed. */
+/* The tiles and primitives for products of one shape. */
 typedef struct Plan {
     struct Plan *next;
     ProductShape shape;
     Cut rows;
     Cut columns;
-    Primitive *tiles[2][2]; /* [is last row tile][is last column tile]; NULL where none has that size */
-    const Packed **packed;  /* by column tile; NULL: plain weights, or no run has been */
-    bool is_kept;           /* by the Product; else whoever made it frees it */
+    Primitive *tiles[2][2]; /* by [is last row tile][is last column tile]; NULL where no tile has that size */
+    const Packed **packed;  /* by column tile; NULL: the weights are plain, or there was no run yet */
+    bool is_kept;           /* by the Product; other plans are freed by whoever made them */
 } Plan;
 
 typedef struct PackedTile {
@@ -37,10 +39,10 @@ typedef struct PackedTile {
 } PackedTile;
 
 struct Product {
-    const float *weights; /* NULL: any */
+    const float *weights; /* the constant weights; NULL: they differ between runs */
     Mutex lock;
-    Plan *plans;        /* under the lock; a plan in the list is immutable once it has its weights */
-    PackedTile *packed; /* under the lock; shared by plans whose layouts agree */
+    Plan *plans;        /* guarded by `lock`; a plan in the list is immutable once it has its weights */
+    PackedTile *packed; /* guarded by `lock`; shared by plans whose layouts agree */
     int plan_count;
 };
 
@@ -59,6 +61,7 @@ product_new(Call *call, Product **ret_product)
 void
 product_set_weights(Product *product, const float *weights)
 {
+    assert(product->plans == NULL);
     product->weights = weights;
 }
 
@@ -92,7 +95,7 @@ product_free(Product *product)
 }
 
 static int64_t
-smaller(int64_t left, int64_t right)
+smaller_of(int64_t left, int64_t right)
 {
     return left < right ? left : right;
 }
@@ -110,16 +113,16 @@ cut_size(const Cut *cut, int64_t index)
     return index == cut->count - 1 ? cut->last : cut->size;
 }
 
-/* Columns by n alone, so that all plans of one matrix can share its packed tiles; enough rows that a tile is
- * worth a hand-over. */
+/* Cuts the output into tiles. Columns are cut by n alone, so that all plans of one matrix can share its
+ * packed tiles; a tile has enough rows to be worth handing to another thread. */
 static void
 plan_cut(Plan *plan)
 {
     const ProductShape *shape = &plan->shape;
-    plan->columns = cut_into(shape->n, smaller(shape->n, TILE_COLUMNS));
+    plan->columns = cut_into(shape->n, smaller_of(shape->n, TILE_COLUMNS));
     const int64_t row_work = plan->columns.size * shape->k;
     const int64_t wanted = (TILE_WORK_MIN / TILE_ROWS + row_work - 1) / row_work;
-    plan->rows = cut_into(shape->m, smaller(shape->m, TILE_ROWS * (wanted < 1 ? 1 : wanted)));
+    plan->rows = cut_into(shape->m, smaller_of(shape->m, TILE_ROWS * (wanted < 1 ? 1 : wanted)));
 }
 
 static dnnl_status_t
@@ -147,7 +150,7 @@ weights_layout(const ProductShape *shape, int64_t columns, dnnl_memory_desc_t *r
                                : matrix_layout(shape->k, columns, shape->n, 1, ret);
 }
 
-/* `chosen`: the layout of b, NULL to let oneDNN choose. */
+/* Describes the product of a tile. `chosen` is the layout of b; NULL lets oneDNN choose. */
 static dnnl_status_t
 tile_operation(const ProductShape *shape, int64_t rows, int64_t columns, const dnnl_memory_desc_t *chosen,
     dnnl_matmul_desc_t *ret)
@@ -197,7 +200,8 @@ tile_new(Call *call, const Plan *plan, int64_t rows, int64_t columns, const dnnl
     return result;
 }
 
-/* The primitives of one column size. Where b may be packed, the first one chooses how for both. */
+/* Makes the primitives of one column size. Where b may be packed, the first primitive chooses its layout
+ * for both. */
 static Status
 plan_column_tiles(Call *call, Plan *plan, bool is_last, bool is_packed)
 {
@@ -286,7 +290,7 @@ shape_is(const ProductShape *left, const ProductShape *right)
            memcmp(&left->finish, &right->finish, sizeof left->finish) == 0;
 }
 
-/* Under the lock. Past PLANS_MAX shapes new plans are not kept. */
+/* Called under the lock. Plans of more than PLANS_MAX shapes are not kept. */
 static Status
 plan_get(Call *call, Product *product, const ProductShape *shape, Plan **ret_plan)
 {
@@ -324,7 +328,7 @@ plan_put(Plan *plan)
     }
 }
 
-/* With its weights, when they are constant. */
+/* Returns a plan that has the constant weights, if there are any. */
 static Status
 plan_get_packed(Call *call, Product *product, Device *device, const ProductShape *shape, Plan **ret_plan)
 {
@@ -343,10 +347,10 @@ typedef struct ProductRun {
     Device *device;
     int64_t tile_count; /* of all batches */
     int64_t group;
-    int status; /* atomic dnnl_status_t: of a tile that failed */
+    int status; /* atomic dnnl_status_t of a tile that failed */
 } ProductRun;
 
-/* Which matrix of an input batch entry `entry` reads. */
+/* Returns the index of the matrix of an input that batch entry `entry` reads. */
 static int64_t
 batch_offset(const ProductOperands *operands, const int64_t *strides, int64_t entry)
 {
@@ -358,7 +362,7 @@ batch_offset(const ProductOperands *operands, const int64_t *strides, int64_t en
     return offset;
 }
 
-/* Rows of the output, `offset` behind its first number. */
+/* Finishes rows of the output, from its element `offset` on. */
 static void
 finish_rows(const ProductRun *run, int64_t offset, int64_t rows, int64_t columns)
 {
@@ -403,7 +407,7 @@ static void
 run_group(void *context, int64_t index)
 {
     ProductRun *run = context;
-    const int64_t end = smaller((index + 1) * run->group, run->tile_count);
+    const int64_t end = smaller_of((index + 1) * run->group, run->tile_count);
     for (int64_t tile = index * run->group; tile < end; tile++) {
         const dnnl_status_t status = run_tile(run, tile);
         if (status != dnnl_success) {
@@ -412,7 +416,7 @@ run_group(void *context, int64_t index)
     }
 }
 
-/* Tiles done together. */
+/* Returns how many tiles a thread takes at once. */
 static int64_t
 plan_group(const Plan *plan)
 {
@@ -437,6 +441,7 @@ Status
 product_run(
     Call *call, Product *product, Device *device, const ProductShape *shape, const ProductOperands *operands)
 {
+    assert(product != NULL && device != NULL);
     Plan *plan = NULL;
     Status status = plan_get_packed(call, product, device, shape, &plan);
     if (status == STATUS_OK) {
@@ -470,7 +475,7 @@ product_scratch(Call *call, Product *product, const Device *device, const Produc
     }
     const int64_t tiles = batch * plan->rows.count * plan->columns.count;
     const int64_t loops = (tiles + plan_group(plan) - 1) / plan_group(plan);
-    const uint64_t size = (uint64_t)smaller(loops, device->thread_count) * tile_scratch(plan);
+    const uint64_t size = (uint64_t)smaller_of(loops, device->thread_count) * tile_scratch(plan);
     plan_put(plan);
     return size;
 }

@@ -1,12 +1,12 @@
 /* Products of float32 matrices on oneDNN: output = alpha × a × b (+ what the output holds, or a bias),
- * finished; batches of them, cut into tiles by shape and shared among the device's threads. The bits of a
- * product do not depend on the number of threads. They may depend on the number of rows: oneDNN sums the last
- * columns of a single row in another order than those of many rows on some CPUs.
+ * finished. Batches of them are cut into tiles by the shape alone, which the device's threads share. The
+ * bits of a product do not depend on the number of threads. They may depend on the number of rows: on some
+ * CPUs oneDNN sums the last columns of a single row in another order than those of many rows.
  *
- * For each shape seen, primitives are kept; a constant second matrix is laid out once as oneDNN wants it.
+ * Primitives are kept for each shape; a constant second matrix is packed once into oneDNN's layout.
  *
  * Ownership: product_new() … product_free(); constant weights must outlive the Product.
- * Threads:   product_run() any, several at once. */
+ * Threads:   product_run() on any thread, several at once. */
 #pragma once
 
 #include "worker/cpu/onednn/finish.h"
@@ -18,21 +18,21 @@ typedef struct ProductShape {
     int64_t m; /* rows of a and of the output */
     int64_t n; /* columns of b and of the output */
     int64_t k;
-    bool transposes_a; /* a lies as k × m */
-    bool transposes_b; /* b lies as n × k */
-    bool accumulates;  /* adds to what the output holds */
-    bool has_bias;     /* alpha is 1 then */
+    bool transposes_a; /* a is k × m */
+    bool transposes_b; /* b is n × k */
+    bool accumulates;  /* adds to the values that the output holds */
+    bool has_bias;     /* only with alpha 1 */
     float alpha;
     Finish finish;
 } ProductShape;
 
-/* Row-major operands. Batches: outputs lie one behind the other; an input moves by its stride (in matrices, 0
- * where it broadcasts) in each batch dimension. */
+/* Row-major operands. The outputs of a batch follow each other; an input advances by its stride in each
+ * batch dimension, counted in matrices, 0 where it is broadcast. */
 typedef struct ProductOperands {
     const float *a;
     const float *b;
     const float *bias;   /* n numbers; NULL: none */
-    const float *addend; /* as the output lies; NULL: none */
+    const float *addend; /* laid out like the output; NULL: none */
     float *output;
     int batch_rank;
     int64_t batch_dims[SHAPE_RANK_MAX];
@@ -42,14 +42,14 @@ typedef struct ProductOperands {
 
 MUST_USE Status product_new(Call *call, Product **ret_product);
 
-/* The second matrix is always this one. Before the first run. */
+/* Says that the second matrix is always this one. Called before the first run. */
 void product_set_weights(Product *product, const float *weights);
 void product_free(Product *product); /* NULL is allowed */
 
 MUST_USE Status product_run(
     Call *call, Product *product, Device *device, const ProductShape *shape, const ProductOperands *operands);
 
-/* Bytes that product_run() of `batch` products will take from the device, with all its threads at work. 0:
- * oneDNN cannot do it. */
+/* Returns the bytes that product_run() of `batch` products takes from the device when all its threads
+ * work; 0: oneDNN cannot compute it. */
 MUST_USE uint64_t product_scratch(
     Call *call, Product *product, const Device *device, const ProductShape *shape, int64_t batch);

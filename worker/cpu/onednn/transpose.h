@@ -1,5 +1,6 @@
-/* output[column × output_step + row] = input[row × input_step + column]: from channels first to channels last
- * and back. Steps are in elements.
+/* Transposes a matrix, between channels first and channels last: output[column × output_step + row] =
+ * input[row × input_step + column]. Steps are in elements.
+ *
  * Threads: any. */
 #pragma once
 
