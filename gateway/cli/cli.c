@@ -1,5 +1,5 @@
-/* From arguments to an exit code: settings are loaded, the command is found, arguments and settings that
- * it does not take are refused, it runs, and one line says what went wrong. */
+/* The way from arguments to an exit code: settings are loaded, the command is found, arguments and
+ * settings that it does not take are refused, it runs, and one line says what went wrong. */
 #include "gateway/cli/cli.h"
 
 #include <assert.h>

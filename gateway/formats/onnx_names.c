@@ -56,7 +56,7 @@ take_name(OnnxImport *import, Slice name)
 Status
 onnx_name(OnnxImport *import, Slice wanted, Slice *ret_name)
 {
-    Slice name;
+    Slice name = wanted;
     TRY(sanitize_name(import, wanted, &name));
     const Slice base = name;
     NameUse *const use = map_get(import->names, base);

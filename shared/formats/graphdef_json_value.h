@@ -13,18 +13,18 @@
 /* The largest item of a list. */
 enum { GRAPH_ITEM_SIZE_MAX = 512 };
 
-/* To a Slice: a text; bytes in base64. */
+/* Read into a Slice: a text, or bytes in base64. */
 MUST_USE Status graph_read_text(JsonReader *reader, const JsonMember *member, void *target);
 MUST_USE Status graph_read_bytes(JsonReader *reader, const JsonMember *member, void *target);
 
-/* To a Dtype, from its name or its number; DTYPE_INVALID for one that TensorFlow has and we have not. */
+/* Reads a DataType's name or number into a Dtype; DTYPE_INVALID for a type that has no Dtype. */
 MUST_USE Status graph_read_dtype(JsonReader *reader, const JsonMember *member, void *target);
 
-/* To a Shape, from a TensorShapeProto; to a Tensor, from a TensorProto. */
+/* Read a TensorShapeProto into a Shape, a TensorProto into a Tensor. */
 MUST_USE Status graph_read_shape(JsonReader *reader, const JsonMember *member, void *target);
 MUST_USE Status graph_read_tensor(JsonReader *reader, const JsonMember *member, void *target);
 
-/* To a pointer to items and behind it their size_t count, by the member's `list`; `count_max` is not read, as
- * the builder has bounds of its own. The names of a map's members are copied to the start of the items, and
- * faults inside an item name it. */
+/* Reads a list into a pointer to items and after it their count, a size_t, by the member's `list`, whose
+ * `count_max` is not read: the builder has bounds of its own. The names of a map's members are copied to
+ * the start of the items, and errors inside an item name it. */
 MUST_USE Status graph_read_list(JsonReader *reader, const JsonMember *member, void *target);

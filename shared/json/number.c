@@ -57,7 +57,7 @@ long_digits_read(const char *position, const char *end, uint64_t *mantissa)
         uint64_t word = 0;
         memcpy(&word, position, sizeof word);
         const uint64_t digits = word ^ (ones * '0');
-        /* Only the lowest mark is exact: a byte above 9 may carry into those behind it. */
+        /* A byte above 9 may carry into those behind it, so that only the lowest mark is exact. */
         const uint64_t marks = ((digits + ones * (0x7f - 9)) | digits) & (ones * 0x80);
         const int count = marks == 0 ? 8 : __builtin_ctzll(marks) >> 3;
         if (count == 0) {

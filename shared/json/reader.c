@@ -138,8 +138,11 @@ take_double(JsonReader *reader, double *ret_value)
         return json_double(reader->scanner, ret_value);
     }
     const cJSON *const item = reader->value->item;
-    *ret_value = item == NULL ? 0 : item->valuedouble;
-    return cJSON_IsNumber(item) && !isinf(item->valuedouble);
+    if (item == NULL || !cJSON_IsNumber(item) || isinf(item->valuedouble)) {
+        return false;
+    }
+    *ret_value = item->valuedouble;
+    return true;
 }
 
 static bool
@@ -432,7 +435,7 @@ has_kind_of(JsonType type, JsonKind kind)
     return true;
 }
 
-/* Whether the value that comes next counts as absent. */
+/* Returns true when the value that comes next counts as absent. */
 static bool
 is_passed_over(JsonReader *reader, const JsonMember *member)
 {
@@ -574,8 +577,8 @@ cjson_deletep(cJSON **item)
     cJSON_Delete(*item);
 }
 
-/* Whether a string has an escaped character 0, at which cJSON would cut it. Of the backslashes in front of an
- * escape an even number are escaped themselves. */
+/* Returns true when a string has an escaped character 0, at which cJSON would cut it. The backslash of an
+ * escape has an even number of backslashes before it. */
 static bool
 holds_zero(Slice text)
 {

@@ -1,4 +1,5 @@
-/* When each node of a run ran, as a worker puts it into its STATS frame (WireStats.trace), in JSON.
+/* The times at which the nodes of a run ran, as a worker puts them into its STATS frame (WireStats.trace),
+ * in JSON.
  *
  *     {"elapsed_ns":n,"frames":["loop",…],"iterations":[[frame,around,number],…],"rows":[row,…],
  *      "left_out":n,"left_out_iterations":n}
