@@ -35,7 +35,7 @@ needs_expansion(const Expansion *expansion)
     return false;
 }
 
-/* Of two functions with one name the first is used. */
+/* The first of two functions with one name is used. */
 static Status
 index_functions(Expansion *expansion)
 {

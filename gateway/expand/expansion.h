@@ -28,7 +28,7 @@ enum { EXPAND_DEPTH_MAX = 64 };
 typedef struct Scope Scope;
 typedef struct Member Member;
 
-/* How a node that stands for more than itself is expanded. */
+/* The way in which a node that stands for more than itself is expanded. */
 typedef struct Form {
     const char *op; /* NULL: the name of a function */
 

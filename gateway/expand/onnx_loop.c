@@ -98,7 +98,7 @@ open_collections(OnnxLoop *self)
     return STATUS_OK;
 }
 
-/* In the loop, writes what the body gave for the collection to the int32 `position`. */
+/* Writes, in the loop, what the body gave for the collection to the int32 `position`. */
 static Status
 write_collected(
     const OnnxLoop *self, const Scope *inside, size_t index, Slice position, const Used *used, Slice *next)

@@ -1,4 +1,4 @@
-/* How the body of a function names tensors: "argument", "argument:1", "^node", and "node:output:0" with
+/* Names of tensors in the body of a function: "argument", "argument:1", "^node", and "node:output:0" with
  * the name of the output in the op's signature. A body of ONNX has no such names and says "node:2" for the
  * third of all outputs. */
 #include <assert.h>

@@ -9,7 +9,7 @@
 
 static const char bias_add[] = "BiasAdd";
 
-/* What a node does to the result of the op in front of it. */
+/* A step that a node adds to the result of the op in front of it. */
 typedef struct FusionStep {
     const char *name; /* its name in the attribute fused_ops */
     Endpoint operand; /* NODE_NONE for none */

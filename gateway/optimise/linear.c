@@ -27,7 +27,7 @@ last_two_dimensions(const Rewrite *rewrite, uint32_t id, int64_t channels)
     return (Shape){.rank = 2, .dims = {channels / multiplier, multiplier}};
 }
 
-/* In ONNX's filters the output channels come first. */
+/* ONNX's filters have the output channels first. */
 static Shape
 first_dimension(const Rewrite *rewrite, uint32_t id, int64_t channels)
 {

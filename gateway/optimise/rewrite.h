@@ -106,7 +106,7 @@ void rewrite_redirect(Rewrite *rewrite, Endpoint from, Endpoint to);
 /* Makes the node read other inputs, as many as before. */
 MUST_USE Status rewrite_reread(Rewrite *rewrite, uint32_t id, const Endpoint *inputs, uint32_t input_count);
 
-/* What a node becomes. `attrs` has every attribute that the op needs. */
+/* The op that a node becomes. `attrs` has every attribute that the op needs. */
 typedef struct RewriteOp {
     const char *op;
     const Endpoint *inputs;

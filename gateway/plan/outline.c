@@ -373,7 +373,7 @@ outline_done(Outline *outline)
 }
 
 Status
-outline(Compile *compile)
+outline_branches(Compile *compile)
 {
     const Graph *const graph = compile->graph;
     assert(compile->inside == NULL && compile->shapes != NULL);

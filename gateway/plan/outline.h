@@ -10,7 +10,8 @@
  * A branching stays as it is when one of its nodes is fed, fetched, a target, asks for another device than
  * the rest, or must share a slot with a node outside.
  *
- * Ownership: everything lives in the call's arena, but for the lists of a Candidate, which outline() frees.
+ * Ownership: everything lives in the call's arena, but for the lists of a Candidate, which outline_branches()
+ * frees.
  *            */
 #pragma once
 

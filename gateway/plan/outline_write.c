@@ -488,7 +488,7 @@ assemble_graph(Writing *writing)
     writing->def->min_consumer = writing->graph->def->min_consumer;
 }
 
-/* What is known of each node, by its id in the new graph. */
+/* Facts about each node, by its id in the new graph. */
 typedef struct Known {
     const Node **origins;
     uint32_t *ports;

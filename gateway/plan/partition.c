@@ -157,7 +157,7 @@ is_all_written(const Partitioning *partitioning)
 }
 
 Status
-partition(Partitioning *partitioning)
+partition_graph(Partitioning *partitioning)
 {
     const Compile *const compile = partitioning->compile;
     assert(compile->slots != NULL && compile->slot_count <= PLAN_SLOT_COUNT_MAX);

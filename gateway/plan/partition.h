@@ -7,7 +7,7 @@
  *     seal.c            the plan, in memory of its own
  *
  * Ownership: lists are freed by partitioning_done(), everything else lives in the call's arena.
- * Errors:    most functions only note missing memory; partition() looks for that once, at its end. */
+ * Errors:    most functions only note missing memory; partition_graph() looks for that once, at its end. */
 #pragma once
 
 #include "gateway/plan/compile.h"
@@ -87,9 +87,9 @@ Slice partition_data_input(Partitioning *partitioning, Endpoint endpoint, uint32
 MUST_USE Status partition_control_loops(Partitioning *partitioning);
 
 /* Writes all partitions of partitioning->compile. The rest of the struct is zero before. */
-MUST_USE Status partition(Partitioning *partitioning);
+MUST_USE Status partition_graph(Partitioning *partitioning);
 
 /* Makes the plan: partitions as documents with digests, and copies of all that the plan tells. */
-MUST_USE Status seal(const Partitioning *partitioning, Plan **ret_plan);
+MUST_USE Status seal_plan(const Partitioning *partitioning, Plan **ret_plan);
 
 void partitioning_done(Partitioning *partitioning);

@@ -103,7 +103,7 @@ plan_cache_free(PlanCache *cache)
     memory_free(cache);
 }
 
-/* Without memory nothing is noted: a second compilation may start beside this one. */
+/* The note is lost without memory: a second compilation may start beside this one. */
 static void
 flight_begin(PlanCache *cache, Slice key)
 {

@@ -24,16 +24,16 @@ plan_compile(Call *call, const PlanRequest *request, Plan **ret_plan)
     Compile compile = {.call = call, .request = request, .source = request->graph};
     TRY(resolve_names(&compile));
     TRY(check_feeds(&compile));
-    TRY(prune(&compile));
+    TRY(prune_graph(&compile));
     TRY(infer_shapes(&compile));
-    TRY(simplify(&compile));
+    TRY(simplify_graph(&compile));
     compile.is_pure = !has_lasting_state(compile.graph);
-    TRY(outline(&compile));
+    TRY(outline_branches(&compile));
     TRY(find_loops(&compile));
     TRY(assign_slots(&compile));
     TRY(find_growth(&compile));
     TRY(find_fusions(&compile));
     CLEANUP(partitioning_done) Partitioning partitioning = {.compile = &compile};
-    TRY(partition(&partitioning));
-    return seal(&partitioning, ret_plan);
+    TRY(partition_graph(&partitioning));
+    return seal_plan(&partitioning, ret_plan);
 }

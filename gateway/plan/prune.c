@@ -423,7 +423,7 @@ mark_targets(Compile *compile)
 }
 
 Status
-prune(Compile *compile)
+prune_graph(Compile *compile)
 {
     const size_t node_count = compile->source->node_count;
     assert(compile->feed_map != NULL && compile->fetches != NULL && compile->targets != NULL);

@@ -101,7 +101,7 @@ resolve_fetch(const Compile *compile, Slice name, Endpoint *ret_endpoint)
     const Node *const node = &compile->source->nodes[endpoint.node];
     const Dtype dtype =
         endpoint.port < node->output_count ? node->output_dtypes[endpoint.port] : DTYPE_INVALID;
-    /* prune() refuses the unknown op by its name. */
+    /* prune_graph() refuses the unknown op by its name. */
     if (dtype != DTYPE_INVALID && !is_transportable(dtype)) {
         return call_fail(compile->call, STATUS_INVALID_ARGUMENT, "fetch '%.*s' is a %s and cannot be fetched",
             SLICE_PRINT(name), dtype_name(dtype));

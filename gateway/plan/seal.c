@@ -255,7 +255,7 @@ seal_changes(const Compile *compile, Plan *plan)
 }
 
 Status
-seal(const Partitioning *partitioning, Plan **ret_plan)
+seal_plan(const Partitioning *partitioning, Plan **ret_plan)
 {
     const Compile *const compile = partitioning->compile;
     assert(compile->fusions != NULL && compile->slot_count > 0);

@@ -41,7 +41,7 @@ carry_over(Compile *compile, const Rewritten *result)
 }
 
 Status
-simplify(Compile *compile)
+simplify_graph(Compile *compile)
 {
     const PassSet without = compile->request->signature->options.passes_off;
     assert(compile->graph != NULL && compile->shapes != NULL && compile->is_target != NULL);

@@ -1,5 +1,5 @@
 /* The stages of compiling a plan, in the order in which plan_compile() calls them. Each fills its part of the
- * Compile (compile.h) and is implemented in the file of the same name, or the one that its comment names.
+ * Compile (compile.h) and is implemented in the file that its comment names.
  *
  * Errors: those of plan_compile(); any stage may fail with RESOURCE_EXHAUSTED. */
 #pragma once
@@ -12,17 +12,18 @@ MUST_USE Status resolve_names(Compile *compile);
 /* Refuses with INVALID_ARGUMENT a feed of a tensor inside a loop (loops.c). */
 MUST_USE Status check_feeds(const Compile *compile);
 
-/* Makes the graph of what fetches and targets need. */
-MUST_USE Status prune(Compile *compile);
+/* Makes the graph of what fetches and targets need (prune.c). */
+MUST_USE Status prune_graph(Compile *compile);
 
 /* Infers the shapes of all outputs from what feeds and placeholders declare (shapes.c). */
 MUST_USE Status infer_shapes(Compile *compile);
 
-/* Replaces the graph by a cheaper one that computes the same (gateway/optimise). */
-MUST_USE Status simplify(Compile *compile);
+/* Replaces the graph by a cheaper one that computes the same (simplify.c; the passes are in
+ * gateway/optimise). */
+MUST_USE Status simplify_graph(Compile *compile);
 
-/* Turns heavy branches into functions that one node calls. */
-MUST_USE Status outline(Compile *compile);
+/* Turns heavy branches into functions that one node calls (outline.c). */
+MUST_USE Status outline_branches(Compile *compile);
 
 /* Finds the graph's loops; INVALID_ARGUMENT when they contradict each other, or a fetch is inside one
  * (loops.c). */

@@ -40,7 +40,7 @@ enum {
     OP_ELEMENTWISE = 1 << 7,  /* an element of its output depends only on the elements at the same position */
 };
 
-/* What a shape rule may ask and must answer. Shapes may be partly known: a rule leaves unknown what it
+/* The question to a shape rule, and its answer. Shapes may be partly known: a rule leaves unknown what it
  * cannot tell, and fails only when the inputs can never fit. */
 typedef struct InferContext {
     const Node *node;

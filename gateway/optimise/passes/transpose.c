@@ -27,7 +27,7 @@ read_values(const Tensor *values, Permutation *ret_permutation)
     return true;
 }
 
-/* Without the attribute, ONNX reverses all axes; such a node is left alone. */
+/* ONNX reverses all axes when the attribute is missing; such a node is left alone. */
 static bool
 read_attribute(const Node *node, Permutation *ret_permutation)
 {

@@ -1,6 +1,21 @@
 #include "tests/support/call_fixture.h"
 #include "tests/support/plan_literals.h"
 
+typedef struct Placed {
+    const char *node;
+    const char *decision; /* "0 next to its input 'a'": the slot, the reason */
+} Placed;
+
+#define PLACED_MAX 10
+
+/* A graph, and where its nodes must be: the list ends with a node NULL. */
+typedef struct PlacedPlan {
+    PlanLiteral literal;
+    uint32_t slot_count;
+    size_t transfer_count;
+    Placed nodes[PLACED_MAX];
+} PlacedPlan;
+
 static void
 assert_refused(Call *call, const PlanLiteral *literal, const char *message)
 {
@@ -9,22 +24,20 @@ assert_refused(Call *call, const PlanLiteral *literal, const char *message)
     assert_string_equal(call->error.message, message);
 }
 
-/* Plans the graph and compares where nodes are placed, and why: `expected` has a line "a: 0 next to its input
- * 'x'" for each node that matters. */
+/* Compiles and checks; the plan is the caller's to look further. */
 static Plan *
-plan_placed(Call *call, const PlanLiteral *literal, const char *expected)
+assert_placed(Call *call, const PlacedPlan *expected)
 {
-    AUTO_BUFFER placed = {0};
     Plan *plan = NULL;
-    Slice rest = slice_from_string(expected);
-    Slice line;
-    assert_status(call, STATUS_OK, plan_literal(call, literal, &plan));
-    while (slice_split(&rest, '\n', &line) && line.size > 0) {
-        char node[32];
-        (void)snprintf(node, sizeof node, "%.*s", (int)slice_find(line, ':'), line.data);
-        buffer_append_format(&placed, "%s: %s\n", node, plan_decision_text(call, plan, node));
+    assert_status(call, STATUS_OK, plan_literal(call, &expected->literal, &plan));
+    assert_int_equal(plan->slot_count, expected->slot_count);
+    assert_int_equal(plan->partition_count, expected->slot_count);
+    assert_int_equal(plan->transfer_count, expected->transfer_count);
+    for (const Placed *placed = expected->nodes; placed->node != NULL; placed++) {
+        const char *const text = plan_decision_text(call, plan, placed->node);
+        assert_non_null(text);
+        assert_string_equal(text, placed->decision);
     }
-    assert_string_equal(buffer_string(&placed), expected);
     return plan;
 }
 
@@ -40,29 +53,39 @@ plan_placed(Call *call, const PlanLiteral *literal, const char *expected)
 static void
 local_keeps_everything_on_one_slot(void **state)
 {
-    const PlanLiteral literal = {.graph = CHAIN, .feeds = "x", .fetches = "d", .slot_count = 4};
-    AUTO_PLAN plan = plan_placed(*state, &literal,
-        "a: 0 nothing asks for another place\n"
-        "d: 0 next to its input 'c'\n"
-        "w: 0 a constant is copied to its readers\n"
-        "x: 0 a feed goes to where it is read\n");
-    assert_int_equal(plan->slot_count, 1);
+    const PlacedPlan expected = {
+        .literal = {.graph = CHAIN, .feeds = "x", .fetches = "d", .slot_count = 4},
+        .slot_count = 1,
+        .nodes =
+            {
+                {"a", "0 nothing asks for another place"},
+                {"d", "0 next to its input 'c'"},
+                {"w", "0 a constant is copied to its readers"},
+                {"x", "0 a feed goes to where it is read"},
+            },
+    };
+    AUTO_PLAN plan = assert_placed(*state, &expected);
     assert_int_equal(plan->slots[0].task, PLAN_TASK_NONE);
-    assert_int_equal(plan->transfer_count, 0);
 }
 
 static void
 spread_gives_compute_nodes_to_the_slots_in_turn(void **state)
 {
-    const PlanLiteral literal = {
-        .graph = CHAIN, .feeds = "x", .fetches = "d", .placement = PLACEMENT_SPREAD, .slot_count = 2};
-    AUTO_PLAN plan = plan_placed(*state, &literal,
-        "a: 0 next in turn\n"
-        "i: 0 next to its input 'a'\n"
-        "b: 1 next in turn\n"
-        "c: 0 next in turn\n"
-        "d: 1 next in turn\n");
-    assert_int_equal(plan->transfer_count, 3);
+    const PlacedPlan expected = {
+        .literal =
+            {.graph = CHAIN, .feeds = "x", .fetches = "d", .placement = PLACEMENT_SPREAD, .slot_count = 2},
+        .slot_count = 2,
+        .transfer_count = 3,
+        .nodes =
+            {
+                {"a", "0 next in turn"},
+                {"i", "0 next to its input 'a'"},
+                {"b", "1 next in turn"},
+                {"c", "0 next in turn"},
+                {"d", "1 next in turn"},
+            },
+    };
+    AUTO_PLAN plan = assert_placed(*state, &expected);
 }
 
 static void
@@ -80,58 +103,64 @@ a_slot_that_nobody_uses_does_not_exist(void **state)
 static void
 a_requested_task_is_honoured_and_what_follows_stays_there(void **state)
 {
-    const PlanLiteral literal = {
-        .graph = "x = Placeholder() dtype=float32 shape=<8,8>\n"
-                 "a = Neg(x) T=float32 @/job:worker/task:10\n"
-                 "b = Neg(x) T=float32 @/task:2/device:CPU:0\n"
-                 "s = Identity(a) T=float32\n"
-                 "c = Neg(b) T=float32\n"
-                 "d = Add(a, s) T=float32\n",
-        .feeds = "x",
-        .fetches = "c d",
+    const PlacedPlan expected = {
+        .literal = {.graph = "x = Placeholder() dtype=float32 shape=<8,8>\n"
+                             "a = Neg(x) T=float32 @/job:worker/task:10\n"
+                             "b = Neg(x) T=float32 @/task:2/device:CPU:0\n"
+                             "s = Identity(a) T=float32\n"
+                             "c = Neg(b) T=float32\n"
+                             "d = Add(a, s) T=float32\n",
+            .feeds = "x",
+            .fetches = "c d"},
+        .slot_count = 2,
+        .nodes =
+            {
+                {"a", "1 asks for '/job:worker/task:10'"},
+                {"b", "0 asks for '/task:2/device:CPU:0'"},
+                {"s", "1 next to its input 'a'"},
+                {"c", "0 next to its input 'b'"},
+                {"d", "1 next to its input 'a'"},
+            },
     };
-    AUTO_PLAN plan = plan_placed(*state, &literal,
-        "a: 1 asks for '/job:worker/task:10'\n"
-        "b: 0 asks for '/task:2/device:CPU:0'\n"
-        "s: 1 next to its input 'a'\n"
-        "c: 0 next to its input 'b'\n"
-        "d: 1 next to its input 'a'\n");
-    assert_int_equal(plan->slot_count, 2);
+    AUTO_PLAN plan = assert_placed(*state, &expected);
     assert_int_equal(plan->slots[0].task, 2);
     assert_int_equal(plan->slots[1].task, 10);
-    assert_int_equal(plan->transfer_count, 0);
 }
 
 static void
 most_bytes_decide_which_input_is_nearest(void **state)
 {
-    const PlanLiteral literal = {
-        .graph = "x = Placeholder() dtype=float32 shape=<1>\n"
-                 "y = Placeholder() dtype=float32 shape=<100,1>\n"
-                 "a = Neg(x) T=float32 @/task:0\n"
-                 "b = Neg(y) T=float32 @/task:1\n"
-                 "c = Add(a, b) T=float32\n",
-        .feeds = "x y",
-        .fetches = "c",
+    const PlacedPlan expected = {
+        .literal = {.graph = "x = Placeholder() dtype=float32 shape=<1>\n"
+                             "y = Placeholder() dtype=float32 shape=<100,1>\n"
+                             "a = Neg(x) T=float32 @/task:0\n"
+                             "b = Neg(y) T=float32 @/task:1\n"
+                             "c = Add(a, b) T=float32\n",
+            .feeds = "x y",
+            .fetches = "c"},
+        .slot_count = 2,
+        .transfer_count = 1,
+        .nodes =
+            {
+                {"c", "1 next to its input 'b'"},
+            },
     };
-    AUTO_PLAN plan = plan_placed(*state, &literal, "c: 1 next to its input 'b'\n");
-    assert_int_equal(plan->transfer_count, 1);
+    AUTO_PLAN plan = assert_placed(*state, &expected);
     assert_int_equal(plan->transfers[0].bytes, 4);
 }
 
 static void
 a_light_node_on_a_feed_goes_to_its_reader(void **state)
 {
-    const PlanLiteral literal = {
-        .graph = "x = Placeholder() dtype=float32 shape=<4>\n"
-                 "i = Identity(x) T=float32\n"
-                 "a = Neg(x) T=float32 @/task:0\n"
-                 "b = Neg(i) T=float32 @/task:1\n",
-        .feeds = "x",
-        .fetches = "a b",
-    };
-    AUTO_PLAN plan = plan_placed(*state, &literal, "i: 1 next to its reader 'b'\n");
-    assert_int_equal(plan->transfer_count, 0);
+    AUTO_PLAN plan =
+        assert_placed(*state, &(PlacedPlan){.literal = {.graph = "x = Placeholder() dtype=float32 shape=<4>\n"
+                                                                 "i = Identity(x) T=float32\n"
+                                                                 "a = Neg(x) T=float32 @/task:0\n"
+                                                                 "b = Neg(i) T=float32 @/task:1\n",
+                                                .feeds = "x",
+                                                .fetches = "a b"},
+                                  .slot_count = 2,
+                                  .nodes = {{"i", "1 next to its reader 'b'"}}});
     assert_int_equal(plan->partitions[0].feed_count, 1);
     assert_int_equal(plan->partitions[1].feed_count, 1);
 }
@@ -171,26 +200,34 @@ a_request_nobody_can_honour_is_refused_with_the_reason(void **state)
 static void
 colocated_nodes_share_a_slot_also_when_their_anchor_is_pruned(void **state)
 {
-    const PlanLiteral literal = {.graph = TOGETHER(""),
-        .feeds = "x",
-        .fetches = "c d",
-        .placement = PLACEMENT_SPREAD,
-        .slot_count = 2};
-    plan_unref(plan_placed(*state, &literal,
-        "b: 0 together with 'a'\n"
-        "c: 0 next in turn\n"
-        "d: 0 together with 'c'\n"));
+    const PlacedPlan expected = {
+        .literal = {.graph = TOGETHER(""),
+            .feeds = "x",
+            .fetches = "c d",
+            .placement = PLACEMENT_SPREAD,
+            .slot_count = 2},
+        .slot_count = 1,
+        .nodes =
+            {
+                {"b", "0 together with 'a'"},
+                {"c", "0 next in turn"},
+                {"d", "0 together with 'c'"},
+            },
+    };
+    AUTO_PLAN plan = assert_placed(*state, &expected);
 }
 
 static void
 a_node_is_with_one_that_nobody_needs(void **state)
 {
-    const PlanLiteral literal = {.graph = "x = Placeholder() dtype=float32\n"
-                                          "a = Neg(x) T=float32 @/task:1\n"
-                                          "b = Neg(x) T=float32 _class=['loc:@a']\n",
-        .feeds = "x",
-        .fetches = "b"};
-    AUTO_PLAN plan = plan_placed(*state, &literal, "b: 0 together with 'a'\n");
+    AUTO_PLAN plan =
+        assert_placed(*state, &(PlacedPlan){.literal = {.graph = "x = Placeholder() dtype=float32\n"
+                                                                 "a = Neg(x) T=float32 @/task:1\n"
+                                                                 "b = Neg(x) T=float32 _class=['loc:@a']\n",
+                                                .feeds = "x",
+                                                .fetches = "b"},
+                                  .slot_count = 1,
+                                  .nodes = {{"b", "0 together with 'a'"}}});
     assert_int_equal(plan->slots[0].task, 1);
 }
 
@@ -238,53 +275,69 @@ an_edge_that_carries_a_variable_and_two_tasks_are_refused(void **state)
 static void
 several_classes_make_one_group_and_other_words_none(void **state)
 {
-    const PlanLiteral literal = {
-        .graph = "x = Placeholder() dtype=float32 shape=<8,8>\n"
-                 "a = Neg(x) T=float32 @/task:1\n"
-                 "b = Neg(x) T=float32\n"
-                 "c = Neg(x) T=float32 _class=['loc:@a','loc:@b']\n"
-                 "d = Neg(x) T=float32 _class=['a'] @/task:2\n",
-        .feeds = "x",
-        .fetches = "a b c d",
+    const PlacedPlan expected = {
+        .literal = {.graph = "x = Placeholder() dtype=float32 shape=<8,8>\n"
+                             "a = Neg(x) T=float32 @/task:1\n"
+                             "b = Neg(x) T=float32\n"
+                             "c = Neg(x) T=float32 _class=['loc:@a','loc:@b']\n"
+                             "d = Neg(x) T=float32 _class=['a'] @/task:2\n",
+            .feeds = "x",
+            .fetches = "a b c d"},
+        .slot_count = 2,
+        .nodes =
+            {
+                {"a", "0 asks for '/task:1'"},
+                {"b", "0 together with 'a'"},
+                {"c", "0 together with 'a'"},
+                {"d", "1 asks for '/task:2'"},
+            },
     };
-    plan_unref(plan_placed(*state, &literal,
-        "a: 0 asks for '/task:1'\n"
-        "b: 0 together with 'a'\n"
-        "c: 0 together with 'a'\n"
-        "d: 1 asks for '/task:2'\n"));
+    AUTO_PLAN plan = assert_placed(*state, &expected);
 }
 
 static void
 a_loop_stays_on_one_slot_unless_its_nodes_ask_for_several(void **state)
 {
-    const PlanLiteral literal = {
-        .graph = LOOP("@/task:7"), .feeds = "x", .fetches = "after", .slot_count = 3};
-    plan_unref(plan_placed(*state, &literal,
-        "v: 0 asks for '/task:7'\n"
-        "e: 0 together with 'v'\n"
-        "n: 0 together with 'v'\n"
-        "q: 0 together with 'v'\n"
-        "after: 0 next to its input 'q'\n"));
+    const PlacedPlan expected = {
+        .literal = {.graph = LOOP("@/task:7"), .feeds = "x", .fetches = "after", .slot_count = 3},
+        .slot_count = 1,
+        .nodes =
+            {
+                {"v", "0 asks for '/task:7'"},
+                {"e", "0 together with 'v'"},
+                {"n", "0 together with 'v'"},
+                {"q", "0 together with 'v'"},
+                {"after", "0 next to its input 'q'"},
+            },
+    };
+    AUTO_PLAN plan = assert_placed(*state, &expected);
 }
 
 static void
 a_loop_that_is_spread_keeps_what_comes_round_together(void **state)
 {
-    const PlanLiteral literal = {.graph = LOOP("@/task:7"),
-        .feeds = "x",
-        .fetches = "after",
-        .placement = PLACEMENT_SPREAD,
-        .slot_count = 3};
-    plan_unref(plan_placed(*state, &literal,
-        "v: 0 asks for '/task:7'\n"
-        "k: 0 together with 'v'\n"
-        "p: 0 together with 'v'\n"
-        "l: 0 next to its input 'p'\n"
-        "e: 1 next in turn\n"
-        "m: 1 together with 'e'\n"
-        "n: 1 together with 'e'\n"
-        "q: 1 next to its input 's'\n"
-        "after: 2 next in turn\n"));
+    const PlacedPlan expected = {
+        .literal = {.graph = LOOP("@/task:7"),
+            .feeds = "x",
+            .fetches = "after",
+            .placement = PLACEMENT_SPREAD,
+            .slot_count = 3},
+        .slot_count = 3,
+        .transfer_count = 6,
+        .nodes =
+            {
+                {"v", "0 asks for '/task:7'"},
+                {"k", "0 together with 'v'"},
+                {"p", "0 together with 'v'"},
+                {"l", "0 next to its input 'p'"},
+                {"e", "1 next in turn"},
+                {"m", "1 together with 'e'"},
+                {"n", "1 together with 'e'"},
+                {"q", "1 next to its input 's'"},
+                {"after", "2 next in turn"},
+            },
+    };
+    AUTO_PLAN plan = assert_placed(*state, &expected);
 }
 
 static void
@@ -311,7 +364,7 @@ slots_have_estimates(void **state)
     "t = AssignAdd(w, c) T=float32\n"
 
 static void
-variables_are_in_one_place_whichever_a_step_needs(void **state)
+variables_share_a_slot_whichever_a_step_needs(void **state)
 {
     Call *const call = *state;
     static const char *const fetches[] = {"a t", "t", "a"};
@@ -351,17 +404,20 @@ a_seeded_random_node_stays_where_its_sequence_is_kept_and_others_do_not(void **s
 static void
 a_variable_may_ask_for_a_task_and_the_others_get_a_slot_of_their_own(void **state)
 {
-    const PlanLiteral literal = {
-        .graph = "v = VariableV2() dtype=float32 shape=<2> @/task:3\n"
-                 "w = VariableV2() dtype=float32 shape=<2>\n"
-                 "a = Identity(v) T=float32\n"
-                 "b = Identity(w) T=float32\n",
-        .fetches = "a b",
+    const PlacedPlan expected = {
+        .literal = {.graph = "v = VariableV2() dtype=float32 shape=<2> @/task:3\n"
+                             "w = VariableV2() dtype=float32 shape=<2>\n"
+                             "a = Identity(v) T=float32\n"
+                             "b = Identity(w) T=float32\n",
+            .fetches = "a b"},
+        .slot_count = 2,
+        .nodes =
+            {
+                {"a", "0 together with 'v'"},
+                {"w", "1 with all that the session keeps"},
+            },
     };
-    AUTO_PLAN plan = plan_placed(*state, &literal,
-        "a: 0 together with 'v'\n"
-        "w: 1 with all that the session keeps\n");
-    assert_int_equal(plan->slot_count, 2);
+    AUTO_PLAN plan = assert_placed(*state, &expected);
     assert_true(plan->slots[0].keeps_state && plan->slots[1].keeps_state);
     assert_int_equal(plan->slots[0].task, 3);
     assert_int_equal(plan->slots[1].task, PLAN_TASK_NONE);
@@ -404,7 +460,7 @@ main(void)
         CALL_TEST(several_classes_make_one_group_and_other_words_none),
         CALL_TEST(a_loop_stays_on_one_slot_unless_its_nodes_ask_for_several),
         CALL_TEST(a_loop_that_is_spread_keeps_what_comes_round_together),
-        CALL_TEST(variables_are_in_one_place_whichever_a_step_needs),
+        CALL_TEST(variables_share_a_slot_whichever_a_step_needs),
         CALL_TEST(a_seeded_random_node_stays_where_its_sequence_is_kept_and_others_do_not),
         CALL_TEST(a_variable_may_ask_for_a_task_and_the_others_get_a_slot_of_their_own),
         CALL_TEST(a_step_with_a_tensor_array_may_be_tried_again),
