@@ -7,7 +7,8 @@ multiply_known(int64_t left, int64_t right)
     return left < 0 || right < 0 || __builtin_mul_overflow(left, right, &product) ? -1 : product;
 }
 
-/* Groups are what the filter's input channels leave over; a depthwise filter has one group a channel. */
+/* Derives the number of groups: the input channels divided by those of one filter. A depthwise filter has
+ * one group a channel. */
 static Status
 divide_channels(Call *call, const Shape *filter, int64_t channels, Convolution *convolution)
 {
@@ -33,7 +34,7 @@ divide_channels(Call *call, const Shape *filter, int64_t channels, Convolution *
     return STATUS_OK;
 }
 
-/* DepthwiseConv2dNative, its gradients and its fused forms. */
+/* True for DepthwiseConv2dNative, its gradients and its fused forms. */
 static bool
 is_depthwise(const Node *node)
 {
@@ -66,7 +67,7 @@ convolution_tensorflow(Call *call, const InferContext *context, int rank, Convol
     return STATUS_OK;
 }
 
-/* The shape that input `input` holds; unknown dimensions when its value is not known. */
+/* Reads the shape whose dimensions input `input` holds; they are unknown while its value is not known. */
 static Status
 read_sizes(Call *call, const InferContext *context, uint32_t input, int rank, Shape *ret_shape)
 {
@@ -91,7 +92,8 @@ read_sizes(Call *call, const InferContext *context, uint32_t input, int rank, Sh
     return infer_check_size(call, &shape);
 }
 
-/* The convolution whose gradient this is: of these two shapes, giving what input 2 has. */
+/* Reads the convolution whose gradient this node is: `shapes` are its image and its filter, and input 2 is
+ * the gradient of its output. */
 static Status
 read_forward(
     Call *call, const InferContext *context, const Shape shapes[2], int rank, Convolution *ret_convolution)
@@ -108,7 +110,8 @@ read_forward(
     return STATUS_OK;
 }
 
-/* Two sizes are height and width; batch and channels are those of the other inputs. */
+/* Reads the shape of the image from input 0. Two values are height and width; batch and channels are then
+ * those of the other inputs. */
 static Status
 read_image(Call *call, const InferContext *context, int rank, Shape *ret_image)
 {
@@ -149,7 +152,7 @@ convolution_backprop_filter(
     return read_forward(call, context, shapes, rank, ret_convolution);
 }
 
-/* kernel_shape may be left out: the filter tells. */
+/* The attribute kernel_shape may be left out; where it stands, it must be the filter's. */
 static Status
 check_kernel_shape(Call *call, const Node *node, const Shape *filter, int rank)
 {

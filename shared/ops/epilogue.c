@@ -1,6 +1,6 @@
 #include "shared/ops/epilogue.h"
 
-/* Steps come in the order of their ranks, one of each at most. */
+/* Steps come in the order of their ranks, at most one of each rank. */
 typedef enum StepRank {
     RANK_NONE,
     RANK_CHANNELS,

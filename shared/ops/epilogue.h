@@ -1,6 +1,7 @@
-/* What fused ops do with a sum before they hand it on, as TensorFlow's "fused_ops" say it (_FusedConv2D,
- * _FusedDepthwiseConv2dNative, _FusedMatMul): a bias or a batch normalisation, then an addend, then an
- * activation, each if it is named. Their operands follow the op's own two inputs in the same order.
+/* The steps that a fused op applies to its sums, as TensorFlow's attribute "fused_ops" names them
+ * (_FusedConv2D, _FusedDepthwiseConv2dNative, _FusedMatMul): a bias or a batch normalisation, then an
+ * addend, then an activation. Each is optional. Their operands follow the op's own two inputs in the same
+ * order.
  * Threads: any.
  * Errors:  INVALID_ARGUMENT for steps that are not known, not in this order or without their operands. */
 #pragma once
@@ -11,7 +12,7 @@ typedef enum EpilogueActivation {
     EPILOGUE_NONE,
     EPILOGUE_ELU,
     EPILOGUE_GELU,      /* by the error function */
-    EPILOGUE_GELU_TANH, /* by tanh instead */
+    EPILOGUE_GELU_TANH, /* by tanh */
     EPILOGUE_HARD_SWISH,
     EPILOGUE_LEAKY_RELU,
     EPILOGUE_RELU,
@@ -20,17 +21,17 @@ typedef enum EpilogueActivation {
     EPILOGUE_TANH,
 } EpilogueActivation;
 
-/* Operands are inputs of the node, 0 where there is none. */
+/* Operands are indexes of the node's inputs; 0 where a step is absent. */
 typedef struct Epilogue {
     uint32_t bias;   /* one number a channel */
-    uint32_t norm;   /* the first of scale, offset, mean, variance, one number a channel each */
+    uint32_t norm;   /* scale, offset, mean and variance follow each other, one number a channel each */
     uint32_t addend; /* of the output's shape */
     EpilogueActivation activation;
     float alpha;   /* of LeakyRelu */
     float epsilon; /* of the batch normalisation */
 } Epilogue;
 
-/* Of a signature. */
+/* The attributes that a fused op's signature declares. */
 #define EPILOGUE_ATTRIBUTES "fused_ops:list(string)=[], epsilon:float=0.0001, leakyrelu_alpha:float=0.2"
 
 enum {
@@ -40,18 +41,18 @@ enum {
     EPILOGUE_OPERANDS_MAX = EPILOGUE_NORM_INPUTS + 1,
 };
 
-/* As an attribute names it: "Relu", "GeluExact"; NULL for none. */
+/* Returns the name that the attribute uses: "Relu", "GeluExact"; NULL for no activation. */
 const char *epilogue_activation_name(EpilogueActivation activation);
 
-/* Elu, Gelu, Sigmoid, Tanh: what takes more than comparing and multiplying. */
+/* True for Elu, Gelu, Sigmoid and Tanh, which take more than comparing and multiplying. */
 bool epilogue_is_transcendental(EpilogueActivation activation);
 
-/* Whether a step may come behind another, both by name ("": behind the sums themselves), and fast kernels do
- * it there: none does a transcendental function behind an addend. */
+/* Whether a step may follow another, both by name ("": the sums themselves), and fast kernels compute it
+ * there. None computes a transcendental function after an addend. */
 bool epilogue_may_follow(Slice before, Slice step);
 
-/* Of a node that declares fused_ops, epsilon and leakyrelu_alpha and has two inputs of its own. */
+/* Reads a node that declares fused_ops, epsilon and leakyrelu_alpha and has two inputs of its own. */
 MUST_USE Status epilogue_read(Call *call, const Node *node, Epilogue *ret_epilogue);
 
-/* Whether the operands fit an output of this shape whose channels are its dimension `channel`. */
+/* Checks that the operands fit an output of this shape, whose channels are its dimension `channel`. */
 MUST_USE Status epilogue_check(Call *call, const InferContext *context, const Shape *output, int channel);

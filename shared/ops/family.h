@@ -23,7 +23,7 @@
 
 typedef struct OpDefinition {
     const char *signature;
-    unsigned flags; /* OP_COMMUTATIVE, OP_CONTROL_FLOW, OP_SOURCE */
+    unsigned flags; /* bits of OP_… in shared/graph/op.h */
     InferShapes infer_shapes;
 } OpDefinition;
 
@@ -33,7 +33,7 @@ typedef struct OpFamily {
     const char *file; /* the source file that defines them; its folder is the family */
 } OpFamily;
 
-/* One row of a family's table. */
+/* A row of a family's table: signature, bits of OP_…, shape rule. */
 #define OP(text, bits, rule)                                                                                 \
     {                                                                                                        \
         .signature = (text), .flags = (bits), .infer_shapes = (rule)                                         \

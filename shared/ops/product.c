@@ -14,7 +14,7 @@ matrix_size(const Shape *shape, bool is_transposed)
     return size;
 }
 
-/* All dimensions but the last two. */
+/* Returns all dimensions but the last two. */
 static Shape
 batch_of(const Shape *shape)
 {

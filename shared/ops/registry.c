@@ -14,7 +14,7 @@ static Arena *registry_arena;
 static Op *registry_ops;
 static size_t registry_count;
 
-/* A signature is part of the program: one that cannot be read is a defect, not an input error. */
+/* A signature is part of the program: one that cannot be parsed is a defect, not an input error. */
 static void
 parse_definition(const OpDefinition *definition, Op *op)
 {

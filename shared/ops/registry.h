@@ -1,5 +1,5 @@
-/* Every operation that exists, parsed once per process from the families' signatures.
- * Threads: the first use initialises under a once; then immutable. */
+/* Every operation that exists, parsed once a process from the families' signatures.
+ * Threads: the first use parses under a once; immutable afterwards. */
 #pragma once
 
 #include "shared/graph/op.h"

@@ -15,7 +15,8 @@ refuse(Parser *parser, Slice part)
     return false;
 }
 
-/* What stands in brackets at the start of *rest, which moves behind them; both may be one variable. */
+/* Takes the text within the brackets at the start of *rest, which moves behind them. `rest` and
+ * `ret_inside` may be one variable. */
 static bool
 take_group(Slice *rest, char open, char close, Slice *ret_inside)
 {
@@ -45,7 +46,7 @@ take_text(Slice *rest, Slice text)
     return true;
 }
 
-/* The next item of a comma list; commas in brackets do not count. */
+/* Takes the next item of a comma list; commas in brackets do not separate. */
 static bool
 take_item(Slice *rest, Slice *ret_item)
 {
@@ -76,7 +77,7 @@ count_items(Slice list)
 
 typedef struct KindName {
     const char *name;
-    const char *plural; /* "ints" and "list(int)" are the same */
+    const char *plural; /* "ints" means the same as "list(int)" */
     AttrKind kind;
 } KindName;
 
@@ -170,7 +171,7 @@ parse_type(Slice text, Dtype *ret_dtype)
     return *ret_dtype != DTYPE_INVALID;
 }
 
-/* "unk" is the only shape that occurs as a default. */
+/* The only shape that occurs as a default is "unk". */
 static bool
 parse_shape(Slice text, Shape *ret_shape)
 {
@@ -226,7 +227,7 @@ parse_list(Parser *parser, Slice text, AttrKind kind, AttrValue *value)
     return true;
 }
 
-/* Behind the '=' of "name:int>=minimum". */
+/* Parses the number behind ">=" in "name:int>=minimum". */
 static bool
 parse_minimum(Parser *parser, Slice text, OpAttribute *attribute)
 {
@@ -242,7 +243,7 @@ parse_default(Parser *parser, Slice text, OpAttribute *attribute)
                               : parse_scalar(parser, text, attribute->kind, &attribute->default_value);
 }
 
-/* "name:kind", "name:int>=minimum", "name:kind=default" or "~name:kind=default" */
+/* Parses "name:kind", "name:int>=minimum", "name:kind=default" or "~name:kind=default". */
 static bool
 parse_attribute(Parser *parser, Slice text, OpAttribute *attribute)
 {
@@ -295,7 +296,7 @@ find_attribute(const Op *op, Slice name)
     return NULL;
 }
 
-/* "int32" → DT_INT32, "float" → DT_FLOAT */
+/* Returns the dtype of a fixed name: "int32" is DT_INT32, "float" is DT_FLOAT. */
 static Dtype
 fixed_dtype(Slice name)
 {
@@ -307,7 +308,7 @@ fixed_dtype(Slice name)
     return dtype_from_tensorflow_name(slice_of(text, size));
 }
 
-/* What stands behind the colon: "T", "N*T", "int32", "Ref(T)", "N*int32". */
+/* Parses the text behind an argument's colon: "T", "N*T", "int32", "Ref(T)" or "N*int32". */
 static bool
 parse_argument_type(Parser *parser, const Op *op, Slice text, OpArgument *argument)
 {
@@ -334,7 +335,7 @@ parse_argument_type(Parser *parser, const Op *op, Slice text, OpArgument *argume
     return attribute->kind == ATTR_TYPE || refuse(parser, text);
 }
 
-/* "name:type" or "name?:type" */
+/* Parses "name:type" or "name?:type". */
 static bool
 parse_argument(Parser *parser, const Op *op, Slice text, OpArgument *argument)
 {

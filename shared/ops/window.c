@@ -2,7 +2,7 @@
 
 typedef enum Padding { PADDING_EXPLICIT, PADDING_VALID, PADDING_SAME, PADDING_SAME_LOWER } Padding;
 
-/* A list attribute that may be undeclared or empty; then `count` is 0. */
+/* Reads a list attribute that may be undeclared or empty; `count` is 0 then. */
 static Status
 read_list(Call *call, const Node *node, const char *name, size_t expected, int64_t *values, size_t *ret_count)
 {
@@ -124,7 +124,7 @@ read_tensorflow_padding(Call *call, const Node *node, Window *window, Padding *r
     return STATUS_OK;
 }
 
-/* Lists have one value for each dimension of the input, in its order. */
+/* Reads a list that has one value for each dimension of the input, in the input's order. */
 static Status
 read_tensorflow_list(
     Call *call, const Node *node, const char *name, const Window *window, int64_t *ret_values)

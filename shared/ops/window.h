@@ -1,9 +1,9 @@
-/* How a window slides over the spatial dimensions of a tensor: convolutions and pools, TensorFlow's padding
- * (SAME, VALID, EXPLICIT) and ONNX's (pads, auto_pad, ceil_mode).
+/* The positions of a window that slides over the spatial dimensions of a tensor, for convolutions and
+ * pools: TensorFlow's padding (SAME, VALID, EXPLICIT) and ONNX's (pads, auto_pad, ceil_mode).
  *
  * Along one dimension, with e = (size - 1) × dilation + 1:
  *   VALID, explicit pads:  output = floor((input + before + after - e) / stride) + 1
- *   SAME:                  output = ceil(input / stride); what is missing is padded, the odd one behind
+ *   SAME:                  output = ceil(input / stride); the missing elements are padded, an odd one behind
  *                          (SAME_LOWER: in front)
  *   ceil_mode:             as explicit, rounded up, but no window begins in the padding behind
  *
@@ -17,10 +17,10 @@
 enum { WINDOW_RANK_MAX = 4 };
 
 typedef struct Window {
-    int rank;  /* spatial dimensions */
-    int batch; /* where each dimension stands in the input and the output */
+    int rank;  /* number of spatial dimensions */
+    int batch; /* index of each dimension in the input's and the output's shape */
     int channel;
-    int space; /* the first spatial one; the others follow */
+    int space; /* the first spatial dimension; the others follow */
     int64_t size[WINDOW_RANK_MAX];
     int64_t stride[WINDOW_RANK_MAX];
     int64_t dilation[WINDOW_RANK_MAX];
@@ -29,15 +29,15 @@ typedef struct Window {
     int64_t output[WINDOW_RANK_MAX]; /* -1 when the input's dimension is unknown */
 } Window;
 
-/* From attributes strides, padding, and where declared data_format, dilations or rates, explicit_paddings.
- * `sizes` are the window's, -1 for unknown; input has a rank of rank + 2. */
+/* Reads the attributes strides and padding, and, where declared, data_format, dilations or rates,
+ * explicit_paddings. `sizes` are the window's, -1 for unknown; the input has a rank of rank + 2. */
 MUST_USE Status window_tensorflow(
     Call *call, const Node *node, const Shape *input, const int64_t *sizes, int rank, Window *ret_window);
 
-/* From attributes strides, pads, auto_pad, and where declared dilations and ceil_mode; channels come second.
- */
+/* Reads the attributes strides, pads and auto_pad, and, where declared, dilations and ceil_mode; channels
+ * are the second dimension. */
 MUST_USE Status window_onnx(
     Call *call, const Node *node, const Shape *input, const int64_t *sizes, int rank, Window *ret_window);
 
-/* The output's shape: batch as the input's, these channels, the window's positions. */
+/* Returns the output's shape: the input's batch, these channels, the window's positions. */
 Shape window_output(const Window *window, const Shape *input, int64_t channels);

@@ -2,14 +2,16 @@
 
 #include <assert.h>
 
-/* Dimensions of the output, innermost first; neighbours that every input walks evenly are one. */
+/* Dimensions of the output, innermost first. Neighbouring dimensions that every input walks evenly are
+ * merged into one. */
 typedef struct Walk {
     int rank;
     int64_t dims[SHAPE_RANK_MAX];
     int64_t strides[ELEMENT_INPUTS_MAX][SHAPE_RANK_MAX];
 } Walk;
 
-/* What one step along the output's dimension is in the input, whose next inner size is `size`. */
+/* Returns the input's stride along a dimension of the output; 0 where it is broadcast. `size` counts the
+ * elements of the input's dimensions inside, and grows by this one. */
 static int64_t
 stride_of(const Shape *input, const Shape *output, int dimension, int64_t *size)
 {
@@ -61,7 +63,7 @@ walk_init(Walk *walk, const Tensor *const *inputs, int input_count, const Shape 
     }
 }
 
-/* Moves on by one run; offsets[input] in elements. False after the last. */
+/* Moves on by one run of the innermost dimension; `offsets` count elements. False after the last run. */
 static bool
 walk_next(const Walk *walk, int input_count, int64_t *position, int64_t *offsets)
 {

@@ -2,7 +2,7 @@
 
 #include "worker/reference/elements.h"
 
-/* A run of elements passes through the widest type of its class, which holds every value exactly. */
+/* A run of elements is converted through the widest type of its class, which holds every value exactly. */
 enum { RUN_ELEMENTS = 256 };
 
 typedef enum ValueClass { CLASS_NONE, CLASS_SIGNED, CLASS_UNSIGNED, CLASS_REAL, CLASS_COMPLEX } ValueClass;
@@ -51,7 +51,7 @@ truncate_signed(double value)
     return value < 0 ? INT64_MIN : 0; /* NaN is not below zero */
 }
 
-/* Below zero as C's conversion of the signed integer. */
+/* Converts a number below zero as C converts the signed integer. */
 static uint64_t
 truncate_unsigned(double value)
 {

@@ -1,8 +1,8 @@
-/* Conversion of numbers between dtypes, one by one.
+/* Conversion of numbers between dtypes, element by element.
  *
- * Floats to integers truncate; what is outside 64 bits saturates there, NaN gives 0, and narrower integers
- * keep the low bits. Integers to floats round to nearest even. To bool: whether it is not zero. Complex to
- * real drops the imaginary part.
+ * Floats to integers truncate; values outside 64 bits saturate there, NaN gives 0, and narrower integers
+ * keep the low bits. Integers to floats round to nearest even. A bool is true unless the number is zero.
+ * Complex to real drops the imaginary part.
  * Threads: any. */
 #pragma once
 
@@ -10,8 +10,8 @@
 
 bool cast_supports(Dtype from, Dtype to);
 
-/* `count` elements, one behind the other. */
+/* Converts `count` contiguous elements. */
 void cast_elements(Dtype from, const void *input, Dtype to, void *output, int64_t count);
 
-/* The same number of elements on both sides, of supported dtypes. */
+/* Both tensors have the same number of elements, of supported dtypes. */
 void cast_tensor(const Tensor *input, Tensor *output);

@@ -6,7 +6,8 @@
 
 typedef bool (*CombineLoop)(void *target, const void *source, int64_t stride, int64_t count);
 
-/* target, source → expression of `a` and `b`; `refused` ends it */
+/* A loop whose target becomes an expression of `a` (target) and `b` (source); false as soon as `refused`
+ * holds. */
 #define COMBINE_LOOP(name, refused, expression, upper, lower, storage, compute, read, write)                 \
     static bool name##_##lower(void *target, const void *source, int64_t stride, int64_t count)              \
     {                                                                                                        \

@@ -1,5 +1,5 @@
-/* Changes elements in place by others: what assignments, scatters and sums of gradients have in common.
- * Threads: any; the caller sees to it that nobody else reads what is changed. */
+/* Changes elements in place by others, for assignments, scatters and sums of gradients.
+ * Threads: any; the caller makes sure that nobody else reads the target meanwhile. */
 #pragma once
 
 #include "shared/tensor/tensor.h"
@@ -15,10 +15,11 @@ typedef enum Combine {
     COMBINE_COUNT,
 } Combine;
 
-/* Numbers for all; COMBINE_SET takes every copyable dtype, complex numbers have no order. */
+/* Whether the dtype has this combination: all numbers have the sums and products, ordered ones the
+ * extremes; COMBINE_SET takes every copyable dtype. */
 bool combine_supports(Combine combine, Dtype dtype);
 
-/* target[n] = target[n] ∘ source[n × stride] for n below `count`; a stride of 0 repeats one element. Integers
- * wrap; dividing one by 0 gives false, and the target is half changed. */
+/* Computes target[n] = target[n] ∘ source[n × stride] for n below `count`; a stride of 0 repeats one
+ * element. Integers wrap. Dividing one by 0 gives false, and leaves the target half changed. */
 MUST_USE bool combine_elements(
     Combine combine, Dtype dtype, void *target, const void *source, int64_t stride, int64_t count);

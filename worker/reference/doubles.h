@@ -1,15 +1,15 @@
-/* Kernels that compute in double: every floating input is widened, every output is computed as double from
- * zero on and rounded once, at the end. Inputs that are no floats are left to context->inputs.
+/* Kernels that compute in double: every floating input is widened, every output begins as zeros in double
+ * and is rounded once, at the end. Inputs that are no floats stay in context->inputs.
  *
- * Ownership: doubles_done() gives back what doubles_begin() took, also after it failed.
- * Errors:    what the op's shape rule says; RESOURCE_EXHAUSTED without memory. */
+ * Ownership: doubles_done() frees what doubles_begin() took, also after it failed.
+ * Errors:    those of the op's shape rule; RESOURCE_EXHAUSTED without memory. */
 #pragma once
 
 #include "worker/runtime/kernel.h"
 
 enum { DOUBLES_TENSORS_MAX = 12 };
 
-/* For the kernels' rows: what that takes. */
+/* The memory that such a kernel takes, for its row in the table. */
 #define DOUBLES_SCRATCH .wide_inputs = KERNEL_WIDENS_ALL, .wide_outputs = KERNEL_WIDENS_ALL
 
 typedef struct Doubles {
@@ -17,7 +17,7 @@ typedef struct Doubles {
     Tensor outputs[DOUBLES_TENSORS_MAX];
 } Doubles;
 
-/* Outputs have the shapes that the op's rule gives; those of other dtypes are widened, too. */
+/* Makes outputs of the shapes that the op's rule gives; those of other dtypes are widened, too. */
 MUST_USE Status doubles_begin(KernelContext *context, Doubles *ret_doubles);
 MUST_USE Status doubles_finish(KernelContext *context, const Doubles *doubles);
 void doubles_done(Doubles *doubles);

@@ -1,9 +1,9 @@
-/* Element types as C types, in classes: the tables from which kernels stamp out one loop a dtype.
+/* Element types as C types, in classes: the tables from which kernels make one loop for each dtype.
  *
- * Each row: X(…what the caller passes…, DTYPE, dtype, storage, compute, read, write). An element is kept as
- * `storage`; `read(element)` gives a `compute` value and `write(value)` turns one back. The 16-bit floats
- * compute as float. Integers that must wrap compute as uint64_t: two's complement makes the low bits of sums,
- * differences and products the same for every width and sign, and nothing overflows. */
+ * Each row: X(…the caller's arguments…, DTYPE, dtype, storage, compute, read, write). An element is stored
+ * as `storage`; `read(element)` gives a `compute` value and `write(value)` turns one back. The 16-bit
+ * floats compute as float. Integers that must wrap compute as uint64_t: two's complement makes the low
+ * bits of sums, differences and products the same for every width and sign, and nothing overflows. */
 #pragma once
 
 #include <complex.h>
@@ -48,7 +48,7 @@
     X(__VA_ARGS__, COMPLEX64, complex64, float complex, float complex, , (float complex))                    \
     X(__VA_ARGS__, COMPLEX128, complex128, double complex, double complex, , (double complex))
 
-/* Ordered numbers. */
+/* Numbers that have an order. */
 #define REAL_ELEMENTS(X, ...)                                                                                \
     FLOATING_ELEMENTS(X, __VA_ARGS__)                                                                        \
     INTEGER_ELEMENTS(X, __VA_ARGS__)

@@ -47,7 +47,7 @@ static const Activate activate_table[] = {
     [EPILOGUE_TANH] = hyperbolic_tangent,
 };
 
-/* Operands in double, from the first behind the op's own two inputs. */
+/* The operands in double, in the order of the node's inputs behind its own two. */
 typedef struct Operands {
     Tensor tensors[EPILOGUE_OPERANDS_MAX];
 } Operands;

@@ -1,12 +1,13 @@
-/* What fused kernels do with the sums in their output (shared/ops/epilogue.h), in double, rounded once.
+/* The steps after the sums of a fused kernel (shared/ops/epilogue.h), computed in double and rounded once.
  * Threads: any. */
 #pragma once
 
 #include "shared/ops/epilogue.h"
 #include "worker/runtime/kernel.h"
 
-/* No more operands than a node can have that is right. */
+/* False for a node with more operands than any valid one has. */
 bool epilogue_supports(const Node *node);
 
-/* Output 0 holds the sums; the operands have been checked. Channels are its dimension `channel`. */
+/* Applies the steps to the sums in output 0. The operands have been checked; channels are dimension
+ * `channel`. */
 MUST_USE Status epilogue_finish(KernelContext *context, int channel);

@@ -26,12 +26,12 @@ static void (*const write_number_loops[DTYPE_COUNT])(void *element, int number) 
 void
 fill_number(Tensor *tensor, int number)
 {
-    double complex element = 0; /* large and aligned enough for all */
+    double complex element = 0; /* storage that is large and aligned enough for every dtype */
     write_number_loops[tensor->dtype](&element, number);
     fill_element(tensor, &element);
 }
 
-/* Doubles what is there until all is. */
+/* Copies what is already filled behind itself, twice as much each time. */
 void
 fill_element(Tensor *tensor, const void *element)
 {

@@ -5,8 +5,8 @@
 
 void fill_zero(Tensor *tensor);
 
-/* A small integer in the tensor's dtype (copyable ones). */
+/* Fills with a small integer in the tensor's dtype, which is copyable. */
 void fill_number(Tensor *tensor, int number);
 
-/* Copies of an element of the tensor's dtype. */
+/* Fills with copies of an element of the tensor's dtype. */
 void fill_element(Tensor *tensor, const void *element);

@@ -6,7 +6,7 @@ enum { BLOCK_COLUMNS = 64 };
 
 typedef void (*MatrixLoop)(const MatrixProduct *product);
 
-/* A block of one output row at a time: the inner loop runs along b's rows. */
+/* One row of the output is computed a block at a time: the inner loop runs along b's rows. */
 #define MATRIX_LOOP(name, accumulator, upper, lower, storage, compute, read, write)                          \
     static void name##_##lower(const MatrixProduct *product)                                                 \
     {                                                                                                        \
@@ -57,7 +57,7 @@ matrix_view(const Tensor *tensor, bool is_transposed)
     return view;
 }
 
-/* Where the input's matrix for the output's `index`-th one begins, in matrices. */
+/* Returns which of the input's matrices, counted from 0, is multiplied into the output's matrix `index`. */
 static int64_t
 batch_offset(const Shape *input, const Shape *output, int64_t index)
 {

@@ -1,7 +1,7 @@
 /* Products of matrices and of batches of them, one element at a time.
  *
- * Each element is the sum over the inner dimension in ascending order, kept in double for floats and wrapping
- * for integers: the same bits whatever the batch, the block or the thread.
+ * Each element is the sum over the inner dimension in ascending order, kept in double for floats and
+ * wrapping for integers: the bits do not depend on the batch, the block or the thread.
  * Threads: any. */
 #pragma once
 
@@ -25,10 +25,10 @@ typedef struct MatrixProduct {
 
 bool matrix_supports(Dtype dtype);
 
-/* output = op(a) × op(b), where op transposes the last two dimensions if asked for and the others broadcast.
- * All three have a rank of at least 2 and shapes that fit. */
+/* Computes output = op(a) × op(b), where op transposes the last two dimensions if asked to and the others
+ * broadcast. All three have a rank of at least 2 and shapes that fit. */
 void matrix_multiply(const Tensor *a, bool transposes_a, const Tensor *b, bool transposes_b, Tensor *output);
 
-/* The same, one matrix after another by the caller's own way to multiply two. */
+/* As matrix_multiply(), with the caller's function for the product of two matrices. */
 void matrix_multiply_by(void (*multiply)(const void *context, const MatrixProduct *product),
     const void *context, const Tensor *const inputs[2], const bool transposes[2], Tensor *output);

@@ -1,4 +1,5 @@
-/* The name under which a node keeps something in its session: "[container;]shared name", or its own.
+/* The name under which a node keeps a resource in its session: "[container;]shared name", or the node's
+ * own.
  * Threads: any. */
 #pragma once
 
@@ -11,5 +12,6 @@ typedef struct Naming {
     char bytes[];
 } Naming;
 
-/* For a kernel's create(); memory_free() gives it back. INVALID_ARGUMENT for a name that is too long. */
+/* Makes the name in a kernel's create(); memory_free() frees it. INVALID_ARGUMENT for a name that is too
+ * long. */
 MUST_USE Status naming_new(Call *call, const Node *node, void **ret_naming);

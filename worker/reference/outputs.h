@@ -1,11 +1,11 @@
-/* Outputs as the op's own shape rule sizes them: the rule checks the inputs' shapes and values, so that a
- * kernel never sees a combination that does not fit.
- * Errors: what the rule says; RESOURCE_EXHAUSTED without memory. */
+/* Outputs sized by the op's own shape rule, which checks the inputs' shapes and values first: a kernel
+ * never sees a combination that does not fit.
+ * Errors: those of the rule; RESOURCE_EXHAUSTED without memory. */
 #pragma once
 
 #include "worker/runtime/kernel.h"
 
-/* What a shape rule is told, from a running kernel: shared/ops answers kernels with it, too. */
+/* The arguments of a shape rule, made of a running kernel's inputs. */
 enum { INFER_INPUTS_MAX = 8 };
 
 typedef struct KernelInference {
@@ -14,23 +14,24 @@ typedef struct KernelInference {
     const Tensor *values[INFER_INPUTS_MAX];
 } KernelInference;
 
-/* For nodes of at most INFER_INPUTS_MAX inputs; ret_outputs[context->output_count] may be NULL. */
+/* Fills the arguments for a node of at most INFER_INPUTS_MAX inputs; ret_outputs[context->output_count]
+ * may be NULL. */
 void kernel_inference(const KernelContext *context, Shape *ret_outputs, KernelInference *ret_inference);
 
-/* What the rule says of ret_shapes[context->output_count]: the inputs fit; what only the run knows is
- * unknown. */
+/* Asks the rule for ret_shapes[context->output_count], and so whether the inputs fit. Dimensions that only
+ * computing tells are unknown. */
 MUST_USE Status output_rule(KernelContext *context, Shape *ret_shapes);
 
-/* The same, where all of it must be known. */
+/* As output_rule(), for a node whose shapes are all told by its rule. */
 MUST_USE Status output_shapes(KernelContext *context, Shape *ret_shapes);
 
-/* The one output of the node, uninitialised. */
+/* Makes the node's only output, uninitialised. */
 MUST_USE Status output_new(KernelContext *context, Tensor **ret_output);
 
-/* As output_new(), or input `input` taken over when it has the output's dtype and size and nobody else
+/* As output_new(), but takes over input `input` when it has the output's dtype and size and nobody else
  * needs it: for element-wise kernels. */
 MUST_USE Status output_forward(KernelContext *context, uint32_t input, Tensor **ret_output);
 
-/* The same for a kernel that knows the shape. */
+/* As output_forward(), for a kernel that knows the shape. */
 MUST_USE Status output_forward_shaped(
     KernelContext *context, uint32_t input, const Shape *shape, Tensor **ret_output);

@@ -78,7 +78,7 @@ philox_to_double(uint32_t low, uint32_t high)
 
 static const double two_pi = 6.283185307179586476925286766559;
 
-/* Below this the logarithm would be too large. */
+/* Smaller numbers would make the logarithm too large. */
 #define UNIFORM_MIN 1.0e-7F
 
 void

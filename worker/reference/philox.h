@@ -12,30 +12,30 @@ typedef struct Philox {
     uint32_t key[2];
 } Philox;
 
-/* As TensorFlow's ops make one of their two seeds. */
+/* The generator of TensorFlow's ops with state, whose two seeds make the key. */
 Philox philox_seeded(uint64_t seed, uint64_t seed2);
 
-/* As TensorFlow's stateless ops make one of theirs: scrambled first. */
+/* The generator of TensorFlow's stateless ops, whose seeds are scrambled first. */
 Philox philox_scrambled(uint64_t seed, uint64_t seed2);
 
-/* The four words at the counter, which moves on. */
+/* Returns the four words at the counter and moves it on. */
 void philox_next(Philox *philox, uint32_t ret_words[PHILOX_WORDS]);
 
-/* Moves on by `count` times four words. */
+/* Moves the counter on by `count` times four words. */
 void philox_skip(Philox *philox, uint64_t count);
 
-/* In [0, 1), from as many bits as fit the mantissa. */
+/* A number in [0, 1), from as many bits as the mantissa holds. */
 float philox_to_float(uint32_t word);
 double philox_to_double(uint32_t low, uint32_t high);
 
-/* Two of the standard normal distribution, by Box and Muller. */
+/* Two numbers of the standard normal distribution, by Box and Muller. */
 void philox_to_normals(const uint32_t words[2], float ret_normals[2]);
 void philox_to_double_normals(const uint32_t words[4], double ret_normals[2]);
 
 typedef struct PhiloxStream {
     Philox philox;
     uint32_t words[PHILOX_WORDS];
-    int used; /* PHILOX_WORDS at first */
+    int used; /* PHILOX_WORDS before the first */
 } PhiloxStream;
 
 PhiloxStream philox_stream(Philox philox);

@@ -1,11 +1,11 @@
-/* Visits the places of a window over a tensor: what convolutions and pools have in common.
+/* Visits the positions of a window over a tensor: the common part of convolutions and pools.
  * Threads: any. */
 #pragma once
 
 #include "shared/ops/convolution.h"
 #include "worker/reference/walk.h"
 
-/* Between neighbours in memory, in elements. */
+/* Distances between neighbours in memory, in elements. */
 typedef struct Steps {
     int64_t batch;
     int64_t channel;
@@ -23,13 +23,13 @@ typedef struct Sliding {
 
 Sliding sliding_over(const Window *window, const Shape *input, const Shape *output);
 
-/* Over the output's places of one batch and channel. */
+/* Walks the output's positions within one batch and channel. */
 Walk sliding_outputs(const Sliding *sliding);
 
-/* Over the places of the window, which lie `steps[rank]` apart in something (a filter); NULL: nowhere. */
+/* Walks the elements of the window, which are `steps[rank]` apart in a filter; NULL: there is no filter. */
 Walk sliding_window(const Sliding *sliding, const int64_t *steps);
 
-/* The input element that a place of the window meets, or -1 when that is padding. */
+/* Returns the offset of the input element under an element of the window, or -1 when that is padding. */
 static inline int64_t
 sliding_offset(const Sliding *sliding, const Walk *output, const Walk *place)
 {
@@ -46,7 +46,7 @@ sliding_offset(const Sliding *sliding, const Walk *output, const Walk *place)
     return offset;
 }
 
-/* Between neighbours in a filter, in elements. */
+/* Distances between neighbours in a filter, in elements. */
 typedef struct FilterSteps {
     int64_t group;
     int64_t output;
@@ -56,5 +56,5 @@ typedef struct FilterSteps {
 
 FilterSteps filter_steps(const Convolution *convolution, const Shape *filter);
 
-/* How many places of the window lie within the padded input. */
+/* Counts the elements of the window that lie within the padded input. */
 int64_t sliding_padded_count(const Sliding *sliding, const Walk *output);

@@ -12,7 +12,7 @@ strides_dense(const Shape *shape, int64_t *ret_strides)
     }
 }
 
-/* One line of elements; steps in elements. */
+/* Copies one line of elements; steps count elements. */
 typedef void (*LineLoop)(const void *from, int64_t from_step, void *to, int64_t to_step, int64_t count);
 
 #define LINE_LOOP(size, storage)                                                                             \
@@ -37,7 +37,7 @@ LINE_LOOP(16, double complex)
 
 static const LineLoop line_loops[] = {[1] = line_1, [2] = line_2, [4] = line_4, [8] = line_8, [16] = line_16};
 
-/* Without dimensions of one element, and neighbours that go on evenly on both sides as one. */
+/* Drops dimensions of one element, and merges neighbours that are contiguous on both sides. */
 static void
 simplify(const StridedCopy *copy, StridedCopy *ret_copy)
 {

@@ -1,11 +1,11 @@
-/* Moves elements from one regular place to another: transposing, slicing, repeating, reversing and joining
- * are all this with different strides.
+/* Copies elements between two regular layouts: transposing, slicing, repeating, reversing and joining are
+ * this copy with different strides.
  * Threads: any. */
 #pragma once
 
 #include "shared/tensor/tensor.h"
 
-enum { STRIDED_RANK_MAX = 2 * SHAPE_RANK_MAX }; /* repeating needs two dimensions for one */
+enum { STRIDED_RANK_MAX = 2 * SHAPE_RANK_MAX }; /* repeating takes two dimensions for each */
 
 /* Element (i0, i1, …) goes from from_offset + Σ i × from to to_offset + Σ i × to, counted in elements.
  * Strides may be 0 (repeats) or negative (reverses). */
@@ -18,8 +18,8 @@ typedef struct StridedCopy {
     int64_t to_offset;
 } StridedCopy;
 
-/* Row-major strides of a shape. */
+/* Computes the row-major strides of a shape. */
 void strides_dense(const Shape *shape, int64_t *ret_strides);
 
-/* Both tensors have one dtype, a copyable one. */
+/* Both tensors have the same dtype, which is copyable. */
 void strided_copy(const StridedCopy *copy, const Tensor *from, Tensor *to);

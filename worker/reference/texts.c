@@ -22,7 +22,7 @@ texts_next(Texts *texts)
     texts->finished = texts->bytes.size;
 }
 
-/* Where each lies is known when the last one is written. */
+/* The strings get their addresses only now: the bytes may have moved while they were written. */
 Status
 texts_finish(KernelContext *context, uint32_t index, Texts *texts)
 {
@@ -32,8 +32,8 @@ texts_finish(KernelContext *context, uint32_t index, Texts *texts)
     const char *data = texts->bytes.data;
     for (int64_t n = 0; n < texts->count; n++) {
         texts->strings[n].data = data;
-        data =
-            texts->strings[n].size > 0 ? data + texts->strings[n].size : data; /* NULL when all are empty */
+        data = texts->strings[n].size > 0 ? data + texts->strings[n].size : data; /* NULL when all strings are
+                                                                                   * empty */
     }
     return texts_new(context, &texts->shape, texts->strings, &context->outputs[index]);
 }

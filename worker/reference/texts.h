@@ -1,14 +1,14 @@
-/* Outputs of strings, written one behind the other.
+/* Outputs of strings, written one after the other.
  *
  *     AUTO_TEXTS texts;
  *     TRY(texts_begin(context, &shape, &texts));
  *     … buffer_append…(&texts.bytes, …); texts_next(&texts); …      once for each element
  *     return texts_finish(context, 0, &texts);
  *
- * What a graph can make large is the device's memory, and counts; bytes that are being written may be a part
- * of what it has left.
+ * The finished strings are device memory and count as such; the bytes being written may take a part of
+ * what the device has left.
  *
- * Ownership: texts_done() gives back what texts_begin() took, also after it failed.
+ * Ownership: texts_done() frees what texts_begin() took, also after it failed.
  * Errors:    RESOURCE_EXHAUSTED without memory. */
 #pragma once
 
@@ -18,23 +18,23 @@
 typedef struct Texts {
     Shape shape;
     Buffer bytes;
-    Tensor table; /* a temporary: its memory is `strings` */
+    Tensor table; /* a temporary whose data is `strings` */
     Slice *strings;
-    int64_t count;   /* strings that are done */
-    size_t finished; /* their bytes */
+    int64_t count;   /* finished strings */
+    size_t finished; /* bytes of the finished strings */
 } Texts;
 
 MUST_USE Status texts_begin(KernelContext *context, const Shape *shape, Texts *ret_texts);
 
-/* What was appended since the last call is one string. */
+/* Ends a string: the bytes appended since the last call. */
 void texts_next(Texts *texts);
 
-/* Output `index`; there was one texts_next() for each of its elements. */
+/* Makes output `index`; texts_next() was called once for each of its elements. */
 MUST_USE Status texts_finish(KernelContext *context, uint32_t index, Texts *texts);
 void texts_done(Texts *texts);
 #define AUTO_TEXTS CLEANUP(texts_done) Texts
 
-/* A tensor of copies of these strings: an output's, or one that stays. */
+/* Makes a tensor of copies of these strings: an output's, or one that a resource keeps. */
 MUST_USE Status texts_new(
     KernelContext *context, const Shape *shape, const Slice *strings, Tensor *ret_tensor);
 

@@ -1,4 +1,4 @@
-/* Visits places in a tensor in row-major order of chosen dimensions. Threads: any; one walk, one thread. */
+/* Visits elements of a tensor in row-major order of chosen dimensions. Threads: any; one walk, one thread. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,10 +10,10 @@ typedef struct Walk {
     int64_t dims[SHAPE_RANK_MAX];
     int64_t strides[SHAPE_RANK_MAX];
     int64_t position[SHAPE_RANK_MAX];
-    int64_t offset; /* where the walk stands: Σ position × strides */
+    int64_t offset; /* the current element: Σ position × strides */
 } Walk;
 
-/* To the next place; false, and back at the first, after the last. */
+/* Moves to the next element. After the last one, returns false and starts again. */
 static inline bool
 walk_next(Walk *walk)
 {
@@ -28,7 +28,7 @@ walk_next(Walk *walk)
     return false;
 }
 
-/* How many places there are. */
+/* Counts the elements that the walk visits. */
 static inline int64_t
 walk_count(const Walk *walk)
 {

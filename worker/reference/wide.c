@@ -5,7 +5,7 @@
 #include "worker/reference/elements.h"
 #include "worker/reference/fill.h"
 
-/* The widest dtype, and its largest and lowest finite numbers as an element of that. */
+/* The widest dtype of a class, and the largest and lowest finite numbers of a dtype as elements of it. */
 typedef struct Range {
     Dtype wide;
     double real[2];
@@ -42,7 +42,7 @@ wide_dtype(Dtype dtype)
 
 typedef void (*CombineLoop)(void *into, const void *from, int64_t count);
 
-/* Integers are computed unsigned, so that they wrap. */
+/* Integers are combined as unsigned numbers, so that they wrap. */
 #define COMBINE_LOOP(name, suffix, storage, compute, expression)                                             \
     static void name##_##suffix(void *into, const void *from, int64_t count)                                 \
     {                                                                                                        \

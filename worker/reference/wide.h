@@ -1,6 +1,6 @@
-/* Numbers in the widest dtype of their class, and slices of them combined one into the other: what sums,
- * products and extremes over chosen slices (segments, scatters) are made of. Floats are combined in double
- * and rounded once, at the end; integers wrap.
+/* Numbers in the widest dtype of their class, and slices combined into each other: the means of sums,
+ * products and extremes over chosen slices (segments, scatters). Floats are combined in double and rounded
+ * once, at the end; integers wrap.
  * Threads: any. */
 #pragma once
 
@@ -19,14 +19,14 @@ typedef enum WideCombination {
 /* float64, int64, uint64 or complex128; DTYPE_INVALID for others. */
 Dtype wide_dtype(Dtype dtype);
 
-/* Complex numbers have no extremes. */
+/* False for extremes of complex numbers, which have no order. */
 bool wide_supports(WideCombination combination, Dtype dtype);
 
 /* into[n] = into[n] combined with from[n], of a wide dtype. */
 void wide_combine(WideCombination combination, Dtype wide, void *into, const void *from, int64_t count);
 
-/* Fills a tensor of a wide dtype with what leaves others as they are when combined: 0, 1, or the largest or
- * lowest finite number of `dtype`, which becomes the tensor's in the end. */
+/* Fills a tensor of a wide dtype with the neutral element of a combination: 0, 1, or the largest or lowest
+ * finite number of `dtype`, to which the tensor is converted in the end. */
 void wide_fill_neutral(WideCombination combination, Dtype dtype, Tensor *wide);
 
 /* Divides by a positive number; integers truncate. */

@@ -3,7 +3,7 @@
 
 #include "worker/reference/elementwise.h"
 
-/* Numbers in the type that the loop computes in. */
+/* A number in the type that the loop computes in. */
 #define NUMBER(value) ((__typeof__(a))(value))
 #define PARAMETER(index) NUMBER(run->parameters[index])
 

@@ -5,7 +5,7 @@
 #define ARITHMETIC(name, flags)                                                                              \
     OP(name "(x:T, y:T)->(z:T) {T:type}", (flags) | OP_ELEMENTWISE, infer_broadcast)
 
-/* AddN wants equal shapes; TensorFlow does not broadcast here. */
+/* AddN takes inputs of one shape; TensorFlow does not broadcast them. */
 static Status
 infer_add_n(Call *call, InferContext *context)
 {
@@ -31,7 +31,7 @@ bias_is_channels_first(const Node *node)
            slice_starts_with(node_attr_string(node, "data_format"), SLICE("NC"));
 }
 
-/* One number a channel; channels are the last dimension or, in NC… formats, the second. */
+/* A bias has one number a channel; channels are the last dimension or, in NC… formats, the second. */
 static Status
 infer_bias_add(Call *call, InferContext *context)
 {
@@ -50,7 +50,7 @@ infer_bias_add(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
-/* PRelu's slope broadcasts to X, never the other way. */
+/* The slope of PRelu broadcasts to X, never the other way. */
 static Status
 infer_first(Call *call, InferContext *context)
 {

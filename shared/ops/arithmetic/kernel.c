@@ -31,7 +31,7 @@ floor_divide_signed(int64_t a, int64_t b)
     return remainder_signed(a, b) != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
 }
 
-/* The sign follows the divisor. */
+/* The sign of the result is the divisor's. */
 static int64_t
 floor_remainder_signed(int64_t a, int64_t b)
 {
@@ -102,7 +102,7 @@ INTEGERS(bitwise_and, (a & b))
 INTEGERS(bitwise_or, a | b)
 INTEGERS(bitwise_xor, a ^ b)
 
-/* Complex numbers divide, too. */
+/* Complex numbers are divided as well. */
 COMPLEX_ELEMENTS(BINARY_LOOP, divide, a / b)
 static const ElementLoop real_divide_loops[DTYPE_COUNT] = {REAL_LOOPS(divide) COMPLEX_LOOPS(divide)};
 ELEMENTWISE(real_divide, ELEMENTWISE_REFUSES_ZERO, NULL, NULL)
@@ -112,7 +112,7 @@ SIGNED_ELEMENTS(BINARY_LOOP, leaky, a < 0 ? (int64_t)((uint64_t)a * (uint64_t)b)
 static const ElementLoop leaky_loops[DTYPE_COUNT] = {FLOATING_LOOPS(leaky) SIGNED_LOOPS(leaky)};
 ELEMENTWISE(leaky, 0, NULL, NULL)
 
-/* Any number of inputs, folded from the left. */
+/* Kernel functions that fold any number of inputs from the left. */
 #define FOLD(function)                                                                                       \
     static Status function##_fold_compute(KernelContext *context)                                            \
     {                                                                                                        \
@@ -169,14 +169,15 @@ bias_compute(KernelContext *context)
     return STATUS_OK;
 }
 
-/* ONNX's Mod: fmod = 1 takes the sign of the dividend, as C does; else it is the divisor's, as in Python. */
+/* ONNX's Mod takes the sign of the dividend with fmod = 1, as C does; otherwise that of the divisor, as
+ * Python does. */
 static bool
 supports_fmod(const Node *node)
 {
     return node_attr_int(node, "fmod") != 0 && remainder_supports(node);
 }
 
-/* Shifting by the width or more leaves nothing, where C says nothing. */
+/* Shifting by the width or more gives 0, where C leaves it undefined. */
 #define SHIFTS(name, expression)                                                                             \
     UNSIGNED_ELEMENTS(BINARY_LOOP, name, expression)                                                         \
     static const ElementLoop name##_loops[DTYPE_COUNT] = {UNSIGNED_LOOPS(name)};                             \
@@ -191,7 +192,8 @@ supports_left_shift(const Node *node)
     return slice_equal(node_attr_string(node, "direction"), SLICE("LEFT")) && shift_left_supports(node);
 }
 
-/* The exponent may have another dtype: both are raised in double then, unless both are integers. */
+/* The exponent may have another dtype: both are then converted to double, or to int64 when both are
+ * integers. */
 static bool
 onnx_power_supports(const Node *node)
 {
@@ -233,7 +235,7 @@ onnx_power_scratch(const KernelForecast *told)
     return dtypes[0] == dtypes[1] ? 0 : kernel_wide_size(told, 3, 1);
 }
 
-/* ONNX's Mean: the sum, divided by the number of inputs. */
+/* ONNX's Mean is the sum, divided by the number of inputs. */
 static bool
 mean_supports(const Node *node)
 {

@@ -1,5 +1,5 @@
-/* Checks of values while a graph runs: they have no outputs, and are there for the step to fail. A step with
- * them may be tried again. */
+/* Checks of values while a graph runs. They have no outputs and exist to fail the step; a step with them
+ * may be tried again. */
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 

@@ -2,7 +2,7 @@
 #include "shared/ops/assert/summary.h"
 #include "worker/reference/outputs.h"
 
-/* Input 0 is the condition, the others are what is shown when it does not hold. */
+/* Input 0 is the condition; the others are shown when it does not hold. */
 static Status
 fail_assertion(KernelContext *context)
 {

@@ -8,7 +8,7 @@
 
 enum { NUMBER_SIZE = 40 };
 
-/* The shorter of two precisions that reads back as the same number. */
+/* Writes the shorter of two precisions that reads back as the same number. */
 static void
 append_float(Buffer *buffer, float value)
 {
@@ -31,7 +31,7 @@ append_double(Buffer *buffer, double value)
     buffer_append_string(buffer, value != value ? "nan" : text);
 }
 
-/* As a C string literal would write it, without the quotes. */
+/* Writes the bytes as a C string literal has them, without the quotes. */
 static void
 append_string(Buffer *buffer, const Slice *element)
 {
@@ -105,7 +105,7 @@ append_line(Summary *summary, int dimension)
 }
 
 static void
-append_dimension(Summary *summary, int dimension) /* NOLINT(misc-no-recursion): as deep as the rank */
+append_dimension(Summary *summary, int dimension) /* NOLINT(misc-no-recursion): no deeper than the rank */
 {
     if (summary->done >= summary->limit) {
         return;

@@ -5,5 +5,5 @@
 #include "shared/base/buffer.h"
 #include "shared/tensor/tensor.h"
 
-/* At most `entries` elements, all when negative; "..." where some are left out. */
+/* Appends at most `entries` elements, all when negative; "..." stands for those left out. */
 void summary_append(Buffer *buffer, const Tensor *tensor, int64_t entries);

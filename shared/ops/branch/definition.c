@@ -1,6 +1,6 @@
-/* What only partitions contain: a choice between functions of the partition's library, the bodies of branches
- * that are called when they are taken. A scalar bool takes the first of two when it is true; a scalar int32
- * is the number of the branch, out of range the last. */
+/* The choice between functions of a partition's library, which only partitions contain: the bodies of
+ * branches are called when they are taken. A scalar bool that is true takes the first of two; a scalar
+ * int32 is the number of the branch, and takes the last when out of range. */
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
@@ -9,7 +9,7 @@
 
 static const OpDefinition branch_ops[] = {
     OP("_Branch" BRANCH, 0, infer_unknown),
-    /* One that names what the session keeps. */
+    /* A branch that names the session's resources. */
     OP("_StateBranch!" BRANCH, OP_KEEPS_STATE, infer_unknown),
 };
 

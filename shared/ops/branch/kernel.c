@@ -1,9 +1,9 @@
-/* _Branch: calls one of several functions, in a run of its own on the same device, with the caller's deadline
- * and what the session keeps. What the others hold is never touched.
+/* _Branch: calls one of several functions, in a run of its own on the same device, with the caller's
+ * deadline and the session's resources. Inputs of the other functions are not computed.
  *
- * start → (compile, on a thread of the device, when it is the first call) → run → kernel_complete(). A call
- * that is cancelled on the way ends as its run does, or where the run would begin. A call within a call
- * begins on a thread's own stack, however deep it is. */
+ * start → (compile, on a thread of the device, at the first call) → run → kernel_complete(). A call that
+ * is cancelled ends as its run does, or before its run begins. A call within a call starts on a thread's
+ * own stack, however deep it is. */
 #include <inttypes.h>
 
 #include "shared/base/atomic.h"
@@ -15,14 +15,14 @@
 #include "worker/runtime/run/run.h"
 
 typedef struct Invocation {
-    int32_t reference_count; /* atomic: the promise's, and start's or the compiling thread's */
+    int32_t reference_count; /* atomic; one of the promise, one of start or of the thread that compiles */
     KernelPromise *promise;
     Slice function;
     DeviceWork compiling;
     Mutex lock;
     bool is_cancelled;
     bool is_done;
-    Run *run; /* while it can be cancelled */
+    Run *run; /* set while it can be cancelled */
 } Invocation;
 
 static void
@@ -35,7 +35,7 @@ invocation_unref(void *context)
     }
 }
 
-/* Lives as long as the promise, at least. */
+/* The invocation lives at least as long as the promise. */
 static Invocation *
 invocation_new(KernelPromise *promise)
 {
@@ -84,7 +84,7 @@ run_done(void *context, const RunResult *result)
     end(invocation, failure_raise(promise->context.call, result->failure));
 }
 
-/* Keeps the run for a cancellation, or cancels it at once. */
+/* Keeps the run for a later cancellation, or cancels it now when one has come. */
 static void
 keep_run(Invocation *invocation, Run *run)
 {
@@ -100,7 +100,7 @@ keep_run(Invocation *invocation, Run *run)
     run_unref(run);
 }
 
-/* What is fed is held by the caller, and counted there, but counts in the run inside too. */
+/* The caller holds the fed tensors and counts them, and the inner run counts them too. */
 static uint64_t
 memory_left(const KernelContext *context)
 {
@@ -166,7 +166,7 @@ compile(DeviceWork *work)
     }
 }
 
-/* In promise->waiting before there is an invocation. */
+/* Marks promise->waiting as cancelled before there is an invocation. */
 static char cancelled_early;
 
 static bool
@@ -176,7 +176,7 @@ branch_supports(const Node *node)
     return dtype == DTYPE_BOOL || dtype == DTYPE_INT32;
 }
 
-/* Of two branches true takes the first; an index out of range takes the last. */
+/* A bool that is true takes the first of two branches; an index out of range takes the last. */
 static Status
 choose(const KernelContext *context, Slice *ret_function)
 {
@@ -241,7 +241,7 @@ start(KernelPromise *promise)
     void *before = NULL;
     if (!atomic_compare_exchange_acq_rel(&promise->waiting, &before, invocation)) {
         invocation->is_cancelled =
-            true; /* nobody else knows it: else branch_cancel() says so, under the lock */
+            true; /* not shared yet: afterwards branch_cancel() writes it, under the lock */
     }
     begin_or_compile(invocation);
     return STATUS_OK;
@@ -256,7 +256,7 @@ branch_start(KernelPromise *promise)
     }
 }
 
-/* A run that has not begun will hear of it when it does. */
+/* A run that has not begun finds the mark when it does. */
 static void
 branch_cancel(KernelPromise *promise)
 {

@@ -2,7 +2,7 @@
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
-/* Inputs first…first + count - 1 along `axis`: all other dimensions agree. */
+/* Joins the shapes of inputs first…first + count - 1 along `axis`: all other dimensions agree. */
 static Status
 join(Call *call, InferContext *context, uint32_t first, uint32_t count, int64_t axis)
 {
@@ -35,7 +35,7 @@ join(Call *call, InferContext *context, uint32_t first, uint32_t count, int64_t 
     return infer_check_size(call, &result);
 }
 
-/* Only the rank is known while the axis is not. */
+/* Tells the rank alone, while the axis is not known. */
 static Status
 join_somewhere(Call *call, InferContext *context, uint32_t axis_input, uint32_t first)
 {
@@ -62,7 +62,7 @@ infer_concat(Call *call, InferContext *context)
     return join_somewhere(call, context, 0, 1);
 }
 
-/* Pieces of one row each; the attribute says what shape they make. */
+/* The inputs are pieces of one row each; the attribute gives the shape that they make. */
 static Status
 infer_parallel_concat(Call *call, InferContext *context)
 {
@@ -85,7 +85,7 @@ infer_onnx_concat(Call *call, InferContext *context)
     return join(call, context, 0, context->node->input_count, node_attr_int(context->node, "axis"));
 }
 
-/* All inputs alike, side by side along a new dimension. */
+/* All inputs have one shape and are stacked along a new dimension. */
 static Status
 infer_pack(Call *call, InferContext *context)
 {
@@ -170,7 +170,7 @@ infer_split(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
-/* The sum of the sizes that are given, and the one -1 that is to be what is left (NULL: none). */
+/* Adds up the given sizes, and finds the one -1, which gets the rest (NULL: there is none). */
 static Status
 add_sizes(Call *call, int64_t *sizes, uint32_t count, int64_t *ret_total, int64_t **ret_rest)
 {
@@ -249,7 +249,7 @@ infer_split_v(Call *call, InferContext *context)
     return split_by_values(call, context, input, 1, place);
 }
 
-/* Without sizes: equal parts, the last one smaller. */
+/* Equal parts, of which the last may be smaller, when no sizes are given. */
 static Status
 infer_onnx_split(Call *call, InferContext *context)
 {

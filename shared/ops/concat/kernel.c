@@ -15,7 +15,7 @@ supports_second(const Node *node)
     return dtype_is_copyable(node->input_dtypes[1]);
 }
 
-/* The part of `large` that begins at `offset` along `axis` has the shape `part`: copied into or out of it. */
+/* Describes the copy of `part` into or out of `large`, where it begins at `offset` along `axis`. */
 static StridedCopy
 part_copy(const Shape *large, const Shape *part, int axis, int64_t offset, bool is_into)
 {
@@ -83,7 +83,7 @@ parallel_concat_compute(KernelContext *context)
     return join(context, 0, context->input_count, 0);
 }
 
-/* The shape of one slice along `axis`, with that dimension as 1. */
+/* Returns the shape with a dimension of 1 along `axis`. */
 static Shape
 slice_shape(const Shape *shape, int axis)
 {
@@ -170,7 +170,7 @@ onnx_split_compute(KernelContext *context)
     return cut(context, &context->inputs[0], node_attr_int(context->node, "axis"));
 }
 
-/* Each dimension is two: which repetition, and where in it. */
+/* Each dimension becomes two: the repetition, and the position in it. */
 static Status
 tile_compute(KernelContext *context)
 {

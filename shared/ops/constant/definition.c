@@ -10,7 +10,7 @@ infer_constant(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
-/* Graphs of producers below 24 say rank 0 where they mean unknown, hence no claim for scalars. */
+/* Graphs of producers before version 24 write rank 0 where they mean unknown: a scalar claims nothing. */
 static Status
 infer_placeholder(Call *call, InferContext *context)
 {
@@ -37,7 +37,7 @@ infer_placeholder_with_default(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
-/* Both outputs are as the data. */
+/* Both outputs have the shape of the data. */
 static Status
 infer_dropout(Call *call, InferContext *context)
 {

@@ -10,7 +10,7 @@ const_compute(KernelContext *context)
     return STATUS_OK;
 }
 
-/* A placeholder that runs was not fed. */
+/* A placeholder is computed only when it was not fed. */
 static Status
 placeholder_compute(KernelContext *context)
 {
@@ -38,14 +38,14 @@ static Status
 placeholder_with_default_compute(KernelContext *context)
 {
     KernelInference inference;
-    Shape declared; /* what feeds may be; the rule checks that the default is one of these */
+    Shape declared; /* the shapes a feed may have; the rule has checked that the default is one of them */
     kernel_inference(context, &declared, &inference);
     TRY(context->node->op->infer_shapes(context->call, &inference.context));
     kernel_alias(context, 0, 0, &context->inputs[0].shape);
     return STATUS_OK;
 }
 
-/* Nothing is dropped outside of training, which is not offered. */
+/* Nothing is dropped outside of training, which is not supported. */
 static Status
 dropout_compute(KernelContext *context)
 {

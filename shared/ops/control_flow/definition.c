@@ -1,5 +1,5 @@
-/* What decides which nodes run: TensorFlow's dataflow control flow. The executor does these itself, they have
- * no kernels. */
+/* TensorFlow's dataflow control flow, which decides which nodes run. The executor itself does these ops:
+ * they have no kernels. */
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
@@ -12,7 +12,7 @@ infer_switch(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
-/* What all inputs agree in; a loop's back edge is not known when the rule runs. */
+/* The shape that all inputs agree in; a loop's back edge is not known when the rule runs. */
 static Status
 infer_merge(Call *call, InferContext *context)
 {

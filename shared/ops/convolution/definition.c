@@ -1,4 +1,4 @@
-/* Convolutions. */
+/* Convolutions, their fused forms and their gradients. */
 #include "shared/ops/convolution.h"
 #include "shared/ops/epilogue.h"
 #include "shared/ops/family.h"
@@ -33,7 +33,7 @@ infer_onnx_conv(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
-/* Filters lie as those of Conv2D do. */
+/* Conv2D's layout of filters is the only one. */
 static Status
 infer_fused_conv2d(Call *call, InferContext *context)
 {
@@ -126,7 +126,7 @@ static const OpDefinition convolution_ops[] = {
         0, infer_fused_conv2d),
     OP("_FusedDepthwiseConv2dNative" FUSED_DEPTHWISE, 0, infer_fused_conv2d),
     OP("FusedDepthwiseConv2dNative" FUSED_DEPTHWISE, 0, infer_fused_conv2d),
-    /* as TensorFlow.js calls it */
+    /* the name in TensorFlow.js */
     OP("_FusedOnnxConv(X:T, W:T, args:num_args*T)->(Y:T) {auto_pad:string=NOTSET, dilations:list(int)=[], "
        "group:int=1, kernel_shape:list(int)=[], pads:list(int)=[], strides:list(int)=[], T:type, "
        "num_args:int, " EPILOGUE_ATTRIBUTES "}",

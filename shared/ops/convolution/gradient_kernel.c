@@ -1,5 +1,5 @@
-/* What a convolution's output gradient means for its image and for its filter. Sums are kept in double and
- * run over batches, output places and filter places in row-major order. */
+/* The gradients of a convolution for its image and for its filter. Sums are kept in double and run over
+ * batches, output positions and filter positions in row-major order. */
 #include "shared/ops/convolution.h"
 #include "worker/reference/doubles.h"
 #include "worker/reference/outputs.h"
@@ -14,7 +14,7 @@ typedef struct Gradient {
     double *output;
 } Gradient;
 
-/* Where the channels of one group begin: all that meet at one place of the image, filter and output. */
+/* The first channel of one group in the image, the filter and the output, at positions that meet. */
 typedef struct Meeting {
     double *image;
     double *filter;
@@ -82,7 +82,7 @@ visit_all(const Gradient *gradient, MeetingVisit visit)
     }
 }
 
-/* Nothing to add up when one of the three is empty. */
+/* There is nothing to add when one of the three is empty. */
 static void
 run(Gradient *gradient, const Tensor *image, const Tensor *filter, const Tensor *output, MeetingVisit visit)
 {

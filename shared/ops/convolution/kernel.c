@@ -1,5 +1,5 @@
-/* Convolutions, one output place at a time. Each result is the bias and then the sum over the filter's places
- * in row-major order and within them over the input channels, kept in double. */
+/* Convolutions, one output position at a time. Each result is the bias and then the sum over the filter's
+ * positions in row-major order and within them over the input channels, kept in double. */
 #include "shared/ops/convolution.h"
 #include "worker/reference/elements.h"
 #include "worker/reference/epilogue.h"
@@ -13,14 +13,14 @@ typedef struct Convolve {
     Sliding sliding;
     const void *input;
     const void *filter;
-    const void *bias; /* NULL: none */
+    const void *bias; /* NULL: there is none */
     void *output;
     FilterSteps steps;
 } Convolve;
 
 typedef void (*ConvolveLoop)(const Convolve *convolve);
 
-/* Where a result lies in the output, and a place of the filter. */
+/* A position in the output, and one in the filter. */
 typedef struct Place {
     Walk output;
     Walk filter;

@@ -1,8 +1,8 @@
-/* Elements counted, told apart and ranked. */
+/* Elements counted, made unique and ranked. */
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
-/* As many bins as input `input` says. */
+/* There are as many bins as the value of input `input`. */
 static Status
 count_bins(Call *call, InferContext *context, uint32_t input, int64_t least)
 {
@@ -17,7 +17,7 @@ count_bins(Call *call, InferContext *context, uint32_t input, int64_t least)
     return infer_check_size(call, &context->outputs[0]);
 }
 
-/* Weights are none, or one an element. */
+/* Weights are absent (no elements), or one for each element. */
 static Status
 infer_bincount(Call *call, InferContext *context)
 {
@@ -88,8 +88,8 @@ infer_permutation(Call *call, InferContext *context)
     return infer_rank(call, context, 0, 1, &context->outputs[0]);
 }
 
-/* How many there are, only the run knows: y has them along the axis, idx one for each of the input's, count
- * one for each of y's. */
+/* The number of different slices is known only when they are computed: y has it along the axis, idx has
+ * one for each slice of the input, count one for each of y's. */
 static Status
 infer_unique(Call *call, InferContext *context)
 {

@@ -17,10 +17,10 @@ bincount_supports(const Node *node)
 
 typedef struct Bins {
     Tensor sums;    /* of a wide dtype */
-    Tensor weights; /* one for each number; of the same dtype */
+    Tensor weights; /* one for each number, in the dtype of `sums`; no elements: all are 1 */
     int64_t count;  /* bins of one row */
     int64_t row;    /* numbers of one row */
-    bool is_binary; /* whether a number is there, not how often */
+    bool is_binary; /* records whether a number occurs, not how often */
 } Bins;
 
 static void
@@ -57,7 +57,7 @@ bins_add(Bins *bins, int64_t n, int64_t bin)
         (const char *)bins->weights.data + (size_t)n * size, 1);
 }
 
-/* Element n adds its weight, or 1, to the bin of its number; numbers above the last bin are left out. */
+/* Adds the weight of element n, or 1, to the bin of its number; numbers above the last bin are left out. */
 static Status
 count_numbers(KernelContext *context, bool is_binary)
 {
@@ -97,7 +97,7 @@ histogram_supports(const Node *node)
     return dtype_is_integer(node->output_dtypes[0]);
 }
 
-/* What lies outside the range counts for the first or the last bin. */
+/* Values outside the range count for the first or the last bin. */
 static Status
 histogram_compute(KernelContext *context)
 {
@@ -131,7 +131,7 @@ number_supports(const Node *node)
     return dtype_is_floating(node->input_dtypes[0]) || dtype_is_integer(node->input_dtypes[0]);
 }
 
-/* How many boundaries are not above the element. */
+/* Counts the boundaries that are not above the element. */
 static Status
 bucketize_compute(KernelContext *context)
 {
@@ -188,7 +188,7 @@ nth_element_compute(KernelContext *context)
     return STATUS_OK;
 }
 
-/* y[x[n]] = n, when every number below the count is there. */
+/* Computes y[x[n]] = n; every number below the count must occur. */
 static Status
 invert_permutation_compute(KernelContext *context)
 {

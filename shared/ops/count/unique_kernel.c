@@ -1,5 +1,5 @@
-/* Slices told apart along an axis, in the order of their first appearance, by a table of hashes. NaN equals
- * nothing, 0 equals -0. */
+/* The different slices along an axis, in the order of their first appearance, found by a hash table. NaN
+ * equals nothing, 0 equals -0. */
 #include "shared/base/memory.h"
 #include "worker/reference/elements.h"
 #include "worker/reference/outputs.h"
@@ -68,13 +68,13 @@ supports(const Node *node)
 typedef struct Unique {
     ElementKind kind;
     const char *data;
-    size_t size; /* of an element in memory */
+    size_t size; /* bytes of an element */
     Lines lines;
-    int64_t *table; /* places in `firsts` + 1; 0 is free */
+    int64_t *table; /* indexes into `firsts`, plus 1; 0 is a free entry */
     int64_t table_size;
-    int64_t *firsts; /* slices that were new */
+    int64_t *firsts; /* slices that differ from all before them */
     int64_t *counts;
-    int64_t *indices; /* for each slice, its place in `firsts` */
+    int64_t *indices; /* for each slice, its index in `firsts` */
     int64_t found;
 } Unique;
 

@@ -1,4 +1,4 @@
-/* Diagonals of matrices taken out, put in and made into matrices; bands kept. */
+/* Diagonals of matrices extracted, replaced and made into matrices, and bands of them. */
 #include "shared/ops/diagonal/rule.h"
 #include "shared/ops/family.h"
 
@@ -30,7 +30,7 @@ infer_band_part(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
-/* The shape twice over. */
+/* The output has the dimensions of the input twice. */
 static Status
 infer_diag(Call *call, InferContext *context)
 {

@@ -11,7 +11,7 @@ supports(const Node *node)
 
 typedef struct Bytes {
     char *data;
-    size_t size; /* of an element */
+    size_t size; /* bytes of an element */
 } Bytes;
 
 static void
@@ -20,7 +20,7 @@ copy_element(const Bytes *from, int64_t from_index, const Bytes *to, int64_t to_
     memcpy(to->data + (size_t)to_index * to->size, from->data + (size_t)from_index * from->size, to->size);
 }
 
-/* Matrices on one side, their packed diagonals on the other. */
+/* The matrices and their packed diagonals, between which elements are copied. */
 typedef struct Sides {
     const Diagonals *diagonals;
     Bytes matrices;
@@ -28,7 +28,7 @@ typedef struct Sides {
     bool to_matrix;
 } Sides;
 
-/* Of one matrix, which begins at element `matrix`, as its packed diagonals at element `packed`. */
+/* Copies one diagonal between the matrix at element `matrix` and the packed diagonals at element `packed`. */
 static void
 copy_diagonal(const Sides *sides, int64_t diagonal, int64_t matrix, int64_t packed)
 {
@@ -66,7 +66,7 @@ copy_all(const Diagonals *diagonals, const Tensor *matrices, const Tensor *packs
     }
 }
 
-/* With the padding value of input `input`, or zero when there is none. */
+/* Fills with the padding value of input `input`, or with zero when there is none. */
 static Status
 fill_padding(KernelContext *context, uint32_t input, Tensor *output)
 {
@@ -138,7 +138,8 @@ read_width(KernelContext *context, uint32_t input, int64_t size, int64_t *ret_wi
     return STATUS_OK;
 }
 
-/* Element (i, j) stays when neither i - j passes the lower nor j - i the upper width; -1 is all. */
+/* Element (i, j) is kept when neither i - j exceeds the lower width nor j - i the upper; a width of -1
+ * keeps all. */
 static Status
 band_part_compute(KernelContext *context)
 {

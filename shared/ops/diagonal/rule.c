@@ -18,7 +18,8 @@ diagonals_length(const Diagonals *diagonals, int64_t diagonal)
     return smaller(diagonals->rows + smaller(diagonal, 0), diagonals->columns - larger(diagonal, 0));
 }
 
-/* Input `input` is k: one diagonal, or the lowest and the highest. Versions before V2 have the main one. */
+/* Reads k from input `input`: one diagonal, or the lowest and the highest. Versions before V2 have the
+ * main diagonal only. */
 static Status
 read_band(Call *call, const InferContext *context, uint32_t input, Diagonals *diagonals)
 {
@@ -129,7 +130,7 @@ diagonals_of_matrix(Call *call, const InferContext *context, Diagonals *ret_diag
     return STATUS_OK;
 }
 
-/* What is not given (-1) is as small as the diagonals allow; without both, the matrix is square. */
+/* A size that is not given (-1) is as small as the diagonals allow; without both, the matrix is square. */
 static Status
 size_matrix(Call *call, int64_t rows, int64_t columns, Diagonals *diagonals)
 {
@@ -148,7 +149,7 @@ size_matrix(Call *call, int64_t rows, int64_t columns, Diagonals *diagonals)
     return STATUS_OK;
 }
 
-/* Packed diagonals end with their length, before which a band has its rows. */
+/* The last dimension of packed diagonals is their length; a band has a dimension for its rows before it. */
 static Status
 read_packed(Call *call, const Shape *packed, Diagonals *diagonals)
 {

@@ -1,9 +1,9 @@
-/* Bands of diagonals of matrices, and how they are packed: MatrixDiag, MatrixDiagPart, MatrixSetDiag in all
- * their versions.
+/* Bands of diagonals of matrices and their packed form, for MatrixDiag, MatrixDiagPart and MatrixSetDiag
+ * in all versions.
  *
- * Diagonal d holds elements (i, i + d) for d ≥ 0 and (i - d, i) for d < 0. A packed band has a row a
- * diagonal, the highest first; shorter ones lie left or right in their row. A band of one diagonal has no
- * rows. Threads: any. */
+ * Diagonal d holds elements (i, i + d) for d ≥ 0 and (i - d, i) for d < 0. A packed band has a row for
+ * each diagonal, the highest first; shorter ones stand left or right in their row. A band of one diagonal
+ * has no rows. Threads: any. */
 #pragma once
 
 #include "shared/ops/infer.h"
@@ -15,13 +15,14 @@ typedef struct Diagonals {
     int64_t rows; /* of a matrix */
     int64_t columns;
     int64_t length_max;  /* of a diagonal */
-    bool is_upper_right; /* diagonals above the main one lie right in their row */
+    bool is_upper_right; /* diagonals above the main one stand right in their row */
     bool is_lower_right;
-    Shape batch; /* the dimensions in front */
+    Shape batch; /* the dimensions in front of the matrices' */
     Shape output;
 } Diagonals;
 
-/* Of matrices that are input 0 (parts and sets) or that the op makes of packed diagonals. */
+/* Reads the band of matrices that are input 0 (MatrixDiagPart, MatrixSetDiag) or that the op makes of
+ * packed diagonals. */
 MUST_USE Status diagonals_of_matrix(Call *call, const InferContext *context, Diagonals *ret_diagonals);
 MUST_USE Status diagonals_to_matrix(Call *call, const InferContext *context, Diagonals *ret_diagonals);
 

@@ -1,4 +1,4 @@
-/* Sums of products over indices, told by an equation. */
+/* Sums of products over indices, given by an equation. */
 #include "shared/ops/einsum/rule.h"
 #include "shared/ops/family.h"
 

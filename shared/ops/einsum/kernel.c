@@ -1,4 +1,5 @@
-/* Sums of products over indices: every product is visited, kept in the widest dtype, and rounded once. */
+/* Sums of products over indices: every product is computed in the widest dtype, and each sum is rounded
+ * once. */
 #include "shared/ops/einsum/rule.h"
 
 #include "worker/reference/elements.h"
@@ -8,17 +9,17 @@
 #include "worker/reference/strided_copy.h"
 #include "worker/reference/wide.h"
 
-/* Operands, and the output behind them. */
+/* The operands, followed by the output. */
 enum { PLACES_MAX = EINSUM_OPERANDS_MAX + 1 };
 
 typedef struct Products {
     uint32_t operand_count;
-    int rank; /* indices: the output's, then those that are summed over */
+    int rank; /* number of indices: the output's, then those that are summed over */
     int64_t dims[EINSUM_LABELS_MAX];
     int64_t strides[EINSUM_LABELS_MAX][PLACES_MAX];
     int64_t position[EINSUM_LABELS_MAX];
     int64_t offsets[PLACES_MAX];
-    Tensor tensors[PLACES_MAX]; /* of a wide dtype */
+    Tensor tensors[PLACES_MAX]; /* all of a wide dtype */
 } Products;
 
 static void
@@ -30,7 +31,7 @@ products_done(Products *products)
 }
 #define AUTO_PRODUCTS CLEANUP(products_done) Products
 
-/* Which place among the indices each label has; -1: none yet. */
+/* Gives each new label of a term the next index. */
 static void
 add_labels(Products *products, const Einsum *einsum, const EinsumTerm *term, int *places)
 {
@@ -43,8 +44,8 @@ add_labels(Products *products, const Einsum *einsum, const EinsumTerm *term, int
     }
 }
 
-/* Neighbours of an index lie apart by the strides of all dimensions that it is, which are two on a diagonal.
- */
+/* Adds the strides of a term's dimensions to those of their indices; on a diagonal, two dimensions are one
+ * index. */
 static void
 add_strides(
     Products *products, const EinsumTerm *term, const Shape *shape, const int *places, uint32_t operand)
@@ -74,7 +75,7 @@ find_indices(Products *products, const Einsum *einsum)
 
 typedef void (*ProductLoop)(const Products *products, const int64_t *steps, int64_t count);
 
-/* Along the last index. Integers wrap. */
+/* Multiplies along the last index. Integers wrap. */
 #define PRODUCT_LOOP(name, storage)                                                                          \
     static void product_##name(const Products *products, const int64_t *steps, int64_t count)                \
     {                                                                                                        \
@@ -109,7 +110,7 @@ move_offsets(Products *products, int index, int64_t count)
     }
 }
 
-/* To the next place of all indices but the last; false after the last place. */
+/* Moves on in all indices but the last; false after the last combination. */
 static bool
 next_place(Products *products)
 {

@@ -6,8 +6,8 @@ typedef struct Reader {
     Call *call;
     Slice equation;
     Einsum *einsum;
-    int ellipsis_rank;           /* the longest of the operands' */
-    int uses[EINSUM_LABELS_MAX]; /* how often the operands have a label */
+    int ellipsis_rank;           /* the longest among the operands */
+    int uses[EINSUM_LABELS_MAX]; /* how often each label occurs in the operands */
     bool has_size[EINSUM_LABELS_MAX];
 } Reader;
 
@@ -53,7 +53,7 @@ count_letters(Slice text)
     return count;
 }
 
-/* `ellipsis_rank`: how many dimensions "..." stands for. */
+/* `ellipsis_rank` is the number of dimensions that "..." stands for. */
 static Status
 read_term(const Reader *reader, Slice text, int ellipsis_rank, EinsumTerm *term)
 {
@@ -134,7 +134,8 @@ read_operands(Reader *reader, Slice list, const InferContext *context)
                : fail_equation(reader, "has fewer terms than operands");
 }
 
-/* An equation without "->": what occurs once, in the order of the alphabet, capitals first. */
+/* The implied output, without "->": the labels that occur once, in the order of the alphabet, capitals
+ * first. */
 static Status
 imply_output(const Reader *reader)
 {

@@ -1,8 +1,8 @@
-/* Elements chosen and placed by index. */
+/* Elements selected and placed by index. */
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
-/* params[…, indices, …] with the indices in place of one dimension. */
+/* The shape of params[…, indices, …], where the indices' shape replaces one dimension. */
 static Status
 take_along(Call *call, InferContext *context, int64_t axis, int64_t batch_dims)
 {
@@ -52,7 +52,7 @@ infer_onnx_gather(Call *call, InferContext *context)
     return take_along(call, context, node_attr_int(context->node, "axis"), 0);
 }
 
-/* The last dimension of the indices holds coordinates of the first dimensions of what they choose from. */
+/* The last dimension of the indices holds coordinates in the first dimensions of the params. */
 static Status
 infer_gather_nd(Call *call, InferContext *context)
 {
@@ -86,7 +86,7 @@ infer_gather_nd(Call *call, InferContext *context)
     return infer_check_size(call, &output);
 }
 
-/* One index an element; outside the axis the indices are not larger than the data. */
+/* One index for each output element; outside the axis the indices are not larger than the data. */
 static Status
 infer_gather_elements(Call *call, InferContext *context)
 {

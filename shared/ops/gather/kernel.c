@@ -1,4 +1,5 @@
-/* Elements chosen by index. TensorFlow's indices count from 0; ONNX's may count from the end, below 0. */
+/* Elements selected by index. TensorFlow's indices count from 0; ONNX's may be negative and count from the
+ * end. */
 #include "worker/reference/fill.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
@@ -15,7 +16,7 @@ counts_from_end(const Node *node)
     return slice_starts_with(node->op->name, SLICE("onnx::"));
 }
 
-/* INVALID_ARGUMENT when the index lies outside 0…size - 1. */
+/* Reads an index. INVALID_ARGUMENT when it lies outside 0…size - 1. */
 static Status
 read_index(KernelContext *context, const Tensor *indices, int64_t element, int64_t size, int64_t *ret_index)
 {
@@ -31,7 +32,7 @@ read_index(KernelContext *context, const Tensor *indices, int64_t element, int64
     return STATUS_OK;
 }
 
-/* Rows of `inner` elements are copied. Of the indices, each batch has its own `count`. */
+/* Copies rows of `inner` elements; each batch has `count` indices of its own. */
 static Status
 take_rows(KernelContext *context, Lines lines, int64_t batches, int64_t count, Tensor *output)
 {
@@ -122,7 +123,7 @@ gather_elements_compute(KernelContext *context)
     return STATUS_OK;
 }
 
-/* Where the slice with these coordinates begins, in slices. */
+/* Returns the number of the slice with these coordinates. */
 static Status
 read_coordinates(KernelContext *context, int64_t tuple, int batch, int64_t depth, int64_t *ret_slice)
 {
@@ -149,8 +150,8 @@ gather_nd_compute(KernelContext *context)
         node_attr(context->node, "batch_dims") == NULL ? 0 : (int)node_attr_int(context->node, "batch_dims");
     const int64_t depth = indices->dims[indices->rank - 1];
     int64_t batches = 1;
-    int64_t tuples = 1; /* of one batch */
-    int64_t slices = 1; /* of one batch of the params */
+    int64_t tuples = 1; /* in one batch */
+    int64_t slices = 1; /* in one batch of the params */
     size_t size = dtype_size(params->dtype);
     for (int index = 0; index < indices->rank - 1; index++) {
         *(index < batch ? &batches : &tuples) *= indices->dims[index];
@@ -177,7 +178,7 @@ one_hot_supports(const Node *node)
     return dtype_is_integer(node->input_dtypes[0]) && dtype_is_copyable(node->input_dtypes[2]);
 }
 
-/* Indices outside the depth give a line of off values only. */
+/* An index outside the depth gives a line of off values only. */
 static Status
 one_hot_compute(KernelContext *context)
 {

@@ -1,4 +1,4 @@
-/* Tensors made of a few numbers. */
+/* Tensors made from a few numbers. */
 #include "shared/ops/family.h"
 #include "shared/ops/generate/rule.h"
 #include "shared/ops/infer.h"
@@ -29,7 +29,7 @@ infer_range(Call *call, InferContext *context)
     return infer_check_size(call, &context->outputs[0]);
 }
 
-/* What leads away is empty. */
+/* A delta that leads away from the limit gives an empty range. */
 static Status
 infer_onnx_range(Call *call, InferContext *context)
 {

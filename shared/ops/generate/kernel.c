@@ -1,4 +1,4 @@
-/* Tensors made of a few numbers. */
+/* Tensors made from a few numbers. */
 #include "worker/reference/elements.h"
 #include "worker/reference/fill.h"
 #include "worker/reference/outputs.h"
@@ -36,7 +36,7 @@ constant_of_shape_compute(KernelContext *context)
     return fill_with(context, node_attr_tensor(context->node, "value"));
 }
 
-/* start + n × delta, not a running sum: each element is as exact as the dtype allows. */
+/* Each element is start + n × delta, not a running sum, and so as exact as the dtype allows. */
 #define RANGE_LOOP(name, unused, upper, lower, storage, compute, read, write)                                \
     static void name##_##lower(const void *start, const void *delta, void *output, int64_t count)            \
     {                                                                                                        \
@@ -78,7 +78,7 @@ lin_space_supports(const Node *node)
     return dtype_is_floating(node->input_dtypes[0]);
 }
 
-/* The last one is `stop` itself. */
+/* The last element is `stop` itself. */
 static Status
 lin_space_compute(KernelContext *context)
 {

@@ -3,7 +3,7 @@
 #include "shared/ops/infer.h"
 #include "shared/ops/window.h"
 
-/* Input `input` is the new height and width of images [batch, height, width, channels]. */
+/* Reads the new height and width of images [batch, height, width, channels] from input `input`. */
 static Status
 resize_to(Call *call, InferContext *context, uint32_t input)
 {
@@ -35,7 +35,7 @@ infer_resize(Call *call, InferContext *context)
     return resize_to(call, context, 1);
 }
 
-/* Gradients [batch, height, width, channels] of the original image's batch and channels. */
+/* Gradients are [batch, height, width, channels], with the batch and the channels of the original image. */
 static Status
 infer_resize_gradient(Call *call, InferContext *context)
 {
@@ -72,7 +72,7 @@ infer_crop_and_resize(Call *call, InferContext *context)
     return infer_check_size(call, &context->outputs[0]);
 }
 
-/* The last dimension holds a patch's pixels. */
+/* The last dimension holds the pixels of a patch. */
 static Status
 infer_patches(Call *call, InferContext *context)
 {
@@ -92,7 +92,7 @@ infer_patches(Call *call, InferContext *context)
     return infer_check_size(call, &context->outputs[0]);
 }
 
-/* A filter [height, width, channels]. */
+/* The filter is [height, width, channels]. */
 static Status
 infer_dilation(Call *call, InferContext *context)
 {

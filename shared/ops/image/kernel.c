@@ -1,5 +1,5 @@
-/* Images resized and cropped. Places are computed in float, as TensorFlow does: at borders between pixels the
- * last bit decides. */
+/* Images resized and cropped. Positions are computed in float, as TensorFlow does: at borders between
+ * pixels the last bit decides. */
 #include <math.h>
 
 #include "worker/reference/doubles.h"
@@ -28,11 +28,11 @@ scale_of(const Node *node, int64_t input, int64_t output)
     return scale;
 }
 
-/* Two neighbours and how far between them. */
+/* Two neighbouring pixels, and a position between them. */
 typedef struct Between {
     int64_t lower;
     int64_t upper;
-    double part; /* of the upper */
+    double part; /* weight of the upper one; the lower has the rest of 1 */
 } Between;
 
 static Between
@@ -55,7 +55,7 @@ nearest_at(const Scale *scale, int64_t position)
     return nearest < 0 ? 0 : nearest > scale->input - 1 ? scale->input - 1 : nearest;
 }
 
-/* The four pixels that a resized one lies between, as offsets into images, with their weights. */
+/* The four pixels around a resized one, as offsets into images, with their weights. */
 typedef struct Corners {
     int64_t offsets[4];
     double weights[4];
@@ -154,7 +154,7 @@ bilinear_gradient_compute(KernelContext *context)
     return doubles_finish(context, &doubles);
 }
 
-/* The offset of the pixel of `images` that a pixel of `resized` is nearest to. */
+/* Returns the offset of the pixel of `images` nearest to a pixel of `resized`. */
 static int64_t
 nearest_offset(const Scale scales[2], const Shape *images, int64_t pixel)
 {
@@ -213,7 +213,7 @@ nearest_gradient_compute(KernelContext *context)
     return scratch_finish(context, 0, &sums);
 }
 
-/* Where place n of `count` between two ends lies, the ends being parts of the image's size. */
+/* Returns position n of `count` between two ends, which are fractions of the image's size. */
 static float
 crop_place(float first, float last, int64_t size, int64_t count, int64_t n)
 {

@@ -12,7 +12,7 @@ patches_supports(const Node *node)
     return dtype_is_copyable(node->input_dtypes[0]);
 }
 
-/* One patch, its pixels in row-major order; those outside the image are zeros already. */
+/* Copies one patch, its pixels in row-major order; those outside the image are zeros already. */
 static void
 copy_patch(
     const Sliding *sliding, const Walk *output, Walk *place, const char *image, char *patch, size_t bytes)
@@ -61,7 +61,8 @@ dilation_supports(const Node *node)
     return dtype_is_floating(node->input_dtypes[0]);
 }
 
-/* The largest sum of a pixel and the filter's at its place; `image` and `filter` are of one channel. */
+/* Returns the largest sum of a pixel and the filter's element over it; `image` and `filter` begin at one
+ * channel. */
 static double
 largest_sum(
     const Sliding *sliding, const Walk *output, Walk *place, const double *image, const double *filter)

@@ -10,7 +10,8 @@ check_matrix(Call *call, const InferContext *context, uint32_t input)
                                   : STATUS_OK;
 }
 
-/* Input 0 with equal last dimensions; a rank of -1 when that is not known. */
+/* Reads the shape of input 0, whose last two dimensions must be equal; a rank of -1 when that is not
+ * known. */
 static Status
 read_square(Call *call, const InferContext *context, Shape *ret_shape)
 {
@@ -43,7 +44,7 @@ infer_determinant(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
-/* The right sides have the batch and as many rows as the matrix. */
+/* The right sides have the batch of the matrix, and as many rows. */
 static Status
 infer_solve(Call *call, InferContext *context)
 {
@@ -67,7 +68,7 @@ infer_solve(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
-/* Eigenvalues, and vectors or, without them, nothing. */
+/* Eigenvalues, and the vectors, which are empty when they are not computed. */
 static Status
 infer_eigen(Call *call, InferContext *context)
 {

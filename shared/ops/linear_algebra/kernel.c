@@ -12,10 +12,10 @@ supports(const Node *node)
     return node->input_dtypes[0] == DTYPE_FLOAT32 || node->input_dtypes[0] == DTYPE_FLOAT64;
 }
 
-/* What the inputs and outputs of a batch of square matrices share. */
+/* The inputs and outputs of a batch of square matrices, and their size. */
 typedef struct Batch {
     Doubles doubles;
-    Tensor work; /* room for one matrix, and what a routine needs besides */
+    Tensor work; /* one matrix, and the further memory that a routine needs */
     Tensor rows; /* int64: a permutation */
     int64_t count;
     int64_t size;    /* of a square matrix */
@@ -49,7 +49,7 @@ batch_open(KernelContext *context, Batch *batch)
     return scratch_new(context, DTYPE_INT64, &rows, &batch->rows);
 }
 
-/* Two matrices and a row of numbers at most. */
+/* The most that any of these kernels takes: two matrices and a row of numbers. */
 static uint64_t
 scratch(const KernelForecast *told)
 {
@@ -59,7 +59,7 @@ scratch(const KernelForecast *told)
            (2 * size * size + size) * sizeof(double);
 }
 
-/* Matrix n of input 0, copied to where it may be changed, transposed if asked for. */
+/* Copies matrix n of input 0 into `work`, where it may be changed; transposed when asked to. */
 static double *
 load(const Batch *batch, int64_t n, bool is_transposed)
 {
@@ -95,7 +95,7 @@ cholesky_compute(KernelContext *context)
     return doubles_finish(context, &batch.doubles);
 }
 
-/* The permutation's sign, the factors' signs, and the sum of the logarithms of their sizes. */
+/* Combines the permutation's sign, the factors' signs, and the sum of the logarithms of their sizes. */
 static double
 log_determinant(const double *factors, int64_t size, int permutation, double *ret_sign)
 {
@@ -140,7 +140,7 @@ log_determinant_compute(KernelContext *context)
     return doubles_finish(context, &batch.doubles);
 }
 
-/* The inverse solves for the unit vectors, which `right` holds. */
+/* The inverse solves for the unit vectors, which `right` then holds. */
 static Status
 solve_all(KernelContext *context, const Batch *batch, const double *right, int64_t right_step)
 {

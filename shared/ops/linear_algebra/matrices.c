@@ -77,7 +77,7 @@ matrices_factor(double *a, int64_t *rows, int64_t size)
     return sign;
 }
 
-/* One row of x less its parts along those that are known already. */
+/* Subtracts from one row of x its parts along the rows already solved. */
 static void
 substitute(const double *a, bool is_lower, int64_t size, int64_t row, double *x, int64_t columns)
 {
@@ -135,7 +135,8 @@ rotate_columns(double *a, int64_t rows, int64_t columns, const int64_t pair[2], 
     }
 }
 
-/* The tangent of the smaller angle that makes alpha and beta apart by gamma orthogonal. */
+/* Returns the tangent of the smaller of the two angles whose rotation makes gamma, the product of two
+ * columns, 0; alpha and beta are their products with themselves. */
 static double
 tangent_of(double alpha, double beta, double gamma)
 {
@@ -161,7 +162,7 @@ fill_identity(double *a, int64_t size)
     }
 }
 
-/* False when the two columns are orthogonal already. */
+/* Returns false when the two columns are orthogonal already. */
 static bool
 orthogonalize(double *a, int64_t rows, int64_t columns, const int64_t pair[2], double *v)
 {
@@ -188,8 +189,8 @@ swap_columns(double *a, int64_t rows, int64_t columns, int64_t p, int64_t q)
     }
 }
 
-/* Columns of `left` and `right` in the order of their values, of which the largest, or the smallest, comes
- * first; `right` may be NULL. */
+/* Sorts the columns of `left` and `right` by their values, descending unless `ascends`; `right` may be
+ * NULL. */
 static void
 sort_columns(double *values, int64_t columns, bool ascends, double *left, int64_t rows, double *right)
 {
@@ -233,7 +234,8 @@ matrices_svd(double *a, int64_t rows, int64_t columns, double *values, double *v
     }
 }
 
-/* The unit vector along `axis` less its parts along the columns before; gives what is left of its length. */
+/* Makes column `column` the unit vector along `axis` less its parts along the columns before; returns the
+ * length that is left. */
 static double
 project_axis(double *q, int64_t size, int64_t column, int64_t axis)
 {

@@ -1,4 +1,4 @@
-/* Singular values of matrices in batches. Wide matrices are decomposed as their transpose, u and v
+/* Singular values of matrices in batches. A wide matrix is decomposed as its transpose, with u and v
  * exchanged. */
 #include "shared/ops/linear_algebra/matrices.h"
 #include "worker/reference/doubles.h"
@@ -11,7 +11,7 @@ supports(const Node *node)
 }
 
 typedef struct Svd {
-    int64_t rows; /* not below columns: of the matrix, or of its transpose */
+    int64_t rows; /* at least `columns`; of the matrix or of its transpose */
     int64_t columns;
     bool is_turned;
     Tensor tall;   /* [rows, columns]; later the first columns of the longer basis */
@@ -57,7 +57,7 @@ scratch(const KernelForecast *told)
            (most * least + least * least + most * most) * sizeof(double);
 }
 
-/* The first columns are those with singular values above 0; the others are made up. */
+/* Columns with singular values above 0 are kept; the others are completed. */
 static void
 complete_basis(Svd *svd, const double *values)
 {
@@ -88,7 +88,7 @@ decompose(Svd *svd, const double *matrix, double *values)
     complete_basis(svd, values);
 }
 
-/* The first columns of a basis, as many as the output has. */
+/* Copies the first columns of a basis, as many as the output has. */
 static void
 store(const Tensor *basis, Tensor *output, int64_t n)
 {

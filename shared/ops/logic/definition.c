@@ -9,8 +9,8 @@
     OP(name "(x:T, y:T)->(z:bool) {T:type, ~incompatible_shape_error:bool=true}",                            \
         OP_COMMUTATIVE | OP_ELEMENTWISE, infer_broadcast)
 
-/* Select does not broadcast: the condition is of the branches' shape, a scalar, or a vector that picks rows.
- */
+/* Select does not broadcast: the condition has the branches' shape, or is a scalar, or a vector that picks
+ * rows. */
 static Status
 infer_select(Call *call, InferContext *context)
 {

@@ -41,7 +41,7 @@ BOOL_ELEMENTS(TEST_LOOP, logical_not, !a)
 static const ElementLoop logical_not_loops[DTYPE_COUNT] = {BOOL_LOOPS(logical_not)};
 ELEMENTWISE(logical_not, 0, NULL, NULL)
 
-/* Which infinities count is a parameter each: the negative, the positive. */
+/* The two parameters say whether negative and positive infinity count. */
 FLOATING_ELEMENTS(TEST_LOOP, chosen_infinity, isinf(a) && run->parameters[a > 0 ? 1 : 0] != 0)
 static const ElementLoop chosen_infinity_loops[DTYPE_COUNT] = {FLOATING_LOOPS(chosen_infinity)};
 
@@ -77,7 +77,7 @@ is_inf_compute(KernelContext *context)
     return STATUS_OK;
 }
 
-/* Elements are moved as bits: one loop for each size. */
+/* Elements are copied as bits: there is one loop for each size. */
 #define CHOOSE_LOOP(size, storage)                                                                           \
     static void choose_##size(const ElementRun *run)                                                         \
     {                                                                                                        \
@@ -135,7 +135,7 @@ where_compute(KernelContext *context)
     return choose(context, &context->inputs[0]);
 }
 
-/* Select's vector picks rows: it runs along the first dimension, not along the last. */
+/* A vector as Select's condition picks rows: it runs along the first dimension, not the last. */
 static Status
 select_compute(KernelContext *context)
 {
@@ -150,7 +150,7 @@ select_compute(KernelContext *context)
     return choose(context, &condition);
 }
 
-/* The upper limit wins when they cross, NaN passes (NumPy's clip). */
+/* The upper limit wins when the limits cross; NaN passes (NumPy's clip). */
 #define CLIP_LOOP(name, unused, upper, lower, storage, compute, read, write)                                 \
     static void name##_##lower(const ElementRun *run)                                                        \
     {                                                                                                        \
@@ -172,7 +172,7 @@ select_compute(KernelContext *context)
         }                                                                                                    \
     }
 
-/* TensorFlow's: the lower limit wins. */
+/* As CLIP_LOOP, but the lower limit wins, as in TensorFlow. */
 #define LIMIT_LOOP(name, unused, upper, lower, storage, compute, read, write)                                \
     static void name##_##lower(const ElementRun *run)                                                        \
     {                                                                                                        \

@@ -1,5 +1,5 @@
-/* What is true as a condition: a scalar number unless it is zero, a scalar string unless it is empty, any
- * other tensor if it has elements (TensorFlow's ToBool). */
+/* The truth of a condition: a scalar number is true unless it is zero, a scalar string unless it is empty,
+ * any other tensor if it has elements (TensorFlow's ToBool). */
 #include <string.h>
 
 #include "worker/runtime/kernel.h"
@@ -10,7 +10,7 @@ truth_supports(const Node *node)
     return node->input_dtypes[0] == DTYPE_STRING || dtype_is_copyable(node->input_dtypes[0]);
 }
 
-/* Zero has a sign where numbers have one of their own: in their last byte. */
+/* Returns true for zero of either sign. A float's sign is in its last byte. */
 static bool
 is_zero(const Tensor *scalar)
 {

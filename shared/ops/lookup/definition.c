@@ -1,8 +1,8 @@
-/* Lookup tables, which a session keeps. */
+/* Lookup tables, kept by a session. */
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
-/* A key and a value for each row; how many is known when it runs. */
+/* A key and a value for each row; their number is known only when it runs. */
 static Status
 infer_export(Call *call, InferContext *context)
 {

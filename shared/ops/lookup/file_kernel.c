@@ -1,4 +1,4 @@
-/* Lookup tables filled from the lines of a text, which came with the model as an asset. */
+/* Lookup tables filled from the lines of a text file, which came with the model as an asset. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 #include "shared/base/buffer.h"
 #include "worker/reference/texts.h"
 
-/* Instead of a column's number. */
+/* Values of a column's index with a meaning of their own. */
 enum { WHOLE_LINE = -2, LINE_NUMBER = -1 };
 
 typedef struct TextLines {
@@ -42,12 +42,12 @@ find_column(Slice line, char delimiter, int64_t index, Slice *ret_part)
     return true;
 }
 
-/* Which part of a line is an element, and what the elements are. */
+/* The part of a line that is an element, and the elements read so far. */
 typedef struct Column {
     int64_t index;
     char delimiter;
     Dtype dtype;
-    Buffer elements; /* int64_t, float, double, int32_t or Slice */
+    Buffer elements; /* of int64_t, float, double, int32_t or Slice */
 } Column;
 
 static bool

@@ -1,4 +1,4 @@
-/* Lookup tables: made, filled, asked. */
+/* Ops of lookup tables. */
 #include "shared/ops/lookup/table.h"
 
 #include "shared/base/memory.h"

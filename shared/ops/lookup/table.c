@@ -5,8 +5,8 @@
 #include "shared/base/mutex.h"
 #include "worker/reference/texts.h"
 
-/* A value's elements, or its string, at the beginning of a buffer of the device's memory, behind which there
- * is room for the key: the map holds that, but it is to count too. */
+/* A value's elements, or its string, at the beginning of a buffer of device memory. Behind it is room for
+ * the key: the map holds the key, but it must count as device memory too. */
 typedef struct Row {
     size_t size;
     char bytes[];
@@ -21,7 +21,7 @@ struct Table {
     bool is_fixed;
     bool is_filled;
     Map *rows;     /* key → TensorBuffer of a Row */
-    Tensor source; /* of a fixed one: a reference */
+    Tensor source; /* a reference to the tensor that filled a fixed table */
     size_t name_size;
     char name[];
 };
@@ -140,7 +140,7 @@ table_value_dtype(const Table *table)
     return table->value_dtype;
 }
 
-/* The bytes of `count` elements, or of the one string. */
+/* Returns the bytes of `count` elements, or of the one string. */
 static Slice
 elements_at(const Tensor *tensor, int64_t index, int64_t count)
 {
@@ -168,7 +168,7 @@ check_dtype(KernelContext *context, const Table *table, const char *what, Dtype 
                      SLICE_PRINT(table_name(table)), dtype_name(expected), dtype_name(dtype));
 }
 
-/* The keys' shape with the value's behind it. */
+/* Computes the keys' shape followed by the value's. */
 static Status
 values_shape(KernelContext *context, const Table *table, const Shape *keys, Shape *ret_shape)
 {
@@ -238,7 +238,7 @@ put_rows(KernelContext *context, const Table *table, Map *rows, const Tensor *ke
     return STATUS_OK;
 }
 
-/* Filled before, by the same rows or by others. */
+/* Checks that a fixed table, which is filled already, has all of these keys. */
 static Status
 check_filled(KernelContext *context, const Table *table, const Tensor *keys)
 {
@@ -356,7 +356,7 @@ table_size(KernelContext *context, Table *table, int64_t *ret_size)
     return status;
 }
 
-/* Values one after the other into an output: strings, or elements. */
+/* Values written one after the other into an output: strings, or elements. */
 typedef struct Values {
     Texts texts;
     Tensor *elements;

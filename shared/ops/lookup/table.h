@@ -1,10 +1,11 @@
-/* A lookup table that a session keeps: from keys to values, both elements of tensors. A fixed table is filled
- * once; filling it again with as many rows is no change (TensorFlow's InitializableLookupTable), so that what
- * fills it may run in every step.
+/* A lookup table that a session keeps: from keys to values, both elements of tensors. A fixed table is
+ * filled once. Filling it again with the same keys changes nothing (TensorFlow's
+ * InitializableLookupTable), so that its initialiser may run in every step.
  *
  * Ownership: a resource (resource.h).
  * Threads:   any; a table locks itself.
- * Errors:    FAILED_PRECONDITION for a fixed table that was never filled, or is filled anew otherwise;
+ * Errors:    FAILED_PRECONDITION for a fixed table that was never filled, or is filled again with other
+ * keys;
  *            INVALID_ARGUMENT for keys and values of other dtypes or shapes than the table's;
  *            RESOURCE_EXHAUSTED without memory and above TABLE_ROW_COUNT_MAX rows. */
 #pragma once
@@ -25,33 +26,34 @@ typedef struct TableDeclaration {
     bool is_fixed;
 } TableDeclaration;
 
-/* Output 0 becomes a handle of the session's table of this name, made when it is new. */
+/* Makes output 0 a handle of the session's table of this name, which is created when new. */
 MUST_USE Status table_output(KernelContext *context, const TableDeclaration *declaration);
 
-/* Of a running kernel: the table behind input 0. */
+/* Returns the table behind input 0 of a running kernel. */
 MUST_USE Status kernel_table(KernelContext *context, Table **ret_table);
 
 Dtype table_key_dtype(const Table *table);
 Dtype table_value_dtype(const Table *table);
 
 typedef enum TableChange {
-    TABLE_INSERT,  /* adds to what is there, or replaces it; not of a fixed table */
-    TABLE_REPLACE, /* nothing else stays; fills a fixed one */
+    TABLE_INSERT,  /* adds rows or replaces them; not for a fixed table */
+    TABLE_REPLACE, /* removes all other rows; fills a fixed table */
 } TableChange;
 
-/* One value for each key. */
+/* Writes rows: one value for each key. */
 MUST_USE Status table_put(
     KernelContext *context, Table *table, const Tensor *keys, const Tensor *values, TableChange change);
 
-/* What a fixed table was filled from: whoever fills it from the same tensor again need not look at it. */
+/* A fixed table remembers the tensor that filled it: filling it from the same tensor again needs no look
+ * at the rows. */
 bool table_was_filled_from(Table *table, const Tensor *source);
 void table_remember(Table *table, const Tensor *source);
 
 MUST_USE Status table_remove(KernelContext *context, Table *table, const Tensor *keys);
 MUST_USE Status table_size(KernelContext *context, Table *table, int64_t *ret_size);
 
-/* Output 0: the keys' values, or for those that are not there `otherwise`: one value, or one for each key. */
+/* Makes output 0 from the keys' values. Missing keys get `otherwise`: one value, or one for each key. */
 MUST_USE Status table_find(KernelContext *context, Table *table, const Tensor *keys, const Tensor *otherwise);
 
-/* Outputs 0 and 1: all keys and their values, in no particular order. */
+/* Makes outputs 0 and 1 from all keys and their values, in no particular order. */
 MUST_USE Status table_export(KernelContext *context, Table *table);

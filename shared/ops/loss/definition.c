@@ -1,4 +1,4 @@
-/* Losses of classifiers, with their gradients, and how often they are right. */
+/* Losses of classifiers with their gradients, and the accuracy of predictions. */
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 

@@ -1,4 +1,4 @@
-/* Losses of classifiers. With x the features less their largest and s = Σ e^x, a class has probability
+/* Losses of classifiers. With x the features less their largest and s = Σ e^x, a class has the probability
  * e^x / s; the loss is Σ label × (log s - x) and its gradient probability - label. */
 #include <math.h>
 
@@ -11,7 +11,7 @@ supports(const Node *node)
     return dtype_is_floating(node->input_dtypes[0]);
 }
 
-/* One example's features made relative to the largest; gives log Σ e^x. */
+/* Makes one example's features relative to the largest; returns log Σ e^x. */
 static double
 center(double *features, int64_t classes)
 {
@@ -27,7 +27,7 @@ center(double *features, int64_t classes)
     return classes > 0 ? log(sum) : 0;
 }
 
-/* Where row n of a tensor begins that may be broadcast, and how its elements follow. */
+/* The rows of a tensor that may be broadcast: strides of 0 repeat. */
 typedef struct Rows {
     const double *data;
     int64_t row_stride;
@@ -110,7 +110,7 @@ sparse_cross_entropy_compute(KernelContext *context)
     return doubles_finish(context, &doubles);
 }
 
-/* Fewer than k predictions are larger than the target's. Where one is not finite nothing can be said. */
+/* True when fewer than k predictions are larger than the target's. False when one of them is not finite. */
 static bool
 is_in_top(const float *predictions, int64_t classes, int64_t target, int64_t k)
 {

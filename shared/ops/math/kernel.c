@@ -5,7 +5,7 @@
 
 #define SIGN(a) ((a) > 0 ? 1 : (a) < 0 ? -1 : (a) == 0 ? 0 : (a))
 
-/* Does not overflow for large negative numbers either. */
+/* Large negative numbers do not overflow either. */
 #define SIGMOID(a) ((a) >= 0 ? 1 / (1 + exp(-(a))) : exp(a) / (1 + exp(a)))
 
 #define FLOATS(name, expression)                                                                             \
@@ -64,7 +64,7 @@ FLOAT_PAIRS(rsqrt_gradient, (b * a * a * a / -2))
 FLOAT_PAIRS(sqrt_gradient, b / (2 * a))
 FLOAT_PAIRS(reciprocal_gradient, (-b * a * a))
 
-/* Rounding leaves integers as they are; halves go to the even neighbour (TensorFlow, ONNX). */
+/* Rounding keeps integers; halves go to the even neighbour (TensorFlow, ONNX). */
 #define ROUNDINGS(name, expression)                                                                          \
     FLOATING_ELEMENTS(UNARY_LOOP, name, expression)                                                          \
     INTEGER_ELEMENTS(UNARY_LOOP, name, a)                                                                    \

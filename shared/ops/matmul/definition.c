@@ -22,8 +22,8 @@ infer_matmul(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
-/* BatchMatMul wants equal batches and V2 broadcasts them: whoever fits the first fits the second, so the
- * first takes the rule of the second, as TensorFlow's kernels do. */
+/* BatchMatMul takes equal batches and V2 broadcasts them. BatchMatMul has the rule of V2, as TensorFlow's
+ * kernels do: equal batches fit both. */
 static Status
 infer_batch_matmul(Call *call, InferContext *context)
 {
@@ -43,7 +43,7 @@ infer_batch_matmul(Call *call, InferContext *context)
     return product_of_sizes(call, x, y, &left, &right, &context->outputs[0]);
 }
 
-/* The columns are the channels. */
+/* The columns of the product are the channels. */
 static Status
 infer_fused_matmul(Call *call, InferContext *context)
 {
@@ -59,7 +59,8 @@ infer_fused_batch_matmul(Call *call, InferContext *context)
     return product->rank < 0 ? STATUS_OK : epilogue_check(call, context, product, product->rank - 1);
 }
 
-/* A vector on the left is a row, on the right a column; that dimension is dropped again (NumPy's matmul). */
+/* A vector on the left is a row, on the right a column; the added dimension is dropped again (NumPy's
+ * matmul). */
 static Status
 infer_onnx_matmul(Call *call, InferContext *context)
 {
@@ -95,7 +96,7 @@ infer_onnx_matmul(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
-/* alpha op(A) op(B) + beta C, where C broadcasts to the product. */
+/* The shape of alpha op(A) op(B) + beta C, where C broadcasts to the product. */
 static Status
 infer_gemm(Call *call, InferContext *context)
 {

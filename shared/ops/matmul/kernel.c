@@ -11,7 +11,7 @@ matmul_supports(const Node *node)
     return matrix_supports(node->input_dtypes[0]);
 }
 
-/* Complex matrices would have to be conjugated too (adj_x): not offered. */
+/* Complex matrices are not supported: adj_x would have to conjugate them. */
 static bool
 batch_matmul_supports(const Node *node)
 {
@@ -59,7 +59,7 @@ fused_batch_matmul_compute(KernelContext *context)
     return epilogue_finish(context, context->outputs[0].shape.rank - 1);
 }
 
-/* The same elements as at least a matrix: a vector is a row on the left, a column on the right. */
+/* Views a vector as a matrix: a row on the left, a column on the right. */
 static Tensor
 as_matrix(const Tensor *tensor, bool is_left)
 {

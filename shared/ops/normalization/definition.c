@@ -1,4 +1,4 @@
-/* Biases, batch and layer normalisation, softmax in ONNX's form. */
+/* Batch, instance, layer and local response normalisation, with their gradients. */
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
@@ -20,7 +20,7 @@ infer_bias_add_grad(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
-/* Statistics may be empty in training, where they are computed. */
+/* The given statistics may be empty in training, where they are computed. */
 static Status
 infer_fused_batch_norm(Call *call, InferContext *context)
 {
@@ -42,7 +42,7 @@ infer_fused_batch_norm(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
-/* Scale, bias and statistics hold one number a channel, the second dimension. */
+/* Scale, bias and statistics hold one number a channel, which is the second dimension. */
 static Status
 infer_channel_norm(Call *call, InferContext *context)
 {
@@ -66,7 +66,7 @@ infer_channel_norm(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
-/* Mean and deviation keep the dimensions before the axis, and ones behind. */
+/* Mean and deviation keep the dimensions before the axis; the others are 1. */
 static Status
 infer_layer_norm(Call *call, InferContext *context)
 {

@@ -95,7 +95,8 @@ typedef struct Response {
     double beta;
 } Response;
 
-/* One place's channels: output j is x_j × norm_j^-β, and every x within the radius of j has a part in it. */
+/* Spreads the gradients of the channels at one position: output j is x_j × norm_j^-β, and every x within
+ * the radius of j has a part in it. */
 static void
 spread_response(
     const Response *response, const double *gradients, const double *x, const double *y, double *ret)

@@ -8,7 +8,7 @@
 
 typedef struct Moments {
     double mean;
-    double variance; /* biased: divided by the count */
+    double variance; /* biased: the sum of squares divided by the count */
 } Moments;
 
 static bool
@@ -23,7 +23,7 @@ is_channels_first(const Node *node)
     return slice_starts_with(node_attr_string(node, "data_format"), SLICE("NC"));
 }
 
-/* Each line of a channel on its own: of outer, of inner. */
+/* Sums over the lines of one channel, in all outer and inner positions. */
 static Moments
 moments_of(const double *values, const Lines *lines, int64_t channel)
 {
@@ -59,7 +59,7 @@ normalize_channel(
     }
 }
 
-/* Inputs 0…4 in double: x, scale, offset, mean, variance. */
+/* Inputs 0 to 4 in double: x, scale, offset, mean, variance. */
 enum { NORM_INPUTS = 5 };
 
 static void
@@ -85,7 +85,7 @@ at(const Tensor *doubles, int64_t index)
     return ((const double *)doubles->data)[index];
 }
 
-/* What the other outputs are: mean and variance twice, in training the second variance unbiased. */
+/* The other outputs are mean and variance twice; the second variance is unbiased in training. */
 static void
 store_moments(Tensor *statistics, int64_t channel, Moments moments, double unbiased)
 {

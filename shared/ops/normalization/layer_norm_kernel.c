@@ -102,7 +102,8 @@ layer_norm_compute(KernelContext *context)
     return status;
 }
 
-/* x / (bias + alpha × Σ x²)^beta over the channels from `before` in front to `after` behind. */
+/* Computes x / (bias + alpha × Σ x²)^beta, with the sum over the channels from `before` in front to
+ * `after` behind. */
 typedef struct Response {
     int64_t before;
     int64_t after;

@@ -1,6 +1,6 @@
-/* Which of two elements of a line is the more extreme one: for ops that look for extremes or sort.
+/* The order of elements, for ops that look for extremes or sort.
  *
- * Threads: none of its own. Errors: none. */
+ * Threads: any. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,5 +16,5 @@ typedef bool (*IsBeyond)(const void *line, int64_t left, int64_t right, bool lar
 /* NULL for dtypes without an order. */
 IsBeyond is_beyond_of(Dtype dtype);
 
-/* Writes into an int32 or int64 tensor. */
+/* Writes an element of an int32 or int64 tensor. */
 void write_index(Tensor *tensor, int64_t place, int64_t index);

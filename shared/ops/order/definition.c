@@ -1,8 +1,8 @@
-/* The largest elements, sorted; and where the non-zero ones are. */
+/* Positions of extremes and of non-zero elements, and the largest elements sorted. */
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
-/* k elements along a dimension: values and their indices. */
+/* The shapes of k elements along a dimension: values and their indices. */
 static Status
 keep_largest(Call *call, InferContext *context, int64_t axis, int64_t k)
 {
@@ -52,7 +52,7 @@ infer_onnx_top_k(Call *call, InferContext *context)
     return keep_largest_by_input(call, context, node_attr_int(context->node, "axis"));
 }
 
-/* As many columns as elements are not zero: only the run knows. */
+/* One column for each element that is not zero; their number is known only when it runs. */
 static Status
 infer_non_zero(Call *call, InferContext *context)
 {
@@ -114,7 +114,7 @@ infer_onnx_arg(Call *call, InferContext *context)
     OP(name "(data:T)->(reduced:int64) {axis:int=0, keepdims:int=1, select_last_index:int=0, T:type}", 0,    \
         infer_onnx_arg)
 
-/* As many rows as elements are true: only the run knows. */
+/* One row for each element that is true; their number is known only when it runs. */
 static Status
 infer_where(Call *call, InferContext *context)
 {

@@ -1,4 +1,4 @@
-/* Where extremes are; places of non-zero elements. Among equal elements the first one in the input counts. */
+/* Positions of extremes and of non-zero elements. Among equal elements the first one in the input counts. */
 #include "shared/ops/order/beyond.h"
 #include "worker/reference/elements.h"
 #include "worker/reference/outputs.h"
@@ -90,7 +90,7 @@ where_supports(const Node *node)
     return is_zero_loops[node->input_dtypes[0]] != NULL;
 }
 
-/* Coordinates lie in rows (TensorFlow) or, one dimension a row, in columns (ONNX). */
+/* Coordinates stand in rows (TensorFlow), or in columns with a row for each dimension (ONNX). */
 static Status
 where(KernelContext *context, bool in_columns)
 {

@@ -1,22 +1,22 @@
 /* The k largest (or smallest) elements of each line. Among equal elements the first one in the input comes
  * first.
  *
- * They are kept in a heap whose root is the one that the next better element replaces. With sorted=false,
- * which promises no order, the heap itself is the answer. heap_sink() goes the way of libstdc++'s, which
- * TensorFlow's gtl::TopN is built on, so that the order mostly is what that gives. */
+ * They are kept in a heap whose root is replaced by the next better element. With sorted=false, which
+ * promises no order, the heap itself is the answer. heap_sink() moves as libstdc++'s heap does, on which
+ * TensorFlow's gtl::TopN is built, so that the order is mostly the same. */
 #include "shared/ops/order/beyond.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
 
 typedef struct TopK {
     IsBeyond is_beyond;
-    Lines lines; /* of the input */
+    Lines lines; /* lines of the input */
     int64_t k;
     bool largest;
     bool is_sorted;
 } TopK;
 
-/* A heap of places in a line; the last in order is the root. */
+/* A heap of positions in a line; the last in order is the root. */
 typedef struct Heap {
     const TopK *top;
     const void *line;
@@ -34,7 +34,8 @@ comes_before(const Heap *heap, int64_t left, int64_t right)
            (left < right && !top->is_beyond(heap->line, there, here, top->largest));
 }
 
-/* Moves the hole down to a leaf, the child that comes later up each time, then `place` up from there. */
+/* Moves the hole down to a leaf, always to the child that comes later, and then moves the new position up
+ * from there. */
 static void
 heap_sink(const Heap *heap, int64_t hole, int64_t place)
 {
@@ -63,7 +64,7 @@ heap_build(const Heap *heap)
     }
 }
 
-/* The root goes behind the others, whose count falls by one. */
+/* Moves the root behind the others, whose count falls by one. */
 static void
 heap_pop(Heap *heap)
 {
@@ -73,7 +74,7 @@ heap_pop(Heap *heap)
     heap_sink(heap, 0, last);
 }
 
-/* The k first of the line's places; there is room for one more behind them. */
+/* Selects the k first positions of the line; there is room for one more behind them. */
 static void
 select_places(Heap *heap)
 {

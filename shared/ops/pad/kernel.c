@@ -12,7 +12,7 @@ supports(const Node *node)
     return dtype_is_copyable(node->input_dtypes[0]);
 }
 
-/* The part of the input that stays, where it comes to lie. */
+/* Copies the part of the input that is kept to its position in the output. */
 static void
 copy_middle(const PaddingPlan *plan, const Tensor *input, Tensor *output)
 {
@@ -31,7 +31,7 @@ copy_middle(const PaddingPlan *plan, const Tensor *input, Tensor *output)
     strided_copy(&copy, input, output);
 }
 
-/* The place in a dimension of `size` that stands at `position`, which may lie outside. */
+/* Returns the position in a dimension of `size` whose element stands at `position`, which may lie outside. */
 static int64_t
 source_of(PaddingMode mode, int64_t position, int64_t size)
 {
@@ -49,7 +49,7 @@ source_of(PaddingMode mode, int64_t position, int64_t size)
     return position < 0 ? -position - shift : 2 * size - 2 + shift - position;
 }
 
-/* Element by element: each place of the output finds its own in the input. */
+/* Copies element by element: each position of the output is mapped to one of the input. */
 static void
 copy_mapped(const PaddingPlan *plan, const Tensor *input, Tensor *output)
 {
@@ -106,7 +106,7 @@ mirror_gradient_supports(const Node *node)
     return wide_supports(WIDE_ADD, node->input_dtypes[0]);
 }
 
-/* The place within `size` that stands mirrored at `position`. */
+/* Returns the position within `size` that is mirrored at `position`. */
 static int64_t
 mirrored(int64_t position, int64_t size, int64_t shift)
 {

@@ -31,7 +31,7 @@ read_mode(Call *call, const Node *node, PaddingMode *ret_mode)
     return call_fail(call, STATUS_INVALID_ARGUMENT, "there is no padding mode '%.*s'", SLICE_PRINT(text));
 }
 
-/* TensorFlow: rows of before and after. */
+/* Reads TensorFlow's paddings: a row of before and after for each dimension. */
 static Status
 read_rows(Call *call, const InferContext *context, PaddingPlan *plan)
 {
@@ -61,7 +61,7 @@ read_rows(Call *call, const InferContext *context, PaddingPlan *plan)
 
 enum { PADS_MAX = 2 * SHAPE_RANK_MAX };
 
-/* ONNX: all befores, then all afters, of the axes given or of all. */
+/* Reads ONNX's pads: all befores, then all afters, of the given axes or of all. */
 static Status
 read_halves(Call *call, const InferContext *context, PaddingPlan *plan)
 {
@@ -97,7 +97,7 @@ read_halves(Call *call, const InferContext *context, PaddingPlan *plan)
     return STATUS_OK;
 }
 
-/* What a mode can take from a dimension of this size. */
+/* Returns whether a mode can take this amount from a dimension of this size. */
 static bool
 mode_allows(PaddingMode mode, int64_t size, int64_t amount)
 {

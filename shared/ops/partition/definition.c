@@ -1,8 +1,9 @@
-/* Slices dealt out to several tensors, and put together from several. */
+/* Slices distributed over several tensors, and collected from several. */
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
-/* How many slices each output gets, only the run knows; the rest is as the data's behind the partitions'. */
+/* The number of slices in each output is known only when it runs; the other dimensions are those of the
+ * data behind the partitions'. */
 static Status
 infer_dynamic_partition(Call *call, InferContext *context)
 {
@@ -28,7 +29,7 @@ infer_dynamic_partition(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
-/* One more than the largest index; -1 while not all are known. */
+/* Returns one more than the largest index; -1 while not all are known. */
 static int64_t
 stitched_count(const InferContext *context, uint32_t pairs)
 {
@@ -46,7 +47,7 @@ stitched_count(const InferContext *context, uint32_t pairs)
     return count;
 }
 
-/* What follows the shape of indices `pair` in its data: the same for all. */
+/* Merges the dimensions of the data behind those of the indices `pair`, which are the same for all pairs. */
 static Status
 merge_slice(Call *call, const InferContext *context, uint32_t pair, uint32_t pairs, Shape *slice)
 {

@@ -1,4 +1,5 @@
-/* Slices dealt out to several tensors, and put together from several: of one index, the last slice stays. */
+/* Slices distributed over several tensors, and collected from several: of slices with one index, the last
+ * one stays. */
 #include "shared/base/memory.h"
 #include "worker/reference/fill.h"
 #include "worker/reference/outputs.h"
@@ -9,7 +10,7 @@ supports(const Node *node)
     return dtype_is_copyable(node->output_dtypes[0]);
 }
 
-/* Bytes of what follows the first `skipped` dimensions. */
+/* Returns the bytes of a slice: of all dimensions but the first `skipped`. */
 static size_t
 slice_size(const Tensor *tensor, int skipped)
 {

@@ -18,7 +18,7 @@ infer_pool_gradient(Call *call, InferContext *context)
     return pooling_gradient(call, context, &pooling, &context->outputs[0]);
 }
 
-/* ONNX's MaxPool has a second output, the places of the largest values, of the same shape. */
+/* ONNX's MaxPool has a second output of the same shape: the positions of the largest values. */
 static Status
 infer_onnx_pool(Call *call, InferContext *context)
 {

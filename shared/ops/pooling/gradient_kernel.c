@@ -1,5 +1,5 @@
-/* What a pool's output gradient means for its input: all of it for the first largest element of a window, or
- * equal parts of it for every element. Sums are kept in double, windows in row-major order. */
+/* The gradient of a pool for its input: all of the output's goes to the first largest element of a window,
+ * or equal parts of it to every element. Sums are kept in double, windows in row-major order. */
 #include <math.h>
 
 #include "shared/ops/pooling/rule.h"
@@ -32,7 +32,7 @@ spread_to_largest(
     }
 }
 
-/* TensorFlow's pools of volumes give each of several equal elements all of it. */
+/* TensorFlow's pools of volumes give all of it to each of several equal elements. */
 static void
 spread_to_every_largest(
     const Sliding *sliding, const Plane *plane, const Walk *output, Walk *place, double gradient)

@@ -1,5 +1,5 @@
-/* Largest and mean values within windows. Padding is no value: it is neither the largest nor counted, unless
- * ONNX's count_include_pad says so. */
+/* Largest and mean values within windows. Padding has no value: it is neither the largest nor counted,
+ * unless ONNX's count_include_pad says so. */
 #include <math.h>
 
 #include "shared/ops/pooling/rule.h"
@@ -12,15 +12,15 @@ typedef struct Pool {
     Sliding sliding;
     const void *input;
     void *output;
-    int64_t *indices;     /* of the largest values, or NULL */
+    int64_t *indices;     /* positions of the largest values, or NULL */
     int64_t plane;        /* elements of one channel */
-    bool is_column_major; /* how indices count within a plane */
+    bool is_column_major; /* whether indices count columns first within a plane */
     bool counts_padding;
 } Pool;
 
 typedef void (*PoolLoop)(const Pool *pool);
 
-/* Calls visit for each result; `n` and `m` are where its input and its output lie. */
+/* Computes each output element of each channel by the function name_one. */
 #define POOL_LOOP(name, unused, upper, lower, storage, compute, read, write)                                 \
     static void name##_##lower(const Pool *pool)                                                             \
     {                                                                                                        \
@@ -40,7 +40,7 @@ typedef void (*PoolLoop)(const Pool *pool);
         }                                                                                                    \
     }
 
-/* Where an input element stands in its plane, as ONNX counts. */
+/* Returns the index of an input element in its plane, counted as ONNX does. */
 static int64_t
 plane_index(const Pool *pool, int64_t offset)
 {

@@ -1,6 +1,6 @@
 #include "shared/ops/pooling/rule.h"
 
-/* Two spatial dimensions, or three for the ops that say so in their name. */
+/* Returns 3 for the ops with 3D in their names, else 2. */
 static int
 spatial_rank(const Node *node)
 {
@@ -35,7 +35,7 @@ pooling_tensorflow(Call *call, const InferContext *context, Pooling *ret_pooling
     return pool_shape(call, context->node, &input, ret_pooling);
 }
 
-/* The last input is the gradient of what the pool gives. */
+/* Checks the last input, the gradient of the pool's output. */
 static Status
 check_gradient(Call *call, const InferContext *context, const Shape *output)
 {

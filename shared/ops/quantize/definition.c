@@ -1,9 +1,9 @@
-/* ONNX's quantised numbers. */
+/* ONNX's quantised numbers, and products of matrices of them. */
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 #include "shared/ops/product.h"
 
-/* The elements, their one scale and their one zero point. */
+/* The elements, with one scale and one zero point. */
 static Status
 infer_dynamic(Call *call, InferContext *context)
 {
@@ -14,7 +14,7 @@ infer_dynamic(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
-/* Of two inputs that are matrices, or batches of them. */
+/* The product of inputs 0 and `right`: matrices, or batches of them. */
 static Status
 infer_matrices(Call *call, InferContext *context, uint32_t right)
 {

@@ -1,4 +1,5 @@
-/* ONNX's quantised numbers: floats as integers with a scale and a zero point, and products of those. */
+/* ONNX's quantised numbers: floats as integers with a scale and a zero point, and products of matrices of
+ * them. */
 #include <math.h>
 
 #include "shared/ops/infer.h"
@@ -7,11 +8,11 @@
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
 
-/* One scale and zero point for all elements, or one for each place along an axis. */
+/* One scale and zero point for all elements, or one for each position along an axis. */
 typedef struct Scaling {
     Tensor scales;      /* float64 */
-    Tensor zero_points; /* float64; no elements: all are 0 */
-    Lines lines;        /* of the elements; size 1 when the scale is one for all */
+    Tensor zero_points; /* float64; no elements: all zero points are 0 */
+    Lines lines;        /* of the elements; size 1 when there is one scale for all */
 } Scaling;
 
 static void
@@ -22,7 +23,7 @@ scaling_done(Scaling *scaling)
 }
 #define AUTO_SCALING CLEANUP(scaling_done) Scaling
 
-/* `first`: the input that holds the scales; the next one the zero points, perhaps. */
+/* Reads the scales from input `first`, and the zero points from the next one, if it is present. */
 static Status
 read_scaling(KernelContext *context, const Shape *shape, uint32_t first, int64_t axis, Scaling *scaling)
 {
@@ -83,7 +84,7 @@ is_quantised(Dtype dtype)
     return integer_range(dtype).most > 0;
 }
 
-/* NaN becomes the least number, as the instructions have it that ONNX Runtime clamps with. */
+/* NaN becomes the least number, as it does with the instructions that ONNX Runtime clamps with. */
 static double
 quantised(double value, double zero_point, Range range)
 {
@@ -98,8 +99,8 @@ quantize_all(const Scaling *scaling, Dtype dtype, Tensor *values)
     for (int64_t n = 0; n < tensor_element_count(values); n++) {
         double zero_point = 0;
         const double scale = scale_at(scaling, n, &zero_point);
-        const float quotient =
-            (float)elements[n] / (float)scale; /* halves are told apart in float, as in ONNX */
+        const float quotient = (float)elements[n] / (float)scale; /* in float, as ONNX says: it decides which
+                                                                   * quotients are halves */
         elements[n] = quantised((double)quotient, zero_point, integer_range(dtype));
     }
 }
@@ -115,7 +116,7 @@ dequantize_all(const Scaling *scaling, Tensor *values)
     }
 }
 
-/* A block of elements to a scale, and other ways to keep the result, are not offered. */
+/* Blocks of elements with a scale each, and other dtypes of the result, are not supported. */
 static bool
 is_plain(const Node *node)
 {
@@ -160,7 +161,8 @@ dequantize_compute(KernelContext *context)
     return scratch_finish(context, 0, &values);
 }
 
-/* uint8, by the range of the elements, to which 0 always belongs. In float, as ONNX says. */
+/* The scale follows from the range of the elements, to which 0 always belongs. Computed in float, as ONNX
+ * says. */
 static Status
 dynamic_compute(KernelContext *context)
 {
@@ -196,7 +198,8 @@ integer_supports(const Node *node)
     return is_quantised(node->input_dtypes[0]) && is_quantised(node->input_dtypes[1]);
 }
 
-/* Less its zero point: one for all, or one for each place along dimension `axis` from the end. */
+/* Subtracts the zero point: one for all elements, or one for each position along dimension `axis`, counted
+ * from the end. */
 static Status
 without_zero_point(KernelContext *context, uint32_t input, int axis, Tensor *ret_integers)
 {

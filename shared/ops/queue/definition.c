@@ -1,4 +1,4 @@
-/* Queues, which a session keeps and steps wait for. */
+/* Queues, kept by a session, for which steps wait. */
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 

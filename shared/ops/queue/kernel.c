@@ -1,4 +1,4 @@
-/* Queues: made, filled, emptied. What waits is tensor_queue.h's. */
+/* Ops of queues. The requests that wait belong to tensor_queue.h. */
 #include "shared/ops/queue/tensor_queue.h"
 
 #include "shared/base/memory.h"
@@ -93,7 +93,7 @@ REQUEST(take, QUEUE_TAKE)
 REQUEST(take_many, QUEUE_TAKE_MANY)
 REQUEST(take_up_to, QUEUE_TAKE_UP_TO)
 
-/* Steps have deadlines; a node has none of its own, as in TensorFlow. */
+/* A step has a deadline; a node has none of its own, as in TensorFlow. */
 static bool
 waits_as_long_as_the_step(const Node *node)
 {

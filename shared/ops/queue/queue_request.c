@@ -48,7 +48,7 @@ check_component(const Request *request, uint32_t component, const Tensor *value,
         shape_text(&shape, given));
 }
 
-/* The inputs behind the handle: one for each component. */
+/* Checks the inputs behind the handle: one for each component. */
 static Status
 check_components(const Request *request, bool are_rows)
 {
@@ -150,7 +150,7 @@ queue_request_new(KernelPromise *promise, QueueRequest kind, Resource *queue,
     return STATUS_OK;
 }
 
-/* The smallest shape that all parts fit into. */
+/* Returns the smallest shape that all parts fit into. */
 static Shape
 padded_shape(const Tensor *parts, int64_t count)
 {
@@ -164,7 +164,7 @@ padded_shape(const Tensor *parts, int64_t count)
     return shape;
 }
 
-/* Zeros behind what is there. */
+/* Fills the parts up with zeros to one shape. */
 static Status
 pad_parts(KernelContext *context, Tensor *parts, int64_t count)
 {
@@ -205,7 +205,7 @@ stack_parts(const Request *request, uint32_t component, Tensor *parts)
     return rows_join(context, component, &shape, parts, count);
 }
 
-/* The taken tuples' components as an output: one tuple's own, or many stacked. */
+/* Makes an output from one component of the taken tuples: one tuple's own, or many stacked. */
 static Status
 output_component(const Request *request, uint32_t component)
 {

@@ -1,8 +1,9 @@
-/* A request to a queue: what one kernel wants to put in or take out, and its promise. Inside the queue alone.
+/* A request to a queue: the tuples that one kernel puts in or takes out, and its promise. Private to the
+ * queue.
  *
- * Ownership: refcounted. One reference is the queue's while the request waits, the other lies in
- *            promise->waiting: whoever takes it from there (who completes, or who cancels) is the only one.
- * Threads:   what changes while it waits is under the queue's lock. */
+ * Ownership: refcounted. One reference is the queue's while the request waits. The other is in
+ *            promise->waiting: only the one who takes it from there completes or cancels the request.
+ * Threads:   the queue's lock guards everything that changes while the request waits. */
 #pragma once
 
 #include "shared/base/list.h"
@@ -16,7 +17,7 @@ typedef struct Request {
     const QueueDeclaration *declaration; /* the queue's */
     KernelPromise *promise;
     QueueRequest kind;
-    int64_t wanted; /* tuples to be put or taken */
+    int64_t wanted; /* tuples to put or to take */
     Tuples tuples;  /* still to be put, or taken so far */
     Status status;
     bool is_waiting; /* in one of the queue's lists */
@@ -28,13 +29,13 @@ queue_request_takes(const Request *request)
     return request->kind >= QUEUE_TAKE;
 }
 
-/* Checks what the kernel asks for; two references. */
+/* Checks the kernel's inputs and makes a request with two references. */
 MUST_USE Status queue_request_new(KernelPromise *promise, QueueRequest kind, Resource *queue,
     const QueueDeclaration *declaration, Request **ret_request);
 void queue_request_unref(Request *request);
 
-/* "queue '…' <what>" */
+/* Fails with "queue '…' <what>". */
 Status queue_request_fail(const Request *request, Status status, const char *what);
 
-/* Makes the outputs of what was taken. */
+/* Makes the outputs from the tuples that were taken. */
 MUST_USE Status queue_request_output(const Request *request);

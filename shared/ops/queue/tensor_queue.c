@@ -1,6 +1,6 @@
-/* A request waits in one of two lists. Whenever something changes, both lists are served from their fronts
- * until nobody gets on; what is done leaves its list, and its promise completes when the lock is open again.
- */
+/* A request waits in one of two lists. After each change both lists are served from their fronts until no
+ * request proceeds. A request that is done leaves its list, and its promise completes after the lock is
+ * released. */
 #include "shared/ops/queue/tensor_queue.h"
 
 #include "shared/base/atomic.h"
@@ -11,7 +11,7 @@
 
 struct TensorQueue {
     Resource resource;
-    Mutex lock; /* guards what follows */
+    Mutex lock; /* guards the members below */
     QueueDeclaration declaration;
     PhiloxStream random;
     Tuples tuples;
@@ -21,7 +21,8 @@ struct TensorQueue {
     char name[];
 };
 
-/* In promise->waiting instead of a request: it has completed, or was cancelled before it began to wait. */
+/* Stands in promise->waiting instead of a request that has completed, or was cancelled before it began to
+ * wait. */
 static char settled;
 
 static inline TensorQueue *
@@ -116,7 +117,7 @@ tensor_queue_is_closed(TensorQueue *queue)
     return is_closed;
 }
 
-/* What left its list. Without the queue's lock: completing may begin another request. */
+/* Completes requests that left their list, without the queue's lock: completing may begin another request. */
 static void
 queue_request_complete(Request *request)
 {
@@ -133,7 +134,7 @@ queue_request_complete(Request *request)
     kernel_complete(promise, status);
 }
 
-/* From the queue's list to those that complete. */
+/* Moves a request from the queue's list to those that complete. */
 static void
 leave(Request *request, ListLink *done)
 {
@@ -193,7 +194,8 @@ next_index(TensorQueue *queue)
     return shuffles ? (int64_t)(philox_stream_next(&queue->random) % (uint64_t)queue->tuples.size) : 0;
 }
 
-/* Gives back what it had taken. The room that this takes is reserved for as long as they are taken. */
+/* Puts the tuples that a request had taken back. Their room in the queue stays reserved while they are
+ * taken. */
 static void
 give_back(TensorQueue *queue, Request *request)
 {
@@ -239,7 +241,7 @@ serve_take(TensorQueue *queue, Request *request)
         request, queue_request_fail(request, STATUS_OUT_OF_RANGE, "is closed and has not enough elements"));
 }
 
-/* Who is at the front, as long as somebody gets on. */
+/* Serves the request at the front of a list; false when none proceeds. */
 static bool
 serve_first(TensorQueue *queue, ListLink *list, ListLink *done)
 {
@@ -287,7 +289,7 @@ tensor_queue_close(TensorQueue *queue, bool cancels_puts)
     complete_all(&done);
 }
 
-/* False when it was cancelled before it began to wait. */
+/* Returns false when the request was cancelled before it began to wait. */
 static bool
 begin_waiting(Request *request)
 {
@@ -300,7 +302,7 @@ enter(TensorQueue *queue, Request *request, ListLink *done)
 {
     if (!begin_waiting(request)) {
         request->status = queue_request_fail(request, STATUS_CANCELLED, "is not waited for any more");
-        queue_request_unref(request); /* nobody will find it in the promise */
+        queue_request_unref(request); /* no other thread finds it in the promise */
         list_append(done, &request->link);
     } else if (queue->is_closed && !queue_request_takes(request)) {
         request->status = queue_request_fail(request, STATUS_CANCELLED, "is closed");
@@ -335,7 +337,7 @@ tensor_queue_start(KernelPromise *promise, QueueRequest kind)
     resource_unref(kept);
 }
 
-/* Whoever is served just now completes itself: it is in no list. */
+/* A request that is being served is in no list, and completes itself. */
 void
 tensor_queue_cancel(KernelPromise *promise)
 {

@@ -1,14 +1,15 @@
-/* A queue of tuples of tensors that a session keeps: steps put in and take out, and wait while it is full or
- * has too few. What waits is served in the order it came; what has completed in part goes on when it can.
+/* A queue of tuples of tensors that a session keeps: steps put in and take out, and wait while it is full
+ * or has too few. Requests are served in the order they came; one that is served in part goes on when it
+ * can.
  *
- * Who is cancelled leaves the queue as it is: tuples that it had taken go back to the front. Nothing else
- * that waits is touched, of its own step or another.
+ * A cancelled request leaves the queue unchanged: tuples that it had taken go back to the front. Other
+ * requests, of its own step or another, keep waiting.
  *
  * Ownership: a resource (resource.h).
  * Threads:   any; a queue locks itself, and completes promises without its lock.
  * Errors:    INVALID_ARGUMENT for tuples of other dtypes or shapes than the queue's; CANCELLED for putting
- * into a closed queue; OUT_OF_RANGE for taking more than a closed one will ever have; RESOURCE_EXHAUSTED
- * above QUEUE_SIZE_MAX tuples. */
+ *            into a closed queue; OUT_OF_RANGE for taking more than a closed one will ever have;
+ *            RESOURCE_EXHAUSTED above QUEUE_SIZE_MAX tuples. */
 #pragma once
 
 #include "worker/runtime/resource.h"
@@ -24,23 +25,23 @@ typedef struct QueueDeclaration {
     Device *device;
     uint32_t component_count;
     Dtype dtypes[QUEUE_COMPONENTS_MAX];
-    Shape shapes[QUEUE_COMPONENTS_MAX]; /* of unknown rank where nothing is declared */
-    int64_t capacity;                   /* below 1: none */
+    Shape shapes[QUEUE_COMPONENTS_MAX]; /* of unknown rank where none is declared */
+    int64_t capacity;                   /* below 1: no limit */
     int64_t kept;                       /* tuples that stay until the queue is closed, for a good shuffle */
     bool shuffles;
     bool pads; /* tuples taken together are filled up with zeros to one shape */
     uint64_t seeds[2];
 } QueueDeclaration;
 
-/* Output 0 becomes a handle of the session's queue of this name, made when it is new. */
+/* Makes output 0 a handle of the session's queue of this name, which is created when new. */
 MUST_USE Status tensor_queue_output(KernelContext *context, const QueueDeclaration *declaration);
 
 typedef enum QueueRequest {
     QUEUE_PUT,        /* the inputs behind the handle are one tuple */
-    QUEUE_PUT_MANY,   /* … are cut along their first dimension */
+    QUEUE_PUT_MANY,   /* the inputs behind the handle are cut along their first dimension */
     QUEUE_TAKE,       /* one tuple */
-    QUEUE_TAKE_MANY,  /* as many as input 1 says, stacked */
-    QUEUE_TAKE_UP_TO, /* … or what a closed queue has left */
+    QUEUE_TAKE_MANY,  /* as many tuples as input 1 says, stacked */
+    QUEUE_TAKE_UP_TO, /* the same, or the tuples that a closed queue has left */
 } QueueRequest;
 
 /* Completes the promise, at once or when the queue allows it. */
@@ -51,5 +52,6 @@ MUST_USE Status kernel_tensor_queue(KernelContext *context, TensorQueue **ret_qu
 int64_t tensor_queue_size(TensorQueue *queue);
 bool tensor_queue_is_closed(TensorQueue *queue);
 
-/* Nothing is put in from now on; who waits to put in goes on, or with `cancels_puts` fails. */
+/* Refuses everything that is put from now on. Requests that wait to put go on, or fail with
+ * `cancels_puts`. */
 void tensor_queue_close(TensorQueue *queue, bool cancels_puts);

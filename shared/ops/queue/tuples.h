@@ -1,6 +1,8 @@
-/* Tuples of tensors in a row, at both ends of which some are put and taken: what a queue holds.
+/* A row of tuples of tensors with two ends, at both of which tuples are put and taken: the contents of a
+ * queue.
  *
- * Ownership: holds the references of what is in it. One with nothing but device and component count is empty.
+ * Ownership: holds a reference to each tensor in it. One with only a device and a component count is
+ * empty.
  * Threads:   one at a time.
  * Errors:    false without memory. */
 #pragma once
@@ -8,23 +10,23 @@
 #include "worker/reference/room.h"
 
 typedef struct Tuples {
-    Device *device; /* whose memory the tensors' places take */
+    Device *device; /* whose memory the tuples take */
     uint32_t component_count;
     int64_t size;
-    int64_t first; /* of `room` places, in a ring */
+    int64_t first; /* index of the first tuple in a ring of `room` */
     int64_t room;
     Room memory;
     Tensor *components; /* in `memory` */
 } Tuples;
 
-/* Room for one more, so that the next put does not fail. */
+/* Makes room for one more tuple, so that the next put cannot fail. */
 MUST_USE bool tuples_reserve(Tuples *tuples, int64_t size);
 
-/* component_count tensors, whose references move. There is room. */
+/* Takes over the references of component_count tensors. There is room. */
 void tuples_put_last(Tuples *tuples, const Tensor *tuple);
 void tuples_put_first(Tuples *tuples, const Tensor *tuple);
 
-/* Takes the `index`-th out, in whose place the last one comes unless it was the first. */
+/* Takes tuple `index` out; unless it was the first, the last one replaces it. */
 void tuples_take(Tuples *tuples, int64_t index, Tensor *ret_tuple);
 
 const Tensor *tuples_at(const Tuples *tuples, int64_t index);

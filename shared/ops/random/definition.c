@@ -1,4 +1,4 @@
-/* Random numbers. Those with two seeds of 0 differ in every run. */
+/* Random numbers. A node with two seeds of 0 gives other numbers in every run. */
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 

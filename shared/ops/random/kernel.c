@@ -1,5 +1,5 @@
-/* Random numbers, in TensorFlow's order: a node's first run begins where its seeds say, and every run leaves
- * off where the next one goes on. */
+/* Random numbers, in TensorFlow's order: a node's first run begins where its seeds say, and every run
+ * begins where the one before stopped. */
 #include <math.h>
 
 #include "shared/ops/random/random_sequence.h"
@@ -7,8 +7,8 @@
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
 
-/* TensorFlow keeps this many words for an output, so that distributions may draw again, and begins the next
- * run as many counters, of four words each, further on. */
+/* TensorFlow reserves this many words for an output, so that distributions may draw again; the next run
+ * begins as many counters, of four words each, further on. */
 enum { WORDS_PER_OUTPUT = 256, COUNTERS_PER_OUTPUT = 256 };
 
 static Status
@@ -22,7 +22,7 @@ enum { GROUP_MAX = 4 };
 /* Draws a group of numbers: four of up to 32 bits, two of 64. */
 typedef struct Distribution {
     int64_t group;
-    bool draws_again; /* how many words a number needs is not fixed: groups lie far apart */
+    bool draws_again; /* the words that a number needs are not fixed: groups lie far apart */
     void (*draw)(Philox *philox, double ret_values[GROUP_MAX]);
 } Distribution;
 
@@ -86,7 +86,7 @@ draw_normal_double(Philox *philox, double ret_values[GROUP_MAX])
     philox_to_double_normals(words, ret_values);
 }
 
-/* Those within two standard deviations, until the group is full. */
+/* Draws numbers within two standard deviations until the group is full. */
 static void
 draw_truncated_float(Philox *philox, double ret_values[GROUP_MAX])
 {
@@ -234,7 +234,7 @@ integer_supports(const Node *node)
     return node->output_dtypes[0] == DTYPE_INT32 || node->output_dtypes[0] == DTYPE_INT64;
 }
 
-/* Inputs low and low + 1: the first number that may come and the first that may not. */
+/* Reads inputs low and low + 1: the lowest number, and the one above the highest. */
 static Status
 read_range(KernelContext *context, uint32_t low, int64_t *ret_minimum, uint64_t *ret_range)
 {
@@ -303,7 +303,7 @@ shuffle_supports(const Node *node)
     return dtype_is_copyable(node->input_dtypes[0]);
 }
 
-/* Fisher and Yates, from the front: place n gets one of those not yet placed. */
+/* Shuffles from the front (Fisher and Yates): position n gets one of the numbers not yet placed. */
 static void
 shuffle(Philox philox, int64_t *order, int64_t count)
 {
@@ -350,7 +350,8 @@ multinomial_supports(const Node *node)
     return dtype_is_floating(node->input_dtypes[0]) && integer_supports(node);
 }
 
-/* Logits of one example become running sums of e^logit; those not finite add nothing. Gives the total. */
+/* Turns the logits of one example into running sums of e^logit; those not finite add nothing. Returns the
+ * total. */
 static double
 accumulate(double *logits, int64_t classes)
 {
@@ -366,7 +367,7 @@ accumulate(double *logits, int64_t classes)
     return sum;
 }
 
-/* The first class whose running sum is above. */
+/* Returns the first class whose running sum is above `wanted`. */
 static int64_t
 choose(const double *sums, int64_t classes, double wanted)
 {

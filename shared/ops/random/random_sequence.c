@@ -7,20 +7,21 @@
 #include "shared/base/random.h"
 #include "worker/runtime/resource.h"
 
-enum { KEY_EXTRA_SIZE = 64 }; /* two seeds in decimal, and what stands between */
+enum { KEY_EXTRA_SIZE = 64 }; /* two seeds in decimal, and the separators */
 
 typedef struct Sequence {
     Resource resource;
     Philox start;
-    uint64_t used; /* atomic: counters handed out */
+    uint64_t used; /* atomic; counters handed out */
 } Sequence;
 
-/* A kernel's state. */
+/* The state of a kernel. */
 typedef struct RandomNode {
-    Sequence *own; /* for runs that no session keeps it for */
+    Sequence *own; /* for runs whose session keeps none */
     bool is_seeded;
     size_t key_size;
-    char key[]; /* in the session: no variable has a ':' in its name. Another graph's node has other seeds */
+    char key[]; /* its name in the session, where no variable's has a ':'; nodes of other graphs have other
+                 * seeds */
 } RandomNode;
 
 static void
@@ -91,7 +92,7 @@ random_sequence_destroy(void *state)
     }
 }
 
-/* A new reference. */
+/* Returns a new reference. */
 static Status
 sequence_of(KernelContext *context, Sequence **ret_sequence)
 {

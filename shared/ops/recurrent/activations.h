@@ -11,7 +11,7 @@ typedef struct Activation {
     double beta;
 } Activation;
 
-/* By name, ignoring case, with the function's own alpha and beta; false when there is none. */
+/* Finds a function by name, ignoring case, with its default alpha and beta; false when there is none. */
 bool activation_find(Slice name, Activation *ret_activation);
 
 static inline double

@@ -1,8 +1,8 @@
-/* Cells of recurrent networks, computed as one. */
+/* Cells of recurrent networks, each computed as one op. */
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
-/* [batch, cell], or with the time in front. */
+/* Outputs are [batch, cell], or have the time in front. */
 static Status
 fill_outputs(InferContext *context, int64_t time, int64_t batch, int64_t cell)
 {
@@ -16,8 +16,8 @@ fill_outputs(InferContext *context, int64_t time, int64_t batch, int64_t cell)
     return STATUS_OK;
 }
 
-/* Inputs x, cs_prev, h_prev, w, wci, wcf, wco, b from number `first` on: four gates side by side in w and b.
- */
+/* Checks x, cs_prev, h_prev, w, wci, wcf, wco and b, which are the inputs from number `first` on: w and b
+ * hold four gates side by side. */
 static Status
 check_lstm(
     Call *call, const InferContext *context, uint32_t first, int64_t inputs, int64_t *batch, int64_t *cell)
@@ -65,7 +65,7 @@ infer_lstm(Call *call, InferContext *context)
     return fill_outputs(context, x.dims[0], x.dims[1], cell);
 }
 
-/* x, h_prev, w_ru, w_c, b_ru, b_c */
+/* The inputs are x, h_prev, w_ru, w_c, b_ru and b_c. */
 static Status
 infer_gru_cell(Call *call, InferContext *context)
 {

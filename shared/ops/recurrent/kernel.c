@@ -20,7 +20,7 @@ sigmoid(double a)
     return a >= 0 ? 1 / (1 + exp(-a)) : exp(a) / (1 + exp(a));
 }
 
-/* One row of [x, h] × w + b. */
+/* Computes one row of [x, h] × w + b. */
 typedef struct Linear {
     const double *weights;
     const double *biases;
@@ -46,14 +46,14 @@ enum { GATE_I, GATE_CS, GATE_F, GATE_O, GATE_CI, GATE_CO, GATE_H, GATES };
 
 typedef struct Lstm {
     Linear linear;
-    const double *peepholes[3]; /* wci, wcf, wco; NULL: none */
+    const double *peepholes[3]; /* wci, wcf and wco; NULL: there are none */
     double forget_bias;
-    double clip;        /* 0: none */
-    int64_t columns[4]; /* where I, C, F, O begin */
+    double clip;        /* 0: no clipping */
+    int64_t columns[4]; /* first column of I, C, F and O */
     double *row;
 } Lstm;
 
-/* Where this step's and the previous one's rows lie. */
+/* The rows of one step and of the one before. */
 typedef struct LstmStep {
     const double *x;
     const double *cs_prev;
@@ -115,7 +115,7 @@ lstm_read(const KernelContext *context, const Doubles *doubles, int first, const
     return lstm;
 }
 
-/* `times` steps for every batch, of which input `first - 1` has the x. */
+/* Runs `times` steps for every batch; input `first - 1` holds x. */
 static Status
 lstm_run(KernelContext *context, Doubles *doubles, int first, int64_t times)
 {
@@ -150,7 +150,7 @@ lstm_cell_compute(KernelContext *context)
     return doubles_finish(context, &doubles);
 }
 
-/* What lies behind the longest sequence stays 0. */
+/* Rows behind the longest sequence stay 0. */
 static Status
 lstm_compute(KernelContext *context)
 {
@@ -181,7 +181,7 @@ gru_cell_compute(KernelContext *context)
     const Shape gates = shape_vector(3 * cell);
     TRY(scratch_new(context, DTYPE_FLOAT64, &gates, &row));
     double *sums = row.data;
-    double *kept = sums + 2 * cell; /* what is reset of the last state */
+    double *kept = sums + 2 * cell; /* the last state after the reset gate */
     const Linear both = {doubles_in(&doubles, 2), doubles_in(&doubles, 4), inputs, cell, 2 * cell};
     const Linear candidate = {doubles_in(&doubles, 3), doubles_in(&doubles, 5), inputs, cell, cell};
     for (int64_t n = 0; n < context->inputs[0].shape.dims[0]; n++) {

@@ -10,7 +10,7 @@ dimension(const InferContext *context, uint32_t input, int axis)
     return shape->rank > axis ? shape->dims[axis] : -1;
 }
 
-/* [direction, gate × hidden, input] and [direction, gate × hidden, hidden] */
+/* Checks W, [direction, gate × hidden, input], and R, [direction, gate × hidden, hidden]. */
 static Status
 check_weights(Call *call, InferContext *context, int64_t gates, int64_t *ret_directions, int64_t *ret_hidden)
 {
@@ -31,7 +31,8 @@ check_weights(Call *call, InferContext *context, int64_t gates, int64_t *ret_dir
     return infer_equal(call, *ret_directions, is_both ? 2 : 1, "directions", ret_directions);
 }
 
-/* Optional inputs: bias [direction, 2 × gate × hidden], lengths [batch], states as the output of states. */
+/* Checks the optional inputs: bias [direction, 2 × gate × hidden], lengths [batch], and states in the
+ * shape of their output. */
 static Status
 check_options(Call *call, InferContext *context, int64_t gates, const Shape *states, int64_t batch)
 {

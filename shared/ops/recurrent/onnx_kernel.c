@@ -1,10 +1,9 @@
-/* ONNX's RNN, GRU and LSTM, one direction, one sequence, one point in time after the other. Of each gate
+/* ONNX's RNN, GRU and LSTM: one direction, one sequence, one point in time after the other. For each gate
  *
  *     x W + b      is `sums` when a cell begins its step
  *     h R + b      is `turned`, with the previous hidden state
  *
- * and the cell says how they make the next state. Gates stand in ONNX's order: RNN i, GRU z r h, LSTM i o f
- * c. */
+ * and the cell makes the next state of them. Gates stand in ONNX's order: RNN i, GRU z r h, LSTM i o f c. */
 #include <math.h>
 
 #include "shared/base/memory.h"
@@ -19,7 +18,7 @@ typedef struct Cell {
     int64_t gates;
     size_t activation_count;
     const char *activations[ACTIVATIONS_MAX];
-    /* One step: hidden and cell state are replaced. */
+    /* computes one step, which replaces the hidden and the cell state */
     void (*step)(const Recurrence *run);
 } Cell;
 
@@ -33,12 +32,12 @@ struct Recurrence {
     const double *biases;     /* [2 × gates × hidden], or NULL */
     const double *peepholes;  /* [3 × hidden], or NULL */
     Activation activations[ACTIVATIONS_MAX];
-    double clip;   /* 0: none */
-    bool has_flag; /* linear_before_reset; input_forget */
+    double clip;   /* 0: no clipping */
+    bool has_flag; /* linear_before_reset (GRU); input_forget (LSTM) */
     double *sums;
     double *turned;
     double *state;  /* hidden */
-    double *memory; /* the LSTM's cell */
+    double *memory; /* the cell state of an LSTM */
     double *scratch;
 };
 
@@ -59,7 +58,7 @@ dot(const double *left, const double *right, int64_t count)
     return sum;
 }
 
-/* result[row] = matrix[row] · vector + bias[row] */
+/* Computes result[row] = matrix[row] · vector + bias[row]. */
 static void
 multiply(const double *matrix, const double *vector, const double *bias, int64_t rows, int64_t columns,
     double *result)
@@ -77,8 +76,8 @@ rnn_step(const Recurrence *run)
     }
 }
 
-/* What the reset gate lets through of the state goes through the recurrence again, unless it does so after.
- */
+/* The state passes the reset gate before it is multiplied by the recurrence, or after with
+ * linear_before_reset. */
 static void
 gru_step(const Recurrence *run)
 {
@@ -130,7 +129,7 @@ static const Cell rnn_cell = {1, 1, {"Tanh"}, rnn_step};
 static const Cell gru_cell = {3, 2, {"Sigmoid", "Tanh"}, gru_step};
 static const Cell lstm_cell = {4, 3, {"Sigmoid", "Tanh", "Tanh"}, lstm_step};
 
-/* The tensors of a run, and how they are laid out. */
+/* The tensors of a run and their layout. */
 typedef struct Layout {
     KernelContext *context;
     const Doubles *doubles;
@@ -147,7 +146,7 @@ item_count(const Node *node, const char *name)
     return list == NULL ? 0 : list->value.list.count;
 }
 
-/* The numbers of all functions that take one, in order. */
+/* Reads number `index` of a list attribute, when the list is that long. */
 static void
 set_number(const Node *node, const char *name, size_t index, double *number)
 {
@@ -175,7 +174,7 @@ find_activations(const Layout *layout, int64_t direction, Recurrence *run)
     return STATUS_OK;
 }
 
-/* The part of a parameter that belongs to a direction; NULL when it is absent. */
+/* Returns the part of a parameter that belongs to a direction; NULL when the parameter is absent. */
 static const double *
 parameter(const Layout *layout, int input, int64_t direction)
 {

@@ -1,4 +1,4 @@
-/* Running sums and products, and the loss made of squares. Floats run in double. */
+/* Running sums and products, and half the sum of squares (L2Loss). Floats are summed in double. */
 #include "worker/reference/elements.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
@@ -7,7 +7,7 @@ typedef struct Running {
     const void *input;
     void *output;
     Lines lines;
-    bool is_exclusive; /* each result is without its own element */
+    bool is_exclusive; /* each result leaves out its own element */
     bool is_reverse;
 } Running;
 

@@ -1,4 +1,4 @@
-/* Dimensions folded into one value: sums, extremes, logic, positions of extremes. */
+/* Dimensions folded into one value: sums, extremes, logic; and running sums. */
 #include "shared/ops/family.h"
 #include "shared/ops/reduce/rule.h"
 
@@ -11,7 +11,7 @@ infer_reduce(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
-/* Running sums keep the shape; the axis must exist. */
+/* A running sum keeps the shape; the axis must exist. */
 static Status
 infer_cumulative(Call *call, InferContext *context)
 {

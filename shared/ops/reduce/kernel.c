@@ -1,5 +1,5 @@
 /* Dimensions folded into one value. The elements of one result are taken in row-major order by one thread:
- * sums of floats are kept in double and come out the same for any cut of the work. */
+ * sums of floats are kept in double, and are the same however the work is divided. */
 #include <math.h>
 
 #include "shared/ops/reduce/rule.h"
@@ -12,8 +12,8 @@ typedef struct Reduce {
     const void *input;
     void *output;
     int64_t output_count;
-    Walk kept;          /* the place of each result */
-    Walk lines;         /* from there: the first elements of lines to fold */
+    Walk kept;          /* the first element of each result */
+    Walk lines;         /* the first element of each line of a result, relative to the result's */
     int64_t line_count; /* elements of a line */
     int64_t line_stride;
     int64_t count; /* elements folded into one result */
@@ -21,7 +21,7 @@ typedef struct Reduce {
 
 typedef void (*ReduceLoop)(Reduce *reduce);
 
-/* `step` takes `a` into `sum`; `finish` makes the result of `sum` and `count`. */
+/* `step` takes `a` into `sum`; `finish` makes the result from `sum` and `count`. */
 #define REDUCE_LOOP(name, accumulator, initial, step, finish, upper, lower, storage, compute, read, write)   \
     static void name##_##lower(Reduce *reduce)                                                               \
     {                                                                                                        \
@@ -74,7 +74,7 @@ SIGNED_ELEMENTS(REDUCE_LOOP, absolute_sum, uint64_t, 0, sum += a < 0 ? 0 - (uint
 UNSIGNED_ELEMENTS(REDUCE_LOOP, absolute_sum, uint64_t, 0, sum += a, sum)
 static const ReduceLoop absolute_sum_loops[DTYPE_COUNT] = {REAL_LOOPS(absolute_sum)};
 
-/* NaN wins. Of no elements, the maximum is the lowest number. */
+/* NaN wins. The maximum of no elements is the lowest number. */
 FLOATING_ELEMENTS(REDUCE_LOOP, maximum, double, -ENDLESS, sum = REAL(a) > sum || a != a ? REAL(a) : sum, sum)
 SIGNED_ELEMENTS(REDUCE_LOOP, maximum, int64_t, SIGNED_LOWEST, sum = a > sum ? a : sum, sum)
 UNSIGNED_ELEMENTS(REDUCE_LOOP, maximum, uint64_t, 0, sum = a > sum ? a : sum, sum)
@@ -87,7 +87,7 @@ UNSIGNED_ELEMENTS(REDUCE_LOOP, minimum, uint64_t, UINT64_MAX, sum = a < sum ? a 
 BOOL_ELEMENTS(REDUCE_LOOP, minimum, bool, true, sum = sum && a, sum)
 static const ReduceLoop minimum_loops[DTYPE_COUNT] = {REAL_LOOPS(minimum) BOOL_LOOPS(minimum)};
 
-/* log Σ e^a, with the largest factored out as it grows, so that nothing overflows. */
+/* log Σ e^a. The largest a is factored out as it grows, so that nothing overflows. */
 typedef struct Exponentials {
     double largest;
     double sum; /* of e^(a - largest) */
@@ -124,7 +124,7 @@ add_dimension(Walk *walk, int64_t size, int64_t stride)
     walk->strides[walk->rank++] = stride;
 }
 
-/* Parts the dimensions; the last reduced one becomes the line. */
+/* Divides the dimensions into kept and reduced ones; the last reduced one becomes the line. */
 static Reduce
 plan(const Tensor *input, const Reduction *reduction, Tensor *output)
 {

@@ -12,7 +12,7 @@ keeps_dimensions(const Node *node)
     return is_onnx(node) ? node_attr_int(node, "keepdims") != 0 : node_attr_bool(node, "keep_dims");
 }
 
-/* For ONNX no axes are all axes. */
+/* An empty list of axes means all axes in ONNX. */
 static bool
 takes_all(const Node *node, size_t count)
 {

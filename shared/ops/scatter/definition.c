@@ -1,8 +1,9 @@
-/* Slices written to, or added up at, places given by coordinates. */
+/* Slices written or added at coordinates. */
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
-/* The last dimension of the indices counts coordinates; the updates have the shape of what they choose. */
+/* The last dimension of the indices holds coordinates; the updates have the shape of the slices that these
+ * name. */
 static Status
 check_updates(Call *call, const Shape *target, const Shape *indices, const Shape *updates)
 {

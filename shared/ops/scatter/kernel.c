@@ -1,4 +1,4 @@
-/* Slices combined with what is there, at places given by coordinates, in the order of the indices. */
+/* Slices combined with those at given coordinates, in the order of the indices. */
 #include "worker/reference/fill.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
@@ -42,7 +42,7 @@ supports_copy(const Node *node)
     return dtype_is_copyable(node->output_dtypes[0]);
 }
 
-/* Which slice of the target tuple `tuple` of the indices names. */
+/* Reads the number of the target's slice that tuple `tuple` of the indices names. */
 static Status
 read_tuple(
     KernelContext *context, const Tensor *indices, const Shape *target, int64_t tuple, int64_t *ret_slice)
@@ -68,7 +68,7 @@ typedef struct Scatter {
     Tensor *target;
 } Scatter;
 
-/* A combination on wide dtypes, or WIDE_COUNT: the bytes are replaced, of whatever dtype. */
+/* `combination` works on wide dtypes; WIDE_COUNT replaces the bytes of any dtype. */
 static Status
 scatter_slices(KernelContext *context, const Scatter *scatter, WideCombination combination)
 {
@@ -124,7 +124,7 @@ combine_compute(KernelContext *context)
     return scratch_finish(context, 0, &target);
 }
 
-/* Onto zeros. */
+/* The updates are added to zeros. */
 static Status
 scatter_nd_compute(KernelContext *context)
 {

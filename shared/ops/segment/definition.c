@@ -1,8 +1,8 @@
-/* Slices of one tensor folded together by the segment each belongs to. */
+/* Slices of one tensor folded together by their segments. */
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
-/* `count` slices, each of what follows the first `skipped` dimensions of the data. */
+/* The output has `count` slices of the data's dimensions behind the first `skipped`. */
 static Status
 rows_of(Call *call, InferContext *context, int64_t count, int skipped)
 {
@@ -16,7 +16,7 @@ rows_of(Call *call, InferContext *context, int64_t count, int skipped)
     return infer_check_size(call, &output);
 }
 
-/* One more than the last id, once the ids are known. */
+/* Returns one more than the last id, when the ids are known. */
 static Status
 count_sorted(Call *call, const InferContext *context, uint32_t input, int64_t *ret_count)
 {
@@ -54,7 +54,7 @@ infer_segment(Call *call, InferContext *context)
     return rows_of(call, context, count, 1);
 }
 
-/* Rows are first chosen by index; the number of segments may be given. */
+/* Rows are first selected by index; the number of segments may be given. */
 static Status
 infer_sparse_segment(Call *call, InferContext *context)
 {
@@ -78,7 +78,7 @@ infer_sparse_segment(Call *call, InferContext *context)
     return rows_of(call, context, count, 1);
 }
 
-/* As many rows as the data had, which input 3 says. */
+/* The output has as many rows as the data had, which input 3 says. */
 static Status
 infer_sparse_gradient(Call *call, InferContext *context)
 {
@@ -94,7 +94,7 @@ infer_sparse_gradient(Call *call, InferContext *context)
     return rows_of(call, context, is_known ? count : -1, 1);
 }
 
-/* The ids' shape is how the data's begins. */
+/* The data's shape begins with that of the ids. */
 static Status
 infer_unsorted_segment(Call *call, InferContext *context)
 {

@@ -1,5 +1,5 @@
-/* Gradients of sums, means and sums by root over sparse segments: each row that was chosen gets the gradient
- * of its segment, divided as the forward op divides. */
+/* Gradients of sums, means and sums by root over sparse segments: each selected row gets the gradient of
+ * its segment, divided as the forward op divides. */
 #include <math.h>
 
 #include "worker/reference/fill.h"

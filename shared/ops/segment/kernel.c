@@ -1,4 +1,4 @@
-/* Slices folded together by the segment each belongs to: sums, means, products, extremes. */
+/* Slices folded together by their segments: sums, means, products, extremes. */
 #include <math.h>
 
 #include "worker/reference/fill.h"
@@ -14,7 +14,7 @@ typedef struct SegmentOp {
     WideCombination combination;
     Divisor divisor;
     Kind kind;
-    int empty; /* what a sorted segment without slices holds */
+    int empty; /* the value of a sorted segment without slices */
 } SegmentOp;
 
 static const SegmentOp segment_rows[] = {
@@ -56,15 +56,15 @@ typedef struct Fold {
     KernelContext *context;
     const SegmentOp *op;
     const Tensor *ids;
-    const Tensor *indices; /* of the slices, or NULL: all in order */
-    int64_t slice;         /* elements */
+    const Tensor *indices; /* numbers of the slices, or NULL: all in order */
+    int64_t slice;         /* elements of a slice */
     int64_t segments;
-    Tensor data; /* wide */
+    Tensor data; /* of a wide dtype */
     Tensor sums;
-    Tensor counts; /* int64, slices of each segment */
+    Tensor counts; /* int64: slices in each segment */
 } Fold;
 
-/* A segment of -1 is dropped. */
+/* A slice of segment -1 is dropped. */
 static Status
 read_segment(const Fold *fold, int64_t position, int64_t previous, int64_t *ret_segment)
 {
@@ -182,7 +182,7 @@ compute(KernelContext *context)
     return status;
 }
 
-/* `on_host`: the input that holds the number of segments, if any. */
+/* `on_host` has the bit of the input that holds the number of segments, if there is one. */
 #define SEGMENT(name, on_host)                                                                               \
     {                                                                                                        \
         .op = (name), .supports = supports, .compute = compute, .wide_inputs = 1, .wide_outputs = 1,         \

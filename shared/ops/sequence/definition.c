@@ -1,4 +1,4 @@
-/* Elements moved along a dimension, and products of vectors. */
+/* Elements moved along a dimension, and cross products. */
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
@@ -23,7 +23,7 @@ infer_reverse_sequence(Call *call, InferContext *context)
     return infer_unchanged(call, context);
 }
 
-/* Shifts and axes are as many; axes may come again. */
+/* There are as many shifts as axes; an axis may occur again. */
 static Status
 infer_roll(Call *call, InferContext *context)
 {

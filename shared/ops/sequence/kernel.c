@@ -1,4 +1,4 @@
-/* Elements moved along a dimension, and products of vectors. */
+/* Elements moved along a dimension, and cross products. */
 #include "worker/reference/elements.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/strided_copy.h"
@@ -20,7 +20,7 @@ read_length(KernelContext *context, int64_t n, int64_t size, int64_t *ret_length
     return STATUS_OK;
 }
 
-/* Of every batch, the first elements of the sequence are reversed, the others stay. */
+/* The first elements of the sequence are reversed in each batch; the others stay. */
 static Status
 reverse_sequence_compute(KernelContext *context)
 {
@@ -59,7 +59,7 @@ reverse_sequence_compute(KernelContext *context)
 
 enum { ROLLS_MAX = 64 };
 
-/* Adds up how far each dimension moves, made less than its size. */
+/* Adds up the shifts of each dimension, reduced to less than its size. */
 static Status
 read_shifts(KernelContext *context, int64_t *ret_shifts)
 {
@@ -81,7 +81,7 @@ read_shifts(KernelContext *context, int64_t *ret_shifts)
     return STATUS_OK;
 }
 
-/* Each dimension is two parts that change places: bit d of `part` says which is copied in dimension d. */
+/* Each dimension is two parts that change places: bit d of `part` says which one is copied in dimension d. */
 static void
 roll_part(const Tensor *input, Tensor *output, const int64_t *shifts, uint32_t part)
 {

@@ -1,5 +1,5 @@
-/* Values that stay in the session, under a handle that a client can fetch and feed again. In TensorFlow they
- * do not work across workers; here they are where the session keeps its variables. */
+/* Values kept by the session under a handle that a client can fetch and feed again. TensorFlow has them
+ * within one worker; here they live where the session's variables do. */
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 

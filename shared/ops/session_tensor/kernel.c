@@ -1,11 +1,11 @@
-/* Session tensors: values that stay in the session, under a handle that a client can fetch and feed again. */
+/* Session tensors: values kept by the session under a handle that a client can fetch and feed again. */
 #include <inttypes.h>
 
 #include "shared/base/random.h"
 #include "shared/base/text.h"
 #include "worker/runtime/variable.h"
 
-/* Handles are a name space of their own: the name of a variable is no handle. */
+/* Handles have a name space of their own: the name of a variable is no handle. */
 static Status
 read_handle(KernelContext *context, const char **ret_name)
 {
@@ -26,7 +26,7 @@ fail_missing(Call *call, const void *context, Resource **ret_resource)
         (const char *)context + sizeof "handle;" - 1);
 }
 
-/* A new reference. */
+/* Returns a new reference. */
 static Status
 find(KernelContext *context, const char *name, Variable **ret_variable)
 {
@@ -40,7 +40,7 @@ find(KernelContext *context, const char *name, Variable **ret_variable)
 
 enum { DEVICE_SIZE_MAX = 128 };
 
-/* "" where no task was asked for. */
+/* Returns "" when the node asked for no task. */
 static Slice
 requested_device(const Node *node)
 {
@@ -49,7 +49,7 @@ requested_device(const Node *node)
     return is_text ? slice_part(device->value.s, 0, DEVICE_SIZE_MAX) : SLICE("");
 }
 
-/* The handle is TensorFlow's: node, a number, the device that was asked for. */
+/* The handle has TensorFlow's form: node, number, requested device. */
 static Status
 keep_compute(KernelContext *context)
 {

@@ -1,4 +1,4 @@
-/* Shapes worked out in the graph: what gradients of broadcasts and joins ask for. */
+/* Shapes computed in the graph, for gradients of broadcasts and joins. */
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
@@ -16,7 +16,7 @@ infer_broadcast_args(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
-/* How many dimensions must be summed over, only the run knows. */
+/* The number of dimensions to be summed over is known only when it runs. */
 static Status
 infer_gradient_args(Call *call, InferContext *context)
 {
@@ -28,7 +28,7 @@ infer_gradient_args(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
-/* Where each of the shapes begins along the dimension they are joined in. */
+/* The outputs are the offsets of the inputs along the dimension they are joined in. */
 static Status
 infer_concat_offset(Call *call, InferContext *context)
 {

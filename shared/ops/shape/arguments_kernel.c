@@ -1,4 +1,4 @@
-/* Shapes worked out in the graph. */
+/* Shapes computed in the graph. */
 #include "worker/reference/outputs.h"
 
 #include "shared/base/memory.h"
@@ -25,7 +25,7 @@ store_vector(KernelContext *context, uint32_t index, const int64_t *values, int6
     return STATUS_OK;
 }
 
-/* Both inputs as shapes of one rank, filled up with 1 in front; gives that rank. */
+/* Two shapes brought to one rank by dimensions of 1 in front. */
 typedef struct Pair {
     int64_t dims[2][SHAPE_RANK_MAX];
     int rank;
@@ -71,8 +71,8 @@ broadcast_args_compute(KernelContext *context)
     return store_vector(context, 0, result, pair.rank);
 }
 
-/* A side is summed over the dimensions that it had repeated, and over those that are 1 on both sides; unless
- * the shapes are equal as they were given. */
+/* A side is summed over the dimensions that it had repeated, and over those that are 1 on both sides,
+ * unless the given shapes are equal. */
 static Status
 gradient_args_compute(KernelContext *context)
 {

@@ -1,4 +1,4 @@
-/* What tensors look like, and the same elements under another shape. */
+/* Shapes of tensors, and the same elements under another shape. */
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 #include "shared/ops/shape/rule.h"
@@ -41,7 +41,7 @@ infer_squeeze(Call *call, InferContext *context)
     return reshape_squeeze(call, context, axes, count);
 }
 
-/* A dimension of 1 at `dim`, which counts in the result. */
+/* `dim` counts in the result. */
 static Status
 infer_expand_dims(Call *call, InferContext *context)
 {

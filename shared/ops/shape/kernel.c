@@ -1,4 +1,4 @@
-/* What tensors look like, and the same elements under another shape. */
+/* Shapes of tensors, and the same elements under another shape. */
 #include "worker/reference/outputs.h"
 #include "worker/reference/strided_copy.h"
 
@@ -18,7 +18,7 @@ writes_ints(const Node *node)
     return node->output_dtypes[0] == DTYPE_INT32 || node->output_dtypes[0] == DTYPE_INT64;
 }
 
-/* A number that int32 cannot hold is an error, as in TensorFlow. */
+/* A number too large for int32 is an error, as in TensorFlow. */
 static Status
 check_int(KernelContext *context, int64_t value)
 {
@@ -28,7 +28,7 @@ check_int(KernelContext *context, int64_t value)
     return STATUS_OK;
 }
 
-/* Dimensions first…first + count - 1 of an input. */
+/* Writes `count` dimensions of an input from `first` on. */
 static Status
 write_dimensions(KernelContext *context, uint32_t index, int first, int64_t count)
 {
@@ -86,7 +86,7 @@ rank_compute(KernelContext *context)
     return write_scalar(context, context->inputs[0].shape.rank);
 }
 
-/* The shape rule says it all. */
+/* The shape rule tells everything. */
 static Status
 reshape_compute(KernelContext *context)
 {

@@ -1,5 +1,5 @@
-/* ONNX's operators on shapes, in their newest forms: axes and shapes are inputs, negative axes count from the
- * end. */
+/* ONNX's operators on shapes, in their newest forms: axes and shapes are inputs, negative axes count from
+ * the end. */
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 #include "shared/ops/shape/rule.h"
@@ -11,7 +11,7 @@ clamp_axis(int64_t axis, int rank)
     return axis < 0 ? 0 : axis > rank ? rank : axis;
 }
 
-/* The dimensions from start to before end. */
+/* The dimensions from start to end, without end. */
 static Status
 infer_shape_of(Call *call, InferContext *context)
 {

@@ -23,7 +23,7 @@ read_target(Call *call, const InferContext *context, bool copies_zero, Shape *ta
     return STATUS_OK;
 }
 
-/* The product of the dimensions given, and where the one to be inferred stands (-1: nowhere). */
+/* Multiplies the given dimensions, and finds the one to be inferred (-1: there is none). */
 static Status
 measure_target(Call *call, const Shape *target, int64_t *ret_count, int *ret_inferred)
 {
@@ -63,12 +63,13 @@ fit_target(Call *call, const Shape *input, Shape *target)
     int inferred = -1;
     TRY(measure_target(call, target, &count, &inferred));
     if (!shape_is_known(input) || !shape_element_count(input, &available)) {
-        return STATUS_OK; /* the -1 stays, which says unknown */
+        return STATUS_OK; /* a dimension of -1 stays, which means unknown */
     }
     int64_t whole = available;
     int64_t part = count;
     if (inferred >= 0 && count == 0 && available == 0) {
-        /* No elements on either side: what the other dimensions leave over (TensorFlow's ReshapeOp). */
+        /* The dimension follows from the others that are not 0 when neither side has elements
+         * (TensorFlow's ReshapeOp). */
         TRY(count_but_zeros(call, input, &whole));
         TRY(count_but_zeros(call, target, &part));
     }
@@ -124,7 +125,7 @@ reshape_squeeze(Call *call, InferContext *context, const int64_t *axes, size_t c
     for (int index = 0; index < input->rank; index++) {
         const int64_t size = input->dims[index];
         if (count == 0 && size < 0) {
-            return STATUS_OK; /* perhaps dropped: the rank is unknown */
+            return STATUS_OK; /* the dimension may be dropped: the rank is unknown */
         }
         if (is_dropped[index] && size >= 0 && size != 1) {
             return call_fail(

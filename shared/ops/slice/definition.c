@@ -31,7 +31,8 @@ infer_onnx_slice(Call *call, InferContext *context)
     return infer_with(call, context, slicing_onnx);
 }
 
-/* Input 0 holds the shape that was sliced; the others say how, as for StridedSlice, and what came of it. */
+/* Input 0 holds the shape that was sliced; the next inputs slice it as StridedSlice's do, and the last one
+ * is the gradient of the slice. */
 static Status
 infer_strided_slice_grad(Call *call, InferContext *context)
 {

@@ -25,7 +25,7 @@ copy_slice(KernelContext *context, const Slicing *slicing)
     for (int dimension = slicing->rank - 1; dimension >= 0; dimension--) {
         copy.dims[dimension] = slicing->size[dimension];
         copy.from[dimension] = strides[dimension];
-        if (slicing->size[dimension] > 1) { /* else a step may be huge */
+        if (slicing->size[dimension] > 1) { /* with one element the step may be huge */
             copy.from[dimension] *= slicing->step[dimension];
         }
         copy.from_offset += strides[dimension] * slicing->begin[dimension];
@@ -72,7 +72,7 @@ gradient_supports(const Node *node)
     return dtype_is_copyable(node->output_dtypes[0]);
 }
 
-/* No element of the sliced tensor is taken twice: copying is adding. */
+/* No element of the sliced tensor is taken twice, so that adding is copying. */
 static Status
 strided_slice_gradient_compute(KernelContext *context)
 {

@@ -16,7 +16,7 @@ clamp(int64_t value, int64_t low, int64_t high)
     return value < low ? low : value > high ? high : value;
 }
 
-/* How many steps lead from begin to before end. */
+/* Counts the steps from begin to end, without end. */
 static int64_t
 step_count(int64_t begin, int64_t end, int64_t step)
 {
@@ -24,7 +24,7 @@ step_count(int64_t begin, int64_t end, int64_t step)
     if (distance == 0 || (distance < 0) != (step < 0)) {
         return 0;
     }
-    /* Written so that INT64_MIN as a step does not overflow. */
+    /* An INT64_MIN as step does not overflow in this form. */
     return distance / step + (distance % step != 0 ? 1 : 0);
 }
 
@@ -126,7 +126,7 @@ read_spec(Call *call, const InferContext *context, StridedSpec *spec, bool *ret_
     return STATUS_OK;
 }
 
-/* The one element of an entry whose dimension is dropped. */
+/* Takes the one element of an entry whose dimension is dropped. */
 static Status
 take_index(Call *call, int64_t index, int64_t available, int dimension, Slicing *slicing)
 {
@@ -139,7 +139,7 @@ take_index(Call *call, int64_t index, int64_t available, int dimension, Slicing 
     return STATUS_OK;
 }
 
-/* From begin to before end; a masked bound is the first or the last there is. */
+/* Takes the elements from begin to end, without end; a masked bound is the first or the last element. */
 static void
 take_range(const StridedSpec *spec, int entry, int64_t available, int dimension, Slicing *slicing)
 {
@@ -156,7 +156,7 @@ take_range(const StridedSpec *spec, int entry, int64_t available, int dimension,
     slicing->size[dimension] = step_count(begin, end, step);
 }
 
-/* One entry that stands for one dimension of the input. */
+/* Takes one entry that stands for one dimension of the input. */
 static Status
 take_entry(Call *call, const StridedSpec *spec, int entry, int64_t available, int dimension, Slicing *slicing)
 {
@@ -188,7 +188,7 @@ add_output(Call *call, Slicing *slicing, int64_t size)
     return STATUS_OK;
 }
 
-/* Whole dimensions, `count` of them. */
+/* Takes `count` whole dimensions. */
 static Status
 take_rest(Call *call, const Shape *input, int count, int *dimension, Slicing *slicing)
 {
@@ -202,7 +202,7 @@ take_rest(Call *call, const Shape *input, int count, int *dimension, Slicing *sl
 static Status
 apply_spec(Call *call, const StridedSpec *spec, const Shape *input, Slicing *slicing)
 {
-    int entries = 0; /* that stand for a dimension */
+    int entries = 0; /* entries that stand for a dimension */
     for (int entry = 0; entry < spec->count; entry++) {
         entries += !has_bit(spec->ellipsis_mask, entry) && !has_bit(spec->new_axis_mask, entry) ? 1 : 0;
     }

@@ -2,7 +2,7 @@
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
-/* Scores along the last dimension, of which there must be one. */
+/* Scores are normalised along the last dimension, so that a scalar has none. */
 static Status
 infer_softmax(Call *call, InferContext *context)
 {

@@ -4,7 +4,7 @@
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
 
-/* `count` scores, `step` apart, in place. */
+/* Replaces `count` scores that are `step` apart. */
 typedef void (*LineFunction)(double *scores, int64_t count, int64_t step);
 
 static double
@@ -47,7 +47,7 @@ log_softmax_line(double *scores, int64_t count, int64_t step)
     }
 }
 
-/* 1 for the first of the largest, 0 for the others. */
+/* Writes 1 for the first of the largest scores, 0 for the others. */
 static void
 hardmax_line(double *scores, int64_t count, int64_t step)
 {

@@ -1,25 +1,25 @@
-/* Blocks of space moved into the batch and back: every place within a block is a batch of its own, copied in
- * one piece. */
+/* Blocks of space moved into the batch and back: every position within a block is a batch of its own,
+ * copied in one piece. */
 #include "shared/ops/space_to_batch/rule.h"
 #include "worker/reference/fill.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/strided_copy.h"
 
-/* Space and batch, whichever of them is the input. */
+/* The tensor with space and the one with the batch; either is the input. */
 typedef struct Sides {
     const Shape *space;
     const Shape *batch;
-    StridedCopy copy; /* from space to batch */
+    StridedCopy copy; /* in the direction from space to batch */
 } Sides;
 
-/* The first s for which s × block + rest is not negative. */
+/* Returns the first s for which s × block + rest is not negative. */
 static int64_t
 first_block(int64_t rest, int64_t block)
 {
     return rest >= 0 ? 0 : (-rest + block - 1) / block;
 }
 
-/* Space at s × block + place - before meets the batch at s. */
+/* Space at s × block + position - before corresponds to the batch at s. */
 static void
 plan_dimension(const Blocks *blocks, int index, int64_t place, Sides *sides)
 {

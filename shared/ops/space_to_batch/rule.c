@@ -28,7 +28,7 @@ read_sizes(Call *call, const InferContext *context, Blocks *blocks)
     return STATUS_OK;
 }
 
-/* The last input, of shape [rank, 2]. */
+/* Reads the last input, of shape [rank, 2]. */
 static Status
 read_borders(Call *call, const Tensor *borders, Blocks *blocks)
 {

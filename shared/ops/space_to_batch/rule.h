@@ -7,7 +7,7 @@
 #include "shared/ops/infer.h"
 
 typedef struct Blocks {
-    bool is_known; /* the sizes, paddings and the input's rank */
+    bool is_known; /* whether the sizes, the paddings and the input's rank are known */
     int rank;
     int64_t size[SHAPE_RANK_MAX];
     int64_t before[SHAPE_RANK_MAX]; /* padded, or cropped on the way back */
@@ -15,8 +15,8 @@ typedef struct Blocks {
     Shape output;
 } Blocks;
 
-/* INVALID_ARGUMENT when the blocks do not divide what there is. */
+/* INVALID_ARGUMENT when the sizes of the blocks do not divide the padded input. */
 MUST_USE Status blocks_read(Call *call, const InferContext *context, Blocks *ret_blocks);
 
-/* Whether the op's blocks go into the batch (SpaceToBatch) or come out of it (BatchToSpace). */
+/* Whether the op moves blocks into the batch (SpaceToBatch) or out of it (BatchToSpace). */
 bool blocks_go_to_batch(const Node *node);

@@ -1,8 +1,8 @@
-/* Sparse tensors, kept as the indices of their elements, the elements, and a shape, met by dense ones. */
+/* Sparse tensors (indices, elements, shape) combined with dense ones. */
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
-/* Indices [n, rank] and values [n]. */
+/* Checks indices [n, rank] and values [n]. */
 static Status
 check_sparse(Call *call, const InferContext *context)
 {

@@ -1,4 +1,4 @@
-/* Sparse tensors met by dense ones. */
+/* Sparse tensors combined with dense ones. */
 #include "worker/reference/fill.h"
 #include "worker/reference/outputs.h"
 #include "worker/reference/scratch.h"
@@ -17,7 +17,7 @@ supports_copy(const Node *node)
     return dtype_is_copyable(node->output_dtypes[0]);
 }
 
-/* Coordinate `dimension` of sparse element n, of `depth` coordinates each. */
+/* Reads coordinate `dimension` of sparse element n, which has `depth` coordinates. */
 static Status
 read_coordinate(
     KernelContext *context, int64_t n, int depth, int dimension, const Shape *shape, int64_t *ret_index)
@@ -33,7 +33,7 @@ read_coordinate(
     return STATUS_OK;
 }
 
-/* Where element n lies in a dense tensor of this shape. */
+/* Reads the offset of element n in a dense tensor of this shape. */
 static Status
 read_place(KernelContext *context, int64_t n, const Shape *shape, int64_t *ret_place)
 {
@@ -79,7 +79,7 @@ dense_add_compute(KernelContext *context)
     return scratch_finish(context, 0, &sums);
 }
 
-/* One value may stand for all elements. Indices must ascend and come once, if they are to be checked. */
+/* One value may stand for all elements. With validate_indices the indices must ascend without repeats. */
 static Status
 to_dense_compute(KernelContext *context)
 {

@@ -1,9 +1,9 @@
-/* Sparse tensors reordered, reshaped, cut and put together: how many elements come out, only the run knows.
- */
+/* Sparse tensors reordered, reshaped, sliced and concatenated: the number of elements is known only when
+ * it runs. */
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
-/* Indices and elements of a sparse tensor of this rank, in outputs 0 and 1. */
+/* Outputs 0 and 1 are the indices and elements of a sparse tensor of this rank. */
 static void
 tell_sparse(InferContext *context, int64_t rank)
 {

@@ -1,4 +1,4 @@
-/* Sparse tensors reordered, reshaped, cut and put together. */
+/* Sparse tensors reordered, reshaped, sliced and concatenated. */
 #include <math.h>
 
 #include "shared/ops/sparse/sparse.h"
@@ -20,7 +20,7 @@ reorder_compute(KernelContext *context)
     return sparse_finish(context, 0, &result);
 }
 
-/* One dimension of the new shape may be -1: what the others leave. */
+/* One dimension of the new shape may be -1, and follows from the others. */
 static Status
 read_new_shape(KernelContext *context, const Shape *old, Shape *ret_shape)
 {
@@ -94,7 +94,7 @@ reshape_compute(KernelContext *context)
     return sparse_shape_output(context, 1, &to);
 }
 
-/* Where the slice begins, and its shape: what of the size there is behind the start. */
+/* Reads the start of the slice, and its shape: the size is cut where the tensor ends. */
 static Status
 read_slice(KernelContext *context, const Shape *whole, int64_t *ret_start, Shape *ret_shape)
 {
@@ -117,7 +117,7 @@ read_slice(KernelContext *context, const Shape *whole, int64_t *ret_start, Shape
     return STATUS_OK;
 }
 
-/* Gives the place within the slice. */
+/* Returns the position within the slice, when it is inside. */
 static bool
 is_inside(const int64_t *place, const int64_t *start, const Shape *slice, int64_t *ret_place)
 {
@@ -201,7 +201,7 @@ concat_compute(KernelContext *context)
     return sparse_shape_output(context, 2, &shape);
 }
 
-/* The elements row by row; an empty row gets the default value in its first place. */
+/* Adds the elements row by row; an empty row gets the default value in its first column. */
 static Status
 add_rows(KernelContext *context, const Sparse *sparse, int64_t *reverse, SparseResult *result)
 {
@@ -249,7 +249,7 @@ fill_rows_compute(KernelContext *context)
     return sparse_finish(context, 0, &result);
 }
 
-/* What came from an element goes back to it; all else to the default value. */
+/* The gradient of an element goes back to it, all others to the default value. */
 static Status
 fill_rows_gradient_compute(KernelContext *context)
 {

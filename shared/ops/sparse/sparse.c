@@ -77,7 +77,7 @@ is_whole(const SparseResult *result)
 
 typedef struct Sortable {
     const int64_t *place;
-    int dimensions; /* that count */
+    int dimensions; /* the first dimensions, by which elements are compared */
     int64_t index;
 } Sortable;
 

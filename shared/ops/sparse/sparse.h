@@ -1,5 +1,5 @@
-/* Sparse tensors as TensorFlow hands them around: the indices [n, rank] of their elements, the elements [n],
- * and the shape of the whole.
+/* Sparse tensors in TensorFlow's form: the indices [n, rank] of their elements, the elements [n], and the
+ * dense shape.
  *
  * Threads: any; one element list, one thread.
  * Errors:  INVALID_ARGUMENT when the three do not fit; RESOURCE_EXHAUSTED without memory. */
@@ -9,14 +9,14 @@
 #include "worker/runtime/kernel.h"
 
 typedef struct Sparse {
-    const int64_t *places; /* element n lies at places[n × rank …] */
+    const int64_t *places; /* the coordinates of element n begin at n × rank */
     const Tensor *values;
     int64_t count;
     Shape shape;
 } Sparse;
 
-/* Of a running kernel: what inputs `indices`, `values` and `shape` are together; every element lies inside.
- */
+/* Reads a sparse tensor from the inputs `indices`, `values` and `shape` of a running kernel; every element
+ * is inside. */
 MUST_USE Status sparse_read(
     KernelContext *context, uint32_t indices, uint32_t values, uint32_t shape, Sparse *ret_sparse);
 
@@ -26,24 +26,24 @@ sparse_place(const Sparse *sparse, int64_t n)
     return sparse->places + n * sparse->shape.rank;
 }
 
-/* Elements of other tensors at new places, in the order they are added. */
+/* Elements of other tensors at new coordinates, in the order they are added. */
 typedef struct SparseResult {
     int rank;
-    Buffer places;   /* int64_t, `rank` each */
-    Buffer elements; /* where each comes from */
+    Buffer places;   /* int64_t: `rank` coordinates for each element */
+    Buffer elements; /* the element that each one copies */
 } SparseResult;
 
-/* An empty one. */
+/* Returns an empty result. */
 SparseResult sparse_result(const KernelContext *context, int rank);
 void sparse_add(SparseResult *result, const int64_t *place, const Tensor *values, int64_t index);
 
-/* By the first `dimensions` coordinates of their places; those alike stay in their order. */
+/* Sorts by the first `dimensions` coordinates; elements equal in them keep their order. */
 MUST_USE Status sparse_sort(KernelContext *context, SparseResult *result, int dimensions);
 
-/* Output `index` the indices, the next one the elements. */
+/* Makes output `index` from the indices, and the next one from the elements. */
 MUST_USE Status sparse_finish(KernelContext *context, uint32_t index, const SparseResult *result);
 void sparse_result_done(SparseResult *result);
 #define AUTO_SPARSE_RESULT CLEANUP(sparse_result_done) SparseResult
 
-/* Output `index`: a vector of integers, as shapes are given. */
+/* Makes output `index`, a vector of integers: a shape as a tensor. */
 MUST_USE Status sparse_shape_output(KernelContext *context, uint32_t index, const Shape *shape);

@@ -5,7 +5,7 @@
 
 #include "worker/reference/elementwise.h"
 
-/* a, b, x → a function of them */
+/* A loop of three inputs, whose elements are the arguments of a function. */
 #define TERNARY_LOOP(name, function, upper, lower, storage, compute, read, write)                            \
     static void name##_##lower(const ElementRun *run)                                                        \
     {                                                                                                        \
@@ -36,7 +36,7 @@ BINARY_LOOP(next, nextafter(a, b), FLOAT64, float64, double, double, , (double))
 static const ElementLoop next_loops[DTYPE_COUNT] = {
     [DTYPE_FLOAT32] = next_float32, [DTYPE_FLOAT64] = next_float64};
 
-/* Shifts are held within the width. */
+/* Shifts are limited to the width. */
 #define WIDTH(a) (8 * (int64_t)sizeof(__typeof__(x[0])))
 #define HELD(b) ((b) < 0 ? 0 : (b) >= WIDTH(b) ? WIDTH(b) - 1 : (b))
 #define HELD_UNSIGNED(b) ((b) >= (uint64_t)WIDTH(b) ? (uint64_t)WIDTH(b) - 1 : (b))

@@ -8,7 +8,7 @@
 
 static const double pi = 3.14159265358979323846;
 
-/* log x - 1/2x - Σ B2k / 2k x^2k, good from 10 on. */
+/* Computes log x - 1/2x - Σ B2k / 2k x^2k, exact enough for x from 10 on. */
 static double
 digamma_asymptotic(double x)
 {
@@ -44,7 +44,7 @@ special_digamma(double x)
     return digamma_asymptotic(x + steps) - sum - below;
 }
 
-/* The rest of the series from `w` on, by Euler and Maclaurin: `last` is the term before it. */
+/* Adds the rest of the series from `w` on (Euler and Maclaurin); `last` is the term before it. */
 static double
 zeta_rest(double x, double w, double last, double sum)
 {
@@ -108,7 +108,7 @@ special_polygamma(double n, double x)
 
 enum { TERMS_MAX = 5000 };
 
-/* x^a e^-x / Γ(a) */
+/* Computes x^a e^-x / Γ(a). */
 static double
 gamma_factor(double a, double x)
 {
@@ -127,7 +127,7 @@ igamma_series(double a, double x)
     return sum * gamma_factor(a, x) / a;
 }
 
-/* A divisor of a continued fraction may not vanish (Lentz's method). */
+/* A divisor of a continued fraction may not be 0 (Lentz's method). */
 static double
 away_from_zero(double value)
 {

@@ -1,4 +1,4 @@
-/* Stacks that live as long as a step: what loops push, their gradients pop. */
+/* Stacks that live as long as a step: the gradient of a loop pops the values that the loop pushed. */
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 

@@ -1,5 +1,5 @@
-/* Stacks: what a loop pushes, its gradient pops. An element is a reference to the tensor that was pushed. It
- * may be a handle, but of no stack: one that held itself would never go. */
+/* Stacks: the gradient of a loop pops the values that the loop pushed. An element is a reference to the
+ * pushed tensor. It may be a handle, but not of a stack: a stack that held itself would never be freed. */
 
 #include "shared/base/memory.h"
 #include "shared/base/mutex.h"
@@ -10,8 +10,8 @@ enum { STACK_SIZE_MAX = 1 << 20, STACK_BYTES_FIRST = 16 * sizeof(Tensor) };
 
 typedef struct Stack {
     Resource resource;
-    Mutex lock;     /* guards what follows */
-    Device *device; /* whose memory the elements' places take */
+    Mutex lock;     /* guards the members below */
+    Device *device; /* whose memory the elements take */
     Dtype dtype;
     int64_t size_max;
     Room room;

@@ -1,8 +1,8 @@
-/* Strings joined, changed and read, and bits read as another type. */
+/* Strings joined, changed, and converted from and to numbers. */
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
-/* Scalars are repeated; all others are alike. */
+/* Scalars are repeated; all other inputs have one shape. */
 static Status
 infer_join(Call *call, InferContext *context)
 {

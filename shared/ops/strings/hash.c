@@ -67,7 +67,7 @@ farm_to_16(const char *bytes, size_t size)
     return farm_k2;
 }
 
-/* What the two middle lengths have in common: from both ends. */
+/* The common part of the two middle lengths, which reads from both ends. */
 static Pair
 farm_ends(const char *bytes, size_t size, uint64_t multiplier, uint64_t a)
 {
@@ -120,7 +120,7 @@ typedef struct FarmState {
     Pair w;
 } FarmState;
 
-/* `weight` is 1 for all blocks but the last, where it is 9. */
+/* `weight` is 9 for the last block, else 1. */
 static void
 farm_block(FarmState *state, const char *bytes, uint64_t multiplier, uint64_t weight)
 {

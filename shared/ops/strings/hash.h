@@ -1,4 +1,4 @@
-/* Hashes of strings, as TensorFlow's ops have them, bit for bit.
+/* Hashes of strings, the same bits as TensorFlow's ops give.
  * Threads: any. */
 #pragma once
 

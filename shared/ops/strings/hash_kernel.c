@@ -1,4 +1,4 @@
-/* Strings spread over buckets. */
+/* Strings assigned to buckets by hash. */
 #include "shared/ops/strings/hash.h"
 
 #include "worker/reference/outputs.h"

@@ -1,4 +1,4 @@
-/* Strings joined, changed and read, and bits read as another type. */
+/* Strings joined, changed, and converted from and to numbers. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,7 +62,7 @@ write_upper(KernelContext *context, int64_t n, Buffer *text)
     return STATUS_OK;
 }
 
-/* Without white space at both ends. */
+/* Removes white space at both ends. */
 static Slice
 stripped(Slice string)
 {
@@ -123,8 +123,8 @@ append_fill(Buffer *text, char byte, int64_t count)
     }
 }
 
-/* As printf() writes numbers with this width: filled in front, with zeros behind the sign, or ('-') behind.
- */
+/* Writes a number with this width as printf() does: filled in front, with zeros after the sign, or (for
+ * '-') behind. */
 static Status
 write_number(KernelContext *context, int64_t n, Buffer *text)
 {
@@ -215,7 +215,7 @@ to_number_supports(const Node *node)
     return dtype == DTYPE_FLOAT32 || dtype == DTYPE_FLOAT64 || dtype == DTYPE_INT32 || dtype == DTYPE_INT64;
 }
 
-/* Characters are bytes, or what begins one in UTF-8. */
+/* A character is a byte, or a byte that begins one in UTF-8. */
 static Status
 length_compute(KernelContext *context)
 {

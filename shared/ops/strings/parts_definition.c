@@ -1,8 +1,8 @@
-/* Strings cut into parts, joined along dimensions, and spread over buckets. */
+/* Strings split, cut, joined along dimensions, and assigned to buckets. */
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
-/* A sparse matrix with a row for each string. */
+/* The outputs are a sparse matrix with a row for each string. */
 static Status
 infer_split(Call *call, InferContext *context)
 {

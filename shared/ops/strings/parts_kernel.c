@@ -1,4 +1,4 @@
-/* Strings cut into parts, and joined along dimensions. */
+/* Strings split, cut, and joined along dimensions. */
 #include <ctype.h>
 
 #include "worker/reference/outputs.h"
@@ -9,11 +9,11 @@
 
 /* The parts of all strings, row by row, as a sparse matrix. */
 typedef struct Parts {
-    Buffer strings; /* Slice */
-    Buffer places;  /* int64_t row, column */
+    Buffer strings; /* of Slice */
+    Buffer places;  /* of int64_t: row and column for each part */
     int64_t row;
     int64_t column;
-    int64_t columns; /* of the longest row */
+    int64_t columns; /* parts of the longest row */
 } Parts;
 
 static Parts
@@ -63,7 +63,7 @@ finish_parts(KernelContext *context, const Parts *parts)
         context, &vector, (const Slice *)(const void *)parts->strings.data, &context->outputs[1]);
 }
 
-/* Where `separator` begins in the text; its size when nowhere. */
+/* Returns the offset of `separator` in the text; the text's size when it does not occur. */
 static size_t
 find_text(Slice text, Slice separator)
 {
@@ -96,7 +96,7 @@ without_front_space(Slice text)
     return text;
 }
 
-/* As Python's split() without a separator: runs of white space part, and none stands at the ends. */
+/* Splits as Python's split() without a separator: at runs of white space, with no empty parts at the ends. */
 static void
 split_at_space(Parts *parts, Slice text, int64_t most)
 {
@@ -114,7 +114,7 @@ split_at_space(Parts *parts, Slice text, int64_t most)
     }
 }
 
-/* As Python's split(separator, maxsplit). */
+/* Splits as Python's split(separator, maxsplit). */
 static Status
 split_v2_compute(KernelContext *context)
 {
@@ -136,7 +136,7 @@ split_v2_compute(KernelContext *context)
     return finish_parts(context, &parts);
 }
 
-/* Each byte of the delimiter parts; without a delimiter every byte is a part. */
+/* Splits at each byte of the delimiter; without a delimiter every byte is a part. */
 static void
 split_at_bytes(Parts *parts, Slice text, Slice delimiter, bool skips_empty)
 {
@@ -187,7 +187,7 @@ count_characters(Slice text)
     return count;
 }
 
-/* In bytes, where character `character` starts. */
+/* Returns the offset in bytes of character `character`. */
 static size_t
 character_offset(Slice text, int64_t character)
 {
@@ -202,8 +202,8 @@ character_offset(Slice text, int64_t character)
     return index;
 }
 
-/* From `position`, counted from the end when it is negative, `length` bytes or characters, or what there is.
- * A negative length is all bytes that are left, but no characters, as TensorFlow has it. */
+/* Takes `length` bytes or characters from `position` on, which counts from the end when negative, or as
+ * many as there are. A negative length takes all bytes that are left, but no characters, as in TensorFlow. */
 static Status
 cut(KernelContext *context, Slice text, int64_t position, int64_t length, Slice *ret_part)
 {
@@ -222,7 +222,7 @@ cut(KernelContext *context, Slice text, int64_t position, int64_t length, Slice 
     return STATUS_OK;
 }
 
-/* Strides of an input that broadcasts to `shape`. */
+/* Computes the strides of an input that broadcasts to `shape`. */
 static void
 broadcast_strides(const Shape *input, const Shape *shape, int64_t *ret_strides)
 {
@@ -266,7 +266,7 @@ substr_compute(KernelContext *context)
 
 typedef struct Joining {
     Walk kept;   /* over the results */
-    Walk joined; /* over what becomes one result */
+    Walk joined; /* over the strings that become one result */
 } Joining;
 
 static void
@@ -276,7 +276,7 @@ add_dimension(Walk *walk, const Shape *shape, const int64_t *strides, int64_t di
     walk->strides[walk->rank++] = strides[dimension];
 }
 
-/* Along the dimension that is named first, then the next. */
+/* The dimensions are joined in the order in which they are named. */
 static Status
 read_joining(KernelContext *context, Joining *joining)
 {

@@ -1,4 +1,4 @@
-/* Arrays of tensors that live as long as a step. */
+/* TensorArrays, which live as long as a step. */
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
@@ -10,7 +10,7 @@ infer_first(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
-/* The rows of the indices, each of the declared shape. */
+/* The output has a row of the declared shape for each index. */
 static Status
 infer_gather(Call *call, InferContext *context)
 {
@@ -27,7 +27,7 @@ infer_gather(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
-/* The lengths are as many as the array has elements. */
+/* There is a length for each element of the array. */
 static Status
 infer_concat(Call *call, InferContext *context)
 {

@@ -1,5 +1,5 @@
-/* Tensor arrays: made, written and read one element at a time. The flow that every op takes and gives orders
- * them and carries nothing. */
+/* TensorArrays: created, written and read one element at a time. The flow that every op takes and returns
+ * orders them and carries nothing. */
 #include "shared/ops/tensor_array/tensor_array.h"
 
 #include "worker/reference/fill.h"

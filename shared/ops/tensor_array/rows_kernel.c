@@ -1,4 +1,4 @@
-/* Tensor arrays: many elements at a time, as the rows of one tensor. */
+/* TensorArrays: many elements at a time, as the rows of one tensor. */
 #include "shared/base/memory.h"
 #include "shared/ops/tensor_array/tensor_array.h"
 #include "worker/reference/rows.h"
@@ -42,7 +42,7 @@ scatter_compute(KernelContext *context)
     return STATUS_OK;
 }
 
-/* A dynamic array takes as many elements as there are lengths, another one has that many. */
+/* A dynamic array grows to as many elements as there are lengths; another one must have that many. */
 static Status
 check_lengths(KernelContext *context, TensorArray *array, const int64_t *lengths, int64_t count)
 {
@@ -98,7 +98,7 @@ read_parts(KernelContext *context, TensorArray *array, const int64_t *indices, i
     return STATUS_OK;
 }
 
-/* Of no elements, only what was declared can tell the shape. */
+/* The declared shapes tell the output's when there are no elements. */
 static Status
 declared_shape(
     KernelContext *context, TensorArray *array, const char *attr, bool skips_first, Shape *ret_shape)

@@ -11,7 +11,8 @@
 
 typedef struct Element {
     Tensor value;
-    Shape shape; /* what is known without a value: of a gradient, the shape of the array's element */
+    Shape shape; /* the shape as far as it is known without a value; in a gradient, that of the array's
+                  * element */
     bool is_written;
     bool is_read;
     bool is_cleared;
@@ -26,7 +27,7 @@ typedef struct Gradient {
 
 struct TensorArray {
     Resource resource;
-    Mutex lock; /* guards what follows */
+    Mutex lock; /* guards the members below */
     TensorArrayOptions options;
     bool is_closed;
     Room room;
@@ -63,7 +64,7 @@ array_free(Resource *resource)
 
 const ResourceType tensor_array_type = {.name = "a tensor array", .free = array_free};
 
-/* At least twice as much as before: a loop that writes behind the end grows the array with every turn. */
+/* Grows to at least twice the size: a loop that writes behind the end grows the array in every turn. */
 static Status
 make_room(Call *call, TensorArray *array, int64_t size)
 {
@@ -157,7 +158,7 @@ tensor_array_size(Call *call, TensorArray *array, int64_t *ret_size)
 Dtype
 tensor_array_dtype(const TensorArray *array)
 {
-    return array->options.dtype; /* never changes */
+    return array->options.dtype; /* immutable, hence read without the lock */
 }
 
 Shape
@@ -201,7 +202,7 @@ reach(Call *call, TensorArray *array, int64_t index)
     return index < array->size ? STATUS_OK : array_grow(call, array, index + 1);
 }
 
-/* A gradient's second write: a sum of its own, or in place when nobody else looks at the first. */
+/* Adds a gradient's second write: in place when nobody else holds the first, else into a new tensor. */
 static Status
 accumulate(KernelContext *context, Element *element, const Tensor *value)
 {
@@ -265,7 +266,8 @@ zeros(KernelContext *context, const TensorArray *array, int64_t index, Tensor *r
 {
     const Element *const element = &array->elements[index];
     Shape shape = array->options.element_shape;
-    (void)!shape_merge(&shape, &element->shape, &shape); /* where they differ, the array's says it */
+    (void)!shape_merge(&shape, &element->shape, &shape); /* where they differ, the array's element shape is
+                                                          * the one */
     if (!shape_is_known(&shape) || !dtype_is_copyable(array->options.dtype)) {
         return call_fail(context->call, STATUS_INVALID_ARGUMENT,
             "index %lld of the tensor array has not been written, and zeros in its place have no known shape",

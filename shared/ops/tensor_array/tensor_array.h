@@ -1,10 +1,10 @@
-/* TensorFlow's TensorArray: tensors by index, each written once and, as a rule, read once. The gradient of an
- * array is an array beside it, in which what is written to one index adds up.
+/* TensorFlow's TensorArray: tensors by index, each written once and usually read once. The gradient of an
+ * array is another array beside it, in which writes to one index add up.
  *
- * Rules: TensorFlow's tensor_array.cc. An element is a reference to the tensor that was written; nothing is
- * copied.
+ * Rules: TensorFlow's tensor_array.cc. An element is a reference to the tensor that was written; nothing
+ * is copied.
  * Threads: any; locks inside.
- * Errors:  INVALID_ARGUMENT for what the rules forbid; RESOURCE_EXHAUSTED without memory and above
+ * Errors:  INVALID_ARGUMENT for uses that the rules forbid; RESOURCE_EXHAUSTED without memory and above
  *          TENSOR_ARRAY_SIZE_MAX elements. */
 #pragma once
 
@@ -17,12 +17,12 @@ typedef struct TensorArray TensorArray;
 extern const ResourceType tensor_array_type;
 
 typedef struct TensorArrayOptions {
-    Device *device; /* whose memory the elements' places take */
+    Device *device; /* whose memory the elements take */
     Dtype dtype;
     Shape element_shape; /* partly known */
     bool is_dynamic;     /* grows when written behind its end */
-    bool clears;         /* an element goes with its first read */
-    bool is_uniform;     /* all elements have the first one's shape */
+    bool clears;         /* the first read of an element frees it */
+    bool is_uniform;     /* all elements have the shape of the first */
     bool accumulates;    /* a gradient: a second write to an index adds to the first */
 } TensorArrayOptions;
 
@@ -34,15 +34,15 @@ tensor_array_resource(TensorArray *array)
     return (Resource *)(void *)array;
 }
 
-/* Of a running kernel: the array behind input 0. */
+/* Returns the array behind input 0 of a running kernel. */
 MUST_USE Status kernel_tensor_array(KernelContext *context, TensorArray **ret_array);
 
-/* Keeps a reference to the value. */
+/* Stores a reference to the value. */
 MUST_USE Status tensor_array_write(
     KernelContext *context, TensorArray *array, int64_t index, const Tensor *value);
 
-/* A new reference. An index that was not written gives zeros where the shape is known: the array's own
- * elements', or of a gradient the shape of what the array holds at this index. */
+/* Returns a new reference. An index that was not written gives zeros where the shape is known: that of the
+ * array's elements, or, in a gradient, that of the array's element of this index. */
 MUST_USE Status tensor_array_read(
     KernelContext *context, TensorArray *array, int64_t index, Tensor *ret_value);
 
@@ -50,10 +50,11 @@ MUST_USE Status tensor_array_size(Call *call, TensorArray *array, int64_t *ret_s
 Dtype tensor_array_dtype(const TensorArray *array);
 Shape tensor_array_element_shape(TensorArray *array);
 
-/* Gives the elements back; any use of it later fails. */
+/* Frees the elements; any later use fails. */
 void tensor_array_close(TensorArray *array);
 
-/* The gradient for `source` (a name that tells apart the gradients computed in one graph), made when new; a
- * new reference. The elements' shapes get `prefix` in front. From now on the array keeps its size. */
+/* Returns a new reference to the gradient for `source` (a name that distinguishes the gradients computed
+ * in one graph), which is created when new. `prefix` is added in front of the elements' shapes. From now
+ * on the array keeps its size. */
 MUST_USE Status tensor_array_gradient(
     Call *call, TensorArray *array, Slice source, const Shape *prefix, TensorArray **ret_gradient);

@@ -1,8 +1,8 @@
-/* Lists of tensors, which are values: an op that changes one gives a new one. */
+/* TensorLists, which are values: an op that changes one returns a new one. */
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
-/* The list; what comes out beside it is not known. */
+/* Output 0 is the list; the shapes of the others are not known. */
 static Status
 infer_first(Call *call, InferContext *context)
 {

@@ -1,4 +1,4 @@
-/* Lists of tensors: made, measured, and changed one element at a time. */
+/* TensorLists: created, measured, and changed one element at a time. */
 #include "shared/ops/tensor_list/tensor_list.h"
 
 static Status

@@ -1,4 +1,4 @@
-/* Lists of tensors: many elements at a time, as the rows of one tensor. */
+/* TensorLists: many elements at a time, as the rows of one tensor. */
 #include "shared/ops/tensor_list/tensor_list.h"
 #include "worker/reference/rows.h"
 
@@ -14,7 +14,7 @@ check_rows(KernelContext *context, const Tensor *tensor, int64_t count)
     return STATUS_OK;
 }
 
-/* Row n becomes element indices[n], or element n. The list grows to hold it. */
+/* Makes row n the element indices[n], or n without indices. The list grows as needed. */
 static Status
 set_rows(KernelContext *context, TensorList *list, const Tensor *tensor, const int64_t *indices)
 {
@@ -33,7 +33,7 @@ set_rows(KernelContext *context, TensorList *list, const Tensor *tensor, const i
     return STATUS_OK;
 }
 
-/* Gives the list away, or back when filling it has failed. */
+/* Makes the list an output, or frees it when filling it has failed. */
 static Status
 finish_list(KernelContext *context, TensorList *list, Status status)
 {
@@ -140,7 +140,7 @@ split_compute(KernelContext *context)
 
 typedef Status (*Join)(KernelContext *context, const Shape *element, const Tensor *parts, int64_t count);
 
-/* The elements, all of them or those that indices name, joined. */
+/* Joins all elements, or those that the indices name. */
 static Status
 join_elements(KernelContext *context, const int64_t *indices, int64_t count, const Shape *given, Join join)
 {

@@ -126,7 +126,7 @@ check_index(Call *call, const TensorList *list, int64_t index)
                      (long long)list->size, (long long)index);
 }
 
-/* A list that goes into this one. */
+/* Checks a list that becomes an element of this one. */
 static Status
 check_depth(Call *call, TensorList *list, const Tensor *value)
 {
@@ -163,7 +163,7 @@ tensor_list_set(Call *call, TensorList *list, int64_t index, const Tensor *value
     return STATUS_OK;
 }
 
-/* What any element that is set tells, where the declared shapes leave something open. */
+/* Completes the declared shape by that of any element that is set. */
 static Shape
 known_shape(const TensorList *list, const Shape *shape)
 {

@@ -1,5 +1,5 @@
-/* What only partitions contain: their edges to the step (feeds, fetches), to other partitions, and to large
- * constants that travel apart from the graph. */
+/* Ops that only partitions contain: their edges to the step (feeds, fetches), to other partitions, and to
+ * large constants that travel apart from the graph. */
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 

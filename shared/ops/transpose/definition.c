@@ -1,4 +1,4 @@
-/* Dimensions exchanged and reversed. */
+/* Dimensions permuted and reversed, and blocks moved between space and channels. */
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
@@ -43,7 +43,7 @@ infer_transpose(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
-/* Without an order all dimensions are reversed. */
+/* All dimensions are reversed when no order is given. */
 static Status
 infer_onnx_transpose(Call *call, InferContext *context)
 {
@@ -80,7 +80,7 @@ infer_reverse(Call *call, InferContext *context)
 }
 
 typedef struct BlockPlace {
-    int height; /* dimensions */
+    int height; /* indexes of dimensions */
     int width;
     int channel;
 } BlockPlace;

@@ -1,4 +1,5 @@
-/* Dimensions exchanged and reversed: copies with other strides. */
+/* Dimensions permuted and reversed, and blocks moved between space and channels: copies with other
+ * strides. */
 #include "worker/reference/outputs.h"
 #include "worker/reference/strided_copy.h"
 
@@ -39,7 +40,7 @@ transpose_compute(KernelContext *context)
     size_t count = 0;
     TRY(kernel_input_ints(context, 1, order, SHAPE_RANK_MAX, &count));
     for (; count < SHAPE_RANK_MAX; count++) {
-        order[count] = 0; /* the shape rule refuses too few */
+        order[count] = 0; /* the shape rule refuses orders that are too short */
     }
     return permute(context, order);
 }
@@ -79,13 +80,13 @@ reverse_compute(KernelContext *context)
     return STATUS_OK;
 }
 
-/* The channels of the deep side are split into block row, block column and the flat side's channels; the
- * blocks come first, but in ONNX's mode CRD last. */
+/* The channels of the deep side are split into block row, block column and the flat side's channels;
+ * blocks come first, in ONNX's mode CRD last. */
 typedef struct Blocks {
-    const Shape *flat; /* more space, fewer channels */
+    const Shape *flat; /* has more space and fewer channels */
     int64_t size;
     bool is_channels_first;
-    bool is_depth_outer; /* mode CRD */
+    bool is_depth_outer; /* ONNX's mode CRD */
 } Blocks;
 
 enum { BLOCK_DIMS = 6 }; /* batch, row, block row, column, block column, channel */
@@ -152,7 +153,7 @@ space_to_depth_compute(KernelContext *context)
     return STATUS_OK;
 }
 
-/* NCHW_VECT_C packs channels in fours: not offered. */
+/* NCHW_VECT_C, which packs channels in fours, is not supported. */
 static bool
 blocks_supports(const Node *node)
 {

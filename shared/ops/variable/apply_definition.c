@@ -1,9 +1,9 @@
-/* What optimisers do to variables: one op, all variables of a parameter at once. Sparse forms change the rows
- * that indices name. */
+/* Optimisers: one op changes all variables of a parameter at once. Sparse forms change the rows that
+ * indices name. */
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
-/* The reference that went in; a handle comes out nowhere. */
+/* The output is the reference that was input; a handle has no output. */
 static Status
 infer_first(Call *call, InferContext *context)
 {

@@ -6,7 +6,7 @@
 
 static const uint32_t INPUT_NONE = UINT32_MAX;
 
-/* Which inputs of the op are what; made once a partition. */
+/* The meaning of the op's inputs; made once a partition. */
 typedef struct Apply {
     const OptimizeRule *rule;
     OptimizeLoop loop;
@@ -18,7 +18,7 @@ typedef struct Apply {
     bool has_flag;
 } Apply;
 
-/* "ResourceSparseApplyAdam" → the rule "Adam". */
+/* Finds the rule "Adam" for "ResourceSparseApplyAdam". */
 static const OptimizeRule *
 find_rule(Slice name)
 {
@@ -113,7 +113,7 @@ fail_shapes(KernelContext *context, const char *what, const Shape *shape, const 
         shape_text(shape, given), shape_text(expected, wanted));
 }
 
-/* All of one dtype and shape, with elements that are the caller's alone. */
+/* Takes all variables, of one dtype and shape, with buffers that nobody else holds. */
 static Status
 take_variables(KernelContext *context, const Apply *apply, Variable *const *variables, OptimizeRun *run,
     Shape *ret_shape)

@@ -1,6 +1,6 @@
-/* Variables: what a session keeps from step to step. Reference variables hand out references (Ref(T)),
- * resource variables handles. One that begins with a value out of a model's checkpoint is "_Restored…", and
- * has it as its input. */
+/* Variables: values that a session keeps from step to step. Reference variables give references (Ref(T)),
+ * resource variables handles. "_Restored…" begins with a value from a model's checkpoint, which is its
+ * input. */
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
@@ -12,7 +12,7 @@ infer_declared(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
-/* Of the first form of variables, a scalar shape says that the shape is not known. */
+/* A scalar shape means an unknown one in the first form of variables. */
 static Status
 infer_legacy(Call *call, InferContext *context)
 {
@@ -31,7 +31,7 @@ infer_assign(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
-/* The reference that went in. */
+/* The output is the reference that was input. */
 static Status
 infer_first(Call *call, InferContext *context)
 {

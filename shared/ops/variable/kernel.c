@@ -1,4 +1,4 @@
-/* Variables: named, read, assigned. What an op on a reference gives on is the reference itself. */
+/* Variables: created, read, assigned. An op on a reference returns that reference. */
 #include "worker/runtime/variable.h"
 
 #include "shared/base/memory.h"
@@ -16,7 +16,7 @@ pass_reference(KernelContext *context)
     }
 }
 
-/* An input is the value that the variable begins with. */
+/* The input, if there is one, is the value that the variable begins with. */
 static Status
 variable_compute(KernelContext *context)
 {
@@ -170,7 +170,7 @@ validates_shape(const Node *node)
     return node_attr(node, "validate_shape") != NULL && node_attr_bool(node, "validate_shape");
 }
 
-/* The value's own buffer becomes the variable's: nothing is copied. */
+/* The variable takes over the value's buffer: nothing is copied. */
 static Status
 replace(KernelContext *context, Variable *variable)
 {

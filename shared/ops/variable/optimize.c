@@ -4,9 +4,9 @@
 
 #include "worker/reference/elements.h"
 
-/* One loop a dtype. In the body: a, b, c, d are the values of the rule's variables, written back afterwards,
- * the first one last; what the rule has no variable for is free. g is the gradient; h[] are the scalars; flag
- * is use_nesterov or update_slots. */
+/* One loop for each dtype. In the body a, b, c, d are the values of the rule's variables, written back
+ * afterwards, the first one last; letters without a variable are free. g is the gradient; h[] are the
+ * scalars; flag is use_nesterov or update_slots. */
 #define RULE_LOOP(name, body, upper, lower, storage, compute, read, write)                                   \
     static void name##_##lower(const OptimizeRun *run)                                                       \
     {                                                                                                        \
@@ -40,16 +40,16 @@
     FLOATING_ELEMENTS(RULE_LOOP, name, (__VA_ARGS__))                                                        \
     static const OptimizeLoop name##_loops[DTYPE_COUNT] = {FLOATING_LOOPS(name)};
 
-/* A square, and the sign, in the type of the value. */
+/* The square and the sign of a value, in its type. */
 #define SQUARE(x) ((x) * (x))
 #define SIGN(x) ((x) > 0 ? one : (x) < 0 ? -one : 0)
 
-/* Soft threshold of the proximal rules: l1 pulls towards 0, l2 scales. */
+/* The soft threshold of the proximal rules: l1 pulls towards 0, l2 scales. */
 #define POSITIVE(x) ((x) > 0 ? (x) : 0)
 #define PROXIMAL(value, rate, l1, l2)                                                                        \
     (((l1) > 0 ? SIGN(value) * POSITIVE(fabs(value) - (rate) * (l1)) : (value)) / (1 + (l2) * (rate)))
 
-/* FTRL's power, which is a root as a rule. */
+/* The power of FTRL, which is usually a square root. */
 #define LEARNING_POWER(x) (h[3] == -one / 2 ? sqrt(x) : pow(x, -h[3]))
 
 RULE(gradient_descent, a -= g * h[0])
@@ -59,12 +59,12 @@ RULE(adadelta, b = b * h[1] + SQUARE(g) * (1 - h[1]), d = sqrt(c + h[2]) / sqrt(
 RULE(adagrad, b += flag ? SQUARE(g) : 0, a -= g * h[0] / sqrt(b))
 RULE(adagrad_v2, b += flag ? SQUARE(g) : 0, a -= g * h[0] / (sqrt(b) + h[1]))
 RULE(proximal_adagrad, b += SQUARE(g), c = h[0] / sqrt(b), d = a - g * c, a = PROXIMAL(d, c, h[1], h[2]))
-/* b: accum, c: linear; h: lr, l1, l2, lr_power, l2_shrinkage */
+/* b is accum, c is linear; h is lr, l1, l2, lr_power, l2_shrinkage. */
 RULE(ftrl, d = b + SQUARE(g), c += (g + 2 * h[4] * a) - (LEARNING_POWER(d) - LEARNING_POWER(b)) / h[0] * a,
     b = d, a = fabs(c) > h[1] ? (h[1] * SIGN(c) - c) / (LEARNING_POWER(b) / h[0] + 2 * h[2]) : 0)
 RULE(momentum, b = b * h[1] + g, a -= flag ? g * h[0] + b * h[1] * h[0] : b * h[0])
 RULE(keras_momentum, b = b * h[1] - g * h[0], a += flag ? b * h[1] - g * h[0] : b)
-/* h: lr, beta1, beta2, epsilon, beta1_power, beta2_power */
+/* h is lr, beta1, beta2, epsilon, beta1_power, beta2_power. */
 RULE(adam, d = h[0] * sqrt(1 - h[5]) / (1 - h[4]), b += (g - b) * (1 - h[1]),
     c += (SQUARE(g) - c) * (1 - h[2]), a -= (flag ? g * (1 - h[1]) + h[1] * b : b) * d / (sqrt(c) + h[3]))
 RULE(adam_amsgrad, b += (g - b) * (1 - h[1]), c += (SQUARE(g) - c) * (1 - h[2]), d = fmax(d, c),

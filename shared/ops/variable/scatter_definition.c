@@ -1,8 +1,8 @@
-/* Parts of variables that are written by index. */
+/* Parts of variables, written by index. */
 #include "shared/ops/family.h"
 #include "shared/ops/infer.h"
 
-/* The reference that went in; a handle comes out nowhere. */
+/* The output is the reference that was input; a handle has no output. */
 static Status
 infer_reference(Call *call, InferContext *context)
 {

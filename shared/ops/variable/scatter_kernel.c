@@ -1,5 +1,5 @@
-/* Parts of variables written by index. All indices and shapes are checked before the first element changes:
- * a refused scatter leaves the variable as it was. Updates apply in the order of the indices. */
+/* Parts of variables written by index. All indices and shapes are checked before the first element
+ * changes: a refused scatter leaves the variable unchanged. Updates apply in the order of the indices. */
 #include "shared/ops/variable/places.h"
 #include "worker/reference/combine.h"
 #include "worker/runtime/variable.h"
@@ -44,7 +44,7 @@ supports(const Node *node)
            combine_supports(op->combine, node->input_dtypes[2]);
 }
 
-/* One update for every place, or, where indices are row numbers, one scalar for all. */
+/* There is an update for every part or, where indices are row numbers, one scalar for all. */
 static Status
 check_updates(KernelContext *context, const Places *places, bool allows_scalar)
 {
