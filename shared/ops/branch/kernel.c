@@ -55,7 +55,7 @@ invocation_new(KernelPromise *promise)
 }
 
 static void
-end(const Invocation *invocation, Status status)
+end_call(const Invocation *invocation, Status status)
 {
     library_end_call(invocation->promise->context.library);
     kernel_complete(invocation->promise, status);
@@ -81,7 +81,7 @@ run_done(void *context, const RunResult *result)
     invocation->is_done = true;
     mutex_unlock(&invocation->lock);
     run_unref(run);
-    end(invocation, failure_raise(promise->context.call, result->failure));
+    end_call(invocation, failure_raise(promise->context.call, result->failure));
 }
 
 /* Keeps the run for a later cancellation, or cancels it now when one has come. */
@@ -142,26 +142,26 @@ run_function(Invocation *invocation, Partition *partition)
 }
 
 static void
-begin(Invocation *invocation, Partition *partition)
+run_compiled(Invocation *invocation, Partition *partition)
 {
     const Status status = run_function(invocation, partition);
     if (status != STATUS_OK) {
-        end(invocation, status);
+        end_call(invocation, status);
     }
     invocation_unref(invocation);
 }
 
 static void
-compile(DeviceWork *work)
+compile_and_run(DeviceWork *work)
 {
     Invocation *const invocation = (Invocation *)(void *)((char *)work - offsetof(Invocation, compiling));
     const KernelContext *const context = &invocation->promise->context;
     Partition *partition = NULL;
     const Status status = library_obtain(context->call, context->library, invocation->function, &partition);
     if (status == STATUS_OK) {
-        begin(invocation, partition);
+        run_compiled(invocation, partition);
     } else {
-        end(invocation, status);
+        end_call(invocation, status);
         invocation_unref(invocation);
     }
 }
@@ -178,7 +178,7 @@ branch_supports(const Node *node)
 
 /* A bool that is true takes the first of two branches; an index out of range takes the last. */
 static Status
-choose(const KernelContext *context, Slice *ret_function)
+choose_branch(const KernelContext *context, Slice *ret_function)
 {
     const AttrValue *const branches = node_attr(context->node, "branches");
     const size_t count = branches->value.list.count;
@@ -217,20 +217,20 @@ begin_or_compile(Invocation *invocation)
     Partition *const partition =
         context->call_depth == 0 ? library_find(context->library, invocation->function) : NULL;
     if (partition != NULL) {
-        begin(invocation, partition);
+        run_compiled(invocation, partition);
     } else {
-        invocation->compiling.run = compile;
+        invocation->compiling.run = compile_and_run;
         context->device->schedule(context->device, &invocation->compiling);
     }
 }
 
 static Status
-start(KernelPromise *promise)
+start_call(KernelPromise *promise)
 {
     KernelContext *const context = &promise->context;
     Slice function;
     TRY(check_start(context));
-    TRY(choose(context, &function));
+    TRY(choose_branch(context, &function));
     TRY(library_begin_call(context->call, context->library));
     Invocation *const invocation = invocation_new(promise);
     if (invocation == NULL) {
@@ -250,7 +250,7 @@ start(KernelPromise *promise)
 static void
 branch_start(KernelPromise *promise)
 {
-    const Status status = start(promise);
+    const Status status = start_call(promise);
     if (status != STATUS_OK) {
         kernel_complete(promise, status);
     }

@@ -3,7 +3,7 @@
 #include "worker/reference/outputs.h"
 
 static bool
-supports(const Node *node)
+supports_cast(const Node *node)
 {
     const Dtype from = node->input_dtypes[0];
     const Dtype to = node->output_dtypes[0];
@@ -11,7 +11,7 @@ supports(const Node *node)
 }
 
 static Status
-compute(KernelContext *context)
+compute_cast(KernelContext *context)
 {
     const Tensor *input = &context->inputs[0];
     if (input->dtype == context->node->output_dtypes[0]) {
@@ -33,7 +33,7 @@ cast_loop(const ElementRun *run)
 }
 
 static bool
-element(const Node *node, ElementFunction *ret_function)
+describe_cast(const Node *node, ElementFunction *ret_function)
 {
     const Dtype from = node->input_dtypes[0];
     const Dtype to = node->output_dtypes[0];
@@ -59,13 +59,17 @@ bitcast_compute(KernelContext *context)
 }
 
 static const Kernel cast_kernels[] = {
-    {.op = "Cast", .supports = supports, .compute = compute, .element = element, .sharing = KERNEL_PASSES},
-    {.op = "onnx::Cast",
-        .supports = supports,
-        .compute = compute,
-        .element = element,
+    {.op = "Cast",
+        .supports = supports_cast,
+        .compute = compute_cast,
+        .element = describe_cast,
         .sharing = KERNEL_PASSES},
-    {.op = "onnx::CastLike", .supports = supports, .compute = compute, .sharing = KERNEL_PASSES},
+    {.op = "onnx::Cast",
+        .supports = supports_cast,
+        .compute = compute_cast,
+        .element = describe_cast,
+        .sharing = KERNEL_PASSES},
+    {.op = "onnx::CastLike", .supports = supports_cast, .compute = compute_cast, .sharing = KERNEL_PASSES},
     {.op = "Bitcast", .supports = bitcast_supports, .compute = bitcast_compute, .is_cheap = true},
 };
 

@@ -4,7 +4,7 @@
 
 /* Joins the shapes of inputs first…first + count - 1 along `axis`: all other dimensions agree. */
 static Status
-join(Call *call, InferContext *context, uint32_t first, uint32_t count, int64_t axis)
+join_shapes(Call *call, InferContext *context, uint32_t first, uint32_t count, int64_t axis)
 {
     Shape result = shape_unknown();
     int64_t total = 0;
@@ -43,7 +43,7 @@ join_somewhere(Call *call, InferContext *context, uint32_t axis_input, uint32_t 
     bool is_known = false;
     TRY(infer_int(call, context, axis_input, &axis, &is_known));
     if (is_known) {
-        return join(call, context, first, context->node->input_count - 1, axis);
+        return join_shapes(call, context, first, context->node->input_count - 1, axis);
     }
     const int rank = context->inputs[first].rank;
     context->outputs[0] = rank < 0 ? shape_unknown() : shape_of_rank(rank);
@@ -68,7 +68,7 @@ infer_parallel_concat(Call *call, InferContext *context)
 {
     const Shape *declared = &node_attr(context->node, "shape")->value.shape;
     Shape merged;
-    TRY(join(call, context, 0, context->node->input_count, 0));
+    TRY(join_shapes(call, context, 0, context->node->input_count, 0));
     if (!shape_merge(&context->outputs[0], declared, &merged)) {
         char left[SHAPE_TEXT_SIZE];
         char right[SHAPE_TEXT_SIZE];
@@ -82,7 +82,7 @@ infer_parallel_concat(Call *call, InferContext *context)
 static Status
 infer_onnx_concat(Call *call, InferContext *context)
 {
-    return join(call, context, 0, context->node->input_count, node_attr_int(context->node, "axis"));
+    return join_shapes(call, context, 0, context->node->input_count, node_attr_int(context->node, "axis"));
 }
 
 /* All inputs have one shape and are stacked along a new dimension. */

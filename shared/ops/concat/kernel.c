@@ -35,7 +35,7 @@ normal_axis(int64_t axis, int rank)
 }
 
 static Status
-join(KernelContext *context, uint32_t first, uint32_t count, int64_t axis)
+join_inputs(KernelContext *context, uint32_t first, uint32_t count, int64_t axis)
 {
     Tensor *output = NULL;
     TRY(output_new(context, &output));
@@ -56,7 +56,7 @@ join_by_input(KernelContext *context, uint32_t axis_input, uint32_t first)
     int64_t axis = 0;
     size_t count = 0;
     TRY(kernel_input_ints(context, axis_input, &axis, 1, &count));
-    return join(context, first, context->input_count - 1, axis);
+    return join_inputs(context, first, context->input_count - 1, axis);
 }
 
 static Status
@@ -74,13 +74,13 @@ concat_compute(KernelContext *context)
 static Status
 onnx_concat_compute(KernelContext *context)
 {
-    return join(context, 0, context->input_count, node_attr_int(context->node, "axis"));
+    return join_inputs(context, 0, context->input_count, node_attr_int(context->node, "axis"));
 }
 
 static Status
 parallel_concat_compute(KernelContext *context)
 {
-    return join(context, 0, context->input_count, 0);
+    return join_inputs(context, 0, context->input_count, 0);
 }
 
 /* Returns the shape with a dimension of 1 along `axis`. */
@@ -127,7 +127,7 @@ unpack_compute(KernelContext *context)
 }
 
 static Status
-cut(KernelContext *context, const Tensor *input, int64_t axis)
+cut_input(KernelContext *context, const Tensor *input, int64_t axis)
 {
     AUTO_MEMORY Shape *shapes = memory_new(context->output_count + 1, sizeof *shapes);
     if (shapes == NULL) {
@@ -152,7 +152,7 @@ split_compute(KernelContext *context)
     int64_t axis = 0;
     size_t count = 0;
     TRY(kernel_input_ints(context, 0, &axis, 1, &count));
-    return cut(context, &context->inputs[1], axis);
+    return cut_input(context, &context->inputs[1], axis);
 }
 
 static Status
@@ -161,13 +161,13 @@ split_v_compute(KernelContext *context)
     int64_t axis = 0;
     size_t count = 0;
     TRY(kernel_input_ints(context, 2, &axis, 1, &count));
-    return cut(context, &context->inputs[0], axis);
+    return cut_input(context, &context->inputs[0], axis);
 }
 
 static Status
 onnx_split_compute(KernelContext *context)
 {
-    return cut(context, &context->inputs[0], node_attr_int(context->node, "axis"));
+    return cut_input(context, &context->inputs[0], node_attr_int(context->node, "axis"));
 }
 
 /* Each dimension becomes two: the repetition, and the position in it. */

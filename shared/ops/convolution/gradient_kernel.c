@@ -84,7 +84,8 @@ visit_all(const Gradient *gradient, MeetingVisit visit)
 
 /* There is nothing to add when one of the three is empty. */
 static void
-run(Gradient *gradient, const Tensor *image, const Tensor *filter, const Tensor *output, MeetingVisit visit)
+visit_meetings(
+    Gradient *gradient, const Tensor *image, const Tensor *filter, const Tensor *output, MeetingVisit visit)
 {
     if (tensor_element_count(image) == 0 || tensor_element_count(filter) == 0 ||
         tensor_element_count(output) == 0) {
@@ -105,7 +106,7 @@ spatial_rank(const Node *node)
 }
 
 static bool
-supports(const Node *node)
+supports_float_gradient(const Node *node)
 {
     return dtype_is_floating(node->input_dtypes[2]);
 }
@@ -122,7 +123,7 @@ backprop_input_compute(KernelContext *context)
     TRY(convolution_backprop_input(
         context->call, &inference.context, spatial_rank(context->node), &convolution, &image));
     Gradient gradient = {.convolution = &convolution};
-    run(&gradient, &doubles.outputs[0], &doubles.inputs[1], &doubles.inputs[2], add_to_image);
+    visit_meetings(&gradient, &doubles.outputs[0], &doubles.inputs[1], &doubles.inputs[2], add_to_image);
     return doubles_finish(context, &doubles);
 }
 
@@ -138,19 +139,19 @@ backprop_filter_compute(KernelContext *context)
     TRY(convolution_backprop_filter(
         context->call, &inference.context, spatial_rank(context->node), &convolution, &filter));
     Gradient gradient = {.convolution = &convolution};
-    run(&gradient, &doubles.inputs[0], &doubles.outputs[0], &doubles.inputs[2], add_to_filter);
+    visit_meetings(&gradient, &doubles.inputs[0], &doubles.outputs[0], &doubles.inputs[2], add_to_filter);
     return doubles_finish(context, &doubles);
 }
 
 #define TO_IMAGE(name)                                                                                       \
     {                                                                                                        \
-        .op = (name), .supports = supports, .compute = backprop_input_compute, DOUBLES_SCRATCH,              \
-        .host_inputs = 1                                                                                     \
+        .op = (name), .supports = supports_float_gradient, .compute = backprop_input_compute,                \
+        DOUBLES_SCRATCH, .host_inputs = 1                                                                    \
     }
 #define TO_FILTER(name)                                                                                      \
     {                                                                                                        \
-        .op = (name), .supports = supports, .compute = backprop_filter_compute, DOUBLES_SCRATCH,             \
-        .host_inputs = 1 << 1                                                                                \
+        .op = (name), .supports = supports_float_gradient, .compute = backprop_filter_compute,               \
+        DOUBLES_SCRATCH, .host_inputs = 1 << 1                                                               \
     }
 
 static const Kernel convolution_gradient_kernels[] = {

@@ -82,14 +82,14 @@ FLOATING_ELEMENTS(CONVOLVE_LOOP, convolve, )
 static const ConvolveLoop convolve_loops[DTYPE_COUNT] = {FLOATING_LOOPS(convolve)};
 
 static bool
-supports(const Node *node)
+supports_floats(const Node *node)
 {
     return convolve_loops[node->input_dtypes[0]] != NULL;
 }
 
 /* `bias` may be NULL. */
 static Status
-run(KernelContext *context, const Convolution *convolution, const void *bias)
+compute_convolution(KernelContext *context, const Convolution *convolution, const void *bias)
 {
     const Tensor *input = &context->inputs[0];
     Tensor *output = NULL;
@@ -117,7 +117,7 @@ convolve_tensorflow(KernelContext *context, int rank)
     Convolution convolution;
     kernel_inference(context, NULL, &inference);
     TRY(convolution_tensorflow(context->call, &inference.context, rank, &convolution));
-    return run(context, &convolution, NULL);
+    return compute_convolution(context, &convolution, NULL);
 }
 
 static Status
@@ -139,13 +139,14 @@ onnx_conv_compute(KernelContext *context)
     Convolution convolution;
     kernel_inference(context, NULL, &inference);
     TRY(convolution_onnx(context->call, &inference.context, &convolution));
-    return run(context, &convolution, context->input_count > 2 ? context->inputs[2].data : NULL);
+    return compute_convolution(
+        context, &convolution, context->input_count > 2 ? context->inputs[2].data : NULL);
 }
 
 static bool
 fused_supports(const Node *node)
 {
-    return supports(node) && epilogue_supports(node);
+    return supports_floats(node) && epilogue_supports(node);
 }
 
 static Status
@@ -156,7 +157,7 @@ fused_conv2d_compute(KernelContext *context)
     kernel_inference(context, NULL, &inference);
     TRY(convolution_tensorflow(context->call, &inference.context, 2, &convolution));
     TRY(epilogue_check(context->call, &inference.context, &convolution.output, convolution.window.channel));
-    TRY(run(context, &convolution, NULL));
+    TRY(compute_convolution(context, &convolution, NULL));
     return epilogue_finish(context, convolution.window.channel);
 }
 
@@ -168,14 +169,14 @@ fused_onnx_conv_compute(KernelContext *context)
     kernel_inference(context, NULL, &inference);
     TRY(convolution_onnx(context->call, &inference.context, &convolution));
     TRY(epilogue_check(context->call, &inference.context, &convolution.output, convolution.window.channel));
-    TRY(run(context, &convolution, NULL));
+    TRY(compute_convolution(context, &convolution, NULL));
     return epilogue_finish(context, convolution.window.channel);
 }
 
 static const Kernel convolution_kernels[] = {
-    {.op = "Conv2D", .supports = supports, .compute = conv2d_compute},
-    {.op = "Conv3D", .supports = supports, .compute = conv3d_compute},
-    {.op = "DepthwiseConv2dNative", .supports = supports, .compute = conv2d_compute},
+    {.op = "Conv2D", .supports = supports_floats, .compute = conv2d_compute},
+    {.op = "Conv3D", .supports = supports_floats, .compute = conv3d_compute},
+    {.op = "DepthwiseConv2dNative", .supports = supports_floats, .compute = conv2d_compute},
     {.op = "_FusedConv2D",
         .supports = fused_supports,
         .compute = fused_conv2d_compute,
@@ -196,7 +197,7 @@ static const Kernel convolution_kernels[] = {
         .compute = fused_onnx_conv_compute,
         .wide_inputs = ~3U,
         .wide_outputs = 1},
-    {.op = "onnx::Conv", .supports = supports, .compute = onnx_conv_compute},
+    {.op = "onnx::Conv", .supports = supports_floats, .compute = onnx_conv_compute},
 };
 
 KERNEL_FAMILY(reference, convolution, convolution_kernels);

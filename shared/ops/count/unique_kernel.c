@@ -12,7 +12,7 @@ typedef struct ElementKind {
 } ElementKind;
 
 static uint64_t
-mix(uint64_t hash, uint64_t value)
+mix_hash(uint64_t hash, uint64_t value)
 {
     hash = (hash ^ value) * 0x9e3779b97f4a7c15;
     return hash ^ hash >> 32;
@@ -43,7 +43,7 @@ string_hash(const void *element)
     const Slice *slice = element;
     uint64_t hash = slice->size;
     for (size_t n = 0; n < slice->size; n++) {
-        hash = mix(hash, (unsigned char)slice->data[n]);
+        hash = mix_hash(hash, (unsigned char)slice->data[n]);
     }
     return hash;
 }
@@ -59,7 +59,7 @@ static const ElementKind kinds[DTYPE_COUNT] = {
     REAL_ELEMENTS(KIND_ROW, ) BOOL_ELEMENTS(KIND_ROW, )[DTYPE_STRING] = {string_hash, string_equal}};
 
 static bool
-supports(const Node *node)
+supports_unique(const Node *node)
 {
     return kinds[node->input_dtypes[0]].hash != NULL &&
            (node->output_dtypes[1] == DTYPE_INT32 || node->output_dtypes[1] == DTYPE_INT64);
@@ -91,7 +91,7 @@ hash_slice(const Unique *unique, int64_t slice)
 {
     uint64_t hash = 0;
     for (int64_t n = 0; n < unique->lines.outer * unique->lines.inner; n++) {
-        hash = mix(hash, unique->kind.hash(element_of(unique, slice, n)));
+        hash = mix_hash(hash, unique->kind.hash(element_of(unique, slice, n)));
     }
     return hash;
 }
@@ -166,7 +166,7 @@ store_numbers(KernelContext *context, uint32_t index, const int64_t *numbers, in
 }
 
 static Status
-store(KernelContext *context, const Unique *unique, int axis)
+store_unique(KernelContext *context, const Unique *unique, int axis)
 {
     const Tensor *input = &context->inputs[0];
     Shape shape = input->shape;
@@ -201,7 +201,7 @@ read_axis(KernelContext *context, int *ret_axis)
 }
 
 static Status
-compute(KernelContext *context)
+compute_unique(KernelContext *context)
 {
     const Tensor *input = &context->inputs[0];
     int axis = 0;
@@ -223,14 +223,17 @@ compute(KernelContext *context)
     for (int64_t slice = 0; slice < unique.lines.size; slice++) {
         add_slice(&unique, slice);
     }
-    return store(context, &unique, axis);
+    return store_unique(context, &unique, axis);
 }
 
 static const Kernel unique_kernels[] = {
-    {.op = "Unique", .supports = supports, .compute = compute},
-    {.op = "UniqueV2", .supports = supports, .compute = compute, .host_inputs = 1 << 1},
-    {.op = "UniqueWithCounts", .supports = supports, .compute = compute},
-    {.op = "UniqueWithCountsV2", .supports = supports, .compute = compute, .host_inputs = 1 << 1},
+    {.op = "Unique", .supports = supports_unique, .compute = compute_unique},
+    {.op = "UniqueV2", .supports = supports_unique, .compute = compute_unique, .host_inputs = 1 << 1},
+    {.op = "UniqueWithCounts", .supports = supports_unique, .compute = compute_unique},
+    {.op = "UniqueWithCountsV2",
+        .supports = supports_unique,
+        .compute = compute_unique,
+        .host_inputs = 1 << 1},
 };
 
 KERNEL_FAMILY(reference, count_unique, unique_kernels);

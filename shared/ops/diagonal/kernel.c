@@ -4,7 +4,7 @@
 #include "worker/reference/outputs.h"
 
 static bool
-supports(const Node *node)
+supports_copyable(const Node *node)
 {
     return dtype_is_copyable(node->output_dtypes[0]);
 }
@@ -195,18 +195,24 @@ diag_square_part_compute(KernelContext *context)
 }
 
 static const Kernel diagonal_kernels[] = {
-    {.op = "MatrixDiag", .supports = supports, .compute = diag_compute},
-    {.op = "MatrixDiagV2", .supports = supports, .compute = diag_compute, .host_inputs = 0x1e},
-    {.op = "MatrixDiagV3", .supports = supports, .compute = diag_compute, .host_inputs = 0x1e},
-    {.op = "MatrixDiagPart", .supports = supports, .compute = diag_part_compute},
-    {.op = "MatrixDiagPartV2", .supports = supports, .compute = diag_part_compute, .host_inputs = 0x6},
-    {.op = "MatrixDiagPartV3", .supports = supports, .compute = diag_part_compute, .host_inputs = 0x6},
-    {.op = "MatrixSetDiag", .supports = supports, .compute = set_diag_compute},
-    {.op = "MatrixSetDiagV2", .supports = supports, .compute = set_diag_compute, .host_inputs = 0x4},
-    {.op = "MatrixSetDiagV3", .supports = supports, .compute = set_diag_compute, .host_inputs = 0x4},
-    {.op = "MatrixBandPart", .supports = supports, .compute = band_part_compute, .host_inputs = 0x6},
-    {.op = "Diag", .supports = supports, .compute = diag_square_compute},
-    {.op = "DiagPart", .supports = supports, .compute = diag_square_part_compute},
+    {.op = "MatrixDiag", .supports = supports_copyable, .compute = diag_compute},
+    {.op = "MatrixDiagV2", .supports = supports_copyable, .compute = diag_compute, .host_inputs = 0x1e},
+    {.op = "MatrixDiagV3", .supports = supports_copyable, .compute = diag_compute, .host_inputs = 0x1e},
+    {.op = "MatrixDiagPart", .supports = supports_copyable, .compute = diag_part_compute},
+    {.op = "MatrixDiagPartV2",
+        .supports = supports_copyable,
+        .compute = diag_part_compute,
+        .host_inputs = 0x6},
+    {.op = "MatrixDiagPartV3",
+        .supports = supports_copyable,
+        .compute = diag_part_compute,
+        .host_inputs = 0x6},
+    {.op = "MatrixSetDiag", .supports = supports_copyable, .compute = set_diag_compute},
+    {.op = "MatrixSetDiagV2", .supports = supports_copyable, .compute = set_diag_compute, .host_inputs = 0x4},
+    {.op = "MatrixSetDiagV3", .supports = supports_copyable, .compute = set_diag_compute, .host_inputs = 0x4},
+    {.op = "MatrixBandPart", .supports = supports_copyable, .compute = band_part_compute, .host_inputs = 0x6},
+    {.op = "Diag", .supports = supports_copyable, .compute = diag_square_compute},
+    {.op = "DiagPart", .supports = supports_copyable, .compute = diag_square_part_compute},
 };
 
 KERNEL_FAMILY(reference, diagonal, diagonal_kernels);

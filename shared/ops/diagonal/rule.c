@@ -66,7 +66,7 @@ without_last(const Shape *shape, int count)
 }
 
 static void
-append(Shape *shape, int64_t size)
+append_dimension(Shape *shape, int64_t size)
 {
     shape->dims[shape->rank++] = size;
 }
@@ -76,9 +76,9 @@ packed_shape(const Diagonals *diagonals)
 {
     Shape shape = diagonals->batch;
     if (diagonals->lower != diagonals->upper) {
-        append(&shape, diagonals->upper - diagonals->lower + 1);
+        append_dimension(&shape, diagonals->upper - diagonals->lower + 1);
     }
-    append(&shape, diagonals->length_max);
+    append_dimension(&shape, diagonals->length_max);
     return shape;
 }
 
@@ -191,8 +191,8 @@ diagonals_to_matrix(Call *call, const InferContext *context, Diagonals *ret_diag
     if (diagonals.is_known) {
         TRY(size_matrix(call, sizes[0], sizes[1], &diagonals));
         diagonals.output = diagonals.batch;
-        append(&diagonals.output, diagonals.rows);
-        append(&diagonals.output, diagonals.columns);
+        append_dimension(&diagonals.output, diagonals.rows);
+        append_dimension(&diagonals.output, diagonals.columns);
         TRY(infer_check_size(call, &diagonals.output));
     }
     *ret_diagonals = diagonals;

@@ -5,7 +5,7 @@
 #include "worker/reference/scratch.h"
 
 static bool
-supports(const Node *node)
+supports_gather(const Node *node)
 {
     return dtype_is_copyable(node->input_dtypes[0]) && dtype_is_integer(node->input_dtypes[1]);
 }
@@ -207,13 +207,13 @@ one_hot_compute(KernelContext *context)
 }
 
 static const Kernel gather_kernels[] = {
-    {.op = "Gather", .supports = supports, .compute = gather_compute},
-    {.op = "GatherV2", .supports = supports, .compute = gather_v2_compute, .host_inputs = 1 << 2},
-    {.op = "GatherNd", .supports = supports, .compute = gather_nd_compute},
+    {.op = "Gather", .supports = supports_gather, .compute = gather_compute},
+    {.op = "GatherV2", .supports = supports_gather, .compute = gather_v2_compute, .host_inputs = 1 << 2},
+    {.op = "GatherNd", .supports = supports_gather, .compute = gather_nd_compute},
     {.op = "OneHot", .supports = one_hot_supports, .compute = one_hot_compute, .host_inputs = 1 << 1},
-    {.op = "onnx::Gather", .supports = supports, .compute = onnx_gather_compute},
-    {.op = "onnx::GatherND", .supports = supports, .compute = gather_nd_compute},
-    {.op = "onnx::GatherElements", .supports = supports, .compute = gather_elements_compute},
+    {.op = "onnx::Gather", .supports = supports_gather, .compute = onnx_gather_compute},
+    {.op = "onnx::GatherND", .supports = supports_gather, .compute = gather_nd_compute},
+    {.op = "onnx::GatherElements", .supports = supports_gather, .compute = gather_elements_compute},
 };
 
 KERNEL_FAMILY(reference, gather, gather_kernels);

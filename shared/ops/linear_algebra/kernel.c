@@ -7,7 +7,7 @@
 #include "worker/reference/scratch.h"
 
 static bool
-supports(const Node *node)
+supports_floats(const Node *node)
 {
     return node->input_dtypes[0] == DTYPE_FLOAT32 || node->input_dtypes[0] == DTYPE_FLOAT64;
 }
@@ -51,7 +51,7 @@ batch_open(KernelContext *context, Batch *batch)
 
 /* The most that any of these kernels takes: two matrices and a row of numbers. */
 static uint64_t
-scratch(const KernelForecast *told)
+scratch_for_matrix(const KernelForecast *told)
 {
     const Shape *shape = &told->shapes.inputs[0];
     const uint64_t size = (uint64_t)shape->dims[shape->rank - 1];
@@ -61,7 +61,7 @@ scratch(const KernelForecast *told)
 
 /* Copies matrix n of input 0 into `work`, where it may be changed; transposed when asked to. */
 static double *
-load(const Batch *batch, int64_t n, bool is_transposed)
+load_matrix(const Batch *batch, int64_t n, bool is_transposed)
 {
     const int64_t size = batch->size;
     const double *from = &doubles_in(&batch->doubles, 0)[n * size * size];
@@ -85,7 +85,7 @@ cholesky_compute(KernelContext *context)
     TRY(batch_open(context, &batch));
     const int64_t area = batch.size * batch.size;
     for (int64_t n = 0; n < batch.count && area > 0; n++) {
-        double *matrix = load(&batch, n, false);
+        double *matrix = load_matrix(&batch, n, false);
         if (!matrices_cholesky(matrix, batch.size)) {
             return call_fail(
                 context->call, STATUS_INVALID_ARGUMENT, "matrix %lld is not positive definite", (long long)n);
@@ -116,7 +116,7 @@ determinant_compute(KernelContext *context)
     AUTO_BATCH batch = {0};
     TRY(batch_open(context, &batch));
     for (int64_t n = 0; n < batch.count; n++) {
-        double *matrix = load(&batch, n, false);
+        double *matrix = load_matrix(&batch, n, false);
         double product = matrices_factor(matrix, batch.rows.data, batch.size);
         for (int64_t k = 0; k < batch.size; k++) {
             product *= matrix[k * (batch.size + 1)];
@@ -132,7 +132,7 @@ log_determinant_compute(KernelContext *context)
     AUTO_BATCH batch = {0};
     TRY(batch_open(context, &batch));
     for (int64_t n = 0; n < batch.count; n++) {
-        double *matrix = load(&batch, n, false);
+        double *matrix = load_matrix(&batch, n, false);
         const int permutation = matrices_factor(matrix, batch.rows.data, batch.size);
         doubles_out(&batch.doubles, 1)[n] =
             log_determinant(matrix, batch.size, permutation, &doubles_out(&batch.doubles, 0)[n]);
@@ -146,7 +146,7 @@ solve_all(KernelContext *context, const Batch *batch, const double *right, int64
 {
     const bool is_adjoint = node_attr_bool(context->node, "adjoint");
     for (int64_t n = 0; n < batch->count && batch->size * batch->columns > 0; n++) {
-        double *matrix = load(batch, n, is_adjoint);
+        double *matrix = load_matrix(batch, n, is_adjoint);
         if (matrices_factor(matrix, batch->rows.data, batch->size) == 0) {
             return fail_singular(context, n);
         }
@@ -188,7 +188,7 @@ triangular_solve_compute(KernelContext *context)
     const bool is_lower = node_attr_bool(context->node, "lower") != is_adjoint;
     const int64_t step = batch.size * batch.columns;
     for (int64_t n = 0; n < batch.count && step > 0; n++) {
-        const double *matrix = load(&batch, n, is_adjoint);
+        const double *matrix = load_matrix(&batch, n, is_adjoint);
         for (int64_t k = 0; k < batch.size; k++) {
             if (matrix[k * (batch.size + 1)] == 0) {
                 return fail_singular(context, n);
@@ -211,8 +211,8 @@ eigen_compute(KernelContext *context)
     const bool keeps_vectors = node_attr_bool(context->node, "compute_v");
     const int64_t area = batch.size * batch.size;
     for (int64_t n = 0; n < batch.count && area > 0; n++) {
-        matrices_eigen(load(&batch, n, false), batch.size, &doubles_out(&batch.doubles, 0)[n * batch.size],
-            vectors.data);
+        matrices_eigen(load_matrix(&batch, n, false), batch.size,
+            &doubles_out(&batch.doubles, 0)[n * batch.size], vectors.data);
         if (keeps_vectors) {
             memcpy(&doubles_out(&batch.doubles, 1)[n * area], vectors.data, (size_t)area * sizeof(double));
         }
@@ -221,19 +221,34 @@ eigen_compute(KernelContext *context)
 }
 
 static const Kernel linear_algebra_kernels[] = {
-    {.op = "Cholesky", .supports = supports, .compute = cholesky_compute, .scratch = scratch},
-    {.op = "MatrixInverse", .supports = supports, .compute = inverse_compute, .scratch = scratch},
-    {.op = "MatrixDeterminant", .supports = supports, .compute = determinant_compute, .scratch = scratch},
+    {.op = "Cholesky",
+        .supports = supports_floats,
+        .compute = cholesky_compute,
+        .scratch = scratch_for_matrix},
+    {.op = "MatrixInverse",
+        .supports = supports_floats,
+        .compute = inverse_compute,
+        .scratch = scratch_for_matrix},
+    {.op = "MatrixDeterminant",
+        .supports = supports_floats,
+        .compute = determinant_compute,
+        .scratch = scratch_for_matrix},
     {.op = "LogMatrixDeterminant",
-        .supports = supports,
+        .supports = supports_floats,
         .compute = log_determinant_compute,
-        .scratch = scratch},
-    {.op = "MatrixSolve", .supports = supports, .compute = solve_compute, .scratch = scratch},
+        .scratch = scratch_for_matrix},
+    {.op = "MatrixSolve",
+        .supports = supports_floats,
+        .compute = solve_compute,
+        .scratch = scratch_for_matrix},
     {.op = "MatrixTriangularSolve",
-        .supports = supports,
+        .supports = supports_floats,
         .compute = triangular_solve_compute,
-        .scratch = scratch},
-    {.op = "SelfAdjointEigV2", .supports = supports, .compute = eigen_compute, .scratch = scratch},
+        .scratch = scratch_for_matrix},
+    {.op = "SelfAdjointEigV2",
+        .supports = supports_floats,
+        .compute = eigen_compute,
+        .scratch = scratch_for_matrix},
 };
 
 KERNEL_FAMILY(reference, linear_algebra, linear_algebra_kernels);

@@ -79,7 +79,7 @@ matrices_factor(double *a, int64_t *rows, int64_t size)
 
 /* Subtracts from one row of x its parts along the rows already solved. */
 static void
-substitute(const double *a, bool is_lower, int64_t size, int64_t row, double *x, int64_t columns)
+substitute_row(const double *a, bool is_lower, int64_t size, int64_t row, double *x, int64_t columns)
 {
     const int64_t last = is_lower ? row : size;
     for (int64_t k = is_lower ? 0 : row + 1; k < last; k++) {
@@ -105,7 +105,7 @@ matrices_solve(
         for (int64_t column = 0; column < columns; column++) {
             x[row * columns + column] = b[rows[row] * columns + column];
         }
-        substitute(factors, true, size, row, x, columns);
+        substitute_row(factors, true, size, row, x, columns);
     }
     matrices_solve_triangular(factors, false, size, x, columns);
 }
@@ -115,7 +115,7 @@ matrices_solve_triangular(const double *a, bool is_lower, int64_t size, double *
 {
     for (int64_t n = 0; n < size; n++) {
         const int64_t row = is_lower ? n : size - 1 - n;
-        substitute(a, is_lower, size, row, b, columns);
+        substitute_row(a, is_lower, size, row, b, columns);
         divide_row(a[row * size + row], &b[row * columns], columns);
     }
 }
@@ -164,7 +164,7 @@ fill_identity(double *a, int64_t size)
 
 /* Returns false when the two columns are orthogonal already. */
 static bool
-orthogonalize(double *a, int64_t rows, int64_t columns, const int64_t pair[2], double *v)
+orthogonalize_columns(double *a, int64_t rows, int64_t columns, const int64_t pair[2], double *v)
 {
     const double alpha = column_product(a, rows, columns, pair[0], pair[0]);
     const double beta = column_product(a, rows, columns, pair[1], pair[1]);
@@ -219,7 +219,7 @@ matrices_svd(double *a, int64_t rows, int64_t columns, double *values, double *v
         for (int64_t p = 0; p < columns; p++) {
             for (int64_t q = p + 1; q < columns; q++) {
                 const int64_t pair[2] = {p, q};
-                is_turning = orthogonalize(a, rows, columns, pair, v) || is_turning;
+                is_turning = orthogonalize_columns(a, rows, columns, pair, v) || is_turning;
             }
         }
     }

@@ -5,7 +5,7 @@
 #include "worker/reference/scratch.h"
 
 static bool
-supports(const Node *node)
+supports_floats(const Node *node)
 {
     return node->input_dtypes[0] == DTYPE_FLOAT32 || node->input_dtypes[0] == DTYPE_FLOAT64;
 }
@@ -46,7 +46,7 @@ svd_open(KernelContext *context, Svd *svd)
 }
 
 static uint64_t
-scratch(const KernelForecast *told)
+scratch_for_svd(const KernelForecast *told)
 {
     const Shape *shape = &told->shapes.inputs[0];
     const uint64_t rows = (uint64_t)shape->dims[shape->rank - 2];
@@ -76,7 +76,7 @@ complete_basis(Svd *svd, const double *values)
 }
 
 static void
-decompose(Svd *svd, const double *matrix, double *values)
+decompose_matrix(Svd *svd, const double *matrix, double *values)
 {
     double *tall = svd->tall.data;
     for (int64_t k = 0; k < svd->rows * svd->columns; k++) {
@@ -90,7 +90,7 @@ decompose(Svd *svd, const double *matrix, double *values)
 
 /* Copies the first columns of a basis, as many as the output has. */
 static void
-store(const Tensor *basis, Tensor *output, int64_t n)
+store_basis(const Tensor *basis, Tensor *output, int64_t n)
 {
     const int64_t rows = output->shape.dims[output->shape.rank - 2];
     const int64_t columns = output->shape.dims[output->shape.rank - 1];
@@ -102,7 +102,7 @@ store(const Tensor *basis, Tensor *output, int64_t n)
 }
 
 static Status
-compute(KernelContext *context)
+compute_svd(KernelContext *context)
 {
     AUTO_DOUBLES doubles = {0};
     AUTO_SVD svd = {0};
@@ -111,17 +111,18 @@ compute(KernelContext *context)
     const int64_t area = svd.rows * svd.columns;
     const int64_t count = area == 0 ? 0 : tensor_element_count(&context->inputs[0]) / area;
     for (int64_t n = 0; n < count; n++) {
-        decompose(&svd, &doubles_in(&doubles, 0)[n * area], &doubles_out(&doubles, 0)[n * svd.columns]);
+        decompose_matrix(
+            &svd, &doubles_in(&doubles, 0)[n * area], &doubles_out(&doubles, 0)[n * svd.columns]);
         if (node_attr_bool(context->node, "compute_uv")) {
-            store(&svd.basis, &doubles.outputs[svd.is_turned ? 2 : 1], n);
-            store(&svd.square, &doubles.outputs[svd.is_turned ? 1 : 2], n);
+            store_basis(&svd.basis, &doubles.outputs[svd.is_turned ? 2 : 1], n);
+            store_basis(&svd.square, &doubles.outputs[svd.is_turned ? 1 : 2], n);
         }
     }
     return doubles_finish(context, &doubles);
 }
 
 static const Kernel svd_kernels[] = {
-    {.op = "Svd", .supports = supports, .compute = compute, .scratch = scratch},
+    {.op = "Svd", .supports = supports_floats, .compute = compute_svd, .scratch = scratch_for_svd},
 };
 
 KERNEL_FAMILY(reference, linear_algebra_svd, svd_kernels);

@@ -120,7 +120,7 @@ select_element(const Node *node, ElementFunction *ret_function)
 }
 
 static Status
-choose(KernelContext *context, const Tensor *condition)
+choose_elements(KernelContext *context, const Tensor *condition)
 {
     Tensor *output = NULL;
     TRY(output_new(context, &output));
@@ -132,7 +132,7 @@ choose(KernelContext *context, const Tensor *condition)
 static Status
 where_compute(KernelContext *context)
 {
-    return choose(context, &context->inputs[0]);
+    return choose_elements(context, &context->inputs[0]);
 }
 
 /* A vector as Select's condition picks rows: it runs along the first dimension, not the last. */
@@ -147,7 +147,7 @@ select_compute(KernelContext *context)
             condition.shape.dims[index] = 1;
         }
     }
-    return choose(context, &condition);
+    return choose_elements(context, &condition);
 }
 
 /* The upper limit wins when the limits cross; NaN passes (NumPy's clip). */

@@ -148,7 +148,7 @@ fill_from_lines(KernelContext *context, Table *table, TextLines lines, Column *k
 }
 
 static Status
-fill(KernelContext *context, Table *table, Slice text)
+fill_from_text(KernelContext *context, Table *table, Slice text)
 {
     const Slice delimiter = node_attr_string(context->node, "delimiter");
     const char byte = delimiter.size == 0 ? '\t' : delimiter.data[0];
@@ -183,7 +183,7 @@ file_compute(KernelContext *context)
             "a worker reads no files: a table's text comes as an asset of a SavedModel");
     }
     if (!table_was_filled_from(table, source)) {
-        TRY(fill(context, table, slice_part(string_at(source, 0), mark.size, SIZE_MAX)));
+        TRY(fill_from_text(context, table, slice_part(string_at(source, 0), mark.size, SIZE_MAX)));
         table_remember(table, source);
     }
     return STATUS_OK;

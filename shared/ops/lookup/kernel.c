@@ -15,7 +15,7 @@ table_supports(const Node *node)
 }
 
 static Status
-declare(KernelContext *context, bool is_fixed)
+declare_table(KernelContext *context, bool is_fixed)
 {
     const Naming *const naming = context->state;
     const AttrValue *const shape = node_attr(context->node, "value_shape");
@@ -36,13 +36,13 @@ declare(KernelContext *context, bool is_fixed)
 static Status
 fixed_compute(KernelContext *context)
 {
-    return declare(context, true);
+    return declare_table(context, true);
 }
 
 static Status
 mutable_compute(KernelContext *context)
 {
-    return declare(context, false);
+    return declare_table(context, false);
 }
 
 static Status

@@ -62,7 +62,7 @@ table_free(Resource *resource)
 const ResourceType table_type = {.name = "a table", .free = table_free};
 
 static Status
-make(Call *call, const void *context, Resource **ret_resource)
+make_table(Call *call, const void *context, Resource **ret_resource)
 {
     const TableDeclaration *const declaration = context;
     Table *const table = memory_new(1, sizeof *table + declaration->name.size);
@@ -108,7 +108,7 @@ Status
 table_output(KernelContext *context, const TableDeclaration *declaration)
 {
     const ContainerEntry entry = {
-        .name = declaration->name, .type = &table_type, .make = make, .context = declaration};
+        .name = declaration->name, .type = &table_type, .make = make_table, .context = declaration};
     Resource *resource = NULL;
     TRY(container_obtain(context->call, context->container, &entry, &resource));
     const Status status = check_declared(context->call, as_table(resource), declaration);
@@ -270,7 +270,7 @@ replace_all(KernelContext *context, Table *table, const Tensor *keys, const Tens
 }
 
 static Status
-put(KernelContext *context, Table *table, const Tensor *keys, const Tensor *values, TableChange change)
+put_locked(KernelContext *context, Table *table, const Tensor *keys, const Tensor *values, TableChange change)
 {
     if (table->is_fixed && table->is_filled && change == TABLE_REPLACE) {
         return check_filled(context, table, keys);
@@ -288,7 +288,7 @@ table_put(KernelContext *context, Table *table, const Tensor *keys, const Tensor
 {
     TRY(check_rows(context, table, keys, values));
     mutex_lock(&table->lock);
-    const Status status = put(context, table, keys, values, change);
+    const Status status = put_locked(context, table, keys, values, change);
     mutex_unlock(&table->lock);
     return status;
 }

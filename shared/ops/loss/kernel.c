@@ -6,14 +6,14 @@
 #include "worker/reference/outputs.h"
 
 static bool
-supports(const Node *node)
+supports_floats(const Node *node)
 {
     return dtype_is_floating(node->input_dtypes[0]);
 }
 
 /* Makes one example's features relative to the largest; returns log Σ e^x. */
 static double
-center(double *features, int64_t classes)
+center_features(double *features, int64_t classes)
 {
     double largest = -(double)INFINITY;
     double sum = 0;
@@ -46,7 +46,7 @@ rows_of(const Tensor *tensor)
 }
 
 static double
-at(const Rows *rows, int64_t row, int64_t column)
+rows_at(const Rows *rows, int64_t row, int64_t column)
 {
     return rows->data[row * rows->row_stride + column * rows->column_stride];
 }
@@ -64,11 +64,11 @@ cross_entropy_compute(KernelContext *context)
         double *x = &doubles_out(&doubles, 1)[n * classes];
         double loss = 0;
         for (int64_t k = 0; k < classes; k++) {
-            x[k] = at(&features, n, k);
+            x[k] = rows_at(&features, n, k);
         }
-        const double logarithm = center(x, classes);
+        const double logarithm = center_features(x, classes);
         for (int64_t k = 0; k < classes; k++) {
-            const double label = at(&labels, n, k);
+            const double label = rows_at(&labels, n, k);
             loss += label * (logarithm - x[k]);
             x[k] = exp(x[k] - logarithm) - label;
         }
@@ -101,7 +101,7 @@ sparse_cross_entropy_compute(KernelContext *context)
         double *x = &doubles_out(&doubles, 1)[n * classes];
         TRY(read_label(context, n, classes, &label));
         memcpy(x, &doubles_in(&doubles, 0)[n * classes], (size_t)classes * sizeof *x);
-        const double logarithm = center(x, classes);
+        const double logarithm = center_features(x, classes);
         doubles_out(&doubles, 0)[n] = logarithm - x[label];
         for (int64_t k = 0; k < classes; k++) {
             x[k] = exp(x[k] - logarithm) - (k == label ? 1 : 0);
@@ -163,11 +163,11 @@ in_top_k_v2_compute(KernelContext *context)
 
 static const Kernel loss_kernels[] = {
     {.op = "SoftmaxCrossEntropyWithLogits",
-        .supports = supports,
+        .supports = supports_floats,
         .compute = cross_entropy_compute,
         DOUBLES_SCRATCH},
     {.op = "SparseSoftmaxCrossEntropyWithLogits",
-        .supports = supports,
+        .supports = supports_floats,
         .compute = sparse_cross_entropy_compute,
         DOUBLES_SCRATCH},
     {.op = "InTopK", .compute = in_top_k_compute},

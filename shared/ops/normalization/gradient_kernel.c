@@ -10,7 +10,7 @@
 #include "worker/reference/scratch.h"
 
 static bool
-supports(const Node *node)
+supports_floats(const Node *node)
 {
     return dtype_is_floating(node->input_dtypes[0]);
 }
@@ -140,10 +140,16 @@ lrn_compute(KernelContext *context)
 }
 
 static const Kernel normalization_gradient_kernels[] = {
-    {.op = "FusedBatchNormGrad", .supports = supports, .compute = batch_norm_compute, DOUBLES_SCRATCH},
-    {.op = "FusedBatchNormGradV2", .supports = supports, .compute = batch_norm_compute, DOUBLES_SCRATCH},
-    {.op = "FusedBatchNormGradV3", .supports = supports, .compute = batch_norm_compute, DOUBLES_SCRATCH},
-    {.op = "LRNGrad", .supports = supports, .compute = lrn_compute, DOUBLES_SCRATCH},
+    {.op = "FusedBatchNormGrad", .supports = supports_floats, .compute = batch_norm_compute, DOUBLES_SCRATCH},
+    {.op = "FusedBatchNormGradV2",
+        .supports = supports_floats,
+        .compute = batch_norm_compute,
+        DOUBLES_SCRATCH},
+    {.op = "FusedBatchNormGradV3",
+        .supports = supports_floats,
+        .compute = batch_norm_compute,
+        DOUBLES_SCRATCH},
+    {.op = "LRNGrad", .supports = supports_floats, .compute = lrn_compute, DOUBLES_SCRATCH},
 };
 
 KERNEL_FAMILY(reference, normalization_gradient, normalization_gradient_kernels);

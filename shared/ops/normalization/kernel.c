@@ -12,7 +12,7 @@ typedef struct Moments {
 } Moments;
 
 static bool
-supports(const Node *node)
+supports_floats(const Node *node)
 {
     return dtype_is_floating(node->input_dtypes[0]);
 }
@@ -63,7 +63,7 @@ normalize_channel(
 enum { NORM_INPUTS = 5 };
 
 static void
-release(Tensor *tensors, size_t count)
+release_tensors(Tensor *tensors, size_t count)
 {
     for (size_t index = 0; index < count; index++) {
         tensor_unref(&tensors[index]);
@@ -80,7 +80,7 @@ widen_inputs(KernelContext *context, Tensor *ret_tensors, size_t count)
 }
 
 static double
-at(const Tensor *doubles, int64_t index)
+double_at(const Tensor *doubles, int64_t index)
 {
     return ((const double *)doubles->data)[index];
 }
@@ -132,12 +132,12 @@ run_fused(KernelContext *context, Tensor *inputs, Tensor *statistics)
         if (is_training) {
             moments = moments_of(inputs[0].data, &lines, channel);
         } else {
-            moments = (Moments){at(&inputs[3], channel), at(&inputs[4], channel)};
+            moments = (Moments){double_at(&inputs[3], channel), double_at(&inputs[4], channel)};
         }
         store_moments(statistics, channel, moments, is_training && count > 1 ? count / (count - 1) : 1);
         moments.variance += epsilon;
-        normalize_channel(
-            inputs[0].data, &lines, channel, moments, at(&inputs[1], channel), at(&inputs[2], channel));
+        normalize_channel(inputs[0].data, &lines, channel, moments, double_at(&inputs[1], channel),
+            double_at(&inputs[2], channel));
     }
     return finish_fused(context, &inputs[0], statistics);
 }
@@ -150,8 +150,8 @@ fused_batch_norm_compute(KernelContext *context)
     Tensor inputs[NORM_INPUTS] = {0};
     Tensor statistics[STATISTICS] = {0};
     const Status status = run_fused(context, inputs, statistics);
-    release(inputs, NORM_INPUTS);
-    release(statistics, STATISTICS);
+    release_tensors(inputs, NORM_INPUTS);
+    release_tensors(statistics, STATISTICS);
     return status;
 }
 
@@ -168,9 +168,9 @@ run_batch_normalization(KernelContext *context, Tensor *inputs)
     TRY(widen_inputs(context, inputs, NORM_INPUTS));
     const Lines lines = lines_along(&inputs[0].shape, 1);
     for (int64_t channel = 0; channel < lines.size; channel++) {
-        const Moments moments = {at(&inputs[3], channel), at(&inputs[4], channel) + epsilon};
-        normalize_channel(
-            inputs[0].data, &lines, channel, moments, at(&inputs[1], channel), at(&inputs[2], channel));
+        const Moments moments = {double_at(&inputs[3], channel), double_at(&inputs[4], channel) + epsilon};
+        normalize_channel(inputs[0].data, &lines, channel, moments, double_at(&inputs[1], channel),
+            double_at(&inputs[2], channel));
     }
     TRY(scratch_finish(context, 0, &inputs[0]));
     for (uint32_t index = 1; index < context->output_count; index++) {
@@ -186,7 +186,7 @@ batch_normalization_compute(KernelContext *context)
     TRY(output_shapes(context, shapes));
     Tensor inputs[NORM_INPUTS] = {0};
     const Status status = run_batch_normalization(context, inputs);
-    release(inputs, NORM_INPUTS);
+    release_tensors(inputs, NORM_INPUTS);
     return status;
 }
 
@@ -203,8 +203,8 @@ run_instance_normalization(KernelContext *context, Tensor *inputs)
         for (int64_t channel = 0; channel < all.size; channel++) {
             Moments moments = moments_of(values, &one, channel);
             moments.variance += epsilon;
-            normalize_channel(
-                values, &one, channel, moments, at(&inputs[1], channel), at(&inputs[2], channel));
+            normalize_channel(values, &one, channel, moments, double_at(&inputs[1], channel),
+                double_at(&inputs[2], channel));
         }
     }
     return scratch_finish(context, 0, &inputs[0]);
@@ -217,7 +217,7 @@ instance_normalization_compute(KernelContext *context)
     TRY(output_shapes(context, &shape));
     Tensor inputs[3] = {0};
     const Status status = run_instance_normalization(context, inputs);
-    release(inputs, COUNT_OF(inputs));
+    release_tensors(inputs, COUNT_OF(inputs));
     return status;
 }
 
@@ -252,17 +252,17 @@ bias_add_grad_compute(KernelContext *context)
 
 static const Kernel normalization_kernels[] = {
     {.op = "FusedBatchNorm",
-        .supports = supports,
+        .supports = supports_floats,
         .compute = fused_batch_norm_compute,
         .wide_inputs = 31,
         .wide_outputs = 30},
     {.op = "FusedBatchNormV2",
-        .supports = supports,
+        .supports = supports_floats,
         .compute = fused_batch_norm_compute,
         .wide_inputs = 31,
         .wide_outputs = 30},
     {.op = "FusedBatchNormV3",
-        .supports = supports,
+        .supports = supports_floats,
         .compute = fused_batch_norm_compute,
         .wide_inputs = 31,
         .wide_outputs = 30},
@@ -276,7 +276,7 @@ static const Kernel normalization_kernels[] = {
         .compute = batch_normalization_compute,
         .wide_inputs = 31},
     {.op = "onnx::InstanceNormalization",
-        .supports = supports,
+        .supports = supports_floats,
         .compute = instance_normalization_compute,
         .wide_inputs = 7},
 };

@@ -7,7 +7,7 @@
 #include "worker/reference/scratch.h"
 
 static bool
-supports(const Node *node)
+supports_floats(const Node *node)
 {
     return dtype_is_floating(node->input_dtypes[0]);
 }
@@ -113,7 +113,7 @@ typedef struct Response {
 } Response;
 
 static void
-respond(const Response *response, const double *x, double *z, const Lines *lines)
+compute_response(const Response *response, const double *x, double *z, const Lines *lines)
 {
     for (int64_t channel = 0; channel < lines->size; channel++) {
         const int64_t first = channel - response->before;
@@ -138,7 +138,8 @@ run_response(KernelContext *context, const Response *response, int axis)
     for (int64_t outer = 0; outer < lines.outer; outer++) {
         for (int64_t inner = 0; inner < lines.inner; inner++) {
             const int64_t offset = outer * lines.size * lines.inner + inner;
-            respond(response, (const double *)input.data + offset, (double *)output.data + offset, &lines);
+            compute_response(
+                response, (const double *)input.data + offset, (double *)output.data + offset, &lines);
         }
     }
     return scratch_finish(context, 0, &output);
@@ -194,13 +195,13 @@ onnx_lrn_compute(KernelContext *context)
 
 static const Kernel layer_norm_kernels[] = {
     {.op = "onnx::LayerNormalization",
-        .supports = supports,
+        .supports = supports_floats,
         .compute = layer_norm_compute,
         .wide_inputs = 7,
         .wide_outputs = 6},
-    {.op = "LRN", .supports = supports, .compute = lrn_compute, .wide_inputs = 1, .wide_outputs = 1},
+    {.op = "LRN", .supports = supports_floats, .compute = lrn_compute, .wide_inputs = 1, .wide_outputs = 1},
     {.op = "onnx::LRN",
-        .supports = supports,
+        .supports = supports_floats,
         .compute = onnx_lrn_compute,
         .wide_inputs = 1,
         .wide_outputs = 1},

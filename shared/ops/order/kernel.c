@@ -5,7 +5,7 @@
 #include "worker/reference/scratch.h"
 
 static bool
-supports(const Node *node)
+supports_extremes(const Node *node)
 {
     const Dtype indices = node->output_dtypes[node->output_count - 1];
     return is_beyond_of(node->input_dtypes[0]) != NULL && (indices == DTYPE_INT32 || indices == DTYPE_INT64);
@@ -25,7 +25,7 @@ find_extreme(IsBeyond is_beyond, const void *line, const Lines *lines, bool larg
 }
 
 static Status
-arg(KernelContext *context, int64_t axis, bool largest, bool last)
+compute_extremes(KernelContext *context, int64_t axis, bool largest, bool last)
 {
     const Tensor *input = &context->inputs[0];
     Tensor *output = NULL;
@@ -48,7 +48,7 @@ arg_by_input(KernelContext *context, bool largest)
     int64_t axis = 0;
     size_t count = 0;
     TRY(kernel_input_ints(context, 1, &axis, 1, &count));
-    return arg(context, axis, largest, false);
+    return compute_extremes(context, axis, largest, false);
 }
 
 static Status
@@ -67,8 +67,8 @@ static Status
 onnx_arg_compute(KernelContext *context)
 {
     const Node *node = context->node;
-    return arg(context, node_attr_int(node, "axis"), slice_equal(node->op->name, SLICE("onnx::ArgMax")),
-        node_attr_int(node, "select_last_index") != 0);
+    return compute_extremes(context, node_attr_int(node, "axis"),
+        slice_equal(node->op->name, SLICE("onnx::ArgMax")), node_attr_int(node, "select_last_index") != 0);
 }
 
 typedef bool (*IsZero)(const void *data, int64_t element);
@@ -92,7 +92,7 @@ where_supports(const Node *node)
 
 /* Coordinates stand in rows (TensorFlow), or in columns with a row for each dimension (ONNX). */
 static Status
-where(KernelContext *context, bool in_columns)
+find_non_zero(KernelContext *context, bool in_columns)
 {
     const Tensor *input = &context->inputs[0];
     const IsZero is_zero = is_zero_loops[input->dtype];
@@ -125,20 +125,20 @@ where(KernelContext *context, bool in_columns)
 static Status
 where_compute(KernelContext *context)
 {
-    return where(context, false);
+    return find_non_zero(context, false);
 }
 
 static Status
 non_zero_compute(KernelContext *context)
 {
-    return where(context, true);
+    return find_non_zero(context, true);
 }
 
 static const Kernel order_kernels[] = {
-    {.op = "ArgMax", .supports = supports, .compute = arg_max_compute, .host_inputs = 1 << 1},
-    {.op = "ArgMin", .supports = supports, .compute = arg_min_compute, .host_inputs = 1 << 1},
-    {.op = "onnx::ArgMax", .supports = supports, .compute = onnx_arg_compute},
-    {.op = "onnx::ArgMin", .supports = supports, .compute = onnx_arg_compute},
+    {.op = "ArgMax", .supports = supports_extremes, .compute = arg_max_compute, .host_inputs = 1 << 1},
+    {.op = "ArgMin", .supports = supports_extremes, .compute = arg_min_compute, .host_inputs = 1 << 1},
+    {.op = "onnx::ArgMax", .supports = supports_extremes, .compute = onnx_arg_compute},
+    {.op = "onnx::ArgMin", .supports = supports_extremes, .compute = onnx_arg_compute},
     {.op = "Where", .supports = where_supports, .compute = where_compute},
     {.op = "onnx::NonZero", .supports = where_supports, .compute = non_zero_compute},
 };

@@ -156,16 +156,16 @@ onnx_top_k_compute(KernelContext *context)
 }
 
 static bool
-supports(const Node *node)
+supports_top_k(const Node *node)
 {
     return is_beyond_of(node->input_dtypes[0]) != NULL &&
            (node->output_dtypes[1] == DTYPE_INT32 || node->output_dtypes[1] == DTYPE_INT64);
 }
 
 static const Kernel top_k_kernels[] = {
-    {.op = "TopK", .supports = supports, .compute = top_k_compute},
-    {.op = "TopKV2", .supports = supports, .compute = top_k_compute, .host_inputs = 1 << 1},
-    {.op = "onnx::TopK", .supports = supports, .compute = onnx_top_k_compute, .host_inputs = 1 << 1},
+    {.op = "TopK", .supports = supports_top_k, .compute = top_k_compute},
+    {.op = "TopKV2", .supports = supports_top_k, .compute = top_k_compute, .host_inputs = 1 << 1},
+    {.op = "onnx::TopK", .supports = supports_top_k, .compute = onnx_top_k_compute, .host_inputs = 1 << 1},
 };
 
 KERNEL_FAMILY(reference, order_top_k, top_k_kernels);

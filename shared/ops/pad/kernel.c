@@ -7,7 +7,7 @@
 #include "worker/reference/wide.h"
 
 static bool
-supports(const Node *node)
+supports_copyable(const Node *node)
 {
     return dtype_is_copyable(node->input_dtypes[0]);
 }
@@ -71,7 +71,7 @@ copy_mapped(const PaddingPlan *plan, const Tensor *input, Tensor *output)
 }
 
 static Status
-compute(KernelContext *context)
+compute_pad(KernelContext *context)
 {
     const Tensor *input = &context->inputs[0];
     KernelInference inference;
@@ -108,7 +108,7 @@ mirror_gradient_supports(const Node *node)
 
 /* Returns the position within `size` that is mirrored at `position`. */
 static int64_t
-mirrored(int64_t position, int64_t size, int64_t shift)
+mirrored_position(int64_t position, int64_t size, int64_t shift)
 {
     const int64_t front = position < 0 ? -position - shift : position;
     return front >= size ? 2 * size - 2 + shift - front : front;
@@ -122,7 +122,7 @@ inner_element(const Tensor *padded, const Shape *inner, const int64_t *before, i
     for (int dimension = inner->rank - 1; dimension >= 0; dimension--) {
         const int64_t position = element % padded->shape.dims[dimension] - before[dimension];
         element /= padded->shape.dims[dimension];
-        place += mirrored(position, inner->dims[dimension], shift) * stride;
+        place += mirrored_position(position, inner->dims[dimension], shift) * stride;
         stride *= inner->dims[dimension];
     }
     return place;
@@ -158,10 +158,16 @@ mirror_pad_gradient_compute(KernelContext *context)
 }
 
 static const Kernel pad_kernels[] = {
-    {.op = "Pad", .supports = supports, .compute = compute, .host_inputs = AMOUNTS_ON_HOST},
-    {.op = "PadV2", .supports = supports, .compute = compute, .host_inputs = AMOUNTS_ON_HOST},
-    {.op = "MirrorPad", .supports = supports, .compute = compute, .host_inputs = AMOUNTS_ON_HOST},
-    {.op = "onnx::Pad", .supports = supports, .compute = compute, .host_inputs = AMOUNTS_ON_HOST},
+    {.op = "Pad", .supports = supports_copyable, .compute = compute_pad, .host_inputs = AMOUNTS_ON_HOST},
+    {.op = "PadV2", .supports = supports_copyable, .compute = compute_pad, .host_inputs = AMOUNTS_ON_HOST},
+    {.op = "MirrorPad",
+        .supports = supports_copyable,
+        .compute = compute_pad,
+        .host_inputs = AMOUNTS_ON_HOST},
+    {.op = "onnx::Pad",
+        .supports = supports_copyable,
+        .compute = compute_pad,
+        .host_inputs = AMOUNTS_ON_HOST},
     {.op = "MirrorPadGrad",
         .supports = mirror_gradient_supports,
         .compute = mirror_pad_gradient_compute,

@@ -116,7 +116,7 @@ mode_allows(PaddingMode mode, int64_t size, int64_t amount)
 }
 
 static Status
-grow(Call *call, int index, PaddingPlan *plan)
+grow_dimension(Call *call, int index, PaddingPlan *plan)
 {
     int64_t *size = &plan->output.dims[index];
     const int64_t before = plan->before[index];
@@ -153,7 +153,7 @@ padding_read(Call *call, const InferContext *context, PaddingPlan *ret_plan)
         plan.output = input->rank < 0 ? shape_unknown() : shape_of_rank(input->rank);
     }
     for (int index = 0; plan.is_known && index < input->rank; index++) {
-        TRY(grow(call, index, &plan));
+        TRY(grow_dimension(call, index, &plan));
     }
     *ret_plan = plan;
     return infer_check_size(call, &plan.output);

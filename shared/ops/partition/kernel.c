@@ -5,7 +5,7 @@
 #include "worker/reference/outputs.h"
 
 static bool
-supports(const Node *node)
+supports_copyable(const Node *node)
 {
     return dtype_is_copyable(node->output_dtypes[0]);
 }
@@ -100,9 +100,9 @@ stitch_compute(KernelContext *context)
 }
 
 static const Kernel partition_kernels[] = {
-    {.op = "DynamicPartition", .supports = supports, .compute = partition_compute},
-    {.op = "DynamicStitch", .supports = supports, .compute = stitch_compute},
-    {.op = "ParallelDynamicStitch", .supports = supports, .compute = stitch_compute},
+    {.op = "DynamicPartition", .supports = supports_copyable, .compute = partition_compute},
+    {.op = "DynamicStitch", .supports = supports_copyable, .compute = stitch_compute},
+    {.op = "ParallelDynamicStitch", .supports = supports_copyable, .compute = stitch_compute},
 };
 
 KERNEL_FAMILY(reference, partition, partition_kernels);

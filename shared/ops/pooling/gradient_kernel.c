@@ -84,13 +84,13 @@ spread_all(const Sliding *sliding, const Plane *all, const double *gradients, Sp
 }
 
 static bool
-supports(const Node *node)
+supports_floats(const Node *node)
 {
     return dtype_is_floating(node->output_dtypes[0]);
 }
 
 static Status
-compute(KernelContext *context, SpreadGradient spread)
+compute_gradient(KernelContext *context, SpreadGradient spread)
 {
     AUTO_DOUBLES doubles = {0};
     KernelInference inference;
@@ -111,26 +111,34 @@ compute(KernelContext *context, SpreadGradient spread)
 static Status
 max_compute(KernelContext *context)
 {
-    return compute(context, spread_to_largest);
+    return compute_gradient(context, spread_to_largest);
 }
 
 static Status
 max_volume_compute(KernelContext *context)
 {
-    return compute(context, spread_to_every_largest);
+    return compute_gradient(context, spread_to_every_largest);
 }
 
 static Status
 avg_compute(KernelContext *context)
 {
-    return compute(context, spread_evenly);
+    return compute_gradient(context, spread_evenly);
 }
 
 static const Kernel pooling_gradient_kernels[] = {
-    {.op = "MaxPoolGrad", .supports = supports, .compute = max_compute, DOUBLES_SCRATCH},
-    {.op = "MaxPool3DGrad", .supports = supports, .compute = max_volume_compute, DOUBLES_SCRATCH},
-    {.op = "AvgPoolGrad", .supports = supports, .compute = avg_compute, DOUBLES_SCRATCH, .host_inputs = 1},
-    {.op = "AvgPool3DGrad", .supports = supports, .compute = avg_compute, DOUBLES_SCRATCH, .host_inputs = 1},
+    {.op = "MaxPoolGrad", .supports = supports_floats, .compute = max_compute, DOUBLES_SCRATCH},
+    {.op = "MaxPool3DGrad", .supports = supports_floats, .compute = max_volume_compute, DOUBLES_SCRATCH},
+    {.op = "AvgPoolGrad",
+        .supports = supports_floats,
+        .compute = avg_compute,
+        DOUBLES_SCRATCH,
+        .host_inputs = 1},
+    {.op = "AvgPool3DGrad",
+        .supports = supports_floats,
+        .compute = avg_compute,
+        DOUBLES_SCRATCH,
+        .host_inputs = 1},
 };
 
 KERNEL_FAMILY(reference, pooling_gradient, pooling_gradient_kernels);

@@ -46,7 +46,7 @@ read_shuffling(const Node *node, QueueDeclaration *declaration)
 }
 
 static Status
-declare(KernelContext *context, QueueKind kind)
+declare_queue(KernelContext *context, QueueKind kind)
 {
     const Naming *const naming = context->state;
     QueueDeclaration declaration = {
@@ -66,19 +66,19 @@ declare(KernelContext *context, QueueKind kind)
 static Status
 fifo_compute(KernelContext *context)
 {
-    return declare(context, (QueueKind){.shuffles = false});
+    return declare_queue(context, (QueueKind){.shuffles = false});
 }
 
 static Status
 shuffle_compute(KernelContext *context)
 {
-    return declare(context, (QueueKind){.shuffles = true});
+    return declare_queue(context, (QueueKind){.shuffles = true});
 }
 
 static Status
 padding_compute(KernelContext *context)
 {
-    return declare(context, (QueueKind){.pads = true});
+    return declare_queue(context, (QueueKind){.pads = true});
 }
 
 #define REQUEST(name, request)                                                                               \

@@ -43,7 +43,7 @@ queue_free(Resource *resource)
 const ResourceType tensor_queue_type = {.name = "a queue", .free = queue_free};
 
 static Status
-make(Call *call, const void *context, Resource **ret_resource)
+make_queue(Call *call, const void *context, Resource **ret_resource)
 {
     const QueueDeclaration *const declaration = context;
     TensorQueue *const queue = memory_new(1, sizeof *queue + declaration->name.size);
@@ -79,7 +79,7 @@ Status
 tensor_queue_output(KernelContext *context, const QueueDeclaration *declaration)
 {
     const ContainerEntry entry = {
-        .name = declaration->name, .type = &tensor_queue_type, .make = make, .context = declaration};
+        .name = declaration->name, .type = &tensor_queue_type, .make = make_queue, .context = declaration};
     Resource *resource = NULL;
     TRY(container_obtain(context->call, context->container, &entry, &resource));
     if (!is_declared_alike(&as_queue(resource)->declaration, declaration)) {
@@ -136,7 +136,7 @@ queue_request_complete(Request *request)
 
 /* Moves a request from the queue's list to those that complete. */
 static void
-leave(Request *request, ListLink *done)
+leave_list(Request *request, ListLink *done)
 {
     list_remove(&request->link);
     list_append(done, &request->link);
@@ -155,7 +155,7 @@ complete_all(ListLink *done)
 typedef enum Progress { STUCK, MOVED, DONE } Progress;
 
 static Progress
-settle(Request *request, Status status)
+settle_request(Request *request, Status status)
 {
     request->status = status;
     return DONE;
@@ -174,17 +174,17 @@ serve_put(TensorQueue *queue, Request *request)
     while (request->tuples.size > 0 && has_room(queue)) {
         Tensor tuple[QUEUE_COMPONENTS_MAX];
         if (queue->tuples.size >= QUEUE_SIZE_MAX) {
-            return settle(
+            return settle_request(
                 request, queue_request_fail(request, STATUS_RESOURCE_EXHAUSTED, "holds too many elements"));
         }
         if (!tuples_reserve(&queue->tuples, queue->tuples.size + 1)) {
-            return settle(request, call_fail_memory(request->promise->context.call, "a queue"));
+            return settle_request(request, call_fail_memory(request->promise->context.call, "a queue"));
         }
         tuples_take(&request->tuples, 0, tuple);
         tuples_put_last(&queue->tuples, tuple);
         progress = MOVED;
     }
-    return request->tuples.size == 0 ? settle(request, STATUS_OK) : progress;
+    return request->tuples.size == 0 ? settle_request(request, STATUS_OK) : progress;
 }
 
 static int64_t
@@ -221,23 +221,23 @@ serve_take(TensorQueue *queue, Request *request)
         Tensor tuple[QUEUE_COMPONENTS_MAX];
         if (!tuples_reserve(&request->tuples, request->tuples.size + 1)) {
             give_back(queue, request);
-            return settle(request, call_fail_memory(request->promise->context.call, "a queue"));
+            return settle_request(request, call_fail_memory(request->promise->context.call, "a queue"));
         }
         tuples_take(&queue->tuples, next_index(queue), tuple);
         tuples_put_last(&request->tuples, tuple);
         progress = MOVED;
     }
     if (request->tuples.size == request->wanted) {
-        return settle(request, STATUS_OK);
+        return settle_request(request, STATUS_OK);
     }
     if (!queue->is_closed || !list_is_empty(&queue->puts)) {
         return progress;
     }
     if (request->kind == QUEUE_TAKE_UP_TO && request->tuples.size > 0) {
-        return settle(request, STATUS_OK);
+        return settle_request(request, STATUS_OK);
     }
     give_back(queue, request);
-    return settle(
+    return settle_request(
         request, queue_request_fail(request, STATUS_OUT_OF_RANGE, "is closed and has not enough elements"));
 }
 
@@ -253,13 +253,13 @@ serve_first(TensorQueue *queue, ListLink *list, ListLink *done)
     const Progress progress =
         queue_request_takes(request) ? serve_take(queue, request) : serve_put(queue, request);
     if (progress == DONE) {
-        leave(request, done);
+        leave_list(request, done);
     }
     return progress != STUCK;
 }
 
 static void
-serve(TensorQueue *queue, ListLink *done)
+serve_lists(TensorQueue *queue, ListLink *done)
 {
     bool gets_on = true;
     while (gets_on) {
@@ -281,10 +281,10 @@ tensor_queue_close(TensorQueue *queue, bool cancels_puts)
         Request *const request = LIST_ITEM(link, Request, link);
         if (cancels_puts) {
             request->status = queue_request_fail(request, STATUS_CANCELLED, "was closed");
-            leave(request, &done);
+            leave_list(request, &done);
         }
     }
-    serve(queue, &done);
+    serve_lists(queue, &done);
     mutex_unlock(&queue->lock);
     complete_all(&done);
 }
@@ -298,7 +298,7 @@ begin_waiting(Request *request)
 }
 
 static void
-enter(TensorQueue *queue, Request *request, ListLink *done)
+enter_list(TensorQueue *queue, Request *request, ListLink *done)
 {
     if (!begin_waiting(request)) {
         request->status = queue_request_fail(request, STATUS_CANCELLED, "is not waited for any more");
@@ -310,7 +310,7 @@ enter(TensorQueue *queue, Request *request, ListLink *done)
     } else {
         request->is_waiting = true;
         list_append(queue_request_takes(request) ? &queue->takes : &queue->puts, &request->link);
-        serve(queue, done);
+        serve_lists(queue, done);
     }
 }
 
@@ -331,7 +331,7 @@ tensor_queue_start(KernelPromise *promise, QueueRequest kind)
     Resource *const kept = resource_ref(&queue->resource);
     list_init(&done);
     mutex_lock(&queue->lock);
-    enter(queue, request, &done);
+    enter_list(queue, request, &done);
     mutex_unlock(&queue->lock);
     complete_all(&done);
     resource_unref(kept);
@@ -352,11 +352,11 @@ tensor_queue_cancel(KernelPromise *promise)
     mutex_lock(&queue->lock);
     if (request->is_waiting) {
         request->status = queue_request_fail(request, STATUS_CANCELLED, "is not waited for any more");
-        leave(request, &done);
+        leave_list(request, &done);
         if (queue_request_takes(request)) {
             give_back(queue, request);
         }
-        serve(queue, &done);
+        serve_lists(queue, &done);
     }
     mutex_unlock(&queue->lock);
     queue_request_unref(request);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 static Tensor *
-place(const Tuples *tuples, int64_t index)
+tuple_at(const Tuples *tuples, int64_t index)
 {
     return tuples->components +
            (tuples->first + index + tuples->room) % tuples->room * tuples->component_count;
@@ -23,7 +23,7 @@ tuples_reserve(Tuples *tuples, int64_t size)
     }
     Tensor *const components = room_data(memory);
     for (int64_t index = 0; index < tuples->size; index++) {
-        memcpy(components + index * tuples->component_count, place(tuples, index),
+        memcpy(components + index * tuples->component_count, tuple_at(tuples, index),
             tuples->component_count * sizeof *components);
     }
     room_free(&tuples->memory);
@@ -37,7 +37,7 @@ tuples_reserve(Tuples *tuples, int64_t size)
 void
 tuples_put_last(Tuples *tuples, const Tensor *tuple)
 {
-    memcpy(place(tuples, tuples->size++), tuple, tuples->component_count * sizeof *tuple);
+    memcpy(tuple_at(tuples, tuples->size++), tuple, tuples->component_count * sizeof *tuple);
 }
 
 void
@@ -45,18 +45,18 @@ tuples_put_first(Tuples *tuples, const Tensor *tuple)
 {
     tuples->first = (tuples->first + tuples->room - 1) % tuples->room;
     tuples->size++;
-    memcpy(place(tuples, 0), tuple, tuples->component_count * sizeof *tuple);
+    memcpy(tuple_at(tuples, 0), tuple, tuples->component_count * sizeof *tuple);
 }
 
 void
 tuples_take(Tuples *tuples, int64_t index, Tensor *ret_tuple)
 {
     const size_t size = tuples->component_count * sizeof *ret_tuple;
-    memcpy(ret_tuple, place(tuples, index), size);
+    memcpy(ret_tuple, tuple_at(tuples, index), size);
     if (index == 0) {
         tuples->first = (tuples->first + 1) % tuples->room;
     } else {
-        memcpy(place(tuples, index), place(tuples, tuples->size - 1), size);
+        memcpy(tuple_at(tuples, index), tuple_at(tuples, tuples->size - 1), size);
     }
     tuples->size--;
 }
@@ -64,14 +64,14 @@ tuples_take(Tuples *tuples, int64_t index, Tensor *ret_tuple)
 const Tensor *
 tuples_at(const Tuples *tuples, int64_t index)
 {
-    return place(tuples, index);
+    return tuple_at(tuples, index);
 }
 
 void
 tuples_done(Tuples *tuples)
 {
     for (int64_t index = 0; index < tuples->size; index++) {
-        Tensor *const tuple = place(tuples, index);
+        Tensor *const tuple = tuple_at(tuples, index);
         for (uint32_t component = 0; component < tuples->component_count; component++) {
             tensor_unref(&tuple[component]);
         }

@@ -169,13 +169,13 @@ find_distribution(const Node *node)
 }
 
 static bool
-supports(const Node *node)
+supports_random(const Node *node)
 {
     return find_distribution(node)->draw != NULL;
 }
 
 static Status
-fill(KernelContext *context, Philox start, const Shape *shape)
+fill_output(KernelContext *context, Philox start, const Shape *shape)
 {
     const Distribution *distribution = find_distribution(context->node);
     AUTO_TENSOR values = {0};
@@ -205,7 +205,7 @@ random_compute(KernelContext *context)
         return STATUS_INTERNAL;
     }
     TRY(reserve_outputs(context, count, &start));
-    return fill(context, start, &shape);
+    return fill_output(context, start, &shape);
 }
 
 static Status
@@ -225,7 +225,7 @@ stateless_compute(KernelContext *context)
     Philox philox;
     TRY(output_shapes(context, &shape));
     TRY(read_seed(context, &philox));
-    return fill(context, philox, &shape);
+    return fill_output(context, philox, &shape);
 }
 
 static bool
@@ -305,7 +305,7 @@ shuffle_supports(const Node *node)
 
 /* Shuffles from the front (Fisher and Yates): position n gets one of the numbers not yet placed. */
 static void
-shuffle(Philox philox, int64_t *order, int64_t count)
+shuffle_order(Philox philox, int64_t *order, int64_t count)
 {
     PhiloxStream stream = philox_stream(philox);
     for (int64_t n = 0; n < count; n++) {
@@ -335,7 +335,7 @@ shuffle_compute(KernelContext *context)
     TRY(output_new(context, &output));
     TRY(scratch_new(context, DTYPE_INT64, &vector, &order));
     TRY(random_sequence_reserve(context, (uint64_t)(count + PHILOX_WORDS - 1) / PHILOX_WORDS, &start));
-    shuffle(start, order.data, vector.dims[0]);
+    shuffle_order(start, order.data, vector.dims[0]);
     const size_t size = (size_t)(count / vector.dims[0]) * dtype_size(input->dtype);
     for (int64_t n = 0; n < vector.dims[0]; n++) {
         memcpy((char *)output->data + (size_t)n * size,
@@ -353,7 +353,7 @@ multinomial_supports(const Node *node)
 /* Turns the logits of one example into running sums of e^logit; those not finite add nothing. Returns the
  * total. */
 static double
-accumulate(double *logits, int64_t classes)
+accumulate_classes(double *logits, int64_t classes)
 {
     double largest = -(double)INFINITY;
     double sum = 0;
@@ -369,7 +369,7 @@ accumulate(double *logits, int64_t classes)
 
 /* Returns the first class whose running sum is above `wanted`. */
 static int64_t
-choose(const double *sums, int64_t classes, double wanted)
+choose_class(const double *sums, int64_t classes, double wanted)
 {
     int64_t chosen = 0;
     while (chosen < classes && sums[chosen] <= wanted) {
@@ -396,10 +396,10 @@ multinomial_compute(KernelContext *context)
     PhiloxStream stream = philox_stream(start);
     for (int64_t n = 0; n < tensor_element_count(output); n++) {
         double *sums = (double *)logits.data + n / samples * classes;
-        const double total = n % samples == 0 ? accumulate(sums, classes) : sums[classes - 1];
+        const double total = n % samples == 0 ? accumulate_classes(sums, classes) : sums[classes - 1];
         const uint32_t low = philox_stream_next(&stream);
         const double wanted = philox_to_double(low, philox_stream_next(&stream)) * total;
-        const int64_t chosen = choose(sums, classes, wanted);
+        const int64_t chosen = choose_class(sums, classes, wanted);
         if (output->dtype == DTYPE_INT64) {
             ((int64_t *)output->data)[n] = chosen;
         } else {
@@ -412,12 +412,12 @@ multinomial_compute(KernelContext *context)
 #define SEQUENCE .create = random_sequence_create, .destroy = random_sequence_destroy
 #define RANDOM(name)                                                                                         \
     {                                                                                                        \
-        .op = (name), .supports = supports, .compute = random_compute, .wide_outputs = 1, .host_inputs = 1,  \
-        SEQUENCE                                                                                             \
+        .op = (name), .supports = supports_random, .compute = random_compute, .wide_outputs = 1,             \
+        .host_inputs = 1, SEQUENCE                                                                           \
     }
 #define STATELESS(name)                                                                                      \
     {                                                                                                        \
-        .op = (name), .supports = supports, .compute = stateless_compute, .wide_outputs = 1,                 \
+        .op = (name), .supports = supports_random, .compute = stateless_compute, .wide_outputs = 1,          \
         .host_inputs = 3                                                                                     \
     }
 static const Kernel random_kernels[] = {

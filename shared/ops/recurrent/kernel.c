@@ -9,7 +9,7 @@
 #include "worker/reference/scratch.h"
 
 static bool
-supports(const Node *node)
+supports_floats(const Node *node)
 {
     return dtype_is_floating(node->output_dtypes[0]);
 }
@@ -62,7 +62,7 @@ typedef struct LstmStep {
 } LstmStep;
 
 static double
-peep(const Lstm *lstm, int which, const double *state, int64_t k)
+peephole_term(const Lstm *lstm, int which, const double *state, int64_t k)
 {
     return lstm->peepholes[which] == NULL ? 0 : lstm->peepholes[which][k] * state[k];
 }
@@ -72,15 +72,16 @@ lstm_step(const Lstm *lstm, const LstmStep *step)
 {
     linear_row(&lstm->linear, step->x, step->h_prev, lstm->row);
     for (int64_t k = 0; k < lstm->linear.cell; k++) {
-        const double i = sigmoid(lstm->row[lstm->columns[0] + k] + peep(lstm, 0, step->cs_prev, k));
+        const double i = sigmoid(lstm->row[lstm->columns[0] + k] + peephole_term(lstm, 0, step->cs_prev, k));
         const double ci = tanh(lstm->row[lstm->columns[1] + k]);
-        const double f =
-            sigmoid(lstm->row[lstm->columns[2] + k] + lstm->forget_bias + peep(lstm, 1, step->cs_prev, k));
+        const double f = sigmoid(
+            lstm->row[lstm->columns[2] + k] + lstm->forget_bias + peephole_term(lstm, 1, step->cs_prev, k));
         double cs = ci * i + step->cs_prev[k] * f;
         cs = lstm->clip > 0 && cs > lstm->clip ? lstm->clip : cs;
         cs = lstm->clip > 0 && cs < -lstm->clip ? -lstm->clip : cs;
         step->outputs[GATE_CS][k] = cs;
-        const double o = sigmoid(lstm->row[lstm->columns[3] + k] + peep(lstm, 2, step->outputs[GATE_CS], k));
+        const double o =
+            sigmoid(lstm->row[lstm->columns[3] + k] + peephole_term(lstm, 2, step->outputs[GATE_CS], k));
         step->outputs[GATE_I][k] = i;
         step->outputs[GATE_F][k] = f;
         step->outputs[GATE_O][k] = o;
@@ -208,10 +209,18 @@ gru_cell_compute(KernelContext *context)
 }
 
 static const Kernel recurrent_kernels[] = {
-    {.op = "LSTMBlockCell", .supports = supports, .compute = lstm_cell_compute, DOUBLES_SCRATCH},
-    {.op = "BlockLSTM", .supports = supports, .compute = lstm_compute, DOUBLES_SCRATCH, .host_inputs = 1},
-    {.op = "BlockLSTMV2", .supports = supports, .compute = lstm_compute, DOUBLES_SCRATCH, .host_inputs = 1},
-    {.op = "GRUBlockCell", .supports = supports, .compute = gru_cell_compute, DOUBLES_SCRATCH},
+    {.op = "LSTMBlockCell", .supports = supports_floats, .compute = lstm_cell_compute, DOUBLES_SCRATCH},
+    {.op = "BlockLSTM",
+        .supports = supports_floats,
+        .compute = lstm_compute,
+        DOUBLES_SCRATCH,
+        .host_inputs = 1},
+    {.op = "BlockLSTMV2",
+        .supports = supports_floats,
+        .compute = lstm_compute,
+        DOUBLES_SCRATCH,
+        .host_inputs = 1},
+    {.op = "GRUBlockCell", .supports = supports_floats, .compute = gru_cell_compute, DOUBLES_SCRATCH},
 };
 
 KERNEL_FAMILY(reference, recurrent, recurrent_kernels);

@@ -4,7 +4,7 @@
 #include "shared/ops/infer.h"
 
 static int64_t
-dimension(const InferContext *context, uint32_t input, int axis)
+known_dimension(const InferContext *context, uint32_t input, int axis)
 {
     const Shape *const shape = &context->inputs[input];
     return shape->rank > axis ? shape->dims[axis] : -1;
@@ -21,7 +21,7 @@ check_weights(Call *call, InferContext *context, int64_t gates, int64_t *ret_dir
     TRY(infer_rank(call, context, 1, 3, &weights));
     TRY(infer_rank(call, context, 2, 3, &recurrence));
     TRY(infer_equal(call, weights.dims[0], recurrence.dims[0], "directions", ret_directions));
-    TRY(infer_equal(call, dimension(context, 0, 2), weights.dims[2], "inputs", &columns));
+    TRY(infer_equal(call, known_dimension(context, 0, 2), weights.dims[2], "inputs", &columns));
     TRY(infer_equal(call, weights.dims[1], recurrence.dims[1], "gates", &rows));
     *ret_hidden = recurrence.dims[2];
     int64_t expected = 0;
@@ -44,8 +44,8 @@ check_options(Call *call, InferContext *context, int64_t gates, const Shape *sta
         TRY(infer_rank(call, context, 3, 2, &shape));
         TRY(infer_multiply(call, 2 * gates, hidden, &size));
         TRY(infer_equal(call, shape.dims[1], size, "biases", &ignored));
-        TRY(infer_equal(call, shape.dims[0], context->inputs[1].rank == 3 ? dimension(context, 1, 0) : -1,
-            "directions", &ignored));
+        TRY(infer_equal(call, shape.dims[0],
+            context->inputs[1].rank == 3 ? known_dimension(context, 1, 0) : -1, "directions", &ignored));
     }
     if (infer_has_input(context, 4)) {
         TRY(infer_rank(call, context, 4, 1, &shape));

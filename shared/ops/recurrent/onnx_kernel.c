@@ -42,14 +42,14 @@ struct Recurrence {
 };
 
 static double
-apply(const Recurrence *run, size_t activation, double x)
+apply_activation(const Recurrence *run, size_t activation, double x)
 {
     const double clipped = run->clip > 0 ? fmin(fmax(x, -run->clip), run->clip) : x;
     return activate(&run->activations[activation], clipped);
 }
 
 static double
-dot(const double *left, const double *right, int64_t count)
+dot_product(const double *left, const double *right, int64_t count)
 {
     double sum = 0;
     for (int64_t n = 0; n < count; n++) {
@@ -60,11 +60,11 @@ dot(const double *left, const double *right, int64_t count)
 
 /* Computes result[row] = matrix[row] · vector + bias[row]. */
 static void
-multiply(const double *matrix, const double *vector, const double *bias, int64_t rows, int64_t columns,
+multiply_vector(const double *matrix, const double *vector, const double *bias, int64_t rows, int64_t columns,
     double *result)
 {
     for (int64_t row = 0; row < rows; row++) {
-        result[row] = dot(&matrix[row * columns], vector, columns) + (bias == NULL ? 0 : bias[row]);
+        result[row] = dot_product(&matrix[row * columns], vector, columns) + (bias == NULL ? 0 : bias[row]);
     }
 }
 
@@ -72,7 +72,7 @@ static void
 rnn_step(const Recurrence *run)
 {
     for (int64_t n = 0; n < run->hidden; n++) {
-        run->state[n] = apply(run, 0, run->sums[n] + run->turned[n]);
+        run->state[n] = apply_activation(run, 0, run->sums[n] + run->turned[n]);
     }
 }
 
@@ -85,22 +85,23 @@ gru_step(const Recurrence *run)
     const double *const bias = run->biases == NULL ? NULL : &run->biases[5 * hidden];
     double *const candidates = &run->turned[2 * hidden];
     for (int64_t n = 0; n < hidden; n++) {
-        run->scratch[n] = apply(run, 0, run->sums[hidden + n] + run->turned[hidden + n]);
+        run->scratch[n] = apply_activation(run, 0, run->sums[hidden + n] + run->turned[hidden + n]);
         candidates[n] *= run->scratch[n];
         run->scratch[n] *= run->state[n];
     }
     if (!run->has_flag) {
-        multiply(&run->recurrence[2 * hidden * hidden], run->scratch, bias, hidden, hidden, candidates);
+        multiply_vector(
+            &run->recurrence[2 * hidden * hidden], run->scratch, bias, hidden, hidden, candidates);
     }
     for (int64_t n = 0; n < hidden; n++) {
-        const double update = apply(run, 0, run->sums[n] + run->turned[n]);
-        const double candidate = apply(run, 1, run->sums[2 * hidden + n] + candidates[n]);
+        const double update = apply_activation(run, 0, run->sums[n] + run->turned[n]);
+        const double candidate = apply_activation(run, 1, run->sums[2 * hidden + n] + candidates[n]);
         run->state[n] = (1 - update) * candidate + update * run->state[n];
     }
 }
 
 static double
-peephole(const Recurrence *run, int64_t gate, int64_t n, double memory)
+peephole_term(const Recurrence *run, int64_t gate, int64_t n, double memory)
 {
     return run->peepholes == NULL ? 0 : run->peepholes[gate * run->hidden + n] * memory;
 }
@@ -115,13 +116,13 @@ lstm_step(const Recurrence *run)
         for (int64_t gate = 0; gate < GATES_MAX; gate++) {
             gates[gate] = run->sums[gate * hidden + n] + run->turned[gate * hidden + n];
         }
-        const double input = apply(run, 0, gates[0] + peephole(run, 0, n, before));
+        const double input = apply_activation(run, 0, gates[0] + peephole_term(run, 0, n, before));
         const double forget =
-            run->has_flag ? 1 - input : apply(run, 0, gates[2] + peephole(run, 2, n, before));
-        const double memory = forget * before + input * apply(run, 1, gates[3]);
-        const double output = apply(run, 0, gates[1] + peephole(run, 1, n, memory));
+            run->has_flag ? 1 - input : apply_activation(run, 0, gates[2] + peephole_term(run, 2, n, before));
+        const double memory = forget * before + input * apply_activation(run, 1, gates[3]);
+        const double output = apply_activation(run, 0, gates[1] + peephole_term(run, 1, n, memory));
         run->memory[n] = memory;
-        run->state[n] = output * apply(run, 2, memory);
+        run->state[n] = output * apply_activation(run, 2, memory);
     }
 }
 
@@ -176,7 +177,7 @@ find_activations(const Layout *layout, int64_t direction, Recurrence *run)
 
 /* Returns the part of a parameter that belongs to a direction; NULL when the parameter is absent. */
 static const double *
-parameter(const Layout *layout, int input, int64_t direction)
+parameter_of(const Layout *layout, int input, int64_t direction)
 {
     if ((uint32_t)input >= layout->context->input_count ||
         layout->context->inputs[input].dtype == DTYPE_INVALID) {
@@ -229,10 +230,10 @@ run_step(const Layout *layout, const Recurrence *run, int64_t direction, int64_t
     const int64_t output = layout->is_batch_first
                                ? place * layout->directions + direction
                                : (moment * layout->directions + direction) * layout->batch + sequence;
-    multiply(run->weights, &doubles_in(layout->doubles, 0)[place * run->inputs], run->biases, rows,
+    multiply_vector(run->weights, &doubles_in(layout->doubles, 0)[place * run->inputs], run->biases, rows,
         run->inputs, run->sums);
-    multiply(run->recurrence, run->state, run->biases == NULL ? NULL : &run->biases[rows], rows, run->hidden,
-        run->turned);
+    multiply_vector(run->recurrence, run->state, run->biases == NULL ? NULL : &run->biases[rows], rows,
+        run->hidden, run->turned);
     run->cell->step(run);
     store_state(layout, 0, output, run->hidden, run->state);
 }
@@ -260,10 +261,10 @@ run_direction(const Layout *layout, Recurrence *run, int64_t direction)
     const Node *const node = layout->context->node;
     const bool is_reverse =
         direction == 1 || slice_equals_string(node_attr_string(node, "direction"), "reverse");
-    run->weights = parameter(layout, 1, direction);
-    run->recurrence = parameter(layout, 2, direction);
-    run->biases = parameter(layout, 3, direction);
-    run->peepholes = parameter(layout, 7, direction);
+    run->weights = parameter_of(layout, 1, direction);
+    run->recurrence = parameter_of(layout, 2, direction);
+    run->biases = parameter_of(layout, 3, direction);
+    run->peepholes = parameter_of(layout, 7, direction);
     TRY(find_activations(layout, direction, run));
     for (int64_t sequence = 0; sequence < layout->batch; sequence++) {
         run_sequence(layout, run, direction, sequence, is_reverse);

@@ -41,13 +41,13 @@ WRAPPING_ELEMENTS(RUNNING_LOOP, running_product, uint64_t, 1, total *= a)
 static const RunningLoop running_product_loops[DTYPE_COUNT] = {REAL_LOOPS(running_product)};
 
 static bool
-supports(const Node *node)
+supports_cumulative(const Node *node)
 {
     return running_sum_loops[node->input_dtypes[0]] != NULL;
 }
 
 static Status
-run(KernelContext *context, const RunningLoop *loops, bool is_exclusive, bool is_reverse)
+compute_cumulative(KernelContext *context, const RunningLoop *loops, bool is_exclusive, bool is_reverse)
 {
     const Tensor *input = &context->inputs[0];
     int64_t axis = 0;
@@ -70,7 +70,7 @@ static Status
 sum_compute(KernelContext *context)
 {
     const Node *node = context->node;
-    return run(
+    return compute_cumulative(
         context, running_sum_loops, node_attr_bool(node, "exclusive"), node_attr_bool(node, "reverse"));
 }
 
@@ -78,7 +78,7 @@ static Status
 product_compute(KernelContext *context)
 {
     const Node *node = context->node;
-    return run(
+    return compute_cumulative(
         context, running_product_loops, node_attr_bool(node, "exclusive"), node_attr_bool(node, "reverse"));
 }
 
@@ -86,7 +86,7 @@ static Status
 onnx_sum_compute(KernelContext *context)
 {
     const Node *node = context->node;
-    return run(context, running_sum_loops, node_attr_int(node, "exclusive") != 0,
+    return compute_cumulative(context, running_sum_loops, node_attr_int(node, "exclusive") != 0,
         node_attr_int(node, "reverse") != 0);
 }
 
@@ -115,9 +115,12 @@ l2_loss_compute(KernelContext *context)
 }
 
 static const Kernel cumulative_kernels[] = {
-    {.op = "Cumsum", .supports = supports, .compute = sum_compute, .host_inputs = 1 << 1},
-    {.op = "Cumprod", .supports = supports, .compute = product_compute, .host_inputs = 1 << 1},
-    {.op = "onnx::CumSum", .supports = supports, .compute = onnx_sum_compute, .host_inputs = 1 << 1},
+    {.op = "Cumsum", .supports = supports_cumulative, .compute = sum_compute, .host_inputs = 1 << 1},
+    {.op = "Cumprod", .supports = supports_cumulative, .compute = product_compute, .host_inputs = 1 << 1},
+    {.op = "onnx::CumSum",
+        .supports = supports_cumulative,
+        .compute = onnx_sum_compute,
+        .host_inputs = 1 << 1},
     {.op = "L2Loss",
         .supports = l2_loss_supports,
         .compute = l2_loss_compute,

@@ -126,7 +126,7 @@ add_dimension(Walk *walk, int64_t size, int64_t stride)
 
 /* Divides the dimensions into kept and reduced ones; the last reduced one becomes the line. */
 static Reduce
-plan(const Tensor *input, const Reduction *reduction, Tensor *output)
+plan_reduction(const Tensor *input, const Reduction *reduction, Tensor *output)
 {
     Reduce reduce = {.input = input->data,
         .output = output->data,
@@ -157,7 +157,7 @@ compute_reduction(KernelContext *context, const ReduceLoop *loops)
     TRY(reduction_read(context->call, &inference.context, &reduction));
     Tensor *output = NULL;
     TRY(kernel_output(context, 0, context->node->output_dtypes[0], &reduction.output, &output));
-    Reduce reduce = plan(&context->inputs[0], &reduction, output);
+    Reduce reduce = plan_reduction(&context->inputs[0], &reduction, output);
     loops[context->inputs[0].dtype](&reduce);
     return STATUS_OK;
 }

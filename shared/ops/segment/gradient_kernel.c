@@ -44,7 +44,7 @@ count_rows(KernelContext *context, int64_t segments, double *counts)
 }
 
 static Status
-spread(KernelContext *context, SegmentDivisor divisor)
+spread_gradient(KernelContext *context, SegmentDivisor divisor)
 {
     const int64_t segments = context->inputs[0].shape.dims[0];
     const Shape vector = shape_vector(segments);
@@ -77,31 +77,31 @@ spread(KernelContext *context, SegmentDivisor divisor)
 static Status
 sum_compute(KernelContext *context)
 {
-    return spread(context, no_divisor);
+    return spread_gradient(context, no_divisor);
 }
 
 static Status
 mean_compute(KernelContext *context)
 {
-    return spread(context, mean_divisor);
+    return spread_gradient(context, mean_divisor);
 }
 
 static Status
 root_compute(KernelContext *context)
 {
-    return spread(context, sqrt);
+    return spread_gradient(context, sqrt);
 }
 
 static bool
-supports(const Node *node)
+supports_floats(const Node *node)
 {
     return dtype_is_floating(node->output_dtypes[0]);
 }
 
 #define GRADIENT(name, function)                                                                             \
     {                                                                                                        \
-        .op = (name), .supports = supports, .compute = (function), .wide_inputs = 1, .wide_outputs = 1,      \
-        .host_inputs = 1 << 3                                                                                \
+        .op = (name), .supports = supports_floats, .compute = (function), .wide_inputs = 1,                  \
+        .wide_outputs = 1, .host_inputs = 1 << 3                                                             \
     }
 
 static const Kernel segment_gradient_kernels[] = {

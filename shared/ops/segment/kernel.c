@@ -47,7 +47,7 @@ find_row(const Node *node)
 }
 
 static bool
-supports(const Node *node)
+supports_segments(const Node *node)
 {
     return wide_supports(find_row(node)->combination, node->input_dtypes[0]);
 }
@@ -144,7 +144,7 @@ finish_segments(Fold *fold)
 }
 
 static Status
-run(Fold *fold)
+fold_segments(Fold *fold)
 {
     KernelContext *context = fold->context;
     const Dtype dtype = context->inputs[0].dtype;
@@ -168,14 +168,14 @@ run(Fold *fold)
 }
 
 static Status
-compute(KernelContext *context)
+compute_segments(KernelContext *context)
 {
     const SegmentOp *op = find_row(context->node);
     Fold fold = {.context = context,
         .op = op,
         .ids = &context->inputs[op->kind == SPARSE ? 2 : 1],
         .indices = op->kind == SPARSE ? &context->inputs[1] : NULL};
-    const Status status = run(&fold);
+    const Status status = fold_segments(&fold);
     tensor_unref(&fold.data);
     tensor_unref(&fold.sums);
     tensor_unref(&fold.counts);
@@ -185,8 +185,8 @@ compute(KernelContext *context)
 /* `on_host` has the bit of the input that holds the number of segments, if there is one. */
 #define SEGMENT(name, on_host)                                                                               \
     {                                                                                                        \
-        .op = (name), .supports = supports, .compute = compute, .wide_inputs = 1, .wide_outputs = 1,         \
-        .host_inputs = (on_host)                                                                             \
+        .op = (name), .supports = supports_segments, .compute = compute_segments, .wide_inputs = 1,          \
+        .wide_outputs = 1, .host_inputs = (on_host)                                                          \
     }
 
 static const Kernel segment_kernels[] = {

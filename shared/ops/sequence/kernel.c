@@ -4,7 +4,7 @@
 #include "worker/reference/strided_copy.h"
 
 static bool
-supports(const Node *node)
+supports_copyable(const Node *node)
 {
     return dtype_is_copyable(node->input_dtypes[0]);
 }
@@ -153,10 +153,10 @@ cross_compute(KernelContext *context)
 
 static const Kernel sequence_kernels[] = {
     {.op = "ReverseSequence",
-        .supports = supports,
+        .supports = supports_copyable,
         .compute = reverse_sequence_compute,
         .host_inputs = 1 << 1},
-    {.op = "Roll", .supports = supports, .compute = roll_compute, .host_inputs = 1 << 1 | 1 << 2},
+    {.op = "Roll", .supports = supports_copyable, .compute = roll_compute, .host_inputs = 1 << 1 | 1 << 2},
     {.op = "Cross", .supports = cross_supports, .compute = cross_compute},
 };
 

@@ -28,7 +28,7 @@ fail_missing(Call *call, const void *context, Resource **ret_resource)
 
 /* Returns a new reference. */
 static Status
-find(KernelContext *context, const char *name, Variable **ret_variable)
+find_value(KernelContext *context, const char *name, Variable **ret_variable)
 {
     Resource *resource = NULL;
     const ContainerEntry entry = {
@@ -86,7 +86,7 @@ get_compute(KernelContext *context)
     const char *name = NULL;
     Variable *variable = NULL;
     TRY(read_handle(context, &name));
-    TRY(find(context, name, &variable));
+    TRY(find_value(context, name, &variable));
     Status status = STATUS_OK;
     if (variable_dtype(variable) != wanted) {
         status = call_fail(context->call, STATUS_INVALID_ARGUMENT, "the tensor is %s, not %s",
@@ -104,7 +104,7 @@ delete_compute(KernelContext *context)
     const char *name = NULL;
     Variable *variable = NULL;
     TRY(read_handle(context, &name));
-    TRY(find(context, name, &variable));
+    TRY(find_value(context, name, &variable));
     (void)container_remove(context->container, slice_from_string(name), variable_resource(variable));
     resource_unref(variable_resource(variable));
     return STATUS_OK;

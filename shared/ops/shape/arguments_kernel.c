@@ -4,7 +4,7 @@
 #include "shared/base/memory.h"
 
 static bool
-supports(const Node *node)
+supports_ints(const Node *node)
 {
     return node->input_dtypes[0] == DTYPE_INT32 || node->input_dtypes[0] == DTYPE_INT64;
 }
@@ -149,8 +149,8 @@ concat_offset_compute(KernelContext *context)
 
 #define HOST .host_inputs = UINT32_MAX, .host_outputs = UINT32_MAX, .is_cheap = true
 static const Kernel arguments_kernels[] = {
-    {.op = "BroadcastArgs", .supports = supports, .compute = broadcast_args_compute, HOST},
-    {.op = "BroadcastGradientArgs", .supports = supports, .compute = gradient_args_compute, HOST},
+    {.op = "BroadcastArgs", .supports = supports_ints, .compute = broadcast_args_compute, HOST},
+    {.op = "BroadcastGradientArgs", .supports = supports_ints, .compute = gradient_args_compute, HOST},
     {.op = "ConcatOffset", .compute = concat_offset_compute, HOST},
 };
 

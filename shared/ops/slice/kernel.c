@@ -7,7 +7,7 @@
 typedef Status (*ReadSlicing)(Call *call, const InferContext *context, Slicing *ret_slicing);
 
 static bool
-supports(const Node *node)
+supports_copyable(const Node *node)
 {
     return dtype_is_copyable(node->input_dtypes[0]);
 }
@@ -102,12 +102,15 @@ strided_slice_gradient_compute(KernelContext *context)
 }
 
 static const Kernel slice_kernels[] = {
-    {.op = "Slice", .supports = supports, .compute = slice_compute, .host_inputs = SLICE_BOUNDS},
+    {.op = "Slice", .supports = supports_copyable, .compute = slice_compute, .host_inputs = SLICE_BOUNDS},
     {.op = "StridedSlice",
-        .supports = supports,
+        .supports = supports_copyable,
         .compute = strided_slice_compute,
         .host_inputs = SLICE_BOUNDS},
-    {.op = "onnx::Slice", .supports = supports, .compute = onnx_slice_compute, .host_inputs = SLICE_BOUNDS},
+    {.op = "onnx::Slice",
+        .supports = supports_copyable,
+        .compute = onnx_slice_compute,
+        .host_inputs = SLICE_BOUNDS},
     {.op = "StridedSliceGrad",
         .supports = gradient_supports,
         .compute = strided_slice_gradient_compute,

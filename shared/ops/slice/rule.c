@@ -11,7 +11,7 @@ take_all(const Shape *input, int dimension, Slicing *slicing)
 }
 
 static int64_t
-clamp(int64_t value, int64_t low, int64_t high)
+clamp_bound(int64_t value, int64_t low, int64_t high)
 {
     return value < low ? low : value > high ? high : value;
 }
@@ -150,8 +150,8 @@ take_range(const StridedSpec *spec, int entry, int64_t available, int dimension,
     const int64_t given_end = spec->end[entry] + (spec->end[entry] < 0 ? available : 0);
     const int64_t first = step > 0 ? low : high;
     const int64_t last = step > 0 ? high : low;
-    const int64_t begin = has_bit(spec->begin_mask, entry) ? first : clamp(given_begin, low, high);
-    const int64_t end = has_bit(spec->end_mask, entry) ? last : clamp(given_end, low, high);
+    const int64_t begin = has_bit(spec->begin_mask, entry) ? first : clamp_bound(given_begin, low, high);
+    const int64_t end = has_bit(spec->end_mask, entry) ? last : clamp_bound(given_end, low, high);
     slicing->begin[dimension] = begin;
     slicing->size[dimension] = step_count(begin, end, step);
 }
@@ -316,9 +316,9 @@ take_onnx(Call *call, const OnnxSpec *spec, size_t entry, const Shape *input, Sl
     const int64_t start = spec->starts[entry] + (spec->starts[entry] < 0 ? available : 0);
     const int64_t end = spec->ends[entry] + (spec->ends[entry] < 0 ? available : 0);
     const int64_t low = step > 0 ? 0 : -1;
-    const int64_t begin = clamp(start, 0, step > 0 ? available : available - 1);
+    const int64_t begin = clamp_bound(start, 0, step > 0 ? available : available - 1);
     slicing->begin[axis] = begin;
-    slicing->size[axis] = step_count(begin, clamp(end, low, available), step);
+    slicing->size[axis] = step_count(begin, clamp_bound(end, low, available), step);
     return STATUS_OK;
 }
 

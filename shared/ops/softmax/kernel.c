@@ -61,13 +61,13 @@ hardmax_line(double *scores, int64_t count, int64_t step)
 }
 
 static bool
-supports(const Node *node)
+supports_floats(const Node *node)
 {
     return dtype_is_floating(node->input_dtypes[0]);
 }
 
 static Status
-run(KernelContext *context, int64_t axis, LineFunction function)
+compute_lines(KernelContext *context, int64_t axis, LineFunction function)
 {
     Shape shape;
     TRY(output_shapes(context, &shape));
@@ -86,39 +86,42 @@ run(KernelContext *context, int64_t axis, LineFunction function)
 static Status
 softmax_compute(KernelContext *context)
 {
-    return run(context, -1, softmax_line);
+    return compute_lines(context, -1, softmax_line);
 }
 
 static Status
 log_softmax_compute(KernelContext *context)
 {
-    return run(context, -1, log_softmax_line);
+    return compute_lines(context, -1, log_softmax_line);
 }
 
 static Status
 onnx_softmax_compute(KernelContext *context)
 {
-    return run(context, node_attr_int(context->node, "axis"), softmax_line);
+    return compute_lines(context, node_attr_int(context->node, "axis"), softmax_line);
 }
 
 static Status
 onnx_log_softmax_compute(KernelContext *context)
 {
-    return run(context, node_attr_int(context->node, "axis"), log_softmax_line);
+    return compute_lines(context, node_attr_int(context->node, "axis"), log_softmax_line);
 }
 
 static Status
 hardmax_compute(KernelContext *context)
 {
-    return run(context, node_attr_int(context->node, "axis"), hardmax_line);
+    return compute_lines(context, node_attr_int(context->node, "axis"), hardmax_line);
 }
 
 static const Kernel softmax_kernels[] = {
-    {.op = "Softmax", .supports = supports, .compute = softmax_compute, .wide_inputs = 1},
-    {.op = "LogSoftmax", .supports = supports, .compute = log_softmax_compute, .wide_inputs = 1},
-    {.op = "onnx::Softmax", .supports = supports, .compute = onnx_softmax_compute, .wide_inputs = 1},
-    {.op = "onnx::LogSoftmax", .supports = supports, .compute = onnx_log_softmax_compute, .wide_inputs = 1},
-    {.op = "onnx::Hardmax", .supports = supports, .compute = hardmax_compute, .wide_inputs = 1},
+    {.op = "Softmax", .supports = supports_floats, .compute = softmax_compute, .wide_inputs = 1},
+    {.op = "LogSoftmax", .supports = supports_floats, .compute = log_softmax_compute, .wide_inputs = 1},
+    {.op = "onnx::Softmax", .supports = supports_floats, .compute = onnx_softmax_compute, .wide_inputs = 1},
+    {.op = "onnx::LogSoftmax",
+        .supports = supports_floats,
+        .compute = onnx_log_softmax_compute,
+        .wide_inputs = 1},
+    {.op = "onnx::Hardmax", .supports = supports_floats, .compute = hardmax_compute, .wide_inputs = 1},
 };
 
 KERNEL_FAMILY(reference, softmax, softmax_kernels);

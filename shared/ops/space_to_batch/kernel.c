@@ -52,7 +52,7 @@ plan_place(const Blocks *blocks, int64_t number, Sides *sides)
 }
 
 static StridedCopy
-turned(const StridedCopy *copy)
+reverse_copy(const StridedCopy *copy)
 {
     StridedCopy turned = *copy;
     memcpy(turned.from, copy->to, sizeof copy->to);
@@ -63,13 +63,13 @@ turned(const StridedCopy *copy)
 }
 
 static bool
-supports(const Node *node)
+supports_copyable(const Node *node)
 {
     return dtype_is_copyable(node->input_dtypes[0]);
 }
 
 static Status
-compute(KernelContext *context)
+compute_blocks(KernelContext *context)
 {
     const Tensor *input = &context->inputs[0];
     const bool to_batch = blocks_go_to_batch(context->node);
@@ -91,17 +91,23 @@ compute(KernelContext *context)
         .batch = to_batch ? &output->shape : &input->shape};
     for (int64_t number = 0; number < places && tensor_element_count(input) > 0; number++) {
         plan_place(&blocks, number, &sides);
-        const StridedCopy copy = to_batch ? sides.copy : turned(&sides.copy);
+        const StridedCopy copy = to_batch ? sides.copy : reverse_copy(&sides.copy);
         strided_copy(&copy, input, output);
     }
     return STATUS_OK;
 }
 
 static const Kernel space_to_batch_kernels[] = {
-    {.op = "SpaceToBatch", .supports = supports, .compute = compute, .host_inputs = 1 << 1},
-    {.op = "BatchToSpace", .supports = supports, .compute = compute, .host_inputs = 1 << 1},
-    {.op = "SpaceToBatchND", .supports = supports, .compute = compute, .host_inputs = 1 << 1 | 1 << 2},
-    {.op = "BatchToSpaceND", .supports = supports, .compute = compute, .host_inputs = 1 << 1 | 1 << 2},
+    {.op = "SpaceToBatch", .supports = supports_copyable, .compute = compute_blocks, .host_inputs = 1 << 1},
+    {.op = "BatchToSpace", .supports = supports_copyable, .compute = compute_blocks, .host_inputs = 1 << 1},
+    {.op = "SpaceToBatchND",
+        .supports = supports_copyable,
+        .compute = compute_blocks,
+        .host_inputs = 1 << 1 | 1 << 2},
+    {.op = "BatchToSpaceND",
+        .supports = supports_copyable,
+        .compute = compute_blocks,
+        .host_inputs = 1 << 1 | 1 << 2},
 };
 
 KERNEL_FAMILY(reference, space_to_batch, space_to_batch_kernels);

@@ -50,7 +50,7 @@ read_borders(Call *call, const Tensor *borders, Blocks *blocks)
 }
 
 static Status
-divide(Call *call, int64_t value, int64_t divisor, int64_t *ret_quotient)
+divide_dimension(Call *call, int64_t value, int64_t divisor, int64_t *ret_quotient)
 {
     if (value >= 0 && value % divisor != 0) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "%lld does not divide by blocks of %lld",
@@ -61,11 +61,12 @@ divide(Call *call, int64_t value, int64_t divisor, int64_t *ret_quotient)
 }
 
 static Status
-resize(Call *call, bool to_batch, int index, const Blocks *blocks, int64_t *dimension)
+resize_dimension(Call *call, bool to_batch, int index, const Blocks *blocks, int64_t *dimension)
 {
     const int64_t border = blocks->before[index] + blocks->after[index];
     if (to_batch) {
-        return divide(call, *dimension < 0 ? -1 : *dimension + border, blocks->size[index], dimension);
+        return divide_dimension(
+            call, *dimension < 0 ? -1 : *dimension + border, blocks->size[index], dimension);
     }
     TRY(infer_multiply(call, *dimension, blocks->size[index], dimension));
     if (*dimension >= 0 && *dimension < border) {
@@ -88,10 +89,10 @@ size_output(Call *call, const InferContext *context, Blocks *blocks)
     }
     for (int index = 0; index < blocks->rank; index++) {
         TRY(infer_multiply(call, block, blocks->size[index], &block));
-        TRY(resize(call, to_batch, index, blocks, &output.dims[1 + index]));
+        TRY(resize_dimension(call, to_batch, index, blocks, &output.dims[1 + index]));
     }
     TRY(to_batch ? infer_multiply(call, output.dims[0], block, &output.dims[0])
-                 : divide(call, output.dims[0], block, &output.dims[0]));
+                 : divide_dimension(call, output.dims[0], block, &output.dims[0]));
     blocks->output = output;
     return infer_check_size(call, &output);
 }

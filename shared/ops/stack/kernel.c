@@ -95,7 +95,7 @@ make_room(Call *call, Stack *stack)
 }
 
 static Status
-push(Call *call, Stack *stack, const Tensor *element)
+push_tensor(Call *call, Stack *stack, const Tensor *element)
 {
     TRY(check_open(call, stack));
     if (element->dtype != stack->dtype) {
@@ -116,7 +116,7 @@ push_compute(KernelContext *context)
     Stack *stack = NULL;
     TRY(find_stack(context, &stack));
     mutex_lock(&stack->lock);
-    const Status status = push(context->call, stack, &context->inputs[1]);
+    const Status status = push_tensor(context->call, stack, &context->inputs[1]);
     mutex_unlock(&stack->lock);
     TRY(status);
     kernel_alias(context, 1, 0, &context->inputs[1].shape);
@@ -124,7 +124,7 @@ push_compute(KernelContext *context)
 }
 
 static Status
-pop(Call *call, Stack *stack, Tensor *ret_element)
+pop_tensor(Call *call, Stack *stack, Tensor *ret_element)
 {
     TRY(check_open(call, stack));
     if (stack->size == 0) {
@@ -140,7 +140,7 @@ pop_compute(KernelContext *context)
     Stack *stack = NULL;
     TRY(find_stack(context, &stack));
     mutex_lock(&stack->lock);
-    const Status status = pop(context->call, stack, &context->outputs[0]);
+    const Status status = pop_tensor(context->call, stack, &context->outputs[0]);
     mutex_unlock(&stack->lock);
     return status;
 }

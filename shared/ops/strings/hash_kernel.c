@@ -7,7 +7,7 @@
 typedef uint64_t (*HashString)(const Node *node, Slice string);
 
 static Status
-spread(KernelContext *context, HashString hash)
+hash_strings(KernelContext *context, HashString hash)
 {
     const int64_t buckets = node_attr_int(context->node, "num_buckets");
     Tensor *output = NULL;
@@ -48,13 +48,13 @@ sip(const Node *node, Slice string)
 static Status
 fast_compute(KernelContext *context)
 {
-    return spread(context, farm);
+    return hash_strings(context, farm);
 }
 
 static Status
 plain_compute(KernelContext *context)
 {
-    return spread(context, murmur);
+    return hash_strings(context, murmur);
 }
 
 static bool
@@ -66,7 +66,7 @@ strong_supports(const Node *node)
 static Status
 strong_compute(KernelContext *context)
 {
-    return spread(context, sip);
+    return hash_strings(context, sip);
 }
 
 static const Kernel hash_kernels[] = {

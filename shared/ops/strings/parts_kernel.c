@@ -205,7 +205,7 @@ character_offset(Slice text, int64_t character)
 /* Takes `length` bytes or characters from `position` on, which counts from the end when negative, or as
  * many as there are. A negative length takes all bytes that are left, but no characters, as in TensorFlow. */
 static Status
-cut(KernelContext *context, Slice text, int64_t position, int64_t length, Slice *ret_part)
+cut_text(KernelContext *context, Slice text, int64_t position, int64_t length, Slice *ret_part)
 {
     const bool are_bytes = slice_equal(node_attr_string(context->node, "unit"), SLICE("BYTE"));
     const int64_t size = are_bytes ? (int64_t)text.size : count_characters(text);
@@ -254,7 +254,7 @@ substr_compute(KernelContext *context)
         Slice part;
         (void)!tensor_to_int64(&context->inputs[1], walks[1].offset, &position);
         (void)!tensor_to_int64(&context->inputs[2], walks[2].offset, &length);
-        TRY(cut(context, string_at(&context->inputs[0], walks[0].offset), position, length, &part));
+        TRY(cut_text(context, string_at(&context->inputs[0], walks[0].offset), position, length, &part));
         buffer_append_slice(&texts.bytes, part);
         texts_next(&texts);
         (void)walk_next(&walks[1]);

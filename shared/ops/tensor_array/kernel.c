@@ -89,7 +89,7 @@ close_compute(KernelContext *context)
 }
 
 static Status
-gradient(KernelContext *context, const Shape *prefix)
+make_gradient(KernelContext *context, const Shape *prefix)
 {
     TensorArray *array = NULL;
     TensorArray *made = NULL;
@@ -104,7 +104,7 @@ static Status
 gradient_compute(KernelContext *context)
 {
     const Shape none = shape_scalar();
-    return gradient(context, &none);
+    return make_gradient(context, &none);
 }
 
 static Status
@@ -114,7 +114,7 @@ gradient_with_shape_compute(KernelContext *context)
     size_t count = 0;
     TRY(kernel_input_ints(context, 2, prefix.dims, SHAPE_RANK_MAX, &count));
     prefix.rank = (int)count;
-    return gradient(context, &prefix);
+    return make_gradient(context, &prefix);
 }
 
 static const Kernel tensor_array_kernels[] = {

@@ -118,7 +118,7 @@ declared_shape(
 }
 
 static Status
-stack(KernelContext *context, TensorArray *array, const Tensor *parts, int64_t count)
+stack_elements(KernelContext *context, TensorArray *array, const Tensor *parts, int64_t count)
 {
     Shape element = shape_scalar();
     Shape shape;
@@ -144,14 +144,14 @@ gather_compute(KernelContext *context)
     TRY(rows_alloc(context->call, count, &parts));
     Status status = read_parts(context, array, indices, count, parts);
     if (status == STATUS_OK) {
-        status = stack(context, array, parts, count);
+        status = stack_elements(context, array, parts, count);
     }
     rows_free(parts, count);
     return status;
 }
 
 static Status
-join(KernelContext *context, TensorArray *array, const Tensor *parts, int64_t count)
+join_elements(KernelContext *context, TensorArray *array, const Tensor *parts, int64_t count)
 {
     Shape shape = shape_scalar();
     Tensor *lengths = NULL;
@@ -184,7 +184,7 @@ concat_compute(KernelContext *context)
     TRY(rows_alloc(context->call, count, &parts));
     Status status = read_parts(context, array, NULL, count, parts);
     if (status == STATUS_OK) {
-        status = join(context, array, parts, count);
+        status = join_elements(context, array, parts, count);
     }
     rows_free(parts, count);
     return status;

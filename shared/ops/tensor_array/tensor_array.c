@@ -192,7 +192,7 @@ check_value(Call *call, TensorArray *array, const Tensor *value)
 }
 
 static Status
-reach(Call *call, TensorArray *array, int64_t index)
+reach_element(Call *call, TensorArray *array, int64_t index)
 {
     if (index < 0 || (index >= array->size && !array->options.is_dynamic)) {
         return call_fail(call, STATUS_INVALID_ARGUMENT,
@@ -204,7 +204,7 @@ reach(Call *call, TensorArray *array, int64_t index)
 
 /* Adds a gradient's second write: in place when nobody else holds the first, else into a new tensor. */
 static Status
-accumulate(KernelContext *context, Element *element, const Tensor *value)
+accumulate_write(KernelContext *context, Element *element, const Tensor *value)
 {
     if (!shape_equal(&element->value.shape, &value->shape)) {
         char left[SHAPE_TEXT_SIZE];
@@ -230,10 +230,10 @@ accumulate(KernelContext *context, Element *element, const Tensor *value)
 }
 
 static Status
-put(KernelContext *context, TensorArray *array, int64_t index, const Tensor *value)
+put_element(KernelContext *context, TensorArray *array, int64_t index, const Tensor *value)
 {
     TRY(check_open(context->call, array));
-    TRY(reach(context->call, array, index));
+    TRY(reach_element(context->call, array, index));
     TRY(check_value(context->call, array, value));
     Element *const element = &array->elements[index];
     if (element->is_read) {
@@ -241,7 +241,7 @@ put(KernelContext *context, TensorArray *array, int64_t index, const Tensor *val
             "index %lld of the tensor array cannot be written: it has been read", (long long)index);
     }
     if (element->is_written && array->options.accumulates) {
-        return tensor_element_count(value) == 0 ? STATUS_OK : accumulate(context, element, value);
+        return tensor_element_count(value) == 0 ? STATUS_OK : accumulate_write(context, element, value);
     }
     if (element->is_written) {
         return call_fail(context->call, STATUS_INVALID_ARGUMENT,
@@ -256,13 +256,13 @@ Status
 tensor_array_write(KernelContext *context, TensorArray *array, int64_t index, const Tensor *value)
 {
     mutex_lock(&array->lock);
-    const Status status = put(context, array, index, value);
+    const Status status = put_element(context, array, index, value);
     mutex_unlock(&array->lock);
     return status;
 }
 
 static Status
-zeros(KernelContext *context, const TensorArray *array, int64_t index, Tensor *ret_value)
+read_zeros(KernelContext *context, const TensorArray *array, int64_t index, Tensor *ret_value)
 {
     const Element *const element = &array->elements[index];
     Shape shape = array->options.element_shape;
@@ -279,7 +279,7 @@ zeros(KernelContext *context, const TensorArray *array, int64_t index, Tensor *r
 }
 
 static Status
-take(KernelContext *context, TensorArray *array, int64_t index, Tensor *ret_value)
+take_element(KernelContext *context, TensorArray *array, int64_t index, Tensor *ret_value)
 {
     TRY(check_open(context->call, array));
     if (index < 0 || index >= array->size) {
@@ -294,7 +294,7 @@ take(KernelContext *context, TensorArray *array, int64_t index, Tensor *ret_valu
             (long long)index);
     }
     if (!element->is_written) {
-        return zeros(context, array, index, ret_value);
+        return read_zeros(context, array, index, ret_value);
     }
     element->is_read = true;
     element->is_cleared = array->options.clears;
@@ -310,7 +310,7 @@ Status
 tensor_array_read(KernelContext *context, TensorArray *array, int64_t index, Tensor *ret_value)
 {
     mutex_lock(&array->lock);
-    const Status status = take(context, array, index, ret_value);
+    const Status status = take_element(context, array, index, ret_value);
     mutex_unlock(&array->lock);
     return status;
 }

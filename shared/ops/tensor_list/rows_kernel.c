@@ -63,7 +63,7 @@ from_tensor_compute(KernelContext *context)
 }
 
 static Status
-scatter(KernelContext *context, int64_t size)
+scatter_rows(KernelContext *context, int64_t size)
 {
     const Tensor *const tensor = &context->inputs[0];
     TensorList *list = NULL;
@@ -78,7 +78,7 @@ scatter(KernelContext *context, int64_t size)
 static Status
 scatter_compute(KernelContext *context)
 {
-    return scatter(context, 0);
+    return scatter_rows(context, 0);
 }
 
 static Status
@@ -87,7 +87,7 @@ scatter_v2_compute(KernelContext *context)
     int64_t size = -1;
     size_t count = 0;
     TRY(kernel_input_ints(context, 3, &size, 1, &count));
-    return scatter(context, size < 0 ? 0 : size);
+    return scatter_rows(context, size < 0 ? 0 : size);
 }
 
 static Status
@@ -172,7 +172,7 @@ fail_empty(KernelContext *context)
 }
 
 static Status
-stack(KernelContext *context, const Shape *element, const Tensor *parts, int64_t count)
+stack_elements(KernelContext *context, const Shape *element, const Tensor *parts, int64_t count)
 {
     Shape shape;
     if (count == 0 && !shape_is_known(element)) {
@@ -195,7 +195,7 @@ stack_compute(KernelContext *context)
         return call_fail(context->call, STATUS_INVALID_ARGUMENT, "the list has %lld elements, not %lld",
             (long long)list->size, (long long)expected);
     }
-    return join_elements(context, NULL, 0, &shape, stack);
+    return join_elements(context, NULL, 0, &shape, stack_elements);
 }
 
 static Status
@@ -206,11 +206,11 @@ gather_compute(KernelContext *context)
     Shape shape;
     TRY(rows_read_vector(context, 1, &indices, &count));
     TRY(kernel_shape(context, 2, &shape));
-    return join_elements(context, indices, count, &shape, stack);
+    return join_elements(context, indices, count, &shape, stack_elements);
 }
 
 static Status
-concat(KernelContext *context, const Shape *element, const Tensor *parts, int64_t count)
+concat_elements(KernelContext *context, const Shape *element, const Tensor *parts, int64_t count)
 {
     Shape shape;
     Tensor *lengths = NULL;
@@ -237,7 +237,7 @@ static Status
 concat_compute(KernelContext *context)
 {
     const Shape *const shape = &node_attr(context->node, "element_shape")->value.shape;
-    return join_elements(context, NULL, 0, shape, concat);
+    return join_elements(context, NULL, 0, shape, concat_elements);
 }
 
 static Status
@@ -245,7 +245,7 @@ concat_v2_compute(KernelContext *context)
 {
     Shape shape;
     TRY(kernel_shape(context, 1, &shape));
-    return join_elements(context, NULL, 0, &shape, concat);
+    return join_elements(context, NULL, 0, &shape, concat_elements);
 }
 
 static const Kernel tensor_list_rows_kernels[] = {

@@ -52,7 +52,7 @@ kernel_list(KernelContext *context, uint32_t input, const TensorList **ret_list)
 }
 
 static Status
-copy(KernelContext *context, const TensorList *list, TensorList **ret_copy)
+copy_list(KernelContext *context, const TensorList *list, TensorList **ret_copy)
 {
     TensorList *copy = NULL;
     TRY(tensor_list_new(context, list->dtype, &list->element_shape, list->size, &copy));
@@ -76,7 +76,7 @@ kernel_list_change(KernelContext *context, uint32_t input, uint32_t index, Tenso
         const Shape scalar = shape_scalar();
         kernel_alias(context, input, index, &scalar);
     } else {
-        TRY(copy(context, list, &list));
+        TRY(copy_list(context, list, &list));
         TRY(kernel_list_output(context, index, list));
     }
     *ret_list = list;

@@ -3,7 +3,7 @@
 #include "shared/ops/infer.h"
 
 static Status
-permute(Call *call, InferContext *context, const int64_t *order, size_t count)
+permute_shape(Call *call, InferContext *context, const int64_t *order, size_t count)
 {
     const Shape *input = &context->inputs[0];
     if (count != (size_t)input->rank) {
@@ -35,7 +35,7 @@ infer_transpose(Call *call, InferContext *context)
     TRY(infer_ints(call, context, 1, order, SHAPE_RANK_MAX, &count));
     is_known = infer_knows(context, 1);
     if (is_known && rank >= 0) {
-        return permute(call, context, order, count);
+        return permute_shape(call, context, order, count);
     }
     context->outputs[0] = rank >= 0  ? shape_of_rank(rank)
                           : is_known ? shape_of_rank((int)count)
@@ -56,7 +56,7 @@ infer_onnx_transpose(Call *call, InferContext *context)
     for (int index = 0; count == 0 && index < rank; index++) {
         order[index] = rank - 1 - index;
     }
-    return permute(call, context, order, count == 0 ? (size_t)rank : count);
+    return permute_shape(call, context, order, count == 0 ? (size_t)rank : count);
 }
 
 static Status
@@ -95,7 +95,7 @@ block_place(const Node *node)
 }
 
 static Status
-divide(Call *call, int64_t size, int64_t block, int64_t *ret_size)
+divide_dimension(Call *call, int64_t size, int64_t block, int64_t *ret_size)
 {
     if (size >= 0 && size % block != 0) {
         return call_fail(
@@ -133,7 +133,7 @@ infer_depth_to_space(Call *call, InferContext *context)
     const BlockPlace place = block_place(context->node);
     TRY(infer_multiply(call, shape.dims[place.height], block, &shape.dims[place.height]));
     TRY(infer_multiply(call, shape.dims[place.width], block, &shape.dims[place.width]));
-    TRY(divide(call, shape.dims[place.channel], block * block, &shape.dims[place.channel]));
+    TRY(divide_dimension(call, shape.dims[place.channel], block * block, &shape.dims[place.channel]));
     context->outputs[0] = shape;
     return STATUS_OK;
 }
@@ -145,8 +145,8 @@ infer_space_to_depth(Call *call, InferContext *context)
     int64_t block = 0;
     TRY(read_block(call, context, block_name(context->node), &shape, &block));
     const BlockPlace place = block_place(context->node);
-    TRY(divide(call, shape.dims[place.height], block, &shape.dims[place.height]));
-    TRY(divide(call, shape.dims[place.width], block, &shape.dims[place.width]));
+    TRY(divide_dimension(call, shape.dims[place.height], block, &shape.dims[place.height]));
+    TRY(divide_dimension(call, shape.dims[place.width], block, &shape.dims[place.width]));
     TRY(infer_multiply(call, shape.dims[place.channel], block * block, &shape.dims[place.channel]));
     context->outputs[0] = shape;
     return STATUS_OK;

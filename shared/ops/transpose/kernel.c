@@ -4,7 +4,7 @@
 #include "worker/reference/strided_copy.h"
 
 static bool
-supports(const Node *node)
+supports_copyable(const Node *node)
 {
     return dtype_is_copyable(node->input_dtypes[0]);
 }
@@ -16,7 +16,7 @@ normal_axis(int64_t axis, int rank)
 }
 
 static Status
-permute(KernelContext *context, const int64_t *order)
+copy_permuted(KernelContext *context, const int64_t *order)
 {
     const Tensor *input = &context->inputs[0];
     Tensor *output = NULL;
@@ -42,7 +42,7 @@ transpose_compute(KernelContext *context)
     for (; count < SHAPE_RANK_MAX; count++) {
         order[count] = 0; /* the shape rule refuses orders that are too short */
     }
-    return permute(context, order);
+    return copy_permuted(context, order);
 }
 
 static Status
@@ -55,7 +55,7 @@ onnx_transpose_compute(KernelContext *context)
             order[index] = rank - 1 - index;
         }
     }
-    return permute(context, order);
+    return copy_permuted(context, order);
 }
 
 static Status
@@ -157,20 +157,27 @@ space_to_depth_compute(KernelContext *context)
 static bool
 blocks_supports(const Node *node)
 {
-    return supports(node) && (node_attr(node, "data_format") == NULL ||
-                                 !slice_equal(node_attr_string(node, "data_format"), SLICE("NCHW_VECT_C")));
+    return supports_copyable(node) &&
+           (node_attr(node, "data_format") == NULL ||
+               !slice_equal(node_attr_string(node, "data_format"), SLICE("NCHW_VECT_C")));
 }
 
 enum { AXES_ON_HOST = 1 << 1 };
 
 static const Kernel transpose_kernels[] = {
-    {.op = "Transpose", .supports = supports, .compute = transpose_compute, .host_inputs = AXES_ON_HOST},
-    {.op = "ReverseV2", .supports = supports, .compute = reverse_compute, .host_inputs = AXES_ON_HOST},
+    {.op = "Transpose",
+        .supports = supports_copyable,
+        .compute = transpose_compute,
+        .host_inputs = AXES_ON_HOST},
+    {.op = "ReverseV2",
+        .supports = supports_copyable,
+        .compute = reverse_compute,
+        .host_inputs = AXES_ON_HOST},
     {.op = "DepthToSpace", .supports = blocks_supports, .compute = depth_to_space_compute},
     {.op = "SpaceToDepth", .supports = blocks_supports, .compute = space_to_depth_compute},
-    {.op = "onnx::Transpose", .supports = supports, .compute = onnx_transpose_compute},
-    {.op = "onnx::DepthToSpace", .supports = supports, .compute = depth_to_space_compute},
-    {.op = "onnx::SpaceToDepth", .supports = supports, .compute = space_to_depth_compute},
+    {.op = "onnx::Transpose", .supports = supports_copyable, .compute = onnx_transpose_compute},
+    {.op = "onnx::DepthToSpace", .supports = supports_copyable, .compute = depth_to_space_compute},
+    {.op = "onnx::SpaceToDepth", .supports = supports_copyable, .compute = space_to_depth_compute},
 };
 
 KERNEL_FAMILY(reference, transpose, transpose_kernels);

@@ -56,14 +56,14 @@ read_flag(const Node *node)
 }
 
 static bool
-supports(const Node *node)
+supports_apply(const Node *node)
 {
     const OptimizeRule *const rule = find_rule(node->def->op);
     return rule != NULL && rule->loops[node_attr_type(node, "T")] != NULL;
 }
 
 static Status
-create(Call *call, const Node *node, void **ret_state)
+create_apply(Call *call, const Node *node, void **ret_state)
 {
     Apply *const apply = memory_new(1, sizeof *apply);
     if (apply == NULL) {
@@ -188,7 +188,7 @@ apply_locked(KernelContext *context, const Apply *apply, Variable *const *variab
 }
 
 static Status
-compute(KernelContext *context)
+compute_apply(KernelContext *context)
 {
     const Apply *const apply = context->state;
     Variable *variables[OPTIMIZE_VARIABLES_MAX] = {NULL};
@@ -208,7 +208,8 @@ compute(KernelContext *context)
 
 #define OPTIMISER(name)                                                                                      \
     {                                                                                                        \
-        .op = (name), .supports = supports, .create = create, .destroy = memory_free, .compute = compute     \
+        .op = (name), .supports = supports_apply, .create = create_apply, .destroy = memory_free,            \
+        .compute = compute_apply                                                                             \
     }
 
 static const Kernel variable_apply_kernels[] = {

@@ -172,7 +172,7 @@ validates_shape(const Node *node)
 
 /* The variable takes over the value's buffer: nothing is copied. */
 static Status
-replace(KernelContext *context, Variable *variable)
+replace_value(KernelContext *context, Variable *variable)
 {
     TRY(check_dtype(context, variable));
     if (validates_shape(context->node)) {
@@ -191,7 +191,7 @@ assign_compute(KernelContext *context)
     Variable *variable = NULL;
     TRY(kernel_variable(context, 0, &variable));
     variables_lock(&variable, 1);
-    const Status status = replace(context, variable);
+    const Status status = replace_value(context, variable);
     variables_unlock(&variable, 1);
     TRY(status);
     pass_reference(context);
@@ -199,7 +199,7 @@ assign_compute(KernelContext *context)
 }
 
 static Status
-combine(KernelContext *context, Variable *variable, Combine how)
+combine_value(KernelContext *context, Variable *variable, Combine how)
 {
     const Tensor *const value = &context->inputs[1];
     Tensor *target = NULL;
@@ -216,7 +216,7 @@ assign_combined(KernelContext *context, Combine how)
     Variable *variable = NULL;
     TRY(kernel_variable(context, 0, &variable));
     variables_lock(&variable, 1);
-    const Status status = combine(context, variable, how);
+    const Status status = combine_value(context, variable, how);
     variables_unlock(&variable, 1);
     TRY(status);
     pass_reference(context);

@@ -37,7 +37,7 @@ find_op(const Node *node)
 }
 
 static bool
-supports(const Node *node)
+supports_scatter(const Node *node)
 {
     const ScatterOp *const op = find_op(node);
     return op != NULL && dtype_is_integer(node->input_dtypes[1]) &&
@@ -76,7 +76,7 @@ check_divisors(KernelContext *context, Combine combine)
 }
 
 static Status
-scatter(KernelContext *context, Variable *variable, bool is_nd)
+scatter_parts(KernelContext *context, Variable *variable, bool is_nd)
 {
     const Combine combine = find_op(context->node)->combine;
     const Tensor *const updates = &context->inputs[2];
@@ -108,7 +108,7 @@ scatter_any(KernelContext *context, bool is_nd)
     Variable *variable = NULL;
     TRY(kernel_variable(context, 0, &variable));
     variables_lock(&variable, 1);
-    const Status status = scatter(context, variable, is_nd);
+    const Status status = scatter_parts(context, variable, is_nd);
     variables_unlock(&variable, 1);
     TRY(status);
     if (context->output_count > 0) {
@@ -137,7 +137,7 @@ gather_supports(const Node *node)
 }
 
 static Status
-gather(KernelContext *context, const Tensor *value, bool is_nd)
+gather_parts(KernelContext *context, const Tensor *value, bool is_nd)
 {
     Places places;
     Shape shape;
@@ -164,7 +164,7 @@ gather_any(KernelContext *context, bool is_nd)
     AUTO_TENSOR value = {0};
     TRY(kernel_variable(context, 0, &variable));
     TRY(variable_read(context->call, variable, &value));
-    return gather(context, &value, is_nd);
+    return gather_parts(context, &value, is_nd);
 }
 
 static bool
@@ -187,7 +187,7 @@ gather_nd_compute(KernelContext *context)
 
 #define SCATTER(name, function)                                                                              \
     {                                                                                                        \
-        .op = (name), .supports = supports, .compute = (function)                                            \
+        .op = (name), .supports = supports_scatter, .compute = (function)                                    \
     }
 
 static const Kernel variable_scatter_kernels[] = {
