@@ -35,7 +35,7 @@ check_positive(Call *call, const Window *window)
 }
 
 static Status
-place_same(int64_t input, int64_t extent, bool is_lower, int index, Window *window)
+position_same(int64_t input, int64_t extent, bool is_lower, int index, Window *window)
 {
     const int64_t stride = window->stride[index];
     const int64_t output = input / stride + (input % stride != 0 ? 1 : 0);
@@ -48,7 +48,7 @@ place_same(int64_t input, int64_t extent, bool is_lower, int index, Window *wind
 }
 
 static Status
-place_explicit(Call *call, int64_t input, int64_t extent, bool rounds_up, int index, Window *window)
+position_explicit(Call *call, int64_t input, int64_t extent, bool rounds_up, int index, Window *window)
 {
     const int64_t stride = window->stride[index];
     const int64_t room = input + window->before[index] + window->after[index] - extent;
@@ -72,7 +72,7 @@ place_explicit(Call *call, int64_t input, int64_t extent, bool rounds_up, int in
 enum { EXTENT_MAX = INT32_MAX };
 
 static Status
-place(Call *call, const Shape *input, Padding padding, bool rounds_up, Window *window)
+position(Call *call, const Shape *input, Padding padding, bool rounds_up, Window *window)
 {
     TRY(check_positive(call, window));
     for (int index = 0; index < window->rank; index++) {
@@ -91,9 +91,9 @@ place(Call *call, const Shape *input, Padding padding, bool rounds_up, Window *w
         }
         extent++;
         if (padding == PADDING_SAME || padding == PADDING_SAME_LOWER) {
-            TRY(place_same(available, extent, padding == PADDING_SAME_LOWER, index, window));
+            TRY(position_same(available, extent, padding == PADDING_SAME_LOWER, index, window));
         } else {
-            TRY(place_explicit(call, available, extent, rounds_up, index, window));
+            TRY(position_explicit(call, available, extent, rounds_up, index, window));
         }
     }
     return STATUS_OK;
@@ -159,7 +159,7 @@ window_tensorflow(
     TRY(read_tensorflow_list(call, node, "dilations", &window, window.dilation));
     TRY(read_tensorflow_list(call, node, "rates", &window, window.dilation));
     TRY(read_tensorflow_padding(call, node, &window, &padding));
-    TRY(place(call, input, padding, false, &window));
+    TRY(position(call, input, padding, false, &window));
     *ret_window = window;
     return STATUS_OK;
 }
@@ -206,7 +206,7 @@ window_onnx(
     TRY(read_list(call, node, "dilations", (size_t)rank, window.dilation, &count));
     TRY(read_onnx_padding(call, node, &window, &padding));
     const bool rounds_up = node_attr(node, "ceil_mode") != NULL && node_attr_int(node, "ceil_mode") != 0;
-    TRY(place(call, input, padding, rounds_up, &window));
+    TRY(position(call, input, padding, rounds_up, &window));
     *ret_window = window;
     return STATUS_OK;
 }

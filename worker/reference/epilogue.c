@@ -69,7 +69,7 @@ at(const Operands *operands, uint32_t input, int64_t index)
 }
 
 static double
-finish(const Epilogue *epilogue, const Operands *operands, double x, int64_t place, int64_t channel)
+finish(const Epilogue *epilogue, const Operands *operands, double x, int64_t position, int64_t channel)
 {
     const uint32_t norm = epilogue->norm;
     if (epilogue->bias != 0) {
@@ -81,7 +81,7 @@ finish(const Epilogue *epilogue, const Operands *operands, double x, int64_t pla
         x = (x - at(operands, norm + 2, channel)) * factor + at(operands, norm + 1, channel);
     }
     if (epilogue->addend != 0) {
-        x += at(operands, epilogue->addend, place);
+        x += at(operands, epilogue->addend, position);
     }
     return activate_table[epilogue->activation](x, (double)epilogue->alpha);
 }
@@ -108,9 +108,9 @@ epilogue_finish(KernelContext *context, int channel)
     const Lines lines = lines_along(&output->shape, channel);
     double *const results = values.data;
     const int64_t count = tensor_element_count(output);
-    for (int64_t place = 0; place < count; place++) {
-        results[place] =
-            finish(&epilogue, &operands, results[place], place, place / lines.inner % lines.size);
+    for (int64_t position = 0; position < count; position++) {
+        results[position] =
+            finish(&epilogue, &operands, results[position], position, position / lines.inner % lines.size);
     }
     cast_tensor(&values, output);
     return STATUS_OK;

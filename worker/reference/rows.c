@@ -26,13 +26,13 @@ join_strings(KernelContext *context, uint32_t index, const Shape *shape, const T
     AUTO_TENSOR table = {0};
     TRY(scratch_array(context, total, sizeof(Slice), &table));
     Slice *const elements = table.data;
-    size_t place = 0;
+    size_t position = 0;
     for (int64_t part = 0; part < count; part++) {
         const size_t size = (size_t)tensor_element_count(&parts[part]);
         if (size > 0) {
-            memcpy(&elements[place], parts[part].data, size * sizeof *elements);
+            memcpy(&elements[position], parts[part].data, size * sizeof *elements);
         }
-        place += size;
+        position += size;
     }
     return texts_new(context, shape, elements, &context->outputs[index]);
 }

@@ -56,9 +56,9 @@ sliding_padded_count(const Sliding *sliding, const Walk *output)
     for (int index = 0; index < window->rank; index++) {
         const int64_t end = sliding->input_size[index] + window->after[index];
         int64_t inside = 0;
-        for (int64_t place = 0; place < window->size[index]; place++) {
+        for (int64_t element = 0; element < window->size[index]; element++) {
             const int64_t position = output->position[index] * window->stride[index] - window->before[index] +
-                                     place * window->dilation[index];
+                                     element * window->dilation[index];
             inside += position < end ? 1 : 0;
         }
         count *= inside;

@@ -31,13 +31,13 @@ Walk sliding_window(const Sliding *sliding, const int64_t *steps);
 
 /* Returns the offset of the input element under an element of the window, or -1 when that is padding. */
 static inline int64_t
-sliding_offset(const Sliding *sliding, const Walk *output, const Walk *place)
+sliding_offset(const Sliding *sliding, const Walk *output, const Walk *element)
 {
     const Window *window = sliding->window;
     int64_t offset = 0;
     for (int index = 0; index < window->rank; index++) {
         const int64_t position = output->position[index] * window->stride[index] - window->before[index] +
-                                 place->position[index] * window->dilation[index];
+                                 element->position[index] * window->dilation[index];
         if (position < 0 || position >= sliding->input_size[index]) {
             return -1;
         }

@@ -50,10 +50,10 @@ simplify(const StridedCopy *copy, StridedCopy *ret_copy)
         }
         const bool goes_on = last >= 0 && simple.from[last] == copy->from[dimension] * size &&
                              simple.to[last] == copy->to[dimension] * size;
-        const int place = goes_on ? last : simple.rank++;
-        simple.dims[place] = goes_on ? simple.dims[last] * size : size;
-        simple.from[place] = copy->from[dimension];
-        simple.to[place] = copy->to[dimension];
+        const int position = goes_on ? last : simple.rank++;
+        simple.dims[position] = goes_on ? simple.dims[last] * size : size;
+        simple.from[position] = copy->from[dimension];
+        simple.to[position] = copy->to[dimension];
     }
     if (simple.rank == 0) {
         simple.rank = 1;

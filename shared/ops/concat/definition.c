@@ -14,22 +14,23 @@ join_shapes(Call *call, InferContext *context, uint32_t first, uint32_t count, i
             total = -1;
             continue;
         }
-        int place = 0;
-        TRY(infer_axis(call, axis, shape.rank, &place));
-        TRY(infer_add(call, total, shape.dims[place], &total));
-        shape.dims[place] = -1;
+        int position = 0;
+        TRY(infer_axis(call, axis, shape.rank, &position));
+        TRY(infer_add(call, total, shape.dims[position], &total));
+        shape.dims[position] = -1;
         if (!shape_merge(&result, &shape, &result)) {
             char left[SHAPE_TEXT_SIZE];
             char right[SHAPE_TEXT_SIZE];
             return call_fail(call, STATUS_INVALID_ARGUMENT,
                 "input %u of shape %s does not join %s along axis %d", index,
-                shape_text(&context->inputs[index], left), shape_text(&context->inputs[first], right), place);
+                shape_text(&context->inputs[index], left), shape_text(&context->inputs[first], right),
+                position);
         }
     }
     if (result.rank >= 0) {
-        int place = 0;
-        TRY(infer_axis(call, axis, result.rank, &place));
-        result.dims[place] = total;
+        int position = 0;
+        TRY(infer_axis(call, axis, result.rank, &position));
+        result.dims[position] = total;
     }
     context->outputs[0] = result;
     return infer_check_size(call, &result);
@@ -158,14 +159,14 @@ infer_split(Call *call, InferContext *context)
         fill_parts(context, &part);
         return STATUS_OK;
     }
-    int place = 0;
-    TRY(infer_axis(call, axis, part.rank, &place));
+    int position = 0;
+    TRY(infer_axis(call, axis, part.rank, &position));
     const int64_t count = context->node->output_count;
-    if (part.dims[place] >= 0 && part.dims[place] % count != 0) {
+    if (part.dims[position] >= 0 && part.dims[position] % count != 0) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "dimension %d of %lld is not a multiple of %lld",
-            place, (long long)part.dims[place], (long long)count);
+            position, (long long)part.dims[position], (long long)count);
     }
-    part.dims[place] = part.dims[place] < 0 ? -1 : part.dims[place] / count;
+    part.dims[position] = part.dims[position] < 0 ? -1 : part.dims[position] / count;
     fill_parts(context, &part);
     return STATUS_OK;
 }
@@ -191,7 +192,7 @@ add_sizes(Call *call, int64_t *sizes, uint32_t count, int64_t *ret_total, int64_
 }
 
 static Status
-place_sizes(Call *call, InferContext *context, const Shape *input, int axis, int64_t *sizes)
+position_sizes(Call *call, InferContext *context, const Shape *input, int axis, int64_t *sizes)
 {
     int64_t total = 0;
     int64_t *rest = NULL;
@@ -231,7 +232,7 @@ split_by_values(Call *call, InferContext *context, const Shape *input, uint32_t 
         return call_fail(
             call, STATUS_INVALID_ARGUMENT, "%zu sizes for %u parts", count, context->node->output_count);
     }
-    return place_sizes(call, context, input, axis, sizes);
+    return position_sizes(call, context, input, axis, sizes);
 }
 
 static Status
@@ -239,14 +240,14 @@ infer_split_v(Call *call, InferContext *context)
 {
     const Shape *input = &context->inputs[0];
     int64_t axis = 0;
-    int place = 0;
+    int position = 0;
     bool is_known = false;
     TRY(infer_int(call, context, 2, &axis, &is_known));
     if (!is_known || input->rank < 0) {
         return STATUS_OK;
     }
-    TRY(infer_axis(call, axis, input->rank, &place));
-    return split_by_values(call, context, input, 1, place);
+    TRY(infer_axis(call, axis, input->rank, &position));
+    return split_by_values(call, context, input, 1, position);
 }
 
 /* Equal parts, of which the last may be smaller, when no sizes are given. */

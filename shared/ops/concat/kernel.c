@@ -39,13 +39,13 @@ join_inputs(KernelContext *context, uint32_t first, uint32_t count, int64_t axis
 {
     Tensor *output = NULL;
     TRY(output_new(context, &output));
-    const int place = normal_axis(axis, output->shape.rank);
+    const int position = normal_axis(axis, output->shape.rank);
     int64_t offset = 0;
     for (uint32_t index = first; index < first + count; index++) {
         const Tensor *input = &context->inputs[index];
-        const StridedCopy copy = part_copy(&output->shape, &input->shape, place, offset, true);
+        const StridedCopy copy = part_copy(&output->shape, &input->shape, position, offset, true);
         strided_copy(&copy, input, output);
-        offset += input->shape.dims[place];
+        offset += input->shape.dims[position];
     }
     return STATUS_OK;
 }
@@ -134,14 +134,14 @@ cut_input(KernelContext *context, const Tensor *input, int64_t axis)
         return call_fail_memory(context->call, "the parts' shapes");
     }
     TRY(output_shapes(context, shapes));
-    const int place = normal_axis(axis, input->shape.rank);
+    const int position = normal_axis(axis, input->shape.rank);
     int64_t offset = 0;
     for (uint32_t index = 0; index < context->output_count; index++) {
         Tensor *output = NULL;
         TRY(kernel_output(context, index, input->dtype, &shapes[index], &output));
-        const StridedCopy copy = part_copy(&input->shape, &shapes[index], place, offset, false);
+        const StridedCopy copy = part_copy(&input->shape, &shapes[index], position, offset, false);
         strided_copy(&copy, input, output);
-        offset += shapes[index].dims[place];
+        offset += shapes[index].dims[position];
     }
     return STATUS_OK;
 }

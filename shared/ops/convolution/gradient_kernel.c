@@ -50,7 +50,7 @@ add_to_filter(const Gradient *gradient, Meeting meeting)
 }
 
 static void
-visit_place(const Gradient *gradient, Meeting meeting, MeetingVisit visit)
+visit_element(const Gradient *gradient, Meeting meeting, MeetingVisit visit)
 {
     const Convolution *convolution = gradient->convolution;
     for (int64_t group = 0; group < convolution->groups; group++) {
@@ -66,18 +66,18 @@ visit_all(const Gradient *gradient, MeetingVisit visit)
 {
     const Sliding *sliding = &gradient->sliding;
     Walk output = sliding_outputs(sliding);
-    Walk place = sliding_window(sliding, gradient->steps.space);
+    Walk element = sliding_window(sliding, gradient->steps.space);
     for (int64_t batch = 0; batch < sliding->batch; batch++) {
         do {
             do {
-                const int64_t offset = sliding_offset(sliding, &output, &place);
+                const int64_t offset = sliding_offset(sliding, &output, &element);
                 const Meeting meeting = {gradient->image + batch * sliding->input.batch + offset,
-                    gradient->filter + place.offset,
+                    gradient->filter + element.offset,
                     gradient->output + batch * sliding->output.batch + output.offset};
                 if (offset >= 0) {
-                    visit_place(gradient, meeting, visit);
+                    visit_element(gradient, meeting, visit);
                 }
-            } while (walk_next(&place));
+            } while (walk_next(&element));
         } while (walk_next(&output));
     }
 }

@@ -21,14 +21,14 @@ typedef struct Convolve {
 typedef void (*ConvolveLoop)(const Convolve *convolve);
 
 /* A position in the output, and one in the filter. */
-typedef struct Place {
+typedef struct Position {
     Walk output;
     Walk filter;
-} Place;
+} Position;
 
 #define CONVOLVE_LOOP(name, unused, upper, lower, storage, compute, read, write)                             \
-    static void name##_block_##lower(                                                                        \
-        const Convolve *convolve, Place *place, int64_t batch, int64_t group, int64_t first, int64_t width)  \
+    static void name##_block_##lower(const Convolve *convolve, Position *position, int64_t batch,            \
+        int64_t group, int64_t first, int64_t width)                                                         \
     {                                                                                                        \
         const Convolution *convolution = convolve->convolution;                                              \
         const Sliding *sliding = &convolve->sliding;                                                         \
@@ -39,13 +39,13 @@ typedef struct Place {
             sums[n] = (double)read(bias[channel + n]);                                                       \
         }                                                                                                    \
         do {                                                                                                 \
-            const int64_t offset = sliding_offset(sliding, &place->output, &place->filter);                  \
+            const int64_t offset = sliding_offset(sliding, &position->output, &position->filter);            \
             if (offset < 0) {                                                                                \
                 continue;                                                                                    \
             }                                                                                                \
             const storage *x = (const storage *)convolve->input + offset + batch * sliding->input.batch +    \
                                group * convolution->inputs * sliding->input.channel;                         \
-            const storage *w = (const storage *)convolve->filter + place->filter.offset +                    \
+            const storage *w = (const storage *)convolve->filter + position->filter.offset +                 \
                                group * convolve->steps.group + first * convolve->steps.output;               \
             for (int64_t k = 0; k < convolution->inputs; k++) {                                              \
                 const double a = (double)read(x[k * sliding->input.channel]);                                \
@@ -53,8 +53,8 @@ typedef struct Place {
                     sums[n] += a * (double)read(w[k * convolve->steps.input + n * convolve->steps.output]);  \
                 }                                                                                            \
             }                                                                                                \
-        } while (walk_next(&place->filter));                                                                 \
-        storage *z = (storage *)convolve->output + place->output.offset + batch * sliding->output.batch +    \
+        } while (walk_next(&position->filter));                                                              \
+        storage *z = (storage *)convolve->output + position->output.offset + batch * sliding->output.batch + \
                      channel * sliding->output.channel;                                                      \
         for (int64_t n = 0; n < width; n++) {                                                                \
             z[n * sliding->output.channel] = write((compute)sums[n]);                                        \
@@ -63,18 +63,18 @@ typedef struct Place {
     static void name##_##lower(const Convolve *convolve)                                                     \
     {                                                                                                        \
         const Convolution *convolution = convolve->convolution;                                              \
-        Place place = {                                                                                      \
+        Position position = {                                                                                \
             sliding_outputs(&convolve->sliding), sliding_window(&convolve->sliding, convolve->steps.space)}; \
         for (int64_t batch = 0; batch < convolve->sliding.batch; batch++) {                                  \
             do {                                                                                             \
                 for (int64_t group = 0; group < convolution->groups; group++) {                              \
                     for (int64_t n = 0; n < convolution->outputs; n += BLOCK_CHANNELS) {                     \
                         const int64_t left = convolution->outputs - n;                                       \
-                        name##_block_##lower(convolve, &place, batch, group, n,                              \
+                        name##_block_##lower(convolve, &position, batch, group, n,                           \
                             left < BLOCK_CHANNELS ? left : BLOCK_CHANNELS);                                  \
                     }                                                                                        \
                 }                                                                                            \
-            } while (walk_next(&place.output));                                                              \
+            } while (walk_next(&position.output));                                                           \
         }                                                                                                    \
     }
 

@@ -97,7 +97,7 @@ infer_unique(Call *call, InferContext *context)
     int64_t axis = 0;
     bool is_known = true;
     size_t count = 0;
-    int place = 0;
+    int position = 0;
     if (context->node->input_count > 1) {
         TRY(infer_ints(call, context, 1, &axis, 1, &count));
         is_known = infer_knows(context, 1);
@@ -107,9 +107,9 @@ infer_unique(Call *call, InferContext *context)
     }
     context->outputs[1] = shape_vector(-1);
     if (is_known && y.rank >= 0) {
-        TRY(infer_axis(call, axis, y.rank, &place));
-        context->outputs[1] = shape_vector(y.dims[place]);
-        y.dims[place] = -1;
+        TRY(infer_axis(call, axis, y.rank, &position));
+        context->outputs[1] = shape_vector(y.dims[position]);
+        y.dims[position] = -1;
     } else if (!is_known && y.rank >= 0) {
         y = shape_of_rank(y.rank);
     }

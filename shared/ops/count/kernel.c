@@ -170,20 +170,20 @@ static Status
 nth_element_compute(KernelContext *context)
 {
     const Tensor *input = &context->inputs[0];
-    int64_t place = 0;
+    int64_t position = 0;
     size_t count = 0;
     Tensor *output = NULL;
     AUTO_TENSOR sorted = {0};
     TRY(output_new(context, &output));
-    TRY(kernel_input_ints(context, 1, &place, 1, &count));
+    TRY(kernel_input_ints(context, 1, &position, 1, &count));
     TRY(scratch_cast(context, input, input->dtype, &sorted));
     const int64_t line = input->shape.dims[input->shape.rank - 1];
     const size_t size = dtype_size(input->dtype);
-    place = node_attr_bool(context->node, "reverse") ? line - 1 - place : place;
+    position = node_attr_bool(context->node, "reverse") ? line - 1 - position : position;
     for (int64_t n = 0; n < tensor_element_count(output); n++) {
         char *elements = (char *)sorted.data + (size_t)(n * line) * size;
         qsort(elements, (size_t)line, size, nth_compare_loops[input->dtype]);
-        memcpy((char *)output->data + (size_t)n * size, elements + (size_t)place * size, size);
+        memcpy((char *)output->data + (size_t)n * size, elements + (size_t)position * size, size);
     }
     return STATUS_OK;
 }
@@ -194,25 +194,26 @@ invert_permutation_compute(KernelContext *context)
 {
     const Tensor *input = &context->inputs[0];
     const int64_t count = tensor_element_count(input);
-    AUTO_TENSOR places = {0};
+    AUTO_TENSOR positions = {0};
     const Shape vector = shape_vector(count);
-    TRY(scratch_new(context, DTYPE_INT64, &vector, &places));
-    int64_t *inverse = places.data;
+    TRY(scratch_new(context, DTYPE_INT64, &vector, &positions));
+    int64_t *inverse = positions.data;
     for (int64_t n = 0; n < count; n++) {
         inverse[n] = -1;
     }
     for (int64_t n = 0; n < count; n++) {
-        int64_t place = -1;
-        if (!tensor_to_int64(input, n, &place) || place < 0 || place >= count || inverse[place] >= 0) {
+        int64_t position = -1;
+        if (!tensor_to_int64(input, n, &position) || position < 0 || position >= count ||
+            inverse[position] >= 0) {
             return call_fail(context->call, STATUS_INVALID_ARGUMENT,
                 "element %lld is %lld, which is no place of a permutation of %lld or is there twice",
-                (long long)n, (long long)place, (long long)count);
+                (long long)n, (long long)position, (long long)count);
         }
-        inverse[place] = n;
+        inverse[position] = n;
     }
     Shape shape;
     TRY(output_shapes(context, &shape));
-    return scratch_finish(context, 0, &places);
+    return scratch_finish(context, 0, &positions);
 }
 
 static const Kernel count_kernels[] = {

@@ -128,10 +128,10 @@ store_slices(const Unique *unique, Tensor *output)
 {
     const Lines *lines = &unique->lines;
     for (int64_t outer = 0; outer < lines->outer; outer++) {
-        for (int64_t place = 0; place < unique->found; place++) {
+        for (int64_t position = 0; position < unique->found; position++) {
             memcpy((char *)output->data +
-                       (size_t)((outer * unique->found + place) * lines->inner) * unique->size,
-                element_of(unique, unique->firsts[place], outer * lines->inner),
+                       (size_t)((outer * unique->found + position) * lines->inner) * unique->size,
+                element_of(unique, unique->firsts[position], outer * lines->inner),
                 (size_t)lines->inner * unique->size);
         }
     }
@@ -143,8 +143,8 @@ store_strings(KernelContext *context, const Unique *unique, const Shape *shape)
     AUTO_TENSOR table = {0};
     TRY(scratch_array(context, unique->found, sizeof(Slice), &table));
     Slice *const strings = table.data;
-    for (int64_t place = 0; place < unique->found; place++) {
-        strings[place] = *(const Slice *)element_of(unique, unique->firsts[place], 0);
+    for (int64_t position = 0; position < unique->found; position++) {
+        strings[position] = *(const Slice *)element_of(unique, unique->firsts[position], 0);
     }
     return texts_new(context, shape, strings, &context->outputs[0]);
 }

@@ -39,11 +39,11 @@ copy_diagonal(const Sides *sides, int64_t diagonal, int64_t matrix, int64_t pack
                         (is_right ? diagonals->length_max - length : 0);
     const int64_t first = matrix + (diagonal >= 0 ? diagonal : -diagonal * diagonals->columns);
     for (int64_t n = 0; n < length; n++) {
-        const int64_t place = first + n * (diagonals->columns + 1);
+        const int64_t position = first + n * (diagonals->columns + 1);
         if (sides->to_matrix) {
-            copy_element(&sides->packs, row + n, &sides->matrices, place);
+            copy_element(&sides->packs, row + n, &sides->matrices, position);
         } else {
-            copy_element(&sides->matrices, place, &sides->packs, row + n);
+            copy_element(&sides->matrices, position, &sides->packs, row + n);
         }
     }
 }

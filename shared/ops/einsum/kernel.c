@@ -10,22 +10,22 @@
 #include "worker/reference/wide.h"
 
 /* The operands, followed by the output. */
-enum { PLACES_MAX = EINSUM_OPERANDS_MAX + 1 };
+enum { POSITIONS_MAX = EINSUM_OPERANDS_MAX + 1 };
 
 typedef struct Products {
     uint32_t operand_count;
     int rank; /* number of indices: the output's, then those that are summed over */
     int64_t dims[EINSUM_LABELS_MAX];
-    int64_t strides[EINSUM_LABELS_MAX][PLACES_MAX];
+    int64_t strides[EINSUM_LABELS_MAX][POSITIONS_MAX];
     int64_t position[EINSUM_LABELS_MAX];
-    int64_t offsets[PLACES_MAX];
-    Tensor tensors[PLACES_MAX]; /* all of a wide dtype */
+    int64_t offsets[POSITIONS_MAX];
+    Tensor tensors[POSITIONS_MAX]; /* all of a wide dtype */
 } Products;
 
 static void
 products_done(Products *products)
 {
-    for (size_t index = 0; index < PLACES_MAX; index++) {
+    for (size_t index = 0; index < POSITIONS_MAX; index++) {
         tensor_unref(&products->tensors[index]);
     }
 }
@@ -33,12 +33,12 @@ products_done(Products *products)
 
 /* Gives each new label of a term the next index. */
 static void
-add_labels(Products *products, const Einsum *einsum, const EinsumTerm *term, int *places)
+add_labels(Products *products, const Einsum *einsum, const EinsumTerm *term, int *positions)
 {
     for (int index = 0; index < term->rank; index++) {
         const int label = term->labels[index];
-        if (places[label] < 0) {
-            places[label] = products->rank;
+        if (positions[label] < 0) {
+            positions[label] = products->rank;
             products->dims[products->rank++] = einsum->sizes[label];
         }
     }
@@ -48,13 +48,13 @@ add_labels(Products *products, const Einsum *einsum, const EinsumTerm *term, int
  * index. */
 static void
 add_strides(
-    Products *products, const EinsumTerm *term, const Shape *shape, const int *places, uint32_t operand)
+    Products *products, const EinsumTerm *term, const Shape *shape, const int *positions, uint32_t operand)
 {
     int64_t dense[SHAPE_RANK_MAX];
     strides_dense(shape, dense);
     for (int index = 0; index < term->rank; index++) {
         const int64_t stride = shape->dims[index] == 1 ? 0 : dense[index];
-        products->strides[places[term->labels[index]]][operand] += stride;
+        products->strides[positions[term->labels[index]]][operand] += stride;
     }
 }
 
@@ -62,15 +62,15 @@ static void
 find_indices(Products *products, const Einsum *einsum)
 {
     const uint32_t last = einsum->operand_count;
-    int places[EINSUM_LABELS_MAX];
-    memset(places, -1, sizeof places);
-    add_labels(products, einsum, &einsum->output, places);
+    int positions[EINSUM_LABELS_MAX];
+    memset(positions, -1, sizeof positions);
+    add_labels(products, einsum, &einsum->output, positions);
     for (uint32_t index = 0; index < last; index++) {
         const EinsumTerm *const term = &einsum->operands[index];
-        add_labels(products, einsum, term, places);
-        add_strides(products, term, &products->tensors[index].shape, places, index);
+        add_labels(products, einsum, term, positions);
+        add_strides(products, term, &products->tensors[index].shape, positions, index);
     }
-    add_strides(products, &einsum->output, &products->tensors[last].shape, places, last);
+    add_strides(products, &einsum->output, &products->tensors[last].shape, positions, last);
 }
 
 typedef void (*ProductLoop)(const Products *products, const int64_t *steps, int64_t count);
@@ -105,14 +105,14 @@ static const ProductLoop product_loops[DTYPE_COUNT] = {
 static void
 move_offsets(Products *products, int index, int64_t count)
 {
-    for (uint32_t place = 0; place <= products->operand_count; place++) {
-        products->offsets[place] += products->strides[index][place] * count;
+    for (uint32_t position = 0; position <= products->operand_count; position++) {
+        products->offsets[position] += products->strides[index][position] * count;
     }
 }
 
 /* Moves on in all indices but the last; false after the last combination. */
 static bool
-next_place(Products *products)
+next_position(Products *products)
 {
     for (int index = products->rank - 2; index >= 0; index--) {
         move_offsets(products, index, 1);
@@ -128,7 +128,7 @@ next_place(Products *products)
 static void
 sum_products(Products *products, ProductLoop loop)
 {
-    static const int64_t nowhere[PLACES_MAX] = {0};
+    static const int64_t nowhere[POSITIONS_MAX] = {0};
     const int last = products->rank - 1;
     for (int index = 0; index <= last; index++) {
         if (products->dims[index] == 0) {
@@ -137,7 +137,7 @@ sum_products(Products *products, ProductLoop loop)
     }
     do {
         loop(products, last < 0 ? nowhere : products->strides[last], last < 0 ? 1 : products->dims[last]);
-    } while (next_place(products));
+    } while (next_position(products));
 }
 
 static Status

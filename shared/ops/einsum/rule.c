@@ -141,8 +141,8 @@ imply_output(const Reader *reader)
 {
     EinsumTerm *const output = &reader->einsum->output;
     TRY(push_ellipsis(reader, output, reader->ellipsis_rank));
-    for (int place = 0; place < EINSUM_LETTERS; place++) {
-        const int label = (place + EINSUM_LETTERS / 2) % EINSUM_LETTERS;
+    for (int position = 0; position < EINSUM_LETTERS; position++) {
+        const int label = (position + EINSUM_LETTERS / 2) % EINSUM_LETTERS;
         if (reader->uses[label] == 1) {
             TRY(push_label(reader, output, label));
         }

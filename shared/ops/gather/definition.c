@@ -8,15 +8,15 @@ take_along(Call *call, InferContext *context, int64_t axis, int64_t batch_dims)
 {
     const Shape *params = &context->inputs[0];
     const Shape *indices = &context->inputs[1];
-    int place = 0;
+    int position = 0;
     if (params->rank < 0 || indices->rank < 0) {
         return STATUS_OK;
     }
-    TRY(infer_axis(call, axis, params->rank, &place));
+    TRY(infer_axis(call, axis, params->rank, &position));
     batch_dims += batch_dims < 0 ? indices->rank : 0;
-    if (batch_dims < 0 || batch_dims > place || batch_dims > indices->rank) {
+    if (batch_dims < 0 || batch_dims > position || batch_dims > indices->rank) {
         return call_fail(call, STATUS_INVALID_ARGUMENT,
-            "batch_dims is %lld with axis %d and indices of rank %d", (long long)batch_dims, place,
+            "batch_dims is %lld with axis %d and indices of rank %d", (long long)batch_dims, position,
             indices->rank);
     }
     for (int index = 0; index < (int)batch_dims; index++) {
@@ -24,9 +24,9 @@ take_along(Call *call, InferContext *context, int64_t axis, int64_t batch_dims)
         TRY(infer_equal(call, params->dims[index], indices->dims[index], "a batch dimension", &size));
     }
     Shape output = shape_scalar();
-    TRY(infer_append(call, params, 0, place, &output));
+    TRY(infer_append(call, params, 0, position, &output));
     TRY(infer_append(call, indices, (int)batch_dims, indices->rank, &output));
-    TRY(infer_append(call, params, place + 1, params->rank, &output));
+    TRY(infer_append(call, params, position + 1, params->rank, &output));
     context->outputs[0] = output;
     return infer_check_size(call, &output);
 }

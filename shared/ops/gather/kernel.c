@@ -199,8 +199,8 @@ one_hot_compute(KernelContext *context)
     for (int64_t n = 0; n < count; n++) {
         int64_t chosen = -1;
         if (tensor_to_int64(indices, n, &chosen) && chosen >= 0 && chosen < lines.size) {
-            const int64_t place = (n / lines.inner * lines.size + chosen) * lines.inner + n % lines.inner;
-            memcpy((char *)output->data + (size_t)place * size, context->inputs[2].data, size);
+            const int64_t position = (n / lines.inner * lines.size + chosen) * lines.inner + n % lines.inner;
+            memcpy((char *)output->data + (size_t)position * size, context->inputs[2].data, size);
         }
     }
     return STATUS_OK;

@@ -38,10 +38,10 @@ typedef struct Between {
 static Between
 between_at(const Scale *scale, int64_t position)
 {
-    const float place = scale->is_half_pixel ? ((float)position + 0.5F) * scale->factor - 0.5F
-                                             : (float)position * scale->factor;
-    const float below = floorf(place);
-    Between between = {(int64_t)below, (int64_t)ceilf(place), (double)(place - below)};
+    const float source = scale->is_half_pixel ? ((float)position + 0.5F) * scale->factor - 0.5F
+                                              : (float)position * scale->factor;
+    const float below = floorf(source);
+    Between between = {(int64_t)below, (int64_t)ceilf(source), (double)(source - below)};
     between.lower = between.lower < 0 ? 0 : between.lower;
     between.upper = between.upper > scale->input - 1 ? scale->input - 1 : between.upper;
     return between;
@@ -50,8 +50,8 @@ between_at(const Scale *scale, int64_t position)
 static int64_t
 nearest_at(const Scale *scale, int64_t position)
 {
-    const float place = ((float)position + (scale->is_half_pixel ? 0.5F : 0)) * scale->factor;
-    const int64_t nearest = (int64_t)(scale->aligns_corners ? roundf(place) : floorf(place));
+    const float source = ((float)position + (scale->is_half_pixel ? 0.5F : 0)) * scale->factor;
+    const int64_t nearest = (int64_t)(scale->aligns_corners ? roundf(source) : floorf(source));
     return nearest < 0 ? 0 : nearest > scale->input - 1 ? scale->input - 1 : nearest;
 }
 
@@ -215,7 +215,7 @@ nearest_gradient_compute(KernelContext *context)
 
 /* Returns position n of `count` between two ends, which are fractions of the image's size. */
 static float
-crop_place(float first, float last, int64_t size, int64_t count, int64_t n)
+crop_position(float first, float last, int64_t size, int64_t count, int64_t n)
 {
     if (count <= 1) {
         return 0.5F * (first + last) * (float)(size - 1);
@@ -225,17 +225,17 @@ crop_place(float first, float last, int64_t size, int64_t count, int64_t n)
 }
 
 static bool
-is_inside(float place, int64_t size)
+is_inside(float source, int64_t size)
 {
-    return place >= 0 && place <= (float)(size - 1);
+    return source >= 0 && source <= (float)(size - 1);
 }
 
 static Between
-between_of(float place, bool is_nearest)
+between_of(float source, bool is_nearest)
 {
-    const float below = is_nearest ? roundf(place) : floorf(place);
-    const float above = is_nearest ? below : ceilf(place);
-    const Between between = {(int64_t)below, (int64_t)above, is_nearest ? 0 : (double)(place - below)};
+    const float below = is_nearest ? roundf(source) : floorf(source);
+    const float above = is_nearest ? below : ceilf(source);
+    const Between between = {(int64_t)below, (int64_t)above, is_nearest ? 0 : (double)(source - below)};
     return between;
 }
 
@@ -253,9 +253,9 @@ crop_box(const Crop *crop, const Shape *output, double *crops)
 {
     const int64_t channels = output->dims[3];
     for (int64_t pixel = 0; pixel < output->dims[1] * output->dims[2]; pixel++) {
-        const float row = crop_place(
+        const float row = crop_position(
             crop->box[0], crop->box[2], crop->shape->dims[1], output->dims[1], pixel / output->dims[2]);
-        const float column = crop_place(
+        const float column = crop_position(
             crop->box[1], crop->box[3], crop->shape->dims[2], output->dims[2], pixel % output->dims[2]);
         double *to = &crops[pixel * channels];
         if (!is_inside(row, crop->shape->dims[1]) || !is_inside(column, crop->shape->dims[2])) {

@@ -15,15 +15,15 @@ patches_supports(const Node *node)
 /* Copies one patch, its pixels in row-major order; those outside the image are zeros already. */
 static void
 copy_patch(
-    const Sliding *sliding, const Walk *output, Walk *place, const char *image, char *patch, size_t bytes)
+    const Sliding *sliding, const Walk *output, Walk *element, const char *image, char *patch, size_t bytes)
 {
     do {
-        const int64_t offset = sliding_offset(sliding, output, place);
+        const int64_t offset = sliding_offset(sliding, output, element);
         if (offset >= 0) {
             memcpy(patch, image + (size_t)(offset / sliding->input.space[1]) * bytes, bytes);
         }
         patch += bytes;
-    } while (walk_next(place));
+    } while (walk_next(element));
 }
 
 static Status
@@ -42,12 +42,12 @@ patches_compute(KernelContext *context)
     fill_zero(output);
     const Sliding sliding = sliding_over(&window, &images->shape, &output->shape);
     Walk walk = sliding_outputs(&sliding);
-    Walk place = sliding_window(&sliding, NULL);
+    Walk element = sliding_window(&sliding, NULL);
     const size_t size = dtype_size(images->dtype);
     const size_t bytes = (size_t)images->shape.dims[3] * size;
     for (int64_t batch = 0; batch < sliding.batch; batch++) {
         do {
-            copy_patch(&sliding, &walk, &place,
+            copy_patch(&sliding, &walk, &element,
                 (const char *)images->data + (size_t)(batch * sliding.input.batch) * size,
                 (char *)output->data + (size_t)(batch * sliding.output.batch + walk.offset) * size, bytes);
         } while (walk_next(&walk));
@@ -65,14 +65,14 @@ dilation_supports(const Node *node)
  * channel. */
 static double
 largest_sum(
-    const Sliding *sliding, const Walk *output, Walk *place, const double *image, const double *filter)
+    const Sliding *sliding, const Walk *output, Walk *element, const double *image, const double *filter)
 {
     double largest = -(double)INFINITY;
     do {
-        const int64_t offset = sliding_offset(sliding, output, place);
-        const double sum = offset < 0 ? (double)-INFINITY : image[offset] + filter[place->offset];
+        const int64_t offset = sliding_offset(sliding, output, element);
+        const double sum = offset < 0 ? (double)-INFINITY : image[offset] + filter[element->offset];
         largest = sum > largest ? sum : largest;
-    } while (walk_next(place));
+    } while (walk_next(element));
     return largest;
 }
 
@@ -88,12 +88,12 @@ dilation_compute(KernelContext *context)
     const Sliding sliding = sliding_over(&window, &context->inputs[0].shape, shape);
     const int64_t steps[2] = {filter->dims[1] * filter->dims[2], filter->dims[2]};
     Walk walk = sliding_outputs(&sliding);
-    Walk place = sliding_window(&sliding, steps);
+    Walk element = sliding_window(&sliding, steps);
     const int64_t count = tensor_element_count(&doubles.outputs[0]);
     for (int64_t n = 0; n < count; n++) {
         const int64_t batch = n / sliding.output.batch;
         const int64_t channel = n % shape->dims[3];
-        doubles_out(&doubles, 0)[n] = largest_sum(&sliding, &walk, &place,
+        doubles_out(&doubles, 0)[n] = largest_sum(&sliding, &walk, &element,
             doubles_in(&doubles, 0) + batch * sliding.input.batch + channel,
             doubles_in(&doubles, 1) + channel);
         if (channel == shape->dims[3] - 1) {

@@ -194,17 +194,17 @@ swap_columns(double *a, int64_t rows, int64_t columns, int64_t p, int64_t q)
 static void
 sort_columns(double *values, int64_t columns, bool ascends, double *left, int64_t rows, double *right)
 {
-    for (int64_t place = 0; place < columns; place++) {
-        int64_t best = place;
-        for (int64_t n = place + 1; n < columns; n++) {
+    for (int64_t position = 0; position < columns; position++) {
+        int64_t best = position;
+        for (int64_t n = position + 1; n < columns; n++) {
             best = (ascends ? values[n] < values[best] : values[n] > values[best]) ? n : best;
         }
-        const double value = values[place];
-        values[place] = values[best];
+        const double value = values[position];
+        values[position] = values[best];
         values[best] = value;
-        swap_columns(left, rows, columns, place, best);
+        swap_columns(left, rows, columns, position, best);
         if (right != NULL) {
-            swap_columns(right, columns, columns, place, best);
+            swap_columns(right, columns, columns, position, best);
         }
     }
 }

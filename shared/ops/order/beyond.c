@@ -20,11 +20,11 @@ is_beyond_of(Dtype dtype)
 }
 
 void
-write_index(Tensor *tensor, int64_t place, int64_t index)
+write_index(Tensor *tensor, int64_t position, int64_t index)
 {
     if (tensor->dtype == DTYPE_INT64) {
-        ((int64_t *)tensor->data)[place] = index;
+        ((int64_t *)tensor->data)[position] = index;
     } else {
-        ((int32_t *)tensor->data)[place] = (int32_t)index;
+        ((int32_t *)tensor->data)[position] = (int32_t)index;
     }
 }

@@ -17,4 +17,4 @@ typedef bool (*IsBeyond)(const void *line, int64_t left, int64_t right, bool lar
 IsBeyond is_beyond_of(Dtype dtype);
 
 /* Writes an element of an int32 or int64 tensor. */
-void write_index(Tensor *tensor, int64_t place, int64_t index);
+void write_index(Tensor *tensor, int64_t position, int64_t index);

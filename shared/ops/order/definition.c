@@ -10,13 +10,13 @@ keep_largest(Call *call, InferContext *context, int64_t axis, int64_t k)
     if (shape.rank < 0) {
         return STATUS_OK;
     }
-    int place = 0;
-    TRY(infer_axis(call, axis, shape.rank, &place));
-    if (k < -1 || (shape.dims[place] >= 0 && k > shape.dims[place])) {
+    int position = 0;
+    TRY(infer_axis(call, axis, shape.rank, &position));
+    if (k < -1 || (shape.dims[position] >= 0 && k > shape.dims[position])) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "k is %lld, not 0 to %lld", (long long)k,
-            (long long)shape.dims[place]);
+            (long long)shape.dims[position]);
     }
-    shape.dims[place] = k;
+    shape.dims[position] = k;
     context->outputs[0] = shape;
     context->outputs[1] = shape;
     return STATUS_OK;
@@ -70,15 +70,15 @@ drop_axis(Call *call, InferContext *context, int64_t axis, bool keeps)
     if (input->rank < 0) {
         return STATUS_OK;
     }
-    int place = 0;
-    TRY(infer_axis(call, axis, input->rank, &place));
-    if (input->dims[place] == 0) {
-        return call_fail(call, STATUS_INVALID_ARGUMENT, "dimension %d is empty and has no extreme", place);
+    int position = 0;
+    TRY(infer_axis(call, axis, input->rank, &position));
+    if (input->dims[position] == 0) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT, "dimension %d is empty and has no extreme", position);
     }
     Shape output = shape_scalar();
     for (int index = 0; index < input->rank; index++) {
-        if (index != place || keeps) {
-            output.dims[output.rank++] = index == place ? 1 : input->dims[index];
+        if (index != position || keeps) {
+            output.dims[output.rank++] = index == position ? 1 : input->dims[index];
         }
     }
     context->outputs[0] = output;

@@ -20,7 +20,7 @@ typedef struct TopK {
 typedef struct Heap {
     const TopK *top;
     const void *line;
-    int64_t *places;
+    int64_t *positions;
     int64_t count;
 } Heap;
 
@@ -37,30 +37,30 @@ comes_before(const Heap *heap, int64_t left, int64_t right)
 /* Moves the hole down to a leaf, always to the child that comes later, and then moves the new position up
  * from there. */
 static void
-heap_sink(const Heap *heap, int64_t hole, int64_t place)
+heap_sink(const Heap *heap, int64_t hole, int64_t position)
 {
-    int64_t *const places = heap->places;
+    int64_t *const positions = heap->positions;
     const int64_t top = hole;
     for (int64_t child = 2 * hole + 1; child < heap->count; child = 2 * hole + 1) {
-        if (child + 1 < heap->count && !comes_before(heap, places[child + 1], places[child])) {
+        if (child + 1 < heap->count && !comes_before(heap, positions[child + 1], positions[child])) {
             child++;
         }
-        places[hole] = places[child];
+        positions[hole] = positions[child];
         hole = child;
     }
-    for (int64_t parent = (hole - 1) / 2; hole > top && comes_before(heap, places[parent], place);
+    for (int64_t parent = (hole - 1) / 2; hole > top && comes_before(heap, positions[parent], position);
          parent = (hole - 1) / 2) {
-        places[hole] = places[parent];
+        positions[hole] = positions[parent];
         hole = parent;
     }
-    places[hole] = place;
+    positions[hole] = position;
 }
 
 static void
 heap_build(const Heap *heap)
 {
     for (int64_t parent = heap->count / 2; parent-- > 0;) {
-        heap_sink(heap, parent, heap->places[parent]);
+        heap_sink(heap, parent, heap->positions[parent]);
     }
 }
 
@@ -69,27 +69,27 @@ static void
 heap_pop(Heap *heap)
 {
     heap->count--;
-    const int64_t last = heap->places[heap->count];
-    heap->places[heap->count] = heap->places[0];
+    const int64_t last = heap->positions[heap->count];
+    heap->positions[heap->count] = heap->positions[0];
     heap_sink(heap, 0, last);
 }
 
 /* Selects the k first positions of the line; there is room for one more behind them. */
 static void
-select_places(Heap *heap)
+select_positions(Heap *heap)
 {
     const int64_t k = heap->top->k;
     const int64_t size = heap->top->lines.size;
     for (heap->count = 0; heap->count < size && heap->count <= k; heap->count++) {
-        heap->places[heap->count] = heap->count;
+        heap->positions[heap->count] = heap->count;
     }
     heap_build(heap);
     if (size > k) {
         heap_pop(heap);
     }
-    for (int64_t place = k + 1; place < size; place++) {
-        if (comes_before(heap, place, heap->places[0])) {
-            heap_sink(heap, 0, place);
+    for (int64_t position = k + 1; position < size; position++) {
+        if (comes_before(heap, position, heap->positions[0])) {
+            heap_sink(heap, 0, position);
         }
     }
     while ((heap->top->is_sorted || size == k) && heap->count > 1) {
@@ -99,17 +99,17 @@ select_places(Heap *heap)
 
 static void
 top_line(
-    const TopK *top, const Tensor *input, int64_t first, int64_t target, int64_t *places, Tensor *outputs)
+    const TopK *top, const Tensor *input, int64_t first, int64_t target, int64_t *positions, Tensor *outputs)
 {
     const size_t size = dtype_size(input->dtype);
     const char *const line = (const char *)input->data + (size_t)first * size;
-    Heap heap = {.top = top, .line = line, .places = places};
-    select_places(&heap);
+    Heap heap = {.top = top, .line = line, .positions = positions};
+    select_positions(&heap);
     for (int64_t n = 0; n < top->k; n++) {
-        const int64_t place = target + n * top->lines.inner;
-        memcpy((char *)outputs[0].data + (size_t)place * size,
-            line + (size_t)(places[n] * top->lines.inner) * size, size);
-        write_index(&outputs[1], place, places[n]);
+        const int64_t position = target + n * top->lines.inner;
+        memcpy((char *)outputs[0].data + (size_t)position * size,
+            line + (size_t)(positions[n] * top->lines.inner) * size, size);
+        write_index(&outputs[1], position, positions[n]);
     }
 }
 
@@ -119,24 +119,24 @@ run_top_k(KernelContext *context, int64_t axis, bool largest, bool is_sorted)
     const Tensor *input = &context->inputs[0];
     Shape shapes[2];
     Tensor *ignored = NULL;
-    AUTO_TENSOR places = {0};
+    AUTO_TENSOR positions = {0};
     TRY(output_shapes(context, shapes));
     TRY(kernel_output(context, 0, input->dtype, &shapes[0], &ignored));
     TRY(kernel_output(context, 1, context->node->output_dtypes[1], &shapes[1], &ignored));
-    const int place = (int)(axis < 0 ? axis + input->shape.rank : axis);
+    const int position = (int)(axis < 0 ? axis + input->shape.rank : axis);
     const TopK top = {
         .is_beyond = is_beyond_of(input->dtype),
-        .lines = lines_along(&input->shape, place),
-        .k = shapes[0].dims[place],
+        .lines = lines_along(&input->shape, position),
+        .k = shapes[0].dims[position],
         .largest = largest,
         .is_sorted = is_sorted,
     };
     const Shape vector = shape_vector(top.k + 1);
-    TRY(scratch_new(context, DTYPE_INT64, &vector, &places));
+    TRY(scratch_new(context, DTYPE_INT64, &vector, &positions));
     for (int64_t outer = 0; outer < top.lines.outer && top.k > 0; outer++) {
         for (int64_t inner = 0; inner < top.lines.inner; inner++) {
             top_line(&top, input, outer * top.lines.size * top.lines.inner + inner,
-                outer * top.k * top.lines.inner + inner, places.data, context->outputs);
+                outer * top.k * top.lines.inner + inner, positions.data, context->outputs);
         }
     }
     return STATUS_OK;

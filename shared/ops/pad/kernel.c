@@ -117,15 +117,15 @@ mirrored_position(int64_t position, int64_t size, int64_t shift)
 static int64_t
 inner_element(const Tensor *padded, const Shape *inner, const int64_t *before, int64_t shift, int64_t element)
 {
-    int64_t place = 0;
+    int64_t offset = 0;
     int64_t stride = 1;
     for (int dimension = inner->rank - 1; dimension >= 0; dimension--) {
         const int64_t position = element % padded->shape.dims[dimension] - before[dimension];
         element /= padded->shape.dims[dimension];
-        place += mirrored_position(position, inner->dims[dimension], shift) * stride;
+        offset += mirrored_position(position, inner->dims[dimension], shift) * stride;
         stride *= inner->dims[dimension];
     }
-    return place;
+    return offset;
 }
 
 static Status
@@ -150,8 +150,8 @@ mirror_pad_gradient_compute(KernelContext *context)
     TRY(scratch_new(context, wide, &shape, &sums));
     fill_zero(&sums);
     for (int64_t n = 0; n < tensor_element_count(input); n++) {
-        const int64_t place = inner_element(&gradients, &shape, before, shift, n);
-        wide_combine(WIDE_ADD, wide, (char *)sums.data + (size_t)place * size,
+        const int64_t offset = inner_element(&gradients, &shape, before, shift, n);
+        wide_combine(WIDE_ADD, wide, (char *)sums.data + (size_t)offset * size,
             (const char *)gradients.data + (size_t)n * size, 1);
     }
     return scratch_finish(context, 0, &sums);

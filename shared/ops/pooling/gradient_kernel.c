@@ -14,19 +14,19 @@ typedef struct Plane {
 } Plane;
 
 typedef void (*SpreadGradient)(
-    const Sliding *sliding, const Plane *plane, const Walk *output, Walk *place, double gradient);
+    const Sliding *sliding, const Plane *plane, const Walk *output, Walk *element, double gradient);
 
 static void
 spread_to_largest(
-    const Sliding *sliding, const Plane *plane, const Walk *output, Walk *place, double gradient)
+    const Sliding *sliding, const Plane *plane, const Walk *output, Walk *element, double gradient)
 {
     int64_t found = -1;
     do {
-        const int64_t offset = sliding_offset(sliding, output, place);
+        const int64_t offset = sliding_offset(sliding, output, element);
         if (offset >= 0 && (found < 0 || plane->image[offset] > plane->image[found])) {
             found = offset;
         }
-    } while (walk_next(place));
+    } while (walk_next(element));
     if (found >= 0) {
         plane->gradient[found] += gradient;
     }
@@ -35,47 +35,47 @@ spread_to_largest(
 /* TensorFlow's pools of volumes give all of it to each of several equal elements. */
 static void
 spread_to_every_largest(
-    const Sliding *sliding, const Plane *plane, const Walk *output, Walk *place, double gradient)
+    const Sliding *sliding, const Plane *plane, const Walk *output, Walk *element, double gradient)
 {
     double largest = -(double)INFINITY;
     do {
-        const int64_t offset = sliding_offset(sliding, output, place);
+        const int64_t offset = sliding_offset(sliding, output, element);
         largest = offset >= 0 && plane->image[offset] > largest ? plane->image[offset] : largest;
-    } while (walk_next(place));
+    } while (walk_next(element));
     do {
-        const int64_t offset = sliding_offset(sliding, output, place);
+        const int64_t offset = sliding_offset(sliding, output, element);
         if (offset >= 0 && plane->image[offset] == largest) {
             plane->gradient[offset] += gradient;
         }
-    } while (walk_next(place));
+    } while (walk_next(element));
 }
 
 static void
-spread_evenly(const Sliding *sliding, const Plane *plane, const Walk *output, Walk *place, double gradient)
+spread_evenly(const Sliding *sliding, const Plane *plane, const Walk *output, Walk *element, double gradient)
 {
     int64_t count = 0;
     do {
-        count += sliding_offset(sliding, output, place) >= 0 ? 1 : 0;
-    } while (walk_next(place));
+        count += sliding_offset(sliding, output, element) >= 0 ? 1 : 0;
+    } while (walk_next(element));
     do {
-        const int64_t offset = sliding_offset(sliding, output, place);
+        const int64_t offset = sliding_offset(sliding, output, element);
         if (offset >= 0) {
             plane->gradient[offset] += gradient / (double)count;
         }
-    } while (walk_next(place));
+    } while (walk_next(element));
 }
 
 static void
 spread_all(const Sliding *sliding, const Plane *all, const double *gradients, SpreadGradient spread)
 {
     Walk output = sliding_outputs(sliding);
-    Walk place = sliding_window(sliding, NULL);
+    Walk element = sliding_window(sliding, NULL);
     for (int64_t batch = 0; batch < sliding->batch; batch++) {
         for (int64_t channel = 0; channel < sliding->channels; channel++) {
             const int64_t first = batch * sliding->input.batch + channel * sliding->input.channel;
             const Plane plane = {all->image == NULL ? NULL : all->image + first, all->gradient + first};
             do {
-                spread(sliding, &plane, &output, &place,
+                spread(sliding, &plane, &output, &element,
                     gradients[batch * sliding->output.batch + channel * sliding->output.channel +
                               output.offset]);
             } while (walk_next(&output));

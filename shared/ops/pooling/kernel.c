@@ -26,14 +26,14 @@ typedef void (*PoolLoop)(const Pool *pool);
     {                                                                                                        \
         const Sliding *sliding = &pool->sliding;                                                             \
         Walk output = sliding_outputs(sliding);                                                              \
-        Walk place = sliding_window(sliding, NULL);                                                          \
+        Walk element = sliding_window(sliding, NULL);                                                        \
         for (int64_t batch = 0; batch < sliding->batch; batch++) {                                           \
             for (int64_t channel = 0; channel < sliding->channels; channel++) {                              \
                 const storage *x = (const storage *)pool->input + batch * sliding->input.batch +             \
                                    channel * sliding->input.channel;                                         \
                 const int64_t first = batch * sliding->output.batch + channel * sliding->output.channel;     \
                 do {                                                                                         \
-                    name##_one_##lower(pool, x, &output, &place, first + output.offset,                      \
+                    name##_one_##lower(pool, x, &output, &element, first + output.offset,                    \
                         (batch * sliding->channels + channel) * pool->plane);                                \
                 } while (walk_next(&output));                                                                \
             }                                                                                                \
@@ -61,14 +61,14 @@ plane_index(const Pool *pool, int64_t offset)
 #define SIGNED_LOWEST(storage) ((int64_t)(UINT64_MAX << (8 * sizeof(storage) - 1)))
 
 #define MAX_ONE(name, lowest, upper, lower, storage, compute, read, write)                                   \
-    static void name##_one_##lower(                                                                          \
-        const Pool *pool, const storage *x, const Walk *output, Walk *place, int64_t target, int64_t plane)  \
+    static void name##_one_##lower(const Pool *pool, const storage *x, const Walk *output, Walk *element,    \
+        int64_t target, int64_t plane)                                                                       \
     {                                                                                                        \
         typedef storage Storage __attribute__((unused));                                                     \
         compute largest = (compute)(lowest);                                                                 \
         int64_t found = -1;                                                                                  \
         do {                                                                                                 \
-            const int64_t offset = sliding_offset(&pool->sliding, output, place);                            \
+            const int64_t offset = sliding_offset(&pool->sliding, output, element);                          \
             if (offset < 0) {                                                                                \
                 continue;                                                                                    \
             }                                                                                                \
@@ -77,7 +77,7 @@ plane_index(const Pool *pool, int64_t offset)
                 largest = a;                                                                                 \
                 found = offset;                                                                              \
             }                                                                                                \
-        } while (walk_next(place));                                                                          \
+        } while (walk_next(element));                                                                        \
         ((storage *)pool->output)[target] = write(largest);                                                  \
         if (pool->indices != NULL) {                                                                         \
             pool->indices[target] = found < 0 ? -1 : plane + plane_index(pool, found);                       \
@@ -91,19 +91,19 @@ REAL_ELEMENTS(POOL_LOOP, largest, )
 static const PoolLoop largest_loops[DTYPE_COUNT] = {REAL_LOOPS(largest)};
 
 #define MEAN_ONE(name, unused, upper, lower, storage, compute, read, write)                                  \
-    static void name##_one_##lower(                                                                          \
-        const Pool *pool, const storage *x, const Walk *output, Walk *place, int64_t target, int64_t plane)  \
+    static void name##_one_##lower(const Pool *pool, const storage *x, const Walk *output, Walk *element,    \
+        int64_t target, int64_t plane)                                                                       \
     {                                                                                                        \
         (void)plane;                                                                                         \
         double sum = 0;                                                                                      \
         int64_t count = 0;                                                                                   \
         do {                                                                                                 \
-            const int64_t offset = sliding_offset(&pool->sliding, output, place);                            \
+            const int64_t offset = sliding_offset(&pool->sliding, output, element);                          \
             if (offset >= 0) {                                                                               \
                 sum += (double)read(x[offset]);                                                              \
                 count++;                                                                                     \
             }                                                                                                \
-        } while (walk_next(place));                                                                          \
+        } while (walk_next(element));                                                                        \
         count = pool->counts_padding ? sliding_padded_count(&pool->sliding, output) : count;                 \
         ((storage *)pool->output)[target] = write((compute)(sum / (double)count));                           \
     }

@@ -32,9 +32,9 @@ read_scaling(KernelContext *context, const Shape *shape, uint32_t first, int64_t
     const int64_t count = tensor_element_count(scale);
     scaling->lines = (Lines){.outer = 1, .size = 1, .inner = INT64_MAX};
     if (scale->shape.rank > 0 && count != 1) {
-        int place = 0;
-        TRY(infer_axis(context->call, axis, shape->rank, &place));
-        scaling->lines = lines_along(shape, place);
+        int position = 0;
+        TRY(infer_axis(context->call, axis, shape->rank, &position));
+        scaling->lines = lines_along(shape, position);
     }
     if (count != scaling->lines.size || scale->shape.rank > 1) {
         char text[SHAPE_TEXT_SIZE];
@@ -55,10 +55,10 @@ read_scaling(KernelContext *context, const Shape *shape, uint32_t first, int64_t
 static double
 scale_at(const Scaling *scaling, int64_t n, double *ret_zero_point)
 {
-    const int64_t place = n / scaling->lines.inner % scaling->lines.size;
+    const int64_t position = n / scaling->lines.inner % scaling->lines.size;
     *ret_zero_point =
-        scaling->zero_points.data == NULL ? 0 : ((const double *)scaling->zero_points.data)[place];
-    return ((const double *)scaling->scales.data)[place];
+        scaling->zero_points.data == NULL ? 0 : ((const double *)scaling->zero_points.data)[position];
+    return ((const double *)scaling->scales.data)[position];
 }
 
 typedef struct Range {

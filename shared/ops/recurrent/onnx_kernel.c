@@ -162,15 +162,16 @@ find_activations(const Layout *layout, int64_t direction, Recurrence *run)
     const Node *const node = layout->context->node;
     const size_t given = item_count(node, "activations");
     for (size_t index = 0; index < run->cell->activation_count; index++) {
-        const size_t place = (size_t)direction * run->cell->activation_count + index;
-        const Slice name = place < given ? node_attr(node, "activations")->value.list.items[place].value.s
-                                         : slice_from_string(run->cell->activations[index]);
+        const size_t position = (size_t)direction * run->cell->activation_count + index;
+        const Slice name = position < given
+                               ? node_attr(node, "activations")->value.list.items[position].value.s
+                               : slice_from_string(run->cell->activations[index]);
         if (!activation_find(name, &run->activations[index])) {
             return call_fail(layout->context->call, STATUS_UNIMPLEMENTED, "there is no activation '%.*s'",
                 SLICE_PRINT(slice_part(name, 0, 64)));
         }
-        set_number(node, "activation_alpha", place, &run->activations[index].alpha);
-        set_number(node, "activation_beta", place, &run->activations[index].beta);
+        set_number(node, "activation_alpha", position, &run->activations[index].alpha);
+        set_number(node, "activation_beta", position, &run->activations[index].beta);
     }
     return STATUS_OK;
 }
@@ -188,26 +189,26 @@ parameter_of(const Layout *layout, int input, int64_t direction)
 }
 
 static int64_t
-state_place(const Layout *layout, int64_t direction, int64_t sequence)
+state_position(const Layout *layout, int64_t direction, int64_t sequence)
 {
     return layout->is_batch_first ? sequence * layout->directions + direction
                                   : direction * layout->batch + sequence;
 }
 
 static void
-load_state(const Layout *layout, int input, int64_t place, int64_t hidden, double *state)
+load_state(const Layout *layout, int input, int64_t position, int64_t hidden, double *state)
 {
     const bool is_there = (uint32_t)input < layout->context->input_count &&
                           layout->context->inputs[input].dtype != DTYPE_INVALID;
     for (int64_t n = 0; n < hidden; n++) {
-        state[n] = is_there ? doubles_in(layout->doubles, input)[place * hidden + n] : 0;
+        state[n] = is_there ? doubles_in(layout->doubles, input)[position * hidden + n] : 0;
     }
 }
 
 static void
-store_state(const Layout *layout, int output, int64_t place, int64_t hidden, const double *state)
+store_state(const Layout *layout, int output, int64_t position, int64_t hidden, const double *state)
 {
-    memcpy(&doubles_out(layout->doubles, output)[place * hidden], state, (size_t)hidden * sizeof *state);
+    memcpy(&doubles_out(layout->doubles, output)[position * hidden], state, (size_t)hidden * sizeof *state);
 }
 
 static int64_t
@@ -225,12 +226,12 @@ static void
 run_step(const Layout *layout, const Recurrence *run, int64_t direction, int64_t sequence, int64_t moment)
 {
     const int64_t rows = run->cell->gates * run->hidden;
-    const int64_t place =
+    const int64_t position =
         layout->is_batch_first ? sequence * layout->time + moment : moment * layout->batch + sequence;
     const int64_t output = layout->is_batch_first
-                               ? place * layout->directions + direction
+                               ? position * layout->directions + direction
                                : (moment * layout->directions + direction) * layout->batch + sequence;
-    multiply_vector(run->weights, &doubles_in(layout->doubles, 0)[place * run->inputs], run->biases, rows,
+    multiply_vector(run->weights, &doubles_in(layout->doubles, 0)[position * run->inputs], run->biases, rows,
         run->inputs, run->sums);
     multiply_vector(run->recurrence, run->state, run->biases == NULL ? NULL : &run->biases[rows], rows,
         run->hidden, run->turned);
@@ -243,15 +244,15 @@ run_sequence(
     const Layout *layout, const Recurrence *run, int64_t direction, int64_t sequence, bool is_reverse)
 {
     const int64_t length = sequence_length(layout, sequence);
-    const int64_t place = state_place(layout, direction, sequence);
-    load_state(layout, 5, place, run->hidden, run->state);
-    load_state(layout, 6, place, run->hidden, run->memory);
+    const int64_t position = state_position(layout, direction, sequence);
+    load_state(layout, 5, position, run->hidden, run->state);
+    load_state(layout, 6, position, run->hidden, run->memory);
     for (int64_t turn = 0; turn < length; turn++) {
         run_step(layout, run, direction, sequence, is_reverse ? length - 1 - turn : turn);
     }
-    store_state(layout, 1, place, run->hidden, run->state);
+    store_state(layout, 1, position, run->hidden, run->state);
     if (layout->context->output_count > 2) {
-        store_state(layout, 2, place, run->hidden, run->memory);
+        store_state(layout, 2, position, run->hidden, run->memory);
     }
 }
 

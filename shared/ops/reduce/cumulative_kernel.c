@@ -23,11 +23,11 @@ typedef void (*RunningLoop)(const Running *running);
             storage *z = (storage *)running->output + first;                                                 \
             accumulator total = initial;                                                                     \
             for (int64_t n = 0; n < lines->size; n++) {                                                      \
-                const int64_t place = (running->is_reverse ? lines->size - 1 - n : n) * lines->inner;        \
-                const accumulator a = (accumulator)read(x[place]);                                           \
+                const int64_t position = (running->is_reverse ? lines->size - 1 - n : n) * lines->inner;     \
+                const accumulator a = (accumulator)read(x[position]);                                        \
                 const accumulator before = total;                                                            \
                 step;                                                                                        \
-                z[place] = write((compute)(running->is_exclusive ? before : total));                         \
+                z[position] = write((compute)(running->is_exclusive ? before : total));                      \
             }                                                                                                \
         }                                                                                                    \
     }

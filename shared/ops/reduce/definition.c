@@ -16,11 +16,11 @@ static Status
 infer_cumulative(Call *call, InferContext *context)
 {
     int64_t axis = 0;
-    int place = 0;
+    int position = 0;
     bool is_known = false;
     TRY(infer_int(call, context, 1, &axis, &is_known));
     if (is_known && context->inputs[0].rank >= 0) {
-        TRY(infer_axis(call, axis, context->inputs[0].rank, &place));
+        TRY(infer_axis(call, axis, context->inputs[0].rank, &position));
     }
     context->outputs[0] = context->inputs[0];
     return STATUS_OK;

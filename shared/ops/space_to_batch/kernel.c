@@ -21,12 +21,12 @@ first_block(int64_t rest, int64_t block)
 
 /* Space at s × block + position - before corresponds to the batch at s. */
 static void
-plan_dimension(const Blocks *blocks, int index, int64_t place, Sides *sides)
+plan_dimension(const Blocks *blocks, int index, int64_t position, Sides *sides)
 {
     StridedCopy *copy = &sides->copy;
     const int dimension = index + 1;
     const int64_t block = blocks->size[index];
-    const int64_t rest = place - blocks->before[index];
+    const int64_t rest = position - blocks->before[index];
     const int64_t first = first_block(rest, block);
     int64_t last = first_block(rest - sides->space->dims[dimension], block);
     last = last < sides->batch->dims[dimension] ? last : sides->batch->dims[dimension];
@@ -37,7 +37,7 @@ plan_dimension(const Blocks *blocks, int index, int64_t place, Sides *sides)
 }
 
 static void
-plan_place(const Blocks *blocks, int64_t number, Sides *sides)
+plan_position(const Blocks *blocks, int64_t number, Sides *sides)
 {
     StridedCopy *copy = &sides->copy;
     *copy = (StridedCopy){.rank = sides->space->rank};
@@ -83,14 +83,14 @@ compute_blocks(KernelContext *context)
         return STATUS_OK;
     }
     fill_zero(output);
-    int64_t places = 1;
+    int64_t positions = 1;
     for (int index = 0; index < blocks.rank; index++) {
-        places *= blocks.size[index];
+        positions *= blocks.size[index];
     }
     Sides sides = {.space = to_batch ? &input->shape : &output->shape,
         .batch = to_batch ? &output->shape : &input->shape};
-    for (int64_t number = 0; number < places && tensor_element_count(input) > 0; number++) {
-        plan_place(&blocks, number, &sides);
+    for (int64_t number = 0; number < positions && tensor_element_count(input) > 0; number++) {
+        plan_position(&blocks, number, &sides);
         const StridedCopy copy = to_batch ? sides.copy : reverse_copy(&sides.copy);
         strided_copy(&copy, input, output);
     }

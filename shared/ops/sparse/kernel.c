@@ -35,15 +35,15 @@ read_coordinate(
 
 /* Reads the offset of element n in a dense tensor of this shape. */
 static Status
-read_place(KernelContext *context, int64_t n, const Shape *shape, int64_t *ret_place)
+read_position(KernelContext *context, int64_t n, const Shape *shape, int64_t *ret_position)
 {
-    int64_t place = 0;
+    int64_t position = 0;
     for (int dimension = 0; dimension < shape->rank; dimension++) {
         int64_t index = 0;
         TRY(read_coordinate(context, n, shape->rank, dimension, shape, &index));
-        place = place * shape->dims[dimension] + index;
+        position = position * shape->dims[dimension] + index;
     }
-    *ret_place = place;
+    *ret_position = position;
     return STATUS_OK;
 }
 
@@ -71,9 +71,9 @@ dense_add_compute(KernelContext *context)
     TRY(scratch_cast(context, &context->inputs[1], wide, &values));
     TRY(scratch_cast(context, &context->inputs[3], wide, &sums));
     for (int64_t n = 0; n < tensor_element_count(&values); n++) {
-        int64_t place = 0;
-        TRY(read_place(context, n, &shape, &place));
-        wide_combine(WIDE_ADD, wide, (char *)sums.data + (size_t)place * size,
+        int64_t position = 0;
+        TRY(read_position(context, n, &shape, &position));
+        wide_combine(WIDE_ADD, wide, (char *)sums.data + (size_t)position * size,
             (const char *)values.data + (size_t)n * size, 1);
     }
     return scratch_finish(context, 0, &sums);
@@ -99,14 +99,14 @@ to_dense_compute(KernelContext *context)
     const size_t size = dtype_size(output->dtype);
     int64_t previous = -1;
     for (int64_t n = 0; n < count; n++) {
-        int64_t place = 0;
-        TRY(read_place(context, n, &output->shape, &place));
-        if (is_checked && place <= previous) {
+        int64_t position = 0;
+        TRY(read_position(context, n, &output->shape, &position));
+        if (is_checked && position <= previous) {
             return call_fail(context->call, STATUS_INVALID_ARGUMENT,
                 "index %lld is out of order or comes again", (long long)n);
         }
-        previous = place;
-        memcpy((char *)output->data + (size_t)place * size,
+        previous = position;
+        memcpy((char *)output->data + (size_t)position * size,
             (const char *)values->data + (values->shape.rank == 0 ? 0 : (size_t)n * size), size);
     }
     return STATUS_OK;
@@ -139,11 +139,11 @@ matmul_compute(KernelContext *context)
     const int64_t inner_step = turns_b ? 1 : b.shape.dims[1];
     const int64_t column_step = turns_b ? b.shape.dims[1] : 1;
     for (int64_t n = 0; n < tensor_element_count(&values); n++) {
-        int64_t place[2];
-        TRY(read_coordinate(context, n, 2, 0, &sizes, &place[0]));
-        TRY(read_coordinate(context, n, 2, 1, &sizes, &place[1]));
-        double *to = (double *)product.data + place[row] * shape.dims[1];
-        const double *from = (const double *)b.data + place[1 - row] * inner_step;
+        int64_t position[2];
+        TRY(read_coordinate(context, n, 2, 0, &sizes, &position[0]));
+        TRY(read_coordinate(context, n, 2, 1, &sizes, &position[1]));
+        double *to = (double *)product.data + position[row] * shape.dims[1];
+        const double *from = (const double *)b.data + position[1 - row] * inner_step;
         for (int64_t column = 0; column < shape.dims[1]; column++) {
             to[column] += ((const double *)values.data)[n] * from[column * column_step];
         }

@@ -14,7 +14,7 @@ reorder_compute(KernelContext *context)
     TRY(sparse_read(context, 0, 1, 2, &sparse));
     AUTO_SPARSE_RESULT result = sparse_result(context, sparse.shape.rank);
     for (int64_t n = 0; n < sparse.count; n++) {
-        sparse_add(&result, sparse_place(&sparse, n), sparse.values, n);
+        sparse_add(&result, sparse_position(&sparse, n), sparse.values, n);
     }
     TRY(sparse_sort(context, &result, result.rank));
     return sparse_finish(context, 0, &result);
@@ -79,11 +79,11 @@ reshape_compute(KernelContext *context)
     const Shape matrix = {.rank = 2, .dims = {indices->shape.dims[0], to.rank}};
     TRY(kernel_output(context, 0, DTYPE_INT64, &matrix, &output));
     for (int64_t n = 0; n < matrix.dims[0]; n++) {
-        const int64_t *const place = (const int64_t *)indices->data + n * from.rank;
+        const int64_t *const position = (const int64_t *)indices->data + n * from.rank;
         int64_t *const moved = (int64_t *)output->data + n * to.rank;
         uint64_t offset = 0;
         for (int dimension = 0; dimension < from.rank; dimension++) {
-            offset = offset * (uint64_t)from.dims[dimension] + (uint64_t)place[dimension];
+            offset = offset * (uint64_t)from.dims[dimension] + (uint64_t)position[dimension];
         }
         for (int dimension = to.rank - 1; dimension >= 0; dimension--) {
             const uint64_t size = to.dims[dimension] > 0 ? (uint64_t)to.dims[dimension] : 1;
@@ -119,11 +119,11 @@ read_slice(KernelContext *context, const Shape *whole, int64_t *ret_start, Shape
 
 /* Returns the position within the slice, when it is inside. */
 static bool
-is_inside(const int64_t *place, const int64_t *start, const Shape *slice, int64_t *ret_place)
+is_inside(const int64_t *position, const int64_t *start, const Shape *slice, int64_t *ret_position)
 {
     for (int dimension = 0; dimension < slice->rank; dimension++) {
-        ret_place[dimension] = place[dimension] - start[dimension];
-        if (ret_place[dimension] < 0 || ret_place[dimension] >= slice->dims[dimension]) {
+        ret_position[dimension] = position[dimension] - start[dimension];
+        if (ret_position[dimension] < 0 || ret_position[dimension] >= slice->dims[dimension]) {
             return false;
         }
     }
@@ -140,9 +140,9 @@ slice_compute(KernelContext *context)
     TRY(read_slice(context, &sparse.shape, start, &shape));
     AUTO_SPARSE_RESULT result = sparse_result(context, shape.rank);
     for (int64_t n = 0; n < sparse.count; n++) {
-        int64_t place[SHAPE_RANK_MAX];
-        if (is_inside(sparse_place(&sparse, n), start, &shape, place)) {
-            sparse_add(&result, place, sparse.values, n);
+        int64_t position[SHAPE_RANK_MAX];
+        if (is_inside(sparse_position(&sparse, n), start, &shape, position)) {
+            sparse_add(&result, position, sparse.values, n);
         }
     }
     TRY(sparse_finish(context, 0, &result));
@@ -154,10 +154,10 @@ join_part(KernelContext *context, const Sparse *part, int axis, Shape *shape, Sp
 {
     const int64_t offset = shape->dims[axis];
     for (int64_t n = 0; n < part->count; n++) {
-        int64_t place[SHAPE_RANK_MAX];
-        memcpy(place, sparse_place(part, n), (size_t)part->shape.rank * sizeof *place);
-        place[axis] += offset;
-        sparse_add(result, place, part->values, n);
+        int64_t position[SHAPE_RANK_MAX];
+        memcpy(position, sparse_position(part, n), (size_t)part->shape.rank * sizeof *position);
+        position[axis] += offset;
+        sparse_add(result, position, part->values, n);
     }
     for (int dimension = 0; dimension < part->shape.rank; dimension++) {
         if (dimension != axis && shape->dims[dimension] != part->shape.dims[dimension]) {
@@ -213,21 +213,21 @@ add_rows(KernelContext *context, const Sparse *sparse, int64_t *reverse, SparseR
     TRY(scratch_array(context, rows + 1, sizeof(int64_t), &table));
     int64_t *const next = table.data;
     for (int64_t n = 0; n < sparse->count; n++) {
-        next[sparse_place(sparse, n)[0] + 1]++;
+        next[sparse_position(sparse, n)[0] + 1]++;
     }
     for (int64_t row = 0; row < rows; row++) {
         const bool is_empty = next[row + 1] == 0;
         ((uint8_t *)are_empty->data)[row] = is_empty;
         next[row + 1] += next[row] + (is_empty ? 1 : 0);
         if (is_empty) {
-            const int64_t place[SHAPE_RANK_MAX] = {row};
-            sparse_add(result, place, &context->inputs[3], 0);
+            const int64_t position[SHAPE_RANK_MAX] = {row};
+            sparse_add(result, position, &context->inputs[3], 0);
         }
     }
     for (int64_t n = 0; n < sparse->count; n++) {
-        const int64_t *const place = sparse_place(sparse, n);
-        sparse_add(result, place, sparse->values, n);
-        reverse[n] = next[place[0]]++;
+        const int64_t *const position = sparse_position(sparse, n);
+        sparse_add(result, position, sparse->values, n);
+        reverse[n] = next[position[0]]++;
     }
     return STATUS_OK;
 }
@@ -269,14 +269,15 @@ fill_rows_gradient_compute(KernelContext *context)
     bool *const is_taken = taken.data;
     fill_zero(&rest);
     for (int64_t n = 0; n < shapes[0].dims[0]; n++) {
-        const int64_t place = ((const int64_t *)context->inputs[0].data)[n];
-        if (place < 0 || place >= count) {
+        const int64_t position = ((const int64_t *)context->inputs[0].data)[n];
+        if (position < 0 || position >= count) {
             return call_fail(context->call, STATUS_INVALID_ARGUMENT,
-                "element %lld of the reverse map is %lld, not within %lld", (long long)n, (long long)place,
+                "element %lld of the reverse map is %lld, not within %lld", (long long)n, (long long)position,
                 (long long)count);
         }
-        is_taken[place] = true;
-        memcpy((char *)values.data + (size_t)n * size, (const char *)from.data + (size_t)place * size, size);
+        is_taken[position] = true;
+        memcpy(
+            (char *)values.data + (size_t)n * size, (const char *)from.data + (size_t)position * size, size);
     }
     for (int64_t n = 0; n < count; n++) {
         if (!is_taken[n]) {

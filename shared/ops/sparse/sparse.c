@@ -11,11 +11,11 @@ typedef struct Element {
 } Element;
 
 static Status
-check_places(KernelContext *context, const Sparse *sparse)
+check_positions(KernelContext *context, const Sparse *sparse)
 {
     for (int64_t n = 0; n < sparse->count; n++) {
         for (int dimension = 0; dimension < sparse->shape.rank; dimension++) {
-            const int64_t index = sparse_place(sparse, n)[dimension];
+            const int64_t index = sparse_position(sparse, n)[dimension];
             if (index < 0 || index >= sparse->shape.dims[dimension]) {
                 return call_fail(context->call, STATUS_INVALID_ARGUMENT,
                     "coordinate %d of sparse element %lld is %lld, not within %lld", dimension, (long long)n,
@@ -29,21 +29,22 @@ check_places(KernelContext *context, const Sparse *sparse)
 Status
 sparse_read(KernelContext *context, uint32_t indices, uint32_t values, uint32_t shape, Sparse *ret_sparse)
 {
-    const Tensor *const places = &context->inputs[indices];
+    const Tensor *const positions = &context->inputs[indices];
     const Tensor *const elements = &context->inputs[values];
-    Sparse sparse = {.places = places->data, .values = elements, .count = tensor_element_count(elements)};
+    Sparse sparse = {
+        .positions = positions->data, .values = elements, .count = tensor_element_count(elements)};
     size_t rank = 0;
     TRY(kernel_input_ints(context, shape, sparse.shape.dims, SHAPE_RANK_MAX, &rank));
     sparse.shape.rank = (int)rank;
-    if (places->shape.rank != 2 || elements->shape.rank != 1 || places->shape.dims[0] != sparse.count ||
-        places->shape.dims[1] != (int64_t)rank || rank == 0) {
+    if (positions->shape.rank != 2 || elements->shape.rank != 1 || positions->shape.dims[0] != sparse.count ||
+        positions->shape.dims[1] != (int64_t)rank || rank == 0) {
         char left[SHAPE_TEXT_SIZE];
         char right[SHAPE_TEXT_SIZE];
         return call_fail(context->call, STATUS_INVALID_ARGUMENT,
             "indices of shape %s and elements of shape %s are no sparse tensor of rank %zu",
-            shape_text(&places->shape, left), shape_text(&elements->shape, right), rank);
+            shape_text(&positions->shape, left), shape_text(&elements->shape, right), rank);
     }
-    TRY(check_places(context, &sparse));
+    TRY(check_positions(context, &sparse));
     *ret_sparse = sparse;
     return STATUS_OK;
 }
@@ -52,14 +53,14 @@ SparseResult
 sparse_result(const KernelContext *context, int rank)
 {
     const size_t size_max = scratch_heap_max(context);
-    return (SparseResult){.rank = rank, .places.size_max = size_max, .elements.size_max = size_max};
+    return (SparseResult){.rank = rank, .positions.size_max = size_max, .elements.size_max = size_max};
 }
 
 void
-sparse_add(SparseResult *result, const int64_t *place, const Tensor *values, int64_t index)
+sparse_add(SparseResult *result, const int64_t *position, const Tensor *values, int64_t index)
 {
     const Element element = {.values = values, .index = index};
-    buffer_append(&result->places, place, (size_t)result->rank * sizeof *place);
+    buffer_append(&result->positions, position, (size_t)result->rank * sizeof *position);
     buffer_append(&result->elements, &element, sizeof element);
 }
 
@@ -72,23 +73,23 @@ result_count(const SparseResult *result)
 static bool
 is_whole(const SparseResult *result)
 {
-    return buffer_is_ok(&result->places) && buffer_is_ok(&result->elements);
+    return buffer_is_ok(&result->positions) && buffer_is_ok(&result->elements);
 }
 
 typedef struct Sortable {
-    const int64_t *place;
+    const int64_t *position;
     int dimensions; /* the first dimensions, by which elements are compared */
     int64_t index;
 } Sortable;
 
 static int
-compare_places(const void *left, const void *right)
+compare_positions(const void *left, const void *right)
 {
     const Sortable *const a = left;
     const Sortable *const b = right;
     for (int dimension = 0; dimension < a->dimensions; dimension++) {
-        if (a->place[dimension] != b->place[dimension]) {
-            return a->place[dimension] < b->place[dimension] ? -1 : 1;
+        if (a->position[dimension] != b->position[dimension]) {
+            return a->position[dimension] < b->position[dimension] ? -1 : 1;
         }
     }
     return (a->index > b->index) - (a->index < b->index);
@@ -105,15 +106,15 @@ sparse_sort(KernelContext *context, SparseResult *result, int dimensions)
     if (!is_whole(result)) {
         return call_fail_memory(context->call, "sparse elements");
     }
-    const int64_t *const places = (const int64_t *)(const void *)result->places.data;
+    const int64_t *const positions = (const int64_t *)(const void *)result->positions.data;
     const Element *const elements = (const Element *)(const void *)result->elements.data;
     for (int64_t n = 0; n < count; n++) {
-        order[n] = (Sortable){.place = places + n * result->rank, .dimensions = dimensions, .index = n};
+        order[n] = (Sortable){.position = positions + n * result->rank, .dimensions = dimensions, .index = n};
     }
-    qsort(order, (size_t)count, sizeof *order, compare_places);
+    qsort(order, (size_t)count, sizeof *order, compare_positions);
     for (int64_t n = 0; n < count; n++) {
         const Element *const element = &elements[order[n].index];
-        sparse_add(&sorted, order[n].place, element->values, element->index);
+        sparse_add(&sorted, order[n].position, element->values, element->index);
     }
     const SparseResult unsorted = *result;
     *result = sorted;
@@ -155,13 +156,13 @@ sparse_finish(KernelContext *context, uint32_t index, const SparseResult *result
 {
     const Shape vector = shape_vector(result_count(result));
     const Shape matrix = {.rank = 2, .dims = {vector.dims[0], result->rank}};
-    Tensor *places = NULL;
+    Tensor *positions = NULL;
     if (!is_whole(result)) {
         return call_fail_memory(context->call, "sparse elements");
     }
-    TRY(kernel_output(context, index, DTYPE_INT64, &matrix, &places));
-    if (result->places.size > 0) {
-        memcpy(places->data, result->places.data, result->places.size);
+    TRY(kernel_output(context, index, DTYPE_INT64, &matrix, &positions));
+    if (result->positions.size > 0) {
+        memcpy(positions->data, result->positions.data, result->positions.size);
     }
     return finish_elements(context, index + 1, &vector, (const Element *)(const void *)result->elements.data);
 }
@@ -169,7 +170,7 @@ sparse_finish(KernelContext *context, uint32_t index, const SparseResult *result
 void
 sparse_result_done(SparseResult *result)
 {
-    buffer_done(&result->places);
+    buffer_done(&result->positions);
     buffer_done(&result->elements);
 }
 

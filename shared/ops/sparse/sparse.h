@@ -9,7 +9,7 @@
 #include "worker/runtime/kernel.h"
 
 typedef struct Sparse {
-    const int64_t *places; /* the coordinates of element n begin at n × rank */
+    const int64_t *positions; /* the coordinates of element n begin at n × rank */
     const Tensor *values;
     int64_t count;
     Shape shape;
@@ -21,21 +21,21 @@ MUST_USE Status sparse_read(
     KernelContext *context, uint32_t indices, uint32_t values, uint32_t shape, Sparse *ret_sparse);
 
 static inline const int64_t *
-sparse_place(const Sparse *sparse, int64_t n)
+sparse_position(const Sparse *sparse, int64_t n)
 {
-    return sparse->places + n * sparse->shape.rank;
+    return sparse->positions + n * sparse->shape.rank;
 }
 
 /* Elements of other tensors at new coordinates, in the order they are added. */
 typedef struct SparseResult {
     int rank;
-    Buffer places;   /* int64_t: `rank` coordinates for each element */
-    Buffer elements; /* the element that each one copies */
+    Buffer positions; /* int64_t: `rank` coordinates for each element */
+    Buffer elements;  /* the element that each one copies */
 } SparseResult;
 
 /* Returns an empty result. */
 SparseResult sparse_result(const KernelContext *context, int rank);
-void sparse_add(SparseResult *result, const int64_t *place, const Tensor *values, int64_t index);
+void sparse_add(SparseResult *result, const int64_t *position, const Tensor *values, int64_t index);
 
 /* Sorts by the first `dimensions` coordinates; elements equal in them keep their order. */
 MUST_USE Status sparse_sort(KernelContext *context, SparseResult *result, int dimensions);

@@ -145,8 +145,8 @@ farm_long(const char *bytes, size_t size)
         .x = seed * farm_k2 + fetch64(bytes), .y = y, .z = shift_mix(y * farm_k2 + 113) * farm_k2};
     const size_t end = (size - 1) / 64 * 64;
     const size_t rest = (size - 1) & 63;
-    for (size_t place = 0; place < end; place += 64) {
-        farm_block(&state, bytes + place, farm_k1, 1);
+    for (size_t position = 0; position < end; position += 64) {
+        farm_block(&state, bytes + position, farm_k1, 1);
     }
     const uint64_t multiplier = farm_k1 + ((state.z & 0xff) << 1);
     state.w.first += rest;
@@ -175,13 +175,13 @@ hash_murmur(Slice bytes, uint64_t seed)
 {
     const uint64_t multiplier = 0xc6a4a7935bd1e995;
     uint64_t hash = seed ^ bytes.size * multiplier;
-    size_t place = 0;
-    for (; place + 8 <= bytes.size; place += 8) {
-        hash = (hash ^ shift_mix(fetch64(bytes.data + place) * multiplier) * multiplier) * multiplier;
+    size_t position = 0;
+    for (; position + 8 <= bytes.size; position += 8) {
+        hash = (hash ^ shift_mix(fetch64(bytes.data + position) * multiplier) * multiplier) * multiplier;
     }
-    if (place < bytes.size) {
+    if (position < bytes.size) {
         uint64_t tail = 0;
-        memcpy(&tail, bytes.data + place, bytes.size - place);
+        memcpy(&tail, bytes.data + position, bytes.size - position);
         hash = (hash ^ tail) * multiplier;
     }
     return shift_mix(shift_mix(hash) * multiplier);
@@ -217,13 +217,13 @@ hash_sip(Slice bytes, const uint64_t key[2])
 {
     uint64_t v[4] = {key[0] ^ 0x736f6d6570736575, key[1] ^ 0x646f72616e646f6d, key[0] ^ 0x6c7967656e657261,
         key[1] ^ 0x7465646279746573};
-    size_t place = 0;
+    size_t position = 0;
     uint64_t tail = (uint64_t)bytes.size << 56;
-    for (; place + 8 <= bytes.size; place += 8) {
-        sip_word(v, fetch64(bytes.data + place));
+    for (; position + 8 <= bytes.size; position += 8) {
+        sip_word(v, fetch64(bytes.data + position));
     }
-    for (size_t index = 0; place + index < bytes.size; index++) {
-        tail |= (uint64_t)(unsigned char)bytes.data[place + index] << 8 * index;
+    for (size_t index = 0; position + index < bytes.size; index++) {
+        tail |= (uint64_t)(unsigned char)bytes.data[position + index] << 8 * index;
     }
     sip_word(v, tail);
     v[2] ^= 0xff;

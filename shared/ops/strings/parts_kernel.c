@@ -9,8 +9,8 @@
 
 /* The parts of all strings, row by row, as a sparse matrix. */
 typedef struct Parts {
-    Buffer strings; /* of Slice */
-    Buffer places;  /* of int64_t: row and column for each part */
+    Buffer strings;   /* of Slice */
+    Buffer positions; /* of int64_t: row and column for each part */
     int64_t row;
     int64_t column;
     int64_t columns; /* parts of the longest row */
@@ -20,23 +20,23 @@ static Parts
 parts_new(const KernelContext *context)
 {
     const size_t size_max = scratch_heap_max(context);
-    return (Parts){.strings.size_max = size_max, .places.size_max = size_max};
+    return (Parts){.strings.size_max = size_max, .positions.size_max = size_max};
 }
 
 static void
 parts_done(Parts *parts)
 {
     buffer_done(&parts->strings);
-    buffer_done(&parts->places);
+    buffer_done(&parts->positions);
 }
 #define AUTO_PARTS CLEANUP(parts_done) Parts
 
 static void
 add_part(Parts *parts, Slice part)
 {
-    const int64_t place[2] = {parts->row, parts->column++};
+    const int64_t position[2] = {parts->row, parts->column++};
     buffer_append(&parts->strings, &part, sizeof part);
-    buffer_append(&parts->places, place, sizeof place);
+    buffer_append(&parts->positions, position, sizeof position);
     parts->columns = parts->column > parts->columns ? parts->column : parts->columns;
 }
 
@@ -47,15 +47,15 @@ finish_parts(KernelContext *context, const Parts *parts)
     const Shape matrix = {.rank = 2, .dims = {count, 2}};
     const Shape vector = shape_vector(count);
     const Shape pair = shape_vector(2);
-    Tensor *places = NULL;
+    Tensor *positions = NULL;
     Tensor *shape = NULL;
-    if (!buffer_is_ok(&parts->strings) || !buffer_is_ok(&parts->places)) {
+    if (!buffer_is_ok(&parts->strings) || !buffer_is_ok(&parts->positions)) {
         return call_fail_memory(context->call, "the parts of strings");
     }
-    TRY(kernel_output(context, 0, DTYPE_INT64, &matrix, &places));
+    TRY(kernel_output(context, 0, DTYPE_INT64, &matrix, &positions));
     TRY(kernel_output(context, 2, DTYPE_INT64, &pair, &shape));
     if (count > 0) {
-        memcpy(places->data, parts->places.data, parts->places.size);
+        memcpy(positions->data, parts->positions.data, parts->positions.size);
     }
     ((int64_t *)shape->data)[0] = parts->row;
     ((int64_t *)shape->data)[1] = parts->columns;
@@ -313,8 +313,8 @@ reduce_join_compute(KernelContext *context)
     for (bool has_more = walk_count(&joining.kept) > 0; has_more; has_more = walk_next(&joining.kept)) {
         bool has_next = walk_count(&joining.joined) > 0;
         while (has_next) {
-            const int64_t place = joining.kept.offset + joining.joined.offset;
-            buffer_append_slice(&texts.bytes, string_at(&context->inputs[0], place));
+            const int64_t position = joining.kept.offset + joining.joined.offset;
+            buffer_append_slice(&texts.bytes, string_at(&context->inputs[0], position));
             has_next = walk_next(&joining.joined);
             buffer_append_slice(&texts.bytes, has_next ? separator : SLICE(""));
         }

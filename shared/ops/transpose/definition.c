@@ -86,12 +86,12 @@ typedef struct BlockPlace {
 } BlockPlace;
 
 static BlockPlace
-block_place(const Node *node)
+block_position(const Node *node)
 {
     const bool is_channels_first = slice_starts_with(node->op->name, SLICE("onnx::")) ||
                                    slice_starts_with(node_attr_string(node, "data_format"), SLICE("NC"));
-    const BlockPlace place = is_channels_first ? (BlockPlace){2, 3, 1} : (BlockPlace){1, 2, 3};
-    return place;
+    const BlockPlace position = is_channels_first ? (BlockPlace){2, 3, 1} : (BlockPlace){1, 2, 3};
+    return position;
 }
 
 static Status
@@ -130,10 +130,10 @@ infer_depth_to_space(Call *call, InferContext *context)
     Shape shape = shape_unknown();
     int64_t block = 0;
     TRY(read_block(call, context, block_name(context->node), &shape, &block));
-    const BlockPlace place = block_place(context->node);
-    TRY(infer_multiply(call, shape.dims[place.height], block, &shape.dims[place.height]));
-    TRY(infer_multiply(call, shape.dims[place.width], block, &shape.dims[place.width]));
-    TRY(divide_dimension(call, shape.dims[place.channel], block * block, &shape.dims[place.channel]));
+    const BlockPlace position = block_position(context->node);
+    TRY(infer_multiply(call, shape.dims[position.height], block, &shape.dims[position.height]));
+    TRY(infer_multiply(call, shape.dims[position.width], block, &shape.dims[position.width]));
+    TRY(divide_dimension(call, shape.dims[position.channel], block * block, &shape.dims[position.channel]));
     context->outputs[0] = shape;
     return STATUS_OK;
 }
@@ -144,10 +144,10 @@ infer_space_to_depth(Call *call, InferContext *context)
     Shape shape = shape_unknown();
     int64_t block = 0;
     TRY(read_block(call, context, block_name(context->node), &shape, &block));
-    const BlockPlace place = block_place(context->node);
-    TRY(divide_dimension(call, shape.dims[place.height], block, &shape.dims[place.height]));
-    TRY(divide_dimension(call, shape.dims[place.width], block, &shape.dims[place.width]));
-    TRY(infer_multiply(call, shape.dims[place.channel], block * block, &shape.dims[place.channel]));
+    const BlockPlace position = block_position(context->node);
+    TRY(divide_dimension(call, shape.dims[position.height], block, &shape.dims[position.height]));
+    TRY(divide_dimension(call, shape.dims[position.width], block, &shape.dims[position.width]));
+    TRY(infer_multiply(call, shape.dims[position.channel], block * block, &shape.dims[position.channel]));
     context->outputs[0] = shape;
     return STATUS_OK;
 }

@@ -1,7 +1,7 @@
 /* Optimisers: all variables of one parameter are locked, checked and changed together. */
 #include "shared/base/memory.h"
 #include "shared/ops/variable/optimize.h"
-#include "shared/ops/variable/places.h"
+#include "shared/ops/variable/positions.h"
 #include "worker/runtime/variable.h"
 
 static const uint32_t INPUT_NONE = UINT32_MAX;
@@ -157,20 +157,20 @@ apply_rows(KernelContext *context, const Apply *apply, OptimizeRun *run, const S
     const Tensor *const gradient = &context->inputs[apply->gradient];
     const size_t size = dtype_size(gradient->dtype);
     OptimizeRun row = *run;
-    Places places;
+    Positions positions;
     Shape expected;
-    TRY(places_find(context->call, shape, &context->inputs[apply->indices], false, &places));
-    TRY(places_shape(context->call, &places, &expected));
+    TRY(positions_find(context->call, shape, &context->inputs[apply->indices], false, &positions));
+    TRY(positions_shape(context->call, &positions, &expected));
     if (!shape_equal(&gradient->shape, &expected)) {
         return fail_shapes(context, "the gradient", &gradient->shape, &expected);
     }
-    row.count = places.inner;
-    for (int64_t n = 0; n < places.count && places.inner > 0; n++) {
-        const size_t offset = (size_t)(places_at(&places, n) * places.inner) * size;
+    row.count = positions.inner;
+    for (int64_t n = 0; n < positions.count && positions.inner > 0; n++) {
+        const size_t offset = (size_t)(positions_at(&positions, n) * positions.inner) * size;
         for (size_t index = 0; index < apply->variable_count; index++) {
             row.variables[index] = (char *)run->variables[index] + offset;
         }
-        row.gradient = (const char *)gradient->data + (size_t)(n * places.inner) * size;
+        row.gradient = (const char *)gradient->data + (size_t)(n * positions.inner) * size;
         apply->loop(&row);
     }
     return STATUS_OK;

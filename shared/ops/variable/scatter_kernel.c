@@ -1,6 +1,6 @@
 /* Parts of variables written by index. All indices and shapes are checked before the first element
  * changes: a refused scatter leaves the variable unchanged. Updates apply in the order of the indices. */
-#include "shared/ops/variable/places.h"
+#include "shared/ops/variable/positions.h"
 #include "worker/reference/combine.h"
 #include "worker/runtime/variable.h"
 
@@ -46,11 +46,11 @@ supports_scatter(const Node *node)
 
 /* There is an update for every part or, where indices are row numbers, one scalar for all. */
 static Status
-check_updates(KernelContext *context, const Places *places, bool allows_scalar)
+check_updates(KernelContext *context, const Positions *positions, bool allows_scalar)
 {
     const Tensor *const updates = &context->inputs[2];
     Shape expected;
-    TRY(places_shape(context->call, places, &expected));
+    TRY(positions_shape(context->call, positions, &expected));
     if (shape_equal(&updates->shape, &expected) || (allows_scalar && updates->shape.rank == 0)) {
         return STATUS_OK;
     }
@@ -81,23 +81,24 @@ scatter_parts(KernelContext *context, Variable *variable, bool is_nd)
     const Combine combine = find_op(context->node)->combine;
     const Tensor *const updates = &context->inputs[2];
     Tensor *target = NULL;
-    Places places;
+    Positions positions;
     if (variable_dtype(variable) != updates->dtype) {
         return call_fail(context->call, STATUS_INVALID_ARGUMENT, "variable '%.*s' is %s, the updates are %s",
             SLICE_PRINT(variable_name(variable)), dtype_name(variable_dtype(variable)),
             dtype_name(updates->dtype));
     }
     TRY(variable_own(context, variable, &target));
-    TRY(places_find(context->call, &target->shape, &context->inputs[1], is_nd, &places));
-    TRY(check_updates(context, &places, !is_nd));
+    TRY(positions_find(context->call, &target->shape, &context->inputs[1], is_nd, &positions));
+    TRY(check_updates(context, &positions, !is_nd));
     TRY(check_divisors(context, combine));
     const size_t size = dtype_size(target->dtype);
     const bool is_scalar = updates->shape.rank == 0 && !is_nd;
     const char *source = updates->data;
-    for (int64_t n = 0; n < places.count; n++) {
-        char *const row = (char *)target->data + (size_t)(places_at(&places, n) * places.inner) * size;
-        (void)!combine_elements(combine, target->dtype, row, source, is_scalar ? 0 : 1, places.inner);
-        source += is_scalar ? 0 : (size_t)places.inner * size;
+    for (int64_t n = 0; n < positions.count; n++) {
+        char *const row =
+            (char *)target->data + (size_t)(positions_at(&positions, n) * positions.inner) * size;
+        (void)!combine_elements(combine, target->dtype, row, source, is_scalar ? 0 : 1, positions.inner);
+        source += is_scalar ? 0 : (size_t)positions.inner * size;
     }
     return STATUS_OK;
 }
@@ -139,20 +140,20 @@ gather_supports(const Node *node)
 static Status
 gather_parts(KernelContext *context, const Tensor *value, bool is_nd)
 {
-    Places places;
+    Positions positions;
     Shape shape;
     Tensor *output = NULL;
     if (value->dtype != context->node->output_dtypes[0]) {
         return call_fail(context->call, STATUS_INVALID_ARGUMENT, "the variable is %s, not %s",
             dtype_name(value->dtype), dtype_name(context->node->output_dtypes[0]));
     }
-    TRY(places_find(context->call, &value->shape, &context->inputs[1], is_nd, &places));
-    TRY(places_shape(context->call, &places, &shape));
+    TRY(positions_find(context->call, &value->shape, &context->inputs[1], is_nd, &positions));
+    TRY(positions_shape(context->call, &positions, &shape));
     TRY(kernel_output(context, 0, value->dtype, &shape, &output));
-    const size_t size = dtype_size(value->dtype) * (size_t)places.inner;
-    for (int64_t n = 0; n < places.count && size > 0; n++) {
+    const size_t size = dtype_size(value->dtype) * (size_t)positions.inner;
+    for (int64_t n = 0; n < positions.count && size > 0; n++) {
         memcpy((char *)output->data + (size_t)n * size,
-            (const char *)value->data + (size_t)places_at(&places, n) * size, size);
+            (const char *)value->data + (size_t)positions_at(&positions, n) * size, size);
     }
     return STATUS_OK;
 }
