@@ -1,5 +1,7 @@
 #include "shared/ops/infer.h"
 
+#include <assert.h>
+
 Status
 infer_unknown(Call *call, InferContext *context)
 {
@@ -32,6 +34,7 @@ infer_scalar(Call *call, InferContext *context)
 Status
 infer_broadcast(Call *call, InferContext *context)
 {
+    assert(context->node->input_count > 0);
     Shape result = context->inputs[0];
     for (uint32_t index = 1; index < context->node->input_count; index++) {
         const Shape *other = &context->inputs[index];
@@ -58,6 +61,7 @@ Status
 infer_ints(Call *call, const InferContext *context, uint32_t input, int64_t *ret_values, size_t capacity,
     size_t *ret_count)
 {
+    assert(ret_values != NULL && capacity > 0);
     *ret_count = 0;
     if (!infer_knows(context, input)) {
         return STATUS_OK;
@@ -105,6 +109,7 @@ infer_axis(Call *call, int64_t axis, int rank, int *ret_axis)
 Status
 infer_rank(Call *call, const InferContext *context, uint32_t input, int rank, Shape *ret_shape)
 {
+    assert(input < context->node->input_count && rank >= 0 && rank <= SHAPE_RANK_MAX);
     const Shape *shape = &context->inputs[input];
     if (shape->rank >= 0 && shape->rank != rank) {
         char text[SHAPE_TEXT_SIZE];
@@ -118,6 +123,7 @@ infer_rank(Call *call, const InferContext *context, uint32_t input, int rank, Sh
 Status
 infer_equal(Call *call, int64_t left, int64_t right, const char *what, int64_t *ret_dimension)
 {
+    assert(what != NULL);
     if (left >= 0 && right >= 0 && left != right) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "%s is %lld on one side and %lld on the other", what,
             (long long)left, (long long)right);
@@ -193,6 +199,7 @@ infer_has_input(const InferContext *context, uint32_t input)
 Status
 infer_shape_input(Call *call, InferContext *context, uint32_t input)
 {
+    assert(input < context->node->input_count);
     Shape shape = shape_scalar();
     size_t count = 0;
     TRY(infer_ints(call, context, input, shape.dims, SHAPE_RANK_MAX, &count));

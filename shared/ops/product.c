@@ -18,6 +18,7 @@ matrix_size(const Shape *shape, bool is_transposed)
 static Shape
 batch_of(const Shape *shape)
 {
+    assert(shape->rank >= 2);
     Shape batch = *shape;
     batch.rank = shape->rank - 2;
     return batch;

@@ -19,6 +19,7 @@ static void
 parse_definition(const OpDefinition *definition, Op *op)
 {
     Slice error;
+    assert(definition->signature != NULL && definition->infer_shapes != NULL);
     if (!signature_parse(registry_arena, definition, op, &error)) {
         (void)fprintf(stderr, "op signature '%s' does not parse at '%.*s'\n", definition->signature,
             SLICE_PRINT(error));
@@ -61,7 +62,11 @@ fill_registry(void)
             parse_definition(&op_family_table[family]->definitions[index], &registry_ops[registry_count++]);
         }
     }
+    assert(registry_count == count);
     qsort(registry_ops, registry_count, sizeof *registry_ops, compare_ops);
+    for (size_t index = 1; index < registry_count; index++) {
+        assert(compare_ops(&registry_ops[index - 1], &registry_ops[index]) < 0); /* no op is defined twice */
+    }
 }
 
 const Op *

@@ -1,5 +1,6 @@
 #include "worker/reference/combine.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "worker/reference/elements.h"
@@ -65,6 +66,7 @@ combine_elements(
     if (count == 0) {
         return true;
     }
+    assert(combine < COMBINE_COUNT && combine_supports(combine, dtype));
     if (combine != COMBINE_SET) {
         return loops[combine][dtype](target, source, stride, count);
     }

@@ -1,5 +1,7 @@
 #include "worker/reference/fill.h"
 
+#include <assert.h>
+
 #include "worker/reference/elements.h"
 
 void
@@ -26,6 +28,7 @@ static void (*const write_number_loops[DTYPE_COUNT])(void *element, int number) 
 void
 fill_number(Tensor *tensor, int number)
 {
+    assert(write_number_loops[tensor->dtype] != NULL);
     double complex element = 0; /* storage that is large and aligned enough for every dtype */
     write_number_loops[tensor->dtype](&element, number);
     fill_element(tensor, &element);

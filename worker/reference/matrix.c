@@ -1,5 +1,7 @@
 #include "worker/reference/matrix.h"
 
+#include <assert.h>
+
 #include "worker/reference/elements.h"
 
 enum { BLOCK_COLUMNS = 64 };
@@ -92,6 +94,7 @@ matrix_multiply_by(void (*multiply)(const void *context, const MatrixProduct *pr
     if (count == 0) {
         return;
     }
+    assert(inputs[0]->shape.rank >= 2 && inputs[1]->shape.rank >= 2 && output->shape.rank >= 2);
     const Shape *shape = &output->shape;
     MatrixProduct product = {
         .a = matrix_view(inputs[0], transposes[0]),
@@ -120,6 +123,7 @@ multiply_plainly(const void *context, const MatrixProduct *product)
 void
 matrix_multiply(const Tensor *a, bool transposes_a, const Tensor *b, bool transposes_b, Tensor *output)
 {
+    assert(a->dtype == output->dtype && b->dtype == output->dtype && matrix_supports(output->dtype));
     matrix_multiply_by(multiply_plainly, &output->dtype, (const Tensor *const[]){a, b},
         (const bool[]){transposes_a, transposes_b}, output);
 }

@@ -1,11 +1,14 @@
 #include "worker/reference/naming.h"
 
+#include <assert.h>
+
 #include "shared/base/memory.h"
 #include "worker/runtime/resource.h"
 
 Status
 naming_new(Call *call, const Node *node, void **ret_naming)
 {
+    assert(node != NULL && ret_naming != NULL);
     const Slice named = node_attr_string(node, "container");
     const Slice container = slice_equals_string(named, DEFAULT_CONTAINER) ? SLICE("") : named;
     const Slice shared = node_attr_string(node, "shared_name");

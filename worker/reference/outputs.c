@@ -76,6 +76,7 @@ output_shapes(KernelContext *context, Shape *ret_shapes)
 Status
 output_new(KernelContext *context, Tensor **ret_output)
 {
+    assert(context->output_count >= 1);
     Shape shape;
     TRY(output_shapes(context, &shape));
     return kernel_output(context, 0, context->node->output_dtypes[0], &shape, ret_output);
@@ -92,6 +93,7 @@ output_forward(KernelContext *context, uint32_t input, Tensor **ret_output)
 Status
 output_forward_shaped(KernelContext *context, uint32_t input, const Shape *shape, Tensor **ret_output)
 {
+    assert(input < context->input_count && context->output_count >= 1);
     const Dtype dtype = context->node->output_dtypes[0];
     return context->inputs[input].dtype == dtype ? kernel_forward(context, input, 0, dtype, shape, ret_output)
                                                  : kernel_output(context, 0, dtype, shape, ret_output);

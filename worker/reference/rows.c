@@ -1,5 +1,7 @@
 #include "worker/reference/rows.h"
 
+#include <assert.h>
+
 #include "shared/base/memory.h"
 #include "worker/reference/scratch.h"
 #include "worker/reference/texts.h"
@@ -7,6 +9,7 @@
 Tensor
 rows_part(const Tensor *tensor, int64_t offset, const Shape *shape)
 {
+    assert(offset >= 0);
     const size_t size = tensor->dtype == DTYPE_STRING ? sizeof(Slice) : dtype_size(tensor->dtype);
     Tensor part = {.dtype = tensor->dtype, .shape = *shape};
     if (tensor_element_count(&part) > 0) {
@@ -40,6 +43,7 @@ join_strings(KernelContext *context, uint32_t index, const Shape *shape, const T
 Status
 rows_join(KernelContext *context, uint32_t index, const Shape *shape, const Tensor *parts, int64_t part_count)
 {
+    assert(index < context->output_count);
     const Dtype dtype = context->node->output_dtypes[index];
     Tensor *output = NULL;
     if (dtype == DTYPE_STRING) {
@@ -89,6 +93,7 @@ rows_check_shapes(Call *call, const Tensor *parts, int64_t part_count, int first
 Status
 rows_alloc(Call *call, int64_t count, Tensor **ret_parts)
 {
+    assert(count >= 0);
     *ret_parts = memory_new((size_t)count + 1, sizeof **ret_parts);
     return *ret_parts == NULL ? call_fail_memory(call, "a list of tensors") : STATUS_OK;
 }

@@ -1,5 +1,7 @@
 #include "worker/reference/scratch.h"
 
+#include <assert.h>
+
 #include "worker/reference/cast.h"
 
 Status
@@ -21,6 +23,7 @@ scratch_new(KernelContext *context, Dtype dtype, const Shape *shape, Tensor *ret
 Status
 scratch_array(KernelContext *context, int64_t count, size_t size, Tensor *ret_array)
 {
+    assert(size > 0);
     const Shape bytes = {.rank = 2, .dims = {count, (int64_t)size}};
     TRY(scratch_new(context, DTYPE_UINT8, &bytes, ret_array));
     memset(ret_array->data, 0, tensor_byte_size(ret_array));
@@ -40,6 +43,7 @@ scratch_heap_max(const KernelContext *context)
 Status
 scratch_cast(KernelContext *context, const Tensor *input, Dtype dtype, Tensor *ret_tensor)
 {
+    assert(input->dtype != DTYPE_INVALID);
     Tensor tensor;
     TRY(scratch_new(context, dtype, &input->shape, &tensor));
     cast_tensor(input, &tensor);
@@ -50,6 +54,7 @@ scratch_cast(KernelContext *context, const Tensor *input, Dtype dtype, Tensor *r
 Status
 scratch_finish(KernelContext *context, uint32_t index, const Tensor *doubles)
 {
+    assert(index < context->output_count);
     Tensor *output = NULL;
     TRY(kernel_output(context, index, context->node->output_dtypes[index], &doubles->shape, &output));
     cast_tensor(doubles, output);

@@ -1,5 +1,7 @@
 #include "worker/reference/sliding.h"
 
+#include <assert.h>
+
 #include "worker/reference/strided_copy.h"
 
 static Steps
@@ -15,6 +17,7 @@ read_steps(const Window *window, const Shape *shape)
 Sliding
 sliding_over(const Window *window, const Shape *input, const Shape *output)
 {
+    assert(window->rank <= WINDOW_RANK_MAX && input->rank == output->rank);
     Sliding sliding = {
         .window = window,
         .batch = output->dims[window->batch],

@@ -1,5 +1,6 @@
 #include "worker/reference/strided_copy.h"
 
+#include <assert.h>
 #include <complex.h>
 
 void
@@ -41,6 +42,7 @@ static const LineLoop line_loops[] = {[1] = line_1, [2] = line_2, [4] = line_4, 
 static void
 simplify(const StridedCopy *copy, StridedCopy *ret_copy)
 {
+    assert(copy->rank >= 0 && copy->rank <= STRIDED_RANK_MAX);
     StridedCopy simple = {.from_offset = copy->from_offset, .to_offset = copy->to_offset};
     for (int dimension = 0; dimension < copy->rank; dimension++) {
         const int64_t size = copy->dims[dimension];

@@ -1,5 +1,7 @@
 #include "worker/reference/texts.h"
 
+#include <assert.h>
+
 #include "worker/reference/scratch.h"
 
 Status
@@ -18,6 +20,7 @@ texts_begin(KernelContext *context, const Shape *shape, Texts *ret_texts)
 void
 texts_next(Texts *texts)
 {
+    assert(texts->count < texts->table.shape.dims[0]);
     texts->strings[texts->count++].size = texts->bytes.size - texts->finished;
     texts->finished = texts->bytes.size;
 }
@@ -26,6 +29,7 @@ texts_next(Texts *texts)
 Status
 texts_finish(KernelContext *context, uint32_t index, Texts *texts)
 {
+    assert(index < context->output_count && texts->count == texts->table.shape.dims[0]);
     if (!buffer_is_ok(&texts->bytes)) {
         return call_fail_memory(context->call, "strings");
     }

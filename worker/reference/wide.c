@@ -1,5 +1,6 @@
 #include "worker/reference/wide.h"
 
+#include <assert.h>
 #include <float.h>
 
 #include "worker/reference/elements.h"
@@ -101,6 +102,7 @@ wide_combine(WideCombination combination, Dtype wide, void *into, const void *fr
 void
 wide_fill_neutral(WideCombination combination, Dtype dtype, Tensor *wide)
 {
+    assert(combination < WIDE_COUNT && wide->dtype == wide_dtype(dtype));
     const Range *range = &ranges[dtype];
     if (combination != WIDE_MINIMUM && combination != WIDE_MAXIMUM) {
         fill_number(wide, combination == WIDE_MULTIPLY ? 1 : 0);

@@ -1,5 +1,6 @@
 #include "shared/ops/linear_algebra/matrices.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stddef.h>
 
@@ -212,6 +213,7 @@ sort_columns(double *values, int64_t columns, bool ascends, double *left, int64_
 void
 matrices_svd(double *a, int64_t rows, int64_t columns, double *values, double *v)
 {
+    assert(rows >= columns);
     fill_identity(v, columns);
     bool is_turning = true;
     for (int sweep = 0; sweep < SWEEPS_MAX && is_turning; sweep++) {

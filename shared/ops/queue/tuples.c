@@ -1,10 +1,12 @@
 #include "shared/ops/queue/tuples.h"
 
+#include <assert.h>
 #include <string.h>
 
 static Tensor *
 tuple_at(const Tuples *tuples, int64_t index)
 {
+    assert(index >= 0 && index < tuples->size);
     return tuples->components +
            (tuples->first + index + tuples->room) % tuples->room * tuples->component_count;
 }
@@ -37,12 +39,15 @@ tuples_reserve(Tuples *tuples, int64_t size)
 void
 tuples_put_last(Tuples *tuples, const Tensor *tuple)
 {
-    memcpy(tuple_at(tuples, tuples->size++), tuple, tuples->component_count * sizeof *tuple);
+    assert(tuples->size < tuples->room);
+    tuples->size++;
+    memcpy(tuple_at(tuples, tuples->size - 1), tuple, tuples->component_count * sizeof *tuple);
 }
 
 void
 tuples_put_first(Tuples *tuples, const Tensor *tuple)
 {
+    assert(tuples->size < tuples->room);
     tuples->first = (tuples->first + tuples->room - 1) % tuples->room;
     tuples->size++;
     memcpy(tuple_at(tuples, 0), tuple, tuples->component_count * sizeof *tuple);
