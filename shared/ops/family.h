@@ -1,21 +1,18 @@
-/* One op family: the signatures and shape rules of operations that belong together. Every
- * definition.c in a folder of shared/ops defines one of these; the build collects them.
+/* One op family: the signatures and shape rules of operations that belong together. Every definition.c in a
+ * folder of shared/ops defines one of these; the build collects them.
  *
- * A signature is written as TensorFlow's registry prints it (reference/tf_ops: taken over, not retyped):
+ * Signatures are those that TensorFlow's op registry prints:
  *
  *     "MatMul(a:T, b:T)->(product:T) {transpose_a:bool=false, transpose_b:bool=false, T:type}"
  *     "ConcatV2(values:N*T, axis:Tidx)->(output:T) {N:int, T:type, Tidx:type=DT_INT32}"
- *     "IdentityN(input:T)->(output:T) {T:types}"               a list of types: one tensor each
- *     "RandomUniform!(shape:T)->(output:dtype) {…}"            '!' marks it stateful
- *     "onnx::Conv(X:T, W:T, B?:T)->(Y:T) {auto_pad:string=NOTSET, strides:ints=[], T:type}"
- *                                                              '?' marks an optional input (ONNX)
+ *     "IdentityN(input:T)->(output:T) {T:types}"              T is a list of types: one tensor each
+ *     "Pack(values:N*T, …)->(output:T) {N:int>=1, …}"         a number below its minimum is refused
+ *     "RandomUniform!(shape:T)->(output:dtype) {…}"           '!' marks an op with state
+ *     "BatchMatMul(…)->(…) {…, ~grad_x:bool=false}"           '~': only the default of this later attribute
+ *                                                             is accepted
+ *     "onnx::Conv(X:T, W:T, B?:T)->(Y:T) {…, T:type}"         '?' marks an optional input (ONNX)
  *
- *     "BatchMatMul(…)->(…) {…, ~grad_x:bool=false}"            '~' marks an attribute of later versions, of
- * which only the default is understood
- *
- *     "Pack(values:N*T, …)->(output:T) {N:int>=1, …}"          a number below its minimum is refused
- *
- * Fixed dtypes are written as TensorFlow does (float, int32, …). Threads: immutable. */
+ * Fixed dtypes have TensorFlow's names (float, int32, …). Threads: immutable. */
 #pragma once
 
 #include "shared/graph/graph.h"

@@ -111,12 +111,41 @@ onnx_reduces_all_without_axes(void **state)
     RUN(cases);
 }
 
+static void
+sums_run(void **state)
+{
+    (void)state;
+    const OpCase cases[] = {
+        {.op = "Cumsum",
+            .inputs = {"float32[2,3] 1 2 3 4 5 6", "int32[] 1"},
+            .outputs = {"float32[2,3] 1 3 6 4 9 15"}},
+        {.op = "Cumsum",
+            .attrs = "exclusive=true; reverse=true",
+            .inputs = {"int32[3] 1 2 3", "int32[] 0"},
+            .outputs = {"int32[3] 5 3 0"}},
+        {.op = "Cumprod",
+            .inputs = {"float64[2,2] 1 2 3 4", "int32[] 0"},
+            .outputs = {"float64[2,2] 1 2 3 8"}},
+        {.op = "Cumsum",
+            .inputs = {"int32[3] 1 2 3", "int32[] 1"},
+            .error = "axis 1 is not within a tensor of rank 1",
+            .error_code = STATUS_INVALID_ARGUMENT},
+        {.op = "onnx::CumSum",
+            .attrs = "exclusive=1",
+            .inputs = {"float32[3] 1 2 3", "int64[] 0"},
+            .outputs = {"float32[3] 0 1 3"}},
+        {.op = "L2Loss", .inputs = {"float32[2,1] 3 4"}, .outputs = {"float32[] 12.5"}},
+    };
+    RUN(cases);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dimensions_fold),
         cmocka_unit_test(onnx_reduces_all_without_axes),
+        cmocka_unit_test(sums_run),
     };
     return cmocka_run_group_tests_name("reference/reduce", tests, NULL, NULL);
 }

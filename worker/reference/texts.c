@@ -25,7 +25,8 @@ texts_next(Texts *texts)
     texts->finished = texts->bytes.size;
 }
 
-/* The strings get their addresses only now: the bytes may have moved while they were written. */
+/* The strings get their addresses only now: the bytes may have moved while they were written. There are none
+ * (NULL) when all strings are empty. */
 Status
 texts_finish(KernelContext *context, uint32_t index, Texts *texts)
 {
@@ -36,8 +37,7 @@ texts_finish(KernelContext *context, uint32_t index, Texts *texts)
     const char *data = texts->bytes.data;
     for (int64_t n = 0; n < texts->count; n++) {
         texts->strings[n].data = data;
-        data = texts->strings[n].size > 0 ? data + texts->strings[n].size : data; /* NULL when all strings are
-                                                                                   * empty */
+        data = texts->strings[n].size > 0 ? data + texts->strings[n].size : data;
     }
     return texts_new(context, &texts->shape, texts->strings, &context->outputs[index]);
 }

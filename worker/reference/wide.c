@@ -70,7 +70,7 @@ typedef void (*CombineLoop)(void *into, const void *from, int64_t count);
 WRAPPING_COMBINE(replace, ((void)a, b))
 WRAPPING_COMBINE(add, a + b)
 WRAPPING_COMBINE(subtract, a - b)
-WRAPPING_COMBINE(multiply, a *b)
+WRAPPING_COMBINE(multiply, (a * b))
 ORDERED_COMBINE(minimum, b < a || b != b ? b : a, b < a ? b : a)
 ORDERED_COMBINE(maximum, b > a || b != b ? b : a, b > a ? b : a)
 

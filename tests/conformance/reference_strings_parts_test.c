@@ -169,5 +169,5 @@ main(void)
         cmocka_unit_test(strings_are_cut_and_joined),
         cmocka_unit_test(what_does_not_fit_is_refused),
     };
-    return cmocka_run_group_tests_name("reference/string_parts", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("reference/strings_parts", tests, NULL, NULL);
 }
