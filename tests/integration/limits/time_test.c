@@ -141,8 +141,8 @@ ask_slowly(const char *first, long pause, const char *second)
     return status;
 }
 
-/* Sends the beginning of a request and nothing more; returns how long the gateway took to end the connection.
- */
+/* Sends the beginning of a request and nothing more; returns how long the gateway took to end the
+ * connection. */
 static uint64_t
 wait_for_end(const char *beginning)
 {
