@@ -16,8 +16,9 @@ enum {
     CLIENT_COUNT = 6,
     CHAOS_MS = 8000,
     CHAIN_LENGTH = 16,
-    SIDE = 260, /* 264 KiB a matrix: above 256 KiB, so it is announced and pulled, not pushed */
-    STEP_TIMEOUT_MS = 20000,
+    SIDE = 260,             /* 264 KiB a matrix: above 256 KiB, so it is announced and pulled, not pushed */
+    STEP_TIMEOUT_MS = 8000, /* a run that is left behind ends by then: sooner than AWAIT gives up */
+    CALM_TIMEOUT_MS = 20000,
     ANSWER_GRACE_MS = 10000,
     CURL_TIMED_OUT = 28,
     /* Connections of the gateway's loops to workers, of its jobs to PostgreSQL, and of clients that left
@@ -125,7 +126,8 @@ client_step(Client *client)
     AUTO_REST response = {0};
     const int x = 1 + (int)(rand_r(&client->seed) % 9);
     const int kind = chaos->is_calm ? 5 : (int)(rand_r(&client->seed) % 6);
-    const long timeout_ms = kind < 2 ? 1 + (long)(rand_r(&client->seed) % 50) : STEP_TIMEOUT_MS;
+    const long usual_ms = chaos->is_calm ? CALM_TIMEOUT_MS : STEP_TIMEOUT_MS;
+    const long timeout_ms = kind < 2 ? 1 + (long)(rand_r(&client->seed) % 50) : usual_ms;
     const long leaves_ms = kind == 2 ? 1 + (long)(rand_r(&client->seed) % 30) : timeout_ms + ANSWER_GRACE_MS;
     (void)snprintf(url, sizeof url, "http://%s/api/v1/sessions/%s/steps", chaos->cluster->gateway.address,
         chaos->cluster->session);
