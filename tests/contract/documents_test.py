@@ -93,7 +93,32 @@ def the_exchanges_of_the_guide_are_answered_as_they_stand_there():
     _run_page("docs/guide.md")
 
 
+def _files():
+    """The tree's files, without what builds and runs leave in it."""
+    for folder, folders, names in os.walk("."):
+        folders[:] = [name for name in folders if name not in ("build", "var") and (not name.startswith(".") or name == ".ci")]
+        yield from (os.path.relpath(os.path.join(folder, name), ".") for name in names)
+
+
+def every_file_and_folder_that_a_page_names_is_there():
+    """`steps/step_call.c` may be told from any folder; a link is followed from the page that has it."""
+    files = list(_files())
+    pages = [name for name in files if name.endswith(".md") and "/data/" not in name]
+    assert "README.md" in pages
+    missing = []
+    for page in pages:
+        text = open(page, encoding="utf-8").read()
+        for name in re.findall(r"`([\w./]+\.(?:c|h|py|sql|md|mk))`", text):
+            if not any(file == name or file.endswith("/" + name) for file in files):
+                missing.append(f"{page}: `{name}`")
+        for link in re.findall(r"\]\((?!https?:)([^)#]+)", text):
+            if not os.path.exists(os.path.join(os.path.dirname(page), link)):
+                missing.append(f"{page}: ({link})")
+    assert not missing, "\n".join(missing)
+
+
 run_group([
+    every_file_and_folder_that_a_page_names_is_there,
     the_exchange_of_the_readme_is_answered_as_it_stands_there,
     the_exchanges_of_the_guide_are_answered_as_they_stand_there,
 ])
