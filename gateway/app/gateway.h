@@ -13,7 +13,7 @@ enum { GATEWAY_LOOP_COUNT_MAX = STEP_LOOPS_MAX };
 
 typedef struct Gateway Gateway;
 
-/* As settings.c describes them; texts outlive the gateway. */
+/* The values of the settings (settings.c); texts outlive the gateway. */
 typedef struct GatewayOptions {
     Limits limits;
     const char *listen;

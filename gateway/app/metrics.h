@@ -24,5 +24,5 @@ void metrics_watch(const MetricSources *sources);
 
 void metrics_count_request(const RequestRecord *record);
 
-/* All tables, for GET /metrics. */
+/* Returns the tables of all metrics, for GET /metrics. */
 const MetricTable *metrics_all(size_t *ret_count);

@@ -19,6 +19,6 @@ typedef struct Replica {
 
 void replica_init(Replica *replica);
 
-/* From now on no queued step is claimed and nobody is kept waiting. */
+/* Begins to drain: no queued step is claimed any more, and no request is kept waiting. */
 void replica_drain(Replica *replica);
 bool replica_is_draining(const Replica *replica);

@@ -6,7 +6,7 @@
 #include "gateway/handlers/step_form.h"
 #include "gateway/http/exchange.h"
 #include "gateway/partials/partial_visit.h"
-#include "gateway/steps/step_feeds.h"
+#include "gateway/steps/step_call.h"
 
 enum { LOOP_BODY_SIZE_MAX = 256 * 1024, BODY_SIZE_MAX = 64 << 20 };
 

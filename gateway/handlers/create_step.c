@@ -15,7 +15,9 @@
 #include "gateway/steps/step_call.h"
 #include "gateway/steps/step_enqueue.h"
 #include "gateway/steps/step_json.h"
+#include "gateway/steps/step_promise.h"
 #include "gateway/steps/step_record.h"
+#include "gateway/steps/step_reply.h"
 #include "shared/base/clock.h"
 
 enum { LOOP_BODY_SIZE_MAX = 256 * 1024, BODY_SIZE_MAX = 64 << 20 };

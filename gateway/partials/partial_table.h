@@ -61,7 +61,7 @@ MUST_USE Status partial_table_look(
 /* Returns the facts of a run, on the run's loop; NULL when it is gone. */
 PartialFacts *partial_table_find(PartialTable *table, const PartialKey *key);
 
-/* From now on no run is added, and partial_table_look() finds none. NULL is allowed. */
+/* Closes the table: no run is added any more, and partial_table_look() finds none. NULL is allowed. */
 void partial_table_close(PartialTable *table);
 bool partial_table_is_closed(PartialTable *table);
 size_t partial_table_count(PartialTable *table);

@@ -10,14 +10,52 @@
 #pragma once
 
 #include "gateway/http/exchange.h"
+#include "gateway/jobs/batcher.h"
 #include "gateway/queue/recorder.h"
+#include "gateway/resources/idempotent.h"
 #include "gateway/steps/step_body.h"
 #include "gateway/steps/step_loop.h"
-#include "gateway/steps/step_promise.h"
-#include "gateway/steps/step_reply.h"
 #include "gateway/steps/step_upload.h"
+#include "gateway/store/queue.h"
 
-typedef struct StepCall {
+typedef struct StepCall StepCall;
+
+enum { STEP_BOUNDARY_SIZE = 40 };
+
+/* A media type, and how a reply is written in it. */
+typedef struct StepForm {
+    const char *media_type;
+    /* Sends an output as it comes; NULL: outputs are kept for the end. */
+    void (*output)(StepCall *step, Slice name, const Tensor *tensor);
+    void (*end)(StepCall *step, const StepReport *report);
+} StepForm;
+
+/* The part of a call that answers its client (step_reply.h). */
+typedef struct StepReply {
+    const StepForm *form;
+    const uint32_t *fetches; /* for each of the request's fetches, its index in the plan */
+    HttpStream *stream;      /* NULL before the first output, and when the client has gone */
+    bool has_begun;          /* the head has been sent */
+    bool has_parts;
+    char boundary[STEP_BOUNDARY_SIZE];
+    StepReport report; /* copy of the report, while the reply waits or is written on a job thread */
+} StepReply;
+
+/* The part of a call that is committed before it runs (step_promise.h). */
+typedef struct StepPromise {
+    bool is_async;
+    uint64_t wait_ms; /* how long the client waits for the end of a step for later */
+    IdempotentKey key;
+    StepHold hold;    /* of a synchronous step that the database knows of; its fence is 0 otherwise */
+    bool is_queued;   /* by this request */
+    bool is_answered; /* the response is written: nothing runs now */
+    StepNew wanted;   /* of a step for later that is queued in a batch, as are the members below */
+    BatchItem item;
+    Status committed;
+    void (*told)(StepCall *step, Status status);
+} StepPromise;
+
+struct StepCall {
     Exchange *exchange; /* NULL: a queued step, or part of a partial run */
     StepLoop *loop;
     Call *call;
@@ -45,7 +83,7 @@ typedef struct StepCall {
 
     StepPromise promise;
     RecordWait record_wait;
-} StepCall;
+};
 
 /* Makes the call of a client's step. NULL without memory. */
 MUST_USE StepCall *step_call_new(Exchange *exchange, StepLoop *loop);
@@ -80,3 +118,12 @@ MUST_USE Status step_call_take_places(StepCall *step, JobContext *context, bool 
 /* Keeps the step's trace when its request asks for one. It is called before anybody hears of the end, so
  * that whoever sees the end finds the trace. */
 void step_call_keep_trace(const StepCall *step, const StepReport *report);
+
+/* Fills step->given in the order of the request's feeds; feeds that it has already stay. Without a job
+ * context *ret_needs_job says that a reference needs one. OUT_OF_RANGE when all of them are above
+ * step_body_bytes. */
+MUST_USE Status step_feeds_take(StepCall *step, JobContext *context, bool *ret_needs_job);
+
+/* Fills step->given of a rehearsal or a partial run with tensors that have a dtype, the request's or else
+ * the graph's, and no elements. */
+MUST_USE Status step_feeds_describe(StepCall *step);

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "gateway/jobs/batcher.h"
-#include "gateway/steps/step_promise.h"
+#include "gateway/steps/step_call.h"
 
 /* Describes a prepared step for the store, without its feeds. */
 MUST_USE Status step_describe(StepCall *step, StepNew *ret_step);

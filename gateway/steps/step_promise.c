@@ -8,6 +8,7 @@
 #include "gateway/steps/step_call.h"
 #include "gateway/steps/step_enqueue.h"
 #include "gateway/steps/step_forms.h"
+#include "gateway/steps/step_reply.h"
 
 enum { KEY_GRACE_MS = 30000, COMMIT_TRIES = 3 };
 

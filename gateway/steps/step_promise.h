@@ -5,25 +5,7 @@
  * Threads: reading the step's loop; making and keeping job threads. */
 #pragma once
 
-#include "gateway/domain/limits.h"
-#include "gateway/jobs/batcher.h"
-#include "gateway/resources/idempotent.h"
-#include "gateway/store/queue.h"
-
-typedef struct StepCall StepCall;
-
-typedef struct StepPromise {
-    bool is_async;
-    uint64_t wait_ms; /* how long the client waits for the end of a step for later */
-    IdempotentKey key;
-    StepHold hold;    /* of a synchronous step that the database knows of; its fence is 0 otherwise */
-    bool is_queued;   /* by this request */
-    bool is_answered; /* the response is written: nothing runs now */
-    StepNew wanted;   /* of a step for later that is queued in a batch, as are the members below */
-    BatchItem item;
-    Status committed;
-    void (*told)(StepCall *step, Status status);
-} StepPromise;
+#include "gateway/steps/step_call.h"
 
 /* Returns the milliseconds of `Prefer: wait=N`, within the limit step_wait_ms; 0: none were asked for. */
 uint64_t step_wait_read(const Request *request, const Limits *limits);

@@ -5,6 +5,7 @@
 #include "gateway/jobs/job_context.h"
 #include "gateway/steps/step_json.h"
 #include "gateway/steps/step_promise.h"
+#include "gateway/steps/step_reply.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
 #include "shared/base/text.h"

@@ -13,30 +13,7 @@
  * Threads:   the loop thread. */
 #pragma once
 
-#include "gateway/dispatch/step.h"
-#include "gateway/http/exchange.h"
-
-enum { STEP_BOUNDARY_SIZE = 40 };
-
-typedef struct StepCall StepCall;
-typedef struct StepReply StepReply;
-
-typedef struct StepForm {
-    const char *media_type;
-    /* Sends an output as it comes; NULL: outputs are kept for the end. */
-    void (*output)(StepCall *step, Slice name, const Tensor *tensor);
-    void (*end)(StepCall *step, const StepReport *report);
-} StepForm;
-
-struct StepReply {
-    const StepForm *form;
-    const uint32_t *fetches; /* for each of the request's fetches, its index in the plan */
-    HttpStream *stream;      /* NULL before the first output, and when the client has gone */
-    bool has_begun;          /* the head has been sent */
-    bool has_parts;
-    char boundary[STEP_BOUNDARY_SIZE];
-    StepReport report; /* copy of the report, while the reply waits or is written on a job thread */
-};
+#include "gateway/steps/step_call.h"
 
 /* Chooses the form by Accept, once the step has its plan: 406 when none will do. */
 MUST_USE Status step_reply_choose(StepCall *step);

@@ -6,7 +6,7 @@
 
 static const int64_t LAG_NONE = INT64_MIN;
 
-/* For [sender][receiver]: how much later than the sender's run the receiver's run began, at least. */
+/* Lags by [sender][receiver]: how much later than the sender's run the receiver's run began, at least. */
 typedef struct Lags {
     int64_t ns[SLOT_COUNT_MAX][SLOT_COUNT_MAX];
 } Lags;
