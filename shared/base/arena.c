@@ -71,7 +71,8 @@ arena_free(Arena *arena)
     memory_free(arena);
 }
 
-/* The newest chunk is the largest: what is kept grows to what calls need, up to a bound. */
+/* Keeps the newest chunk, which is the largest: a cleared arena grows to what its calls need, up to
+ * CHUNK_SIZE_KEPT. */
 void
 arena_clear(Arena *arena)
 {
@@ -135,6 +136,8 @@ arena_alloc(Arena *arena, size_t size)
 void *
 arena_defer(Arena *arena, ArenaRelease release, void *resource)
 {
+    assert(release != NULL);
+
     Deferred *const deferred = arena_alloc(arena, sizeof *deferred);
     if (deferred == NULL) {
         return NULL;
@@ -147,5 +150,7 @@ arena_defer(Arena *arena, ArenaRelease release, void *resource)
 size_t
 arena_size(const Arena *arena)
 {
+    assert(arena != NULL);
+
     return arena->size;
 }

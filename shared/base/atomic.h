@@ -1,9 +1,10 @@
-/* Atomic operations on plain integers, booleans and pointers, valid in C11 and C++ (C's <stdatomic.h> is not). The last
- * word of a name is the memory order of the C11 standard; operations that add return the new value.
+/* Atomic operations on plain integers, booleans and pointers, valid in C11 and C++ (C's <stdatomic.h> is
+ * not). The last word of a name is the memory order of the C11 standard; operations that add return the new
+ * value.
  *
- * Which order to take: `relaxed` for counters and hints that guard nothing else; `acquire` to read what was published by
- * a `release`; `seq_cst` where two threads each write one variable and then read the other's. A read-modify-write is
- * at least `acq_rel` unless it only counts.
+ * Which order to take: `relaxed` for counters and hints that guard nothing else; `acquire` to read what was
+ * published by a `release`; `seq_cst` where two threads each write one variable and then read the other's. A
+ * read-modify-write is at least `acq_rel` unless it only counts.
  *
  * Threads: any; a variable that is used here is used everywhere through these operations, or under a lock. */
 #pragma once
@@ -29,8 +30,8 @@
 #define atomic_exchange_acq_rel(variable, value) __atomic_exchange_n((variable), (value), __ATOMIC_ACQ_REL)
 #define atomic_exchange_seq_cst(variable, value) __atomic_exchange_n((variable), (value), __ATOMIC_SEQ_CST)
 
-/* Stores `value` and returns true when the variable holds `*expected`; else reads it into `*expected` and returns false.
- * The weak form may also fail without a reason: it belongs into a loop. */
+/* Stores `value` and returns true when the variable holds `*expected`; else reads it into `*expected` and
+ * returns false. The weak form may also fail without a reason: it belongs into a loop. */
 #define atomic_compare_exchange_acq_rel(variable, expected, value)                                           \
     __atomic_compare_exchange_n((variable), (expected), (value), false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
 #define atomic_compare_exchange_weak_relaxed(variable, expected, value)                                      \

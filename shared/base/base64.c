@@ -1,8 +1,10 @@
 #include "shared/base/base64.h"
 
+#include <assert.h>
+
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/* 6 bits a character, plus one, so that what no row names is 0. */
+/* The value of each character's 6 bits, plus one: a character outside both alphabets has 0. */
 static const unsigned char digits[256] = {
     ['A'] = 1,
     ['B'] = 2,
@@ -81,6 +83,8 @@ base64_encoded_size(size_t byte_size)
 void
 base64_encode(Slice bytes, char *ret_text)
 {
+    assert(ret_text != NULL || bytes.size == 0);
+
     const unsigned char *source = (const unsigned char *)bytes.data;
     size_t left = bytes.size;
     for (; left >= 3; left -= 3, source += 3, ret_text += 4) {
@@ -102,7 +106,7 @@ base64_encode(Slice bytes, char *ret_text)
     }
 }
 
-/* The characters without padding: "QQ==" gives "QQ". False when the padding does not fill a group of four. */
+/* Cuts the padding off: "QQ==" gives "QQ". Returns false when the padding does not fill a group of four. */
 static bool
 padding_strip(Slice text, Slice *ret_digits)
 {
@@ -125,7 +129,8 @@ base64_decoded_size(Slice text, size_t *ret_size)
     return true;
 }
 
-/* The last two or three characters: their unused low bits must be 0, or two texts would mean the same. */
+/* Decodes the last two or three characters. Their unused low bits must be 0, or two texts would mean the
+ * same bytes. */
 static bool
 decode_tail(const unsigned char *source, size_t size, unsigned char *ret_bytes)
 {

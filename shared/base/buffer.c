@@ -41,10 +41,12 @@ capacity_raise(Buffer *buffer, size_t wanted)
 char *
 buffer_reserve(Buffer *buffer, size_t size)
 {
+    assert(buffer->size <= buffer->capacity);
+
     size_t wanted = 0;
     const bool is_too_much = __builtin_add_overflow(buffer->size, size, &wanted) ||
                              (buffer->size_max != 0 && wanted > buffer->size_max);
-    /* Room for nothing is room too: NULL would mean failure. */
+    /* Room for 0 bytes is room too: a buffer without memory gets some, since NULL would mean failure. */
     const bool needs_room = wanted > buffer->capacity || buffer->data == NULL;
     if (buffer->has_failed || is_too_much || (needs_room && !capacity_raise(buffer, wanted))) {
         buffer->has_failed = true;
@@ -63,6 +65,8 @@ buffer_grow(Buffer *buffer, size_t size)
 void
 buffer_append(Buffer *buffer, const void *data, size_t size)
 {
+    assert(data != NULL || size == 0);
+
     if (size == 0) {
         return;
     }

@@ -2,8 +2,9 @@
  *
  * Ownership: buffer_done() frees the bytes; a zeroed Buffer is a valid empty one.
  * Threads:   one at a time.
- * Errors:    the first append that finds no memory (or passes `size_max`, 0 for none) marks the buffer as
- *            failed and later appends do nothing: write a whole document, then ask buffer_is_ok() once. */
+ * Errors:    the first append that finds no memory, or would pass `size_max`, marks the buffer as failed,
+ * and
+ *            later appends do nothing: write a whole document, then ask buffer_is_ok() once. */
 #pragma once
 
 #include <stdarg.h>
@@ -25,11 +26,11 @@ typedef struct Buffer {
 void buffer_done(Buffer *buffer);
 #define AUTO_BUFFER CLEANUP(buffer_done) Buffer
 
-/* Empty again, keeping the memory; clears a failure. */
+/* Empties the buffer and clears a failure, keeping the memory. */
 void buffer_clear(Buffer *buffer);
 
-/* Room for `size` more bytes at the end, to be filled and then claimed with buffer_grow(). NULL on failure.
- */
+/* Returns room for `size` more bytes at the end, to be filled and then claimed with buffer_grow(); NULL on
+ * failure. */
 char *buffer_reserve(Buffer *buffer, size_t size);
 void buffer_grow(Buffer *buffer, size_t size);
 
@@ -41,7 +42,7 @@ void buffer_append_uint64(Buffer *buffer, uint64_t value);
 void buffer_append_int64(Buffer *buffer, int64_t value);
 void buffer_append_format(Buffer *buffer, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* Drops the first `size` bytes; what is behind moves to the front. */
+/* Drops the first `size` bytes and moves the rest to the front. */
 void buffer_consume(Buffer *buffer, size_t size);
 
 static inline bool
@@ -56,5 +57,5 @@ buffer_slice(const Buffer *buffer)
     return slice_of(buffer->data, buffer->size);
 }
 
-/* The bytes with a NUL behind them, which does not count; NULL when the buffer has failed. */
+/* Returns the bytes with a NUL after them, which is not counted; NULL when the buffer has failed. */
 const char *buffer_string(Buffer *buffer);

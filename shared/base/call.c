@@ -86,6 +86,8 @@ call_cancel(Call *call)
 Status
 call_check(Call *call, uint64_t now_ns)
 {
+    assert(call != NULL);
+
     if (atomic_load_acquire(&call->is_cancelled)) {
         return call_fail(call, STATUS_CANCELLED, "the caller gave up");
     }

@@ -1,13 +1,13 @@
-/* What one unit of work carries down the stack: a request in the gateway, a step in the worker.
+/* The Call: one unit of work on its way down the stack, a request in the gateway or a step in the worker.
  *
- * A function that can fail for a reason worth explaining takes the Call first and returns a Status.
- * It explains itself once, where the cause is known, with call_fail(); callers pass the Status on with
- * TRY() and may add what they were doing with call_wrap(). Nothing below main() logs an error: the top
- * of the stack logs the Call's error once.
+ * A function that can fail for a reason worth explaining takes the Call first and returns a Status. It
+ * explains itself once, where the cause is known, with call_fail(); callers pass the Status on with TRY()
+ * and may add what they were doing with call_wrap(). Nothing below main() logs an error: the top of the
+ * stack logs the Call's error once.
  *
  * Ownership: a Call borrows its arena; the texts of its details live there.
  * Threads:   one at a time, but for `is_cancelled`, which any thread may set with call_cancel().
- * Errors:    this is where they live. */
+ * Errors:    the last failure of the call is in `error`. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,7 +18,7 @@
 
 enum { ERROR_MESSAGE_SIZE = 512, ERROR_NODE_SIZE = 128, ERROR_DETAILS_MAX = 20, REQUEST_ID_SIZE = 33 };
 
-/* One of several faults of one document. `pointer` is a JSON pointer (RFC 6901) into it. */
+/* One of several faults of one document; `pointer` is a JSON pointer (RFC 6901) into it. */
 typedef struct ErrorDetail {
     const char *pointer;
     const char *detail;
@@ -42,44 +42,46 @@ typedef struct Call {
     Error error;
 } Call;
 
-/* Explains the failure `code`, and is it. */
+/* Records why the work fails and returns `code`. */
 #define call_fail(call, code, ...) call_failure(call_fail_at(call, code, __FILE__, __LINE__, __VA_ARGS__))
 
-/* "loading model m7" + "file not found" -> "loading model m7: file not found". Keeps the code. */
+/* Puts what was being done in front of the message: "loading model m7" makes "loading model m7: file not
+ * found" of "file not found". Returns the code that the failure has. */
 #define call_wrap(call, ...) call_failure(call_wrap_with(call, __VA_ARGS__))
 
-/* RESOURCE_EXHAUSTED: the call's arena, or the machine, has no room for `what`. */
+/* Fails with RESOURCE_EXHAUSTED: the call's arena, or the machine, has no room for `what`. */
 #define call_fail_memory(call, what) call_fail(call, STATUS_RESOURCE_EXHAUSTED, "no memory left for %s", what)
 
 MUST_USE Status call_fail_at(Call *call, Status code, const char *file, int line, const char *format, ...)
     PRINTF_LIKE(5, 6);
 MUST_USE Status call_wrap_with(Call *call, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* The status of a call that failed, so that who reads the caller alone (a compiler, an analyzer) sees that it
- * is not STATUS_OK. */
+/* Returns `status`, and tells compilers and analyzers, which see one function at a time, that it is not
+ * STATUS_OK. */
 MUST_USE static inline Status
 call_failure(Status status)
 {
     if (status == STATUS_OK) {
-        __builtin_unreachable(); /* call_fail_at() and call_wrap_with() assert it */
+        __builtin_unreachable(); /* asserted by call_fail_at() and call_wrap_with() */
     }
     return status;
 }
 
-/* Says of a call that has failed which node of a graph did, when it is not the one that the caller thinks of.
- * A longer name is cut; an empty one takes the blame back. */
+/* Names the node of a graph to which the call's failure belongs, when it is not the one that the caller
+ * thinks of. A longer name is cut; an empty one takes the blame back. */
 void call_blame(Call *call, Slice node);
 
-/* Adds one fault to a list that a later call_fail() sums up. The first ERROR_DETAILS_MAX are kept. */
+/* Adds one fault to the list that a later call_fail() sums up. The first ERROR_DETAILS_MAX are kept. */
 void call_note(Call *call, const char *pointer, const char *format, ...) PRINTF_LIKE(3, 4);
 
 /* Asks the work to stop at its next call_check(). */
 void call_cancel(Call *call);
 
-/* CANCELLED when somebody asked for it, DEADLINE_EXCEEDED when `now_ns` is past the deadline. */
+/* Fails with CANCELLED when somebody asked for it, with DEADLINE_EXCEEDED when `now_ns` is past the
+ * deadline. */
 MUST_USE Status call_check(Call *call, uint64_t now_ns);
 
-/* Nanoseconds left, 0 when none; UINT64_MAX without a deadline. */
+/* Returns the nanoseconds left, 0 when there are none, UINT64_MAX without a deadline. */
 uint64_t call_time_left_ns(const Call *call, uint64_t now_ns);
 
 #define TRY(expression)                                                                                      \

@@ -22,7 +22,7 @@ clock_wall_us(void)
     return clock_read_ns(CLOCK_REALTIME) / CLOCK_NS_PER_US;
 }
 
-/* `count` digits, zeros in front included, and the character behind them. */
+/* Writes `count` digits, leading zeros included, then `behind`; returns the position after it. */
 static char *
 digits_write(char *text, int count, unsigned value, char behind)
 {

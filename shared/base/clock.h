@@ -1,5 +1,7 @@
 /* Time. Everything that waits counts on the monotonic clock; only records meant for people use the wall
- * clock. Modules that decide by time take `now_ns` as a parameter, so that tests and simulations set it. */
+ * clock. Modules that decide by time take `now_ns` as a parameter, so that tests and simulations set it.
+ *
+ * Threads: any. */
 #pragma once
 
 #include <stdint.h>
@@ -13,5 +15,5 @@ enum { CLOCK_STAMP_SIZE = sizeof "2026-11-21T10:11:12.123456Z" };
 uint64_t clock_monotonic_ns(void);
 uint64_t clock_wall_us(void); /* microseconds since 1970, UTC */
 
-/* RFC 3339 in UTC with microseconds, as every record of ours is stamped. */
+/* Writes the time as RFC 3339 has it, in UTC with microseconds: every record is stamped so. */
 void clock_stamp(uint64_t wall_us, char ret_stamp[CLOCK_STAMP_SIZE]);

@@ -1,4 +1,4 @@
-/* Compiler attributes under readable names. The only file that spells them. */
+/* Compiler attributes under readable names: no other file spells them. */
 #pragma once
 
 #define CLEANUP(function) __attribute__((cleanup(function)))
@@ -6,7 +6,7 @@
 #define PRINTF_LIKE(format_index, first_index) __attribute__((format(printf, format_index, first_index)))
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-/* For the owner of memory that it shows to others as const. */
+/* Returns the pointer without const, to whoever owns memory that it shows to others as const. */
 static inline void *
 without_const(const void *pointer)
 {
@@ -17,7 +17,7 @@ without_const(const void *pointer)
     return both.owned;
 }
 
-/* Reads a pointer and leaves NULL behind: gives a thing away that a cleanup attribute would have freed. */
+/* Reads a pointer and leaves NULL there: gives a thing away that a cleanup attribute would have freed. */
 #define TAKE(pointer)                                                                                        \
     __extension__({                                                                                          \
         __typeof__(pointer) taken_ = (pointer);                                                              \

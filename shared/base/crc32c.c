@@ -1,5 +1,5 @@
-/* Eight bytes a turn: row r of the table is what a byte does to the checksum once r more bytes have passed.
- */
+/* Eight bytes a turn ("slicing by 8"): row r of the table is the effect of a byte on the checksum after r
+ * more bytes. */
 #include "shared/base/crc32c.h"
 
 #include <pthread.h>

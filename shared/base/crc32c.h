@@ -7,8 +7,10 @@
 
 uint32_t crc32c(Slice bytes);
 
-/* Of what `crc` is the checksum of, and the bytes behind it; 0 is that of nothing. */
+/* Returns the checksum of some bytes, whose own checksum is `crc`, followed by `bytes`. The checksum of no
+ * bytes is 0. */
 uint32_t crc32c_extend(uint32_t crc, Slice bytes);
 
-/* As those files store it: rotated and shifted, so that bytes that hold checksums have good ones too. */
+/* Returns the form that these files store, rotated and shifted: the checksum of bytes that hold a plain
+ * checksum would be weak. */
 uint32_t crc32c_mask(uint32_t crc);

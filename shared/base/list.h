@@ -10,7 +10,7 @@ typedef struct ListLink {
     struct ListLink *next;
 } ListLink;
 
-/* The thing that contains a link: LIST_ITEM(link, Stream, siblings). */
+/* Returns the thing that contains a link: LIST_ITEM(link, Stream, siblings). */
 #define LIST_ITEM(link, type, member) ((type *)(void *)((char *)(link)-offsetof(type, member)))
 
 /* Walks from first to last; the current item may be removed. `link` is the name of a variable.
@@ -42,7 +42,7 @@ list_append(ListLink *head, ListLink *link)
     head->previous = link;
 }
 
-/* A removed link is a list of itself, so that removing twice is harmless. */
+/* Leaves the link as a list of itself, so that removing it twice is harmless. */
 static inline void
 list_remove(ListLink *link)
 {

@@ -7,7 +7,8 @@
 #include "shared/base/memory.h"
 #include "shared/base/random.h"
 
-/* Open addressing with linear probing; a removed entry leaves a tombstone (key.data NULL, value set). */
+/* A slot of a table with open addressing and linear probing. A removed entry leaves a tombstone, whose
+ * key.data is NULL and whose value is set. */
 typedef struct Slot {
     MapEntry entry;
     uint64_t hash;
@@ -36,7 +37,7 @@ map_hash(Slice key)
             hash = expected;
         }
     }
-    /* Wyhash-style folding multiply, eight bytes at a time. */
+    /* A folding multiply as in wyhash, eight bytes at a time. */
     const char *bytes = key.data;
     size_t left = key.size;
     while (left > 0) {
@@ -91,10 +92,12 @@ map_count(const Map *map)
     return map->count;
 }
 
-/* The slot of the key, or the empty one where the probing ended. */
+/* Returns the slot of the key, or the empty one where the probing ended. */
 static Slot *
 slot_find(const Map *map, Slice key, uint64_t hash)
 {
+    assert(map->used < map->capacity); /* an empty slot ends the probing */
+
     size_t index = (size_t)hash & (map->capacity - 1);
     while (map->slots[index].entry.value != NULL) {
         Slot *const slot = &map->slots[index];
@@ -138,7 +141,8 @@ map_rebuild(Map *map)
 bool
 map_put(Map *map, Slice key, void *value)
 {
-    assert(value != NULL);
+    assert(map != NULL);
+    assert(value != NULL && value != &tombstone);
 
     const uint64_t hash = map_hash(key);
     if ((map->used + 1) * 4 > map->capacity * 3 && !map_rebuild(map)) {
@@ -165,6 +169,8 @@ map_put(Map *map, Slice key, void *value)
 void *
 map_remove(Map *map, Slice key)
 {
+    assert(map != NULL);
+
     if (map->count == 0) {
         return NULL;
     }
@@ -182,6 +188,8 @@ map_remove(Map *map, Slice key)
 const MapEntry *
 map_next(const Map *map, size_t *cursor)
 {
+    assert(cursor != NULL);
+
     while (map != NULL && *cursor < map->capacity) {
         const Slot *const slot = &map->slots[(*cursor)++];
         if (slot_is_live(slot)) {

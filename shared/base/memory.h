@@ -1,9 +1,9 @@
-/* The only door to the system's allocator. Everything above asks here, so that a test can make any
- * allocation fail and so that a program's heap can be measured in one place.
+/* The only door to the system's allocator: a test can make any allocation fail here, and a program's heap
+ * can be measured.
  *
  * Ownership: the caller frees with memory_free().
  * Threads:   any.
- * Errors:    NULL when the system has no memory or the size overflows; never aborts. */
+ * Errors:    NULL when the system has no memory or the size overflows; nothing aborts. */
 #pragma once
 
 #include <stddef.h>
@@ -12,10 +12,11 @@
 
 enum { MEMORY_CACHE_LINE = 64 };
 
-/* Zeroed memory for `count` things of `size` bytes, aligned for any type. */
+/* Returns zeroed memory for `count` things of `size` bytes, aligned for any type. */
 MUST_USE void *memory_new(size_t count, size_t size);
 
-/* Memory with unspecified content, aligned to a cache line, as kernels and DMA want it. `size` may be 0. */
+/* Returns memory with unspecified content, aligned to a cache line, as kernels and DMA want it. `size` may
+ * be 0. */
 MUST_USE void *memory_new_aligned(size_t size);
 
 /* Grows or shrinks; the old block stays valid when NULL is returned. */

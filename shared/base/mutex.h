@@ -1,8 +1,10 @@
-/* Mutexes and condition variables. A call that fails is a mistake of ours (a mutex destroyed while it is held, unlocked
- * by a thread that does not hold it) and ends the program. Conditions wait on the monotonic clock.
+/* Mutexes and condition variables. A call that fails is a mistake of ours (a mutex destroyed while it is
+ * held, unlocked by a thread that does not hold it) and ends the program. Conditions wait on the monotonic
+ * clock.
  *
- * Ownership: mutex_init() … mutex_done(), condition_init() … condition_done(); a static mutex is MUTEX_INITIALIZER.
- * Threads:   any. Who waits for a condition holds the mutex, and does so in a loop: it may wake without a reason. */
+ * Ownership: mutex_init() … mutex_done(), condition_init() … condition_done(); a static mutex is
+ * MUTEX_INITIALIZER. Threads:   any. Who waits for a condition holds the mutex, and does so in a loop: it may
+ * wake without a reason. */
 #pragma once
 
 #include <assert.h>

@@ -5,12 +5,13 @@
 
 enum { POOL_SIZE = 256 };
 
-/* One system call fills the pool; small requests are cut from it, each byte given out once. */
+/* Random bytes that one system call has fetched: small requests are cut from its end, each byte is given
+ * out once. */
 static _Thread_local unsigned char pool[POOL_SIZE];
 static _Thread_local size_t pool_left;
 
 static void
-fill(unsigned char *bytes, size_t size)
+fill_from_kernel(unsigned char *bytes, size_t size)
 {
     while (size > 0) {
         const ssize_t got = getrandom(bytes, size, 0);
@@ -25,11 +26,11 @@ random_bytes(void *ret_bytes, size_t size)
 {
     unsigned char *const bytes = ret_bytes;
     if (size > POOL_SIZE) {
-        fill(bytes, size);
+        fill_from_kernel(bytes, size);
         return;
     }
     if (size > pool_left) {
-        fill(pool, POOL_SIZE);
+        fill_from_kernel(pool, POOL_SIZE);
         pool_left = POOL_SIZE;
     }
     for (size_t index = 0; index < size; index++) {

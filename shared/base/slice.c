@@ -3,7 +3,7 @@
 #include <assert.h>
 
 static char
-lower(char byte)
+lower_case(char byte)
 {
     return (char)(byte >= 'A' && byte <= 'Z' ? byte - 'A' + 'a' : byte);
 }
@@ -15,7 +15,7 @@ slice_equal_ignoring_case(Slice left, Slice right)
         return false;
     }
     for (size_t index = 0; index < left.size; index++) {
-        if (lower(left.data[index]) != lower(right.data[index])) {
+        if (lower_case(left.data[index]) != lower_case(right.data[index])) {
             return false;
         }
     }

@@ -1,4 +1,7 @@
-/* A view of bytes that somebody else owns: a header value, a node's name inside an upload, a payload. */
+/* A view of bytes that somebody else owns: a header value, a node's name inside an upload, a payload.
+ *
+ * Ownership: none; the bytes must outlive the slice.
+ * Threads:   any. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,7 +18,7 @@ typedef struct Slice {
 
 #define SLICE(literal) ((Slice){.data = (literal), .size = sizeof(literal) - 1})
 
-/* For printf: "%.*s". */
+/* The two arguments of printf's "%.*s". */
 #define SLICE_PRINT(slice) (int)(slice).size, (slice).data
 
 static inline Slice
@@ -47,22 +50,22 @@ bool slice_equal_ignoring_case(Slice left, Slice right); /* ASCII letters only *
 bool slice_starts_with(Slice slice, Slice prefix);
 bool slice_ends_with(Slice slice, Slice suffix);
 
-/* Byte order, then length: a total order for sorted tables and canonical forms. */
+/* Compares bytes, then lengths: a total order for sorted tables and canonical forms. */
 int slice_compare(Slice left, Slice right);
 
-/* Where `byte` stands first or last, or slice.size when it does not. */
+/* Returns the first or last position of `byte`, or slice.size when there is none. */
 size_t slice_find(Slice slice, char byte);
 size_t slice_find_last(Slice slice, char byte);
 
-/* The part from `start`, at most `size` bytes; clamped to the slice. */
+/* Returns at most `size` bytes from `start`, clamped to the slice. */
 Slice slice_part(Slice slice, size_t start, size_t size);
 Slice slice_trim(Slice slice); /* without spaces and tabs at both ends */
 
-/* Splits off what stands before `separator` and moves *rest behind it. False when *rest is used up
- * (its data is NULL then). "a,,b" gives "a", "", "b". */
+/* Splits off the part before `separator` and moves *rest past it: "a,,b" gives "a", "", "b". Returns false
+ * when *rest is used up (its data is NULL then). */
 bool slice_split(Slice *rest, char separator, Slice *ret_part);
 
-/* The strict decimal forms that outside numbers must have: digits, a '-' for negative ones, nothing else;
- * no leading '+', no spaces, no overflow. `ret_value` is untouched on failure. */
+/* Reads the strict decimal form that numbers from outside must have: digits, a '-' for negative ones,
+ * nothing else. A leading '+', a space and an overflow are refused; `ret_value` is untouched then. */
 bool slice_to_uint64(Slice slice, uint64_t *ret_value);
 bool slice_to_int64(Slice slice, int64_t *ret_value);

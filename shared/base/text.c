@@ -1,5 +1,6 @@
 #include "shared/base/text.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,6 +8,8 @@
 char *
 text_copy(Arena *arena, Slice slice)
 {
+    assert(slice.data != NULL || slice.size == 0);
+
     char *const copy = arena_alloc(arena, slice.size + 1);
     if (copy != NULL && slice.size > 0) {
         memcpy(copy, slice.data, slice.size);

@@ -2,7 +2,8 @@
 
 #include <assert.h>
 
-/* What the second byte may be after each kind of lead byte (RFC 3629, section 4); later ones are 80 to BF. */
+/* The bytes that may follow each kind of lead byte (RFC 3629, section 4): the second from this range,
+ * later ones from 80 to BF. */
 typedef struct LeadRange {
     unsigned char lead_min;
     unsigned char lead_max;

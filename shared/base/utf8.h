@@ -3,7 +3,7 @@
 
 #include "shared/base/slice.h"
 
-/* Bytes of the well-formed character at `text`, 1 to 4; 0 when there is none or `end` cuts it. */
+/* Returns the size of the well-formed character at `text`, 1 to 4; 0 when there is none or `end` cuts it. */
 size_t utf8_character_size(const char *text, const char *end);
 
 bool utf8_is_valid(Slice text);

@@ -63,7 +63,7 @@ hex_value(char digit)
     return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
 }
 
-/* Reads exactly 32 lower-case digits; `skip` is passed over wherever it stands. */
+/* Reads exactly 32 lower-case digits and skips the character `skip` between them ('\0': none). */
 static bool
 read_hex(Slice text, char skip, Uuid *ret_uuid)
 {

@@ -1,6 +1,8 @@
 /* Identities: a UUID inside, `prefix_` and 32 hex digits outside ("ses_0190…"), so that an id tells a
- * reader what it names and a wrong one is refused before the database is asked.
- * Version 7 (RFC 9562 5.7): the time leads, so that newer rows sort behind older ones. */
+ * reader what it names, and a wrong one is refused before the database is asked. They have version 7 (RFC
+ * 9562 5.7), where the time leads: newer rows sort after older ones.
+ *
+ * Threads: any. */
 #pragma once
 
 #include <stdbool.h>
@@ -37,10 +39,10 @@ uint64_t uuid_time_ms(Uuid uuid); /* when it was made, milliseconds since 1970 *
 bool uuid_equal(Uuid left, Uuid right);
 bool uuid_is_zero(Uuid uuid);
 
-/* The dashed form that PostgreSQL reads and writes. */
+/* Writes and reads the dashed form that PostgreSQL has. */
 void uuid_to_text(Uuid uuid, char ret_text[UUID_TEXT_SIZE]);
 bool uuid_from_text(Slice text, Uuid *ret_uuid);
 
-/* The outside form. `prefix` is 3 or 4 letters: "ses", "grf", "stp", "tnt". */
+/* Writes and reads the outside form. `prefix` is 3 or 4 letters: "ses", "grf", "stp", "tnt". */
 void id_to_text(const char *prefix, Uuid uuid, char ret_text[ID_TEXT_SIZE]);
 bool id_from_text(const char *prefix, Slice text, Uuid *ret_uuid);

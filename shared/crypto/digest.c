@@ -76,6 +76,7 @@ sha256_begin(void)
 void
 sha256_update(Sha256State *state, Slice bytes)
 {
+    assert(state != NULL);
     const int is_done = EVP_DigestUpdate(state->context, bytes.data, bytes.size);
     assert(is_done == 1);
     (void)is_done;
@@ -84,6 +85,7 @@ sha256_update(Sha256State *state, Slice bytes)
 void
 sha256_end(Sha256State *state, Sha256 *ret_digest)
 {
+    assert(state != NULL);
     const int is_done = EVP_DigestFinal_ex(state->context, ret_digest->bytes, NULL);
     assert(is_done == 1);
     (void)is_done;

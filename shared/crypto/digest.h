@@ -1,9 +1,10 @@
 /* SHA-256 and HMAC-SHA-256: names of contents, hashes of secrets, signatures of tokens.
  *
  * Ownership: values, but for an incremental state, which sha256_end() or sha256_abandon() frees.
- * Threads:   any, one state one thread at a time.
+ * Threads:   any; a state by one thread at a time.
  * Errors:    a digest of bytes in memory cannot fail; the program stops when the library has no SHA-256,
- *            for nothing that follows could be trusted. */
+ * for
+ *            nothing that follows could be trusted. */
 #pragma once
 
 #include <stdbool.h>
@@ -23,10 +24,10 @@ void hmac_sha256(Slice key, Slice bytes, Sha256 *ret_digest);
 
 bool sha256_equal(const Sha256 *left, const Sha256 *right); /* in constant time */
 
-/* For secrets: the time taken tells nothing but the lengths. */
+/* Compares secrets: the time taken tells nothing but the lengths. */
 bool constant_time_equal(Slice left, Slice right);
 
-/* 64 lower-case hex digits. Reading accepts nothing else; `ret_digest` is untouched when it says false. */
+/* Writes and reads 64 lower-case hex digits. Anything else is refused; `ret_digest` is untouched then. */
 void sha256_to_hex(const Sha256 *digest, char ret_hex[SHA256_HEX_SIZE]);
 bool sha256_from_hex(Slice hex, Sha256 *ret_digest);
 

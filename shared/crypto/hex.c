@@ -1,5 +1,7 @@
 #include "shared/crypto/hex.h"
 
+#include <assert.h>
+
 static int
 digit_value(char digit)
 {
@@ -12,6 +14,8 @@ digit_value(char digit)
 void
 hex_encode(Slice bytes, char *ret_text)
 {
+    assert(ret_text != NULL);
+
     static const char digits[] = "0123456789abcdef";
     for (size_t index = 0; index < bytes.size; index++) {
         const unsigned char byte = (unsigned char)bytes.data[index];
@@ -24,6 +28,8 @@ hex_encode(Slice bytes, char *ret_text)
 bool
 hex_decode(Slice text, void *ret_bytes, size_t size)
 {
+    assert(ret_bytes != NULL || size == 0);
+
     unsigned char *const bytes = ret_bytes;
     if (text.size != 2 * size) {
         return false;

@@ -9,5 +9,5 @@
 /* Writes 2 · bytes.size digits and a NUL. */
 void hex_encode(Slice bytes, char *ret_text);
 
-/* False unless `text` is exactly 2 · `size` lower-case digits; `ret_bytes` is untouched then. */
+/* Returns false, with `ret_bytes` untouched, unless `text` is exactly 2 · `size` lower-case digits. */
 bool hex_decode(Slice text, void *ret_bytes, size_t size);

@@ -1,5 +1,6 @@
 #include "shared/gzip/gzip.h"
 
+#include <assert.h>
 #include <limits.h>
 
 #define ZLIB_CONST /* input is not written to */
@@ -15,22 +16,22 @@ enum {
 };
 
 static voidpf
-allocate(voidpf owner, uInt count, uInt size)
+zlib_allocate(voidpf owner, uInt count, uInt size)
 {
     (void)owner;
     return memory_new(count, size);
 }
 
 static void
-release(voidpf owner, voidpf memory)
+zlib_release(voidpf owner, voidpf memory)
 {
     (void)owner;
     memory_free(memory);
 }
 
-/* zlib counts in 32 bits: input beyond that is handed over in parts. */
+/* Hands input over to zlib, which counts in 32 bits: more than that goes in parts. */
 static void
-feed(z_stream *stream, Slice *rest)
+feed_input(z_stream *stream, Slice *rest)
 {
     if (stream->avail_in == 0 && rest->size > 0) {
         const size_t part = rest->size < UINT_MAX ? rest->size : UINT_MAX;
@@ -39,8 +40,6 @@ feed(z_stream *stream, Slice *rest)
         *rest = slice_of(rest->data + part, rest->size - part);
     }
 }
-
-/* --- Deflate -------------------------------------------------------------------------------------------- */
 
 static int
 deflate_piece(z_stream *stream, Buffer *output, bool is_last)
@@ -59,20 +58,20 @@ deflate_piece(z_stream *stream, Buffer *output, bool is_last)
 bool
 gzip_deflate(Buffer *output, Slice input, int level)
 {
-    z_stream stream = {.zalloc = allocate, .zfree = release};
+    assert(level >= Z_BEST_SPEED && level <= Z_BEST_COMPRESSION);
+
+    z_stream stream = {.zalloc = zlib_allocate, .zfree = zlib_release};
     if (deflateInit2(&stream, level, Z_DEFLATED, WINDOW_BITS, MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK) {
         return false;
     }
     int result = Z_OK;
     while (result == Z_OK) {
-        feed(&stream, &input);
+        feed_input(&stream, &input);
         result = deflate_piece(&stream, output, input.size == 0);
     }
     (void)deflateEnd(&stream);
     return result == Z_STREAM_END;
 }
-
-/* --- Inflate -------------------------------------------------------------------------------------------- */
 
 typedef enum Outcome {
     OUTCOME_MORE,
@@ -86,7 +85,7 @@ typedef enum Outcome {
 typedef struct Inflation {
     z_stream stream;
     Slice rest;
-    size_t size_left; /* of what may still come out */
+    size_t size_left; /* bytes that may still come out */
     Buffer *output;
 } Inflation;
 
@@ -99,7 +98,8 @@ member_end(Inflation *inflation)
     return inflateReset(&inflation->stream) == Z_OK ? OUTCOME_MORE : OUTCOME_INVALID;
 }
 
-/* There is always room for output, so that Z_BUF_ERROR can only mean that the input has ended. */
+/* Translates zlib's result. There is always room for output, so that Z_BUF_ERROR can only mean that the
+ * input has ended. */
 static Outcome
 inflate_outcome(Inflation *inflation, int result)
 {
@@ -127,7 +127,7 @@ inflate_piece(Inflation *inflation)
     if (room == NULL) {
         return OUTCOME_NO_MEMORY;
     }
-    feed(&inflation->stream, &inflation->rest);
+    feed_input(&inflation->stream, &inflation->rest);
     inflation->stream.next_out = (Bytef *)room;
     inflation->stream.avail_out = (uInt)size;
     const int result = inflate(&inflation->stream, Z_NO_FLUSH);
@@ -163,7 +163,7 @@ outcome_status(Call *call, Outcome outcome, size_t size_max)
 Status
 gzip_inflate(Call *call, Slice input, size_t size_max, Buffer *output)
 {
-    Inflation inflation = {.stream = {.zalloc = allocate, .zfree = release},
+    Inflation inflation = {.stream = {.zalloc = zlib_allocate, .zfree = zlib_release},
         .rest = input,
         .size_left = size_max,
         .output = output};

@@ -2,8 +2,9 @@
  *
  * Ownership: the results are appended to the caller's Buffer.
  * Threads:   any; nothing is shared.
- * Errors:    gzip_inflate() says INVALID_ARGUMENT for what is no gzip or is cut short, OUT_OF_RANGE for what
- *            would grow beyond the bound, RESOURCE_EXHAUSTED when memory ends. */
+ * Errors:    gzip_inflate() says INVALID_ARGUMENT for data that are not gzip or are cut short,
+ * OUT_OF_RANGE for
+ *            data that would grow beyond the bound, RESOURCE_EXHAUSTED when memory ends. */
 #pragma once
 
 #include "shared/base/buffer.h"
@@ -12,9 +13,9 @@
 
 enum { GZIP_LEVEL_FAST = 1, GZIP_LEVEL_USUAL = 6 };
 
-/* False when memory ends; `output` is to be thrown away then. */
+/* Returns false when memory ends; the caller throws `output` away then. */
 MUST_USE bool gzip_deflate(Buffer *output, Slice input, int level);
 
-/* Inflates one or more gzip members that follow each other (RFC 1952 2.2). No more than `size_max` bytes are
- * ever produced, however small the input. */
+/* Inflates one or more gzip members that follow each other (RFC 1952 2.2). It never makes more than
+ * `size_max` bytes, however small the input. */
 MUST_USE Status gzip_inflate(Call *call, Slice input, size_t size_max, Buffer *output);
