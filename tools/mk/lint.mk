@@ -1,7 +1,7 @@
 C_FILES = $(sort $(foreach m,$(MODULES),$(SOURCES_$(m))) $(PROGRAM_SOURCES))
 ALL_C = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h')
 
-lint: check-layers check-sizes check-headers check-banned check-dialect check-symbols
+lint: check-layers check-sizes check-headers check-banned check-dialect check-symbols check-circles
 	@clang-format --dry-run --Werror $(ALL_C)
 	@cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 	    --suppress=missingIncludeSystem -U__clang__ -I. $(C_FILES)
@@ -20,6 +20,8 @@ check-sizes: ; @tools/check_sizes $(C_FILES)
 check-banned: ; @tools/check_banned $(C_FILES)
 check-dialect: ; @tools/check_dialect $(ALL_C)
 check-symbols: $(ARCHIVES) $(patsubst %,$(OUT)/%.o,$(wildcard tests/support/*.c)) ; @tools/check_symbols $^
+# Of the files of one circle, one cannot be understood or tested without the others.
+check-circles: $(PROGRAMS) ; @tools/check_circles $(OUT) $(C_FILES)
 check-headers:
 	@for h in $$(git ls-files --cached --others --exclude-standard 'shared/*.h' 'gateway/*.h' 'worker/*.h'); do \
 	    echo "#include \"$$h\"" | $(CC) $(CPPFLAGS) $(call pkg_config,$(sort $(PACKAGES)),--cflags) $(CSTD) -Wall -Wextra -Werror -fsyntax-only -x c - || exit 1; done
@@ -39,4 +41,4 @@ check:
 compile_commands.json: FORCE
 	@printf '%s\n' $(C_FILES) $(shell find tests -name '*.c') | \
 	    tools/write_compile_commands $(CC) $(CPPFLAGS) $(call pkg_config,$(sort $(PACKAGES)),--cflags) $(CFLAGS) > $@
-.PHONY: lint tidy check-layers check-sizes check-banned check-dialect check-symbols check-headers format check
+.PHONY: lint tidy check-layers check-sizes check-banned check-dialect check-symbols check-circles check-headers format check
