@@ -62,7 +62,7 @@ find_failure(int library_error)
         {NGHTTP2_ERR_FLOODED, NGHTTP2_ENHANCE_YOUR_CALM, STATUS_RESOURCE_EXHAUSTED},
         {NGHTTP2_ERR_TOO_MANY_CONTINUATIONS, NGHTTP2_ENHANCE_YOUR_CALM, STATUS_RESOURCE_EXHAUSTED},
         {NGHTTP2_ERR_CALLBACK_FAILURE, NGHTTP2_INTERNAL_ERROR, STATUS_RESOURCE_EXHAUSTED},
-        {0, NGHTTP2_PROTOCOL_ERROR, STATUS_INTERNAL}, /* all others: bytes that are not HTTP/2 */
+        {0, NGHTTP2_PROTOCOL_ERROR, STATUS_INTERNAL}, /* every other error: bytes that are not HTTP/2 */
     };
     size_t index = 0;
     while (failures[index].library_error != library_error && failures[index].library_error != 0) {

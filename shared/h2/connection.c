@@ -6,10 +6,11 @@
  * turn, for the next turn.
  *
  * The ends: the peer closes or is silent, the session fails, the user aborts, or both sides have said all.
- * Each finishes the session; the outermost session_leave() then closes streams, tells on_disconnect and
- * frees all. */
-#include "shared/h2/connection.h"
+ * Each of these finishes the session; the outermost session_leave() then closes streams, tells
+ * on_disconnect and frees everything. */
+#include "shared/h2/h2.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -28,12 +29,12 @@ enum {
 };
 
 struct H2Connection {
-    Session session; /* first: the hooks get one and need the other */
+    Session session; /* first: a Session of ours is at the address of its connection */
     Loop *loop;
     int fd;
     Watch watch;
     Task flush;
-    Timer timer; /* connecting: the time-out; then the next PING */
+    Timer timer; /* the time-out while connecting, then the next PING */
     uint64_t ping_interval_ns;
     uint64_t received_at_ping;
     unsigned pings_unanswered;
@@ -50,8 +51,6 @@ connection_of_session(Session *session)
 }
 
 #define CONNECTION_OF(pointer, member) LIST_ITEM(pointer, H2Connection, member)
-
-/* --- Ends ----------------------------------------------------------------------------------------------- */
 
 static void
 connection_free(H2Connection *connection)
@@ -73,7 +72,7 @@ on_finished(Session *session)
     H2Connection *const connection = connection_of_session(session);
     const Status reason = session->reason;
     if (!connection->is_connecting) {
-        (void)send_output(connection); /* last words, if the socket takes them */
+        (void)send_output(connection); /* the last words, if the socket takes them */
     }
     session_close_streams(session, reason == STATUS_OK ? STATUS_UNAVAILABLE : reason);
     if (session->handlers->on_disconnect != NULL) {
@@ -81,8 +80,6 @@ on_finished(Session *session)
     }
     connection_free(connection);
 }
-
-/* --- Writing -------------------------------------------------------------------------------------------- */
 
 static void
 on_wants_write(Session *session)
@@ -100,7 +97,7 @@ set_blocked(H2Connection *connection, bool is_blocked)
     watch_change(&connection->watch, is_blocked ? EPOLLIN | EPOLLOUT : EPOLLIN);
 }
 
-/* False when something is left: the socket is full, or gone. */
+/* Sends what waits. Returns false when something is left: the socket is full, or gone. */
 static bool
 send_output(H2Connection *connection)
 {
@@ -134,9 +131,9 @@ finish_when_over(Session *session)
     }
 }
 
-/* An output that is not empty is sent first: the session fills only an empty one. */
+/* Sends an output that is not empty first: the session fills only an empty one. */
 static void
-flush(Task *task)
+flush_output(Task *task)
 {
     H2Connection *const connection = CONNECTION_OF(task, flush);
     Session *const session = &connection->session;
@@ -150,8 +147,6 @@ flush(Task *task)
     finish_when_over(session);
     session_leave(session);
 }
-
-/* --- Reading -------------------------------------------------------------------------------------------- */
 
 static void
 read_input(H2Connection *connection)
@@ -184,9 +179,8 @@ on_ready(Watch *watch, uint32_t events)
     session_leave(&connection->session);
 }
 
-/* --- Life ----------------------------------------------------------------------------------------------- */
-
-/* Any byte is a sign of life; a PING asks for one. */
+/* Ends the connection after PINGS_UNANSWERED_MAX silent intervals. Any byte is a sign of life; a PING asks
+ * for one. */
 static void
 on_ping_due(Timer *timer)
 {
@@ -208,7 +202,7 @@ on_ping_due(Timer *timer)
 }
 
 static void
-start(H2Connection *connection)
+start_session(H2Connection *connection)
 {
     connection->is_connecting = false;
     connection->watch.ready = on_ready;
@@ -226,7 +220,7 @@ on_connected(Watch *watch, uint32_t events)
     H2Connection *const connection = CONNECTION_OF(watch, watch);
     session_enter(&connection->session);
     if (socket_error(connection->fd) == 0) {
-        start(connection);
+        start_session(connection);
     } else {
         session_finish(&connection->session, STATUS_UNAVAILABLE);
     }
@@ -248,7 +242,7 @@ duration_ns(uint32_t wanted_ms, uint32_t default_ms)
     return (wanted_ms == 0 ? default_ms : wanted_ms) * CLOCK_NS_PER_MS;
 }
 
-/* Takes the socket in any case. */
+/* Takes the socket over, also when it fails. */
 static Status
 connection_new(
     Call *call, Loop *loop, int fd, const H2Options *options, bool is_server, H2Connection **ret_connection)
@@ -273,7 +267,7 @@ connection_new(
     connection->fd = fd;
     connection->buffer = buffer;
     connection->context = options->context;
-    connection->flush.run = flush;
+    connection->flush.run = flush_output;
     connection->ping_interval_ns = duration_ns(options->ping_interval_ms, PING_INTERVAL_MS);
     connection->is_connecting = !is_server;
     Status status = session_init(call, &connection->session, &session_options);
@@ -292,8 +286,10 @@ connection_new(
 Status
 h2_accept(Call *call, Loop *loop, int fd, const H2Options *options, H2Connection **ret)
 {
+    assert(fd >= 0);
+
     TRY(connection_new(call, loop, fd, options, true, ret));
-    start(*ret);
+    start_session(*ret);
     return STATUS_OK;
 }
 
@@ -344,5 +340,7 @@ H2Stream *
 h2_request(H2Connection *connection, const H2Header *headers, size_t count, bool is_last,
     const H2Handlers *handlers, void *context)
 {
+    assert(headers != NULL && count <= H2_HEADERS_MAX);
+
     return session_request(&connection->session, headers, count, is_last, handlers, context);
 }

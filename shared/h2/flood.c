@@ -1,5 +1,6 @@
 #include "shared/h2/flood.h"
 
+#include <assert.h>
 #include <nghttp2/nghttp2.h>
 
 #include "shared/base/compiler.h"
@@ -13,7 +14,7 @@ static const FloodBucket buckets_of_kinds[FLOOD_KINDS] = {
     [FLOOD_PROVOKED] = {.burst = 50, .per_second = 5},
 };
 
-/* One update for the stream and one for the connection. */
+/* the window updates of the stream and of the connection */
 static const double window_updates_per_data = 2;
 
 void
@@ -54,7 +55,7 @@ flood_kind(uint8_t type, uint8_t flags, size_t length)
 }
 
 static void
-fill(FloodBucket *bucket, double tokens)
+bucket_fill(FloodBucket *bucket, double tokens)
 {
     bucket->tokens += tokens;
     if (bucket->tokens > bucket->burst) {
@@ -65,11 +66,13 @@ fill(FloodBucket *bucket, double tokens)
 bool
 flood_take(Flood *flood, FloodKind kind, uint64_t now_ns)
 {
+    assert(kind < FLOOD_KINDS);
+
     if (kind == FLOOD_NONE) {
         return true;
     }
     FloodBucket *const bucket = &flood->buckets[kind];
-    fill(bucket, (double)(now_ns - bucket->filled_ns) * 1e-9 * bucket->per_second);
+    bucket_fill(bucket, (double)(now_ns - bucket->filled_ns) * 1e-9 * bucket->per_second);
     bucket->filled_ns = now_ns;
     bucket->tokens -= 1;
     return bucket->tokens >= 0;
@@ -78,5 +81,5 @@ flood_take(Flood *flood, FloodKind kind, uint64_t now_ns)
 void
 flood_earn_window(Flood *flood)
 {
-    fill(&flood->buckets[FLOOD_WINDOW], window_updates_per_data);
+    bucket_fill(&flood->buckets[FLOOD_WINDOW], window_updates_per_data);
 }

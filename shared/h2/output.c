@@ -4,7 +4,7 @@
 
 #include "shared/base/memory.h"
 
-/* Under this, a copy costs less than a vector of its own. */
+/* A smaller piece costs less as a copy than as a vector of its own. */
 enum { COPY_SIZE_MAX = 1024, PIECES_FIRST = 64 };
 
 struct Piece {
@@ -94,7 +94,8 @@ output_gather(const Output *output, struct iovec ret_vectors[OUTPUT_VECTORS_MAX]
     return count;
 }
 
-/* Memory of copied bytes is reused when all have left: the session fills an empty output only. */
+/* Reuses the memory of copied bytes once all have left; that comes often, since the session fills an empty
+ * output only. */
 static void
 restart_when_empty(Output *output)
 {
@@ -109,6 +110,8 @@ restart_when_empty(Output *output)
 void
 output_advance(Output *output, size_t size)
 {
+    assert(size <= output->size);
+
     output->size -= size;
     while (size > 0) {
         Piece *const piece = &output->pieces[output->piece_first];

@@ -1,5 +1,5 @@
-/* What waits for the socket: copied bytes (frame headers, control frames, small bodies) and pieces of
- * segments, in order, gathered for one sendmsg().
+/* The bytes that wait for the socket: copied ones (frame headers, control frames, small bodies) and pieces
+ * of segments, in order, gathered for one sendmsg().
  *
  * Ownership: holds a reference on every segment with bytes in it.
  * Threads:   the connection's.
@@ -22,22 +22,22 @@ typedef struct Output {
     size_t copied_sent;
     Piece *pieces;
     size_t piece_first;
-    size_t piece_count; /* those before piece_first included */
+    size_t piece_count; /* with those before piece_first, which have left */
     size_t piece_capacity;
     size_t size; /* bytes waiting */
 } Output;
 
-void output_done(Output *output); /* what waits is dropped, its segments unreferenced */
+void output_done(Output *output); /* drops the bytes that wait and their references */
 
 MUST_USE bool output_copy(Output *output, const void *data, size_t size);
 
-/* The next `size` unsent bytes of the segment; small pieces are copied. */
+/* Adds the next `size` unsent bytes of the segment; small pieces are copied. */
 MUST_USE bool output_add(Output *output, Segment *segment, size_t size);
 
-/* The front of what waits; the number of vectors filled. */
+/* Points vectors at the first waiting bytes; returns the number of vectors. */
 size_t output_gather(const Output *output, struct iovec ret_vectors[OUTPUT_VECTORS_MAX]);
 
-/* For the C interfaces that only read, and forgot to say so. */
+/* Returns the pointer without const, for C interfaces that only read but do not say so. */
 static inline void *
 output_mutable(const void *data)
 {
@@ -46,5 +46,5 @@ output_mutable(const void *data)
     return mutable;
 }
 
-/* The first `size` bytes have left. */
+/* Drops the first `size` bytes, which have left. */
 void output_advance(Output *output, size_t size);

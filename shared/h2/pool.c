@@ -1,5 +1,6 @@
 #include "shared/h2/pool.h"
 
+#include <assert.h>
 #include <stdalign.h>
 #include <string.h>
 
@@ -7,7 +8,7 @@
 
 enum { ITEMS_PER_SLAB = 32 };
 
-/* The link of a free item, or of a slab (before its items). */
+/* The link of a free item, or of a slab, which stands before its items. */
 struct PoolItem {
     alignas(max_align_t) PoolItem *next;
 };
@@ -38,6 +39,8 @@ add_slab(Pool *pool)
 void *
 pool_take(Pool *pool)
 {
+    assert(pool->item_size > 0);
+
     if (pool->free_items == NULL) {
         add_slab(pool);
     }
@@ -52,6 +55,8 @@ pool_take(Pool *pool)
 void
 pool_give(Pool *pool, void *item)
 {
+    assert(item != NULL);
+
     PoolItem *const freed = item;
     freed->next = pool->free_items;
     pool->free_items = freed;

@@ -1,5 +1,6 @@
 #include "shared/h2/segment.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "shared/base/memory.h"
@@ -76,6 +77,8 @@ segment_new_copy(SegmentStore *store, Slice data)
 bool
 segment_append(Segment *segment, Slice data)
 {
+    assert(segment->size <= segment->capacity || segment->storage == NULL);
+
     if (segment->storage == NULL || segment->capacity - segment->size < data.size) {
         return false;
     }
@@ -87,7 +90,7 @@ segment_append(Segment *segment, Slice data)
 }
 
 static void
-recycle(SegmentStore *store, Segment *segment)
+segment_recycle(SegmentStore *store, Segment *segment)
 {
     if (segment->capacity == BLOCK_SIZE && store->spare_count < SPARE_BLOCKS_MAX) {
         segment->next = store->spare_blocks;
@@ -102,11 +105,13 @@ recycle(SegmentStore *store, Segment *segment)
 void
 segment_unref(SegmentStore *store, Segment *segment)
 {
+    assert(segment->references > 0);
+
     if (--segment->references > 0) {
         return;
     }
     if (segment->release == NULL) {
-        recycle(store, segment);
+        segment_recycle(store, segment);
     } else {
         segment->next = store->released;
         store->released = segment;
@@ -121,7 +126,7 @@ segment_store_run_releases(SegmentStore *store)
         store->released = segment->next;
         const H2Release release = segment->release;
         void *const owner = segment->owner;
-        recycle(store, segment);
+        segment_recycle(store, segment);
         release(owner);
     }
 }

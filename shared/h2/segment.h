@@ -1,8 +1,8 @@
-/* Body bytes on their way out, and the promise to give them back once.
+/* Body bytes on their way out, with the promise to give them back once.
  *
- * A segment is referenced by its stream's queue and by every piece of it that waits in the output; when the
- * last reference goes, its release is put off to segment_store_run_releases(), for a release may call
- * anything.
+ * A segment is referenced by its stream's queue and by every piece of it that waits in the output. When
+ * the last reference goes, its release is put off to segment_store_run_releases(), since a release may
+ * call anything.
  *
  * Ownership: the store owns segments and the storage of copied bytes; other bytes are the writer's until
  *            released.
@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 #include "shared/base/slice.h"
-#include "shared/h2/connection.h"
+#include "shared/h2/h2.h"
 #include "shared/h2/pool.h"
 
 typedef struct Segment {
@@ -24,13 +24,13 @@ typedef struct Segment {
     unsigned references;
     H2Release release;
     void *owner;
-    char *storage; /* of copied bytes, else NULL */
+    char *storage; /* NULL where the bytes are the writer's */
     size_t capacity;
 } Segment;
 
 typedef struct SegmentStore {
     Pool pool;
-    Segment *spare_blocks; /* given back, their storage kept */
+    Segment *spare_blocks; /* free segments that keep their storage */
     size_t spare_count;
     Segment *released;
 } SegmentStore;
@@ -38,11 +38,11 @@ typedef struct SegmentStore {
 void segment_store_init(SegmentStore *store);
 void segment_store_done(SegmentStore *store);
 
-/* Both hold one reference for the caller. */
+/* Make a segment with one reference, the caller's. */
 MUST_USE Segment *segment_new(SegmentStore *store, Slice data, H2Release release, void *owner);
 MUST_USE Segment *segment_new_copy(SegmentStore *store, Slice data);
 
-/* Copies behind the bytes already there, if this is a copy with room left. */
+/* Copies the bytes to the end of the segment; returns false when it is no copy or has no room left. */
 bool segment_append(Segment *segment, Slice data);
 
 static inline Segment *

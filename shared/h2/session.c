@@ -6,122 +6,6 @@
 #include "shared/base/memory.h"
 #include "shared/h2/codes.h"
 
-/* --- Engine --------------------------------------------------------------------------------------------- */
-
-static void *
-engine_malloc(size_t size, void *context)
-{
-    (void)context;
-    return memory_resize(NULL, size);
-}
-
-static void
-engine_free(void *memory, void *context)
-{
-    (void)context;
-    memory_free(memory);
-}
-
-static void *
-engine_calloc(size_t count, size_t size, void *context)
-{
-    (void)context;
-    return memory_new(count, size);
-}
-
-static void *
-engine_realloc(void *memory, size_t size, void *context)
-{
-    (void)context;
-    return memory_resize(memory, size);
-}
-
-static void
-option_delp(nghttp2_option **option)
-{
-    nghttp2_option_del(*option);
-}
-
-static void
-callbacks_delp(nghttp2_session_callbacks **callbacks)
-{
-    nghttp2_session_callbacks_del(*callbacks);
-}
-
-static int
-engine_new(Session *session)
-{
-    CLEANUP(callbacks_delp) nghttp2_session_callbacks *callbacks = session_callbacks_new();
-    CLEANUP(option_delp) nghttp2_option *option = NULL;
-    if (callbacks == NULL || nghttp2_option_new(&option) != 0) {
-        return NGHTTP2_ERR_NOMEM;
-    }
-    nghttp2_option_set_no_auto_window_update(option, 1);
-    nghttp2_option_set_no_closed_streams(option, 1);
-    /* Ours is the stricter one (flood.h), and answers with ENHANCE_YOUR_CALM. */
-    nghttp2_option_set_stream_reset_rate_limit(option, UINT32_MAX, UINT32_MAX);
-    nghttp2_mem memory = {NULL, engine_malloc, engine_free, engine_calloc, engine_realloc};
-    return session->is_server
-               ? nghttp2_session_server_new3(&session->engine, callbacks, session, option, &memory)
-               : nghttp2_session_client_new3(&session->engine, callbacks, session, option, &memory);
-}
-
-static int
-submit_settings(Session *session, uint32_t stream_count_max)
-{
-    const nghttp2_settings_entry entries[] = {
-        {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, SESSION_WINDOW_SIZE},
-        {NGHTTP2_SETTINGS_MAX_FRAME_SIZE, SESSION_FRAME_SIZE},
-        {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, SESSION_HEADER_LIST_SIZE},
-        session->is_server
-            ? (nghttp2_settings_entry){NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, stream_count_max}
-            : (nghttp2_settings_entry){NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
-    };
-    const int failure =
-        nghttp2_submit_settings(session->engine, NGHTTP2_FLAG_NONE, entries, COUNT_OF(entries));
-    return failure != 0 ? failure
-                        : nghttp2_session_set_local_window_size(
-                              session->engine, NGHTTP2_FLAG_NONE, 0, SESSION_CONNECTION_WINDOW_SIZE);
-}
-
-Status
-session_init(Call *call, Session *session, const SessionOptions *options)
-{
-    const uint32_t stream_count_max =
-        options->stream_count_max == 0 ? SESSION_STREAMS_DEFAULT : options->stream_count_max;
-    assert(options->handlers != NULL);
-    *session = (Session){
-        .connection = options->connection,
-        .handlers = options->handlers,
-        .hooks = options->hooks,
-        .is_server = options->is_server,
-        .streams.item_size = sizeof(Stream),
-        .now_ns = options->now_ns,
-    };
-    list_init(&session->open);
-    list_init(&session->closing);
-    list_init(&session->writable);
-    segment_store_init(&session->segments);
-    session->output.store = &session->segments;
-    flood_init(&session->flood, stream_count_max, options->now_ns);
-    if (engine_new(session) != 0 || submit_settings(session, stream_count_max) != 0) {
-        session_done(session);
-        return call_fail_memory(call, "an HTTP/2 session");
-    }
-    return STATUS_OK;
-}
-
-void
-session_done(Session *session)
-{
-    session_block_clear(&session->block);
-    nghttp2_session_del(session->engine);
-    session->engine = NULL;
-    output_done(&session->output);
-    segment_store_done(&session->segments);
-    pool_done(&session->streams);
-}
-
 void
 session_block_clear(HeaderBlock *block)
 {
@@ -133,8 +17,6 @@ session_block_clear(HeaderBlock *block)
     block->size = 0;
     block->has_too_many = false;
 }
-
-/* --- Bytes ---------------------------------------------------------------------------------------------- */
 
 void
 session_receive(Session *session, Slice bytes, uint64_t now_ns)
@@ -153,6 +35,8 @@ session_receive(Session *session, Slice bytes, uint64_t now_ns)
 void
 session_fill(Session *session, size_t budget)
 {
+    assert(session->depth > 0);
+
     Output *const output = &session->output;
     session->fill_budget = budget;
     while (!session->is_finished && output->size < budget) {
@@ -183,8 +67,6 @@ session_is_over(const Session *session)
            nghttp2_session_want_read(session->engine) == 0;
 }
 
-/* --- Ends ----------------------------------------------------------------------------------------------- */
-
 static const uint8_t shutdown_ping[8] = "shutdown";
 
 static void
@@ -209,8 +91,8 @@ session_ping_ends_shutdown(const uint8_t opaque[8])
     return memcmp(opaque, shutdown_ping, sizeof shutdown_ping) == 0;
 }
 
-/* RFC 9113 6.8: first a GOAWAY that names no last stream, so that requests on their way are still served;
- * a round trip later the one that does. */
+/* Begins as RFC 9113 6.8 has it: first a GOAWAY that names no last stream, so that requests on their way
+ * are still served; a round trip later the GOAWAY that names one. */
 void
 session_shutdown_begin(Session *session)
 {
@@ -227,6 +109,8 @@ session_shutdown_begin(Session *session)
 void
 session_shutdown_end(Session *session)
 {
+    assert(session->is_shutting_down);
+
     const int32_t last_id = nghttp2_session_get_last_proc_stream_id(session->engine);
     if (nghttp2_submit_goaway(session->engine, NGHTTP2_FLAG_NONE, last_id, NGHTTP2_NO_ERROR, NULL, 0) != 0) {
         session_finish(session, STATUS_RESOURCE_EXHAUSTED);
@@ -253,8 +137,8 @@ put_uint32(uint8_t *bytes, uint32_t value)
     bytes[3] = (uint8_t)value;
 }
 
-/* Written by hand, for the engine cannot be asked after it has failed. The output holds whole frames, so
- * that this one may stand behind them. */
+/* Writes the GOAWAY by hand, for the engine cannot be asked after it has failed. The output holds whole
+ * frames, so that this one may follow them. */
 void
 session_fail(Session *session, uint32_t error_code, Status reason)
 {
@@ -268,8 +152,6 @@ session_fail(Session *session, uint32_t error_code, Status reason)
     const bool is_told = output_copy(&session->output, frame, sizeof frame);
     session_finish(session, is_told ? reason : STATUS_RESOURCE_EXHAUSTED);
 }
-
-/* --- Streams -------------------------------------------------------------------------------------------- */
 
 void *
 session_reset_mark(void)
@@ -298,6 +180,8 @@ session_stream_new(Session *session, const H2Handlers *handlers)
 void
 session_stream_forget(Stream *stream)
 {
+    assert(stream->session->stream_count > 0);
+
     Session *const session = stream->session;
     list_remove(&stream->siblings);
     list_remove(&stream->writable);
@@ -391,6 +275,8 @@ run_pending(Session *session)
 void
 session_leave(Session *session)
 {
+    assert(session->depth > 0);
+
     if (session->depth == 1) {
         run_pending(session);
         if (session->is_finished) {

@@ -1,21 +1,24 @@
 /* The protocol of one connection without its socket: bytes in, bytes out, the user's handlers in between.
  *
- * The engine (nghttp2) must not be freed or re-entered from its own callbacks, and a user's handler may call
- * anything. So every entry into a session stands between session_enter() and session_leave(); what must not
- * happen inside (on_close, on_writable, releases, the end of the connection) is noted and done by the
- * outermost session_leave().
+ * The engine (nghttp2) must not be freed or re-entered from its own callbacks, and a user's handler may
+ * call anything. So every entry into a session stands between session_enter() and session_leave().
+ * Whatever must not happen inside (on_close, on_writable, releases, the end of the connection) is noted,
+ * and done by the outermost session_leave().
+ *
+ * Files: engine.c sets nghttp2 up and has its callbacks; stream.c has the calls of a stream's user;
+ * session.c has what both need.
  *
  * Ownership: embedded in its connection; session_done() frees what it owns.
  * Threads:   the connection's.
- * Errors:    a session that cannot go on is finished with a Status; its hook `finished` is then called once.
- */
+ * Errors:    a session that cannot go on is finished with a Status; its hook `finished` is then called
+ * once. */
 #pragma once
 
 #include <nghttp2/nghttp2.h>
 
 #include "shared/base/list.h"
-#include "shared/h2/connection.h"
 #include "shared/h2/flood.h"
+#include "shared/h2/h2.h"
 #include "shared/h2/output.h"
 #include "shared/h2/pool.h"
 #include "shared/h2/segment.h"
@@ -33,25 +36,25 @@ typedef struct Stream Stream;
 
 typedef struct SessionHooks {
     void (*wants_write)(Session *session); /* session_fill() would find something */
-    void (*finished)(Session *session);    /* from the outermost session_leave(); may free the session */
+    void (*finished)(Session *session);    /* called by the outermost session_leave(); may free the session */
 } SessionHooks;
 
 struct Stream {
-    H2Stream public; /* first: an H2Stream is a Stream */
+    H2Stream public; /* first: an H2Stream is at the address of its Stream */
     Session *session;
-    ListLink siblings; /* among the session's open or closing streams */
-    ListLink writable; /* among those to be told that there is room */
+    ListLink siblings; /* the session's open or closing streams */
+    ListLink writable; /* the streams to be told that there is room */
     Segment *queue_first;
     Segment *queue_last;
     size_t queued;     /* bytes written and not yet in the output */
     size_t unconsumed; /* bytes received and not yet given back */
-    Status reason;     /* once it is closing */
+    Status reason;     /* set once it is closing */
     bool is_closing;
     bool is_ended;       /* by h2_stream_end() or is_last */
     bool is_end_sent;    /* the engine knows of our end */
     bool is_deferred;    /* the engine waits for bytes */
     bool wants_room;     /* on_writable is due when the queue gets short */
-    bool has_responded;  /* server */
+    bool has_responded;  /* on a server */
     bool has_headers;    /* the peer's final headers have come */
     bool has_peer_ended; /* the peer's end has come */
 };
@@ -62,7 +65,7 @@ typedef struct HeaderBlock {
     nghttp2_rcbuf *names[H2_HEADERS_MAX];
     nghttp2_rcbuf *values[H2_HEADERS_MAX];
     size_t count;
-    size_t size; /* RFC 9113 6.5.2: name, value and 32 a field */
+    size_t size; /* as RFC 9113 6.5.2 counts: name, value and 32 a field */
     bool has_too_many;
 } HeaderBlock;
 
@@ -84,7 +87,7 @@ struct Session {
     HeaderBlock block;
     Flood flood;
     uint64_t now_ns;
-    uint64_t received; /* bytes, ever */
+    uint64_t received; /* bytes received so far */
 
     int depth;
     bool is_shutting_down;
@@ -102,7 +105,7 @@ typedef struct SessionOptions {
 } SessionOptions;
 
 MUST_USE Status session_init(Call *call, Session *session, const SessionOptions *options);
-void session_done(Session *session); /* after session_close_streams() */
+void session_done(Session *session); /* called after session_close_streams() */
 
 static inline void
 session_enter(Session *session)
@@ -111,54 +114,46 @@ session_enter(Session *session)
 }
 void session_leave(Session *session); /* the session may be gone afterwards */
 
-/* Bytes from the peer. */
+/* Takes bytes from the peer and calls the user's handlers. */
 void session_receive(Session *session, Slice bytes, uint64_t now_ns);
 
 /* Puts frames into the empty output until it holds `budget` bytes or there are no more. */
 void session_fill(Session *session, size_t budget);
 bool session_has_more(const Session *session);
 
-/* Both sides have said all: the connection can be closed. */
+/* Tells whether both sides have said all: the connection can be closed. */
 bool session_is_over(const Session *session);
 
 void session_ping(Session *session);
-void session_shutdown_begin(Session *session); /* the notice; client: the only GOAWAY */
-void session_shutdown_end(Session *session);   /* server: the GOAWAY that names the last request served */
+void session_shutdown_begin(Session *session); /* the notice; on a client the only GOAWAY */
+void session_shutdown_end(Session *session);   /* on a server the GOAWAY that names the last request served */
 
-/* Nothing more is sent or received. The first reason counts. */
+/* Ends the session: nothing more is sent or received. The first reason counts. */
 void session_finish(Session *session, Status reason);
 
-/* The same, after a GOAWAY with an HTTP/2 error code behind what waits in the output. */
+/* Ends the session after a GOAWAY with an HTTP/2 error code, which follows the bytes in the output. */
 void session_fail(Session *session, uint32_t error_code, Status reason);
 
-/* Closes every stream and runs every release, the finished session's last act. */
+/* Closes every stream and runs every release: the finished session's last act. */
 void session_close_streams(Session *session, Status reason);
 
-/* Whether a PING with these 8 bytes closes the round trip of session_shutdown_begin(). */
+/* Tells whether a PING with these 8 bytes closes the round trip of session_shutdown_begin(). */
 bool session_ping_ends_shutdown(const uint8_t opaque[8]);
 
 void session_block_clear(HeaderBlock *block);
 
-/* As h2_request(). */
+/* Opens a stream; see h2_request(). */
 MUST_USE H2Stream *session_request(Session *session, const H2Header *headers, size_t count, bool is_last,
     const H2Handlers *handlers, void *context);
 
-/* --- Streams, for the session's own files --------------------------------------------------------------- */
-
 MUST_USE Stream *session_stream_new(Session *session, const H2Handlers *handlers);
-void session_stream_forget(Stream *stream); /* one the engine never took */
+void session_stream_forget(Stream *stream); /* frees a stream that the engine has not taken */
 
-/* The open stream with this id, or NULL. */
+/* Returns the open stream with this id, or NULL. */
 Stream *session_stream_find(const Session *session, int32_t id);
 
-/* Takes the stream from the engine and notes its on_close. `mark` takes the stream's place there. */
+/* Takes the stream out of the engine, which gets `mark` instead, and notes its on_close. */
 void session_stream_close(Stream *stream, Status reason, void *mark);
 
-/* What the engine holds in place of a stream that we have reset ourselves. */
+/* Returns the mark that the engine holds instead of a stream that we have reset ourselves. */
 void *session_reset_mark(void);
-
-/* The engine's view of what a stream has queued. */
-nghttp2_data_provider session_data_provider(void);
-
-/* Defined in callbacks.c. */
-MUST_USE nghttp2_session_callbacks *session_callbacks_new(void);

@@ -1,5 +1,5 @@
+/* The calls of a stream's user: requests and answers, the bytes of bodies, resets. */
 #include <assert.h>
-#include <stdio.h>
 
 #include "shared/h2/codes.h"
 #include "shared/h2/session.h"
@@ -30,13 +30,13 @@ put_headers(nghttp2_nv *fields, const H2Header *headers, size_t count)
 }
 
 static void
-wake(const Stream *stream)
+wake_writer(const Stream *stream)
 {
     stream->session->hooks->wants_write(stream->session);
 }
 
-/* Without on_close yet: that comes with the flush at the end of the turn, so that a caller whose write has
- * failed still holds a stream. */
+/* Resets the stream without on_close yet: that comes with the flush at the end of the turn, so that a
+ * caller whose write has failed still holds a stream. */
 static void
 reset_later(Stream *stream, Status reason)
 {
@@ -49,10 +49,44 @@ reset_later(Stream *stream, Status reason)
             session->engine, NGHTTP2_FLAG_NONE, stream->public.id, h2_code_of_status(reason)) != 0) {
         session_finish(session, STATUS_RESOURCE_EXHAUSTED);
     }
-    wake(stream);
+    wake_writer(stream);
 }
 
-/* --- Heads ---------------------------------------------------------------------------------------------- */
+/* NOLINTBEGIN(readability-non-const-parameter): the library's signature */
+/* Tells the engine how many of the stream's bytes go into the next DATA frame. */
+static ssize_t
+read_data(nghttp2_session *engine, int32_t id, uint8_t *buffer, size_t size, uint32_t *flags,
+    nghttp2_data_source *source, void *context)
+{
+    (void)engine;
+    (void)buffer;
+    (void)source;
+    const Session *const session = context;
+    Stream *const stream = session_stream_find(session, id);
+    if (stream == NULL) {
+        return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+    }
+    if (session->output.size >= session->fill_budget) {
+        return NGHTTP2_ERR_PAUSE;
+    }
+    if (stream->queued == 0 && !stream->is_ended) {
+        stream->is_deferred = true;
+        return NGHTTP2_ERR_DEFERRED;
+    }
+    *flags |= NGHTTP2_DATA_FLAG_NO_COPY;
+    if (stream->queued <= size && stream->is_ended) {
+        *flags |= NGHTTP2_DATA_FLAG_EOF;
+        stream->is_end_sent = true;
+    }
+    return (ssize_t)(stream->queued < size ? stream->queued : size);
+}
+/* NOLINTEND(readability-non-const-parameter) */
+
+static nghttp2_data_provider
+data_provider(void)
+{
+    return (nghttp2_data_provider){.read_callback = read_data};
+}
 
 static Stream *
 open_request(
@@ -66,7 +100,7 @@ open_request(
     if (stream == NULL) {
         return NULL;
     }
-    const nghttp2_data_provider body = session_data_provider();
+    const nghttp2_data_provider body = data_provider();
     const int32_t id =
         nghttp2_submit_request(session->engine, NULL, headers, count, is_last ? NULL : &body, stream);
     if (id < 0) {
@@ -91,7 +125,7 @@ session_request(Session *session, const H2Header *headers, size_t count, bool is
         return NULL;
     }
     stream->public.context = context;
-    wake(stream);
+    wake_writer(stream);
     return &stream->public;
 }
 
@@ -117,7 +151,7 @@ h2_respond(H2Stream *stream, int status, const H2Header *headers, size_t count, 
     nghttp2_nv fields[H2_HEADERS_MAX];
     fields[0] = engine_header(SLICE(":status"), slice_of(digits, sizeof digits));
     put_headers(fields + 1, headers, count);
-    const nghttp2_data_provider body = session_data_provider();
+    const nghttp2_data_provider body = data_provider();
     this->has_responded = true;
     if (nghttp2_submit_response(
             this->session->engine, stream->id, fields, count + 1, is_last ? NULL : &body) != 0) {
@@ -126,23 +160,21 @@ h2_respond(H2Stream *stream, int status, const H2Header *headers, size_t count, 
     }
     this->is_ended = this->is_ended || is_last;
     this->is_end_sent = is_last;
-    wake(this);
+    wake_writer(this);
 }
 
-/* --- Bodies --------------------------------------------------------------------------------------------- */
-
 static void
-resume(Stream *stream)
+resume_sending(Stream *stream)
 {
     if (stream->is_deferred) {
         stream->is_deferred = false;
         (void)nghttp2_session_resume_data(stream->session->engine, stream->public.id);
     }
-    wake(stream);
+    wake_writer(stream);
 }
 
 static void
-append(Stream *stream, Segment *segment)
+queue_append(Stream *stream, Segment *segment)
 {
     if (stream->queue_last == NULL) {
         stream->queue_first = segment;
@@ -157,7 +189,7 @@ count_written(Stream *stream, size_t size)
 {
     stream->queued += size;
     stream->wants_room = stream->wants_room || stream->queued >= H2_WRITE_LOW;
-    resume(stream);
+    resume_sending(stream);
 }
 
 static bool
@@ -166,7 +198,7 @@ can_write(const Stream *stream)
     return !stream->is_closing && !stream->is_ended;
 }
 
-/* A write that finds no memory leaves a hole in the body: the stream cannot go on. */
+/* Resets the stream when there is no memory: the body would have a hole. */
 bool
 h2_stream_write(H2Stream *stream, Slice data, H2Release release, void *owner)
 {
@@ -184,7 +216,7 @@ h2_stream_write(H2Stream *stream, Slice data, H2Release release, void *owner)
         }
         return is_open && is_empty;
     }
-    append(this, segment);
+    queue_append(this, segment);
     count_written(this, data.size);
     return true;
 }
@@ -205,7 +237,7 @@ h2_stream_write_copy(H2Stream *stream, Slice data)
             reset_later(this, STATUS_RESOURCE_EXHAUSTED);
             return false;
         }
-        append(this, segment);
+        queue_append(this, segment);
     }
     count_written(this, data.size);
     return true;
@@ -223,7 +255,7 @@ h2_stream_end(H2Stream *stream)
     Stream *const this = stream_of(stream);
     if (can_write(this)) {
         this->is_ended = true;
-        resume(this);
+        resume_sending(this);
     }
 }
 
@@ -241,7 +273,7 @@ h2_stream_consume(H2Stream *stream, size_t size)
         return;
     }
     if (session_has_more(this->session)) {
-        wake(this);
+        wake_writer(this);
     }
 }
 

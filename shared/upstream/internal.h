@@ -2,7 +2,7 @@
 #pragma once
 
 #include "shared/base/map.h"
-#include "shared/h2/connection.h"
+#include "shared/h2/h2.h"
 #include "shared/net/socket.h"
 #include "shared/upstream/upstream.h"
 

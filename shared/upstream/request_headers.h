@@ -1,7 +1,7 @@
 /* The headers with which a call to a worker begins. Threads: any. */
 #pragma once
 
-#include "shared/h2/connection.h"
+#include "shared/h2/h2.h"
 #include "shared/upstream/upstream.h"
 
 enum { NUMBER_TEXT_SIZE = 24 };

@@ -5,7 +5,7 @@
  * Errors:    a stream that takes no more drops the frame; its on_close says why. */
 #pragma once
 
-#include "shared/h2/connection.h"
+#include "shared/h2/h2.h"
 #include "shared/tensor/tensor.h"
 
 /* Small payloads are copied beside the frame's head, large ones are sent from the tensor's own buffer. */

@@ -10,7 +10,7 @@
 
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
-#include "shared/h2/connection.h"
+#include "shared/h2/h2.h"
 #include "shared/net/socket.h"
 #include "tests/bench/report.h"
 

@@ -6,7 +6,7 @@
 
 #include "shared/base/atomic.h"
 #include "shared/base/memory.h"
-#include "shared/h2/connection.h"
+#include "shared/h2/h2.h"
 #include "shared/wire/frame.h"
 #include "shared/wire/messages.h"
 #include "tests/support/await.h"

@@ -4,7 +4,7 @@
  * sees every event before the default is done. */
 #pragma once
 
-#include "shared/h2/connection.h"
+#include "shared/h2/h2.h"
 #include "shared/net/socket.h"
 
 typedef enum Side { CLIENT, SERVER, SIDES } Side;

@@ -12,7 +12,7 @@
 #pragma once
 
 #include "shared/base/call.h"
-#include "shared/h2/connection.h"
+#include "shared/h2/h2.h"
 #include "shared/wire/frame.h"
 #include "shared/wire/messages.h"
 

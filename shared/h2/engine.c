@@ -1,17 +1,16 @@
-/* What the engine tells us, in the order of a request's life: a header block, its body, its end; and going
- * out, the body's bytes.
+/* The engine, nghttp2: how it is set up, and its callbacks, which follow the life of a request: a header
+ * block, its body, its end; then, on the way out, the bytes of a body.
  *
- * A callback that returns CALLBACK_FAILURE stops the engine for good: that is how a connection which the user
- * aborts inside a handler stops at once. */
+ * A callback that returns NGHTTP2_ERR_CALLBACK_FAILURE stops the engine for good. A connection which the
+ * user aborts inside a handler stops at once by it. */
 #include <assert.h>
 
+#include "shared/base/memory.h"
 #include "shared/h2/codes.h"
 #include "shared/h2/session.h"
 
-/* --- Received ------------------------------------------------------------------------------------------- */
-
 static int
-answer(const Session *session)
+callback_result(const Session *session)
 {
     return session->is_finished ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
 }
@@ -31,10 +30,10 @@ on_begin_frame(nghttp2_session *engine, const nghttp2_frame_hd *header, void *co
     if (!flood_take(&session->flood, kind, session->now_ns)) {
         calm_down(session);
     }
-    return answer(session);
+    return callback_result(session);
 }
 
-/* A block that broke the rules of HTTP never completes: what it left goes here. */
+/* Drops the headers that an earlier block has left: a block that breaks the rules of HTTP never completes. */
 static int
 on_begin_headers(nghttp2_session *engine, const nghttp2_frame *frame, void *context)
 {
@@ -42,7 +41,7 @@ on_begin_headers(nghttp2_session *engine, const nghttp2_frame *frame, void *cont
     (void)frame;
     Session *const session = context;
     session_block_clear(&session->block);
-    return answer(session);
+    return callback_result(session);
 }
 
 static Slice
@@ -66,7 +65,7 @@ on_header(nghttp2_session *engine, const nghttp2_frame *frame, nghttp2_rcbuf *na
     block->size += header.name.size + header.value.size + FIELD_OVERHEAD;
     if (block->size > SESSION_HEADER_LIST_SIZE) {
         calm_down(session);
-        return answer(session);
+        return callback_result(session);
     }
     if (block->count == H2_HEADERS_MAX) {
         block->has_too_many = true;
@@ -80,7 +79,8 @@ on_header(nghttp2_session *engine, const nghttp2_frame *frame, nghttp2_rcbuf *na
     return 0;
 }
 
-/* A request becomes a stream when its headers are complete: the user never hears of a broken one. */
+/* Returns the stream that a header block belongs to, NULL when there is none. A request becomes a stream
+ * when its headers are complete: the user never hears of a broken one. */
 static Stream *
 stream_of_headers(Session *session, const nghttp2_headers *frame)
 {
@@ -111,7 +111,7 @@ is_interim(const HeaderBlock *block)
     return false;
 }
 
-/* Trailers and interim answers (1xx) are read and dropped. */
+/* Tells the user of a message's headers. Trailers and interim answers (1xx) are read and dropped. */
 static void
 headers_complete(Session *session, Stream *stream, bool is_last)
 {
@@ -138,7 +138,8 @@ peer_ended(Stream *stream)
     }
 }
 
-/* The GOAWAY of a peer that complains tells more than the end of the connection behind it. */
+/* Finishes the session with the peer's complaint, which tells more than the end of the connection that
+ * follows. */
 static void
 goaway_received(Session *session, const nghttp2_goaway *frame)
 {
@@ -189,10 +190,10 @@ on_frame_received(nghttp2_session *engine, const nghttp2_frame *frame, void *con
     } else if (frame->hd.type == NGHTTP2_GOAWAY) {
         goaway_received(session, &frame->goaway);
     }
-    return answer(session);
+    return callback_result(session);
 }
 
-/* The window of the connection is opened at once: the windows of the streams bound what is held. */
+/* Opens the connection's window again at once: the windows of the streams bound how much is held. */
 static int
 on_data(nghttp2_session *engine, uint8_t flags, int32_t id, const uint8_t *data, size_t size, void *context)
 {
@@ -203,7 +204,7 @@ on_data(nghttp2_session *engine, uint8_t flags, int32_t id, const uint8_t *data,
     }
     Stream *const stream = session_stream_find(session, id);
     if (stream == NULL) {
-        return answer(session);
+        return callback_result(session);
     }
     stream->unconsumed += size;
     if (stream->public.handlers->on_data != NULL) {
@@ -211,7 +212,7 @@ on_data(nghttp2_session *engine, uint8_t flags, int32_t id, const uint8_t *data,
     } else {
         h2_stream_consume(&stream->public, size);
     }
-    return answer(session);
+    return callback_result(session);
 }
 
 static int
@@ -227,8 +228,6 @@ on_stream_close(nghttp2_session *engine, int32_t id, uint32_t error_code, void *
     return 0;
 }
 
-/* --- Sent ----------------------------------------------------------------------------------------------- */
-
 /* NOLINTBEGIN(readability-function-size,readability-non-const-parameter): the library's signatures */
 static ssize_t
 read_length(nghttp2_session *engine, uint8_t type, int32_t id, int32_t connection_window,
@@ -243,43 +242,16 @@ read_length(nghttp2_session *engine, uint8_t type, int32_t id, int32_t connectio
     return window < size ? window : size;
 }
 
-/* How much of the stream goes into the next DATA frame. */
-static ssize_t
-read_data(nghttp2_session *engine, int32_t id, uint8_t *buffer, size_t size, uint32_t *flags,
-    nghttp2_data_source *source, void *context)
-{
-    (void)engine;
-    (void)buffer;
-    (void)source;
-    const Session *const session = context;
-    Stream *const stream = session_stream_find(session, id);
-    if (stream == NULL) {
-        return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-    }
-    if (session->output.size >= session->fill_budget) {
-        return NGHTTP2_ERR_PAUSE;
-    }
-    if (stream->queued == 0 && !stream->is_ended) {
-        stream->is_deferred = true;
-        return NGHTTP2_ERR_DEFERRED;
-    }
-    *flags |= NGHTTP2_DATA_FLAG_NO_COPY;
-    if (stream->queued <= size && stream->is_ended) {
-        *flags |= NGHTTP2_DATA_FLAG_EOF;
-        stream->is_end_sent = true;
-    }
-    return (ssize_t)(stream->queued < size ? stream->queued : size);
-}
-
 /* NOLINTEND(readability-function-size,readability-non-const-parameter) */
 
-/* At most `size` bytes of the first segment; 0 when there is no memory. */
+/* Moves at most `size` bytes of the stream's first segment to the output; returns how many, 0 when there
+ * is no memory. */
 static size_t
 move_front(Stream *stream, size_t size)
 {
     Session *const session = stream->session;
     Segment *const segment = stream->queue_first;
-    assert(segment != NULL); /* `queued` is the sum of them */
+    assert(segment != NULL); /* `queued` is the sum of the segments' unsent bytes */
     const size_t left = segment->size - segment->sent;
     const size_t part = size < left ? size : left;
     if (!output_add(&session->output, segment, part)) {
@@ -329,8 +301,8 @@ send_data(nghttp2_session *engine, nghttp2_frame *frame, const uint8_t *header, 
     return 0;
 }
 
-/* Our own resets are free. Refusals are what a peer may meet that has not yet read our SETTINGS: they cost
- * what a control frame does. All others are the peer's errors. */
+/* Counts a reset that went out. Our own resets are free. A refusal may meet a peer that has not read our
+ * SETTINGS yet, and costs as much as a control frame. All others come from the peer's errors. */
 static void
 reset_sent(Session *session, const nghttp2_rst_stream *frame)
 {
@@ -355,7 +327,8 @@ on_frame_sent(nghttp2_session *engine, const nghttp2_frame *frame, void *context
     return 0;
 }
 
-/* A request that could not be sent: the connection is going away, or its headers are too long. */
+/* Closes the stream of a request that could not be sent: the connection is going away, or its headers are
+ * too long. */
 static int
 on_frame_not_sent(nghttp2_session *engine, const nghttp2_frame *frame, int library_error, void *context)
 {
@@ -369,14 +342,8 @@ on_frame_not_sent(nghttp2_session *engine, const nghttp2_frame *frame, int libra
     return 0;
 }
 
-nghttp2_data_provider
-session_data_provider(void)
-{
-    return (nghttp2_data_provider){.read_callback = read_data};
-}
-
-nghttp2_session_callbacks *
-session_callbacks_new(void)
+static nghttp2_session_callbacks *
+callbacks_new(void)
 {
     nghttp2_session_callbacks *table = NULL;
     if (nghttp2_session_callbacks_new(&table) != 0) {
@@ -393,4 +360,118 @@ session_callbacks_new(void)
     nghttp2_session_callbacks_set_on_frame_send_callback(table, on_frame_sent);
     nghttp2_session_callbacks_set_on_frame_not_send_callback(table, on_frame_not_sent);
     return table;
+}
+
+static void *
+engine_malloc(size_t size, void *context)
+{
+    (void)context;
+    return memory_resize(NULL, size);
+}
+
+static void
+engine_free(void *memory, void *context)
+{
+    (void)context;
+    memory_free(memory);
+}
+
+static void *
+engine_calloc(size_t count, size_t size, void *context)
+{
+    (void)context;
+    return memory_new(count, size);
+}
+
+static void *
+engine_realloc(void *memory, size_t size, void *context)
+{
+    (void)context;
+    return memory_resize(memory, size);
+}
+
+static void
+option_delp(nghttp2_option **option)
+{
+    nghttp2_option_del(*option);
+}
+
+static void
+callbacks_delp(nghttp2_session_callbacks **callbacks)
+{
+    nghttp2_session_callbacks_del(*callbacks);
+}
+
+static int
+engine_new(Session *session)
+{
+    CLEANUP(callbacks_delp) nghttp2_session_callbacks *callbacks = callbacks_new();
+    CLEANUP(option_delp) nghttp2_option *option = NULL;
+    if (callbacks == NULL || nghttp2_option_new(&option) != 0) {
+        return NGHTTP2_ERR_NOMEM;
+    }
+    nghttp2_option_set_no_auto_window_update(option, 1);
+    nghttp2_option_set_no_closed_streams(option, 1);
+    /* flood.h has a stricter limit, which answers with ENHANCE_YOUR_CALM. */
+    nghttp2_option_set_stream_reset_rate_limit(option, UINT32_MAX, UINT32_MAX);
+    nghttp2_mem memory = {NULL, engine_malloc, engine_free, engine_calloc, engine_realloc};
+    return session->is_server
+               ? nghttp2_session_server_new3(&session->engine, callbacks, session, option, &memory)
+               : nghttp2_session_client_new3(&session->engine, callbacks, session, option, &memory);
+}
+
+static int
+submit_settings(Session *session, uint32_t stream_count_max)
+{
+    const nghttp2_settings_entry entries[] = {
+        {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, SESSION_WINDOW_SIZE},
+        {NGHTTP2_SETTINGS_MAX_FRAME_SIZE, SESSION_FRAME_SIZE},
+        {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, SESSION_HEADER_LIST_SIZE},
+        session->is_server
+            ? (nghttp2_settings_entry){NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, stream_count_max}
+            : (nghttp2_settings_entry){NGHTTP2_SETTINGS_ENABLE_PUSH, 0},
+    };
+    const int failure =
+        nghttp2_submit_settings(session->engine, NGHTTP2_FLAG_NONE, entries, COUNT_OF(entries));
+    return failure != 0 ? failure
+                        : nghttp2_session_set_local_window_size(
+                              session->engine, NGHTTP2_FLAG_NONE, 0, SESSION_CONNECTION_WINDOW_SIZE);
+}
+
+Status
+session_init(Call *call, Session *session, const SessionOptions *options)
+{
+    const uint32_t stream_count_max =
+        options->stream_count_max == 0 ? SESSION_STREAMS_DEFAULT : options->stream_count_max;
+    assert(options->handlers != NULL);
+    *session = (Session){
+        .connection = options->connection,
+        .handlers = options->handlers,
+        .hooks = options->hooks,
+        .is_server = options->is_server,
+        .streams.item_size = sizeof(Stream),
+        .now_ns = options->now_ns,
+    };
+    list_init(&session->open);
+    list_init(&session->closing);
+    list_init(&session->writable);
+    segment_store_init(&session->segments);
+    session->output.store = &session->segments;
+    flood_init(&session->flood, stream_count_max, options->now_ns);
+    if (engine_new(session) != 0 || submit_settings(session, stream_count_max) != 0) {
+        session_done(session);
+        return call_fail_memory(call, "an HTTP/2 session");
+    }
+    return STATUS_OK;
+}
+
+void
+session_done(Session *session)
+{
+    session_block_clear(&session->block);
+    nghttp2_session_del(session->engine);
+    session->engine = NULL;
+    output_done(&session->output);
+    segment_store_done(&session->segments);
+    pool_done(&session->streams);
 }
