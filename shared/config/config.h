@@ -11,34 +11,7 @@
 
 #include "shared/base/buffer.h"
 #include "shared/base/call.h"
-
-typedef enum SettingType {
-    SETTING_STRING,
-    SETTING_CHOICE,   /* one of `choices` */
-    SETTING_INTEGER,  /* 65536; in `unit`, if it has one */
-    SETTING_DURATION, /* 250ms, 10s, 5m, 24h, 7d; in milliseconds */
-    SETTING_BYTES,    /* 4096, 64KiB, 16MiB, 2GiB */
-    SETTING_BOOLEAN,  /* true or false; the flag alone means true */
-    SETTING_LIST,     /* separated by commas; empty items are dropped */
-    SETTING_REPEATED, /* one item a use: --feed a=1 --feed b=2; a stronger source replaces them all */
-    SETTING_SECRET,   /* the content of the file named by NAME-file, without the line end */
-} SettingType;
-
-typedef struct SettingDefinition {
-    const char *name; /* lower case, words joined by '-' */
-    SettingType type;
-    const char *default_value; /* as a user writes it; NULL: unset */
-    const char *unit;          /* INTEGER: what is counted, for people; NULL: nothing to add */
-    const char *meaning;
-    const char *choices; /* CHOICE: "keys|off" */
-    int64_t minimum;     /* INTEGER, DURATION, BYTES; both 0: anything not negative */
-    int64_t maximum;
-} SettingDefinition;
-
-typedef struct ConfigTable {
-    const SettingDefinition *definitions;
-    size_t count;
-} ConfigTable;
+#include "shared/config/setting.h"
 
 typedef struct ConfigInput {
     const char *const *arguments; /* those behind the program's name */

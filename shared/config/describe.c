@@ -1,6 +1,5 @@
 /* The table for people: what --help prints, what a README shows. */
 #include "shared/config/config.h"
-#include "shared/config/setting.h"
 
 static const char *const type_words[] = {
     [SETTING_STRING] = "text",

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "shared/base/buffer.h"
 #include "shared/base/text.h"
 
 typedef struct Unit {

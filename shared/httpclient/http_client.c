@@ -13,13 +13,186 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <curl/curl.h>
+
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
 #include "shared/base/text.h"
-#include "shared/httpclient/codes.h"
-#include "shared/httpclient/form.h"
 
 enum { TICK_MS = 100, CONNECT_TIMEOUT_MS = 10000, KEEPALIVE_S = 30, UPLOAD_BUFFER_SIZE = 512 * 1024 };
+
+/* Translation of libcurl's outcomes. */
+typedef struct CurlMeaning {
+    Status status;
+    const char *text; /* continues "http://host:port …" */
+} CurlMeaning;
+
+typedef struct CodeRow {
+    CURLcode code;
+    CurlMeaning meaning;
+} CodeRow;
+
+static const CodeRow rows[] = {
+    {CURLE_UNSUPPORTED_PROTOCOL, {STATUS_INVALID_ARGUMENT, "is no http or https address"}},
+    {CURLE_URL_MALFORMAT, {STATUS_INVALID_ARGUMENT, "is no address"}},
+    {CURLE_BAD_FUNCTION_ARGUMENT, {STATUS_INVALID_ARGUMENT, "cannot be asked this way"}},
+    {CURLE_COULDNT_RESOLVE_PROXY, {STATUS_UNAVAILABLE, "is behind a proxy whose name is not known"}},
+    {CURLE_COULDNT_RESOLVE_HOST, {STATUS_UNAVAILABLE, "has a name that is not known"}},
+    {CURLE_COULDNT_CONNECT, {STATUS_UNAVAILABLE, "cannot be reached"}},
+    {CURLE_SSL_CONNECT_ERROR, {STATUS_UNAVAILABLE, "does not speak TLS with us"}},
+    {CURLE_SEND_ERROR, {STATUS_UNAVAILABLE, "closed the connection"}},
+    {CURLE_RECV_ERROR, {STATUS_UNAVAILABLE, "closed the connection"}},
+    {CURLE_GOT_NOTHING, {STATUS_UNAVAILABLE, "closed the connection without an answer"}},
+    {CURLE_WEIRD_SERVER_REPLY, {STATUS_UNAVAILABLE, "does not speak HTTP"}},
+    {CURLE_HTTP2, {STATUS_UNAVAILABLE, "broke off the connection"}},
+    {CURLE_HTTP2_STREAM, {STATUS_UNAVAILABLE, "broke off the request"}},
+    {CURLE_PARTIAL_FILE, {STATUS_DATA_LOSS, "cut its answer short"}},
+    {CURLE_BAD_CONTENT_ENCODING, {STATUS_DATA_LOSS, "sent an answer that cannot be decoded"}},
+    {CURLE_OPERATION_TIMEDOUT, {STATUS_DEADLINE_EXCEEDED, "did not answer in time"}},
+    {CURLE_ABORTED_BY_CALLBACK, {STATUS_CANCELLED, "was not waited for"}},
+    {CURLE_OUT_OF_MEMORY, {STATUS_RESOURCE_EXHAUSTED, "could not be asked for lack of memory"}},
+    {CURLE_PEER_FAILED_VERIFICATION, {STATUS_FAILED_PRECONDITION, "is not trusted"}},
+    {CURLE_SSL_CACERT_BADFILE, {STATUS_FAILED_PRECONDITION, "has no authorities to be checked by"}},
+    {CURLE_SSL_CERTPROBLEM, {STATUS_FAILED_PRECONDITION, "does not take our certificate"}},
+};
+
+/* `code` is not CURLE_OK. `was_connected`: a timeout after that is the request's, before it the connection's.
+ */
+static CurlMeaning
+curl_meaning(CURLcode code, bool was_connected)
+{
+    static const CurlMeaning unreached = {STATUS_UNAVAILABLE, "cannot be reached in time"};
+    static const CurlMeaning unknown = {STATUS_UNKNOWN, "could not be asked"};
+    if (code == CURLE_OPERATION_TIMEDOUT && !was_connected) {
+        return unreached;
+    }
+    for (size_t index = 0; index < COUNT_OF(rows); index++) {
+        if (rows[index].code == code) {
+            return rows[index].meaning;
+        }
+    }
+    return unknown;
+}
+
+/* One part's bytes: `head`, then the file. */
+typedef struct PartSource {
+    Slice head;
+    int fd; /* -1: no file */
+    uint64_t size;
+    uint64_t offset; /* what was read */
+} PartSource;
+
+typedef struct Form {
+    curl_mime *mime;
+    size_t count;
+    PartSource sources[];
+} Form;
+
+/* --- Reading -------------------------------------------------------------------------------------------- */
+
+static size_t
+part_read(char *room, size_t size, size_t count, void *context)
+{
+    PartSource *const source = context;
+    const Slice left = slice_part(source->head, source->offset, size * count);
+    ssize_t got = (ssize_t)left.size;
+    if (left.size > 0) {
+        memcpy(room, left.data, left.size);
+    } else if (source->fd >= 0) {
+        const off_t at = (off_t)(source->offset - source->head.size);
+        do {
+            got = pread(source->fd, room, size * count, at);
+        } while (got < 0 && errno == EINTR);
+    }
+    if (got < 0) {
+        return CURL_READFUNC_ABORT;
+    }
+    source->offset += (uint64_t)got;
+    return (size_t)got;
+}
+
+/* A kept connection that turns out dead is tried again on a new one, from the body's start. */
+static int
+part_seek(void *context, curl_off_t offset, int origin)
+{
+    PartSource *const source = context;
+    if (origin != SEEK_SET || offset < 0 || (uint64_t)offset > source->size) {
+        return CURL_SEEKFUNC_FAIL;
+    }
+    source->offset = (uint64_t)offset;
+    return CURL_SEEKFUNC_OK;
+}
+
+/* --- Making --------------------------------------------------------------------------------------------- */
+
+static Status
+source_open(Call *call, const HttpClientPart *part, PartSource *ret_source)
+{
+    struct stat about = {0};
+    *ret_source = (PartSource){.head = part->head, .fd = -1};
+    if (part->path != NULL) {
+        ret_source->fd = open(part->path, O_RDONLY | O_CLOEXEC);
+        if (ret_source->fd < 0) {
+            return call_fail(call, STATUS_INVALID_ARGUMENT, "file '%s' cannot be opened: %s", part->path,
+                strerrordesc_np(errno));
+        }
+        if (fstat(ret_source->fd, &about) != 0 || !S_ISREG(about.st_mode)) {
+            return call_fail(call, STATUS_INVALID_ARGUMENT, "'%s' is no regular file", part->path);
+        }
+    }
+    ret_source->size = part->head.size + (uint64_t)about.st_size;
+    return STATUS_OK;
+}
+
+static Status
+part_add(Call *call, Form *form, const HttpClientPart *part)
+{
+    PartSource *const source = &form->sources[form->count++];
+    TRY(source_open(call, part, source));
+    curl_mimepart *const made = curl_mime_addpart(form->mime);
+    if (made == NULL || curl_mime_name(made, part->name) != CURLE_OK ||
+        curl_mime_type(made, part->content_type) != CURLE_OK ||
+        curl_mime_data_cb(made, (curl_off_t)source->size, part_read, part_seek, NULL, source) != CURLE_OK) {
+        return call_fail_memory(call, "a form");
+    }
+    return STATUS_OK;
+}
+
+static void
+form_free(Form *form)
+{
+    if (form == NULL) {
+        return;
+    }
+    curl_mime_free(form->mime);
+    for (size_t index = 0; index < form->count; index++) {
+        if (form->sources[index].fd >= 0) {
+            (void)close(form->sources[index].fd);
+        }
+    }
+    memory_free(form);
+}
+
+static Status
+form_new(Call *call, CURL *easy, const HttpClientPart *parts, size_t part_count, Form **ret_form)
+{
+    Form *const form = memory_new(1, sizeof *form + part_count * sizeof form->sources[0]);
+    if (form == NULL) {
+        return call_fail_memory(call, "a form");
+    }
+    form->mime = curl_mime_init(easy);
+    Status status = form->mime == NULL ? call_fail_memory(call, "a form") : STATUS_OK;
+    for (size_t index = 0; status == STATUS_OK && index < part_count; index++) {
+        status = part_add(call, form, &parts[index]);
+    }
+    if (status != STATUS_OK) {
+        form_free(form);
+        return status;
+    }
+    (void)curl_easy_setopt(easy, CURLOPT_MIMEPOST, form->mime);
+    *ret_form = form;
+    return STATUS_OK;
+}
 
 struct HttpClient {
     CURL *easy;

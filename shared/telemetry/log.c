@@ -1,12 +1,212 @@
 #include "shared/telemetry/log.h"
 
 #include <poll.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "shared/base/atomic.h"
 #include "shared/base/clock.h"
 #include "shared/base/mutex.h"
-#include "shared/telemetry/line.h"
+
+typedef struct LogLine {
+    char bytes[LOG_LINE_SIZE];
+    size_t size;
+} LogLine;
+
+#define LINE_CUT ",\"cut\":true"
+enum { END_ROOM = sizeof LINE_CUT "}\n" };
+
+/* Appends what fits; the caller compares sizes and takes all of it back when it did not. */
+static bool
+line_append(LogLine *line, const char *text, size_t size)
+{
+    if (size > sizeof line->bytes - END_ROOM - line->size) {
+        return false;
+    }
+    memcpy(line->bytes + line->size, text, size);
+    line->size += size;
+    return true;
+}
+
+/* --- Text ----------------------------------------------------------------------------------------------- */
+
+typedef struct Range {
+    uint32_t first;
+    uint32_t last;
+} Range;
+
+/* What could move a terminal's cursor, start a line, or turn text around under a reader's eyes. */
+static const Range hidden[] = {
+    {0x00, 0x1f},
+    {0x7f, 0x9f},     /* DEL and C1 */
+    {0x61c, 0x61c},   /* Arabic letter mark */
+    {0x200b, 0x200f}, /* zero width, left-to-right and right-to-left marks */
+    {0x2028, 0x202e}, /* line and paragraph separators, embeddings and overrides */
+    {0x2060, 0x2069}, /* word joiner, isolates */
+    {0xfeff, 0xfeff},
+};
+
+static bool
+is_hidden(uint32_t code)
+{
+    for (size_t index = 0; index < COUNT_OF(hidden); index++) {
+        if (code >= hidden[index].first && code <= hidden[index].last) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* How many bytes a character with this first byte has, 0 when none begins so. */
+static size_t
+character_length(unsigned char first)
+{
+    if (first < 0x80) {
+        return 1;
+    }
+    if (first < 0xc2 || first > 0xf4) {
+        return 0;
+    }
+    return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+}
+
+/* One character of UTF-8 (RFC 3629); its length, or 0 when the bytes are none. */
+static size_t
+decode(const unsigned char *bytes, size_t size, uint32_t *ret_code)
+{
+    static const uint32_t minimum[] = {0, 0, 0x80, 0x800, 0x10000};
+    const size_t length = character_length(bytes[0]);
+    if (length == 0 || length > size) {
+        return 0;
+    }
+    uint32_t code = length == 1 ? bytes[0] : bytes[0] & (0xffu >> (length + 1));
+    for (size_t index = 1; index < length; index++) {
+        if ((bytes[index] & 0xc0) != 0x80) {
+            return 0;
+        }
+        code = code << 6 | (bytes[index] & 0x3fu);
+    }
+    const bool is_surrogate = code >= 0xd800 && code <= 0xdfff;
+    if (code < minimum[length] || code > 0x10ffff || is_surrogate) {
+        return 0;
+    }
+    *ret_code = code;
+    return length;
+}
+
+/* Writes the character at the text's start; how many bytes of the text it took, 0 when the line is full. */
+static size_t
+append_character(LogLine *line, Slice text)
+{
+    uint32_t code = 0;
+    size_t length = decode((const unsigned char *)text.data, text.size, &code);
+    char escape[sizeof "\\uffff"];
+    bool fits = false;
+    if (length == 0) {
+        length = 1;
+        fits = line_append(line, "\\ufffd", sizeof escape - 1);
+    } else if (code == '"' || code == '\\') {
+        escape[0] = '\\';
+        escape[1] = (char)code;
+        fits = line_append(line, escape, 2);
+    } else if (is_hidden(code)) {
+        (void)snprintf(escape, sizeof escape, "\\u%04x", (unsigned)(code & 0xffff));
+        fits = line_append(line, escape, sizeof escape - 1);
+    } else {
+        fits = line_append(line, text.data, length);
+    }
+    return fits ? length : 0;
+}
+
+/* How many bytes at the text's start are written as they are: printable ASCII, nearly always all of them. */
+static size_t
+plain_length(Slice text)
+{
+    size_t length = 0;
+    while (length < text.size && text.data[length] >= ' ' && text.data[length] < 0x7f &&
+           text.data[length] != '"' && text.data[length] != '\\') {
+        length++;
+    }
+    return length;
+}
+
+/* A text too long ends in "…", never inside a character. */
+static bool
+append_text(LogLine *line, Slice text)
+{
+    bool fits = line_append(line, "\"", 1);
+    size_t start = 0;
+    while (fits && start < text.size && start < LOG_TEXT_SIZE_MAX) {
+        const Slice rest = slice_part(text, start, text.size);
+        const size_t plain = plain_length(slice_part(rest, 0, LOG_TEXT_SIZE_MAX - start));
+        const size_t taken = plain == 0 ? append_character(line, rest) : plain;
+        fits = plain == 0 ? taken > 0 : line_append(line, rest.data, plain);
+        start += taken;
+    }
+    if (start < text.size) {
+        fits = fits && line_append(line, "…", sizeof "…" - 1);
+    }
+    return fits && line_append(line, "\"", 1);
+}
+
+/* --- Members -------------------------------------------------------------------------------------------- */
+
+static bool
+append_integer(LogLine *line, int64_t value)
+{
+    char digits[sizeof "-9223372036854775808"];
+    size_t start = sizeof digits;
+    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    do {
+        digits[--start] = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest > 0);
+    if (value < 0) {
+        digits[--start] = '-';
+    }
+    return line_append(line, digits + start, sizeof digits - start);
+}
+
+static bool
+append_value(LogLine *line, const LogField *field)
+{
+    if (field->kind == LOG_KIND_TEXT) {
+        return append_text(line, field->text);
+    }
+    if (field->kind == LOG_KIND_BOOLEAN) {
+        return field->integer != 0 ? line_append(line, "true", 4) : line_append(line, "false", 5);
+    }
+    return append_integer(line, field->integer);
+}
+
+static void
+line_begin(LogLine *line)
+{
+    line->bytes[0] = '{';
+    line->size = 1;
+}
+
+static bool
+line_field(LogLine *line, const LogField *field)
+{
+    const size_t before = line->size;
+    const bool fits = line_append(line, ",", line->size > 1 ? 1 : 0) &&
+                      append_text(line, slice_from_string(field->name)) && line_append(line, ":", 1) &&
+                      append_value(line, field);
+    if (!fits) {
+        line->size = before;
+    }
+    return fits;
+}
+
+static void
+line_end(LogLine *line, bool is_cut)
+{
+    const Slice end = is_cut ? SLICE(LINE_CUT "}\n") : SLICE("}\n");
+    memcpy(line->bytes + line->size, end.data, end.size);
+    line->size += end.size;
+}
 
 static const char *const level_names[] = {
     [LOG_DEBUG] = "debug", [LOG_INFO] = "info", [LOG_WARNING] = "warning", [LOG_ERROR] = "error"};

@@ -3,19 +3,276 @@
  *
  * Failure: a connection that breaks closes all its streams with UNAVAILABLE; the next call opens a new one.
  */
+#include "shared/upstream/upstream.h"
+
+#include <assert.h>
 #include <stdio.h>
 
 #include "shared/base/clock.h"
+#include "shared/base/map.h"
 #include "shared/base/memory.h"
-#include "shared/upstream/internal.h"
-#include "shared/upstream/request_headers.h"
+#include "shared/h2/h2.h"
+#include "shared/net/socket.h"
+#include "shared/upstream/tensor_stream.h"
 
 enum {
     BODY_SIZE_MAX = 1 << 20,
     /* The worker ends a call at its deadline and says why: its answer shall come first. */
     DEADLINE_GRACE_MS = 1000,
     PEERS_SWEPT = 64, /* as many, and those without a connection are forgotten */
+    CALL_ARENA_SIZE_MAX = 4 << 20,
+    SPARE_CALLS_MAX = 256,
 };
+
+struct Upstream {
+    Loop *loop;
+    UpstreamOptions options;
+    Map *peers;      /* address → Peer */
+    ListLink failed; /* calls that could not be opened, to be told at the end of the turn */
+    Task tell_failed;
+    ListLink spare_calls; /* ended ones: their memory serves the next */
+    size_t spare_count;
+};
+
+typedef struct Peer {
+    Upstream *upstream;
+    H2Connection *connection; /* NULL: not connected */
+    char address[ADDRESS_TEXT_SIZE];
+} Peer;
+
+struct UpstreamCall {
+    ListLink link;
+    Upstream *upstream;
+    H2Stream *stream; /* NULL when it could not be opened */
+    const UpstreamEvents *events;
+    void *context;
+    Arena *arena;
+    Timer deadline;
+    FrameReader *reader; /* NULL until an answer was frames: of this call or of one before */
+    bool has_frames;     /* this one's is */
+    Buffer body;
+    bool is_paused;
+    size_t owed; /* bytes received while paused, for which the worker has no credit yet */
+    int http_status;
+    Status failure; /* OK, or why we ended the stream ourselves */
+    char message[ERROR_MESSAGE_SIZE + ADDRESS_TEXT_SIZE + 32];
+};
+
+/* --- Life ----------------------------------------------------------------------------------------------- */
+
+static void
+upstream_call_free(UpstreamCall *call)
+{
+    frame_reader_free(call->reader);
+    buffer_done(&call->body);
+    arena_free(call->arena);
+    memory_free(call);
+}
+
+static void
+upstream_call_end(UpstreamCall *call, Status status, const char *message)
+{
+    Upstream *const upstream = call->upstream;
+    timer_clear(upstream->loop, &call->deadline);
+    call->events->on_done(call, status, message);
+    if (upstream->spare_count == SPARE_CALLS_MAX) {
+        upstream_call_free(call);
+        return;
+    }
+    buffer_done(&call->body);
+    arena_clear(call->arena);
+    list_append(&upstream->spare_calls, &call->link);
+    upstream->spare_count++;
+}
+
+static UpstreamCall *
+upstream_call_new(Upstream *upstream)
+{
+    if (upstream->spare_count > 0) {
+        UpstreamCall *const spare = LIST_ITEM(upstream->spare_calls.next, UpstreamCall, link);
+        list_remove(&spare->link);
+        upstream->spare_count--;
+        return spare;
+    }
+    UpstreamCall *const call = memory_new(1, sizeof *call);
+    Arena *const arena = arena_new(CALL_ARENA_SIZE_MAX);
+    if (call == NULL || arena == NULL) {
+        memory_free(call);
+        arena_free(arena);
+        return NULL;
+    }
+    call->arena = arena;
+    return call;
+}
+
+static void
+upstream_call_break(UpstreamCall *call, Status status, const char *message)
+{
+    if (call->failure == STATUS_OK) {
+        call->failure = status;
+        (void)snprintf(call->message, sizeof call->message, "%s", message);
+        h2_stream_reset(call->stream, STATUS_CANCELLED);
+    }
+}
+
+static void
+expect_frames(UpstreamCall *call)
+{
+    const FrameLimits *const limits = &call->upstream->options.frames;
+    if (call->reader == NULL) {
+        call->reader = frame_reader_new(limits);
+    } else {
+        frame_reader_reset(call->reader, limits);
+    }
+    call->has_frames = call->reader != NULL;
+    if (!call->has_frames) {
+        upstream_call_break(call, STATUS_RESOURCE_EXHAUSTED, "no memory left for a worker's answer");
+    }
+}
+
+static void
+stream_on_headers(H2Stream *stream, const H2Header *headers, size_t count, bool is_last)
+{
+    (void)is_last;
+    UpstreamCall *const call = stream->context;
+    for (size_t index = 0; index < count; index++) {
+        uint64_t status = 0;
+        if (slice_equals_string(headers[index].name, ":status") &&
+            slice_to_uint64(headers[index].value, &status)) {
+            call->http_status = (int)status;
+        } else if (slice_equals_string(headers[index].name, "content-type") &&
+                   slice_equals_string(headers[index].value, WIRE_CONTENT_TYPE_FRAMES) && !call->has_frames) {
+            expect_frames(call);
+        }
+    }
+}
+
+static void
+read_frames(UpstreamCall *call, Slice data)
+{
+    Call reading = {.arena = call->arena};
+    bool is_complete = true;
+    while (call->failure == STATUS_OK && is_complete) {
+        Frame frame;
+        if (frame_read(&reading, call->reader, &data, &frame, &is_complete) != STATUS_OK) {
+            upstream_call_break(call, STATUS_INTERNAL, reading.error.message);
+        } else if (is_complete && call->events->on_frame != NULL) {
+            call->events->on_frame(call, &frame);
+        } else if (is_complete) {
+            tensor_unref(&frame.tensor);
+        }
+    }
+}
+
+static void
+stream_on_data(H2Stream *stream, Slice data)
+{
+    UpstreamCall *const call = stream->context;
+    if (call->has_frames) {
+        read_frames(call, data);
+    } else {
+        buffer_append_slice(&call->body, data);
+        if (!buffer_is_ok(&call->body)) {
+            upstream_call_break(call, STATUS_INTERNAL, "a worker's answer is longer than 1 MiB");
+        }
+    }
+    if (call->is_paused) {
+        call->owed += data.size;
+    } else {
+        h2_stream_consume(stream, data.size);
+    }
+}
+
+/* Whatever the request might still have brought, nobody waits for it. */
+static void
+stream_on_end(H2Stream *stream)
+{
+    h2_stream_end(stream);
+}
+
+static void
+stream_on_close(H2Stream *stream, Status reason)
+{
+    UpstreamCall *const call = stream->context;
+    if (call->failure != STATUS_OK) {
+        upstream_call_end(call, call->failure, call->message);
+    } else if (reason != STATUS_OK) {
+        upstream_call_end(call, STATUS_UNAVAILABLE, "the connection to the worker was lost");
+    } else if (call->has_frames && !frame_reader_is_between(call->reader)) {
+        upstream_call_end(call, STATUS_INTERNAL, "the worker's answer ended within a frame");
+    } else {
+        upstream_call_end(call, STATUS_OK, "");
+    }
+}
+
+static void
+connection_on_disconnect(H2Connection *connection, Status reason)
+{
+    (void)reason;
+    Peer *const peer = h2_context(connection);
+    if (peer->connection == connection) {
+        peer->connection = NULL;
+    }
+}
+
+static const H2Handlers upstream_handlers = {
+    .on_headers = stream_on_headers,
+    .on_data = stream_on_data,
+    .on_end = stream_on_end,
+    .on_close = stream_on_close,
+    .on_disconnect = connection_on_disconnect,
+};
+
+enum { NUMBER_TEXT_SIZE = 24 };
+
+typedef struct RequestHeaders {
+    H2Header headers[H2_HEADERS_MAX];
+    size_t count;
+    char deadline[NUMBER_TEXT_SIZE];
+    char attempt[NUMBER_TEXT_SIZE];
+    char body_size[NUMBER_TEXT_SIZE];
+} RequestHeaders;
+
+static void
+header_add(RequestHeaders *list, const char *name, Slice value)
+{
+    assert(list->count < H2_HEADERS_MAX);
+    if (value.size > 0) {
+        list->headers[list->count++] = (H2Header){.name = slice_from_string(name), .value = value};
+    }
+}
+
+static void
+header_add_number(RequestHeaders *list, const char *name, uint64_t number, char text[NUMBER_TEXT_SIZE])
+{
+    if (number > 0) {
+        const int size = snprintf(text, NUMBER_TEXT_SIZE, "%llu", (unsigned long long)number);
+        header_add(list, name, slice_of(text, (size_t)size));
+    }
+}
+
+/* The headers point into `head`, `address`, `token` and the struct itself, which must not move. */
+static void
+request_headers_fill(
+    RequestHeaders *ret_headers, const UpstreamHead *head, const char *address, const char *token)
+{
+    RequestHeaders *const list = ret_headers;
+    list->count = 0;
+    header_add(list, ":method", slice_from_string(head->method));
+    header_add(list, ":scheme", SLICE("http"));
+    header_add(list, ":authority", slice_from_string(address));
+    header_add(list, ":path", head->path);
+    header_add(list, WIRE_HEADER_VERSION, SLICE("1"));
+    header_add(list, WIRE_HEADER_TOKEN, slice_from_string(token));
+    header_add_number(list, WIRE_HEADER_DEADLINE, head->deadline_ms, list->deadline);
+    header_add_number(list, WIRE_HEADER_ATTEMPT, (uint64_t)head->attempt, list->attempt);
+    header_add_number(list, "content-length", head->body_size, list->body_size);
+    header_add(list, WIRE_HEADER_REQUEST_ID, slice_from_string(head->request_id));
+    header_add(list, WIRE_HEADER_INCARNATION, head->incarnation);
+    header_add(list, WIRE_HEADER_TENANT, head->tenant);
+    header_add(list, WIRE_HEADER_PUSH_TOKEN, head->push_token);
+    header_add(list, WIRE_HEADER_SLOT, head->slot);
+}
 
 /* --- Calls that failed at once, or too late ------------------------------------------------------------- */
 
@@ -183,4 +440,98 @@ upstream_begin(Upstream *upstream, const UpstreamHead *head, const UpstreamEvent
             loop_now_ns(upstream->loop) + (head->deadline_ms + DEADLINE_GRACE_MS) * CLOCK_NS_PER_MS);
     }
     return call;
+}
+
+void
+upstream_write_copy(UpstreamCall *call, Slice data)
+{
+    if (call->stream != NULL) {
+        (void)h2_stream_write_copy(call->stream, data);
+    }
+}
+
+void
+upstream_write_buffer(UpstreamCall *call, Slice data, TensorBuffer *buffer)
+{
+    if (call->stream != NULL) {
+        stream_write_buffer(call->stream, data, buffer);
+    }
+}
+
+void
+upstream_write_tensor(UpstreamCall *call, Slice name, const Tensor *tensor)
+{
+    if (call->stream != NULL) {
+        stream_write_tensor(call->stream, name, tensor);
+    }
+}
+
+void
+upstream_end(UpstreamCall *call)
+{
+    if (call->stream != NULL) {
+        h2_stream_end(call->stream);
+    }
+}
+
+void
+upstream_pause(UpstreamCall *call)
+{
+    call->is_paused = true;
+}
+
+void
+upstream_resume(UpstreamCall *call)
+{
+    const size_t owed = call->owed;
+    call->is_paused = false;
+    call->owed = 0;
+    if (owed > 0 && call->failure == STATUS_OK) {
+        h2_stream_consume(call->stream, owed);
+    }
+}
+
+void
+upstream_cancel(UpstreamCall *call)
+{
+    if (call->stream != NULL) {
+        upstream_call_break(call, STATUS_CANCELLED, "the caller gave up");
+    } else {
+        call->failure = STATUS_CANCELLED;
+    }
+}
+
+static void
+detached_on_done(UpstreamCall *call, Status status, const char *message)
+{
+    (void)call;
+    (void)status;
+    (void)message;
+}
+
+void
+upstream_detach(UpstreamCall *call)
+{
+    static const UpstreamEvents detached = {.on_done = detached_on_done};
+    call->events = &detached;
+    call->context = NULL;
+    upstream_cancel(call);
+}
+
+void *
+upstream_context(const UpstreamCall *call)
+{
+    return call->context;
+}
+
+int
+upstream_http_status(const UpstreamCall *call)
+{
+    return call->http_status;
+}
+
+Slice
+upstream_body(const UpstreamCall *call)
+{
+    return buffer_slice(&call->body);
 }
