@@ -1,5 +1,6 @@
-/* Loading, in order: defaults; the file, whose path may come from a flag or the environment; the environment;
- * the flags. Each writes over what came before, so that the strongest source has the last word. */
+/* Loads in this order: defaults; the file, whose path may come from a flag or the environment; the
+ * environment; the flags. Each source writes over the ones before, so that the strongest has the last
+ * word. */
 #include "shared/config/config.h"
 
 #include <assert.h>
@@ -24,8 +25,6 @@ static const SettingDefinition help_definition = {
     .name = "help", .type = SETTING_BOOLEAN, .meaning = "print the settings and stop"};
 static const SettingDefinition version_definition = {
     .name = "version", .type = SETTING_BOOLEAN, .meaning = "print the program's version and stop"};
-
-/* --- Names ---------------------------------------------------------------------------------------------- */
 
 static bool
 is_flag_of(const SettingDefinition *definition, Slice flag)
@@ -81,7 +80,7 @@ smallest(size_t first, size_t second, size_t third)
     return smaller < third ? smaller : third;
 }
 
-/* Levenshtein's distance, one row at a time. */
+/* Returns Levenshtein's distance, computed one row at a time. */
 static size_t
 edit_distance(Slice left, Slice right)
 {
@@ -102,7 +101,8 @@ edit_distance(Slice left, Slice right)
     return row[right.size];
 }
 
-/* The flag with the smallest edit distance, when it is at most a third of the name's length. */
+/* Finds the flag with the smallest edit distance; returns false when that is more than a third of the
+ * name's length. */
 static bool
 nearest_name(const ConfigTable *table, Slice name, char ret_nearest[SETTING_VARIABLE_SIZE])
 {
@@ -138,9 +138,8 @@ unknown_name(Call *call, const ConfigTable *table, const char *prefix, Slice nam
         call, STATUS_INVALID_ARGUMENT, "there is no setting '%s%.*s'", prefix, SLICE_PRINT(name));
 }
 
-/* --- Values --------------------------------------------------------------------------------------------- */
-
-/* "flag --feed" and "flag --fetch" are of one kind: the first words are the same. */
+/* Tells whether two sources are of one kind, as "flag --feed" and "flag --fetch" are: their first words
+ * are the same. */
 static bool
 is_same_kind(const char *left, const char *right)
 {
@@ -148,7 +147,7 @@ is_same_kind(const char *left, const char *right)
     return size == strcspn(right, " ") && memcmp(left, right, size) == 0;
 }
 
-/* What this source said of a repeated setting before goes ahead of the new item. */
+/* Puts the items that this source gave before in front of the new one. */
 static Status
 items_join(Call *call, const Setting *before, Setting *setting)
 {
@@ -207,9 +206,7 @@ load_defaults(Call *call, Config *config)
     return STATUS_OK;
 }
 
-/* --- The environment ------------------------------------------------------------------------------------ */
-
-/* NULL when unset or empty. */
+/* Returns NULL when the variable is unset or empty. */
 static const char *
 variable_find(const ConfigInput *input, const char *name)
 {
@@ -243,9 +240,7 @@ load_environment(Call *call, Config *config, const ConfigInput *input)
     return STATUS_OK;
 }
 
-/* --- Flags ---------------------------------------------------------------------------------------------- */
-
-/* A flag's value: behind '=', or the next argument; a boolean alone is true. */
+/* Finds a flag's value: after '=', or the next argument; a boolean alone is true. */
 static Status
 flag_value(Call *call, const SettingDefinition *definition, const ConfigInput *input, size_t *index,
     const char **ret_text)
@@ -284,7 +279,8 @@ load_flag(Call *call, Config *config, const ConfigInput *input, size_t *index, b
         call, config, definition, text, text_format(call->arena, "flag --%.*s", SLICE_PRINT(name)));
 }
 
-/* Runs twice: early for --config, which decides what the file says, late for everything else. */
+/* Reads the flags. It runs twice: early for --config, which decides what the file says, late for
+ * everything else. */
 static Status
 load_flags(Call *call, Config *config, const ConfigInput *input, bool is_early)
 {
@@ -302,8 +298,6 @@ load_flags(Call *call, Config *config, const ConfigInput *input, bool is_early)
     }
     return STATUS_OK;
 }
-
-/* --- The file ------------------------------------------------------------------------------------------- */
 
 static Slice
 without_comment(Slice line)
@@ -365,6 +359,9 @@ load_file(Call *call, Config *config)
 Status
 config_load(Call *call, const ConfigTable *table, const ConfigInput *input, Config **ret_config)
 {
+    assert(table->count == 0 || table->definitions != NULL);
+    assert(input->argument_count == 0 || input->arguments != NULL);
+
     Config *const config = arena_alloc(call->arena, sizeof *config);
     Setting *const settings = arena_alloc(call->arena, (table->count + 1) * sizeof *settings);
     const char **const words = arena_alloc(call->arena, (input->argument_count + 1) * sizeof *words);
@@ -381,8 +378,6 @@ config_load(Call *call, const ConfigTable *table, const ConfigInput *input, Conf
     *ret_config = config;
     return STATUS_OK;
 }
-
-/* --- Asking --------------------------------------------------------------------------------------------- */
 
 static const Setting *
 setting_find(const Config *config, const char *name, unsigned types)

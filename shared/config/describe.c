@@ -1,4 +1,6 @@
-/* The table for people: what --help prints, what a README shows. */
+/* The table of settings as people read it: in --help and in docs/settings.md. */
+#include <assert.h>
+
 #include "shared/config/config.h"
 
 static const char *const type_words[] = {
@@ -25,6 +27,8 @@ value_word(const SettingDefinition *definition)
 void
 config_write_help(const ConfigTable *table, Buffer *buffer)
 {
+    assert(table->count == 0 || table->definitions != NULL);
+
     for (size_t index = 0; index < table->count; index++) {
         const SettingDefinition *const definition = &table->definitions[index];
         char flag[SETTING_VARIABLE_SIZE];
@@ -38,7 +42,7 @@ config_write_help(const ConfigTable *table, Buffer *buffer)
     }
 }
 
-/* A '|' would end the table's cell. */
+/* Escapes '|', which would end the table's cell. */
 static void
 append_cell(Buffer *buffer, const char *text)
 {

@@ -1,1 +1,1 @@
-$(call module, shared / config, shared / base)
+$(call module,shared/config,shared/base)

@@ -20,7 +20,7 @@ typedef struct Unit {
         .suffix = {.data = (text), .size = sizeof(text) - 1}, .factor = (factor_)                            \
     }
 
-/* A longer suffix stands before one that it ends with. */
+/* A longer suffix stands before the one that it ends with. */
 static const Unit duration_units[] = {
     UNIT("ms", 1),
     UNIT("s", 1000),
@@ -145,7 +145,7 @@ list_parse(Call *call, const SettingDefinition *definition, Slice text, Setting 
     return STATUS_OK;
 }
 
-/* A use adds one item; config.c joins them. */
+/* Makes one item of the text; config.c joins the items of a source. */
 static Status
 item_parse(Call *call, const SettingDefinition *definition, Slice text, Setting *setting)
 {
@@ -195,6 +195,9 @@ static const Parse parsers[] = {
 Status
 setting_parse(Call *call, const SettingDefinition *definition, const char *text, Setting *ret_setting)
 {
+    assert(text != NULL);
+    assert((size_t)definition->type < COUNT_OF(parsers));
+
     Setting setting = {.text = text_copy(call->arena, slice_from_string(text))};
     if (setting.text == NULL) {
         return call_fail_memory(call, "a setting");

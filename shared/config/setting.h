@@ -1,6 +1,7 @@
-/* One setting's value: from the text a user wrote to what the program asks for. Inside shared/config.
+/* One setting: its definition, and its value, read from the text that a user wrote.
  *
  * Ownership: texts live in the Call's arena.
+ * Threads:   any.
  * Errors:    INVALID_ARGUMENT says what was expected; the caller adds where the text stood. */
 #pragma once
 
@@ -22,7 +23,7 @@ typedef struct SettingDefinition {
     const char *name; /* lower case, words joined by '-' */
     SettingType type;
     const char *default_value; /* as a user writes it; NULL: unset */
-    const char *unit;          /* INTEGER: what is counted, for people; NULL: nothing to add */
+    const char *unit;          /* INTEGER: the things counted, for people; NULL: nothing to add */
     const char *meaning;
     const char *choices; /* CHOICE: "keys|off" */
     int64_t minimum;     /* INTEGER, DURATION, BYTES; both 0: anything not negative */
@@ -45,16 +46,17 @@ typedef struct Setting {
 
 enum { SETTING_SECRET_SIZE_MAX = 64 * 1024, SETTING_FILE_SIZE_MAX = 1024 * 1024 };
 
-/* Fills all but `source`. */
+/* Fills all of the setting but `source`. */
 MUST_USE Status setting_parse(
     Call *call, const SettingDefinition *definition, const char *text, Setting *ret_setting);
 
-/* The whole content; NOT_FOUND or RESOURCE_EXHAUSTED with the path. */
+/* Reads a whole file. Fails with NOT_FOUND or RESOURCE_EXHAUSTED and the path. */
 MUST_USE Status setting_read_file(Call *call, const char *path, size_t size_max, Slice *ret_content);
 
-/* "worker-count" → "SLUICE_WORKER_COUNT", or "SLUICE_API_KEY_FILE" for a secret. */
+/* Writes the name of the environment's variable: "worker-count" → "SLUICE_WORKER_COUNT", for a secret
+ * "SLUICE_API_KEY_FILE". */
 enum { SETTING_NAME_MAX = 64, SETTING_VARIABLE_SIZE = SETTING_NAME_MAX + sizeof "SLUICE__FILE" };
 void setting_variable(const SettingDefinition *definition, char ret_variable[SETTING_VARIABLE_SIZE]);
 
-/* How the name is written in flags and files: secrets end in "-file". */
+/* Writes the name as flags and files have it: secrets end in "-file". */
 void setting_flag(const SettingDefinition *definition, char ret_flag[SETTING_VARIABLE_SIZE]);

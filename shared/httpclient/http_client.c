@@ -1,8 +1,8 @@
-/* One request: what libcurl must know is set, the transfer is driven by our own loop, its outcome translated.
+/* Requests on libcurl: a transfer is set up, driven by a loop of ours, and its outcome translated.
  *
- * The loop is libcurl's multi interface with one transfer in it, not curl_easy_perform(): that looks at its
- * callbacks about once a second while nothing moves, which is too late for Ctrl-C and too rare to show that
- * time passes. */
+ * The loop is libcurl's multi interface with one transfer in it, not curl_easy_perform(): that looks at
+ * its callbacks about once a second while nothing moves, which is too late for Ctrl-C and too rare to show
+ * that time passes. */
 #include "shared/httpclient/http_client.h"
 
 #include <assert.h>
@@ -21,7 +21,7 @@
 
 enum { TICK_MS = 100, CONNECT_TIMEOUT_MS = 10000, KEEPALIVE_S = 30, UPLOAD_BUFFER_SIZE = 512 * 1024 };
 
-/* Translation of libcurl's outcomes. */
+/* The meaning of a code of libcurl's. */
 typedef struct CurlMeaning {
     Status status;
     const char *text; /* continues "http://host:port …" */
@@ -56,8 +56,8 @@ static const CodeRow rows[] = {
     {CURLE_SSL_CERTPROBLEM, {STATUS_FAILED_PRECONDITION, "does not take our certificate"}},
 };
 
-/* `code` is not CURLE_OK. `was_connected`: a timeout after that is the request's, before it the connection's.
- */
+/* Translates a code that is not CURLE_OK. `was_connected`: a timeout after that is the request's, before
+ * it the connection's. */
 static CurlMeaning
 curl_meaning(CURLcode code, bool was_connected)
 {
@@ -74,12 +74,12 @@ curl_meaning(CURLcode code, bool was_connected)
     return unknown;
 }
 
-/* One part's bytes: `head`, then the file. */
+/* The bytes of a form's part: `head`, then the file. */
 typedef struct PartSource {
     Slice head;
     int fd; /* -1: no file */
     uint64_t size;
-    uint64_t offset; /* what was read */
+    uint64_t offset; /* bytes read so far */
 } PartSource;
 
 typedef struct Form {
@@ -87,8 +87,6 @@ typedef struct Form {
     size_t count;
     PartSource sources[];
 } Form;
-
-/* --- Reading -------------------------------------------------------------------------------------------- */
 
 static size_t
 part_read(char *room, size_t size, size_t count, void *context)
@@ -111,7 +109,7 @@ part_read(char *room, size_t size, size_t count, void *context)
     return (size_t)got;
 }
 
-/* A kept connection that turns out dead is tried again on a new one, from the body's start. */
+/* Goes back to the start: a kept connection that turns out dead is replaced, and the body sent again. */
 static int
 part_seek(void *context, curl_off_t offset, int origin)
 {
@@ -122,8 +120,6 @@ part_seek(void *context, curl_off_t offset, int origin)
     source->offset = (uint64_t)offset;
     return CURL_SEEKFUNC_OK;
 }
-
-/* --- Making --------------------------------------------------------------------------------------------- */
 
 static Status
 source_open(Call *call, const HttpClientPart *part, PartSource *ret_source)
@@ -200,7 +196,7 @@ struct HttpClient {
     HttpClientOptions options;
 };
 
-/* One http_client_send(). */
+/* The state of one http_client_send(). */
 typedef struct Transfer {
     Call *call;
     CURL *easy;
@@ -209,13 +205,12 @@ typedef struct Transfer {
     struct curl_slist *headers;
     int body_fd;
     Form *form;
-    Status status; /* the first failure of our own, which libcurl only knows as a callback that gave up */
+    Status status; /* our own first failure, which libcurl knows only as a callback that gave up */
     char error[CURL_ERROR_SIZE];
 } Transfer;
 
-/* --- Callbacks ------------------------------------------------------------------------------------------ */
-
-/* A final answer may follow informational ones (100): each begins anew. */
+/* Keeps the headers of the last answer: a final one may follow informational ones (100), and each begins
+ * anew. */
 static size_t
 header_take(char *line, size_t size, size_t count, void *context)
 {
@@ -285,15 +280,13 @@ file_read(char *room, size_t size, size_t count, void *context)
     return (size_t)got;
 }
 
-/* A kept connection that turns out dead is tried again on a new one, from the body's start. */
+/* Goes back to the start: a kept connection that turns out dead is replaced, and the body sent again. */
 static int
 file_seek(void *context, curl_off_t offset, int origin)
 {
     const Transfer *const transfer = context;
     return lseek(transfer->body_fd, offset, origin) < 0 ? CURL_SEEKFUNC_FAIL : CURL_SEEKFUNC_OK;
 }
-
-/* --- What libcurl must know ----------------------------------------------------------------------------- */
 
 static Status
 header_add(Transfer *transfer, const char *header)
@@ -313,7 +306,8 @@ static Status
 headers_set(Transfer *transfer)
 {
     const HttpClientRequest *const request = transfer->request;
-    /* An empty one keeps libcurl from sending its own guess; of a form it knows the boundary. */
+    /* An empty type keeps libcurl from sending its own guess. A form has none here: libcurl knows its
+     * boundary. */
     const char *const type = text_format(transfer->call->arena, "Content-Type:%s%s",
         request->content_type == NULL ? "" : " ", request->content_type == NULL ? "" : request->content_type);
     if (type == NULL) {
@@ -371,9 +365,9 @@ body_set(Transfer *transfer, const char *method)
     return STATUS_OK;
 }
 
-/* The nearer of the request's own time and the Call's deadline. One that ended early by a fraction of a
- * millisecond would not be seen to have passed: one is added for what is cut off, one for libcurl, which may
- * count a part of one as a whole. */
+/* Returns the nearer of the request's own time and the Call's deadline. A transfer that ended a fraction
+ * of a millisecond early would not be seen to be late, so 2 ms are added: one for the fraction that is cut
+ * off, one for libcurl, which may count a part of a millisecond as a whole. */
 static long
 timeout_ms(const Transfer *transfer)
 {
@@ -426,8 +420,6 @@ transfer_set(Transfer *transfer, const HttpClientOptions *options)
     return body_set(transfer, request->method == NULL ? "GET" : request->method);
 }
 
-/* --- Running it ----------------------------------------------------------------------------------------- */
-
 static uint64_t
 bytes_of(const Transfer *transfer, CURLINFO info)
 {
@@ -452,7 +444,7 @@ tell_progress(const Transfer *transfer)
     events->on_progress(transfer->request->context, &progress);
 }
 
-/* "http://host:port", without the name and password that a URL may hold. */
+/* Returns "http://host:port", without the name and password that a URL may hold. */
 static Slice
 origin_of(const char *url)
 {
@@ -469,7 +461,7 @@ origin_of(const char *url)
 static Status
 transfer_fail(const Transfer *transfer, CURLcode code)
 {
-    /* Not the time of connecting, which is 0 for a connection that was kept. */
+    /* The time of connecting itself is 0 for a connection that was kept. */
     const bool was_connected = bytes_of(transfer, CURLINFO_PRETRANSFER_TIME_T) > 0;
     const CurlMeaning meaning = curl_meaning(code, was_connected);
     const Slice origin = origin_of(transfer->request->url);
@@ -526,7 +518,7 @@ transfer_run(Transfer *transfer, const HttpClient *client)
     long http_status = 0;
     (void)curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &http_status);
     transfer->response->status = (int)http_status;
-    /* Of a transfer that goes on, this closes the connection: the server sees that nobody waits. */
+    /* Closes the connection of a transfer that has not ended: the server sees that nobody waits. */
     (void)curl_multi_remove_handle(client->multi, transfer->easy);
     return status;
 }
@@ -535,6 +527,9 @@ Status
 http_client_send(
     Call *call, HttpClient *client, const HttpClientRequest *request, HttpClientResponse *ret_response)
 {
+    assert(call->arena != NULL);
+    assert(request->url != NULL);
+
     const size_t size_max =
         request->response_size_max == 0 ? HTTP_CLIENT_RESPONSE_SIZE_MAX : request->response_size_max;
     *ret_response = (HttpClientResponse){
@@ -553,8 +548,6 @@ http_client_send(
     curl_slist_free_all(transfer.headers);
     return status;
 }
-
-/* --- Client and response -------------------------------------------------------------------------------- */
 
 static void
 library_init(void)

@@ -1,16 +1,17 @@
-/* HTTP requests to the outside world, one at a time: a client keeps its connections, so that requests to one
- * host follow each other on one of them. Bodies go both ways from and to memory or piece by piece; a request
- * stops when its Call is cancelled or its time is up, also while it waits for an answer.
- *
- * Redirects are not followed, and nothing but http and https is spoken.
+/* HTTP requests to the outside world, one at a time. A client keeps its connections, so that requests to
+ * one host follow each other on one of them. Bodies go both ways from and to memory or piece by piece; a
+ * request stops when its Call is cancelled or its time is up, also while it waits for an answer. Redirects
+ * are not followed, and nothing but http and https is spoken.
  *
  * Ownership: a client owns its connections. A response owns its bytes; http_client_response_done() frees
- * them. Threads:   a client, one thread at a time. Only call_cancel() comes from elsewhere, a signal
- * included. Errors:    OK when an answer came to its end, whatever its status. UNAVAILABLE when no connection
- * could be made or it was lost before an answer; DATA_LOSS when the answer was cut short; CANCELLED and
- *            DEADLINE_EXCEEDED from the Call or the request's times; OUT_OF_RANGE for an answer above its
- *            limit; FAILED_PRECONDITION when TLS finds no trust; INVALID_ARGUMENT for a URL, a header or a
- *            file that is none; what a sink returned. */
+ * them.
+ * Threads:   a client, one thread at a time. Only call_cancel() comes from elsewhere, a signal included.
+ * Errors:    OK when an answer came to its end, whatever its status. UNAVAILABLE when no connection could
+ * be made or it
+ *            was lost before an answer; DATA_LOSS when the answer was cut short; CANCELLED and
+ * DEADLINE_EXCEEDED from the Call or the request's times; OUT_OF_RANGE for an answer above its limit;
+ * FAILED_PRECONDITION when TLS finds no trust; INVALID_ARGUMENT for a wrong URL, header or file; or the
+ * failure of a sink. */
 #pragma once
 
 #include "shared/base/buffer.h"
@@ -40,38 +41,38 @@ typedef struct HttpClientProgress {
 typedef struct HttpClientEvents {
     /* Takes the next piece of a 2xx answer's body; a failure ends the request. NULL: into response->body. */
     MUST_USE Status (*on_data)(Call *call, void *context, Slice piece);
-    /* About ten times a second and after each piece, also when nothing moved. NULL: nobody wants to know. */
+    /* Called about ten times a second and after each piece, also when nothing moved. NULL: not wanted. */
     void (*on_progress)(void *context, const HttpClientProgress *progress);
 } HttpClientEvents;
 
-/* A part of a form: `head`, then what is in the file. */
+/* A part of a form: `head`, then the content of the file. */
 typedef struct HttpClientPart {
     const char *name;
     const char *content_type;
     Slice head;
-    const char *path; /* NULL: nothing behind the head */
+    const char *path; /* NULL: no file */
 } HttpClientPart;
 
 typedef struct HttpClientRequest {
     const char *method; /* NULL: GET */
     const char *url;
-    const char *content_type;    /* of the body; NULL: not sent */
+    const char *content_type;    /* the body's; NULL: not sent */
     const char *const *headers;  /* more, "Name: value", NULL-terminated; NULL: none */
     Slice body;                  /* data NULL: none */
     const char *body_path;       /* the body is this file, read as it is sent; NULL: `body` */
     const HttpClientPart *parts; /* the body is a form of these, read as it is sent; NULL: the above */
     size_t part_count;
-    size_t response_size_max;       /* of what is kept in memory; 0: HTTP_CLIENT_RESPONSE_SIZE_MAX */
-    uint64_t timeout_ms;            /* of the whole request; 0: only the Call's deadline */
-    uint64_t stall_timeout_ms;      /* without a byte either way, in whole seconds; 0: none */
+    size_t response_size_max;       /* limit of the body in memory; 0: HTTP_CLIENT_RESPONSE_SIZE_MAX */
+    uint64_t timeout_ms;            /* the whole request's; 0: only the Call's deadline */
+    uint64_t stall_timeout_ms;      /* time without a byte either way, in whole seconds; 0: none */
     const HttpClientEvents *events; /* NULL: none */
-    void *context;                  /* of the events */
+    void *context;                  /* the events' */
 } HttpClientRequest;
 
 typedef struct HttpClientResponse {
     int status;     /* the HTTP status */
     Buffer headers; /* as they came, a line each */
-    Buffer body;    /* with on_data: only that of an answer that is not 2xx */
+    Buffer body;    /* with on_data: only the body of an answer that is not 2xx */
 } HttpClientResponse;
 
 /* Sends and waits for the end. The response is filled as far as it came, on failure too. */
@@ -79,7 +80,7 @@ MUST_USE Status http_client_send(
     Call *call, HttpClient *client, const HttpClientRequest *request, HttpClientResponse *ret_response);
 void http_client_response_done(HttpClientResponse *response);
 
-/* The value of the first header of this name; data is NULL when there is none. */
+/* Returns the value of the first header of this name; data is NULL when there is none. */
 Slice http_client_header(const HttpClientResponse *response, const char *name);
 
 static inline void

@@ -32,9 +32,9 @@ struct Loop {
     Task *mailbox;    /* atomic; newest first */
     bool is_waiting;  /* atomic */
     bool is_stopping; /* atomic */
-    int waking;       /* atomic: threads that are within loop_post() or loop_stop() */
+    int waking;       /* atomic: threads that are inside loop_post() or loop_stop() */
 
-    Task deferred; /* head of a ring-less list that ends in the head itself */
+    Task deferred; /* head of a list that ends in the head itself */
     Task *deferred_last;
 
     struct epoll_event events[EVENTS_PER_TURN];
@@ -115,11 +115,11 @@ loop_now_ns(const Loop *loop)
     return loop->now_ns;
 }
 
-/* --- Tasks ---------------------------------------------------------------------------------------------- */
-
 void
 loop_post(Loop *loop, Task *task)
 {
+    assert(task->run != NULL);
+
     (void)atomic_add_relaxed(&loop->waking, 1);
     Task *newest = atomic_load_relaxed(&loop->mailbox);
     do {
@@ -177,8 +177,8 @@ loop_undefer(Loop *loop, Task *task)
     task->next = NULL;
 }
 
-/* What these tasks defer stands behind the mark and belongs to the next turn, which does not wait: a task
- * that always has more to do cannot starve the descriptors. */
+/* Runs the deferred tasks. Tasks that these defer stand after the mark and belong to the next turn, which
+ * does not wait: a task that always has more to do cannot starve the descriptors. */
 static void
 run_deferred(Loop *loop)
 {
@@ -197,10 +197,8 @@ run_deferred(Loop *loop)
     }
 }
 
-/* --- Timers --------------------------------------------------------------------------------------------- */
-
 static void
-heap_place(Loop *loop, size_t position, Timer *timer)
+heap_put(Loop *loop, size_t position, Timer *timer)
 {
     loop->timers[position] = timer;
     timer->position = position;
@@ -214,10 +212,10 @@ heap_rise(Loop *loop, size_t position, Timer *timer)
         if (loop->timers[parent]->due_ns <= timer->due_ns) {
             break;
         }
-        heap_place(loop, position, loop->timers[parent]);
+        heap_put(loop, position, loop->timers[parent]);
         position = parent;
     }
-    heap_place(loop, position, timer);
+    heap_put(loop, position, timer);
 }
 
 static void
@@ -234,10 +232,10 @@ heap_sink(Loop *loop, size_t position, Timer *timer)
         if (timer->due_ns <= loop->timers[child]->due_ns) {
             break;
         }
-        heap_place(loop, position, loop->timers[child]);
+        heap_put(loop, position, loop->timers[child]);
         position = child;
     }
-    heap_place(loop, position, timer);
+    heap_put(loop, position, timer);
 }
 
 static void
@@ -285,7 +283,8 @@ timer_clear(Loop *loop, Timer *timer)
     timer->due_ns = 0;
 }
 
-/* A timer that sets itself to a moment already past fires again in the next turn, not for ever in this. */
+/* Fires each timer once at most: one that sets itself to a moment already past fires again in the next
+ * turn. */
 static void
 run_timers(Loop *loop)
 {
@@ -299,10 +298,8 @@ run_timers(Loop *loop)
     }
 }
 
-/* --- Descriptors ---------------------------------------------------------------------------------------- */
-
 static int
-control(Watch *watch, int operation, uint32_t events)
+watch_control(Watch *watch, int operation, uint32_t events)
 {
     struct epoll_event event = {.events = events, .data.ptr = watch};
     return epoll_ctl(watch->loop->epoll_fd, operation, watch->fd, &event);
@@ -311,8 +308,10 @@ control(Watch *watch, int operation, uint32_t events)
 Status
 watch_open(Call *call, Watch *watch, Loop *loop, int fd, uint32_t events, WatchReady ready)
 {
+    assert(ready != NULL);
+
     *watch = (Watch){.loop = loop, .fd = fd, .events = events, .ready = ready};
-    if (control(watch, EPOLL_CTL_ADD, events) < 0) {
+    if (watch_control(watch, EPOLL_CTL_ADD, events) < 0) {
         watch->loop = NULL;
         return call_fail(call, STATUS_UNAVAILABLE, "cannot watch descriptor %d: %s", fd, strerror(errno));
     }
@@ -325,7 +324,7 @@ watch_change(Watch *watch, uint32_t events)
     if (watch->loop == NULL || watch->events == events) {
         return;
     }
-    const int changed = control(watch, EPOLL_CTL_MOD, events);
+    const int changed = watch_control(watch, EPOLL_CTL_MOD, events);
     assert(changed == 0); /* fails only for a descriptor that is not watched */
     watch->events = events;
 }
@@ -337,7 +336,7 @@ watch_close(Watch *watch)
     if (loop == NULL) {
         return;
     }
-    (void)control(watch, EPOLL_CTL_DEL, 0);
+    (void)watch_control(watch, EPOLL_CTL_DEL, 0);
     for (int index = loop->event_next; index < loop->event_count; index++) {
         if (loop->events[index].data.ptr == watch) {
             loop->events[index].data.ptr = NULL;
@@ -358,8 +357,6 @@ run_watches(Loop *loop)
     }
 }
 
-/* --- Turns ---------------------------------------------------------------------------------------------- */
-
 static bool
 has_work(Loop *loop)
 {
@@ -367,7 +364,8 @@ has_work(Loop *loop)
            atomic_load_seq_cst(&loop->is_stopping);
 }
 
-/* Rounded up to whole milliseconds: never early, so that the timer is due when the wait ends. */
+/* Returns the time to wait, rounded up to whole milliseconds: never early, so that the timer is due when
+ * the wait ends. */
 static int
 wait_time_ms(const Loop *loop, int timeout_ms)
 {

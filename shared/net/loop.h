@@ -15,20 +15,20 @@
 typedef struct Loop Loop;
 
 MUST_USE Status loop_new(Call *call, Loop **ret_loop);
-/* NULL is allowed. No other thread may begin to post any more; those whose task has run are waited for. */
+/* Frees the loop once all posters whose task has run have left loop_post(); none may begin any more. NULL
+ * is allowed. */
 void loop_free(Loop *loop);
 
 /* Serves until loop_stop(). One turn: mailbox, timers that are due, ready descriptors, deferred tasks. */
 void loop_run(Loop *loop);
 void loop_stop(Loop *loop);
 
-/* One turn that waits at most `timeout_ms` (-1: until something happens); for tests and tools. */
+/* Runs one turn that waits at most `timeout_ms` (-1: until something happens); for tests and tools. */
 void loop_turn(Loop *loop, int timeout_ms);
 
-/* The monotonic time at which this turn began: cheap, and equal for all that happens within a turn. */
+/* Returns the monotonic time at which this turn began: cheap, and equal for all that happens within a
+ * turn. */
 uint64_t loop_now_ns(const Loop *loop);
-
-/* --- Descriptors ---------------------------------------------------------------------------------------- */
 
 typedef struct Watch Watch;
 typedef void (*WatchReady)(Watch *watch, uint32_t events); /* EPOLLIN, EPOLLOUT, EPOLLRDHUP, … */
@@ -40,14 +40,13 @@ struct Watch {
     WatchReady ready;
 };
 
-/* `events` as for epoll_ctl, EPOLLET allowed. The descriptor stays the caller's. */
+/* Begins to watch a descriptor, which stays the caller's. `events` are those of epoll_ctl; EPOLLET is
+ * allowed. */
 MUST_USE Status watch_open(Call *call, Watch *watch, Loop *loop, int fd, uint32_t events, WatchReady ready);
 void watch_change(Watch *watch, uint32_t events);
 
-/* Safe inside any callback of the same turn: a closed watch is never called again. */
+/* Ends the watch, safely inside any callback of the same turn: a closed watch is never called again. */
 void watch_close(Watch *watch);
-
-/* --- Timers --------------------------------------------------------------------------------------------- */
 
 typedef struct Timer Timer;
 typedef void (*TimerFire)(Timer *timer);
@@ -63,8 +62,6 @@ struct Timer {
 void timer_set(Loop *loop, Timer *timer, uint64_t due_ns);
 void timer_clear(Loop *loop, Timer *timer);
 
-/* --- Tasks ---------------------------------------------------------------------------------------------- */
-
 typedef struct Task Task;
 typedef void (*TaskRun)(Task *task);
 
@@ -77,8 +74,8 @@ struct Task {
  * when it is awake already. The task must stay alive until it has run; it may be posted again from within. */
 void loop_post(Loop *loop, Task *task);
 
-/* Runs the task at the end of this turn (same thread only): the place to write out what many callbacks of
- * the turn have queued. Deferring a task twice within a turn runs it once. A task
- * deferred by such a task runs in the next turn, which does not wait. */
+/* Runs the task at the end of this turn (same thread only): there the output that many callbacks of the
+ * turn have queued is written. Deferring a task twice within a turn runs it once. A task deferred by such
+ * a task runs in the next turn, which does not wait. */
 void loop_defer(Loop *loop, Task *task);
-void loop_undefer(Loop *loop, Task *task); /* before its owner goes; allowed when it is not deferred */
+void loop_undefer(Loop *loop, Task *task); /* called before its owner goes; allowed when it is not deferred */

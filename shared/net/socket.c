@@ -11,7 +11,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* A peer that is gone is noticed within 5 s: sending by the user timeout, idle after 2 s and 3 probes. */
+/* A peer that is gone is noticed within 5 s: by the user timeout while sending, else after 2 s and 3
+ * probes. */
 enum { BACKLOG = 1024, KEEP_IDLE_S = 2, KEEP_INTERVAL_S = 1, KEEP_COUNT = 3, USER_TIMEOUT_MS = 3000 };
 enum { HOST_SIZE = 256, PORT_SIZE = sizeof "65535" };
 
@@ -27,7 +28,7 @@ is_port(Slice text)
     return text.size < PORT_SIZE && slice_to_uint64(text, &port) && port <= UINT16_MAX;
 }
 
-/* "host:port" or "[host]:port"; an IPv6 host needs its brackets. */
+/* Splits "host:port" or "[host]:port"; an IPv6 host needs its brackets. */
 static bool
 split_address(Slice address, HostPort *ret_parts)
 {
@@ -84,7 +85,7 @@ address_is_loopback(const char *address)
 }
 
 static Status
-resolve(Call *call, const char *address, int flags, struct addrinfo **ret_found)
+address_resolve(Call *call, const char *address, int flags, struct addrinfo **ret_found)
 {
     HostPort parts;
     if (!split_address(slice_from_string(address), &parts)) {
@@ -123,7 +124,7 @@ set_option(int fd, int level, int option, int value)
     (void)setsockopt(fd, level, option, &value, sizeof value);
 }
 
-/* Every one of these makes a connection better; none is worth refusing one. */
+/* Sets options that make a connection better; none is worth refusing one. */
 static void
 tune_connection(int fd, const struct sockaddr *peer)
 {
@@ -159,7 +160,7 @@ Status
 socket_listen(Call *call, const char *address, ListenOptions options, int *ret_fd)
 {
     AUTO_ADDRINFO found = NULL;
-    TRY(resolve(call, address, AI_PASSIVE, &found));
+    TRY(address_resolve(call, address, AI_PASSIVE, &found));
     assert(found != NULL);
     const int fd = open_socket(found);
     if (fd < 0 || !try_listen(fd, found, options)) {
@@ -171,7 +172,7 @@ socket_listen(Call *call, const char *address, ListenOptions options, int *ret_f
     return STATUS_OK;
 }
 
-/* Errors that belong to one connection which died while it waited (accept(2)). */
+/* Tells whether an error belongs to one connection, which died while it waited (accept(2)). */
 static bool
 concerns_one_connection(int cause)
 {
@@ -183,6 +184,8 @@ concerns_one_connection(int cause)
 int
 socket_accept(int listener_fd)
 {
+    assert(listener_fd >= 0);
+
     struct sockaddr_storage peer = {.ss_family = AF_UNSPEC};
     int fd;
     do {
@@ -199,7 +202,7 @@ Status
 socket_connect(Call *call, const char *address, int *ret_fd)
 {
     AUTO_ADDRINFO found = NULL;
-    TRY(resolve(call, address, 0, &found));
+    TRY(address_resolve(call, address, 0, &found));
     assert(found != NULL);
     const int fd = open_socket(found);
     if (fd < 0) {

@@ -12,7 +12,7 @@
 
 enum { ADDRESS_TEXT_SIZE = 64 };
 
-/* Addresses: "127.0.0.1:8080", "[::1]:0", "name:8080"; port 0 lets the kernel choose. Looking a name up
+/* Addresses are "127.0.0.1:8080", "[::1]:0", "name:8080"; port 0 lets the kernel choose. Looking a name up
  * waits for the resolver: threads that serve a loop pass numbers. */
 typedef struct ListenOptions {
     bool is_shared; /* SO_REUSEPORT: one socket a loop on the same port */
@@ -21,8 +21,8 @@ typedef struct ListenOptions {
 
 MUST_USE Status socket_listen(Call *call, const char *address, ListenOptions options, int *ret_fd);
 
-/* The next waiting connection, or -1 when there is none (or no descriptor left for it). Its peer must read
- * steadily: 3 s without taking what was sent end it (TCP_USER_TIMEOUT). */
+/* Returns the next waiting connection, or -1 when there is none (or no descriptor left for it). Its peer
+ * must read steadily: 3 s without taking any bytes end it (TCP_USER_TIMEOUT). */
 int socket_accept(int listener_fd);
 
 /* Starts connecting; the descriptor becomes writable when it is done or has failed (socket_error). */
@@ -30,9 +30,9 @@ MUST_USE Status socket_connect(Call *call, const char *address, int *ret_fd);
 
 int socket_error(int fd); /* pending errno of a connection attempt, 0 when it succeeded */
 
-/* The local address as "host:port", with the port the kernel chose. */
+/* Writes the local address as "host:port", with the port the kernel chose. */
 void socket_local_address(int fd, char ret_text[ADDRESS_TEXT_SIZE]);
 void socket_close(int fd); /* -1 is allowed */
 
-/* Whether the host is 127.0.0.0/8, ::1 or "localhost"; nothing is looked up. */
+/* Tells whether the host is 127.0.0.0/8, ::1 or "localhost"; nothing is looked up. */
 bool address_is_loopback(const char *address);

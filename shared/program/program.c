@@ -1,5 +1,6 @@
 #include "shared/program/program.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -15,7 +16,8 @@
 
 enum { ARENA_SIZE_MAX = 16 << 20 };
 
-/* Outlives every frame: the thread that waits for signals ends with the process. */
+/* The state of the thread that waits for signals. It outlives every frame: that thread ends with the
+ * process. */
 typedef struct Stopper {
     ProgramServer server;
     sigset_t signals;
@@ -34,7 +36,7 @@ block_signals(void)
     (void)pthread_sigmask(SIG_BLOCK, &stopper.signals, NULL);
 }
 
-/* The second signal; 0 when none comes before the server must have closed. */
+/* Returns the second signal, or 0 when none comes before the server must have closed. */
 static int
 wait_for_second_signal(void)
 {
@@ -49,7 +51,7 @@ wait_for_second_signal(void)
         const struct timespec left = {
             .tv_sec = (time_t)(left_ns / CLOCK_NS_PER_S), .tv_nsec = (long)(left_ns % CLOCK_NS_PER_S)};
         number = sigtimedwait(&stopper.signals, NULL, &left);
-    } while (number < 0 && errno == EINTR); /* as a debugger makes it */
+    } while (number < 0 && errno == EINTR); /* a debugger interrupts the wait */
     return number < 0 ? 0 : number;
 }
 
@@ -72,6 +74,8 @@ wait_for_signals(void *context)
 Status
 program_serve(Call *call, const ProgramServer *server)
 {
+    assert(server->run != NULL && server->stop != NULL);
+
     pthread_t thread;
     stopper.server = *server;
     if (pthread_create(&thread, NULL, wait_for_signals, NULL) != 0) {
@@ -81,14 +85,14 @@ program_serve(Call *call, const ProgramServer *server)
     (void)printf("listening on %s\n", server->address);
     (void)fflush(stdout);
     server->run(server->context);
-    /* run() may return before stop() has. */
+    /* Waits for stop(), which may return after run(). */
     mutex_lock(&stopper.lock);
     mutex_unlock(&stopper.lock);
     return STATUS_OK;
 }
 
 static Status
-print(const Buffer *text)
+print_text(const Buffer *text)
 {
     (void)fwrite(text->data, 1, text->size, stdout);
     return STATUS_OK;
@@ -99,7 +103,7 @@ show_help(const Program *program)
 {
     AUTO_BUFFER text = {0};
     config_write_help(program->settings, &text);
-    return print(&text);
+    return print_text(&text);
 }
 
 static Status
@@ -107,7 +111,7 @@ show_config(const Config *config)
 {
     AUTO_BUFFER text = {0};
     config_write(config, &text);
-    return print(&text);
+    return print_text(&text);
 }
 
 static Status
@@ -135,7 +139,7 @@ run_command(Call *call, const Program *program, const Config *config, const char
 }
 
 static Status
-run(Call *call, const Program *program, int argc, char **argv)
+run_program(Call *call, const Program *program, int argc, char **argv)
 {
     Config *config = NULL;
     const ConfigInput input = {
@@ -158,11 +162,14 @@ run(Call *call, const Program *program, int argc, char **argv)
 int
 program_main(const Program *program, int argc, char **argv)
 {
+    assert(program->settings != NULL && program->serve != NULL);
+    assert(argc > 0);
+
     AUTO_ARENA arena = arena_new(ARENA_SIZE_MAX);
     Call call = {.arena = arena};
     log_init(program->name, LOG_INFO, STDERR_FILENO);
     block_signals();
-    if (arena == NULL || run(&call, program, argc, argv) != STATUS_OK) {
+    if (arena == NULL || run_program(&call, program, argc, argv) != STATUS_OK) {
         (void)fprintf(stderr, "%s: %s\n", program->name, call.error.message);
         return EXIT_FAILURE;
     }

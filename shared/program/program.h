@@ -18,7 +18,7 @@ typedef struct ProgramCommand {
 typedef struct Program {
     const char *name; /* "sluice-worker" */
     const ConfigTable *settings;
-    Status (*serve)(Call *call, const Config *config); /* without a command */
+    Status (*serve)(Call *call, const Config *config); /* runs without a command */
     const ProgramCommand *commands;                    /* beside `config`, which every program has */
     size_t command_count;
 } Program;
@@ -29,13 +29,13 @@ enum { PROGRAM_CLOSING_MS = 10 * 1000 };
 
 typedef struct ProgramServer {
     void *context;
-    const char *address;        /* that it listens on, for people and for who started it */
-    uint32_t grace_ms;          /* for what runs when a signal comes */
-    uint32_t closing_ms;        /* for what must still close then; 0: PROGRAM_CLOSING_MS */
+    const char *address;        /* the listening address, for people and for whoever started it */
+    uint32_t grace_ms;          /* time for running work when a signal comes */
+    uint32_t closing_ms;        /* time to close after that; 0: PROGRAM_CLOSING_MS */
     void (*run)(void *context); /* returns once stopped */
     void (*stop)(void *context, uint32_t grace_ms);
 } ProgramServer;
 
-/* Says "listening on ADDRESS" on stdout and runs until stopped; stop() has returned then.
+/* Says "listening on ADDRESS" on stdout and runs until stopped; stop() has returned then. Fails with
  * UNAVAILABLE when no thread can be started. */
 MUST_USE Status program_serve(Call *call, const ProgramServer *server);

@@ -1,5 +1,6 @@
 #include "shared/telemetry/log.h"
 
+#include <assert.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +18,7 @@ typedef struct LogLine {
 #define LINE_CUT ",\"cut\":true"
 enum { END_ROOM = sizeof LINE_CUT "}\n" };
 
-/* Appends what fits; the caller compares sizes and takes all of it back when it did not. */
+/* Appends the text when it fits; else the caller takes the whole member back. */
 static bool
 line_append(LogLine *line, const char *text, size_t size)
 {
@@ -29,14 +30,12 @@ line_append(LogLine *line, const char *text, size_t size)
     return true;
 }
 
-/* --- Text ----------------------------------------------------------------------------------------------- */
-
 typedef struct Range {
     uint32_t first;
     uint32_t last;
 } Range;
 
-/* What could move a terminal's cursor, start a line, or turn text around under a reader's eyes. */
+/* Characters that could move a terminal's cursor, start a line, or turn text around under a reader's eyes. */
 static const Range hidden[] = {
     {0x00, 0x1f},
     {0x7f, 0x9f},     /* DEL and C1 */
@@ -58,7 +57,7 @@ is_hidden(uint32_t code)
     return false;
 }
 
-/* How many bytes a character with this first byte has, 0 when none begins so. */
+/* Returns the number of bytes of a character with this first byte, 0 when none begins so. */
 static size_t
 character_length(unsigned char first)
 {
@@ -71,9 +70,9 @@ character_length(unsigned char first)
     return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
 }
 
-/* One character of UTF-8 (RFC 3629); its length, or 0 when the bytes are none. */
+/* Decodes one character of UTF-8 (RFC 3629); returns its length, or 0 when the bytes are not one. */
 static size_t
-decode(const unsigned char *bytes, size_t size, uint32_t *ret_code)
+decode_character(const unsigned char *bytes, size_t size, uint32_t *ret_code)
 {
     static const uint32_t minimum[] = {0, 0, 0x80, 0x800, 0x10000};
     const size_t length = character_length(bytes[0]);
@@ -95,12 +94,13 @@ decode(const unsigned char *bytes, size_t size, uint32_t *ret_code)
     return length;
 }
 
-/* Writes the character at the text's start; how many bytes of the text it took, 0 when the line is full. */
+/* Writes the first character of the text; returns the bytes of the text that it took, 0 when the line is
+ * full. */
 static size_t
 append_character(LogLine *line, Slice text)
 {
     uint32_t code = 0;
-    size_t length = decode((const unsigned char *)text.data, text.size, &code);
+    size_t length = decode_character((const unsigned char *)text.data, text.size, &code);
     char escape[sizeof "\\uffff"];
     bool fits = false;
     if (length == 0) {
@@ -119,7 +119,7 @@ append_character(LogLine *line, Slice text)
     return fits ? length : 0;
 }
 
-/* How many bytes at the text's start are written as they are: printable ASCII, nearly always all of them. */
+/* Counts the bytes that are written as they are: printable ASCII, nearly always the whole text. */
 static size_t
 plain_length(Slice text)
 {
@@ -131,7 +131,7 @@ plain_length(Slice text)
     return length;
 }
 
-/* A text too long ends in "…", never inside a character. */
+/* Writes a text in quotes. One that is too long ends in "…", never inside a character. */
 static bool
 append_text(LogLine *line, Slice text)
 {
@@ -149,8 +149,6 @@ append_text(LogLine *line, Slice text)
     }
     return fits && line_append(line, "\"", 1);
 }
-
-/* --- Members -------------------------------------------------------------------------------------------- */
 
 static bool
 append_integer(LogLine *line, int64_t value)
@@ -203,6 +201,8 @@ line_field(LogLine *line, const LogField *field)
 static void
 line_end(LogLine *line, bool is_cut)
 {
+    assert(line->size <= sizeof line->bytes - END_ROOM);
+
     const Slice end = is_cut ? SLICE(LINE_CUT "}\n") : SLICE("}\n");
     memcpy(line->bytes + line->size, end.data, end.size);
     line->size += end.size;
@@ -216,12 +216,14 @@ static LogLevel log_level = LOG_INFO;
 static int log_descriptor = STDERR_FILENO;
 static uint64_t dropped_count;
 
-/* Between poll() and write() nobody else of this process may take the room that poll() saw. */
+/* Held between poll() and write(), so that no other thread takes the room that poll() saw. */
 static Mutex write_mutex = MUTEX_INITIALIZER;
 
 void
 log_init(const char *program, LogLevel level, int descriptor)
 {
+    assert(program != NULL);
+
     log_program = program;
     log_descriptor = descriptor;
     atomic_store_release(&log_level, level);
@@ -239,7 +241,7 @@ log_level_from_name(Slice name, LogLevel *ret_level)
     return false;
 }
 
-/* Whole lines that this thread keeps back: never more than one write takes. */
+/* Whole lines that this thread holds back, never more than one write takes. */
 static _Thread_local struct {
     bool is_holding;
     size_t size;
@@ -247,7 +249,8 @@ static _Thread_local struct {
     char bytes[LOG_LINE_SIZE];
 } held;
 
-/* A pipe is writable when PIPE_BUF bytes fit, so that a write behind poll() does not block. */
+/* Writes lines, or counts them as dropped. A pipe is writable when PIPE_BUF bytes fit, so that a write
+ * after poll() does not block. */
 static void
 lines_send(const char *bytes, size_t size, size_t line_count)
 {
@@ -302,6 +305,9 @@ log_flush(void)
 void
 log_write(LogLevel level, const char *message, const LogField *fields, size_t field_count)
 {
+    assert(message != NULL);
+    assert((size_t)level < COUNT_OF(level_names));
+
     if (level < atomic_load_acquire(&log_level)) {
         return;
     }
@@ -331,6 +337,8 @@ log_write(LogLevel level, const char *message, const LogField *fields, size_t fi
 void
 log_failure(LogLevel level, const char *message, const Call *call)
 {
+    assert(call != NULL);
+
     const Error *const error = &call->error;
     log_event(level, message, log_text("request_id", call->request_id),
         log_text("code", status_name(error->code)), log_text("error", error->message),

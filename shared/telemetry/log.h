@@ -21,13 +21,13 @@ typedef enum LogKind { LOG_KIND_NONE, LOG_KIND_TEXT, LOG_KIND_INTEGER, LOG_KIND_
 typedef struct LogField {
     const char *name; /* snake_case, a literal */
     LogKind kind;
-    Slice text; /* any bytes: escaped, and cut behind LOG_TEXT_SIZE_MAX */
+    Slice text; /* any bytes: escaped, and cut after LOG_TEXT_SIZE_MAX */
     int64_t integer;
 } LogField;
 
 enum { LOG_LINE_SIZE = 4096, LOG_TEXT_SIZE_MAX = 256 };
 
-/* Before the first event, by main. `program` is a literal. Events below `level` cost one load. */
+/* Called by main before the first event. `program` is a literal. Events below `level` cost one load. */
 void log_init(const char *program, LogLevel level, int descriptor);
 bool log_level_from_name(Slice name, LogLevel *ret_level); /* "debug", "info", "warning", "error" */
 
@@ -37,12 +37,12 @@ bool log_level_from_name(Slice name, LogLevel *ret_level); /* "debug", "info", "
 
 void log_write(LogLevel level, const char *message, const LogField *fields, size_t field_count);
 
-/* Keeps this thread's lines back until log_flush(), or until no further one fits into the same write. For a
- * loop that writes at the end of a turn what happened in it; an abort in between loses them. */
+/* Holds this thread's lines back until log_flush(), or until no further one fits into the same write: a
+ * loop writes the events of a turn at its end. An abort in between loses them. */
 void log_hold(void);
 void log_flush(void);
 
-/* What the top of a stack says of a Call that failed: its request id, code, error and where it arose. */
+/* Logs a Call that failed, at the top of a stack: its request id, code, error and where it arose. */
 void log_failure(LogLevel level, const char *message, const Call *call);
 
 uint64_t log_dropped_count(void);

@@ -5,12 +5,12 @@
 
 #include "shared/base/atomic.h"
 
-/* Threads take rows in turn, so that as many as there are rows never share one. */
+/* Returns this thread's row. Threads take rows in turn, so that as many as there are rows never share one. */
 static int64_t *
 own_row(const Metric *metric)
 {
     static unsigned thread_count;
-    static _Thread_local unsigned own; /* 0: not yet chosen */
+    static _Thread_local unsigned own; /* 0: not chosen yet */
     if (own == 0) {
         own = atomic_fetch_add_relaxed(&thread_count, 1) % METRIC_SHARDS + 1;
     }
@@ -72,8 +72,6 @@ metric_value(const Metric *metric, size_t series)
     return count;
 }
 
-/* --- Exposition ----------------------------------------------------------------------------------------- */
-
 typedef struct Series {
     const Metric *metric;
     size_t index;
@@ -107,7 +105,7 @@ append_escaped(Buffer *buffer, const char *text)
     }
 }
 
-/* name_suffix{first="…",second="…",le="…"} and the space behind it. */
+/* Writes name_suffix{first="…",second="…",le="…"} and a space. */
 static void
 append_name(Buffer *buffer, const Series *series, const char *suffix, const char *bound)
 {

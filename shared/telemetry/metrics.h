@@ -28,7 +28,7 @@ typedef struct MetricLabel {
     const char *name;
     const char *const *values;
     size_t value_count;
-    /* Instead of `values`, for those only known when the program is linked; NULL: no such series. */
+    /* Replaces `values` where they are known only when the program is linked; NULL: no such series. */
     const char *(*value_at)(size_t index);
 } MetricLabel;
 
@@ -47,7 +47,7 @@ typedef struct Metric {
     const int64_t *bounds; /* HISTOGRAM: upper bounds, ascending, in the unit observed */
     size_t bound_count;
     double scale;                   /* observed unit to shown unit: 1e-6 from µs to seconds; 0 means 1 */
-    int64_t (*read)(size_t series); /* READ; of a COUNTER: instead of the cells */
+    int64_t (*read)(size_t series); /* READ, or a COUNTER without cells */
     int64_t *cells;                 /* METRIC_SHARDS rows of `stride` */
     size_t stride;
 } Metric;
@@ -67,12 +67,12 @@ typedef struct Metric {
     METRIC_CELLS_DEFINE(variable, series_count);                                                             \
     static const Metric variable = METRIC_INITIALISER(variable, series_count, __VA_ARGS__)
 
-/* One that other files count, too: a header declares it. */
+/* Defines a metric that other files count, too: a header declares it. */
 #define METRIC_SHARED_DEFINE(variable, series_count, ...)                                                    \
     METRIC_CELLS_DEFINE(variable, series_count);                                                             \
     const Metric variable = METRIC_INITIALISER(variable, series_count, __VA_ARGS__)
 
-/* One series of a histogram holds a count for each bound, one for what is above, and the sum. */
+/* A series of a histogram holds a count for each bound, one for the values above, and the sum. */
 #define METRIC_HISTOGRAM_DEFINE(variable, series_count, bounds_, ...)                                        \
     METRIC_DEFINE(variable, (size_t)(series_count) * (COUNT_OF(bounds_) + 2), .kind = METRIC_HISTOGRAM,      \
         .bounds = (bounds_), .bound_count = COUNT_OF(bounds_), __VA_ARGS__)
@@ -82,7 +82,7 @@ typedef struct MetricTable {
     size_t count;
 } MetricTable;
 
-/* Which series two labels' values make: pass its result as `series`. */
+/* Returns the series of two labels' values, to be passed as `series`. */
 static inline size_t
 metric_series(const Metric *metric, size_t first, size_t second)
 {
@@ -94,8 +94,8 @@ void metric_add(const Metric *metric, size_t series, int64_t amount);
 void metric_set(const Metric *metric, size_t series, int64_t value);
 void metric_observe(const Metric *metric, size_t series, int64_t value);
 
-/* COUNTER, GAUGE, READ: the value; HISTOGRAM: how many were observed. */
+/* Returns the value of a COUNTER, GAUGE or READ; of a HISTOGRAM the number of observations. */
 int64_t metric_value(const Metric *metric, size_t series);
 
-/* Text format 0.0.4, metrics in the tables' order. */
+/* Writes text format 0.0.4, metrics in the tables' order. */
 void metrics_write(const MetricTable *tables, size_t table_count, Buffer *buffer);

@@ -1,5 +1,7 @@
-/* Which trace a piece of work belongs to: W3C Trace Context's traceparent, in and out.
- * "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01". */
+/* W3C Trace Context: the header traceparent, which tells to which trace a piece of work belongs,
+ * "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".
+ *
+ * Threads: any. */
 #pragma once
 
 #include <stdbool.h>
@@ -22,11 +24,11 @@ typedef struct TraceContext {
 
 TraceContext trace_new(bool is_sampled);
 
-/* Same trace, a span of its own. */
+/* Returns a new span of the same trace. */
 TraceContext trace_child(const TraceContext *parent);
 
-/* False when the header must be ignored (Trace Context 3.2.2): other lengths, upper-case digits, identities
- * of zeros only, version ff. A later version is read as far as version 00 goes. */
+/* Returns false when the header must be ignored (Trace Context 3.2.2): other lengths, upper-case digits,
+ * identities of zeros only, version ff. A later version is read as far as version 00 goes. */
 bool trace_parse(Slice text, TraceContext *ret_trace);
 
 void trace_format(const TraceContext *trace, char ret_text[TRACE_TEXT_SIZE]);

@@ -2,7 +2,8 @@
 
 #include "shared/wire/frame.h"
 
-/* Below this a copy beside the frame's head is cheaper than an entry of its own in the write vector. */
+/* A smaller payload costs less as a copy beside the frame's head than as an entry of its own in the write
+ * vector. */
 enum { COPY_SIZE_MAX = 4096 };
 
 static void

@@ -1,4 +1,4 @@
-/* A tensor's frame into an HTTP/2 stream: the way of the gateway's requests and of the worker's answers.
+/* Writes tensors' frames into HTTP/2 streams, for the gateway's requests and the worker's answers.
  *
  * Ownership: the stream takes a reference to the tensor's buffer until the bytes have left.
  * Threads:   the stream's loop.
@@ -8,8 +8,8 @@
 #include "shared/h2/h2.h"
 #include "shared/tensor/tensor.h"
 
-/* Small payloads are copied beside the frame's head, large ones are sent from the tensor's own buffer. */
+/* Copies a small payload beside the frame's head; sends a large one from the tensor's own buffer. */
 void stream_write_tensor(H2Stream *stream, Slice name, const Tensor *tensor);
 
-/* Bytes that stay valid until `buffer` is given back; a reference is taken. */
+/* Writes bytes of `buffer`, of which it takes a reference until they have left. */
 void stream_write_buffer(H2Stream *stream, Slice data, TensorBuffer *buffer);

@@ -1,8 +1,9 @@
-/* Happy path: upstream_begin() finds or opens the worker's connection and submits the headers → body pieces
- * are queued without copies (call.c) → the answer is read (answer.c) → on_close ends the call.
+/* Calls to workers. The happy path: upstream_begin() finds or opens the worker's connection and submits
+ * the headers; pieces of the body are queued without copies; the answer is read as frames, handed on one
+ * by one, or as a document; on_close ends the call.
  *
- * Failure: a connection that breaks closes all its streams with UNAVAILABLE; the next call opens a new one.
- */
+ * Failures: a connection that breaks closes all its streams with UNAVAILABLE, and the next call opens a
+ * new one. An answer that cannot be read resets the stream and ends the call with INTERNAL. */
 #include "shared/upstream/upstream.h"
 
 #include <assert.h>
@@ -17,9 +18,9 @@
 
 enum {
     BODY_SIZE_MAX = 1 << 20,
-    /* The worker ends a call at its deadline and says why: its answer shall come first. */
+    /* The worker ends a call at its deadline and says why: its answer should come first. */
     DEADLINE_GRACE_MS = 1000,
-    PEERS_SWEPT = 64, /* as many, and those without a connection are forgotten */
+    PEERS_SWEPT = 64, /* from so many on, peers without a connection are forgotten */
     CALL_ARENA_SIZE_MAX = 4 << 20,
     SPARE_CALLS_MAX = 256,
 };
@@ -30,7 +31,7 @@ struct Upstream {
     Map *peers;      /* address → Peer */
     ListLink failed; /* calls that could not be opened, to be told at the end of the turn */
     Task tell_failed;
-    ListLink spare_calls; /* ended ones: their memory serves the next */
+    ListLink spare_calls; /* calls that have ended: their memory serves the next */
     size_t spare_count;
 };
 
@@ -48,17 +49,15 @@ struct UpstreamCall {
     void *context;
     Arena *arena;
     Timer deadline;
-    FrameReader *reader; /* NULL until an answer was frames: of this call or of one before */
-    bool has_frames;     /* this one's is */
+    FrameReader *reader; /* kept for later calls; NULL until an answer had frames */
+    bool has_frames;     /* this call's answer has frames */
     Buffer body;
     bool is_paused;
     size_t owed; /* bytes received while paused, for which the worker has no credit yet */
     int http_status;
-    Status failure; /* OK, or why we ended the stream ourselves */
+    Status failure; /* the reason why we ended the stream ourselves, or OK */
     char message[ERROR_MESSAGE_SIZE + ADDRESS_TEXT_SIZE + 32];
 };
-
-/* --- Life ----------------------------------------------------------------------------------------------- */
 
 static void
 upstream_call_free(UpstreamCall *call)
@@ -108,6 +107,8 @@ upstream_call_new(Upstream *upstream)
 static void
 upstream_call_break(UpstreamCall *call, Status status, const char *message)
 {
+    assert(status != STATUS_OK);
+
     if (call->failure == STATUS_OK) {
         call->failure = status;
         (void)snprintf(call->message, sizeof call->message, "%s", message);
@@ -183,7 +184,7 @@ stream_on_data(H2Stream *stream, Slice data)
     }
 }
 
-/* Whatever the request might still have brought, nobody waits for it. */
+/* Ends the request too: the worker has answered and reads no more of it. */
 static void
 stream_on_end(H2Stream *stream)
 {
@@ -251,7 +252,8 @@ header_add_number(RequestHeaders *list, const char *name, uint64_t number, char 
     }
 }
 
-/* The headers point into `head`, `address`, `token` and the struct itself, which must not move. */
+/* Writes headers that point into `head`, `address`, `token` and the struct itself, which must not move.
+ * Empty values are left out. */
 static void
 request_headers_fill(
     RequestHeaders *ret_headers, const UpstreamHead *head, const char *address, const char *token)
@@ -274,9 +276,7 @@ request_headers_fill(
     header_add(list, WIRE_HEADER_SLOT, head->slot);
 }
 
-/* --- Calls that failed at once, or too late ------------------------------------------------------------- */
-
-/* A worker that is alive, for its connection is, but keeps this call waiting. */
+/* Ends a call to a worker that keeps it waiting, though its connection is alive. */
 static void
 deadline_passed(Timer *timer)
 {
@@ -296,11 +296,11 @@ tell_failed(Task *task)
     }
 }
 
-/* --- Connections ---------------------------------------------------------------------------------------- */
-
 Upstream *
 upstream_new(Loop *loop, const UpstreamOptions *options)
 {
+    assert(loop != NULL);
+
     Upstream *const upstream = memory_new(1, sizeof *upstream);
     if (upstream == NULL) {
         return NULL;
@@ -347,7 +347,7 @@ upstream_peer_count(const Upstream *upstream)
     return map_count(upstream->peers);
 }
 
-/* Those that have no connection: workers that are gone, or will be found again. */
+/* Forgets peers without a connection: workers that are gone, or will be found again. */
 static void
 peers_sweep(Upstream *upstream)
 {
@@ -398,8 +398,6 @@ peer_connect(Call *call, Peer *peer)
     return h2_connect(call, peer->upstream->loop, peer->address, &options, &peer->connection);
 }
 
-/* --- Requests ------------------------------------------------------------------------------------------- */
-
 static H2Stream *
 stream_open(UpstreamCall *call, Peer *peer, const UpstreamHead *head)
 {
@@ -411,6 +409,9 @@ stream_open(UpstreamCall *call, Peer *peer, const UpstreamHead *head)
 UpstreamCall *
 upstream_begin(Upstream *upstream, const UpstreamHead *head, const UpstreamEvents *events, void *context)
 {
+    assert(head->method != NULL && head->address != NULL);
+    assert(events->on_done != NULL);
+
     Peer *const peer = peer_find(upstream, head->address);
     UpstreamCall *const call = peer == NULL ? NULL : upstream_call_new(upstream);
     if (call == NULL) {

@@ -18,67 +18,66 @@ typedef struct UpstreamCall UpstreamCall;
 
 typedef struct UpstreamOptions {
     const char *token;           /* the shared secret that workers ask for; NULL: none */
-    FrameLimits frames;          /* what answers may hold, and where tensors live */
+    FrameLimits frames;          /* limits of answers, and where their tensors live */
     uint32_t connect_timeout_ms; /* 0: 1000 */
 } UpstreamOptions;
 
 MUST_USE Upstream *upstream_new(Loop *loop, const UpstreamOptions *options);
 
-/* Addresses it keeps something of: those connected to, and some that it was. */
+/* Counts the addresses that have or had a connection and are not forgotten yet. */
 size_t upstream_peer_count(const Upstream *upstream);
 
 /* Ends every call with UNAVAILABLE. NULL is allowed. */
 void upstream_free(Upstream *upstream);
 
-/* What every request to a worker carries. */
+/* The headers of a request to a worker. */
 typedef struct UpstreamHead {
     const char *method;
     Slice path;
     const char *address;    /* "host:port" */
-    Slice incarnation;      /* what we believe; empty: not checked */
+    Slice incarnation;      /* of the worker as we know it; empty: not checked */
     int64_t attempt;        /* 0: not about a step */
     uint64_t deadline_ms;   /* time left; 0: none. The worker keeps it; a second later the call ends anyway */
     const char *request_id; /* NULL: none */
-    Slice tenant;           /* whose partitions and blobs these are; empty: nobody's */
+    Slice tenant;           /* owner of the partitions and blobs; empty: nobody */
     Slice push_token;       /* empty: none */
-    Slice slot;             /* of the receiver, in decimal, for pushes and pulls; empty: none */
-    uint64_t body_size;     /* when the method wants to know it ahead; 0: not told */
+    Slice slot;             /* the receiver's, in decimal, for pushes and pulls; empty: none */
+    uint64_t body_size;     /* for methods that want to know it ahead; 0: not told */
 } UpstreamHead;
 
 typedef struct UpstreamEvents {
-    /* One frame of an answer in frames. A tensor in it is the callee's now. May be NULL: frames are dropped.
-     */
+    /* A frame of an answer has come. The callee owns the tensor in it. NULL: frames are dropped. */
     void (*on_frame)(UpstreamCall *call, Frame *frame);
-    /* The end; `status` as above. For OK, upstream_http_status() and, when the answer was no frames,
-     * upstream_body() tell the rest. `message` says what happened otherwise. */
+    /* The call has ended with one of the codes named above. After OK, upstream_http_status() and, for an
+     * answer without frames, upstream_body() tell the rest; otherwise `message` says what happened. */
     void (*on_done)(UpstreamCall *call, Status status, const char *message);
 } UpstreamEvents;
 
-/* Opens a request. Body pieces follow with upstream_write(), then upstream_end(). NULL without memory; a
- * worker that cannot be reached is told through on_done, never from within this call. */
+/* Opens a request. Pieces of its body follow with upstream_write_…(), then upstream_end(). Returns NULL
+ * without memory. A worker that cannot be reached is told through on_done, never from within this call. */
 MUST_USE UpstreamCall *upstream_begin(
     Upstream *upstream, const UpstreamHead *head, const UpstreamEvents *events, void *context);
 
 void upstream_write_copy(UpstreamCall *call, Slice data);
 
-/* A whole tensor frame, its payload sent from the tensor's own buffer. */
+/* Writes a whole tensor frame, its payload from the tensor's own buffer. */
 void upstream_write_tensor(UpstreamCall *call, Slice name, const Tensor *tensor);
 
-/* Bytes that stay valid until `buffer` is given back; a reference is taken. */
+/* Writes bytes of `buffer`, of which it takes a reference until they have left. */
 void upstream_write_buffer(UpstreamCall *call, Slice data, TensorBuffer *buffer);
 void upstream_end(UpstreamCall *call);
 
-/* Lets the worker send no more than its window (1 MiB) until resumed: for a caller whose own reader is slow.
- * Frames that lie within the window still come. Both may be called twice. */
+/* Lets the worker send no more than its window (1 MiB) until upstream_resume(), for a caller whose own
+ * reader is slow. Frames that lie within the window still come. Both may be called twice. */
 void upstream_pause(UpstreamCall *call);
 void upstream_resume(UpstreamCall *call);
 
 /* Resets the stream; on_done(CANCELLED) follows within this turn. */
 void upstream_cancel(UpstreamCall *call);
 
-/* As upstream_cancel(), but the caller is told nothing more: its context may go away now. */
+/* Cancels, and tells the caller nothing more: its context may go away now. */
 void upstream_detach(UpstreamCall *call);
 
 void *upstream_context(const UpstreamCall *call);
 int upstream_http_status(const UpstreamCall *call); /* 0 before the headers */
-Slice upstream_body(const UpstreamCall *call);      /* of an answer that was no frames, up to 1 MiB */
+Slice upstream_body(const UpstreamCall *call);      /* of an answer without frames, up to 1 MiB */
