@@ -131,7 +131,7 @@ an_aborted_stream_ends_without_its_last_chunk(void **state)
 {
     (void)state;
     static char all[512 * 1024];
-    const uint64_t closed = __atomic_load_n(&http_site_seen.stream_closed, __ATOMIC_SEQ_CST);
+    const uint64_t closed = atomic_load_seq_cst(&http_site_seen.stream_closed);
     const int fd = raw_open(http_site_usual());
     raw_send_text(fd, "GET /stream?size=300000&aborts HTTP/1.1\r\nHost: x\r\n\r\n");
     const long size = raw_drain(fd, all, sizeof all, HTTP_SITE_TIMEOUT_MS);
