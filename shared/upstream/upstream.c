@@ -299,8 +299,6 @@ tell_failed(Task *task)
 Upstream *
 upstream_new(Loop *loop, const UpstreamOptions *options)
 {
-    assert(loop != NULL);
-
     Upstream *const upstream = memory_new(1, sizeof *upstream);
     if (upstream == NULL) {
         return NULL;
