@@ -17,7 +17,8 @@ holder_key(const WorkerInfo *worker, const PlanPartition *partition, char *text)
     return slice_of(text, (size_t)size);
 }
 
-/* Most are of incarnations and plans long gone; those in use are noted again. */
+/* Forgets all holders. Most belong to incarnations and plans that no longer exist; those in use are noted
+ * again. */
 static void
 holders_clear(Map *holders)
 {
@@ -36,7 +37,7 @@ bind_note_holder(Dispatcher *dispatcher, const WorkerInfo *worker, const PlanPar
     if (map_count(dispatcher->holders) >= HOLDER_COUNT_MAX) {
         holders_clear(dispatcher->holders);
     }
-    /* Only a hint for the next binding: losing it for want of memory costs nothing else. */
+    /* This is only a hint for the next binding: without memory nothing else is lost. */
     (void)!map_put(dispatcher->holders, holder_key(worker, partition, text), &known);
 }
 
@@ -47,11 +48,12 @@ bind_note_restart(Dispatcher *dispatcher, const WorkerInfo *worker, Slice incarn
     if (changed != NULL) {
         roster_unref(dispatcher->workers);
         dispatcher->workers = roster_ref(changed);
-        directory_publish(dispatcher->directory, changed); /* other loops need not find out by themselves */
+        directory_publish(dispatcher->directory, changed); /* other loops then need not notice by
+                                                            * themselves */
     }
 }
 
-/* NULL without memory: the worker is taken for an idle one. */
+/* Returns what is known of the worker's load; NULL without memory, and the worker then counts as idle. */
 static WorkerLoad *
 load_of(Dispatcher *dispatcher, const WorkerInfo *worker)
 {
@@ -104,6 +106,8 @@ has_failed_lately(const WorkerLoad *load)
 const WorkerInfo *
 slot_worker(const SlotRun *slot)
 {
+    assert(slot->worker >= 0 && (size_t)slot->worker < slot->step->workers->count);
+
     return &slot->step->workers->workers[slot->worker];
 }
 
@@ -118,8 +122,9 @@ is_used(const StepRun *step, int worker)
     return false;
 }
 
-/* Lower is better. What weighs most comes first: the worker that this step just failed on, one that others
- * failed on, one this step uses already, a partition still to be sent, then load. */
+/* Returns the cost of giving the slot to a worker. The heaviest reasons come first: the worker that this
+ * step just failed on, one that others failed on, one that this step uses already, a partition that must
+ * be sent, then load. */
 static int64_t
 cost_of(const StepRun *step, size_t slot, int worker)
 {
@@ -193,7 +198,7 @@ bind_free(Call *call, StepRun *step, size_t slot)
     return STATUS_OK;
 }
 
-/* Where there is no choice comes first, so that the others go elsewhere. */
+/* Binds the slots that have no choice first, so that the others choose other workers. */
 static Status
 bind_without_choice(Call *call, StepRun *step)
 {

@@ -1,5 +1,6 @@
 #include "gateway/dispatch/directory.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -104,6 +105,8 @@ directory_free(Directory *directory)
 void
 directory_publish(Directory *directory, Roster *list)
 {
+    assert(list != NULL);
+
     mutex_lock(&directory->lock);
     Roster *const previous = directory->current;
     directory->current = list;

@@ -1,8 +1,10 @@
-/* Which workers there are: the one list that all loops bind slots from. A poller (discovery.h) publishes
- * snapshots; loops take the newest one when its version has moved, without a lock otherwise.
+/* The directory of workers: the one list that all loops bind slots from. A poller (discovery.h) publishes
+ * snapshots; loops compare versions and take the newest snapshot, without a lock while the version is the
+ * same.
  *
- * Ownership: snapshots are refcounted and immutable, but for the load counters, which are atomic.
- * Threads:   publishing and taking: any. */
+ * Ownership: snapshots are refcounted and immutable.
+ * Threads:   any may publish and take.
+ * Errors:    none but lack of memory, which gives NULL. */
 #pragma once
 
 #include "shared/base/call.h"
@@ -29,7 +31,7 @@ typedef struct WorkerInfo {
     char incarnation[INCARNATION_TEXT_SIZE];
     int32_t task; /* lowest free number when first seen, kept by name; -1: not known yet */
     WorkerState state;
-    int64_t running_count; /* steps it said to be running */
+    int64_t running_count; /* running steps by the worker's own count */
     WorkerDevice devices[WORKER_DEVICE_MAX];
     size_t device_count;
 } WorkerInfo;
@@ -43,7 +45,7 @@ typedef struct Roster {
 MUST_USE Roster *roster_new(size_t count);
 Roster *roster_ref(Roster *list);
 void roster_unref(Roster *list); /* NULL is allowed */
-/* The same list, but for one worker's incarnation. NULL without memory. */
+/* Copies the list with another incarnation for the worker at this address. NULL without memory. */
 MUST_USE Roster *roster_with_incarnation(const Roster *list, const char *address, Slice incarnation);
 const WorkerInfo *roster_find(const Roster *list, const char *address);
 const WorkerInfo *roster_find_name(const Roster *list, Slice name);
@@ -53,11 +55,11 @@ typedef struct Directory Directory;
 MUST_USE Directory *directory_new(void);
 void directory_free(Directory *directory);
 
-/* Takes over the caller's reference. */
+/* Publishes a snapshot and takes over the caller's reference. */
 void directory_publish(Directory *directory, Roster *list);
 
-/* Moves with every publication: compare before taking. */
+/* Returns a number that changes with every publication. */
 uint64_t directory_version(const Directory *directory);
 
-/* A new reference; never NULL (an empty list before the first publication). */
+/* Returns a new reference; never NULL (an empty list before the first publication). */
 Roster *directory_take(Directory *directory);

@@ -1,5 +1,6 @@
 #include "gateway/dispatch/discovery.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +15,9 @@ typedef struct Target {
     Discovery *discovery;
     size_t entry;
     UpstreamCall *call; /* while a poll is under way */
-    WorkerInfo info;    /* name "" until it has answered once */
+    WorkerInfo info;    /* its name is "" until the worker has answered once */
     int miss_count;
-    int ask_count; /* answers until its task number is asked for again, while it has none */
+    int ask_count; /* answers to come until its task number is asked for again, while it has none */
     bool is_marked_draining;
 } Target;
 
@@ -44,7 +45,7 @@ publish_roster(Discovery *discovery)
 {
     Roster *const list = roster_new(discovery->target_count);
     if (list == NULL) {
-        return; /* the list of before stays in force; the next poll publishes */
+        return; /* the last list stays in force; the next poll publishes */
     }
     list->count = 0;
     for (size_t index = 0; index < discovery->target_count; index++) {
@@ -61,8 +62,6 @@ publish_roster(Discovery *discovery)
     qsort(list->workers, list->count, sizeof list->workers[0], by_task);
     directory_publish(discovery->directory, list);
 }
-
-/* --- One answer ----------------------------------------------------------------------------------------- */
 
 static void
 copy_text(char *target, size_t size, Slice text)
@@ -145,13 +144,11 @@ poll_done(UpstreamCall *call, Status status, const char *message)
 
 static const UpstreamEvents poll_events = {.on_done = poll_done};
 
-/* --- The round ------------------------------------------------------------------------------------------ */
-
 static void
 target_poll(Target *target)
 {
     if (target->call != NULL) {
-        /* The poll of before has not come back: that is a miss, and the answer may still come. */
+        /* The last poll is still under way: that is a miss, although its answer may still come. */
         target_missed(target);
         publish_roster(target->discovery);
         return;
@@ -179,8 +176,6 @@ poll_all(Timer *timer)
     }
     timer_set(discovery->loop, timer, loop_now_ns(discovery->loop) + interval_ms * CLOCK_NS_PER_MS);
 }
-
-/* --- Targets -------------------------------------------------------------------------------------------- */
 
 static bool
 target_add(Discovery *discovery, size_t entry, Slice address)
@@ -236,6 +231,8 @@ has_target(const Discovery *discovery, size_t entry, Slice address)
 void
 discovery_set_addresses(Discovery *discovery, size_t entry, const Slice *addresses, size_t address_count)
 {
+    assert(entry < discovery->options.address_count);
+
     for (size_t index = discovery->target_count; index > 0; index--) {
         const Target *const target = discovery->targets[index - 1];
         if (target->entry == entry && !is_among(target->info.address, addresses, address_count)) {
@@ -251,8 +248,6 @@ discovery_set_addresses(Discovery *discovery, size_t entry, const Slice *address
     publish_roster(discovery);
 }
 
-/* --- Life ----------------------------------------------------------------------------------------------- */
-
 #define DNS_PREFIX SLICE("dns:")
 
 static void
@@ -263,6 +258,7 @@ resolve_all(Timer *timer)
     bool has_names = false;
     for (size_t entry = 0; entry < options->address_count; entry++) {
         if (slice_starts_with(options->addresses[entry], DNS_PREFIX)) {
+            assert(options->on_resolve != NULL);
             has_names = true;
             options->on_resolve(
                 options->context, entry, slice_part(options->addresses[entry], DNS_PREFIX.size, SIZE_MAX));
@@ -293,6 +289,8 @@ Status
 discovery_start(
     Call *call, Loop *loop, Directory *directory, const DiscoveryOptions *options, Discovery **ret_discovery)
 {
+    assert(loop != NULL && directory != NULL);
+
     Discovery *const discovery = memory_new(1, sizeof *discovery);
     if (discovery == NULL) {
         return call_fail_memory(call, "the discovery of workers");

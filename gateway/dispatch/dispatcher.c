@@ -16,6 +16,8 @@ enum {
 Dispatcher *
 dispatcher_new(Loop *loop, Directory *directory, const UpstreamOptions *options)
 {
+    assert(loop != NULL && directory != NULL);
+
     Dispatcher *const dispatcher = memory_new(1, sizeof *dispatcher);
     if (dispatcher == NULL) {
         return NULL;
@@ -140,6 +142,8 @@ bool
 dispatcher_reset_containers(Dispatcher *dispatcher, const WorkerInfo *worker, const ContainerReset *reset,
     ContainerResetDone done, void *context)
 {
+    assert(done != NULL);
+
     static const UpstreamEvents events = {.on_done = reset_done};
     const WireReset wanted = {
         .session = reset->session,

@@ -1,11 +1,12 @@
 /* The state of a dispatcher and of a running step, and how the files of this module call each other. Only
  * gateway/dispatch includes this. Each file calls those above it in this list:
  *
- *   bind.c        gives each slot a worker; what this loop knows of workers: holders of partitions, load,
- * failures answer.c      status documents of workers register.c    puts a partition on a worker, once for all
- * slots that wait for it slot.c        one slot of one attempt: its run request and the worker's answer
+ *   bind.c        gives each slot a worker, by what this loop knows of workers
+ *   answer.c      status documents of workers
+ *   register.c    puts a partition on a worker, once for all slots that wait for it
+ *   slot.c        one slot of one attempt: its run request and the worker's answer
  *   step.c        the attempts of a step, its deadline and its end
- *   dispatcher.c  the dispatcher, and what workers are told outside of steps */
+ *   dispatcher.c  the dispatcher, and requests to workers outside of steps */
 #pragma once
 
 #include "gateway/dispatch/directory.h"
@@ -121,7 +122,7 @@ typedef struct WorkerLoad {
     uint64_t failed_ns; /* when it was last out of reach; 0: not since it last served */
 } WorkerLoad;
 
-/* bind.c */
+/* Functions of bind.c. */
 
 /* Chooses a worker for every slot: one that keeps state gets the worker of its session place, a fixed task
  * its worker; the others get the least loaded worker that this step does not use yet, holders of the
@@ -143,13 +144,13 @@ void bind_note_success(Dispatcher *dispatcher, const WorkerInfo *worker);
 /* Adds to a slot's failure what it means for the variables that the session keeps there. */
 void bind_explain(const SlotRun *slot, Failure *failure);
 
-/* answer.c */
+/* Functions of answer.c. */
 
 /* Reads the status document of an answer other than 2xx; INTERNAL when the answer has none. Returns the
  * document's code, OK for 2xx. */
 Status answer_read_status(UpstreamCall *call, Call *reading, WireStatus *ret_status);
 
-/* register.c */
+/* Functions of register.c. */
 
 typedef void (*SlotRegistered)(SlotRun *slot, const Failure *failure); /* STATUS_OK: it is there */
 
@@ -157,7 +158,7 @@ typedef void (*SlotRegistered)(SlotRun *slot, const Failure *failure); /* STATUS
  * for each of them. */
 void registration_await(SlotRun *slot, SlotRegistered registered);
 
-/* slot.c */
+/* Functions of slot.c. */
 
 /* Sends the slot's run request to the worker it is bound to; for a step that only registers, the partition.
  */
@@ -166,10 +167,10 @@ void slot_begin(SlotRun *slot);
 /* Sends a feed that has come, if the slot wants it and runs. */
 void slot_feed(SlotRun *slot, size_t feed);
 
-/* step.c */
+/* Functions of step.c. */
 
 /* Ends the step once this turn's callbacks have returned; the first call decides how. NULL: well. */
 void step_end(StepRun *step, const Failure *failure);
 
-/* Ends it now: tells the caller, then the workers, and frees it. */
+/* Ends the step now: tells the caller, then the workers, and frees it. */
 void step_finish(StepRun *step);

@@ -1,4 +1,4 @@
-/* Numbers of this module (shared/telemetry/metrics.h): steps as workers ran them, queued ones included. */
+/* Metrics of this module (shared/telemetry/metrics.h): steps as workers ran them, queued ones included. */
 #pragma once
 
 #include "shared/base/status.h"

@@ -1,7 +1,8 @@
-/* Happy path: PUT the session → PUT the partition → every slot that waited goes on. When the worker lacks
- * blobs it names them (412); they are PUT, all at once, and the partition again.
+/* Happy path: PUT the session → PUT the partition → every slot that waited goes on. A worker that lacks
+ * blobs names them (412); they are PUT, all at once, and the partition again.
  *
- * Failure: whatever goes wrong goes to every waiting slot, whose step decides whether to try elsewhere. */
+ * Failure: every waiting slot gets the failure, and its step decides whether to try another worker. */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,7 +28,7 @@ typedef struct Registration {
     char tenant[UUID_TEXT_SIZE];
     char session[ID_TEXT_SIZE];
     WorkerInfo worker;
-    int round; /* how often the partition has been put */
+    int round; /* how often the partition has been sent */
     int blobs_in_flight;
     bool is_known;           /* the worker had the partition */
     uint64_t uploaded_bytes; /* document and blobs */
@@ -123,7 +124,7 @@ static void
 put_blobs(Registration *registration, const WireStatus *answer)
 {
     registration->blob_failure = (Failure){.code = STATUS_OK};
-    registration->blobs_in_flight = 1; /* this function's own, given back at its end */
+    registration->blobs_in_flight = 1; /* a count of this function's own, given back at its end */
     for (size_t index = 0; index < answer->missing_blob_count; index++) {
         const PlanBlob *const blob = blob_find(registration->partition, answer->missing_blobs[index]);
         char path[PATH_SIZE];
@@ -172,7 +173,7 @@ partition_put_done(UpstreamCall *call, Status status, const char *message)
         return;
     }
     registration->is_known = registration->round == 1 && upstream_http_status(call) == 200;
-    /* Constants that the worker has dropped again are no fault of the client's. */
+    /* A worker that drops blobs as soon as it has them is no fault of the client's. */
     if (slice_equals_string(answer.reason, "missing_blobs")) {
         answer.failure.code = STATUS_UNAVAILABLE;
     }
@@ -235,6 +236,8 @@ registration_new(const SlotRun *slot, const char *key, SlotRegistered registered
 void
 registration_await(SlotRun *slot, SlotRegistered registered)
 {
+    assert(slot->state == SLOT_REGISTERING && registered != NULL);
+
     char key[KEY_SIZE];
     (void)snprintf(
         key, sizeof key, "%s %s %s", slot_worker(slot)->address, slot->step->tenant, slot->partition->digest);

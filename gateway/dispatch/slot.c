@@ -1,12 +1,14 @@
-/* One slot of one attempt: its run request, and what the worker answers.
+/* One slot of one attempt: its run request, and the worker's answer.
  *
  * Happy path: slot_run() sends the header frame and the feeds → TENSOR frames are handed on → the STATUS
  * frame says OK → the stream ends → the slot is done, and with the last slot the step.
  *
- * Of a partial step the request stays open: feeds follow as they come, and with the last one it ends.
+ * The request of a partial step stays open: feeds follow as they come, and it ends with the last one.
  *
- * Failures: an unknown partition is registered (register.c) and run again, within the same attempt; a refusal
- * comes as one document instead of frames; everything else ends or restarts the step (step_slot_failed). */
+ * Failures: an unknown partition is registered (register.c) and run again, within the same attempt; a
+ * refusal comes as one document instead of frames; all other failures go to the step (SlotEvents.failed),
+ * which ends or tries again. */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -50,7 +52,7 @@ slot_output(SlotRun *slot, const Frame *frame)
     }
 }
 
-/* The run ended, or never began, for a reason of its own or because of another slot. */
+/* Handles a run that failed, or never began, for a reason of its own or because of another slot. */
 static void
 slot_unsuccessful(SlotRun *slot, const WireStatus *status)
 {
@@ -63,7 +65,7 @@ slot_unsuccessful(SlotRun *slot, const WireStatus *status)
     if (failure.code == STATUS_DEADLINE_EXCEEDED && step->slot_events->late(slot, &failure)) {
         return;
     }
-    /* Forgotten again right after it was registered: other workers may have more room. */
+    /* The worker forgot the partition right after it was registered: others may have more room. */
     if (slice_equals_string(status->reason, "unknown_partition")) {
         failure.code = STATUS_UNAVAILABLE;
     }
@@ -90,7 +92,8 @@ slot_status(SlotRun *slot, Slice json)
     }
 }
 
-/* What cannot be read is not reported; the frame's text goes with the next read. */
+/* Keeps a slot's statistics. A document that cannot be read is dropped. The frame's text ends with the
+ * next read, so the trace is copied. */
 static void
 slot_stats(SlotRun *slot, Slice json)
 {
@@ -129,7 +132,7 @@ run_on_frame(UpstreamCall *call, Frame *frame)
     tensor_unref(&frame->tensor);
 }
 
-/* A refusal before the run began: one status document instead of frames. */
+/* Handles a refusal before the run began: one status document instead of frames. */
 static void
 slot_refused(SlotRun *slot, UpstreamCall *call)
 {
@@ -238,7 +241,7 @@ run_write_feed(SlotRun *slot, size_t index, const Tensor *tensor)
     slot->fed_count++;
 }
 
-/* What is there of it. */
+/* Sends the header and the feeds that have arrived; a partial run sends the others when they come. */
 static void
 run_write_body(SlotRun *slot)
 {
@@ -325,6 +328,8 @@ slot_registered(SlotRun *slot, const Failure *failure)
 void
 slot_begin(SlotRun *slot)
 {
+    assert(slot->state == SLOT_IDLE && slot->worker >= 0);
+
     if (!slot->step->only_registers) {
         slot_run(slot);
         return;

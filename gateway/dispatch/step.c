@@ -1,12 +1,14 @@
-/* Happy path: step_start() defers the start to this turn's end → attempt_begin() binds the slots and has each
- * run (slot.c) → outputs are handed on as they come → when the last slot is done, step_finish() tells the
+/* Happy path: step_start() defers the start to this turn's end → attempt_begin() binds the slots and has
+ * each run (slot.c) → outputs are handed on as they come → after the last slot, step_finish() tells the
  * caller, then the workers (CleanupGraph, if more than one took part).
  *
  * Failures:
- *  - a worker that dies or cannot be reached: a pure step begins its next attempt on others, as long as
- * attempts and time are left; outputs already handed on are not handed on again (same bits);
- *  - any other error, the deadline, a cancellation: the first one is the step's; all calls are cancelled;
- *  - a slot that was ABORTED only tells that another one failed: that one's error is waited for, not long. */
+ *   - a worker that dies or cannot be reached: a pure step begins its next attempt on others, as long as
+ *     attempts and time are left; outputs already handed on are not handed on again (same bits);
+ *   - any other error, the deadline, a cancellation: the first one is the step's; all calls are cancelled;
+ *   - a slot that was ABORTED only tells that another one failed: that one's error is waited for, briefly;
+ *   - the deadline: every worker says within DEADLINE_GRACE_MS which nodes wait for what, and the step's
+ *     message names these and the workers that said nothing. */
 #include "gateway/dispatch/step.h"
 
 #include <assert.h>
@@ -23,7 +25,8 @@ enum {
     PATH_SIZE = 128,
     CLEANUP_TIMEOUT_MS = 5000,
     START_ARENA_SIZE_MAX = 1 << 16,
-    /* The worker enforces the deadline too, and its report says who waited for what: let it come first. */
+    /* The worker enforces the deadline too, and its report says which nodes waited for what: the grace
+     * lets it come first. */
     DEADLINE_GRACE_MS = 200,
     CAUSE_WAIT_MS = 100,
 };
@@ -50,13 +53,13 @@ step_free(StepRun *step)
 static void
 cleanup_done(UpstreamCall *call, Status status, const char *message)
 {
-    /* Nothing hangs on it: a worker that did not hear forgets the step after its deadline. */
+    /* The answer does not matter: a worker that missed the request forgets the step after its deadline. */
     (void)call;
     (void)status;
     (void)message;
 }
 
-/* Tells the workers of this attempt that the step is over, so that parked tensors are given back. */
+/* Tells the workers of this attempt that the step is over, so that they free parked tensors. */
 static void
 cleanup_send(StepRun *step)
 {
@@ -82,7 +85,7 @@ cleanup_send(StepRun *step)
     }
 }
 
-/* Stops every slot of the current attempt; none calls back any more. */
+/* Stops every slot of the current attempt; none calls back afterwards. */
 static void
 slots_stop(StepRun *step)
 {
@@ -162,13 +165,13 @@ step_end(StepRun *step, const Failure *failure)
     if (failure != NULL) {
         step->failure = *failure;
     }
-    step->start.run = finish_deferred; /* instead of a start or a further attempt not yet begun */
+    step->start.run = finish_deferred; /* replaces a start or a further attempt that has not begun */
     loop_defer(step->dispatcher->loop, &step->start);
 }
 
 static const char late_summary[] = "the step did not end before its deadline";
 
-/* What is said for those who say nothing. */
+/* Words for a slot whose worker has said nothing, by its state. */
 static const char *const silences[] = {
     [SLOT_IDLE] = "not asked yet",
     [SLOT_REGISTERING] = "its partition is being registered",
@@ -176,7 +179,7 @@ static const char *const silences[] = {
     [SLOT_DONE] = "",
 };
 
-/* Without what every worker says first: "the deadline has passed; waiting: …". */
+/* Cuts the words that every worker begins with: "the deadline has passed; waiting: …". */
 static Slice
 without_preamble(Slice message)
 {
@@ -237,7 +240,8 @@ restart_deferred(Task *task)
     attempt_begin(step);
 }
 
-/* A step that is not pure may run again only if it provably has not begun anywhere. */
+/* Returns whether a further attempt is allowed: a step that is not pure may run again only if no node of
+ * it can have run. */
 static bool
 may_repeat(const StepRun *step)
 {
@@ -273,13 +277,14 @@ slot_failed(SlotRun *slot, Failure failure)
         (void)snprintf(step->avoided, sizeof step->avoided, "%s", slot_worker(slot)->name);
         bind_note_failure(step->dispatcher, slot_worker(slot));
     }
-    /* Nobody here has cancelled: the worker has lost sight of us. */
+    /* The gateway has not cancelled: the worker has lost the connection. */
     failure.code = failure.code == STATUS_CANCELLED ? STATUS_ABORTED : failure.code;
     bind_explain(slot, &failure);
     attempt_failed(step, &failure);
 }
 
-/* Once the deadline has passed, that is the cause: who has not said yet what it was at may still do so. */
+/* Ends a wait for the cause of aborted slots. Once the deadline has passed, that is the cause, and the
+ * slots that have not reported yet may still do so. */
 static void
 cause_unknown(Timer *timer)
 {
@@ -289,7 +294,7 @@ cause_unknown(Timer *timer)
     }
 }
 
-/* Nobody is left who could tell the cause. */
+/* Returns whether no slot is left that could tell the cause. */
 static bool
 have_all_ended(const StepRun *step)
 {
@@ -398,7 +403,7 @@ deadline_passed(Timer *timer)
     end_late(step);
 }
 
-/* False without memory. */
+/* Returns false without memory. */
 static bool
 step_copy_pins(StepRun *step, const StepRequest *request)
 {

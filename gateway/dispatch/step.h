@@ -1,13 +1,13 @@
-/* One step on its way through the workers: slots are bound, one run request goes to each, missing partitions
- * are registered, outputs are handed on as they arrive, and the first error ends it all. A pure step whose
- * worker dies is tried again on another one. Of a partial step, feeds come while it runs, as long as that
- * takes; it is never tried again once it may have begun.
+/* One step on its way through the workers: slots are bound, each gets one run request, missing partitions
+ * are registered, outputs are handed on as they arrive, and the first error ends the step. A pure step
+ * whose worker dies is tried again on another one. A partial step gets feeds while it runs, as long as
+ * that takes; it is never tried again once it may have begun.
  *
  * Ownership: a StepRun belongs to the dispatcher; it is valid until on_done has returned.
  * Threads:   everything on the loop's thread.
  * Errors:    on_done brings exactly one root cause: UNAVAILABLE (no worker, or the last one died),
- *            DEADLINE_EXCEEDED, CANCELLED, FAILED_PRECONDITION (what the session kept is lost), or what the
- * first failing node said. */
+ *            DEADLINE_EXCEEDED, CANCELLED, FAILED_PRECONDITION (the session's variables are lost), or the
+ *            error of the first node that failed. */
 #pragma once
 
 #include "gateway/dispatch/directory.h"
@@ -18,23 +18,23 @@
 
 enum { STEP_ATTEMPT_MAX = 3 };
 
-/* One loop's dispatching. */
+/* The dispatching of one loop. */
 typedef struct Dispatcher Dispatcher;
 
 MUST_USE Dispatcher *dispatcher_new(Loop *loop, Directory *directory, const UpstreamOptions *options);
 
-/* Ends every step with UNAVAILABLE; once the loop has stopped. NULL is allowed. */
+/* Ends every step with UNAVAILABLE. Called when the loop has stopped; NULL is allowed. */
 void dispatcher_free(Dispatcher *dispatcher);
 size_t dispatcher_running_count(const Dispatcher *dispatcher);
 
-/* The worker at this address need keep nothing of this session any more. On the loop's thread. */
+/* Lets the worker at this address drop all that it keeps of a session that is over. On the loop's thread. */
 void dispatcher_release_session(
     Dispatcher *dispatcher, const char *tenant, const char *session, const char *address);
 
-/* CleanupAll of some containers on one worker. */
+/* A CleanupAll of some containers on one worker. */
 typedef struct ContainerReset {
     const char *tenant;
-    Slice session; /* "ses_…"; empty: all of the tenant's */
+    Slice session; /* "ses_…"; empty: all sessions of the tenant */
     const Slice *containers;
     size_t container_count;
 } ContainerReset;
@@ -42,37 +42,39 @@ typedef struct ContainerReset {
 typedef struct ContainerResetEnd {
     Status status;
     const char *message;    /* "" when OK */
-    int64_t resource_count; /* that are gone */
+    int64_t resource_count; /* resources that were dropped */
 } ContainerResetEnd;
 
-/* `done` hears of it once, on the loop's thread, and never from within; false without memory: it will not. */
+/* Resets containers. `done` is called once, on the loop's thread, never from within; false without memory:
+ * it will not be called. */
 typedef void (*ContainerResetDone)(void *context, const ContainerResetEnd *end);
 MUST_USE bool dispatcher_reset_containers(Dispatcher *dispatcher, const WorkerInfo *worker,
     const ContainerReset *reset, ContainerResetDone done, void *context);
 
 typedef struct StepRun StepRun;
 
-/* The life of a worker that a slot is bound to, because the session keeps something there. */
+/* The life of a worker that a slot is bound to, because the session keeps variables in a place there. */
 typedef struct StepPin {
-    int64_t epoch; /* 0: the slot keeps nothing */
+    int64_t epoch; /* 0: the slot keeps no variables */
     int32_t place;
     char worker[WORKER_NAME_SIZE];
     char incarnation[INCARNATION_TEXT_SIZE];
-    char lost_worker[WORKER_NAME_SIZE]; /* which kept it before, and was lost with it; "": none */
+    char lost_worker[WORKER_NAME_SIZE]; /* the worker that kept them before and was lost with them; "":
+                                         * none */
 } StepPin;
 
 typedef struct StepRequest {
     StepId id;
     Plan *plan;          /* a reference is taken */
-    const Tensor *feeds; /* in the plan's order of feeds; references are taken. Of a partial step those
+    const Tensor *feeds; /* in the plan's order of feeds; references are taken. Those of a partial step
                           * without a dtype come with step_feed() */
     size_t feed_count;
-    const StepPin *pins; /* one a slot, copied; NULL: the plan keeps nothing */
-    const char *tenant;  /* whose partitions and constants these are */
+    const StepPin *pins; /* one a slot, copied; NULL: no slot keeps variables */
+    const char *tenant;  /* owner of partitions and constants */
     const char *session; /* "ses_…" */
     const char *request_id;
     uint64_t deadline_ns;  /* monotonic */
-    uint64_t memory_limit; /* bytes that it may hold at once on each worker; 0: what the worker allows */
+    uint64_t memory_limit; /* bytes that it may hold at once on each worker; 0: the worker's own limit */
     bool is_pure;          /* may be tried again */
     bool is_partial;
     bool traces_nodes;    /* the workers tell when each node ran */
@@ -80,47 +82,48 @@ typedef struct StepRequest {
     int64_t attempt_base; /* attempts made before (queued steps) */
 } StepRequest;
 
-/* What one slot did in the last attempt. Times on the monotonic clock; 0: it did not come to that. */
+/* One slot in the last attempt. Times are of the monotonic clock; 0: the slot did not come that far. */
 typedef struct SlotReport {
-    int32_t task; /* of the worker it was bound to */
+    int32_t task; /* of the worker that it was bound to; -1: not bound */
     uint64_t sent_ns;
     uint64_t answered_ns;
     bool is_known;           /* the worker said that it had the partition */
-    uint64_t uploaded_bytes; /* to register it */
-    WireStats stats;         /* its trace is there until on_done() returns */
-    Slice last_words; /* what it was at when the deadline came, as long; empty: not late, or not known */
+    uint64_t uploaded_bytes; /* by registering */
+    WireStats stats;         /* its trace lives until on_done() returns */
+    Slice last_words; /* what its nodes waited for at the deadline; lives as long; empty: not late, or not
+                       * known */
 } SlotReport;
 
 typedef struct StepReport {
     Failure failure;     /* STATUS_OK: none */
-    int64_t attempt;     /* the last one's number */
+    int64_t attempt;     /* number of the last attempt */
     uint64_t started_ns; /* monotonic */
     uint64_t elapsed_us;
     size_t slot_count;
     SlotReport slots[SLOT_COUNT_MAX];
 } StepReport;
 
-/* What another loop has registered: the workers of the report's tasks have the plan's partitions, and are
- * preferred from now on. On the loop's thread. */
+/* Notes what another loop has registered: the workers of the report's tasks have the plan's partitions,
+ * and are preferred from now on. On the loop's thread. */
 void dispatcher_note_registered(Dispatcher *dispatcher, const Plan *plan, const StepReport *report);
 
 typedef struct StepEvents {
     /* A fetched tensor, once each, in the order produced; the callee takes a reference if it keeps it. A
-     * partial step tells of a dead one (on a branch that was not taken) by a tensor without a dtype; any
-     * other fails. */
+     * partial step reports a dead one (on a branch that was not taken) by a tensor without a dtype; any
+     * other step fails. */
     void (*on_output)(void *context, uint32_t fetch, const Tensor *tensor);
-    /* The one end. */
+    /* The one end of the step. */
     void (*on_done)(void *context, const StepReport *report);
 } StepEvents;
 
-/* Starts; never calls back from within. NULL without memory. */
+/* Starts a step; never calls back from within. NULL without memory. */
 MUST_USE StepRun *step_start(
     Dispatcher *dispatcher, const StepRequest *request, const StepEvents *events, void *context);
 
-/* Brings a feed that a partial step was started without; a reference is taken. Each once. */
+/* Brings a feed that a partial step was started without, each once; a reference is taken. */
 void step_feed(StepRun *step, size_t feed, const Tensor *tensor);
 
-/* Outputs come more slowly until resumed: the workers' connections take no more than their windows. */
+/* Slow outputs down until resumed: the workers' connections take no more than their windows. */
 void step_pause(StepRun *step);
 void step_resume(StepRun *step);
 

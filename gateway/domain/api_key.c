@@ -10,7 +10,7 @@ enum { BASE = 62, CHECK_SIZE = 6, RANDOM_LIMIT = 256 - 256 % BASE };
 static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 static const char prefix[] = "slk_";
 
-/* Every digit equally likely: bytes that would favour the first digits are drawn again. */
+/* Draws digits that are all equally likely: bytes that would favour the first digits are drawn again. */
 static void
 draw_digits(char *ret_text, size_t size)
 {
@@ -35,7 +35,7 @@ is_base62(Slice text)
     return true;
 }
 
-/* CRC-32 as in gzip and PNG (reflected, polynomial 0xEDB88320). */
+/* Computes CRC-32 as gzip and PNG do (reflected, polynomial 0xEDB88320). */
 static uint32_t
 crc32_of(Slice bytes)
 {

@@ -1,8 +1,9 @@
 /* The form of an API key: slk_<id>_<secret>_<check>, all base62 (0-9 A-Z a-z).
- *   id      12 digits, public: what the database is asked for
+ *
+ *   id      12 digits, public: the key of the database's row
  *   secret  43 digits, 256 random bits: only its hash is stored
- *   check   6 digits, the CRC-32 of all before it: drops typing errors before the database is asked, and lets
- *           scanners tell a leaked key from noise. It protects nothing. */
+ *   check   6 digits, the CRC-32 of all before it: drops typing errors before the database is asked, and
+ *           lets scanners tell a leaked key from noise. It protects nothing. */
 #pragma once
 
 #include <stdbool.h>
@@ -23,8 +24,9 @@ typedef struct ApiKey {
 ApiKey api_key_new(void);
 void api_key_to_text(const ApiKey *key, char ret_text[API_KEY_TEXT_SIZE]);
 
-/* False when `text` is not exactly of the form, its check included; `ret_key` is untouched then. */
+/* Reads a key; false when `text` is not exactly of the form, its check included. `ret_key` is untouched
+ * then. */
 bool api_key_from_text(Slice text, ApiKey *ret_key);
 
-/* The same from the user and password of Basic authentication. */
+/* Reads a key from the user and password of Basic authentication. */
 bool api_key_from_parts(Slice id, Slice secret, ApiKey *ret_key);

@@ -1,5 +1,7 @@
 #include "gateway/domain/limits.h"
 
+#include <assert.h>
+
 #include "shared/base/compiler.h"
 
 #define X(limit, value, largest, unit_text, text)                                                            \
@@ -24,6 +26,8 @@ limits_default(void)
 uint64_t
 limit_value(const Limits *limits, const LimitField *field)
 {
+    assert(field->offset + sizeof(uint64_t) <= sizeof *limits);
+
     uint64_t value = 0;
     memcpy(&value, (const char *)limits + field->offset, sizeof value);
     return value;
@@ -43,6 +47,8 @@ limit_find(Slice name)
 void
 limit_set(Limits *limits, const LimitField *field, uint64_t value)
 {
+    assert(field->offset + sizeof(uint64_t) <= sizeof *limits && value <= field->maximum);
+
     memcpy((char *)limits + field->offset, &value, sizeof value);
 }
 

@@ -1,4 +1,4 @@
-/* Everything a client can make large has a limit with a name: one table, shown at GET /api/v1/limits. */
+/* Limits, by name, on everything that a client can make large: one table, shown at GET /api/v1/limits. */
 #pragma once
 
 #include <stddef.h>
@@ -6,7 +6,7 @@
 
 #include "shared/base/call.h"
 
-/*   name, default, the largest that can be set, unit, meaning */
+/* name, default, largest value that can be set, unit, meaning */
 #define LIMITS(X)                                                                                            \
     X(header_bytes, 32768, 49152, "bytes", "the header block of a request")                                  \
     X(uri_bytes, 8192, 32768, "bytes", "the request target")                                                 \
@@ -45,7 +45,7 @@ typedef struct Limits {
 #undef X
 } Limits;
 
-/* One row of the table; `offset` is of its uint64_t in Limits. */
+/* One row of the table; `offset` is that of its uint64_t in Limits. */
 typedef struct LimitField {
     const char *name;
     uint64_t default_value;
@@ -60,10 +60,10 @@ extern const size_t limit_table_count;
 
 Limits limits_default(void);
 
-/* The value of a row, in `limits`. */
+/* Returns the value of a row in `limits`. */
 uint64_t limit_value(const Limits *limits, const LimitField *field);
 
-/* NULL when there is no limit of that name. */
+/* Finds a limit by name; NULL when there is none. */
 const LimitField *limit_find(Slice name);
 void limit_set(Limits *limits, const LimitField *field, uint64_t value);
 

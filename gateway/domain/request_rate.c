@@ -1,6 +1,8 @@
 #include "gateway/domain/request_rate.h"
 
+#include <assert.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "shared/base/atomic.h"
 #include "shared/base/clock.h"
@@ -14,6 +16,8 @@ request_rate_set(RequestRate *rate, uint64_t per_second)
 uint64_t
 request_rate_take(RequestRate *rate, uint64_t now_ns)
 {
+    assert(rate != NULL);
+
     const uint64_t per_second = atomic_load_relaxed(&rate->per_second);
     if (per_second == 0) {
         return 0;

@@ -1,9 +1,10 @@
-/* The states of a step and the moves between them. The database refuses the same moves (the table
+/* The states of a step and the moves between them. The database allows the same moves (the table
  * step_moves); a test compares the two.
  *
- *     queued → leased → running → succeeded | failed | cancelled | expired | dead
+ *   queued → leased → running → succeeded | failed | cancelled | expired | dead
  *
- * and back to queued when a lease is lost or a failure may be retried, and from dead by redrive. */
+ * A step goes back to queued when its lease is lost, when a failure may be retried, and from dead by
+ * redrive. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,7 +12,7 @@
 #include "shared/base/call.h"
 #include "shared/base/slice.h"
 
-/*   name, is where a step may begin, is an end */
+/* name, whether a step may begin in it, whether it is an end */
 #define STEP_STATES(X)                                                                                       \
     X(QUEUED, "queued", true, false)                                                                         \
     X(LEASED, "leased", false, false)                                                                        \
@@ -28,15 +29,16 @@ typedef enum StepState { STEP_STATES(X) STEP_STATE_COUNT } StepState;
 
 const char *step_state_name(StepState state);
 
-/* False when no state is called `name`; `ret_state` is untouched then. */
+/* Finds a state by name; false when there is none, and `ret_state` is untouched. */
 bool step_state_from_name(Slice name, StepState *ret_state);
 
 bool step_state_is_initial(StepState state);
 bool step_state_is_ended(StepState state);
 bool step_state_may_move(StepState from, StepState to);
 
-/* The end that a run with this outcome comes to. */
+/* Returns the end of a run with this outcome. */
 StepState step_state_of(Status outcome);
 
-/* The one function that moves a state. FAILED_PRECONDITION names both when there is no such move. */
+/* Moves a state; every change of a state in memory goes through here. FAILED_PRECONDITION names both
+ * states when there is no such move. */
 MUST_USE Status step_state_move(Call *call, StepState *state, StepState to);

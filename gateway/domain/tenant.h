@@ -1,14 +1,14 @@
-/* Who asks, and what they may do. */
+/* Tenants and their quotas. */
 #pragma once
 
 #include <stdint.h>
 
 #include "shared/base/uuid.h"
 
-/* The tenant of a gateway that runs with --auth=off; the first migration makes it. */
+/* The tenant of a gateway that runs with --auth=off; the first migration creates it. */
 #define TENANT_DEFAULT ((TenantId){{{0, 0, 0, 0, 0, 0, 0x70, 0, 0x80, 0, 0, 0, 0, 0, 0, 1}}})
 
-/* What a tenant may hold and use, and its weight against other tenants. */
+/* The quotas of a tenant, and its weight against other tenants. */
 typedef struct Quota {
     double weight;
     int64_t sessions_max;

@@ -1,5 +1,6 @@
 #include "gateway/queue/held_steps.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "gateway/queue/metrics.h"
@@ -9,6 +10,8 @@
 void
 held_steps_init(HeldSteps *steps)
 {
+    assert(steps != NULL);
+
     *steps = (HeldSteps){0};
     mutex_init(&steps->lock);
 }

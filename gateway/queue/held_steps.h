@@ -1,4 +1,4 @@
-/* The steps that a gateway holds, by value. Inside gateway/queue.
+/* Steps that a gateway holds, copied by value. Only gateway/queue includes this.
  *
  * Threads: any; one lock. */
 #pragma once
@@ -11,7 +11,7 @@ enum { HELD_STEPS_MAX = 16384 };
 typedef struct HeldStep {
     StepHold hold;
     int loop_index;
-    bool is_claimed; /* from the queue, not a synchronous one */
+    bool is_claimed; /* from the queue, not a synchronous step */
     bool may_repeat;
 } HeldStep;
 
@@ -31,5 +31,5 @@ void held_steps_remove(HeldSteps *steps, const StepHold *hold);
 void held_steps_note(HeldSteps *steps, const StepHold *hold, int loop_index, bool may_repeat);
 size_t held_steps_claimed(HeldSteps *steps);
 
-/* A copy of all, in the arena; NULL without memory. */
+/* Copies all held steps into the arena; NULL without memory. */
 MUST_USE HeldStep *held_steps_copy(HeldSteps *steps, Arena *arena, size_t *ret_count);

@@ -1,4 +1,4 @@
-/* Numbers of this module (shared/telemetry/metrics.h). */
+/* Metrics of this module (shared/telemetry/metrics.h). */
 #pragma once
 
 #include "shared/telemetry/metrics.h"

@@ -1,8 +1,8 @@
-/* The thread: sleep RECORD_DELAY_MS, or less when a ring is half full or somebody flushes → take a batch out
- * of the rings → write it → wake the loops that waited for room.
+/* The thread's round: sleep RECORD_DELAY_MS, or less when a ring is half full or a flush is asked for →
+ * take a batch out of the rings → write it → wake the loops that waited for room.
  *
- * Failures: a batch that PostgreSQL did not answer for is written again (the statement skips what is there
- * already); one that it refuses is cut in halves until the record at fault is alone. */
+ * Failures: a batch that PostgreSQL did not answer for is written again (the statement skips records that
+ * exist); a batch that it refuses is cut in halves until the record at fault is alone. */
 #include "gateway/queue/recorder.h"
 
 #include <assert.h>
@@ -24,22 +24,22 @@
 
 enum {
     ARENA_SIZE_MAX = 1 << 20,
-    TRY_MS = 10000, /* for one batch to be answered */
-    RETRY_MS = 250, /* after PostgreSQL was found gone */
+    TRY_MS = 10000, /* the time in which one batch must be answered */
+    RETRY_MS = 250, /* the pause after PostgreSQL could not be reached */
     FLUSH_MAX_MS = 1000,
     RING_SIZE_MIN = 2,
 };
 
-/* One producer, its loop, and one consumer, the thread. */
+/* A ring with one producer, its loop, and one consumer, the thread. */
 struct RecordRing {
-    Task room; /* first: posted by the thread when there is room again */
+    Task room; /* first member; posted by the thread when there is room again */
     Recorder *recorder;
     Loop *loop;
-    ListLink waits; /* the loop's */
+    ListLink waits; /* used by the loop only */
     StepRecord **items;
     size_t size;
     bool has_waits;                          /* atomic */
-    bool is_posted;                          /* atomic: `room` is on its way */
+    bool is_posted;                          /* atomic: `room` has been posted and has not run */
     alignas(MEMORY_CACHE_LINE) size_t taken; /* atomic, moved by the thread */
     alignas(MEMORY_CACHE_LINE) size_t put;   /* atomic, moved by the loop */
 };
@@ -49,19 +49,17 @@ struct Recorder {
     size_t ring_size;
     RecordRing *rings[RECORD_RINGS_MAX];
     size_t ring_count;
-    Store *store; /* the thread's */
+    Store *store; /* used by the thread only */
     StepRecord batch[HISTORY_RECORDS_MAX];
     StepRecord *owned[HISTORY_RECORDS_MAX];
     pthread_t thread;
     sem_t wake;
-    uint64_t stop_ns; /* atomic: when to give up; 0: go on */
+    uint64_t stop_ns; /* atomic: when to give up; 0: no end is asked for */
     Mutex lock;
     Condition is_flushed;
-    uint64_t flush_wanted; /* under the lock, as the next */
+    uint64_t flush_wanted; /* under the lock, as the next member is */
     uint64_t flush_done;
 };
-
-/* --- Records -------------------------------------------------------------------------------------------- */
 
 static size_t
 text_size(const char *text)
@@ -69,7 +67,8 @@ text_size(const char *text)
     return text == NULL ? 0 : strlen(text) + 1;
 }
 
-/* What is no UTF-8, such as a message cut within a character, would make the database refuse the batch. */
+/* Copies a text. Bytes that are no UTF-8, as in a message cut within a character, would make the database
+ * refuse the batch. */
 static const char *
 take_text(char **room, const char *text)
 {
@@ -116,8 +115,6 @@ recorder_note_lost(void)
     metric_add(&metric_step_records_lost, 0, 1);
 }
 
-/* --- The ring, as its loop sees it ---------------------------------------------------------------------- */
-
 static bool
 ring_put(RecordRing *ring, StepRecord *record)
 {
@@ -134,8 +131,8 @@ ring_put(RecordRing *ring, StepRecord *record)
     return true;
 }
 
-/* The thread looks at has_waits behind every batch it takes: what was full before the flag was set and has
- * room after it must be tried here once more. */
+/* Puts a record or has it wait. The thread looks at has_waits after every batch it takes: a ring that was
+ * full before the flag was set and has room afterwards must be tried once more here. */
 static bool
 ring_put_or_wait(RecordRing *ring, StepRecord *record)
 {
@@ -149,6 +146,8 @@ ring_put_or_wait(RecordRing *ring, StepRecord *record)
 bool
 recorder_put(RecordRing *ring, RecordWait *wait)
 {
+    assert(wait->record != NULL && wait->taken != NULL);
+
     list_init(&wait->link);
     if (list_is_empty(&ring->waits) && ring_put_or_wait(ring, wait->record)) {
         wait->record = NULL;
@@ -161,6 +160,8 @@ recorder_put(RecordRing *ring, RecordWait *wait)
 void
 recorder_abandon(RecordRing *ring, RecordWait *wait)
 {
+    assert(wait->record != NULL);
+
     (void)ring;
     list_remove(&wait->link);
     memory_free(TAKE(wait->record));
@@ -208,8 +209,6 @@ recorder_ring(Recorder *recorder, Loop *loop)
     return ring;
 }
 
-/* --- The rings, as the thread sees them ----------------------------------------------------------------- */
-
 static size_t
 ring_take(RecordRing *ring, StepRecord **ret_records, size_t count_max)
 {
@@ -240,8 +239,6 @@ take_batch(Recorder *recorder)
     }
     return count;
 }
-
-/* --- Writing -------------------------------------------------------------------------------------------- */
 
 static void
 wait_for_wake(Recorder *recorder, uint64_t time_ms)
@@ -281,7 +278,8 @@ is_passing(Status status)
            status == STATUS_ABORTED || status == STATUS_RESOURCE_EXHAUSTED;
 }
 
-/* Tries until PostgreSQL has said yes or no; UNAVAILABLE when the recorder must end before. */
+/* Tries until PostgreSQL has accepted or refused the records; UNAVAILABLE when the recorder must end
+ * before. */
 static Status
 write_records(Recorder *recorder, const StepRecord *records, size_t count)
 {
@@ -302,7 +300,7 @@ write_records(Recorder *recorder, const StepRecord *records, size_t count)
     return STATUS_RESOURCE_EXHAUSTED;
 }
 
-/* Halves what is refused; a batch of HISTORY_RECORDS_MAX is halved ten times at most. */
+/* Writes a batch, and halves it when it is refused: ten times at most for HISTORY_RECORDS_MAX records. */
 static void
 write_batch(Recorder *recorder, size_t count)
 {
@@ -335,8 +333,6 @@ write_all(Recorder *recorder)
         }
     }
 }
-
-/* --- Flushing ------------------------------------------------------------------------------------------- */
 
 static uint64_t
 flush_asked(Recorder *recorder)
@@ -377,8 +373,6 @@ recorder_flush(Call *call, Recorder *recorder)
                             "the records of the last steps could not be written in time");
 }
 
-/* --- Life ----------------------------------------------------------------------------------------------- */
-
 static void *
 run_recorder(void *context)
 {
@@ -386,7 +380,7 @@ run_recorder(void *context)
     bool is_last = false;
     while (!is_last) {
         wait_for_wake(recorder, RECORD_DELAY_MS);
-        /* Read before the rings: what was put before the stop is taken below. */
+        /* The flag is read before the rings, so that records put before the stop are taken below. */
         is_last = atomic_load_acquire(&recorder->stop_ns) != 0;
         const uint64_t wanted = flush_asked(recorder);
         write_all(recorder);

@@ -1,10 +1,11 @@
-/* A turn of the thread: heartbeat and sweep when they are due → claim as many steps as there is room
- * for → hand each on → wait for a waking, the next due time, or POLL_MS.
+/* A turn of the thread: heartbeat and sweep when they are due → claim as many steps as there is room for →
+ * hand each on → wait for a waking, the next due time, or POLL_MS.
  *
- * Failures: PostgreSQL gone makes a turn do nothing; leases that ran out meanwhile are found lost at the next
- * heartbeat, and what ran under them is cancelled. */
+ * Failures: a turn does nothing while PostgreSQL cannot be reached; leases that ran out meanwhile are
+ * found lost at the next heartbeat, and the steps that ran under them are cancelled. */
 #include "gateway/queue/runner.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -21,33 +22,31 @@
 enum {
     POLL_MS = 500,
     LISTEN_MS = 250,
-    TURN_MS = 20000, /* for one turn's statements to be answered */
+    TURN_MS = 20000, /* the time in which one turn's statements must be answered */
     CLAIM_BATCH_MAX = 100,
     ARENA_SIZE_MAX = 64 << 20,
     SWEEP_PAUSE_MIN_MS = 200,
     HINT_PAUSE_MS = 400,
-    CLAIM_PAUSE_MS = 4, /* from one claim to the next: what comes meanwhile is claimed at once */
+    CLAIM_PAUSE_MS = 4, /* between two claims; steps that come meanwhile are claimed together */
 };
 
 struct QueueRunner {
     QueueRunnerOptions options;
     HeldSteps held;
-    Store *store;      /* the runner thread's, as the next two */
-    uint64_t beat_ns;  /* when due */
-    uint64_t hint_ns;  /* when a hint may bring the next one */
+    Store *store;      /* used by the runner's thread only, as the times below */
+    uint64_t beat_ns;  /* when the next heartbeat is due */
+    uint64_t hint_ns;  /* when a hint may bring the next heartbeat */
     uint64_t claim_ns; /* when the next claim may be made */
     uint64_t sweep_ns;
-    Store *listener; /* the listening thread's */
+    Store *listener; /* used by the listening thread only */
     pthread_t thread;
     pthread_t listening;
     sem_t wake;
     bool is_beat_wanted; /* atomic */
-    bool is_hinted;      /* atomic: something was queued or is to be cancelled */
-    bool is_full;        /* atomic: the last claim took all the room there was */
+    bool is_hinted;      /* atomic: a step was queued or is to be cancelled */
+    bool is_full;        /* atomic: the last claim filled all slots */
     bool is_stopping;    /* atomic */
 };
-
-/* --- The thread that listens ---------------------------------------------------------------------------- */
 
 static Status
 listen_once(QueueRunner *runner, Call *call)
@@ -97,11 +96,9 @@ run_listener(void *context)
     return NULL;
 }
 
-/* --- Leases --------------------------------------------------------------------------------------------- */
-
-/* Lost: nothing that the step still does can change its record. */
+/* Cancels a step whose hold is lost: none of its work can change its record any more. */
 static void
-drop_step(QueueRunner *runner, const HeldStep *step)
+cancel_lost_step(QueueRunner *runner, const HeldStep *step)
 {
     char id[ID_TEXT_SIZE];
     id_to_text("stp", step->hold.id.value, id);
@@ -109,16 +106,17 @@ drop_step(QueueRunner *runner, const HeldStep *step)
     runner->options.cancel(runner->options.context, step->loop_index, &step->hold);
 }
 
-/* One that does not run yet cannot be cancelled: it is asked about again soon. */
+/* Acts on the heartbeat's answer for one step. A step that does not run yet cannot be cancelled: it is asked
+ * about again soon. */
 static void
-heed_beats(QueueRunner *runner, const HeldStep *step, const StepBeat *beat)
+heed_beat(QueueRunner *runner, const HeldStep *step, const StepBeat *beat)
 {
     if (step->loop_index == QUEUE_NO_LOOP) {
         if (beat->is_cancel_requested) {
             atomic_store_release(&runner->is_hinted, true);
         }
     } else if (!beat->is_held) {
-        drop_step(runner, step);
+        cancel_lost_step(runner, step);
     } else if (beat->is_cancel_requested) {
         runner->options.cancel(runner->options.context, step->loop_index, &step->hold);
     }
@@ -142,13 +140,13 @@ send_heartbeat(QueueRunner *runner, Call *call)
     }
     TRY(queue_heartbeat(call, runner->store, holds, count, runner->options.lease_ms, beats));
     for (size_t index = 0; index < count; index++) {
-        heed_beats(runner, &steps[index], &beats[index]);
+        heed_beat(runner, &steps[index], &beats[index]);
     }
     return STATUS_OK;
 }
 
-/* Most hints are of queued steps: they bring a heartbeat, which learns of cancellations, only now and then.
- */
+/* Returns whether a heartbeat is due. Most hints are of queued steps, so hints bring a heartbeat, which
+ * learns of cancellations, only now and then. */
 static bool
 is_beat_due(QueueRunner *runner, uint64_t now_ns)
 {
@@ -176,8 +174,6 @@ keep_leases(QueueRunner *runner, Call *call, uint64_t now_ns)
     return STATUS_OK;
 }
 
-/* --- Claims --------------------------------------------------------------------------------------------- */
-
 static void
 give_back(QueueRunner *runner, Call *call, const StepHold *hold)
 {
@@ -204,11 +200,11 @@ hand_on(QueueRunner *runner, Call *call, const StepRecord *step)
     }
 }
 
-/* *ret_is_more: there was room for all that was claimed, and there may be more. */
+/* Claims steps for the free slots. *ret_is_more: slots are left, and there may be more steps. */
 static Status
 claim_steps(QueueRunner *runner, Call *call, bool *ret_is_more)
 {
-    /* Before it is counted: who is forgotten from now on wakes this thread. */
+    /* The flag is set before slots are counted: steps that are forgotten from now on wake this thread. */
     atomic_store_seq_cst(&runner->is_full, true);
     const size_t active = held_steps_claimed(&runner->held);
     const size_t room = active < runner->options.slot_count ? runner->options.slot_count - active : 0;
@@ -230,8 +226,6 @@ claim_steps(QueueRunner *runner, Call *call, bool *ret_is_more)
     return STATUS_OK;
 }
 
-/* --- The runner's thread -------------------------------------------------------------------------------- */
-
 static Status
 take_turn(QueueRunner *runner, Call *call, bool *ret_is_more)
 {
@@ -244,7 +238,8 @@ take_turn(QueueRunner *runner, Call *call, bool *ret_is_more)
     return claim_steps(runner, call, ret_is_more);
 }
 
-/* Under load steps are queued and forgotten one by one: a claim for each would cost more than their run. */
+/* Waits for the pause between two claims. Under load steps are queued and forgotten one by one, and a
+ * claim for each would cost more than their runs. */
 static void
 wait_for_claim(const QueueRunner *runner)
 {
@@ -270,7 +265,7 @@ wait_for_wake(QueueRunner *runner)
     while (sem_clockwait(&runner->wake, CLOCK_MONOTONIC, &end) != 0 && errno == EINTR) {}
     wait_for_claim(runner);
     while (sem_trywait(&runner->wake) == 0) {
-        /* one turn does for any number of wakings */
+        /* one turn serves any number of wakings */
     }
 }
 
@@ -293,8 +288,6 @@ run_runner(void *context)
     }
     return NULL;
 }
-
-/* --- What others ask for -------------------------------------------------------------------------------- */
 
 void
 queue_runner_wake(QueueRunner *runner)
@@ -343,8 +336,6 @@ queue_runner_active(QueueRunner *runner)
     return runner == NULL ? 0 : held_steps_claimed(&runner->held);
 }
 
-/* --- Life ----------------------------------------------------------------------------------------------- */
-
 static Status
 start_threads(Call *call, QueueRunner *runner)
 {
@@ -363,6 +354,8 @@ start_threads(Call *call, QueueRunner *runner)
 Status
 queue_runner_new(Call *call, const QueueRunnerOptions *options, QueueRunner **ret_runner)
 {
+    assert(options->conninfo != NULL && options->owner != NULL);
+
     QueueRunner *const runner = memory_new(1, sizeof *runner);
     if (runner == NULL) {
         return call_fail_memory(call, "the queue's runner");

@@ -1,9 +1,11 @@
-/* A turn, every PAUSE_MS: partitions once a day → ask who does the rest → move ended steps → the next
- * TENANT_BATCH tenants are cleaned, with no pause while there are more; then none for COLLECT_PAUSE_S.
+/* A turn, every PAUSE_MS: partitions once a day → take the lease on the rest → move ended steps → clean
+ * the next TENANT_BATCH tenants, without a pause while there are more; after the last tenant none for
+ * COLLECT_PAUSE_S.
  *
  * Failures: a turn that fails is made again; a tenant that fails is left for the next round. */
 #include "gateway/queue/upkeep.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -23,7 +25,7 @@
 enum {
     LEASE_MS = 30000,
     PAUSE_MS = 5000,
-    TURN_MS = 20000, /* for one turn's statements to be answered */
+    TURN_MS = 20000, /* the time in which one turn's statements must be answered */
     ROLL_PAUSE_S = 86400,
     DAYS_AHEAD = 9,
     ARCHIVE_AGE_S = 60,
@@ -39,15 +41,13 @@ enum {
 struct Upkeep {
     UpkeepOptions options;
     Store *queue;
-    uint64_t roll_ns;    /* when due */
+    uint64_t roll_ns;    /* when partitions are due */
     uint64_t collect_ns; /* when the next round over the tenants is due */
-    TenantId collected;  /* the last tenant of the round that had its turn */
+    TenantId collected;  /* the last tenant that this round has cleaned */
     pthread_t thread;
     sem_t wake;
     bool is_stopping; /* atomic */
 };
-
-/* --- Tenant by tenant ----------------------------------------------------------------------------------- */
 
 static Status
 clean_tenant(Call *call, const UpkeepOptions *options, Store *app, TenantId tenant)
@@ -65,7 +65,7 @@ clean_tenant(Call *call, const UpkeepOptions *options, Store *app, TenantId tena
     return STATUS_OK;
 }
 
-/* The connection lives for one turn: most of the time there is nothing to do. */
+/* Cleans tenants over a connection of its own, which lives for one turn: most turns have nothing to clean. */
 static Status
 clean_tenants(Call *call, const UpkeepOptions *options, const TenantId *tenants, size_t count)
 {
@@ -98,9 +98,7 @@ collect_garbage(Call *call, Upkeep *upkeep, uint64_t now_ns, bool *ret_is_more)
     return STATUS_OK;
 }
 
-/* --- A turn --------------------------------------------------------------------------------------------- */
-
-/* Also without the lease: there must be a partition for what this gateway is about to write. */
+/* Makes and drops partitions, with or without the lease: this gateway's own records need a partition. */
 static Status
 roll_partitions(Call *call, Upkeep *upkeep, uint64_t now_ns)
 {
@@ -129,8 +127,6 @@ take_turn(Call *call, Upkeep *upkeep, uint64_t now_ns, bool *ret_is_more)
     TRY(history_archive(call, upkeep->queue, ARCHIVE_AGE_S, ARCHIVE_MAX, &moved));
     return collect_garbage(call, upkeep, now_ns, ret_is_more);
 }
-
-/* --- Life ----------------------------------------------------------------------------------------------- */
 
 static bool
 is_stopping(const Upkeep *upkeep)
@@ -173,6 +169,8 @@ run_upkeep(void *context)
 Status
 upkeep_new(Call *call, const UpkeepOptions *options, Upkeep **ret_upkeep)
 {
+    assert(options->conninfo != NULL && options->owner != NULL);
+
     Upkeep *const upkeep = memory_new(1, sizeof *upkeep);
     if (upkeep == NULL) {
         return call_fail_memory(call, "the upkeep");

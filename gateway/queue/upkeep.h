@@ -1,10 +1,13 @@
-/* What one gateway does for all of them from time to time, on a thread of its own: partitions of history are
- * made and dropped, ended steps leave the hot table, and what is over is removed tenant by tenant: answers to
- * idempotency keys, outputs that are older than the history, blobs that nothing refers to.
+/* Upkeep of the database, on a thread of its own: partitions of history are made and dropped, ended steps
+ * leave the hot table, and expired rows are removed tenant by tenant: answers to idempotency keys, outputs
+ * that are older than the history, blobs that nothing refers to. One gateway, which holds the lease, does
+ * it for all.
  *
  * Ownership: upkeep_free() ends the thread.
  * Threads:   any.
- * Errors:    upkeep_new(): UNAVAILABLE for the thread. PostgreSQL gone is no error: all is tried again. */
+ * Errors:    upkeep_new(): UNAVAILABLE for the thread. An unreachable PostgreSQL is no error: the thread
+ * tries
+ *            again. */
 #pragma once
 
 #include "gateway/store/connection.h"
@@ -13,9 +16,9 @@ typedef struct Upkeep Upkeep;
 
 typedef struct UpkeepOptions {
     const char *conninfo; /* outlives the upkeep, as `owner` does */
-    const char *owner;    /* this process life; unique */
-    int history_days;     /* records of steps and outputs are kept */
-    uint64_t blob_age_ms; /* blobs are kept that nothing refers to */
+    const char *owner;    /* names this process life; unique */
+    int history_days;     /* how long records of steps and outputs are kept */
+    uint64_t blob_age_ms; /* how long blobs are kept that nothing refers to */
 } UpkeepOptions;
 
 MUST_USE Status upkeep_new(Call *call, const UpkeepOptions *options, Upkeep **ret_upkeep);
