@@ -1,5 +1,5 @@
-/* Header values with grammars of their own: Accept, Accept-Encoding, Prefer, Idempotency-Key, Authorization,
- * If-Match. */
+/* Fuzzes header values with grammars of their own: Accept, Accept-Encoding, Prefer, Idempotency-Key,
+ * Authorization, If-Match. */
 #include <assert.h>
 
 #include "gateway/http/headers.h"

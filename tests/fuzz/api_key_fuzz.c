@@ -1,4 +1,4 @@
-/* Whatever is accepted as an API key must be exactly what writing it again gives. */
+/* Fuzzes API keys: a text that is accepted must be the same when it is written again. */
 #include <assert.h>
 
 #include "gateway/domain/api_key.h"

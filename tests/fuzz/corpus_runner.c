@@ -19,7 +19,7 @@ run_file(const char *path)
     uint8_t *const bytes = malloc(SIZE_MAX_);
     const size_t size = bytes == NULL ? 0 : fread(bytes, 1, SIZE_MAX_, file);
     (void)fclose(file);
-    /* An exact copy, so that a sanitizer sees a read past the end. */
+    /* The copy has the exact size, so that a sanitizer sees a read past the end. */
     uint8_t *const exact = malloc(size == 0 ? 1 : size);
     if (exact != NULL && bytes != NULL) {
         memcpy(exact, bytes, size);

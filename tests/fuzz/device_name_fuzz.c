@@ -1,4 +1,4 @@
-/* A device request or anything else: its parts lie inside the text, its numbers are in range. */
+/* Fuzzes device names: the parts of a request lie inside the text, and its numbers are in range. */
 #include <assert.h>
 
 #include "gateway/plan/device_name.h"

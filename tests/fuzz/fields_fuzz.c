@@ -1,5 +1,5 @@
-/* Header fields, one "name:value" a line, as libmicrohttpd hands them over: what passes the guards frames its
- * body in one way. */
+/* Fuzzes header fields, one "name:value" a line, as libmicrohttpd hands them over: fields that pass the
+ * guards frame their body in one way. */
 #include <assert.h>
 
 #include "gateway/http/guards.h"

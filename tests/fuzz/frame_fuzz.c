@@ -1,5 +1,5 @@
-/* The first byte is the size of the pieces that arrive; the rest are frames or an error. What is read is
- * written again, and is the bytes that were read: a frame has one form only. */
+/* Fuzzes frames: the first byte is the size of the pieces that arrive, the rest are frames or an error.
+ * Frames that are read are written as the same bytes, since a frame has only one form. */
 #include <assert.h>
 
 #include "shared/base/memory.h"

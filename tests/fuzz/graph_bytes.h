@@ -1,5 +1,5 @@
-/* What the gateway does with the bytes of a graph, for the fuzz targets of its formats: read, expand
- * functions, link, infer shapes, freeze. Any bytes: a graph or an error. */
+/* The gateway's work on the bytes of a graph, for the fuzz targets of its formats: read, expand functions,
+ * link, infer shapes, freeze. Any bytes give a graph or an error. */
 #pragma once
 
 #include <stdint.h>

@@ -1,4 +1,5 @@
-/* Any text: a GraphDef or an error. One that is read links or not, and is written and read back as itself. */
+/* Fuzzes GraphDef in JSON: any text gives a GraphDef or an error. A GraphDef links or not, and is written
+ * and read back as itself. */
 #include <assert.h>
 #include <stdint.h>
 

@@ -1,4 +1,4 @@
-/* Any bytes: a GraphDef or the SavedModel in one message, or an error. */
+/* Fuzzes GraphDef in protobuf: any bytes give a GraphDef or the SavedModel in one message, or an error. */
 #include "gateway/formats/graphdef_protobuf.h"
 #include "tests/fuzz/graph_bytes.h"
 

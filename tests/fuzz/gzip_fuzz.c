@@ -1,4 +1,5 @@
-/* A body that says it is gzip: it is inflated within its bound or refused. Any bytes, deflated, come back. */
+/* Fuzzes gzip: a body is inflated within its bound or refused. Any bytes, deflated, are inflated as
+ * themselves. */
 #include <assert.h>
 
 #include "shared/gzip/gzip.h"

@@ -1,6 +1,7 @@
-/* Bytes of a hostile peer into a session, without a socket. The first byte chooses: bit 0, a client with two
- * requests open instead of a server; bit 1, the server's preface is put in front; the rest, how large the
- * pieces are that arrive. Every stream must close once and every release come once, whatever the bytes. */
+/* Fuzzes HTTP/2: the bytes of a hostile peer go into a session, without a socket. The first byte chooses:
+ * bit 0, a client with two requests open instead of a server; bit 1, the server's preface before the
+ * bytes; the rest, the size of the pieces that arrive. Every stream must close once and every release come
+ * once, whatever the bytes. */
 #include <assert.h>
 #include <stdlib.h>
 
@@ -11,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum { WRITE_BUDGET = 256 * 1024 };
 
 static int streams;
-static int owed; /* releases */
+static int owed; /* releases to come */
 static bool is_gone;
 
 static void
@@ -40,7 +41,7 @@ on_headers(H2Stream *stream, const H2Header *headers, size_t count, bool is_last
             sum += (uint8_t)headers[index].value.data[position];
         }
     }
-    if (stream->context != NULL) { /* the client's */
+    if (stream->context != NULL) { /* a stream of the client */
         return;
     }
     streams++;

@@ -1,5 +1,5 @@
-/* Any text: a value or an error. A value that is skipped can be read; what is read is written, and that reads
- * and writes as itself; numbers are those of strtod() and strtof(). */
+/* Fuzzes JSON: any text gives a value or an error. A value that is skipped can be read; a value that is
+ * read is written, and that reads and writes as itself; numbers are those of strtod() and strtof(). */
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* Bytes that choose a few ops, their attributes and their inputs, hostile ones too: every kernel computes or
- * refuses, and what it computes has the dtypes and shapes that the op's rule tells. An input may be what an
- * op before it gave, so that resources are made and used. */
+/* Fuzzes kernels: bytes choose a few ops, their attributes and their inputs, hostile ones too. Every
+ * kernel computes or refuses, and its results have the dtypes and shapes that the op's rule infers. An
+ * input may be the output of an op before it, so that resources are made and used. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,21 +12,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum {
     ARENA_SIZE = 64 << 20,
-    ALLOCATION_MAX = 4 << 20, /* what the device gives at once */
+    ALLOCATION_MAX = 4 << 20, /* the largest allocation of the device */
     OPS_MAX = 5,
     TENSORS_MAX = 48, /* of all ops together */
     ARGUMENTS_MAX = 12,
     ITEMS_MAX = 5, /* of a list */
 };
 
-/* --- Choices -------------------------------------------------------------------------------------------- */
-
 typedef struct Choices {
     const uint8_t *next;
     const uint8_t *end;
 } Choices;
 
-/* Below `count`; 0 when the bytes are used up. */
+/* Chooses a number below `count`; 0 when the bytes are used up. */
 static size_t
 choose(Choices *choices, size_t count)
 {
@@ -92,8 +90,6 @@ choose_shape(Choices *choices, bool is_partial)
     return shape;
 }
 
-/* --- Tensors -------------------------------------------------------------------------------------------- */
-
 static void
 fill(Choices *choices, Tensor *tensor)
 {
@@ -143,8 +139,6 @@ make_tensor(Choices *choices, Dtype dtype, const Shape *shape, Tensor *ret_tenso
     return true;
 }
 
-/* --- A program ------------------------------------------------------------------------------------------ */
-
 typedef struct Program {
     Choices choices;
     Call call;
@@ -154,7 +148,7 @@ typedef struct Program {
     size_t tensor_count;
 } Program;
 
-/* One op of it. */
+/* One op of a program. */
 typedef struct Step {
     Program *program;
     const Op *op;
@@ -188,7 +182,7 @@ parallel_for(Device *device, int64_t count, void (*body)(void *context, int64_t 
     }
 }
 
-/* FNV-1a: the same in every process, unlike a map's. */
+/* Hashes by FNV-1a, which is the same in every process, unlike a map's hash. */
 static uint16_t
 hash_name(Slice name)
 {
@@ -199,8 +193,8 @@ hash_name(Slice name)
     return (uint16_t)(hash ^ hash >> 16);
 }
 
-/* The one whose name's hash comes next behind two bytes: a new op takes over a few inputs of its neighbour's
- * alone, so that the corpus goes on meaning what it meant. */
+/* Chooses the op whose name's hash comes next after two bytes. A new op takes over only a few inputs of
+ * its neighbour, so that the corpus keeps its meaning. */
 static const Op *
 choose_op(Choices *choices)
 {
@@ -215,8 +209,6 @@ choose_op(Choices *choices)
     }
     return nearest;
 }
-
-/* --- Attributes ----------------------------------------------------------------------------------------- */
 
 static bool
 is_number(const Op *op, Slice name)
@@ -326,9 +318,7 @@ find_attr(const Step *step, Slice name)
     return NULL;
 }
 
-/* --- Inputs --------------------------------------------------------------------------------------------- */
-
-/* What an op before this one gave. */
+/* Takes an output of an earlier op. */
 static bool
 take_given(Program *program, Dtype dtype, Tensor *ret_tensor)
 {
@@ -395,8 +385,6 @@ choose_inputs(Step *step)
     return is_made;
 }
 
-/* --- Linking -------------------------------------------------------------------------------------------- */
-
 static const char *const source_names[ARGUMENTS_MAX] = {
     "i0", "i1", "i2", "i3", "i4", "i5", "i6", "i7", "i8", "i9", "i10", "i11"};
 
@@ -432,8 +420,6 @@ make_graph(Step *step)
     step->def->node_count = count;
     return true;
 }
-
-/* --- Computing ------------------------------------------------------------------------------------------ */
 
 /* Stops with the op's name. */
 static void

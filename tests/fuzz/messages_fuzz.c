@@ -1,5 +1,5 @@
-/* The documents of the worker protocol: what is read is written, and what is written reads as the same. The
- * bytes are also a tensor's key in a path. */
+/* Fuzzes the documents of the worker protocol: a document that is read is written, and that reads as the
+ * same. The bytes are also a tensor's key in a path. */
 #include <assert.h>
 
 #include "shared/wire/messages.h"
@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { ARENA_SIZE_MAX = 4 << 20 };
 
-/* Reads `json` as one kind of document and writes it again: true when it is one. */
+/* Reads `json` as one kind of document and writes it again; returns true when it is one. */
 typedef bool (*Rewrite)(Call *call, Slice json, Buffer *written);
 
 static bool

@@ -1,4 +1,4 @@
-/* A form's body with the boundary "b", whole and byte by byte: both read the same. */
+/* Fuzzes a form's body with the boundary "b", whole and byte by byte: both read the same. */
 #include <assert.h>
 
 #include "gateway/http/multipart.h"

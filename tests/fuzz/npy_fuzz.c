@@ -1,4 +1,5 @@
-/* Any bytes: a .npy file or an error. A tensor that is read is written, and that reads back as the same. */
+/* Fuzzes .npy: any bytes give a tensor or an error. A tensor that is read is written, and that reads back
+ * as the same. */
 #include <assert.h>
 
 #include "shared/tensor/npy.h"
@@ -7,7 +8,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { BYTE_SIZE_MAX = 1 << 16 };
 
-/* In two pieces. */
+/* Reads the file in two pieces. */
 static Status
 read_cut(Call *call, Slice file, size_t cut, Tensor *ret_tensor)
 {

@@ -1,4 +1,4 @@
-/* Any bytes: an ONNX model, or an error. */
+/* Fuzzes ONNX: any bytes give a model or an error. */
 #include "gateway/formats/onnx.h"
 #include "tests/fuzz/graph_bytes.h"
 

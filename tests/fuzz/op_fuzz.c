@@ -1,7 +1,7 @@
-/* A line with an op's name (or what sorts before it) and bytes that choose its attributes, the shapes and
- * values of its inputs, and which of them are constants: the op is linked, its shape inferred, and it is
- * computed in a partition. Whatever a tenant makes of an op, it answers or refuses, and what it answers has
- * the shape that was inferred. */
+/* Fuzzes ops: a line with an op's name (or a word that sorts before it) and bytes that choose its
+ * attributes, the shapes and values of its inputs, and which of them are constants. The op is linked, its
+ * shape inferred, and it is computed in a partition: it answers or refuses, and an answer has the shape
+ * that was inferred. */
 #include <math.h>
 
 #include "shared/base/text.h"
@@ -19,9 +19,7 @@ enum {
     ATTRS_MAX = 32,
 };
 
-/* --- Choices -------------------------------------------------------------------------------------------- */
-
-/* Behind the end all choices are the first. */
+/* Chooses a number below `count`; 0 when the bytes are used up. */
 static unsigned
 choose(Slice *bytes, size_t count)
 {
@@ -61,7 +59,7 @@ choose_dtype(Slice *bytes)
                                        : (Dtype)(choice - 2 * DTYPE_COUNT);
 }
 
-/* What attributes and string tensors say. */
+/* Chooses a text for attributes and string tensors. */
 static Slice
 choose_word(Slice *bytes)
 {
@@ -87,7 +85,7 @@ choose_shape(Slice *bytes)
     return shape;
 }
 
-/* As attributes say shapes: any numbers, and unknown ones. */
+/* Chooses a shape as attributes have them: any numbers, and unknown ones. */
 static Shape
 choose_wild_shape(Slice *bytes)
 {
@@ -101,15 +99,14 @@ choose_wild_shape(Slice *bytes)
     return choose(bytes, 8) == 1 ? shape_unknown() : shape;
 }
 
-/* --- Tensors -------------------------------------------------------------------------------------------- */
-
 static void
 write_integer(char *element, size_t size, int64_t number)
 {
     memcpy(element, &number, size); /* little-endian */
 }
 
-/* Floats as such; what else has bytes gets whole numbers, and half types those bits. */
+/* Writes an element: floats as such, whole numbers for the other types with bytes, and their bits for half
+ * types. */
 static void
 write_element(const Tensor *tensor, size_t index, Slice *bytes)
 {
@@ -148,7 +145,7 @@ release_tensor(void *tensor)
     tensor_unref(tensor);
 }
 
-/* The arena's. False for types of which there are no values. */
+/* Makes a tensor in the arena. False for types without values. */
 static bool
 make_tensor(Arena *arena, Slice *bytes, Dtype dtype, Tensor **ret_tensor)
 {
@@ -167,8 +164,6 @@ make_tensor(Arena *arena, Slice *bytes, Dtype dtype, Tensor **ret_tensor)
     *ret_tensor = tensor;
     return is_made && arena_defer(arena, release_tensor, tensor) != NULL;
 }
-
-/* --- Attributes ----------------------------------------------------------------------------------------- */
 
 static bool
 choose_one(Arena *arena, Slice *bytes, AttrKind kind, AttrValue *ret_value)
@@ -250,11 +245,9 @@ choose_attr(Arena *arena, Slice *bytes, const Op *op, const OpAttribute *declare
                              : choose_one(arena, bytes, declared->kind, &ret_attr->value);
 }
 
-/* --- The partition -------------------------------------------------------------------------------------- */
-
 typedef struct Subject {
     Arena *arena;
-    Slice bytes; /* that are left to choose by */
+    Slice bytes; /* bytes that are left to choose by */
     const Op *op;
     Attr attrs[ATTRS_MAX];
     NodeDef nodes[2 * TENSORS_MAX + 1];
@@ -277,7 +270,7 @@ find_attr(const Subject *subject, Slice name)
     return NULL;
 }
 
-/* The types of an argument's tensors; false when they are too many or not told. */
+/* Lists the types of an argument's tensors; false when they are too many or unknown. */
 static bool
 list_types(
     const Subject *subject, const OpArgument *argument, Dtype ret_types[TENSORS_MAX], size_t *ret_count)
@@ -300,7 +293,7 @@ list_types(
     return true;
 }
 
-/* A node with a type and one thing more. */
+/* Adds a node with a type and one more attribute. */
 static NodeDef *
 add_node(Subject *subject, const char *op, const char *type_name, Dtype dtype, Attr more)
 {
@@ -384,7 +377,7 @@ add_output(Subject *subject, size_t port, Dtype dtype)
     return true;
 }
 
-/* Handles cannot be fetched. */
+/* Adds a _Retval for each output but handles, which cannot be fetched. */
 static bool
 add_outputs(Subject *subject)
 {
@@ -427,8 +420,6 @@ build(Subject *subject)
     return add_outputs(subject);
 }
 
-/* --- Checks --------------------------------------------------------------------------------------------- */
-
 static void
 infer(Call *call, GraphDef *def, Subject *subject)
 {
@@ -467,8 +458,6 @@ check(Call *call, GraphDef *def, Subject *subject)
     }
 }
 
-/* --- The op --------------------------------------------------------------------------------------------- */
-
 static const Op *
 first_from(Slice name)
 {
@@ -485,7 +474,8 @@ first_from(Slice name)
     return op_at(low);
 }
 
-/* A _Retval beside those that are added would have the number of one of them. */
+/* Returns whether the op belongs to partitions: a _Retval beside those that are added would have the
+ * number of one of them. */
 static bool
 is_about_partitions(const Op *op)
 {

@@ -1,5 +1,5 @@
-/* A page_token as a client sends it, for a list with a filter: a key or an error, and a key's own token gives
- * the key back. */
+/* Fuzzes page_token as a client sends it, for a list with a filter: it gives a key or an error, and a
+ * key's own token gives the key back. */
 #include <assert.h>
 
 #include "gateway/http/page.h"

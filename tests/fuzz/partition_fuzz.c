@@ -1,5 +1,5 @@
-/* A partition as a gateway registers it, in JSON: it is compiled or refused, and one that is compiled runs to
- * an end, fed with zeros. Blobs are there when their name is long enough. */
+/* Fuzzes partitions as a gateway registers them, in JSON: one is compiled or refused, and a compiled one,
+ * fed with zeros, runs to an end. A blob exists when its name is long enough. */
 #include "shared/formats/graphdef_json.h"
 #include "tests/fuzz/partition_once.h"
 #include "worker/runtime/partition/compile.h"
@@ -19,7 +19,7 @@ find_blob(void *context, Slice sha256)
     return blob;
 }
 
-/* Two elements: enough to have a first and a last. */
+/* Makes two elements: enough to have a first and a last. */
 static Tensor
 zeros(Dtype dtype)
 {

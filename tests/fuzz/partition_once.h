@@ -1,5 +1,5 @@
-/* What a worker does with a partition, for the fuzz targets of what tenants may have it run: compiles it and
- * runs it once. Any graph: outputs or an error, no byte of the device's memory left, and an end. */
+/* A worker's work on a partition, for the fuzz targets of what tenants may run: it is compiled and runs
+ * once. Any graph gives outputs or an error, an end, and leaves no byte of the device's memory. */
 #pragma once
 
 #include <assert.h>
@@ -14,7 +14,7 @@
 
 enum { ONCE_ARGS_MAX = 16, ONCE_PATIENCE_MS = 50 };
 
-/* One thread, and so little memory that no tensor takes long. */
+/* Makes a device with one thread and so little memory that no tensor takes long. */
 static inline Device *
 once_device(void)
 {
@@ -30,7 +30,7 @@ once_device(void)
 typedef struct OnceRun {
     Device *device;
     void (*on_output)(void *context, uint32_t index, const Tensor *tensor);
-    void *context;  /* of on_output(), which comes for live outputs, of several at once; may be NULL */
+    void *context;  /* passed to on_output(), which comes for live outputs, of several at once; may be NULL */
     int done_count; /* atomic */
 } OnceRun;
 
@@ -51,7 +51,7 @@ once_done(void *context, const RunResult *result)
     (void)atomic_add_acq_rel(&once->done_count, 1);
 }
 
-/* A loop may be endless and a queue may stay empty: after a while the run is cancelled. */
+/* Waits for the end, and cancels the run after a while: a loop may be endless and a queue may stay empty. */
 static inline void
 once_wait(OnceRun *once, Run *run)
 {
@@ -65,7 +65,8 @@ once_wait(OnceRun *once, Run *run)
     assert(atomic_load_acquire(&once->done_count) == 1);
 }
 
-/* A run that has told its end may still be giving its memory back, on its own thread. */
+/* Waits until all memory is back: a run that has reported its end may still be freeing it, on its own
+ * thread. */
 static inline void
 once_assert_no_memory(Device *device)
 {
@@ -78,7 +79,7 @@ once_assert_no_memory(Device *device)
     assert(memory.in_use == 0);
 }
 
-/* `args` are taken. */
+/* Takes `args`. */
 static inline void
 once_run(OnceRun *once, Partition *partition, Tensor *args, uint32_t arg_count)
 {

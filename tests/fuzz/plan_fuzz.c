@@ -1,6 +1,6 @@
-/* Four lines — feeds, fetches, targets, and a letter for the policy with one for the number of slots — and a
- * GraphDef in JSON: a plan or an error. Partitions of a plan can be read and linked, as a worker does first.
- */
+/* Fuzzes plans: four lines — feeds, fetches, targets, and a letter for the policy with one for the number
+ * of slots — and a GraphDef in JSON give a plan or an error. Partitions of a plan can be read and linked,
+ * as a worker does first. */
 #include <assert.h>
 
 #include "gateway/plan/plan.h"

@@ -1,4 +1,4 @@
-/* Any bytes: the tar of a SavedModel's directory, or an error. */
+/* Fuzzes SavedModels: any bytes give the graph of a SavedModel's tar, or an error. */
 #include "gateway/formats/saved_model.h"
 #include "tests/fuzz/graph_bytes.h"
 

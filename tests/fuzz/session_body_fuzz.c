@@ -1,5 +1,5 @@
-/* The request that makes or changes a session: refused with a reason, or options that are within bounds and
- * that the planner reads again when it has them from the database. */
+/* Fuzzes the request that creates or changes a session: it is refused with a reason, or gives options that
+ * are within bounds and that the planner can read from the database again. */
 #include <assert.h>
 
 #include "gateway/sessions/session_options.h"

@@ -1,5 +1,5 @@
-/* The request of a step: whatever the bytes are, it is refused with a reason or stays within the limits. The
- * text is copied, so that a sanitizer knows its end. */
+/* Fuzzes the request of a step: any bytes are refused with a reason or stay within the limits. The text is
+ * copied, so that a sanitizer knows its end. */
 #include <assert.h>
 #include <string.h>
 
@@ -44,7 +44,7 @@ check(const StepBody *body, const Limits *limits)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    /* Few of each, so that the limits are reached. */
+    /* The limits are low, so that they are reached. */
     Limits limits = limits_default();
     limits.step_feeds = 9;
     limits.step_fetches = 9;

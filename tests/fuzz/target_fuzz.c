@@ -1,5 +1,5 @@
-/* Request targets as a client sends them. What is accepted must hold no byte that means structure elsewhere.
- */
+/* Fuzzes request targets as a client sends them. An accepted target holds no byte that means structure
+ * elsewhere. */
 #include <assert.h>
 
 #include "gateway/http/target.h"

@@ -1,5 +1,5 @@
-/* The first byte chooses the dtype that is expected (none for 0); the rest is a tensor in JSON or an error. A
- * tensor that is read is written, and that reads back as the same. */
+/* Fuzzes tensors in JSON: the first byte chooses the dtype that is expected (none for 0), the rest gives a
+ * tensor or an error. A tensor that is read is written, and that reads back as the same. */
 #include <assert.h>
 
 #include "shared/tensor/tensor_json.h"
@@ -41,7 +41,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tensor_json_write(&writer, &tensor);
     const Status again = tensor_read(&call, buffer_slice(&written), expected, &same, &reference);
     assert(again == STATUS_OK);
-    /* Every NaN is written as one and the same. */
+    /* All NaNs are written as the same one. */
     AUTO_BUFFER rewritten = {0};
     writer = json_writer(&rewritten);
     tensor_json_write(&writer, &same);

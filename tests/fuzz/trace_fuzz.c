@@ -1,4 +1,4 @@
-/* A traceparent header or anything else: what is accepted is written in the form that is accepted again. */
+/* Fuzzes traceparent headers: an accepted one is written in a form that is accepted again. */
 #include <assert.h>
 
 #include "shared/telemetry/trace.h"

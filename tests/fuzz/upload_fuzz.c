@@ -1,5 +1,5 @@
-/* A step's request as a form with the boundary "b"; the first byte is the size of the pieces that arrive. In
- * pieces or whole it is the same request, or refused the same way. */
+/* Fuzzes a step's request as a form with the boundary "b"; the first byte is the size of the pieces that
+ * arrive. In pieces or whole it is the same request, or is refused in the same way. */
 #include <assert.h>
 
 #include <string.h>

@@ -13,7 +13,7 @@ chance_begin(uint64_t seed)
     simulated_ns = CLOCK_NS_PER_S;
 }
 
-/* splitmix64 */
+/* This is splitmix64. */
 uint64_t
 chance(uint64_t below)
 {

@@ -1,5 +1,5 @@
-/* The chance and the clock of a simulation: everything that happens follows from one seed, and time passes
- * only when the simulation says so. What shared/base/clock.h declares is defined here instead. */
+/* The chance and the clock of a simulation: all events follow from one seed, and time passes only when the
+ * simulation lets it. The functions of shared/base/clock.h are defined here instead. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,11 +11,11 @@
 extern uint64_t chance_seed; /* set by chance_begin() */
 extern uint64_t simulated_ns;
 
-/* The clock stands at one second. */
+/* Begins a simulation; its clock stands at one second. */
 void chance_begin(uint64_t seed);
 
-uint64_t chance(uint64_t below); /* 0…below - 1 */
-bool one_in(uint64_t count);     /* never when count is 0 */
+uint64_t chance(uint64_t below); /* from 0 to below - 1 */
+bool one_in(uint64_t count);     /* false when count is 0 */
 
 /* Fails the test with the seed that plays it again. */
 #define CHECK(condition, ...)                                                                                \

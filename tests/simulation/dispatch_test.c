@@ -1,10 +1,10 @@
-/* Dispatch among fake workers that are slow, forget, restart, die and lose messages: one thread, a clock of
- * the test's own, everything by chance from one seed.
+/* Dispatch among fake workers that are slow, forget, restart, die and lose messages: one thread, a clock
+ * of the test's own, all of it by chance from one seed.
  *
  *     SLUICE_SEED=… build/release/tests/simulation/dispatch_test     plays one seed again
  *
- * Whatever happens, a step ends once, in time, with each output at most once; one that is not pure begins at
- * most once; a node's own error is told, never what it caused elsewhere. */
+ * A step always ends once, in time, with each output at most once; one that is not pure begins at most
+ * once; its error is a node's own, never a consequence elsewhere. */
 #include <stdlib.h>
 
 #include "shared/base/random.h"
@@ -35,7 +35,7 @@ step_check(const FakeStep *step, size_t number)
         number);
 }
 
-/* One seed when somebody asks for it; else as many, of which the last is new each time. */
+/* Plays the seed of SLUICE_SEED, or several seeds of which the last is new each time. */
 static void
 play_seeds(const Weather *weather, void (*check)(void))
 {
@@ -107,7 +107,7 @@ check_most_succeed(void)
     CHECK(good * 10 >= pure * 8, "of %d pure steps only %d succeeded", pure, good);
 }
 
-/* A worker that forgets the same partition three times in a row is given up, which chance allows. */
+/* Allows steps to fail, since a worker that forgets the same partition three times in a row is given up. */
 static void
 partitions_that_are_forgotten_are_registered_again(void **state)
 {

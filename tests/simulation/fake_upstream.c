@@ -7,7 +7,7 @@
 enum { EVENTS_MAX = 8192 };
 
 struct UpstreamCall {
-    ListLink link; /* in calls */
+    ListLink link; /* in the list of calls */
     const UpstreamEvents *events;
     void *context;
     FakeWorker *worker;
@@ -15,10 +15,10 @@ struct UpstreamCall {
     char method[8];
     char incarnation[INCARNATION_TEXT_SIZE];
     int64_t attempt;
-    FakeStep *step; /* of a run */
+    FakeStep *step; /* of a call that runs a slot */
     int partition;
     bool has_begun;
-    bool is_over; /* nothing calls back any more */
+    bool is_over; /* no callback comes any more */
     int http_status;
     Buffer body;
 };
@@ -46,8 +46,6 @@ later(UpstreamCall *call, uint64_t most_ms, void (*act)(UpstreamCall *call))
     const uint64_t pause_ns = chance(most_ms * 1000 + 1) * CLOCK_NS_PER_US;
     event_add((Event){simulated_ns + pause_ns, call, act});
 }
-
-/* --- What workers answer -------------------------------------------------------------------------------- */
 
 static void
 call_over(UpstreamCall *call, Status status, const char *message)
@@ -98,7 +96,7 @@ run_failed(UpstreamCall *call)
     answer_status(call, &(WireStatus){.failure = failure_of(STATUS_INVALID_ARGUMENT, SLICE("n"), "bad")});
 }
 
-/* The other slots of a run hear of its end, before or after the gateway does. */
+/* Ends the other slots of a run, before or after the gateway hears of this one's end. */
 static void
 siblings_abort(const UpstreamCall *failed)
 {
@@ -138,7 +136,8 @@ run_late(UpstreamCall *call)
                                           "the deadline has passed; waiting: node 'n' for a tensor")});
 }
 
-/* At its deadline: slot 0 says what it waited for, slot 1 that, or that it was ended from elsewhere. */
+/* Ends a slot that hangs, at its deadline: slot 0 reports the nodes that wait, slot 1 the same or an
+ * abort. */
 static void
 run_hangs(UpstreamCall *call)
 {
@@ -196,7 +195,7 @@ call_arrived(UpstreamCall *call)
     }
 }
 
-/* --- shared/upstream, as dispatch sees it --------------------------------------------------------------- */
+/* The functions of shared/upstream begin here. */
 
 struct Upstream {
     int unused;
@@ -338,8 +337,6 @@ upstream_body(const UpstreamCall *call)
 {
     return buffer_slice(&call->body);
 }
-
-/* --- The course of the world ---------------------------------------------------------------------------- */
 
 void
 fake_upstream_begin(void)

@@ -1,11 +1,11 @@
 /* The functions of shared/upstream/upstream.h, answered by the workers of a simulated world: late, with
- * failures as the weather has it, or never. */
+ * failures by the weather, or never. */
 #pragma once
 
 #include "tests/simulation/world.h"
 
-void fake_upstream_begin(void); /* no call is under way */
-void fake_upstream_turn(void);  /* what is due by now happens */
+void fake_upstream_begin(void); /* forgets all calls */
+void fake_upstream_turn(void);  /* runs the events that are due */
 
-/* The worker is gone: its calls end, and what runs beside them is aborted. */
+/* Loses a worker: its calls end, and the slots beside them are aborted. */
 void fake_upstream_lose(const FakeWorker *worker);

@@ -3,13 +3,13 @@
 #include "tests/simulation/fake_upstream.h"
 
 enum {
-    SPAN_MS = 3000, /* in which steps begin */
+    SPAN_MS = 3000, /* the time in which steps begin */
     END_MS = 9000,
 };
 
 World world;
 
-/* --- Plans: one of one slot, one of two ----------------------------------------------------------------- */
+/* Two plans: one of one slot, one of two. */
 
 static const PlanSlot slots[SLOTS_MAX] = {
     {.device_type = "CPU", .task = PLAN_TASK_NONE}, {.device_type = "CPU", .task = PLAN_TASK_NONE}};
@@ -39,8 +39,6 @@ static Plan plans[SLOTS_MAX] = {
         .partitions = halves,
         .partition_count = 2},
 };
-
-/* --- Workers come and go -------------------------------------------------------------------------------- */
 
 static void
 publish(void)
@@ -89,8 +87,6 @@ workers_live(void)
         }
     }
 }
-
-/* --- Steps ---------------------------------------------------------------------------------------------- */
 
 static void
 on_output(void *context, uint32_t fetch, const Tensor *tensor)
@@ -162,8 +158,6 @@ steps_live(void)
         }
     }
 }
-
-/* --- The play ------------------------------------------------------------------------------------------- */
 
 void
 world_open(const Weather *weather)

@@ -1,5 +1,5 @@
 /* A world for dispatch: workers that are slow, forget, restart and die, and the steps of clients, on one
- * thread. The workers answer through fake_upstream.h. One world at a time. */
+ * thread. The workers answer through fake_upstream.h. There is one world at a time. */
 #pragma once
 
 #include "gateway/dispatch/step.h"
@@ -10,16 +10,16 @@ enum {
     STEPS = 120,
     SLOTS_MAX = 2,
     PARTITIONS = 3,
-    DEADLINE_GRACE_MS = 200, /* dispatch gives the workers, to tell who waited for what */
+    DEADLINE_GRACE_MS = 200, /* the time that dispatch gives workers to report what nodes waited for */
 };
 
-/* How rough it is: one in so many; 0: never. */
+/* Rates of failures: one in so many; 0: never. */
 typedef struct Weather {
-    uint64_t loss;   /* of calls, unanswered */
-    uint64_t crash;  /* of milliseconds, one of the workers */
-    uint64_t forget; /* of runs, the partition */
-    uint64_t cancel; /* of steps, by its client */
-    uint64_t hang;   /* of steps: they do not end by themselves */
+    uint64_t loss;   /* calls that are not answered */
+    uint64_t crash;  /* milliseconds in which one of the workers crashes */
+    uint64_t forget; /* runs whose partition is forgotten */
+    uint64_t cancel; /* steps that are cancelled by their client */
+    uint64_t hang;   /* steps that do not end by themselves */
 } Weather;
 
 typedef struct FakeWorker {
@@ -27,7 +27,7 @@ typedef struct FakeWorker {
     uint64_t incarnation;
     bool is_up;
     uint64_t up_ns;   /* when it comes back */
-    uint64_t told_ns; /* when discovery tells; 0: it has */
+    uint64_t told_ns; /* when discovery reports it; 0: it has */
     bool knows[PARTITIONS];
 } FakeWorker;
 
@@ -40,7 +40,7 @@ typedef struct FakeStep {
     StepRun *run;
     bool is_pure;
     bool hangs;
-    int failing_slot; /* whose node fails; -1: none */
+    int failing_slot; /* the slot whose node fails; -1: none */
     int begun[SLOTS_MAX];
     int outputs[SLOTS_MAX];
     size_t slot_count;
@@ -61,5 +61,5 @@ typedef struct World {
 extern World world;
 
 void world_open(const Weather *weather);
-void world_play(void); /* until every step must have ended */
+void world_play(void); /* plays until every step must have ended */
 void world_close(void);

@@ -1,5 +1,5 @@
-/* What other threads and processes do without telling: asked again and again until it is so. A test that has
- * waited for 20 s fails. */
+/* AWAIT asks again and again until a condition holds: for what other threads and processes do without
+ * reporting it. A test that has waited for 20 s fails. */
 #pragma once
 
 #include "shared/base/clock.h"

@@ -1,5 +1,5 @@
-/* A Call with an arena for each test: cmocka_unit_test_setup_teardown(name, call_set_up, call_tear_down);
- * the state is the Call. */
+/* A Call with an arena for each test: cmocka_unit_test_setup_teardown(name, call_set_up, call_tear_down).
+ * The state is the Call. */
 #pragma once
 
 #include "tests/support/cmocka_all.h"

@@ -62,7 +62,7 @@ count_of(const char *text, const char *part)
     return count;
 }
 
-/* Waits until every worker serves, under a task number. */
+/* Waits until every worker serves under a task number. */
 static bool
 await_ready(Cluster *cluster)
 {
@@ -123,7 +123,7 @@ cluster_signal_workers(const Cluster *cluster, int number)
     }
 }
 
-/* A test that failed may have left workers stopped: they go on first, else SIGTERM would not end them. */
+/* Continues the workers first: a test that failed may have left some stopped, which SIGTERM would not end. */
 void
 cluster_stop(Cluster *cluster)
 {

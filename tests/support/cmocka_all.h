@@ -1,4 +1,4 @@
-/* cmocka needs these four before it; tests include this instead. */
+/* Includes cmocka.h behind the four headers that it needs. */
 #pragma once
 
 #include <setjmp.h>

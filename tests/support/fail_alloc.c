@@ -38,7 +38,7 @@ __wrap_aligned_alloc(size_t alignment, size_t size)
     return fails_now() ? NULL : __real_aligned_alloc(alignment, size);
 }
 
-/* The first run is not counted: it makes what lives as long as the process. */
+/* The first run is not counted: it allocates what lives as long as the process. */
 void
 assert_each_allocation_may_fail(bool (*run)(void), size_t at_least)
 {

@@ -27,7 +27,7 @@ file_read(const char *path)
     return buffer;
 }
 
-/* nftw() has no context of its own. */
+/* State of a walk, since nftw() passes no context. */
 static struct {
     char **paths;
     size_t count;

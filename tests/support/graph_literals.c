@@ -7,8 +7,6 @@
 #include "shared/base/text.h"
 #include "shared/ops/signature.h"
 
-/* --- The text form -------------------------------------------------------------------------------------- */
-
 enum { PARTS_MAX = 32, NODES_MAX = 32 };
 
 static void
@@ -20,7 +18,7 @@ must(bool is_true)
     }
 }
 
-/* What stands before `separator`; *rest moves behind it. */
+/* Returns the part before `separator`; *rest moves behind it. */
 static Slice
 cut(Slice *rest, char separator)
 {
@@ -61,7 +59,7 @@ release_buffer(void *buffer)
     tensor_buffer_unref(buffer);
 }
 
-/* A number of an integer type, bool or float32, in the bytes of one element. */
+/* Writes a number of an integer type, bool or float32 as the bytes of one element. */
 static void
 read_number(Slice text, Dtype dtype, void *element)
 {
@@ -109,7 +107,7 @@ read_list(Arena *arena, Slice text, AttrValue *list)
     list->value.list.items = copy_of(arena, items, count * sizeof *items);
 }
 
-/* "f" or "f{T:float32}" */
+/* Reads a function's name, "f" or "f{T:float32}". */
 static void
 read_function_ref(Arena *arena, Slice text, AttrValue *value)
 {
@@ -186,9 +184,7 @@ read_node(Arena *arena, Slice line, NodeDef *node)
     node->attrs = copy_of(arena, attrs, node->attr_count * sizeof *attrs);
 }
 
-/* --- Functions ------------------------------------------------------------------------------------------ */
-
-/* "x:float32", "x:$T", "x:$N*$T", "x:$*Tin" */
+/* Reads an argument: "x:float32", "x:$T", "x:$N*$T" or "x:$*Tin". */
 static void
 read_argument(Slice text, FunctionArgument *argument)
 {
@@ -237,7 +233,7 @@ read_returns(Arena *arena, Slice list, const FunctionReturn **ret_returns)
     return count;
 }
 
-/* "f(inputs) -> (outputs) returns {controls}" behind "function ". */
+/* Reads "f(inputs) -> (outputs) returns {controls}", the text behind "function ". */
 static void
 read_signature(Arena *arena, Slice line, FunctionDef *function)
 {
@@ -277,8 +273,6 @@ read_functions(GraphDef *def, Slice rest)
     def->functions = copy_of(def->arena, functions, def->function_count * sizeof *functions);
     return rest;
 }
-
-/* --- The graph ------------------------------------------------------------------------------------------ */
 
 GraphDef *
 graph_literal(const char *text)
@@ -336,8 +330,6 @@ graph_literal_library_text(Arena *arena, const GraphDef *def)
     return text_copy(arena, buffer_slice(&text));
 }
 
-/* --- Ops ------------------------------------------------------------------------------------------------ */
-
 static Status
 infer_same(Call *call, InferContext *context)
 {
@@ -359,7 +351,7 @@ infer_source(Call *call, InferContext *context)
     return STATUS_OK;
 }
 
-/* Reads its second input's value: known only when that is a constant. */
+/* Infers the shape from the second input's value, which is known only when that input is a constant. */
 static Status
 infer_fill(Call *call, InferContext *context)
 {
@@ -399,7 +391,7 @@ const Op *
 literal_op_find(Slice name)
 {
     static Op ops[COUNT_OF(definitions)];
-    static Arena *arena; /* lives as long as the program, as the real registry's */
+    static Arena *arena; /* lives as long as the program, as the real registry does */
     if (arena == NULL) {
         arena = arena_new(1 << 20);
         for (size_t index = 0; index < COUNT_OF(definitions); index++) {

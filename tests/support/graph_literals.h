@@ -18,15 +18,16 @@
 
 #include "shared/graph/graph.h"
 
-/* A GraphDef that holds all it needs; NULL without memory. A text that breaks the form aborts the test. */
+/* Returns a GraphDef that owns all its memory; NULL without memory. A text that breaks the form aborts the
+ * test. */
 GraphDef *graph_literal(const char *text);
 
-/* The nodes, one a line: "y = Add(x, w:1, ^z)". */
+/* Returns the nodes, one a line: "y = Add(x, w:1, ^z)". */
 const char *graph_literal_text(Arena *arena, const GraphDef *def);
-/* Those of functions, behind "function f:". */
+/* Returns the nodes of functions, each behind "function f:". */
 const char *graph_literal_library_text(Arena *arena, const GraphDef *def);
 
-/* Add, Assign, Const, Enter, Exit, Fill, Identity, IdentityN, LoopCond, MatMul, Merge, NextIteration, NoOp,
- * Pack, Placeholder, Split, Variable, onnx::Add, onnx::Clip: TensorFlow's and ONNX's signatures; and Test,
- * from float32 to bool. */
+/* Finds one of the ops for literals: Add, Assign, Const, Enter, Exit, Fill, Identity, IdentityN, LoopCond,
+ * MatMul, Merge, NextIteration, NoOp, Pack, Placeholder, Split, Variable, onnx::Add, onnx::Clip with
+ * TensorFlow's and ONNX's signatures; and Test, from float32 to bool. */
 const Op *literal_op_find(Slice name);

@@ -170,7 +170,7 @@ pair_close(void)
             const Probe *const probe = &pair.probes[side][index];
             const char *const close = strchr(probe->log, 'c');
             assert_null(probe->stream);
-            assert_true(close != NULL && close[1] == '\0'); /* once, and last */
+            assert_true(close != NULL && close[1] == '\0'); /* the close comes once, and last */
         }
     }
     socket_close(pair.listener.fd);

@@ -1,7 +1,7 @@
-/* A client and a server of shared/h2 on one loop, over a real socket, that write down what they are told.
+/* A client and a server of shared/h2 on one loop, over a real socket, that log their events.
  *
- * The server echoes: it answers 200 and sends back what it receives. A test changes that by its hook, which
- * sees every event before the default is done. */
+ * The server echoes: it answers 200 and sends back what it receives. A test changes that by its hook,
+ * which sees every event before the default action. */
 #pragma once
 
 #include "shared/h2/h2.h"
@@ -11,7 +11,7 @@ typedef enum Side { CLIENT, SERVER, SIDES } Side;
 
 enum { PROBES_MAX = 3000 };
 
-/* What one side saw of one stream. */
+/* One side of one stream, and its events. */
 typedef struct Probe {
     H2Stream *stream; /* NULL after on_close */
     Side side;
@@ -24,7 +24,7 @@ typedef struct Probe {
     Status reason;
 } Probe;
 
-/* True: the event is dealt with. */
+/* Returns true when the event is handled, and the default action is left out. */
 typedef bool (*PairHook)(Probe *probe, char event, Slice data);
 
 typedef struct Pair {
@@ -38,31 +38,31 @@ typedef struct Pair {
     size_t probe_count[SIDES];
     PairHook hook;
     H2Options options[SIDES];
-    int released;    /* by pair_release() */
-    uint64_t events; /* of all probes, and of connections */
+    int released;    /* how often pair_release() was called */
+    uint64_t events; /* events of all probes and connections */
 } Pair;
 
-extern Pair pair; /* one a program */
+extern Pair pair; /* one in each program */
 
-/* The loop and the listener; the options are the caller's to change until pair_connect(). */
+/* Opens the loop and the listener; the caller may change the options until pair_connect(). */
 void pair_open(PairHook hook);
-void pair_connect(void); /* both sides stand when it returns */
+void pair_connect(void); /* both sides are connected when it returns */
 void pair_close(void);
 
-/* cmocka's setup and teardown with a pair whose server echoes. */
+/* Set up and tear down a test for cmocka, with a pair whose server echoes. */
 int pair_setup(void **state);
 int pair_teardown(void **state);
 #define PAIR_TEST(test) cmocka_unit_test_setup_teardown(test, pair_setup, pair_teardown)
 
-/* A file descriptor connected to the server, for raw bytes. */
+/* Returns a file descriptor that is connected to the server, for raw bytes. */
 int pair_connect_raw(void);
 
-/* NULL when the connection takes no request. */
+/* Sends a request; NULL when the connection takes none. */
 Probe *pair_request(const char *path, bool is_last);
 
-void pair_release(void *owner); /* counts */
+void pair_release(void *owner); /* counts its calls */
 
-/* Turns of the loop until the condition holds; fails the test when nothing has happened for 20 s. */
+/* Turns the loop until the condition holds; fails the test when nothing has happened for 20 s. */
 #define PAIR_UNTIL(condition)                                                                                \
     do {                                                                                                     \
         uint64_t pair_events_ = pair.events;                                                                 \
@@ -75,4 +75,4 @@ void pair_release(void *owner); /* counts */
         }                                                                                                    \
     } while (0)
 
-void pair_turns(int count); /* that do not wait */
+void pair_turns(int count); /* turns the loop without waiting */

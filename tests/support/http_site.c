@@ -10,8 +10,6 @@
 HttpSiteSeen http_site_seen;
 char http_site_reply[RAW_REPLY_SIZE];
 
-/* --- Handlers ------------------------------------------------------------------------------------------- */
-
 static void
 hello(Exchange *exchange)
 {
@@ -77,7 +75,7 @@ large(Call *call, const Request *request, Response *response)
 static const Handler large_handler = {
     .operation_id = "large", .method = "GET", .path = "/large", .run = large};
 
-/* Lends bytes and counts when it gets them back. */
+/* Counts bytes that were lent and have been given back. */
 static void
 lent_release(void *resource)
 {
@@ -96,7 +94,7 @@ lend(Exchange *exchange)
 }
 static const Handler lend_handler = {.operation_id = "lend", .method = "GET", .path = "/lend", .start = lend};
 
-/* Waits until it is cancelled, and notes when that was. */
+/* Notes when a waiting request is cancelled. */
 static void
 wait_cancelled(Exchange *exchange, void *owner)
 {
@@ -131,8 +129,8 @@ wait_on_job_thread(Call *call, const Request *request, Response *response)
 static const Handler wait_job_handler = {
     .operation_id = "waitJob", .method = "GET", .path = "/wait-job", .run = wait_on_job_thread};
 
-/* Streams `size` bytes in pieces, keeping at most a megabyte queued; aborts or leaves it open when asked to.
- */
+/* A stream of `size` bytes in pieces, with at most a megabyte queued; it can abort or stay open at its
+ * end. */
 static char stream_piece[HTTP_SITE_PIECE_SIZE];
 
 typedef struct Source {
@@ -204,7 +202,7 @@ stream_start(Exchange *exchange)
 static const Handler stream_handler = {
     .operation_id = "stream", .method = "GET", .path = "/stream", .start = stream_start};
 
-/* Counts what is uploaded without keeping it; a 'X' is refused. */
+/* Counts an uploaded body without keeping it; an 'X' in it is refused. */
 static Status
 count_begin(Call *call, const Request *request, void **ret_state)
 {
@@ -249,9 +247,7 @@ static const Handler upload_handler = {.operation_id = "upload",
 const Handler *const http_site_handlers[] = {&hello_handler, &echo_handler, &show_handler, &fail_handler,
     &large_handler, &wait_handler, &wait_job_handler, &stream_handler, &upload_handler, &lend_handler, NULL};
 
-/* --- Hooks ---------------------------------------------------------------------------------------------- */
-
-/* "cached" is known at once, "stored" only to the blocking hook, all else to nobody. */
+/* Knows the key "cached" at once; "stored" is known to the blocking hook only, other keys to neither. */
 static AuthorizeAnswer
 authorize(
     const Parts *parts, const Request *request, const Credentials *credentials, Principal *ret_principal)
@@ -285,8 +281,6 @@ log_record(Parts *parts, const RequestRecord *record)
     atomic_add_acq_rel(&http_site_seen.logged, 1);
 }
 
-/* --- The servers ---------------------------------------------------------------------------------------- */
-
 int
 http_site_start(void **state)
 {
@@ -294,7 +288,7 @@ http_site_start(void **state)
     static const char *const origins[] = {"https://dashboard.example", NULL};
     static HttpOptions options[] = {
         {.origins = origins},
-        /* Long enough for a busy machine to send a request in one piece. */
+        /* A busy machine needs this long to send a request in one piece. */
         {.head_timeout_ms = 1000,
             .idle_timeout_ms = 1000,
             .body_grace_ms = 1000,

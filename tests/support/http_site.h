@@ -1,6 +1,6 @@
-/* A small site under tests/support/http_servers.h, for clients that send raw bytes: handlers of each kind,
- * and hooks that know the keys "cached" and "stored". Two servers serve it, the second one with short
- * deadlines. */
+/* A small site on top of tests/support/http_servers.h, for clients that send raw bytes: handlers of each
+ * kind, and hooks that know the keys "cached" and "stored". Two servers serve it, the second one with
+ * short deadlines. */
 #pragma once
 
 #include "gateway/http/server.h"
@@ -14,27 +14,27 @@ enum {
     HTTP_SITE_QUEUED_MAX = 1024 * 1024,
 };
 
-/* What the handlers and hooks have counted: written on the servers' threads, to be read atomically. */
+/* Counts of the handlers and hooks: written on the servers' threads, to be read atomically. */
 typedef struct HttpSiteSeen {
     uint64_t waiting; /* requests of the handlers that wait */
     uint64_t cancelled_at_ns;
     uint64_t stream_queued_max;
     uint64_t stream_closed;
     uint64_t stream_released;
-    uint64_t lent; /* given back */
+    uint64_t lent; /* lent bytes that were given back */
     uint64_t logged;
     int log_status;
 } HttpSiteSeen;
 
 extern HttpSiteSeen http_site_seen;
 extern char http_site_lent[HTTP_SITE_LENT_SIZE]; /* the body of GET /lend */
-extern char http_site_reply[RAW_REPLY_SIZE];     /* the last one that was asked for */
+extern char http_site_reply[RAW_REPLY_SIZE];     /* the last reply to http_site_ask() */
 extern const Handler *const http_site_handlers[];
 
-/* The set-up of a group of tests; its tear-down is http_servers_stop(). */
+/* Sets up a group of tests; http_servers_stop() tears it down. */
 int http_site_start(void **state);
 const char *http_site_usual(void); /* addresses */
 const char *http_site_impatient(void);
 
-/* One request on a connection of its own to the usual server; the reply's status. */
+/* Sends one request to the usual server, on a connection of its own, and returns the reply's status. */
 int http_site_ask(const char *request);

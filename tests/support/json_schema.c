@@ -148,7 +148,7 @@ check_known(const Check *check, const cJSON *schema, const char *name)
     return true;
 }
 
-/* The fault that is told is that of the last one. */
+/* Reports the fault of the last alternative. */
 static bool
 check_any(const Check *check, const cJSON *schemas, const cJSON *value, const char *name)
 {

@@ -1,5 +1,5 @@
-/* Checks JSON against the part of JSON Schema 2020-12 that openapi.yaml uses: $ref, type, enum, required,
- * properties, additionalProperties, items, minimum. A keyword it does not know is a fault of the schema. */
+/* A checker of JSON against the part of JSON Schema 2020-12 that openapi.yaml uses: $ref, type, enum,
+ * required, properties, additionalProperties, items, minimum. An unknown keyword is a fault of the schema. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,9 +7,10 @@
 
 #include <cjson/cJSON.h>
 
-/* `document` is where "#/…" leads. False: `ret_fault` says what is wrong, and where. */
+/* Checks a value; "#/…" refers into `document`. False: `ret_fault` names the fault and where it is. */
 bool json_schema_check(
     const cJSON *document, const cJSON *schema, const cJSON *value, char *ret_fault, size_t fault_size);
 
-/* The object that this one refers to by $ref; itself when it does not. NULL when it leads nowhere. */
+/* Returns the object that a $ref in `object` refers to; `object` itself without a $ref; NULL when the
+ * reference leads nowhere. */
 const cJSON *json_schema_resolve(const cJSON *document, const cJSON *object);

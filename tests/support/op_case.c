@@ -9,7 +9,7 @@
 
 enum { ARENA_SIZE = 1 << 22, ATTRS_MAX = 24 };
 
-/* What the shape rule is told about the inputs. */
+/* How much the shape rule knows of the inputs. */
 typedef enum Knowledge { KNOWS_VALUES, KNOWS_SHAPES, KNOWS_NOTHING } Knowledge;
 
 typedef struct Run {
@@ -27,7 +27,7 @@ release_buffer(void *buffer)
     tensor_buffer_unref(buffer);
 }
 
-/* A tensor that the arena gives back. */
+/* Hands the tensor to the arena, which releases it at its end. */
 static Tensor
 keep(Arena *arena, Tensor tensor)
 {
@@ -37,9 +37,7 @@ keep(Arena *arena, Tensor tensor)
     return tensor;
 }
 
-/* --- Attributes ----------------------------------------------------------------------------------------- */
-
-/* The value of `name` in "name=value; …". */
+/* Finds the value of `name` in "name=value; …". */
 static bool
 find_given(const char *attrs, Slice name, Slice *ret_value)
 {
@@ -71,7 +69,7 @@ read_shape(Slice text)
     return shape;
 }
 
-/* Scalars and lists in the form of defaults: the signature parser reads them. */
+/* Reads scalars and lists in the form of defaults, with the parser of signatures. */
 static AttrValue
 read_default(Arena *arena, const OpAttribute *declared, Slice text)
 {
@@ -103,7 +101,7 @@ read_attr(Arena *arena, const OpAttribute *declared, Slice text)
     } else if (declared->kind == ATTR_SHAPE && !declared->is_list) {
         value.value.shape = read_shape(text);
     } else if (declared->kind == ATTR_STRING && !declared->is_list && slice_find(text, ',') < text.size) {
-        value.value.s = text; /* a signature would end there */
+        value.value.s = text; /* a signature would end at these characters */
     } else if (declared->kind == ATTR_TENSOR) {
         value.value.tensor = keep(arena, tensor_literal(text_copy(arena, text)));
     } else {
@@ -112,7 +110,8 @@ read_attr(Arena *arena, const OpAttribute *declared, Slice text)
     return value;
 }
 
-/* How many tensors each of the numbered arguments has: all that the others leave over, in equal parts. */
+/* Returns the number of tensors in each of the numbered arguments, which share in equal parts the inputs
+ * that the other arguments leave. */
 static uint32_t
 count_numbered(const Run *run)
 {
@@ -124,7 +123,7 @@ count_numbered(const Run *run)
     return numbered == 0 ? 0 : (run->input_count - others) / numbered;
 }
 
-/* A type or number attribute, told by the inputs. */
+/* Derives a type or number attribute from the inputs. */
 static bool
 derive_attr(const Run *run, const OpAttribute *declared, AttrValue *value)
 {
@@ -169,8 +168,6 @@ make_attrs(Run *run, size_t *ret_count)
     return attrs;
 }
 
-/* --- Graph ---------------------------------------------------------------------------------------------- */
-
 static NodeDef
 make_source(Run *run, uint32_t index, Knowledge knowledge)
 {
@@ -197,7 +194,7 @@ make_source(Run *run, uint32_t index, Knowledge knowledge)
     return node;
 }
 
-/* The sources that exist, then the op. */
+/* Makes a graph of the sources that are given and the op. */
 static GraphDef *
 make_graph(Run *run, Knowledge knowledge)
 {
@@ -239,8 +236,6 @@ link_and_infer(Run *run, Knowledge knowledge, Graph **ret_graph, const Shape **r
     return STATUS_OK;
 }
 
-/* --- Comparing ------------------------------------------------------------------------------------------ */
-
 static bool
 check_shapes(const Node *node, const Shape *inferred, const Tensor *outputs, Knowledge knowledge)
 {
@@ -263,7 +258,7 @@ check_outputs(const OpCase *op_case, const Node *node, const Tensor *outputs)
 {
     for (uint32_t index = 0; index < node->output_count && op_case->outputs[index] != NULL; index++) {
         if (op_case->outputs[index][0] == '\0') {
-            continue; /* not looked at */
+            continue; /* an output without an expectation */
         }
         AUTO_TENSOR expected = tensor_literal(op_case->outputs[index]);
         const double tolerance =

@@ -6,7 +6,7 @@
 #include "tests/support/await.h"
 #include "tests/support/graph_json.h"
 
-/* What partial_runs.h says of it. */
+/* The graph that partial_runs.h describes. */
 static const char stages[] = "{\"node\":[" PLACEHOLDER("x") "," PLACEHOLDER("y") "," PLACEHOLDER(
     "z") "," NODE("a", "Neg", "\"x\"", T_FLOAT) "," NODE("b", "Mul", "\"a\",\"y\"", T_FLOAT) "," NODE("c",
     "Add", "\"b\",\"x\"", T_FLOAT) "," NODE("d", "Add", "\"c\",\"z\"", T_FLOAT) "," NODE("w", "VariableV2",

@@ -27,7 +27,8 @@ fixture_memory_in_use(const RunFixture *fixture)
     return memory.in_use;
 }
 
-/* A run that has told its end may still be giving its partition back, on its own thread. */
+/* Waits until all memory is back: a run that has reported its end may still be freeing its partition, on
+ * its own thread. */
 static void
 await_all_given_back(const RunFixture *fixture)
 {
@@ -92,7 +93,7 @@ outcome_done(void *context, const RunResult *result)
 }
 
 typedef struct Mark {
-    DeviceWork work; /* first */
+    DeviceWork work; /* first member */
     bool was_met;    /* atomic */
 } Mark;
 
@@ -103,8 +104,9 @@ mark_met(DeviceWork *work)
     atomic_store_release(&mark->was_met, true);
 }
 
-/* A thread does what it is given in order. A node that it hands over comes behind the mark: as many marks as
- * the longest row of such nodes in any test. */
+/* Waits for the device's thread, which does its work in order: a mark at the end of the queue. Nodes that
+ * a node hands over come behind the mark, so there are as many marks as the longest row of such nodes in
+ * any test. */
 void
 fixture_await_thread(const RunFixture *fixture)
 {

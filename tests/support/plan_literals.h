@@ -5,23 +5,24 @@
 
 typedef struct PlanLiteral {
     const char *graph;
-    const char *feeds; /* names with a blank between them; NULL: none */
+    const char *feeds; /* names separated by blanks; NULL: none */
     const char *fetches;
     const char *targets;
     PlacementPolicy placement;
     uint32_t slot_count; /* 0 means 1 */
     bool has_soft_placement;
-    Dtype feed_dtype;   /* DTYPE_INVALID: as the graph says */
-    const char *passes; /* optimising passes that may run, with a blank between them, "*": all; NULL: none */
+    Dtype feed_dtype;   /* DTYPE_INVALID: the graph's own */
+    const char *passes; /* optimising passes that may run, separated by blanks, "*": all; NULL: none */
 } PlanLiteral;
 
-/* Expanded, linked against the real ops. Everything but the plan lives in call->arena. */
+/* Plans a graph that is expanded and linked against the real ops. All but the plan lives in call->arena. */
 MUST_USE Status plan_literal(Call *call, const PlanLiteral *literal, Plan **ret_plan);
-/* … of a graph that is linked already, whatever the literal's says. */
+/* Plans a graph that is linked already, in place of the literal's. */
 MUST_USE Status plan_literal_of(Call *call, const PlanLiteral *literal, const Graph *graph, Plan **ret_plan);
 
-/* The partition's document read back, a node a line: "y = Add(x, _recv_w_0, ^z)". */
+/* Returns the partition's document read back, a node a line: "y = Add(x, _recv_w_0, ^z)". */
 const char *plan_partition_text(Call *call, const Plan *plan, size_t partition);
 
-/* "1 next to its input 'x'": the slot, the reason. NULL when the plan decides nothing for the node. */
+/* Returns the slot and the reason, "1 next to its input 'x'"; NULL when the plan decides nothing for the
+ * node. */
 const char *plan_decision_text(Call *call, const Plan *plan, const char *node);

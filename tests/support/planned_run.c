@@ -31,8 +31,6 @@ planned_run_end(PlannedRun *run)
     run->device = NULL;
 }
 
-/* --- The plan ------------------------------------------------------------------------------------------- */
-
 static Slice
 endpoint_text(const Call *call, const Graph *graph, Endpoint endpoint)
 {
@@ -88,8 +86,6 @@ planned_partition(Call *call, const PlanPartition *planned, Device *device, Part
     TRY(graphdef_json_read(call, planned->document, &def));
     return partition_compile(call, def, device, &blobs, &missing, ret_partition);
 }
-
-/* --- The run -------------------------------------------------------------------------------------------- */
 
 static size_t
 find_name(const Slice *names, size_t count, Slice name)

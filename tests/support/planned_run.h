@@ -1,9 +1,9 @@
-/* Graphs run as a gateway and one worker run them, in this process: planned for one slot, the partition read
- * back and executed on a CPU device. Runs between begin and end are steps of one session. With control flow,
- * other than reference_run().
+/* Graphs run as a gateway and one worker run them, in this process: planned for one slot, the partition
+ * read back and executed on a CPU device. Runs between begin and end are steps of one session. Control
+ * flow runs here, unlike in reference_run().
  *
- * Ownership: the caller gives outputs back with tensor_unref(), before planned_run_end().
- * Errors:    what planning, compiling and kernels say; INTERNAL for a fetch that is dead. */
+ * Ownership: the caller releases outputs with tensor_unref(), before planned_run_end().
+ * Errors:    those of planning, compiling and kernels; INTERNAL for a fetch that is dead. */
 #pragma once
 
 #include "gateway/plan/plan.h"
@@ -13,17 +13,17 @@
 typedef struct PlannedRun {
     Device *device;
     ResourceContainer *session;
-    uint64_t passes_off;  /* a PassSet */
-    uint64_t *node_count; /* of the last run: nodes that ran; may be NULL */
+    uint64_t passes_off;  /* passes that are off, a PassSet */
+    uint64_t *node_count; /* set to the number of nodes that the last run ran; may be NULL */
 } PlannedRun;
 
 void planned_run_begin(PlannedRun *run);
 void planned_run_end(PlannedRun *run);
 
-/* A partition of a plan, read back and compiled. */
+/* Reads a partition of a plan back and compiles it. */
 MUST_USE Status planned_partition(
     Call *call, const PlanPartition *planned, Device *device, Partition **ret_partition);
 
-/* Everything the fetches need. ret_tensors[fetch_count]. */
+/* Runs all that the fetches need. ret_tensors has fetch_count entries. */
 MUST_USE Status planned_run(Call *call, const PlannedRun *run, const Graph *graph, const ReferenceFeed *feeds,
     size_t feed_count, const Endpoint *fetches, size_t fetch_count, Tensor *ret_tensors);

@@ -22,7 +22,7 @@ program_path(const char *program, char *path, size_t size)
     (void)snprintf(path, size, "%s/%s", out == NULL ? "build/release" : out, program);
 }
 
-/* In the child: ends with us, writes where it is told, becomes the program. */
+/* Becomes the program, in the child: it ends with its parent, and writes where it is told. */
 static void
 become(const char *program, const char *const *arguments, int output, int error)
 {
@@ -100,7 +100,7 @@ process_start(Process *process, const char *program, const char *const *argument
     return true;
 }
 
-/* One that does not end by itself in time is killed: the code tells. */
+/* Waits for the end; a process that does not end by itself in time is killed, as its exit code then shows. */
 static int
 wait_for(pid_t pid)
 {
@@ -129,7 +129,7 @@ process_stop(Process *process, int signal_number)
     return code;
 }
 
-/* To the end of what `fd` gives; the text is cut at `size`. */
+/* Reads to the end of `fd`; the text is cut at `size`. */
 static void
 read_text(int fd, char *text, size_t size)
 {

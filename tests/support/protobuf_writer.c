@@ -47,8 +47,6 @@ protobuf_put_message(Buffer *message, uint32_t field, Buffer *inner)
     buffer_clear(inner);
 }
 
-/* --- ONNX ----------------------------------------------------------------------------------------------- */
-
 enum { ATTRIBUTE_FLOAT = 1, ATTRIBUTE_INT, ATTRIBUTE_STRING, ATTRIBUTE_FLOATS = 6, ATTRIBUTE_INTS };
 
 static void

@@ -46,7 +46,7 @@ raw_send_text(int fd, const char *text)
     raw_send(fd, text, strlen(text));
 }
 
-/* Bytes received, 0 at the end, -1 when the time has passed. */
+/* Receives bytes; returns their count, 0 at the end, -1 when the time has passed. */
 static ssize_t
 receive(int fd, char *buffer, size_t size, int timeout_ms)
 {
@@ -73,7 +73,7 @@ raw_reply(int fd, char ret_reply[RAW_REPLY_SIZE], int timeout_ms)
     size_t wanted = 0;
     ret_reply[0] = '\0';
     while (wanted == 0 || size < wanted) {
-        /* A byte at a time up to the body: what follows belongs to the next reply. */
+        /* The head is read a byte at a time, since bytes behind the body belong to the next reply. */
         const size_t step = wanted == 0 ? 1 : wanted - size;
         assert(size + step < RAW_REPLY_SIZE);
         const ssize_t received = receive(fd, ret_reply + size, step, timeout_ms);

@@ -1,4 +1,4 @@
-/* An HTTP client that sends exactly the bytes it is given: what no proper client can do. */
+/* An HTTP client that sends exactly the bytes it is given, also those that no proper client would send. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,9 +14,9 @@ void raw_send_text(int fd, const char *text);
  * its status; 0 when the connection ends before a whole reply; -1 when `timeout_ms` pass. */
 int raw_reply(int fd, char ret_reply[RAW_REPLY_SIZE], int timeout_ms);
 
-/* Reads until the peer closes; the bytes read, or -1 when `timeout_ms` pass. */
+/* Reads until the peer closes; returns the count of bytes read, or -1 when `timeout_ms` pass. */
 long raw_drain(int fd, char *buffer, size_t size, int timeout_ms);
 bool raw_is_closed(int fd, int timeout_ms);
 
-/* One request on a connection of its own. */
+/* Sends one request on a connection of its own and reads the reply. */
 int raw_exchange(const char *address, const void *bytes, size_t size, char ret_reply[RAW_REPLY_SIZE]);

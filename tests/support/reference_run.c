@@ -1,7 +1,5 @@
 #include "tests/support/reference_run.h"
 
-/* --- One node ------------------------------------------------------------------------------------------- */
-
 static TensorBuffer *
 heap_allocate(Device *device, size_t size)
 {
@@ -60,12 +58,10 @@ reference_compute(Call *call, const Node *node, Tensor *inputs, Tensor *outputs)
     return status;
 }
 
-/* --- A graph -------------------------------------------------------------------------------------------- */
-
 typedef struct Run {
     Call *call;
     const Graph *graph;
-    Tensor **values; /* of each node's outputs */
+    Tensor **values; /* by node: the node's outputs */
 } Run;
 
 static bool

@@ -71,7 +71,7 @@ rest_response_done(RestResponse *response)
 const char *
 rest_header(RestResponse *response, const char *name)
 {
-    static _Thread_local char value[1024]; /* clients ask from several threads */
+    static _Thread_local char value[1024]; /* one for each thread, since several ask at once */
     Slice rest = buffer_slice(&response->headers);
     Slice line;
     value[0] = '\0';

@@ -27,12 +27,11 @@ void rest_send(const RestRequest *request, RestResponse *ret_response);
 void rest_response_done(RestResponse *response);
 #define AUTO_REST CLEANUP(rest_response_done) RestResponse
 
-/* The value of a header ("" when there is none), valid until the response is freed. */
+/* Returns the value of a header ("" when there is none), valid until the response is freed. */
 const char *rest_header(RestResponse *response, const char *name);
 
-/* The string member `name` of the body's outermost object, copied to `ret_value`. False when there is none.
- */
+/* Copies the string member `name` of the body's outermost object to `ret_value`. False when there is none. */
 bool rest_member(const RestResponse *response, const char *name, char *ret_value, size_t size);
 
-/* The body as text, for assertions. */
+/* Returns the body as text, for assertions. */
 const char *rest_text(RestResponse *response);

@@ -1,5 +1,5 @@
-/* The command `sluice` as people and scripts run it: against a whole Sluice, with a folder for files. Every
- * helper fails the test with what the program wrote. */
+/* The command `sluice` as people and scripts run it: against a whole Sluice, with a folder for files.
+ * Every helper fails the test and prints the program's output. */
 #pragma once
 
 #include "tests/support/cluster.h"
@@ -7,7 +7,7 @@
 
 enum { SLUICE_OUTPUT_SIZE = 64 * 1024, SLUICE_PATH_SIZE = 64 };
 
-/* A cluster for all tests of a program, a folder, and what the last run of the command gave. */
+/* A cluster for all tests of a program, a folder, and the output of the command's last run. */
 typedef struct SluiceFixture {
     Cluster cluster;
     char url[SLUICE_PATH_SIZE * 2];
@@ -17,11 +17,11 @@ typedef struct SluiceFixture {
     Call call;
 } SluiceFixture;
 
-/* cmocka's setup and teardown of a group. */
+/* Set up and tear down a group of tests for cmocka. */
 int sluice_setup(void **state);
 int sluice_teardown(void **state);
 
-/* Runs the command; its exit code. '%' in an argument stands for the folder. */
+/* Runs the command and returns its exit code. '%' in an argument stands for the folder. */
 int sluice_run(SluiceFixture *fixture, const char *const *arguments);
 #define SLUICE_RUN(fixture, ...) sluice_run(fixture, (const char *const[]){__VA_ARGS__, NULL})
 
@@ -42,12 +42,12 @@ int sluice_run(SluiceFixture *fixture, const char *const *arguments);
 
 void assert_is_json(SluiceFixture *fixture, const char *text);
 
-/* A file of the folder. */
+/* Write and read a file of the folder. */
 void sluice_write(const SluiceFixture *fixture, const char *name, Slice content);
 size_t sluice_read(const SluiceFixture *fixture, const char *name, char *content, size_t size);
 
-/* STEP_GRAPH_AFFINE (step_graphs.h) as affine.json, pushed to the default session. */
+/* Pushes STEP_GRAPH_AFFINE (step_graphs.h) as affine.json to the default session. */
 void sluice_push_affine(SluiceFixture *fixture);
 
-/* The id of the step that the last command printed. */
+/* Takes the id of the step that the last command printed. */
 void sluice_take_id(const SluiceFixture *fixture, char ret_id[SLUICE_PATH_SIZE]);

@@ -5,8 +5,6 @@
 #include "shared/tensor/half.h"
 #include "tests/support/cmocka_all.h"
 
-/* --- Reading -------------------------------------------------------------------------------------------- */
-
 static double
 number_of(Slice word)
 {
@@ -44,7 +42,7 @@ write_element(Tensor *tensor, int64_t index, Slice word)
     memcpy(element, &positive, dtype_size(tensor->dtype)); /* little-endian */
 }
 
-/* 'quoted' words, without escapes. */
+/* Reads 'quoted' words, without escapes. */
 static Tensor
 read_strings(const Shape *shape, Slice rest)
 {
@@ -76,7 +74,8 @@ read_shape(Slice text)
     return shape;
 }
 
-/* A tensor of complex numbers as one of their parts, without a reference; others as they are. */
+/* Returns a tensor of complex numbers as one of their parts, without a reference; other tensors as they
+ * are. */
 static Tensor
 parts_of(const Tensor *tensor)
 {
@@ -124,8 +123,6 @@ tensor_literal(const char *text)
     }
     return tensor;
 }
-
-/* --- Comparing ------------------------------------------------------------------------------------------ */
 
 static double
 element_of(const Tensor *tensor, int64_t index)

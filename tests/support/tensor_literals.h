@@ -5,12 +5,12 @@
 
 #include "shared/tensor/tensor.h"
 
-/* A text that breaks the form fails the test. */
+/* Reads a tensor; a text that breaks the form fails the test. */
 Tensor tensor_literal(const char *text);
 
-/* Same dtype and shape, each |actual - expected| ≤ tolerance × (1 + |expected|); NaN equals NaN. Prints the
- * first difference and gives false. */
+/* Returns whether dtype and shape are the same and each |actual - expected| ≤ tolerance × (1 +
+ * |expected|); NaN equals NaN. Prints the first difference. */
 bool tensor_is_near(const Tensor *actual, const Tensor *expected, double tolerance);
 
-/* What the dtype's precision allows for a few operations. */
+/* Returns the tolerance that the dtype's precision needs for a few operations. */
 double tensor_tolerance(Dtype dtype);
