@@ -289,8 +289,6 @@ Status
 discovery_start(
     Call *call, Loop *loop, Directory *directory, const DiscoveryOptions *options, Discovery **ret_discovery)
 {
-    assert(loop != NULL && directory != NULL);
-
     Discovery *const discovery = memory_new(1, sizeof *discovery);
     if (discovery == NULL) {
         return call_fail_memory(call, "the discovery of workers");
