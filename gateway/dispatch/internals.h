@@ -116,7 +116,7 @@ struct Dispatcher {
     Map *loads;         /* address → WorkerLoad */
 };
 
-/* What this loop knows of a worker by its own requests. */
+/* A worker as this loop knows it by its own requests. */
 typedef struct WorkerLoad {
     int running;        /* slots of this loop, now */
     uint64_t failed_ns; /* when it was last out of reach; 0: not since it last served */
@@ -137,7 +137,7 @@ void bind_note_holder(Dispatcher *dispatcher, const WorkerInfo *worker, const Pl
 void bind_note_restart(Dispatcher *dispatcher, const WorkerInfo *worker, Slice incarnation);
 void bind_load(Dispatcher *dispatcher, const WorkerInfo *worker, int change);
 
-/* For some seconds after a failure, other workers are chosen first. */
+/* Note failures and successes: for some seconds after a failure, other workers are chosen first. */
 void bind_note_failure(Dispatcher *dispatcher, const WorkerInfo *worker);
 void bind_note_success(Dispatcher *dispatcher, const WorkerInfo *worker);
 

@@ -1,4 +1,4 @@
-/* Who asks: the credentials that a request shows, and the principal that they stand for.
+/* Credentials that a request shows, and the principal that they stand for.
  *
  * headers.h reads credentials; the hooks of HttpOptions (options.h) find the principal.
  *
