@@ -4,17 +4,17 @@
  *     sluice-worker config     prints the effective settings and where each comes from */
 #include "shared/program/program.h"
 #include "worker/cpu/device.h"
+#include "worker/serve/server.h"
 #include "worker/serve/settings.h"
-#include "worker/serve/worker.h"
 
 static void
-run(void *worker)
+run_worker(void *worker)
 {
     worker_run(worker);
 }
 
 static void
-stop(void *worker, uint32_t grace_ms)
+stop_worker(void *worker, uint32_t grace_ms)
 {
     worker_stop(worker, grace_ms);
 }
@@ -38,8 +38,8 @@ serve_device(Call *call, const Config *config, Device *device)
         .context = worker,
         .address = worker->address,
         .grace_ms = (uint32_t)config_integer(config, "grace"),
-        .run = run,
-        .stop = stop,
+        .run = run_worker,
+        .stop = stop_worker,
     };
     const Status status = program_serve(call, &server);
     worker_close(worker);
@@ -47,7 +47,7 @@ serve_device(Call *call, const Config *config, Device *device)
 }
 
 static Status
-serve(Call *call, const Config *config)
+serve_cpu(Call *call, const Config *config)
 {
     Device *device = NULL;
     const CpuDeviceOptions cpu = {
@@ -66,7 +66,7 @@ main(int argc, char **argv)
     static const Program program = {
         .name = "sluice-worker",
         .settings = &worker_settings,
-        .serve = serve,
+        .serve = serve_cpu,
     };
     return program_main(&program, argc, argv);
 }

@@ -152,8 +152,6 @@ kernel_input_ints(
     return STATUS_OK;
 }
 
-/* --- Scratch memory ------------------------------------------------------------------------------------- */
-
 static uint64_t
 wide_size(const Shape *shape, Dtype dtype)
 {

@@ -33,8 +33,6 @@ resource_is_unique(const Resource *resource)
     return atomic_load_acquire(&resource->reference_count) == 1;
 }
 
-/* --- Handles -------------------------------------------------------------------------------------------- */
-
 /* The tensor's one element is `resource`. */
 typedef struct HandleBuffer {
     TensorBuffer buffer;
@@ -75,8 +73,6 @@ resource_handle(Resource *resource, Dtype dtype, Tensor *ret_handle)
         .dtype = dtype, .shape = shape_scalar(), .data = &handle->resource, .buffer = &handle->buffer};
     return true;
 }
-
-/* --- For kernels ---------------------------------------------------------------------------------------- */
 
 Status
 kernel_resource(KernelContext *context, uint32_t input, const ResourceType *type, Resource **ret_resource)

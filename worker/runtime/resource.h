@@ -45,8 +45,6 @@ MUST_USE Status kernel_resource(
 /* Makes output `index` a handle, to which the reference moves; it is given back when that fails. */
 MUST_USE Status kernel_handle(KernelContext *context, uint32_t index, Resource *resource);
 
-/* --- What stays beyond a step --------------------------------------------------------------------------- */
-
 /* The resources that a session keeps on a worker, by name: they live until the session ends or the worker.
  * Refcounted. Threads: any; locks inside. */
 enum { CONTAINER_RESOURCE_COUNT_MAX = 65536 };

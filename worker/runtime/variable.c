@@ -110,8 +110,6 @@ variable_shape(const Variable *variable)
     return &variable->shape;
 }
 
-/* --- Reading -------------------------------------------------------------------------------------------- */
-
 static Status
 check_initialized(Call *call, const Variable *variable)
 {
@@ -141,8 +139,6 @@ variable_read(Call *call, Variable *variable, Tensor *ret_value)
     mutex_unlock(&variable->lock);
     return status;
 }
-
-/* --- Writing -------------------------------------------------------------------------------------------- */
 
 /* Each once, the lowest address first: two writers of the same variables cannot wait for each other. */
 static size_t
@@ -230,8 +226,6 @@ variable_own(KernelContext *context, Variable *variable, Tensor **ret_value)
     *ret_value = &variable->value;
     return STATUS_OK;
 }
-
-/* --- For kernels and the executor ----------------------------------------------------------------------- */
 
 static Status
 thaw(KernelContext *context, Tensor *input, Variable **ret_variable)

@@ -64,8 +64,6 @@ void variable_replace(Variable *variable, Tensor *value);
 /* The value, whose elements are the caller's alone to change. FAILED_PRECONDITION, RESOURCE_EXHAUSTED. */
 MUST_USE Status variable_own(KernelContext *context, Variable *variable, Tensor **ret_value);
 
-/* --- For kernels and the executor ----------------------------------------------------------------------- */
-
 /* The variable behind an input, as long as the input lives. A value in its place (a graph whose variables
  * were frozen) becomes a variable of its own behind that input. */
 MUST_USE Status kernel_variable(KernelContext *context, uint32_t input, Variable **ret_variable);

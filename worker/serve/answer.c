@@ -1,5 +1,5 @@
 #include "shared/upstream/tensor_stream.h"
-#include "worker/serve/server.h"
+#include "worker/serve/worker.h"
 
 static void
 answer_begin(WorkerRequest *request, int http_status, const char *content_type, bool is_last)

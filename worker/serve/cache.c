@@ -23,6 +23,66 @@ struct Cache {
     CacheStats stats;
 };
 
+static void
+ref_partition(void *partition)
+{
+    (void)partition_ref(partition);
+}
+
+static void
+unref_partition(void *partition)
+{
+    partition_unref(partition);
+}
+
+static uint64_t
+size_of_partition(const void *partition)
+{
+    return partition_size(partition);
+}
+
+const CacheType partition_cache_type = {
+    .name = "partition", .ref = ref_partition, .unref = unref_partition, .size = size_of_partition};
+
+static void
+ref_blob(void *blob)
+{
+    (void)tensor_buffer_ref(blob);
+}
+
+static void
+unref_blob(void *blob)
+{
+    tensor_buffer_unref(blob);
+}
+
+static uint64_t
+size_of_blob(const void *blob)
+{
+    return ((const TensorBuffer *)blob)->size;
+}
+
+const CacheType blob_cache_type = {
+    .name = "blob", .ref = ref_blob, .unref = unref_blob, .size = size_of_blob};
+
+/* Writes "tenant/digest"; an empty text, which stands for nothing, when that is too long. */
+static Slice
+key_text(CacheKey key, char ret_text[CACHE_KEY_MAX])
+{
+    const size_t size = key.tenant.size + 1 + key.digest.size;
+    if (key.tenant.size > CACHE_KEY_MAX || key.digest.size > CACHE_KEY_MAX || size > CACHE_KEY_MAX) {
+        return slice_of(ret_text, 0);
+    }
+    if (key.tenant.size > 0) {
+        memcpy(ret_text, key.tenant.data, key.tenant.size);
+    }
+    ret_text[key.tenant.size] = '/';
+    if (key.digest.size > 0) {
+        memcpy(ret_text + key.tenant.size + 1, key.digest.data, key.digest.size);
+    }
+    return slice_of(ret_text, size);
+}
+
 Cache *
 cache_new(const CacheType *type, uint64_t bytes_max)
 {
@@ -86,11 +146,13 @@ cache_free(Cache *cache)
 }
 
 void *
-cache_get(Cache *cache, Slice key)
+cache_get(Cache *cache, CacheKey key)
 {
+    char text[CACHE_KEY_MAX];
+    const Slice name = key_text(key, text);
     void *value = NULL;
     mutex_lock(&cache->lock);
-    CacheEntry *entry = map_get(cache->entries, key);
+    CacheEntry *entry = map_get(cache->entries, name);
     if (entry != NULL) {
         list_remove(&entry->link);
         list_append(&cache->uses, &entry->link);
@@ -105,10 +167,12 @@ cache_get(Cache *cache, Slice key)
 }
 
 bool
-cache_has(Cache *cache, Slice key)
+cache_has(Cache *cache, CacheKey key)
 {
+    char text[CACHE_KEY_MAX];
+    const Slice name = key_text(key, text);
     mutex_lock(&cache->lock);
-    const bool is_there = map_get(cache->entries, key) != NULL;
+    const bool is_there = map_get(cache->entries, name) != NULL;
     mutex_unlock(&cache->lock);
     return is_there;
 }
@@ -139,21 +203,29 @@ cache_evict(Cache *cache, uint64_t bytes, ListLink *gone)
 }
 
 Status
-cache_put(Call *call, Cache *cache, Slice key, void *value, uint64_t bytes)
+cache_put(Call *call, Cache *cache, CacheKey key, void *value)
 {
+    char text[CACHE_KEY_MAX];
+    const Slice name = key_text(key, text);
+    const uint64_t bytes = cache->type->size(value);
+    if (name.size == 0) {
+        return call_fail(call, STATUS_INVALID_ARGUMENT,
+            "tenant and digest of a %s must have at most %d bytes together, not %zu", cache->type->name,
+            CACHE_KEY_MAX - 1, key.tenant.size + key.digest.size);
+    }
     if (bytes > cache->stats.bytes_max) {
         return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
             "a %s of %" PRIu64 " bytes is larger than the %" PRIu64 " bytes kept for all of them",
             cache->type->name, bytes, cache->stats.bytes_max);
     }
-    CacheEntry *entry = entry_new(cache, key, value, bytes);
+    CacheEntry *entry = entry_new(cache, name, value, bytes);
     if (entry == NULL) {
         return call_fail_memory(call, cache->type->name);
     }
     ListLink gone;
     list_init(&gone);
     mutex_lock(&cache->lock);
-    const bool is_new = map_get(cache->entries, key) == NULL;
+    const bool is_new = map_get(cache->entries, name) == NULL;
     bool is_kept = false;
     if (is_new) {
         cache_evict(cache, bytes, &gone);
@@ -172,12 +244,14 @@ cache_put(Call *call, Cache *cache, Slice key, void *value, uint64_t bytes)
 }
 
 bool
-cache_remove(Cache *cache, Slice key)
+cache_remove(Cache *cache, CacheKey key)
 {
+    char text[CACHE_KEY_MAX];
+    const Slice name = key_text(key, text);
     ListLink gone;
     list_init(&gone);
     mutex_lock(&cache->lock);
-    CacheEntry *entry = map_get(cache->entries, key);
+    CacheEntry *entry = map_get(cache->entries, name);
     if (entry != NULL) {
         entry_remove(cache, entry, &gone);
     }
@@ -195,15 +269,15 @@ cache_stats(Cache *cache, CacheStats *ret_stats)
     mutex_unlock(&cache->lock);
 }
 
-void
-cache_each(Cache *cache, Slice prefix, void (*visit)(void *context, Slice key), void *context)
+static TensorBuffer *
+find_blob(void *context, Slice sha256)
 {
-    mutex_lock(&cache->lock);
-    for (ListLink *link = cache->uses.previous; link != &cache->uses; link = link->previous) {
-        const CacheEntry *entry = LIST_ITEM(link, CacheEntry, link);
-        if (slice_starts_with(entry_key(entry), prefix)) {
-            visit(context, entry_key(entry));
-        }
-    }
-    mutex_unlock(&cache->lock);
+    const TenantBlobs *tenant = context;
+    return cache_get(tenant->cache, (CacheKey){.tenant = tenant->tenant, .digest = sha256});
+}
+
+BlobSource
+tenant_blobs_source(TenantBlobs *tenant)
+{
+    return (BlobSource){.context = tenant, .find = find_blob};
 }

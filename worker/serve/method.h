@@ -72,8 +72,6 @@ extern const size_t worker_method_table_count;
     extern const WorkerMethod worker_method_##name;                                                          \
     const WorkerMethod worker_method_##name
 
-/* --- Answers -------------------------------------------------------------------------------------------- */
-
 /* 200 with a JSON document (copied). */
 void worker_answer_json(WorkerRequest *request, int http_status, Slice json);
 

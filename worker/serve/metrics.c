@@ -17,8 +17,6 @@ worker_metrics_watch(const Worker *worker)
     atomic_store_release(&watched, worker);
 }
 
-/* --- Runs and tensors ----------------------------------------------------------------------------------- */
-
 static const char *const outcomes[] = {"succeeded", "failed", "cancelled"};
 static const char *const ways[] = {"fed", "fetched", "pushed_in", "pulled_out"};
 static const int64_t run_bounds_us[] = {
@@ -45,8 +43,6 @@ metrics_count_run(Status status, int64_t elapsed_us)
     metric_observe(&metric_run_seconds, 0, elapsed_us);
 }
 
-/* --- What the worker holds ------------------------------------------------------------------------------ */
-
 typedef enum CacheKind { PARTITIONS, BLOBS } CacheKind;
 
 static const char *const caches[] = {"partitions", "blobs"};
@@ -58,9 +54,9 @@ cache_of(size_t kind)
     const Worker *const worker = watched_worker();
     CacheStats stats = {0};
     if (worker != NULL && kind == PARTITIONS) {
-        partition_cache_stats(worker->partitions, &stats);
+        cache_stats(worker->partitions, &stats);
     } else if (worker != NULL) {
-        blob_cache_stats(worker->blobs, &stats);
+        cache_stats(worker->blobs, &stats);
     }
     return stats;
 }

@@ -16,8 +16,6 @@
 
 enum { SPARE_REQUESTS_MAX = 256 };
 
-/* --- Requests ------------------------------------------------------------------------------------------- */
-
 static void
 request_free(WorkerRequest *request)
 {
@@ -189,10 +187,29 @@ request_find_method(WorkerRequest *request, const H2Header *headers, size_t coun
     return STATUS_OK;
 }
 
+static TensorBuffer *
+allocate_on_device(void *context, size_t size)
+{
+    Device *const device = context;
+    return device->allocate(device, size);
+}
+
+FrameLimits
+request_frame_limits(Worker *worker, size_t tensor_size_max)
+{
+    const size_t worker_max = worker->options.tensor_size_max;
+    const bool is_narrower = tensor_size_max != 0 && tensor_size_max < worker_max;
+    return (FrameLimits){
+        .tensor_size_max = is_narrower ? tensor_size_max : worker_max,
+        .allocate = allocate_on_device,
+        .allocate_context = worker->device,
+    };
+}
+
 static Status
 request_open_frames(WorkerRequest *request)
 {
-    const FrameLimits limits = worker_frame_limits(request->worker, request->method->body_size_max);
+    const FrameLimits limits = request_frame_limits(request->worker, request->method->body_size_max);
     request->has_frames = true;
     if (request->reader != NULL) {
         frame_reader_reset(request->reader, &limits);
@@ -274,8 +291,6 @@ request_finish(WorkerRequest *request)
     }
     return request->method->finish(request);
 }
-
-/* --- Streams -------------------------------------------------------------------------------------------- */
 
 static WorkerRequest *
 request_new(WorkerLoop *loop, H2Stream *stream)

@@ -1,6 +1,6 @@
 #include "worker/serve/run_place.h"
 
-#include "worker/serve/server.h"
+#include "worker/serve/worker.h"
 
 Status
 run_enter_step(WorkerRequest *request, const WireRun *header, StepEntry **ret_entry)

@@ -1,11 +1,17 @@
-/* Happy path: the listener is ready → socket_accept → h2_accept → each stream is a request (request.h). */
+/* Happy path: worker_open() makes the tables and opens the loops → worker_run() runs each on a thread → a
+ * listener is ready → socket_accept → h2_accept → each stream is a request (request.c) → worker_stop() drains
+ * the loops → worker_close(). */
 #include "worker/serve/server.h"
 
+#include <pthread.h>
+#include <stdio.h>
 #include <sys/epoll.h>
 
 #include "shared/base/atomic.h"
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
+#include "shared/base/random.h"
+#include "worker/serve/metrics.h"
 #include "worker/serve/request.h"
 
 typedef struct ServerConnection {
@@ -13,8 +19,6 @@ typedef struct ServerConnection {
     WorkerLoop *loop;
     H2Connection *h2;
 } ServerConnection;
-
-/* --- Connections ---------------------------------------------------------------------------------------- */
 
 static void
 stream_on_headers(H2Stream *stream, const H2Header *headers, size_t count, bool is_last)
@@ -40,8 +44,6 @@ static const H2Handlers handlers = {
     .on_close = request_on_close,
     .on_disconnect = connection_on_disconnect,
 };
-
-/* --- The loop ------------------------------------------------------------------------------------------- */
 
 static void
 connection_accept(WorkerLoop *loop, int fd)
@@ -123,8 +125,8 @@ sweep_due(Timer *timer)
     timer_set(loop->loop, timer, loop_now_ns(loop->loop) + SWEEP_MS * CLOCK_NS_PER_MS);
 }
 
-void
-worker_loop_drain(WorkerLoop *loop, uint32_t grace_ms)
+static void
+drain_loop(WorkerLoop *loop, uint32_t grace_ms)
 {
     loop->grace_ms = grace_ms;
     loop_post(loop->loop, &loop->drain);
@@ -142,8 +144,36 @@ listener_open(Call *call, WorkerLoop *loop, const char *address)
     return status;
 }
 
-Status
-worker_loop_open(Call *call, Worker *worker, const char *address, WorkerLoop **ret_loop)
+static void
+disconnect_loop(WorkerLoop *loop)
+{
+    LIST_EACH(&loop->connections, link)
+    {
+        h2_abort(LIST_ITEM(link, ServerConnection, link)->h2);
+    }
+    if (loop->listener.fd >= 0) {
+        watch_close(&loop->listener);
+        socket_close(loop->listener.fd);
+        loop->listener.fd = -1;
+    }
+}
+
+static void
+close_loop(WorkerLoop *loop)
+{
+    if (loop == NULL) {
+        return;
+    }
+    if (loop->loop != NULL) {
+        disconnect_loop(loop);
+        loop_free(loop->loop);
+    }
+    request_free_spares(loop);
+    memory_free(loop);
+}
+
+static Status
+open_loop(Call *call, Worker *worker, const char *address, WorkerLoop **ret_loop)
 {
     WorkerLoop *const loop = memory_new(1, sizeof *loop);
     if (loop == NULL) {
@@ -162,7 +192,7 @@ worker_loop_open(Call *call, Worker *worker, const char *address, WorkerLoop **r
         status = listener_open(call, loop, address);
     }
     if (status != STATUS_OK) {
-        worker_loop_close(loop);
+        close_loop(loop);
         return status;
     }
     timer_set(loop->loop, &loop->sweep, loop_now_ns(loop->loop));
@@ -170,30 +200,165 @@ worker_loop_open(Call *call, Worker *worker, const char *address, WorkerLoop **r
     return STATUS_OK;
 }
 
-void
-worker_loop_disconnect(WorkerLoop *loop)
+/* The rendezvous of a slot that runs in this same process: the way of a value from one slot to another here.
+ */
+static Rendezvous *
+find_local(void *context, Slice step, int64_t attempt, int64_t slot, Slice push_token)
 {
-    LIST_EACH(&loop->connections, link)
-    {
-        h2_abort(LIST_ITEM(link, ServerConnection, link)->h2);
+    Worker *const worker = context;
+    const StepClaim claim = {
+        .step = step,
+        .slot = slot,
+        .attempt = attempt,
+        .push_token = push_token,
+        .now_ns = clock_monotonic_ns(), /* any thread: no loop's own time */
+    };
+    AUTO_ARENA arena = arena_new(1 << 16);
+    Call entering = {.arena = arena};
+    StepEntry *entry = NULL;
+    if (step_table_enter(&entering, worker->steps, &claim, &entry) != STATUS_OK) {
+        return NULL;
     }
-    if (loop->listener.fd >= 0) {
-        watch_close(&loop->listener);
-        socket_close(loop->listener.fd);
-        loop->listener.fd = -1;
+    Rendezvous *const rendezvous = rendezvous_ref(entry->rendezvous);
+    step_entry_unref(entry);
+    return rendezvous;
+}
+
+static Status
+loop_add(Call *call, Worker *worker, const char *address)
+{
+    WorkerLoop *loop = NULL;
+    TRY(open_loop(call, worker, address, &loop));
+    worker->loops[worker->loop_count++] = loop;
+    const TransportOptions options = {
+        .upstream = {.token = worker->options.token, .frames = request_frame_limits(worker, 0)},
+        .incarnation = worker->incarnation,
+        .find_local = find_local,
+        .context = worker,
+    };
+    loop->transport = transport_new(loop->loop, &options);
+    return loop->transport == NULL ? call_fail_memory(call, "a transport") : STATUS_OK;
+}
+
+/* The first loop proves that the port is free with a bind that does not share; then all share it. */
+static Status
+loops_open(Call *call, Worker *worker)
+{
+    int probe = -1;
+    TRY(socket_listen(call, worker->options.listen, (ListenOptions){0}, &probe));
+    socket_local_address(probe, worker->address);
+    socket_close(probe);
+    for (int index = 0; index < worker->options.loop_count; index++) {
+        TRY(loop_add(call, worker, worker->address));
+    }
+    return STATUS_OK;
+}
+
+Status
+worker_open(Call *call, const WorkerOptions *options, Device *device, Worker **ret_worker)
+{
+    Worker *const worker = memory_new(1, sizeof *worker);
+    if (worker == NULL) {
+        return call_fail_memory(call, "the worker");
+    }
+    worker->options = *options;
+    worker->device = device;
+    (void)snprintf(worker->incarnation, sizeof worker->incarnation, "%016llx",
+        (unsigned long long)random_nonzero_uint64());
+    worker->partitions = cache_new(&partition_cache_type, options->partition_cache_size);
+    worker->blobs = cache_new(&blob_cache_type, options->blob_cache_size);
+    worker->steps = step_table_new();
+    worker->sessions = session_table_new();
+    worker->states = state_table_new();
+    const bool has_all = worker->partitions != NULL && worker->blobs != NULL && worker->steps != NULL &&
+                         worker->sessions != NULL && worker->states != NULL;
+    const Status status = has_all ? loops_open(call, worker) : call_fail_memory(call, "the worker's tables");
+    if (status != STATUS_OK) {
+        worker_close(worker);
+        return status;
+    }
+    (void)snprintf(
+        worker->name, sizeof worker->name, "%s", options->name == NULL ? worker->address : options->name);
+    worker_metrics_watch(worker);
+    *ret_worker = worker;
+    return STATUS_OK;
+}
+
+static void *
+run_loop(void *context)
+{
+    WorkerLoop *const loop = context;
+    loop_run(loop->loop);
+    return NULL;
+}
+
+void
+worker_run(Worker *worker)
+{
+    pthread_t threads[WORKER_LOOP_COUNT_MAX];
+    int started = 1;
+    while (started < worker->loop_count &&
+           pthread_create(&threads[started], NULL, run_loop, worker->loops[started]) == 0) {
+        started++;
+    }
+    /* A loop without a thread would accept connections and never serve them. */
+    while (worker->loop_count > started) {
+        transport_free(worker->loops[worker->loop_count - 1]->transport);
+        close_loop(worker->loops[--worker->loop_count]);
+    }
+    loop_run(worker->loops[0]->loop);
+    for (int index = 1; index < started; index++) {
+        (void)pthread_join(threads[index], NULL);
     }
 }
 
 void
-worker_loop_close(WorkerLoop *loop)
+worker_stop(Worker *worker, uint32_t grace_ms)
 {
-    if (loop == NULL) {
+    atomic_store_release(&worker->is_draining, true);
+    for (int index = 0; index < worker->loop_count; index++) {
+        drain_loop(worker->loops[index], grace_ms);
+    }
+}
+
+/* Ends what still runs, whose last word comes through the loops' mailboxes. False when a kernel takes too
+ * long: then nothing that it uses may be freed. */
+static bool
+worker_settle(Worker *worker)
+{
+    enum { TURNS = 500, TURN_MS = 10 };
+    if (worker->steps != NULL) {
+        step_table_clear(worker->steps);
+    }
+    for (int index = 0; index < worker->loop_count; index++) {
+        disconnect_loop(worker->loops[index]);
+    }
+    int64_t running = 1;
+    for (int turn = 0; turn < TURNS && running > 0; turn++) {
+        running =
+            atomic_load_relaxed(&worker->running_count) + atomic_load_relaxed(&worker->registering_count);
+        for (int index = 0; index < worker->loop_count; index++) {
+            loop_turn(worker->loops[index]->loop, running > 0 ? TURN_MS : 0);
+        }
+    }
+    return running == 0;
+}
+
+void
+worker_close(Worker *worker)
+{
+    if (worker == NULL || !worker_settle(worker)) {
         return;
     }
-    if (loop->loop != NULL) {
-        worker_loop_disconnect(loop);
-        loop_free(loop->loop);
+    for (int index = 0; index < worker->loop_count; index++) {
+        transport_free(worker->loops[index]->transport);
+        close_loop(worker->loops[index]);
     }
-    request_free_spares(loop);
-    memory_free(loop);
+    worker_metrics_watch(NULL);
+    step_table_free(worker->steps);
+    session_table_free(worker->sessions);
+    state_table_free(worker->states);
+    cache_free(worker->partitions);
+    cache_free(worker->blobs);
+    memory_free(worker);
 }

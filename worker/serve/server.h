@@ -1,32 +1,16 @@
-/* The worker's HTTP/2 server on one loop thread: connections, requests, answers. */
+/* The worker's HTTP/2 service as main.c starts and stops it.
+ *
+ * Threads: one a loop; worker_stop() from any. */
 #pragma once
 
 #include "worker/serve/worker.h"
 
-struct WorkerLoop {
-    Worker *worker;
-    Loop *loop;
-    Watch listener;
-    ListLink connections; /* ServerConnection */
-    ListLink requests;    /* WorkerRequest */
-    size_t request_count;
-    uint64_t run_ns;         /* when the turn began in which the last run started */
-    ListLink spare_requests; /* ended ones */
-    size_t spare_count;
-    Transport *transport; /* to the other slots of steps that run here */
-    Task drain;           /* posted by worker_stop() */
-    Timer drained;
-    bool is_closing; /* no new requests any more */
-    Timer sweep;     /* drops steps that have expired */
-    uint32_t grace_ms;
-};
+/* Opens the listening sockets: requests are served once worker_run() is called. */
+MUST_USE Status worker_open(Call *call, const WorkerOptions *options, Device *device, Worker **ret_worker);
 
-/* Opens the loop's own listening socket on `address` (SO_REUSEPORT). */
-MUST_USE Status worker_loop_open(Call *call, Worker *worker, const char *address, WorkerLoop **ret_loop);
-/* Takes no more connections and ends those there are, so that their runs are cancelled. */
-void worker_loop_disconnect(WorkerLoop *loop);
-void worker_loop_close(WorkerLoop *loop); /* NULL is allowed */
+/* Serves until worker_stop(); the calling thread runs the first loop. */
+void worker_run(Worker *worker);
 
-/* Serves what running steps need until the worker is idle, then refuses new requests and stops the loop when
- * the last one has ended; at most after `grace_ms`. Any thread. */
-void worker_loop_drain(WorkerLoop *loop, uint32_t grace_ms);
+/* Refuses new runs, lets running ones end (at most `grace_ms`), then stops the loops. Any thread. */
+void worker_stop(Worker *worker, uint32_t grace_ms);
+void worker_close(Worker *worker); /* after worker_run() has returned; NULL is allowed */

@@ -23,8 +23,6 @@ struct StepTable {
     uint64_t sweep_due_ns;
 };
 
-/* --- Entries -------------------------------------------------------------------------------------------- */
-
 /* The rendezvous is made when the first message comes, its way to the peers only with the run: this stands
  * between the two. Nothing is sent before the run. */
 static RendezvousRemote
@@ -98,8 +96,6 @@ step_entry_unref(StepEntry *entry)
         memory_free(entry);
     }
 }
-
-/* --- The table ------------------------------------------------------------------------------------------ */
 
 StepTable *
 step_table_new(void)

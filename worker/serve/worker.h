@@ -1,15 +1,14 @@
 /* The worker as a whole: who it is, what it caches, which steps run. Methods and transport work on it.
  *
- * Ownership: made and freed by main.c.
+ * Ownership: made and freed by server.c.
  * Threads:   identity is immutable; caches and the step table lock inside. */
 #pragma once
 
 #include "shared/net/loop.h"
 #include "shared/net/socket.h"
 #include "worker/runtime/device.h"
-#include "worker/serve/blob_cache.h"
+#include "worker/serve/cache.h"
 #include "worker/serve/method.h"
-#include "worker/serve/partition_cache.h"
 #include "worker/serve/session_table.h"
 #include "worker/serve/state_table.h"
 #include "worker/serve/step_table.h"
@@ -36,8 +35,8 @@ struct Worker {
     char incarnation[INCARNATION_TEXT_SIZE];
     char address[ADDRESS_TEXT_SIZE]; /* where it listens */
     Device *device;
-    PartitionCache *partitions;
-    BlobCache *blobs;
+    Cache *partitions;
+    Cache *blobs;
     StepTable *steps;
     SessionTable *sessions;
     StateTable *states;
@@ -48,18 +47,20 @@ struct Worker {
     int loop_count;
 };
 
-/* What comes over the wire lives in the device's memory and counts against its limit. `tensor_size_max`: 0
- * for the worker's own, which no other passes. */
-FrameLimits worker_frame_limits(Worker *worker, size_t tensor_size_max);
-
-/* "tenant/digest": tenants share no partitions. In the call's arena. */
-MUST_USE Status worker_partition_key(WorkerRequest *request, Slice digest, Slice *ret_key);
-
-MUST_USE Status worker_open(Call *call, const WorkerOptions *options, Device *device, Worker **ret_worker);
-
-/* Serves until worker_stop(); the calling thread runs the first loop. */
-void worker_run(Worker *worker);
-
-/* Refuses new runs, lets running ones end (at most `grace_ms`), then stops the loops. Any thread. */
-void worker_stop(Worker *worker, uint32_t grace_ms);
-void worker_close(Worker *worker); /* after worker_run() has returned; NULL is allowed */
+struct WorkerLoop {
+    Worker *worker;
+    Loop *loop;
+    Watch listener;
+    ListLink connections; /* ServerConnection */
+    ListLink requests;    /* WorkerRequest */
+    size_t request_count;
+    uint64_t run_ns;         /* when the turn began in which the last run started */
+    ListLink spare_requests; /* ended ones */
+    size_t spare_count;
+    Transport *transport; /* to the other slots of steps that run here */
+    Task drain;           /* posted by worker_stop() */
+    Timer drained;
+    bool is_closing; /* no new requests any more */
+    Timer sweep;     /* drops steps that have expired */
+    uint32_t grace_ms;
+};

@@ -14,9 +14,6 @@ typedef struct Layout {
     uint32_t *placed;  /* buffers, by offset */
 } Layout;
 
-/* --- Who is gone when --------------------------------------------------------------------------------------
- */
-
 static bool
 has_ended(const Layout *layout, uint32_t buffer, uint32_t other)
 {
@@ -100,9 +97,6 @@ find_ends(Layout *layout)
     return true;
 }
 
-/* --- Placing ----------------------------------------------------------------------------------------------
- */
-
 static int
 compare_sizes(const void *left, const void *right, void *context)
 {
@@ -157,9 +151,6 @@ place_all(Layout *layout)
     }
     return size;
 }
-
-/* --- Whose bytes they were --------------------------------------------------------------------------------
- */
 
 /* The last buffer so far that lay on these bytes. */
 typedef struct Owned {

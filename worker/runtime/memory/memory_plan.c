@@ -34,9 +34,6 @@ typedef struct Planning {
     MemoryPlan *plan;
 } Planning;
 
-/* --- Whose memory it is -----------------------------------------------------------------------------------
- */
-
 /* What takes memory over comes behind what made it, in `values` too. */
 static bool
 find_owners(Planning *planning)
@@ -65,9 +62,6 @@ is_allocated(const MemoryValue *value)
 {
     return (value->kind == VALUE_NEW || value->kind == VALUE_RECEIVED) && value->from == VALUE_NONE;
 }
-
-/* --- The arena --------------------------------------------------------------------------------------------
- */
 
 static bool
 has_kind(const Partition *partition, ScheduleKind kind)
@@ -216,9 +210,6 @@ plan_arena(Planning *planning)
            keep_buffers(planning) && keep_outputs(planning);
 }
 
-/* --- The rest ---------------------------------------------------------------------------------------------
- */
-
 static uint32_t
 last_place(const Planning *planning, uint32_t value)
 {
@@ -270,9 +261,6 @@ plan_loose(Planning *planning)
     return true;
 }
 
-/* --- What is told of it -----------------------------------------------------------------------------------
- */
-
 static void
 note_largest(MemoryPlan *plan, PlannedTensor tensor)
 {
@@ -302,9 +290,6 @@ sum_up(const Planning *planning)
         plan->is_exact = plan->is_exact && (value->is_known || value->kind == VALUE_ELSEWHERE);
     }
 }
-
-/* --- Life -------------------------------------------------------------------------------------------------
- */
 
 static bool
 find_places(Planning *planning)

@@ -15,9 +15,6 @@ typedef struct Finding {
     uint32_t *outputs;
 } Finding;
 
-/* --- Values -----------------------------------------------------------------------------------------------
- */
-
 /* What the executor does itself. */
 typedef enum OutputRule {
     OUTPUT_KERNEL, /* as the kernel says */
@@ -139,9 +136,6 @@ find_values(Finding *finding)
     }
 }
 
-/* --- Uses -------------------------------------------------------------------------------------------------
- */
-
 /* What is folded, or computed inside of another node, reads nothing. */
 static uint32_t
 read_count(const ScheduleNode *node)
@@ -194,9 +188,6 @@ find_uses(const Finding *finding)
     }
     return true;
 }
-
-/* --- Taking over ------------------------------------------------------------------------------------------
- */
 
 /* An output that takes an input's memory over if the input's other readers come before. */
 typedef struct Claim {
@@ -328,9 +319,6 @@ find_forwards(Finding *finding)
     settle_claims(finding, &sweep, claims, count);
     return true;
 }
-
-/* --- All together -----------------------------------------------------------------------------------------
- */
 
 bool
 memory_values_find(Arena *arena, const Partition *partition, const Flow *flow, const Shape *const *shapes,

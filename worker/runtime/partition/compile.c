@@ -58,8 +58,6 @@ begin_partition(Call *call, GraphDef *def, Device *device, Partition **ret_parti
     return STATUS_OK;
 }
 
-/* --- Classifying ---------------------------------------------------------------------------------------- */
-
 static Status
 find_kernel(Call *call, ScheduleNode *node)
 {
@@ -169,8 +167,6 @@ index_nodes(Call *call, Partition *partition, ScheduleKind kind, uint32_t count,
     return STATUS_OK;
 }
 
-/* --- Constants ------------------------------------------------------------------------------------------ */
-
 static void
 tensor_release(void *tensor)
 {
@@ -245,8 +241,6 @@ check_missing(Call *call, const MissingBlobs *missing)
                      missing->count, missing->sha256[0]);
 }
 
-/* --- Kernels -------------------------------------------------------------------------------------------- */
-
 static Status
 prepare_kernel(Call *call, const Partition *partition, const ScheduleNode *node)
 {
@@ -278,8 +272,6 @@ create_kernels(Call *call, Partition *partition)
     }
     return STATUS_OK;
 }
-
-/* --- Passes --------------------------------------------------------------------------------------------- */
 
 /* Runs of this partition may have one arena for what they make; else they allocate each tensor. */
 static Status

@@ -5,8 +5,6 @@
 enum { RESULT_SIZE_MAX = 10 << 20 };
 static const size_t FOLD_SCRATCH_MAX = (size_t)1 << 30;
 
-/* --- What may be folded --------------------------------------------------------------------------------- */
-
 static bool
 reads_constants_alone(const Partition *partition, const Node *node)
 {
@@ -38,8 +36,6 @@ mark_read_by_merge(const Partition *partition, bool *marks)
         }
     }
 }
-
-/* --- Computing ------------------------------------------------------------------------------------------ */
 
 typedef struct Folding {
     Partition *partition;

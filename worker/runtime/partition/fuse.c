@@ -6,8 +6,6 @@
 #include "shared/graph/fusion.h"
 #include "worker/runtime/partition/fused.h"
 
-/* --- What may be fused ---------------------------------------------------------------------------------- */
-
 /* Values alone: a variable's is read when the node runs, not when what reads it does. */
 static bool
 reads_values(const Partition *partition, const Node *node)
@@ -31,8 +29,6 @@ may_join(const void *context, const Node *node)
     return scheduled->kind == SCHEDULE_KERNEL && scheduled->kernel->element != NULL &&
            reads_values(partition, node) && scheduled->kernel->element(node, &function);
 }
-
-/* --- Groups --------------------------------------------------------------------------------------------- */
 
 /* Each a list of nodes in topological order, of which the root is the last. */
 typedef struct Groups {
@@ -73,8 +69,6 @@ find_groups(Call *call, const Partition *partition, Groups *ret_groups)
     }
     return STATUS_OK;
 }
-
-/* --- Fusing --------------------------------------------------------------------------------------------- */
 
 typedef struct Fusing {
     Call *call;

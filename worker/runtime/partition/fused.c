@@ -22,8 +22,6 @@ typedef struct FusedRun {
     bool has_refused;   /* atomic: some element was not accepted */
 } FusedRun;
 
-/* --- Steps that are computed before --------------------------------------------------------------------- */
-
 static const Tensor *
 value_tensor(const FusedRun *run, uint32_t value)
 {
@@ -75,8 +73,6 @@ release_results(const FusedRun *run)
         tensor_unref(&run->results[step]);
     }
 }
-
-/* --- Operands ------------------------------------------------------------------------------------------- */
 
 #define REPEAT(size, storage)                                                                                \
     static void repeat_##size(const void *from, void *to, int64_t count)                                     \
@@ -176,8 +172,6 @@ bind_walk(
     run->strides[index] = 1;
 }
 
-/* --- Tiles ---------------------------------------------------------------------------------------------- */
-
 typedef struct Registers {
     alignas(64) char tiles[FUSED_REGISTER_COUNT][FUSED_REGISTER_SIZE];
     alignas(64) char copies[ELEMENT_INPUTS_MAX][FUSED_REGISTER_SIZE];
@@ -272,8 +266,6 @@ compute_all_tiles(FusedRun *run)
     }
     return STATUS_OK;
 }
-
-/* --- The kernel ----------------------------------------------------------------------------------------- */
 
 /* The nodes one after another: what does not fit, or is not accepted, is explained by whom it concerns. */
 static Status

@@ -18,8 +18,6 @@ typedef struct Planning {
     size_t size_max; /* bytes of the largest element in a register */
 } Planning;
 
-/* --- Shapes --------------------------------------------------------------------------------------------- */
-
 static bool
 infer_step(const Planning *planning, const FusedStep *step, Shape *ret_shape)
 {
@@ -68,8 +66,6 @@ choose_tiled(const Planning *planning)
     }
     return true;
 }
-
-/* --- Operands ------------------------------------------------------------------------------------------- */
 
 static int64_t
 walk_stride(const Shape *shape, int dimension, int64_t *size)
@@ -160,8 +156,6 @@ bind_operand(Planning *planning, const FusedStep *step, uint32_t index, FusedOpe
     operand->kind = count == planning->plan->count ? FUSED_LINE : FUSED_SCALAR;
     return count == planning->plan->count || count == 1 || bind_walk(planning, shape, axis, operand);
 }
-
-/* --- Operations ----------------------------------------------------------------------------------------- */
 
 static bool
 take_register(Planning *planning, uint32_t *ret_register)
@@ -270,8 +264,6 @@ add_steps(Planning *planning)
     return whole != NULL;
 }
 
-/* --- Plans ---------------------------------------------------------------------------------------------- */
-
 static bool
 plan_tiles(Planning *planning)
 {
@@ -335,8 +327,6 @@ fused_plan_free(const FusedPlan *plan)
         arena_free(plan->arena);
     }
 }
-
-/* --- Plans that are kept -------------------------------------------------------------------------------- */
 
 static bool
 plan_fits(const FusedPlan *plan, const Fused *fused, const Tensor *inputs)

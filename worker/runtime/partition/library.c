@@ -46,8 +46,6 @@ library_free(Library *library)
     memory_free(library);
 }
 
-/* --- What calls what ------------------------------------------------------------------------------------ */
-
 static Status
 check_attr(Call *call, const Library *library, const NodeDef *node, const AttrValue *value)
 {
@@ -90,8 +88,6 @@ index_functions(Call *call, Library *library)
     }
     return check_calls(call, library, library->def->nodes, library->def->node_count);
 }
-
-/* --- Blobs ---------------------------------------------------------------------------------------------- */
 
 static Status
 bind_blob(Call *call, Library *library, Slice sha256, const BlobSource *blobs, MissingBlobs *missing)
@@ -166,8 +162,6 @@ library_size(const Library *library)
     return library->blob_bytes;
 }
 
-/* --- Life ----------------------------------------------------------------------------------------------- */
-
 static Library *
 library_alloc(GraphDef *def, const LibraryOptions *options)
 {
@@ -207,8 +201,6 @@ library_new(
     return STATUS_OK;
 }
 
-/* --- Calls ---------------------------------------------------------------------------------------------- */
-
 Status
 library_begin_call(Call *call, Library *library)
 {
@@ -225,8 +217,6 @@ library_end_call(Library *library)
 {
     atomic_sub_relaxed(&library->call_count, 1);
 }
-
-/* --- Compiling ------------------------------------------------------------------------------------------ */
 
 Partition *
 library_find(Library *library, Slice function)

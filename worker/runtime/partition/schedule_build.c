@@ -9,8 +9,6 @@ enum {
     NUMBER_DIGITS = 20,
 };
 
-/* --- Frames --------------------------------------------------------------------------------------------- */
-
 static size_t
 path_size(const ScheduleFrame *frames, const ScheduleFrame *frame)
 {
@@ -44,8 +42,6 @@ copy_frames(Call *call, Partition *partition, const GraphFrames *found)
     partition->frame_count = found->frame_count;
     return STATUS_OK;
 }
-
-/* --- Nodes ---------------------------------------------------------------------------------------------- */
 
 static bool
 is_dynamic_node(const ScheduleNode *node)
@@ -94,8 +90,6 @@ assign_cells(Call *call, Partition *partition, const GraphFrames *found)
     }
     return STATUS_OK;
 }
-
-/* --- Lists ---------------------------------------------------------------------------------------------- */
 
 static Status
 alloc_lists(Call *call, const Partition *partition, ScheduleFrame *frame)
@@ -160,8 +154,6 @@ divide_into_frames(Call *call, Partition *partition)
     return STATUS_OK;
 }
 
-/* --- Transfers ------------------------------------------------------------------------------------------ */
-
 static Status
 make_key(Call *call, const Partition *partition, ScheduleNode *node)
 {
@@ -196,8 +188,6 @@ is_dynamic(const Partition *partition, uint32_t node)
 {
     return partition->nodes[node].kind != SCHEDULE_STATIC;
 }
-
-/* --- Consumers: slots, constants, words ----------------------------------------------------------------- */
 
 /* What a node waits for. A Merge is ready with its first live input: bit 0 says "none yet", every control
  * input counts two (TensorFlow's executor, initial pending counts). */
@@ -291,8 +281,6 @@ number_slots(Call *call, Partition *partition)
     }
     return STATUS_OK;
 }
-
-/* --- Producers: edges ----------------------------------------------------------------------------------- */
 
 /* Visits all edges between scheduled nodes, the data edges of all nodes before the control edges. */
 typedef void (*EdgeVisit)(Partition *partition, ScheduleEdge *edges, uint32_t producer, ScheduleEdge edge);

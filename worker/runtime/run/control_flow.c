@@ -80,8 +80,6 @@ merge_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool
     ticket_propagate(ticket, activation->iteration, node, outputs, false);
 }
 
-/* --- Loops ---------------------------------------------------------------------------------------------- */
-
 /* The only input becomes the only output. */
 static Tensor *
 pass_input(Ticket *ticket, const Activation *activation, const ScheduleNode *node, bool is_dead)

@@ -17,8 +17,6 @@ node_at(const Run *run, uint32_t id)
     return &run->partition->nodes[id];
 }
 
-/* --- Iterations ----------------------------------------------------------------------------------------- */
-
 static void
 frame_deliver_constant(Ticket *ticket, const Frame *frame, uint32_t index, Iteration *iteration)
 {
@@ -83,8 +81,6 @@ frame_start_iteration(Ticket *ticket, Frame *frame)
     return true;
 }
 
-/* --- Opening -------------------------------------------------------------------------------------------- */
-
 static Frame *
 frame_open(Ticket *ticket, Iteration *parent, uint32_t number)
 {
@@ -101,8 +97,6 @@ frame_open(Ticket *ticket, Iteration *parent, uint32_t number)
     list_append(&run->live_frames, &frame->live);
     return frame_start_iteration(ticket, frame) ? frame : NULL;
 }
-
-/* --- Ending --------------------------------------------------------------------------------------------- */
 
 static void
 frame_end(Ticket *ticket, Frame *frame)
@@ -160,8 +154,6 @@ frame_sweep(Ticket *ticket, Frame *frame)
     }
     return true;
 }
-
-/* --- What nodes do -------------------------------------------------------------------------------------- */
 
 static void
 fail_without_memory(const Ticket *ticket)

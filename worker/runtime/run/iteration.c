@@ -4,8 +4,6 @@
 
 #include "shared/base/memory.h"
 
-/* --- The block ------------------------------------------------------------------------------------------ */
-
 static size_t
 reserve_items(size_t *size, size_t count, size_t item)
 {
@@ -97,8 +95,6 @@ iteration_trace_scope(const Iteration *iteration)
         .node_count = schedule->cell_count,
     };
 }
-
-/* --- Keys ----------------------------------------------------------------------------------------------- */
 
 static char *
 append_slice(char *end, Slice text)

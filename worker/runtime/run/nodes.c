@@ -13,8 +13,6 @@
 
 enum { AVERAGE_WEIGHT = 8 }; /* a measurement counts one eighth */
 
-/* --- Kernels -------------------------------------------------------------------------------------------- */
-
 static bool
 is_measured(const Ticket *ticket, uint32_t id)
 {
@@ -111,8 +109,6 @@ kernel_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, boo
     }
 }
 
-/* --- Constants, args, retvals --------------------------------------------------------------------------- */
-
 static void
 const_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead)
 {
@@ -141,8 +137,6 @@ nothing_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bo
     ticket_propagate(ticket, activation->iteration, node, NULL, is_dead);
 }
 
-/* --- References ----------------------------------------------------------------------------------------- */
-
 /* The values of variables in place of their handles. False when one has none: the run has failed. */
 static bool
 references_read(Ticket *ticket, const ScheduleNode *node, Tensor *inputs)
@@ -155,8 +149,6 @@ references_read(Ticket *ticket, const ScheduleNode *node, Tensor *inputs)
     }
     return true;
 }
-
-/* --- Dispatch ------------------------------------------------------------------------------------------- */
 
 /* Each ends with ticket_propagate(), run_fail(), or, for what has to wait, with ticket_wait(). */
 typedef void (*NodeRun)(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead);

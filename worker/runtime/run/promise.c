@@ -104,8 +104,6 @@ promise_new(const Ticket *ticket, Activation *activation, const ScheduleNode *no
     return promise;
 }
 
-/* --- Cancelling ----------------------------------------------------------------------------------------- */
-
 static Promise *
 take_untold(Run *run)
 {
@@ -154,8 +152,6 @@ promises_describe(Run *run, Buffer *text)
         buffer_append_format(text, " and %" PRIu32 " more", count - NAMED_MAX);
     }
 }
-
-/* --- Starting ------------------------------------------------------------------------------------------- */
 
 /* Counts before it starts: it may complete before start() returns. A failure that came before the promise was
  * in the list is told behind. */

@@ -58,8 +58,6 @@ rendezvous_ref(Rendezvous *rendezvous)
     return rendezvous;
 }
 
-/* --- The table: under the lock -------------------------------------------------------------------------- */
-
 /* The place that points to the first item of this key, or to the NULL at its bucket's end. */
 static RendezvousItem **
 table_find(Rendezvous *rendezvous, Slice key, uint64_t hash)
@@ -143,8 +141,6 @@ table_clear(Rendezvous *rendezvous)
     return all;
 }
 
-/* --- Items ---------------------------------------------------------------------------------------------- */
-
 static Parked *
 parked_new(int kind, Slice key, uint64_t hash, bool is_dead)
 {
@@ -207,8 +203,6 @@ rendezvous_unref(Rendezvous *rendezvous)
     mutex_done(&rendezvous->lock);
     memory_free(rendezvous);
 }
-
-/* --- Sending -------------------------------------------------------------------------------------------- */
 
 /* Which slot the second part of the key names; this one when it names none. */
 static uint32_t
@@ -328,8 +322,6 @@ rendezvous_announce(Call *call, Rendezvous *rendezvous, Slice key)
     return code == STATUS_OK ? STATUS_OK : aborted(call, rendezvous);
 }
 
-/* --- Receiving ------------------------------------------------------------------------------------------ */
-
 /* Out of the table: a value, or an announcement for which the waiter waits on. NULL: there was neither. */
 static Parked *
 table_take(Rendezvous *rendezvous, RendezvousWaiter *waiter)
@@ -390,8 +382,6 @@ rendezvous_forget(Rendezvous *rendezvous, RendezvousWaiter *waiter)
     mutex_unlock(&rendezvous->lock);
     return is_found;
 }
-
-/* --- The end -------------------------------------------------------------------------------------------- */
 
 void
 rendezvous_abort(Rendezvous *rendezvous, Status code, const char *message)

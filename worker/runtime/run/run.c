@@ -17,8 +17,6 @@ enum {
     INLINE_IDLE_COST_NS = 250 * 1000, /* a few times what two threads take to wake each other */
 };
 
-/* --- Life ----------------------------------------------------------------------------------------------- */
-
 Run *
 run_ref(Run *run)
 {
@@ -116,8 +114,6 @@ finish_run(Run *run)
     run->callbacks.on_done(run->callbacks.context, &result);
     run_unref(run);
 }
-
-/* --- Start ---------------------------------------------------------------------------------------------- */
 
 static Status
 check_request(Call *call, const RunRequest *request)

@@ -12,9 +12,6 @@ enum {
     PLANNING_FREE_NS = 20 * 1000 * 1000, /* … beyond this */
 };
 
-/* --- Plans ------------------------------------------------------------------------------------------------
- */
-
 static MemoryPlan *
 find_plan(Partition *partition, const RunRequest *request)
 {
@@ -84,9 +81,6 @@ prepare_plan(Run *run, const RunRequest *request)
     return true;
 }
 
-/* --- Admission --------------------------------------------------------------------------------------------
- */
-
 static const char *
 plan_text(const MemoryPlan *plan, Buffer *text)
 {
@@ -145,9 +139,6 @@ reserve(Call *call, Run *run, const RunRequest *request)
         "the step is planned to take %s, but %" PRIu64 " of the worker's %" PRIu64 " bytes are taken",
         plan_text(run->plan, &text), taken, memory.limit);
 }
-
-/* --- The run's own ----------------------------------------------------------------------------------------
- */
 
 static bool
 prepare_account(Run *run, uint64_t limit)

@@ -71,8 +71,6 @@ running_end(void)
     atomic_store_release(&mine.run, NULL);
 }
 
-/* --- The report ----------------------------------------------------------------------------------------- */
-
 static bool
 read_one(const Running *running, const Run *run, uint32_t *ret_node, uint64_t *ret_start_ns)
 {

@@ -4,8 +4,6 @@
 #include "shared/base/clock.h"
 #include "shared/base/memory.h"
 
-/* --- Records -------------------------------------------------------------------------------------------- */
-
 static size_t
 record_size(const TraceScope *scope)
 {
@@ -65,8 +63,6 @@ run_trace_iteration(RunTrace *trace, const TraceScope *loop, const IterationTrac
     }
     return record;
 }
-
-/* --- Nodes ---------------------------------------------------------------------------------------------- */
 
 static uint32_t
 thread_number(void)

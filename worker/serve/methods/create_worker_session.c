@@ -1,5 +1,5 @@
 /* CreateWorkerSession: a lease under which partitions are registered; putting it again renews it. */
-#include "worker/serve/server.h"
+#include "worker/serve/worker.h"
 
 static Status
 finish(WorkerRequest *request)

@@ -4,9 +4,8 @@
 static Status
 finish(WorkerRequest *request)
 {
-    Slice key;
-    TRY(worker_partition_key(request, request->parameters[1], &key));
-    (void)partition_cache_remove(request->worker->partitions, key);
+    const CacheKey key = {.tenant = request->tenant, .digest = request->parameters[1]};
+    (void)cache_remove(request->worker->partitions, key);
     worker_answer_json(request, 200, SLICE("{}"));
     return STATUS_OK;
 }

@@ -10,7 +10,7 @@ finish(WorkerRequest *request)
     DeviceMemory memory;
     CacheStats partitions;
     device->memory(device, &memory);
-    partition_cache_stats(worker->partitions, &partitions);
+    cache_stats(worker->partitions, &partitions);
     const bool is_draining = atomic_load_acquire(&worker->is_draining);
     const WireWorker status = {
         .name = slice_from_string(worker->name),

@@ -1,7 +1,7 @@
 /* Push: values that another slot of the step has produced for this one, or announcements of large ones. */
 #include "shared/base/atomic.h"
 #include "worker/serve/metrics.h"
-#include "worker/serve/server.h"
+#include "worker/serve/worker.h"
 
 static Status
 begin(WorkerRequest *request)

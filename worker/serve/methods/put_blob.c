@@ -54,8 +54,8 @@ finish(WorkerRequest *request)
         return call_fail(&request->call, STATUS_INVALID_ARGUMENT, "the body's digest is %s, not '%.*s'",
             actual_text, SLICE_PRINT(expected));
     }
-    TRY(blob_cache_put(&request->call, request->worker->blobs,
-        (BlobKey){.tenant = request->tenant, .sha256 = expected}, upload->blob));
+    TRY(cache_put(&request->call, request->worker->blobs,
+        (CacheKey){.tenant = request->tenant, .digest = expected}, upload->blob));
     worker_answer_json(request, 200, SLICE("{}"));
     return STATUS_OK;
 }

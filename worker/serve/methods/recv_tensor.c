@@ -3,7 +3,7 @@
 
 #include "shared/base/memory.h"
 #include "worker/serve/metrics.h"
-#include "worker/serve/server.h"
+#include "worker/serve/worker.h"
 
 /* The wait outlives neither the stream nor the entry; its answer may come on any thread. */
 typedef struct Wait {

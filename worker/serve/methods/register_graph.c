@@ -9,7 +9,7 @@
 #include "shared/crypto/digest.h"
 #include "shared/formats/graphdef_json.h"
 #include "worker/runtime/partition/compile.h"
-#include "worker/serve/server.h"
+#include "worker/serve/worker.h"
 
 enum { PARTITION_SIZE_MAX = 64 << 20 };
 
@@ -21,14 +21,10 @@ typedef struct Registration {
     Loop *loop;
     Call call; /* with an arena of its own */
     Buffer document;
-    Slice tenant;
-    Slice digest;
-    Slice key;
+    CacheKey key; /* its texts are in the arena */
     MissingBlobs missing;
     Status status;
 } Registration;
-
-/* --- Life ----------------------------------------------------------------------------------------------- */
 
 static void
 registration_free(Registration *registration)
@@ -39,13 +35,13 @@ registration_free(Registration *registration)
 }
 
 static Status
-registration_new(WorkerRequest *request, Slice key, Registration **ret_registration)
+registration_new(WorkerRequest *request, CacheKey key, Registration **ret_registration)
 {
     Registration *const registration = memory_new(1, sizeof *registration);
     Arena *const arena = arena_new(WORKER_ARENA_SIZE_MAX);
-    const char *const tenant = arena == NULL ? NULL : text_copy(arena, request->tenant);
-    const char *const full = arena == NULL ? NULL : text_copy(arena, key);
-    if (registration == NULL || tenant == NULL || full == NULL) {
+    const char *const tenant = arena == NULL ? NULL : text_copy(arena, key.tenant);
+    const char *const digest = arena == NULL ? NULL : text_copy(arena, key.digest);
+    if (registration == NULL || tenant == NULL || digest == NULL) {
         memory_free(registration);
         arena_free(arena);
         return call_fail_memory(&request->call, "a registration");
@@ -56,16 +52,12 @@ registration_new(WorkerRequest *request, Slice key, Registration **ret_registrat
         .loop = request->loop->loop,
         .call.arena = arena,
         .document = request->body,
-        .tenant = slice_of(tenant, request->tenant.size),
-        .key = slice_of(full, key.size),
-        .digest = slice_of(full + key.size - request->parameters[1].size, request->parameters[1].size),
+        .key = {.tenant = slice_of(tenant, key.tenant.size), .digest = slice_of(digest, key.digest.size)},
     };
     request->body = (Buffer){0};
     *ret_registration = registration;
     return STATUS_OK;
 }
-
-/* --- On a compute thread -------------------------------------------------------------------------------- */
 
 static Status
 check_digest(Registration *registration)
@@ -74,37 +66,35 @@ check_digest(Registration *registration)
     char text[SHA256_HEX_SIZE];
     sha256(buffer_slice(&registration->document), &actual);
     sha256_to_hex(&actual, text);
-    if (!slice_equals_string(registration->digest, text)) {
+    if (!slice_equals_string(registration->key.digest, text)) {
         return call_fail(&registration->call, STATUS_INVALID_ARGUMENT, "the body's digest is %s, not '%.*s'",
-            text, SLICE_PRINT(registration->digest));
+            text, SLICE_PRINT(registration->key.digest));
     }
     return STATUS_OK;
 }
 
 static Status
-compile(Registration *registration)
+compile_partition(Registration *registration)
 {
     Call *const call = &registration->call;
     Worker *const worker = registration->worker;
-    TenantBlobs tenant = {.cache = worker->blobs, .tenant = registration->tenant};
-    const BlobSource blobs = blob_cache_source(&tenant);
+    TenantBlobs tenant = {.cache = worker->blobs, .tenant = registration->key.tenant};
+    const BlobSource blobs = tenant_blobs_source(&tenant);
     AUTO_GRAPH_DEF def = NULL;
     AUTO_PARTITION partition = NULL;
     TRY(check_digest(registration));
     TRY(graphdef_json_read(call, buffer_slice(&registration->document), &def));
     TRY(partition_compile(call, def, worker->device, &blobs, &registration->missing, &partition));
-    return partition_cache_put(call, worker->partitions, registration->key, partition);
+    return cache_put(call, worker->partitions, registration->key, partition);
 }
 
 static void
-run(DeviceWork *work)
+compile_on_device(DeviceWork *work)
 {
     Registration *const registration = (Registration *)(void *)work;
-    registration->status = compile(registration);
+    registration->status = compile_partition(registration);
     loop_post(registration->loop, &registration->task);
 }
-
-/* --- On the loop ---------------------------------------------------------------------------------------- */
 
 static Status
 answer_missing(WorkerRequest *request, Call *call, const MissingBlobs *missing)
@@ -157,21 +147,20 @@ static Status
 finish(WorkerRequest *request)
 {
     Worker *const worker = request->worker;
-    Slice key;
+    const CacheKey key = {.tenant = request->tenant, .digest = request->parameters[1]};
     Registration *registration = NULL;
     if (!session_table_renew(worker->sessions, request->parameters[0], loop_now_ns(request->loop->loop))) {
         return call_fail(&request->call, STATUS_NOT_FOUND, "session '%.*s' has no lease here",
             SLICE_PRINT(request->parameters[0]));
     }
-    TRY(worker_partition_key(request, request->parameters[1], &key));
-    AUTO_PARTITION known = partition_cache_get(worker->partitions, key);
+    AUTO_PARTITION known = cache_get(worker->partitions, key);
     if (known != NULL) {
         worker_answer_json(request, 200, SLICE("{}"));
         return STATUS_OK;
     }
     TRY(registration_new(request, key, &registration));
     request->context = registration;
-    registration->work.run = run;
+    registration->work.run = compile_on_device;
     registration->task.run = answer_on_loop;
     (void)atomic_add_relaxed(&worker->registering_count, 1);
     worker->device->schedule(worker->device, &registration->work);

@@ -26,7 +26,7 @@
 #include "worker/serve/run_answer.h"
 #include "worker/serve/run_place.h"
 #include "worker/serve/run_trace.h"
-#include "worker/serve/server.h"
+#include "worker/serve/worker.h"
 
 enum {
     UNFINISHED_WAIT_MS = 20, /* after the deadline, for the run's end and its statistics */
@@ -66,8 +66,6 @@ typedef struct GraphRun {
     WireStats stats;
     Buffer trace; /* JSON, when one is wanted */
 } GraphRun;
-
-/* --- Life ----------------------------------------------------------------------------------------------- */
 
 static void
 outputs_free(Output *outputs)
@@ -148,8 +146,6 @@ flush_on_loop(Task *task)
     graph_run_flush((GraphRun *)(void *)((char *)task - offsetof(GraphRun, task)));
 }
 
-/* --- The run's callbacks, on any thread ----------------------------------------------------------------- */
-
 /* With the lock held: true when the caller must post the task after unlocking. */
 static bool
 claim_post(GraphRun *graph_run)
@@ -203,8 +199,6 @@ run_done(void *context, const RunResult *result)
         loop_post(graph_run->loop, &graph_run->task);
     }
 }
-
-/* --- The request ---------------------------------------------------------------------------------------- */
 
 /* A kernel has not come back: the caller learns which, the run ends behind its back. */
 static void
@@ -327,8 +321,6 @@ launch(WorkerRequest *request, GraphRun *graph_run)
     return start_run(graph_run);
 }
 
-/* --- The body ------------------------------------------------------------------------------------------- */
-
 static Status
 take_header(WorkerRequest *request, const Frame *frame)
 {
@@ -343,9 +335,8 @@ take_header(WorkerRequest *request, const Frame *frame)
         return call_fail_memory(call, "a run");
     }
     TRY(wire_run_read(call, slice_of(json, frame->json.size), &header));
-    Slice key;
-    TRY(worker_partition_key(request, header.partition, &key));
-    Partition *const partition = partition_cache_get(request->worker->partitions, key);
+    const CacheKey key = {.tenant = request->tenant, .digest = header.partition};
+    Partition *const partition = cache_get(request->worker->partitions, key);
     if (partition == NULL) {
         run_answer_unknown(request, header.partition);
         return STATUS_OK;

@@ -4,8 +4,7 @@
 #include "tests/support/graph_literals.h"
 #include "tests/support/partition_runs.h"
 #include "worker/runtime/partition/compile.h"
-#include "worker/serve/blob_cache.h"
-#include "worker/serve/partition_cache.h"
+#include "worker/serve/cache.h"
 
 static void
 assert_refused(const char *text, Status code, const char *message)
@@ -68,11 +67,11 @@ blob(float first)
 }
 
 static void
-put_blob(Call *call, BlobCache *cache, const char *tenant, const char *sha256, float first)
+put_blob(Call *call, Cache *cache, const char *tenant, const char *sha256, float first)
 {
     TensorBuffer *made = blob(first);
-    const BlobKey key = {.tenant = slice_from_string(tenant), .sha256 = slice_from_string(sha256)};
-    assert_status(call, STATUS_OK, blob_cache_put(call, cache, key, made));
+    const CacheKey key = {.tenant = slice_from_string(tenant), .digest = slice_from_string(sha256)};
+    assert_status(call, STATUS_OK, cache_put(call, cache, key, made));
     tensor_buffer_unref(made);
 }
 
@@ -82,9 +81,9 @@ all_missing_blobs_are_told_then_bound(void **state)
     (void)state;
     RunFixture fixture;
     fixture_begin(&fixture, 1);
-    BlobCache *cache = blob_cache_new(1024);
+    Cache *cache = cache_new(&blob_cache_type, 1024);
     TenantBlobs tenant = {.cache = cache, .tenant = SLICE("tnt_1")};
-    const BlobSource source = blob_cache_source(&tenant);
+    const BlobSource source = tenant_blobs_source(&tenant);
     AUTO_GRAPH_DEF def = graph_literal(WITH_BLOBS);
     AUTO_PARTITION partition = NULL;
     MissingBlobs missing = {0};
@@ -100,7 +99,7 @@ all_missing_blobs_are_told_then_bound(void **state)
     put_blob(&fixture.call, cache, "tnt_1", "bb22", 10);
     assert_status(&fixture.call, STATUS_OK,
         partition_compile(&fixture.call, def, fixture.device, &source, &missing, &partition));
-    blob_cache_free(cache);
+    cache_free(cache);
     for (int round = 0; round < 2; round++) {
         RunOutcome outcome = {0};
         Tensor arg = fixture_vector(&fixture, 4, 2);
@@ -120,9 +119,9 @@ a_blob_of_the_wrong_size_is_refused(void **state)
     (void)state;
     RunFixture fixture;
     fixture_begin(&fixture, 1);
-    BlobCache *cache = blob_cache_new(1024);
+    Cache *cache = cache_new(&blob_cache_type, 1024);
     TenantBlobs tenant = {.cache = cache, .tenant = SLICE("t")};
-    const BlobSource source = blob_cache_source(&tenant);
+    const BlobSource source = tenant_blobs_source(&tenant);
     AUTO_GRAPH_DEF def = graph_literal("w = _BlobConst() dtype=float32 shape=<5> sha256='aa11'\n");
     Partition *partition = NULL;
     MissingBlobs missing = {0};
@@ -131,7 +130,7 @@ a_blob_of_the_wrong_size_is_refused(void **state)
         partition_compile(&fixture.call, def, fixture.device, &source, &missing, &partition));
     assert_string_equal(
         fixture.call.error.message, "node 'w': a blob of 16 bytes is no float32 tensor of shape [5]");
-    blob_cache_free(cache);
+    cache_free(cache);
     fixture_end(&fixture);
 }
 
@@ -140,44 +139,36 @@ the_blob_cache_drops_what_was_used_longest_ago(void **state)
 {
     (void)state;
     Call call = {0};
-    BlobCache *cache = blob_cache_new(32);
-    const BlobKey first = {.tenant = SLICE("t"), .sha256 = SLICE("1")};
-    const BlobKey second = {.tenant = SLICE("t"), .sha256 = SLICE("2")};
-    const BlobKey third = {.tenant = SLICE("t"), .sha256 = SLICE("3")};
+    Cache *cache = cache_new(&blob_cache_type, 32);
+    const CacheKey first = {.tenant = SLICE("t"), .digest = SLICE("1")};
+    const CacheKey second = {.tenant = SLICE("t"), .digest = SLICE("2")};
+    const CacheKey third = {.tenant = SLICE("t"), .digest = SLICE("3")};
     put_blob(&call, cache, "t", "1", 1);
     put_blob(&call, cache, "t", "2", 2);
-    TensorBuffer *used = blob_cache_get(cache, first);
+    TensorBuffer *used = cache_get(cache, first);
     put_blob(&call, cache, "t", "3", 3);
     put_blob(&call, cache, "t", "3", 3);
-    assert_true(blob_cache_has(cache, first));
-    assert_false(blob_cache_has(cache, second));
-    assert_true(blob_cache_has(cache, third));
-    assert_true(blob_cache_remove(cache, first));
-    assert_false(blob_cache_remove(cache, first));
+    assert_true(cache_has(cache, first));
+    assert_false(cache_has(cache, second));
+    assert_true(cache_has(cache, third));
+    assert_true(cache_remove(cache, first));
+    assert_false(cache_remove(cache, first));
     assert_float_equal(*(float *)used->data, 1, 0);
     tensor_buffer_unref(used);
 
     CacheStats stats = {0};
-    blob_cache_stats(cache, &stats);
+    cache_stats(cache, &stats);
     assert_int_equal(stats.bytes, 16);
     assert_int_equal(stats.count, 1);
     assert_int_equal(stats.hits, 1);
     assert_int_equal(stats.evictions, 1);
 
     TensorBuffer *large = tensor_buffer_new(33);
-    assert_status(&call, STATUS_RESOURCE_EXHAUSTED, blob_cache_put(&call, cache, second, large));
+    assert_status(&call, STATUS_RESOURCE_EXHAUSTED, cache_put(&call, cache, second, large));
     assert_string_equal(
         call.error.message, "a blob of 33 bytes is larger than the 32 bytes kept for all of them");
     tensor_buffer_unref(large);
-    blob_cache_free(cache);
-}
-
-static void
-count_key(void *context, Slice key)
-{
-    int *count = context;
-    assert_true(slice_starts_with(key, SLICE("ses_1/")));
-    (*count)++;
+    cache_free(cache);
 }
 
 static void
@@ -186,21 +177,18 @@ cached_partitions_live_as_long_as_somebody_uses_them(void **state)
     (void)state;
     RunFixture fixture;
     fixture_begin(&fixture, 1);
-    PartitionCache *cache = partition_cache_new(1024 * 1024);
+    Cache *cache = cache_new(&partition_cache_type, 1024 * 1024);
     Partition *made = fixture_compile(&fixture, "x = _Arg() T=float32 index=0\n"
                                                 "out = _Retval(x) T=float32 index=0\n");
-    assert_null(partition_cache_get(cache, SLICE("ses_1/d")));
-    assert_status(
-        &fixture.call, STATUS_OK, partition_cache_put(&fixture.call, cache, SLICE("ses_1/d"), made));
-    assert_status(
-        &fixture.call, STATUS_OK, partition_cache_put(&fixture.call, cache, SLICE("ses_2/d"), made));
-    int count = 0;
-    partition_cache_each(cache, SLICE("ses_1/"), count_key, &count);
-    assert_int_equal(count, 1);
-    Partition *got = partition_cache_get(cache, SLICE("ses_1/d"));
+    assert_null(cache_get(cache, ((CacheKey){SLICE("ses_1"), SLICE("d")})));
+    assert_status(&fixture.call, STATUS_OK,
+        cache_put(&fixture.call, cache, ((CacheKey){SLICE("ses_1"), SLICE("d")}), made));
+    assert_status(&fixture.call, STATUS_OK,
+        cache_put(&fixture.call, cache, ((CacheKey){SLICE("ses_2"), SLICE("d")}), made));
+    Partition *got = cache_get(cache, ((CacheKey){SLICE("ses_1"), SLICE("d")}));
     assert_ptr_equal(got, made);
     partition_unref(made);
-    partition_cache_free(cache);
+    cache_free(cache);
     RunOutcome outcome = {0};
     Tensor arg = fixture_vector(&fixture, 4, 2);
     fixture_run(&fixture, got, NULL, &arg, 1, &outcome);
