@@ -1,4 +1,4 @@
-/* What a device is to the runtime: a name, memory, and a way to run work. The CPU implements it in
+/* A device as the runtime sees it: a name, memory, and a way to run work. The CPU implements it in
  * worker/cpu; a CUDA plugin can implement it without the runtime changing.
  * Read by nvcc too: valid C11 and C++. */
 #pragma once
@@ -38,12 +38,12 @@ struct Device {
     TensorBuffer *(*allocate)(Device *device, size_t size);
     void (*memory)(const Device *device, DeviceMemory *ret_memory);
 
-    /* From here on what this thread allocates is counted to `account`, NULL: nobody's. Returns whose it was.
-     * Bodies of parallel_for() are counted to whom its caller charges. */
+    /* Counts to `account` what this thread allocates from here on; NULL: to nobody. Returns the account
+     * before. Bodies of parallel_for() are counted to whom its caller charges. */
     MemoryAccount *(*charge)(Device *device, MemoryAccount *account);
 
-    /* From here on `buffer`, which the caller alone holds, is counted to the account that this thread
-     * charges. False: it is counted already, or not to be counted here. */
+    /* Counts `buffer`, which the caller alone holds, to the account that this thread charges. False: it is
+     * counted already, or not to be counted here. */
     bool (*adopt)(Device *device, TensorBuffer *buffer);
 
     /* Queues work for a pool thread. Never runs it inline, never blocks. */

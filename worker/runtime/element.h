@@ -22,10 +22,10 @@ typedef struct ElementRun {
 
 typedef void (*ElementLoop)(const ElementRun *run);
 
-/* Whether the loop may be given these elements. */
+/* Returns whether the loop may be given these elements. */
 typedef bool (*ElementTest)(const ElementRun *run);
 
-/* What a node computes, element by element: its output has the shape to which its inputs broadcast. */
+/* A node's computation, element by element: its output has the shape to which its inputs broadcast. */
 typedef struct ElementFunction {
     ElementLoop loop;
     ElementTest accepts; /* NULL: all elements. The kernel explains what it does not accept */

@@ -54,7 +54,7 @@ fail_memory(const KernelContext *context, uint32_t index, Dtype dtype, const Sha
         index, dtype_name(dtype), text, size, memory.in_use, memory.limit);
 }
 
-/* Where it was planned, else wherever there is room. */
+/* Returns the buffer that was planned for the output, else a new one; NULL without memory. */
 static TensorBuffer *
 kernel_allocate(const KernelContext *context, uint32_t index, size_t size)
 {
@@ -105,7 +105,8 @@ kernel_forward(KernelContext *context, uint32_t input, uint32_t index, Dtype dty
     return STATUS_OK;
 }
 
-/* An input that was aliased before has handed its reference to that output. */
+/* Returns the buffer of the output to which an input was aliased before: that output has the input's
+ * reference. */
 static TensorBuffer *
 kernel_taken_buffer(const KernelContext *context, const Tensor *input)
 {

@@ -38,7 +38,7 @@ typedef struct KernelContext {
     const void *state;            /* what create() made */
     ResourceContainer *container; /* what the session keeps here (resource.h); NULL: the run has no session */
     Library *library;      /* of start() alone: the functions that the node may call (library.h), or NULL */
-    uint32_t call_depth;   /* … and how many calls the run is inside of */
+    uint32_t call_depth;   /* of start() alone: how many calls of functions the run is inside of */
     PlannedMemory *memory; /* NULL: nothing was planned */
     const MemoryAccount *account; /* the run's (memory_account.h), or NULL */
 
@@ -47,13 +47,13 @@ typedef struct KernelContext {
     Tensor *inputs;
     uint32_t input_count;
 
-    /* To be filled by kernel_output(), kernel_forward() or by storing a referenced tensor. One left
-     * DTYPE_INVALID is a dead output, legal for Switch alone. */
+    /* The kernel fills outputs by kernel_output(), kernel_forward() or by storing a referenced tensor. One
+     * left DTYPE_INVALID is a dead output, which only a Switch may have. */
     Tensor *outputs;
     uint32_t output_count;
 } KernelContext;
 
-/* What a kernel that completes later holds on to. It lives until kernel_complete(). */
+/* The state of a kernel that completes later. It lives until kernel_complete(). */
 typedef struct KernelPromise KernelPromise;
 struct KernelPromise {
     KernelContext context;
@@ -61,8 +61,8 @@ struct KernelPromise {
     void *waiting;                                           /* the kernel's own */
 };
 
-/* Whose memory a kernel's outputs are, for the memory plan (memory_values.h). A kernel that says it wrongly
- * costs memory, never a result. */
+/* Tells the memory plan whose memory a kernel's outputs are (memory_values.h). A kernel that says it
+ * wrongly costs memory, never a result. */
 typedef enum KernelSharing {
     KERNEL_MAKES,    /* its own: kernel_output() */
     KERNEL_FORWARDS, /* output 0 may be an input's that ends here: kernel_forward(), of the first input, or of
@@ -71,7 +71,7 @@ typedef enum KernelSharing {
     KERNEL_LENDS,    /* somebody's who keeps it: a variable's, a list's */
 } KernelSharing;
 
-/* What a kernel is told before a run, for the memory plan (memory_scratch.h). */
+/* Facts that a kernel is told before a run, for the memory plan (memory_scratch.h). */
 typedef struct KernelForecast {
     Call *call; /* for the ops' rules: nobody reads why one failed */
     Device *device;
@@ -82,7 +82,7 @@ typedef struct KernelForecast {
 typedef struct Kernel {
     const char *op; /* "MatMul", "onnx::Conv" */
 
-    /* Whether this kernel can do this node (dtypes, attributes). NULL: always. */
+    /* Returns whether this kernel can compute this node (dtypes, attributes). NULL: always. */
     bool (*supports)(const Node *node);
 
     /* Reads attributes, prepares weights. NULL: no state. */
@@ -109,11 +109,13 @@ typedef struct Kernel {
      * NULL: completes soon anyway. */
     void (*cancel)(KernelPromise *promise);
 
-    /* What it computes when that is element by element, so that a neighbour can do it on the way (fuse.h).
-     * False: not for this node, which it supports. NULL: never. Such a kernel makes no state. */
+    /* Tells the node's element-by-element function, so that a neighbour can compute it on the way
+     * (fuse.h). False: not for this node, which the kernel supports. NULL: never. Such a kernel makes no
+     * state. */
     bool (*element)(const Node *node, ElementFunction *ret_function);
 
-    /* Where its arguments live on a device that is not the host: bit i set = input i in host memory. */
+    /* Arguments that live in host memory on a device that is not the host: bit i stands for input or
+     * output i. */
     uint32_t host_inputs;
     uint32_t host_outputs;
 
@@ -146,7 +148,7 @@ kernel_complete(KernelPromise *promise, Status status)
     promise->complete(promise, status);
 }
 
-/* A new output of this dtype and shape in the device's memory. RESOURCE_EXHAUSTED with sizes. */
+/* Makes a new output of this dtype and shape in the device's memory. RESOURCE_EXHAUSTED with sizes. */
 MUST_USE Status kernel_output(
     KernelContext *context, uint32_t index, Dtype dtype, const Shape *shape, Tensor **ret_output);
 

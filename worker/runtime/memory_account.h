@@ -1,4 +1,5 @@
-/* What one run holds of a device's memory: bytes now, the most there ever were, and how many there may be.
+/* Counts what one run holds of a device's memory: bytes now, the most there ever were, and how many there may
+ * be.
  *
  * A device counts what a thread allocates to the account that the thread charges (Device.charge) and knows of
  * each buffer whom it was counted to, so that giving it back counts there too, on any thread, however late.
@@ -20,7 +21,7 @@ typedef struct MemoryAccount {
     int32_t refusals; /* atomic: allocations that would have passed the limit */
 } MemoryAccount;
 
-/* NULL without memory. */
+/* Makes an account without a limit. NULL without memory. */
 MUST_USE MemoryAccount *memory_account_new(void);
 /* The account is not to be charged any more. NULL is allowed. */
 void memory_account_end(MemoryAccount *account);
@@ -29,7 +30,7 @@ void memory_account_end(MemoryAccount *account);
  * behind it when it was ended before. */
 void memory_account_count(MemoryAccount *account, int64_t change, int64_t highest);
 
-/* Whether `more` bytes fit under the limit. False is noted as a refusal. */
+/* Returns whether `more` bytes fit under the limit, and notes a refusal when not. */
 bool memory_account_admits(MemoryAccount *account, int64_t more);
 
 uint64_t memory_account_in_use(const MemoryAccount *account);

@@ -1,7 +1,7 @@
-/* What a handle stands for: a thing that kernels share and change, or hand on without a copy (a tensor array,
- * a stack, a variable, a list of tensors). A handle is a scalar tensor of dtype resource or variant that
- * holds a reference, so that a resource lives as long as any handle, and no longer: what a step made goes
- * with the step's last tensor, however it ends.
+/* A resource is what a handle stands for: a thing that kernels share and change, or hand on without a copy (a
+ * tensor array, a stack, a variable, a list of tensors). A handle is a scalar tensor of dtype resource or
+ * variant that holds a reference, so that a resource lives as long as any handle, and no longer: what a step
+ * made goes with the step's last tensor, however it ends.
  *
  * A handle stays on its slot: the planner keeps its readers together, and it is neither fed nor fetched.
  *
@@ -28,17 +28,17 @@ void resource_init(Resource *resource, const ResourceType *type); /* one referen
 Resource *resource_ref(Resource *resource);
 void resource_unref(Resource *resource); /* NULL is allowed */
 
-/* Whether nobody else holds it: what is in it may be changed in place. */
+/* Returns whether nobody else holds the resource, so that it may be changed in place. */
 bool resource_is_unique(const Resource *resource);
 
 /* The resource behind a handle, without a reference; NULL when the tensor is no handle of this type. */
 Resource *resource_of(const Tensor *handle, const ResourceType *type);
 
-/* A handle, to which the reference moves. False without memory: the reference is the caller's still. */
+/* Makes a handle, to which the reference moves. False without memory: the reference is the caller's still. */
 MUST_USE bool resource_handle(Resource *resource, Dtype dtype, Tensor *ret_handle);
 
-/* Of a running kernel: the resource behind an input, as long as the input lives. INVALID_ARGUMENT when it is
- * no handle of this type. */
+/* Returns the resource behind an input of a running kernel, as long as the input lives. INVALID_ARGUMENT
+ * when it is no handle of this type. */
 MUST_USE Status kernel_resource(
     KernelContext *context, uint32_t input, const ResourceType *type, Resource **ret_resource);
 
@@ -54,11 +54,11 @@ ResourceContainer *container_ref(ResourceContainer *container);
 void container_unref(ResourceContainer *container); /* NULL is allowed */
 size_t container_count(ResourceContainer *container);
 
-/* What was kept before was lost: every name counts as one that has stood for something. */
+/* Notes that all kept before was lost: every name counts as one that has stood for something. */
 void container_mark_lost(ResourceContainer *container);
 
-/* What a name stands for, made by `make` when it is new: a new reference. Of another type: INVALID_ARGUMENT.
- */
+/* A resource wanted by its name: the one that the container has, or a new one made by `make`.
+ * INVALID_ARGUMENT when the name stands for another type. */
 typedef struct ContainerEntry {
     Slice name;
     const ResourceType *type;
@@ -78,5 +78,6 @@ extern const char DEFAULT_CONTAINER[];
 /* Removes all that is in these containers; how many that were. Handles keep what they hold. */
 size_t container_reset(ResourceContainer *container, const Slice *names, size_t count);
 
-/* False when nothing has this name, or something else than `resource`. Handles keep what they hold. */
+/* Forgets the name, unless it stands for something else than `resource` or for nothing (false). Handles
+ * keep what they hold. */
 bool container_remove(ResourceContainer *container, Slice name, const Resource *resource);

@@ -46,8 +46,8 @@ Dtype variable_dtype(const Variable *variable);
 bool variable_is_initialized(Variable *variable);
 MUST_USE Status variable_read(Call *call, Variable *variable, Tensor *ret_value); /* a new reference */
 
-/* What a writer may do with variables that it has locked. Any number, in any order, the same twice too; NULLs
- * are passed over. */
+/* The following are for a writer that has locked the variables: any number, in any order, the same twice
+ * too; NULLs are passed over. */
 enum { VARIABLES_LOCKED_MAX = 8 };
 void variables_lock(Variable *const *variables, size_t count);
 void variables_unlock(Variable *const *variables, size_t count);

@@ -114,7 +114,8 @@ entry_key(const CacheEntry *entry)
     return slice_of(entry->key, entry->key_size);
 }
 
-/* Out of map and list, into `gone`: values are given back without the lock, for that may take long. */
+/* Moves an entry from map and list to `gone`: values are released without the lock, for that may take
+ * long. */
 static void
 entry_remove(Cache *cache, CacheEntry *entry, ListLink *gone)
 {

@@ -1,4 +1,4 @@
-/* What gateways have registered with this worker, partitions and large constants (blobs), by tenant and
+/* Keeps what gateways have registered with this worker, partitions and large constants (blobs), by tenant and
  * digest, bounded in bytes: the one used longest ago goes when a new one needs room. Only the cache's own
  * reference goes; whoever uses a thing keeps it.
  *
@@ -47,7 +47,7 @@ extern const CacheType blob_cache_type;      /* TensorBuffer */
 MUST_USE Cache *cache_new(const CacheType *type, uint64_t bytes_max);
 void cache_free(Cache *cache); /* NULL is allowed */
 
-/* A new reference, or NULL. */
+/* Returns a new reference, or NULL. */
 void *cache_get(Cache *cache, CacheKey key);
 
 /* Returns whether the key is there; neither a use nor a hit. */

@@ -78,7 +78,7 @@ void worker_answer_json(WorkerRequest *request, int http_status, Slice json);
 /* 200 with plain text (copied). */
 void worker_answer_text(WorkerRequest *request, Slice text);
 
-/* A refusal in one document: {"code","message","reason", …} under the code's HTTP status. */
+/* Refuses with one document, {"code","message","reason", …}, under the code's HTTP status. */
 void worker_answer_status(WorkerRequest *request, const WireStatus *status);
 
 /* Refuses with what `call` failed with and our incarnation; resets the stream when an answer has begun. */

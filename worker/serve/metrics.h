@@ -3,13 +3,13 @@
 
 #include "worker/serve/worker.h"
 
-/* How tensors come and go: with a run's request and its reply, pushed by another slot, pulled by one. */
+/* The ways of tensors: with a run's request and its reply, pushed by another slot, pulled by one. */
 typedef enum TensorWay { TENSOR_FED, TENSOR_FETCHED, TENSOR_PUSHED_IN, TENSOR_PULLED_OUT } TensorWay;
 
 void metrics_count_tensor(TensorWay way, size_t byte_size);
 void metrics_count_run(Status status, int64_t elapsed_us);
 
-/* Whose caches and device the read metrics tell of; NULL for none. */
+/* Sets the worker whose caches and device the metrics are read from; NULL: none. */
 void worker_metrics_watch(const Worker *worker);
 
 /* All of them, in the text format. */

@@ -25,7 +25,7 @@ request_free(WorkerRequest *request)
     memory_free(request);
 }
 
-/* Its memory serves the next request. */
+/* Ends a request; its memory serves the next one. */
 static void
 request_end(WorkerRequest *request)
 {
@@ -42,7 +42,7 @@ request_end(WorkerRequest *request)
     loop->spare_count++;
 }
 
-/* With an arena, and perhaps a reader, of its own. NULL without memory. */
+/* Returns a request with an arena, and perhaps a reader, of its own. NULL without memory. */
 static WorkerRequest *
 request_take(WorkerLoop *loop)
 {
@@ -282,7 +282,7 @@ request_read_body(WorkerRequest *request, Slice data)
     return buffer_is_ok(&request->body) ? STATUS_OK : body_too_long(request, request->body.size_max);
 }
 
-/* That no bytes are missing of a told length is nghttp2's to see. */
+/* Finishes the body. nghttp2 has checked that it is as long as was told. */
 static Status
 request_finish(WorkerRequest *request)
 {

@@ -13,6 +13,6 @@ void request_on_end(H2Stream *stream);
 void request_on_close(H2Stream *stream, Status reason);
 void request_free_spares(WorkerLoop *loop); /* when the loop ends */
 
-/* What comes over the wire lives in the device's memory and counts against its limit. `tensor_size_max`: 0
- * for the worker's own, which no other passes. */
+/* Returns the limits of a request's frames. Tensors from the wire live in the device's memory and count
+ * against its limit. `tensor_size_max`: 0 for the worker's own, which no other passes. */
 FrameLimits request_frame_limits(Worker *worker, size_t tensor_size_max);

@@ -3,5 +3,5 @@
 
 #include "worker/serve/method.h"
 
-/* NULL when there is none; *ret_parameters are the parts of `path` that stand for {…}. */
+/* Finds the method, or NULL; *ret_parameters are the parts of `path` that stand for {…}. */
 const WorkerMethod *route_find(Slice verb, Slice path, Slice ret_parameters[WORKER_PARAMETERS_MAX]);

@@ -1,4 +1,4 @@
-/* What a run shares with others: its step's rendezvous, and what its session keeps here.
+/* Finds what a run shares with others: its step's rendezvous, and what its session keeps here.
  *
  * Ownership: the caller gets references.
  * Threads:   the stream's loop.
@@ -9,7 +9,7 @@
 #include "worker/serve/state_table.h"
 #include "worker/serve/step_table.h"
 
-/* NULL when the session keeps nothing in this place. */
+/* Finds the session's container; NULL when the session keeps nothing here. */
 MUST_USE Status run_find_state(WorkerRequest *request, const WireRun *header, ResourceContainer **ret_state);
 
 /* Joins the other slots of the step; NULL when there are none. To be given back also after a failure. */

@@ -1,4 +1,4 @@
-/* When each node of a run ran, as the gateway is told (shared/wire/trace.h): the longest first, for a frame
+/* Writes when each node of a run ran, for the gateway (shared/wire/trace.h): the longest first, for a frame
  * may not hold all.
  *
  * Threads: any, while the stats are valid. */

@@ -18,5 +18,5 @@ void session_table_free(SessionTable *table); /* NULL is allowed */
 MUST_USE Status session_table_put(Call *call, SessionTable *table, Slice session, uint64_t now_ns);
 void session_table_remove(SessionTable *table, Slice session);
 
-/* Whether the lease still stands; renews it. */
+/* Renews the lease; false when it has ended. */
 bool session_table_renew(SessionTable *table, Slice session, uint64_t now_ns);

@@ -1,4 +1,4 @@
-/* What can be set about a worker (sluice-worker --help). */
+/* The settings of a worker (sluice-worker --help). */
 #pragma once
 
 #include "shared/config/config.h"

@@ -45,7 +45,7 @@ state_free(State *state)
     memory_free(state);
 }
 
-/* Of keys with this prefix, all or those that are forgotten. */
+/* Drops the states whose keys have this prefix: all, or only those that are forgotten. */
 static void
 states_drop(Map *states, Slice prefix, bool only_forgotten)
 {
@@ -60,7 +60,7 @@ states_drop(Map *states, Slice prefix, bool only_forgotten)
     }
 }
 
-/* What was not used since. */
+/* Forgets the states that were not used since. */
 static void
 states_forget(Map *states, uint64_t since_ns)
 {
@@ -113,7 +113,7 @@ state_add(Call *call, Map *states, Slice key, State **ret_state)
     return STATUS_OK;
 }
 
-/* With nothing; also where something was before. */
+/* Begins an epoch with nothing, also where something was kept before. */
 static Status
 begin_epoch(Call *call, State *state, int64_t epoch)
 {

@@ -1,7 +1,7 @@
-/* What sessions keep on this worker: a container (worker/runtime/resource.h) for each place of a session. A
- * session's place is bound to one worker at a time, and each binding has a number, its epoch: a later one
- * begins with nothing and shuts the earlier one out, so that what a session lost never comes back, nor begins
- * anew by itself (container_mark_lost()).
+/* The state that sessions keep on this worker: a container (worker/runtime/resource.h) for each place of a
+ * session. A session's place is bound to one worker at a time, and each binding has a number, its epoch: a
+ * later one begins with nothing and shuts the earlier one out, so that what a session lost never comes back,
+ * nor begins anew by itself (container_mark_lost()).
  *
  * What nobody uses for a day is forgotten, which is a loss too.
  *
@@ -27,7 +27,7 @@ typedef struct StatePlace {
     int64_t epoch;
 } StatePlace;
 
-/* A new reference. */
+/* Returns a new reference to the container of the session's place. */
 MUST_USE Status state_table_obtain(
     Call *call, StateTable *table, const StatePlace *place, uint64_t now_ns, ResourceContainer **ret_state);
 

@@ -194,7 +194,7 @@ claim_key(const StepClaim *claim, char key[STEP_KEY_SIZE])
     return slice_of(key, (size_t)size);
 }
 
-/* Whether a message of this attempt may still come in. */
+/* Checks that a message of this attempt may still come in. */
 static Status
 entry_check(Call *call, const StepEntry *entry, const StepClaim *claim)
 {
@@ -279,7 +279,7 @@ step_table_find(StepTable *table, const StepClaim *claim)
     return entry;
 }
 
-/* A worker ends thousands of steps a second: of their tombstones only the youngest stay. */
+/* Keeps a tombstone. A worker ends thousands of steps a second: only the youngest tombstones stay. */
 static void
 bury(StepTable *table, StepEntry *entry, StepEntry **reaped)
 {

@@ -1,4 +1,4 @@
-/* Which steps a worker knows: for each (step, slot) the highest attempt it has seen, that attempt's
+/* The steps that a worker knows: for each (step, slot) the highest attempt it has seen, that attempt's
  * rendezvous, and, for a while after the end, a tombstone that keeps late messages out. One worker may run
  * several slots of a step.
  *

@@ -221,7 +221,7 @@ pulled_frame(UpstreamCall *call, Frame *frame)
         AUTO_ARENA arena = arena_new(DELIVER_ARENA_SIZE_MAX);
         Call delivering = {.arena = arena};
         delivery->is_delivered = true;
-        /* It fails only for a rendezvous that has been aborted: its waiters know. */
+        /* Delivery fails only when the rendezvous has been aborted: its waiters know. */
         (void)!rendezvous_deliver(&delivering, rendezvous, slice_of(delivery->key, delivery->key_size),
             &frame->tensor, frame->kind == FRAME_DEAD);
     }

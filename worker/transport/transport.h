@@ -1,4 +1,4 @@
-/* How values reach the other slots of a step: the remote side of a rendezvous.
+/* The way of values to the other slots of a step: the remote side of a rendezvous.
  *
  * A value for a slot in this same process is handed over as a pointer. Others go over HTTP/2: up to 256 KiB a
  * tensor is pushed as soon as it is produced (one round trip less than pulling), a larger one is parked here,

@@ -26,7 +26,7 @@ may_meet(const Layout *layout, uint32_t left, uint32_t right)
     return !has_ended(layout, left, right) && !has_ended(layout, right, left);
 }
 
-/* A buffer's uses that are in one sweep. */
+/* The uses of one buffer that the current sweep has marked. */
 typedef struct SweptUses {
     uint32_t buffer;
     uint64_t mask;

@@ -1,4 +1,4 @@
-/* Where buffers lie in one block of memory so that those that may live at the same time never overlap: the
+/* Lays buffers out in one block of memory so that those that may live at the same time never overlap: the
  * largest first, each into the smallest gap that takes it between those it meets (the greedy planner of
  * TensorFlow Lite and XNNPACK).
  *
@@ -26,6 +26,7 @@ typedef struct LayoutBuffer {
     uint32_t former_count;
 } LayoutBuffer;
 
-/* At most LAYOUT_BUFFERS_MAX buffers, in the order in which their makers come in flow->order. */
+/* Lays out at most LAYOUT_BUFFERS_MAX buffers, given in the order in which their makers come in
+ * flow->order. */
 MUST_USE bool arena_layout(
     Arena *arena, const Flow *flow, LayoutBuffer *buffers, uint32_t count, uint64_t *ret_size);

@@ -1,5 +1,6 @@
-/* Which node runs before which, whatever the order and the number of threads: a directed graph without cycles
- * as rows of predecessors, and the question of its ancestors, answered for 64 nodes in one sweep.
+/* The order of nodes, which runs before which, whatever the order and the number of threads: a directed graph
+ * without cycles as rows of predecessors, and the question of its ancestors, answered for 64 nodes in one
+ * sweep.
  *
  * Ownership: lives in the arena it was made in.
  * Threads:   immutable.
@@ -13,15 +14,15 @@ enum { FLOW_SWEEP_MAX = 64 };
 typedef struct Flow {
     uint32_t node_count;
     const uint32_t *order;  /* every node behind its predecessors */
-    const uint32_t *starts; /* node_count + 1: where each node's row begins … */
-    const uint32_t *before; /* … in here */
+    const uint32_t *starts; /* node_count + 1: where each node's row begins in `before` */
+    const uint32_t *before; /* the rows: each node's predecessors */
 } Flow;
 
-/* Of a partition's nodes, data and control, without constants that never run and without loops' back edges.
- */
+/* Makes the flow of a partition's nodes, by data and control edges, without constants that never run and
+ * without loops' back edges. */
 MUST_USE bool flow_new(Arena *arena, const Partition *partition, Flow *ret_flow);
 
-/* Which of up to FLOW_SWEEP_MAX marked nodes run before each other node. */
+/* Finds which of up to FLOW_SWEEP_MAX marked nodes run before each other node. */
 typedef struct FlowSweep {
     const Flow *flow;
     uint32_t marked[FLOW_SWEEP_MAX];
@@ -31,7 +32,7 @@ typedef struct FlowSweep {
 } FlowSweep;
 
 MUST_USE bool flow_sweep_new(Arena *arena, const Flow *flow, FlowSweep *ret_sweep);
-/* False when there is no room for it: run, ask and clear first. */
+/* Marks a node. False when the sweep is full: run it, ask it and clear it first. */
 bool flow_sweep_mark(FlowSweep *sweep, uint32_t node);
 void flow_sweep_run(FlowSweep *sweep);
 void flow_sweep_clear(FlowSweep *sweep);

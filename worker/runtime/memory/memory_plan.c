@@ -26,15 +26,16 @@ typedef struct Planning {
     Flow flow;
     MemoryValues values;
     const uint64_t *scratch_sizes; /* by node: what its kernel takes beside them */
-    uint32_t *lasts;   /* by value that has memory of its own: the last that took it over, or itself … */
-    uint32_t *buffers; /* … and its buffer in the arena, or BUFFER_NONE */
+    uint32_t *lasts;   /* by value that has memory of its own: the last value that took it over, or itself */
+    uint32_t *buffers; /* by value that has memory of its own: its buffer in the arena, or BUFFER_NONE */
     uint32_t *places;  /* by node: its place in the order */
     LayoutBuffer *layout;
     uint32_t layout_count;
     MemoryPlan *plan;
 } Planning;
 
-/* What takes memory over comes behind what made it, in `values` too. */
+/* Finds the chains of values that take over each other's memory. A value comes after those it takes memory
+ * from, in `values` too. */
 static bool
 find_owners(Planning *planning)
 {
@@ -149,7 +150,7 @@ choose_buffers(Planning *planning)
     return true;
 }
 
-/* From scratch memory into the plan's own. */
+/* Copies the layout from scratch memory into the plan's own. */
 static bool
 keep_buffers(const Planning *planning)
 {
@@ -222,7 +223,8 @@ last_place(const Planning *planning, uint32_t value)
     return place;
 }
 
-/* What another slot sends is taken to come when it is wanted. */
+/* Returns when a value begins to take memory. A value from another slot is taken to come when it is
+ * wanted. */
 static uint32_t
 first_place(const Planning *planning, const MemoryValue *value)
 {
@@ -277,7 +279,7 @@ static void
 sum_up(const Planning *planning)
 {
     MemoryPlan *const plan = planning->plan;
-    /* What a call makes it counts itself. */
+    /* A function that is called plans its own memory, which is not known here. */
     plan->is_exact = plan->is_exact && !has_kind(planning->partition, SCHEDULE_PROMISE);
     for (uint32_t i = 0; i < planning->values.count; i++) {
         const MemoryValue *const value = &planning->values.values[i];

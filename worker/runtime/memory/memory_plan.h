@@ -1,5 +1,5 @@
-/* How much memory a run of a partition will take for feeds of certain shapes, known before it starts, and
- * where in one arena its tensors lie.
+/* Plans how much memory a run of a partition will take for feeds of certain shapes, known before it starts,
+ * and where in one arena its tensors lie.
  *
  * What counts are the bytes of tensors that a run holds at once on its worker, in whole cache lines: feeds
  * (for the whole run), everything that its kernels make or other slots send, fetches until they are handed
@@ -38,7 +38,7 @@ typedef struct MemoryPlan {
     Arena *arena;
     const Shape *feeds; /* that it is for */
     uint32_t feed_count;
-    int64_t open_size; /* … */
+    int64_t open_size; /* of the feeds, by which what is received grows */
     bool grows;        /* what is received follows from that */
     bool is_branching; /* loops or branches: a run may well take less */
     bool is_exact;     /* all sizes and lives are known; else it is an estimate */
@@ -49,35 +49,36 @@ typedef struct MemoryPlan {
     uint32_t learnt_runs;  /* atomic: from how many, as far as it matters */
     const PlannedBuffer *buffers;
     uint32_t buffer_count;
-    const uint32_t *starts;  /* by node: where its outputs begin in … */
-    const uint32_t *outputs; /* … here: the buffer of each, or one of the below. Both NULL without buffers */
+    const uint32_t *starts;  /* by node: index of its first output in `outputs` */
+    const uint32_t *outputs; /* by output: its buffer, BUFFER_NONE or BUFFER_INPUT. Both arrays are NULL
+                              * without buffers */
     PlannedTensor largest[LARGEST_COUNT]; /* the largest tensors, of those that a run makes */
 } MemoryPlan;
 
 static const uint32_t BUFFER_NONE = UINT32_MAX;
 static const uint32_t BUFFER_INPUT = UINT32_MAX - 1; /* an input's, which it takes over */
 
-/* For feeds of these shapes, and this open size (RunRequest). Planning begins anew in each call. */
+/* Plans for feeds of these shapes, and this open size (RunRequest). Nothing of former plans is used. */
 MUST_USE MemoryPlan *memory_plan_new(const Partition *partition, const Tensor *feeds, int64_t open_size);
 MemoryPlan *memory_plan_ref(MemoryPlan *plan);
 void memory_plan_unref(MemoryPlan *plan); /* NULL is allowed */
 
-/* Whether it was made for these. */
+/* Returns whether the plan was made for feeds of these shapes and this open size. */
 bool memory_plan_fits(const MemoryPlan *plan, const Tensor *feeds, int64_t open_size);
 
-/* What a run is expected to allocate at most at once, … */
+/* Returns the most bytes that a run is expected to allocate at once, without its feeds. */
 static inline uint64_t
 memory_plan_allocated(const MemoryPlan *plan)
 {
     return plan->arena_bytes + plan->loose_bytes + atomic_load_relaxed(&plan->learnt_bytes);
 }
 
-/* … and to hold. */
+/* Returns the most bytes that a run is expected to hold at once, its feeds included. */
 static inline uint64_t
 memory_plan_bytes(const MemoryPlan *plan)
 {
     return plan->fed_bytes + memory_plan_allocated(plan);
 }
 
-/* A run took `peak` bytes. */
+/* Notes that a run took `peak` bytes, for the next ones. */
 void memory_plan_learn(MemoryPlan *plan, uint64_t peak);

@@ -2,7 +2,7 @@
 
 #include "worker/runtime/partition/schedule.h"
 
-/* A node's inputs, as its kernel is told of them. */
+/* A node's inputs in the form in which its kernel is told of them. */
 typedef struct Telling {
     Shape *shapes;
     const Tensor **values;
@@ -21,7 +21,7 @@ telling_new(Arena *arena, const Partition *partition, Telling *ret_telling)
     return ret_telling->shapes != NULL && ret_telling->values != NULL;
 }
 
-/* False when a shape is not known. */
+/* Fills in the inputs. False when a shape is not known. */
 static bool
 tell_inputs(const Telling *telling, const Partition *partition, const Shape *const *shapes, const Node *node)
 {

@@ -1,4 +1,5 @@
-/* What kernels will take from the device while they compute, beside the tensors that memory_values.h knows.
+/* Forecasts what kernels will take from the device while they compute, beside the tensors that
+ * memory_values.h knows.
  *
  * Ownership: lives in the arena it was made in.
  * Threads:   any; kernels may be asked while others run them.

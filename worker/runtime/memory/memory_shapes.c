@@ -20,7 +20,7 @@ grow_shape(const int64_t *rules, size_t count, int64_t open_size, Shape *ret_sha
     return is_good;
 }
 
-/* What comes from another slot, when its shape follows from the open size. */
+/* Gives a received tensor its shape when that follows from the open size. */
 static bool
 seed_received(MemoryShapes *shapes, const Node *node, ShapeSeed *ret_seed)
 {

@@ -15,7 +15,7 @@ typedef struct Finding {
     uint32_t *outputs;
 } Finding;
 
-/* What the executor does itself. */
+/* The rule by which an output gets its memory: its kernel's, or that of one of the executor's own nodes. */
 typedef enum OutputRule {
     OUTPUT_KERNEL, /* as the kernel says */
     OUTPUT_FED,
@@ -49,7 +49,7 @@ is_handle(Dtype dtype)
     return dtype == DTYPE_RESOURCE || dtype == DTYPE_VARIANT;
 }
 
-/* It may keep what it reads. */
+/* Returns whether the node may keep what it reads beyond its own end. */
 static bool
 keeps_inputs(const ScheduleNode *node)
 {
@@ -136,7 +136,8 @@ find_values(Finding *finding)
     }
 }
 
-/* What is folded, or computed inside of another node, reads nothing. */
+/* Counts the inputs that the node reads: a node that was folded, or is computed inside of another, reads
+ * none. */
 static uint32_t
 read_count(const ScheduleNode *node)
 {
@@ -189,7 +190,7 @@ find_uses(const Finding *finding)
     return true;
 }
 
-/* An output that takes an input's memory over if the input's other readers come before. */
+/* An output that takes over an input's memory, provided that the input's other readers come before. */
 typedef struct Claim {
     uint32_t value;
     uint32_t from;
@@ -221,7 +222,7 @@ reads_once(const MemoryValue *value, uint32_t node)
     return count == 1;
 }
 
-/* False when nothing can be taken over. */
+/* Finds the input that the node's output may take over. False when there is none. */
 static bool
 find_claim(const Finding *finding, const ScheduleNode *node, Claim *ret_claim)
 {
@@ -252,7 +253,7 @@ is_direct(const Flow *flow, uint32_t before, uint32_t node)
     return false;
 }
 
-/* Whether all other readers of the claimed value are marked and, once swept, come before. */
+/* Returns whether all other readers of the claimed value are marked and, once swept, come before. */
 static bool
 claim_holds(const Finding *finding, const FlowSweep *sweep, const Claim *claim)
 {

@@ -1,5 +1,5 @@
-/* What a run of a partition will keep in memory, as far as shapes tell: one value for each stretch of bytes,
- * with who makes it, who reads it, and where it ends up.
+/* The values that a run of a partition will keep in memory, as far as shapes tell: one value for each stretch
+ * of bytes, with who makes it, who reads it, and where it ends up.
  *
  * Outputs that are another's elements (Identity, Reshape) are the same value. So are outputs that surely take
  * an input's memory over: an element-wise kernel's, when every other reader of the input comes before it in
@@ -24,8 +24,8 @@ static const uint32_t VALUE_NONE = UINT32_MAX;
 typedef struct MemoryValue {
     ValueKind kind;
     bool is_known; /* its size */
-    bool is_kept;  /* somebody may hold it longer than the graph shows: a fetch, a transfer, a variable … */
-    bool is_held;  /* … and mostly does: not a transfer */
+    bool is_kept;  /* somebody may hold it longer than the graph shows: a fetch, a transfer, a variable */
+    bool is_held;  /* it is kept, and mostly for long: not by a transfer */
     uint32_t node; /* that makes it */
     uint32_t port;
     uint32_t from; /* the value whose memory it takes over, made before it; VALUE_NONE: it has its own */
@@ -37,8 +37,8 @@ typedef struct MemoryValue {
 typedef struct MemoryValues {
     MemoryValue *values;
     uint32_t count;
-    const uint32_t *starts;  /* by node: where its outputs begin in … */
-    const uint32_t *outputs; /* … here: the value of each */
+    const uint32_t *starts;  /* by node: index of its first output in `outputs` */
+    const uint32_t *outputs; /* by output: its value */
 } MemoryValues;
 
 /* `shapes` by node and port. */

@@ -15,7 +15,7 @@
 
 typedef struct RunMemory RunMemory;
 
-/* For a plan with buffers. NULL without memory. */
+/* Makes the arena of a plan that has buffers. NULL without memory. */
 MUST_USE RunMemory *run_memory_new(MemoryPlan *plan);
 void run_memory_unref(RunMemory *memory); /* NULL is allowed */
 

@@ -18,7 +18,8 @@ typedef struct OwnOp {
     ScheduleKind kind;
 } OwnOp;
 
-/* What moves tensors or decides what runs is the executor's; only what computes has kernels. */
+/* Ops that the executor does itself: those that move tensors or decide what runs. Only what computes has
+ * kernels. */
 static const OwnOp OWN_OPS[] = {
     {"Const", SCHEDULE_STATIC},
     {"_BlobConst", SCHEDULE_STATIC},
@@ -287,7 +288,7 @@ typedef struct PartitionPass {
     Status (*run)(Call *call, Partition *partition);
 } PartitionPass;
 
-/* In this order: a folded node has nothing to be fused with. */
+/* The order matters: a folded node has nothing to be fused with. */
 static const PartitionPass PASSES[] = {
     {"constant_folding", fold_constants},
     {"elementwise_fusion", fuse_elementwise},
@@ -316,7 +317,7 @@ run_passes(Call *call, Partition *partition)
     return STATUS_OK;
 }
 
-/* From constants that are all here to a partition that can run. */
+/* Makes a partition that can run of one whose constants are all here. */
 static Status
 lay_out(Call *call, Partition *partition)
 {

@@ -96,7 +96,7 @@ inputs_size(const Partition *partition, const Node *node)
     return size;
 }
 
-/* What a handle stands for has a size that its tensor does not tell. */
+/* Returns whether a tensor's size is that of its elements; a handle stands for something larger. */
 static bool
 is_plain(Dtype dtype)
 {

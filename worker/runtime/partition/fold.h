@@ -8,5 +8,6 @@
 
 #include "worker/runtime/partition/schedule.h"
 
-/* Once all constants have their values, before the schedule is laid out. RESOURCE_EXHAUSTED. */
+/* Folds what it can. All constants must have their values, and the schedule must not be laid out yet.
+ * RESOURCE_EXHAUSTED. */
 MUST_USE Status fold_constants(Call *call, Partition *partition);

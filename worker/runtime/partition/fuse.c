@@ -235,7 +235,7 @@ make_state(const Fusing *fusing, Fused **ret_fused)
     return STATUS_OK;
 }
 
-/* Its nodes but the last never run: their readers are the group. */
+/* Makes one node of a group. The group's other nodes never run: only the group reads them. */
 static Status
 fuse(Fusing *fusing)
 {

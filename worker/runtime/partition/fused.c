@@ -53,7 +53,8 @@ compute_whole(const FusedRun *run, uint32_t index)
     return status;
 }
 
-/* Those of all steps, should one refuse an element. */
+/* Makes room for the results that this run computes whole: of all steps when an operation may refuse an
+ * element. */
 static Status
 make_room(FusedRun *run)
 {
@@ -102,7 +103,8 @@ repeat(const void *from, void *to, int64_t count, size_t size)
     loops[__builtin_ctzll(size)](from, to, count);
 }
 
-/* A place along the result as positions in the walk's dimensions; its offset in the value, in elements. */
+/* Turns an index along the result into positions in the walk's dimensions; returns the offset in the
+ * value, in elements. */
 static int64_t
 walk_seek(const FusedWalk *walk, int64_t place, int64_t *positions)
 {
@@ -115,7 +117,7 @@ walk_seek(const FusedWalk *walk, int64_t place, int64_t *positions)
     return offset;
 }
 
-/* Behind the end of a line: the offset of the next one. */
+/* Moves past the end of a line; returns the offset of the next one. */
 static int64_t
 walk_carry(const FusedWalk *walk, int64_t offset, int64_t *positions)
 {
@@ -154,7 +156,8 @@ walk_copy(const FusedOperand *operand, const char *value, int64_t offset, int64_
     }
 }
 
-/* As it lies when that is one line, else copied to `room`. */
+/* Binds an operand to the value's own elements when the tile is one line of them, else to a copy in
+ * `room`. */
 static void
 bind_walk(
     const FusedOperand *operand, const char *value, int64_t start, ElementRun *run, int index, char *room)
@@ -195,7 +198,7 @@ bind_operands(const FusedRun *fused, const FusedOperation *operation, int64_t st
     }
 }
 
-/* False when an operation does not accept an element. */
+/* Computes one tile. False when an operation does not accept an element. */
 static bool
 compute_tile(const FusedRun *fused, int64_t start, int64_t count, Registers *registers)
 {
@@ -233,7 +236,8 @@ compute_tiles(void *context, int64_t index)
     }
 }
 
-/* In place of an input that nobody else needs: all of a tile is read before the result's is written there. */
+/* Makes the output, in place of an input that nobody else needs: a tile of it is read before the result's
+ * is written there. */
 static Status
 make_output(KernelContext *context, const FusedPlan *plan, Tensor **ret_output)
 {

@@ -11,8 +11,8 @@ typedef struct Planning {
     FusedPlan *plan;
     Shape *shapes;       /* by value */
     bool *is_tiled;      /* by step */
-    uint32_t *registers; /* … where its tile is */
-    uint32_t *last_uses; /* … the last step that reads it */
+    uint32_t *registers; /* by step: the register that holds its tile */
+    uint32_t *last_uses; /* by step: the last step that reads it */
     bool is_busy[FUSED_REGISTER_COUNT];
     FusedOperation *operations;
     size_t size_max; /* bytes of the largest element in a register */
@@ -31,7 +31,8 @@ infer_step(const Planning *planning, const FusedStep *step, Shape *ret_shape)
     return step->node->op->infer_shapes(planning->call, &context) == STATUS_OK && shape_is_known(ret_shape);
 }
 
-/* False when the nodes' kernels have to say what does not fit. */
+/* Infers the shapes of all steps. False when one cannot be told: the nodes' own kernels explain what does
+ * not fit. */
 static bool
 infer_steps(const Planning *planning)
 {
@@ -44,8 +45,8 @@ infer_steps(const Planning *planning)
     return true;
 }
 
-/* Which steps have the result's shape, and until when what they give is read. False when one has not, though
- * it reads one that has. */
+/* Chooses the steps that have the result's shape, and finds until when their results are read. False when
+ * a step of another shape reads one that has the result's. */
 static bool
 choose_tiled(const Planning *planning)
 {
@@ -228,7 +229,8 @@ add_function(Planning *planning, const FusedStep *step, uint32_t target)
     return true;
 }
 
-/* What a step makes never lies where it reads: elements may differ in size. */
+/* Adds a step's operation. Its result never goes into a register that it reads: elements may differ in
+ * size. */
 static bool
 add_step(Planning *planning, uint32_t index)
 {

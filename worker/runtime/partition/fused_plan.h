@@ -1,4 +1,4 @@
-/* What the tiles of a fused node need to know of its inputs' shapes.
+/* Plans the tiles of a fused node for its inputs' shapes.
  *
  * Ownership: a plan owns all it shows. Threads: immutable. */
 #pragma once
@@ -29,8 +29,8 @@ enum {
     FUSED_REGISTER_SIZE = 4 * 1024, /* bytes: a few of them fit into a core's first cache */
 };
 
-/* Where, counted in elements, a value's elements lie along the result: dimensions innermost first, those of
- * size 1 left out, neighbours that continue each other as one. */
+/* The way along the result in a value's memory, counted in elements: dimensions innermost first, those of
+ * size 1 left out, neighbours that continue each other joined. */
 typedef struct FusedWalk {
     int rank;
     int64_t dims[SHAPE_RANK_MAX];
@@ -64,7 +64,7 @@ struct FusedPlan {
     Arena *arena;
     const Shape *inputs;   /* for which it is made */
     Shape shape;           /* of the result */
-    int64_t count;         /* … its elements */
+    int64_t count;         /* elements of the result */
     int64_t tile;          /* elements that are computed at once */
     const uint32_t *whole; /* steps of other shapes, which their own kernels compute before */
     uint32_t whole_count;

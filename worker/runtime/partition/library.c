@@ -107,7 +107,8 @@ bind_blob(Call *call, Library *library, Slice sha256, const BlobSource *blobs, M
     return STATUS_OK;
 }
 
-/* NULL when the node is none, or says no digest: compiling it will tell. */
+/* Returns the digest of a _BlobConst; NULL for other nodes and for one without a digest, which compiling
+ * refuses. */
 static const AttrValue *
 blob_digest(const NodeDef *node)
 {

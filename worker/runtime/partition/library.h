@@ -28,8 +28,8 @@ enum {
     CALLS_UNDER_WAY_MAX = 16384, /* of all runs of a partition */
 };
 
-/* NULL when `def` has no functions. Notes blobs that are not here behind those that `missing` has already:
- * the library is of no use then. Keeps a reference to `def`. */
+/* Makes the library of `def`, to which it keeps a reference; NULL when there are no functions. Blobs that
+ * are not here are added to `missing`: the library is of no use then. */
 MUST_USE Status library_new(
     Call *call, GraphDef *def, const LibraryOptions *options, MissingBlobs *missing, Library **ret_library);
 void library_free(Library *library); /* NULL is allowed */
@@ -41,12 +41,13 @@ library_freep(Library **library)
 }
 #define AUTO_LIBRARY CLEANUP(library_freep) Library *
 
-/* A call begins; each that has begun ends. RESOURCE_EXHAUSTED above CALLS_UNDER_WAY_MAX: it has not. */
+/* Counts a call that begins; library_end_call() must follow. RESOURCE_EXHAUSTED above CALLS_UNDER_WAY_MAX:
+ * the call has not begun. */
 MUST_USE Status library_begin_call(Call *call, Library *library);
 void library_end_call(Library *library);
 
-/* Without a reference: it lives as long as the library. NULL: not compiled yet, or there is no such function.
- */
+/* Returns the function's partition without a reference: it lives as long as the library. NULL: not
+ * compiled yet, or there is no such function. */
 Partition *library_find(Library *library, Slice function);
 
 /* Compiles it if that has not been done. May take long. A failure is not remembered. */

@@ -15,8 +15,8 @@
 
 typedef struct Partition Partition;
 
-/* Where large constants come from: a new reference to the blob's bytes, or NULL when it is not here. `sha256`
- * is lower-case hex. */
+/* Gives large constants: find() returns a new reference to the blob's bytes, or NULL when it is not here.
+ * `sha256` is lower-case hex. */
 typedef struct BlobSource {
     void *context;
     TensorBuffer *(*find)(void *context, Slice sha256);
@@ -47,7 +47,7 @@ uint32_t partition_node_count(const Partition *partition);
 Dtype partition_arg_dtype(const Partition *partition, uint32_t index);
 Slice partition_retval_name(const Partition *partition, uint32_t index); /* the _Retval node's */
 
-/* Of a node by its number, 0 to partition_node_count(); slices live as long as the partition. */
+/* A node by its number, 0 to partition_node_count(); its texts live as long as the partition. */
 typedef struct PartitionNode {
     Slice name;
     Slice op;
@@ -64,5 +64,6 @@ bool partition_has_transfers(const Partition *partition); /* any _Send or _Recv 
 /* Bytes it keeps in memory: graph, schedule, constants, blobs; without idle run states. */
 size_t partition_size(const Partition *partition);
 
-/* What a run is expected to compute, all threads together, as measured so far; high before the first run. */
+/* Returns how long a run is expected to compute, all threads together, as measured so far; high before the
+ * first run. */
 uint64_t partition_cost_ns(const Partition *partition);

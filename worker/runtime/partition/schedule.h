@@ -91,7 +91,7 @@ typedef struct ScheduleFrame {
     uint32_t *receives; /* nodes */
     uint32_t receive_count;
     size_t path_size; /* bytes that the longest "<frame>:<iteration>" may take; see iteration.h */
-    size_t key_size;  /* … a key with it */
+    size_t key_size;  /* of the longest key of a transfer, with that path */
     uint32_t enter_count;
     uint32_t constant_count; /* constant Enters among them */
     uint32_t *exits;         /* nodes */
@@ -107,7 +107,7 @@ typedef struct MemoryPlan MemoryPlan;
 
 enum { PARTITION_PLANS_MAX = 8 };
 
-/* What runs leave at their partition for the next ones. The runs make, use and free all of it
+/* Things that runs leave at their partition for the next ones. The runs make, use and free them
  * (run/run_state.c, run/run_admission.c). */
 typedef struct RunPool {
     Mutex lock; /* guards the rest */
@@ -149,5 +149,5 @@ struct Partition {
 static const uint32_t COST_UNKNOWN = UINT32_MAX;
 enum { COST_GUESS = 300 * 1000 }; /* ns: so much that nothing unknown runs on an event loop (run.c) */
 
-/* A partition without nodes, for compile.c to fill in. One reference, the caller's. */
+/* Makes a partition without nodes, for compile.c to fill in. One reference, the caller's. */
 MUST_USE Status partition_new(Call *call, Device *device, Partition **ret_partition);

@@ -189,8 +189,9 @@ is_dynamic(const Partition *partition, uint32_t node)
     return partition->nodes[node].kind != SCHEDULE_STATIC;
 }
 
-/* What a node waits for. A Merge is ready with its first live input: bit 0 says "none yet", every control
- * input counts two (TensorFlow's executor, initial pending counts). */
+/* Returns the count that a node's word starts with: the edges it waits for. A Merge is ready with its
+ * first live input: bit 0 says "none yet", every control input counts two (TensorFlow's executor, initial
+ * pending counts). */
 static uint64_t
 initial_word(const Partition *partition, const ScheduleNode *node)
 {

@@ -87,7 +87,7 @@ check_feed(Call *call, const Run *run, uint32_t index, const Tensor *tensor)
                      index, dtype_name(wanted), dtype_name(tensor->dtype));
 }
 
-/* With the lock held. */
+/* Takes the feed under the run's lock. */
 static Status
 take_feed(Call *call, Run *run, uint32_t index, Tensor *tensor, bool *ret_is_awaited)
 {

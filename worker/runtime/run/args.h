@@ -10,7 +10,7 @@
 /* Runs a ready _Arg: passes its feed on, or waits for it. */
 void arg_run(Ticket *ticket, Activation *activation, const ScheduleNode *node, bool is_dead);
 
-/* From now on args may be absent. False without memory. */
+/* Lets args be absent. False without memory. */
 MUST_USE bool late_args_expect(Run *run);
 
 /* run_feed(). */

@@ -30,7 +30,7 @@ renew_arena(Ticket *ticket)
     }
 }
 
-/* From here on nodes that become ready count with this ticket, until settle_node(). */
+/* Begins a node: nodes that become ready count with this ticket until settle_node(). */
 static void
 begin_node(Ticket *ticket, Iteration *iteration)
 {

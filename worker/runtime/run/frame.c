@@ -28,7 +28,7 @@ frame_deliver_constant(Ticket *ticket, const Frame *frame, uint32_t index, Itera
     ticket_propagate(ticket, iteration, enter, &value, is_dead);
 }
 
-/* What waited, then the constants that are there. */
+/* Passes into a new iteration the values that waited for it, then the loop's constants that have come. */
 static void
 frame_deliver(Ticket *ticket, Frame *frame, Iteration *iteration)
 {
@@ -62,7 +62,7 @@ iteration_trace(const Run *run, Iteration *iteration)
         run_trace_iteration(run->trace, &loop, iteration->frame->parent->trace, iteration->number);
 }
 
-/* False without memory. */
+/* Starts the next iteration. False without memory. */
 static bool
 frame_start_iteration(Ticket *ticket, Frame *frame)
 {
@@ -120,7 +120,7 @@ oldest_is_done(const Frame *frame)
            (oldest->number > 0 || frame->enters_left == 0);
 }
 
-/* False without memory. */
+/* Ends the oldest iterations that are done. False without memory. */
 static bool
 frame_retire(Ticket *ticket, Frame *frame)
 {
@@ -137,7 +137,7 @@ frame_retire(Ticket *ticket, Frame *frame)
     return true;
 }
 
-/* From the inside out, as far as something is done. False without memory. */
+/* Ends what is done, from the inside out. False without memory. */
 static bool
 frame_sweep(Ticket *ticket, Frame *frame)
 {

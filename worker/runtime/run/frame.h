@@ -18,9 +18,10 @@ void frame_enter(
 void frame_exit(
     Ticket *ticket, Activation *activation, const ScheduleNode *leave, Tensor *output, bool is_dead);
 
-/* A dead NextIteration ends here: no further iteration is started for it. */
+/* Passes a NextIteration's output on into the next iteration, which it starts if need be. A dead one ends
+ * here: no further iteration is started for it. */
 void frame_next(
     Ticket *ticket, Activation *activation, const ScheduleNode *next, Tensor *output, bool is_dead);
 
-/* An iteration of this frame may be done. */
+/* Ends iterations of the frame that are done, and the frame with its last one. */
 void frame_settle(Ticket *ticket, Frame *frame);

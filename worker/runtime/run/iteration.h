@@ -29,7 +29,7 @@ typedef struct Activation {
     uint32_t node;
 } Activation;
 
-/* How a run goes on with a node that has been waiting, on a thread of the device (ticket_go_on()). */
+/* A node that waits, and how a thread of the device goes on with it (run_go_on()). */
 typedef struct Resumption Resumption;
 struct Resumption {
     DeviceWork work; /* first: a DeviceWork is one of these */
@@ -37,7 +37,7 @@ struct Resumption {
     void (*resume)(Ticket *ticket, Resumption *resumption); /* may free the resumption */
 };
 
-/* What a Send or a Recv needs of an iteration. */
+/* The part of an iteration that a Send or a Recv needs. */
 typedef struct Transfer {
     RendezvousWaiter waiter;
     Resumption resumption; /* when the value has come */
@@ -80,7 +80,7 @@ struct Frame {
     bool *has_left; /* atomic; by Exit: it was live */
 };
 
-/* With words and slots empty. NULL without memory. */
+/* Makes an iteration with words and slots empty. NULL without memory. */
 MUST_USE Iteration *iteration_new(Run *run, const Partition *partition, uint32_t frame);
 void iteration_free(Iteration *iteration); /* NULL is allowed */
 
@@ -90,12 +90,12 @@ void iteration_reset(Iteration *iteration);
 /* Releases the tensors that nobody took. */
 void iteration_clear(Iteration *iteration);
 
-/* What a trace of it is about. */
+/* Returns which nodes a trace of the iteration is about. */
 TraceScope iteration_trace_scope(const Iteration *iteration);
 
 /* Writes the key of a transfer in a loop: its "<send device>;<receive device>;<tensor>;", then
  * "<loop>:<number>", in front of it "<outer loop>:<number>/" for each loop around. */
 Slice iteration_key(Iteration *iteration, const ScheduleNode *node);
 
-/* NULL without memory. memory_free() ends it. */
+/* Makes an idle frame, which memory_free() ends. NULL without memory. */
 MUST_USE Frame *frame_new(const ScheduleFrame *schedule);

@@ -21,7 +21,7 @@ is_measured(const Ticket *ticket, uint32_t id)
     return !node->is_cheap && (cost == COST_UNKNOWN || cost > CLOCK_NS_PER_US || ticket->run->measures_all);
 }
 
-/* Two runs may lose one of their two measurements; an average bears that. */
+/* Adds a measurement to the node's average. Two runs may lose one of their two; an average bears that. */
 static void
 note_cost(const Ticket *ticket, uint32_t id, uint64_t elapsed_ns)
 {
@@ -71,7 +71,7 @@ kernel_compute(Ticket *ticket, Activation *activation, const ScheduleNode *node,
     return status == STATUS_OK && outputs_are_right(&ticket->call, node, outputs);
 }
 
-/* False when what runs all the same has failed, and with it the run. */
+/* Computes what runs despite a dead input. False when that has failed, and with it the run. */
 static bool
 kernel_compute_dead(Ticket *ticket, Activation *activation, const ScheduleNode *node)
 {
@@ -187,7 +187,7 @@ node_run(Ticket *ticket, Activation *activation)
         trace->start_ns = clock_monotonic_ns();
     }
     NODE_RUNS[node->kind](ticket, activation, node, is_dead);
-    /* What ends later, perhaps on another thread, says so itself. */
+    /* Nodes that end later, perhaps on another thread, note their end themselves. */
     const bool ends_here =
         node->kind != SCHEDULE_RECV && node->kind != SCHEDULE_PROMISE && node->kind != SCHEDULE_ARG;
     if (trace != NULL && ends_here && trace->end_ns == 0) {

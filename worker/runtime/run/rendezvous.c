@@ -80,7 +80,7 @@ table_append(Rendezvous *rendezvous, RendezvousItem *item)
     *place = item;
 }
 
-/* Without memory the table stays small and gets slow. */
+/* Grows the table; without memory it stays small and gets slow. */
 static void
 table_grow(Rendezvous *rendezvous)
 {
@@ -204,7 +204,7 @@ rendezvous_unref(Rendezvous *rendezvous)
     memory_free(rendezvous);
 }
 
-/* Which slot the second part of the key names; this one when it names none. */
+/* Returns the slot that the key's receiving device names; this one when it names none. */
 static uint32_t
 key_receiver(const Rendezvous *rendezvous, Slice key)
 {
@@ -239,7 +239,8 @@ aborted(Call *call, const Rendezvous *rendezvous)
     return call_fail(call, rendezvous->code, "%s", rendezvous->error);
 }
 
-/* A waiter that takes the item, out of the table; else the item is in the table and NULL returned. */
+/* Takes a waiter for the item out of the table; when there is none, puts the item into the table and
+ * returns NULL. */
 static RendezvousItem *
 table_match(Rendezvous *rendezvous, Parked *parked)
 {
@@ -322,7 +323,8 @@ rendezvous_announce(Call *call, Rendezvous *rendezvous, Slice key)
     return code == STATUS_OK ? STATUS_OK : aborted(call, rendezvous);
 }
 
-/* Out of the table: a value, or an announcement for which the waiter waits on. NULL: there was neither. */
+/* Takes a value out of the table, or an announcement, for which the waiter goes on waiting. NULL: there
+ * was neither. */
 static Parked *
 table_take(Rendezvous *rendezvous, RendezvousWaiter *waiter)
 {

@@ -41,7 +41,7 @@ struct RendezvousWaiter {
     void (*done)(RendezvousWaiter *waiter, RendezvousMessage *message);
 };
 
-/* How to reach other slots. A NULL function refuses with UNIMPLEMENTED. */
+/* The way to other slots. A NULL function refuses with UNIMPLEMENTED. */
 typedef struct RendezvousRemote {
     void *context;
     /* Takes *tensor (zeroes it) on success. To have a large tensor pulled, deliver it to this same rendezvous
@@ -60,16 +60,19 @@ void rendezvous_unref(Rendezvous *rendezvous); /* NULL is allowed; nobody may be
 /* Takes *tensor (zeroes it) on success. With is_dead, tensor may be NULL. */
 MUST_USE Status rendezvous_send(Call *call, Rendezvous *rendezvous, Slice key, Tensor *tensor, bool is_dead);
 
-/* As rendezvous_send(), for this slot whatever the key says: what a peer pushed or a pull brought. */
+/* Delivers a value that a peer pushed or a pull brought: as rendezvous_send(), but to this slot whatever
+ * the key says. */
 MUST_USE Status rendezvous_deliver(
     Call *call, Rendezvous *rendezvous, Slice key, Tensor *tensor, bool is_dead);
 
-/* A peer keeps this key's value until it is pulled; the hook's pull() is called when somebody receives it. */
+/* Notes that a peer keeps this key's value until it is pulled; the hook's pull() is called when somebody
+ * receives it. */
 /* RESOURCE_EXHAUSTED when RENDEZVOUS_ITEMS_MAX of them, or of anything else, are parked. */
 enum { RENDEZVOUS_ITEMS_MAX = 1 << 17 };
 MUST_USE Status rendezvous_announce(Call *call, Rendezvous *rendezvous, Slice key);
 
-/* True: the answer is in *ret_message, done() is not called. False: the waiter waits. */
+/* Receives the key's value. True: the answer is in *ret_message, done() is not called. False: the waiter
+ * waits. */
 MUST_USE bool rendezvous_receive(
     Rendezvous *rendezvous, Slice key, RendezvousWaiter *waiter, RendezvousMessage *ret_message);
 

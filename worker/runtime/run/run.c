@@ -53,7 +53,7 @@ run_feed(Call *call, Run *run, uint32_t index, Tensor *tensor)
     return late_args_take(call, run, index, tensor);
 }
 
-/* What waits for other slots, for kernels or for feeds would otherwise wait for ever. */
+/* Ends all waiting for other slots, for kernels and for feeds, which the failure would make endless. */
 static void
 wake_run(Run *run, Status code, const char *message)
 {
@@ -177,7 +177,8 @@ run_take_args(Run *run, const RunRequest *request)
 
 static_assert((int)COST_GUESS > (int)INLINE_IDLE_COST_NS, "what is not known to be short blocks no loop");
 
-/* How long a loop takes is not known from what its nodes cost. */
+/* Returns whether the run starts on the calling thread. A loop's length is not known from what its nodes
+ * cost. */
 static bool
 is_run_inline(const RunRequest *request)
 {

@@ -28,7 +28,7 @@ MUST_USE Status run_start(Call *call, const RunRequest *request, Run **ret_run);
  */
 MUST_USE Status run_feed(Call *call, Run *run, uint32_t index, Tensor *tensor);
 
-/* Why a run that has not ended yet will fail; STATUS_OK: it has not failed so far. */
+/* Returns why a run that has not ended yet will fail; STATUS_OK: it has not failed so far. */
 Failure run_failure(Run *run);
 
 Run *run_ref(Run *run);

@@ -8,8 +8,9 @@
 
 enum {
     RESERVED_SIZE_MIN = 64 * 1024,       /* a run that is planned for less is not worth counting */
-    PLANNING_SHARE = 8,                  /* planning for ever new shapes may take this part of the time … */
-    PLANNING_FREE_NS = 20 * 1000 * 1000, /* … beyond this */
+    PLANNING_SHARE = 8,                  /* planning for ever new shapes may take one part in so many of
+                                          * the run time */
+    PLANNING_FREE_NS = 20 * 1000 * 1000, /* so much planning is free */
 };
 
 static MemoryPlan *
@@ -51,7 +52,7 @@ is_planning_worthwhile(Partition *partition)
     return planning_ns < PLANNING_FREE_NS + runs * partition_cost_ns(partition) / PLANNING_SHARE;
 }
 
-/* NULL: without one. */
+/* Finds or makes a plan; NULL: the run goes without one. */
 static MemoryPlan *
 obtain_plan(Partition *partition, const RunRequest *request)
 {
@@ -106,7 +107,7 @@ check_limit(Call *call, const MemoryPlan *plan, uint64_t limit)
         limit);
 }
 
-/* Whether it could have that much when others had less. */
+/* Tells the caller whether the run could have that much if other runs held less. */
 static void
 note_crowd(const RunRequest *request, uint64_t wanted, uint64_t limit)
 {

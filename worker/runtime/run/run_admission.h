@@ -1,4 +1,4 @@
-/* Whether a run may have the memory that it is planned to take, and what it really took.
+/* Decides whether a run may have the memory that it is planned to take, and tells what it really took.
  *
  * A run is refused before it starts when its planned peak passes its step's limit or what the device can ever
  * give, and when other runs leave too little of it (RunRequest.is_crowded: trying again may help); one that

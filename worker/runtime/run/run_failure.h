@@ -1,4 +1,4 @@
-/* How a run fails: the first failure counts, stops it, and wakes what waits.
+/* The failure of a run: the first failure counts, stops it, and wakes what waits.
  *
  * Threads: any. */
 #pragma once

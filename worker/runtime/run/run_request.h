@@ -1,4 +1,4 @@
-/* What a run is started with, and what it tells whoever started it (run.h).
+/* The request that a run is started with, and what the run tells whoever started it (run.h).
  *
  * Ownership: fed tensors move into the run; fetched ones may be taken by on_output(). What a RunResult shows
  * is the run's until on_done() returns. Threads:   callbacks come on any thread, on_output() on several at
@@ -29,8 +29,8 @@ typedef struct RunResult {
 
 typedef struct RunCallbacks {
     void *context;
-    /* A fetch is there. A dead one is of a branch that was not taken: tensor->dtype is DTYPE_INVALID. May
-     * take the tensor by zeroing *tensor. */
+    /* A fetch has been computed. A dead one is of a branch that was not taken: tensor->dtype is
+     * DTYPE_INVALID. May take the tensor by zeroing *tensor. */
     void (*on_output)(void *context, uint32_t index, Tensor *tensor, bool is_dead);
     void (*on_done)(void *context, const RunResult *result);
 } RunCallbacks;

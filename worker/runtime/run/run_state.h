@@ -72,11 +72,11 @@ struct Run {
     Failure failure; /* the first one; STATUS_OK: none */
 };
 
-/* An idle state or a new one, its words and flags reset. NULL without memory. */
+/* Returns an idle state or a new one, its words and flags reset. NULL without memory. */
 MUST_USE Run *run_state_get(Partition *partition);
 void run_state_put(Run *run);
 
-/* What happens in this run will be noted. False without memory. */
+/* Begins a trace of this run. False without memory. */
 MUST_USE bool run_state_trace(Run *run);
 
 /* Forgets the plan and the arena: the next run plans anew. */

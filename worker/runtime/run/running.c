@@ -10,7 +10,8 @@
 
 enum { NAMED_MAX = 4 };
 
-/* A reader that finds the same run before and after the other members has them of that run. */
+/* One thread's note. A reader that finds the same run before and after it reads the other members has them
+ * of that run. */
 typedef struct Running {
     ListLink link;
     const Run *run; /* atomic, as the following; NULL: nothing */
@@ -41,7 +42,7 @@ threads_init(void)
     (void)pthread_key_create(&key, thread_ends);
 }
 
-/* A thread that cannot be told when it ends is not listed. */
+/* Lists this thread, unless its end could not be noticed. */
 static void
 thread_begins(void)
 {

@@ -1,5 +1,5 @@
-/* Which kernel each thread of the process computes, and since when: what the report of a late step says of
- * kernels that have not come back.
+/* Notes which kernel each thread of the process computes, and since when: what the report of a late step says
+ * of kernels that have not come back.
  *
  * Ownership: none; what is noted is the thread's own.
  * Threads:   running_begin() and running_end() on the thread that computes, without a lock;

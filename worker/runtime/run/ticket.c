@@ -31,15 +31,15 @@ run_go_on(Run *run, Resumption *resumption)
     device->schedule(device, &resumption->work);
 }
 
-/* A node not measured yet is expensive. */
+/* Returns whether the node is worth a hand-over; one not measured yet counts as expensive. */
 static bool
 is_expensive(const Partition *partition, uint32_t node)
 {
     return atomic_load_relaxed(&partition->costs[node]) > EXPENSIVE_NS;
 }
 
-/* What stays with this ticket can wait until the running node settles; what another thread may finish before
- * that must count at once. */
+/* Counts a ready node for its iteration: at the running node's end if it stays with this ticket, at once
+ * if another thread may finish it before that. */
 static void
 count_ready(Ticket *ticket, Iteration *iteration, bool stays)
 {
@@ -95,8 +95,8 @@ merge_dead_inputs(uint64_t word)
     return (uint32_t)(word / DEAD_INPUT) & 0xffff;
 }
 
-/* What an edge makes of a Merge's word: bit 0 "no live input yet", above it twice the missing controls, then
- * dead inputs (16 bits) and the input that won, plus one (16 bits). */
+/* Returns a Merge's word after an edge has fired: bit 0 "no live input yet", above it twice the missing
+ * controls, then dead inputs (16 bits) and the input that won, plus one (16 bits). */
 static uint64_t
 merge_word(const ScheduleNode *merge, const ScheduleEdge *edge, uint64_t word, bool is_dead)
 {

@@ -81,7 +81,8 @@ ticket_push(Ticket *ticket, Activation *activation)
     ticket->last = activation;
 }
 
-/* NULL when no node is ready. The kept node waits for nothing: with cheap ones in front it goes elsewhere. */
+/* Takes the next ready node; NULL when there is none. The kept node waits for nothing: with cheap ones in
+ * front it goes to another thread. */
 static inline Activation *
 ticket_next(Ticket *ticket)
 {
@@ -97,8 +98,8 @@ ticket_next(Ticket *ticket)
     return first;
 }
 
-/* With no other ticket out, nobody else changes what a run counts: no locked instruction, which costs as much
- * as ten others. */
+/* Returns whether no other ticket is out: nobody else changes what the run counts then, and no locked
+ * instruction is needed, which costs as much as ten others. */
 static inline bool
 ticket_is_alone(const Ticket *ticket)
 {
@@ -117,7 +118,7 @@ ticket_count_outstanding(const Ticket *ticket, Iteration *iteration, int32_t cha
     return after;
 }
 
-/* Where to note what the node does; NULL: nowhere. */
+/* Returns where to note what the node does; NULL: nowhere. */
 static inline NodeTrace *
 trace_of(const Ticket *ticket, const Activation *activation)
 {

@@ -91,8 +91,8 @@ trace_end(NodeTrace *trace, Device *device, const Tensor *outputs, uint32_t outp
     trace->device_bytes = memory.in_use;
 }
 
-/* What an output took over from an input stays readable through the input; what it shares with a variable has
- * more owners than this one. */
+/* Returns whether the kernel allocated the output: it is not an input's, which would still be readable
+ * through the input, and not shared with a variable, which would be a second owner. */
 static bool
 is_allocated(const KernelContext *context, const Tensor *output)
 {

@@ -9,8 +9,8 @@
 
 #include "worker/runtime/kernel.h"
 
-/* When a node ran, on the monotonic clock, and what it took. An end of 0: it did not (dead, bound at compile
- * time, or skipped after an error). A Recv runs until its value is there. */
+/* The times of a node, on the monotonic clock, and what it took. An end of 0: it did not run (dead, bound
+ * at compile time, or skipped after an error). A Recv runs until its value is there. */
 typedef struct NodeTrace {
     uint64_t scheduled_ns;
     uint64_t start_ns;
@@ -45,24 +45,24 @@ typedef struct RunTrace {
 
 enum { TRACE_LOOP_BYTES_MAX = 4 << 20 };
 
-/* What a record is for: the root or a loop of a partition, and the nodes in it. */
+/* The scope of a record: the root or a loop of a partition, and the nodes in it. */
 typedef struct TraceScope {
     uint32_t frame;
     const uint32_t *numbers;
     uint32_t node_count;
 } TraceScope;
 
-/* With a record for the root. NULL without memory. */
+/* Makes a trace with a record for the root. NULL without memory. */
 MUST_USE RunTrace *run_trace_new(const TraceScope *root);
 void run_trace_free(RunTrace *trace); /* NULL is allowed */
 
-/* A record for an iteration that starts, or NULL: it is left out. So is what runs inside one that was:
- * `around` is NULL then. */
+/* Adds a record for an iteration that starts; NULL: it is left out, and so is all that runs inside one
+ * that was (`around` is NULL then). */
 IterationTrace *run_trace_iteration(
     RunTrace *trace, const TraceScope *loop, const IterationTrace *around, uint64_t number);
 
 /* The node has run, on this thread, before its outputs are passed on. `trace` may be NULL. */
 void trace_end(NodeTrace *trace, Device *device, const Tensor *outputs, uint32_t output_count);
 
-/* The same of a kernel: its inputs tell which outputs are new. */
+/* Notes that a kernel has run, as trace_end(); its inputs tell which outputs are new. */
 void trace_kernel(NodeTrace *trace, const KernelContext *context);

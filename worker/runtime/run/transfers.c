@@ -10,7 +10,7 @@ transfer_of(const Activation *activation, const ScheduleNode *node)
     return &activation->iteration->transfers[node->index];
 }
 
-/* In the root the key is there, in a loop it names the iteration. */
+/* Returns the transfer's key: of the root it is known, in a loop it names the iteration. */
 static Slice
 key_of(const Activation *activation, const ScheduleNode *node)
 {
@@ -56,7 +56,8 @@ count_received(Run *run, const Tensor *value)
     }
 }
 
-/* What came for a Recv: an error, a dead tensor, or a value of the type the node says. */
+/* Goes on with a Recv that got an error, a dead tensor, or a value, which must be of the type the node
+ * says. */
 static void
 receive_finish(Ticket *ticket, Resumption *resumption)
 {

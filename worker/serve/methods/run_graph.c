@@ -146,7 +146,7 @@ flush_on_loop(Task *task)
     graph_run_flush((GraphRun *)(void *)((char *)task - offsetof(GraphRun, task)));
 }
 
-/* With the lock held: true when the caller must post the task after unlocking. */
+/* Returns, under the lock, whether the caller must post the task after unlocking. */
 static bool
 claim_post(GraphRun *graph_run)
 {
@@ -200,7 +200,8 @@ run_done(void *context, const RunResult *result)
     }
 }
 
-/* A kernel has not come back: the caller learns which, the run ends behind its back. */
+/* Answers without the run's end: a kernel has not come back, and the caller is told which. The run ends
+ * later, unheard. */
 static void
 answer_unfinished(Timer *timer)
 {
@@ -238,8 +239,8 @@ memory_limit(const GraphRun *graph_run)
     return own == 0 || (wanted != 0 && wanted < own) ? wanted : own;
 }
 
-/* Whether this is the only request there is and, as far as can be known before the rest of what came with it
- * has been read, no other follows at once. */
+/* Returns whether this is the only request there is and, as far as can be known before the rest of what
+ * came with it has been read, no other follows at once. */
 static bool
 is_loop_idle(WorkerLoop *loop)
 {
@@ -388,7 +389,7 @@ take_feed(WorkerRequest *request, Frame *frame)
     return STATUS_OK;
 }
 
-/* What is wrong with the body of a run that has begun is how the run ends. */
+/* Ends a run that has begun with what is wrong with its request's body. */
 static Status
 fail_running(WorkerRequest *request, Status status)
 {
