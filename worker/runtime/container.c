@@ -83,7 +83,8 @@ container_count(ResourceContainer *container)
 }
 
 static Status
-make(Call *call, const ResourceContainer *container, const ContainerEntry *entry, Resource **ret_resource)
+make_resource(
+    Call *call, const ResourceContainer *container, const ContainerEntry *entry, Resource **ret_resource)
 {
     const bool is_again = container->is_lost || map_get(container->removed, entry->name) != NULL;
     return is_again && entry->make_again != NULL ? entry->make_again(call, entry->context, ret_resource)
@@ -91,7 +92,8 @@ make(Call *call, const ResourceContainer *container, const ContainerEntry *entry
 }
 
 static Status
-insert(Call *call, const ResourceContainer *container, const ContainerEntry *entry, Resource **ret_resource)
+insert_resource(
+    Call *call, const ResourceContainer *container, const ContainerEntry *entry, Resource **ret_resource)
 {
     Map *const resources = container->resources;
     Resource *resource = NULL;
@@ -99,7 +101,7 @@ insert(Call *call, const ResourceContainer *container, const ContainerEntry *ent
         return call_fail(call, STATUS_RESOURCE_EXHAUSTED, "the session keeps %d variables already",
             CONTAINER_RESOURCE_COUNT_MAX);
     }
-    TRY(make(call, container, entry, &resource));
+    TRY(make_resource(call, container, entry, &resource));
     if (!map_put(resources, entry->name, resource)) {
         resource_unref(resource);
         return call_fail_memory(call, "what a session keeps");
@@ -109,11 +111,12 @@ insert(Call *call, const ResourceContainer *container, const ContainerEntry *ent
 }
 
 static Status
-obtain(Call *call, const ResourceContainer *container, const ContainerEntry *entry, Resource **ret_resource)
+find_or_make(
+    Call *call, const ResourceContainer *container, const ContainerEntry *entry, Resource **ret_resource)
 {
     Resource *resource = map_get(container->resources, entry->name);
     if (resource == NULL) {
-        TRY(insert(call, container, entry, &resource));
+        TRY(insert_resource(call, container, entry, &resource));
     }
     if (resource->type != entry->type) {
         return call_fail(call, STATUS_INVALID_ARGUMENT, "'%.*s' is %s in this session, not %s",
@@ -132,7 +135,7 @@ container_obtain(
             SLICE_PRINT(entry->name));
     }
     mutex_lock(&container->lock);
-    const Status status = obtain(call, container, entry, ret_resource);
+    const Status status = find_or_make(call, container, entry, ret_resource);
     mutex_unlock(&container->lock);
     return status;
 }

@@ -1,5 +1,7 @@
 #include "worker/runtime/resource.h"
 
+#include <assert.h>
+
 #include <inttypes.h>
 
 #include "shared/base/atomic.h"
@@ -15,6 +17,7 @@ resource_init(Resource *resource, const ResourceType *type)
 Resource *
 resource_ref(Resource *resource)
 {
+    assert(resource != NULL);
     reference_count_add(&resource->reference_count);
     return resource;
 }

@@ -45,7 +45,7 @@ variable_new(Call *call, const VariableDeclaration *declaration, Variable **ret_
 }
 
 static Status
-make(Call *call, const void *context, Resource **ret_resource)
+make_variable(Call *call, const void *context, Resource **ret_resource)
 {
     Variable *variable = NULL;
     TRY(variable_new(call, context, &variable));
@@ -58,7 +58,7 @@ static Status
 make_first(Call *call, const void *context, Resource **ret_resource)
 {
     const VariableDeclaration *const declaration = context;
-    TRY(make(call, context, ret_resource));
+    TRY(make_variable(call, context, ret_resource));
     if (declaration->first != NULL) {
         Tensor value = tensor_ref(declaration->first);
         variable_replace((Variable *)(void *)*ret_resource, &value);
@@ -73,7 +73,7 @@ variable_obtain(KernelContext *context, const VariableDeclaration *declaration, 
     const ContainerEntry entry = {.name = declaration->name,
         .type = &variable_type,
         .make = make_first,
-        .make_again = make,
+        .make_again = make_variable,
         .context = declaration};
     if (declaration->dtype == DTYPE_RESOURCE) { /* one that held itself would never go */
         return call_fail(context->call, STATUS_INVALID_ARGUMENT,
@@ -146,14 +146,15 @@ sort_variables(Variable *const *variables, size_t count, Variable **ret_sorted)
 {
     size_t sorted = 0;
     for (size_t index = 0; index < count; index++) {
-        size_t place = sorted;
+        size_t position = sorted;
         bool is_new = variables[index] != NULL;
-        while (is_new && place > 0 && (uintptr_t)ret_sorted[place - 1] >= (uintptr_t)variables[index]) {
-            is_new = ret_sorted[--place] != variables[index];
+        while (is_new && position > 0 && (uintptr_t)ret_sorted[position - 1] >= (uintptr_t)variables[index]) {
+            is_new = ret_sorted[--position] != variables[index];
         }
         if (is_new) {
-            memmove(&ret_sorted[place + 1], &ret_sorted[place], (sorted - place) * sizeof *ret_sorted);
-            ret_sorted[place] = variables[index];
+            memmove(
+                &ret_sorted[position + 1], &ret_sorted[position], (sorted - position) * sizeof *ret_sorted);
+            ret_sorted[position] = variables[index];
             sorted++;
         }
     }
@@ -228,7 +229,7 @@ variable_own(KernelContext *context, Variable *variable, Tensor **ret_value)
 }
 
 static Status
-thaw(KernelContext *context, Tensor *input, Variable **ret_variable)
+make_variable_of_value(KernelContext *context, Tensor *input, Variable **ret_variable)
 {
     const VariableDeclaration declaration = {
         .name = context->node->name, .dtype = input->dtype, .shape = input->shape};
@@ -251,7 +252,7 @@ kernel_variable(KernelContext *context, uint32_t input, Variable **ret_variable)
     Tensor *const tensor = &context->inputs[input];
     Resource *resource = NULL;
     if (tensor->dtype != DTYPE_RESOURCE) {
-        return thaw(context, tensor, ret_variable);
+        return make_variable_of_value(context, tensor, ret_variable);
     }
     TRY(kernel_resource(context, input, &variable_type, &resource));
     *ret_variable = (Variable *)(void *)resource;

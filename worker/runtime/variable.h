@@ -68,5 +68,5 @@ MUST_USE Status variable_own(KernelContext *context, Variable *variable, Tensor 
  * were frozen) becomes a variable of its own behind that input. */
 MUST_USE Status kernel_variable(KernelContext *context, uint32_t input, Variable **ret_variable);
 
-/* Puts a snapshot in the place of a handle. */
+/* Replaces a handle by a snapshot of its variable's value. */
 MUST_USE Status variable_dereference(Call *call, Tensor *input);

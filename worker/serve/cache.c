@@ -1,5 +1,7 @@
 #include "worker/serve/cache.h"
 
+#include <assert.h>
+
 #include <inttypes.h>
 
 #include "shared/base/list.h"
@@ -86,6 +88,7 @@ key_text(CacheKey key, char ret_text[CACHE_KEY_MAX])
 Cache *
 cache_new(const CacheType *type, uint64_t bytes_max)
 {
+    assert(type != NULL);
     Cache *cache = memory_new(1, sizeof *cache);
     Map *entries = map_new();
     if (cache == NULL || entries == NULL) {

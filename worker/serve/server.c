@@ -3,6 +3,8 @@
  * the loops → worker_close(). */
 #include "worker/serve/server.h"
 
+#include <assert.h>
+
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/epoll.h>
@@ -257,6 +259,7 @@ loops_open(Call *call, Worker *worker)
 Status
 worker_open(Call *call, const WorkerOptions *options, Device *device, Worker **ret_worker)
 {
+    assert(device != NULL && options->loop_count > 0 && options->loop_count <= WORKER_LOOP_COUNT_MAX);
     Worker *const worker = memory_new(1, sizeof *worker);
     if (worker == NULL) {
         return call_fail_memory(call, "the worker");

@@ -131,7 +131,7 @@ begin_epoch(Call *call, State *state, int64_t epoch)
 }
 
 static Status
-obtain(Call *call, Map *states, Slice key, const StatePlace *place, State **ret_state)
+obtain_state(Call *call, Map *states, Slice key, const StatePlace *place, State **ret_state)
 {
     State *state = map_get(states, key);
     if (state == NULL) {
@@ -149,7 +149,7 @@ obtain(Call *call, Map *states, Slice key, const StatePlace *place, State **ret_
 }
 
 static void
-sweep(StateTable *table, uint64_t now_ns)
+sweep_states(StateTable *table, uint64_t now_ns)
 {
     const uint64_t idle_ns = STATE_IDLE_S * CLOCK_NS_PER_S;
     if (now_ns >= table->sweep_due_ns) {
@@ -173,8 +173,8 @@ state_table_obtain(
             call, STATUS_INVALID_ARGUMENT, "tenant, session or epoch of what is kept is out of range");
     }
     mutex_lock(&table->lock);
-    sweep(table, now_ns);
-    const Status status = obtain(call, table->states, slice_of(text, (size_t)size), place, &state);
+    sweep_states(table, now_ns);
+    const Status status = obtain_state(call, table->states, slice_of(text, (size_t)size), place, &state);
     if (status == STATUS_OK) {
         state->used_ns = now_ns;
         *ret_state = container_ref(state->container);

@@ -79,6 +79,7 @@ entry_ref(StepEntry *entry)
 bool
 step_entry_attach(StepEntry *entry, TransportStep *transport)
 {
+    assert(transport != NULL);
     TransportStep *none = NULL;
     transport_step_attach(transport, entry->rendezvous);
     return atomic_compare_exchange_acq_rel(&entry->transport, &none, transport);
@@ -116,7 +117,7 @@ step_table_new(void)
 
 /* Chains an entry that has left the map; its table reference goes with it. */
 static void
-reap(StepTable *table, StepEntry **reaped, StepEntry *entry)
+reap_entry(StepTable *table, StepEntry **reaped, StepEntry *entry)
 {
     if (entry->is_over) {
         list_remove(&entry->over);
@@ -147,7 +148,7 @@ drop_expired(StepTable *table, uint64_t now_ns, StepEntry **reaped)
         StepEntry *const entry = item->value;
         if (entry->expires_ns <= now_ns) {
             (void)map_remove(table->entries, item->key);
-            reap(table, reaped, entry);
+            reap_entry(table, reaped, entry);
         }
     }
 }
@@ -243,7 +244,7 @@ table_enter(Call *call, StepTable *table, const StepClaim *claim, StepEntry **re
         StepEntry *const previous = entry;
         TRY(entry_insert(call, table, claim, previous, &entry));
         if (previous != NULL) {
-            reap(table, reaped, previous);
+            reap_entry(table, reaped, previous);
         }
     }
     assert(entry != NULL);
@@ -281,14 +282,14 @@ step_table_find(StepTable *table, const StepClaim *claim)
 
 /* Keeps a tombstone. A worker ends thousands of steps a second: only the youngest tombstones stay. */
 static void
-bury(StepTable *table, StepEntry *entry, StepEntry **reaped)
+bury_entry(StepTable *table, StepEntry *entry, StepEntry **reaped)
 {
     entry->is_over = true;
     list_append(&table->over, &entry->over);
     if (++table->over_count > TOMBSTONE_COUNT_MAX) {
         StepEntry *const oldest = LIST_ITEM(table->over.next, StepEntry, over);
         (void)map_remove(table->entries, slice_from_string(oldest->key));
-        reap(table, reaped, oldest);
+        reap_entry(table, reaped, oldest);
     }
 }
 
@@ -305,7 +306,7 @@ step_table_cleanup(StepTable *table, Slice step, int64_t attempt)
         StepEntry *const entry = map_get(table->entries, claim_key(&claim, key));
         if (entry != NULL && entry->attempt <= attempt && !entry->is_over) {
             over[over_count++] = entry_ref(entry);
-            bury(table, entry, &reaped);
+            bury_entry(table, entry, &reaped);
         }
     }
     mutex_unlock(&table->lock);

@@ -6,6 +6,8 @@
  * steps that have been detached are dropped. */
 #include "worker/transport/transport.h"
 
+#include <assert.h>
+
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -72,6 +74,7 @@ copy_text(char *target, size_t size, Slice text)
 TransportStep *
 transport_step_new(Transport *transport, Slice id, const WireRun *run)
 {
+    assert(run->peer_count <= SLOT_COUNT_MAX);
     TransportStep *const step = memory_new(1, sizeof *step);
     if (step == NULL) {
         return NULL;

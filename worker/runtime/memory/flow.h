@@ -27,7 +27,7 @@ typedef struct FlowSweep {
     const Flow *flow;
     uint32_t marked[FLOW_SWEEP_MAX];
     uint32_t marked_count;
-    uint8_t *bits;    /* by node: its place in `marked` plus one; 0: it is not there */
+    uint8_t *bits;    /* by node: its index in `marked` plus one; 0: it is not there */
     uint64_t *before; /* by node, once swept: bit i: marked[i] comes before it */
 } FlowSweep;
 

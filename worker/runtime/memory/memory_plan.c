@@ -2,6 +2,8 @@
  * rest takes. */
 #include "worker/runtime/memory/memory_plan.h"
 
+#include <assert.h>
+
 #include <stdlib.h>
 
 #include "shared/base/atomic.h"
@@ -28,7 +30,7 @@ typedef struct Planning {
     const uint64_t *scratch_sizes; /* by node: what its kernel takes beside them */
     uint32_t *lasts;   /* by value that has memory of its own: the last value that took it over, or itself */
     uint32_t *buffers; /* by value that has memory of its own: its buffer in the arena, or BUFFER_NONE */
-    uint32_t *places;  /* by node: its place in the order */
+    uint32_t *positions; /* by node: its position in the order */
     LayoutBuffer *layout;
     uint32_t layout_count;
     MemoryPlan *plan;
@@ -212,31 +214,31 @@ plan_arena(Planning *planning)
 }
 
 static uint32_t
-last_place(const Planning *planning, uint32_t value)
+last_position(const Planning *planning, uint32_t value)
 {
     const MemoryValue *const last = &planning->values.values[planning->lasts[value]];
-    uint32_t place = planning->places[last->node];
+    uint32_t position = planning->positions[last->node];
     for (uint32_t i = 0; i < last->use_count; i++) {
-        const uint32_t use = planning->places[last->uses[i]];
-        place = use > place ? use : place;
+        const uint32_t use = planning->positions[last->uses[i]];
+        position = use > position ? use : position;
     }
-    return place;
+    return position;
 }
 
 /* Returns when a value begins to take memory. A value from another slot is taken to come when it is
  * wanted. */
 static uint32_t
-first_place(const Planning *planning, const MemoryValue *value)
+first_position(const Planning *planning, const MemoryValue *value)
 {
-    uint32_t place = planning->places[value->node];
+    uint32_t position = planning->positions[value->node];
     for (uint32_t i = 0; value->kind == VALUE_RECEIVED && i < value->use_count; i++) {
-        const uint32_t use = planning->places[value->uses[i]];
-        place = i == 0 || use < place ? use : place;
+        const uint32_t use = planning->positions[value->uses[i]];
+        position = i == 0 || use < position ? use : position;
     }
-    return place;
+    return position;
 }
 
-/* Walks through one order: what each place makes, takes meanwhile, and what ends there. */
+/* Walks through one order: what each position makes, takes meanwhile, and what ends there. */
 static bool
 plan_loose(Planning *planning)
 {
@@ -249,16 +251,16 @@ plan_loose(Planning *planning)
     for (uint32_t i = 0; i < planning->values.count; i++) {
         const MemoryValue *const value = &planning->values.values[i];
         if (is_allocated(value) && planning->buffers[i] == BUFFER_NONE) {
-            made[first_place(planning, value)] += value->size;
-            ended[value->is_held ? node_count : last_place(planning, i)] += value->size;
+            made[first_position(planning, value)] += value->size;
+            ended[value->is_held ? node_count : last_position(planning, i)] += value->size;
         }
     }
     uint64_t live = 0;
-    for (uint32_t place = 0; place < node_count; place++) {
-        live += made[place];
-        const uint64_t most = live + planning->scratch_sizes[planning->flow.order[place]];
+    for (uint32_t position = 0; position < node_count; position++) {
+        live += made[position];
+        const uint64_t most = live + planning->scratch_sizes[planning->flow.order[position]];
         planning->plan->loose_bytes = most > planning->plan->loose_bytes ? most : planning->plan->loose_bytes;
-        live -= ended[place];
+        live -= ended[position];
     }
     return true;
 }
@@ -294,14 +296,15 @@ sum_up(const Planning *planning)
 }
 
 static bool
-find_places(Planning *planning)
+find_positions(Planning *planning)
 {
     const uint32_t node_count = planning->partition->node_count;
-    planning->places = arena_alloc(planning->scratch, ((size_t)node_count + 1) * sizeof *planning->places);
-    for (uint32_t place = 0; planning->places != NULL && place < node_count; place++) {
-        planning->places[planning->flow.order[place]] = place;
+    planning->positions =
+        arena_alloc(planning->scratch, ((size_t)node_count + 1) * sizeof *planning->positions);
+    for (uint32_t position = 0; planning->positions != NULL && position < node_count; position++) {
+        planning->positions[planning->flow.order[position]] = position;
     }
-    return planning->places != NULL;
+    return planning->positions != NULL;
 }
 
 static bool
@@ -321,7 +324,7 @@ plan_memory(Planning *planning)
     if (!plan->is_exact) {
         return true;
     }
-    if (!flow_new(planning->scratch, planning->partition, &planning->flow) || !find_places(planning) ||
+    if (!flow_new(planning->scratch, planning->partition, &planning->flow) || !find_positions(planning) ||
         !memory_values_find(planning->scratch, planning->partition, &planning->flow, planning->shapes.outputs,
             &planning->values) ||
         !find_scratch(planning) || !find_owners(planning) || !plan_arena(planning) || !plan_loose(planning)) {
@@ -369,6 +372,7 @@ memory_plan_new(const Partition *partition, const Tensor *feeds, int64_t open_si
 MemoryPlan *
 memory_plan_ref(MemoryPlan *plan)
 {
+    assert(plan != NULL);
     reference_count_add(&plan->reference_count);
     return plan;
 }

@@ -42,7 +42,7 @@ tell_inputs(const Telling *telling, const Partition *partition, const Shape *con
 }
 
 static uint64_t
-forecast(const KernelForecast *told, const Kernel *kernel)
+forecast_size(const KernelForecast *told, const Kernel *kernel)
 {
     return kernel->scratch != NULL ? kernel->scratch(told)
                                    : kernel_wide_size(told, kernel->wide_inputs, kernel->wide_outputs);
@@ -79,7 +79,7 @@ memory_scratch_find(Arena *arena, const Partition *partition, const Shape *const
                 .values = telling.values,
                 .outputs = without_const(shapes[id])},
         };
-        sizes[id] = forecast(&told, node->kernel);
+        sizes[id] = forecast_size(&told, node->kernel);
     }
     return sizes;
 }

@@ -89,7 +89,7 @@ check_merge(Call *call, const Node *node)
 }
 
 static Status
-classify(Call *call, ScheduleNode *node)
+classify_node(Call *call, ScheduleNode *node)
 {
     for (size_t i = 0; i < COUNT_OF(OWN_OPS); i++) {
         if (slice_equals_string(node->node->def->op, OWN_OPS[i].op)) {
@@ -132,7 +132,7 @@ classify_nodes(Call *call, Partition *partition)
     for (uint32_t i = 0; i < partition->node_count; i++) {
         ScheduleNode *node = &partition->nodes[i];
         node->node = &partition->graph->nodes[i];
-        TRY(classify(call, node));
+        TRY(classify_node(call, node));
         partition->arg_count += node->kind == SCHEDULE_ARG;
         partition->retval_count += node->kind == SCHEDULE_RETVAL;
         partition->transfer_count += node->kind == SCHEDULE_SEND || node->kind == SCHEDULE_RECV;

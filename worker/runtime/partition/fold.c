@@ -55,7 +55,7 @@ make_state(const Folding *folding, const ScheduleNode *node, const Tensor *const
 }
 
 static Status
-compute(const Folding *folding, const ScheduleNode *node, Tensor *inputs, Tensor *ret_output)
+compute_node(const Folding *folding, const ScheduleNode *node, Tensor *inputs, Tensor *ret_output)
 {
     void *state = NULL;
     const Tensor **values = arena_alloc(folding->call->arena, node->node->input_count * sizeof(Tensor *));
@@ -119,7 +119,7 @@ release_tensor(void *tensor)
 
 /* The node is a constant from here on. */
 static Status
-keep(Call *call, Partition *partition, ScheduleNode *node, Tensor *result)
+keep_result(Call *call, Partition *partition, ScheduleNode *node, Tensor *result)
 {
     Tensor *const value = arena_alloc(partition->arena, sizeof *value);
     if (value == NULL || arena_defer(partition->arena, release_tensor, value) == NULL) {
@@ -136,21 +136,21 @@ keep(Call *call, Partition *partition, ScheduleNode *node, Tensor *result)
 }
 
 static Status
-fold(Call *call, const Folding *folding, ScheduleNode *node)
+fold_node(Call *call, const Folding *folding, ScheduleNode *node)
 {
     AUTO_TENSOR result = {0};
     Tensor *const inputs = memory_new(node->node->input_count, sizeof *inputs);
     if (inputs == NULL) {
         return call_fail_memory(call, "a folded constant");
     }
-    const Status status = compute(folding, node, inputs, &result);
+    const Status status = compute_node(folding, node, inputs, &result);
     for (uint32_t i = 0; i < node->node->input_count; i++) {
         tensor_unref(&inputs[i]);
     }
     memory_free(inputs);
     arena_clear(folding->call->arena);
     const bool is_kept = status == STATUS_OK && is_wanted(folding->partition, node->node, &result);
-    return is_kept ? keep(call, folding->partition, node, &result) : STATUS_OK;
+    return is_kept ? keep_result(call, folding->partition, node, &result) : STATUS_OK;
 }
 
 Status
@@ -164,10 +164,10 @@ fold_constants(Call *call, Partition *partition)
     Call kernel_call = {.arena = scratch};
     const Folding folding = {.partition = partition, .call = &kernel_call};
     mark_read_by_merge(partition, is_read_by_merge);
-    for (uint32_t place = 0; place < partition->node_count; place++) {
-        ScheduleNode *node = &partition->nodes[partition->graph->order[place]];
+    for (uint32_t position = 0; position < partition->node_count; position++) {
+        ScheduleNode *node = &partition->nodes[partition->graph->order[position]];
         if (!is_read_by_merge[node->node->id] && is_foldable(partition, node)) {
-            TRY(fold(call, &folding, node));
+            TRY(fold_node(call, &folding, node));
         }
     }
     return STATUS_OK;

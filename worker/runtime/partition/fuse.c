@@ -32,18 +32,18 @@ may_join(const void *context, const Node *node)
 
 /* Each a list of nodes in topological order, of which the root is the last. */
 typedef struct Groups {
-    uint32_t *roots;  /* by node */
-    uint32_t *firsts; /* by root */
-    uint32_t *nexts;  /* by node */
-    uint32_t *counts; /* by root */
-    uint32_t *places; /* by node: in its group */
+    uint32_t *roots;     /* by node */
+    uint32_t *firsts;    /* by root */
+    uint32_t *nexts;     /* by node */
+    uint32_t *counts;    /* by root */
+    uint32_t *positions; /* by node: in its group */
 } Groups;
 
 static Status
 groups_new(Call *call, const Graph *graph, Groups *ret_groups)
 {
     uint32_t **const lists[] = {
-        &ret_groups->firsts, &ret_groups->nexts, &ret_groups->counts, &ret_groups->places};
+        &ret_groups->firsts, &ret_groups->nexts, &ret_groups->counts, &ret_groups->positions};
     for (size_t index = 0; index < COUNT_OF(lists); index++) {
         *lists[index] = arena_alloc(call->arena, (graph->node_count + 1) * sizeof **lists[index]);
         if (*lists[index] == NULL) {
@@ -109,7 +109,7 @@ static uint32_t
 value_of(const Fusing *fusing, Endpoint from)
 {
     if (is_inside(fusing, from)) {
-        return fusing->input_count + fusing->groups->places[from.node];
+        return fusing->input_count + fusing->groups->positions[from.node];
     }
     uint32_t index = 0;
     while (fusing->inputs[index].node != from.node || fusing->inputs[index].port != from.port) {
@@ -127,11 +127,11 @@ find_inputs(Fusing *fusing)
     if (fusing->inputs == NULL || fusing->dtypes == NULL) {
         return no_memory(fusing);
     }
-    uint32_t place = 0;
+    uint32_t position = 0;
     for (uint32_t id = fusing->groups->firsts[fusing->root]; id != NODE_NONE;
          id = fusing->groups->nexts[id]) {
         const Node *const node = &fusing->partition->graph->nodes[id];
-        fusing->groups->places[id] = place++;
+        fusing->groups->positions[id] = position++;
         for (uint32_t index = 0; index < node->input_count; index++) {
             if (!is_inside(fusing, node->inputs[index])) {
                 add_input(fusing, node->inputs[index], node->input_dtypes[index]);
@@ -145,7 +145,7 @@ static Status
 make_step(const Fusing *fusing, const ScheduleNode *scheduled)
 {
     const Node *const node = scheduled->node;
-    FusedStep *const step = &fusing->steps[fusing->groups->places[node->id]];
+    FusedStep *const step = &fusing->steps[fusing->groups->positions[node->id]];
     uint32_t *const values = arena_alloc(fusing->partition->arena, node->input_count * sizeof *values);
     if (values == NULL) {
         return no_memory(fusing);
@@ -237,7 +237,7 @@ make_state(const Fusing *fusing, Fused **ret_fused)
 
 /* Makes one node of a group. The group's other nodes never run: only the group reads them. */
 static Status
-fuse(Fusing *fusing)
+fuse_group(Fusing *fusing)
 {
     const Node *node = NULL;
     Fused *fused = NULL;
@@ -267,7 +267,7 @@ fuse_elementwise(Call *call, Partition *partition)
     for (uint32_t root = 0; root < partition->node_count; root++) {
         if (groups.counts[root] > 1) {
             Fusing fusing = {.call = call, .partition = partition, .groups = &groups, .root = root};
-            TRY(fuse(&fusing));
+            TRY(fuse_group(&fusing));
         }
     }
     return STATUS_OK;

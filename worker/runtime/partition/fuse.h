@@ -1,7 +1,7 @@
 /* Puts element-wise nodes that nobody but their neighbours reads into one node that computes them tile by
  * tile (fused.h). Exact: not a bit of any result changes.
  *
- * The fused node stands in the place, and under the name, of the last node of its group; its op tells the
+ * The fused node has the number and the name of the last node of its group; its op tells the
  * others, for traces. When one of its inputs is dead, the group's nodes that it does not concern are computed
  * for their errors alone.
  *

@@ -53,8 +53,7 @@ compute_whole(const FusedRun *run, uint32_t index)
     return status;
 }
 
-/* Makes room for the results that this run computes whole: of all steps when an operation may refuse an
- * element. */
+/* Makes room for the steps' own results, unless it is certain that tiles are all that is computed. */
 static Status
 make_room(FusedRun *run)
 {
@@ -96,7 +95,7 @@ REPEAT(8, uint64_t)
 REPEAT(16, Wide)
 
 static void
-repeat(const void *from, void *to, int64_t count, size_t size)
+repeat_element(const void *from, void *to, int64_t count, size_t size)
 {
     static void (*const loops[SIZE_CLASSES])(const void *, void *, int64_t) = {
         repeat_1, repeat_2, repeat_4, repeat_8, repeat_16};
@@ -106,12 +105,12 @@ repeat(const void *from, void *to, int64_t count, size_t size)
 /* Turns an index along the result into positions in the walk's dimensions; returns the offset in the
  * value, in elements. */
 static int64_t
-walk_seek(const FusedWalk *walk, int64_t place, int64_t *positions)
+walk_seek(const FusedWalk *walk, int64_t at, int64_t *positions)
 {
     int64_t offset = 0;
     for (int dimension = 0; dimension < walk->rank; dimension++) {
-        positions[dimension] = place % walk->dims[dimension];
-        place /= walk->dims[dimension];
+        positions[dimension] = at % walk->dims[dimension];
+        at /= walk->dims[dimension];
         offset += positions[dimension] * walk->strides[dimension];
     }
     return offset;
@@ -146,7 +145,7 @@ walk_copy(const FusedOperand *operand, const char *value, int64_t offset, int64_
         const int64_t count = left < run->count - done ? left : run->count - done;
         const char *const from = value + offset * size;
         if (walk->strides[0] == 0) {
-            repeat(from, to + done * size, count, operand->size);
+            repeat_element(from, to + done * size, count, operand->size);
         } else {
             memcpy(to + done * size, from, (size_t)(count * size));
         }
@@ -285,7 +284,7 @@ compute_nodes(const FusedRun *run)
 }
 
 static Status
-compute(FusedRun *run)
+compute_result(FusedRun *run)
 {
     const FusedPlan *const plan = run->plan;
     if (plan->operation_count == 0) {
@@ -311,7 +310,7 @@ fused_compute(KernelContext *context)
     TRY(fused_plan_get(context->call, run.fused, context->inputs, &run.plan, &is_kept));
     Status status = make_room(&run);
     if (status == STATUS_OK) {
-        status = compute(&run);
+        status = compute_result(&run);
         release_results(&run);
         memory_free(run.results);
     }
@@ -353,8 +352,8 @@ static void
 fused_destroy(void *state)
 {
     const Fused *const fused = state;
-    for (int place = 0; place < FUSED_PLAN_COUNT; place++) {
-        fused_plan_free(fused->plans[place]);
+    for (int i = 0; i < FUSED_PLAN_COUNT; i++) {
+        fused_plan_free(fused->plans[i]);
     }
 }
 

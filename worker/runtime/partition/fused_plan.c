@@ -345,9 +345,9 @@ plan_fits(const FusedPlan *plan, const Fused *fused, const Tensor *inputs)
 static bool
 plan_keep(const Fused *fused, const FusedPlan *plan)
 {
-    for (int place = 0; place < FUSED_PLAN_COUNT; place++) {
+    for (int i = 0; i < FUSED_PLAN_COUNT; i++) {
         const FusedPlan *none = NULL;
-        if (atomic_compare_exchange_acq_rel(&fused->plans[place], &none, plan)) {
+        if (atomic_compare_exchange_acq_rel(&fused->plans[i], &none, plan)) {
             return true;
         }
     }
@@ -358,8 +358,8 @@ Status
 fused_plan_get(
     Call *call, const Fused *fused, const Tensor *inputs, const FusedPlan **ret_plan, bool *ret_is_kept)
 {
-    for (int place = 0; place < FUSED_PLAN_COUNT; place++) {
-        const FusedPlan *const plan = atomic_load_acquire(&fused->plans[place]);
+    for (int i = 0; i < FUSED_PLAN_COUNT; i++) {
+        const FusedPlan *const plan = atomic_load_acquire(&fused->plans[i]);
         if (plan == NULL) {
             break;
         }

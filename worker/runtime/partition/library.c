@@ -2,6 +2,8 @@
  * a lock of its own each. */
 #include "worker/runtime/partition/library.h"
 
+#include <assert.h>
+
 #include "shared/base/atomic.h"
 #include "shared/base/memory.h"
 #include "shared/base/mutex.h"
@@ -188,6 +190,7 @@ Status
 library_new(
     Call *call, GraphDef *def, const LibraryOptions *options, MissingBlobs *missing, Library **ret_library)
 {
+    assert(options->device != NULL && options->compile_body != NULL);
     if (def->function_count == 0) {
         *ret_library = NULL;
         return STATUS_OK;

@@ -96,12 +96,14 @@ partition_node_count(const Partition *partition)
 Dtype
 partition_arg_dtype(const Partition *partition, uint32_t index)
 {
+    assert(index < partition->arg_count);
     return partition->nodes[partition->args[index]].node->output_dtypes[0];
 }
 
 Slice
 partition_retval_name(const Partition *partition, uint32_t index)
 {
+    assert(index < partition->retval_count);
     return partition->nodes[partition->retvals[index]].node->name;
 }
 
@@ -114,12 +116,14 @@ partition_frame_count(const Partition *partition)
 Slice
 partition_frame_name(const Partition *partition, uint32_t frame)
 {
+    assert(frame < partition->frame_count);
     return partition->frames[frame].name;
 }
 
 PartitionNode
 partition_node(const Partition *partition, uint32_t index)
 {
+    assert(index < partition->node_count);
     const ScheduleNode *const node = &partition->nodes[index];
     return (PartitionNode){.name = node->node->name, .op = node->node->op->name, .key = node->key};
 }

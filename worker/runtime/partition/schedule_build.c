@@ -108,7 +108,7 @@ alloc_lists(Call *call, const Partition *partition, ScheduleFrame *frame)
 }
 
 static uint32_t
-add(uint32_t *list, uint32_t *count, uint32_t node)
+append_node(uint32_t *list, uint32_t *count, uint32_t node)
 {
     list[*count] = node;
     return (*count)++;
@@ -122,17 +122,17 @@ list_node(Partition *partition, uint32_t id)
     ScheduleFrame *child = &partition->frames[node->child];
     frame->nodes[node->cell] = id;
     if (node->kind == SCHEDULE_EXIT) {
-        node->index = add(frame->exits, &frame->exit_count, id);
+        node->index = append_node(frame->exits, &frame->exit_count, id);
     } else if (node->kind == SCHEDULE_NEXT) {
-        node->index = add(frame->nexts, &frame->next_count, id);
+        node->index = append_node(frame->nexts, &frame->next_count, id);
     } else if (node->kind == SCHEDULE_ENTER) {
         const bool is_constant = node_attr_bool(node->node, "is_constant");
-        node->index = is_constant ? add(child->constants, &child->constant_count, id) : SLOT_NONE;
+        node->index = is_constant ? append_node(child->constants, &child->constant_count, id) : SLOT_NONE;
     } else if (node->kind == SCHEDULE_SEND) {
         node->index = frame->transfer_count++;
     } else if (node->kind == SCHEDULE_RECV) {
         node->index = frame->transfer_count++;
-        (void)add(frame->receives, &frame->receive_count, id);
+        (void)append_node(frame->receives, &frame->receive_count, id);
     }
 }
 

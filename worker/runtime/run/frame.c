@@ -7,6 +7,8 @@
  * end meanwhile: the one that a NextIteration feeds, and the one around, into which a live Exit leads. */
 #include "worker/runtime/run/frame.h"
 
+#include <assert.h>
+
 #include "shared/base/atomic.h"
 #include "shared/base/mutex.h"
 #include "worker/runtime/run/run_failure.h"
@@ -177,6 +179,7 @@ frame_take_constant(Ticket *ticket, Frame *frame, const ScheduleNode *enter, Ten
 void
 frame_enter(Ticket *ticket, Activation *activation, const ScheduleNode *enter, Tensor *output, bool is_dead)
 {
+    assert(enter->child > FRAME_ROOT && enter->child < ticket->run->partition->frame_count);
     Run *run = ticket->run;
     Iteration *parent = activation->iteration;
     mutex_lock(&run->frames_lock);
@@ -205,6 +208,7 @@ frame_enter(Ticket *ticket, Activation *activation, const ScheduleNode *enter, T
 void
 frame_exit(Ticket *ticket, Activation *activation, const ScheduleNode *leave, Tensor *output, bool is_dead)
 {
+    assert(activation->iteration->frame != NULL);
     Frame *frame = activation->iteration->frame;
     if (is_dead) {
         return; /* frame_end() tells, unless a later iteration leaves alive */
@@ -229,6 +233,7 @@ is_full(const Run *run, const Frame *frame)
 void
 frame_next(Ticket *ticket, Activation *activation, const ScheduleNode *next, Tensor *output, bool is_dead)
 {
+    assert(activation->iteration->frame != NULL);
     if (is_dead) {
         return;
     }
@@ -257,6 +262,7 @@ frame_next(Ticket *ticket, Activation *activation, const ScheduleNode *next, Ten
 void
 frame_settle(Ticket *ticket, Frame *frame)
 {
+    assert(frame != NULL);
     mutex_lock(&ticket->run->frames_lock);
     const bool is_ok = frame_sweep(ticket, frame);
     mutex_unlock(&ticket->run->frames_lock);

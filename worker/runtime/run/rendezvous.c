@@ -54,30 +54,31 @@ rendezvous_new(uint32_t slot, const RendezvousRemote *remote)
 Rendezvous *
 rendezvous_ref(Rendezvous *rendezvous)
 {
+    assert(rendezvous != NULL);
     reference_count_add(&rendezvous->reference_count);
     return rendezvous;
 }
 
-/* The place that points to the first item of this key, or to the NULL at its bucket's end. */
+/* Returns the link that points to the first item of this key, or to the NULL at its bucket's end. */
 static RendezvousItem **
 table_find(Rendezvous *rendezvous, Slice key, uint64_t hash)
 {
-    RendezvousItem **place = &rendezvous->buckets[hash & (rendezvous->bucket_count - 1)];
-    while (*place != NULL && !((*place)->hash == hash && slice_equal((*place)->key, key))) {
-        place = &(*place)->next;
+    RendezvousItem **link = &rendezvous->buckets[hash & (rendezvous->bucket_count - 1)];
+    while (*link != NULL && !((*link)->hash == hash && slice_equal((*link)->key, key))) {
+        link = &(*link)->next;
     }
-    return place;
+    return link;
 }
 
 static void
 table_append(Rendezvous *rendezvous, RendezvousItem *item)
 {
-    RendezvousItem **place = &rendezvous->buckets[item->hash & (rendezvous->bucket_count - 1)];
-    while (*place != NULL) {
-        place = &(*place)->next;
+    RendezvousItem **link = &rendezvous->buckets[item->hash & (rendezvous->bucket_count - 1)];
+    while (*link != NULL) {
+        link = &(*link)->next;
     }
     item->next = NULL;
-    *place = item;
+    *link = item;
 }
 
 /* Grows the table; without memory it stays small and gets slow. */
@@ -114,10 +115,10 @@ table_insert(Rendezvous *rendezvous, RendezvousItem *item)
 }
 
 static RendezvousItem *
-table_remove(Rendezvous *rendezvous, RendezvousItem **place)
+table_remove(Rendezvous *rendezvous, RendezvousItem **link)
 {
-    RendezvousItem *item = *place;
-    *place = item->next;
+    RendezvousItem *item = *link;
+    *link = item->next;
     rendezvous->item_count--;
     return item;
 }
@@ -234,7 +235,7 @@ rendezvous_send(Call *call, Rendezvous *rendezvous, Slice key, Tensor *tensor, b
 }
 
 static Status
-aborted(Call *call, const Rendezvous *rendezvous)
+fail_aborted(Call *call, const Rendezvous *rendezvous)
 {
     return call_fail(call, rendezvous->code, "%s", rendezvous->error);
 }
@@ -244,9 +245,9 @@ aborted(Call *call, const Rendezvous *rendezvous)
 static RendezvousItem *
 table_match(Rendezvous *rendezvous, Parked *parked)
 {
-    RendezvousItem **place = table_find(rendezvous, parked->item.key, parked->item.hash);
-    if (*place != NULL && (*place)->kind == ITEM_WAITER) {
-        return table_remove(rendezvous, place);
+    RendezvousItem **link = table_find(rendezvous, parked->item.key, parked->item.hash);
+    if (*link != NULL && (*link)->kind == ITEM_WAITER) {
+        return table_remove(rendezvous, link);
     }
     table_insert(rendezvous, &parked->item);
     rendezvous->parked_bytes += parked_bytes(parked);
@@ -271,7 +272,7 @@ rendezvous_deliver(Call *call, Rendezvous *rendezvous, Slice key, Tensor *tensor
     if (rendezvous->code != STATUS_OK) {
         mutex_unlock(&rendezvous->lock);
         parked_free(parked);
-        return aborted(call, rendezvous);
+        return fail_aborted(call, rendezvous);
     }
     if (tensor != NULL) {
         move_tensor(tensor, &parked->tensor);
@@ -300,11 +301,11 @@ rendezvous_announce(Call *call, Rendezvous *rendezvous, Slice key)
     }
     mutex_lock(&rendezvous->lock);
     const Status code = rendezvous->code;
-    RendezvousItem **place = table_find(rendezvous, key, parked->item.hash);
-    const bool is_awaited = code == STATUS_OK && *place != NULL && (*place)->kind == ITEM_WAITER;
+    RendezvousItem **link = table_find(rendezvous, key, parked->item.hash);
+    const bool is_awaited = code == STATUS_OK && *link != NULL && (*link)->kind == ITEM_WAITER;
     const bool is_full = rendezvous->item_count >= RENDEZVOUS_ITEMS_MAX;
     if (is_awaited) {
-        ((RendezvousWaiter *)(void *)*place)->is_pulled = true;
+        ((RendezvousWaiter *)(void *)*link)->is_pulled = true;
     }
     if (code == STATUS_OK && !is_awaited && !is_full) {
         table_insert(rendezvous, &parked->item);
@@ -320,7 +321,7 @@ rendezvous_announce(Call *call, Rendezvous *rendezvous, Slice key)
         return call_fail(call, STATUS_RESOURCE_EXHAUSTED,
             "slot %u has %d tensors parked or announced already", rendezvous->slot, RENDEZVOUS_ITEMS_MAX);
     }
-    return code == STATUS_OK ? STATUS_OK : aborted(call, rendezvous);
+    return code == STATUS_OK ? STATUS_OK : fail_aborted(call, rendezvous);
 }
 
 /* Takes a value out of the table, or an announcement, for which the waiter goes on waiting. NULL: there
@@ -328,10 +329,10 @@ rendezvous_announce(Call *call, Rendezvous *rendezvous, Slice key)
 static Parked *
 table_take(Rendezvous *rendezvous, RendezvousWaiter *waiter)
 {
-    RendezvousItem **place = table_find(rendezvous, waiter->item.key, waiter->item.hash);
+    RendezvousItem **link = table_find(rendezvous, waiter->item.key, waiter->item.hash);
     Parked *parked = NULL;
-    if (*place != NULL && (*place)->kind != ITEM_WAITER) {
-        parked = (Parked *)(void *)table_remove(rendezvous, place);
+    if (*link != NULL && (*link)->kind != ITEM_WAITER) {
+        parked = (Parked *)(void *)table_remove(rendezvous, link);
         rendezvous->parked_bytes -= parked_bytes(parked);
     }
     waiter->is_pulled = parked != NULL && parked->item.kind == ITEM_ANNOUNCEMENT;
@@ -373,13 +374,13 @@ bool
 rendezvous_forget(Rendezvous *rendezvous, RendezvousWaiter *waiter)
 {
     mutex_lock(&rendezvous->lock);
-    RendezvousItem **place = &rendezvous->buckets[waiter->item.hash & (rendezvous->bucket_count - 1)];
-    while (*place != NULL && *place != &waiter->item) {
-        place = &(*place)->next;
+    RendezvousItem **link = &rendezvous->buckets[waiter->item.hash & (rendezvous->bucket_count - 1)];
+    while (*link != NULL && *link != &waiter->item) {
+        link = &(*link)->next;
     }
-    const bool is_found = *place != NULL;
+    const bool is_found = *link != NULL;
     if (is_found) {
-        table_remove(rendezvous, place);
+        table_remove(rendezvous, link);
     }
     mutex_unlock(&rendezvous->lock);
     return is_found;

@@ -20,6 +20,7 @@ enum {
 Run *
 run_ref(Run *run)
 {
+    assert(run != NULL);
     reference_count_add(&run->reference_count);
     return run;
 }
@@ -146,7 +147,7 @@ static const RunHooks HOOKS = {
 };
 
 static void
-run_begin(Run *run)
+begin_run(Run *run)
 {
     Ticket ticket;
     Arena *arena = TAKE(run->arena);
@@ -163,11 +164,11 @@ run_begin(Run *run)
 static void
 start_work(DeviceWork *work)
 {
-    run_begin((Run *)(void *)((char *)work - offsetof(Run, start_work)));
+    begin_run((Run *)(void *)((char *)work - offsetof(Run, start_work)));
 }
 
 static void
-run_take_args(Run *run, const RunRequest *request)
+take_args(Run *run, const RunRequest *request)
 {
     for (uint32_t i = 0; i < request->arg_count; i++) {
         run->args[i] = request->args[i];
@@ -189,6 +190,7 @@ is_run_inline(const RunRequest *request)
 Status
 run_start(Call *call, const RunRequest *request, Run **ret_run)
 {
+    assert(request->partition != NULL);
     TRY(check_request(call, request));
     Run *run = run_state_get(request->partition);
     if (run == NULL) {
@@ -210,12 +212,12 @@ run_start(Call *call, const RunRequest *request, Run **ret_run)
     run->deadline_ns = request->deadline_ns;
     run->call_depth = request->call_depth;
     run->start_ns = clock_monotonic_ns();
-    run_take_args(run, request);
+    take_args(run, request);
     if (ret_run != NULL) {
         *ret_run = run_ref(run);
     }
     if (is_run_inline(request)) {
-        run_begin(run);
+        begin_run(run);
     } else {
         run->start_work.run = start_work;
         request->partition->device->schedule(request->partition->device, &run->start_work);

@@ -1,5 +1,7 @@
 #include "worker/runtime/run/run_admission.h"
 
+#include <assert.h>
+
 #include <inttypes.h>
 
 #include "shared/base/atomic.h"
@@ -32,9 +34,9 @@ static void
 keep_plan(Partition *partition, MemoryPlan *plan, uint64_t elapsed_ns)
 {
     mutex_lock(&partition->pool.lock);
-    MemoryPlan **const place = &partition->pool.plans[partition->pool.next_plan];
-    MemoryPlan *const dropped = *place;
-    *place = memory_plan_ref(plan);
+    MemoryPlan **const kept = &partition->pool.plans[partition->pool.next_plan];
+    MemoryPlan *const dropped = *kept;
+    *kept = memory_plan_ref(plan);
     partition->pool.next_plan = (partition->pool.next_plan + 1) % PARTITION_PLANS_MAX;
     partition->pool.planning_ns += elapsed_ns;
     mutex_unlock(&partition->pool.lock);
@@ -118,7 +120,7 @@ note_crowd(const RunRequest *request, uint64_t wanted, uint64_t limit)
 
 /* Feeds are there already. */
 static Status
-reserve(Call *call, Run *run, const RunRequest *request)
+reserve_memory(Call *call, Run *run, const RunRequest *request)
 {
     Device *const device = run->partition->device;
     const uint64_t wanted = memory_plan_allocated(run->plan);
@@ -188,6 +190,7 @@ release_reservation(Run *run)
 Status
 run_admit(Call *call, Run *run, const RunRequest *request)
 {
+    assert(run->partition == request->partition);
     if (request->feeds_come_late) {
         run_state_drop_plan(run); /* their shapes are not known yet */
     } else if (!prepare_plan(run, request)) {
@@ -197,7 +200,7 @@ run_admit(Call *call, Run *run, const RunRequest *request)
     run->planned_bytes = run->plan == NULL ? 0 : memory_plan_bytes(run->plan);
     if (run->plan != NULL && !run->plan->is_branching) {
         TRY(check_limit(call, run->plan, request->memory_limit));
-        TRY(reserve(call, run, request));
+        TRY(reserve_memory(call, run, request));
     }
     const Status status = prepare_account(run, request->memory_limit)
                               ? begin_arena(call, run, request)

@@ -3,7 +3,7 @@
 #include "worker/serve/worker.h"
 
 static size_t
-reset(WorkerRequest *request, const WireReset *wanted)
+reset_containers(WorkerRequest *request, const WireReset *wanted)
 {
     const StateReset state = {
         .tenant = request->tenant,
@@ -15,7 +15,7 @@ reset(WorkerRequest *request, const WireReset *wanted)
 }
 
 static Status
-finish(WorkerRequest *request)
+answer_reset(WorkerRequest *request)
 {
     AUTO_BUFFER json = {0};
     WireReset wanted;
@@ -30,7 +30,7 @@ finish(WorkerRequest *request)
         return call_fail(&request->call, STATUS_INVALID_ARGUMENT,
             "the header '" WIRE_HEADER_TENANT "' is missing: whose containers are these");
     }
-    wire_reset_answer_write(&json, (int64_t)reset(request, &wanted));
+    wire_reset_answer_write(&json, (int64_t)reset_containers(request, &wanted));
     worker_answer_json(request, 200, buffer_slice(&json));
     return STATUS_OK;
 }
@@ -41,5 +41,5 @@ WORKER_METHOD(cleanup_all) = {
     .path = "/worker/v1/containers",
     .body = BODY_DOCUMENT,
     .body_size_max = (size_t)1 << 20,
-    .finish = finish,
+    .finish = answer_reset,
 };

@@ -2,7 +2,7 @@
 #include "worker/serve/worker.h"
 
 static Status
-finish(WorkerRequest *request)
+cleanup_step(WorkerRequest *request)
 {
     const int64_t attempt = request->attempt == 0 ? INT64_MAX : request->attempt;
     step_table_cleanup(request->worker->steps, request->parameters[0], attempt);
@@ -14,5 +14,5 @@ WORKER_METHOD(cleanup_graph) = {
     .name = "CleanupGraph",
     .verb = "DELETE",
     .path = "/worker/v1/steps/{step}",
-    .finish = finish,
+    .finish = cleanup_step,
 };

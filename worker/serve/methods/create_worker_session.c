@@ -2,7 +2,7 @@
 #include "worker/serve/worker.h"
 
 static Status
-finish(WorkerRequest *request)
+create_session(WorkerRequest *request)
 {
     TRY(session_table_put(
         &request->call, request->worker->sessions, request->parameters[0], loop_now_ns(request->loop->loop)));
@@ -16,5 +16,5 @@ WORKER_METHOD(create_worker_session) = {
     .path = "/worker/v1/sessions/{session}",
     .body = BODY_DOCUMENT,
     .body_size_max = (size_t)64 << 10,
-    .finish = finish,
+    .finish = create_session,
 };

@@ -3,7 +3,7 @@
 #include "worker/serve/worker.h"
 
 static Status
-finish(WorkerRequest *request)
+delete_session(WorkerRequest *request)
 {
     session_table_remove(request->worker->sessions, request->parameters[0]);
     state_table_remove(request->worker->states, request->tenant, request->parameters[0]);
@@ -15,5 +15,5 @@ WORKER_METHOD(delete_worker_session) = {
     .name = "DeleteWorkerSession",
     .verb = "DELETE",
     .path = "/worker/v1/sessions/{session}",
-    .finish = finish,
+    .finish = delete_session,
 };

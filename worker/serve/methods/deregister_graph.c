@@ -2,7 +2,7 @@
 #include "worker/serve/worker.h"
 
 static Status
-finish(WorkerRequest *request)
+forget_partition(WorkerRequest *request)
 {
     const CacheKey key = {.tenant = request->tenant, .digest = request->parameters[1]};
     (void)cache_remove(request->worker->partitions, key);
@@ -14,5 +14,5 @@ WORKER_METHOD(deregister_graph) = {
     .name = "DeregisterGraph",
     .verb = "DELETE",
     .path = "/worker/v1/sessions/{session}/partitions/{digest}",
-    .finish = finish,
+    .finish = forget_partition,
 };

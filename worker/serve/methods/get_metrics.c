@@ -2,7 +2,7 @@
 #include "worker/serve/metrics.h"
 
 static Status
-finish(WorkerRequest *request)
+answer_metrics(WorkerRequest *request)
 {
     AUTO_BUFFER text = {0};
     worker_metrics_write(&text);
@@ -14,5 +14,5 @@ WORKER_METHOD(get_metrics) = {
     .name = "GetMetrics",
     .verb = "GET",
     .path = "/worker/v1/metrics",
-    .finish = finish,
+    .finish = answer_metrics,
 };

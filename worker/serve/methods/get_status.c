@@ -3,7 +3,7 @@
 #include "worker/serve/worker.h"
 
 static Status
-finish(WorkerRequest *request)
+answer_status(WorkerRequest *request)
 {
     Worker *const worker = request->worker;
     Device *const device = worker->device;
@@ -38,5 +38,5 @@ WORKER_METHOD(get_status) = {
     .name = "GetStatus",
     .verb = "GET",
     .path = "/worker/v1/status",
-    .finish = finish,
+    .finish = answer_status,
 };

@@ -4,7 +4,7 @@
 #include "worker/serve/worker.h"
 
 static Status
-begin(WorkerRequest *request)
+find_step(WorkerRequest *request)
 {
     const StepClaim claim = {
         .step = request->parameters[0],
@@ -20,7 +20,7 @@ begin(WorkerRequest *request)
 }
 
 static Status
-frame(WorkerRequest *request, Frame *frame)
+take_value(WorkerRequest *request, Frame *frame)
 {
     StepEntry *const entry = request->context;
     AUTO_TENSOR tensor = frame->tensor;
@@ -31,7 +31,8 @@ frame(WorkerRequest *request, Frame *frame)
         return call_fail(&request->call, STATUS_INVALID_ARGUMENT, "frame kind %d has no place in a push",
             (int)frame->kind);
     }
-    /* All that was ever pushed, for so the senders count: what of it is parked still they cannot know. */
+    /* Counts every byte pushed in this step, not what is still parked: senders count the same way, and cannot
+     * know what has been consumed. */
     const uint64_t size = tensor_byte_size(&tensor);
     if (atomic_add_relaxed(&entry->pushed_size, size) > PARKED_SIZE_MAX) {
         return call_fail(&request->call, STATUS_RESOURCE_EXHAUSTED,
@@ -43,14 +44,14 @@ frame(WorkerRequest *request, Frame *frame)
 }
 
 static Status
-finish(WorkerRequest *request)
+answer_taken(WorkerRequest *request)
 {
     worker_answer_json(request, 200, SLICE("{}"));
     return STATUS_OK;
 }
 
 static void
-closed(WorkerRequest *request)
+leave_step(WorkerRequest *request)
 {
     step_entry_unref(request->context);
 }
@@ -61,8 +62,8 @@ WORKER_METHOD(push_tensor) = {
     .path = "/worker/v1/steps/{step}/tensors",
     .body = BODY_FRAMES,
     .body_size_max = PUSH_SIZE_MAX,
-    .begin = begin,
-    .frame = frame,
-    .finish = finish,
-    .closed = closed,
+    .begin = find_step,
+    .frame = take_value,
+    .finish = answer_taken,
+    .closed = leave_step,
 };

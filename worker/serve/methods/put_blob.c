@@ -14,7 +14,7 @@ typedef struct Upload {
 } Upload;
 
 static Status
-begin(WorkerRequest *request)
+begin_upload(WorkerRequest *request)
 {
     Device *const device = request->worker->device;
     Upload *const upload = arena_alloc(request->call.arena, sizeof *upload);
@@ -32,7 +32,7 @@ begin(WorkerRequest *request)
 }
 
 static Status
-data(WorkerRequest *request, Slice bytes)
+take_bytes(WorkerRequest *request, Slice bytes)
 {
     const Upload *const upload = request->context;
     char *const end = (char *)upload->blob->data + request->body_seen;
@@ -42,7 +42,7 @@ data(WorkerRequest *request, Slice bytes)
 }
 
 static Status
-finish(WorkerRequest *request)
+keep_blob(WorkerRequest *request)
 {
     Upload *const upload = request->context;
     const Slice expected = request->parameters[0];
@@ -61,7 +61,7 @@ finish(WorkerRequest *request)
 }
 
 static void
-closed(WorkerRequest *request)
+end_upload(WorkerRequest *request)
 {
     Upload *const upload = request->context;
     if (upload != NULL) {
@@ -76,8 +76,8 @@ WORKER_METHOD(put_blob) = {
     .path = "/worker/v1/blobs/{sha256}",
     .body = BODY_BYTES,
     .body_size_max = BLOB_SIZE_MAX,
-    .begin = begin,
-    .data = data,
-    .finish = finish,
-    .closed = closed,
+    .begin = begin_upload,
+    .data = take_bytes,
+    .finish = keep_blob,
+    .closed = end_upload,
 };

@@ -38,7 +38,7 @@ wait_take(Wait *wait, RendezvousMessage *message)
 }
 
 static void
-answer(WorkerRequest *request, const Wait *wait)
+answer_value(WorkerRequest *request, const Wait *wait)
 {
     if (wait->code != STATUS_OK) {
         const WireStatus refusal = {.failure = failure_of(wait->code, (Slice){0}, "%s", wait->error)};
@@ -64,7 +64,7 @@ answer_on_loop(Task *task)
     if (wait->request != NULL) {
         WorkerRequest *const request = wait->request;
         request->context = NULL;
-        answer(request, wait);
+        answer_value(request, wait);
     }
     wait_free(wait);
 }
@@ -78,7 +78,7 @@ value_came(RendezvousWaiter *waiter, RendezvousMessage *message)
 }
 
 static Status
-finish(WorkerRequest *request)
+receive_tensor(WorkerRequest *request)
 {
     Call *const call = &request->call;
     const StepClaim claim = {
@@ -116,7 +116,7 @@ finish(WorkerRequest *request)
 }
 
 static void
-closed(WorkerRequest *request)
+forget_request(WorkerRequest *request)
 {
     Wait *const wait = request->context;
     if (wait == NULL) {
@@ -132,6 +132,6 @@ WORKER_METHOD(recv_tensor) = {
     .name = "RecvTensor",
     .verb = "GET",
     .path = "/worker/v1/steps/{step}/tensors/{key}",
-    .finish = finish,
-    .closed = closed,
+    .finish = receive_tensor,
+    .closed = forget_request,
 };

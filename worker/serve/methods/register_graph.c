@@ -1,8 +1,9 @@
 /* RegisterGraph: compiles a partition and keeps it under its digest (201). Idempotent: the same digest again
  * is no work (200). When constants are missing, the answer names their blobs.
  *
- * Happy path: finish() moves what the request brought into a Registration → a compute thread reads, compiles
- * and keeps it → the loop answers. When the caller has gone meanwhile, the partition is kept all the same. */
+ * Happy path: begin_registration() moves what the request brought into a Registration → a compute thread
+ * reads, compiles and keeps it → the loop answers. When the caller has gone meanwhile, the partition is kept
+ * all the same. */
 #include "shared/base/atomic.h"
 #include "shared/base/memory.h"
 #include "shared/base/text.h"
@@ -118,7 +119,7 @@ answer_missing(WorkerRequest *request, Call *call, const MissingBlobs *missing)
 }
 
 static void
-answer(WorkerRequest *request, Registration *registration)
+answer_registration(WorkerRequest *request, Registration *registration)
 {
     Status status = registration->status;
     if (registration->missing.count > 0) {
@@ -137,14 +138,14 @@ answer_on_loop(Task *task)
     Registration *const registration = (Registration *)(void *)((char *)task - offsetof(Registration, task));
     if (registration->request != NULL) {
         registration->request->context = NULL;
-        answer(registration->request, registration);
+        answer_registration(registration->request, registration);
     }
     (void)atomic_sub_relaxed(&registration->worker->registering_count, 1);
     registration_free(registration);
 }
 
 static Status
-finish(WorkerRequest *request)
+begin_registration(WorkerRequest *request)
 {
     Worker *const worker = request->worker;
     const CacheKey key = {.tenant = request->tenant, .digest = request->parameters[1]};
@@ -168,7 +169,7 @@ finish(WorkerRequest *request)
 }
 
 static void
-closed(WorkerRequest *request)
+forget_request(WorkerRequest *request)
 {
     Registration *const registration = request->context;
     if (registration != NULL) {
@@ -182,6 +183,6 @@ WORKER_METHOD(register_graph) = {
     .path = "/worker/v1/sessions/{session}/partitions/{digest}",
     .body = BODY_DOCUMENT,
     .body_size_max = PARTITION_SIZE_MAX,
-    .finish = finish,
-    .closed = closed,
+    .finish = begin_registration,
+    .closed = forget_request,
 };

@@ -1,8 +1,8 @@
 /* RunGraph: runs one slot of one attempt of a step.
  *
- * Happy path: the HEADER frame names the partition and the peers → TENSOR frames bring the feeds → finish()
- * enters the step's rendezvous, if other slots take part, and starts the run → outputs are written as they
- * are produced → the STATUS and STATS frames end the answer.
+ * Happy path: the HEADER frame names the partition and the peers → TENSOR frames bring the feeds →
+ * finish_body() enters the step's rendezvous, if other slots take part, and starts the run → outputs are
+ * written as they are produced → the STATUS and STATS frames end the answer.
  *
  * A partial run starts with its header; its feeds come whenever they come, and go to the run one by one.
  *
@@ -315,7 +315,7 @@ start_run(GraphRun *graph_run)
 }
 
 static Status
-launch(WorkerRequest *request, GraphRun *graph_run)
+launch_run(WorkerRequest *request, GraphRun *graph_run)
 {
     TRY(run_find_state(request, &graph_run->header, &graph_run->state));
     TRY(run_enter_step(request, &graph_run->header, &graph_run->entry));
@@ -362,7 +362,7 @@ take_header(WorkerRequest *request, const Frame *frame)
     graph_run->task.run = flush_on_loop;
     mutex_init(&graph_run->lock);
     request->context = graph_run;
-    return header.is_partial ? launch(request, graph_run) : STATUS_OK;
+    return header.is_partial ? launch_run(request, graph_run) : STATUS_OK;
 }
 
 static Status
@@ -402,7 +402,7 @@ fail_running(WorkerRequest *request, Status status)
 }
 
 static Status
-frame(WorkerRequest *request, Frame *frame)
+take_frame(WorkerRequest *request, Frame *frame)
 {
     if (frame->kind == FRAME_HEADER && request->context == NULL) {
         return take_header(request, frame);
@@ -418,7 +418,7 @@ frame(WorkerRequest *request, Frame *frame)
 }
 
 static Status
-finish(WorkerRequest *request)
+finish_body(WorkerRequest *request)
 {
     GraphRun *const graph_run = request->context;
     Call *const call = &request->call;
@@ -430,11 +430,11 @@ finish(WorkerRequest *request)
             request, call_fail(call, STATUS_INVALID_ARGUMENT, "%lld of %lld announced feeds have come",
                          (long long)graph_run->arg_count, (long long)graph_run->header.feed_count));
     }
-    return graph_run->run == NULL ? launch(request, graph_run) : STATUS_OK;
+    return graph_run->run == NULL ? launch_run(request, graph_run) : STATUS_OK;
 }
 
 static void
-closed(WorkerRequest *request)
+forget_request(WorkerRequest *request)
 {
     GraphRun *const graph_run = request->context;
     if (graph_run == NULL) {
@@ -455,7 +455,7 @@ WORKER_METHOD(run_graph) = {
     .verb = "POST",
     .path = "/worker/v1/steps/{step}:run",
     .body = BODY_FRAMES,
-    .frame = frame,
-    .finish = finish,
-    .closed = closed,
+    .frame = take_frame,
+    .finish = finish_body,
+    .closed = forget_request,
 };
