@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gateway/domain/limits.h"
 #include "gateway/app/settings.h"
+#include "gateway/domain/limits.h"
 #include "shared/base/buffer.h"
 #include "tests/support/cmocka_all.h"
 #include "tests/support/files.h"
